@@ -1,0 +1,189 @@
+// Package apierr is the one place where an error becomes a gRPC status.
+//
+// Transport maps the typed errors of its domain to an *Error; every answer then has a canonical code and exactly one
+// ErrorInfo (design 2: domain "tsumugi", reason = a value of the service's enum ErrorReason without its prefix),
+// BadRequest with all violations at once, and RetryInfo where waiting helps. Anything else that reaches a client is
+// INTERNAL with the request id and nothing more.
+package apierr
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// Domain is the ErrorInfo domain of every error of ours.
+const Domain = "tsumugi"
+
+// Reasons that every service has under the same name.
+const (
+	ReasonInvalidField  = "INVALID_FIELD"
+	ReasonLimitExceeded = "LIMIT_EXCEEDED"
+	ReasonInternal      = "INTERNAL"
+	ReasonDraining      = "DRAINING"
+)
+
+// Error is an answer to a caller who did not get what was asked for.
+type Error struct {
+	// Code is the canonical code.
+	Code codes.Code
+	// Reason is a value of the service's ErrorReason without `ERROR_REASON_`.
+	Reason string
+	// Message is one sentence for the person who gets it: what was wrong and what would be right.
+	Message string
+	// Metadata are the changing parts of the message, for programs.
+	Metadata map[string]string
+	// Violations are the wrong fields, all of them.
+	Violations []Violation
+	// Preconditions are what stands in the way of a refused transition.
+	Preconditions []Precondition
+	// RetryAfter is how long to wait before trying again. 0: do not say.
+	RetryAfter time.Duration
+}
+
+// Violation is one wrong field.
+type Violation struct {
+	// Field is its path in the request, in lower snake case, such as `node.texts[2].role`.
+	Field string
+	// Description says what would be right.
+	Description string
+}
+
+// Precondition is one thing that stands in the way.
+type Precondition struct{ Type, Subject, Description string }
+
+// New makes an Error; pairs are metadata, key then value.
+func New(code codes.Code, reason, message string, pairs ...string) *Error {
+	e := &Error{Code: code, Reason: reason, Message: message}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if e.Metadata == nil {
+			e.Metadata = map[string]string{}
+		}
+		e.Metadata[pairs[i]] = pairs[i+1]
+	}
+	return e
+}
+
+// Error gives the message.
+func (e *Error) Error() string { return e.Message }
+
+// GRPCStatus makes the status that goes over the wire.
+func (e *Error) GRPCStatus() *status.Status {
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain, Metadata: e.Metadata}}
+	if len(e.Violations) > 0 {
+		bad := &errdetails.BadRequest{}
+		for _, v := range e.Violations {
+			bad.FieldViolations = append(bad.FieldViolations,
+				&errdetails.BadRequest_FieldViolation{Field: v.Field, Description: v.Description, Reason: e.Reason})
+		}
+		details = append(details, bad)
+	}
+	if len(e.Preconditions) > 0 {
+		failure := &errdetails.PreconditionFailure{}
+		for _, p := range e.Preconditions {
+			failure.Violations = append(failure.Violations,
+				&errdetails.PreconditionFailure_Violation{Type: p.Type, Subject: p.Subject, Description: p.Description})
+		}
+		details = append(details, failure)
+	}
+	if e.RetryAfter > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)})
+	}
+	s, err := status.New(e.Code, e.Message).WithDetails(details...)
+	if err != nil {
+		return status.New(codes.Internal, "an error could not be described")
+	}
+	return s
+}
+
+// Status turns any error of a handler into what the caller gets. A status that is not ours is a fault of ours (a
+// downstream INVALID_ARGUMENT is our bug, field/gostyle.md 3.1), except for the caller's own cancellation and deadline.
+func Status(err error, requestID string) *status.Status {
+	if err == nil {
+		return nil
+	}
+	var own *Error
+	if errors.As(err, &own) {
+		return own.GRPCStatus()
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return New(codes.Canceled, "CANCELLED", "the caller cancelled the request").GRPCStatus()
+	case errors.Is(err, context.DeadlineExceeded):
+		return New(codes.DeadlineExceeded, "DEADLINE_EXCEEDED", "the request took longer than its time limit").GRPCStatus()
+	}
+	return New(codes.Internal, ReasonInternal,
+		fmt.Sprintf("something went wrong on our side; the log has it under request id %s", requestID),
+		"request_id", requestID).GRPCStatus()
+}
+
+// FromStatus reads an Error back out of a status that came over the wire; ok is false where it carries no ErrorInfo of ours.
+func FromStatus(err error) (e *Error, ok bool) {
+	s, is := status.FromError(err)
+	if !is || s == nil {
+		return nil, false
+	}
+	e = &Error{Code: s.Code(), Message: s.Message()}
+	for _, d := range s.Details() {
+		switch d := d.(type) {
+		case *errdetails.ErrorInfo:
+			if d.Domain == Domain {
+				e.Reason, e.Metadata, ok = d.Reason, d.Metadata, true
+			}
+		case *errdetails.BadRequest:
+			for _, v := range d.FieldViolations {
+				e.Violations = append(e.Violations, Violation{Field: v.Field, Description: v.Description})
+			}
+		case *errdetails.PreconditionFailure:
+			for _, v := range d.Violations {
+				e.Preconditions = append(e.Preconditions, Precondition{v.Type, v.Subject, v.Description})
+			}
+		case *errdetails.RetryInfo:
+			e.RetryAfter = d.RetryDelay.AsDuration()
+		}
+	}
+	return e, ok
+}
+
+// Fields collects the wrong fields of one request, so that the caller learns of all of them at once.
+// The zero value is ready to use.
+type Fields struct{ list []Violation }
+
+// Add notes that a field is wrong and what would be right.
+func (f *Fields) Add(field, format string, args ...any) {
+	f.list = append(f.list, Violation{Field: field, Description: fmt.Sprintf(format, args...)})
+}
+
+// Err is nil when no field was wrong, else INVALID_ARGUMENT, INVALID_FIELD with all of them, sorted by field.
+func (f *Fields) Err() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(f.list, func(a, b Violation) int { return cmp.Compare(a.Field, b.Field) })
+	message := fmt.Sprintf("%s: %s", f.list[0].Field, f.list[0].Description)
+	if n := len(f.list) - 1; n > 0 {
+		message += fmt.Sprintf(" (and %d more)", n)
+	}
+	return &Error{Code: codes.InvalidArgument, Reason: ReasonInvalidField, Message: message, Violations: slices.Clone(f.list)}
+}
+
+// WithMetadata returns a copy of e with one more metadata entry.
+func (e *Error) WithMetadata(key, value string) *Error {
+	c := *e
+	c.Metadata = maps.Clone(e.Metadata)
+	if c.Metadata == nil {
+		c.Metadata = map[string]string{}
+	}
+	c.Metadata[key] = value
+	return &c
+}

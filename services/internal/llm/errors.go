@@ -1,0 +1,56 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Fault is what kind of trouble a model server is in.
+type Fault string
+
+// The faults. Deny by default: whatever a server says that is not understood is FaultProtocol.
+const (
+	// FaultUnreachable: nobody answers at the address, or the connection broke before an answer.
+	FaultUnreachable Fault = "unreachable"
+	// FaultLoading: the server is loading its model.
+	FaultLoading Fault = "loading"
+	// FaultBusy: the server has too much to do.
+	FaultBusy Fault = "busy"
+	// FaultTooLong: prompt and answer do not fit the window. Tokens and Window are set where the server told them.
+	FaultTooLong Fault = "too_long"
+	// FaultRefused: the server does not accept the request (4xx).
+	FaultRefused Fault = "refused"
+	// FaultCount: a count that cannot be right.
+	FaultCount Fault = "count"
+	// FaultCut: the answer broke off in the middle.
+	FaultCut Fault = "cut"
+	// FaultProtocol: an answer that is not what this kind of server says.
+	FaultProtocol Fault = "protocol"
+	// FaultTimeout: no answer within the time limit of the backend.
+	FaultTimeout Fault = "timeout"
+)
+
+// ErrNoPieces says that a kind of server cannot tell where its tokens begin.
+var ErrNoPieces = errors.New("this kind of model server does not tell token borders")
+
+// Error is trouble with a model server. Message is one sentence for people and never holds prompt text.
+type Error struct {
+	Fault            Fault
+	Backend, Address string
+	Message          string
+	// Tokens and Window are what the server said of a prompt that was too long; 0 where it did not.
+	Tokens, Window int
+	// RetryAfter is what the server asked for; 0 where it did not.
+	RetryAfter time.Duration
+	// Err is the cause, such as a network error.
+	Err error
+}
+
+// Error names backend, address and trouble.
+func (e *Error) Error() string {
+	return fmt.Sprintf("backend %q at %s: %s", e.Backend, e.Address, e.Message)
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }

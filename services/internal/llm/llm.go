@@ -1,0 +1,104 @@
+// Package llm is how Tsumugi talks to model servers: a Counter says how large a text is, a Generator makes one longer.
+//
+// promptbuilder counts, agent generates; both read one backends file. One folder below this one per kind of server.
+// Only promptbuilder and agent may import it (design 1; archtest).
+package llm
+
+import (
+	"context"
+	"time"
+)
+
+// Identity says what a prompt was measured with. Two equal identities cut text into the same tokens and have the same window.
+type Identity struct {
+	// Backend is the name in the backends file.
+	Backend string
+	// Kind is the kind of server, such as `llamacpp`.
+	Kind string
+	// Address is the base address of the server.
+	Address string
+	// Model is the model as the server names it.
+	Model string
+	// Window is how many tokens one request may hold, prompt and answer together (of a slot, where the server has slots).
+	Window int
+	// Tokenizer is a hash of how the server cuts a fixed text into tokens.
+	Tokenizer string
+}
+
+// Counter says how large a text is for one backend. Safe for concurrent use.
+// Every error is an *Error.
+type Counter interface {
+	// Window asks the server who it is and how large its window is. Asked afresh at each call, since a server may be
+	// restarted with another model; cheap (no text is tokenised unless the server changed).
+	Window(ctx context.Context) (Identity, error)
+	// Count gives the tokens of text as generation would read it, BOS included where the server adds one.
+	// A failed, negative or zero count of a text that is not empty is an error, never a number (field/wannabe.md 1.1 D7).
+	Count(ctx context.Context, text string) (int, error)
+	// Pieces gives the length in bytes of each token of text, in order, as generation would read it. A token that stands
+	// for no byte of text (BOS) has length 0. The lengths add up to len(text). One call of the server, like Count.
+	// ErrNoPieces where the kind of server cannot tell.
+	Pieces(ctx context.Context, text string) ([]int, error)
+}
+
+// Generator makes text longer with one backend. Safe for concurrent use.
+type Generator interface {
+	// Window is that of Counter.
+	Window(ctx context.Context) (Identity, error)
+	// Generate starts an answer. Cancelling ctx aborts it at the server.
+	Generate(ctx context.Context, req Request) (Stream, error)
+}
+
+// Request is what a model is asked.
+type Request struct {
+	// Prompt is sent as it is.
+	Prompt string
+	// Sampling is how the answer is drawn.
+	Sampling Sampling
+}
+
+// Sampling is how an answer is drawn. A nil field leaves the server's default.
+type Sampling struct {
+	Temperature, TopP, MinP, RepeatPenalty *float64
+	TopK                                   *int
+	Seed                                   *uint32
+	// MaxTokens is the most tokens of the answer; it must be positive.
+	MaxTokens int
+	// Stop ends the answer before the first of these.
+	Stop []string
+}
+
+// Stream is an answer in the making. Recv and Close are called by one goroutine.
+type Stream interface {
+	// Recv gives the next piece of text, never half a character and never empty. After the last piece it gives io.EOF;
+	// any other error is an *Error, and what was received before it stands.
+	Recv() (string, error)
+	// Result says how the answer ended. Complete only after Recv gave io.EOF; before that, whatever is known.
+	Result() Result
+	// Close aborts the answer at the server if it still runs, and frees the connection. It may be called twice.
+	Close() error
+}
+
+// Finish is why an answer ended.
+type Finish string
+
+// What a server says of the end of an answer.
+const (
+	// FinishStop: the model ended the text, or a stop string came.
+	FinishStop Finish = "stop"
+	// FinishLength: MaxTokens were reached.
+	FinishLength Finish = "length"
+)
+
+// Result is what a server says of its answer.
+type Result struct {
+	// Finish is why the answer ended; empty while unknown.
+	Finish Finish
+	// StopString is the stop string that ended it, if one did.
+	StopString string
+	// PromptTokens is the whole prompt, CachedTokens the part that came from the server's prefix cache.
+	PromptTokens, CachedTokens int
+	// AnswerTokens is what was generated.
+	AnswerTokens int
+	// PromptTime and AnswerTime are the server's own timings.
+	PromptTime, AnswerTime time.Duration
+}
