@@ -2,8 +2,7 @@ module github.com/tsumugi-dev/tsumugi/services/flowstore
 
 go 1.26.0
 
-require (
-)
+require github.com/google/uuid v1.6.0
 
 replace (
 	github.com/tsumugi-dev/tsumugi/gen => ../../gen

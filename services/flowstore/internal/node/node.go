@@ -1,0 +1,70 @@
+// Package node is one exchange with a model: what was asked, and what it answered.
+//
+// Plain values. How a node looks on disk is the concern of the store's engines.
+package node
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Node is one exchange. A stored node is never changed in place; callers do not write to a Node that they did not make.
+type Node struct {
+	ID uuid.UUID
+	// Created is when the node was made, to the microsecond, with the zone in which it was written.
+	Created time.Time
+	// Texts in their order (seed 004, 4.1; field/flowstore.md row 28: any role, several of one role).
+	Texts []Text
+	Model string
+	Tags  []string
+	// Summary is for search and context; a new node has none and says that it needs one.
+	Summary Summary
+	// Generation says how the answer was made; nil for texts that a person wrote.
+	Generation *Generation
+}
+
+// Text is what one speaker said, verbatim.
+type Text struct {
+	// Role is user, assistant, system or tool.
+	Role    string
+	Content string
+	// Count is its tokens, Duration the seconds that the server took, Rate tokens per second; 0 where unknown.
+	Count    int
+	Duration float64
+	Rate     float64
+}
+
+// Summary is a short form of a node.
+type Summary struct {
+	Text string
+	// Stale says that the texts changed since the summary was made; true for a new node (field/flowstore.md row 24).
+	Stale bool
+	// Built is when the summary was made; zero for never.
+	Built time.Time
+}
+
+// Generation says how an answer was made, so that it can be made again. Zero values are unknown.
+type Generation struct {
+	Backend, Kind, Address, Tokenizer string
+	Model                             string
+	Window                            int
+	PromptDigest, Task                string
+	PickSeed                          uint32
+	Picks                             []string
+	Sampling                          *Sampling
+	PromptTokens, CachedTokens        int
+	AnswerTokens                      int
+	PromptSeconds, AnswerSeconds      float64
+	Finish, Error                     string
+	RequestDigest                     string
+}
+
+// Sampling is how tokens were drawn; nil is the server's default.
+type Sampling struct {
+	Temperature, TopP, MinP, RepeatPenalty *float64
+	TopK                                   *int
+	Seed                                   *uint32
+	MaxTokens                              int
+	Stop                                   []string
+}
