@@ -1,0 +1,62 @@
+# Tsumugi. `make help` lists the targets. Every figure that we claim is the last line of one of them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+GO      ?= go
+# The race detector needs a C compiler.
+RACE    := $(if $(shell command -v $$($(GO) env CC)),-race)
+MODULES := gen services/internal services/promptbuilder services/agent services/flowstore services/gateway services/tsumugi
+OUTSIDE := services/flowstore/bench
+# These look at files of other modules, which Go's test cache does not see.
+UNCACHED := ./services/internal/archtest/... ./services/tsumugi/e2e/...
+
+.PHONY: help demo test check generate model lint crash bench fuzz build
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the programs into bin/
+	@mkdir -p bin
+	@$(GO) build -trimpath -o bin/ ./services/tsumugi/cmd/... ./services/promptbuilder/cmd/... ./services/agent/cmd/... ./services/flowstore/cmd/... ./services/gateway/cmd/...
+
+demo: build ## continue a story with a real model and show every step (MODEL_URL=, MODEL_KIND= for a server of yours; KEEP=1 leaves it running)
+	@bin/tsumugi demo $(if $(MODEL_URL),--model-url "$(MODEL_URL)") $(if $(MODEL_KIND),--model-kind "$(MODEL_KIND)") $(if $(KEEP),--keep)
+
+model: build ## put the small real models into the user's cache folder
+	@bin/tsumugi model install
+
+test: ## every test, with the race detector where a C compiler is found
+ifeq ($(RACE),)
+	@case ",$${TSUMUGI_NEED:-}," in *,race,*) echo "tests: TSUMUGI_NEED asks for the race detector, which needs a C compiler: install gcc or clang" >&2; exit 1;; esac
+	@echo "tests: no C compiler found, so the race detector stays off"
+endif
+	@$(GO) test $(RACE) $$($(GO) list work | grep -v -e /archtest -e /e2e)
+	@$(GO) test $(RACE) -count=1 -timeout 20m $(UNCACHED)
+	@echo "tests: ok"
+
+check: ## the fast loop: build, vet and test without race detector and model
+	@$(GO) vet work
+	@TSUMUGI_MODEL=off $(GO) test $$($(GO) list work | grep -v -e /archtest -e /e2e)
+	@TSUMUGI_MODEL=off $(GO) test -count=1 ./services/internal/archtest/...
+	@echo "check: ok"
+
+generate: ## regenerate gen/ from proto/ (needs no network once the tools are built)
+	@tools/generate.sh .
+	@echo "generate: ok"
+
+lint: ## vet, golangci-lint, buf, generated code, module files
+	@tools/lint.sh "$(MODULES)" "$(OUTSIDE)"
+	@echo "lint: ok"
+
+N ?= 1000
+crash: build ## kill -9 under load N times, restart, compare with what was acknowledged
+	@$(GO) run ./services/flowstore/crash -n $(N) -binary bin/flowstore
+
+bench: ## our operations against their peers, in one run
+	@for dir in $(OUTSIDE); do GOWORK=off $(GO) -C $$dir run . ; done
+
+T ?= 60s
+fuzz: ## each fuzz target for T
+	@tools/fuzz.sh "$(T)" "$(MODULES)"
