@@ -7,12 +7,10 @@
 package apierr
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -31,6 +29,11 @@ const (
 	ReasonLimitExceeded = "LIMIT_EXCEEDED"
 	ReasonInternal      = "INTERNAL"
 	ReasonDraining      = "DRAINING"
+	// ReasonCancelled and ReasonDeadlineExceeded say that the caller did not wait, or that the time limit was reached.
+	ReasonCancelled        = "CANCELLED"
+	ReasonDeadlineExceeded = "DEADLINE_EXCEEDED"
+	// ReasonUnknownMethod says that this server has no such method. Metadata: `method`.
+	ReasonUnknownMethod = "UNKNOWN_METHOD"
 )
 
 // Error is an answer to a caller who did not get what was asked for.
@@ -79,28 +82,20 @@ func (e *Error) Error() string { return e.Message }
 
 // GRPCStatus makes the status that goes over the wire.
 func (e *Error) GRPCStatus() *status.Status {
-	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain, Metadata: e.Metadata}}
+	b := budget(maxDetailBytes)
+	message := b.text(e.Message)
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain, Metadata: b.metadata(e.Metadata)}}
 	if len(e.Violations) > 0 {
-		bad := &errdetails.BadRequest{}
-		for _, v := range e.Violations {
-			bad.FieldViolations = append(bad.FieldViolations,
-				&errdetails.BadRequest_FieldViolation{Field: v.Field, Description: v.Description, Reason: e.Reason})
-		}
-		details = append(details, bad)
+		details = append(details, b.badRequest(e.Violations, e.Reason))
 	}
 	if len(e.Preconditions) > 0 {
-		failure := &errdetails.PreconditionFailure{}
-		for _, p := range e.Preconditions {
-			failure.Violations = append(failure.Violations,
-				&errdetails.PreconditionFailure_Violation{Type: p.Type, Subject: p.Subject, Description: p.Description})
-		}
-		details = append(details, failure)
+		details = append(details, b.preconditionFailure(e.Preconditions))
 	}
 	if e.RetryAfter > 0 {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)})
 	}
-	s, err := status.New(e.Code, e.Message).WithDetails(details...)
-	if err != nil {
+	s, err := status.New(e.Code, message).WithDetails(details...)
+	if err != nil { // only an Error with code OK comes here
 		return status.New(codes.Internal, "an error could not be described")
 	}
 	return s
@@ -118,9 +113,9 @@ func Status(err error, requestID string) *status.Status {
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return New(codes.Canceled, "CANCELLED", "the caller cancelled the request").GRPCStatus()
+		return New(codes.Canceled, ReasonCancelled, "the caller cancelled the request").GRPCStatus()
 	case errors.Is(err, context.DeadlineExceeded):
-		return New(codes.DeadlineExceeded, "DEADLINE_EXCEEDED", "the request took longer than its time limit").GRPCStatus()
+		return New(codes.DeadlineExceeded, ReasonDeadlineExceeded, "the request took longer than its time limit").GRPCStatus()
 	}
 	return New(codes.Internal, ReasonInternal,
 		fmt.Sprintf("something went wrong on our side; the log has it under request id %s", requestID),
@@ -153,28 +148,6 @@ func FromStatus(err error) (e *Error, ok bool) {
 		}
 	}
 	return e, ok
-}
-
-// Fields collects the wrong fields of one request, so that the caller learns of all of them at once.
-// The zero value is ready to use.
-type Fields struct{ list []Violation }
-
-// Add notes that a field is wrong and what would be right.
-func (f *Fields) Add(field, format string, args ...any) {
-	f.list = append(f.list, Violation{Field: field, Description: fmt.Sprintf(format, args...)})
-}
-
-// Err is nil when no field was wrong, else INVALID_ARGUMENT, INVALID_FIELD with all of them, sorted by field.
-func (f *Fields) Err() error {
-	if len(f.list) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(f.list, func(a, b Violation) int { return cmp.Compare(a.Field, b.Field) })
-	message := fmt.Sprintf("%s: %s", f.list[0].Field, f.list[0].Description)
-	if n := len(f.list) - 1; n > 0 {
-		message += fmt.Sprintf(" (and %d more)", n)
-	}
-	return &Error{Code: codes.InvalidArgument, Reason: ReasonInvalidField, Message: message, Violations: slices.Clone(f.list)}
 }
 
 // WithMetadata returns a copy of e with one more metadata entry.

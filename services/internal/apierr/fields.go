@@ -1,0 +1,58 @@
+package apierr
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/fieldbehavior"
+)
+
+// maxFields bounds what one request can make us write down; an answer holds fewer still (see GRPCStatus).
+const maxFields = 256
+
+// Fields collects the wrong fields of one request, so that the caller learns of all of them at once.
+// The zero value is ready to use.
+type Fields struct {
+	list  []Violation
+	count int
+}
+
+// Add notes that a field is wrong and what would be right.
+func (f *Fields) Add(field, format string, args ...any) {
+	f.count++
+	if len(f.list) < maxFields {
+		f.list = append(f.list, Violation{Field: field, Description: fmt.Sprintf(format, args...)})
+	}
+}
+
+// Required notes every REQUIRED field of the request, nested messages included, that is not set: the first thing that
+// a handler does, before it looks at the values. A nested message that is absent is not looked into.
+func (f *Fields) Required(req proto.Message) {
+	fieldbehavior.Missing(req, func(path string, d protoreflect.FieldDescriptor) bool {
+		switch {
+		case d.IsList() || d.IsMap():
+			f.Add(path, "at least one is required")
+		default:
+			f.Add(path, "is required")
+		}
+		return len(f.list) < maxFields
+	})
+}
+
+// Err is nil when no field was wrong, else INVALID_ARGUMENT, INVALID_FIELD with all of them, sorted by field.
+func (f *Fields) Err() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(f.list, func(a, b Violation) int { return cmp.Compare(a.Field, b.Field) })
+	message := fmt.Sprintf("%s: %s", f.list[0].Field, f.list[0].Description)
+	if n := f.count - 1; n > 0 {
+		message += fmt.Sprintf(" (and %d more)", n)
+	}
+	return &Error{Code: codes.InvalidArgument, Reason: ReasonInvalidField, Message: message, Violations: slices.Clone(f.list)}
+}
