@@ -10,7 +10,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// Flow is a graph of nodes.
+// Limits of one flow. They keep an answer with a whole flow below the largest message (16 MiB).
+const (
+	// MaxMembers is the most nodes that a flow takes.
+	MaxMembers = 100_000
+	// MaxEdges is the most edges that a flow takes.
+	MaxEdges = 400_000
+	// MaxIndex is the largest index of a member.
+	MaxIndex = 1_000_000_000
+)
+
+// Flow is a graph of nodes. A Flow is never changed in place: Apply makes a new one, and its slices are only read.
 type Flow struct {
 	ID               uuid.UUID
 	Name             string
@@ -22,22 +32,28 @@ type Flow struct {
 	// Edges by From, then To. Edges of a hand-made cycle and edges to indexes that are not there stay here, are listed in
 	// Problems and are left out of every traversal (rows 20 and 21; cases 4).
 	Edges []Edge
+	// Skipped are the edges that traversals leave out, in the order of Edges. Examine finds them.
+	Skipped []Edge
 	// Current is the index of the reader's place; 0 for none.
 	Current int
 	// Next is the index that the next member gets.
 	Next int
-	// Problems are what is wrong in a hand-edited file, each in one sentence. Nothing is repaired unasked.
+	// Problems are what is wrong in a hand-edited file, each in one sentence that begins with the place in the file.
+	// Nothing is repaired unasked.
 	Problems []string
 }
 
 // Member is a node's place in a flow. Index counts from 1.
 type Member struct {
-	Index int
-	Node  uuid.UUID
+	Index int       `json:"index"`
+	Node  uuid.UUID `json:"node"`
 }
 
 // Edge leads from a member to one that continues it; both are indexes.
-type Edge struct{ From, To int }
+type Edge struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
 
 // Story is what a writer fixes about a work. A nil text was not given.
 type Story struct {
@@ -56,10 +72,29 @@ type Story struct {
 type Change struct {
 	// At becomes the flow's Updated.
 	At time.Time `json:"at"`
-	// Add are new members, with the indexes they get.
+	// Add are new members, with the indexes they get: Next, Next+1 and so on.
 	Add []Member `json:"add,omitempty"`
 	// Connect are new edges. One that is there already is no error and changes nothing.
 	Connect []Edge `json:"connect,omitempty"`
 	// Current moves the reader's place: nil leaves it, 0 takes it away.
 	Current *int `json:"current,omitempty"`
+}
+
+// IndexOf gives the index of a node; ok is false where the flow does not hold it. Linear: about 10 us for 10,000 members.
+func (f Flow) IndexOf(node uuid.UUID) (index int, ok bool) {
+	for _, m := range f.Members {
+		if m.Node == node {
+			return m.Index, true
+		}
+	}
+	return 0, false
+}
+
+// NodeAt gives the node at an index; ok is false where no member has it.
+func (f Flow) NodeAt(index int) (node uuid.UUID, ok bool) {
+	at, ok := position(f.Members, index)
+	if !ok {
+		return uuid.UUID{}, false
+	}
+	return f.Members[at].Node, true
 }

@@ -1,0 +1,169 @@
+package flow_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+)
+
+// drawChange draws a change that may or may not be right.
+func drawChange(t *rapid.T, f flow.Flow) flow.Change {
+	c := flow.Change{At: at(rapid.IntRange(0, 59).Draw(t, "minute"))}
+	for range rapid.IntRange(0, 2).Draw(t, "new") {
+		index := f.Next + len(c.Add)
+		c.Add = append(c.Add, flow.Member{Index: index, Node: node(index)})
+	}
+	anyIndex := rapid.IntRange(0, f.Next+len(c.Add))
+	for range rapid.IntRange(0, 4).Draw(t, "edges") {
+		c.Connect = append(c.Connect, flow.Edge{From: anyIndex.Draw(t, "from"), To: anyIndex.Draw(t, "to")})
+	}
+	if rapid.Bool().Draw(t, "move") {
+		c.Current = ptr(anyIndex.Draw(t, "current"))
+	}
+	return c
+}
+
+// hasCycle takes away members without parents until nothing changes: slow, short, and not the way the package does it.
+func hasCycle(f flow.Flow) bool {
+	left := slices.Clone(f.Edges)
+	for {
+		n := len(left)
+		all := slices.Clone(left)
+		left = slices.DeleteFunc(left, func(e flow.Edge) bool {
+			return !slices.ContainsFunc(all, func(other flow.Edge) bool { return other.To == e.From })
+		})
+		if len(left) == n {
+			return n > 0
+		}
+	}
+}
+
+// No sequence of accepted changes closes a cycle; a refusal for a cycle is right and its path is real; applying twice is
+// applying once; old values stay; what Examine says of the result is what Apply kept up.
+func TestChangesKeepTheFlowSound(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := graph(0, "")
+		for range rapid.IntRange(1, 12).Draw(t, "changes") {
+			c := drawChange(t, f)
+			before := fmt.Sprint(f)
+			after := f.Apply(c)
+			if err := f.Check(c); err != nil {
+				checkRefusal(t, err, after)
+				continue
+			}
+			if hasCycle(after) {
+				t.Fatalf("%+v closed a cycle: %v", c, after.Edges)
+			}
+			if diff := cmp.Diff(after, after.Apply(c)); diff != "" {
+				t.Fatalf("applied twice: %s", diff)
+			}
+			if diff := cmp.Diff(after, flow.Examine(after)); diff != "" {
+				t.Fatalf("examined: %s", diff)
+			}
+			if fmt.Sprint(f) != before {
+				t.Fatal("the old value changed")
+			}
+			f = after
+		}
+		checkPaths(t, f)
+	})
+}
+
+func checkRefusal(t *rapid.T, err error, after flow.Flow) {
+	var cycle *flow.CycleError
+	if !errors.As(err, &cycle) {
+		return
+	}
+	if !hasCycle(after) {
+		t.Fatalf("refused without a cycle: %v", err)
+	}
+	way := append(slices.Clone(cycle.Path), cycle.Path[0])
+	for i, from := range way[:len(way)-1] {
+		if !connected(after, from, way[i+1]) {
+			t.Fatalf("the way %v has no edge at %d in %v", cycle.Path, i, after.Edges)
+		}
+	}
+}
+
+func connected(f flow.Flow, from, to uuid.UUID) bool {
+	a, _ := f.IndexOf(from)
+	b, _ := f.IndexOf(to)
+	return slices.Contains(f.Edges, flow.Edge{From: a, To: b})
+}
+
+// checkPaths: a path holds each ancestor once and nothing else, parents before what continues them, and ends with the
+// member asked for.
+func checkPaths(t *rapid.T, f flow.Flow) {
+	for _, m := range f.Members {
+		want := ancestors(f, m.Index)
+		seen := map[int]bool{}
+		for _, step := range f.Path(m.Index) {
+			if seen[step.Index] || !want[step.Index] {
+				t.Fatalf("path of %d: %d stands there twice or is no ancestor", m.Index, step.Index)
+			}
+			for _, p := range step.Parents {
+				if !seen[p.Index] {
+					t.Fatalf("path of %d: %d comes before its parent %d", m.Index, step.Index, p.Index)
+				}
+			}
+			seen[step.Index] = true
+		}
+		if len(seen) != len(want) {
+			t.Fatalf("path of %d has %d members, want %d", m.Index, len(seen), len(want))
+		}
+	}
+}
+
+// ancestors follows edges that are not skipped backwards until nothing is new.
+func ancestors(f flow.Flow, index int) map[int]bool {
+	found := map[int]bool{index: true}
+	for n := 0; n != len(found); {
+		n = len(found)
+		for _, e := range f.Edges {
+			if found[e.To] && !slices.Contains(f.Skipped, e) {
+				found[e.From] = true
+			}
+		}
+	}
+	return found
+}
+
+// Whatever a hand wrote: the flow opens, what is left has no cycle, paths hold, and accepted changes do not alter which
+// edges are left out when the file is read again.
+func TestHandMadeGraphs(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var raw flow.Flow
+		some := rapid.IntRange(-1, 9)
+		for range rapid.IntRange(0, 9).Draw(t, "members") {
+			raw.Members = append(raw.Members, flow.Member{Index: some.Draw(t, "index"), Node: node(some.Draw(t, "node") + 1)})
+		}
+		for range rapid.IntRange(0, 20).Draw(t, "edges") {
+			raw.Edges = append(raw.Edges, flow.Edge{From: some.Draw(t, "from"), To: some.Draw(t, "to")})
+		}
+		raw.Current = some.Draw(t, "current")
+		f := flow.Examine(raw)
+		walked := f
+		walked.Edges = slices.DeleteFunc(slices.Clone(f.Edges), func(e flow.Edge) bool { return slices.Contains(f.Skipped, e) })
+		if hasCycle(walked) {
+			t.Fatalf("a cycle is left: %v without %v", f.Edges, f.Skipped)
+		}
+		checkPaths(t, f)
+		for range 4 {
+			if c := drawChange(t, f); f.Check(c) == nil {
+				f = f.Apply(c)
+			}
+		}
+		if again := flow.Examine(f); !slices.Equal(again.Skipped, f.Skipped) {
+			t.Fatalf("left out %v, after reading again %v", f.Skipped, again.Skipped)
+		}
+	})
+}
