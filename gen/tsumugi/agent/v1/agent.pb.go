@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// OnDisconnect is what happens when the last watcher of a generation has gone.
+// OnDisconnect is what happens when the last watcher of a generation has gone. The call that began it decides.
 type OnDisconnect int32
 
 const (
@@ -147,30 +147,37 @@ type GenerateNodeRequest struct {
 	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
 	// The node to continue, `nodes/{uuid}`, a node of the flow. Empty: the new node is a root.
 	Parent string `protobuf:"bytes,2,opt,name=parent,proto3" json:"parent,omitempty"`
-	// Nodes to follow where a node on the path continues several, `nodes/{uuid}`, at most 1,000.
+	// Nodes to follow where a node on the path continues several, `nodes/{uuid}`, at most 1,000, each of them on the path
+	// that is taken. Not together with `prompt`.
 	Via []string `protobuf:"bytes,3,rep,name=via,proto3" json:"via,omitempty"`
-	// What the writer adds behind the path, verbatim, at most 4 MiB. May be empty.
+	// What the writer adds behind the path, verbatim, at most 4 MiB. May be empty. Not together with `prompt`.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	// Story fields that override the flow's, field by field. Not together with `prompt`.
+	// Story fields that override the flow's, field by field: a text that is given, a list that is not empty. Not together
+	// with `prompt`.
 	Story *v1.Story `protobuf:"bytes,5,opt,name=story,proto3" json:"story,omitempty"`
-	// A prompt that is sent as it is, at most 4 MiB; the path and `text` do not enter it. Empty: a story prompt is built.
+	// A prompt that is sent as it is, at most 4 MiB; the path does not enter it. Empty: a story prompt is built from the
+	// texts of users and assistants on the path, joined verbatim, and `text`. Of more than 4 MiB the head is left out, and
+	// `opened.build.cut` counts it.
 	Prompt string `protobuf:"bytes,6,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	// Name of a backend in the backends file. Empty: the configured default.
 	Backend string `protobuf:"bytes,7,opt,name=backend,proto3" json:"backend,omitempty"`
 	// How the answer is drawn, and how long it may be.
 	Sampling *v11.Sampling `protobuf:"bytes,8,opt,name=sampling,proto3" json:"sampling,omitempty"`
-	// Seed of the draws in `{A|B}` groups.
+	// Seed of the draws in `{A|B}` groups. Not together with `prompt`.
 	PickSeed uint32 `protobuf:"varint,9,opt,name=pick_seed,json=pickSeed,proto3" json:"pick_seed,omitempty"`
-	// Which large block of the story prompt comes first.
+	// Which large block of the story prompt comes first. Not together with `prompt`.
 	BlockOrder v12.BlockOrder `protobuf:"varint,10,opt,name=block_order,json=blockOrder,proto3,enum=tsumugi.promptbuilder.v1.BlockOrder" json:"block_order,omitempty"`
-	// Heading over the author's note.
+	// Heading over the author's note. Not together with `prompt`.
 	NoteHeader v12.NoteHeader `protobuf:"varint,11,opt,name=note_header,json=noteHeader,proto3,enum=tsumugi.promptbuilder.v1.NoteHeader" json:"note_header,omitempty"`
-	// A UUID for this request. The node's id follows from it. Empty: a new one, told in the opening event.
+	// A UUID for this request. The node's id is UUIDv5 of the name `0` in the namespace that this UUID is. Empty: a new one,
+	// told in the opening event.
 	RequestId string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Build the prompt, show it and stop there: the model is not called, nothing is stored.
 	DryRun bool `protobuf:"varint,13,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// What happens when the last watcher has gone.
-	OnDisconnect  OnDisconnect `protobuf:"varint,14,opt,name=on_disconnect,json=onDisconnect,proto3,enum=tsumugi.agent.v1.OnDisconnect" json:"on_disconnect,omitempty"`
+	OnDisconnect OnDisconnect `protobuf:"varint,14,opt,name=on_disconnect,json=onDisconnect,proto3,enum=tsumugi.agent.v1.OnDisconnect" json:"on_disconnect,omitempty"`
+	// Make the new node, whole or cut, the flow's current node. Otherwise the reader's place stays where it is.
+	SetCurrent    bool `protobuf:"varint,15,opt,name=set_current,json=setCurrent,proto3" json:"set_current,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -303,10 +310,18 @@ func (x *GenerateNodeRequest) GetOnDisconnect() OnDisconnect {
 	return OnDisconnect_ON_DISCONNECT_UNSPECIFIED
 }
 
+func (x *GenerateNodeRequest) GetSetCurrent() bool {
+	if x != nil {
+		return x.SetCurrent
+	}
+	return false
+}
+
 // GenerateNodeEvent is one event of a generation. An event with an `id` can be asked for again with `after`.
 type GenerateNodeEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the event in its generation, from 1. 0 for `heartbeat` and `lagged`, which are not kept.
+	// Number of a `text` in its generation, from 1, and of `stored`, one more than the last. 0 for the others, which belong
+	// to the stream and not to the generation, and for `stored` where only the node is left.
 	Id int32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// What happened.
 	//
@@ -416,7 +431,7 @@ type isGenerateNodeEvent_Event interface {
 }
 
 type GenerateNodeEvent_Opened struct {
-	// The first event: what was asked of which model.
+	// The first event of every stream: what was asked of which model.
 	Opened *Opened `protobuf:"bytes,2,opt,name=opened,proto3,oneof"`
 }
 
@@ -431,12 +446,12 @@ type GenerateNodeEvent_Heartbeat struct {
 }
 
 type GenerateNodeEvent_Lagged struct {
-	// The reader was slow: pieces were joined into the next one. Nothing is missing.
+	// The reader is more than 256 pieces behind: they are joined into the next event. Nothing is missing.
 	Lagged *Lagged `protobuf:"bytes,5,opt,name=lagged,proto3,oneof"`
 }
 
 type GenerateNodeEvent_Stored struct {
-	// The last event: the node is stored.
+	// The last event: the answer is whole and stored.
 	Stored *Stored `protobuf:"bytes,6,opt,name=stored,proto3,oneof"`
 }
 
@@ -455,9 +470,10 @@ type Opened struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `generations/{uuid}`; the node will be `nodes/` with the same UUID.
 	Generation string `protobuf:"bytes,1,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The request id that was used.
+	// The request id that was used. Empty for WatchGeneration where only the node is left.
 	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The prompt and its breakdown; the prompt itself only with `dry_run`. Absent for a plain prompt.
+	// The prompt and its breakdown; the prompt itself only with `dry_run`. Absent for a plain prompt, and where only the node
+	// is left.
 	Build *v12.BuildStoryResponse `protobuf:"bytes,3,opt,name=build,proto3" json:"build,omitempty"`
 	// SHA-256 of the prompt, in hex.
 	PromptDigest string `protobuf:"bytes,4,opt,name=prompt_digest,json=promptDigest,proto3" json:"prompt_digest,omitempty"`
@@ -633,7 +649,7 @@ func (*Heartbeat) Descriptor() ([]byte, []int) {
 	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{4}
 }
 
-// Lagged says that the reader was slow.
+// Lagged says that the reader is behind.
 type Lagged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many pieces are joined into the next one.
@@ -684,7 +700,7 @@ type Stored struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node. Its `generation.finish_reason` says why the answer ended.
 	Node *v11.Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	// The node was there already: this request was answered before.
+	// The generation had ended before, and its node is the answer: it stands for all text, also for what was cut off.
 	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -745,11 +761,11 @@ type Generation struct {
 	Flow string `protobuf:"bytes,3,opt,name=flow,proto3" json:"flow,omitempty"`
 	// The stored node, `nodes/{uuid}`. Empty until it is stored.
 	Node string `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"`
-	// Number of the last event.
+	// Number of the last event. 0 where only the stored node is known.
 	LastEvent int32 `protobuf:"varint,5,opt,name=last_event,json=lastEvent,proto3" json:"last_event,omitempty"`
 	// Characters received so far.
 	Characters int32 `protobuf:"varint,6,opt,name=characters,proto3" json:"characters,omitempty"`
-	// When it began.
+	// When it began. Absent where only the stored node is known.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// When it ended. Absent while it runs.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
@@ -1012,7 +1028,7 @@ var File_tsumugi_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xf3\x04\n" +
+	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\x99\x05\n" +
 	"\x13GenerateNodeRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x1b\n" +
 	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x01R\x06parent\x12\x15\n" +
@@ -1031,7 +1047,9 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\f \x01(\tB\x03\xe0A\x01R\trequestId\x12\x1c\n" +
 	"\adry_run\x18\r \x01(\bB\x03\xe0A\x01R\x06dryRun\x12H\n" +
-	"\ron_disconnect\x18\x0e \x01(\x0e2\x1e.tsumugi.agent.v1.OnDisconnectB\x03\xe0A\x01R\fonDisconnect\"\xbd\x02\n" +
+	"\ron_disconnect\x18\x0e \x01(\x0e2\x1e.tsumugi.agent.v1.OnDisconnectB\x03\xe0A\x01R\fonDisconnect\x12$\n" +
+	"\vset_current\x18\x0f \x01(\bB\x03\xe0A\x01R\n" +
+	"setCurrent\"\xbd\x02\n" +
 	"\x11GenerateNodeEvent\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\x05B\x03\xe0A\x03R\x02id\x122\n" +
 	"\x06opened\x18\x02 \x01(\v2\x18.tsumugi.agent.v1.OpenedH\x00R\x06opened\x121\n" +

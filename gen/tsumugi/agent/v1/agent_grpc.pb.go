@@ -32,14 +32,18 @@ const (
 // AgentService runs models: path, prompt, model, node.
 type AgentServiceClient interface {
 	// GenerateNode continues a flow: it builds the prompt from the path, streams the model's answer and stores it as a node.
-	// The stream is a view of a generation that runs in the service. Text events are not acknowledgements; the stored node is.
-	// The same `request_id` again re-attaches while the generation runs, and is answered with the node afterwards.
+	// The stream is a view of a generation that runs in the service: `opened`, then `text` events, then `stored` and OK, or
+	// an error that names the cause and, where text was kept, the node. Text events are not acknowledgements; the stored
+	// node is. The same `request_id` again re-attaches while the generation runs, is answered with the node afterwards, and
+	// begins anew where nothing was kept.
 	GenerateNode(ctx context.Context, in *GenerateNodeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GenerateNodeEvent], error)
 	// GetGeneration says how far a generation is.
 	GetGeneration(ctx context.Context, in *GetGenerationRequest, opts ...grpc.CallOption) (*Generation, error)
-	// WatchGeneration attaches to a generation, running or ended, from any event on.
+	// WatchGeneration attaches to a generation, running or ended, from any event on. Of one that ended long ago only the
+	// node is left: the stream is then `opened` and `stored`, and the node stands for all text.
 	WatchGeneration(ctx context.Context, in *WatchGenerationRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GenerateNodeEvent], error)
-	// CancelGeneration stops a generation. What was received is kept as a node. Cancelling an ended one changes nothing.
+	// CancelGeneration stops a generation and answers when it has ended. What was received is kept as a node. Cancelling an
+	// ended one changes nothing.
 	CancelGeneration(ctx context.Context, in *CancelGenerationRequest, opts ...grpc.CallOption) (*Generation, error)
 }
 
@@ -116,14 +120,18 @@ func (c *agentServiceClient) CancelGeneration(ctx context.Context, in *CancelGen
 // AgentService runs models: path, prompt, model, node.
 type AgentServiceServer interface {
 	// GenerateNode continues a flow: it builds the prompt from the path, streams the model's answer and stores it as a node.
-	// The stream is a view of a generation that runs in the service. Text events are not acknowledgements; the stored node is.
-	// The same `request_id` again re-attaches while the generation runs, and is answered with the node afterwards.
+	// The stream is a view of a generation that runs in the service: `opened`, then `text` events, then `stored` and OK, or
+	// an error that names the cause and, where text was kept, the node. Text events are not acknowledgements; the stored
+	// node is. The same `request_id` again re-attaches while the generation runs, is answered with the node afterwards, and
+	// begins anew where nothing was kept.
 	GenerateNode(*GenerateNodeRequest, grpc.ServerStreamingServer[GenerateNodeEvent]) error
 	// GetGeneration says how far a generation is.
 	GetGeneration(context.Context, *GetGenerationRequest) (*Generation, error)
-	// WatchGeneration attaches to a generation, running or ended, from any event on.
+	// WatchGeneration attaches to a generation, running or ended, from any event on. Of one that ended long ago only the
+	// node is left: the stream is then `opened` and `stored`, and the node stands for all text.
 	WatchGeneration(*WatchGenerationRequest, grpc.ServerStreamingServer[GenerateNodeEvent]) error
-	// CancelGeneration stops a generation. What was received is kept as a node. Cancelling an ended one changes nothing.
+	// CancelGeneration stops a generation and answers when it has ended. What was received is kept as a node. Cancelling an
+	// ended one changes nothing.
 	CancelGeneration(context.Context, *CancelGenerationRequest) (*Generation, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }

@@ -35,7 +35,8 @@ const (
 	ErrorReason_ERROR_REASON_GENERATION_NOT_FOUND ErrorReason = 2
 	// FAILED_PRECONDITION: a node on the path continues several nodes and `via` names none of them. Metadata: `node`, `parents`.
 	ErrorReason_ERROR_REASON_AMBIGUOUS_PATH ErrorReason = 3
-	// FAILED_PRECONDITION: the model server is not the one that the prompt was measured with. Metadata: `measured`, `found`.
+	// FAILED_PRECONDITION: the model server is not the one that the prompt was measured with, also after a second try.
+	// Metadata: `measured`, `found`.
 	ErrorReason_ERROR_REASON_BACKEND_CHANGED ErrorReason = 4
 	// NOT_FOUND: the backends file has no such name. Metadata: `backend`, `known`.
 	ErrorReason_ERROR_REASON_UNKNOWN_BACKEND ErrorReason = 5
@@ -47,9 +48,10 @@ const (
 	ErrorReason_ERROR_REASON_BACKEND_BUSY ErrorReason = 8
 	// INTERNAL: the model server gave an answer that cannot be right. Metadata: `backend`, `address`.
 	ErrorReason_ERROR_REASON_BACKEND_FAULT ErrorReason = 9
-	// CANCELLED: the generation was cancelled. Metadata: `generation`, and `node` where text was kept.
+	// CANCELLED: the generation was cancelled, or its last reader left. Metadata: `generation`, and `node` where text was kept.
 	ErrorReason_ERROR_REASON_GENERATION_CANCELLED ErrorReason = 10
-	// DEADLINE_EXCEEDED: the model server was silent for too long, or the generation took too long. Metadata: `limit`, `node`.
+	// DEADLINE_EXCEEDED: the model server was silent for too long, or the generation took too long. Metadata: `generation`,
+	// `limit`, and `node` where text was kept.
 	ErrorReason_ERROR_REASON_GENERATION_TIMEOUT ErrorReason = 11
 	// INVALID_ARGUMENT: this request id was used for another request. Metadata: `request_id`.
 	ErrorReason_ERROR_REASON_REQUEST_ID_REUSED ErrorReason = 12
@@ -63,6 +65,9 @@ const (
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 16
 	// UNAVAILABLE: flowstore or promptbuilder does not answer. Metadata: `service`.
 	ErrorReason_ERROR_REASON_SERVICE_UNAVAILABLE ErrorReason = 17
+	// UNAVAILABLE: the answer could not be stored. WatchGeneration shows it for a while, and the same request id tries to
+	// store it again. Metadata: `generation`, `cause`.
+	ErrorReason_ERROR_REASON_NOT_STORED ErrorReason = 18
 )
 
 // Enum value maps for ErrorReason.
@@ -86,6 +91,7 @@ var (
 		15: "ERROR_REASON_INTERNAL",
 		16: "ERROR_REASON_DRAINING",
 		17: "ERROR_REASON_SERVICE_UNAVAILABLE",
+		18: "ERROR_REASON_NOT_STORED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -106,6 +112,7 @@ var (
 		"ERROR_REASON_INTERNAL":             15,
 		"ERROR_REASON_DRAINING":             16,
 		"ERROR_REASON_SERVICE_UNAVAILABLE":  17,
+		"ERROR_REASON_NOT_STORED":           18,
 	}
 )
 
@@ -140,7 +147,7 @@ var File_tsumugi_agent_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xf0\x04\n" +
+	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\x8d\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12%\n" +
@@ -160,7 +167,8 @@ const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10\x0e\x12\x19\n" +
 	"\x15ERROR_REASON_INTERNAL\x10\x0f\x12\x19\n" +
 	"\x15ERROR_REASON_DRAINING\x10\x10\x12$\n" +
-	" ERROR_REASON_SERVICE_UNAVAILABLE\x10\x11B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	" ERROR_REASON_SERVICE_UNAVAILABLE\x10\x11\x12\x1b\n" +
+	"\x17ERROR_REASON_NOT_STORED\x10\x12B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_errors_proto_rawDescOnce sync.Once
