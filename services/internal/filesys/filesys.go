@@ -1,0 +1,98 @@
+// Package filesys is the one small file-system interface that everything which keeps text trees goes through.
+//
+// It names only what durable writing needs, so that package powercut can stand in for it and forget whatever was not
+// fsynced. Killing a process proves nothing here: the page cache outlives it.
+package filesys
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+)
+
+// ErrTooLarge says that a file is larger than the reader allowed.
+var ErrTooLarge = errors.New("the file is too large")
+
+// FS is the tree below one folder. Names are relative, slash-separated and stay below it (fs.ValidPath); `.` is the folder
+// itself. Errors wrap those of package io/fs where they apply. Safe for concurrent use.
+type FS interface {
+	// Create opens a file for writing, empty whether it was there or not.
+	Create(name string) (File, error)
+	// Append opens a file for writing at its end, and makes it where it is not there.
+	Append(name string) (File, error)
+	// ReadFile reads a whole file. ErrTooLarge when it is longer than limit bytes.
+	ReadFile(name string, limit int64) ([]byte, error)
+	// Rename gives a file another name, in place of what had that name.
+	Rename(from, to string) error
+	// Remove takes away a file.
+	Remove(name string) error
+	// Mkdir makes one folder. fs.ErrExist when there is one.
+	Mkdir(name string) error
+	// SyncDir makes the names in a folder durable: new ones, renamed ones, and those that are gone.
+	SyncDir(name string) error
+	// Stat describes a file or folder.
+	Stat(name string) (Info, error)
+	// List describes what is in a folder, by name.
+	List(name string) ([]Info, error)
+}
+
+// File is open for writing. What was written is durable after Sync, its name after SyncDir of the folder.
+type File interface {
+	io.Writer
+	Sync() error
+	Close() error
+}
+
+// Info is what a folder says about a file.
+type Info struct {
+	// Name is the last part of the file's name.
+	Name string
+	// Mode says folder, regular file or something else, such as a symbolic link.
+	Mode fs.FileMode
+	// Size in bytes.
+	Size int64
+	// ModTime is when it was last written, in nanoseconds since 1970.
+	ModTime int64
+}
+
+// Replace writes a file under its final name in one step: whoever looks sees the old one or the new one, whole. The bytes
+// are durable; the name is after SyncDir of the folder, which is left to the caller so that many files share one.
+func Replace(fsys FS, name string, data []byte) error {
+	tmp := path.Join(path.Dir(name), "."+path.Base(name)+".tmp")
+	if err := writeSynced(fsys, tmp, data); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", tmp, err), ignoreMissing(fsys.Remove(tmp)))
+	}
+	if err := fsys.Rename(tmp, name); err != nil {
+		return errors.Join(fmt.Errorf("rename %s: %w", tmp, err), ignoreMissing(fsys.Remove(tmp)))
+	}
+	return nil
+}
+
+func writeSynced(fsys FS, name string, data []byte) error {
+	f, err := fsys.Create(name)
+	if err != nil {
+		return err
+	}
+	return finish(f, data)
+}
+
+// AppendSynced adds data to the end of a file and makes it durable; the name of a new one is after SyncDir.
+func AppendSynced(fsys FS, name string, data []byte) error {
+	f, err := fsys.Append(name)
+	if err != nil {
+		return err
+	}
+	return finish(f, data)
+}
+
+func finish(f File, data []byte) error {
+	if _, err := f.Write(data); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Sync(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return f.Close()
+}
