@@ -14,13 +14,13 @@ func ExampleReplace() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	tree, err := filesys.Open(dir)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer tree.Close()
+	defer func() { _ = tree.Close() }()
 	for _, name := range []string{"000.xml", "001.xml"} {
 		if err := filesys.Replace(tree, name, []byte("<node/>\n")); err != nil {
 			fmt.Println(err)

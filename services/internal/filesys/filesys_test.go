@@ -13,12 +13,10 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
 )
 
-// each runs a test on the real implementation and on the double: what the double does while the power is on must be what
-// a disk does.
-func each(t *testing.T, test func(t *testing.T, fsys filesys.FS)) {
+// both are the real implementation and the double: what the double does while the power is on must be what a disk does.
+func both(t *testing.T) map[string]filesys.FS {
 	t.Helper()
-	t.Run("disk", func(t *testing.T) { test(t, open(t, t.TempDir())) })
-	t.Run("double", func(t *testing.T) { test(t, powercut.New(nil)) })
+	return map[string]filesys.FS{"disk": open(t, t.TempDir()), "double": powercut.New(nil)}
 }
 
 func open(t *testing.T, dir string) *filesys.Dir {
@@ -57,91 +55,99 @@ func names(t *testing.T, fsys filesys.FS, dir string) []string {
 }
 
 func TestReplaceShowsTheOldOrTheNewFile(t *testing.T) {
-	each(t, func(t *testing.T, fsys filesys.FS) {
-		must(t, fsys.Mkdir("nodes"))
-		must(t, filesys.Replace(fsys, "nodes/a.xml", []byte("one")))
-		before, err := fsys.Stat("nodes/a.xml")
-		must(t, err)
-		must(t, filesys.Replace(fsys, "nodes/a.xml", []byte("two, longer")))
-		must(t, fsys.SyncDir("nodes"))
-		after, err := fsys.Stat("nodes/a.xml")
-		must(t, err)
-		if got := read(t, fsys, "nodes/a.xml"); got != "two, longer" {
-			t.Errorf("read %q", got)
-		}
-		if before == after || after.Size != 11 || !after.Mode.IsRegular() || after.Name != "a.xml" {
-			t.Errorf("before %+v, after %+v", before, after)
-		}
-		if got := names(t, fsys, "nodes"); !slices.Equal(got, []string{"a.xml false 11"}) {
-			t.Errorf("the folder holds %v", got)
-		}
-	})
+	for name, fsys := range both(t) {
+		t.Run(name, func(t *testing.T) {
+			must(t, fsys.Mkdir("nodes"))
+			must(t, filesys.Replace(fsys, "nodes/a.xml", []byte("one")))
+			before, err := fsys.Stat("nodes/a.xml")
+			must(t, err)
+			must(t, filesys.Replace(fsys, "nodes/a.xml", []byte("two, longer")))
+			must(t, fsys.SyncDir("nodes"))
+			after, err := fsys.Stat("nodes/a.xml")
+			must(t, err)
+			if got := read(t, fsys, "nodes/a.xml"); got != "two, longer" {
+				t.Errorf("read %q", got)
+			}
+			if before == after || after.Size != 11 || !after.Mode.IsRegular() || after.Name != "a.xml" {
+				t.Errorf("before %+v, after %+v", before, after)
+			}
+			if got := names(t, fsys, "nodes"); !slices.Equal(got, []string{"a.xml false 11"}) {
+				t.Errorf("the folder holds %v", got)
+			}
+		})
+	}
 }
 
 func TestAppendSyncedAddsToTheEnd(t *testing.T) {
-	each(t, func(t *testing.T, fsys filesys.FS) {
-		must(t, filesys.AppendSynced(fsys, "index.tsv", []byte("a\n")))
-		must(t, filesys.AppendSynced(fsys, "index.tsv", []byte("b\n")))
-		if got := read(t, fsys, "index.tsv"); got != "a\nb\n" {
-			t.Errorf("read %q", got)
-		}
-		f, err := fsys.Create("index.tsv")
-		must(t, err)
-		must(t, f.Close())
-		if got := read(t, fsys, "index.tsv"); got != "" {
-			t.Errorf("read %q after Create", got)
-		}
-	})
+	for name, fsys := range both(t) {
+		t.Run(name, func(t *testing.T) {
+			must(t, filesys.AppendSynced(fsys, "index.tsv", []byte("a\n")))
+			must(t, filesys.AppendSynced(fsys, "index.tsv", []byte("b\n")))
+			if got := read(t, fsys, "index.tsv"); got != "a\nb\n" {
+				t.Errorf("read %q", got)
+			}
+			f, err := fsys.Create("index.tsv")
+			must(t, err)
+			must(t, f.Close())
+			if got := read(t, fsys, "index.tsv"); got != "" {
+				t.Errorf("read %q after Create", got)
+			}
+		})
+	}
 }
 
 func TestErrorsSayWhatIsWrong(t *testing.T) {
-	each(t, func(t *testing.T, fsys filesys.FS) {
-		must(t, fsys.Mkdir("d"))
-		must(t, filesys.AppendSynced(fsys, "five", []byte("12345")))
-		_, missing := fsys.ReadFile("none", 10)
-		_, tooLarge := fsys.ReadFile("five", 4)
-		_, noDir := fsys.Create("none/a")
-		_, isDir := fsys.ReadFile("d", 10)
-		_, stat := fsys.Stat("none")
-		_, list := fsys.List("none")
-		for _, c := range []struct {
-			what      string
-			got, want error
-		}{
-			{"read of nothing", missing, fs.ErrNotExist},
-			{"read over the limit", tooLarge, filesys.ErrTooLarge},
-			{"create in no folder", noDir, fs.ErrNotExist},
-			{"stat of nothing", stat, fs.ErrNotExist},
-			{"list of nothing", list, fs.ErrNotExist},
-			{"mkdir twice", fsys.Mkdir("d"), fs.ErrExist},
-			{"rename of nothing", fsys.Rename("none", "some"), fs.ErrNotExist},
-			{"remove of nothing", fsys.Remove("none"), fs.ErrNotExist},
-			{"syncdir of nothing", fsys.SyncDir("none"), fs.ErrNotExist},
-		} {
-			if !errors.Is(c.got, c.want) {
-				t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+	for name, fsys := range both(t) {
+		t.Run(name, func(t *testing.T) {
+			must(t, fsys.Mkdir("d"))
+			must(t, filesys.AppendSynced(fsys, "five", []byte("12345")))
+			_, missing := fsys.ReadFile("none", 10)
+			_, tooLarge := fsys.ReadFile("five", 4)
+			_, noDir := fsys.Create("none/a")
+			_, isDir := fsys.ReadFile("d", 10)
+			_, stat := fsys.Stat("none")
+			_, list := fsys.List("none")
+			for _, c := range []struct {
+				what      string
+				got, want error
+			}{
+				{"read of nothing", missing, fs.ErrNotExist},
+				{"read over the limit", tooLarge, filesys.ErrTooLarge},
+				{"create in no folder", noDir, fs.ErrNotExist},
+				{"stat of nothing", stat, fs.ErrNotExist},
+				{"list of nothing", list, fs.ErrNotExist},
+				{"mkdir twice", fsys.Mkdir("d"), fs.ErrExist},
+				{"rename of nothing", fsys.Rename("none", "some"), fs.ErrNotExist},
+				{"remove of nothing", fsys.Remove("none"), fs.ErrNotExist},
+				{"syncdir of nothing", fsys.SyncDir("none"), fs.ErrNotExist},
+			} {
+				if !errors.Is(c.got, c.want) {
+					t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+				}
 			}
-		}
-		if isDir == nil {
-			t.Error("a folder was read as a file")
-		}
-	})
+			if isDir == nil {
+				t.Error("a folder was read as a file")
+			}
+		})
+	}
 }
 
 func TestNoNameLeadsOut(t *testing.T) {
-	each(t, func(t *testing.T, fsys filesys.FS) {
-		for _, name := range []string{"../canary", "/etc/passwd", "a/../../canary", ""} {
-			if _, err := fsys.ReadFile(name, 1<<20); err == nil {
-				t.Errorf("read %q", name)
+	for name, fsys := range both(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, name := range []string{"../canary", "/etc/passwd", "a/../../canary", ""} {
+				if _, err := fsys.ReadFile(name, 1<<20); err == nil {
+					t.Errorf("read %q", name)
+				}
+				if _, err := fsys.Create(name); err == nil {
+					t.Errorf("created %q", name)
+				}
+				if err := fsys.Mkdir(name); err == nil {
+					t.Errorf("made %q", name)
+				}
 			}
-			if _, err := fsys.Create(name); err == nil {
-				t.Errorf("created %q", name)
-			}
-			if err := fsys.Mkdir(name); err == nil {
-				t.Errorf("made %q", name)
-			}
-		}
-	})
+		})
+	}
 }
 
 func TestNoLinkLeadsOut(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 var (
 	// ErrCut is what every call answers from the cut on. A Hook that returns it cuts the power.
 	ErrCut = errors.New("the power is off")
-	// ErrPretend, returned by a Hook, makes a step answer that it happened when it did not: a missing fsync.
+	// ErrPretend is for a Hook to return: the step answers that it happened, and did not. So a missing fsync is acted out.
 	ErrPretend = errors.New("pretend")
 )
 

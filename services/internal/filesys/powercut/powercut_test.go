@@ -1,6 +1,7 @@
 package powercut_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"slices"
@@ -37,118 +38,130 @@ func outcomes(t *testing.T, f *powercut.FS, name string) []string {
 	return seen
 }
 
-func write(t *testing.T, f *powercut.FS, name, text string, sync bool) {
-	t.Helper()
-	file, err := f.Create(name)
-	must(t, err)
-	_, err = file.Write([]byte(text))
-	must(t, err)
-	if sync {
-		must(t, file.Sync())
-	}
-	must(t, file.Close())
+// disk is the double with its test: every call is expected to work.
+type disk struct {
+	t *testing.T
+	*powercut.FS
+}
+
+func (d disk) write(name, text string) filesys.File {
+	d.t.Helper()
+	f, err := d.Create(name)
+	must(d.t, err)
+	_, err = f.Write([]byte(text))
+	must(d.t, err)
+	return f
+}
+
+func (d disk) writeSynced(name, text string) {
+	d.t.Helper()
+	must(d.t, d.write(name, text).Sync())
+}
+
+func (d disk) syncDir(name string) {
+	d.t.Helper()
+	must(d.t, d.SyncDir(name))
 }
 
 func TestCutForgets(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
-		do   func(t *testing.T, f *powercut.FS)
+		do   func(d disk)
 		want []string
 	}{
-		{"nothing of what was made durable", func(t *testing.T, f *powercut.FS) {
-			write(t, f, "a", "text", true)
-			must(t, f.SyncDir("."))
+		{"nothing of what was made durable", func(d disk) {
+			d.writeSynced("a", "text")
+			d.syncDir(".")
 		}, []string{"text"}},
-		{"a name without fsync of the folder", func(t *testing.T, f *powercut.FS) {
-			write(t, f, "a", "text", true)
+		{"a name without fsync of the folder", func(d disk) {
+			d.writeSynced("a", "text")
 		}, []string{"-", "text"}},
-		{"bytes without fsync of the file: none, part, zeros or all", func(t *testing.T, f *powercut.FS) {
-			write(t, f, "a", "xy", false)
-			must(t, f.SyncDir("."))
+		{"bytes without fsync of the file: none, part, zeros or all", func(d disk) {
+			d.write("a", "xy")
+			d.syncDir(".")
 		}, []string{"", "\x00\x00", "x", "x\x00", "xy"}},
-		{"a part of what was appended, and none of what was there before", func(t *testing.T, f *powercut.FS) {
-			write(t, f, "a", "old", true)
-			must(t, f.SyncDir("."))
-			file, err := f.Append("a")
-			must(t, err)
-			_, err = file.Write([]byte("xy"))
-			must(t, err)
+		{"a part of what was appended, and none of what was there before", func(d disk) {
+			d.writeSynced("a", "old")
+			d.syncDir(".")
+			f, err := d.Append("a")
+			must(d.t, err)
+			_, err = f.Write([]byte("xy"))
+			must(d.t, err)
 		}, []string{"old", "old\x00\x00", "oldx", "oldx\x00", "oldxy"}},
-		{"a rename, whole", func(t *testing.T, f *powercut.FS) {
-			write(t, f, "a", "old", true)
-			write(t, f, "tmp", "new", true)
-			must(t, f.SyncDir("."))
-			must(t, f.Rename("tmp", "a"))
+		{"a rename, whole", func(d disk) {
+			d.writeSynced("a", "old")
+			d.writeSynced("tmp", "new")
+			d.syncDir(".")
+			must(d.t, d.Rename("tmp", "a"))
 		}, []string{"new", "old"}},
-		{"a removal", func(t *testing.T, f *powercut.FS) {
-			write(t, f, "a", "old", true)
-			must(t, f.SyncDir("."))
-			must(t, f.Remove("a"))
+		{"a removal", func(d disk) {
+			d.writeSynced("a", "old")
+			d.syncDir(".")
+			must(d.t, d.Remove("a"))
 		}, []string{"-", "old"}},
-		{"bytes whose fsync failed, though the next one said that all is well", func(t *testing.T, f *powercut.FS) {
-			eio := errors.New("input/output error")
-			g := f.Survivor(0, func(s powercut.Step) error {
-				if s.N == 3 {
-					return eio
-				}
-				return nil
-			})
-			file, err := g.Create("a")
-			must(t, err)
-			_, err = file.Write([]byte("x"))
-			must(t, err)
-			if err := file.Sync(); !errors.Is(err, eio) {
-				t.Fatalf("sync: %v", err)
-			}
-			must(t, file.Sync())
-			must(t, g.SyncDir("."))
-			if got := outcomes(t, g, "a"); !slices.Equal(got, []string{"", "\x00", "x"}) {
-				t.Errorf("left: %q", got)
-			}
-			write(t, f, "a", "ok", true)
-			must(t, f.SyncDir("."))
-		}, []string{"ok"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := powercut.New(nil)
-			c.do(t, f)
-			f.Cut()
-			if got := outcomes(t, f, "a"); !slices.Equal(got, c.want) {
+			d := disk{t, powercut.New(nil)}
+			c.do(d)
+			d.Cut()
+			if got := outcomes(t, d.FS, "a"); !slices.Equal(got, c.want) {
 				t.Errorf("left: %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
+func TestAFailedFsyncIsNotMendedByTheNext(t *testing.T) {
+	t.Parallel()
+	eio := errors.New("input/output error")
+	failing := true
+	d := disk{t, powercut.New(func(s powercut.Step) error {
+		if s.Op == powercut.OpSync && failing {
+			return eio
+		}
+		return nil
+	})}
+	f := d.write("a", "x")
+	if err := f.Sync(); !errors.Is(err, eio) {
+		t.Fatalf("sync: %v", err)
+	}
+	failing = false
+	must(t, f.Sync())
+	d.syncDir(".")
+	if got := outcomes(t, d.FS, "a"); !slices.Equal(got, []string{"", "\x00", "x"}) {
+		t.Errorf("left: %q", got)
+	}
+}
+
 func TestAFolderThatWasLostTakesItsFiles(t *testing.T) {
 	t.Parallel()
-	f := powercut.New(nil)
-	must(t, f.Mkdir("d"))
-	write(t, f, "d/a", "text", true)
-	must(t, f.SyncDir("d"))
-	if got := outcomes(t, f, "d/a"); !slices.Equal(got, []string{"-", "text"}) {
+	d := disk{t, powercut.New(nil)}
+	must(t, d.Mkdir("d"))
+	d.writeSynced("d/a", "text")
+	d.syncDir("d")
+	if got := outcomes(t, d.FS, "d/a"); !slices.Equal(got, []string{"-", "text"}) {
 		t.Errorf("without fsync of the parent: %q", got)
 	}
-	must(t, f.SyncDir("."))
-	if got := outcomes(t, f, "d/a"); !slices.Equal(got, []string{"text"}) {
+	d.syncDir(".")
+	if got := outcomes(t, d.FS, "d/a"); !slices.Equal(got, []string{"text"}) {
 		t.Errorf("with it: %q", got)
 	}
 }
 
 func TestTheSameSeedIsTheSameOutcome(t *testing.T) {
 	t.Parallel()
-	f := powercut.New(nil)
+	d := disk{t, powercut.New(nil)}
 	for _, name := range []string{"a", "b", "c", "d"} {
-		write(t, f, name, "some text in "+name, false)
+		d.write(name, "some text in "+name)
 	}
 	for seed := range uint64(seeds) {
-		one, two := f.Survivor(seed, nil), f.Survivor(seed, nil)
+		one, two := d.Survivor(seed, nil), d.Survivor(seed, nil)
 		for _, name := range []string{"a", "b", "c", "d"} {
 			x, errX := one.ReadFile(name, 100)
 			y, errY := two.ReadFile(name, 100)
-			if string(x) != string(y) || (errX == nil) != (errY == nil) {
+			if !bytes.Equal(x, y) || (errX == nil) != (errY == nil) {
 				t.Fatalf("seed %d: %q and %q", seed, x, y)
 			}
 		}
@@ -180,15 +193,15 @@ func TestNothingHappensAfterTheCut(t *testing.T) {
 
 func TestAStepThatOnlyPretends(t *testing.T) {
 	t.Parallel()
-	f := powercut.New(func(s powercut.Step) error {
+	d := disk{t, powercut.New(func(s powercut.Step) error {
 		if s.Op == powercut.OpSync {
 			return powercut.ErrPretend
 		}
 		return nil
-	})
-	write(t, f, "a", "x", true)
-	must(t, f.SyncDir("."))
-	if got := outcomes(t, f, "a"); !slices.Equal(got, []string{"", "\x00", "x"}) {
+	})}
+	d.writeSynced("a", "x")
+	d.syncDir(".")
+	if got := outcomes(t, d.FS, "a"); !slices.Equal(got, []string{"", "\x00", "x"}) {
 		t.Errorf("left: %q", got)
 	}
 }
@@ -214,17 +227,17 @@ func TestAWriteThatFailsLeavesHalf(t *testing.T) {
 
 func TestRenameBetweenFolders(t *testing.T) {
 	t.Parallel()
-	f := powercut.New(nil)
-	must(t, f.Mkdir("d"))
-	must(t, f.SyncDir("."))
-	write(t, f, "a", "text", true)
-	must(t, f.Rename("a", "d/a"))
-	if _, err := f.Stat("a"); !errors.Is(err, fs.ErrNotExist) {
+	d := disk{t, powercut.New(nil)}
+	must(t, d.Mkdir("d"))
+	d.syncDir(".")
+	d.writeSynced("a", "text")
+	must(t, d.Rename("a", "d/a"))
+	if _, err := d.Stat("a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the old name: %v", err)
 	}
-	must(t, filesys.AppendSynced(f, "d/a", []byte("!")))
-	must(t, f.SyncDir("d"))
-	if got := outcomes(t, f, "d/a"); !slices.Equal(got, []string{"text!"}) {
+	must(t, filesys.AppendSynced(d, "d/a", []byte("!")))
+	d.syncDir("d")
+	if got := outcomes(t, d.FS, "d/a"); !slices.Equal(got, []string{"text!"}) {
 		t.Errorf("left: %q", got)
 	}
 }
