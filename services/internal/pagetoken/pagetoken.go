@@ -6,6 +6,7 @@
 package pagetoken
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -55,10 +56,10 @@ func Decode(token, query string) (key string, err error) {
 		return "", ErrMalformed
 	}
 	body, sum := b[:len(b)-sumLen], b[len(b)-sumLen:]
-	if s := sha256.Sum256(body); string(s[:sumLen]) != string(sum) {
+	if s := sha256.Sum256(body); !bytes.Equal(s[:sumLen], sum) {
 		return "", ErrMalformed
 	}
-	if q := sha256.Sum256([]byte(query)); string(q[:queryLen]) != string(body[1:1+queryLen]) {
+	if q := sha256.Sum256([]byte(query)); !bytes.Equal(q[:queryLen], body[1:1+queryLen]) {
 		return "", ErrOtherQuery
 	}
 	return string(body[1+queryLen:]), nil

@@ -71,7 +71,7 @@ func TestDecodeProblems(t *testing.T) {
 		{"unknown key without one", "zzzzzz: 8", "line 1: zzzzzz: unknown key"},
 		{"unread field", "Unread: x", "line 1: Unread: unknown key"},
 		{"key twice", "port: 1\nport: 2", "line 2: port: stands here twice, also in line 1"},
-		{"deep", "named:\n  x:\n    nmae: 1", "line 3: named.x.nmae: unknown key; did you mean name?"},
+		{"deep", "named:\n  x:\n    naem: 1", "line 3: named.x.naem: unknown key; did you mean name?"},
 		{"all at once", "port: x\nsmall: 256\non: yes", "line 1: port: \"x\" must be a whole number from -9223372036854775808 to 9223372036854775807\nline 2: small: \"256\" must be a whole number from 0 to 255\nline 3: on: \"yes\" must be true or false"},
 		{"no value", "port:", "line 1: port: has no value; leave the key out for the default"},
 		{"list for value", "port: [1]", "line 1: port: must be a single value, not a list or a mapping"},
