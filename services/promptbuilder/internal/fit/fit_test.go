@@ -1,0 +1,200 @@
+package fit_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+	"pgregory.net/rapid"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+)
+
+// prompt puts a text into a prompt of the usual shape.
+func prompt(text string) fit.Prompt {
+	p := fit.Prompt{Before: "[INST]続けてください。\n", Open: "【本文】\n```\n", Text: text, Close: "\n```\n", After: "最後。[/INST]"}
+	at := 0
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" {
+			p.Lines = append(p.Lines, at)
+		}
+		at += len(line)
+	}
+	return p
+}
+
+// story draws texts of lines, blank lines, sentences, clauses, accents and joiners.
+func story() *rapid.Generator[string] {
+	piece := rapid.SampledFrom([]string{
+		"彼は歩いた。", "「待て！」", "雨、風、", "\n", "\n\n", "　", "Hello, world. ", "👨‍👩‍👧‍👦が\u3099", "あいうえおかきくけこ", "e\u0301", "3.14", "……",
+	})
+	return rapid.Custom(func(t *rapid.T) string {
+		n := rapid.SampledFrom([]int{0, 1, 3, 10, 100, 300}).Draw(t, "pieces")
+		return strings.Join(rapid.SliceOfN(piece, n, n).Draw(t, "text"), "")
+	})
+}
+
+// places are the offsets of each kind, found the slow way.
+func places(p fit.Prompt) map[fit.Place][]int {
+	all := map[fit.Place][]int{fit.Whole: {0}, fit.Line: slices.Clone(p.Lines)}
+	if !p.KeepSome {
+		all[fit.Line] = append(all[fit.Line], len(p.Text))
+	}
+	at, state := 0, -1
+	for rest := p.Text; rest != ""; {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		at += len(cluster)
+		all[fit.Character] = append(all[fit.Character], at)
+		next, _ := utf8.DecodeRuneInString(p.Text[at:])
+		if strings.ContainsRune("　 」。！…、\n", next) {
+			continue
+		}
+		before := strings.TrimRight(p.Text[:at], "　 」")
+		if strings.HasSuffix(before, "。") || strings.HasSuffix(before, "！") || strings.HasSuffix(before, "…") || strings.HasSuffix(before, "world.") {
+			all[fit.Sentence] = append(all[fit.Sentence], at)
+		}
+		if strings.HasSuffix(before, "、") || strings.HasSuffix(before, "Hello,") {
+			all[fit.Clause] = append(all[fit.Clause], at)
+		}
+	}
+	return all
+}
+
+// TestNeverOver holds for counters that are fair, noisy or lying, with token borders and without.
+func TestNeverOver(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := prompt(story().Draw(t, "text"))
+		p.KeepSome = rapid.Bool().Draw(t, "keep some")
+		if p.KeepSome {
+			p.Open, p.Close, p.After = "", "", ""
+		}
+		limit := rapid.SampledFrom([]int{1, 20, 60, 80, 100, 150, 300, 800, 2000}).Draw(t, "limit")
+		name := rapid.SampledFrom([]string{"runes", "runes by size", "dense", "dense by size", "noisy", "noisy by size", "liar"}).Draw(t, "counter")
+		c := map[string]*counter{
+			"runes": byPieces(runes), "runes by size": bySize(runes), "dense": byPieces(dense), "dense by size": bySize(dense),
+			"noisy": byPieces(noisy), "noisy by size": bySize(noisy), "liar": {size: liar},
+		}[name]
+		r, err := fit.Cut(t.Context(), c, p, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Over != (r.Size.Tokens > limit) {
+			t.Fatalf("%d tokens of %d, over: %t", r.Size.Tokens, limit, r.Over)
+		}
+		if !slices.Contains(c.asked, r.Prompt) || r.Counts != len(c.asked) || r.Counts > fit.MaxCounts {
+			t.Fatalf("%d counts noted, %d asked; the prompt was counted: %t", r.Counts, len(c.asked), slices.Contains(c.asked, r.Prompt))
+		}
+		if r.Prompt != p.From(r.Offset) || !slices.Contains(places(p)[r.Place], r.Offset) {
+			t.Fatalf("cut at %d, which is no place of kind %d", r.Offset, r.Place)
+		}
+		if p.KeepSome && strings.TrimSpace(p.Text) != "" && strings.TrimSpace(p.Text[r.Offset:]) == "" {
+			t.Fatal("nothing of the text was kept")
+		}
+		again, err := fit.Cut(t.Context(), c, p, limit)
+		if err != nil || again.Prompt != r.Prompt || again.Counts != r.Counts {
+			t.Fatalf("the second run gives another prompt (%v)", err)
+		}
+	})
+}
+
+// TestFirstPlaceThatFits compares with the rule worked out by trying every place.
+func TestFirstPlaceThatFits(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := prompt(story().Draw(t, "text"))
+		limit := rapid.SampledFrom([]int{60, 80, 100, 150, 300, 800, 2000}).Draw(t, "limit")
+		c := byPieces(runes)
+		r, err := fit.Cut(t.Context(), c, p, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantOffset, wantPlace := slowly(p, limit)
+		if r.Offset != wantOffset || r.Place != wantPlace {
+			t.Fatalf("cut at %d (place %d), want %d (place %d)", r.Offset, r.Place, wantOffset, wantPlace)
+		}
+		if r.Counts > 4 {
+			t.Fatalf("%d counts for an honest counter with token borders", r.Counts)
+		}
+	})
+}
+
+// slowly finds the cut of an honest counter by trying every place.
+func slowly(p fit.Prompt, limit int) (at int, place fit.Place) {
+	size := func(at int) int { return len(runes(p.From(at))) }
+	if size(0) <= limit {
+		return 0, fit.Whole
+	}
+	all := places(p)
+	at, place = len(p.Text), fit.Line
+	for _, finer := range []fit.Place{fit.Line, fit.Sentence, fit.Clause, fit.Character} {
+		if finer == fit.Character && at < len(p.Text) || finer != fit.Line && size(at)*100 >= limit*98 {
+			break
+		}
+		for _, a := range all[finer] {
+			if size(a) <= limit && a < at && strings.TrimSpace(p.Text[a:at]) != "" {
+				at, place = a, finer
+				break
+			}
+		}
+	}
+	return at, place
+}
+
+func TestUse(t *testing.T) {
+	t.Parallel()
+	line := strings.Repeat("彼は歩いた。", 6) + "\n"
+	english := strings.Repeat("He walked on and on through the rain. ", 3) + "\n"
+	for name, text := range map[string]string{
+		"japanese":               strings.Repeat(line, 2000),
+		"english":                strings.Repeat(english, 2000),
+		"english, then japanese": strings.Repeat(english, 1000) + strings.Repeat(line, 1000),
+		"japanese, then english": strings.Repeat(line, 1000) + strings.Repeat(english, 1000),
+		"without a line break":   strings.Repeat("彼は歩いた。「待て！」彼女は言った。", 3000),
+		"a gap of blank lines":   strings.Repeat(line, 100) + strings.Repeat("\n", 700) + strings.Repeat(line, 30),
+	} {
+		for kind, c := range map[string]func() *counter{
+			"borders": func() *counter { return byPieces(dense) },
+			"sizes":   func() *counter { return bySize(dense) },
+			"noise":   func() *counter { return bySize(noisy) },
+		} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				const limit = 3846
+				r, err := fit.Cut(t.Context(), c(), prompt(text), limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("%d of %d tokens, place %d, %d counts", r.Size.Tokens, limit, r.Place, r.Counts)
+				if r.Over || r.Size.Tokens*100 < limit*98 || r.Counts > 6 {
+					t.Errorf("%d of %d tokens in %d counts, want 98 %% in at most 6", r.Size.Tokens, limit, r.Counts)
+				}
+			})
+		}
+	}
+}
+
+func TestBadCounts(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the line is dead")
+	for name, c := range map[string]fit.Counter{
+		"zero":                &counter{size: func(string) int { return 0 }},
+		"negative":            &counter{size: func(string) int { return -1 }},
+		"no pieces":           byPieces(func(string) []int { return nil }),
+		"pieces too short":    byPieces(func(s string) []int { return []int{len(s) - 1} }),
+		"a negative piece":    byPieces(func(s string) []int { return []int{-1, len(s) + 1} }),
+		"zero when too large": byPieces(func(s string) []int { return nil }),
+	} {
+		var wrong *fit.CountError
+		if _, err := fit.Cut(t.Context(), c, prompt("一。\n二。"), 100); !errors.As(err, &wrong) {
+			t.Errorf("%s: error %v, want a CountError", name, err)
+		}
+	}
+	if _, err := fit.Cut(t.Context(), failing{broken}, prompt("一。"), 100); !errors.Is(err, broken) {
+		t.Errorf("error %v, want the counter's own", err)
+	}
+}

@@ -1,0 +1,197 @@
+package fit
+
+import (
+	"math"
+	"sort"
+	"strings"
+	"unicode"
+)
+
+// search knows what was counted and says what to count next.
+type search struct {
+	Prompt
+	limit int
+	// least is how many tokens a cut must use before a finer one is looked for.
+	least int
+	// lines are the cuts at lines, from the longest prompt to the shortest.
+	lines []int
+	// over is the shortest prompt known to be over the limit, fits the one to return as things stand.
+	over, fits *probe
+	// misses and hits are how many prompts were over the limit and within it.
+	misses, hits int
+	// done: a counter that contradicts itself is asked no further.
+	done bool
+}
+
+func newSearch(p Prompt, limit int) *search {
+	s := &search{Prompt: p, limit: limit, least: (limit*leastPercent + 99) / 100, lines: []int{0}}
+	for _, at := range p.Lines {
+		if at > 0 {
+			s.lines = append(s.lines, at)
+		}
+	}
+	if !p.KeepSome && p.Text != "" {
+		s.lines = append(s.lines, len(p.Text))
+	}
+	return s
+}
+
+// note takes in what was counted.
+func (s *search) note(p *probe) {
+	if p.size.Tokens <= s.limit {
+		s.hits++
+		if s.fits == nil || p.at < s.fits.at || p.size.Tokens >= s.least {
+			s.fits = p
+		}
+		return
+	}
+	s.misses++
+	s.done = s.fits != nil && p.at > s.fits.at
+	if !s.done {
+		s.over = p
+	}
+}
+
+// next is the cut to count next, when that many counts are left; ok is false when there is nothing more to learn.
+func (s *search) next(left int) (at int, place Place, ok bool) {
+	if s.settled() {
+		return 0, Whole, false
+	}
+	at, place, ok = s.choose()
+	switch {
+	case s.fits == nil && (!ok || left == 1):
+		at, place = s.shortest()
+		return at, place, s.over == nil || s.over.at < at
+	case s.fits == nil:
+		return at, place, true
+	case s.over == nil && (!ok || at >= s.fits.at):
+		return s.lines[sort.SearchInts(s.lines, s.fits.at)-1], Line, true
+	}
+	coarser := at > s.fits.at && place < s.fits.place && s.expect(at) >= s.least
+	return at, place, ok && (at < s.fits.at || coarser)
+}
+
+// settled says that the answer is known: all of the text fits, or, where the counter gives no token borders, enough
+// of the limit is used.
+func (s *search) settled() bool {
+	if s.done || s.fits == nil {
+		return s.done
+	}
+	return s.fits.at == 0 || s.over != nil && s.over.begins == nil && s.fits.size.Tokens >= s.least
+}
+
+// target is how large the next prompt should be.
+func (s *search) target() int {
+	step := func(percent, doubled int) int { return (s.limit*percent/100 + 1) << (2 * doubled) }
+	switch {
+	case s.over == nil && s.fits == nil:
+		return s.limit
+	case s.over == nil: // All that was counted fits: look over the limit, farther each time.
+		return s.limit + step(5, s.hits-1)
+	case s.fits != nil && s.over.begins == nil:
+		return s.limit - s.limit/100
+	case s.over.begins == nil: // Guessed by size: step back farther each time.
+		return s.limit - step(1, s.misses-1)
+	case s.misses > 1: // Token borders were known and yet the prompt was over: the same.
+		return s.limit - step(1, s.misses-2)
+	}
+	return s.limit
+}
+
+// choose is the longest prompt that is expected to keep to the target, at the coarsest place that is not wasteful.
+func (s *search) choose() (at int, place Place, ok bool) {
+	target, from := s.target(), s.tooEarly()
+	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > from && s.expect(s.lines[i]) <= target })
+	if i > 0 {
+		from = max(from, s.lines[i-1])
+	}
+	at, place = len(s.Text), Line
+	if ok = i < len(s.lines); ok {
+		at = s.lines[i]
+	}
+	for finer := Sentence; finer <= Character; finer++ {
+		if ok && (s.enough(at) || finer == Character && at < len(s.Text)) {
+			break
+		}
+		if start, found := s.inside(finer, from, at, target); found {
+			at, place, ok = start, finer, true
+		}
+	}
+	return at, place, ok
+}
+
+// enough says that a finer place need not be looked for: the limit is used, or, while all that was counted fits, the
+// cut is an earlier one.
+func (s *search) enough(at int) bool {
+	return s.expect(at) >= s.least && (s.over != nil || s.fits == nil || at < s.fits.at)
+}
+
+// tooEarly is the last offset that is known to be over the limit.
+func (s *search) tooEarly() int {
+	if s.over == nil {
+		return -1
+	}
+	return s.over.at
+}
+
+// inside is the first place of a kind between two offsets that is expected to keep to the target.
+func (s *search) inside(place Place, from, to, target int) (at int, found bool) {
+	if from < 0 || from >= to {
+		return 0, false
+	}
+	keeps := func(at int) bool { return s.expect(at) <= target }
+	if place == Character {
+		if s.KeepSome {
+			to = min(to, len(strings.TrimRightFunc(s.Text, unicode.IsSpace)))
+		}
+		roughly := from + 1 + sort.Search(max(0, to-from-1), func(i int) bool { return keeps(from + 1 + i) })
+		at = clusterStart(s.Text, from, roughly)
+		return at, at < to
+	}
+	starts := starts(s.Text, from, to, place)
+	i := sort.Search(len(starts), func(i int) bool { return keeps(starts[i]) })
+	if i == len(starts) {
+		return 0, false
+	}
+	return starts[i], true
+}
+
+// shortest is the least that may be kept.
+func (s *search) shortest() (at int, place Place) {
+	if !s.KeepSome {
+		return len(s.Text), Line
+	}
+	from := s.lines[len(s.lines)-1]
+	end := len(strings.TrimRightFunc(s.Text, unicode.IsSpace))
+	if sentences := starts(s.Text, from, end, Sentence); len(sentences) > 0 {
+		from = sentences[len(sentences)-1]
+	}
+	return lastCluster(s.Text[:max(from, end)], from), Character
+}
+
+// expect is how large the prompt is expected to be with the text cut at an offset. It never grows with the offset.
+func (s *search) expect(at int) int {
+	switch {
+	case s.fits != nil && at >= s.fits.at:
+		return s.fits.expect(at)
+	case s.over != nil && s.over.begins != nil:
+		return s.over.expect(at)
+	case s.over != nil && s.fits != nil:
+		long, short := s.over, s.fits
+		return long.size.Tokens - share(long.size.Tokens-short.size.Tokens, at-long.at, short.at-long.at)
+	case s.over != nil:
+		return s.over.expect(at)
+	case s.fits != nil:
+		return s.fits.size.Tokens + share(s.fits.size.Tokens, s.fits.at-at, s.fits.length)
+	}
+	// Nothing is known yet: 4.5 bytes a token, which for big vocabularies is near the truth in Japanese as in English.
+	return s.length(at) * 2 / 9
+}
+
+// share is the part of tokens that falls to some of all bytes. In whole numbers, so that all machines agree.
+func share(tokens, bytes, all int) int {
+	if all == 0 || bytes > math.MaxInt/max(tokens, 1) {
+		return tokens
+	}
+	return tokens * bytes / all
+}
