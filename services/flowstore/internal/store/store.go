@@ -28,6 +28,21 @@ var (
 	ErrClosed = errors.New("the store is closed")
 )
 
+const (
+	// RequestLifetime is how long the id of a request is remembered.
+	RequestLifetime = 24 * time.Hour
+	// MaxNamespace is the longest name of a namespace, in characters.
+	MaxNamespace = 63
+)
+
+// NamespaceError says that a name cannot be that of a namespace.
+type NamespaceError struct{ Name string }
+
+func (e *NamespaceError) Error() string {
+	return fmt.Sprintf("%q cannot be a namespace: 1 to %d characters of a-z, 0-9, - and _, beginning with a letter or digit",
+		e.Name, MaxNamespace)
+}
+
 // ReadOnlyError says that the store cannot write any more (disk full, read-only volume, failed fsync). Reads go on.
 type ReadOnlyError struct{ Cause error }
 
@@ -43,18 +58,22 @@ type UnreadableError struct {
 	Reason string
 }
 
-func (e *UnreadableError) Error() string { return fmt.Sprintf("%s cannot be read: %s", e.Path, e.Reason) }
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("%s cannot be read: %s", e.Path, e.Reason)
+}
 
 // Store keeps nodes and flows. Safe for concurrent use. Reads see every acknowledged Update.
-// Values that it returns are shared: callers do not write to them.
+// Values that it returns are shared: callers do not write to them. Every method with a namespace answers *NamespaceError
+// for a name that cannot be one, and ErrClosed after Close; reading makes no namespace.
 type Store interface {
 	// Node gives a node. ErrNodeNotFound; *UnreadableError.
 	Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error)
 	// Flow gives a flow. ErrFlowNotFound; *UnreadableError.
 	Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error)
 	// Update runs fn and makes what it wrote durable; when it returns nil, no power cut loses it. fn sees its own writes
-	// and those of earlier functions of the same batch. It may be run again, so it has no effect but through Tx. An error
-	// of fn leaves nothing and is returned as it is. *ReadOnlyError; ErrClosed; ctx's error if it ended before fn began.
+	// and those of earlier functions of the same batch. It may be run again and on another goroutine, so it has no effect
+	// but through Tx and never ends its goroutine (as t.Fatal does). An error of fn leaves nothing and is returned as it
+	// is; so does a panic, which comes out of Update. *ReadOnlyError; ErrClosed; ctx's error if it ended before fn began.
 	Update(ctx context.Context, ns string, fn func(Tx) error) error
 	// Flush returns when the text files hold every acknowledged Update, and says how many files it wrote.
 	Flush(ctx context.Context, ns string) (files int, err error)
@@ -80,9 +99,9 @@ type Tx interface {
 	CreateFlow(f flow.Flow) error
 	// ChangeFlow applies a change that flow.Flow.Check accepted. ErrFlowNotFound.
 	ChangeFlow(id uuid.UUID, c flow.Change) error
-	// Request gives what an earlier request with this id did; ok is false where there was none in the last 24 hours.
+	// Request gives what an earlier request with this id did; ok is false where there was none in the RequestLifetime.
 	Request(id uuid.UUID) (r Request, ok bool, err error)
-	// PutRequest remembers what this request did, for 24 hours.
+	// PutRequest remembers what this request did, for the RequestLifetime, in place of what the id stood for.
 	PutRequest(r Request) error
 }
 
@@ -97,3 +116,27 @@ type Request struct {
 
 // Problem is a file that needs a person.
 type Problem struct{ Path, Reason string }
+
+// CheckNamespace says whether a name can be that of a namespace: it becomes the name of a folder, also on disks that
+// take A for a. The error is a *NamespaceError.
+func CheckNamespace(ns string) error {
+	for i, c := range []byte(ns) {
+		alnum := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+		if !alnum && (i == 0 || c != '-' && c != '_') {
+			return &NamespaceError{ns}
+		}
+	}
+	if ns == "" || len(ns) > MaxNamespace {
+		return &NamespaceError{ns}
+	}
+	return nil
+}
+
+// Later gives the time of a transaction by the rule of Tx.Now: the clock's, or just after that of the one before.
+func Later(last, clock time.Time) time.Time {
+	now := clock.Truncate(time.Microsecond)
+	if now.After(last) {
+		return now
+	}
+	return last.Add(time.Microsecond).In(clock.Location())
+}

@@ -1,0 +1,160 @@
+// Package memory is the storage port without a disk: it forgets everything when it is closed. For tests of the domain.
+package memory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/overlay"
+)
+
+// Store keeps everything in maps.
+type Store struct {
+	clock func() time.Time
+	// turn holds one token: whoever took it runs an Update, and a caller whose context ends stops waiting for it.
+	turn chan struct{}
+
+	mu     sync.RWMutex
+	spaces map[string]*space
+	last   time.Time
+	closed bool
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New makes an empty store. clock tells the time.
+func New(clock func() time.Time) *Store {
+	s := &Store{clock: clock, turn: make(chan struct{}, 1), spaces: map[string]*space{}}
+	s.turn <- struct{}{}
+	return s
+}
+
+// space is one namespace.
+type space struct {
+	nodes    map[uuid.UUID]node.Node
+	flows    map[uuid.UUID]flow.Flow
+	requests map[uuid.UUID]request
+	// now is the time by which requests are forgotten.
+	now time.Time
+}
+
+type request struct {
+	store.Request
+	at time.Time
+}
+
+// Node implements store.Store.
+func (s *Store) Node(_ context.Context, ns string, id uuid.UUID) (node.Node, error) {
+	return read(s, ns, func(sp *space) (node.Node, error) { return sp.Node(id) })
+}
+
+// Flow implements store.Store.
+func (s *Store) Flow(_ context.Context, ns string, id uuid.UUID) (flow.Flow, error) {
+	return read(s, ns, func(sp *space) (flow.Flow, error) { return sp.Flow(id) })
+}
+
+func read[T any](s *Store, ns string, get func(*space) (T, error)) (T, error) {
+	var none T
+	if err := store.CheckNamespace(ns); err != nil {
+		return none, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return none, store.ErrClosed
+	}
+	sp := s.spaces[ns]
+	if sp == nil {
+		sp = &space{}
+	}
+	return get(sp)
+}
+
+// Update implements store.Store.
+func (s *Store) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
+	if err := store.CheckNamespace(ns); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.turn:
+		defer func() { s.turn <- struct{}{} }()
+	}
+	sp, now, err := s.begin(ns)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	tx := overlay.New(sp, now)
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return s.commit(sp, tx)
+}
+
+// begin gives the namespace, which it makes where it is not there, and the time of the transaction.
+func (s *Store) begin(ns string) (*space, time.Time, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, time.Time{}, store.ErrClosed
+	}
+	if s.spaces[ns] == nil {
+		s.spaces[ns] = &space{
+			nodes:    map[uuid.UUID]node.Node{},
+			flows:    map[uuid.UUID]flow.Flow{},
+			requests: map[uuid.UUID]request{},
+		}
+	}
+	s.last = store.Later(s.last, s.clock())
+	s.spaces[ns].now = s.last
+	return s.spaces[ns], s.last, nil
+}
+
+func (s *Store) commit(sp *space, tx *overlay.Overlay) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return store.ErrClosed
+	}
+	for _, op := range tx.Ops() {
+		if op.Node != nil {
+			sp.nodes[op.Node.ID] = *op.Node
+		}
+	}
+	for id, f := range tx.Flows() {
+		sp.flows[id] = f
+	}
+	for _, r := range tx.Requests() {
+		sp.requests[r.ID] = request{Request: r, at: tx.Now()}
+	}
+	return nil
+}
+
+// Flush implements store.Store: there are no files.
+func (s *Store) Flush(_ context.Context, ns string) (int, error) {
+	return read(s, ns, func(*space) (int, error) { return 0, nil })
+}
+
+// Problems implements store.Store: there are none.
+func (s *Store) Problems(_ context.Context, ns string) ([]store.Problem, error) {
+	return read(s, ns, func(*space) ([]store.Problem, error) { return nil, nil })
+}
+
+// Close implements store.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.spaces = nil
+	return nil
+}

@@ -1,0 +1,130 @@
+package storetest
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+)
+
+// calls notes which methods of the port the cases really called, so that a new method without a case is noticed.
+type calls struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (c *calls) note(method string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen == nil {
+		c.seen = map[string]bool{}
+	}
+	c.seen[method] = true
+}
+
+// missing lists the methods of the port that nobody called.
+func (c *calls) missing() []string {
+	all := map[string]bool{}
+	for _, port := range []reflect.Type{reflect.TypeFor[store.Store](), reflect.TypeFor[store.Tx]()} {
+		for i := range port.NumMethod() {
+			all[port.Name()+"."+port.Method(i).Name] = true
+		}
+	}
+	maps.DeleteFunc(all, func(method string, _ bool) bool { return c.seen[method] })
+	return slices.Sorted(maps.Keys(all))
+}
+
+// recorded is a store whose calls are noted.
+type recorded struct {
+	store.Store
+	calls *calls
+}
+
+func (r recorded) Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error) {
+	r.calls.note("Store.Node")
+	return r.Store.Node(ctx, ns, id)
+}
+
+func (r recorded) Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error) {
+	r.calls.note("Store.Flow")
+	return r.Store.Flow(ctx, ns, id)
+}
+
+func (r recorded) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
+	r.calls.note("Store.Update")
+	return r.Store.Update(ctx, ns, func(tx store.Tx) error { return fn(recordedTx{tx, r.calls}) })
+}
+
+func (r recorded) Flush(ctx context.Context, ns string) (int, error) {
+	r.calls.note("Store.Flush")
+	return r.Store.Flush(ctx, ns)
+}
+
+func (r recorded) Problems(ctx context.Context, ns string) ([]store.Problem, error) {
+	r.calls.note("Store.Problems")
+	return r.Store.Problems(ctx, ns)
+}
+
+func (r recorded) Close() error {
+	r.calls.note("Store.Close")
+	return r.Store.Close()
+}
+
+// recordedTx is a transaction whose calls are noted.
+type recordedTx struct {
+	store.Tx
+	calls *calls
+}
+
+func (r recordedTx) Now() time.Time {
+	r.calls.note("Tx.Now")
+	return r.Tx.Now()
+}
+
+func (r recordedTx) HasNode(id uuid.UUID) (bool, error) {
+	r.calls.note("Tx.HasNode")
+	return r.Tx.HasNode(id)
+}
+
+func (r recordedTx) Node(id uuid.UUID) (node.Node, error) {
+	r.calls.note("Tx.Node")
+	return r.Tx.Node(id)
+}
+
+func (r recordedTx) Flow(id uuid.UUID) (flow.Flow, error) {
+	r.calls.note("Tx.Flow")
+	return r.Tx.Flow(id)
+}
+
+func (r recordedTx) CreateNode(n node.Node) error {
+	r.calls.note("Tx.CreateNode")
+	return r.Tx.CreateNode(n)
+}
+
+func (r recordedTx) CreateFlow(f flow.Flow) error {
+	r.calls.note("Tx.CreateFlow")
+	return r.Tx.CreateFlow(f)
+}
+
+func (r recordedTx) ChangeFlow(id uuid.UUID, c flow.Change) error {
+	r.calls.note("Tx.ChangeFlow")
+	return r.Tx.ChangeFlow(id, c)
+}
+
+func (r recordedTx) Request(id uuid.UUID) (store.Request, bool, error) {
+	r.calls.note("Tx.Request")
+	return r.Tx.Request(id)
+}
+
+func (r recordedTx) PutRequest(q store.Request) error {
+	r.calls.note("Tx.PutRequest")
+	return r.Tx.PutRequest(q)
+}

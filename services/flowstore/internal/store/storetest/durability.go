@@ -1,0 +1,63 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+)
+
+func durabilityCases() []testCase {
+	return []testCase{
+		{Durability, "everything is there again", everythingAgain},
+		{Durability, "a flow goes on where it was", func(e *env) {
+			e.createFlow("f", "a")
+			for i := range 5 {
+				name := numbered("n", i)
+				e.createNode(name, name)
+				e.must(e.update(func(tx store.Tx) error { return e.addTo(tx, name, i+1) }))
+				want := e.flow("f")
+				e.reopen()
+				e.same(want, e.flow("f"))
+			}
+		}},
+		{Durability, "requests are remembered", func(e *env) {
+			want := store.Request{ID: id("request"), Digest: "digest", Result: id("n")}
+			e.must(e.update(func(tx store.Tx) error { return tx.PutRequest(want) }))
+			e.reopen()
+			e.same(&want, e.request(want.ID))
+			e.clock.move(store.RequestLifetime)
+			e.same((*store.Request)(nil), e.request(want.ID))
+		}},
+		{Durability, "time rises across a restart, also when the clock goes back", func(e *env) {
+			before := e.createNode("a", "a").Created
+			e.clock.move(-time.Hour)
+			e.reopen()
+			if after := e.createNode("b", "b").Created; !after.After(before) {
+				e.Errorf("%v after %v", after, before)
+			}
+		}},
+	}
+}
+
+func everythingAgain(e *env) {
+	wantNode, wantFlow := fullNode(), fullFlow()
+	e.must(e.update(func(tx store.Tx) error {
+		if err := tx.CreateNode(wantNode); err != nil {
+			return err
+		}
+		return tx.CreateFlow(wantFlow)
+	}))
+	e.createFlow("later", "x", "y")
+	e.must(e.connect("later", flow.Edge{From: 1, To: 2}))
+	wantLater := e.flow("later")
+	for range 2 {
+		e.reopen()
+		e.same(wantNode, e.node("full"))
+		e.same(wantFlow, e.flow("full"))
+		e.same(wantLater, e.flow("later"))
+		problems, err := e.store.Problems(e.Context(), e.ns)
+		e.must(err)
+		e.same([]store.Problem(nil), problems)
+	}
+}
