@@ -11,7 +11,7 @@ type Fault string
 
 // The faults. Deny by default: whatever a server says that is not understood is FaultProtocol.
 const (
-	// FaultUnreachable: nobody answers at the address, or the connection broke before an answer.
+	// FaultUnreachable: nobody answers at the address, or the connection broke before the answer began.
 	FaultUnreachable Fault = "unreachable"
 	// FaultLoading: the server is loading its model.
 	FaultLoading Fault = "loading"
@@ -27,12 +27,16 @@ const (
 	FaultCut Fault = "cut"
 	// FaultProtocol: an answer that is not what this kind of server says.
 	FaultProtocol Fault = "protocol"
-	// FaultTimeout: no answer within the time limit of the backend.
+	// FaultTimeout: no answer within a time limit, of the backend or of the caller. Where it was the caller's, the error
+	// wraps context.DeadlineExceeded.
 	FaultTimeout Fault = "timeout"
+	// FaultCancelled: the caller gave up. The error wraps context.Canceled.
+	FaultCancelled Fault = "cancelled"
 )
 
-// ErrNoPieces says that a kind of server cannot tell where its tokens begin.
-var ErrNoPieces = errors.New("this kind of model server does not tell token borders")
+// ErrNoPieces says that the borders of the tokens of a text are not known: the kind of server does not tell them, or what
+// it tells does not add up to the text. Count still works. Test with errors.Is.
+var ErrNoPieces = errors.New("the token borders of this text are not known")
 
 // Error is trouble with a model server. Message is one sentence for people and never holds prompt text.
 type Error struct {

@@ -36,15 +36,17 @@ type Counter interface {
 	Count(ctx context.Context, text string) (int, error)
 	// Pieces gives the length in bytes of each token of text, in order, as generation would read it. A token that stands
 	// for no byte of text (BOS) has length 0. The lengths add up to len(text). One call of the server, like Count.
-	// ErrNoPieces where the kind of server cannot tell.
+	// The error wraps ErrNoPieces where the server cannot tell.
 	Pieces(ctx context.Context, text string) ([]int, error)
 }
 
 // Generator makes text longer with one backend. Safe for concurrent use.
+// Every error is an *Error.
 type Generator interface {
 	// Window is that of Counter.
 	Window(ctx context.Context) (Identity, error)
-	// Generate starts an answer. Cancelling ctx aborts it at the server.
+	// Generate starts an answer and may wait for its beginning, so that a prompt that does not fit is an error here.
+	// Cancelling ctx aborts the answer at the server, also between two calls of Recv.
 	Generate(ctx context.Context, req Request) (Stream, error)
 }
 
@@ -85,7 +87,7 @@ type Finish string
 const (
 	// FinishStop: the model ended the text, or a stop string came.
 	FinishStop Finish = "stop"
-	// FinishLength: MaxTokens were reached.
+	// FinishLength: MaxTokens were reached, or the window was full.
 	FinishLength Finish = "length"
 )
 

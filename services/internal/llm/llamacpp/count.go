@@ -1,0 +1,69 @@
+package llamacpp
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// An answer of /tokenize is at most base + each × the bytes of the text: one token a byte, as `{"id":262143,"piece":[229]},`
+// or with a piece of one escaped byte, and room for control tokens whose piece is not in the text.
+const (
+	tokensBase = 64 << 10
+	tokensEach = 64
+)
+
+// tokenize asks for the tokens of a text as /completion would read it: with BOS where the model wants one, and with the
+// names of control tokens read as control tokens.
+type tokenize struct {
+	Content string `json:"content"`
+	Special bool   `json:"add_special"`
+	Parse   bool   `json:"parse_special"`
+	Pieces  bool   `json:"with_pieces"`
+}
+
+// Count asks /tokenize.
+func (c *Client) Count(ctx context.Context, text string) (int, error) {
+	ids, err := c.tokens(ctx, c.countLimit(), text)
+	if err != nil {
+		return 0, err
+	}
+	return len(ids), nil
+}
+
+func (c *Client) countLimit() limit { return limit{"count", c.config.Timeouts.Count} }
+
+// tokens gives the token ids of a text.
+func (c *Client) tokens(ctx context.Context, l limit, text string) ([]int, error) {
+	var answer struct {
+		Tokens []int `json:"tokens"`
+	}
+	ask := tokenize{Content: text, Special: true, Parse: true}
+	if err := c.tokenize(ctx, l, ask, &answer); err != nil {
+		return nil, err
+	}
+	return answer.Tokens, c.plausible(text, answer.Tokens)
+}
+
+// tokenize asks /tokenize. JSON cannot carry text that is no valid UTF-8: it would be counted as something else.
+func (c *Client) tokenize(ctx context.Context, l limit, ask tokenize, answer any) error {
+	if !utf8.ValidString(ask.Content) {
+		return c.fault(llm.FaultRefused, nil, "the text is not valid UTF-8 and cannot be sent as it is")
+	}
+	return c.ask(ctx, l, "/tokenize", ask, answer, tokensBase+tokensEach*int64(len(ask.Content)))
+}
+
+// plausible refuses counts that cannot be right. An answer without tokens, or with none, is one of them: a server that
+// does not find the text in the request answers so, with status 200.
+func (c *Client) plausible(text string, ids []int) error {
+	if text != "" && len(ids) == 0 {
+		return c.fault(llm.FaultCount, nil, "the server counts 0 tokens in a text of %d bytes", len(text))
+	}
+	for _, id := range ids {
+		if id < 0 {
+			return c.fault(llm.FaultCount, nil, "the server gives a token the number %d", id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package llamacpp
+
+import (
+	"context"
+	"mime"
+	"unicode/utf8"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// A line of a stream is at most base + each × the bytes of the request: the last event repeats the prompt and the stop
+// strings, each byte of them escaped in the worst case, and a list of every setting.
+const (
+	lineBase = 4 << 20
+	lineEach = 6
+)
+
+// completion is the body of /completion. A nil field leaves the server's default.
+type completion struct {
+	Prompt        string   `json:"prompt"`
+	Stream        bool     `json:"stream"`
+	CachePrompt   bool     `json:"cache_prompt"`
+	MaxTokens     int      `json:"n_predict"`
+	Temperature   *float64 `json:"temperature,omitempty"`
+	TopP          *float64 `json:"top_p,omitempty"`
+	TopK          *int     `json:"top_k,omitempty"`
+	MinP          *float64 `json:"min_p,omitempty"`
+	RepeatPenalty *float64 `json:"repeat_penalty,omitempty"`
+	Seed          *uint32  `json:"seed,omitempty"`
+	Stop          []string `json:"stop,omitempty"`
+}
+
+// Generate asks /completion for a stream and waits for its first line, which comes when the prompt has been read.
+func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
+	if err := c.check(req); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := &stream{client: c, ctx: ctx, cancel: cancel, next: limit{"first_byte", c.config.Timeouts.FirstByte}}
+	if err := s.open(completion{
+		Prompt: req.Prompt, Stream: true, CachePrompt: true, MaxTokens: req.Sampling.MaxTokens,
+		Temperature: req.Sampling.Temperature, TopP: req.Sampling.TopP, TopK: req.Sampling.TopK, MinP: req.Sampling.MinP,
+		RepeatPenalty: req.Sampling.RepeatPenalty, Seed: req.Sampling.Seed, Stop: req.Sampling.Stop,
+	}); err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	return s, nil
+}
+
+// check refuses what JSON would change on the way or what the server would take for something else.
+func (c *Client) check(req llm.Request) error {
+	if req.Sampling.MaxTokens <= 0 {
+		return c.fault(llm.FaultRefused, nil, "max tokens is %d; it must be positive", req.Sampling.MaxTokens)
+	}
+	if !utf8.ValidString(req.Prompt) {
+		return c.fault(llm.FaultRefused, nil, "the prompt is not valid UTF-8 and cannot be sent as it is")
+	}
+	for i, s := range req.Sampling.Stop {
+		if s == "" || !utf8.ValidString(s) {
+			return c.fault(llm.FaultRefused, nil, "stop string %d is empty or not valid UTF-8", i)
+		}
+	}
+	return nil
+}
+
+// open sends the request and waits for the status.
+func (s *stream) open(body completion) error {
+	defer s.watch()()
+	response, err := s.client.send(s.ctx, "/completion", body)
+	if err != nil {
+		return err
+	}
+	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "text/event-stream" {
+		_ = response.Body.Close()
+		return s.client.fault(llm.FaultProtocol, nil, "the answer to /completion is no event stream but %q", kind)
+	}
+	most := lineBase + lineEach*len(body.Prompt)
+	for _, stop := range body.Stop {
+		most += lineEach * len(stop)
+	}
+	s.body, s.events = response.Body, newEvents(response.Body, most)
+	return nil
+}

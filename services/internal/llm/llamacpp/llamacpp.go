@@ -1,0 +1,81 @@
+// Package llamacpp talks to the HTTP server of llama.cpp (llama-server, and programs that embed it).
+//
+// Endpoints: GET /props and GET /v1/models for who it is, POST /tokenize for counts and token borders, POST /completion
+// with `stream: true` for text. What this server does that surprises, and where it is handled:
+//
+//   - /tokenize leaves the BOS token out unless asked for it, while generation adds it (count.go).
+//   - A wrong field name in /tokenize is answered with no tokens and status 200: 0 tokens never count as a fit (count.go).
+//   - Pieces that are no valid UTF-8 come as arrays of bytes (pieces.go).
+//   - The window is that of a slot, not of the server (window.go).
+//   - A prompt over the window is refused with its size (errors.go); builds of 2025 say so inside the stream, in a line
+//     that begins with `error:` (stream.go).
+//   - The last event of a stream repeats the prompt, so the longest line of it depends on the prompt (generate.go).
+//   - Streams are kept alive with SSE comments, and end without a mark after the event with `stop: true` (sse.go).
+package llamacpp
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// Kind is the name of this kind of server in the backends file.
+const Kind = "llamacpp"
+
+// The connections that are kept open. llama.cpp closes idle ones after 5 s: those that are idle for longer than this are
+// not used again, so that no request meets a connection that is just being closed.
+const (
+	maxIdleConnections = 2
+	idleConnection     = 3 * time.Second
+)
+
+// Config is one server.
+type Config struct {
+	// Name is the backend's name in the backends file.
+	Name string
+	// Address is the base address, such as `http://127.0.0.1:8080`, without a slash at the end.
+	Address string
+	// APIKey is sent as bearer token; empty for none. It is never logged.
+	APIKey string
+	// Timeouts are the time limits; each must be positive.
+	Timeouts llm.Timeouts
+}
+
+// Client is one llama.cpp server, as Counter and as Generator. Safe for concurrent use.
+type Client struct {
+	config Config
+	http   *http.Client
+
+	mu sync.Mutex
+	// known is the tokenizer fingerprint of the server that described itself as knownFor.
+	known, knownFor string
+}
+
+var (
+	_ llm.Counter   = (*Client)(nil)
+	_ llm.Generator = (*Client)(nil)
+)
+
+// New makes a client. It connects when it is first asked something. Prompts go to the address of the config and nowhere
+// else: neither redirects nor the proxies of the environment are followed.
+func New(config Config) *Client {
+	dialer := &net.Dialer{Timeout: config.Timeouts.Connect}
+	return &Client{config: config, http: &http.Client{
+		Transport: &http.Transport{
+			DialContext:         dialer.DialContext,
+			TLSHandshakeTimeout: config.Timeouts.Connect,
+			MaxIdleConnsPerHost: maxIdleConnections,
+			IdleConnTimeout:     idleConnection,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Close closes the connections that are not in use. The client can still be used.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,212 @@
+package llamacpp_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+)
+
+func start(t *testing.T, ctx context.Context, c *llamacpp.Client, r llm.Request) llm.Stream { //nolint:revive // t comes first in tests
+	t.Helper()
+	stream, err := c.Generate(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream
+}
+
+func TestTheRequest(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t, llmtest.Options{APIKey: "secret"})
+	cold, p, k, least, repeat, seed := 0.0, 0.9, 40, 0.05, 1.1, uint32(4294967295)
+	r := llm.Request{Prompt: "<夜> & \u2028", Sampling: llm.Sampling{
+		Temperature: &cold, TopP: &p, TopK: &k, MinP: &least, RepeatPenalty: &repeat, Seed: &seed, MaxTokens: 1, Stop: []string{"。"},
+	}}
+	read(t, start(t, t.Context(), client(t, server.URL), r))
+	read(t, start(t, t.Context(), client(t, server.URL), request("x", 7)))
+	want := []string{
+		`{"prompt":"<夜> & \u2028","stream":true,"cache_prompt":true,"n_predict":1,"temperature":0,"top_p":0.9,"top_k":40,` +
+			`"min_p":0.05,"repeat_penalty":1.1,"seed":4294967295,"stop":["。"]}`,
+		`{"prompt":"x","stream":true,"cache_prompt":true,"n_predict":7}`,
+	}
+	var got []string
+	for _, body := range server.Requests("/completion") {
+		got = append(got, strings.TrimSpace(string(body)))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+}
+
+func TestResult(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t, llmtest.Options{BOS: true, Reply: func(string) []string { return []string{"ab", "cd。", "ef"} }})
+	c := client(t, server.URL)
+	text, fault := read(t, start(t, t.Context(), c, request("夜の港", 9)))
+	if text != "abcd。ef" || fault != "ok" {
+		t.Errorf("the answer is %q, %s", text, fault)
+	}
+	stream := start(t, t.Context(), c, llm.Request{Prompt: "夜の港", Sampling: llm.Sampling{MaxTokens: 9, Stop: []string{"。"}}})
+	if text, _ := read(t, stream); text != "abcd" {
+		t.Errorf("the answer up to the stop string is %q", text)
+	}
+	want := llm.Result{
+		Finish: llm.FinishStop, StopString: "。", PromptTokens: 4, CachedTokens: 3, AnswerTokens: 3,
+		PromptTime: 2500 * time.Microsecond, AnswerTime: 24 * time.Millisecond,
+	}
+	if diff := cmp.Diff(want, stream.Result()); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+}
+
+// A token may hold a whole character and the beginning of the next (cases/wannabe.md 35).
+func TestCharactersStayWhole(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		pieces, want []string
+		fault        string
+	}{
+		"whole and part":     {[]string{"\xe3\x83\xaa", "\xe3\x83\xb3\xe3\x82", "\xb4"}, []string{"リ", "ン", "ゴ"}, "ok"},
+		"byte by byte":       {[]string{"\xf0", "\x9f", "\x98", "\x80", "!"}, []string{"😀", "!"}, "ok"},
+		"joined emoji":       {[]string{"👨", "\u200d", "👩"}, []string{"👨", "\u200d", "👩"}, "ok"},
+		"a real replacement": {[]string{"a\ufffdb"}, []string{"a\ufffdb"}, "ok"},
+		"quotes and NUL":     {[]string{"\"\\\n\x00\xe3", "\x83\xaa"}, []string{"\"\\\n\x00", "リ"}, "ok"},
+		"ends in the middle": {[]string{"a", "b\xe3\x83"}, []string{"a", "b"}, "protocol"},
+		"never a character":  {[]string{"a", "b\xff", "c"}, []string{"a", "b"}, "protocol"},
+		"half, then another": {[]string{"a", "\xe3", "c"}, []string{"a"}, "protocol"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := llmtest.New(t, llmtest.Options{Reply: func(string) []string { return test.pieces }})
+			stream := start(t, t.Context(), client(t, server.URL), request("x", 9))
+			defer stream.Close() //nolint:errcheck // read to its end
+			var got []string
+			piece, err := stream.Recv()
+			for ; err == nil; piece, err = stream.Recv() {
+				got = append(got, piece)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" || faultOf(err) != test.fault {
+				t.Errorf("the end is %v; want -, got +:\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestWhatCameBeforeTheBreakStands(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t, llmtest.Options{})
+	for _, how := range []llmtest.BreakFault{llmtest.BreakCut, llmtest.BreakEnd, llmtest.BreakError, llmtest.BreakErrorField, llmtest.BreakGarbage} {
+		server.Break(llmtest.Faults{Break: how, BreakAfter: 3})
+		stream := start(t, t.Context(), client(t, server.URL), request("夜", 9))
+		if text, fault := read(t, stream); text != "糸は夜" || fault == "ok" {
+			t.Errorf("%s: the answer is %q, %s", how, text, fault)
+		}
+		want := llm.Result{PromptTokens: 1, AnswerTokens: 3}
+		if diff := cmp.Diff(want, stream.Result()); diff != "" {
+			t.Errorf("%s: want -, got +:\n%s", how, diff)
+		}
+	}
+}
+
+// The time limit between pieces counts while someone waits in Recv, not while the reader does something else.
+func TestIdleLimit(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t, llmtest.Options{})
+	server.Break(llmtest.Faults{Break: llmtest.BreakSilent, BreakAfter: 2})
+	short := llm.DefaultTimeouts()
+	short.Idle = 200 * time.Millisecond
+	c := llamacpp.New(llamacpp.Config{Name: "test", Address: server.URL, Timeouts: short})
+	t.Cleanup(func() { _ = c.Close() })
+	stream, err := c.Generate(t.Context(), request("夜", 9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = stream.Recv()
+	time.Sleep(3 * short.Idle) // the slow reader that this test is about
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, fault := read(t, stream); text != "は" || fault != "timeout" {
+		t.Errorf("the rest is %q, %s", text, fault)
+	}
+}
+
+func TestLeavingAborts(t *testing.T) {
+	t.Parallel()
+	leave := map[string]func(cancel func(), s llm.Stream){
+		"cancelled": func(cancel func(), _ llm.Stream) { cancel() },
+		"closed":    func(_ func(), s llm.Stream) { _ = s.Close() },
+	}
+	for name, leave := range leave {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := llmtest.New(t, llmtest.Options{Stepped: true})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go server.Step(t) // Generate waits for the first piece
+			stream := start(t, ctx, client(t, server.URL), request("夜", 9))
+			if piece, err := stream.Recv(); piece != "糸" || err != nil {
+				t.Fatalf("the first piece is %q, %v", piece, err)
+			}
+			leave(cancel, stream)
+			if got := <-server.Aborted(); got != "夜" {
+				t.Errorf("aborted is %q", got)
+			}
+			if text, fault := read(t, stream); text != "" || fault != "cancelled" {
+				t.Errorf("after leaving comes %q, %s", text, fault)
+			}
+		})
+	}
+}
+
+// The last event repeats the prompt: it is far longer than the usual limit of a line.
+func TestLongLines(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t, llmtest.Options{Window: 1 << 24, Cut: llmtest.Pairs, Reply: func(string) []string {
+		return []string{strings.Repeat("夜", 400_000), "港"}
+	}})
+	prompt := strings.Repeat("\x01夜の港で", 300_000)
+	text, fault := read(t, start(t, t.Context(), client(t, server.URL), request(prompt, 9)))
+	if text != strings.Repeat("夜", 400_000)+"港" || fault != "ok" {
+		t.Errorf("the answer has %d bytes, %s", len(text), fault)
+	}
+}
+
+// The fingerprint is taken once for each start of the server, and tells models apart.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t, llmtest.Options{})
+	c := client(t, server.URL)
+	identify := func() llm.Identity {
+		t.Helper()
+		id, err := c.Window(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	first := identify()
+	if again := identify(); again != first || server.Calls("/tokenize") != 1 {
+		t.Errorf("%+v became %+v after %d calls of /tokenize", first, again, server.Calls("/tokenize"))
+	}
+	server.Restart(llmtest.Options{Window: 100})
+	if again := identify(); again.Tokenizer != first.Tokenizer || again.Window != 100 || server.Calls("/tokenize") != 2 {
+		t.Errorf("%+v became %+v after %d calls of /tokenize", first, again, server.Calls("/tokenize"))
+	}
+	server.Restart(llmtest.Options{Model: "models/other.gguf"})
+	if again := identify(); again.Tokenizer == first.Tokenizer || again.Model != "other.gguf" {
+		t.Errorf("%+v became %+v", first, again)
+	}
+	var ask map[string]any
+	if err := json.Unmarshal(server.Requests("/tokenize")[0], &ask); err != nil || ask["add_special"] != true || ask["parse_special"] != true {
+		t.Errorf("the tokens were asked for with %v, %v", ask, err)
+	}
+}

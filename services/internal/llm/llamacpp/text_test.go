@@ -1,0 +1,71 @@
+package llamacpp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestUnquote(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`""`: "", `"夜"`: "夜", `"\u591c\n\"\\\/"`: "夜\n\"\\/", `"\ud83d\ude00"`: "😀",
+		"\"a\xe5\xa4\"": "a\xe5\xa4", "\"\x9c\\n\"": "\x9c\n", "\"\xff\xfe\"": "\xff\xfe",
+	} {
+		got, err := unquote(json.RawMessage(in))
+		if err != nil || string(got) != want {
+			t.Errorf("%q is read as %q, %v; want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{``, `null`, `1`, `{"a":1}`, `"`} {
+		if got, err := unquote(json.RawMessage(in)); err == nil {
+			t.Errorf("%q is read as %q", in, got)
+		}
+	}
+}
+
+// FuzzAssembler: every valid text arrives unchanged and in whole characters wherever it is cut, and nothing that is not
+// UTF-8 ever comes out.
+func FuzzAssembler(f *testing.F) {
+	for _, s := range []string{"リンゴ", "👨‍👩‍👧", "a\x00\"\\\n", "\xe3\x82", "\xff\xe3\x82\xb4", "\ufffd"} {
+		f.Add(s, uint8(1))
+		f.Add(s, uint8(2))
+	}
+	f.Fuzz(func(t *testing.T, text string, step uint8) {
+		var a assembler
+		var out strings.Builder
+		for rest := text; rest != ""; {
+			n := min(int(step)%5+1, len(rest))
+			s, err := a.add(raw(rest[:n]))
+			if !utf8.ValidString(s) {
+				t.Fatalf("%q gave %q", text, s)
+			}
+			out.WriteString(s)
+			if err != nil {
+				if utf8.ValidString(text) {
+					t.Fatalf("%q: %v", text, err)
+				}
+				return
+			}
+			rest = rest[n:]
+		}
+		if utf8.ValidString(text) && (out.String() != text || a.half()) {
+			t.Errorf("%q became %q", text, out.String())
+		}
+	})
+}
+
+// raw writes a JSON string and leaves bytes that are not UTF-8 as they are.
+func raw(s string) json.RawMessage {
+	out := `"`
+	for _, b := range []byte(s) {
+		if b < 0x80 {
+			quoted, _ := json.Marshal(string(rune(b))) // one ASCII character
+			out += string(quoted[1 : len(quoted)-1])
+			continue
+		}
+		out += string([]byte{b})
+	}
+	return json.RawMessage(out + `"`)
+}

@@ -1,0 +1,164 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// slots is how many requests the server works on at once, as far as it tells.
+const slots = 2
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", s.serve(func(w http.ResponseWriter, _ *http.Request, _ call) {
+		answer(w, http.StatusOK, map[string]string{"status": "ok"})
+	}))
+	mux.HandleFunc("GET /props", s.serve(s.props))
+	mux.HandleFunc("GET /slots", s.serve(s.showSlots))
+	mux.HandleFunc("GET /v1/models", s.serve(showModels))
+	mux.HandleFunc("POST /tokenize", s.serve(tokenize))
+	mux.HandleFunc("POST /completion", s.serve(s.completion))
+	mux.HandleFunc("/", s.serve(func(w http.ResponseWriter, _ *http.Request, _ call) {
+		refuse(w, failure{Code: http.StatusNotFound, Message: "File Not Found", Type: "not_found_error"})
+	}))
+	return mux
+}
+
+// call is a request and what it finds.
+type call struct {
+	body    []byte
+	options Options
+	faults  Faults
+}
+
+// serve is what happens before every endpoint.
+func (s *Server) serve(handle func(http.ResponseWriter, *http.Request, call)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client left
+		}
+		w.Header().Set("Server", "llama.cpp")
+		w.Header().Set("Access-Control-Allow-Origin", "")
+		words, away := s.enter(r, body)
+		o, f := s.state()
+		switch {
+		case f.Hang:
+			s.wait(r)
+		case away:
+			refuse(w, failure{Code: http.StatusServiceUnavailable, Message: words, Type: "unavailable_error"})
+		case o.APIKey != "" && r.Header.Get("Authorization") != "Bearer "+o.APIKey:
+			refuse(w, failure{Code: http.StatusUnauthorized, Message: "Invalid API Key", Type: "authentication_error"})
+		default:
+			handle(w, r, call{body, o, f})
+		}
+	}
+}
+
+// wait returns when the client or the test has gone.
+func (s *Server) wait(r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case <-s.closed:
+	}
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("llmtest: an answer cannot be written: %v", err)) // a fault of this package
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	w.Write(data)
+}
+
+func refuse(w http.ResponseWriter, f failure) { answer(w, f.Code, failed{f}) }
+
+func (s *Server) props(w http.ResponseWriter, _ *http.Request, c call) {
+	p := props{
+		Slots: slots, Alias: c.options.Model, Type: "Q4_1", Path: c.options.Model, Modalities: modalities,
+		Marker: s.mark(), SlotsOn: true, PropsOn: true, MetricsOn: true, UISettings: json.RawMessage("{}"),
+		Template: "{{ messages }}", Caps: templateCaps, EOS: "<eos>", Build: "b0-unknown",
+	}
+	if c.options.BOS {
+		p.BOS = bosPiece
+	}
+	p.Defaults.Params, p.Defaults.Window = defaults, c.options.Window
+	answer(w, http.StatusOK, p)
+}
+
+// mark is what differs after each start.
+func (s *Server) mark() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("<__media_%032d__>", s.marker)
+}
+
+func (s *Server) showSlots(w http.ResponseWriter, _ *http.Request, c call) {
+	list := make([]slot, slots)
+	for i := range list {
+		list[i] = slot{ID: i, Window: c.options.Window, Processing: i < s.Running()}
+	}
+	answer(w, http.StatusOK, list)
+}
+
+func showModels(w http.ResponseWriter, _ *http.Request, c call) {
+	answer(w, http.StatusOK, struct {
+		Object string  `json:"object"`
+		Data   []model `json:"data"`
+	}{"list", []model{{
+		ID: c.options.Model, Aliases: []string{c.options.Model}, Tags: []string{}, Object: "model",
+		Architecture: architecture, Created: 1795818143, Owner: "llamacpp",
+		Meta: meta{VocabularyType: 1, Vocabulary: words, Window: c.options.Window, Trained: 32768,
+			Width: 640, Parameters: 268098176, Size: 246587904, Type: "Q4_1"},
+	}}})
+}
+
+func tokenize(w http.ResponseWriter, _ *http.Request, c call) {
+	var ask struct {
+		Content *string `json:"content"`
+		Special bool    `json:"add_special"`
+		Pieces  bool    `json:"with_pieces"`
+	}
+	if !read(w, c.body, &ask) {
+		return
+	}
+	list := []any{}
+	if ask.Content != nil {
+		for _, p := range c.options.tokens(*ask.Content, ask.Special) {
+			id := c.options.number(p)
+			if c.faults.Count == CountNegative {
+				id = -1
+			}
+			if ask.Pieces {
+				list = append(list, token{id, piece(p)})
+			} else {
+				list = append(list, id)
+			}
+		}
+	}
+	switch c.faults.Count {
+	case CountZero:
+		list = []any{}
+	case CountGarbage:
+		w.Write([]byte("<html>It works!</html>"))
+		return
+	case CountFailed:
+		refuse(w, failure{Code: http.StatusInternalServerError, Message: "tokenize failed", Type: "server_error"})
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"tokens": list})
+}
+
+// read reads a request; the real server names the place of what is no JSON in the words of its JSON library.
+func read(w http.ResponseWriter, body []byte, into any) bool {
+	err := json.Unmarshal(body, into)
+	if err != nil {
+		refuse(w, failure{Code: http.StatusBadRequest, Type: "invalid_request_error",
+			Message: "[json.exception.parse_error.101] parse error: " + err.Error()})
+	}
+	return err == nil
+}

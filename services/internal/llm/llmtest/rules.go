@@ -1,0 +1,65 @@
+package llmtest
+
+import (
+	"hash/fnv"
+	"unicode/utf8"
+)
+
+// Rule cuts a text into the bytes of its tokens. Joined, they are the text.
+type Rule func(text string) []string
+
+// Runes is one token a character.
+func Runes(text string) []string { return cut(text, size) }
+
+// Bytes is one token a byte, so that characters fall apart, as with models whose vocabulary lacks a script.
+func Bytes(text string) []string { return cut(text, func(string) int { return 1 }) }
+
+// Pairs is one token for two characters, and one for a line end, as vocabularies with many words.
+func Pairs(text string) []string {
+	return cut(text, func(rest string) int {
+		first := size(rest)
+		if rest[0] == '\n' || first == len(rest) || rest[first] == '\n' {
+			return first
+		}
+		return first + size(rest[first:])
+	})
+}
+
+func cut(text string, next func(rest string) int) []string {
+	var pieces []string
+	for text != "" {
+		n := next(text)
+		pieces, text = append(pieces, text[:n]), text[n:]
+	}
+	return pieces
+}
+
+func size(s string) int {
+	_, n := utf8.DecodeRuneInString(s)
+	return n
+}
+
+const (
+	bosPiece = "<bos>"
+	bosID    = 2
+	words    = 262144
+)
+
+// tokens gives the tokens of a text, with BOS where the model wants one and it was asked for.
+func (o Options) tokens(text string, special bool) []string {
+	pieces := o.Cut(text)
+	if o.BOS && special {
+		pieces = append([]string{bosPiece}, pieces...)
+	}
+	return pieces
+}
+
+// number is the id of a token: the same for the same piece of the same model.
+func (o Options) number(piece string) int {
+	if piece == bosPiece {
+		return bosID
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(o.Model + "\x00" + piece)) // a hash takes everything
+	return 10 + int(h.Sum32()%(words-10))
+}
