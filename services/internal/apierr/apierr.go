@@ -32,6 +32,8 @@ const (
 	// ReasonCancelled and ReasonDeadlineExceeded say that the caller did not wait, or that the time limit was reached.
 	ReasonCancelled        = "CANCELLED"
 	ReasonDeadlineExceeded = "DEADLINE_EXCEEDED"
+	// ReasonNamespaceDenied says that the caller may not act there.
+	ReasonNamespaceDenied = "NAMESPACE_DENIED"
 	// ReasonUnknownMethod says that this server has no such method. Metadata: `method`.
 	ReasonUnknownMethod = "UNKNOWN_METHOD"
 )
@@ -101,25 +103,30 @@ func (e *Error) GRPCStatus() *status.Status {
 	return s
 }
 
-// Status turns any error of a handler into what the caller gets. A status that is not ours is a fault of ours (a
-// downstream INVALID_ARGUMENT is our bug, field/gostyle.md 3.1), except for the caller's own cancellation and deadline.
+// Status turns any error of a handler into what the caller gets: see From.
 func Status(err error, requestID string) *status.Status {
 	if err == nil {
 		return nil
 	}
+	return From(err, requestID).GRPCStatus()
+}
+
+// From turns any error of a handler into an *Error. A status that is not ours is a fault of ours (a downstream
+// INVALID_ARGUMENT is our bug, field/gostyle.md 3.1), except for the caller's own cancellation and deadline.
+func From(err error, requestID string) *Error {
 	var own *Error
 	if errors.As(err, &own) {
-		return own.GRPCStatus()
+		return own
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return New(codes.Canceled, ReasonCancelled, "the caller cancelled the request").GRPCStatus()
+		return New(codes.Canceled, ReasonCancelled, "the caller cancelled the request")
 	case errors.Is(err, context.DeadlineExceeded):
-		return New(codes.DeadlineExceeded, ReasonDeadlineExceeded, "the request took longer than its time limit").GRPCStatus()
+		return New(codes.DeadlineExceeded, ReasonDeadlineExceeded, "the request took longer than its time limit")
 	}
 	return New(codes.Internal, ReasonInternal,
 		fmt.Sprintf("something went wrong on our side; the log has it under request id %s", requestID),
-		"request_id", requestID).GRPCStatus()
+		"request_id", requestID)
 }
 
 // FromStatus reads an Error back out of a status that came over the wire; ok is false where it carries no ErrorInfo of ours.

@@ -4,10 +4,19 @@
 // Interceptors put it into the context, transport takes it out and hands it to the domain as a value.
 package namespace
 
-import "context"
+import (
+	"context"
+	"regexp"
+)
 
 // Default is the namespace of every request while there is no authentication.
 const Default = "default"
+
+// valid is what may become a folder and a key: the rule of a DNS label.
+var valid = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// Valid says whether ns may be a namespace: 1 to 63 of a to z, 0 to 9 and `-`, with no `-` at either end.
+func Valid(ns string) bool { return valid.MatchString(ns) }
 
 type key struct{}
 

@@ -1,0 +1,35 @@
+package grpcclient
+
+// serviceConfig spreads calls over all servers that are well, and repeats on UNAVAILABLE (AIP-194), as long as most
+// calls succeed, those that change nothing. A create may have happened although its answer was lost: who gives it a
+// request_id repeats it himself (AIP-155).
+//
+// Health is left out inside one process: a server that is about to stop says NOT_SERVING and still answers.
+func serviceConfig(health bool) string {
+	if health {
+		return `{"healthCheckConfig": {"serviceName": ""}, ` + balancingAndRetries
+	}
+	return `{` + balancingAndRetries
+}
+
+const balancingAndRetries = `
+	"loadBalancingConfig": [{"round_robin": {}}],
+	"retryThrottling": {"maxTokens": 10, "tokenRatio": 0.1},
+	"methodConfig": [{
+		"name": [
+			{"service": "tsumugi.agent.v1.AgentService", "method": "GetGeneration"},
+			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "GetNode"},
+			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "GetFlow"},
+			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListPathNodes"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildStory"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "CountTokens"}
+		],
+		"retryPolicy": {
+			"maxAttempts": 4,
+			"initialBackoff": "0.1s",
+			"maxBackoff": "1s",
+			"backoffMultiplier": 2,
+			"retryableStatusCodes": ["UNAVAILABLE"]
+		}
+	}]
+}`
