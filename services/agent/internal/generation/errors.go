@@ -1,0 +1,184 @@
+package generation
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// ErrDraining: the service is stopping and begins nothing new.
+var ErrDraining = errors.New("the service is stopping; send the request again in a moment")
+
+// NotFoundError says that there is no such generation, running, kept or stored.
+type NotFoundError struct{ ID uuid.UUID }
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("there is no generation %s, running or stored", e.ID)
+}
+
+// FieldError is a wrong field of the request that shows only beside the stored flow.
+type FieldError struct{ Field, Description string }
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Description }
+
+// AmbiguousError says that a node on the path continues several nodes and that `via` does not name exactly one of them.
+type AmbiguousError struct {
+	Node    uuid.UUID
+	Parents []uuid.UUID
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("node %s continues %d nodes; name one of them in via: %s", e.Node, len(e.Parents), join(e.Parents))
+}
+
+func join(ids []uuid.UUID) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = id.String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// UnreadableError says that a node on the path cannot be read. Without it the text would silently have a hole.
+type UnreadableError struct {
+	Node    uuid.UUID
+	Problem string
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("node %s on the path cannot be read: %s", e.Node, e.Problem)
+}
+
+// UnknownBackendError says that the backends file has no such name.
+type UnknownBackendError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownBackendError) Error() string {
+	return fmt.Sprintf("there is no backend %q; the backends file has %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// BackendChangedError says that the model server is not the one that the prompt was measured with, also after a rebuild.
+type BackendChangedError struct{ Measured, Found llm.Identity }
+
+func (e *BackendChangedError) Error() string {
+	return fmt.Sprintf("the prompt was measured with %s, but the model server is %s; do promptbuilder and agent read the same backends file?",
+		describe(e.Measured), describe(e.Found))
+}
+
+// describe names what decides whether two servers measure alike.
+func describe(i llm.Identity) string {
+	return fmt.Sprintf("%s at %s (%s, window %d, tokenizer %.12s)", i.Model, i.Address, i.Kind, i.Window, i.Tokenizer)
+}
+
+// BudgetError says that the answer asked for leaves no room for a plain prompt.
+type BudgetError struct{ Window, MaxTokens int }
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("an answer of %d tokens leaves no room for a prompt in a window of %d", e.MaxTokens, e.Window)
+}
+
+// OverflowError says that a plain prompt is too long. Nothing of it is cut unasked.
+type OverflowError struct{ Limit, Tokens int }
+
+func (e *OverflowError) Error() string {
+	return fmt.Sprintf("the prompt has %d tokens; the window less the answer leaves %d", e.Tokens, e.Limit)
+}
+
+// ReusedError says that a request id was used for another request.
+type ReusedError struct{ RequestID uuid.UUID }
+
+func (e *ReusedError) Error() string {
+	return fmt.Sprintf("request id %s was used for another request; take a new one", e.RequestID)
+}
+
+// RangeError says that a watcher asked for events after one that does not exist.
+type RangeError struct{ After, Last int }
+
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("event %d is not there: the last one is %d", e.After, e.Last)
+}
+
+// BusyError says that as many generations run as may run.
+type BusyError struct{ Limit int }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("%d generations are running, which is the limit", e.Limit)
+}
+
+// CutError says why an answer is not whole. It is how a generation ends for its watchers when it was cut.
+type CutError struct {
+	Generation uuid.UUID
+	// Finish is never FinishStop or FinishLength.
+	Finish Finish
+	// Limit is the limit that was passed; 0 where none was.
+	Limit time.Duration
+	// Node holds what was received; zero where that was nothing.
+	Node uuid.UUID
+	// Err is what the model server did; nil where it is not to blame.
+	Err error
+}
+
+func (e *CutError) Error() string {
+	text := e.reason()
+	if e.Node != uuid.Nil {
+		text += "; what was received is kept in node " + e.Node.String()
+	}
+	return text
+}
+
+// reason is the cause in words, without what became of the text.
+func (e *CutError) reason() string {
+	switch {
+	case e.Err != nil:
+		return e.Err.Error()
+	case e.Finish == FinishCancelled:
+		return "the generation was cancelled"
+	case e.Finish == FinishDisconnected:
+		return "the last reader of the generation left"
+	case e.Finish == FinishShutdown:
+		return "the service is stopping"
+	case e.Finish == FinishIdle:
+		return fmt.Sprintf("the model server was silent for %s", e.Limit)
+	default:
+		return fmt.Sprintf("the generation took longer than %s", e.Limit)
+	}
+}
+
+// Unwrap gives what the model server did.
+func (e *CutError) Unwrap() error { return e.Err }
+
+// NotStoredError says that there is an answer, but no node. The text can be watched for a while, and the same request
+// tries to store it again.
+type NotStoredError struct {
+	Generation uuid.UUID
+	// Err is what the store answered.
+	Err error
+	// Cut is why the answer is not whole; nil when it is.
+	Cut *CutError
+}
+
+func (e *NotStoredError) Error() string {
+	text := "the answer could not be stored: " + e.Err.Error()
+	if e.Cut != nil {
+		text = e.Cut.reason() + "; " + text
+	}
+	return text + "; it can be watched for a while, and the same request id stores it again"
+}
+
+// Unwrap gives what the store answered.
+func (e *NotStoredError) Unwrap() error { return e.Err }
+
+// PanicError is a fault of ours. Nothing of it is for the caller.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }

@@ -1,0 +1,158 @@
+// Package generation continues a flow with a model: the path becomes a prompt, the model's answer becomes a node.
+//
+// A generation is a thing that runs here and is watched. It belongs to no caller: it has its own limits, a log of what
+// the model said, and an end, and any number of watchers read the log, each from a place and at a speed of its own. What
+// was received when it ends is stored as a node, whole or cut; the node, not the text that was watched, is the
+// acknowledgement.
+//
+// Plain values in and out. Clock, randomness, model servers and other services are interfaces that this package declares.
+package generation
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// Request is what a writer asks for. Transport has checked each field by itself.
+type Request struct {
+	// ID is the id of the request, from which the node's follows (NodeID). The zero UUID: one is drawn.
+	ID uuid.UUID
+	// Flow is the flow to continue, and Parent the node in it. The zero UUID: the new node is a root.
+	Flow, Parent uuid.UUID
+	// Via are the nodes to follow where a node on the path continues several.
+	Via []uuid.UUID
+	// Text is what the writer adds behind the path, verbatim.
+	Text string
+	// Story overrides the flow's story, field by field.
+	Story Story
+	// Prompt is sent as it is; empty: a story prompt is built.
+	Prompt string
+	// Backend is a name in the backends file; empty: the default.
+	Backend string
+	// Sampling is how the answer is drawn. MaxTokens 0 and a nil Seed are filled in.
+	Sampling llm.Sampling
+	// PickSeed, BlockOrder and NoteHeader shape the story prompt; the last two are enum values of promptbuilder without
+	// their prefix, or empty.
+	PickSeed               uint32
+	BlockOrder, NoteHeader string
+	// SetCurrent makes the new node the flow's current one.
+	SetCurrent bool
+	// Continue keeps the generation running when its last watcher has gone.
+	Continue bool
+}
+
+// Event is what a watcher reads: Opened, Text, Heartbeat, Lagged or Stored.
+type Event interface{ event() }
+
+// Opened is the first event of every watcher: what was asked of which model.
+type Opened struct {
+	// Generation is the id of the generation and of its node. RequestID is zero where only the node is left.
+	Generation, RequestID uuid.UUID
+	// Build is the story prompt; nil for a plain prompt, and where only the node is left.
+	Build *Built
+	// PromptDigest is the SHA-256 of the prompt, in hex; PromptTokens its tokens, as counted.
+	PromptDigest string
+	PromptTokens int
+	Backend      llm.Identity
+	// Sampling has every default filled in that is known.
+	Sampling llm.Sampling
+}
+
+// Text is a piece of the answer, or several that were joined. ID is the number of the last of them, from 1.
+type Text struct {
+	ID   int
+	Text string
+}
+
+// Heartbeat says that nothing happened for Limits.Heartbeat.
+type Heartbeat struct{}
+
+// Lagged says that the watcher is more than maxBehind pieces behind, and that this many are joined into the next Text.
+type Lagged struct{ Joined int }
+
+// Stored is the last event: the answer is whole and its node is stored.
+type Stored struct {
+	// ID is one more than that of the last Text; 0 when Replayed.
+	ID   int
+	Node Node
+	// Replayed: the generation had ended before, so that no Text came; the node stands for it.
+	Replayed bool
+}
+
+func (Opened) event()    {}
+func (Text) event()      {}
+func (Heartbeat) event() {}
+func (Lagged) event()    {}
+func (Stored) event()    {}
+
+// State is how far a generation is.
+type State int
+
+// The states. Only the first one changes.
+const (
+	Running State = iota
+	// Done: the answer is whole and stored.
+	Done
+	// Cancelled by a caller, or because the last watcher left.
+	Cancelled
+	// Failed: everything else.
+	Failed
+)
+
+// Status is how far a generation is, at one moment.
+type Status struct {
+	ID    uuid.UUID
+	State State
+	// Flow is zero where only the node is left.
+	Flow uuid.UUID
+	// Node is the id of the stored node; zero where none is stored.
+	Node uuid.UUID
+	// LastEvent is the number of the last event, Characters what was received.
+	LastEvent, Characters int
+	// Started and Ended are zero where they are not known.
+	Started, Ended time.Time
+	Finish         Finish
+	// Err is why it failed; nil while it runs and when it is done.
+	Err error
+}
+
+// Limits bound what runs and what is kept. Every one must be positive.
+type Limits struct {
+	// MaxTokens is the length of an answer that asks for none.
+	MaxTokens int
+	// Running is how many generations may run at once.
+	Running int
+	// Total is how long one may take. FirstPiece is how long the model may be silent before its first piece, Silence after it.
+	Total, FirstPiece, Silence time.Duration
+	// Store is how long storing the node may take, also while the service stops.
+	Store time.Duration
+	// Heartbeat is how long a watcher waits before it is told that there is no news.
+	Heartbeat time.Duration
+	// Keep is for how long an ended generation can be watched again, Kept how many of them, KeptBytes how much of their text.
+	Keep            time.Duration
+	Kept, KeptBytes int
+}
+
+// DefaultLimits are those of the configuration's defaults.
+func DefaultLimits() Limits {
+	return Limits{
+		MaxTokens: 250,
+		Running:   64,
+		Total:     30 * time.Minute, FirstPiece: 10 * time.Minute, Silence: 2 * time.Minute,
+		Store:     5 * time.Second,
+		Heartbeat: 15 * time.Second,
+		Keep:      10 * time.Minute, Kept: 1000, KeptBytes: 64 << 20,
+	}
+}
+
+const (
+	// maxAnswer is how many bytes of answer are taken: what one text of a node may hold.
+	maxAnswer = 4 << 20
+	// maxBody is how many bytes of text promptbuilder takes.
+	maxBody = 4 << 20
+	// maxBehind is how many pieces a watcher may be behind before they are joined.
+	maxBehind = 256
+)

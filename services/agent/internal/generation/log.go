@@ -1,0 +1,178 @@
+package generation
+
+import (
+	"context"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// generation is one generation: the log of what the model said, who watches it, and how it ended.
+type generation struct {
+	ns        string
+	id        uuid.UUID
+	requestID uuid.UUID
+	flow      uuid.UUID
+	digest    string
+	started   time.Time
+	// lasting: it runs on when its last watcher has gone.
+	lasting bool
+	// expiry lets go of it after a while, and bytes is what it then gives back. Both are the Service's.
+	expiry *time.Timer
+	bytes  int
+
+	mu sync.Mutex
+	// cancel ends it; the cause is a *CutError. After the end it does nothing.
+	cancel context.CancelCauseFunc
+	// changed is closed when there is news; nil while nobody waits.
+	changed chan struct{}
+	opened  *Opened
+	// text is the answer so far; ends[i] is where piece i+1 ends in it. Both only grow.
+	text       []byte
+	ends       []int
+	characters int
+	watchers   int
+	end        *ending
+}
+
+// ending is how a generation ended.
+type ending struct {
+	at time.Time
+	// finish is empty where the model was not reached.
+	finish Finish
+	// node is stored; nil where none is. replayed: it was there already, and opened is what is known of its beginning.
+	node     *Node
+	replayed bool
+	opened   *Opened
+	// err is what the watchers are told; nil when the answer is whole and stored.
+	err error
+	// unstored is the answer that has no node yet.
+	unstored *answer
+}
+
+// answer is a finished answer on its way into the store.
+type answer struct {
+	addition Addition
+	// cut is why it is not whole; nil when it is.
+	cut *CutError
+}
+
+// wake tells those who wait. The caller holds mu.
+func (g *generation) wake() {
+	if g.changed != nil {
+		close(g.changed)
+		g.changed = nil
+	}
+}
+
+// news is closed at the next change. The caller holds mu.
+func (g *generation) news() <-chan struct{} {
+	if g.changed == nil {
+		g.changed = make(chan struct{})
+	}
+	return g.changed
+}
+
+func (g *generation) open(o Opened) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.opened = &o
+	g.wake()
+}
+
+// append takes a piece of the answer. It is false, and the piece is not taken, when the answer would be too long.
+func (g *generation) append(piece string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.text)+len(piece) > maxAnswer {
+		return false
+	}
+	g.text = append(g.text, piece...)
+	g.ends = append(g.ends, len(g.text))
+	g.characters += utf8.RuneCountInString(piece)
+	g.wake()
+	return true
+}
+
+func (g *generation) finish(e ending) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.end = &e
+	if e.opened != nil {
+		g.opened = e.opened
+	}
+	g.wake()
+}
+
+// stop ends it for the given cause, unless it has ended.
+func (g *generation) stop(cause *CutError) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cancel(cause)
+}
+
+// reopen takes the end back, since the answer is to be stored once more, and gives that answer.
+func (g *generation) reopen(cancel context.CancelCauseFunc) *answer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.end.unstored
+	g.end, g.cancel = nil, cancel
+	return a
+}
+
+func (g *generation) hasOpened() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.opened != nil
+}
+
+// answerText is the text received so far.
+func (g *generation) answerText() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return string(g.text)
+}
+
+// ended is how it ended; nil while it runs.
+func (g *generation) ended() *ending {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.end
+}
+
+// wait returns when it has ended, or with the context's error.
+func (g *generation) wait(ctx context.Context) error {
+	for {
+		g.mu.Lock()
+		if g.end != nil {
+			g.mu.Unlock()
+			return nil
+		}
+		news := g.news()
+		g.mu.Unlock()
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// lastEvent is the number of the last event, with the given end. The caller holds mu.
+func (g *generation) lastEvent(end *ending) int {
+	if end != nil && end.err == nil {
+		return len(g.ends) + 1
+	}
+	return len(g.ends)
+}
+
+// piece is the text of the events from after+1 to upto. The caller holds mu.
+func (g *generation) piece(after, upto int) string {
+	from := 0
+	if after > 0 {
+		from = g.ends[after-1]
+	}
+	return string(g.text[from:g.ends[upto-1]])
+}

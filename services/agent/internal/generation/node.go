@@ -1,0 +1,148 @@
+package generation
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// The roles whose texts are the story. What a `system` or a `tool` said is no part of it.
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+)
+
+// Node is a stored exchange.
+type Node struct {
+	ID      uuid.UUID
+	Created time.Time
+	Texts   []NodeText
+	Model   string
+	Tags    []string
+	// Record is how the answer was made; nil for texts that a person wrote.
+	Record *Record
+}
+
+// NodeText is what one speaker said, verbatim. Tokens, Duration and Rate (tokens per second) are 0 where unknown.
+type NodeText struct {
+	Role, Content string
+	Tokens        int
+	Duration      time.Duration
+	Rate          float64
+}
+
+// Record says how an answer was made, so that it can be made again. Zero values are unknown.
+type Record struct {
+	Backend            llm.Identity
+	PromptDigest, Task string
+	PickSeed           uint32
+	// Picks are the drawn options, each as `field#group=option`.
+	Picks                                    []string
+	Sampling                                 llm.Sampling
+	PromptTokens, CachedTokens, AnswerTokens int
+	PromptTime, AnswerTime                   time.Duration
+	Finish                                   Finish
+	// Error is why the answer is not whole, in one sentence.
+	Error string
+	// RequestDigest tells the request that made the node from another one with the same id.
+	RequestDigest string
+}
+
+// taskPlain is the Task of a prompt that the caller wrote.
+const taskPlain = "PLAIN"
+
+// Finish is why an answer ended.
+type Finish string
+
+// The ends of an answer. After the first two it is whole.
+const (
+	FinishStop                = Finish(llm.FinishStop)
+	FinishLength              = Finish(llm.FinishLength)
+	FinishCancelled    Finish = "cancelled"
+	FinishDisconnected Finish = "disconnected"
+	FinishIdle         Finish = "idle"
+	FinishTimeout      Finish = "timeout"
+	FinishBackendError Finish = "backend_error"
+	FinishShutdown     Finish = "shutdown"
+)
+
+// state is the state of a generation whose answer ended like this.
+func (f Finish) state() State {
+	switch f {
+	case FinishStop, FinishLength:
+		return Done
+	case FinishCancelled, FinishDisconnected:
+		return Cancelled
+	default:
+		return Failed
+	}
+}
+
+// Story is what a writer fixes about a work. A nil text was not given.
+type Story struct {
+	Title, Synopsis, Setting, Plot, Note, DialogueLevel, Rating *string
+	Keywords, Genres                                            []string
+}
+
+// over gives s where it says something, and base elsewhere.
+func (s Story) over(base Story) Story {
+	merged := Story{
+		Title:         cmp.Or(s.Title, base.Title),
+		Synopsis:      cmp.Or(s.Synopsis, base.Synopsis),
+		Setting:       cmp.Or(s.Setting, base.Setting),
+		Plot:          cmp.Or(s.Plot, base.Plot),
+		Note:          cmp.Or(s.Note, base.Note),
+		DialogueLevel: cmp.Or(s.DialogueLevel, base.DialogueLevel),
+		Rating:        cmp.Or(s.Rating, base.Rating),
+		Keywords:      base.Keywords,
+		Genres:        base.Genres,
+	}
+	if len(s.Keywords) > 0 {
+		merged.Keywords = s.Keywords
+	}
+	if len(s.Genres) > 0 {
+		merged.Genres = s.Genres
+	}
+	return merged
+}
+
+// Built is a story prompt and what promptbuilder says of it. Names of enum values stand without their prefix.
+type Built struct {
+	Prompt, Digest, Task                 string
+	Blocks                               []Block
+	Tokens, Limit, MaxTokens, CountsUsed int
+	// Cut is what was left out; nil when nothing was.
+	Cut      *Cut
+	Overflow bool
+	Warnings []Warning
+	Seed     uint32
+	Picks    []Pick
+	// Measured is the model server that counted.
+	Measured llm.Identity
+}
+
+// Block is one part of a prompt.
+type Block struct {
+	Kind               string
+	Tokens, Characters int
+	Estimated          bool
+}
+
+// Cut is the head of the text that was left out.
+type Cut struct {
+	Characters, Lines, KeptCharacters int
+	FirstKept                         string
+}
+
+// Warning is something that a careful reader should know.
+type Warning struct{ Code, Field, Message string }
+
+// Pick is the option that was drawn for one group.
+type Pick struct {
+	Field         string
+	Group, Option int
+	Text          string
+}

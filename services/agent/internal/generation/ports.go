@@ -1,0 +1,106 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// What Flows answers. Test with errors.Is.
+var (
+	// ErrNoNode: the namespace has no such node.
+	ErrNoNode = errors.New("no such node")
+	// ErrTaken: the id of the new node is in use.
+	ErrTaken = errors.New("the node's id is taken")
+)
+
+// Flows is the store of flows and nodes. Other errors than those named are passed on as they are.
+type Flows interface {
+	// Node gives a node. ErrNoNode.
+	Node(ctx context.Context, ns string, id uuid.UUID) (Node, error)
+	// Story gives the story fields of a flow.
+	Story(ctx context.Context, ns string, flow uuid.UUID) (Story, error)
+	// Path gives a node of the flow and everything before it, roots first. An error is the last thing it gives.
+	Path(ctx context.Context, ns string, flow, node uuid.UUID) iter.Seq2[PathNode, error]
+	// Add stores a new node with its edge, all or nothing. The same addition again is answered with the node that it made.
+	// ErrTaken.
+	Add(ctx context.Context, ns string, a Addition) (Node, error)
+}
+
+// PathNode is a node on a path.
+type PathNode struct {
+	ID uuid.UUID
+	// Parents are the nodes it continues.
+	Parents []uuid.UUID
+	Texts   []NodeText
+	// Problem is why the node cannot be read; empty when it can.
+	Problem string
+}
+
+// Addition is a new node with its place in a flow. Parent is zero for a root.
+type Addition struct {
+	Flow, Parent uuid.UUID
+	Node         Node
+	SetCurrent   bool
+}
+
+// Prompts makes prompts and measures them.
+type Prompts interface {
+	// Build makes the prompt of a story, cut to the window.
+	Build(ctx context.Context, ns string, q BuildRequest) (Built, error)
+	// Count gives the tokens of a text, and the server that counted them.
+	Count(ctx context.Context, ns, backend, text string) (int, llm.Identity, error)
+}
+
+// BuildRequest asks for the prompt of a story.
+type BuildRequest struct {
+	Backend                string
+	Story                  Story
+	Body                   string
+	BlockOrder, NoteHeader string
+	MaxTokens              int
+	Seed                   uint32
+}
+
+// Models are the model servers of the backends file.
+type Models interface {
+	// Generator gives a backend by name, the default one for the empty name. *UnknownBackendError.
+	Generator(name string) (llm.Generator, error)
+}
+
+// Clock tells the time and waits. The functions are those of package time.
+type Clock interface {
+	Now() time.Time
+	NewTimer(d time.Duration) *time.Timer
+	AfterFunc(d time.Duration, f func()) *time.Timer
+}
+
+// Random draws what a request left open.
+type Random interface {
+	// ID is a UUID that nobody can foresee.
+	ID() uuid.UUID
+	// Seed is for the server's draws.
+	Seed() uint32
+}
+
+// Observer hears of generations, for logs and metrics. It does not block.
+type Observer interface {
+	// Began: a generation was taken on. The context is that of the generation.
+	Began(ctx context.Context)
+	// Ended: it has ended and is no longer one of those that run.
+	Ended(ctx context.Context, o Outcome)
+}
+
+// Outcome is how a generation ended.
+type Outcome struct {
+	Status  Status
+	Backend string
+	// Tokens, Prompt and Answer are the server's own figures; 0 where unknown.
+	Tokens         int
+	Prompt, Answer time.Duration
+}

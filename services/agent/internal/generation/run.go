@@ -1,0 +1,161 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// errFull ends an answer that fills a text of a node.
+var errFull = fmt.Errorf("the answer was ended at %d bytes, the most that a text may hold", maxAnswer)
+
+// run is a generation from its beginning to its end. Whatever ends it, what was received is stored.
+func (s *Service) run(ctx context.Context, g *generation, req Request) ending {
+	switch n, err := s.flows.Node(ctx, g.ns, g.id); {
+	case err == nil:
+		return answered(g, n)
+	case !errors.Is(err, ErrNoNode):
+		return failed(ctx, g, err)
+	}
+	p, err := s.prepare(ctx, g.ns, req)
+	if err != nil {
+		return failed(ctx, g, err)
+	}
+	g.open(p.opened())
+	result, err := s.answer(ctx, g, p)
+	return s.settle(ctx, g, p, result, err)
+}
+
+// answered ends a generation whose request was answered before.
+func answered(g *generation, n Node) ending {
+	if n.Record == nil || n.Record.RequestDigest != g.digest {
+		return ending{err: &ReusedError{RequestID: g.requestID}}
+	}
+	return replayed(n, g.requestID)
+}
+
+// failed ends a generation that did not reach the model.
+func failed(ctx context.Context, g *generation, err error) ending {
+	if cut := g.cutBy(ctx); cut != nil {
+		return ending{finish: cut.Finish, err: cut}
+	}
+	return ending{err: err}
+}
+
+// answer takes the model's answer into the log. The error is why it is not whole, or errFull.
+func (s *Service) answer(ctx context.Context, g *generation, p plan) (llm.Result, error) {
+	silence := s.watch(g, FinishIdle, s.limits.FirstPiece)
+	defer func() { silence.Stop() }()
+	stream, err := p.model.Generate(ctx, llm.Request{Prompt: p.built.Prompt, Sampling: p.req.Sampling})
+	if err != nil {
+		return llm.Result{}, err
+	}
+	//nolint:errcheck // an answer that was received is not worse for a connection that closes badly
+	defer stream.Close()
+	for {
+		piece, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return stream.Result(), nil
+		}
+		if err != nil {
+			return stream.Result(), err
+		}
+		silence.Stop()
+		if !g.append(piece) {
+			result := stream.Result()
+			result.Finish = llm.FinishLength
+			return result, errFull
+		}
+		silence = s.watch(g, FinishIdle, s.limits.Silence)
+	}
+}
+
+// settle makes a node of what was received. Of an answer that was cut before its first character nothing is stored: the
+// request made nothing, and may come again.
+func (s *Service) settle(ctx context.Context, g *generation, p plan, result llm.Result, err error) ending {
+	cut := g.verdict(ctx, err)
+	text := g.answerText()
+	if cut != nil && text == "" {
+		return ending{finish: cut.Finish, err: cut}
+	}
+	finish, why := Finish(result.Finish), ""
+	switch {
+	case cut != nil:
+		finish, why = cut.Finish, cut.reason()
+	case err != nil:
+		why = err.Error()
+	}
+	n := p.node(text, result, finish, why)
+	n.Record.RequestDigest = g.digest
+	a := Addition{Flow: p.req.Flow, Parent: p.req.Parent, Node: n, SetCurrent: p.req.SetCurrent}
+	return s.store(ctx, g, &answer{addition: a, cut: cut})
+}
+
+// verdict says why an answer is not whole; nil when it is.
+func (g *generation) verdict(ctx context.Context, err error) *CutError {
+	if err == nil || errors.Is(err, errFull) {
+		return nil
+	}
+	if cut := g.cutBy(ctx); cut != nil {
+		return cut
+	}
+	cut := &CutError{Generation: g.id, Finish: FinishBackendError, Err: err}
+	var fault *llm.Error
+	if errors.As(err, &fault) && fault.Fault == llm.FaultTimeout {
+		cut.Finish = FinishIdle
+	}
+	return cut
+}
+
+// cutBy says which of our own causes ended the context; nil where none did.
+func (g *generation) cutBy(ctx context.Context) *CutError {
+	var cause *CutError
+	if !errors.As(context.Cause(ctx), &cause) {
+		return nil
+	}
+	return &CutError{Generation: g.id, Finish: cause.Finish, Limit: cause.Limit}
+}
+
+// store stores an answer. It has its own time limit, and neither a cancellation nor the end of the service stops it.
+func (s *Service) store(ctx context.Context, g *generation, a *answer) ending {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), s.limits.Store)
+	defer stop()
+	finish := a.addition.Node.Record.Finish
+	n, err := s.flows.Add(ctx, g.ns, a.addition)
+	if errors.Is(err, ErrTaken) {
+		n, err = s.takenBy(ctx, g)
+	}
+	if err != nil {
+		return ending{finish: finish, err: &NotStoredError{Generation: g.id, Err: err, Cut: a.cut}, unstored: a}
+	}
+	e := ending{finish: finish, node: &n}
+	if a.cut != nil {
+		cut := *a.cut
+		cut.Node = n.ID
+		e.err = &cut
+	}
+	return e
+}
+
+// takenBy gives the node that has our id, where it is the answer to the same request: another agent was faster.
+func (s *Service) takenBy(ctx context.Context, g *generation) (Node, error) {
+	n, err := s.flows.Node(ctx, g.ns, g.id)
+	if err == nil && (n.Record == nil || n.Record.RequestDigest != g.digest) {
+		err = &ReusedError{RequestID: g.requestID}
+	}
+	return n, err
+}
+
+// guard keeps a fault of ours to the one generation that it struck.
+func guard(ctx context.Context, work func(context.Context) ending) (e ending) {
+	defer func() {
+		if p := recover(); p != nil {
+			e = ending{err: &PanicError{Value: p, Stack: debug.Stack()}}
+		}
+	}()
+	return work(ctx)
+}

@@ -1,0 +1,237 @@
+package generation
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Deps are what a Service is made of. None may be nil.
+type Deps struct {
+	Flows    Flows
+	Prompts  Prompts
+	Models   Models
+	Clock    Clock
+	Random   Random
+	Observer Observer
+	Limits   Limits
+}
+
+// Service runs generations. Safe for concurrent use; Close it.
+type Service struct {
+	flows    Flows
+	prompts  Prompts
+	models   Models
+	clock    Clock
+	random   Random
+	observer Observer
+	limits   Limits
+
+	// work counts the goroutines, one for each generation that runs.
+	work sync.WaitGroup
+
+	mu  sync.Mutex
+	all map[key]*generation
+	// running is how many of all run. The others are kept, in the order of their ends.
+	running   int
+	kept      []*generation
+	keptBytes int
+	draining  bool
+}
+
+// key names a generation: an id says nothing without its namespace.
+type key struct {
+	ns string
+	id uuid.UUID
+}
+
+// New makes a Service.
+func New(d Deps) *Service {
+	return &Service{
+		flows: d.Flows, prompts: d.Prompts, models: d.Models,
+		clock: d.Clock, random: d.Random, observer: d.Observer, limits: d.Limits,
+		all: map[key]*generation{},
+	}
+}
+
+// Generate begins the generation of a request, or attaches to it where it is under way, and gives a watcher of it from
+// the beginning. A request that was answered before is answered with its node, also where the answer was cut; one whose
+// answer could not be stored is stored now; one that left nothing begins anew.
+// *ReusedError; *BusyError; ErrDraining. All else is told by the View.
+func (s *Service) Generate(ctx context.Context, ns string, req Request) (*View, error) {
+	digest := req.Digest()
+	req = s.fill(req)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return nil, ErrDraining
+	}
+	k := key{ns, NodeID(req.ID)}
+	g := s.all[k]
+	if g == nil {
+		return s.begin(ctx, k, req, digest)
+	}
+	end := g.ended()
+	switch {
+	case end != nil && end.node == nil && end.unstored == nil:
+		s.forget(g)
+		return s.begin(ctx, k, req, digest)
+	case g.digest != digest:
+		return nil, &ReusedError{RequestID: req.ID}
+	case end != nil && end.node != nil:
+		return s.newView(replay(g.ns, *end.node, req.ID), 0), nil
+	case end != nil:
+		return s.storeAgain(ctx, g)
+	}
+	return s.newView(g, 0), nil
+}
+
+// begin takes on a new generation. The caller holds mu.
+func (s *Service) begin(ctx context.Context, k key, req Request, digest string) (*View, error) {
+	if s.running >= s.limits.Running {
+		return nil, &BusyError{Limit: s.limits.Running}
+	}
+	// Its context has the values of the call that began it, such as the trace, but neither its cancellation nor its time limit.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	g := &generation{
+		ns: k.ns, id: k.id, requestID: req.ID, flow: req.Flow, digest: digest,
+		started: s.clock.Now(), lasting: req.Continue, cancel: cancel,
+	}
+	s.all[k] = g
+	view := s.newView(g, 0)
+	s.start(ctx, g, func(ctx context.Context) ending { return s.run(ctx, g, req) })
+	return view, nil
+}
+
+// storeAgain runs a generation whose answer could not be stored once more, from there on. The caller holds mu.
+func (s *Service) storeAgain(ctx context.Context, g *generation) (*View, error) {
+	if s.running >= s.limits.Running {
+		return nil, &BusyError{Limit: s.limits.Running}
+	}
+	s.unkeep(g)
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	unstored := g.reopen(cancel)
+	view := s.newView(g, 0)
+	s.start(ctx, g, func(ctx context.Context) ending { return s.store(ctx, g, unstored) })
+	return view, nil
+}
+
+// start runs a generation, or the rest of one, in a goroutine of its own. The caller holds mu.
+func (s *Service) start(ctx context.Context, g *generation, work func(context.Context) ending) {
+	s.running++
+	s.work.Add(1)
+	// Not read again below: the generation may be running once more before this goroutine has ended.
+	cancel := g.cancel
+	total := s.watch(g, FinishTimeout, s.limits.Total)
+	go func() {
+		defer s.work.Done()
+		defer cancel(nil)
+		s.observer.Began(ctx)
+		e := guard(ctx, work)
+		total.Stop()
+		e.at = s.clock.Now()
+		o := g.outcome(&e)
+		s.release(g, e)
+		g.finish(e)
+		s.observer.Ended(ctx, o)
+	}()
+}
+
+// watch ends the generation when the returned timer is not stopped in time.
+func (s *Service) watch(g *generation, why Finish, limit time.Duration) *time.Timer {
+	return s.clock.AfterFunc(limit, func() { g.stop(&CutError{Finish: why, Limit: limit}) })
+}
+
+// release makes room for another generation and decides whether this one can be watched on.
+func (s *Service) release(g *generation, e ending) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	if e.replayed || !g.hasOpened() {
+		// The store knows it, or there is nothing to know.
+		delete(s.all, key{g.ns, g.id})
+		return
+	}
+	s.keep(g, e)
+}
+
+// Watch attaches to a generation, running, kept or stored, behind the event with the number after; 0: from its beginning.
+// *NotFoundError. All else is told by the View.
+func (s *Service) Watch(ctx context.Context, ns string, id uuid.UUID, after int) (*View, error) {
+	if g := s.find(ns, id); g != nil {
+		return s.newView(g, after), nil
+	}
+	n, err := s.stored(ctx, ns, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.newView(replay(ns, n, uuid.Nil), after), nil
+}
+
+// Status says how far a generation is. *NotFoundError.
+func (s *Service) Status(ctx context.Context, ns string, id uuid.UUID) (Status, error) {
+	if g := s.find(ns, id); g != nil {
+		return g.status(), nil
+	}
+	n, err := s.stored(ctx, ns, id)
+	if err != nil {
+		return Status{}, err
+	}
+	return nodeStatus(n), nil
+}
+
+// Cancel ends a generation, waits for its end, and says how it ended; what was received is kept. On one that has ended
+// it changes nothing. *NotFoundError; the context's error.
+func (s *Service) Cancel(ctx context.Context, ns string, id uuid.UUID) (Status, error) {
+	g := s.find(ns, id)
+	if g == nil {
+		return s.Status(ctx, ns, id)
+	}
+	g.stop(&CutError{Finish: FinishCancelled})
+	if err := g.wait(ctx); err != nil {
+		return Status{}, err
+	}
+	return g.status(), nil
+}
+
+func (s *Service) find(ns string, id uuid.UUID) *generation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[key{ns, id}]
+}
+
+// Drain ends every generation, since the service is stopping, and begins no new ones. What was received is stored.
+// It does not wait, and may be called again.
+func (s *Service) Drain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draining = true
+	for _, g := range s.all {
+		g.stop(&CutError{Finish: FinishShutdown})
+	}
+}
+
+// Close drains, waits until what was received is stored, and lets go of all that is kept. The context's error where that
+// ends first; the generations then still end by themselves.
+func (s *Service) Close(ctx context.Context) error {
+	s.Drain()
+	done := make(chan struct{})
+	go func() {
+		s.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range slices.Clone(s.kept) {
+		s.forget(g)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// stored gives the node of a generation of which only that is left. *NotFoundError, also for a node that no model made.
+func (s *Service) stored(ctx context.Context, ns string, id uuid.UUID) (Node, error) {
+	n, err := s.flows.Node(ctx, ns, id)
+	if errors.Is(err, ErrNoNode) || (err == nil && n.Record == nil) {
+		return Node{}, &NotFoundError{ID: id}
+	}
+	return n, err
+}
+
+// replay is the generation of which only the node is left.
+func replay(ns string, n Node, request uuid.UUID) *generation {
+	e := replayed(n, request)
+	g := &generation{ns: ns, id: n.ID, requestID: request, cancel: func(error) {}}
+	g.finish(e)
+	return g
+}
+
+// replayed is the ending of a generation of which only the node is left.
+func replayed(n Node, request uuid.UUID) ending {
+	r := n.Record
+	return ending{
+		at: n.Created, finish: r.Finish, node: &n, replayed: true,
+		opened: &Opened{
+			Generation: n.ID, RequestID: request,
+			PromptDigest: r.PromptDigest, PromptTokens: r.PromptTokens, Backend: r.Backend, Sampling: r.Sampling,
+		},
+	}
+}
+
+// nodeStatus is what a node tells of the generation that made it.
+func nodeStatus(n Node) Status {
+	st := Status{ID: n.ID, State: n.Record.Finish.state(), Node: n.ID, Ended: n.Created, Finish: n.Record.Finish}
+	if n.Record.Error != "" {
+		st.Err = errors.New(n.Record.Error)
+	}
+	for _, t := range n.Texts {
+		if t.Role == roleAssistant {
+			st.Characters += utf8.RuneCountInString(t.Content)
+		}
+	}
+	return st
+}
+
+// status says how far the generation is.
+func (g *generation) status() Status {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.statusAt(g.end)
+}
+
+// statusAt is the status with the given end. The caller holds mu.
+func (g *generation) statusAt(end *ending) Status {
+	if end != nil && end.replayed {
+		return nodeStatus(*end.node)
+	}
+	st := Status{ID: g.id, Flow: g.flow, LastEvent: g.lastEvent(end), Characters: g.characters, Started: g.started}
+	if end == nil {
+		return st
+	}
+	st.State, st.Ended, st.Finish, st.Err = end.state(), end.at, end.finish, end.err
+	if end.node != nil {
+		st.Node = end.node.ID
+	}
+	return st
+}
+
+func (e *ending) state() State {
+	var cut *CutError
+	switch {
+	case e.err == nil:
+		return Done
+	case errors.As(e.err, &cut):
+		return cut.Finish.state()
+	default:
+		return Failed
+	}
+}
+
+// outcome is what the observer is told of an end.
+func (g *generation) outcome(end *ending) Outcome {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := Outcome{Status: g.statusAt(end)}
+	if g.opened != nil {
+		o.Backend = g.opened.Backend.Backend
+	}
+	if n := end.answer(); n != nil && !end.replayed {
+		o.Tokens, o.Prompt, o.Answer = n.Record.AnswerTokens, n.Record.PromptTime, n.Record.AnswerTime
+	}
+	return o
+}

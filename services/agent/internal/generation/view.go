@@ -1,0 +1,126 @@
+package generation
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// View is one watcher's reading of a generation. It is used by one goroutine.
+type View struct {
+	clock     Clock
+	heartbeat time.Duration
+	g         *generation
+	// after is the number of the last event that the watcher has.
+	after   int
+	greeted bool
+	// upto is the piece up to which the next Text is joined; 0 for a single piece.
+	upto   int
+	closed bool
+}
+
+// newView attaches a watcher that has the events up to after.
+func (s *Service) newView(g *generation, after int) *View {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.watchers++
+	return &View{clock: s.clock, heartbeat: s.limits.Heartbeat, g: g, after: after}
+}
+
+// Next gives the next event and waits for it. The first one is always an Opened. After the last event it gives io.EOF
+// when the answer is whole, else why it is not, such as a *CutError. *RangeError, instead of any event, when the watcher
+// claims to have events that are not there; the context's error when that ends. No watcher slows the generation, nor
+// another watcher.
+func (v *View) Next(ctx context.Context) (Event, error) {
+	for {
+		event, news, err := v.step()
+		if news == nil {
+			return event, err
+		}
+		quiet, err := v.await(ctx, news)
+		if err != nil {
+			return nil, err
+		}
+		// Nothing comes before the Opened, so that a call that fails early fails with a plain error.
+		if quiet && v.greeted {
+			return Heartbeat{}, nil
+		}
+	}
+}
+
+// await returns at the next news, or, quiet, when there was none for the length of a heartbeat.
+func (v *View) await(ctx context.Context, news <-chan struct{}) (quiet bool, err error) {
+	timer := v.clock.NewTimer(v.heartbeat)
+	defer timer.Stop()
+	select {
+	case <-news:
+		return false, nil
+	case <-timer.C:
+		return true, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// step gives the next event if it is there, else what to wait for.
+func (v *View) step() (Event, <-chan struct{}, error) {
+	g := v.g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.opened != nil && !v.greeted:
+		return v.greet()
+	case v.after < len(g.ends):
+		return v.text(), nil, nil
+	case g.end == nil:
+		return nil, g.news(), nil
+	case g.end.err != nil:
+		return nil, nil, g.end.err
+	case v.after > len(g.ends):
+		return nil, nil, io.EOF
+	}
+	v.after = len(g.ends) + 1
+	if g.end.replayed {
+		return Stored{Node: *g.end.node, Replayed: true}, nil, nil
+	}
+	return Stored{ID: v.after, Node: *g.end.node}, nil, nil
+}
+
+// greet opens the view. Where only the node is left its events have no numbers, and the watcher gets the node.
+func (v *View) greet() (Event, <-chan struct{}, error) {
+	if v.g.end != nil && v.g.end.replayed {
+		v.after = 0
+	}
+	if last := v.g.lastEvent(v.g.end); v.after > last {
+		return nil, nil, &RangeError{After: v.after, Last: last}
+	}
+	v.greeted = true
+	return *v.g.opened, nil, nil
+}
+
+// text gives the next piece. A watcher that is far behind is told so, and then gets all that is there at once.
+func (v *View) text() Event {
+	if behind := len(v.g.ends) - v.after; v.upto == 0 && behind > maxBehind {
+		v.upto = len(v.g.ends)
+		return Lagged{Joined: behind}
+	}
+	upto := max(v.upto, v.after+1)
+	t := Text{ID: upto, Text: v.g.piece(v.after, upto)}
+	v.after, v.upto = upto, 0
+	return t
+}
+
+// Close detaches the watcher. The last one to leave ends a generation that shall not outlive its watchers.
+func (v *View) Close() {
+	g := v.g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if v.closed {
+		return
+	}
+	v.closed = true
+	g.watchers--
+	if g.watchers == 0 && !g.lasting && g.end == nil {
+		g.cancel(&CutError{Finish: FinishDisconnected})
+	}
+}
