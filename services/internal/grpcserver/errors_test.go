@@ -45,7 +45,9 @@ func TestErrorsOfCallsAndStreams(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := serve(t, &fake{
-				create: func(context.Context, *flowstorev1.CreateNodeRequest) (*flowstorev1.Node, error) { return nil, tt.fail() },
+				create: func(context.Context, *flowstorev1.CreateNodeRequest) (*flowstorev1.Node, error) {
+					return nil, tt.fail()
+				},
 				watch: func(_ *agentv1.WatchGenerationRequest, s grpc.ServerStreamingServer[agentv1.GenerateNodeEvent]) error {
 					for range 3 {
 						if err := s.Send(text("さくら")); err != nil {
@@ -56,11 +58,11 @@ func TestErrorsOfCallsAndStreams(t *testing.T) {
 				},
 			}, nil)
 			ctx := metadata.AppendToOutgoingContext(t.Context(), "x-request-id", "r-7")
-			var header metadata.MD
-			_, err := r.flows.CreateNode(ctx, &flowstorev1.CreateNodeRequest{}, grpc.Header(&header))
+			var trailer metadata.MD
+			_, err := r.flows.CreateNode(ctx, &flowstorev1.CreateNodeRequest{}, grpc.Trailer(&trailer))
 			check(t, err, tt.code, tt.reason)
-			if got := header.Get("x-request-id"); len(got) != 1 || got[0] != "r-7" {
-				t.Errorf("request id in the header: %v", got)
+			if got := trailer.Get("x-request-id"); len(got) != 1 || got[0] != "r-7" {
+				t.Errorf("request id in the trailer: %v", got)
 			}
 			events, err := drainEvents(t, r)
 			check(t, err, tt.code, tt.reason)
@@ -153,7 +155,9 @@ func (raw) Name() string                  { return "proto" }
 
 func TestOutputOnlyIsCleared(t *testing.T) {
 	t.Parallel()
-	r := serve(t, &fake{create: func(_ context.Context, q *flowstorev1.CreateNodeRequest) (*flowstorev1.Node, error) { return q.Node, nil }}, nil)
+	r := serve(t, &fake{create: func(_ context.Context, q *flowstorev1.CreateNodeRequest) (*flowstorev1.Node, error) {
+		return q.Node, nil
+	}}, nil)
 	got, err := r.flows.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Model: "m", CreateTime: timestamppb.Now()}})
 	if err != nil || got.CreateTime != nil || got.Model != "m" {
 		t.Errorf("got %v, %v", got, err)

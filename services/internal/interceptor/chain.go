@@ -2,7 +2,7 @@
 //
 // One list of stages serves calls and streams, so the two can never differ. Outermost first:
 //
-//	request_id      takes the caller's request id or makes one, and tells it in the response header
+//	request_id      takes the caller's request id or makes one, and tells it in the header or, with an error, the trailer
 //	access_log      one line a call
 //	metrics         calls, seconds, calls in flight
 //	errors          every error becomes a status with one ErrorInfo; what is not typed becomes INTERNAL with the request id

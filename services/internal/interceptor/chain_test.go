@@ -3,6 +3,7 @@ package interceptor
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,6 +65,28 @@ func TestDrainingOutsideOfACall(t *testing.T) {
 	case <-Draining(t.Context()):
 		t.Error("closed")
 	default:
+	}
+}
+
+func TestDefaultTimeout(t *testing.T) {
+	t.Parallel()
+	chain := New(Options{Log: zap.NewNop(), Metrics: prometheus.NewRegistry(), DefaultTimeout: time.Minute, MaxTimeout: time.Hour})
+	for asked, want := range map[time.Duration]time.Duration{0: time.Minute, time.Second: time.Second, 100 * time.Hour: time.Hour} {
+		ctx := t.Context()
+		if asked > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, asked)
+			defer cancel()
+		}
+		_, err := chain.Unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/s/m"}, func(ctx context.Context, _ any) (any, error) {
+			if end, ok := ctx.Deadline(); !ok || time.Until(end) > want {
+				t.Errorf("asked %s: %s left, limited %v", asked, time.Until(end), ok)
+			}
+			return nil, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -17,19 +17,19 @@ import (
 const NamespaceKey = "tsumugi-namespace"
 
 // identify finds out in which namespace the call acts: it follows from who is asking, never from a name or a body.
+// While there is no authentication everybody acts in the default one.
 func identify(o Options) func(context.Context, *call, func(context.Context) error) error {
-	authenticate := o.Authenticate
-	if authenticate == nil {
-		authenticate = everybody
-	}
-	if o.TrustNamespace {
-		authenticate = trusted
-	}
 	return func(ctx context.Context, c *call, next func(context.Context) error) error {
 		if c.health {
 			return next(ctx)
 		}
-		ns, err := authenticate(ctx, c.method)
+		ns, err := namespace.Default, error(nil)
+		switch told := first(ctx, NamespaceKey); {
+		case o.TrustNamespace && told != "":
+			ns = told
+		case !o.TrustNamespace && o.Authenticate != nil:
+			ns, err = o.Authenticate(ctx, c.method)
+		}
 		if err != nil {
 			return err
 		}
@@ -39,15 +39,4 @@ func identify(o Options) func(context.Context, *call, func(context.Context) erro
 		c.namespace = ns
 		return next(namespace.With(ctx, ns))
 	}
-}
-
-// everybody passes each caller while there is no authentication.
-func everybody(context.Context, string) (string, error) { return namespace.Default, nil }
-
-// trusted takes the namespace from our own service.
-func trusted(ctx context.Context, _ string) (string, error) {
-	if ns := first(ctx, NamespaceKey); ns != "" {
-		return ns, nil
-	}
-	return namespace.Default, nil
 }

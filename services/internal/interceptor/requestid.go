@@ -38,9 +38,19 @@ func NewRequestID(given string) string {
 
 func requestID(ctx context.Context, c *call, next func(context.Context) error) error {
 	c.id = NewRequestID(first(ctx, RequestIDKey))
-	// It fails only when the header is sent already, which cannot be so before the handler.
-	_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDKey, c.id))
-	return next(context.WithValue(WithRequestID(ctx, c.id), callKey{}, c))
+	told := metadata.Pairs(RequestIDKey, c.id)
+	if c.stream {
+		grpc.SetHeader(ctx, told) //nolint:errcheck // fails only when the header is sent, which the handler does later
+	}
+	err := next(context.WithValue(WithRequestID(ctx, c.id), callKey{}, c))
+	switch {
+	case c.stream:
+	case err != nil: // in the trailer: a client does not try again once it has seen a header
+		grpc.SetTrailer(ctx, told) //nolint:errcheck // fails only without a grpc stream, that is in a test
+	default:
+		grpc.SetHeader(ctx, told) //nolint:errcheck // as above
+	}
+	return err
 }
 
 // first is the first value of a metadata key, empty where there is none.

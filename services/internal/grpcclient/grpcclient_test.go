@@ -1,0 +1,166 @@
+package grpcclient
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Every call that changes nothing is repeated, and no other. A new Get or List belongs into the list.
+func TestIdempotentMethods(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for _, file := range []protoreflect.FileDescriptor{agentv1.File_tsumugi_agent_v1_agent_proto, flowstorev1.File_tsumugi_flowstore_v1_flowstore_proto, promptbuilderv1.File_tsumugi_promptbuilder_v1_promptbuilder_proto} {
+		methods := file.Services().Get(0).Methods()
+		for i := range methods.Len() {
+			if m := methods.Get(i); repeatable(m) {
+				want = append(want, string(m.FullName()))
+			}
+		}
+	}
+	var config struct {
+		MethodConfig []struct {
+			Name []struct{ Service, Method string }
+		}
+	}
+	if err := json.Unmarshal([]byte(serviceConfig(true)), &config); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range config.MethodConfig[0].Name {
+		got = append(got, n.Service+"."+n.Method)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("retried %q\nwant    %q", got, want)
+	}
+}
+
+func repeatable(m protoreflect.MethodDescriptor) bool {
+	name := string(m.Name())
+	reads := strings.HasPrefix(name, "Get") || strings.HasPrefix(name, "List") || name == "BuildStory" || name == "CountTokens"
+	return reads && !m.IsStreamingServer()
+}
+
+// failing answers UNAVAILABLE a few times.
+type failing struct {
+	flowstorev1.UnimplementedFlowStoreServiceServer
+	calls atomic.Int32
+}
+
+func (f *failing) answer() (*flowstorev1.Node, error) {
+	if f.calls.Add(1) < 3 {
+		return nil, apierr.New(codes.Unavailable, "X", "not now")
+	}
+	return &flowstorev1.Node{}, nil
+}
+
+func (f *failing) GetNode(context.Context, *flowstorev1.GetNodeRequest) (*flowstorev1.Node, error) {
+	return f.answer()
+}
+
+func (f *failing) CreateNode(context.Context, *flowstorev1.CreateNodeRequest) (*flowstorev1.Node, error) {
+	return f.answer()
+}
+
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		call  func(context.Context, flowstorev1.FlowStoreServiceClient) error
+		calls int32
+		code  codes.Code
+	}{
+		"a read is repeated": {func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{})
+			return err
+		}, 3, codes.OK},
+		"a create is not": {func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+			_, err := c.CreateNode(ctx, &flowstorev1.CreateNodeRequest{})
+			return err
+		}, 1, codes.Unavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &failing{}
+			conn := connect(t, f)
+			err := tt.call(t.Context(), flowstorev1.NewFlowStoreServiceClient(conn))
+			if status.Code(err) != tt.code || f.calls.Load() != tt.calls {
+				t.Errorf("%d calls, %v", f.calls.Load(), err)
+			}
+		})
+	}
+}
+
+func connect(t *testing.T, f *failing) *grpc.ClientConn {
+	t.Helper()
+	server := grpcserver.New(grpcserver.Options{Config: grpcserver.DefaultConfig()})
+	flowstorev1.RegisterFlowStoreServiceServer(server.Registrar(), f)
+	l := bufconn.Listen(1 << 16)
+	go server.Serve(l) //nolint:errcheck // ends with the test
+	conn, err := Dial("test", Options{Dialer: l.DialContext})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		conn.Close()
+		if err := server.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
+}
+
+func TestDialTargets(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]string{
+		"127.0.0.1:7450":      "dns:///127.0.0.1:7450",
+		"flowstore:7450":      "dns:///flowstore:7450",
+		"dns:///flowstore:1":  "dns:///flowstore:1",
+		"unix:/run/flow.sock": "unix:/run/flow.sock",
+	} {
+		conn, err := Dial(target, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", target, err)
+			continue
+		}
+		if conn.Target() != want {
+			t.Errorf("%s became %s", target, conn.Target())
+		}
+		conn.Close()
+	}
+	if _, err := Dial("bad://\x00", Options{}); err == nil {
+		t.Error("an impossible address is accepted")
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	conn, err := Dial("127.0.0.1:1", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, err = flowstorev1.NewFlowStoreServiceClient(conn).CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{})
+	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("got %v", err)
+	}
+}
