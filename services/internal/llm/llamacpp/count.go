@@ -46,10 +46,10 @@ func (c *Client) tokens(ctx context.Context, l limit, text string) ([]int, error
 	return answer.Tokens, c.plausible(text, answer.Tokens)
 }
 
-// tokenize asks /tokenize. JSON cannot carry text that is no valid UTF-8: it would be counted as something else.
+// tokenize asks /tokenize.
 func (c *Client) tokenize(ctx context.Context, l limit, ask tokenize, answer any) error {
 	if !utf8.ValidString(ask.Content) {
-		return c.fault(llm.FaultRefused, nil, "the text is not valid UTF-8 and cannot be sent as it is")
+		return c.fault(llm.FaultRefused, llm.ErrNotUTF8, "%v", llm.ErrNotUTF8)
 	}
 	return c.ask(ctx, l, "/tokenize", ask, answer, tokensBase+tokensEach*int64(len(ask.Content)))
 }

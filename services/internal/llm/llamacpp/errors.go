@@ -52,13 +52,13 @@ func (c *Client) fault(fault llm.Fault, cause error, format string, args ...any)
 // broken says why there is no (more) answer. Whose time limit or will it was shows in ctx, the context of the call.
 func (c *Client) broken(ctx context.Context, cause error, otherwise llm.Fault) *llm.Error {
 	var own limit
-	switch why := context.Cause(ctx); {
-	case errors.As(why, &own):
+	if errors.As(context.Cause(ctx), &own) {
 		return c.fault(llm.FaultTimeout, own, "%v", own)
-	case errors.Is(why, context.DeadlineExceeded):
-		return c.fault(llm.FaultTimeout, why, "the caller's time limit passed")
-	case why != nil:
-		return c.fault(llm.FaultCancelled, context.Canceled, "the caller cancelled the request")
+	}
+	if ended := llm.Ended(ctx); ended != nil {
+		return c.fault(ended.Fault, ended.Err, "%s", ended.Message)
+	}
+	switch {
 	case errors.Is(cause, syscall.ECONNREFUSED):
 		return c.fault(otherwise, cause, "nobody answers there; start the model server or correct the address")
 	case otherwise == llm.FaultCut:

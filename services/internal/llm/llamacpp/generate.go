@@ -3,7 +3,6 @@ package llamacpp
 import (
 	"context"
 	"mime"
-	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -32,8 +31,8 @@ type completion struct {
 
 // Generate asks /completion for a stream and waits for its first line, which comes when the prompt has been read.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := c.check(req); err != nil {
-		return nil, err
+	if err := req.Check(); err != nil {
+		return nil, c.fault(llm.FaultRefused, err, "%v", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &stream{client: c, ctx: ctx, cancel: cancel, next: limit{"first_byte", c.config.Timeouts.FirstByte}}
@@ -46,22 +45,6 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 		return nil, err
 	}
 	return s, nil
-}
-
-// check refuses what JSON would change on the way or what the server would take for something else.
-func (c *Client) check(req llm.Request) error {
-	if req.Sampling.MaxTokens <= 0 {
-		return c.fault(llm.FaultRefused, nil, "max tokens is %d; it must be positive", req.Sampling.MaxTokens)
-	}
-	if !utf8.ValidString(req.Prompt) {
-		return c.fault(llm.FaultRefused, nil, "the prompt is not valid UTF-8 and cannot be sent as it is")
-	}
-	for i, s := range req.Sampling.Stop {
-		if s == "" || !utf8.ValidString(s) {
-			return c.fault(llm.FaultRefused, nil, "stop string %d is empty or not valid UTF-8", i)
-		}
-	}
-	return nil
 }
 
 // open sends the request and waits for the status.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
 // Each token takes this long by the server's own timings. No time passes.
@@ -90,25 +92,15 @@ func (j *work) decide(o Options, most int, stops []string, prompt int) {
 	if len(pieces) > most {
 		pieces, j.final.StopType = pieces[:most], "limit"
 	}
-	j.final.Predicted = len(pieces)
-	whole := strings.Join(pieces, "")
-	at := len(whole)
-	for _, stop := range stops {
-		if i := strings.Index(whole, stop); i >= 0 && i < at {
-			at, j.final.StopType, j.final.StoppingWord = i, "word", stop
-		}
+	kept, stop := llm.CutAtStop(pieces, stops)
+	j.pieces, j.final.Predicted = kept, len(pieces)
+	if stop != "" {
+		j.final.StopType, j.final.StoppingWord, j.final.Predicted = "word", stop, len(kept)+1
 	}
-	for _, p := range pieces {
-		p = p[:min(len(p), at)]
-		at -= len(p)
-		if p != "" {
-			j.pieces, j.tokenIDs = append(j.pieces, p), append(j.tokenIDs, o.number(p))
-		}
+	for _, p := range kept {
+		j.tokenIDs = append(j.tokenIDs, o.number(p))
 	}
-	if j.final.StopType == "word" {
-		j.final.Predicted = len(j.pieces) + 1
-	}
-	j.final.NewLine = strings.Contains(whole, "\n")
+	j.final.NewLine = strings.Contains(strings.Join(kept, ""), "\n")
 }
 
 func (j *work) time(prompt, cached int) {
