@@ -96,3 +96,12 @@ func finish(f File, data []byte) error {
 	}
 	return f.Close()
 }
+
+// EnsureDir makes one folder durable under its name, whether it was there or not: one that is there may be as old as a
+// process that was killed before it synced the name.
+func EnsureDir(fsys FS, name string) error {
+	if err := fsys.Mkdir(name); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return fsys.SyncDir(path.Dir(name))
+}
