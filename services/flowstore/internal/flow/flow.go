@@ -10,12 +10,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits of one flow. They keep an answer with a whole flow below the largest message (16 MiB).
+// Limits of one flow. They keep an answer with a whole flow, and its file, below 16 MiB.
 const (
 	// MaxMembers is the most nodes that a flow takes.
 	MaxMembers = 100_000
 	// MaxEdges is the most edges that a flow takes.
-	MaxEdges = 400_000
+	MaxEdges = 200_000
 	// MaxIndex is the largest index of a member.
 	MaxIndex = 1_000_000_000
 )

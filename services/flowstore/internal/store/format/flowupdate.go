@@ -1,0 +1,156 @@
+package format
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
+)
+
+// UpdateFlow gives the file of a flow that changed, from the file that it had: in a file that a person edited, comments
+// and unknown keys stay where they are, and only what changed is written (field/flowstore.md row 23). kept is false
+// where that cannot be done, because the old file is no flow or its YAML cannot be edited without altering a value: then
+// the file is written anew, and the old one needs to be kept beside it.
+func UpdateFlow(old []byte, f flow.Flow) (text []byte, kept bool) {
+	fresh := EncodeFlow(f)
+	before, err := DecodeFlow(old)
+	if err != nil {
+		return fresh, false
+	}
+	if bytes.Equal(EncodeFlow(before), old) {
+		return fresh, true
+	}
+	edited, ok := editFlow(old, before, f)
+	if !ok {
+		return fresh, false
+	}
+	if after, err := DecodeFlow(edited); err != nil || !bytes.Equal(EncodeFlow(after), fresh) {
+		return fresh, false
+	}
+	return edited, true
+}
+
+// editFlow brings the parsed file from one state of the flow to another, as far as changes of a flow go.
+func editFlow(old []byte, before, after flow.Flow) ([]byte, bool) {
+	text, _ := body(old)
+	lead, middle, tail := comments(text)
+	root, err := yamlx.Parse(middle)
+	if err != nil {
+		return nil, false
+	}
+	if updated := formatTime(after.Updated); updated != formatTime(before.Updated) {
+		setScalar(root, "updated", "!!timestamp", updated)
+	}
+	nodes, nodesOK := listOf(root, "nodes")
+	edges, edgesOK := listOf(root, "connections")
+	if !nodesOK || !edgesOK {
+		return nil, false
+	}
+	for m := range added(before.Members, after.Members) {
+		nodes.Content = append(nodes.Content, entry("index", integer(m.Index), "id", scalar("!!str", m.Node.String())))
+	}
+	for e := range added(before.Edges, after.Edges) {
+		edges.Content = append(edges.Content, entry("from", integer(e.From), "to", integer(e.To)))
+	}
+	if after.Current != before.Current || len(before.Problems) > 0 {
+		setCurrent(root, after.Current)
+	}
+	written, err := yamlx.Marshal(root)
+	return slices.Concat(lead, written, tail), err == nil
+}
+
+// added gives the items of after that before has not, in their order.
+func added[T comparable](before, after []T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		held := make(map[T]bool, len(before))
+		for _, item := range before {
+			held[item] = true
+		}
+		for _, item := range after {
+			if !held[item] && !yield(item) {
+				return
+			}
+		}
+	}
+}
+
+// comments splits off comments that belong to no key, at the beginning and at the end: the parser would lose them.
+func comments(text []byte) (lead, middle, tail []byte) {
+	middle = text
+	for line := range bytes.Lines(text) {
+		if line[0] != '#' && len(bytes.TrimSpace(line)) > 0 {
+			break
+		}
+		middle = middle[len(line):]
+	}
+	lead = text[:len(text)-len(middle)]
+	end := len(middle)
+	for rest := middle; len(rest) > 0; {
+		start := bytes.LastIndexByte(bytes.TrimSuffix(rest, []byte("\n")), '\n') + 1
+		line := rest[start:]
+		if line[0] != '#' && len(bytes.TrimSpace(line)) > 0 {
+			break
+		}
+		if rest = rest[:start]; line[0] == '#' {
+			end = start
+		}
+	}
+	return lead, middle[:end], middle[end:]
+}
+
+// setScalar gives a key a value; a new key comes before the nodes.
+func setScalar(root *yamlx.Node, key, tag, value string) {
+	if n := yamlx.Get(root, key); n != nil {
+		n.Kind, n.Tag, n.Value, n.Style, n.Content = yamlx.Scalar, tag, value, 0, nil
+		return
+	}
+	at := keyAt(root, "nodes")
+	root.Content = slices.Insert(root.Content, at, scalar("!!str", key), scalar(tag, value))
+}
+
+func setCurrent(root *yamlx.Node, index int) {
+	if index != 0 {
+		setScalar(root, "current", "!!int", strconv.Itoa(index))
+	} else if at := keyAt(root, "current"); at < len(root.Content) {
+		root.Content = slices.Delete(root.Content, at, at+2)
+	}
+}
+
+// keyAt says where in the content of a mapping a key stands; its end where it does not.
+func keyAt(root *yamlx.Node, key string) int {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == key {
+			return i
+		}
+	}
+	return len(root.Content)
+}
+
+// listOf gives the list of a key, made where there is none.
+func listOf(root *yamlx.Node, key string) (list *yamlx.Node, ok bool) {
+	n := yamlx.Get(root, key)
+	switch {
+	case n == nil:
+		n = &yamlx.Node{Kind: yamlx.Sequence, Tag: "!!seq"}
+		root.Content = append(root.Content, scalar("!!str", key), n)
+	case isNull(n):
+		n.Kind, n.Tag, n.Value = yamlx.Sequence, "!!seq", ""
+	}
+	if len(n.Content) == 0 {
+		n.Style = 0
+	}
+	return n, n.Kind == yamlx.Sequence
+}
+
+func entry(key1 string, value1 *yamlx.Node, key2 string, value2 *yamlx.Node) *yamlx.Node {
+	return &yamlx.Node{Kind: yamlx.Mapping, Tag: "!!map", Content: []*yamlx.Node{scalar("!!str", key1), value1, scalar("!!str", key2), value2}}
+}
+
+func scalar(tag, value string) *yamlx.Node {
+	return &yamlx.Node{Kind: yamlx.Scalar, Tag: tag, Value: value}
+}
+
+func integer(n int) *yamlx.Node { return scalar("!!int", strconv.Itoa(n)) }

@@ -1,0 +1,114 @@
+package format_test
+
+import (
+	"errors"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+// FuzzNodeText: any text comes back from a node file byte for byte.
+func FuzzNodeText(f *testing.F) {
+	for _, text := range append([]string{"]]>", "]]\r>", "\x00\\", "\ufffe", "\n", `\u{41}`}, case20...) {
+		f.Add(text, text)
+	}
+	f.Fuzz(func(t *testing.T, content, tag string) {
+		if !utf8.ValidString(content) || !utf8.ValidString(tag) {
+			t.Skip("gRPC delivers valid UTF-8")
+		}
+		n := person()
+		n.Texts[0].Content, n.Tags, n.Model = content, []string{tag}, tag
+		back, err := format.DecodeNode(format.EncodeNode(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back.Texts[0].Content != content || back.Tags[0] != tag || back.Model != tag {
+			t.Errorf("%q, %q came back as %q, %q, %q", content, tag, back.Texts[0].Content, back.Tags[0], back.Model)
+		}
+	})
+}
+
+// FuzzDecodeNode: no bytes crash the reader, a refusal says why, and what was read comes back when it is written.
+func FuzzDecodeNode(f *testing.F) {
+	f.Add(format.EncodeNode(whole()))
+	f.Add(format.EncodeNode(person()))
+	f.Add([]byte(`<node id="0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" timestamp="2025-05-09T06:48:06"><contents><content role="a" esc="u">\\\u{0}\x</content></contents></node>`))
+	f.Add([]byte("<?xml version=\"1.0\"?><!DOCTYPE node [<!ENTITY a \"b\">]><node>&a;</node>"))
+	f.Add([]byte("\ufeff<node/>\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		n, err := format.DecodeNode(data)
+		var own *format.Error
+		switch {
+		case err != nil && (!errors.As(err, &own) || own.Reason == ""):
+			t.Fatalf("an error that says nothing: %#v", err)
+		case err != nil || n.Created.Year() < 0 || n.Created.Year() > 9999:
+			return
+		}
+		back, err := format.DecodeNode(format.EncodeNode(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(n, back, sameTime); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// FuzzDecodeFlow: no bytes crash the reader, a refusal says why, and a change keeps every value.
+func FuzzDecodeFlow(f *testing.F) {
+	f.Add(format.EncodeFlow(novel()))
+	f.Add(format.EncodeFlow(bare()))
+	f.Add([]byte(handMade))
+	f.Add([]byte("id: 0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b\nnodes: {}\n? [a]\n: b\n!x y: !!binary z\n"))
+	f.Add([]byte("{id: 0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b, nodes: [{index: 1}], connections: [{from: 1, to: 1}]}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := format.DecodeFlow(data)
+		var own *format.Error
+		if err != nil {
+			if !errors.As(err, &own) || own.Reason == "" {
+				t.Fatalf("an error that says nothing: %#v", err)
+			}
+			return
+		}
+		want := string(format.EncodeFlow(got))
+		back, err := format.DecodeFlow([]byte(want))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, want)
+		}
+		if diff := cmp.Diff(want, string(format.EncodeFlow(back))); diff != "" {
+			t.Error(diff)
+		}
+		text, _ := format.UpdateFlow(data, got)
+		back, err = format.DecodeFlow(text)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if diff := cmp.Diff(want, string(format.EncodeFlow(back))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// FuzzReadIndex: no bytes crash the reader, and a sound index holds what its rows say.
+func FuzzReadIndex(f *testing.F) {
+	f.Add([]byte(format.IndexHeader + line1 + line2))
+	f.Add([]byte("\ufeff" + format.IndexHeader + "<<<<<<< HEAD\n" + line1 + "000/009.xml\t0190"))
+	f.Add([]byte{0})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rows, _ := format.Nodes.ReadIndex(data)
+		written := []byte(format.IndexHeader)
+		for _, r := range rows {
+			if _, ours := format.Nodes.ParseName(r.Path); !ours {
+				t.Fatalf("a row leads to %q", r.Path)
+			}
+			written = format.AppendRow(written, r)
+		}
+		again, _ := format.Nodes.ReadIndex(written)
+		if diff := cmp.Diff(rows, again, sameTime); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -1,0 +1,308 @@
+package format_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s: %s", path, diff)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+var (
+	id1  = uuid.MustParse("0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b")
+	id2  = uuid.MustParse("0197a1b2-c3d5-7e5f-8a9b-0c1d2e3f4a5b")
+	id3  = uuid.MustParse("0197a1b2-c3d6-7e5f-8a9b-0c1d2e3f4a5b")
+	noon = time.Date(2025, 5, 9, 6, 48, 6, 533720000, time.FixedZone("", 9*3600))
+)
+
+// whole is a node with everything that a node can have.
+func whole() node.Node {
+	return node.Node{
+		ID: id1, Created: noon, Model: "gemma-2-2b-jpn-it",
+		Texts: []node.Text{
+			{Role: "user", Content: "夜明け前の町は静かだった。\n\n「誰かいるの？」", Count: 21, Duration: 0.25, Rate: 84},
+			{Role: "assistant", Content: "返事はなかった。", Count: 8, Duration: 1.2, Rate: 6.67},
+		},
+		Tags:    []string{"夜明け", "R&D <1>"},
+		Summary: node.Summary{Text: "町に誰もいない。", Built: noon.Add(time.Second)},
+		Generation: &node.Generation{
+			Backend: "gemma", Kind: "llamacpp", Address: "http://127.0.0.1:18080", Tokenizer: "5d41402abc4b2a76", Model: "gemma.gguf",
+			Window: 4096, PromptDigest: "9f86d081884c7d65", Task: "CONT_INFO", PickSeed: 42,
+			Picks:        []string{"story.note#0=1"},
+			Sampling:     &node.Sampling{Temperature: ptr(0.8), TopP: ptr(0.95), TopK: ptr(0), MinP: ptr(0.0), RepeatPenalty: ptr(1.1), Seed: ptr(uint32(7)), MaxTokens: 250, Stop: []string{"***", "\n\n"}},
+			PromptTokens: 3200, CachedTokens: 1200, AnswerTokens: 8, PromptSeconds: 1.25, AnswerSeconds: 0.5,
+			Finish: "backend_error", Error: "the model server went away", RequestDigest: "2c26b46b68ffc68f",
+		},
+	}
+}
+
+func person() node.Node {
+	return node.Node{ID: id1, Created: noon, Texts: []node.Text{{Role: "user", Content: "序章"}}, Summary: node.Summary{Stale: true}}
+}
+
+// sameTime compares times as instants with the same zone offset.
+var sameTime = cmp.Comparer(func(a, b time.Time) bool {
+	return a.Equal(b) && a.Format(time.RFC3339Nano) == b.Format(time.RFC3339Nano)
+})
+
+func decodeNode(t *testing.T, data []byte) node.Node {
+	t.Helper()
+	n, err := format.DecodeNode(data)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, data)
+	}
+	return n
+}
+
+func TestNodeFiles(t *testing.T) {
+	t.Parallel()
+	empty := person()
+	empty.Texts[0].Content = ""
+	for name, n := range map[string]node.Node{"whole.xml": whole(), "person.xml": person(), "empty.xml": empty} {
+		data := format.EncodeNode(n)
+		golden(t, name, data)
+		if diff := cmp.Diff(n, decodeNode(t, data), sameTime); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		id, created, ok := format.ScanNode(data[:min(256, len(data))])
+		if id != n.ID || !created.Equal(n.Created) || !ok {
+			t.Errorf("%s: scanned %s, %s, %v", name, id, created, ok)
+		}
+	}
+}
+
+// roundTrip writes a text into a node file and reads it back.
+func roundTrip(t *testing.T, text string) (data []byte, back string) {
+	t.Helper()
+	n := person()
+	n.Texts[0].Content = text
+	data = format.EncodeNode(n)
+	return data, decodeNode(t, data).Texts[0].Content
+}
+
+// Case 22: control characters make the file unreadable later.
+func TestCase22ControlCharacters(t *testing.T) {
+	t.Parallel()
+	for text, escaped := range map[string]bool{
+		"\x1b[31mred\x1b[0m": true, "a\x00b": true, "a\ufffeb": true, "\uffff": true, "\x00\\u{0007}\\\\": true,
+		`literal \u{0007} and \`: false, "\ufeffstart": false, "tab\tand\nline": false, "\x7f\u0085\u2028": false, "か\u3099": false,
+		"👩‍👩‍👧": false,
+	} {
+		data, back := roundTrip(t, text)
+		if back != text {
+			t.Errorf("%q came back as %q", text, back)
+		}
+		if got := strings.Contains(string(data), `esc="u"`); got != escaped {
+			t.Errorf("%q: esc is %v\n%s", text, got, data)
+		}
+	}
+}
+
+// Case 23: `]]>` and line ends at the edges of a text.
+func TestCase23SectionEndsAndEdges(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`if (a[b[0]]>1) return "]]>";`, "]]", "]]>", "", "\n", "\n\nx\n", "  x  ", "]]" + ">", "]]]]>>", "<![CDATA[", "&amp;&#13;", "]]\r>", "-->",
+	} {
+		if _, back := roundTrip(t, text); back != text {
+			t.Errorf("%q came back as %q", text, back)
+		}
+	}
+	byHand := `<node id="0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" timestamp="2025-05-09T06:48:06Z"><contents>` +
+		"<text role=\"user\"><![CDATA[no padding]]></text><text role=\"assistant\">&lt;plain&gt;\n</text></contents></node>"
+	texts := decodeNode(t, []byte(byHand)).Texts
+	if texts[0].Content != "no padding" || texts[1].Content != "<plain>\n" {
+		t.Errorf("%q, %q", texts[0].Content, texts[1].Content)
+	}
+}
+
+// Case 25: carriage returns in a text stay; those of a file that was converted on disk do not become part of it.
+func TestCase25LineEnds(t *testing.T) {
+	t.Parallel()
+	const text = "a\r\nb\rc\n\r"
+	data, back := roundTrip(t, text)
+	if back != text {
+		t.Errorf("came back as %q", back)
+	}
+	converted := strings.ReplaceAll(string(data), "\n", "\r\n")
+	if got := decodeNode(t, []byte(converted)).Texts[0].Content; got != text {
+		t.Errorf("after the conversion: %q", got)
+	}
+}
+
+// Case 14: a byte order mark is read over; half a file is refused with the reason.
+func TestCase14ByteOrderMarkAndHalfAFile(t *testing.T) {
+	t.Parallel()
+	data := format.EncodeNode(whole())
+	if diff := cmp.Diff(whole(), decodeNode(t, append([]byte("\ufeff"), data...)), sameTime); diff != "" {
+		t.Error(diff)
+	}
+	for n := range data[:len(data)-1] {
+		if _, err := format.DecodeNode(data[:n]); err == nil {
+			t.Fatalf("the first %d bytes were taken for a node", n)
+		}
+	}
+	_, err := format.DecodeNode(data[:100])
+	if got := fmt.Sprint(err); got != "line 2: unexpected EOF" {
+		t.Errorf("the reason is %q", got)
+	}
+}
+
+func TestEverywhereEscaped(t *testing.T) {
+	t.Parallel()
+	const odd = "\x00\\ \"<&>'\r\n\t ]]>\uffff"
+	n := whole()
+	n.Model, n.Tags, n.Summary.Text = odd, []string{odd, "\n", " "}, odd
+	g := n.Generation
+	g.Backend, g.Kind, g.Address, g.Tokenizer, g.Model, g.Task, g.Finish = odd, odd, odd, odd, odd, odd, odd
+	g.PromptDigest, g.RequestDigest, g.Error, g.Picks, g.Sampling.Stop = odd, odd, odd, []string{odd}, []string{odd, "\r"}
+	n.Texts[0].Role = odd
+	if diff := cmp.Diff(n, decodeNode(t, format.EncodeNode(n)), sameTime); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestInvalidUTF8BecomesReadable(t *testing.T) {
+	t.Parallel()
+	n := person()
+	n.Texts[0].Content, n.Model = "a\xffb\x00", "\xc3"
+	got := decodeNode(t, format.EncodeNode(n))
+	if got.Texts[0].Content != "a\ufffdb\x00" || got.Model != "\ufffd" {
+		t.Errorf("%q, %q", got.Texts[0].Content, got.Model)
+	}
+}
+
+// What the original of seed 004 writes, and what a person may (field/flowstore.md rows 4, 5, 7, 11, 12, 24).
+func TestForeignNodeFile(t *testing.T) {
+	t.Parallel()
+	n := decodeNode(t, []byte(`<?xml version="1.0" encoding="UTF-8"?>
+<!-- kept by hand -->
+<node timestamp="2025-05-09T06:48:06+09:00" id="0197A1B2-C3D4-7E5F-8A9B-0C1D2E3F4A5B" colour="red">
+  <contents>
+    <content role="user" count="6" duration="1.20" rate="4.99"><![CDATA[
+問い
+]]></content>
+    <note>passed over</note>
+    <text role="assistant"/>
+  </contents>
+  <metadata>
+    <summary updated="false"></summary>
+    <tags tag="last"><tag>first</tag></tags>
+    <stars>5</stars>
+  </metadata>
+</node>
+<!-- the end -->
+`))
+	want := node.Node{
+		ID: id1, Created: noon.Truncate(time.Second),
+		Texts:   []node.Text{{Role: "user", Content: "問い", Count: 6, Duration: 1.2, Rate: 4.99}, {Role: "assistant"}},
+		Tags:    []string{"first", "last"},
+		Summary: node.Summary{Stale: true},
+	}
+	if diff := cmp.Diff(want, n, sameTime); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUnreadableNodes(t *testing.T) {
+	t.Parallel()
+	const head = `<node id="0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" timestamp="2025-05-09T06:48:06Z">`
+	cases := map[string]struct{ data, want string }{
+		"nothing":         {"", "holds no element"},
+		"zeros":           {strings.Repeat("\x00", 50), "line 1: illegal character code U+0000"},
+		"another root":    {"<html/>", "line 1: expected element type <node> but have <html>"},
+		"cut":             {head + "<contents>", "line 1: unexpected EOF"},
+		"conflict":        {head + "\n<<<<<<< HEAD\n</node>", "line 2: expected element name after <"},
+		"two nodes":       {head + "</node>\n" + head + "</node>", "line 2: a second element <node> begins behind the end of the node"},
+		"text behind":     {head + "</node>\nx", "line 2: there is text behind the end of the node"},
+		"no id":           {`<node timestamp="2025-05-09T06:48:06Z"/>`, `"" is not a UUID such as 0192f000-0000-7000-8000-000000000001`},
+		"zero id":         {`<node id="00000000-0000-0000-0000-000000000000" timestamp="2025-05-09T06:48:06Z"/>`, "the id is all zeros"},
+		"braced id":       {`<node id="{0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b}" timestamp="2025-05-09T06:48:06Z"/>`, `"{0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b}" is not a UUID such as 0192f000-0000-7000-8000-000000000001`},
+		"no time":         {`<node id="0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"/>`, `timestamp: "" is not a time such as 2025-05-09T06:48:06.533720+09:00`},
+		"bad count":       {head + `<contents><text count="six"/></contents></node>`, `count="six" is not a whole number`},
+		"bad rate":        {head + `<contents><text rate="fast"/></contents></node>`, `rate="fast" is not a number`},
+		"bad seed":        {head + `<metadata><generation><picks seed="-1"/></generation></metadata></node>`, `seed="-1" is not a whole number from 0 to 4294967295`},
+		"unknown esc":     {head + `<contents><text esc="x">a</text></contents></node>`, `esc="x" is not known; it is esc="u" or absent`},
+		"element in text": {head + `<contents><text>a<b>c</b></text></contents></node>`, "there is an element <b> within a text; write &lt; for a bracket, or use a CDATA section"},
+		"attribute twice": {`<node id="a" id="b"/>`, "<node> has the attribute id twice"},
+		"other encoding":  {`<?xml version="1.0" encoding="shift_jis"?>` + head + "</node>", `line 1: encoding "shift_jis" declared but Decoder.CharsetReader is nil`},
+		"invalid UTF-8":   {head + "<contents><text>\xff</text></contents></node>", "line 1: invalid UTF-8"},
+		"entity":          {head + "<contents><text>&bomb;</text></contents></node>", "line 1: invalid character entity &bomb;"},
+		"deep":            {head + strings.Repeat("<a>", 20), "elements are nested more than 16 deep"},
+		"attributes":      {"<node " + manyAttributes(65) + "/>", "<node> has more than 64 attributes"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := format.DecodeNode([]byte(c.data))
+			var own *format.Error
+			if !errors.As(err, &own) || own.Reason != c.want {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+func manyAttributes(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `a%d="" `, i)
+	}
+	return b.String()
+}
+
+func TestFileSizeIsBounded(t *testing.T) {
+	t.Parallel()
+	huge := make([]byte, format.MaxFile+1)
+	const want = "is 67108865 bytes long; the limit is 67108864"
+	if _, err := format.DecodeNode(huge); err == nil || err.Error() != want {
+		t.Errorf("node: %v", err)
+	}
+	if _, err := format.DecodeFlow(huge); err == nil || err.Error() != want {
+		t.Errorf("flow: %v", err)
+	}
+	if err := format.CheckConfig(huge); err == nil || err.Error() != want {
+		t.Errorf("config: %v", err)
+	}
+}
+
+func TestScanNodeRefusesOtherForms(t *testing.T) {
+	t.Parallel()
+	head := string(format.EncodeNode(person())[:150])
+	for _, text := range []string{"", head[:60], head[:100], "\ufeff" + head, strings.Replace(head, `<node `, `<node  `, 1), strings.Replace(head, "2025", "MMXX", 1)} {
+		if _, _, ok := format.ScanNode([]byte(text)); ok {
+			t.Errorf("taken for the head of a node: %q", text)
+		}
+	}
+}

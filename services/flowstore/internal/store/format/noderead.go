@@ -1,0 +1,211 @@
+package format
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+)
+
+// Bounds of a node file.
+const (
+	maxDepth      = 16
+	maxAttributes = 64
+)
+
+// DecodeNode reads a node file, also one that a person or the original of seed 004 wrote: `<content>` for `<text>`, tags
+// as attributes, texts without the padding lines, any line ends, any time form (field/flowstore.md rows 4 to 11).
+// Elements and attributes that it does not know are passed over. The error is an *Error.
+func DecodeNode(data []byte) (node.Node, error) {
+	text, err := body(data)
+	if err != nil {
+		return node.Node{}, err
+	}
+	var raw xmlNode
+	if err := parseXML(text, &raw); err != nil {
+		return node.Node{}, err
+	}
+	n := node.Node{}
+	r := &reading{}
+	n.ID = r.id(raw.ID)
+	n.Created = r.time("timestamp", raw.Timestamp)
+	n.Texts = r.texts(raw.Contents.Items)
+	n.Model = r.inline(raw.Metadata.Model)
+	n.Tags = r.tags(raw.Metadata.Tags)
+	n.Summary = r.summary(raw.Metadata.Summary)
+	n.Generation = r.generation(raw.Metadata.Generation)
+	if r.err != nil {
+		return node.Node{}, r.err
+	}
+	return n, nil
+}
+
+// ScanNode reads id and timestamp from the first bytes of a file that EncodeNode wrote; 256 are enough. ok is false for
+// any other file: read it whole.
+func ScanNode(head []byte) (id uuid.UUID, created time.Time, ok bool) {
+	rest, found := bytes.CutPrefix(head, []byte(xmlHead+`<node id="`))
+	if !found {
+		return id, created, false
+	}
+	text, rest, found := bytes.Cut(rest, []byte(`" timestamp="`))
+	if !found {
+		return id, created, false
+	}
+	stamp, _, found := bytes.Cut(rest, []byte(`">`))
+	if !found {
+		return id, created, false
+	}
+	id, idErr := parseID(string(text))
+	created, timeErr := parseTime(string(stamp))
+	return id, created, idErr == nil && timeErr == nil
+}
+
+// parseXML reads one element and nothing behind it.
+func parseXML(text []byte, dst any) error {
+	bounded := &boundedXML{raw: xml.NewDecoder(bytes.NewReader(text))}
+	d := xml.NewTokenDecoder(bounded)
+	if err := d.Decode(dst); err != nil {
+		return xmlError(bounded, err)
+	}
+	for {
+		switch token, err := d.Token(); token := token.(type) {
+		case nil:
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return xmlError(bounded, err)
+		case xml.CharData:
+			if len(bytes.TrimSpace(token)) > 0 {
+				return xmlError(bounded, errors.New("there is text behind the end of the node"))
+			}
+		case xml.StartElement:
+			return xmlError(bounded, fmt.Errorf("a second element <%s> begins behind the end of the node", token.Name.Local))
+		}
+	}
+}
+
+func xmlError(b *boundedXML, err error) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	if errors.Is(err, io.EOF) {
+		return unreadable("holds no element")
+	}
+	reason := strings.TrimPrefix(err.Error(), "xml: ")
+	if syntax := (*xml.SyntaxError)(nil); errors.As(err, &syntax) {
+		reason = syntax.Msg
+	}
+	line, _ := b.raw.InputPos()
+	return unreadable("line %d: %s", line, reason)
+}
+
+// boundedXML hands on tokens as long as they keep to the bounds.
+type boundedXML struct {
+	raw   *xml.Decoder
+	depth int
+}
+
+// Token gives the next token.
+func (b *boundedXML) Token() (xml.Token, error) {
+	token, err := b.raw.RawToken()
+	switch token := token.(type) {
+	case xml.StartElement:
+		if b.depth++; b.depth > maxDepth {
+			return nil, unreadable("elements are nested more than %d deep", maxDepth)
+		}
+		if err := attributesError(token); err != nil {
+			return nil, err
+		}
+	case xml.EndElement:
+		b.depth--
+	}
+	return token, err
+}
+
+func attributesError(e xml.StartElement) error {
+	if len(e.Attr) > maxAttributes {
+		return unreadable("<%s> has more than %d attributes", e.Name.Local, maxAttributes)
+	}
+	for i, a := range e.Attr {
+		for _, b := range e.Attr[:i] {
+			if a.Name == b.Name {
+				return unreadable("<%s> has the attribute %s twice", e.Name.Local, a.Name.Local)
+			}
+		}
+	}
+	return nil
+}
+
+// reading turns the parsed file into values and keeps the first thing that is wrong.
+type reading struct{ err error }
+
+func (r *reading) fail(err error) {
+	if r.err == nil && err != nil {
+		r.err = err
+	}
+}
+
+func (r *reading) id(text string) uuid.UUID {
+	id, err := parseID(text)
+	r.fail(err)
+	return id
+}
+
+func (r *reading) time(name, text string) time.Time {
+	t, err := parseTime(text)
+	if err != nil {
+		r.fail(unreadable("%s: %s", name, err))
+	}
+	return t
+}
+
+func (r *reading) number(name, text string) int {
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		r.fail(unreadable("%s=%q is not a whole number", name, cut(text)))
+	}
+	return n
+}
+
+func (r *reading) unsigned(name, text string) uint32 {
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		r.fail(unreadable("%s=%q is not a whole number from 0 to 4294967295", name, cut(text)))
+	}
+	return uint32(n)
+}
+
+func (r *reading) decimal(name, text string) float64 {
+	if text == "" {
+		return 0
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		r.fail(unreadable("%s=%q is not a number", name, cut(text)))
+	}
+	return f
+}
+
+// given reads a value of which it matters whether it was given.
+func given[T any](r *reading, read func(r *reading, name, text string) T, name string, text *string) *T {
+	if text == nil {
+		return nil
+	}
+	v := read(r, name, *text)
+	return &v
+}

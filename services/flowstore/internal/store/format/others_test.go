@@ -1,0 +1,115 @@
+package format_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+// python runs a script over files and reads the JSON that it prints; without Python, or the module, the test is skipped.
+func python(t *testing.T, module, script string, files []string, dst any) {
+	t.Helper()
+	if err := exec.Command("python3", "-c", "import "+module).Run(); err != nil {
+		t.Skipf("python3 with %s is not installed: nothing to compare with", module)
+	}
+	cmd := exec.Command("python3", append([]string{"-c", script}, files...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("python3: %v", err)
+	}
+	if err := json.Unmarshal(out, dst); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// oddTexts are the texts of the cases that hold something for readers to stumble over, without those that need esc.
+var oddTexts = append([]string{
+	`if (a[b[0]]>1) return "]]>";`, "]]>", "", "\n\nx\n", "a\r\nb\rc\n", "]]\r>", "\ufeffstart", `literal \u{0007} and \`, "&lt;<>'\"",
+}, "\u0085\u2028", "か\u3099👩‍👩‍👧")
+
+// Cases 22, 23 and 25: Python's ElementTree reads the texts that we wrote; one with characters that XML does not know, as
+// it is escaped.
+func TestPythonReadsNodes(t *testing.T) {
+	t.Parallel()
+	var files []string
+	dir := t.TempDir()
+	want := map[string]string{"\x1b[31mred\\\ufffe": `\u{001B}[31mred\\\u{FFFE}`}
+	read := append([]string{"\x1b[31mred\\\ufffe"}, oddTexts...)
+	for i, text := range read {
+		n := whole()
+		n.Texts, n.Tags = []node.Text{{Role: "user", Content: text}}, []string{text + "."}
+		files = append(files, writeFile(t, dir, strconv.Itoa(i)+".xml", format.EncodeNode(n)))
+	}
+	var got [][2]string
+	python(t, "xml.etree.ElementTree", `
+import sys, json, xml.etree.ElementTree as e
+r = [e.parse(f).getroot() for f in sys.argv[1:]]
+print(json.dumps([[x.find("contents/text").text, x.find("metadata/tags/tag").text] for x in r]))`, files, &got)
+	for i, text := range read {
+		if escaped, ok := want[text]; ok {
+			text = escaped
+		}
+		if got[i] != [2]string{"\n" + text + "\n", text + "."} {
+			t.Errorf("%q: Python reads %q", text, got[i])
+		}
+	}
+}
+
+// Case 22: xmllint takes every file, the escaped ones as well.
+func TestXmllintTakesNodes(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("xmllint"); err != nil {
+		t.Skip("xmllint is not installed: nothing to compare with")
+	}
+	for _, text := range append([]string{"\x00\x1b", "\ufffe"}, oddTexts...) {
+		n := whole()
+		n.Texts[0].Content, n.Model = text, text
+		cmd := exec.Command("xmllint", "--noout", "-")
+		cmd.Stdin = bytes.NewReader(format.EncodeNode(n))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%q: %v: %s", text, err, out)
+		}
+	}
+}
+
+// Case 20: PyYAML reads the texts that we wrote as texts.
+func TestPythonReadsFlows(t *testing.T) {
+	t.Parallel()
+	var files []string
+	dir := t.TempDir()
+	for i, text := range case20 {
+		f := novel()
+		f.Name, f.Story.Synopsis, f.Story.Genres = text, &text, []string{text, "x"}
+		files = append(files, writeFile(t, dir, strconv.Itoa(i)+".yaml", format.EncodeFlow(f)))
+	}
+	var got [][]any
+	python(t, "yaml", `
+import sys, json, yaml
+r = [yaml.safe_load(open(f, encoding="utf-8")) for f in sys.argv[1:]]
+print(json.dumps([[x["name"], x["story"]["synopsis"], x["story"]["genres"][0], x["current"], len(x["nodes"]), x["connections"]] for x in r]))`, files, &got)
+	edges := []any{map[string]any{"from": 1.0, "to": 2.0}, map[string]any{"from": 1.0, "to": 3.0}}
+	for i, text := range case20 {
+		if diff := cmp.Diff([]any{text, text, text, 3.0, 3.0, edges}, got[i]); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+func writeFile(t *testing.T, dir, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
