@@ -49,8 +49,8 @@ const (
 	GatewayErrorReason_GATEWAY_ERROR_REASON_LIMIT_EXCEEDED GatewayErrorReason = 9
 	// UNAVAILABLE, 503: the service behind this path does not answer. Metadata: `service`.
 	GatewayErrorReason_GATEWAY_ERROR_REASON_SERVICE_UNAVAILABLE GatewayErrorReason = 10
-	// UNIMPLEMENTED, 501: the service behind this path does not know the call; it is older than the gateway. Metadata: `service`.
-	GatewayErrorReason_GATEWAY_ERROR_REASON_NOT_IMPLEMENTED GatewayErrorReason = 11
+	// UNIMPLEMENTED, 501: what answers for the service behind this path does not know the call. Metadata: `service`.
+	GatewayErrorReason_GATEWAY_ERROR_REASON_UNKNOWN_METHOD GatewayErrorReason = 11
 	// CANCELLED, 499: the caller went away.
 	GatewayErrorReason_GATEWAY_ERROR_REASON_CANCELLED GatewayErrorReason = 12
 	// DEADLINE_EXCEEDED, 504: the service did not answer in time.
@@ -75,7 +75,7 @@ var (
 		8:  "GATEWAY_ERROR_REASON_INVALID_FIELD",
 		9:  "GATEWAY_ERROR_REASON_LIMIT_EXCEEDED",
 		10: "GATEWAY_ERROR_REASON_SERVICE_UNAVAILABLE",
-		11: "GATEWAY_ERROR_REASON_NOT_IMPLEMENTED",
+		11: "GATEWAY_ERROR_REASON_UNKNOWN_METHOD",
 		12: "GATEWAY_ERROR_REASON_CANCELLED",
 		13: "GATEWAY_ERROR_REASON_DEADLINE_EXCEEDED",
 		14: "GATEWAY_ERROR_REASON_INTERNAL",
@@ -93,7 +93,7 @@ var (
 		"GATEWAY_ERROR_REASON_INVALID_FIELD":          8,
 		"GATEWAY_ERROR_REASON_LIMIT_EXCEEDED":         9,
 		"GATEWAY_ERROR_REASON_SERVICE_UNAVAILABLE":    10,
-		"GATEWAY_ERROR_REASON_NOT_IMPLEMENTED":        11,
+		"GATEWAY_ERROR_REASON_UNKNOWN_METHOD":         11,
 		"GATEWAY_ERROR_REASON_CANCELLED":              12,
 		"GATEWAY_ERROR_REASON_DEADLINE_EXCEEDED":      13,
 		"GATEWAY_ERROR_REASON_INTERNAL":               14,
@@ -132,7 +132,7 @@ var File_tsumugi_common_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_common_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1etsumugi/common/v1/errors.proto\x12\x11tsumugi.common.v1*\x9f\x05\n" +
+	"\x1etsumugi/common/v1/errors.proto\x12\x11tsumugi.common.v1*\x9e\x05\n" +
 	"\x12GatewayErrorReason\x12$\n" +
 	" GATEWAY_ERROR_REASON_UNSPECIFIED\x10\x00\x12(\n" +
 	"$GATEWAY_ERROR_REASON_ROUTE_NOT_FOUND\x10\x01\x12+\n" +
@@ -145,8 +145,8 @@ const file_tsumugi_common_v1_errors_proto_rawDesc = "" +
 	"\"GATEWAY_ERROR_REASON_INVALID_FIELD\x10\b\x12'\n" +
 	"#GATEWAY_ERROR_REASON_LIMIT_EXCEEDED\x10\t\x12,\n" +
 	"(GATEWAY_ERROR_REASON_SERVICE_UNAVAILABLE\x10\n" +
-	"\x12(\n" +
-	"$GATEWAY_ERROR_REASON_NOT_IMPLEMENTED\x10\v\x12\"\n" +
+	"\x12'\n" +
+	"#GATEWAY_ERROR_REASON_UNKNOWN_METHOD\x10\v\x12\"\n" +
 	"\x1eGATEWAY_ERROR_REASON_CANCELLED\x10\f\x12*\n" +
 	"&GATEWAY_ERROR_REASON_DEADLINE_EXCEEDED\x10\r\x12!\n" +
 	"\x1dGATEWAY_ERROR_REASON_INTERNAL\x10\x0e\x12!\n" +

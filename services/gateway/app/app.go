@@ -1,0 +1,78 @@
+// Package app is the gateway: REST, Server-Sent Events and OpenAPI in front of the three services.
+//
+// It keeps nothing and decides nothing: each path of the protos leads over gRPC to its service, and what HTTP needs
+// beside that (known hosts, limits, content types, error bodies, streams) is here.
+package app
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/edge"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/rest"
+)
+
+// Deps are what the gateway is given.
+type Deps struct {
+	// Log gets one line for each request; nil for none.
+	Log *zap.Logger
+	// Metrics is where metrics are registered; nil for nowhere.
+	Metrics prometheus.Registerer
+	// PromptBuilder, Agent and FlowStore are connections of grpcclient's, which passes on request id and trace.
+	PromptBuilder, Agent, FlowStore grpc.ClientConnInterface
+}
+
+// App is the gateway.
+type App struct {
+	deps    Deps
+	handler http.Handler
+	drain   context.CancelFunc
+}
+
+// New makes the gateway. It calls no service: a service that is away is an answer to a request, not a reason not to start.
+func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
+	if deps.Log == nil {
+		deps.Log = zap.NewNop()
+	}
+	draining, drain := context.WithCancel(context.Background())
+	surface, err := rest.New(rest.Options{
+		PromptBuilder: deps.PromptBuilder, Agent: deps.Agent, FlowStore: deps.FlowStore,
+		MaxBodyBytes: int64(cfg.MaxBody), BodyTimeout: cfg.BodyTimeout, Timeout: cfg.Timeout, MaxTimeout: cfg.MaxTimeout,
+		Drain: draining, Log: deps.Log,
+	})
+	if err != nil {
+		drain()
+		return nil, err
+	}
+	handler, err := edge.Wrap(surface, edge.Options{
+		Hosts: cfg.Hosts, MaxInFlight: cfg.MaxInFlight, WriteTimeout: cfg.WriteTimeout, Log: deps.Log, Metrics: deps.Metrics,
+	})
+	if err != nil {
+		drain()
+		return nil, err
+	}
+	return &App{deps: deps, handler: handler, drain: drain}, nil
+}
+
+// Handler answers HTTP requests, complete with limits, log and metrics.
+func (a *App) Handler() http.Handler { return a.handler }
+
+// Drain ends the open streams: each gets the error DRAINING, and can be taken up again elsewhere. Other calls go on. It
+// may be called twice.
+func (a *App) Drain() { a.drain() }
+
+// Run has nothing to do beside answering, and returns when ctx ends.
+func (a *App) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Close drains. The connections belong to who gave them.
+func (a *App) Close(context.Context) error {
+	a.drain()
+	return nil
+}

@@ -1,0 +1,235 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/app"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/routes"
+)
+
+const id = "0b6f3f86-1c0f-4a39-9a53-3f6a3f1f2a10"
+
+// What is wrong in a request, and what the caller hears. Nothing of it reaches a service.
+func TestBadRequests(t *testing.T) {
+	t.Parallel()
+	s := &services{}
+	server, _ := start(t, s)
+	big := `{"texts":[{"role":"user","content":"` + strings.Repeat("紡", 20<<20/3) + `"}]}`
+	for name, tt := range map[string]struct {
+		method, path, body string
+		headers            []string
+		status             int
+		reason, says       string
+	}{
+		"unknown path":              {method: "GET", path: "/v1/novels", status: 404, reason: "ROUTE_NOT_FOUND", says: "there is no path /v1/novels; GET /openapi.json lists them all"},
+		"unknown path, write":       {method: "POST", path: "/v2/nodes", body: "{}", status: 404, reason: "ROUTE_NOT_FOUND"},
+		"slash at the end":          {method: "GET", path: "/v1/nodes/" + id + "/", status: 404, reason: "ROUTE_NOT_FOUND"},
+		"no version":                {method: "GET", path: "/nodes/" + id, status: 404, reason: "ROUTE_NOT_FOUND"},
+		"an unknown verb":           {method: "POST", path: "/v1/flows/" + id + ":addNodes", body: "{}", status: 404, reason: "ROUTE_NOT_FOUND"},
+		"an unknown verb, GET":      {method: "GET", path: "/v1/flows/" + id + ":listPathNode", status: 404, reason: "ROUTE_NOT_FOUND"},
+		"a verb alone":              {method: "POST", path: "/v1/flows/:addNode", body: "{}", status: 404, reason: "ROUTE_NOT_FOUND"},
+		"slash in an id":            {method: "GET", path: "/v1/nodes/a%2Fb", status: 404, reason: "ROUTE_NOT_FOUND"},
+		"path traversal":            {method: "GET", path: "/v1/nodes/..%2F..%2Fconfig.yaml", status: 404, reason: "ROUTE_NOT_FOUND"},
+		"path traversal, plain":     {method: "GET", path: "/v1/nodes/../../config.yaml", status: 404, reason: "ROUTE_NOT_FOUND"},
+		"DELETE":                    {method: "DELETE", path: "/v1/nodes/" + id, status: 405, reason: "METHOD_NOT_ALLOWED", says: "does not take DELETE; it takes GET, OPTIONS"},
+		"PATCH":                     {method: "PATCH", path: "/v1/flows", status: 405, reason: "METHOD_NOT_ALLOWED"},
+		"no method":                 {method: "BREW", path: "/v1/flows/" + id, status: 405, reason: "METHOD_NOT_ALLOWED"},
+		"GET of a write":            {method: "GET", path: "/v1/nodes:generateNode", status: 405, reason: "METHOD_NOT_ALLOWED", says: "it takes POST, OPTIONS"},
+		"GET of a verb":             {method: "GET", path: "/v1/flows/" + id + ":addNode", status: 405, reason: "METHOD_NOT_ALLOWED", says: "it takes POST, OPTIONS"},
+		"POST of a page":            {method: "POST", path: "/openapi.json", body: "{}", status: 405, reason: "METHOD_NOT_ALLOWED", says: "it takes GET, HEAD, OPTIONS"},
+		"method override":           {method: "POST", path: "/v1/nodes/" + id, headers: []string{"X-HTTP-Method-Override", "GET", "Content-Type", "application/x-www-form-urlencoded"}, status: 405, reason: "METHOD_NOT_ALLOWED"},
+		"a form as GET":             {method: "POST", path: "/v1/flows/" + id + ":listPathNodes", body: "pageSize=1", headers: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 405, reason: "METHOD_NOT_ALLOWED"},
+		"text":                      {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Content-Type", "text/plain"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE", says: "Content-Type: application/json"},
+		"a form":                    {method: "POST", path: "/v1/store:flushStore", headers: []string{"Content-Type", "multipart/form-data; boundary=x"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
+		"no content type":           {method: "POST", path: "/v1/store:flushStore", headers: []string{"Content-Type", ""}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
+		"another charset":           {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Content-Type", "application/json; charset=shift_jis"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
+		"compressed":                {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Content-Encoding", "gzip"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
+		"20 MiB":                    {method: "POST", path: "/v1/nodes", body: big, status: 413, reason: "BODY_TOO_LARGE", says: "larger than 16777216 bytes"},
+		"unknown host":              {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Host", "evil.example"}, status: 421, reason: "UNKNOWN_HOST", says: `"evil.example"`},
+		"unknown host, page":        {method: "GET", path: "/", headers: []string{"Host", "evil.example:7480"}, status: 421, reason: "UNKNOWN_HOST"},
+		"no JSON":                   {method: "POST", path: "/v1/nodes", body: "texts=1", status: 400, reason: "INVALID_JSON", says: "is not one JSON object (line 1, column 1)"},
+		"unknown field":             {method: "POST", path: "/v1/nodes", body: `{"txts":[]}`, status: 400, reason: "INVALID_JSON", says: "txts: there is no such field"},
+		"wrong type":                {method: "POST", path: "/v1/nodes", body: `{"model":5}`, status: 400, reason: "INVALID_JSON", says: "model: must be a string"},
+		"garbage behind":            {method: "POST", path: "/v1/nodes", body: `{} {}`, status: 400, reason: "INVALID_JSON"},
+		"unknown field of a stream": {method: "POST", path: "/v1/nodes:generateNode", body: `{"flw":1}`, headers: []string{"Accept", "text/event-stream"}, status: 400, reason: "INVALID_JSON", says: "flw: there is no such field"},
+		"path and body differ":      {method: "POST", path: "/v1/flows/" + id + ":addNode", body: `{"flow":"flows/x"}`, status: 400, reason: "INVALID_JSON", says: "flow: the path says"},
+		"unknown parameter":         {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?size=2", status: 400, reason: "INVALID_FIELD", says: "size: there is no such parameter; there are node, pageSize, pageToken"},
+		"parameter of the path":     {method: "GET", path: "/v1/nodes/" + id + "?name=nodes/x", status: 400, reason: "INVALID_FIELD", says: "there are none here"},
+		"parameter beside a body":   {method: "POST", path: "/v1/flows/" + id + ":addNode?nodeId=x", body: "{}", status: 400, reason: "INVALID_FIELD", says: "nodeId: there is no such parameter"},
+		"parameter of the body":     {method: "POST", path: "/v1/nodes?node.model=x", body: "{}", status: 400, reason: "INVALID_FIELD", says: "there are nodeId, requestId"},
+		"no number":                 {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=all", status: 400, reason: "INVALID_FIELD", says: "pageSize: must be a whole number from -2147483648 to 2147483647"},
+		"parameter twice":           {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=1&pageSize=2", status: 400, reason: "INVALID_FIELD", says: "is given more than once"},
+		"in two spellings":          {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=1&page_size=2", status: 400, reason: "INVALID_FIELD", says: `duplicate field "page_size"`},
+		"parameter of nothing":      {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?node.x=1", status: 400, reason: "INVALID_FIELD"},
+		"broken query":              {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?node=%zz", status: 400, reason: "INVALID_FIELD", says: "the query cannot be read"},
+		"query that is not UTF-8":   {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?node=%ff", status: 400, reason: "INVALID_FIELD", says: "node: is not UTF-8"},
+		"path that is not UTF-8":    {method: "GET", path: "/v1/nodes/%ff", status: 400, reason: "INVALID_FIELD", says: "name: the path is not UTF-8"},
+		"GET with a body":           {method: "GET", path: "/v1/nodes/" + id, body: "{}", status: 400, reason: "INVALID_JSON", says: "a GET request has no body here"},
+		"no event id":               {method: "GET", path: "/v1/generations/" + id + ":watchGeneration", headers: []string{"Last-Event-ID", "x"}, status: 400, reason: "INVALID_FIELD", says: "Last-Event-ID: must be the id of an event"},
+		"negative event id":         {method: "GET", path: "/v1/generations/" + id + ":watchGeneration", headers: []string{"Last-Event-ID", "-1"}, status: 400, reason: "INVALID_FIELD"},
+		"two ids of a request":      {method: "POST", path: "/v1/nodes?requestId=a", body: "{}", headers: []string{"Idempotency-Key", "b"}, status: 400, reason: "INVALID_FIELD", says: "request_id: the header Idempotency-Key"},
+		"time limit":                {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Grpc-Timeout", "soon"}, status: 400, reason: "INVALID_FIELD", says: "invalid grpc-timeout: soon"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := do(t, newRequest(t, tt.method, server.URL+tt.path, tt.body, tt.headers...))
+			reason, p := got.reason(t)
+			if got.status != tt.status || reason != tt.reason || !strings.Contains(p.Message, tt.says) {
+				t.Errorf("%d %s: %s", got.status, reason, p.Message)
+			}
+			if got.header.Get("X-Request-Id") == "" {
+				t.Error("no X-Request-Id")
+			}
+			if request, _ := s.last(); request != nil {
+				t.Errorf("a service was asked %v", request)
+			}
+		})
+	}
+}
+
+// All wrong parameters are told at once.
+func TestAllParametersAtOnce(t *testing.T) {
+	t.Parallel()
+	server, _ := start(t, &services{})
+	_, p := do(t, newRequest(t, "GET", server.URL+"/v1/flows/"+id+":listPathNodes?size=1&pageSize=x&node=%ff", "")).reason(t)
+	var fields []string
+	for _, d := range p.Details {
+		for _, v := range d.FieldViolations {
+			fields = append(fields, v.Field)
+		}
+	}
+	if diff := cmp.Diff([]string{"node", "pageSize", "size"}, fields); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAllow(t *testing.T) {
+	t.Parallel()
+	server, _ := start(t, &services{})
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"HEAD", "/v1/nodes/" + id, 405, "GET, OPTIONS"},
+		{"OPTIONS", "/v1/nodes/" + id, 204, "GET, OPTIONS"},
+		{"OPTIONS", "/v1/nodes", 204, "POST, OPTIONS"},
+		{"OPTIONS", "/openapi.json", 204, "GET, HEAD, OPTIONS"},
+		{"OPTIONS", "/v1/novels", 404, ""},
+		{"HEAD", "/", 200, ""},
+		{"DELETE", "/v1/generations/" + id + ":watchGeneration", 405, "GET, OPTIONS"},
+	} {
+		got := do(t, newRequest(t, tt.method, server.URL+tt.path, "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"))
+		if got.status != tt.status || got.header.Get("Allow") != tt.allow {
+			t.Errorf("%s %s: %d, Allow: %q", tt.method, tt.path, got.status, got.header.Get("Allow"))
+		}
+		for name := range got.header {
+			if strings.HasPrefix(name, "Access-Control-") {
+				t.Errorf("%s %s lets other origins in: %s", tt.method, tt.path, name)
+			}
+		}
+	}
+}
+
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	server, _ := start(t, &services{}, func(c *app.Config, _ *app.Deps) { c.Hosts = []string{"Tsumugi.Example", "fd00::7"} })
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:7480": 200, "localhost.": 200, "127.0.0.1": 200, "127.8.9.1:80": 200, "[::1]": 200, "[::1]:7480": 200,
+		"[::ffff:127.0.0.1]:1": 200, "tsumugi.example": 200, "tsumugi.example:443": 200, "[fd00::7]:80": 200,
+		"evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "10.0.0.1": 421, "0.0.0.0": 421, "[::]:7480": 421,
+		"sub.tsumugi.example": 421, "127.1": 421, "2130706433": 421, "localhost:80:80": 421, "evil.example#localhost": 421,
+	} {
+		got := do(t, newRequest(t, "GET", server.URL+"/", "", "Host", host))
+		if got.status != want {
+			t.Errorf("Host: %s: %d, want %d", host, got.status, want)
+		}
+	}
+}
+
+func TestWhatReachesTheService(t *testing.T) {
+	t.Parallel()
+	s := &services{}
+	server, _ := start(t, s)
+	for name, tt := range map[string]struct {
+		method, path, body string
+		headers            []string
+		want               any
+	}{
+		"path":           {method: "GET", path: "/v1/nodes/" + id, want: &flowstorev1.GetNodeRequest{Name: "nodes/" + id}},
+		"double escape":  {method: "GET", path: "/v1/nodes/a%252Fb", want: &flowstorev1.GetNodeRequest{Name: "nodes/a%2Fb"}},
+		"Japanese path":  {method: "GET", path: "/v1/nodes/紡ぎ", want: &flowstorev1.GetNodeRequest{Name: "nodes/紡ぎ"}},
+		"query":          {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=5&page_token=c%2Fc%2B%2B&node=タグ1", want: &flowstorev1.ListPathNodesRequest{Flow: "flows/" + id, PageSize: 5, PageToken: "c/c++", Node: "タグ1"}},
+		"body and query": {method: "POST", path: "/v1/nodes?requestId=r", body: `{"model":"phi4-mini:3.8b"}`, want: &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Model: "phi4-mini:3.8b"}, RequestId: "r"}},
+		"idempotency key": {method: "POST", path: "/v1/nodes", body: `{"model":"m"}`, headers: []string{"Idempotency-Key", "k"},
+			want: &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Model: "m"}, RequestId: "k"}},
+		"the same key twice": {method: "POST", path: "/v1/flows/" + id + ":addNode", body: `{"requestId":"k"}`, headers: []string{"Idempotency-Key", "k"},
+			want: &flowstorev1.AddNodeRequest{Flow: "flows/" + id, RequestId: "k"}},
+		"a key for nothing": {method: "POST", path: "/v1/store:flushStore", headers: []string{"Idempotency-Key", "k"}, want: &flowstorev1.FlushStoreRequest{}},
+		"charset":           {method: "POST", path: "/v1/store:flushStore", body: "{}", headers: []string{"Content-Type", "application/json; charset=UTF-8"}, want: &flowstorev1.FlushStoreRequest{}},
+		"no body":           {method: "POST", path: "/v1/nodes", want: &flowstorev1.CreateNodeRequest{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := do(t, newRequest(t, tt.method, server.URL+tt.path, tt.body, tt.headers...))
+			request, _ := s.last()
+			if diff := cmp.Diff(tt.want, request, protocmp.Transform()); got.status != 200 || diff != "" {
+				t.Errorf("%d %s\n%s", got.status, got.body, diff)
+			}
+		})
+	}
+}
+
+// A body of no declared length is bounded while it is read.
+func TestChunkedBodyTooLarge(t *testing.T) {
+	t.Parallel()
+	server, _ := start(t, &services{}, func(c *app.Config, _ *app.Deps) { c.MaxBody = 1 << 10 })
+	for size, want := range map[int]int{100: 200, 1 << 10: 413, 1 << 20: 413} {
+		r := newRequest(t, "POST", server.URL+"/v1/nodes", `{"model":"`+strings.Repeat("x", size)+`"}`)
+		r.ContentLength = -1
+		if got := do(t, r); got.status != want {
+			t.Errorf("%d bytes: %d %s", size, got.status, got.body)
+		}
+	}
+}
+
+// called is a connection that tells which call was made and ends it.
+type called struct{ method string }
+
+var errCalled = errors.New("called")
+
+func (c *called) Invoke(_ context.Context, method string, _, _ any, _ ...grpc.CallOption) error {
+	c.method = method
+	return errCalled
+}
+
+func (c *called) NewStream(_ context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	c.method = method
+	return nil, errCalled
+}
+
+// Each path of the protos leads to its call, on the connection of its service.
+func TestEveryRouteReachesItsCall(t *testing.T) {
+	t.Parallel()
+	conns := map[string]*called{"promptbuilder": {}, "agent": {}, "flowstore": {}}
+	server, _ := start(t, &services{}, func(_ *app.Config, d *app.Deps) {
+		d.PromptBuilder, d.Agent, d.FlowStore = conns["promptbuilder"], conns["agent"], conns["flowstore"]
+	})
+	for _, route := range routes.All() {
+		path := strings.NewReplacer("{name=", "", "{flow=", "", "}", "", "*", id).Replace(route.Path)
+		got := do(t, newRequest(t, route.Method, server.URL+path, ""))
+		if reason, _ := got.reason(t); got.status != http.StatusInternalServerError || reason != "INTERNAL" || strings.Contains(got.body, "called") {
+			t.Errorf("%s %s: %d %s", route.Method, path, got.status, got.body)
+		}
+		if method := conns[route.Service()].method; method != route.FullMethod() {
+			t.Errorf("%s %s reached %q, want %q", route.Method, path, method, route.FullMethod())
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package rest
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/routes"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/strictjson"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+)
+
+// lastEventID is what a browser sends when it takes up a stream again. It stands for the field `after`, and wins over
+// it: the address with its `after` is the one that the page first opened.
+const lastEventID = "Last-Event-ID"
+
+// checkFields checks the fields in the path, the query and Last-Event-ID, all of them, and returns the query with
+// Last-Event-ID in it. grpc-gateway drops parameters that it does not know.
+func checkFields(r *http.Request, route routes.Route, params map[string]string) (query string, err error) {
+	var wrong apierr.Fields
+	for name, value := range params {
+		if !utf8.ValidString(value) {
+			wrong.Add(name, "the path is not UTF-8")
+		}
+	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		wrong.Add("", "the query cannot be read: %s", err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if fault := checkParameter(route, key, values[key]); fault != "" {
+			wrong.Add(key, "%s", fault)
+		}
+	}
+	if id := r.Header.Get(lastEventID); id != "" && route.RPC.Input().Fields().ByName("after") != nil {
+		if n, err := strconv.ParseInt(id, 10, 32); err != nil || n < 0 {
+			wrong.Add(lastEventID, "must be the id of an event, a whole number from 0 on")
+		}
+		values.Set("after", id)
+	}
+	return values.Encode(), wrong.Err()
+}
+
+// checkParameter says what is wrong with one parameter of a query, or nothing.
+func checkParameter(route routes.Route, key string, values []string) string {
+	field := parameter(route, key)
+	if field == nil {
+		return "there is no such parameter; there are " + parameters(route)
+	}
+	for _, v := range values {
+		if !utf8.ValidString(v) {
+			return "is not UTF-8"
+		}
+	}
+	if len(values) > 1 && !field.IsList() {
+		return "is given more than once"
+	}
+	// The parser of the generated code judges, on a message that is thrown away.
+	trial := dynamicpb.NewMessage(route.RPC.Input())
+	if runtime.PopulateQueryParameters(trial, url.Values{key: values}, &utilities.DoubleArray{}) != nil {
+		return "must be " + strictjson.Expected(field)
+	}
+	return ""
+}
+
+// parameter is the request field that a parameter such as `pageSize` or `story.title` sets; nil where there is none.
+// Fields that the path or the body give are none.
+func parameter(route routes.Route, key string) protoreflect.FieldDescriptor {
+	message := route.RPC.Input()
+	var field protoreflect.FieldDescriptor
+	for i, name := range strings.Split(key, ".") {
+		if i > 0 {
+			if field.Message() == nil || field.IsList() {
+				return nil
+			}
+			message = field.Message()
+		}
+		if field = strictjson.Field(message, name); field == nil || i == 0 && !free(route, field) {
+			return nil
+		}
+	}
+	return field
+}
+
+// free says that neither path nor body give the field.
+func free(route routes.Route, field protoreflect.FieldDescriptor) bool {
+	return route.Body != "*" && route.Body != string(field.Name()) && !route.InPath(field.Name())
+}
+
+func parameters(route routes.Route) string {
+	var names []string
+	fields := route.RPC.Input().Fields()
+	for i := range fields.Len() {
+		if free(route, fields.Get(i)) {
+			names = append(names, fields.Get(i).JSONName())
+		}
+	}
+	if names == nil {
+		return "none here"
+	}
+	return strings.Join(names, ", ")
+}

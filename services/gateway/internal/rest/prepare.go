@@ -1,0 +1,87 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/problem"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/routes"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/stream"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/strictjson"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+)
+
+// prepare checks what the generated code does not look at, reads the body, and gives the call its form and its end.
+// done is to be called after the answer.
+func (s *surface) prepare(w http.ResponseWriter, r *http.Request, route routes.Route, params map[string]string) (
+	prepared *http.Request, done context.CancelFunc, err error) {
+	if err := checkMediaType(r, route); err != nil {
+		return nil, nil, err
+	}
+	query, err := checkFields(r, route, params)
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := s.readBody(w, r, route)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, done := s.bound(r, route)
+	prepared = r.WithContext(ctx)
+	url := *r.URL
+	url.RawQuery = query
+	prepared.URL = &url
+	prepared.Body = strictjson.NewBody(raw, params)
+	choose(w, prepared, route)
+	return prepared, done, nil
+}
+
+// checkMediaType refuses a write that is not declared as JSON. A browser sends anything else across origins without
+// asking first, so this is also what keeps other people's pages from writing.
+func checkMediaType(r *http.Request, route routes.Route) error {
+	if route.Body == "" {
+		return nil
+	}
+	header := r.Header.Get("Content-Type")
+	mediaType, params, err := mime.ParseMediaType(header)
+	charset := strings.ToLower(params["charset"])
+	encoding := r.Header.Get("Content-Encoding")
+	if err == nil && mediaType == "application/json" && (charset == "" || charset == "utf-8") && (encoding == "" || encoding == "identity") {
+		return nil
+	}
+	return apierr.New(codes.InvalidArgument, problem.UnsupportedMediaType,
+		fmt.Sprintf("the request must be JSON in UTF-8, not compressed, with the header Content-Type: application/json, not %q", header),
+		"content_type", header)
+}
+
+// choose picks the form of a stream, and tells grpc-gateway by the one header value that it compares whole.
+func choose(w http.ResponseWriter, r *http.Request, route routes.Route) {
+	if !route.Stream() {
+		r.Header.Del("Accept")
+		return
+	}
+	form := stream.Choose(r.Header.Values("Accept"))
+	r.Header.Set("Accept", form)
+	w.Header().Set("Content-Type", form)
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+}
+
+// bound gives a call its end: a time limit, or for a stream the moment when the gateway stops.
+func (s *surface) bound(r *http.Request, route routes.Route) (context.Context, context.CancelFunc) {
+	if route.Stream() {
+		ctx, cancel := context.WithCancelCause(r.Context())
+		stop := context.AfterFunc(s.Drain, func() { cancel(errDraining) })
+		return ctx, func() { stop(); cancel(nil) }
+	}
+	limit := s.Timeout
+	if r.Header.Get("Grpc-Timeout") != "" { // grpc-gateway reads it, and the shorter limit holds
+		limit = s.MaxTimeout
+	}
+	return context.WithTimeout(r.Context(), limit)
+}

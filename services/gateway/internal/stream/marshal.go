@@ -1,0 +1,89 @@
+package stream
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/strictjson"
+)
+
+// Lines writes each event as a line `{"result": …}`, and the error that ends a stream as a line `{"error": …}`.
+type Lines struct{ *strictjson.Marshaler }
+
+// StreamContentType is the type of the whole answer.
+func (Lines) StreamContentType(any) string { return NDJSON }
+
+// Marshal writes one line without its end.
+func (Lines) Marshal(v any) ([]byte, error) {
+	key, m, err := open(v)
+	if err != nil {
+		return nil, err
+	}
+	data, err := strictjson.Marshal(m)
+	return fmt.Appendf(nil, `{"%s":%s}`, key, data), err
+}
+
+// Events writes each event as a Server-Sent Event: `id` where the event has one, `event` with the kind, and `data` with
+// the JSON. A heartbeat is a comment. The error that ends a stream is an event `error`.
+type Events struct{ *strictjson.Marshaler }
+
+// StreamContentType is the type of the whole answer.
+func (Events) StreamContentType(any) string { return SSE }
+
+// Delimiter ends an event.
+func (Events) Delimiter() []byte { return []byte("\n\n") }
+
+// Marshal writes one event without its end.
+func (Events) Marshal(v any) ([]byte, error) {
+	key, m, err := open(v)
+	if err != nil {
+		return nil, err
+	}
+	id, kind := int64(0), "error"
+	if key == "result" {
+		id, kind = head(m.ProtoReflect())
+	}
+	if kind == "heartbeat" {
+		return []byte(": heartbeat"), nil
+	}
+	data, err := strictjson.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var b []byte
+	if id > 0 {
+		b = fmt.Appendf(b, "id: %d\n", id)
+	}
+	return fmt.Appendf(b, "event: %s\ndata: %s", kind, data), nil
+}
+
+// open takes apart what grpc-gateway hands to the marshaler of a stream: an event under `result`, or a status under `error`.
+func open(v any) (key string, m proto.Message, err error) {
+	switch v := v.(type) {
+	case map[string]any:
+		if m, ok := v["result"].(proto.Message); ok {
+			return "result", m, nil
+		}
+	case map[string]proto.Message:
+		if m, ok := v["error"]; ok {
+			return "error", m, nil
+		}
+	}
+	return "", nil, fmt.Errorf("a stream cannot carry %T", v)
+}
+
+// head reads an event message: its field `id`, and the name of the field that is set in its oneof `event`.
+func head(m protoreflect.Message) (id int64, kind string) {
+	d := m.Descriptor()
+	if f := d.Fields().ByName("id"); f != nil && f.Kind() == protoreflect.Int32Kind {
+		id = m.Get(f).Int()
+	}
+	if o := d.Oneofs().ByName("event"); o != nil {
+		if f := m.WhichOneof(o); f != nil {
+			return id, string(f.Name())
+		}
+	}
+	return id, "message" // what a browser takes it for
+}
