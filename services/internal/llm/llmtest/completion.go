@@ -50,7 +50,7 @@ func (s *Server) completion(w http.ResponseWriter, r *http.Request, c call) {
 	}
 	job := &work{s: s, w: w, r: r, faults: c.faults, stepped: c.options.Stepped, stream: ask.Stream}
 	job.final = final{Tokens: []int{}, Slot: 1, Stop: true, Model: c.options.Model, Evaluated: len(prompt),
-		Settings: settings, Prompt: ask.Prompt, Content: quoted("")}
+		Settings: settingsWith(ask.Stop), Prompt: ask.Prompt, Content: quoted("")}
 	job.decide(c.options, ask.Max, ask.Stop, len(prompt))
 	job.time(len(prompt), s.reuse(prompt, ask.Cache))
 	s.occupy(1)

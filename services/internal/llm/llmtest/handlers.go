@@ -107,9 +107,10 @@ func (s *Server) showSlots(w http.ResponseWriter, _ *http.Request, c call) {
 
 func showModels(w http.ResponseWriter, _ *http.Request, c call) {
 	answer(w, http.StatusOK, struct {
-		Object string  `json:"object"`
-		Data   []model `json:"data"`
-	}{"list", []model{{
+		Models [1]json.RawMessage `json:"models"`
+		Object string             `json:"object"`
+		Data   []model            `json:"data"`
+	}{[1]json.RawMessage{ollamaModel}, "list", []model{{
 		ID: c.options.Model, Aliases: []string{c.options.Model}, Tags: []string{}, Object: "model",
 		Architecture: architecture, Created: 1795818143, Owner: "llamacpp",
 		Meta: meta{VocabularyType: 1, Vocabulary: words, Window: c.options.Window, Trained: 32768,

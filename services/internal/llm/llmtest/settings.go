@@ -1,6 +1,9 @@
 package llmtest
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // What the real server says of itself that no test here changes. Its settings stand in /props and, with more of them, in
 // each answer.
@@ -25,7 +28,11 @@ var (
 		`"generation_prompt":"","samplers":` + samplers +
 		`,"speculative.types":"none","timings_per_token":false,"post_sampling_probs":false,"backend_sampling":false,"lora":[]}`)
 
-	modalities   = json.RawMessage(`{"vision":false,"video":false,"audio":false}`)
+	modalities = json.RawMessage(`{"vision":false,"video":false,"audio":false}`)
+	// ollamaModel is the model once more, as Ollama's clients look for it.
+	ollamaModel = json.RawMessage(`{"name":"fake.gguf","model":"fake.gguf","modified_at":"","size":"","digest":"","type":"model",` +
+		`"description":"","tags":[""],"capabilities":["completion"],"parameters":"","details":{"parent_model":"",` +
+		`"format":"gguf","family":"","families":[""],"parameter_size":"","quantization_level":""}}`)
 	architecture = json.RawMessage(`{"input_modalities":["text"],"output_modalities":["text"]}`)
 	templateCaps = json.RawMessage(`{"supports_object_arguments":false,"supports_parallel_tool_calls":false,` +
 		`"supports_preserve_reasoning":false,"supports_reasoning_effort":false,"supports_string_content":true,` +
@@ -33,3 +40,12 @@ var (
 )
 
 const samplers = `["penalties","dry","top_n_sigma","top_k","typ_p","top_p","min_p","xtc","temperature"]`
+
+// settingsWith are the settings of one answer.
+func settingsWith(stops []string) json.RawMessage {
+	if len(stops) == 0 {
+		return settings
+	}
+	list, _ := json.Marshal(stops) // text alone: cannot fail
+	return bytes.Replace(settings, []byte(`"stop":[]`), append([]byte(`"stop":`), list...), 1)
+}
