@@ -1,6 +1,7 @@
 package format_test
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func TestNodesComeBack(t *testing.T) {
 		if diff := cmp.Diff(n, back, sameTime); diff != "" {
 			t.Fatalf("%s\n%s", diff, data)
 		}
-		if again := format.EncodeNode(back); string(again) != string(data) {
+		if again := format.EncodeNode(back); !bytes.Equal(again, data) {
 			t.Fatalf("written again:\n%s\ninstead of\n%s", again, data)
 		}
 		id, created, ok := format.ScanNode(data)

@@ -34,7 +34,7 @@ func (k Kind) extension() string {
 func (k Kind) SlotPath(n int) string {
 	limit := 100 * (int(math.Sqrt(float64(n)))/100 + 1)
 	before := limit - 100
-	folder, file := 0, 0
+	var folder, file int
 	if rest := n - before*before; rest < before*100 {
 		folder, file = rest/100, before+rest%100
 	} else {

@@ -42,8 +42,8 @@ func (w *xmlWriter) empty(name string, attrs ...attr) {
 }
 
 // inline writes an element that holds a short text.
-func (w *xmlWriter) inline(name, text string, attrs ...attr) {
-	text = w.open(name, text, attrs)
+func (w *xmlWriter) inline(name, text string) {
+	text = w.open(name, text, nil)
 	w.out = append(w.out, '>')
 	w.out = append(w.out, inlineReplacer.Replace(text)...)
 	w.end(name)
