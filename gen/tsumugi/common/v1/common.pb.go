@@ -260,12 +260,12 @@ const file_tsumugi_common_v1_common_proto_rawDesc = "" +
 	"\x0f_dialogue_levelB\t\n" +
 	"\a_rating\"\xc3\x01\n" +
 	"\x0fBackendIdentity\x12\x1d\n" +
-	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x03R\abackend\x12\x17\n" +
-	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1d\n" +
-	"\aaddress\x18\x03 \x01(\tB\x03\xe0A\x03R\aaddress\x12\x19\n" +
-	"\x05model\x18\x04 \x01(\tB\x03\xe0A\x03R\x05model\x12\x1b\n" +
-	"\x06window\x18\x05 \x01(\x05B\x03\xe0A\x03R\x06window\x12!\n" +
-	"\ttokenizer\x18\x06 \x01(\tB\x03\xe0A\x03R\ttokenizerB?Z=github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1;commonv1b\x06proto3"
+	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x17\n" +
+	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x01R\x04kind\x12\x1d\n" +
+	"\aaddress\x18\x03 \x01(\tB\x03\xe0A\x01R\aaddress\x12\x19\n" +
+	"\x05model\x18\x04 \x01(\tB\x03\xe0A\x01R\x05model\x12\x1b\n" +
+	"\x06window\x18\x05 \x01(\x05B\x03\xe0A\x01R\x06window\x12!\n" +
+	"\ttokenizer\x18\x06 \x01(\tB\x03\xe0A\x01R\ttokenizerB?Z=github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1;commonv1b\x06proto3"
 
 var (
 	file_tsumugi_common_v1_common_proto_rawDescOnce sync.Once

@@ -35,19 +35,22 @@ const (
 	ErrorReason_ERROR_REASON_FLOW_NOT_FOUND ErrorReason = 3
 	// ALREADY_EXISTS: the id asked for is taken. Metadata: `name`.
 	ErrorReason_ERROR_REASON_ALREADY_EXISTS ErrorReason = 4
-	// FAILED_PRECONDITION: the node is in the store, but not in this flow. Metadata: `flow`, `node`.
+	// FAILED_PRECONDITION: the node is in the store, but not in this flow. Metadata: `flow`, `node`; `PreconditionFailure`
+	// names each node.
 	ErrorReason_ERROR_REASON_NOT_IN_FLOW ErrorReason = 5
-	// FAILED_PRECONDITION: the edge would close a cycle. Metadata: `path`, the nodes of the way back, in order.
+	// FAILED_PRECONDITION: the edge would close a cycle. Metadata: `path`, the nodes of the way back in order, with blanks
+	// between them.
 	ErrorReason_ERROR_REASON_CYCLE ErrorReason = 6
 	// INVALID_ARGUMENT: this request id was used for another request. Metadata: `request_id`.
 	ErrorReason_ERROR_REASON_REQUEST_ID_REUSED ErrorReason = 7
 	// DATA_LOSS: the file cannot be read as a node or flow. It is left as it is. Metadata: `name`, `path`.
 	ErrorReason_ERROR_REASON_UNREADABLE_FILE ErrorReason = 8
-	// INVALID_ARGUMENT: the page token belongs to another query, or was changed.
+	// INVALID_ARGUMENT: the page token belongs to another query, or was changed, or the place where it stands is gone.
 	ErrorReason_ERROR_REASON_INVALID_PAGE_TOKEN ErrorReason = 9
 	// UNAVAILABLE: the store cannot write (disk full, read-only volume, failed fsync). Reads go on. Metadata: `cause`.
 	ErrorReason_ERROR_REASON_STORE_READ_ONLY ErrorReason = 10
-	// RESOURCE_EXHAUSTED: too many calls are running, a request is too large, or all 1,000,000 slots are taken.
+	// RESOURCE_EXHAUSTED: too many calls are running, a request is too large, the flow is full, or the namespace is: it
+	// takes 1,000,000 nodes and 1,000,000 flows.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 11
 	// INTERNAL: a fault of ours. Metadata: `request_id`, and nothing else.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 12

@@ -33,7 +33,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// FlowStoreService keeps conversations: nodes, and flows that connect them.
+// FlowStoreService keeps conversations: nodes, and flows that connect them. UUIDs are read in their form of 36
+// characters, upper case too, and written in lower case.
 // What it has answered is on the disk: neither a killed process nor a power cut loses it.
 type FlowStoreServiceClient interface {
 	// CreateNode stores a node that no flow holds yet.
@@ -147,7 +148,8 @@ func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreR
 // All implementations must embed UnimplementedFlowStoreServiceServer
 // for forward compatibility.
 //
-// FlowStoreService keeps conversations: nodes, and flows that connect them.
+// FlowStoreService keeps conversations: nodes, and flows that connect them. UUIDs are read in their form of 36
+// characters, upper case too, and written in lower case.
 // What it has answered is on the disk: neither a killed process nor a power cut loses it.
 type FlowStoreServiceServer interface {
 	// CreateNode stores a node that no flow holds yet.

@@ -31,11 +31,11 @@ type Node struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// When the node was made, to the microsecond.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// The texts in their order. At least 1, at most 1,000.
+	// The texts in their order. At least 1, at most 1,000, together at most 8 MiB.
 	Texts []*Text `protobuf:"bytes,3,rep,name=texts,proto3" json:"texts,omitempty"`
 	// The model that answered. At most 1 KiB.
 	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
-	// Tags, at most 64, each at most 256 bytes, without commas.
+	// Tags, at most 64, each 1 to 256 bytes, without commas (`,`, `，`, `、`).
 	Tags []string `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
 	// How the answer was made, so that it can be made again. Absent for texts that a person wrote.
 	Generation    *Generation `protobuf:"bytes,6,opt,name=generation,proto3" json:"generation,omitempty"`
@@ -122,11 +122,11 @@ type Text struct {
 	Role string `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
 	// The text, at most 4 MiB.
 	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
-	// Its tokens, where known.
+	// Its tokens; 0 where not known.
 	TokenCount int32 `protobuf:"varint,3,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
-	// Seconds that the model server took for it, where known.
+	// Seconds that the model server took for it; 0 where not known.
 	DurationSeconds float64 `protobuf:"fixed64,4,opt,name=duration_seconds,json=durationSeconds,proto3" json:"duration_seconds,omitempty"`
-	// Tokens per second, where known.
+	// Tokens per second; 0 where not known.
 	TokensPerSecond float64 `protobuf:"fixed64,5,opt,name=tokens_per_second,json=tokensPerSecond,proto3" json:"tokens_per_second,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -197,7 +197,7 @@ func (x *Text) GetTokensPerSecond() float64 {
 	return 0
 }
 
-// Generation says how an answer was made.
+// Generation says how an answer was made. Each text is at most 1 KiB; a number that is not known is 0.
 type Generation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the prompt was measured with and sent to.
@@ -208,11 +208,11 @@ type Generation struct {
 	Task string `protobuf:"bytes,3,opt,name=task,proto3" json:"task,omitempty"`
 	// Seed of the draws in `{A|B}` groups.
 	PickSeed uint32 `protobuf:"varint,4,opt,name=pick_seed,json=pickSeed,proto3" json:"pick_seed,omitempty"`
-	// The drawn options, each as `field#group=option`, such as `story.note#0=1`.
+	// The drawn options, each as `field#group=option`, such as `story.note#0=1`. At most 1,000, each at most 256 bytes.
 	Picks []string `protobuf:"bytes,5,rep,name=picks,proto3" json:"picks,omitempty"`
 	// How the tokens were drawn.
 	Sampling *Sampling `protobuf:"bytes,6,opt,name=sampling,proto3" json:"sampling,omitempty"`
-	// Tokens of the prompt that the server read, and how many of them came from its cache.
+	// Tokens of the prompt.
 	PromptTokens int32 `protobuf:"varint,7,opt,name=prompt_tokens,json=promptTokens,proto3" json:"prompt_tokens,omitempty"`
 	// Tokens of the prompt that came from the server's cache.
 	CachedTokens int32 `protobuf:"varint,8,opt,name=cached_tokens,json=cachedTokens,proto3" json:"cached_tokens,omitempty"`
@@ -224,7 +224,7 @@ type Generation struct {
 	AnswerSeconds float64 `protobuf:"fixed64,11,opt,name=answer_seconds,json=answerSeconds,proto3" json:"answer_seconds,omitempty"`
 	// Why the answer ended: `stop`, `length`, `cancelled`, `disconnected`, `idle`, `timeout`, `backend_error`, `shutdown`.
 	FinishReason string `protobuf:"bytes,12,opt,name=finish_reason,json=finishReason,proto3" json:"finish_reason,omitempty"`
-	// Why the answer is not whole, in one sentence.
+	// Why the answer is not whole, in one sentence, at most 4 KiB.
 	Error string `protobuf:"bytes,13,opt,name=error,proto3" json:"error,omitempty"`
 	// SHA-256 of the request that made it, in hex: a request id used again for another request is noticed.
 	RequestDigest string `protobuf:"bytes,14,opt,name=request_digest,json=requestDigest,proto3" json:"request_digest,omitempty"`
@@ -469,7 +469,7 @@ func (x *Sampling) GetStop() []string {
 	return nil
 }
 
-// Flow is a graph of nodes: a novel, a conversation. It has no cycles.
+// Flow is a graph of nodes: a novel, a conversation. It has no cycles, at most 100,000 nodes and 200,000 edges.
 type Flow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `flows/{uuid}`.
