@@ -2,6 +2,7 @@ package fit_test
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"unicode/utf8"
 
@@ -14,6 +15,8 @@ type counter struct {
 	pieces func(string) []int
 	size   func(string) int
 	asked  []string
+	// refused is how often it could not tell the pieces.
+	refused int
 }
 
 func (c *counter) Count(_ context.Context, text string) (int, error) {
@@ -23,10 +26,16 @@ func (c *counter) Count(_ context.Context, text string) (int, error) {
 
 func (c *counter) Pieces(_ context.Context, text string) ([]int, error) {
 	if c.pieces == nil {
+		c.refused++
 		return nil, fit.ErrNoPieces
 	}
+	pieces := c.pieces(text)
+	if pieces == nil && c.size != nil {
+		c.refused++
+		return nil, fmt.Errorf("of this text: %w", fit.ErrNoPieces)
+	}
 	c.asked = append(c.asked, text)
-	return c.pieces(text), nil
+	return pieces, nil
 }
 
 // byPieces knows token borders, bySize counts the same and does not.
@@ -71,6 +80,16 @@ func dense(text string) []int {
 // noisy adds 0 to 8 empty tokens at the front, by a hash of the text: neither additive nor monotone.
 func noisy(text string) []int {
 	return append(make([]int, hash(text)%9), dense(text)...)
+}
+
+// moody tells token borders of some texts only, and never tells the truth.
+func moody() *counter {
+	return &counter{size: liar, pieces: func(text string) []int {
+		if hash(text)%4 == 0 {
+			return nil
+		}
+		return append(make([]int, liar(text)), len(text))
+	}}
 }
 
 // liar says anything from 1 to twice the truth.

@@ -13,6 +13,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -29,8 +31,8 @@ var ErrNoPieces = errors.New("the counter does not tell token borders")
 type Counter interface {
 	// Count gives the tokens of text.
 	Count(ctx context.Context, text string) (int, error)
-	// Pieces gives the bytes of each token of text, in order; they add up to len(text). It costs what Count costs.
-	// ErrNoPieces, at no cost, where the counter cannot tell.
+	// Pieces gives the bytes of each token of text, in order; they add up to len(text). It costs what Count costs, also
+	// where the error wraps ErrNoPieces: then the counter cannot tell, and Count still works.
 	Pieces(ctx context.Context, text string) ([]int, error)
 }
 
@@ -45,30 +47,67 @@ func (e *CountError) Error() string {
 	return fmt.Sprintf("the model server counted %d tokens for a text of %d characters, which cannot be right", e.Tokens, e.Characters)
 }
 
-// Prompt is a prompt around a text that may lose its head.
-type Prompt struct {
-	// Before and After are always there; Open and Close only around a text that is not empty.
-	Before, Open, Text, Close, After string
-	// Lines are the byte offsets in Text at which a line begins that is not blank, ascending.
-	Lines []int
-	// KeepSome forbids to cut all of Text.
-	KeepSome bool
+// Part is a stretch of a prompt.
+type Part struct {
+	// Open and Close stand around Text, and go with it when all of it is cut.
+	Open, Text, Close string
+	// Fixed parts are always there, whole.
+	Fixed bool
 }
 
-// From is the prompt with the text cut at a byte offset.
-func (p Prompt) From(offset int) string {
-	if offset == len(p.Text) {
-		return p.Before + p.After
+// Prompt is a prompt in its parts. The texts of those that are not fixed, one after the other, are the text that may
+// lose its head; offsets are bytes in it. Something that is not blank is always kept of it.
+type Prompt struct {
+	Parts []Part
+	// Lines are the offsets at which a line begins that is not blank, ascending.
+	Lines []int
+}
+
+// Text is what may lose its head.
+func (p Prompt) Text() string {
+	var text strings.Builder
+	for _, part := range p.Parts {
+		if !part.Fixed {
+			text.WriteString(part.Text)
+		}
 	}
-	return p.Before + p.Open + p.Text[offset:] + p.Close + p.After
+	return text.String()
+}
+
+// From is the prompt with the text cut at an offset.
+func (p Prompt) From(offset int) string {
+	var prompt strings.Builder
+	for _, part := range p.Parts {
+		n := part.skip(&offset)
+		if n == len(part.Text) && !part.Fixed {
+			continue
+		}
+		prompt.WriteString(part.Open)
+		prompt.WriteString(part.Text[n:])
+		prompt.WriteString(part.Close)
+	}
+	return prompt.String()
 }
 
 // length is how many bytes From(offset) has.
 func (p Prompt) length(offset int) int {
-	n := len(p.Before) + len(p.After)
-	if offset < len(p.Text) {
-		n += len(p.Open) + len(p.Text) - offset + len(p.Close)
+	length := 0
+	for _, part := range p.Parts {
+		n := part.skip(&offset)
+		if n < len(part.Text) || part.Fixed {
+			length += len(part.Open) + len(part.Text) - n + len(part.Close)
+		}
 	}
+	return length
+}
+
+// skip takes from an offset what falls into this part, and gives it.
+func (p Part) skip(offset *int) int {
+	if p.Fixed {
+		return 0
+	}
+	n := min(*offset, len(p.Text))
+	*offset -= n
 	return n
 }
 
@@ -79,7 +118,7 @@ type Place int
 const (
 	// Whole: nothing was cut.
 	Whole Place = iota
-	// Line: before a line that is not blank, or after the last one.
+	// Line: before a line.
 	Line
 	// Sentence: inside a line, after 。 and the like.
 	Sentence
@@ -128,8 +167,7 @@ func Cut(ctx context.Context, c Counter, p Prompt, limit int) (Result, error) {
 		if !ok {
 			break
 		}
-		prompt := p.From(at)
-		size, err := m.size(ctx, prompt)
+		size, err := m.size(ctx, p.From(at))
 		if err != nil {
 			return Result{}, err
 		}
@@ -153,21 +191,31 @@ type meter struct {
 	noPieces bool
 }
 
+// size counts a text, with its token borders where the counter tells them. Never more than MaxCounts are spent: the last
+// one is for a plain count, which needs no second try.
 func (m *meter) size(ctx context.Context, text string) (Size, error) {
-	if !m.noPieces {
+	if !m.noPieces && m.counts < MaxCounts-1 {
+		m.counts++
 		pieces, err := m.counter.Pieces(ctx, text)
 		if !errors.Is(err, ErrNoPieces) {
-			m.counts++
 			return checkPieces(text, pieces, err)
 		}
 		m.noPieces = true
 	}
 	m.counts++
 	tokens, err := m.counter.Count(ctx, text)
-	if err == nil && tokens <= 0 {
-		err = &CountError{Tokens: tokens, Characters: utf8.RuneCountInString(text)}
+	if err != nil {
+		return Size{}, err
 	}
-	return Size{Tokens: tokens}, err
+	return Size{Tokens: tokens}, CheckCount(text, tokens)
+}
+
+// CheckCount refuses a count that cannot be right: none for a text that is not blank, negative, or beyond reason.
+func CheckCount(text string, tokens int) error {
+	if tokens < 0 || tokens > math.MaxInt32 || tokens == 0 && strings.TrimSpace(text) != "" {
+		return &CountError{Tokens: tokens, Characters: utf8.RuneCountInString(text)}
+	}
+	return nil
 }
 
 func checkPieces(text string, pieces []int, err error) (Size, error) {
@@ -182,8 +230,8 @@ func checkPieces(text string, pieces []int, err error) (Size, error) {
 		}
 		bytes += n
 	}
-	if len(pieces) == 0 || bytes != len(text) {
+	if bytes != len(text) {
 		return Size{}, &CountError{Tokens: len(pieces), Characters: utf8.RuneCountInString(text)}
 	}
-	return Size{Tokens: len(pieces), Pieces: pieces}, nil
+	return Size{Tokens: len(pieces), Pieces: pieces}, CheckCount(text, len(pieces))
 }

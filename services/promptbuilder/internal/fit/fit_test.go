@@ -2,6 +2,7 @@ package fit_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +14,20 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
-// prompt puts a text into a prompt of the usual shape.
-func prompt(text string) fit.Prompt {
-	p := fit.Prompt{Before: "[INST]続けてください。\n", Open: "【本文】\n```\n", Text: text, Close: "\n```\n", After: "最後。[/INST]"}
+// prompt puts a text into a prompt of the usual shape, or into three parts of it.
+func prompt(text string, borders ...int) fit.Prompt {
+	body, tail, suffix := text, "", ""
+	if len(borders) == 2 {
+		body, tail, suffix = text[:borders[0]], text[borders[0]:borders[1]], text[borders[1]:]
+	}
+	p := fit.Prompt{Parts: []fit.Part{
+		{Open: "[INST]続けてください。", Fixed: true},
+		{Open: "\n【本文】\n```\n", Text: body, Close: "\n```"},
+		{Open: "\n注", Fixed: true},
+		{Open: "\n", Text: tail},
+		{Open: "[/INST]", Fixed: true},
+		{Text: suffix},
+	}}
 	at := 0
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) != "" {
@@ -24,6 +36,17 @@ func prompt(text string) fit.Prompt {
 		at += len(line)
 	}
 	return p
+}
+
+// parted is a prompt of one or three parts.
+func parted(t *rapid.T) fit.Prompt {
+	text := story().Draw(t, "text")
+	p := prompt(text)
+	if len(p.Lines) < 2 || rapid.Bool().Draw(t, "one part") {
+		return p
+	}
+	a, b := rapid.SampledFrom(p.Lines).Draw(t, "tail"), rapid.SampledFrom(p.Lines).Draw(t, "suffix")
+	return prompt(text, min(a, b), max(a, b))
 }
 
 // story draws texts of lines, blank lines, sentences, clauses, accents and joiners.
@@ -39,21 +62,19 @@ func story() *rapid.Generator[string] {
 
 // places are the offsets of each kind, found the slow way.
 func places(p fit.Prompt) map[fit.Place][]int {
-	all := map[fit.Place][]int{fit.Whole: {0}, fit.Line: slices.Clone(p.Lines)}
-	if !p.KeepSome {
-		all[fit.Line] = append(all[fit.Line], len(p.Text))
-	}
+	all := map[fit.Place][]int{fit.Whole: {0}, fit.Line: p.Lines}
+	text := p.Text()
 	at, state := 0, -1
-	for rest := p.Text; rest != ""; {
+	for rest := text; rest != ""; {
 		var cluster string
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
 		at += len(cluster)
 		all[fit.Character] = append(all[fit.Character], at)
-		next, _ := utf8.DecodeRuneInString(p.Text[at:])
+		next, _ := utf8.DecodeRuneInString(text[at:])
 		if strings.ContainsRune("　 」。！…、\n", next) {
 			continue
 		}
-		before := strings.TrimRight(p.Text[:at], "　 」")
+		before := strings.TrimRight(text[:at], "　 」")
 		if strings.HasSuffix(before, "。") || strings.HasSuffix(before, "！") || strings.HasSuffix(before, "…") || strings.HasSuffix(before, "world.") {
 			all[fit.Sentence] = append(all[fit.Sentence], at)
 		}
@@ -68,16 +89,12 @@ func places(p fit.Prompt) map[fit.Place][]int {
 func TestNeverOver(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		p := prompt(story().Draw(t, "text"))
-		p.KeepSome = rapid.Bool().Draw(t, "keep some")
-		if p.KeepSome {
-			p.Open, p.Close, p.After = "", "", ""
-		}
+		p := parted(t)
 		limit := rapid.SampledFrom([]int{1, 20, 60, 80, 100, 150, 300, 800, 2000}).Draw(t, "limit")
-		name := rapid.SampledFrom([]string{"runes", "runes by size", "dense", "dense by size", "noisy", "noisy by size", "liar"}).Draw(t, "counter")
+		name := rapid.SampledFrom([]string{"runes", "runes by size", "dense", "dense by size", "noisy", "noisy by size", "moody", "liar"}).Draw(t, "counter")
 		c := map[string]*counter{
 			"runes": byPieces(runes), "runes by size": bySize(runes), "dense": byPieces(dense), "dense by size": bySize(dense),
-			"noisy": byPieces(noisy), "noisy by size": bySize(noisy), "liar": {size: liar},
+			"noisy": byPieces(noisy), "noisy by size": bySize(noisy), "moody": moody(), "liar": {size: liar},
 		}[name]
 		r, err := fit.Cut(t.Context(), c, p, limit)
 		if err != nil {
@@ -86,15 +103,16 @@ func TestNeverOver(t *testing.T) {
 		if r.Over != (r.Size.Tokens > limit) {
 			t.Fatalf("%d tokens of %d, over: %t", r.Size.Tokens, limit, r.Over)
 		}
-		if !slices.Contains(c.asked, r.Prompt) || r.Counts != len(c.asked) || r.Counts > fit.MaxCounts {
+		if !slices.Contains(c.asked, r.Prompt) || r.Counts != len(c.asked)+c.refused || r.Counts > fit.MaxCounts {
 			t.Fatalf("%d counts noted, %d asked; the prompt was counted: %t", r.Counts, len(c.asked), slices.Contains(c.asked, r.Prompt))
 		}
 		if r.Prompt != p.From(r.Offset) || !slices.Contains(places(p)[r.Place], r.Offset) {
 			t.Fatalf("cut at %d, which is no place of kind %d", r.Offset, r.Place)
 		}
-		if p.KeepSome && strings.TrimSpace(p.Text) != "" && strings.TrimSpace(p.Text[r.Offset:]) == "" {
+		if text := p.Text(); strings.TrimSpace(text) != "" && strings.TrimSpace(text[r.Offset:]) == "" {
 			t.Fatal("nothing of the text was kept")
 		}
+		c.asked, c.refused = nil, 0
 		again, err := fit.Cut(t.Context(), c, p, limit)
 		if err != nil || again.Prompt != r.Prompt || again.Counts != r.Counts {
 			t.Fatalf("the second run gives another prompt (%v)", err)
@@ -106,7 +124,7 @@ func TestNeverOver(t *testing.T) {
 func TestFirstPlaceThatFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		p := prompt(story().Draw(t, "text"))
+		p := parted(t)
 		limit := rapid.SampledFrom([]int{60, 80, 100, 150, 300, 800, 2000}).Draw(t, "limit")
 		c := byPieces(runes)
 		r, err := fit.Cut(t.Context(), c, p, limit)
@@ -114,6 +132,12 @@ func TestFirstPlaceThatFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantOffset, wantPlace := slowly(p, limit)
+		if r.Over {
+			if wantPlace != fit.Whole || wantOffset == 0 {
+				t.Fatalf("over, but a cut at %d fits", wantOffset)
+			}
+			return
+		}
 		if r.Offset != wantOffset || r.Place != wantPlace {
 			t.Fatalf("cut at %d (place %d), want %d (place %d)", r.Offset, r.Place, wantOffset, wantPlace)
 		}
@@ -129,14 +153,14 @@ func slowly(p fit.Prompt, limit int) (at int, place fit.Place) {
 	if size(0) <= limit {
 		return 0, fit.Whole
 	}
-	all := places(p)
-	at, place = len(p.Text), fit.Line
+	all, text := places(p), p.Text()
+	at, place = len(text), fit.Whole
 	for _, finer := range []fit.Place{fit.Line, fit.Sentence, fit.Clause, fit.Character} {
-		if finer == fit.Character && at < len(p.Text) || finer != fit.Line && size(at)*100 >= limit*98 {
+		if finer == fit.Character && at < len(text) || at < len(text) && size(at)*100 >= limit*98 {
 			break
 		}
 		for _, a := range all[finer] {
-			if size(a) <= limit && a < at && strings.TrimSpace(p.Text[a:at]) != "" {
+			if size(a) <= limit && a < at && strings.TrimSpace(text[a:at]) != "" {
 				at, place = a, finer
 				break
 			}
@@ -182,12 +206,12 @@ func TestBadCounts(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the line is dead")
 	for name, c := range map[string]fit.Counter{
-		"zero":                &counter{size: func(string) int { return 0 }},
-		"negative":            &counter{size: func(string) int { return -1 }},
-		"no pieces":           byPieces(func(string) []int { return nil }),
-		"pieces too short":    byPieces(func(s string) []int { return []int{len(s) - 1} }),
-		"a negative piece":    byPieces(func(s string) []int { return []int{-1, len(s) + 1} }),
-		"zero when too large": byPieces(func(s string) []int { return nil }),
+		"zero":             &counter{size: func(string) int { return 0 }},
+		"negative":         &counter{size: func(string) int { return -1 }},
+		"no pieces":        byPieces(func(string) []int { return nil }),
+		"pieces too short": byPieces(func(s string) []int { return []int{len(s) - 1} }),
+		"a negative piece": byPieces(func(s string) []int { return []int{-1, len(s) + 1} }),
+		"enormous":         &counter{size: func(string) int { return math.MaxInt }},
 	} {
 		var wrong *fit.CountError
 		if _, err := fit.Cut(t.Context(), c, prompt("一。\n二。"), 100); !errors.As(err, &wrong) {
@@ -196,5 +220,20 @@ func TestBadCounts(t *testing.T) {
 	}
 	if _, err := fit.Cut(t.Context(), failing{broken}, prompt("一。"), 100); !errors.Is(err, broken) {
 		t.Errorf("error %v, want the counter's own", err)
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	t.Parallel()
+	p := prompt("一。\n二。")
+	size := len(runes(p.From(0)))
+	for _, tt := range []struct {
+		limit int
+		over  bool
+	}{{size, false}, {size - 1, true}} {
+		r, err := fit.Measure(t.Context(), byPieces(runes), p, tt.limit)
+		if err != nil || r.Over != tt.over || r.Prompt != p.From(0) || r.Counts != 1 || r.Size.Tokens != size {
+			t.Errorf("limit %d: %d tokens, over %t, %d counts, error %v", tt.limit, r.Size.Tokens, r.Over, r.Counts, err)
+		}
 	}
 }

@@ -4,17 +4,21 @@ import "sort"
 
 // probe is one prompt that was counted.
 type probe struct {
-	at    int
-	place Place
-	size  Size
-	// length is that of the prompt in bytes, text where in it the text begins.
-	length, text int
+	prompt Prompt
+	at     int
+	place  Place
+	size   Size
 	// begins are the bytes of the prompt at which its tokens begin; nil where the counter does not tell.
 	begins []int
+	spans  []span
 }
 
+// span is where a part that may be cut lies: its text from and to which offset, and in the prompt that was counted its
+// beginning, that of its text, and its end.
+type span struct{ from, to, open, text, end int }
+
 func newProbe(p Prompt, at int, place Place, size Size) *probe {
-	r := &probe{at: at, place: place, size: size, text: len(p.Before) + len(p.Open), length: p.length(at)}
+	r := &probe{prompt: p, at: at, place: place, size: size}
 	if size.Pieces == nil {
 		return r
 	}
@@ -24,15 +28,49 @@ func newProbe(p Prompt, at int, place Place, size Size) *probe {
 		r.begins[i] = begin
 		begin += bytes
 	}
+	r.spans = spans(p, at)
 	return r
 }
 
-// expect is the size to expect when the text is cut at a later offset: less the tokens that begin between the two.
+func spans(p Prompt, at int) []span {
+	var all []span
+	offset, begin := 0, 0
+	for _, part := range p.Parts {
+		n := part.skip(&at)
+		offset += n
+		if n == len(part.Text) && !part.Fixed {
+			continue
+		}
+		text := begin + len(part.Open)
+		end := text + len(part.Text) - n + len(part.Close)
+		if !part.Fixed {
+			all = append(all, span{offset, offset + len(part.Text) - n, begin, text, end})
+			offset += len(part.Text) - n
+		}
+		begin = end
+	}
+	return all
+}
+
+// expect is the size to expect when the text is cut at a later offset: less the tokens that begin in what is cut.
 func (p *probe) expect(at int) int {
 	if p.begins == nil {
-		return p.size.Tokens - share(p.size.Tokens, at-p.at, p.length)
+		all := p.prompt.length(p.at)
+		return p.size.Tokens - share(p.size.Tokens, all-p.prompt.length(at), all)
 	}
-	from := sort.SearchInts(p.begins, p.text)
-	to := sort.SearchInts(p.begins, p.text+at-p.at)
-	return p.size.Tokens - (to - from)
+	tokens := p.size.Tokens
+	for _, s := range p.spans {
+		switch {
+		case at >= s.to:
+			tokens -= p.between(s.open, s.end)
+		case at > s.from:
+			tokens -= p.between(s.text, s.text+at-s.from)
+		}
+	}
+	return tokens
+}
+
+// between is how many tokens begin there.
+func (p *probe) between(from, to int) int {
+	return sort.SearchInts(p.begins, to) - sort.SearchInts(p.begins, from)
 }

@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"math"
 	"sort"
 	"strings"
 	"unicode"
@@ -9,11 +8,12 @@ import (
 
 // search knows what was counted and says what to count next.
 type search struct {
-	Prompt
-	limit int
+	prompt Prompt
+	text   string
+	limit  int
 	// least is how many tokens a cut must use before a finer one is looked for.
 	least int
-	// lines are the cuts at lines, from the longest prompt to the shortest.
+	// lines are the cuts at lines, from the longest prompt to the shortest; the first is none.
 	lines []int
 	// over is the shortest prompt known to be over the limit, fits the one to return as things stand.
 	over, fits *probe
@@ -24,14 +24,11 @@ type search struct {
 }
 
 func newSearch(p Prompt, limit int) *search {
-	s := &search{Prompt: p, limit: limit, least: (limit*leastPercent + 99) / 100, lines: []int{0}}
+	s := &search{prompt: p, text: p.Text(), limit: limit, least: (limit*leastPercent + 99) / 100, lines: []int{0}}
 	for _, at := range p.Lines {
 		if at > 0 {
 			s.lines = append(s.lines, at)
 		}
-	}
-	if !p.KeepSome && p.Text != "" {
-		s.lines = append(s.lines, len(p.Text))
 	}
 	return s
 }
@@ -88,11 +85,9 @@ func (s *search) target() int {
 		return s.limit
 	case s.over == nil: // All that was counted fits: look over the limit, farther each time.
 		return s.limit + step(5, s.hits-1)
-	case s.fits != nil && s.over.begins == nil:
-		return s.limit - s.limit/100
-	case s.over.begins == nil: // Guessed by size: step back farther each time.
+	case s.over.begins == nil && s.fits == nil: // Guessed by size: step back farther each time.
 		return s.limit - step(1, s.misses-1)
-	case s.misses > 1: // Token borders were known and yet the prompt was over: the same.
+	case s.over.begins != nil && s.misses > 1: // Token borders were known and yet the prompt was over: the same.
 		return s.limit - step(1, s.misses-2)
 	}
 	return s.limit
@@ -105,12 +100,12 @@ func (s *search) choose() (at int, place Place, ok bool) {
 	if i > 0 {
 		from = max(from, s.lines[i-1])
 	}
-	at, place = len(s.Text), Line
+	at, place = len(s.text), Line
 	if ok = i < len(s.lines); ok {
 		at = s.lines[i]
 	}
 	for finer := Sentence; finer <= Character; finer++ {
-		if ok && (s.enough(at) || finer == Character && at < len(s.Text)) {
+		if ok && (s.enough(at) || finer == Character) {
 			break
 		}
 		if start, found := s.inside(finer, from, at, target); found {
@@ -141,14 +136,12 @@ func (s *search) inside(place Place, from, to, target int) (at int, found bool) 
 	}
 	keeps := func(at int) bool { return s.expect(at) <= target }
 	if place == Character {
-		if s.KeepSome {
-			to = min(to, len(strings.TrimRightFunc(s.Text, unicode.IsSpace)))
-		}
+		to = min(to, s.ink())
 		roughly := from + 1 + sort.Search(max(0, to-from-1), func(i int) bool { return keeps(from + 1 + i) })
-		at = clusterStart(s.Text, from, roughly)
+		at = clusterStart(s.text, from, roughly)
 		return at, at < to
 	}
-	starts := starts(s.Text, from, to, place)
+	starts := starts(s.text, from, to, place)
 	i := sort.Search(len(starts), func(i int) bool { return keeps(starts[i]) })
 	if i == len(starts) {
 		return 0, false
@@ -156,18 +149,17 @@ func (s *search) inside(place Place, from, to, target int) (at int, found bool) 
 	return starts[i], true
 }
 
-// shortest is the least that may be kept.
+// shortest is the least that may be kept: the last character that is not blank, and what follows it.
 func (s *search) shortest() (at int, place Place) {
-	if !s.KeepSome {
-		return len(s.Text), Line
-	}
-	from := s.lines[len(s.lines)-1]
-	end := len(strings.TrimRightFunc(s.Text, unicode.IsSpace))
-	if sentences := starts(s.Text, from, end, Sentence); len(sentences) > 0 {
+	from, end := s.lines[len(s.lines)-1], s.ink()
+	if sentences := starts(s.text, from, end, Sentence); len(sentences) > 0 {
 		from = sentences[len(sentences)-1]
 	}
-	return lastCluster(s.Text[:max(from, end)], from), Character
+	return lastCluster(s.text[:max(from, end)], from), Character
 }
+
+// ink is where the blanks at the end of the text begin.
+func (s *search) ink() int { return len(strings.TrimRightFunc(s.text, unicode.IsSpace)) }
 
 // expect is how large the prompt is expected to be with the text cut at an offset. It never grows with the offset.
 func (s *search) expect(at int) int {
@@ -182,16 +174,11 @@ func (s *search) expect(at int) int {
 	case s.over != nil:
 		return s.over.expect(at)
 	case s.fits != nil:
-		return s.fits.size.Tokens + share(s.fits.size.Tokens, s.fits.at-at, s.fits.length)
+		return s.fits.size.Tokens + share(s.fits.size.Tokens, s.fits.at-at, s.prompt.length(s.fits.at))
 	}
 	// Nothing is known yet: 4.5 bytes a token, which for big vocabularies is near the truth in Japanese as in English.
-	return s.length(at) * 2 / 9
+	return s.prompt.length(at) * 2 / 9
 }
 
 // share is the part of tokens that falls to some of all bytes. In whole numbers, so that all machines agree.
-func share(tokens, bytes, all int) int {
-	if all == 0 || bytes > math.MaxInt/max(tokens, 1) {
-		return tokens
-	}
-	return tokens * bytes / all
-}
+func share(tokens, bytes, all int) int { return tokens * bytes / max(all, 1) }

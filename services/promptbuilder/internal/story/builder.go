@@ -1,0 +1,111 @@
+package story
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+)
+
+// Defaults stand in for what a request leaves open.
+type Defaults struct {
+	// MaxTokens are kept free for the answer.
+	MaxTokens int
+	// Rating is one of the ratings.
+	Rating string
+}
+
+// Builder makes prompts. Safe for concurrent use; it keeps nothing between calls.
+type Builder struct {
+	backends Backends
+	defaults Defaults
+}
+
+// NewBuilder makes a Builder over model servers.
+func NewBuilder(backends Backends, defaults Defaults) *Builder {
+	return &Builder{backends: backends, defaults: defaults}
+}
+
+// Build makes the prompt of a request in which Check finds nothing wrong. Errors: *UnknownBackendError, *BudgetError
+// (before anything is counted), *OverflowError, *fit.CountError, and those of the counter.
+func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
+	r.MaxTokens = cmp.Or(r.MaxTokens, b.defaults.MaxTokens)
+	r.Work.Rating = cmp.Or(r.Work.Rating, b.defaults.Rating)
+	counter, backend, err := b.open(ctx, r.Backend)
+	if err != nil {
+		return Prompt{}, err
+	}
+	limit := backend.Window - r.MaxTokens
+	if limit <= 0 {
+		return Prompt{}, &BudgetError{Window: backend.Window, MaxTokens: r.MaxTokens}
+	}
+	drawn, picks, warnings := r.draw()
+	p := Prompt{Limit: limit, MaxTokens: r.MaxTokens, Rating: r.Work.Rating, Seed: r.Seed, Picks: picks, Warnings: warnings, Backend: backend}
+	if err := p.fit(ctx, counter, drawn); err != nil {
+		return Prompt{}, err
+	}
+	return p, nil
+}
+
+// fit makes the text of a prompt from a request whose draws are made.
+func (p *Prompt) fit(ctx context.Context, counter fit.Counter, r Request) error {
+	l := arrange(r)
+	cut := fit.Cut
+	if r.Uncut {
+		cut = fit.Measure
+	}
+	fitted, err := cut(ctx, counter, l.prompt(), p.Limit)
+	if err != nil {
+		return err
+	}
+	p.Task, p.Text, p.Tokens, p.Counts, p.Overflow = l.task, fitted.Prompt, fitted.Size.Tokens, fitted.Counts, fitted.Over
+	p.Blocks = sizes(l.stretches(fitted.Offset), fitted.Size)
+	if fitted.Over && !r.Uncut {
+		return &OverflowError{Limit: p.Limit, Tokens: p.Tokens, Blocks: p.Blocks}
+	}
+	digest := sha256.Sum256([]byte(p.Text))
+	p.Digest = hex.EncodeToString(digest[:])
+	at := 0
+	if fitted.Place != fit.Whole {
+		at = l.inBody(fitted.Offset)
+		p.Cut = l.cutOf(r.Body, at)
+	}
+	p.Warnings = append(p.Warnings, l.warnings(r, *p, fitted, r.Body[at:])...)
+	return nil
+}
+
+// Counts is how large texts are.
+type Counts struct {
+	// Tokens of each text.
+	Tokens  []int
+	Backend Backend
+}
+
+// Count counts texts, each on its own. Errors: *UnknownBackendError, *fit.CountError, and those of the counter.
+func (b *Builder) Count(ctx context.Context, backend string, texts []string) (Counts, error) {
+	counter, identity, err := b.open(ctx, backend)
+	if err != nil {
+		return Counts{}, err
+	}
+	tokens := make([]int, len(texts))
+	for i, text := range texts {
+		if tokens[i], err = counter.Count(ctx, text); err != nil {
+			return Counts{}, err
+		}
+		if err := fit.CheckCount(text, tokens[i]); err != nil {
+			return Counts{}, err
+		}
+	}
+	return Counts{Tokens: tokens, Backend: identity}, nil
+}
+
+func (b *Builder) open(ctx context.Context, name string) (Counter, Backend, error) {
+	counter, err := b.backends.Counter(name)
+	if err != nil {
+		return nil, Backend{}, err
+	}
+	backend, err := counter.Window(ctx)
+	return counter, backend, err
+}

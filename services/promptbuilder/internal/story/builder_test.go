@@ -1,0 +1,248 @@
+package story_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+)
+
+// TestCutIsAHead: whatever is cut, what is left of the body is its end, and the parts that may not be cut are whole.
+func TestCutIsAHead(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SampledFrom([]int{0, 2, 10, 200}).Draw(t, "pieces")
+		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"彼は歩いた。\n", "「待て！」\n", "\n", "　雨、風、", "a\r\n", "b\u2028", "👨‍👩‍👧が\u3099", "あいうえお\n\n", "end.\t",
+		}), n, n).Draw(t, "body")
+		r := story.Request{
+			Body: strings.Join(pieces, ""), TextFirst: rapid.Bool().Draw(t, "text first"),
+			Work: story.Work{Title: rapid.SampledFrom([]string{"", "題"}).Draw(t, "title"), Note: "注"},
+		}
+		whole, err := builder(runesOf(1<<20)).Build(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &server{window: rapid.IntRange(260, 1500).Draw(t, "window"), blind: rapid.Bool().Draw(t, "blind")}
+		p, err := builder(s).Build(t.Context(), r)
+		if over := (*story.OverflowError)(nil); errors.As(err, &over) {
+			if over.Tokens <= over.Limit {
+				t.Fatalf("%d tokens overflow %d", over.Tokens, over.Limit)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Task != whole.Task || p.Tokens > p.Limit || p.Tokens != f1(p.Text) || p.Counts > fit.MaxCounts || p.Overflow {
+			t.Fatalf("task %s of %s, %d tokens of %d, %d counts", p.Task, whole.Task, p.Tokens, p.Limit, p.Counts)
+		}
+		checkBlocks(t, p)
+		checkCut(t, r.Body, whole, p)
+	})
+}
+
+// checkCut: all of the body after the cut is in the prompt, in its order, and nothing else of it.
+func checkCut(t *rapid.T, body string, whole, p story.Prompt) {
+	kept := body
+	switch {
+	case p.Cut == nil && p.Text != whole.Text:
+		t.Fatal("nothing is said to be cut, but the prompt is another")
+	case p.Cut != nil:
+		runes := []rune(body)
+		if p.Cut.Characters+p.Cut.KeptCharacters != len(runes) || p.Cut.Characters <= 0 {
+			t.Fatalf("cut %+v of %d characters", *p.Cut, len(runes))
+		}
+		kept = string(runes[p.Cut.Characters:])
+	}
+	_, shown, _ := strings.Cut(p.Text, "general")
+	for _, mark := range []string{
+		"【参考情報】\n```\n# タイトル:\n題\n```", "# タイトル:\n題", "【この先の展開についての指示・メモ】\n```\n注\n```", "【本文】\n```", "```", "[/INST]",
+	} {
+		shown = strings.Replace(shown, mark, "", 1)
+	}
+	if got, want := inked(shown), inked(kept); got != want {
+		t.Fatalf("the prompt shows %q of the body, want %q", got, want)
+	}
+}
+
+// inked is a text without its spaces and ends of line.
+func inked(s string) string { return strings.Join(strings.FieldsFunc(s, unicode.IsSpace), "") }
+
+// checkBlocks: tokens and characters of the blocks add up to those of the prompt.
+func checkBlocks(t rapid.TB, p story.Prompt) {
+	tokens, characters := 0, 0
+	for _, b := range p.Blocks {
+		tokens += b.Tokens
+		characters += b.Characters
+	}
+	if tokens != p.Tokens || characters != len([]rune(p.Text)) {
+		t.Fatalf("%d tokens and %d characters in the blocks, %d and %d in the prompt", tokens, characters, p.Tokens, len([]rune(p.Text)))
+	}
+}
+
+func TestHundredBuildsOneDigest(t *testing.T) {
+	t.Parallel()
+	r := story.Request{
+		Body: body40(400), Seed: 5, MaxTokens: 128,
+		Work: story.Work{Title: "{朝|夜}の街", Keywords: []string{"{雨|雪}"}, Genres: []string{"怪談"}, Note: "{a|b}"},
+	}
+	first := build(t, runesOf(2048), r)
+	for range 99 {
+		if p := build(t, runesOf(2048), r); p.Digest != first.Digest || !cmp.Equal(p, first) {
+			t.Fatalf("the same request gave two prompts:\n%s", cmp.Diff(first, p))
+		}
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	t.Parallel()
+	r := story.Request{Body: "一。\n二。\n三。\n四。\n五は", Work: story.Work{Title: "題", Note: "注"}}
+	kinds := []story.Kind{story.KindInstruction, story.KindReference, story.KindBody, story.KindNote, story.KindTail, story.KindSuffix}
+	for _, blind := range []bool{false, true} {
+		p := build(t, &server{window: 4096, blind: blind}, r)
+		checkBlocks(t, p)
+		for i, b := range p.Blocks {
+			if b.Kind != kinds[i] || b.Estimated != blind {
+				t.Errorf("block %d is %+v, want %s", i, b, kinds[i])
+			}
+			if exact := b.Tokens == b.Characters || i == 0 && b.Tokens == b.Characters+1; !blind && !exact {
+				t.Errorf("%s has %d tokens for %d characters; the BOS belongs to the first block", b.Kind, b.Tokens, b.Characters)
+			}
+		}
+	}
+	r.TextFirst = true
+	p := build(t, runesOf(4096), r)
+	if got := []story.Kind{p.Blocks[1].Kind, p.Blocks[2].Kind}; !slices.Equal(got, []story.Kind{story.KindBody, story.KindReference}) {
+		t.Errorf("text first gives %v", got)
+	}
+}
+
+func TestUncut(t *testing.T) {
+	t.Parallel()
+	r := story.Request{Body: body40(400), Uncut: true}
+	p := build(t, runesOf(2048), r)
+	if !p.Overflow || p.Cut != nil || p.Counts != 1 || p.Tokens != f1(p.Text) || !hasWarning(p, story.OverLimit) {
+		t.Errorf("overflow %t, cut %v, %d counts, warnings %v", p.Overflow, p.Cut, p.Counts, p.Warnings)
+	}
+	if p := build(t, runesOf(1<<20), r); p.Overflow || hasWarning(p, story.OverLimit) {
+		t.Error("a prompt that fits overflows")
+	}
+}
+
+// TestLongLines: cut below four lines, the program of seed 000 would turn to a new novel and drop the note (D10).
+func TestLongLines(t *testing.T) {
+	t.Parallel()
+	paragraph := strings.Repeat("彼は歩いた。", 666) + "\n"
+	const note = "】\n```\n注\n```\n"
+	for _, tt := range []struct {
+		name, body, want string
+		codes            []story.Code
+	}{
+		{"older text", strings.Repeat(paragraph, 6) + "一。\n二。\n三。", note + "一。\n二。\n三。[/INST]", []story.Code{story.CutAtSentence}},
+		{"tail", strings.Repeat(paragraph, 6), note + "彼は歩いた。", []story.Code{story.CutAtSentence, story.TailCut}},
+		{"suffix", strings.Repeat(paragraph, 3) + strings.Repeat("彼は歩いた。", 3000) + "彼", note[:len(note)-1] + "[/INST]彼は歩いた。", []story.Code{story.CutAtSentence, story.TailCut}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := build(t, runesOf(8192), story.Request{Body: tt.body, Work: story.Work{Title: "題", Note: "注"}})
+			if p.Task != story.ContInfo || !strings.Contains(p.Text, tt.want) || p.Tokens*100 < p.Limit*98 {
+				t.Errorf("task %s, %d of %d tokens, want %q in %.300q", p.Task, p.Tokens, p.Limit, tt.want, p.Text)
+			}
+			for _, code := range tt.codes {
+				if !hasWarning(p, code) {
+					t.Errorf("warnings %v, want %s", p.Warnings, code)
+				}
+			}
+			checkBlocks(t, p)
+		})
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("彼は歩いた。", 6) + "\n"
+	for _, tt := range []struct {
+		name    string
+		window  int
+		request story.Request
+		want    []story.Code
+	}{
+		{"nothing to say", 8192, story.Request{Body: long}, nil},
+		{"nested", 8192, story.Request{Body: "{A|{B|C}}"}, []story.Code{story.GroupKept}},
+		{"note", 8192, story.Request{Body: long, Work: story.Work{Note: "注"}}, []story.Code{story.NoteNotUsed}},
+		{"blank lines at the end", 8192, story.Request{Body: strings.Repeat(long, 5) + "\n"}, []story.Code{story.SpaceLeftOut}},
+		{"indent of a new line", 8192, story.Request{Body: strings.Repeat(long, 5) + "　"}, []story.Code{story.SpaceLeftOut}},
+		{"indent of the suffix", 8192, story.Request{Body: strings.Repeat(long, 5) + "　雨が"}, []story.Code{story.SpaceLeftOut}},
+		{"ends of line", 8192, story.Request{Body: strings.Repeat("一。\r\n", 5)}, []story.Code{story.LineEndsChanged}},
+		{"little text", 450, story.Request{Body: strings.Repeat("あ\n", 200)}, []story.Code{story.LittleTextLeft}},
+		{"much text", 8000, story.Request{Body: strings.Repeat("あ\n", 8000)}, nil},
+		{"half of the text", 450, story.Request{Body: strings.Repeat("あ\n", 70)}, nil},
+		{"clause", 600, story.Request{Body: strings.Repeat("ああああああああああああああああああ、", 100)}, []story.Code{story.CutAtClause, story.LittleTextLeft}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := build(t, runesOf(tt.window), tt.request)
+			var got []story.Code
+			for _, w := range p.Warnings {
+				got = append(got, w.Code)
+				if w.Field == "" || w.Message == "" {
+					t.Errorf("%+v is not a sentence about a field", w)
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("warnings %v, want %v (%d of %d tokens, cut %+v)", p.Warnings, tt.want, p.Tokens, p.Limit, p.Cut)
+			}
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	p := build(t, runesOf(4096), story.Request{})
+	if p.Limit != 4096-250 || p.MaxTokens != 250 || p.Rating != story.RatingGeneral || p.Backend.Backend != "f1" || p.Seed != 0 {
+		t.Errorf("limit %d, max tokens %d, rating %s, backend %+v", p.Limit, p.MaxTokens, p.Rating, p.Backend)
+	}
+}
+
+func TestErrorsOfTheServer(t *testing.T) {
+	t.Parallel()
+	dead := errors.New("dead")
+	for name, s := range map[string]*server{"window": {window: 4096, err: dead}} {
+		if _, err := builder(s).Build(t.Context(), story.Request{}); !errors.Is(err, dead) {
+			t.Errorf("%s: building gives %v", name, err)
+		}
+		if _, err := builder(s).Count(t.Context(), "", []string{"a"}); !errors.Is(err, dead) {
+			t.Errorf("%s: counting gives %v", name, err)
+		}
+	}
+	var unknown *story.UnknownBackendError
+	if _, err := builder(runesOf(10)).Build(t.Context(), story.Request{Backend: "f9"}); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "f1") {
+		t.Errorf("an unknown backend gives %v", err)
+	}
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	c, err := builder(runesOf(4096)).Count(t.Context(), "f1", []string{"夜の港", "", "a"})
+	if err != nil || !slices.Equal(c.Tokens, []int{4, 1, 2}) || c.Backend.Backend != "f1" {
+		t.Errorf("%v by %+v, error %v", c.Tokens, c.Backend, err)
+	}
+	for name, tokens := range map[string]int{"none": 0, "negative": -1} {
+		s := &server{window: 4096, tokens: func(string) int { return tokens }}
+		var wrong *fit.CountError
+		if _, err := builder(s).Count(t.Context(), "", []string{"夜"}); !errors.As(err, &wrong) {
+			t.Errorf("%s: error %v, want a CountError", name, err)
+		}
+	}
+	if c, err := builder(&server{window: 1, tokens: func(string) int { return 0 }}).Count(t.Context(), "", []string{""}); err != nil || c.Tokens[0] != 0 {
+		t.Errorf("an empty text counts what the server says, and gave %v, %v", c.Tokens, err)
+	}
+}

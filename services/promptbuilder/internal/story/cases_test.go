@@ -1,0 +1,214 @@
+package story_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+)
+
+// The tests of this file are public reports about programs of this kind, by their numbers in the collection of cases.
+// F1 counts 1 and one for each code point; a line has 40 code points with its end.
+
+// body40 is n lines that tell each other apart.
+func body40(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%05d行目。%s\n", i, strings.Repeat("あ", 31))
+	}
+	return b.String()
+}
+
+// bodyBlock is what stands in the fence of 【本文】.
+func bodyBlock(t *testing.T, prompt string) string {
+	t.Helper()
+	_, after, opened := strings.Cut(prompt, "【本文】\n```\n")
+	text, _, closed := strings.Cut(after, "\n```\n")
+	if !opened || !closed {
+		t.Fatalf("no 【本文】 in %.200q", prompt)
+	}
+	return text
+}
+
+func TestCase7CutsAtALineStart(t *testing.T) {
+	t.Parallel()
+	body := body40(400)
+	for _, blind := range []bool{false, true} {
+		p := build(t, &server{window: 2048, blind: blind}, story.Request{Body: body, MaxTokens: 128})
+		text := bodyBlock(t, p.Text)
+		if !strings.Contains("\n"+body, "\n"+text+"\n") {
+			t.Errorf("【本文】 begins inside a line: %.60q", text)
+		}
+		if p.Cut == nil || p.Cut.FirstKept != strings.SplitN(text, "\n", 2)[0] || p.Cut.Characters != p.Cut.Lines*40 {
+			t.Errorf("the cut is described as %+v", p.Cut)
+		}
+		if p.Tokens > p.Limit || p.Tokens != f1(p.Text) || p.Tokens*100 < p.Limit*98 {
+			t.Errorf("%d tokens of %d", p.Tokens, p.Limit)
+		}
+	}
+}
+
+func TestCase8CutsAtAJapaneseSentence(t *testing.T) {
+	t.Parallel()
+	body := string([]rune(strings.Repeat("彼は歩いた。「待て！」彼女は言った。", 200))[:3000])
+	for _, blind := range []bool{false, true} {
+		p := build(t, &server{window: 600, blind: blind}, story.Request{Body: body, MaxTokens: 70})
+		_, kept, _ := strings.Cut(p.Text, "[/INST]")
+		before := strings.TrimSuffix(body, kept)
+		if before == body || !strings.HasSuffix(before, "。") && !strings.HasSuffix(before, "！」") {
+			t.Errorf("the text is cut after %.30q", before[max(0, len(before)-30):])
+		}
+		if !hasWarning(p, story.CutAtSentence) {
+			t.Errorf("warnings %v, want CUT_AT_SENTENCE", p.Warnings)
+		}
+	}
+}
+
+func TestCase11CutsBetweenCharactersAsAReaderSeesThem(t *testing.T) {
+	t.Parallel()
+	const unit = "👨‍👩‍👧‍👦が\u3099😀"
+	for room := 90; room < 100; room++ {
+		p := build(t, runesOf(room+60), story.Request{Body: strings.Repeat(unit, 200), MaxTokens: 10})
+		_, kept, _ := strings.Cut(p.Text, "[/INST]")
+		state, borders := -1, map[string]bool{}
+		for rest := strings.Repeat(unit, 200); rest != ""; {
+			borders[rest] = true
+			_, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		}
+		if !utf8.ValidString(kept) || !borders[kept] || !hasWarning(p, story.CutAtCharacter) {
+			t.Errorf("kept %.30q with warnings %v", kept, p.Warnings)
+		}
+	}
+}
+
+func TestCases13And14And19BracesThatAreText(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ setting, want string }{
+		{"閉じ}括弧と{晴|晴}", "閉じ}括弧と晴"},
+		{`設定は {"name":"千草"} とする`, `設定は {"name":"千草"} とする`},
+		{`cloak{" with a hood"|" with a hood"}`, "cloak with a hood"},
+		{`cloak{""|""}`, "cloak"},
+	} {
+		p := build(t, runesOf(8192), story.Request{Work: story.Work{Setting: tt.setting}})
+		if want := "# 設定:\n" + tt.want + "[/INST]"; !strings.HasSuffix(p.Text, want) {
+			t.Errorf("%q became %q", tt.setting, p.Text)
+		}
+	}
+}
+
+func TestCase17OneSeedOnePick(t *testing.T) {
+	t.Parallel()
+	prompts := map[string]bool{}
+	for range 10 {
+		p := build(t, runesOf(8192), story.Request{Work: story.Work{Title: "{猫|犬|兎}"}, Seed: 1})
+		prompts[p.Text] = true
+		if len(p.Picks) != 1 || p.Picks[0].Field != "story.title" || !strings.Contains(p.Text, "\n"+p.Picks[0].Text+"[/INST]") {
+			t.Errorf("picks %v for %q", p.Picks, p.Text)
+		}
+	}
+	if len(prompts) != 1 {
+		t.Errorf("one seed drew %d ways", len(prompts))
+	}
+}
+
+func TestCase20ACountOfZeroNeverFits(t *testing.T) {
+	t.Parallel()
+	f2 := func(text string) int {
+		if n := f1(text); n < 50_000 {
+			return n
+		}
+		return 0
+	}
+	body := strings.Repeat(strings.Repeat("あ", 38)+"。\n", 1500)
+	s := &server{window: 65_536, blind: true, tokens: f2}
+	p := build(t, s, story.Request{Body: body, MaxTokens: 32_768})
+	if n := f1(p.Text); n > 32_768 || p.Tokens != n {
+		t.Errorf("the prompt has %d tokens and says %d, the limit is 32768", n, p.Tokens)
+	}
+	_, err := builder(s).Build(t.Context(), story.Request{Body: body, MaxTokens: 32_768, Uncut: true})
+	if wrong := (*fit.CountError)(nil); !errors.As(err, &wrong) {
+		t.Errorf("a count of 0 for 60,000 characters gives error %v, want a CountError", err)
+	}
+}
+
+func TestCase22FewCounts(t *testing.T) {
+	t.Parallel()
+	for _, blind := range []bool{false, true} {
+		s := &server{window: 8192, blind: blind}
+		p := build(t, s, story.Request{Body: body40(2500)})
+		if s.counts > 6 || p.Counts < s.counts || p.Counts > fit.MaxCounts {
+			t.Errorf("%d counts and %d noted, want at most 6", s.counts, p.Counts)
+		}
+	}
+}
+
+func TestCase25TheLimitToTheToken(t *testing.T) {
+	t.Parallel()
+	body := body40(100)
+	fixed := build(t, runesOf(1<<20), story.Request{Body: body}).Tokens
+	for _, blind := range []bool{false, true} {
+		for _, spare := range []int{1, 0, -1} {
+			p := build(t, &server{window: fixed + spare + 250, blind: blind}, story.Request{Body: body})
+			if cut := p.Cut != nil; cut != (spare < 0) || p.Tokens > p.Limit {
+				t.Errorf("%d tokens to spare: cut %t, %d of %d tokens", spare, cut, p.Tokens, p.Limit)
+			}
+		}
+	}
+}
+
+func TestCase29TheBodyGoesBeforeTheInstruction(t *testing.T) {
+	t.Parallel()
+	work := story.Work{Plot: strings.Repeat("筋", 3000)}
+	p := build(t, runesOf(4096), story.Request{Work: work, Body: strings.Repeat("あ", 6000), MaxTokens: 256})
+	if !strings.HasPrefix(p.Text, "[INST]"+genInfo+"general\n# プロット:\n"+work.Plot+"[/INST]あ") || p.Tokens != p.Limit {
+		t.Errorf("%d of %d tokens: %.60q", p.Tokens, p.Limit, p.Text)
+	}
+	for _, body := range []string{"", "\n\n", "一。", body40(400)} {
+		work.Plot = strings.Repeat("筋", 5000)
+		s := runesOf(4096)
+		_, err := builder(s).Build(t.Context(), story.Request{Work: work, Body: body, MaxTokens: 256})
+		var over *story.OverflowError
+		if !errors.As(err, &over) {
+			t.Fatalf("error %v, want an OverflowError", err)
+		}
+		tokens := 0
+		for _, b := range over.Blocks {
+			tokens += b.Tokens
+		}
+		if over.Limit != 3840 || over.Tokens <= 3840 || tokens != over.Tokens || over.Blocks[1].Kind != story.KindReference || over.Blocks[1].Tokens < 5000 {
+			t.Errorf("limit %d, tokens %d, blocks %v", over.Limit, over.Tokens, over.Blocks)
+		}
+	}
+}
+
+func TestCase31NoRoomForAPrompt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ window, maxTokens int }{{200, 250}, {200, 0}, {250, 250}} {
+		s := runesOf(tt.window)
+		_, err := builder(s).Build(t.Context(), story.Request{Body: "一。", MaxTokens: tt.maxTokens})
+		var budget *story.BudgetError
+		if !errors.As(err, &budget) || budget.Window != tt.window || budget.MaxTokens != 250 || s.counts != 0 {
+			t.Errorf("window %d, max_tokens %d: error %v after %d counts", tt.window, tt.maxTokens, err, s.counts)
+		}
+		for _, number := range []int{tt.window, 250} {
+			if !strings.Contains(err.Error(), fmt.Sprint(number)) {
+				t.Errorf("%q does not name %d", err, number)
+			}
+		}
+	}
+}
+
+func hasWarning(p story.Prompt, code story.Code) bool {
+	for _, w := range p.Warnings {
+		if w.Code == code {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,187 @@
+package story
+
+import (
+	"sort"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+)
+
+// The marks of the format (seed 000, 2.1 and 2.6.2).
+const (
+	openMark, closeMark = "[INST]", "[/INST]"
+	referenceHeader     = "【参考情報】"
+	bodyHeader          = "【本文】"
+	noteHeader          = "【この先の展開についての指示・メモ】"
+	legacyNoteHeader    = "【オーサーズノート】"
+	fence               = "```"
+	// tailLines stand bare at the end, blank ones among them counted.
+	tailLines = 3
+)
+
+// part is a stretch of the prompt. It begins with the end of line that parts it from what stands before.
+type part struct {
+	kind Kind
+	fit.Part
+}
+
+func fixed(kind Kind, text string) part { return part{kind, fit.Part{Text: text, Fixed: true}} }
+
+// layout is a prompt before it is fitted. What may lose its head are the older text, the tail and the suffix.
+type layout struct {
+	task  Task
+	parts []part
+	// body are the lines of the body, shown those of them that are in the prompt, starts where in the text that may be
+	// cut these begin, and tail where in it the tail does.
+	body, shown []line
+	starts      []int
+	tail        int
+	// spaceLost says that blank lines or spaces at the end of the body are not in the prompt.
+	spaceLost bool
+}
+
+// arrange lays a request out whose draws are made.
+func arrange(r Request) layout {
+	lines := splitLines(r.Body)
+	l := layout{task: taskOf(lines, r.Work), body: lines}
+	l.add(fixed(KindInstruction, openMark+l.task.instruction(r.Work.Rating)))
+	if l.task.continues() {
+		l.toContinue(r)
+		return l
+	}
+	if metadata := r.Work.metadata(); metadata != "" {
+		l.add(fixed(KindReference, "\n"+metadata))
+	}
+	l.add(fixed(KindSuffix, closeMark))
+	l.add(part{KindSuffix, fit.Part{Text: r.Body}})
+	l.shown = lines
+	for _, line := range lines {
+		l.starts = append(l.starts, line.start)
+	}
+	return l
+}
+
+// toContinue lays the blocks, the tail and the suffix of a text that is continued (seed 000, 2.6.2).
+func (l *layout) toContinue(r Request) {
+	s := split(r.Body, l.body)
+	l.spaceLost = s.spaceLost
+	older, tail := l.body[:s.tail], l.body[s.tail:s.end]
+	metadata := block(KindReference, referenceHeader, r.Work.metadata())
+	if !r.TextFirst {
+		l.add(metadata)
+	}
+	l.show(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + fence + "\n", Text: join(older), Close: "\n" + fence}, older)
+	if r.TextFirst {
+		l.add(metadata)
+	}
+	header := noteHeader
+	if r.LegacyNote {
+		header = legacyNoteHeader
+	}
+	l.add(block(KindNote, header, strip(r.Work.Note)))
+	l.tail = len(join(older))
+	l.show(KindTail, fit.Part{Open: "\n", Text: join(tail)}, tail)
+	l.add(fixed(KindSuffix, closeMark))
+	l.show(KindSuffix, fit.Part{Text: s.suffix.text}, []line{s.suffix})
+}
+
+// block fences a text under its header; nothing for nothing.
+func block(kind Kind, header, text string) part {
+	if text == "" {
+		return part{}
+	}
+	return fixed(kind, "\n"+header+"\n"+fence+"\n"+text+"\n"+fence)
+}
+
+// add puts a part behind the others, unless it is nothing.
+func (l *layout) add(p part) {
+	if p.Text != "" {
+		l.parts = append(l.parts, p)
+	}
+}
+
+// show adds a part whose text may be cut, and which is these lines under each other.
+func (l *layout) show(kind Kind, p fit.Part, lines []line) {
+	begin := 0
+	for _, other := range l.parts {
+		if !other.Fixed {
+			begin += len(other.Text)
+		}
+	}
+	l.add(part{kind, p})
+	for _, line := range lines {
+		l.shown, l.starts = append(l.shown, line), append(l.starts, begin)
+		begin += len(line.text) + 1
+	}
+}
+
+// prompt is the layout as package fit sees it. A cut may also lie before the tail where that begins with blank lines.
+func (l layout) prompt() fit.Prompt {
+	var p fit.Prompt
+	for _, part := range l.parts {
+		p.Parts = append(p.Parts, part.Part)
+	}
+	for i, line := range l.shown {
+		if line.content() || l.starts[i] == l.tail {
+			p.Lines = append(p.Lines, l.starts[i])
+		}
+	}
+	return p
+}
+
+// inBody is where in the body a cut of the text lies.
+func (l layout) inBody(offset int) int {
+	i := sort.SearchInts(l.starts, offset+1) - 1
+	return l.shown[i].start + offset - l.starts[i]
+}
+
+// stretch is what of the prompt belongs to one block.
+type stretch struct {
+	kind Kind
+	text string
+}
+
+// stretches are the blocks of the prompt with the text cut at an offset.
+func (l layout) stretches(offset int) []stretch {
+	var all []stretch
+	for _, p := range l.parts {
+		text := fit.Prompt{Parts: []fit.Part{p.Part}}.From(offset)
+		if !p.Fixed {
+			offset = max(0, offset-len(p.Text))
+		}
+		if n := len(all); n > 0 && all[n-1].kind == p.kind {
+			all[n-1].text += text
+			continue
+		}
+		if text != "" {
+			all = append(all, stretch{p.kind, text})
+		}
+	}
+	return all
+}
+
+// cutOf describes a cut of the body at an offset.
+func (l layout) cutOf(body string, at int) *Cut {
+	i := sort.Search(len(l.body), func(i int) bool { return l.body[i].start > at }) - 1
+	c := &Cut{Lines: i, Characters: characters(body[:at]), KeptCharacters: characters(body[at:])}
+	first := line{l.body[i].text[at-l.body[i].start:], at}
+	for !first.content() && i < len(l.body)-1 {
+		i++
+		first = l.body[i]
+	}
+	c.FirstKept = head(first.text, firstKept)
+	return c
+}
+
+// firstKept is how many characters of a line Cut.FirstKept shows.
+const firstKept = 80
+
+// head is at most the first n characters of a text.
+func head(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}

@@ -1,0 +1,137 @@
+// Package story makes the prompt that continues a novel (seed 000), and makes it fit the window of a model server.
+//
+// Pure but for a Counter: the same request against the same server gives the same bytes. Nothing is altered silently:
+// whatever of the text is not in the prompt, the reply says.
+//
+// Where seed 000 and the program that it describes disagree, field/wannabe.md 1.1 decides: the text is split as a whole
+// (D1), FIT_NONE reports an overflow (D2), dynamic prompts are drawn once (D3), metadata alone can overflow (D5), a
+// budget without room is an error (D6), a failed count is an error (D7), and the task is that of the whole text (D10).
+package story
+
+import (
+	"context"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+)
+
+// Work is what a writer fixes about a work, beside its text.
+type Work struct {
+	Title, Synopsis, Setting, Plot string
+	Keywords, Genres               []string
+	// Note is a wish for what comes next; it reaches the prompt only when a text is continued (seed 000, 2.6.2).
+	Note string
+	// DialogueLevel counts as metadata by being there, even when empty (field/wannabe.md 1.3). Never drawn from.
+	DialogueLevel *string
+	// Rating is RatingGeneral, RatingR18 or empty for the default.
+	Rating string
+}
+
+// The ratings (seed 000, 2.5).
+const (
+	RatingGeneral = "general"
+	RatingR18     = "r18"
+)
+
+// Request asks for the prompt of one continuation.
+type Request struct {
+	// Backend is a name in the backends file; empty for the default.
+	Backend string
+	Work    Work
+	// Body is the text so far, verbatim.
+	Body string
+	// TextFirst puts the text before the story fields.
+	TextFirst bool
+	// LegacyNote writes the older heading over the author's note.
+	LegacyNote bool
+	// MaxTokens are kept free for the answer; 0 for the default.
+	MaxTokens int
+	// Uncut leaves a prompt that is too large as it is, and says so.
+	Uncut bool
+	// Seed is that of the draws.
+	Seed uint32
+}
+
+// Prompt is a prompt and everything there is to know about it.
+type Prompt struct {
+	Text string
+	// Digest is the SHA-256 of Text in hex.
+	Digest string
+	Task   Task
+	// Blocks are the parts of Text in its order; their tokens add up to Tokens.
+	Blocks []Block
+	// Tokens is what the server counted for the very string in Text, Limit the most that it may have.
+	Tokens, Limit int
+	MaxTokens     int
+	Rating        string
+	// Cut is what was left out, nil when nothing was.
+	Cut *Cut
+	// Overflow says that Tokens is over Limit; only with Request.Uncut.
+	Overflow bool
+	// Counts is how often the server was asked to count.
+	Counts   int
+	Warnings []Warning
+	Seed     uint32
+	Picks    []Pick
+	Backend  Backend
+}
+
+// Kind is a part of a prompt.
+type Kind string
+
+// The parts, each with the marks, fences and line end that belong to it.
+const (
+	KindInstruction Kind = "instruction"
+	KindReference   Kind = "reference"
+	KindBody        Kind = "body"
+	KindNote        Kind = "note"
+	KindTail        Kind = "tail"
+	KindSuffix      Kind = "suffix"
+)
+
+// Block is the size of one part.
+type Block struct {
+	Kind Kind
+	// Tokens that begin in the part; a BOS token begins in the first.
+	Tokens int
+	// Characters are code points.
+	Characters int
+	// Estimated: the server tells no token borders, and the tokens are shared out by characters.
+	Estimated bool
+}
+
+// Cut is what was left out of the head of the body.
+type Cut struct {
+	// Characters and Lines left out, in code points and whole lines; KeptCharacters are those after the cut.
+	Characters, Lines, KeptCharacters int
+	// FirstKept is the first line after the cut that is not blank, at most 80 characters of it.
+	FirstKept string
+}
+
+// Pick is the option that was drawn for one group of a field.
+type Pick struct {
+	// Field is its path in the request, such as `story.keywords[1]`.
+	Field string
+	dynamic.Pick
+}
+
+// Backend says what a prompt was measured with.
+type Backend struct {
+	Backend, Kind, Address, Model string
+	// Window is how many tokens prompt and answer may have together.
+	Window int
+	// Tokenizer is a hash of how the server cuts a fixed text into tokens.
+	Tokenizer string
+}
+
+// Counter says how large a text is for one model server. Safe for concurrent use.
+type Counter interface {
+	fit.Counter
+	// Window asks the server who it is and how much it holds. It counts nothing.
+	Window(ctx context.Context) (Backend, error)
+}
+
+// Backends knows the model servers by name; the empty name is the default. An unknown one is an *UnknownBackendError.
+type Backends interface {
+	Counter(name string) (Counter, error)
+}

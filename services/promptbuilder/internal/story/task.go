@@ -1,0 +1,56 @@
+package story
+
+// Task is what the model is asked to do (seed 000, 2.4).
+type Task string
+
+// The tasks of the generate mode.
+const (
+	GenInfo  Task = "GEN_INFO"
+	GenZero  Task = "GEN_ZERO"
+	ContInfo Task = "CONT_INFO"
+	ContZero Task = "CONT_ZERO"
+)
+
+// continueFrom is how many lines that are not blank make a text one to be continued.
+const continueFrom = 4
+
+// instructions are what the models were trained on, word by word (seed 000, 2.5).
+var instructions = map[Task]string{
+	GenInfo:  "以下の情報に基づいて小説本文を生成してください。",
+	GenZero:  "自由に小説を生成してください。",
+	ContInfo: "参考情報と本文を踏まえ、最後の文章の自然な続きとなるように小説を生成してください。",
+	ContZero: "本文を踏まえ、最後の文章の自然な続きとなるように小説を生成してください。",
+}
+
+// continues says that the task has a text to go on from.
+func (t Task) continues() bool { return t == ContInfo || t == ContZero }
+
+// instruction is the task in words, with the rating.
+func (t Task) instruction(rating string) string {
+	return instructions[t] + " レーティング: " + rating
+}
+
+// taskOf decides on the whole text, before anything is cut (D10).
+func taskOf(lines []line, w Work) Task {
+	long, told := len(contentLines(lines)) >= continueFrom, w.told()
+	switch {
+	case long && told:
+		return ContInfo
+	case long:
+		return ContZero
+	case told:
+		return GenInfo
+	}
+	return GenZero
+}
+
+// contentLines are the indexes of the lines that are not blank.
+func contentLines(lines []line) []int {
+	var all []int
+	for i, l := range lines {
+		if l.content() {
+			all = append(all, i)
+		}
+	}
+	return all
+}

@@ -1,0 +1,66 @@
+package story
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+)
+
+// Code is a stable word for what a warning is about; docs/story-prompt.md lists them.
+type Code string
+
+// The codes.
+const (
+	GroupKept       Code = "GROUP_KEPT"
+	NoteNotUsed     Code = "NOTE_NOT_USED"
+	SpaceLeftOut    Code = "SPACE_LEFT_OUT"
+	LineEndsChanged Code = "LINE_ENDS_CHANGED"
+	CutAtSentence   Code = "CUT_AT_SENTENCE"
+	CutAtClause     Code = "CUT_AT_CLAUSE"
+	CutAtCharacter  Code = "CUT_AT_CHARACTER"
+	TailCut         Code = "TAIL_CUT"
+	LittleTextLeft  Code = "LITTLE_TEXT_LEFT"
+	OverLimit       Code = "OVER_LIMIT"
+)
+
+// Warning is something that a careful reader should know.
+type Warning struct {
+	Code Code
+	// Field of the request that it concerns.
+	Field string
+	// Message is one sentence for people.
+	Message string
+}
+
+// Little text is left when both hold (field/wannabe.md 1.5).
+const (
+	littlePercent    = 50
+	littleCharacters = 2500
+)
+
+// warnings are what the prompt does not show: kept is what of the body stands after the cut.
+func (l layout) warnings(r Request, p Prompt, f fit.Result, kept string) []Warning {
+	var all []Warning
+	add := func(is bool, code Code, field, format string, args ...any) {
+		if is {
+			all = append(all, Warning{code, field, fmt.Sprintf(format, args...)})
+		}
+	}
+	continues := l.task.continues()
+	add(!continues && strip(r.Work.Note) != "", NoteNotUsed, "story.note",
+		"the author's note is not in the prompt: it is used when the body has %d lines or more that are not blank", continueFrom)
+	add(l.spaceLost, SpaceLeftOut, "body", "blank lines or spaces at the end of the body are not in the prompt")
+	add(continues && strings.ContainsAny(kept, lineEnds[len("\n"):]), LineEndsChanged, "body",
+		"ends of line other than LF are LF in the prompt")
+	add(f.Place == fit.Sentence, CutAtSentence, "body", "the text is cut inside a line, at the start of a sentence")
+	add(f.Place == fit.Clause, CutAtClause, "body", "the text is cut inside a sentence, at the start of a clause")
+	add(f.Place == fit.Character, CutAtCharacter, "body", "the text is cut in the middle of a clause: no better place fits the window")
+	add(continues && f.Offset > l.tail, TailCut, "body", "the last lines alone are larger than the window leaves: their head is cut too")
+	if c := p.Cut; c != nil {
+		add(c.KeptCharacters < littleCharacters && c.KeptCharacters*100 < (c.KeptCharacters+c.Characters)*littlePercent, LittleTextLeft, "body",
+			"only %d of %d characters of the body are left", c.KeptCharacters, c.KeptCharacters+c.Characters)
+	}
+	add(p.Overflow, OverLimit, "fit", "the prompt has %d tokens and the limit is %d; nothing was cut, as asked", p.Tokens, p.Limit)
+	return all
+}
