@@ -223,7 +223,8 @@ func TestDrainingBeginsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, says("あ"))
 	w.Drain()
-	if _, err := w.Generate(t.Context(), ns, w.request("")); !errors.Is(err, generation.ErrDraining) {
+	stopping := new(generation.DrainingError)
+	if _, err := w.Generate(t.Context(), ns, w.request("")); !errors.As(err, &stopping) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package generation
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,8 +10,12 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
-// ErrDraining: the service is stopping and begins nothing new.
-var ErrDraining = errors.New("the service is stopping; send the request again in a moment")
+// DrainingError says that the service is stopping and begins nothing new.
+type DrainingError struct{}
+
+func (*DrainingError) Error() string {
+	return "the service is stopping; send the request again in a moment"
+}
 
 // NotFoundError says that there is no such generation, running, kept or stored.
 type NotFoundError struct{ ID uuid.UUID }

@@ -100,6 +100,10 @@ type Observer interface {
 type Outcome struct {
 	Status  Status
 	Backend string
+	// Took is from beginning to end.
+	Took time.Duration
+	// Replayed: the request was answered before, and nothing was done.
+	Replayed bool
 	// Tokens, Prompt and Answer are the server's own figures; 0 where unknown.
 	Tokens         int
 	Prompt, Answer time.Duration

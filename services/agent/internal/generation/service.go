@@ -60,14 +60,14 @@ func New(d Deps) *Service {
 // Generate begins the generation of a request, or attaches to it where it is under way, and gives a watcher of it from
 // the beginning. A request that was answered before is answered with its node, also where the answer was cut; one whose
 // answer could not be stored is stored now; one that left nothing begins anew.
-// *ReusedError; *BusyError; ErrDraining. All else is told by the View.
+// *ReusedError; *BusyError; *DrainingError. All else is told by the View.
 func (s *Service) Generate(ctx context.Context, ns string, req Request) (*View, error) {
 	digest := req.Digest()
 	req = s.fill(req)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.draining {
-		return nil, ErrDraining
+		return nil, &DrainingError{}
 	}
 	k := key{ns, NodeID(req.ID)}
 	g := s.all[k]

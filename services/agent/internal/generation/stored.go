@@ -29,7 +29,7 @@ func replay(ns string, n Node, request uuid.UUID) *generation {
 func replayed(n Node, request uuid.UUID) ending {
 	r := n.Record
 	return ending{
-		at: n.Created, finish: r.Finish, node: &n, replayed: true,
+		finish: r.Finish, node: &n, replayed: true,
 		opened: &Opened{
 			Generation: n.ID, RequestID: request,
 			PromptDigest: r.PromptDigest, PromptTokens: r.PromptTokens, Backend: r.Backend, Sampling: r.Sampling,
@@ -90,11 +90,11 @@ func (e *ending) state() State {
 func (g *generation) outcome(end *ending) Outcome {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	o := Outcome{Status: g.statusAt(end)}
+	o := Outcome{Status: g.statusAt(end), Took: end.at.Sub(g.started), Replayed: end.replayed}
 	if g.opened != nil {
 		o.Backend = g.opened.Backend.Backend
 	}
-	if n := end.answer(); n != nil && !end.replayed {
+	if n := end.answer(); n != nil && !o.Replayed {
 		o.Tokens, o.Prompt, o.Answer = n.Record.AnswerTokens, n.Record.PromptTime, n.Record.AnswerTime
 	}
 	return o

@@ -1,0 +1,139 @@
+// Package app is the agent: AgentService, which continues flows with models.
+package app
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/flowstore"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/model"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/promptbuilder"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/telemetry"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/transport"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
+)
+
+// readyTimeout is how long Ready waits for a service or a model server.
+const readyTimeout = 2 * time.Second
+
+// Deps are what the agent is given. Only Log and Metrics may be nil.
+type Deps struct {
+	Log     *zap.Logger
+	Metrics prometheus.Registerer
+	// Backends are the model servers; promptbuilder reads the same file.
+	Backends *backends.Set
+	// PromptBuilder and FlowStore are connections of grpcclient's. They must work until Close has returned.
+	PromptBuilder, FlowStore grpc.ClientConnInterface
+}
+
+// App is the agent.
+type App struct {
+	deps        Deps
+	generations *generation.Service
+}
+
+// New makes the agent. It calls nobody: what is away is an answer to a request, not a reason not to start.
+func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
+	if deps.Log == nil {
+		deps.Log = zap.NewNop()
+	}
+	if deps.Metrics == nil {
+		deps.Metrics = prometheus.NewRegistry()
+	}
+	observer, err := telemetry.New(deps.Log, deps.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	return &App{deps: deps, generations: generation.New(generation.Deps{
+		Flows:   flowstore.New(deps.FlowStore),
+		Prompts: promptbuilder.New(deps.PromptBuilder),
+		Models:  model.Backends{Set: deps.Backends},
+		Clock:   clock{}, Random: random{}, Observer: observer,
+		Limits: cfg.Generation.limits(),
+	})}, nil
+}
+
+// Register adds AgentService to a server.
+func (a *App) Register(r grpc.ServiceRegistrar) {
+	agentv1.RegisterAgentServiceServer(r, transport.New(a.generations))
+}
+
+// Ready tells how the model servers and the other services are. None is fatal: a request that needs one that is away is
+// answered with a sentence that says so, and everything else works.
+func (a *App) Ready(ctx context.Context) []obs.Check {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	names := a.deps.Backends.Names()
+	checks := make([]obs.Check, len(names)+2)
+	var all sync.WaitGroup
+	all.Go(func() { checks[0] = service(ctx, "promptbuilder", a.deps.PromptBuilder) })
+	all.Go(func() { checks[1] = service(ctx, "flowstore", a.deps.FlowStore) })
+	for i, name := range names {
+		all.Go(func() { checks[i+2] = a.backend(ctx, name) })
+	}
+	all.Wait()
+	return checks
+}
+
+// service asks a service for its health.
+func service(ctx context.Context, name string, conn grpc.ClientConnInterface) obs.Check {
+	health, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+	switch {
+	case err != nil:
+		return obs.Check{Name: name, Message: "does not answer: " + status.Convert(err).Message()}
+	case health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING:
+		return obs.Check{Name: name, Message: "says " + health.GetStatus().String()}
+	}
+	return obs.Check{Name: name, OK: true}
+}
+
+// backend asks a model server who it is.
+func (a *App) backend(ctx context.Context, name string) obs.Check {
+	check := obs.Check{Name: "backend " + name}
+	g, err := a.deps.Backends.Generator(name)
+	if err == nil {
+		_, err = g.Window(ctx)
+	}
+	if check.OK = err == nil; !check.OK {
+		check.Message = err.Error()
+	}
+	return check
+}
+
+// Run has nothing to do beside answering, and returns when ctx ends.
+func (*App) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Drain ends all generations, since the process is stopping; what was received is stored. It does not wait. Streams do
+// it by themselves when their server drains; this is for generations that nobody watches.
+func (a *App) Drain() { a.generations.Drain() }
+
+// Close drains and waits until what was received is stored: promptbuilder and flowstore stop after it.
+func (a *App) Close(ctx context.Context) error { return a.generations.Close(ctx) }
+
+// clock is package time.
+type clock struct{}
+
+func (clock) Now() time.Time                                  { return time.Now() }
+func (clock) NewTimer(d time.Duration) *time.Timer            { return time.NewTimer(d) }
+func (clock) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
+
+// random is the system's randomness.
+type random struct{}
+
+func (random) ID() uuid.UUID { return uuid.New() }
+func (random) Seed() uint32  { return rand.Uint32() }

@@ -1,0 +1,52 @@
+// Command agent is AgentService alone, over gRPC. `tsumugi serve` runs it together with the other services.
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/app"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
+	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+)
+
+type settings struct {
+	lifecycle.Settings `yaml:",inline"`
+	app.Config         `yaml:",inline"`
+	GRPC               grpcserver.Config `yaml:"grpc"`
+	Backends           string            `yaml:"backends" help:"backends file; empty: a llama.cpp server on port 8080"`
+	PromptBuilder      string            `yaml:"promptbuilder" help:"address of promptbuilder"`
+	FlowStore          string            `yaml:"flowstore" help:"address of flowstore"`
+}
+
+func main() {
+	s := settings{
+		Settings: lifecycle.DefaultSettings("127.0.0.1:7452", "127.0.0.1:7492"),
+		Config:   app.DefaultConfig(), GRPC: grpcserver.DefaultConfig(),
+		PromptBuilder: "127.0.0.1:7451", FlowStore: "127.0.0.1:7453",
+	}
+	os.Exit(lifecycle.Main(lifecycle.Program{
+		Name: "agent", Summary: "continues flows with models",
+		Config: &s, Settings: &s.Settings, GRPC: &s.GRPC,
+		Start: func(ctx context.Context, e lifecycle.Env) (lifecycle.App, error) { return start(ctx, s, e) },
+		Try:   "grpcurl -plaintext ADDRESS list tsumugi.agent.v1.AgentService",
+	}, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+func start(ctx context.Context, s settings, e lifecycle.Env) (lifecycle.App, error) {
+	deps := app.Deps{Log: e.Log, Metrics: e.Metrics}
+	set, noBackends := backends.Load(s.Backends)
+	prompts, noPrompts := grpcclient.Dial(s.PromptBuilder, grpcclient.Options{})
+	flows, noFlows := grpcclient.Dial(s.FlowStore, grpcclient.Options{})
+	if err := errors.Join(noBackends, noPrompts, noFlows); err != nil {
+		return nil, err
+	}
+	for _, f := range []func() error{set.Close, prompts.Close, flows.Close} {
+		e.Defer(f)
+	}
+	deps.Backends, deps.PromptBuilder, deps.FlowStore = set, prompts, flows
+	return app.New(ctx, s.Config, deps)
+}

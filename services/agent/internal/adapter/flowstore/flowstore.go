@@ -1,0 +1,148 @@
+// Package flowstore lets generations read and store through FlowStoreService.
+package flowstore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/downstream"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+)
+
+var service = downstream.Service{
+	Name:   "flowstore",
+	Passed: []string{"FLOW_NOT_FOUND", "NODE_NOT_FOUND", "NOT_IN_FLOW", "UNREADABLE_FILE", "STORE_READ_ONLY"},
+	Fields: map[string]string{"flow": "flow", "name": "flow", "node": "parent", "parents": "parent"},
+}
+
+// retryPause is the time between two tries to store a node.
+const retryPause = 200 * time.Millisecond
+
+// Client is a generation.Flows over a connection.
+type Client struct {
+	rpc flowstorev1.FlowStoreServiceClient
+}
+
+// New makes a Client.
+func New(conn grpc.ClientConnInterface) *Client {
+	return &Client{rpc: flowstorev1.NewFlowStoreServiceClient(conn)}
+}
+
+// Node gives a node.
+func (c *Client) Node(ctx context.Context, ns string, id uuid.UUID) (generation.Node, error) {
+	n, err := c.rpc.GetNode(namespace.With(ctx, ns), &flowstorev1.GetNodeRequest{Name: wire.Name(wire.Nodes, id)})
+	if reason(err) == "NODE_NOT_FOUND" {
+		return generation.Node{}, generation.ErrNoNode
+	}
+	if err != nil {
+		return generation.Node{}, service.Error(err)
+	}
+	return wire.Node(n)
+}
+
+// Story gives the story fields of a flow.
+func (c *Client) Story(ctx context.Context, ns string, flow uuid.UUID) (generation.Story, error) {
+	f, err := c.rpc.GetFlow(namespace.With(ctx, ns), &flowstorev1.GetFlowRequest{Name: wire.Name(wire.Flows, flow)})
+	return wire.Story(f.GetStory()), service.Error(err)
+}
+
+// Path gives a node of a flow and everything before it, page by page, roots first.
+func (c *Client) Path(ctx context.Context, ns string, flow, node uuid.UUID) iter.Seq2[generation.PathNode, error] {
+	return func(yield func(generation.PathNode, error) bool) {
+		req := &flowstorev1.ListPathNodesRequest{Flow: wire.Name(wire.Flows, flow), Node: wire.Name(wire.Nodes, node)}
+		for {
+			page, err := c.rpc.ListPathNodes(namespace.With(ctx, ns), req)
+			if err != nil {
+				yield(generation.PathNode{}, service.Error(err))
+				return
+			}
+			for _, n := range page.GetNodes() {
+				p, err := pathNode(n)
+				if !yield(p, err) || err != nil {
+					return
+				}
+			}
+			if req.PageToken = page.GetNextPageToken(); req.PageToken == "" {
+				return
+			}
+		}
+	}
+}
+
+func pathNode(n *flowstorev1.PathNode) (generation.PathNode, error) {
+	id, err := wire.ParseName(wire.Nodes, n.GetNode().GetName())
+	p := generation.PathNode{ID: id, Texts: wire.Texts(n.GetNode()), Problem: n.GetProblem()}
+	for _, name := range n.GetParents() {
+		parent, wrong := wire.ParseName(wire.Nodes, name)
+		p.Parents = append(p.Parents, parent)
+		if err == nil {
+			err = wrong
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("flowstore lists a path with a bad name: %w", err)
+	}
+	return p, err
+}
+
+// Add stores a new node with its edge. While flowstore is not there it is tried again until the context ends: the same
+// request id cannot make two nodes. The request id is the node's id and not the caller's, which may be that of another
+// request to flowstore.
+func (c *Client) Add(ctx context.Context, ns string, a generation.Addition) (generation.Node, error) {
+	n := wire.FromNode(a.Node)
+	n.Name = ""
+	id := a.Node.ID.String()
+	req := &flowstorev1.AddNodeRequest{
+		Flow:   wire.Name(wire.Flows, a.Flow),
+		Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: n},
+		NodeId: id, SetCurrent: a.SetCurrent, RequestId: id,
+	}
+	if a.Parent != uuid.Nil {
+		req.Parents = []string{wire.Name(wire.Nodes, a.Parent)}
+	}
+	resp, err := c.rpc.AddNode(namespace.With(ctx, ns), req)
+	for unavailable(err) && pause(ctx) {
+		resp, err = c.rpc.AddNode(namespace.With(ctx, ns), req)
+	}
+	switch r := reason(err); {
+	case r == "ALREADY_EXISTS", r == "REQUEST_ID_REUSED":
+		return generation.Node{}, generation.ErrTaken
+	case err != nil:
+		return generation.Node{}, service.Error(err)
+	}
+	return wire.Node(resp.GetNode())
+}
+
+// unavailable says that a call may succeed later. A store that cannot write says so itself.
+func unavailable(err error) bool {
+	return status.Code(err) == codes.Unavailable && reason(err) != "STORE_READ_ONLY"
+}
+
+// pause is false when the context ended first.
+func pause(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(retryPause):
+		return true
+	}
+}
+
+// reason is the ErrorInfo reason of an error; empty where it has none.
+func reason(err error) string {
+	if e, ok := apierr.FromStatus(err); ok {
+		return e.Reason
+	}
+	return ""
+}

@@ -1,0 +1,81 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+)
+
+// Node reads a stored node.
+func Node(n *flowstorev1.Node) (generation.Node, error) {
+	id, err := ParseName(Nodes, n.GetName())
+	if err != nil {
+		return generation.Node{}, fmt.Errorf("a node without a name: %w", err)
+	}
+	return generation.Node{
+		ID: id, Created: n.GetCreateTime().AsTime(), Texts: Texts(n), Model: n.GetModel(), Tags: n.GetTags(),
+		Record: record(n.GetGeneration()),
+	}, nil
+}
+
+// Texts reads what was said in a node.
+func Texts(n *flowstorev1.Node) []generation.NodeText {
+	texts := make([]generation.NodeText, 0, len(n.GetTexts()))
+	for _, t := range n.GetTexts() {
+		texts = append(texts, generation.NodeText{
+			Role: t.GetRole(), Content: t.GetContent(),
+			Tokens: int(t.GetTokenCount()), Duration: duration(t.GetDurationSeconds()), Rate: t.GetTokensPerSecond(),
+		})
+	}
+	return texts
+}
+
+func record(g *flowstorev1.Generation) *generation.Record {
+	if g == nil {
+		return nil
+	}
+	return &generation.Record{
+		Backend: Identity(g.GetBackend()), PromptDigest: g.GetPromptDigest(), Task: g.GetTask(),
+		PickSeed: g.GetPickSeed(), Picks: g.GetPicks(), Sampling: Sampling(g.GetSampling()),
+		PromptTokens: int(g.GetPromptTokens()), CachedTokens: int(g.GetCachedTokens()), AnswerTokens: int(g.GetAnswerTokens()),
+		PromptTime: duration(g.GetPromptSeconds()), AnswerTime: duration(g.GetAnswerSeconds()),
+		Finish: generation.Finish(g.GetFinishReason()), Error: g.GetError(), RequestDigest: g.GetRequestDigest(),
+	}
+}
+
+// FromNode writes a node. The time is left out of one that is not stored yet.
+func FromNode(n generation.Node) *flowstorev1.Node {
+	out := &flowstorev1.Node{Name: Name(Nodes, n.ID), Model: n.Model, Tags: n.Tags, Generation: fromRecord(n.Record)}
+	if !n.Created.IsZero() {
+		out.CreateTime = timestamppb.New(n.Created)
+	}
+	for _, t := range n.Texts {
+		out.Texts = append(out.Texts, &flowstorev1.Text{
+			Role: t.Role, Content: t.Content,
+			TokenCount: int32(t.Tokens), DurationSeconds: t.Duration.Seconds(), TokensPerSecond: t.Rate,
+		})
+	}
+	return out
+}
+
+func fromRecord(r *generation.Record) *flowstorev1.Generation {
+	if r == nil {
+		return nil
+	}
+	return &flowstorev1.Generation{
+		Backend: FromIdentity(r.Backend), PromptDigest: r.PromptDigest, Task: r.Task,
+		PickSeed: r.PickSeed, Picks: r.Picks, Sampling: FromSampling(r.Sampling),
+		PromptTokens: int32(r.PromptTokens), CachedTokens: int32(r.CachedTokens), AnswerTokens: int32(r.AnswerTokens),
+		PromptSeconds: r.PromptTime.Seconds(), AnswerSeconds: r.AnswerTime.Seconds(),
+		FinishReason: string(r.Finish), Error: r.Error, RequestDigest: r.RequestDigest,
+	}
+}
+
+func duration(seconds float64) time.Duration {
+	return time.Duration(math.Round(seconds * float64(time.Second)))
+}

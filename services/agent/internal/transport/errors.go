@@ -1,0 +1,200 @@
+package transport
+
+import (
+	"cmp"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// retryAfter is when to come again where nobody said better.
+const retryAfter = time.Second
+
+// rule says what the caller gets for one type of error; nil for another type.
+type rule func(error) error
+
+func on[E error](answer func(E) *apierr.Error) rule {
+	return func(err error) error {
+		var e E
+		if !errors.As(err, &e) {
+			return nil
+		}
+		return answer(e)
+	}
+}
+
+// table is every error of package generation, and the faults of model servers. The first rule that fits holds, so what
+// wraps another error stands before it.
+var table = []rule{
+	on(func(e *generation.ReusedError) *apierr.Error {
+		return apierr.New(codes.InvalidArgument, "REQUEST_ID_REUSED", e.Error(), "request_id", e.RequestID.String())
+	}),
+	on(func(e *generation.NotStoredError) *apierr.Error {
+		a := apierr.New(codes.Unavailable, "NOT_STORED", e.Error(),
+			"generation", wire.Name(wire.Generations, e.Generation), "cause", reason(e.Err))
+		a.RetryAfter = retryAfter
+		return a
+	}),
+	on(cut),
+	on(backend),
+	on(func(e *generation.FieldError) *apierr.Error {
+		return &apierr.Error{Code: codes.InvalidArgument, Reason: apierr.ReasonInvalidField, Message: e.Error(),
+			Violations: []apierr.Violation{{Field: e.Field, Description: e.Description}}}
+	}),
+	on(func(e *generation.NotFoundError) *apierr.Error {
+		return apierr.New(codes.NotFound, "GENERATION_NOT_FOUND", e.Error(), "generation", wire.Name(wire.Generations, e.ID))
+	}),
+	on(func(e *generation.AmbiguousError) *apierr.Error {
+		return apierr.New(codes.FailedPrecondition, "AMBIGUOUS_PATH", e.Error(),
+			"node", wire.Name(wire.Nodes, e.Node), "parents", names(e.Parents))
+	}),
+	on(func(e *generation.UnreadableError) *apierr.Error {
+		return apierr.New(codes.DataLoss, "UNREADABLE_FILE", e.Error(), "name", wire.Name(wire.Nodes, e.Node))
+	}),
+	on(func(e *generation.UnknownBackendError) *apierr.Error {
+		return apierr.New(codes.NotFound, "UNKNOWN_BACKEND", e.Error(), "backend", e.Name, "known", strings.Join(e.Known, ","))
+	}),
+	on(func(e *generation.BackendChangedError) *apierr.Error {
+		return apierr.New(codes.FailedPrecondition, "BACKEND_CHANGED", e.Error(), "measured", identity(e.Measured), "found", identity(e.Found))
+	}),
+	on(func(e *generation.BudgetError) *apierr.Error {
+		return apierr.New(codes.InvalidArgument, "INVALID_BUDGET", e.Error(),
+			"window", strconv.Itoa(e.Window), "max_tokens", strconv.Itoa(e.MaxTokens))
+	}),
+	on(func(e *generation.OverflowError) *apierr.Error {
+		return apierr.New(codes.FailedPrecondition, "CONTEXT_OVERFLOW", e.Error(),
+			"limit", strconv.Itoa(e.Limit), "tokens", strconv.Itoa(e.Tokens))
+	}),
+	on(func(e *generation.RangeError) *apierr.Error {
+		return apierr.New(codes.OutOfRange, "EVENT_OUT_OF_RANGE", e.Error(), "last", strconv.Itoa(e.Last))
+	}),
+	on(func(e *generation.BusyError) *apierr.Error {
+		a := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "limit", strconv.Itoa(e.Limit))
+		a.RetryAfter = retryAfter
+		return a
+	}),
+	on(func(e *generation.DrainingError) *apierr.Error {
+		a := apierr.New(codes.Unavailable, apierr.ReasonDraining, e.Error())
+		a.RetryAfter = retryAfter
+		return a
+	}),
+}
+
+// fault is what the caller gets for an error. What no rule fits, such as a panic, stays as it is and is answered as
+// INTERNAL; what an adapter has typed for the caller passes.
+func fault(err error) error {
+	for _, r := range table {
+		if answer := r(err); answer != nil {
+			return answer
+		}
+	}
+	return err
+}
+
+// sentence says to people why a generation failed; a fault of ours is not explained to them.
+func sentence(err error) string {
+	if err == nil {
+		return ""
+	}
+	var own *apierr.Error
+	if errors.As(fault(err), &own) {
+		return own.Message
+	}
+	return "something went wrong on our side; the log has it"
+}
+
+// cut is for an answer that is not whole: the cause, and the node that keeps what was received.
+func cut(e *generation.CutError) *apierr.Error {
+	a := apierr.New(codes.Canceled, "GENERATION_CANCELLED", e.Error())
+	switch e.Finish {
+	case generation.FinishShutdown:
+		a.Code, a.Reason, a.RetryAfter = codes.Unavailable, apierr.ReasonDraining, retryAfter
+	case generation.FinishIdle, generation.FinishTimeout:
+		a.Code, a.Reason = codes.DeadlineExceeded, "GENERATION_TIMEOUT"
+	case generation.FinishBackendError:
+		a = broken(e)
+	}
+	a = a.WithMetadata("generation", wire.Name(wire.Generations, e.Generation))
+	if e.Limit > 0 {
+		a = a.WithMetadata("limit", e.Limit.String())
+	}
+	if e.Node != uuid.Nil {
+		a = a.WithMetadata("node", wire.Name(wire.Nodes, e.Node))
+	}
+	return a
+}
+
+// broken is for an answer that the model server did not end.
+func broken(e *generation.CutError) *apierr.Error {
+	var why *llm.Error
+	if !errors.As(e.Err, &why) {
+		return apierr.New(codes.Internal, "BACKEND_FAULT", e.Error())
+	}
+	a := backend(why)
+	a.Message = e.Error()
+	return a
+}
+
+// backends says which trouble of a model server is which code and reason. What is not in it is a fault of that server.
+var backends = map[llm.Fault]struct {
+	code   codes.Code
+	reason string
+	retry  time.Duration
+}{
+	llm.FaultUnreachable: {codes.Unavailable, "BACKEND_UNAVAILABLE", retryAfter},
+	llm.FaultCut:         {codes.Unavailable, "BACKEND_UNAVAILABLE", retryAfter},
+	llm.FaultTimeout:     {codes.Unavailable, "BACKEND_UNAVAILABLE", retryAfter},
+	llm.FaultLoading:     {codes.Unavailable, "BACKEND_LOADING", retryAfter},
+	llm.FaultBusy:        {codes.ResourceExhausted, "BACKEND_BUSY", retryAfter},
+	llm.FaultTooLong:     {codes.FailedPrecondition, "CONTEXT_OVERFLOW", 0},
+	llm.FaultCancelled:   {codes.Canceled, apierr.ReasonCancelled, 0},
+	llm.FaultRefused:     {codes.Internal, "BACKEND_FAULT", 0},
+	llm.FaultCount:       {codes.Internal, "BACKEND_FAULT", 0},
+	llm.FaultProtocol:    {codes.Internal, "BACKEND_FAULT", 0},
+}
+
+func backend(e *llm.Error) *apierr.Error {
+	row, ok := backends[e.Fault]
+	if !ok {
+		row = backends[llm.FaultProtocol]
+	}
+	a := apierr.New(row.code, row.reason, e.Error(), "backend", e.Backend, "address", e.Address)
+	if row.retry > 0 {
+		a.RetryAfter = cmp.Or(e.RetryAfter, row.retry)
+	}
+	if e.Fault == llm.FaultTooLong {
+		a = a.WithMetadata("limit", strconv.Itoa(e.Window)).WithMetadata("tokens", strconv.Itoa(e.Tokens))
+	}
+	return a
+}
+
+// reason is how a service of ours called its error; INTERNAL where it has no name.
+func reason(err error) string {
+	var typed *apierr.Error
+	if errors.As(err, &typed) {
+		return typed.Reason
+	}
+	return apierr.ReasonInternal
+}
+
+// identity is what decides whether two model servers measure alike, in one value.
+func identity(i llm.Identity) string {
+	return strings.Join([]string{i.Model, strconv.Itoa(i.Window), i.Tokenizer, i.Address}, " ")
+}
+
+func names(ids []uuid.UUID) string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = wire.Name(wire.Nodes, id)
+	}
+	return strings.Join(all, ",")
+}

@@ -1,0 +1,195 @@
+package transport
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+)
+
+// Limits of a request, in bytes where they are not counts.
+const (
+	maxText      = 4 << 20
+	maxVia       = 1000
+	maxBackend   = 256
+	maxStop      = 16
+	maxStopText  = 256
+	maxStoryText = 64 << 10
+	maxItems     = 64
+	maxItem      = 1 << 10
+)
+
+// parse reads a request and finds everything that is wrong with it.
+func parse(q *agentv1.GenerateNodeRequest) (generation.Request, error) {
+	f := &apierr.Fields{}
+	f.Required(q)
+	r := generation.Request{
+		ID:     requestID(f, q.GetRequestId()),
+		Flow:   id(f, "flow", wire.Flows, q.GetFlow()),
+		Parent: id(f, "parent", wire.Nodes, q.GetParent()),
+		Via:    via(f, q),
+		Text:   q.GetText(), Story: wire.Story(q.GetStory()), Prompt: q.GetPrompt(), Backend: q.GetBackend(),
+		Sampling: wire.Sampling(q.GetSampling()), PickSeed: q.GetPickSeed(),
+		BlockOrder: enum(f, "block_order", q.GetBlockOrder(), "BLOCK_ORDER_"),
+		NoteHeader: enum(f, "note_header", q.GetNoteHeader(), "NOTE_HEADER_"),
+		SetCurrent: q.GetSetCurrent(),
+		Continue:   enum(f, "on_disconnect", q.GetOnDisconnect(), "ON_DISCONNECT_") == "CONTINUE",
+	}
+	size(f, "text", q.GetText(), maxText)
+	size(f, "prompt", q.GetPrompt(), maxText)
+	size(f, "backend", q.GetBackend(), maxBackend)
+	checkAlone(f, q)
+	checkStory(f, q.GetStory())
+	checkSampling(f, q.GetSampling())
+	return r, f.Err()
+}
+
+// id reads a resource name; empty is the zero UUID.
+func id(f *apierr.Fields, field, collection, name string) uuid.UUID {
+	if name == "" {
+		return uuid.Nil
+	}
+	id, err := wire.ParseName(collection, name)
+	if err != nil {
+		f.Add(field, "%v", err)
+	}
+	return id
+}
+
+func requestID(f *apierr.Fields, text string) uuid.UUID {
+	if text == "" {
+		return uuid.Nil
+	}
+	id, err := wire.ID(text)
+	if err != nil {
+		f.Add("request_id", "%v", err)
+	}
+	return id
+}
+
+func via(f *apierr.Fields, q *agentv1.GenerateNodeRequest) []uuid.UUID {
+	switch n := len(q.GetVia()); {
+	case n == 0:
+		return nil
+	case n > maxVia:
+		f.Add("via", "has %d nodes; at most %d are allowed", n, maxVia)
+		return nil
+	case q.GetParent() == "":
+		f.Add("via", "only together with parent")
+	}
+	ids := make([]uuid.UUID, len(q.GetVia()))
+	for i, name := range q.GetVia() {
+		field := fmt.Sprintf("via[%d]", i)
+		if ids[i] = id(f, field, wire.Nodes, name); name == "" {
+			f.Add(field, "must be a node")
+		}
+	}
+	return ids
+}
+
+// enum gives the name of a value without its prefix, empty for the unspecified one.
+func enum(f *apierr.Fields, field string, value protoreflect.Enum, prefix string) string {
+	v := value.Descriptor().Values().ByNumber(value.Number())
+	switch {
+	case v == nil:
+		f.Add(field, "has no value %d", value.Number())
+		return ""
+	case value.Number() == 0:
+		return ""
+	}
+	return strings.TrimPrefix(string(v.Name()), prefix)
+}
+
+func size(f *apierr.Fields, field, text string, limit int) {
+	if len(text) > limit {
+		f.Add(field, "has %d bytes; at most %d are allowed", len(text), limit)
+	}
+}
+
+// checkAlone finds what a prompt of the caller's own would leave without effect.
+func checkAlone(f *apierr.Fields, q *agentv1.GenerateNodeRequest) {
+	if q.GetPrompt() == "" {
+		return
+	}
+	for _, c := range []struct {
+		field string
+		given bool
+	}{
+		{"via", len(q.GetVia()) > 0},
+		{"text", q.GetText() != ""},
+		{"story", q.GetStory() != nil},
+		{"pick_seed", q.GetPickSeed() != 0},
+		{"block_order", q.GetBlockOrder() != 0},
+		{"note_header", q.GetNoteHeader() != 0},
+	} {
+		if c.given {
+			f.Add(c.field, "not together with prompt, which is sent as it is")
+		}
+	}
+}
+
+func checkStory(f *apierr.Fields, s *commonv1.Story) {
+	for _, t := range []struct{ field, text string }{
+		{"title", s.GetTitle()}, {"synopsis", s.GetSynopsis()}, {"setting", s.GetSetting()}, {"plot", s.GetPlot()},
+		{"note", s.GetNote()}, {"dialogue_level", s.GetDialogueLevel()},
+	} {
+		size(f, "story."+t.field, t.text, maxStoryText)
+	}
+	checkItems(f, "story.keywords", s.GetKeywords())
+	checkItems(f, "story.genres", s.GetGenres())
+	if r := s.GetRating(); r != "" && r != "general" && r != "r18" {
+		f.Add("story.rating", "must be `general` or `r18`, or empty, is %.20q", r)
+	}
+}
+
+func checkItems(f *apierr.Fields, field string, items []string) {
+	if len(items) > maxItems {
+		f.Add(field, "has %d items; at most %d are allowed", len(items), maxItems)
+		return
+	}
+	for i, item := range items {
+		size(f, fmt.Sprintf("%s[%d]", field, i), item, maxItem)
+	}
+}
+
+func checkSampling(f *apierr.Fields, s *flowstorev1.Sampling) {
+	if s == nil {
+		return
+	}
+	between(f, "temperature", s.Temperature, 5)
+	between(f, "top_p", s.TopP, 1)
+	between(f, "min_p", s.MinP, 1)
+	between(f, "repeat_penalty", s.RepeatPenalty, 10)
+	if k := s.GetTopK(); k < 0 || k > 1_000_000 {
+		f.Add("sampling.top_k", "must be from 0 to 1,000,000, is %d", k)
+	}
+	if s.GetMaxTokens() < 0 {
+		f.Add("sampling.max_tokens", "must be 0 for the default, or positive, is %d", s.GetMaxTokens())
+	}
+	if n := len(s.GetStop()); n > maxStop {
+		f.Add("sampling.stop", "has %d strings; at most %d are allowed", n, maxStop)
+		return
+	}
+	for i, stop := range s.GetStop() {
+		field := fmt.Sprintf("sampling.stop[%d]", i)
+		if stop == "" {
+			f.Add(field, "must not be empty: every text begins with it")
+		}
+		size(f, field, stop, maxStopText)
+	}
+}
+
+// between finds a number that is not from 0 to most; NaN is not.
+func between(f *apierr.Fields, field string, value *float64, most float64) {
+	if value != nil && !(*value >= 0 && *value <= most) {
+		f.Add("sampling."+field, "must be from 0 to %g, is %g", most, *value)
+	}
+}

@@ -1,0 +1,55 @@
+// Package transport is AgentService over gRPC: requests become the values of package generation, its events and errors
+// become messages and statuses. It has no rule of its own.
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/internal/interceptor"
+)
+
+// Server answers the calls of AgentService.
+type Server struct {
+	agentv1.UnimplementedAgentServiceServer
+	generations *generation.Service
+}
+
+// New makes a Server.
+func New(s *generation.Service) *Server { return &Server{generations: s} }
+
+// show sends what a watcher reads until there is no more. When the server begins to stop, every generation ends, and so
+// does this stream, after its text is stored.
+func (s *Server) show(stream grpc.ServerStreamingServer[agentv1.GenerateNodeEvent], v *generation.View) error {
+	defer v.Close()
+	ctx := stream.Context()
+	done := make(chan struct{})
+	defer close(done)
+	go s.drainWith(ctx, done)
+	for {
+		e, err := v.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fault(err)
+		}
+		if err := stream.Send(event(e)); err != nil {
+			return err
+		}
+	}
+}
+
+// drainWith drains the generations when the server of the call drains.
+func (s *Server) drainWith(ctx context.Context, done <-chan struct{}) {
+	select {
+	case <-interceptor.Draining(ctx):
+		s.generations.Drain()
+	case <-done:
+	}
+}
