@@ -133,13 +133,14 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Drain says that the server is going to stop: health checks answer NOT_SERVING and streams are told. Calls are still
-// answered. It may be called twice.
+// Unready makes health checks answer NOT_SERVING: whoever balances load looks for another server. Calls are answered.
+func (s *Server) Unready() { s.health.Shutdown() }
+
+// Drain is Unready, and tells the streams that the server is going to stop. Calls are still answered. It may be called
+// twice.
 func (s *Server) Drain() {
-	s.once.Do(func() {
-		s.health.Shutdown()
-		close(s.drain)
-	})
+	s.Unready()
+	s.once.Do(func() { close(s.drain) })
 }
 
 // Stop drains, lets running calls end, and cuts those that still run when ctx ends. Handlers that were cut have a few

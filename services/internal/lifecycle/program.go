@@ -1,0 +1,175 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
+	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
+)
+
+// Settings are what every program of one service has. It stands inlined in the program's own settings.
+type Settings struct {
+	Listen string        `yaml:"listen" help:"address of the service"`
+	Admin  string        `yaml:"admin" help:"address of /livez, /readyz and /metrics"`
+	Log    obs.LogConfig `yaml:"log"`
+	Stop   StopConfig    `yaml:"stop"`
+}
+
+// DefaultSettings are the defaults with the addresses of a service.
+func DefaultSettings(listen, admin string) Settings {
+	return Settings{Listen: listen, Admin: admin, Log: obs.DefaultLogConfig(), Stop: DefaultStopConfig()}
+}
+
+// Check finds addresses that may not be opened.
+func (s Settings) Check(p *config.Problems) {
+	CheckAddress(p, "listen", s.Listen)
+	CheckAddress(p, "admin", s.Admin)
+}
+
+// GRPCApp is an App that answers gRPC.
+type GRPCApp interface {
+	App
+	Register(r grpc.ServiceRegistrar)
+}
+
+// HTTPApp is an App that answers HTTP. One with a method Drain() is told when the process begins to stop, so that it can
+// end its streams; gRPC streams learn of it by interceptor.Draining.
+type HTTPApp interface {
+	App
+	Handler() http.Handler
+}
+
+// Program is a program of one service.
+type Program struct {
+	// Name is the service, such as `flowstore`; Summary says in a sentence what it does.
+	Name, Summary string
+	// Config is a pointer to the program's settings with their defaults; Settings and GRPC point into it. GRPC is nil
+	// for an HTTPApp.
+	Config   any
+	Settings *Settings
+	GRPC     *grpcserver.Config
+	// Start makes the service once the settings are loaded: a GRPCApp or an HTTPApp.
+	Start func(ctx context.Context, e Env) (App, error)
+	// Try is a line that a person can paste, with ADDRESS for the address of the service.
+	Try string
+}
+
+// Env is what Start gets.
+type Env struct {
+	Log     *zap.Logger
+	Metrics prometheus.Registerer
+	// Defer runs f when the app is closed, last first: for connections to other services.
+	Defer func(f func() error)
+}
+
+// Main runs a program of one service and returns its exit code. args are those behind the name of the program. Answers
+// to the person go to out, trouble and the log to trouble.
+func Main(p Program, args, env []string, out io.Writer, trouble *os.File) int {
+	err := run(p, args, env, out, trouble)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(trouble, "%s: %v\n", p.Name, err)
+	return 1
+}
+
+func run(p Program, args, env []string, out io.Writer, trouble *os.File) error {
+	if asksHelp(args) {
+		return help(p, out)
+	}
+	if err := load(p, args, env); err != nil {
+		return err
+	}
+	log := obs.NewLogger(p.Settings.Log, trouble)
+	defer log.Sync()
+	service, admin, err := listen(p.Settings)
+	if err != nil {
+		return err
+	}
+	parts, err := p.parts(log, service, admin)
+	if err != nil {
+		return errors.Join(err, service.Close(), admin.Close())
+	}
+	fmt.Fprintf(out, "%s answers on %s; http://%s/readyz says how it is, http://%s/metrics counts.\n", p.Name, service.Addr(), admin.Addr(), admin.Addr())
+	if p.Try != "" {
+		fmt.Fprintf(out, "Try: %s\n", strings.ReplaceAll(p.Try, "ADDRESS", service.Addr().String()))
+	}
+	return Run(background, Options{Log: log, Stop: p.Settings.Stop}, parts...)
+}
+
+// load fills the settings from the file that --config names, the environment and the command line.
+func load(p Program, args, env []string) error {
+	flags, rest, err := config.Args(args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("%q is not a setting; --help lists them", rest[0])
+	}
+	file := flags["config"]
+	delete(flags, "config")
+	return config.Load(p.Config, config.Source{
+		File: file, Env: env, Flags: flags, Sections: map[string]string{strings.ToUpper(p.Name): ""},
+	})
+}
+
+// listen opens both addresses before anything else is started: a taken port is told within a moment.
+func listen(s *Settings) (service, admin net.Listener, err error) {
+	service, err = Listen("listen", s.Listen)
+	if err != nil {
+		return nil, nil, err
+	}
+	admin, err = Listen("admin", s.Admin)
+	if err != nil {
+		return nil, nil, errors.Join(err, service.Close())
+	}
+	return service, admin, nil
+}
+
+// parts starts the service and lists what runs, in the order in which it stops.
+func (p Program) parts(log *zap.Logger, service, admin net.Listener) ([]Part, error) {
+	metrics := obs.NewRegistry()
+	var closers []func() error
+	app, err := p.Start(background, Env{Log: log, Metrics: metrics, Defer: func(f func() error) { closers = append(closers, f) }})
+	if err != nil {
+		return nil, errors.Join(err, closeAll(closers))
+	}
+	var front Part
+	switch app := app.(type) {
+	case GRPCApp:
+		s := grpcserver.New(grpcserver.Options{Config: *p.GRPC, Log: log, Metrics: metrics, Reflection: Loopback(service.Addr().String())})
+		app.Register(s.Registrar())
+		front = GRPCPart("gRPC", s, service)
+	case HTTPApp:
+		front = HTTPPart("HTTP", service, app.Handler(), log)
+	}
+	if d, ok := app.(interface{ Drain() }); ok && front.Drain == nil {
+		front.Drain = d.Drain
+	}
+	return []Part{
+		front,
+		AppPart(p.Name, app),
+		{Name: "connections", Close: func(context.Context) error { return closeAll(closers) }},
+		AdminPart(admin, obs.NewAdmin(metrics, app.Ready), log),
+	}, nil
+}
+
+func closeAll(closers []func() error) error {
+	var errs []error
+	for i := len(closers) - 1; i >= 0; i-- {
+		errs = append(errs, closers[i]())
+	}
+	return errors.Join(errs...)
+}
