@@ -16,7 +16,10 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/routes"
 )
 
-const id = "0b6f3f86-1c0f-4a39-9a53-3f6a3f1f2a10"
+const (
+	id  = "0b6f3f86-1c0f-4a39-9a53-3f6a3f1f2a10"
+	key = "8a1c2d04-77b0-4f0e-9d5c-1f4a0c3b6e21"
+)
 
 // What is wrong in a request, and what the caller hears. Nothing of it reaches a service.
 func TestBadRequests(t *testing.T) {
@@ -76,7 +79,9 @@ func TestBadRequests(t *testing.T) {
 		"GET with a body":           {method: "GET", path: "/v1/nodes/" + id, body: "{}", status: 400, reason: "INVALID_JSON", says: "a GET request has no body here"},
 		"no event id":               {method: "GET", path: "/v1/generations/" + id + ":watchGeneration", headers: []string{"Last-Event-ID", "x"}, status: 400, reason: "INVALID_FIELD", says: "Last-Event-ID: must be the id of an event"},
 		"negative event id":         {method: "GET", path: "/v1/generations/" + id + ":watchGeneration", headers: []string{"Last-Event-ID", "-1"}, status: 400, reason: "INVALID_FIELD"},
-		"two ids of a request":      {method: "POST", path: "/v1/nodes?requestId=a", body: "{}", headers: []string{"Idempotency-Key", "b"}, status: 400, reason: "INVALID_FIELD", says: "request_id: the header Idempotency-Key"},
+		"two ids of a request":      {method: "POST", path: "/v1/nodes?requestId=a", body: "{}", headers: []string{"Idempotency-Key", key}, status: 400, reason: "INVALID_FIELD", says: "request_id: the header Idempotency-Key"},
+		"idempotency key":           {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Idempotency-Key", "紡ぎ"}, status: 400, reason: "INVALID_FIELD", says: "Idempotency-Key: must be one UUID"},
+		"long authorization":        {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Authorization", "Bearer " + strings.Repeat("x", 8<<10)}, status: 400, reason: "INVALID_FIELD", says: "Authorization: must be at most 8192 bytes"},
 		"time limit":                {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Grpc-Timeout", "soon"}, status: 400, reason: "INVALID_FIELD", says: "invalid grpc-timeout: soon"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,11 +174,11 @@ func TestWhatReachesTheService(t *testing.T) {
 		"Japanese path":  {method: "GET", path: "/v1/nodes/紡ぎ", want: &flowstorev1.GetNodeRequest{Name: "nodes/紡ぎ"}},
 		"query":          {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=5&page_token=c%2Fc%2B%2B&node=タグ1", want: &flowstorev1.ListPathNodesRequest{Flow: "flows/" + id, PageSize: 5, PageToken: "c/c++", Node: "タグ1"}},
 		"body and query": {method: "POST", path: "/v1/nodes?requestId=r", body: `{"model":"phi4-mini:3.8b"}`, want: &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Model: "phi4-mini:3.8b"}, RequestId: "r"}},
-		"idempotency key": {method: "POST", path: "/v1/nodes", body: `{"model":"m"}`, headers: []string{"Idempotency-Key", "k"},
-			want: &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Model: "m"}, RequestId: "k"}},
-		"the same key twice": {method: "POST", path: "/v1/flows/" + id + ":addNode", body: `{"requestId":"k"}`, headers: []string{"Idempotency-Key", "k"},
-			want: &flowstorev1.AddNodeRequest{Flow: "flows/" + id, RequestId: "k"}},
-		"a key for nothing": {method: "POST", path: "/v1/store:flushStore", headers: []string{"Idempotency-Key", "k"}, want: &flowstorev1.FlushStoreRequest{}},
+		"idempotency key": {method: "POST", path: "/v1/nodes", body: `{"model":"m"}`, headers: []string{"Idempotency-Key", key},
+			want: &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Model: "m"}, RequestId: key}},
+		"the same key twice": {method: "POST", path: "/v1/flows/" + id + ":addNode", body: `{"requestId":"` + key + `"}`, headers: []string{"Idempotency-Key", key},
+			want: &flowstorev1.AddNodeRequest{Flow: "flows/" + id, RequestId: key}},
+		"a key for nothing": {method: "POST", path: "/v1/store:flushStore", headers: []string{"Idempotency-Key", key}, want: &flowstorev1.FlushStoreRequest{}},
 		"charset":           {method: "POST", path: "/v1/store:flushStore", body: "{}", headers: []string{"Content-Type", "application/json; charset=UTF-8"}, want: &flowstorev1.FlushStoreRequest{}},
 		"no body":           {method: "POST", path: "/v1/nodes", want: &flowstorev1.CreateNodeRequest{}},
 	} {

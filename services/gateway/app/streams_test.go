@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
@@ -166,9 +168,9 @@ func TestLastEventID(t *testing.T) {
 }
 
 // open sends a request and gives the answer once its headers are there.
-func open(t *testing.T, ctx context.Context, r *http.Request) *http.Response {
+func open(t *testing.T, r *http.Request) *http.Response {
 	t.Helper()
-	resp, err := http.DefaultTransport.RoundTrip(r.WithContext(ctx))
+	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +184,7 @@ func TestEventsAreFlushed(t *testing.T) {
 	server, _ := start(t, s)
 	first := make(chan struct{})
 	go func() { s.events <- opened; close(first) }()
-	resp := open(t, t.Context(), newRequest(t, "GET", server.URL+watch, "", "Accept", "text/event-stream"))
+	resp := open(t, newRequest(t, "GET", server.URL+watch, "", "Accept", "text/event-stream"))
 	defer resp.Body.Close()
 	receive(t, first)
 	lines := bufio.NewScanner(resp.Body)
@@ -221,7 +223,7 @@ func TestDisconnect(t *testing.T) {
 		for range 20 {
 			ctx, leave := context.WithCancel(t.Context())
 			go func() { s.events <- opened }()
-			resp := open(t, ctx, request())
+			resp := open(t, request().WithContext(ctx))
 			leave()
 			resp.Body.Close()
 			if err := receive(t, s.gone); !errors.Is(err, context.Canceled) && status.Code(err) != codes.Canceled {
@@ -231,13 +233,35 @@ func TestDisconnect(t *testing.T) {
 	}
 }
 
+// A client that stays and does not read is cut off: the call behind it would wait for ever.
+func TestClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	s := &services{events: make(chan *event), gone: make(chan error, 1)}
+	server, _ := start(t, s, func(c *app.Config, _ *app.Deps) { c.WriteTimeout = 10 * time.Millisecond })
+	resp := make(chan *http.Response, 1)
+	go func() { resp <- open(t, newRequest(t, "GET", server.URL+watch, "")) }()
+	big := &event{Id: 1, Event: &agentv1.GenerateNodeEvent_Text{Text: &agentv1.TextPiece{Text: strings.Repeat("x", 1<<20)}}}
+	for cut := false; !cut; {
+		select {
+		case s.events <- big:
+		case err := <-s.gone:
+			if cut = true; err == nil {
+				t.Error("the call at the service ended well")
+			}
+		case <-time.After(within):
+			t.Fatal("the call waits for its reader")
+		}
+	}
+	(<-resp).Body.Close()
+}
+
 // When the gateway stops, streams end with a reason and the caller can go elsewhere.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	s := &services{events: make(chan *event, 1), gone: make(chan error, 2)}
 	server, gateway := start(t, s)
 	s.events <- opened
-	resp := open(t, t.Context(), newRequest(t, "GET", server.URL+watch, ""))
+	resp := open(t, newRequest(t, "GET", server.URL+watch, ""))
 	defer resp.Body.Close()
 	gateway.Drain()
 	gateway.Drain()
@@ -245,7 +269,9 @@ func TestDrain(t *testing.T) {
 	if err != nil || !strings.Contains(string(body), "\n"+`{"error":`) || !strings.Contains(string(body), "DRAINING") {
 		t.Errorf("%s, %v", body, err)
 	}
-	receive(t, s.gone)
+	if err := receive(t, s.gone); err == nil {
+		t.Error("the call at the service went on")
+	}
 	late := do(t, newRequest(t, "GET", server.URL+watch, ""))
 	if reason, _ := late.reason(t); late.status != 503 || reason != "DRAINING" {
 		t.Errorf("%d %s", late.status, late.body)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/routes"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/strictjson"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/upstream"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
@@ -23,7 +25,11 @@ import (
 // it: the address with its `after` is the one that the page first opened.
 const lastEventID = "Last-Event-ID"
 
-// checkFields checks the fields in the path, the query and Last-Event-ID, all of them, and returns the query with
+// maxAuthorization bounds the header Authorization in bytes: with it a call's metadata stays under the 16 KiB that a
+// server of ours takes.
+const maxAuthorization = 8 << 10
+
+// checkFields checks the fields in the path, the query and the headers, all of them, and returns the query with
 // Last-Event-ID in it. grpc-gateway drops parameters that it does not know.
 func checkFields(r *http.Request, route routes.Route, params map[string]string) (query string, err error) {
 	var wrong apierr.Fields
@@ -41,6 +47,7 @@ func checkFields(r *http.Request, route routes.Route, params map[string]string) 
 			wrong.Add(key, "%s", fault)
 		}
 	}
+	checkHeaders(r, &wrong)
 	if id := r.Header.Get(lastEventID); id != "" && route.RPC.Input().Fields().ByName("after") != nil {
 		if n, err := strconv.ParseInt(id, 10, 32); err != nil || n < 0 {
 			wrong.Add(lastEventID, "must be the id of an event, a whole number from 0 on")
@@ -48,6 +55,17 @@ func checkFields(r *http.Request, route routes.Route, params map[string]string) 
 		values.Set("after", id)
 	}
 	return values.Encode(), wrong.Err()
+}
+
+// checkHeaders checks the headers that go on to the service. grpc-gateway drops a value that metadata cannot carry.
+func checkHeaders(r *http.Request, wrong *apierr.Fields) {
+	if len(strings.Join(r.Header.Values("Authorization"), "")) > maxAuthorization {
+		wrong.Add("Authorization", "must be at most %d bytes", maxAuthorization)
+	}
+	keys := r.Header.Values(upstream.IdempotencyKey)
+	if len(keys) > 1 || len(keys) == 1 && uuid.Validate(keys[0]) != nil {
+		wrong.Add("Idempotency-Key", "must be one UUID")
+	}
 }
 
 // checkParameter says what is wrong with one parameter of a query, or nothing.
