@@ -31,7 +31,7 @@ const (
 	ErrorReason_ERROR_REASON_INVALID_FIELD ErrorReason = 1
 	// INVALID_ARGUMENT: the answer length leaves no room for a prompt. Metadata: `window`, `max_tokens`.
 	ErrorReason_ERROR_REASON_INVALID_BUDGET ErrorReason = 2
-	// FAILED_PRECONDITION: what may not be cut is larger than the window leaves.
+	// FAILED_PRECONDITION: what may not be cut, instruction, story fields and note, is larger than the window leaves.
 	// Metadata: `limit`, `tokens` and `block.<kind>` with the tokens of each block.
 	ErrorReason_ERROR_REASON_CONTEXT_OVERFLOW ErrorReason = 3
 	// NOT_FOUND: the backends file has no such name. Metadata: `backend`, `known`.
@@ -51,6 +51,13 @@ const (
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 10
 	// UNAVAILABLE: the service is stopping.
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 11
+	// FAILED_PRECONDITION: the model server refuses what it is asked, for want of the right API key for instance.
+	// Metadata: `backend`, `address`.
+	ErrorReason_ERROR_REASON_BACKEND_REFUSED ErrorReason = 12
+	// CANCELLED: the caller gave up.
+	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 13
+	// DEADLINE_EXCEEDED: the caller's time limit passed.
+	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 14
 )
 
 // Enum value maps for ErrorReason.
@@ -68,6 +75,9 @@ var (
 		9:  "ERROR_REASON_LIMIT_EXCEEDED",
 		10: "ERROR_REASON_INTERNAL",
 		11: "ERROR_REASON_DRAINING",
+		12: "ERROR_REASON_BACKEND_REFUSED",
+		13: "ERROR_REASON_CANCELLED",
+		14: "ERROR_REASON_DEADLINE_EXCEEDED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":         0,
@@ -82,6 +92,9 @@ var (
 		"ERROR_REASON_LIMIT_EXCEEDED":      9,
 		"ERROR_REASON_INTERNAL":            10,
 		"ERROR_REASON_DRAINING":            11,
+		"ERROR_REASON_BACKEND_REFUSED":     12,
+		"ERROR_REASON_CANCELLED":           13,
+		"ERROR_REASON_DEADLINE_EXCEEDED":   14,
 	}
 )
 
@@ -116,7 +129,7 @@ var File_tsumugi_promptbuilder_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_promptbuilder_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"%tsumugi/promptbuilder/v1/errors.proto\x12\x18tsumugi.promptbuilder.v1*\x8f\x03\n" +
+	"%tsumugi/promptbuilder/v1/errors.proto\x12\x18tsumugi.promptbuilder.v1*\xf1\x03\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -130,7 +143,10 @@ const file_tsumugi_promptbuilder_v1_errors_proto_rawDesc = "" +
 	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10\t\x12\x19\n" +
 	"\x15ERROR_REASON_INTERNAL\x10\n" +
 	"\x12\x19\n" +
-	"\x15ERROR_REASON_DRAINING\x10\vBMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
+	"\x15ERROR_REASON_DRAINING\x10\v\x12 \n" +
+	"\x1cERROR_REASON_BACKEND_REFUSED\x10\f\x12\x1a\n" +
+	"\x16ERROR_REASON_CANCELLED\x10\r\x12\"\n" +
+	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x0eBMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
 
 var (
 	file_tsumugi_promptbuilder_v1_errors_proto_rawDescOnce sync.Once

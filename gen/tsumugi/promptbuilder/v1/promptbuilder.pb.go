@@ -245,7 +245,8 @@ type Fit int32
 const (
 	// Taken as LINES.
 	Fit_FIT_UNSPECIFIED Fit = 0
-	// The head of the text is cut at the start of a line that is not blank.
+	// The head of the text is cut, before a line that is not blank. Inside a line only where that would leave more than
+	// 2 % of the limit unused, and then before a sentence, else before a clause (docs/story-prompt.md).
 	Fit_FIT_LINES Fit = 1
 	// Nothing is cut; `overflow` says that the prompt is over the limit.
 	Fit_FIT_NONE Fit = 2
@@ -302,13 +303,14 @@ const (
 	BlockKind_BLOCK_KIND_INSTRUCTION BlockKind = 1
 	// The story fields.
 	BlockKind_BLOCK_KIND_REFERENCE BlockKind = 2
-	// The older text. The only part that is cut when a text is continued.
+	// The older text: what is cut first when a text is continued.
 	BlockKind_BLOCK_KIND_BODY BlockKind = 3
 	// The author's note.
 	BlockKind_BLOCK_KIND_NOTE BlockKind = 4
-	// The last three lines before the place of continuation.
+	// The last three lines before the place of continuation. Cut only when nothing of the older text is left.
 	BlockKind_BLOCK_KIND_TAIL BlockKind = 5
-	// What the model continues directly, with the closing mark of the format before it.
+	// What the model continues directly, with the closing mark of the format before it. When a novel is begun, the whole
+	// text, and the part that is cut.
 	BlockKind_BLOCK_KIND_SUFFIX BlockKind = 6
 )
 
@@ -370,13 +372,14 @@ type BuildStoryRequest struct {
 	Mode StoryMode `protobuf:"varint,2,opt,name=mode,proto3,enum=tsumugi.promptbuilder.v1.StoryMode" json:"mode,omitempty"`
 	// The story fields.
 	Story *v1.Story `protobuf:"bytes,3,opt,name=story,proto3" json:"story,omitempty"`
-	// The text so far, at most 4 MiB.
+	// The text so far, at most 4 MiB. Braces with a bar, `{A|B|"C D"}`, are drawn here too: at most 1000 groups in one
+	// request.
 	Body string `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
 	// Which large block comes first.
 	BlockOrder BlockOrder `protobuf:"varint,5,opt,name=block_order,json=blockOrder,proto3,enum=tsumugi.promptbuilder.v1.BlockOrder" json:"block_order,omitempty"`
 	// Heading over the author's note.
 	NoteHeader NoteHeader `protobuf:"varint,6,opt,name=note_header,json=noteHeader,proto3,enum=tsumugi.promptbuilder.v1.NoteHeader" json:"note_header,omitempty"`
-	// Tokens kept free for the answer. 0: the configured default (250). Must be under the window.
+	// Tokens kept free for the answer. 0: the configured default (250). Must be under the window of the backend.
 	MaxTokens int32 `protobuf:"varint,7,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// What happens to a prompt that is too large.
 	Fit Fit `protobuf:"varint,8,opt,name=fit,proto3,enum=tsumugi.promptbuilder.v1.Fit" json:"fit,omitempty"`
@@ -500,7 +503,7 @@ type BuildStoryResponse struct {
 	Cut *Cut `protobuf:"bytes,8,opt,name=cut,proto3" json:"cut,omitempty"`
 	// The prompt is over the limit (only with FIT_NONE).
 	Overflow bool `protobuf:"varint,9,opt,name=overflow,proto3" json:"overflow,omitempty"`
-	// How often the backend was asked to count.
+	// How often the backend was asked to count: at most 8.
 	CountsUsed int32 `protobuf:"varint,10,opt,name=counts_used,json=countsUsed,proto3" json:"counts_used,omitempty"`
 	// What a careful reader should know, each in one sentence.
 	Warnings []*Warning `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`
@@ -509,7 +512,9 @@ type BuildStoryResponse struct {
 	// What was drawn, in the order of the draws.
 	Picks []*Pick `protobuf:"bytes,13,rep,name=picks,proto3" json:"picks,omitempty"`
 	// What the prompt was measured with.
-	Backend       *v1.BackendIdentity `protobuf:"bytes,14,opt,name=backend,proto3" json:"backend,omitempty"`
+	Backend *v1.BackendIdentity `protobuf:"bytes,14,opt,name=backend,proto3" json:"backend,omitempty"`
+	// The rating that was used.
+	Rating        string `protobuf:"bytes,15,opt,name=rating,proto3" json:"rating,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -642,6 +647,13 @@ func (x *BuildStoryResponse) GetBackend() *v1.BackendIdentity {
 	return nil
 }
 
+func (x *BuildStoryResponse) GetRating() string {
+	if x != nil {
+		return x.Rating
+	}
+	return ""
+}
+
 // Block is one part of a prompt.
 type Block struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -720,11 +732,11 @@ type Cut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Characters (code points) left out.
 	Characters int32 `protobuf:"varint,1,opt,name=characters,proto3" json:"characters,omitempty"`
-	// Lines left out.
+	// Whole lines left out.
 	Lines int32 `protobuf:"varint,2,opt,name=lines,proto3" json:"lines,omitempty"`
-	// Characters of the body that are in the prompt.
+	// Characters of the body after the cut.
 	KeptCharacters int32 `protobuf:"varint,3,opt,name=kept_characters,json=keptCharacters,proto3" json:"kept_characters,omitempty"`
-	// The first kept line, its first 80 characters.
+	// The first line after the cut that is not blank, its first 80 characters.
 	FirstKept     string `protobuf:"bytes,4,opt,name=first_kept,json=firstKept,proto3" json:"first_kept,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -791,7 +803,7 @@ func (x *Cut) GetFirstKept() string {
 // Warning is something that a careful reader should know.
 type Warning struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stable word for programs, such as `LITTLE_TEXT_LEFT`.
+	// Stable word for programs, such as `LITTLE_TEXT_LEFT`. docs/story-prompt.md lists them.
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// The request field that it concerns, if one does.
 	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
@@ -857,7 +869,7 @@ type Pick struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request field that the group stands in, such as `story.note` or `story.keywords[1]`.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
-	// Which group of the field, from 0.
+	// Which of the drawn groups of the field, from 0.
 	Group int32 `protobuf:"varint,2,opt,name=group,proto3" json:"group,omitempty"`
 	// Which option, from 0.
 	Option int32 `protobuf:"varint,3,opt,name=option,proto3" json:"option,omitempty"`
@@ -1053,7 +1065,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
 	"max_tokens\x18\a \x01(\x05B\x03\xe0A\x01R\tmaxTokens\x124\n" +
 	"\x03fit\x18\b \x01(\x0e2\x1d.tsumugi.promptbuilder.v1.FitB\x03\xe0A\x01R\x03fit\x12\x17\n" +
-	"\x04seed\x18\t \x01(\rB\x03\xe0A\x01R\x04seed\"\xfe\x04\n" +
+	"\x04seed\x18\t \x01(\rB\x03\xe0A\x01R\x04seed\"\x9b\x05\n" +
 	"\x12BuildStoryResponse\x12\x1b\n" +
 	"\x06prompt\x18\x01 \x01(\tB\x03\xe0A\x03R\x06prompt\x12\x1b\n" +
 	"\x06digest\x18\x02 \x01(\tB\x03\xe0A\x03R\x06digest\x12<\n" +
@@ -1071,7 +1083,8 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\bwarnings\x18\v \x03(\v2!.tsumugi.promptbuilder.v1.WarningB\x03\xe0A\x03R\bwarnings\x12\x17\n" +
 	"\x04seed\x18\f \x01(\rB\x03\xe0A\x03R\x04seed\x129\n" +
 	"\x05picks\x18\r \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x03R\x05picks\x12A\n" +
-	"\abackend\x18\x0e \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\abackend\"\xaa\x01\n" +
+	"\abackend\x18\x0e \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\abackend\x12\x1b\n" +
+	"\x06rating\x18\x0f \x01(\tB\x03\xe0A\x03R\x06rating\"\xaa\x01\n" +
 	"\x05Block\x12<\n" +
 	"\x04kind\x18\x01 \x01(\x0e2#.tsumugi.promptbuilder.v1.BlockKindB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
 	"\x06tokens\x18\x02 \x01(\x05B\x03\xe0A\x03R\x06tokens\x12#\n" +
