@@ -192,6 +192,17 @@ func TestWhatReachesTheService(t *testing.T) {
 	}
 }
 
+// A text over the 4 MiB that gRPC takes by itself goes both ways unchanged (etcd#14997).
+func TestLargeText(t *testing.T) {
+	t.Parallel()
+	server, _ := start(t, &services{})
+	text := strings.Repeat("紡ぎ🧵", 5<<20/10)
+	got := do(t, newRequest(t, "POST", server.URL+"/v1/nodes", `{"texts":[{"role":"user","content":"`+text+`"}]}`))
+	if got.status != 200 || !strings.Contains(got.body, `"`+text+`"`) {
+		t.Errorf("%d, %d bytes came back", got.status, len(got.body))
+	}
+}
+
 // A body of no declared length is bounded while it is read.
 func TestChunkedBodyTooLarge(t *testing.T) {
 	t.Parallel()
