@@ -16,7 +16,10 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
@@ -171,6 +174,51 @@ func TestPanic(t *testing.T) {
 	lines := logs.FilterMessage("panic").All()
 	if len(lines) != 1 || lines[0].ContextMap()["request_id"] != "r-2" || !strings.Contains(fmt.Sprint(lines[0].ContextMap()["stack"]), "panics.Invoke") {
 		t.Errorf("the log says %v", lines)
+	}
+}
+
+// breaks is a stream whose second event panics.
+type breaks struct {
+	fails
+	grpc.ClientStream
+	events int
+}
+
+func (b *breaks) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return b, nil
+}
+func (b *breaks) Header() (metadata.MD, error) { return metadata.MD{}, nil }
+func (b *breaks) SendMsg(any) error            { return nil }
+func (b *breaks) CloseSend() error             { return nil }
+func (b *breaks) RecvMsg(m any) error {
+	if b.events++; b.events > 1 {
+		panic("secret")
+	}
+	proto.Merge(m.(proto.Message), opened)
+	return nil
+}
+
+// A panic after the first event cannot become an answer: the connection breaks, so that nobody takes the rest for whole.
+func TestPanicInStream(t *testing.T) {
+	t.Parallel()
+	server, _ := start(t, &services{}, func(_ *app.Config, d *app.Deps) { d.Agent = &breaks{} })
+	resp := open(t, newRequest(t, "GET", server.URL+watch, ""))
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(string(body), "opened") || strings.Contains(string(body), "secret") {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
+// A detail that only a newer service knows is left out, and the rest of the error is told.
+func TestUnknownDetail(t *testing.T) {
+	t.Parallel()
+	st := apierr.New(codes.NotFound, "NODE_NOT_FOUND", "there is no such node").GRPCStatus().Proto()
+	st.Details = append(st.Details, &anypb.Any{TypeUrl: "type.googleapis.com/tsumugi.future.v9.Hint", Value: []byte{8, 1}})
+	server, _ := start(t, &services{}, func(_ *app.Config, d *app.Deps) { d.FlowStore = fails{status.FromProto(st).Err()} })
+	got := do(t, newRequest(t, "GET", server.URL+"/v1/nodes/"+id, ""))
+	if reason, p := got.reason(t); got.status != 404 || reason != "NODE_NOT_FOUND" || len(p.Details) != 1 {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 

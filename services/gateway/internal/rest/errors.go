@@ -34,12 +34,7 @@ func (s *surface) refuse(ctx context.Context, w http.ResponseWriter, err error) 
 	problem.Write(w, s.status(ctx, err))
 }
 
-// streamFailed says how a stream ends that had begun.
-func (s *surface) streamFailed(ctx context.Context, err error) *status.Status {
-	return s.status(ctx, err)
-}
-
-// status is what the caller gets for err. The log keeps the cause of what is not a service's own answer.
+// status is what the caller gets for err, before or in a stream. The log keeps the cause of what is not a service's own answer.
 func (s *surface) status(ctx context.Context, err error) *status.Status {
 	if errors.Is(context.Cause(ctx), errDraining) {
 		err = apierr.New(codes.Unavailable, problem.Draining, "the gateway is stopping; a stream can be taken up again with WatchGeneration")

@@ -60,7 +60,7 @@ func New(o Options) (http.Handler, error) {
 		runtime.WithOutgoingHeaderMatcher(kept),
 		runtime.WithOutgoingTrailerMatcher(kept),
 		runtime.WithErrorHandler(s.failed),
-		runtime.WithStreamErrorHandler(s.streamFailed),
+		runtime.WithStreamErrorHandler(s.status),
 		runtime.WithRoutingErrorHandler(s.unrouted),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
