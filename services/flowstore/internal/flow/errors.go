@@ -16,18 +16,28 @@ type CycleError struct {
 }
 
 func (e *CycleError) Error() string {
-	names := make([]string, len(e.Path))
-	for i, id := range e.Path {
-		names[i] = id.String()
+	if len(e.Path) == 1 {
+		return fmt.Sprintf("a node cannot continue itself: %s", e.Path[0])
 	}
-	return fmt.Sprintf("the edge would close a cycle: %s already leads to its beginning", strings.Join(names, " -> "))
+	return fmt.Sprintf("the edge would close a cycle: there is a way back already, %s", joined(e.Path, " -> "))
 }
 
-// NotMemberError says that a node is not in the flow.
-type NotMemberError struct{ Flow, Node uuid.UUID }
+// NotMemberError says that nodes are not in the flow.
+type NotMemberError struct {
+	Flow  uuid.UUID
+	Nodes []uuid.UUID
+}
 
 func (e *NotMemberError) Error() string {
-	return fmt.Sprintf("node %s is not in flow %s; add it first", e.Node, e.Flow)
+	return fmt.Sprintf("not in flow %s: node %s; add it first", e.Flow, joined(e.Nodes, ", "))
+}
+
+func joined(ids []uuid.UUID, between string) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = id.String()
+	}
+	return strings.Join(names, between)
 }
 
 // MemberError says that a node is in the flow already.

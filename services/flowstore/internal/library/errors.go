@@ -1,0 +1,80 @@
+package library
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+)
+
+// Kind is what an id belongs to.
+type Kind string
+
+// The kinds.
+const (
+	KindNode Kind = "node"
+	KindFlow Kind = "flow"
+)
+
+// NotFoundError says that there is no such node or flow in this namespace.
+type NotFoundError struct {
+	Kind Kind
+	ID   uuid.UUID
+}
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no %s %s", e.Kind, e.ID) }
+
+// TakenError says that the id that was asked for belongs to another node or flow.
+type TakenError struct {
+	Kind Kind
+	ID   uuid.UUID
+}
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("there is a %s %s already; choose another id, or none", e.Kind, e.ID)
+}
+
+// UnreadableError says that the file of a node or flow is there but cannot be read. It is left as it is.
+type UnreadableError struct {
+	Kind Kind
+	ID   uuid.UUID
+	// Cause tells the file and the reason.
+	Cause *store.UnreadableError
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("%s %s: %v; mend the file or put it away", e.Kind, e.ID, e.Cause)
+}
+
+// Unwrap gives the cause.
+func (e *UnreadableError) Unwrap() error { return e.Cause }
+
+// RequestReusedError says that the id of a request was used for another request.
+type RequestReusedError struct{ Request uuid.UUID }
+
+func (e *RequestReusedError) Error() string {
+	return fmt.Sprintf("request id %s was used for another request within the last 24 hours; take a new one", e.Request)
+}
+
+// PlaceGoneError says that the place at which a page ended is no longer on the path.
+type PlaceGoneError struct{ Flow uuid.UUID }
+
+func (e *PlaceGoneError) Error() string {
+	return fmt.Sprintf("flow %s was edited, and the place where the last page ended is no longer on the path; begin again without a token", e.Flow)
+}
+
+// named says of which node or flow an error of the store speaks.
+func named(kind Kind, id uuid.UUID, err error) error {
+	var unreadable *store.UnreadableError
+	switch {
+	case errors.Is(err, store.ErrNodeNotFound), errors.Is(err, store.ErrFlowNotFound):
+		return &NotFoundError{Kind: kind, ID: id}
+	case errors.Is(err, store.ErrTaken):
+		return &TakenError{Kind: kind, ID: id}
+	case errors.As(err, &unreadable):
+		return &UnreadableError{Kind: kind, ID: id, Cause: unreadable}
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+)
+
+// PathQuery asks for a page of the way to a node: everything before it, and the node itself.
+type PathQuery struct {
+	Flow uuid.UUID
+	// Node is the last one; zero: the flow's current node.
+	Node uuid.UUID
+	// After is where the page before ended; zero for the first page.
+	After Place
+	// MaxNodes and MaxBytes end a page: so many nodes, so many bytes of text. At least one node is given.
+	MaxNodes, MaxBytes int
+}
+
+// Place is where a page ended: on the way to which member, behind which one. Both are indexes. The end is kept, so that
+// the pages of one way belong together when somebody moves the flow's current node between them.
+type Place struct{ End, Last int }
+
+// Page is a part of a path.
+type Page struct {
+	Nodes []PathNode
+	// Next is where it ended; zero on the last page.
+	Next Place
+}
+
+// PathNode is a node on a path.
+type PathNode struct {
+	// Placed holds the node; only its id where it cannot be read.
+	Placed
+	// Problem says why the node cannot be read; empty when it can. The rest of the path goes on.
+	Problem string
+}
+
+// Path gives a page of a path, roots first, in the order of flow.Path. *NotFoundError, *UnreadableError for the flow,
+// *flow.NotMemberError, *PlaceGoneError.
+func (l *Library) Path(ctx context.Context, ns string, q PathQuery) (Page, error) {
+	f, err := l.Flow(ctx, ns, q.Flow)
+	if err != nil {
+		return Page{}, err
+	}
+	end, err := l.endOf(ctx, ns, f, q)
+	if err != nil {
+		return Page{}, err
+	}
+	steps := f.Path(end)
+	if q.After != (Place{}) {
+		at := slices.IndexFunc(steps, func(s flow.Step) bool { return s.Index == q.After.Last })
+		if at < 0 {
+			return Page{}, &PlaceGoneError{Flow: f.ID}
+		}
+		steps = steps[at+1:]
+	}
+	nodes, err := l.readSteps(ctx, ns, steps, q)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Nodes: nodes}
+	if n := len(nodes); n < len(steps) {
+		page.Next = Place{End: end, Last: steps[n-1].Index}
+	}
+	return page, nil
+}
+
+// endOf gives the index of the last node of the path; 0 for a flow without a current node: its path is empty.
+func (l *Library) endOf(ctx context.Context, ns string, f flow.Flow, q PathQuery) (int, error) {
+	switch {
+	case q.After.End != 0:
+		return q.After.End, nil
+	case q.Node == (uuid.UUID{}):
+		return f.Current, nil
+	}
+	if index, held := f.IndexOf(q.Node); held {
+		return index, nil
+	}
+	if _, err := l.Node(ctx, ns, q.Node); err != nil {
+		if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
+			return 0, err
+		}
+	}
+	return 0, &flow.NotMemberError{Flow: f.ID, Nodes: []uuid.UUID{q.Node}}
+}
+
+// readSteps reads nodes until the page is full.
+func (l *Library) readSteps(ctx context.Context, ns string, steps []flow.Step, q PathQuery) ([]PathNode, error) {
+	var nodes []PathNode
+	bytes := 0
+	for _, step := range steps {
+		if len(nodes) > 0 && len(nodes) >= q.MaxNodes {
+			break
+		}
+		read, err := l.readStep(ctx, ns, step)
+		if err != nil {
+			return nil, err
+		}
+		if bytes += textBytes(read.Node); len(nodes) > 0 && bytes > q.MaxBytes {
+			break
+		}
+		nodes = append(nodes, read)
+	}
+	return nodes, nil
+}
+
+func (l *Library) readStep(ctx context.Context, ns string, step flow.Step) (PathNode, error) {
+	at := PathNode{Placed: Placed{Node: node.Node{ID: step.Node}, Index: step.Index, Parents: nodesOf(step.Parents)}}
+	n, err := l.Node(ctx, ns, step.Node)
+	missing, unreadable := (*NotFoundError)(nil), (*UnreadableError)(nil)
+	switch {
+	case err == nil:
+		at.Node = n
+	case errors.As(err, &missing):
+		at.Problem = "its file is missing"
+	case errors.As(err, &unreadable):
+		at.Problem = unreadable.Cause.Error()
+	default:
+		return at, err
+	}
+	return at, nil
+}
+
+func textBytes(n node.Node) (bytes int) {
+	for _, t := range n.Texts {
+		bytes += len(t.Content)
+	}
+	return bytes
+}
