@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 var flowID = id3
@@ -45,7 +46,7 @@ func TestFlowFiles(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]flow.Flow{"novel.yaml": novel(), "bare.yaml": bare()} {
 		data := format.EncodeFlow(f)
-		golden(t, name, data)
+		testkit.Golden(t, name, data)
 		if diff := cmp.Diff(f, decodeFlow(t, data), sameTime); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -149,7 +150,7 @@ func TestUpdateHandMadeFlow(t *testing.T) {
 	if !kept {
 		t.Error("what the person wrote is not kept")
 	}
-	golden(t, "edited.yaml", got)
+	testkit.Golden(t, "edited.yaml", got)
 	if diff := cmp.Diff(f, decodeFlow(t, got), sameTime); diff != "" {
 		t.Error(diff)
 	}

@@ -2,10 +2,7 @@ package format_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,27 +12,8 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares with a file of testdata.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s: %s", path, diff)
-	}
-}
 
 func ptr[T any](v T) *T { return &v }
 
@@ -91,7 +69,7 @@ func TestNodeFiles(t *testing.T) {
 	empty.Texts[0].Content = ""
 	for name, n := range map[string]node.Node{"whole.xml": whole(), "person.xml": person(), "empty.xml": empty} {
 		data := format.EncodeNode(n)
-		golden(t, name, data)
+		testkit.Golden(t, name, data)
 		if diff := cmp.Diff(n, decodeNode(t, data), sameTime); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
