@@ -78,20 +78,20 @@ func (d *Dir) open(name string, flag int) (File, error) {
 	return f, nil
 }
 
-// ReadFile implements FS.
+// ReadFile implements FS. It looks before it opens: opening a pipe would wait for somebody to write.
 func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
+	info, err := d.root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: ErrIrregular}
+	}
 	f, err := d.root.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
-	}
 	return readAll(f, name, info.Size(), limit)
 }
 

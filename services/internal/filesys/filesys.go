@@ -12,8 +12,12 @@ import (
 	"path"
 )
 
-// ErrTooLarge says that a file is larger than the reader allowed.
-var ErrTooLarge = errors.New("the file is too large")
+var (
+	// ErrTooLarge says that a file is larger than the reader allowed.
+	ErrTooLarge = errors.New("the file is too large")
+	// ErrIrregular says that there is no file to read but a folder, a pipe or the like.
+	ErrIrregular = errors.New("it is not a regular file")
+)
 
 // FS is the tree below one folder. Names are relative, slash-separated and stay below it (fs.ValidPath); `.` is the folder
 // itself. Errors wrap those of package io/fs where they apply. Safe for concurrent use.
@@ -22,7 +26,7 @@ type FS interface {
 	Create(name string) (File, error)
 	// Append opens a file for writing at its end, and makes it where it is not there.
 	Append(name string) (File, error)
-	// ReadFile reads a whole file. ErrTooLarge when it is longer than limit bytes.
+	// ReadFile reads a whole file. ErrTooLarge when it is longer than limit bytes; ErrIrregular.
 	ReadFile(name string, limit int64) ([]byte, error)
 	// Rename gives a file another name, in place of what had that name.
 	Rename(from, to string) error

@@ -22,13 +22,15 @@ var (
 	ErrFlowNotFound = errors.New("no such flow")
 	// ErrTaken: the id of a new node or flow is in use.
 	ErrTaken = errors.New("the id is taken")
-	// ErrFull: all 1,000,000 slots are taken.
-	ErrFull = errors.New("the store is full: 1,000,000 files")
+	// ErrFull: the namespace holds MaxFiles nodes, or flows.
+	ErrFull = errors.New("the namespace is full: it takes 1,000,000 nodes and 1,000,000 flows")
 	// ErrClosed: the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")
 )
 
 const (
+	// MaxFiles is how many nodes a namespace takes, and how many flows (seed 004, 8.4).
+	MaxFiles = 1_000_000
 	// RequestLifetime is how long the id of a request is remembered.
 	RequestLifetime = 24 * time.Hour
 	// MaxNamespace is the longest name of a namespace, in characters.

@@ -182,7 +182,7 @@ func (f *FS) ReadFile(name string, limit int64) ([]byte, error) {
 		}
 		file, ok := n.(*file)
 		if !ok {
-			return errors.New("is a folder")
+			return filesys.ErrIrregular
 		}
 		if int64(len(file.data)) > limit {
 			return filesys.ErrTooLarge

@@ -46,3 +46,8 @@ func (sp *space) Request(id uuid.UUID) (store.Request, bool, error) {
 	}
 	return r.Request, true, nil
 }
+
+// Room implements overlay.Reader: as much as there are slots in a tree of files.
+func (sp *space) Room() (nodes, flows int) {
+	return store.MaxFiles - len(sp.nodes), store.MaxFiles - len(sp.flows)
+}

@@ -22,6 +22,8 @@ type Reader interface {
 	Node(id uuid.UUID) (node.Node, error)
 	Flow(id uuid.UUID) (flow.Flow, error)
 	Request(id uuid.UUID) (store.Request, bool, error)
+	// Room is how many nodes and flows may still be made.
+	Room() (nodes, flows int)
 }
 
 // Op is one write. Exactly one field is set.
@@ -45,6 +47,8 @@ type Overlay struct {
 	nodes    map[uuid.UUID]*node.Node
 	flows    map[uuid.UUID]flow.Flow
 	requests map[uuid.UUID]store.Request
+	// madeNodes and madeFlows count what was made.
+	madeNodes, madeFlows int
 }
 
 var (
@@ -85,6 +89,8 @@ func (o *Overlay) Empty() bool { return len(o.ops) == 0 && len(o.requests) == 0 
 // Take keeps what an overlay over this one wrote.
 func (o *Overlay) Take(above *Overlay) {
 	o.ops = append(o.ops, above.ops...)
+	o.madeNodes += above.madeNodes
+	o.madeFlows += above.madeFlows
 	for id, n := range above.nodes {
 		o.nodes[id] = n
 	}
@@ -139,11 +145,21 @@ func (o *Overlay) Request(id uuid.UUID) (store.Request, bool, error) {
 	return o.base.Request(id)
 }
 
+// Room implements Reader.
+func (o *Overlay) Room() (nodes, flows int) {
+	nodes, flows = o.base.Room()
+	return nodes - o.madeNodes, flows - o.madeFlows
+}
+
 // CreateNode implements store.Tx.
 func (o *Overlay) CreateNode(n node.Node) error {
 	if taken, err := o.HasNode(n.ID); err != nil || taken {
 		return takenOr(err)
 	}
+	if room, _ := o.Room(); room <= 0 {
+		return store.ErrFull
+	}
+	o.madeNodes++
 	o.nodes[n.ID] = &n
 	o.ops = append(o.ops, Op{Node: &n})
 	return nil
@@ -154,6 +170,10 @@ func (o *Overlay) CreateFlow(f flow.Flow) error {
 	if taken, err := o.HasFlow(f.ID); err != nil || taken {
 		return takenOr(err)
 	}
+	if _, room := o.Room(); room <= 0 {
+		return store.ErrFull
+	}
+	o.madeFlows++
 	o.flows[f.ID] = f
 	o.ops = append(o.ops, Op{Flow: &f})
 	return nil

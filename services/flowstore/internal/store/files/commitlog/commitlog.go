@@ -1,0 +1,204 @@
+// Package commitlog is a namespace's local.db: what was acknowledged and is not in the tree yet, the ids of requests, and
+// what the tree's files were like when they were last read or written.
+//
+// It is SQLite (pure Go) with a write-ahead log; a transaction is one fsync. Nothing here knows what a node is: bodies are
+// bytes. All of it but the records and requests can be made again from the tree.
+package commitlog
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+)
+
+// Hash is the SHA-256 of a file. The zero Hash stands for no file.
+type Hash [sha256.Size]byte
+
+// HashOf gives the hash of a file's bytes.
+func HashOf(data []byte) Hash { return sha256.Sum256(data) }
+
+// Kind is what a record writes.
+type Kind int
+
+// The kinds of records.
+const (
+	// NodeMade has the node's file as its body.
+	NodeMade Kind = 1
+	// FlowMade has the flow's file as its body.
+	FlowMade Kind = 2
+	// FlowChanged has a flow.Change as its body, in JSON: a node added to a flow of 10,000 does not log a megabyte.
+	FlowChanged Kind = 3
+)
+
+// Record is one acknowledged write whose file is not in the tree yet.
+type Record struct {
+	// Seq rises from record to record.
+	Seq  int64
+	Kind Kind
+	ID   uuid.UUID
+	// Path is the file that it makes or changes.
+	Path string
+	// Old is the hash of the file that it replaces.
+	Old  Hash
+	Body []byte
+}
+
+// Plan says which file of a flow is about to be replaced by which, so that after a crash between the two a file that we
+// wrote is told from one that a person changed. It counts instead of the Old of the flow's records.
+type Plan struct {
+	Flow     uuid.UUID
+	Old, New Hash
+}
+
+// File is what a file of the tree was like when it was last read or written.
+type File struct {
+	Path          string
+	Size, ModTime int64
+	Hash          Hash
+	// ID is what it holds; Time is when that was made (a node) or changed (a flow). Zero for an index.
+	ID   uuid.UUID
+	Time time.Time
+	// Problem says why it could not be read; then it has no ID.
+	Problem string
+}
+
+// State are the counters of a namespace.
+type State struct {
+	// Last is the time of the last transaction.
+	Last time.Time
+	// NextNode and NextFlow are slots that were never used.
+	NextNode, NextFlow int
+}
+
+// Changes is what one transaction does.
+type Changes struct {
+	// Done are taken away, by Seq; then Records are added.
+	Done    []int64
+	Records []Record
+	// Requests are remembered since At; those of Forget and earlier are forgotten, if it is set.
+	Requests   []store.Request
+	At, Forget time.Time
+	// Plans are put in place of those of the same flow; Fulfilled are taken away.
+	Plans     []Plan
+	Fulfilled []uuid.UUID
+	// Files are put in place of those of the same path; Gone are taken away.
+	Files []File
+	Gone  []string
+	// State is put in place of the one before, unless nil.
+	State *State
+}
+
+// Log is an open local.db. It is used by one goroutine at a time.
+type Log struct {
+	db    *sql.DB
+	conn  *sql.Conn
+	stmts statements
+	// grown is about how many bytes the write-ahead log grew since the last checkpoint.
+	grown int64
+}
+
+// Open opens local.db and makes it where it is not there. It fails where SQLite would not keep what it acknowledges.
+func Open(path string) (*Log, error) {
+	db, err := sql.Open("sqlite", dataSource(path))
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{db: db}
+	if err := l.start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), l.Close())
+	}
+	return l, nil
+}
+
+// dataSource is the file and how it is used: each commit is fsynced (FULL), checkpoints come when they are asked for, what
+// is deleted is overwritten, and macOS is told to mean it when it syncs.
+func dataSource(path string) string {
+	query := url.Values{"_pragma": {
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(0)",
+		"secure_delete(ON)", "fullfsync(ON)", "checkpoint_fullfsync(ON)",
+	}}
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
+}
+
+func (l *Log) start() (err error) {
+	ctx := context.Background()
+	if l.conn, err = l.db.Conn(ctx); err != nil {
+		return err
+	}
+	if err := l.assertDurable(); err != nil {
+		return err
+	}
+	if err := l.migrate(); err != nil {
+		return err
+	}
+	l.stmts, err = prepare(l.conn)
+	return err
+}
+
+// assertDurable checks what SQLite made of the settings: on some file systems it cannot do WAL and says so only here.
+func (l *Log) assertDurable() error {
+	var synchronous int
+	var journal string
+	if err := l.row("PRAGMA synchronous").Scan(&synchronous); err != nil {
+		return err
+	}
+	if err := l.row("PRAGMA journal_mode").Scan(&journal); err != nil {
+		return err
+	}
+	if synchronous != 2 || journal != "wal" {
+		return fmt.Errorf("SQLite runs with synchronous=%d and journal_mode=%s instead of 2 and wal: a power cut could lose "+
+			"what was acknowledged; use a local disk", synchronous, journal)
+	}
+	return nil
+}
+
+func (l *Log) row(query string, args ...any) *sql.Row {
+	return l.conn.QueryRowContext(context.Background(), query, args...)
+}
+
+func (l *Log) exec(query string) error {
+	_, err := l.conn.ExecContext(context.Background(), query)
+	return err
+}
+
+// checkpointBytes is how far the write-ahead log grows before Checkpoint does something.
+const checkpointBytes = 4 << 20
+
+// Checkpoint moves what was committed from the write-ahead log into the database, when it is worth it. It takes a few
+// milliseconds and is not needed for durability.
+func (l *Log) Checkpoint() error {
+	if l.grown < checkpointBytes {
+		return nil
+	}
+	l.grown = 0
+	return l.exec("PRAGMA wal_checkpoint(PASSIVE)")
+}
+
+// Close empties the write-ahead log and closes the database.
+func (l *Log) Close() error {
+	var errs []error
+	if l.stmts != nil {
+		errs = append(errs, l.exec("PRAGMA wal_checkpoint(TRUNCATE)"), l.stmts.close())
+	}
+	if l.conn != nil {
+		errs = append(errs, l.conn.Close())
+	}
+	return errors.Join(append(errs, l.db.Close())...)
+}
+
+// Full says that an error means a full disk: nothing is broken, and writing works again when there is room.
+func Full(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_FULL
+}

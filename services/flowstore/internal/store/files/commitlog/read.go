@@ -1,0 +1,110 @@
+package commitlog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Records gives the records, in order.
+func (l *Log) Records() ([]Record, error) {
+	return query(l, "SELECT seq, kind, id, path, old, body FROM log ORDER BY seq", func(scan scanner) (Record, error) {
+		var r Record
+		err := scan(&r.Seq, &r.Kind, asID(&r.ID), &r.Path, asHash(&r.Old), &r.Body)
+		return r, err
+	})
+}
+
+// Plans gives the plans that were not fulfilled, by flow.
+func (l *Log) Plans() (map[uuid.UUID]Plan, error) {
+	list, err := query(l, "SELECT flow, old, new FROM plans", func(scan scanner) (Plan, error) {
+		var p Plan
+		err := scan(asID(&p.Flow), asHash(&p.Old), asHash(&p.New))
+		return p, err
+	})
+	plans := make(map[uuid.UUID]Plan, len(list))
+	for _, p := range list {
+		plans[p.Flow] = p
+	}
+	return plans, err
+}
+
+// Files gives what the tree's files were like, by path.
+func (l *Log) Files() (map[string]File, error) {
+	zones := map[int]*time.Location{0: time.UTC}
+	list, err := query(l, "SELECT path, size, mtime, hash, id, at, zone, problem FROM files", func(scan scanner) (File, error) {
+		var f File
+		var micros int64
+		var zone int
+		err := scan(&f.Path, &f.Size, &f.ModTime, asHash(&f.Hash), asID(&f.ID), &micros, &zone, &f.Problem)
+		if zones[zone] == nil {
+			zones[zone] = time.FixedZone("", zone)
+		}
+		f.Time = time.UnixMicro(micros).In(zones[zone])
+		return f, err
+	})
+	files := make(map[string]File, len(list))
+	for _, f := range list {
+		files[f.Path] = f
+	}
+	return files, err
+}
+
+// State gives the counters.
+func (l *Log) State() (State, error) {
+	var s State
+	_, err := query(l, "SELECT key, value FROM state", func(scan scanner) (struct{}, error) {
+		var key string
+		var value int64
+		err := scan(&key, &value)
+		switch key {
+		case "last":
+			s.Last = time.UnixMicro(value)
+		case "next_node":
+			s.NextNode = int(value)
+		case "next_flow":
+			s.NextFlow = int(value)
+		}
+		return struct{}{}, err
+	})
+	return s, err
+}
+
+// scanner reads the columns of a row.
+type scanner func(columns ...any) error
+
+func query[T any](l *Log, text string, read func(scanner) (T, error)) ([]T, error) {
+	rows, err := l.conn.QueryContext(context.Background(), text)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var list []T
+	for rows.Next() {
+		one, err := read(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, rows.Err()
+}
+
+// fixed reads a column into an array of bytes.
+type fixed []byte
+
+// Scan implements sql.Scanner.
+func (f fixed) Scan(column any) error {
+	data, ok := column.([]byte)
+	if !ok || len(data) != len(f) {
+		return fmt.Errorf("a column of local.db is not %d bytes long", len(f))
+	}
+	copy(f, data)
+	return nil
+}
+
+func asID(id *uuid.UUID) fixed { return id[:] }
+
+func asHash(h *Hash) fixed { return h[:] }

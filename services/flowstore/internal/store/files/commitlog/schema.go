@@ -1,0 +1,95 @@
+package commitlog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// schemaVersion stands in local.db as its user_version.
+const schemaVersion = 1
+
+// Times are microseconds since 1970, zones seconds east of UTC, but mtime is nanoseconds. Requests are in the order in which they came, so that
+// the oldest are found first.
+const schema = `
+CREATE TABLE state (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE log (seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL, id BLOB NOT NULL, path TEXT NOT NULL, old BLOB NOT NULL, body BLOB NOT NULL);
+CREATE TABLE plans (flow BLOB PRIMARY KEY, old BLOB NOT NULL, new BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE requests (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, at INTEGER NOT NULL, digest TEXT NOT NULL, result BLOB NOT NULL);
+CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL, hash BLOB NOT NULL, id BLOB NOT NULL, at INTEGER NOT NULL, zone INTEGER NOT NULL, problem TEXT NOT NULL) WITHOUT ROWID;
+PRAGMA user_version = 1;`
+
+// migrate makes the tables of a new local.db.
+func (l *Log) migrate() error {
+	var version int
+	if err := l.row("PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	switch version {
+	case schemaVersion:
+		return nil
+	case 0:
+		return l.transaction(func() error { return l.exec(schema) })
+	}
+	return fmt.Errorf("it was written by a newer version of Tsumugi (schema %d, this one knows %d)", version, schemaVersion)
+}
+
+// transaction runs fn and makes what it did durable, or undoes it.
+func (l *Log) transaction(fn func() error) error {
+	if err := l.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := fn()
+	if err == nil {
+		err = l.exec("COMMIT")
+	}
+	if err != nil {
+		// After some errors SQLite has rolled back by itself, and says that there is nothing to roll back.
+		_ = l.exec("ROLLBACK")
+	}
+	return err
+}
+
+// statements are prepared once; the texts are the keys.
+type statements map[string]*sql.Stmt
+
+const (
+	addRecord   = "INSERT INTO log (seq, kind, id, path, old, body) VALUES (?, ?, ?, ?, ?, ?)"
+	dropRecord  = "DELETE FROM log WHERE seq = ?"
+	putRequest  = "INSERT OR REPLACE INTO requests (id, at, digest, result) VALUES (?, ?, ?, ?)"
+	getRequest  = "SELECT digest, result FROM requests WHERE id = ? AND at > ?"
+	oldRequests = "DELETE FROM requests WHERE n IN (SELECT n FROM requests ORDER BY n LIMIT 1000) AND at <= ?"
+	putPlan     = "INSERT OR REPLACE INTO plans (flow, old, new) VALUES (?, ?, ?)"
+	dropPlan    = "DELETE FROM plans WHERE flow = ?"
+	putFile     = "INSERT OR REPLACE INTO files (path, size, mtime, hash, id, at, zone, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+	dropFile    = "DELETE FROM files WHERE path = ?"
+	putState    = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
+)
+
+func prepare(conn *sql.Conn) (statements, error) {
+	s := statements{}
+	for _, text := range []string{
+		addRecord, dropRecord, putRequest, getRequest, oldRequests, putPlan, dropPlan, putFile, dropFile, putState,
+	} {
+		stmt, err := conn.PrepareContext(context.Background(), text)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s[text] = stmt
+	}
+	return s, nil
+}
+
+func (s statements) close() error {
+	var errs []error
+	for _, stmt := range s {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (s statements) run(text string, args ...any) error {
+	_, err := s[text].ExecContext(context.Background(), args...)
+	return err
+}

@@ -1,0 +1,114 @@
+package commitlog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+)
+
+// Apply makes changes durable in one transaction, all of them or none. The error of a full disk is told by Full; after
+// any other it is not known what is on the disk, and nothing more should be acknowledged.
+func (l *Log) Apply(c Changes) error {
+	err := l.transaction(func() error {
+		for _, apply := range []func(Changes) error{l.applyRecords, l.applyRequests, l.applyPlans, l.applyFiles, l.applyState} {
+			if err := apply(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	l.grown += c.bytes()
+	return nil
+}
+
+// bytes is about what a transaction adds to the write-ahead log: pages of 4 KiB, each once.
+func (c Changes) bytes() int64 {
+	size := int64(4096 * (4 + len(c.Done) + len(c.Requests)))
+	for _, r := range c.Records {
+		size += int64(len(r.Body))
+	}
+	return size
+}
+
+// applyRecords takes away before it adds: a record may be put in place of another with its number.
+func (l *Log) applyRecords(c Changes) error {
+	for _, seq := range c.Done {
+		if err := l.stmts.run(dropRecord, seq); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.Records {
+		if err := l.stmts.run(addRecord, r.Seq, int(r.Kind), r.ID[:], r.Path, r.Old[:], r.Body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Log) applyRequests(c Changes) error {
+	for _, r := range c.Requests {
+		if err := l.stmts.run(putRequest, r.ID[:], c.At.UnixMicro(), r.Digest, r.Result[:]); err != nil {
+			return err
+		}
+	}
+	if c.Forget.IsZero() {
+		return nil
+	}
+	return l.stmts.run(oldRequests, c.Forget.UnixMicro())
+}
+
+func (l *Log) applyPlans(c Changes) error {
+	for _, p := range c.Plans {
+		if err := l.stmts.run(putPlan, p.Flow[:], p.Old[:], p.New[:]); err != nil {
+			return err
+		}
+	}
+	for _, flow := range c.Fulfilled {
+		if err := l.stmts.run(dropPlan, flow[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Log) applyFiles(c Changes) error {
+	for _, f := range c.Files {
+		_, zone := f.Time.Zone()
+		if err := l.stmts.run(putFile, f.Path, f.Size, f.ModTime, f.Hash[:], f.ID[:], f.Time.UnixMicro(), zone, f.Problem); err != nil {
+			return err
+		}
+	}
+	for _, path := range c.Gone {
+		if err := l.stmts.run(dropFile, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Log) applyState(c Changes) error {
+	if c.State == nil {
+		return nil
+	}
+	return l.stmts.run(putState, c.State.Last.UnixMicro(), c.State.NextNode, c.State.NextFlow)
+}
+
+// Request gives what is remembered of a request since a time; ok is false where there is nothing.
+func (l *Log) Request(id uuid.UUID, since time.Time) (r store.Request, ok bool, err error) {
+	r.ID = id
+	row := l.stmts[getRequest].QueryRowContext(context.Background(), id[:], since.UnixMicro())
+	err = row.Scan(&r.Digest, asID(&r.Result))
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.Request{}, false, nil
+	}
+	return r, err == nil, err
+}

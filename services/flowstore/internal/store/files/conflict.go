@@ -1,0 +1,160 @@
+package files
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+// A file that is not what we left, in a place where we are about to write, was put there by a person or by git. It stays
+// as it is. What we have to write goes to the next free slot, under the same UUID: both versions are kept, and
+// field/flowstore.md row 13 says which one counts.
+
+// moveNodes gives nodes whose places are taken new ones. On the gate.
+func (sp *space) moveNodes(nodes []*pendingNode, taken []foreignFile) error {
+	byPath := make(map[string]*pendingNode, len(nodes))
+	for _, n := range nodes {
+		byPath[n.path] = n
+	}
+	return sp.onWriter(func() error {
+		next := sp.nodes.next
+		var c commitlog.Changes
+		for _, f := range taken {
+			n := byPath[f.path]
+			c.Done = append(c.Done, n.seq)
+			c.Records = append(c.Records, commitlog.Record{
+				Seq: n.seq, Kind: commitlog.NodeMade, ID: n.id, Path: sp.nodes.slotPath(next), Body: n.body,
+			})
+			next++
+		}
+		c.State = &commitlog.State{Last: sp.last, NextNode: next, NextFlow: sp.flows.next}
+		if next > format.Slots {
+			return errNoSlot
+		}
+		if err := sp.apply(c); err != nil {
+			return err
+		}
+		sp.mu.Lock()
+		defer sp.mu.Unlock()
+		for i, f := range taken {
+			sp.movedNode(byPath[f.path], c.Records[i].Path, f)
+		}
+		return nil
+	})
+}
+
+var errNoSlot = fmt.Errorf("a file stands in our place, and all %d slots are taken", format.Slots)
+
+// movedNode notes a node's new place, and what stands in the old one. The caller holds mu.
+func (sp *space) movedNode(n *pendingNode, file string, there foreignFile) {
+	sp.nodes.drop(n.id, n.path)
+	sp.nodes.put(n.id, holding{file, n.created})
+	sp.note(there.path, fmt.Sprintf("another file came to stand here; the node %s, which belonged here, is in %s", n.id, file))
+	n.path = file
+	other, err := format.DecodeNode(there.data)
+	sp.adopt(sp.nodes, there.path, other.ID, other.Created, err)
+}
+
+// adopt indexes a file that somebody else put into the tree. The caller holds mu.
+func (sp *space) adopt(x *index, file string, id uuid.UUID, at time.Time, err error) {
+	x.take(file)
+	if err != nil {
+		x.broken[file] = err.Error()
+		return
+	}
+	x.put(id, holding{file, at})
+}
+
+// moveFlow gives a flow another file, since what stands in its place must be kept. On the gate.
+func (sp *space) moveFlow(id uuid.UUID, there foreignFile) error {
+	return sp.onWriter(func() error {
+		waiting := *sp.pending.flows[id]
+		return sp.splitFlow(&waiting, there)
+	})
+}
+
+// splitFlow writes our version of a flow down as a new file, in place of its records. On the writer.
+func (sp *space) splitFlow(ours *pendingFlow, there foreignFile) error {
+	if sp.flows.next >= format.Slots {
+		return errNoSlot
+	}
+	theirs, err := format.DecodeFlow(there.data)
+	f := ours.flow
+	if err == nil && theirs.ID == f.ID {
+		f.Updated = laterOf(f.Updated, theirs.Updated.Add(time.Microsecond))
+	}
+	seq, moved := ours.seqs[0], sp.flows.slotPath(sp.flows.next)
+	if err := sp.apply(commitlog.Changes{
+		Done:      ours.seqs,
+		Records:   []commitlog.Record{{Seq: seq, Kind: commitlog.FlowMade, ID: f.ID, Path: moved, Body: format.EncodeFlow(f)}},
+		Fulfilled: []uuid.UUID{f.ID},
+		State:     &commitlog.State{Last: sp.last, NextNode: sp.nodes.next, NextFlow: sp.flows.next + 1},
+	}); err != nil {
+		return err
+	}
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.pending.records -= len(ours.seqs) - 1
+	sp.pending.setFlow(&pendingFlow{path: moved, flow: f, seqs: []int64{seq}})
+	sp.flows.drop(f.ID, ours.path)
+	sp.flows.put(f.ID, holding{moved, f.Updated})
+	sp.adopt(sp.flows, there.path, theirs.ID, theirs.Updated, err)
+	sp.note(there.path, fmt.Sprintf("it was changed while changes of ours were on their way; ours are in %s, which counts", moved))
+	return nil
+}
+
+// laterOf gives the later of two times, so that the version with what we acknowledged is the one that counts.
+func laterOf(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// rebase applies changes to another version of their flow than the one that they were made for. Members that it holds
+// already keep their index, others get the next one where theirs is taken; an edge that leads nowhere or closes a cycle
+// is left out, and told.
+func rebase(f flow.Flow, changes []flow.Change) (flow.Flow, []string) {
+	index := map[int]int{}
+	at := func(i int) int {
+		if to, ok := index[i]; ok {
+			return to
+		}
+		return i
+	}
+	var lost []string
+	for _, c := range changes {
+		one := flow.Change{At: laterOf(c.At, f.Updated)}
+		next := f.Next
+		for _, m := range c.Add {
+			if held, ok := f.IndexOf(m.Node); ok {
+				index[m.Index] = held
+				continue
+			}
+			index[m.Index] = next
+			one.Add = append(one.Add, flow.Member{Index: next, Node: m.Node})
+			next++
+		}
+		f = f.Apply(one)
+		for _, e := range c.Connect {
+			edge := flow.Change{At: one.At, Connect: []flow.Edge{{From: at(e.From), To: at(e.To)}}}
+			if err := f.Check(edge); err != nil {
+				lost = append(lost, fmt.Sprintf("the connection from %d to %d could not be made: %v", at(e.From), at(e.To), err))
+				continue
+			}
+			f = f.Apply(edge)
+		}
+		if c.Current != nil {
+			current := at(*c.Current)
+			if move := (flow.Change{At: one.At, Current: &current}); f.Check(move) == nil {
+				f = f.Apply(move)
+			}
+		}
+	}
+	return f, lost
+}

@@ -1,0 +1,250 @@
+// Package files keeps a namespace as a tree of text files that a person reads, edits and keeps in git (seed 004).
+//
+// An Update is one transaction in the namespace's local.db (package commitlog); callers that come together share its
+// fsync. The files follow behind, when nothing has been written for a moment (Gate). What is acknowledged and not in the
+// tree yet is read from memory, and found again in local.db after a crash. The text tree is the truth: a file that a
+// person changed is never overwritten.
+//
+//	<data>/.flowstore/lock             who owns the data
+//	<data>/<namespace>/nodes/000/000.xml, flows/000/000.yaml, nodes/index.tsv, flows/index.tsv, config.yaml
+//	<data>/<namespace>/.flowstore/local.db
+//
+// Two goroutines belong to each open namespace. The writer alone changes its state and uses local.db; the gate writes files
+// and asks the writer for what it needs from local.db.
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+)
+
+// MaxNamespaces is how many namespaces may be open at once; each keeps two goroutines, an index and an open local.db.
+const MaxNamespaces = 1000
+
+// localFolder holds what belongs to this machine and to no repository.
+const localFolder = ".flowstore"
+
+// Options are what a store is opened with.
+type Options struct {
+	// Data is the folder of all namespaces. It is made where it is not there.
+	Data string
+	// Clock tells the time of transactions. nil: time.Now.
+	Clock func() time.Time
+	// Log takes what an operator should know: files that need a person, a disk that cannot be written. nil: nothing.
+	Log *zap.Logger
+	// Gate says when files are written. The zero Gate is DefaultGate().
+	Gate Gate
+}
+
+// Store is the engine. It implements store.Store.
+type Store struct {
+	opts  Options
+	tree  filesys.FS
+	owner *flock.Flock
+	stats counters
+	close func() error
+
+	mu     sync.Mutex
+	spaces map[string]*opening
+	closed bool
+}
+
+var _ store.Store = (*Store)(nil)
+
+// opening is a namespace that is open, or about to be when ready is closed.
+type opening struct {
+	ready chan struct{}
+	space *space
+	err   error
+}
+
+// Open opens the store. *LockedError when another process owns the data.
+func Open(opts Options) (*Store, error) {
+	tree, err := filesys.Open(opts.Data)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(opts, tree)
+	if err != nil {
+		return nil, errors.Join(err, tree.Close())
+	}
+	s.close = tree.Close
+	return s, nil
+}
+
+// open opens a store whose text files are in tree; what is no text file is in opts.Data.
+func open(opts Options, tree filesys.FS) (*Store, error) {
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Log == nil {
+		opts.Log = zap.NewNop()
+	}
+	if opts.Gate == (Gate{}) {
+		opts.Gate = DefaultGate()
+	}
+	if err := filesys.EnsureDir(tree, localFolder); err != nil {
+		return nil, fmt.Errorf("make %s: %w", filepath.Join(opts.Data, localFolder), err)
+	}
+	owner, err := own(opts.Data, opts.Clock())
+	if err != nil {
+		return nil, err
+	}
+	return &Store{
+		opts: opts, tree: tree, owner: owner, spaces: map[string]*opening{},
+		close: func() error { return nil },
+	}, nil
+}
+
+// Node implements store.Store.
+func (s *Store) Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil || sp == nil {
+		return node.Node{}, cmpError(err, store.ErrNodeNotFound)
+	}
+	return sp.Node(id)
+}
+
+// Flow implements store.Store.
+func (s *Store) Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil || sp == nil {
+		return flow.Flow{}, cmpError(err, store.ErrFlowNotFound)
+	}
+	return sp.Flow(id)
+}
+
+// cmpError gives the first error that there is.
+func cmpError(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// Update implements store.Store.
+func (s *Store) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
+	sp, err := s.space(ctx, ns)
+	if err != nil {
+		return err
+	}
+	return sp.update(ctx, fn)
+}
+
+// Flush implements store.Store.
+func (s *Store) Flush(ctx context.Context, ns string) (int, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil || sp == nil {
+		return 0, err
+	}
+	return sp.flush(ctx)
+}
+
+// Problems implements store.Store.
+func (s *Store) Problems(ctx context.Context, ns string) ([]store.Problem, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil || sp == nil {
+		return nil, err
+	}
+	return sp.problems(), nil
+}
+
+// existing gives a namespace, nil where it was never written to: reading makes none.
+func (s *Store) existing(ctx context.Context, ns string) (*space, error) {
+	if err := store.CheckNamespace(ns); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	known, closed := s.spaces[ns] != nil, s.closed
+	s.mu.Unlock()
+	if !known && !closed {
+		if _, err := s.tree.Stat(ns); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return s.space(ctx, ns)
+}
+
+// space gives a namespace and opens it the first time. Whoever comes meanwhile waits; when it fails, the next one tries
+// again.
+func (s *Store) space(ctx context.Context, ns string) (*space, error) {
+	if err := store.CheckNamespace(ns); err != nil {
+		return nil, err
+	}
+	o, first, err := s.enter(ns)
+	if err != nil {
+		return nil, err
+	}
+	if first {
+		o.space, o.err = openSpace(s, ns)
+		if o.err != nil {
+			s.forget(ns)
+		}
+		close(o.ready)
+	}
+	select {
+	case <-o.ready:
+		return o.space, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s *Store) enter(ns string) (o *opening, first bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, false, store.ErrClosed
+	case s.spaces[ns] != nil:
+		return s.spaces[ns], false, nil
+	case len(s.spaces) >= MaxNamespaces:
+		return nil, false, fmt.Errorf("namespace %s: %d namespaces are open, the limit of one process", ns, MaxNamespaces)
+	}
+	o = &opening{ready: make(chan struct{})}
+	s.spaces[ns] = o
+	return o, true, nil
+}
+
+func (s *Store) forget(ns string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.spaces, ns)
+}
+
+// Close implements store.Store. Its error says what could not be written; what was acknowledged is in local.db all the same.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	wasClosed := s.closed
+	s.closed = true
+	spaces := maps.Clone(s.spaces)
+	s.mu.Unlock()
+	if wasClosed {
+		return nil
+	}
+	var errs []error
+	for _, ns := range slices.Sorted(maps.Keys(spaces)) {
+		o := spaces[ns]
+		<-o.ready
+		if o.space != nil {
+			errs = append(errs, o.space.close())
+		}
+	}
+	return errors.Join(append(errs, s.owner.Unlock(), s.close())...)
+}

@@ -1,0 +1,224 @@
+package files
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+)
+
+// Gate says when acknowledged writes become files. Written at once beside the log they take away what the shared fsync
+// gains; left for ever they fill memory and local.db.
+type Gate struct {
+	// Idle is how long nothing must have been written.
+	Idle time.Duration
+	// MaxAge is how old a write may grow, however busy the store is.
+	MaxAge time.Duration
+	// MaxRecords and MaxBytes bound what waits: when it is as much, writers wait until half of it is in files.
+	MaxRecords int
+	MaxBytes   int64
+	// Retry is how long to wait after files could not be written.
+	Retry time.Duration
+	// Parallel is how many files are written at once: their fsyncs share what the disk has to do.
+	Parallel int
+}
+
+// DefaultGate is what a Gate should be without a reason for something else.
+func DefaultGate() Gate {
+	return Gate{
+		Idle:       20 * time.Millisecond,
+		MaxAge:     5 * time.Second,
+		MaxRecords: 10_000,
+		MaxBytes:   64 << 20,
+		Retry:      5 * time.Second,
+		Parallel:   8,
+	}
+}
+
+// full says that writers have to wait.
+func (g Gate) full(p *pending) bool {
+	return p.records >= g.MaxRecords || p.bytes >= g.MaxBytes
+}
+
+// halfEmpty says that writers who waited may go on.
+func (g Gate) halfEmpty(p *pending) bool {
+	return p.records <= g.MaxRecords/2 && p.bytes <= g.MaxBytes/2
+}
+
+// flush is somebody who waits for the files.
+type flush struct{ done chan flushed }
+
+type flushed struct {
+	files int
+	err   error
+}
+
+// flush has the gate write everything, and says how many files it wrote.
+func (sp *space) flush(ctx context.Context) (int, error) {
+	f := flush{done: make(chan flushed, 1)}
+	select {
+	case sp.flushes <- f:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-sp.closing:
+		return 0, store.ErrClosed
+	}
+	select {
+	case r := <-f.done:
+		return r.files, r.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// wakeGate has the gate look again when it should write.
+func (sp *space) wakeGate() {
+	select {
+	case sp.wake <- struct{}{}:
+	default:
+	}
+}
+
+// runGate writes files when it is time, or somebody waits for it, and all that is left at the end.
+func (sp *space) runGate() {
+	defer close(sp.stopping)
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	for {
+		wait := sp.dueIn(time.Now())
+		if wait <= 0 {
+			sp.writeDue()
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-sp.wake:
+		case f := <-sp.flushes:
+			files, err := sp.write(never)
+			f.done <- flushed{files, err}
+		case <-sp.closing:
+			_, sp.written.closeErr = sp.write(never)
+			return
+		}
+	}
+}
+
+func never() bool { return false }
+
+// long is how long the gate sleeps when there is nothing to do: until it is woken.
+const long = time.Hour
+
+// dueIn is how long to wait before files are written.
+func (sp *space) dueIn(now time.Time) time.Duration {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	p := &sp.pending
+	switch {
+	case sp.broken:
+		return long
+	case sp.cause != nil:
+		return sp.written.failed.Add(sp.gate.Retry).Sub(now)
+	case sp.gate.full(p):
+		return 0
+	case p.empty() && !sp.written.stale():
+		return long
+	}
+	return min(p.wrote.Add(sp.gate.Idle).Sub(now), max(p.since.Add(sp.gate.MaxAge).Sub(now), 0))
+}
+
+// writeDue writes files for the reason for which it is time. Without need it gives way to the next writer.
+func (sp *space) writeDue() {
+	sp.mu.RLock()
+	p := &sp.pending
+	full, wrote := sp.gate.full(p), p.wrote
+	old := !p.empty() && time.Since(p.since) >= sp.gate.MaxAge
+	sp.mu.RUnlock()
+	stop := func() bool { return sp.wroteAfter(wrote) }
+	switch {
+	case full:
+		stop = func() bool { return !sp.mustWait() }
+	case old:
+		stop = never
+	}
+	// The error stands in cause, and is tried again after Retry.
+	_, _ = sp.write(stop)
+}
+
+func (sp *space) isClosing() bool {
+	select {
+	case <-sp.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+func (sp *space) wroteAfter(t time.Time) bool {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	return sp.pending.wrote.After(t)
+}
+
+// mustWait says that writers have to wait for files. Once they do, half of what waits must be written first. Where nothing
+// can be written they do not wait, and are told so.
+func (sp *space) mustWait() bool {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	return sp.cause == nil && sp.pending.waiting
+}
+
+// write writes files until everything that was pending is written, or stop says so between two chunks.
+func (sp *space) write(stop func() bool) (files int, err error) {
+	start, last := time.Now(), sp.lastSeq()
+	var done bool
+	for !done && err == nil {
+		var n int
+		n, done, err = sp.writeChunk(last)
+		files += n
+		if stop() {
+			break
+		}
+	}
+	if done && err == nil {
+		var n int
+		n, err = sp.writeIndexes()
+		files += n
+	}
+	sp.stats.files.Add(int64(files))
+	return files, sp.wrote(start, done, err)
+}
+
+func (sp *space) lastSeq() int64 {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	return sp.pending.last
+}
+
+// wrote notes how writing went, and moves on what SQLite has in its write-ahead log. A disk fault turns the namespace
+// read-only until writing works again: what was acknowledged is in local.db, and is written anew from there. (Syncing a
+// file again after a failed sync proves nothing.)
+func (sp *space) wrote(start time.Time, done bool, err error) error {
+	return sp.onWriter(func() error {
+		sp.mu.Lock()
+		defer sp.mu.Unlock()
+		switch {
+		case sp.broken:
+			return &store.ReadOnlyError{Cause: sp.cause}
+		case err != nil:
+			sp.written.failed = time.Now()
+			sp.cause = err
+			sp.log.Error("files cannot be written; no more writes until they can", zap.Error(err))
+			return &store.ReadOnlyError{Cause: err}
+		case sp.cause != nil:
+			sp.cause = nil
+			sp.log.Info("files can be written again")
+		}
+		if done {
+			sp.pending.since = start
+		}
+		return sp.local.Checkpoint()
+	})
+}

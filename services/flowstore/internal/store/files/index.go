@@ -1,0 +1,153 @@
+package files
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+// index knows which files hold what, of one kind. A UUID may stand in several files (seed 004, 4.4): the newest counts, of
+// equally new ones the last in the order of the tree (field/flowstore.md row 13).
+type index struct {
+	kind  format.Kind
+	heads map[uuid.UUID]holding
+	// others are the files behind the head, best first.
+	others map[uuid.UUID][]holding
+	// broken are files that cannot be read, with the reason. Their slots are taken.
+	broken map[string]string
+	// next is a slot that was never used.
+	next int
+}
+
+// holding is a file that holds something.
+type holding struct {
+	// path begins with the kind's folder.
+	path string
+	// time is when it was made (a node) or last changed (a flow).
+	time time.Time
+}
+
+func newIndex(kind format.Kind) *index {
+	return &index{
+		kind: kind, heads: map[uuid.UUID]holding{}, others: map[uuid.UUID][]holding{}, broken: map[string]string{},
+	}
+}
+
+// slotPath is where the n-th file goes.
+func (x *index) slotPath(n int) string { return path.Join(string(x.kind), x.kind.SlotPath(n)) }
+
+// name takes a path apart; ok is false where it is no name of this kind.
+func (x *index) name(file string) (format.FileName, bool) {
+	rest, ok := strings.CutPrefix(file, string(x.kind)+"/")
+	if !ok {
+		return format.FileName{}, false
+	}
+	return x.kind.ParseName(rest)
+}
+
+// take notes that a path is in use, so that its slot is never given to something new.
+func (x *index) take(file string) {
+	if name, ok := x.name(file); ok {
+		if slot, ok := name.Slot(); ok {
+			x.next = max(x.next, slot+1)
+		}
+	}
+}
+
+// put notes that a file holds id, in place of what was noted of this file and id.
+func (x *index) put(id uuid.UUID, h holding) {
+	x.take(h.path)
+	all := append(x.without(id, h.path), h)
+	slices.SortStableFunc(all, x.compare)
+	x.set(id, all)
+}
+
+// drop notes that a file does not hold id any more.
+func (x *index) drop(id uuid.UUID, file string) { x.set(id, x.without(id, file)) }
+
+func (x *index) set(id uuid.UUID, all []holding) {
+	delete(x.heads, id)
+	delete(x.others, id)
+	if len(all) > 0 {
+		x.heads[id] = all[0]
+	}
+	if len(all) > 1 {
+		x.others[id] = all[1:]
+	}
+}
+
+// holdings are the files that hold id, best first.
+func (x *index) holdings(id uuid.UUID) []holding {
+	head, ok := x.heads[id]
+	if !ok {
+		return nil
+	}
+	return append([]holding{head}, x.others[id]...)
+}
+
+func (x *index) without(id uuid.UUID, file string) []holding {
+	return slices.DeleteFunc(x.holdings(id), func(h holding) bool { return h.path == file })
+}
+
+// compare orders the better file first.
+func (x *index) compare(a, b holding) int {
+	if c := b.time.Compare(a.time); c != 0 {
+		return c
+	}
+	nameA, _ := x.name(a.path)
+	nameB, _ := x.name(b.path)
+	return nameB.Compare(nameA)
+}
+
+// problems lists broken files and those that stand behind another one.
+func (x *index) problems() []store.Problem {
+	var list []store.Problem
+	for _, file := range slices.Sorted(maps.Keys(x.broken)) {
+		list = append(list, store.Problem{Path: file, Reason: x.broken[file]})
+	}
+	for id, others := range x.others {
+		for _, h := range others {
+			list = append(list, store.Problem{
+				Path:   h.path,
+				Reason: fmt.Sprintf("it has the id %s, as %s has, which is newer and counts", id, x.heads[id].path),
+			})
+		}
+	}
+	return list
+}
+
+// row is a line of index.tsv with its place in the tree.
+type row struct {
+	format.Row
+	name format.FileName
+}
+
+func (x *index) row(id uuid.UUID, h holding) row {
+	name, _ := x.name(h.path)
+	return row{format.Row{Path: strings.TrimPrefix(h.path, string(x.kind)+"/"), ID: id, Time: h.time}, name}
+}
+
+// rows are the lines of the kind's index.tsv, in the order of the tree, without those that skip names.
+func (x *index) rows(skip func(id uuid.UUID, file string) bool) []row {
+	rows := make([]row, 0, len(x.heads))
+	for id := range x.heads {
+		for _, h := range x.holdings(id) {
+			if !skip(id, h.path) {
+				rows = append(rows, x.row(id, h))
+			}
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(a.name.Compare(b.name), strings.Compare(a.Path, b.Path))
+	})
+	return rows
+}

@@ -1,0 +1,165 @@
+package files
+
+import (
+	"path"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+)
+
+// indexFile is what is known of a kind's index.tsv. It is derived from the files: it is appended to behind them, made anew
+// when it is not what was written, and put in order when it has grown.
+type indexFile struct {
+	kind format.Kind
+	// sound says that it has a row for each file, with the newest last. absent: there is none, and no file either.
+	sound, absent bool
+	// lines is how many rows it has, about.
+	lines int
+	// sorted says that they are in the order of the tree, as far as is known; last is the last one.
+	sorted bool
+	last   format.FileName
+}
+
+func (x *indexFile) path() string { return path.Join(string(x.kind), "index.tsv") }
+
+// rowBytes is the length of a row: `000/000.xml`, a UUID, a time and what is between.
+const rowBytes = 82
+
+// found notes what a namespace is opened with.
+func (x *indexFile) found(sound bool, size int64) {
+	x.sound, x.sorted, x.lines = sound, true, int(size)/rowBytes
+}
+
+// grown says that more than a fifth of the rows are old ones.
+func (x *indexFile) grown(entries int) bool { return x.lines > entries+entries/4+100 }
+
+// stale says that an index has to be made anew.
+func (t *treeState) stale() bool {
+	return !t.indexes[format.Nodes].sound || !t.indexes[format.Flows].sound
+}
+
+// indexedBy gives the index of a kind of file.
+func (sp *space) indexedBy(kind format.Kind) *index {
+	if kind == format.Nodes {
+		return sp.nodes
+	}
+	return sp.flows
+}
+
+// appendRows adds the rows of files that were written, and describes the index. Where it is not sound it is left alone,
+// and made anew at the end.
+func (sp *space) appendRows(kind format.Kind, files []outFile) ([]commitlog.File, error) {
+	x := sp.written.indexes[kind]
+	if !x.sound {
+		return nil, nil
+	}
+	// Until it is known to be whole.
+	x.sound = false
+	var text []byte
+	if x.absent {
+		text = []byte(format.IndexHeader)
+	}
+	for _, f := range files {
+		r := sp.indexedBy(kind).row(f.id, holding{f.path, f.time})
+		text = format.AppendRow(text, r.Row)
+		x.sorted = x.sorted && x.last.Compare(r.name) < 0
+		x.last = r.name
+	}
+	if err := filesys.AppendSynced(sp.tree, x.path(), text); err != nil {
+		return nil, err
+	}
+	x.sound, x.absent = true, false
+	x.lines += len(files)
+	return sp.describe([]outFile{{path: x.path()}})
+}
+
+// writeIndexes makes indexes anew that are damaged or have grown, and says how many it wrote.
+func (sp *space) writeIndexes() (files int, err error) {
+	for _, kind := range []format.Kind{format.Nodes, format.Flows} {
+		x := sp.written.indexes[kind]
+		rows, needed := sp.indexRows(x)
+		if !needed {
+			continue
+		}
+		wrote, err := sp.writeIndex(x, rows)
+		if err != nil {
+			return files, err
+		}
+		if wrote {
+			files++
+		}
+	}
+	return files, nil
+}
+
+// indexRows gives the rows of an index that needs to be made anew, at the end also of one that has old rows or another
+// order than the tree. Files that are not there yet have no row.
+func (sp *space) indexRows(x *indexFile) (rows []row, needed bool) {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	known := sp.indexedBy(x.kind)
+	entries := len(known.heads)
+	for _, others := range known.others {
+		entries += len(others)
+	}
+	untidy := sp.isClosing() && (!x.sorted || x.lines > entries)
+	if x.sound && !x.grown(entries) && !untidy {
+		return nil, false
+	}
+	return known.rows(sp.pending.holds), true
+}
+
+// writeIndex writes an index, unless it is right as it stands, and has local.db remember it.
+func (sp *space) writeIndex(x *indexFile, rows []row) (wrote bool, err error) {
+	text := []byte(format.IndexHeader)
+	for _, r := range rows {
+		text = format.AppendRow(text, r.Row)
+		x.last = r.name
+	}
+	if wrote = x.sound || !sp.holdsRows(x, rows); wrote {
+		x.sound = false
+		if err := sp.replaceIndex(x, text); err != nil {
+			return false, err
+		}
+	}
+	line, err := sp.describe([]outFile{{path: x.path()}})
+	if err != nil {
+		return false, err
+	}
+	if err := sp.onWriter(func() error { return sp.apply(commitlog.Changes{Files: line}) }); err != nil {
+		return false, err
+	}
+	x.sound, x.absent, x.sorted, x.lines = true, false, true, len(rows)
+	return wrote, nil
+}
+
+// replaceIndex leaves the name to fate: where it is lost, the index is not the one that local.db remembers.
+func (sp *space) replaceIndex(x *indexFile, text []byte) error {
+	if err := sp.ensureFolder(string(x.kind)); err != nil {
+		return err
+	}
+	return filesys.Replace(sp.tree, x.path(), text)
+}
+
+// holdsRows says whether the file holds these rows and no others, in any order. It may have come with a checkout.
+func (sp *space) holdsRows(x *indexFile, rows []row) bool {
+	data, err := sp.tree.ReadFile(x.path(), maxIndex)
+	if err != nil {
+		return false
+	}
+	held, sound := x.kind.ReadIndex(data)
+	byPath := make(map[string]format.Row, len(held))
+	for _, r := range held {
+		byPath[r.Path] = r
+	}
+	for _, r := range rows {
+		if h := byPath[r.Path]; h.ID != r.ID || !h.Time.Equal(r.Time) {
+			return false
+		}
+	}
+	return sound && len(byPath) == len(rows)
+}
+
+// maxIndex is the largest index.tsv that is read: every slot three times.
+const maxIndex = 3 * rowBytes * 1_000_000

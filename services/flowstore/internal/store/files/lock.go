@@ -1,0 +1,54 @@
+package files
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// LockedError says that another process owns the data. The lock is the operating system's: it goes with its owner.
+type LockedError struct {
+	// Data is the folder, Owner what the owner wrote about itself: its process, host and start.
+	Data, Owner string
+}
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("the data folder %s is in use by %s; stop it, or choose another folder", e.Data, e.Owner)
+}
+
+// own takes the data for this process and writes down who it is.
+func own(data string, now time.Time) (*flock.Flock, error) {
+	path := filepath.Join(data, localFolder, "lock")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	held, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if !held {
+		return nil, &LockedError{Data: data, Owner: ownerIn(path)}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unknown host"
+	}
+	about := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, now.Format(time.RFC3339))
+	if err := os.WriteFile(path, []byte(about), 0o600); err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	return lock, nil
+}
+
+func ownerIn(path string) string {
+	about, err := os.ReadFile(path)
+	if text := strings.TrimSpace(string(about)); err == nil && text != "" {
+		return text
+	}
+	return "another process"
+}

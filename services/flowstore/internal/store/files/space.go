@@ -1,0 +1,186 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+)
+
+// space is an open namespace.
+type space struct {
+	name  string
+	tree  filesys.FS
+	clock func() time.Time
+	log   *zap.Logger
+	gate  Gate
+	stats *counters
+	cache *flowCache
+
+	// updates go to the writer, jobs too; a job may use local.db and change what mu guards.
+	updates chan *update
+	jobs    chan job
+	// wake tells the gate that it may have something to do, flushes that somebody waits for it.
+	wake    chan struct{}
+	flushes chan flush
+	// closing ends the gate, stopping the writer; then wg is done.
+	closing, stopping chan struct{}
+	wg                sync.WaitGroup
+
+	// Only the writer uses these once it runs: local.db, the time of the last transaction, and the last number of a record.
+	local *commitlog.Log
+	last  time.Time
+	seq   int64
+
+	// mu guards what follows. The writer changes it; others read.
+	mu           sync.RWMutex
+	nodes, flows *index
+	pending      pending
+	// cause says why nothing can be written; broken, that it is for good.
+	cause  error
+	broken bool
+	notes  []store.Problem
+
+	// written is what the gate knows of the tree; only the gate uses it.
+	written treeState
+}
+
+// openSpace opens a namespace, and makes it where it is not there.
+func openSpace(s *Store, name string) (*space, error) {
+	if err := filesys.EnsureDir(s.tree, name); err != nil {
+		return nil, fmt.Errorf("namespace %s: %w", name, err)
+	}
+	sp := &space{
+		name: name, tree: filesys.Sub(s.tree, name), clock: s.opts.Clock, gate: s.opts.Gate, stats: &s.stats,
+		log: s.opts.Log.With(zap.String("namespace", name)), cache: newFlowCache(flowCacheBytes),
+		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush),
+		closing: make(chan struct{}), stopping: make(chan struct{}),
+		nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), written: newTreeState(),
+	}
+	if err := sp.open(filepath.Join(s.opts.Data, name, localFolder)); err != nil {
+		return nil, fmt.Errorf("namespace %s: %w", name, err)
+	}
+	sp.wg.Go(sp.runWriter)
+	sp.wg.Go(sp.runGate)
+	return sp, nil
+}
+
+func (sp *space) open(local string) error {
+	if err := sp.checkConfig(); err != nil {
+		return err
+	}
+	if err := filesys.EnsureDir(sp.tree, localFolder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(local, 0o700); err != nil {
+		return err
+	}
+	log, err := commitlog.Open(filepath.Join(local, "local.db"))
+	if err != nil {
+		return err
+	}
+	sp.local = log
+	if err := sp.load(); err != nil {
+		return errors.Join(err, log.Close())
+	}
+	return nil
+}
+
+// load reads what the tree and local.db hold.
+func (sp *space) load() error {
+	state, err := sp.local.State()
+	if err != nil {
+		return err
+	}
+	known, err := sp.local.Files()
+	if err != nil {
+		return err
+	}
+	sp.last, sp.nodes.next, sp.flows.next = state.Last, state.NextNode, state.NextFlow
+	found, err := sp.scan(known)
+	if err != nil {
+		return err
+	}
+	return sp.restore(found)
+}
+
+// update has the writer run fn and waits until what it wrote is durable.
+func (sp *space) update(ctx context.Context, fn func(store.Tx) error) error {
+	u := &update{ctx: ctx, fn: fn, done: make(chan struct{})}
+	select {
+	case sp.updates <- u:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-sp.closing:
+		return store.ErrClosed
+	}
+	<-u.done
+	if u.panicked != nil {
+		panic(u.panicked)
+	}
+	return u.err
+}
+
+// problems lists what needs a person, by path.
+func (sp *space) problems() []store.Problem {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	list := slices.Concat(sp.nodes.problems(), sp.flows.problems(), sp.notes)
+	slices.SortFunc(list, func(a, b store.Problem) int {
+		if c := strings.Compare(a.Path, b.Path); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Reason, b.Reason)
+	})
+	return list
+}
+
+// note keeps a problem that the index does not know. The caller holds mu, or is alone.
+func (sp *space) note(path, reason string) {
+	sp.notes = append(sp.notes, store.Problem{Path: path, Reason: reason})
+	sp.log.Warn("a file needs a person", zap.String("path", path), zap.String("reason", reason))
+}
+
+// readOnly is the error of a namespace that cannot write, nil where it can.
+func (sp *space) readOnly() error {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	if sp.cause == nil {
+		return nil
+	}
+	return &store.ReadOnlyError{Cause: sp.cause}
+}
+
+// close writes what is pending and ends the goroutines.
+func (sp *space) close() error {
+	close(sp.closing)
+	sp.wg.Wait()
+	return errors.Join(sp.written.closeErr, sp.local.Close())
+}
+
+// kindOf gives the index of a kind of record.
+func (sp *space) indexOf(kind commitlog.Kind) *index {
+	if kind == commitlog.NodeMade {
+		return sp.nodes
+	}
+	return sp.flows
+}
+
+// path is where the index has what an id stands for; ok is false where there is nothing.
+func (x *index) path(id uuid.UUID) (file string, ok bool) {
+	h, ok := x.heads[id]
+	return h.path, ok
+}

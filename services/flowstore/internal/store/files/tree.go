@@ -1,0 +1,173 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+)
+
+// treeState is what the gate knows of the tree.
+type treeState struct {
+	// prepared says that the folders and files of a new namespace are there.
+	prepared bool
+	// folders are known to be durable under their names.
+	folders map[string]bool
+	indexes map[format.Kind]*indexFile
+	// failed is when writing failed the last time.
+	failed time.Time
+	// closeErr is how the last writing of all went.
+	closeErr error
+}
+
+func newTreeState() treeState {
+	return treeState{
+		folders: map[string]bool{},
+		indexes: map[format.Kind]*indexFile{format.Nodes: {kind: format.Nodes}, format.Flows: {kind: format.Flows}},
+	}
+}
+
+// prepare makes what a new namespace has. config.yaml comes last: where it stands, the rest was made, and what a person
+// took away since stays away.
+func (sp *space) prepare() error {
+	if sp.written.prepared {
+		return nil
+	}
+	for _, dir := range []string{string(format.Nodes), string(format.Flows)} {
+		if err := sp.ensureFolder(dir); err != nil {
+			return err
+		}
+	}
+	_, err := sp.tree.Stat(configName)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = sp.writeNamespace()
+	}
+	sp.written.prepared = err == nil
+	return err
+}
+
+func (sp *space) writeNamespace() error {
+	for _, f := range []outFile{
+		{path: ".gitattributes", data: []byte(format.GitAttributes)},
+		{path: ".gitignore", data: []byte(format.GitIgnore)},
+		{path: configName, data: format.EncodeConfig(sp.clock())},
+	} {
+		if _, err := sp.tree.Stat(f.path); !errors.Is(err, fs.ErrNotExist) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := filesys.Replace(sp.tree, f.path, f.data); err != nil {
+			return err
+		}
+		if err := sp.tree.SyncDir("."); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const configName = "config.yaml"
+
+// checkConfig refuses a tree that a newer program wrote.
+func (sp *space) checkConfig() error {
+	data, err := sp.tree.ReadFile(configName, format.MaxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = format.CheckConfig(data)
+	}
+	if err != nil {
+		return &configError{err}
+	}
+	return nil
+}
+
+type configError struct{ cause error }
+
+func (e *configError) Error() string { return configName + ": " + e.cause.Error() }
+
+func (e *configError) Unwrap() error { return e.cause }
+
+func (sp *space) ensureFolder(dir string) error {
+	if sp.written.folders[dir] {
+		return nil
+	}
+	if err := filesys.EnsureDir(sp.tree, dir); err != nil {
+		return err
+	}
+	sp.written.folders[dir] = true
+	return nil
+}
+
+// outFile is a file about to be written.
+type outFile struct {
+	path string
+	data []byte
+	hash commitlog.Hash
+	id   uuid.UUID
+	time time.Time
+}
+
+// writeFiles makes files durable under their names, with their lines in the index, and describes them. A file stands in
+// its place whole or not at all.
+func (sp *space) writeFiles(kind format.Kind, files []outFile) ([]commitlog.File, error) {
+	folders := foldersOf(files)
+	for _, dir := range folders {
+		if err := sp.ensureFolder(dir); err != nil {
+			return nil, err
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(max(sp.gate.Parallel, 1))
+	for _, f := range files {
+		group.Go(func() error { return filesys.Replace(sp.tree, f.path, f.data) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, dir := range folders {
+		if err := sp.tree.SyncDir(dir); err != nil {
+			return nil, err
+		}
+	}
+	described, err := sp.describe(files)
+	if err != nil {
+		return nil, err
+	}
+	line, err := sp.appendRows(kind, files)
+	return append(described, line...), err
+}
+
+func foldersOf(files []outFile) []string {
+	var folders []string
+	for _, f := range files {
+		folders = append(folders, path.Dir(f.path))
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
+}
+
+func (sp *space) describe(files []outFile) ([]commitlog.File, error) {
+	list := make([]commitlog.File, 0, len(files)+1)
+	for _, f := range files {
+		info, err := sp.tree.Stat(f.path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, commitlog.File{
+			Path: f.path, Size: info.Size, ModTime: info.ModTime, Hash: f.hash, ID: f.id, Time: f.time,
+		})
+	}
+	return list, nil
+}

@@ -1,0 +1,193 @@
+package files
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/overlay"
+)
+
+// maxBatch is how many functions share one fsync.
+const maxBatch = 256
+
+// update is a caller's function on its way through the writer.
+type update struct {
+	ctx      context.Context
+	fn       func(store.Tx) error
+	done     chan struct{}
+	err      error
+	panicked any
+}
+
+// job is what the gate asks the writer to do.
+type job struct {
+	do   func() error
+	done chan error
+}
+
+// runWriter runs updates and jobs one at a time, until the gate has ended.
+func (sp *space) runWriter() {
+	for {
+		started := time.Now()
+		updates := sp.updates
+		full := sp.mustWait()
+		if full {
+			updates = nil
+		}
+		select {
+		case u := <-updates:
+			sp.runBatch(u)
+		case j := <-sp.jobs:
+			j.done <- j.do()
+		case <-sp.stopping:
+			return
+		}
+		if full {
+			sp.stats.waited.Add(int64(time.Since(started)))
+		}
+	}
+}
+
+// onWriter has the writer do something, and waits for it. For the gate.
+func (sp *space) onWriter(do func() error) error {
+	j := job{do: do, done: make(chan error, 1)}
+	sp.jobs <- j
+	return <-j.done
+}
+
+// runBatch runs the first function and those of all who wait behind it, makes what they wrote durable with one fsync, and
+// answers them. There is no timer: who comes alone is served alone, and while the disk works the next ones gather.
+func (sp *space) runBatch(first *update) {
+	b := newBatch(sp)
+	updates := []*update{first}
+	for next := first; next != nil; {
+		next.run(b)
+		next = nil
+		if len(updates) < maxBatch {
+			select {
+			case next = <-sp.updates:
+				updates = append(updates, next)
+			default:
+			}
+		}
+	}
+	err := sp.commit(b)
+	for _, u := range updates {
+		if u.err == nil && u.panicked == nil {
+			u.err = err
+		}
+		close(u.done)
+	}
+}
+
+// run runs the function over what the batch holds. Its overlay is the savepoint: an error or a panic drops it.
+func (u *update) run(b *batch) {
+	defer func() { u.panicked = recover() }()
+	if u.err = u.ctx.Err(); u.err != nil {
+		return
+	}
+	if u.err = b.space.readOnly(); u.err != nil {
+		return
+	}
+	tx := b.begin()
+	if u.err = u.fn(tx); u.err != nil {
+		return
+	}
+	var bodies [][]byte
+	if bodies, u.err = encode(tx.Ops()); u.err == nil {
+		b.writes.Take(tx)
+		b.bodies = append(b.bodies, bodies...)
+	}
+}
+
+// batch is what one transaction of local.db will hold.
+type batch struct {
+	*space
+	writes *overlay.Overlay
+	// bodies are those of the records of writes.
+	bodies [][]byte
+	// now is the time of the function that began last.
+	now time.Time
+	// loaded are the flows that were read from their files, each once, so that what the log says of a file is true of what
+	// the functions saw.
+	loaded map[uuid.UUID]loadedFlow
+}
+
+func newBatch(sp *space) *batch {
+	b := &batch{space: sp, now: sp.last, loaded: map[uuid.UUID]loadedFlow{}}
+	b.writes = overlay.New(b, b.now)
+	return b
+}
+
+func (b *batch) begin() *overlay.Overlay {
+	b.now = store.Later(b.now, b.clock())
+	return overlay.New(b.writes, b.now)
+}
+
+// Flow implements overlay.Reader.
+func (b *batch) Flow(id uuid.UUID) (flow.Flow, error) {
+	if waiting := b.pending.flows[id]; waiting != nil {
+		return waiting.flow, nil
+	}
+	if l, ok := b.loaded[id]; ok {
+		return l.flow, nil
+	}
+	file, ok := b.flows.path(id)
+	if !ok {
+		return flow.Flow{}, store.ErrFlowNotFound
+	}
+	l, err := b.loadFlow(file, id)
+	if err != nil {
+		return flow.Flow{}, err
+	}
+	b.loaded[id] = l
+	return l.flow, nil
+}
+
+// Request implements overlay.Reader.
+func (b *batch) Request(id uuid.UUID) (store.Request, bool, error) {
+	return b.local.Request(id, b.now.Add(-store.RequestLifetime))
+}
+
+// Room implements overlay.Reader.
+func (b *batch) Room() (nodes, flows int) {
+	return store.MaxFiles - b.nodes.next, store.MaxFiles - b.flows.next
+}
+
+// commit makes a batch durable, then visible. When it fails nothing of it stays.
+func (sp *space) commit(b *batch) error {
+	if b.writes.Empty() {
+		sp.last = b.now
+		return nil
+	}
+	c := b.changes()
+	if err := sp.apply(c); err != nil {
+		return err
+	}
+	sp.stats.commits.Add(1)
+	sp.stats.records.Add(int64(len(c.Records)))
+	sp.publish(b, c)
+	return nil
+}
+
+// apply makes changes of local.db durable. A full disk is told and forgotten: the next one may succeed. After any other
+// error nothing more is accepted until the store is opened anew, since what is on the disk is not known.
+func (sp *space) apply(c commitlog.Changes) error {
+	err := sp.local.Apply(c)
+	if err == nil {
+		return nil
+	}
+	if !commitlog.Full(err) {
+		sp.log.Error("local.db cannot be written; no more writes until it is opened anew", zap.Error(err))
+		sp.mu.Lock()
+		sp.cause, sp.broken = err, true
+		sp.mu.Unlock()
+	}
+	return &store.ReadOnlyError{Cause: err}
+}
