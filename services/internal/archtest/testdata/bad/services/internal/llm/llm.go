@@ -1,0 +1,4 @@
+// Package llm reaches out.
+package llm
+
+import _ "net/http"
