@@ -29,7 +29,7 @@ func NewBuilder(backends Backends, defaults Defaults) *Builder {
 }
 
 // Build makes the prompt of a request in which Check finds nothing wrong. Errors: *UnknownBackendError, *BudgetError
-// (before anything is counted), *OverflowError, *fit.CountError, and those of the counter.
+// (before anything is counted), *OverflowError, *CountError, and those of the counter.
 func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	r.MaxTokens = cmp.Or(r.MaxTokens, b.defaults.MaxTokens)
 	r.Work.Rating = cmp.Or(r.Work.Rating, b.defaults.Rating)
@@ -58,7 +58,7 @@ func (p *Prompt) fit(ctx context.Context, counter fit.Counter, r Request) error 
 	}
 	fitted, err := cut(ctx, counter, l.prompt(), p.Limit)
 	if err != nil {
-		return err
+		return p.Backend.blame(err)
 	}
 	p.Task, p.Text, p.Tokens, p.Counts, p.Overflow = l.task, fitted.Prompt, fitted.Size.Tokens, fitted.Counts, fitted.Over
 	p.Blocks = sizes(l.stretches(fitted.Offset), fitted.Size)
@@ -83,7 +83,7 @@ type Counts struct {
 	Backend Backend
 }
 
-// Count counts texts, each on its own. Errors: *UnknownBackendError, *fit.CountError, and those of the counter.
+// Count counts texts, each on its own. Errors: *UnknownBackendError, *CountError, and those of the counter.
 func (b *Builder) Count(ctx context.Context, backend string, texts []string) (Counts, error) {
 	counter, identity, err := b.open(ctx, backend)
 	if err != nil {
@@ -95,7 +95,7 @@ func (b *Builder) Count(ctx context.Context, backend string, texts []string) (Co
 			return Counts{}, err
 		}
 		if err := fit.CheckCount(text, tokens[i]); err != nil {
-			return Counts{}, err
+			return Counts{}, identity.blame(err)
 		}
 	}
 	return Counts{Tokens: tokens, Backend: identity}, nil

@@ -237,7 +237,7 @@ func TestCount(t *testing.T) {
 	}
 	for name, tokens := range map[string]int{"none": 0, "negative": -1} {
 		s := &server{window: 4096, tokens: func(string) int { return tokens }}
-		var wrong *fit.CountError
+		var wrong *story.CountError
 		if _, err := builder(s).Count(t.Context(), "", []string{"夜"}); !errors.As(err, &wrong) {
 			t.Errorf("%s: error %v, want a CountError", name, err)
 		}

@@ -57,8 +57,8 @@ func (r Request) Check() []Violation {
 // CheckCount finds everything that is wrong with the texts of a count.
 func CheckCount(texts []string) []Violation {
 	var all violations
-	if n := len(texts); n < 1 || n > MaxCountTexts {
-		all.add("texts", "must be 1 to %d texts, and are %d", MaxCountTexts, n)
+	if n := len(texts); n > MaxCountTexts {
+		all.add("texts", "are %d texts; at most %d are allowed", n, MaxCountTexts)
 	}
 	bytes := 0
 	for _, text := range texts {

@@ -56,7 +56,6 @@ func TestCheckCount(t *testing.T) {
 	}{
 		"one":       {[]string{""}, 0},
 		"the most":  {make([]string, story.MaxCountTexts), 0},
-		"none":      {nil, 1},
 		"too many":  {make([]string, story.MaxCountTexts+1), 1},
 		"too large": {[]string{strings.Repeat("a", story.MaxBody), "a"}, 1},
 		"both":      {slices.Repeat([]string{strings.Repeat("a", 1<<16)}, story.MaxCountTexts+1), 2},

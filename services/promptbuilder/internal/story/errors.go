@@ -1,8 +1,11 @@
 package story
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
 // UnknownBackendError: the backends file has no such name.
@@ -39,6 +42,29 @@ func (e *OverflowError) Error() string {
 	for i, b := range e.Blocks {
 		sizes[i] = fmt.Sprintf("%s %d", b.Kind, b.Tokens)
 	}
-	return fmt.Sprintf("with nearly all of the body cut the prompt still has %d tokens, and the limit is %d (%s): shorten the story fields or the note, or lower max_tokens",
+	return fmt.Sprintf("the prompt has %d tokens with nearly nothing of the body, and the limit is %d (%s): shorten the story fields or the note, or lower max_tokens",
 		e.Tokens, e.Limit, strings.Join(sizes, ", "))
+}
+
+// CountError: the model server gave a count that cannot be right. It never passes for "fits" (D7).
+type CountError struct {
+	Backend Backend
+	// Err says what was counted.
+	Err *fit.CountError
+}
+
+// Error names the server.
+func (e *CountError) Error() string {
+	return fmt.Sprintf("backend %q at %s: %v", e.Backend.Backend, e.Backend.Address, e.Err)
+}
+
+// Unwrap gives the count.
+func (e *CountError) Unwrap() error { return e.Err }
+
+// blame names the model server in an error about a count.
+func (b Backend) blame(err error) error {
+	if wrong := (*fit.CountError)(nil); errors.As(err, &wrong) {
+		return &CountError{Backend: b, Err: wrong}
+	}
+	return err
 }

@@ -115,7 +115,8 @@ type Pick struct {
 	dynamic.Pick
 }
 
-// Backend says what a prompt was measured with.
+// Backend says what a prompt was measured with: the name in the backends file, the kind of server, its address, and the
+// model as the server names it.
 type Backend struct {
 	Backend, Kind, Address, Model string
 	// Window is how many tokens prompt and answer may have together.

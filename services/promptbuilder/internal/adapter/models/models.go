@@ -1,28 +1,91 @@
-// Package models lets the domain count with the model servers of the backends file.
+// Package models lets the domain count with the model servers of the backends file, and counts how often it does.
 package models
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
-// Counter is an llm.Counter as the domain sees it. Errors pass through as they are.
-type Counter struct{ llm.Counter }
+// Backends is a story.Backends over a backends file. Safe for concurrent use.
+type Backends struct {
+	set      *backends.Set
+	standard string
+	counts   *prometheus.CounterVec
+	seconds  *prometheus.CounterVec
+}
+
+// New makes Backends and registers their metrics, whose labels are names of the file. The empty name means standard, or
+// the default of the file where standard is empty too.
+func New(set *backends.Set, standard string, metrics prometheus.Registerer) (*Backends, error) {
+	b := &Backends{
+		set: set, standard: standard,
+		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tsumugi_promptbuilder_counts_total", Help: "Texts that model servers were asked to count.",
+		}, []string{"backend"}),
+		seconds: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tsumugi_promptbuilder_count_seconds_total", Help: "Seconds that model servers took to count.",
+		}, []string{"backend"}),
+	}
+	for _, c := range []prometheus.Collector{b.counts, b.seconds} {
+		if err := metrics.Register(c); err != nil {
+			return nil, fmt.Errorf("metrics of counts: %w", err)
+		}
+	}
+	return b, nil
+}
+
+// Counter gives a model server by name. The error is a *story.UnknownBackendError.
+func (b *Backends) Counter(name string) (story.Counter, error) {
+	if name == "" {
+		name = b.standard
+	}
+	c, err := b.set.Counter(name)
+	if unknown := (*backends.UnknownError)(nil); errors.As(err, &unknown) {
+		return nil, &story.UnknownBackendError{Name: unknown.Name, Known: unknown.Known}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		name = b.set.Default()
+	}
+	return &counter{llm: c, asked: func(began time.Time) {
+		b.counts.WithLabelValues(name).Inc()
+		b.seconds.WithLabelValues(name).Add(time.Since(began).Seconds())
+	}}, nil
+}
+
+// counter is an llm.Counter as the domain sees it. Errors pass as they are.
+type counter struct {
+	llm   llm.Counter
+	asked func(began time.Time)
+}
 
 // Window asks the server who it is.
-func (c Counter) Window(ctx context.Context) (story.Backend, error) {
-	id, err := c.Counter.Window(ctx)
+func (c *counter) Window(ctx context.Context) (story.Backend, error) {
+	id, err := c.llm.Window(ctx)
 	return story.Backend(id), err
 }
 
-// Pieces asks for the token borders.
-func (c Counter) Pieces(ctx context.Context, text string) ([]int, error) {
-	pieces, err := c.Counter.Pieces(ctx, text)
+// Count asks for the tokens of a text.
+func (c *counter) Count(ctx context.Context, text string) (int, error) {
+	defer c.asked(time.Now())
+	return c.llm.Count(ctx, text)
+}
+
+// Pieces asks for the token borders of a text.
+func (c *counter) Pieces(ctx context.Context, text string) ([]int, error) {
+	defer c.asked(time.Now())
+	pieces, err := c.llm.Pieces(ctx, text)
 	if errors.Is(err, llm.ErrNoPieces) {
 		return nil, fmt.Errorf("%w: %w", fit.ErrNoPieces, err)
 	}

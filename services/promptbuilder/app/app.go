@@ -1,0 +1,100 @@
+// Package app is promptbuilder: PromptBuilderService, which makes prompts and makes them fit. It keeps nothing.
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/models"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/transport"
+)
+
+// readyTimeout is how long Ready waits for a model server.
+const readyTimeout = 2 * time.Second
+
+// Deps are what promptbuilder is given. Only Log and Metrics may be nil.
+type Deps struct {
+	Log     *zap.Logger
+	Metrics prometheus.Registerer
+	// Backends are the model servers; the agent reads the same file.
+	Backends *backends.Set
+}
+
+// App is promptbuilder.
+type App struct {
+	backends *backends.Set
+	service  *transport.Server
+}
+
+// New makes promptbuilder. It asks no model server: one that is away is an answer to a request, not a reason not to start.
+func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
+	if deps.Log == nil {
+		deps.Log = zap.NewNop()
+	}
+	if deps.Metrics == nil {
+		deps.Metrics = prometheus.NewRegistry()
+	}
+	if _, err := deps.Backends.Counter(cfg.Backend); err != nil {
+		return nil, fmt.Errorf("the setting default_backend: %w", err)
+	}
+	servers, err := models.New(deps.Backends, cfg.Backend, deps.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	deps.Log.Info("model servers", zap.Strings("backends", deps.Backends.Names()), zap.String("default", cmp.Or(cfg.Backend, deps.Backends.Default())))
+	builder := story.NewBuilder(servers, story.Defaults{MaxTokens: cfg.MaxTokens, Rating: cfg.Rating})
+	return &App{backends: deps.Backends, service: transport.New(builder)}, nil
+}
+
+// Register adds PromptBuilderService to a server.
+func (a *App) Register(r grpc.ServiceRegistrar) {
+	promptbuilderv1.RegisterPromptBuilderServiceServer(r, a.service)
+}
+
+// Ready tells how the model servers are. None is fatal: a request that needs one that is away is answered with a sentence
+// that says so.
+func (a *App) Ready(ctx context.Context) []obs.Check {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	names := a.backends.Names()
+	checks := make([]obs.Check, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { checks[i] = a.check(ctx, name) })
+	}
+	all.Wait()
+	return checks
+}
+
+// check asks a model server who it is.
+func (a *App) check(ctx context.Context, name string) obs.Check {
+	check := obs.Check{Name: "backend " + name}
+	counter, err := a.backends.Counter(name)
+	if err == nil {
+		_, err = counter.Window(ctx)
+	}
+	if check.OK = err == nil; !check.OK {
+		check.Message = err.Error()
+	}
+	return check
+}
+
+// Run has nothing to do beside answering, and returns when ctx ends.
+func (*App) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Close has nothing to free: the backends belong to who gave them.
+func (*App) Close(context.Context) error { return nil }

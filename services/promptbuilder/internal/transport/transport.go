@@ -1,0 +1,55 @@
+// Package transport answers PromptBuilderService: proto to domain, one call of the domain, domain to proto.
+package transport
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+)
+
+// Stories is the domain that the service speaks for.
+type Stories interface {
+	Build(ctx context.Context, r story.Request) (story.Prompt, error)
+	Count(ctx context.Context, backend string, texts []string) (story.Counts, error)
+}
+
+// Server is PromptBuilderService.
+type Server struct {
+	promptbuilderv1.UnimplementedPromptBuilderServiceServer
+	stories Stories
+}
+
+// New makes a Server.
+func New(stories Stories) *Server { return &Server{stories: stories} }
+
+// known notes an enum value that the contract does not have.
+func known(f *apierr.Fields, field string, value protoreflect.Enum) {
+	values := value.Descriptor().Values()
+	if values.ByNumber(value.Number()) != nil {
+		return
+	}
+	names := make([]string, values.Len())
+	for i := range names {
+		names[i] = string(values.Get(i).Name())
+	}
+	f.Add(field, "must be one of %s, and is %d", strings.Join(names, ", "), value.Number())
+}
+
+// wrong notes what the domain found.
+func wrong(f *apierr.Fields, found []story.Violation) {
+	for _, v := range found {
+		f.Add(v.Field, "%s", v.Description)
+	}
+}
+
+func fromBackend(b story.Backend) *commonv1.BackendIdentity {
+	return &commonv1.BackendIdentity{
+		Backend: b.Backend, Kind: b.Kind, Address: b.Address, Model: b.Model, Window: int32(b.Window), Tokenizer: b.Tokenizer,
+	}
+}

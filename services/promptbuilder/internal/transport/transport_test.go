@@ -1,0 +1,207 @@
+package transport_test
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/google/go-cmp/cmp"
+
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/transport"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// stories keeps what it was asked and answers as told.
+type stories struct {
+	request story.Request
+	texts   []string
+	prompt  story.Prompt
+	counts  story.Counts
+	err     error
+	calls   int
+}
+
+func (s *stories) Build(_ context.Context, r story.Request) (story.Prompt, error) {
+	s.calls++
+	s.request = r
+	return s.prompt, s.err
+}
+
+func (s *stories) Count(_ context.Context, _ string, texts []string) (story.Counts, error) {
+	s.calls++
+	s.texts = texts
+	return s.counts, s.err
+}
+
+func serve(t *testing.T, s *stories) promptbuilderv1.PromptBuilderServiceClient {
+	t.Helper()
+	return promptbuilderv1.NewPromptBuilderServiceClient(testkit.Serve(t, func(r grpc.ServiceRegistrar) {
+		promptbuilderv1.RegisterPromptBuilderServiceServer(r, transport.New(s))
+	}))
+}
+
+func TestRequestReachesTheDomain(t *testing.T) {
+	t.Parallel()
+	s := &stories{}
+	if _, err := serve(t, s).BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{
+		Backend: "gemma", Mode: promptbuilderv1.StoryMode_STORY_MODE_GENERATE, Body: "本文",
+		Story: &commonv1.Story{
+			Title: proto.String("a"), Keywords: []string{"b"}, Genres: []string{"c"}, Synopsis: proto.String("d"), Setting: proto.String("e"),
+			Plot: proto.String("f"), Note: proto.String("g"), DialogueLevel: proto.String(""), Rating: proto.String("r18"),
+		},
+		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY,
+		MaxTokens: 7, Fit: promptbuilderv1.Fit_FIT_NONE, Seed: 9,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := story.Request{
+		Backend: "gemma", Body: "本文", TextFirst: true, LegacyNote: true, MaxTokens: 7, Uncut: true, Seed: 9,
+		Work: story.Work{
+			Title: "a", Keywords: []string{"b"}, Genres: []string{"c"}, Synopsis: "d", Setting: "e", Plot: "f", Note: "g",
+			DialogueLevel: proto.String(""), Rating: "r18",
+		},
+	}
+	if diff := cmp.Diff(want, s.request); diff != "" {
+		t.Errorf("the domain was asked (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnEmptyRequestIsOne(t *testing.T) {
+	t.Parallel()
+	s := &stories{}
+	if _, err := serve(t, s).BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(story.Request{}, s.request); diff != "" {
+		t.Errorf("the domain was asked (-want +got):\n%s", diff)
+	}
+}
+
+// TestPromptReachesTheCaller fails when a field of the answer is forgotten.
+func TestPromptReachesTheCaller(t *testing.T) {
+	t.Parallel()
+	backend := story.Backend{Backend: "gemma", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"}
+	s := &stories{prompt: story.Prompt{
+		Text: "p", Digest: "d", Task: story.ContInfo, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general", Overflow: true, Counts: 4, Seed: 5,
+		Blocks:   []story.Block{{Kind: story.KindTail, Tokens: 6, Characters: 7, Estimated: true}},
+		Cut:      &story.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f"},
+		Warnings: []story.Warning{{Code: story.LittleTextLeft, Field: "body", Message: "m"}},
+		Picks:    []story.Pick{{Field: "body", Pick: dynamic.Pick{Group: 11, Option: 12, Text: "x"}}},
+		Backend:  backend,
+	}}
+	got, err := serve(t, s).BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled(t, got.ProtoReflect())
+	wantBackend := &commonv1.BackendIdentity{Backend: "gemma", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"}
+	want := &promptbuilderv1.BuildStoryResponse{
+		Prompt: "p", Digest: "d", Task: promptbuilderv1.StoryTask_STORY_TASK_CONT_INFO, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general",
+		Overflow: true, CountsUsed: 4, Seed: 5,
+		Blocks:   []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_TAIL, Tokens: 6, Characters: 7, Estimated: true}},
+		Cut:      &promptbuilderv1.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f"},
+		Warnings: []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},
+		Picks:    []*promptbuilderv1.Pick{{Field: "body", Group: 11, Option: 12, Text: "x"}},
+		Backend:  wantBackend,
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+	s.counts = story.Counts{Tokens: []int{3, 0}, Backend: backend}
+	counts, err := serve(t, s).CountTokens(t.Context(), &promptbuilderv1.CountTokensRequest{Texts: []string{"a", ""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&promptbuilderv1.CountTokensResponse{Tokens: []int32{3, 0}, Backend: wantBackend}, counts, protocmp.Transform()); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+}
+
+// filled fails for each field that is not set.
+func filled(t *testing.T, m protoreflect.Message) {
+	t.Helper()
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		switch {
+		case !m.Has(f):
+			t.Errorf("%s is not filled", f.FullName())
+		case f.IsList() && f.Message() != nil:
+			filled(t, m.Get(f).List().Get(0).Message())
+		case f.Message() != nil:
+			filled(t, m.Get(f).Message())
+		}
+	}
+}
+
+// TestEveryWordHasItsEnum: tasks and kinds of the domain are all in the contract.
+func TestEveryWordHasItsEnum(t *testing.T) {
+	t.Parallel()
+	s := &stories{}
+	client := serve(t, s)
+	for _, task := range []story.Task{story.GenInfo, story.GenZero, story.ContInfo, story.ContZero} {
+		s.prompt = story.Prompt{Task: task}
+		got, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{})
+		if err != nil || got.GetTask().String() != "STORY_TASK_"+string(task) {
+			t.Errorf("%s became %s, error %v", task, got.GetTask(), err)
+		}
+	}
+	s.prompt = story.Prompt{}
+	for _, kind := range []story.Kind{
+		story.KindInstruction, story.KindReference, story.KindBody, story.KindNote, story.KindTail, story.KindSuffix,
+	} {
+		s.prompt.Blocks = append(s.prompt.Blocks, story.Block{Kind: kind})
+	}
+	got, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range got.GetBlocks() {
+		if want := promptbuilderv1.BlockKind(i + 1); b.GetKind() != want {
+			t.Errorf("block %d is %s, want %s", i, b.GetKind(), want)
+		}
+	}
+}
+
+func TestAllViolationsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := &stories{}
+	client := serve(t, s)
+	_, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{
+		Mode: 7, BlockOrder: 7, NoteHeader: 7, Fit: 7, MaxTokens: -1, Story: &commonv1.Story{Rating: proto.String("r15")},
+	})
+	violations(t, err, "block_order", "fit", "max_tokens", "mode", "note_header", "story.rating")
+	_, err = client.CountTokens(t.Context(), &promptbuilderv1.CountTokensRequest{})
+	violations(t, err, "texts")
+	_, err = client.CountTokens(t.Context(), &promptbuilderv1.CountTokensRequest{Texts: make([]string, 65)})
+	violations(t, err, "texts")
+	if s.calls != 0 {
+		t.Errorf("the domain was asked %d times", s.calls)
+	}
+}
+
+func violations(t *testing.T, err error, want ...string) {
+	t.Helper()
+	e, ok := apierr.FromStatus(err)
+	if !ok || e.Reason != apierr.ReasonInvalidField {
+		t.Fatalf("error %v, want INVALID_FIELD", err)
+	}
+	var got []string
+	for _, v := range e.Violations {
+		got = append(got, v.Field)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
