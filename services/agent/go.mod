@@ -3,6 +3,7 @@ module github.com/tsumugi-dev/tsumugi/services/agent
 go 1.26.0
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/tsumugi-dev/tsumugi/gen v0.0.0-00010101000000-000000000000

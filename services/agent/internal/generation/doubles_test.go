@@ -2,7 +2,7 @@ package generation_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"iter"
 	"math/rand/v2"
@@ -72,7 +72,7 @@ type flows struct {
 	problem map[uuid.UUID]string
 }
 
-var errNoFlow = fmt.Errorf("no such flow")
+var errNoFlow = errors.New("no such flow")
 
 func newFlows() *flows {
 	return &flows{nodes: map[uuid.UUID]generation.Node{}, parents: map[uuid.UUID][]uuid.UUID{}, problem: map[uuid.UUID]string{}}
@@ -259,7 +259,7 @@ func (m *model) calls() int {
 }
 
 type stream struct {
-	ctx  context.Context //nolint:containedctx // a double of a stream that lives as long as its context
+	ctx  context.Context
 	m    *model
 	at   int
 	done bool
@@ -324,7 +324,7 @@ func (w *world) restart(change ...func(*generation.Limits)) {
 	})
 	w.Service = s
 	w.t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil { //nolint:usetesting // t.Context has ended by now
+		if err := s.Close(context.Background()); err != nil {
 			w.t.Errorf("Close: %v", err)
 		}
 	})
@@ -365,9 +365,9 @@ func (w *world) read(v *generation.View, after int) reading {
 	for {
 		e, err := v.Next(w.t.Context())
 		if err != nil {
-			r.text, r.err = text.String(), err
-			if err == io.EOF {
-				r.err = nil
+			r.text = text.String()
+			if !errors.Is(err, io.EOF) {
+				r.err = err
 			}
 			return r
 		}

@@ -19,7 +19,7 @@ func NodeID(request uuid.UUID) uuid.UUID { return uuid.NewSHA1(request, []byte("
 // the same request. How the caller watches (Continue) does not enter it. A field that is added here must leave the digest
 // of requests without it as it was: stored nodes carry it.
 func (r Request) Digest() string {
-	//nolint:errchkjson // plain values: nothing in it can fail
+	// Plain values: nothing in it can fail.
 	text, _ := json.Marshal(struct {
 		Flow, Parent           uuid.UUID
 		Via                    []uuid.UUID

@@ -40,8 +40,8 @@ func replayed(n Node, request uuid.UUID) ending {
 // nodeStatus is what a node tells of the generation that made it.
 func nodeStatus(n Node) Status {
 	st := Status{ID: n.ID, State: n.Record.Finish.state(), Node: n.ID, Ended: n.Created, Finish: n.Record.Finish}
-	if n.Record.Error != "" {
-		st.Err = errors.New(n.Record.Error)
+	if st.State != Done {
+		st.Err = &CutError{Generation: n.ID, Finish: st.Finish, Node: n.ID, Err: errors.New(n.Record.Error)}
 	}
 	for _, t := range n.Texts {
 		if t.Role == roleAssistant {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
@@ -73,7 +74,7 @@ func (o *Observer) Ended(ctx context.Context, e generation.Outcome) {
 		write = o.log.Error
 	}
 	write("generation", zap.Stringer("generation", e.Status.ID), zap.String("finish", finish),
-		zap.Bool("stored", e.Status.Node == e.Status.ID), zap.String("backend", e.Backend),
+		zap.Bool("stored", e.Status.Node != uuid.Nil), zap.String("backend", e.Backend),
 		zap.Int("characters", e.Status.Characters), zap.Int("tokens", e.Tokens),
 		zap.Duration("prompt", e.Prompt), zap.Duration("answer", e.Answer),
 		zap.Duration("total", e.Took),

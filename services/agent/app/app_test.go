@@ -1,0 +1,141 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/app"
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+)
+
+func TestReady(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, llmtest.Options{})
+	got := map[string]string{}
+	for _, c := range r.app.Ready(t.Context()) {
+		if c.Fatal || c.OK != (c.Message == "") {
+			t.Errorf("%+v", c)
+		}
+		got[c.Name] = c.Message
+	}
+	if len(got) != 4 || got["promptbuilder"]+got["flowstore"]+got["backend tale"] != "" || !strings.Contains(got["backend dead"], deadAddress) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestReadyWithoutNeighbours(t *testing.T) {
+	t.Parallel()
+	set, err := backends.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopping, conn := testkit.ServeWith(t, serverOptions(), func(grpc.ServiceRegistrar) {})
+	stopping.Drain()
+	away, err := grpcclient.Dial("127.0.0.1:1", grpcclient.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer away.Close()
+	a, err := app.New(t.Context(), app.DefaultConfig(), app.Deps{Backends: set, PromptBuilder: conn, FlowStore: away})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks := a.Ready(t.Context())
+	if checks[0].Message != "says NOT_SERVING" || !strings.Contains(checks[1].Message, "does not answer") {
+		t.Errorf("%+v", checks)
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, llmtest.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.app.Run(ctx) }()
+	cancel()
+	if err := receive(t, done); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMetrics: what ended is counted by why, with the model server's own figures; what runs no longer is not.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, llmtest.Options{})
+	q := r.request("")
+	r.all(q)
+	r.all(&agentv1.GenerateNodeRequest{Flow: r.flows.flow, Backend: "nobody"})
+	if err := r.app.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	families, err := r.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			name := f.GetName()
+			for _, l := range m.Label {
+				name += " " + l.GetValue()
+			}
+			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	for name, want := range map[string]float64{
+		"tsumugi_agent_generations_running": 0, "tsumugi_agent_generations_total stop": 1, "tsumugi_agent_generations_total none": 1,
+		"tsumugi_agent_answer_tokens_total tale": 12, "tsumugi_agent_answer_seconds_total tale": 12 * 0.008,
+	} {
+		if value, ok := got[name]; !ok || value != want {
+			t.Errorf("%s is %v, want %v", name, value, want)
+		}
+	}
+	if _, err := app.New(t.Context(), app.DefaultConfig(), app.Deps{Backends: r.prompts.set, Metrics: r.metrics}); err == nil {
+		t.Error("two agents count in one registry")
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	good := app.DefaultConfig()
+	if err := config.Load(&good, config.Source{}); err != nil {
+		t.Errorf("the defaults: %v", err)
+	}
+	err := config.Load(&app.Config{}, config.Source{})
+	if err == nil {
+		t.Fatal("zero limits are taken")
+	}
+	for _, k := range config.Keys(&good) {
+		if !strings.Contains(err.Error(), "\n  "+k.Name+": must be ") {
+			t.Errorf("nothing about %s in %v", k.Name, err)
+		}
+		if k.Help == "" {
+			t.Errorf("%s has no help", k.Name)
+		}
+	}
+}
+
+func Example() {
+	set, err := backends.Load("") // a llama.cpp server on port 8080
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	agent, err := app.New(context.Background(), app.DefaultConfig(), app.Deps{Backends: set}) // with connections of grpcclient
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	agent.Register(grpc.NewServer()) // in a program a grpcserver.Server
+	fmt.Println(agent.Close(context.Background()))
+	// Output: <nil>
+}

@@ -1,0 +1,161 @@
+package app_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+)
+
+// flowstore is a FlowStoreService in memory with one flow. Its pages hold two nodes.
+type flowstore struct {
+	flowstorev1.UnimplementedFlowStoreServiceServer
+	flow string
+
+	mu    sync.Mutex
+	path  []*flowstorev1.PathNode
+	nodes map[string]*flowstorev1.Node
+	adds  []*flowstorev1.AddNodeRequest
+	fail  []error // what the next AddNode calls answer
+}
+
+func notFound(reason, key, name string) error {
+	return apierr.New(codes.NotFound, reason, "there is no "+name, key, name)
+}
+
+func (f *flowstore) GetFlow(_ context.Context, q *flowstorev1.GetFlowRequest) (*flowstorev1.Flow, error) {
+	if q.Name != f.flow {
+		return nil, notFound("FLOW_NOT_FOUND", "flow", q.Name)
+	}
+	return &flowstorev1.Flow{Name: f.flow, Story: &commonv1.Story{Title: proto.String("夜"), Genres: []string{"怪談"}}}, nil
+}
+
+func (f *flowstore) GetNode(_ context.Context, q *flowstorev1.GetNodeRequest) (*flowstorev1.Node, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := f.nodes[q.Name]; n != nil {
+		return n, nil
+	}
+	return nil, notFound("NODE_NOT_FOUND", "node", q.Name)
+}
+
+func (f *flowstore) ListPathNodes(_ context.Context, q *flowstorev1.ListPathNodesRequest) (*flowstorev1.ListPathNodesResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	to := 0
+	for i, n := range f.path {
+		if n.Node.Name == q.Node {
+			to = i + 1
+		}
+	}
+	if to == 0 {
+		return nil, apierr.New(codes.FailedPrecondition, "NOT_IN_FLOW", "the node is not in this flow", "flow", q.Flow, "node", q.Node)
+	}
+	from, _ := strconv.Atoi(q.PageToken)
+	page := &flowstorev1.ListPathNodesResponse{Nodes: f.path[from:min(from+2, to)]}
+	if from+2 < to {
+		page.NextPageToken = strconv.Itoa(from + 2)
+	}
+	return page, nil
+}
+
+func (f *flowstore) AddNode(_ context.Context, q *flowstorev1.AddNodeRequest) (*flowstorev1.AddNodeResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.fail) > 0 {
+		err := f.fail[0]
+		f.fail = f.fail[1:]
+		return nil, err
+	}
+	f.adds = append(f.adds, q)
+	n := proto.CloneOf(q.GetNewNode())
+	n.Name, n.CreateTime = "nodes/"+q.NodeId, timestamppb.Now()
+	f.nodes[n.Name] = n
+	return &flowstorev1.AddNodeResponse{Node: n, Index: 1, Parents: q.Parents}, nil
+}
+
+func (f *flowstore) added() []*flowstorev1.AddNodeRequest {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.adds
+}
+
+// put adds a node behind the last one, with texts given as role, content, and gives its name.
+func (f *flowstore) put(name string, texts ...string) string {
+	n := &flowstorev1.PathNode{Node: &flowstorev1.Node{Name: name}}
+	for i := 0; i < len(texts); i += 2 {
+		n.Node.Texts = append(n.Node.Texts, &flowstorev1.Text{Role: texts[i], Content: texts[i+1]})
+	}
+	if len(f.path) > 0 {
+		n.Parents = []string{f.path[len(f.path)-1].Node.Name}
+	}
+	f.path = append(f.path, n)
+	return name
+}
+
+// promptbuilder builds `[INST]title[/INST]body` and counts with the backends.
+type promptbuilder struct {
+	promptbuilderv1.UnimplementedPromptBuilderServiceServer
+	set *backends.Set
+
+	mu     sync.Mutex
+	builds []*promptbuilderv1.BuildStoryRequest
+	fail   error
+}
+
+func (p *promptbuilder) BuildStory(ctx context.Context, q *promptbuilderv1.BuildStoryRequest) (*promptbuilderv1.BuildStoryResponse, error) {
+	p.mu.Lock()
+	p.builds = append(p.builds, q)
+	fail := p.fail
+	p.mu.Unlock()
+	if fail != nil {
+		return nil, fail
+	}
+	prompt := "[INST]" + q.GetStory().GetTitle() + "[/INST]" + q.Body
+	tokens, who, err := p.count(ctx, q.Backend, prompt)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(prompt))
+	return &promptbuilderv1.BuildStoryResponse{
+		Prompt: prompt, Digest: hex.EncodeToString(sum[:]), Task: promptbuilderv1.StoryTask_STORY_TASK_CONT_INFO,
+		Tokens: tokens, Limit: who.Window - q.MaxTokens, MaxTokens: q.MaxTokens, CountsUsed: 1, Seed: q.Seed, Backend: who,
+		Blocks:   []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX, Tokens: tokens, Characters: 9}},
+		Cut:      &promptbuilderv1.Cut{Characters: 1, Lines: 2, KeptCharacters: 3, FirstKept: "一"},
+		Warnings: []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},
+		Picks:    []*promptbuilderv1.Pick{{Field: "story.note", Group: 1, Option: 2, Text: "雨"}},
+	}, nil
+}
+
+func (p *promptbuilder) CountTokens(ctx context.Context, q *promptbuilderv1.CountTokensRequest) (*promptbuilderv1.CountTokensResponse, error) {
+	tokens, who, err := p.count(ctx, q.Backend, q.Texts[0])
+	return &promptbuilderv1.CountTokensResponse{Tokens: []int32{tokens}, Backend: who}, err
+}
+
+func (p *promptbuilder) count(ctx context.Context, backend, text string) (int32, *commonv1.BackendIdentity, error) {
+	counter, err := p.set.Counter(backend)
+	if err != nil {
+		return 0, nil, apierr.New(codes.NotFound, "UNKNOWN_BACKEND", err.Error(), "backend", backend)
+	}
+	who, err := counter.Window(ctx)
+	if fault := new(llm.Error); errors.As(err, &fault) {
+		return 0, nil, apierr.New(codes.Unavailable, "BACKEND_UNAVAILABLE", err.Error(), "backend", fault.Backend, "address", fault.Address)
+	}
+	n, err := counter.Count(ctx, text)
+	return int32(n), &commonv1.BackendIdentity{
+		Backend: who.Backend, Kind: who.Kind, Address: who.Address, Model: who.Model, Window: int32(who.Window), Tokenizer: who.Tokenizer,
+	}, err
+}
