@@ -68,6 +68,13 @@ const (
 	// UNAVAILABLE: the answer could not be stored. WatchGeneration shows it for a while, and the same request id tries to
 	// store it again. Metadata: `generation`, `cause`.
 	ErrorReason_ERROR_REASON_NOT_STORED ErrorReason = 18
+	// FAILED_PRECONDITION: the model server refuses what it is asked, for want of the right API key for instance.
+	// Metadata: `backend`, `address`.
+	ErrorReason_ERROR_REASON_BACKEND_REFUSED ErrorReason = 19
+	// CANCELLED: the caller gave up.
+	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 20
+	// DEADLINE_EXCEEDED: the caller's time limit passed.
+	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 21
 )
 
 // Enum value maps for ErrorReason.
@@ -92,6 +99,9 @@ var (
 		16: "ERROR_REASON_DRAINING",
 		17: "ERROR_REASON_SERVICE_UNAVAILABLE",
 		18: "ERROR_REASON_NOT_STORED",
+		19: "ERROR_REASON_BACKEND_REFUSED",
+		20: "ERROR_REASON_CANCELLED",
+		21: "ERROR_REASON_DEADLINE_EXCEEDED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -113,6 +123,9 @@ var (
 		"ERROR_REASON_DRAINING":             16,
 		"ERROR_REASON_SERVICE_UNAVAILABLE":  17,
 		"ERROR_REASON_NOT_STORED":           18,
+		"ERROR_REASON_BACKEND_REFUSED":      19,
+		"ERROR_REASON_CANCELLED":            20,
+		"ERROR_REASON_DEADLINE_EXCEEDED":    21,
 	}
 )
 
@@ -147,7 +160,7 @@ var File_tsumugi_agent_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\x8d\x05\n" +
+	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xef\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12%\n" +
@@ -168,7 +181,10 @@ const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\x15ERROR_REASON_INTERNAL\x10\x0f\x12\x19\n" +
 	"\x15ERROR_REASON_DRAINING\x10\x10\x12$\n" +
 	" ERROR_REASON_SERVICE_UNAVAILABLE\x10\x11\x12\x1b\n" +
-	"\x17ERROR_REASON_NOT_STORED\x10\x12B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x17ERROR_REASON_NOT_STORED\x10\x12\x12 \n" +
+	"\x1cERROR_REASON_BACKEND_REFUSED\x10\x13\x12\x1a\n" +
+	"\x16ERROR_REASON_CANCELLED\x10\x14\x12\"\n" +
+	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x15B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_errors_proto_rawDescOnce sync.Once

@@ -118,6 +118,7 @@ type Built struct {
 	Cut      *Cut
 	Overflow bool
 	Warnings []Warning
+	Rating   string
 	Seed     uint32
 	Picks    []Pick
 	// Measured is the model server that counted.

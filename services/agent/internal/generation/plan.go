@@ -155,7 +155,7 @@ func (p plan) node(text string, result llm.Result, finish Finish, why string) No
 		Sampling:     p.req.Sampling,
 		PromptTokens: result.PromptTokens, CachedTokens: result.CachedTokens, AnswerTokens: result.AnswerTokens,
 		PromptTime: result.PromptTime, AnswerTime: result.AnswerTime,
-		Finish: finish, Error: why,
+		Finish: finish, Error: shorten(why),
 	}}
 	// One of the two is empty: they do not come together.
 	if asked := p.req.Text + p.req.Prompt; asked != "" {
@@ -166,6 +166,15 @@ func (p plan) node(text string, result llm.Result, finish Finish, why string) No
 		Tokens: result.AnswerTokens, Duration: result.AnswerTime, Rate: rate(result),
 	})
 	return n
+}
+
+// shorten keeps a sentence within what a node may hold.
+func shorten(why string) string {
+	const most = 1000
+	if runes := []rune(why); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return why
 }
 
 // picked writes the drawn options as the node keeps them.

@@ -157,7 +157,7 @@ var backends = map[llm.Fault]struct {
 	llm.FaultBusy:        {codes.ResourceExhausted, "BACKEND_BUSY", retryAfter},
 	llm.FaultTooLong:     {codes.FailedPrecondition, "CONTEXT_OVERFLOW", 0},
 	llm.FaultCancelled:   {codes.Canceled, apierr.ReasonCancelled, 0},
-	llm.FaultRefused:     {codes.Internal, "BACKEND_FAULT", 0},
+	llm.FaultRefused:     {codes.FailedPrecondition, "BACKEND_REFUSED", 0},
 	llm.FaultCount:       {codes.Internal, "BACKEND_FAULT", 0},
 	llm.FaultProtocol:    {codes.Internal, "BACKEND_FAULT", 0},
 }

@@ -65,7 +65,7 @@ var answers = []struct {
 	{&llm.Error{Fault: llm.FaultLoading}, codes.Unavailable, "BACKEND_LOADING", ""},
 	{&llm.Error{Fault: llm.FaultBusy, Backend: "gemma"}, codes.ResourceExhausted, "BACKEND_BUSY", "backend=gemma"},
 	{&llm.Error{Fault: llm.FaultTooLong, Window: 5, Tokens: 7}, codes.FailedPrecondition, "CONTEXT_OVERFLOW", "limit=5"},
-	{&llm.Error{Fault: llm.FaultRefused}, codes.Internal, "BACKEND_FAULT", ""},
+	{&llm.Error{Fault: llm.FaultRefused}, codes.FailedPrecondition, "BACKEND_REFUSED", ""},
 	{&llm.Error{Fault: llm.FaultCount}, codes.Internal, "BACKEND_FAULT", ""},
 	{&llm.Error{Fault: llm.FaultProtocol}, codes.Internal, "BACKEND_FAULT", ""},
 	{&llm.Error{Fault: llm.FaultCancelled}, codes.Canceled, "CANCELLED", ""},
@@ -99,7 +99,7 @@ func known(reason string) bool {
 	_, own := agentv1.ErrorReason_value["ERROR_REASON_"+reason]
 	_, stored := flowstorev1.ErrorReason_value["ERROR_REASON_"+reason]
 	_, built := promptbuilderv1.ErrorReason_value["ERROR_REASON_"+reason]
-	return own || stored || built || reason == apierr.ReasonCancelled
+	return own || stored || built
 }
 
 // TestNoErrorIsForgotten: a new error type of package generation, a new Finish and a new fault of a model server need a

@@ -20,7 +20,7 @@ var service = downstream.Service{
 	Name: "promptbuilder",
 	Passed: []string{
 		"INVALID_BUDGET", "CONTEXT_OVERFLOW", "UNKNOWN_BACKEND",
-		"BACKEND_UNAVAILABLE", "BACKEND_LOADING", "BACKEND_BUSY", "BACKEND_FAULT",
+		"BACKEND_UNAVAILABLE", "BACKEND_LOADING", "BACKEND_BUSY", "BACKEND_REFUSED", "BACKEND_FAULT",
 	},
 	Fields: map[string]string{
 		"backend": "backend", "story": "story", "body": "text", "texts": "prompt", "max_tokens": "sampling.max_tokens",
@@ -69,7 +69,7 @@ func built(b *promptbuilderv1.BuildStoryResponse) generation.Built {
 	out := generation.Built{
 		Prompt: b.GetPrompt(), Digest: b.GetDigest(), Task: strings.TrimPrefix(b.GetTask().String(), "STORY_TASK_"),
 		Tokens: int(b.GetTokens()), Limit: int(b.GetLimit()), MaxTokens: int(b.GetMaxTokens()), CountsUsed: int(b.GetCountsUsed()),
-		Overflow: b.GetOverflow(), Seed: b.GetSeed(), Measured: wire.Identity(b.GetBackend()),
+		Overflow: b.GetOverflow(), Rating: b.GetRating(), Seed: b.GetSeed(), Measured: wire.Identity(b.GetBackend()),
 	}
 	if c := b.GetCut(); c != nil {
 		out.Cut = &generation.Cut{
