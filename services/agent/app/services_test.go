@@ -113,6 +113,7 @@ type promptbuilder struct {
 
 	mu     sync.Mutex
 	builds []*promptbuilderv1.BuildStoryRequest
+	built  *promptbuilderv1.BuildStoryResponse // the last
 	fail   error
 }
 
@@ -130,14 +131,18 @@ func (p *promptbuilder) BuildStory(ctx context.Context, q *promptbuilderv1.Build
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(prompt))
-	return &promptbuilderv1.BuildStoryResponse{
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.built = &promptbuilderv1.BuildStoryResponse{
 		Prompt: prompt, Digest: hex.EncodeToString(sum[:]), Task: promptbuilderv1.StoryTask_STORY_TASK_CONT_INFO,
 		Tokens: tokens, Limit: who.Window - q.MaxTokens, MaxTokens: q.MaxTokens, CountsUsed: 1, Seed: q.Seed, Backend: who,
-		Blocks:   []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX, Tokens: tokens, Characters: 9}},
+		Overflow: true, Rating: "r18",
+		Blocks:   []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX, Tokens: tokens, Characters: 9, Estimated: true}},
 		Cut:      &promptbuilderv1.Cut{Characters: 1, Lines: 2, KeptCharacters: 3, FirstKept: "一"},
 		Warnings: []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},
 		Picks:    []*promptbuilderv1.Pick{{Field: "story.note", Group: 1, Option: 2, Text: "雨"}},
-	}, nil
+	}
+	return p.built, nil
 }
 
 func (p *promptbuilder) CountTokens(ctx context.Context, q *promptbuilderv1.CountTokensRequest) (*promptbuilderv1.CountTokensResponse, error) {
