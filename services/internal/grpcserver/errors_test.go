@@ -30,13 +30,13 @@ var faults = []struct {
 	log    string
 }{
 	{"own", func() error { return apierr.New(codes.NotFound, "NODE_NOT_FOUND", "no such node") }, codes.NotFound, "NODE_NOT_FOUND", ""},
-	{"own, wrapped", func() error { return fmt.Errorf("secret: %w", apierr.New(codes.Aborted, "X", "told")) }, codes.Aborted, "X", ""},
+	{"own, wrapped", func() error { return fmt.Errorf("secret: %w", apierr.New(codes.Aborted, "X", "told")) }, codes.Aborted, "X", "secret: told"},
 	{"untyped", func() error { return errors.New("secret path") }, codes.Internal, "INTERNAL", "secret path"},
 	{"status of another service", func() error { return status.Error(codes.InvalidArgument, "secret") }, codes.Internal, "INTERNAL", "secret"},
 	{"panic", func() error { panic("secret value") }, codes.Internal, "INTERNAL", "panic: secret value"},
 	{"panic with an error", func() error { panic(apierr.New(codes.NotFound, "X", "secret")) }, codes.Internal, "INTERNAL", "panic: secret"},
 	{"nil pointer", func() error { var n *flowstorev1.Node; n.Name = "x"; return nil }, codes.Internal, "INTERNAL", "nil pointer"},
-	{"deadline of its own", func() error { return context.DeadlineExceeded }, codes.DeadlineExceeded, "DEADLINE_EXCEEDED", ""},
+	{"deadline of its own", func() error { return context.DeadlineExceeded }, codes.DeadlineExceeded, "DEADLINE_EXCEEDED", "context deadline exceeded"},
 }
 
 func TestErrorsOfCallsAndStreams(t *testing.T) {

@@ -3,6 +3,7 @@ package interceptor
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
+
+// maxCauseBytes is how much of the error behind an answer is logged.
+const maxCauseBytes = 1 << 10
 
 // accessLog writes one line a call, without anything of its content. Health checks are not logged.
 func accessLog(log *zap.Logger) func(context.Context, *call, func(context.Context) error) error {
@@ -49,12 +53,15 @@ func fields(ctx context.Context, c *call, err error, took time.Duration) []zap.F
 	if e, ok := apierr.FromStatus(err); ok {
 		out = append(out, zap.String("reason", e.Reason), zap.String("message", e.Message))
 	}
+	if c.cause != nil {
+		out = append(out, zap.String("error", short(c.cause.Error())))
+	}
 	var p *panicError
-	switch {
-	case errors.As(c.cause, &p):
-		out = append(out, zap.String("error", p.Error()), zap.ByteString("stack", p.stack))
-	case c.cause != nil:
-		out = append(out, zap.Error(c.cause))
+	if errors.As(c.cause, &p) {
+		out = append(out, zap.ByteString("stack", p.stack))
 	}
 	return out
 }
+
+// short keeps what somebody put into an error from filling the log.
+func short(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxCauseBytes)], "") }

@@ -27,7 +27,7 @@ func translate(ctx context.Context, c *call, next func(context.Context) error) e
 		err = context.Cause(ctx)
 	}
 	own := apierr.From(err, c.id)
-	if own.Reason == apierr.ReasonInternal {
+	if err.Error() != own.Message {
 		c.cause = err
 	}
 	return own.GRPCStatus().Err()

@@ -14,7 +14,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 )
 
-// App is what a service's app package makes: it holds data and does work in the background.
+// App is what a service's app package makes: it holds data and does work in the background. One that also has a method
+// Drain() is told when the process begins to stop. (A gRPC stream learns of it by interceptor.Draining.)
 type App interface {
 	// Ready tells how the things are that it needs.
 	Ready(ctx context.Context) []obs.Check
@@ -28,8 +29,12 @@ type App interface {
 func AppPart(name string, app App) Part {
 	ctx, cancel := context.WithCancel(background)
 	ran := make(chan struct{})
+	var drain func()
+	if d, ok := app.(interface{ Drain() }); ok {
+		drain = d.Drain
+	}
 	return Part{
-		Name: name,
+		Name: name, Drain: drain,
 		Serve: func() error {
 			defer close(ran)
 			if err := app.Run(ctx); err != nil && ctx.Err() == nil {

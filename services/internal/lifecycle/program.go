@@ -44,8 +44,7 @@ type GRPCApp interface {
 	Register(r grpc.ServiceRegistrar)
 }
 
-// HTTPApp is an App that answers HTTP. One with a method Drain() is told when the process begins to stop, so that it can
-// end its streams; gRPC streams learn of it by interceptor.Draining.
+// HTTPApp is an App that answers HTTP.
 type HTTPApp interface {
 	App
 	Handler() http.Handler
@@ -154,9 +153,6 @@ func (p Program) parts(log *zap.Logger, service, admin net.Listener) ([]Part, er
 		front = GRPCPart("gRPC", s, service)
 	case HTTPApp:
 		front = HTTPPart("HTTP", service, app.Handler(), log)
-	}
-	if d, ok := app.(interface{ Drain() }); ok && front.Drain == nil {
-		front.Drain = d.Drain
 	}
 	return []Part{
 		front,

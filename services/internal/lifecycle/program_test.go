@@ -23,8 +23,8 @@ import (
 
 // fake is a service with a store that must be closed.
 type fake struct {
-	closed bool
-	run    func(context.Context) error
+	drained, closed bool
+	run             func(context.Context) error
 }
 
 func (*fake) Register(grpc.ServiceRegistrar) {}
@@ -39,6 +39,8 @@ func (f *fake) Run(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
+
+func (f *fake) Drain() { f.drained = true }
 
 func (f *fake) Close(context.Context) error { f.closed = true; return nil }
 
@@ -86,8 +88,8 @@ func TestMainUntilSignal(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if c := <-code; c != 0 || !f.closed {
-		t.Errorf("code %d, closed %v", c, f.closed)
+	if c := <-code; c != 0 || !f.drained || !f.closed {
+		t.Errorf("code %d, drained %v, closed %v", c, f.drained, f.closed)
 	}
 }
 
