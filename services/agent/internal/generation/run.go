@@ -30,7 +30,7 @@ func (s *Service) run(ctx context.Context, g *generation, req Request) ending {
 	return s.settle(ctx, g, p, result, err)
 }
 
-// answered ends a generation whose request was answered before.
+// answered ends a generation whose node is there already.
 func answered(g *generation, n Node) ending {
 	if n.Record == nil || n.Record.RequestDigest != g.digest {
 		return ending{err: &ReusedError{RequestID: g.requestID}}
@@ -48,7 +48,7 @@ func failed(ctx context.Context, g *generation, err error) ending {
 
 // answer takes the model's answer into the log. The error is why it is not whole, or errFull.
 func (s *Service) answer(ctx context.Context, g *generation, p plan) (llm.Result, error) {
-	silence := s.watch(g, FinishIdle, s.limits.FirstPiece)
+	silence := s.endAfter(s.limits.FirstPiece, g, FinishIdle)
 	defer func() { silence.Stop() }()
 	stream, err := p.model.Generate(ctx, llm.Request{Prompt: p.built.Prompt, Sampling: p.req.Sampling})
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Service) answer(ctx context.Context, g *generation, p plan) (llm.Result
 			result.Finish = llm.FinishLength
 			return result, errFull
 		}
-		silence = s.watch(g, FinishIdle, s.limits.Silence)
+		silence = s.endAfter(s.limits.Silence, g, FinishIdle)
 	}
 }
 
@@ -127,7 +127,10 @@ func (s *Service) store(ctx context.Context, g *generation, a *answer) ending {
 	finish := a.addition.Node.Record.Finish
 	n, err := s.flows.Add(ctx, g.ns, a.addition)
 	if errors.Is(err, ErrTaken) {
-		n, err = s.takenBy(ctx, g)
+		// Another agent was faster. Where it had the same request, its node is the answer.
+		if n, err = s.flows.Node(ctx, g.ns, g.id); err == nil {
+			return answered(g, n)
+		}
 	}
 	if err != nil {
 		return ending{finish: finish, err: &NotStoredError{Generation: g.id, Err: err, Cut: a.cut}, unstored: a}
@@ -139,15 +142,6 @@ func (s *Service) store(ctx context.Context, g *generation, a *answer) ending {
 		e.err = &cut
 	}
 	return e
-}
-
-// takenBy gives the node that has our id, where it is the answer to the same request: another agent was faster.
-func (s *Service) takenBy(ctx context.Context, g *generation) (Node, error) {
-	n, err := s.flows.Node(ctx, g.ns, g.id)
-	if err == nil && (n.Record == nil || n.Record.RequestDigest != g.digest) {
-		err = &ReusedError{RequestID: g.requestID}
-	}
-	return n, err
 }
 
 // guard keeps a fault of ours to the one generation that it struck.

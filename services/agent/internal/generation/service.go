@@ -125,7 +125,7 @@ func (s *Service) start(ctx context.Context, g *generation, work func(context.Co
 	s.work.Add(1)
 	// Not read again below: the generation may be running once more before this goroutine has ended.
 	cancel := g.cancel
-	total := s.watch(g, FinishTimeout, s.limits.Total)
+	total := s.endAfter(s.limits.Total, g, FinishTimeout)
 	go func() {
 		defer s.work.Done()
 		defer cancel(nil)
@@ -140,8 +140,8 @@ func (s *Service) start(ctx context.Context, g *generation, work func(context.Co
 	}()
 }
 
-// watch ends the generation when the returned timer is not stopped in time.
-func (s *Service) watch(g *generation, why Finish, limit time.Duration) *time.Timer {
+// endAfter ends the generation when the returned timer is not stopped in time.
+func (s *Service) endAfter(limit time.Duration, g *generation, why Finish) *time.Timer {
 	return s.clock.AfterFunc(limit, func() { g.stop(&CutError{Finish: why, Limit: limit}) })
 }
 

@@ -37,11 +37,11 @@ func (s *Service) unkeep(g *generation) bool {
 	return true
 }
 
-// size is the bytes of the answer in the log.
+// size is the bytes of the log.
 func (g *generation) size() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return cap(g.text)
+	return cap(g.text) + 8*cap(g.ends)
 }
 
 // answer is the node of an answer, stored or not; nil where there is none.

@@ -35,9 +35,6 @@ func on[E error](answer func(E) *apierr.Error) rule {
 // table is every error of package generation, and the faults of model servers. The first rule that fits holds, so what
 // wraps another error stands before it.
 var table = []rule{
-	on(func(e *generation.ReusedError) *apierr.Error {
-		return apierr.New(codes.InvalidArgument, "REQUEST_ID_REUSED", e.Error(), "request_id", e.RequestID.String())
-	}),
 	on(func(e *generation.NotStoredError) *apierr.Error {
 		a := apierr.New(codes.Unavailable, "NOT_STORED", e.Error(),
 			"generation", wire.Name(wire.Generations, e.Generation), "cause", reason(e.Err))
@@ -73,6 +70,9 @@ var table = []rule{
 	on(func(e *generation.OverflowError) *apierr.Error {
 		return apierr.New(codes.FailedPrecondition, "CONTEXT_OVERFLOW", e.Error(),
 			"limit", strconv.Itoa(e.Limit), "tokens", strconv.Itoa(e.Tokens))
+	}),
+	on(func(e *generation.ReusedError) *apierr.Error {
+		return apierr.New(codes.InvalidArgument, "REQUEST_ID_REUSED", e.Error(), "request_id", e.RequestID.String())
 	}),
 	on(func(e *generation.RangeError) *apierr.Error {
 		return apierr.New(codes.OutOfRange, "EVENT_OUT_OF_RANGE", e.Error(), "last", strconv.Itoa(e.Last))

@@ -56,7 +56,6 @@ var answers = []struct {
 	{&generation.CutError{Finish: generation.FinishBackendError, Err: errors.New("x")}, codes.Internal, "BACKEND_FAULT", ""},
 	{&generation.NotStoredError{Generation: uid, Err: apierr.New(codes.Unavailable, "STORE_READ_ONLY", "disk full")}, codes.Unavailable, "NOT_STORED", "cause=STORE_READ_ONLY"},
 	{&generation.NotStoredError{Err: errors.New("x"), Cut: &generation.CutError{}}, codes.Unavailable, "NOT_STORED", "cause=INTERNAL"},
-	{&generation.NotStoredError{Err: &generation.ReusedError{RequestID: uid}}, codes.InvalidArgument, "REQUEST_ID_REUSED", ""},
 	{&generation.PanicError{Value: "secret"}, codes.Internal, "INTERNAL", "request_id=r-1"},
 	{apierr.New(codes.NotFound, "FLOW_NOT_FOUND", "passed by an adapter"), codes.NotFound, "FLOW_NOT_FOUND", ""},
 	{&llm.Error{Fault: llm.FaultUnreachable}, codes.Unavailable, "BACKEND_UNAVAILABLE", "address="},
