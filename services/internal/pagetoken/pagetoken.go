@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"strings"
 )
 
 const (
@@ -48,7 +49,7 @@ func Decode(token, query string) (key string, err error) {
 	if token == "" {
 		return "", nil
 	}
-	if len(token) > maxLen {
+	if len(token) > maxLen || strings.ContainsAny(token, "\r\n") { // base64 reads over line ends
 		return "", ErrMalformed
 	}
 	b, err := coding.DecodeString(token)
