@@ -141,12 +141,12 @@ func (s *search) inside(place Place, from, to, target int) (at int, found bool) 
 		at = clusterStart(s.text, from, roughly)
 		return at, at < to
 	}
-	starts := starts(s.text, from, to, place)
-	i := sort.Search(len(starts), func(i int) bool { return keeps(starts[i]) })
-	if i == len(starts) {
+	all := starts(s.text, from, to, place)
+	i := sort.Search(len(all), func(i int) bool { return keeps(all[i]) })
+	if i == len(all) {
 		return 0, false
 	}
-	return starts[i], true
+	return all[i], true
 }
 
 // shortest is the least that may be kept: the last character that is not blank, and what follows it.

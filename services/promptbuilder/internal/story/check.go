@@ -12,8 +12,10 @@ const (
 	MaxBody = 4 << 20
 	// MaxText is that of each story text, in bytes.
 	MaxText = 64 << 10
-	// MaxItems and MaxItem are those of each list, in items and in bytes an item.
-	MaxItems, MaxItem = 64, 1 << 10
+	// MaxItems is how many items each list may have.
+	MaxItems = 64
+	// MaxItem is that of each item, in bytes.
+	MaxItem = 1 << 10
 	// MaxGroups is how many `{A|B}` groups one request may draw.
 	MaxGroups = 1000
 	// MaxCountTexts is how many texts one count may have.

@@ -8,7 +8,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
-// UnknownBackendError: the backends file has no such name.
+// UnknownBackendError says that the backends file has no such name.
 type UnknownBackendError struct {
 	Name  string
 	Known []string
@@ -19,7 +19,7 @@ func (e *UnknownBackendError) Error() string {
 	return fmt.Sprintf("there is no backend %q; the backends file has: %s", e.Name, strings.Join(e.Known, ", "))
 }
 
-// BudgetError: the answer's length leaves no room for a prompt.
+// BudgetError says that the answer's length leaves no room for a prompt.
 type BudgetError struct{ Window, MaxTokens int }
 
 // Error names both numbers.
@@ -28,7 +28,7 @@ func (e *BudgetError) Error() string {
 		e.MaxTokens, e.Window)
 }
 
-// OverflowError: what may not be cut is larger than the window leaves.
+// OverflowError says that what may not be cut is larger than the window leaves.
 type OverflowError struct {
 	// Limit is the most tokens that the prompt may have, Tokens what the smallest one has.
 	Limit, Tokens int
@@ -46,7 +46,7 @@ func (e *OverflowError) Error() string {
 		e.Tokens, e.Limit, strings.Join(sizes, ", "))
 }
 
-// CountError: the model server gave a count that cannot be right. It never passes for "fits" (D7).
+// CountError says that the model server gave a count that cannot be right. It never passes for "fits" (D7).
 type CountError struct {
 	Backend Backend
 	// Err says what was counted.
