@@ -2,7 +2,9 @@ package interceptor
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,6 +41,9 @@ type bare struct {
 	grpc.ServerStream
 	ctx context.Context
 }
+
+func (bare) SendMsg(any) error { return nil }
+func (bare) RecvMsg(any) error { return nil }
 
 func (b bare) Context() context.Context { return b.ctx }
 
@@ -88,6 +93,31 @@ func TestDefaultTimeout(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// Each message sent or read gives a stream the whole idle limit again.
+func TestActiveStreamHasNoTotalLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		chain := New(Options{Log: zap.NewNop(), Metrics: prometheus.NewRegistry(), StreamIdle: time.Minute, DefaultTimeout: time.Second, MaxTimeout: time.Second})
+		info := &grpc.StreamServerInfo{FullMethod: "/s/m"}
+		err := chain.Stream(nil, bare{ctx: t.Context()}, info, func(_ any, ss grpc.ServerStream) error {
+			for range 100 {
+				time.Sleep(50 * time.Second)
+				if err := errors.Join(ss.SendMsg(nil), ss.Context().Err()); err != nil {
+					return err
+				}
+				time.Sleep(50 * time.Second)
+				if err := errors.Join(ss.RecvMsg(nil), ss.Context().Err()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func BenchmarkChain(b *testing.B) {

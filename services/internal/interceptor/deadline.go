@@ -48,17 +48,17 @@ func idle(ctx context.Context, c *call, most time.Duration, next func(context.Co
 	tooLong := apierr.New(codes.DeadlineExceeded, apierr.ReasonDeadlineExceeded,
 		fmt.Sprintf("nothing was sent or received on this stream for %s", most))
 	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	timer := time.AfterFunc(most, func() {
 		cancel(tooLong)
 		abort(ctx, tooLong.GRPCStatus())
 	})
+	defer timer.Stop()
 	c.active = func() { timer.Reset(most) }
 	err := next(ctx)
-	timer.Stop()
 	if errors.Is(context.Cause(ctx), tooLong) {
-		err = tooLong
+		return tooLong
 	}
-	cancel(nil)
 	return err
 }
 
