@@ -1,0 +1,50 @@
+"""Serves one model file with llama.cpp's HTTP server on 127.0.0.1.
+
+Arguments: folder of the library, model file, name of the model, port (0: a free one).
+Prints `ready` and the address once it answers. Ends when its standard input does: whoever started it holds the other end,
+so it never outlives them, however they died. SIGINT from a terminal is for them, not for this process.
+"""
+import os
+import signal
+import sys
+import threading
+
+library, path, name, port = sys.argv[1:]
+sys.path.insert(0, library)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def end_with_parent():
+    while os.read(0, 4096):
+        pass
+    os._exit(0)
+
+
+threading.Thread(target=end_with_parent, daemon=True).start()
+
+# Standard output is for `ready` alone: what the library prints joins its log on standard error.
+ready = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
+import xllamacpp  # noqa: E402
+
+SLOTS = 2
+WINDOW = 4096  # of each slot
+
+p = xllamacpp.CommonParams()
+p.model.path = path
+p.model_alias = {name}
+p.hostnames = ["127.0.0.1"]
+p.port = int(port)
+p.n_parallel = SLOTS
+p.n_ctx = SLOTS * WINDOW
+# The threads of llama.cpp spin while they wait for each other: with as many as there are cores, and other work on the
+# machine, it writes several times slower than with one.
+p.cpuparams.n_threads = max(1, min(4, (os.cpu_count() or 1) // 2))
+p.cache_ram_mib = 256  # for prompts of earlier requests; 8 GiB would be the default
+p.endpoint_props = True
+p.endpoint_slots = True
+p.ui = False
+server = xllamacpp.Server(p)
+print("ready", server.listening_address, file=ready, flush=True)
+threading.Event().wait()

@@ -1,0 +1,160 @@
+package localmodel
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// startLimit is how long a model may take to load. Usually it is a second.
+	startLimit = 2 * time.Minute
+	// stopLimit is how long a server may take to end before it is killed.
+	stopLimit = 5 * time.Second
+)
+
+// Options are what Start starts.
+type Options struct {
+	// Dir is where Install put the models.
+	Dir string
+	// Model is one of Models.
+	Model string
+	// Port is where it listens, on 127.0.0.1. 0: a free one.
+	Port int
+}
+
+// Server is a running llama.cpp server with a window of 4096 tokens in each of 2 slots. It ends with the process that
+// started it, however that dies. Stop it.
+type Server struct {
+	url   string
+	log   string
+	cmd   *exec.Cmd
+	stdin io.Closer
+	ended chan struct{} // closed when the process has ended
+}
+
+// Start starts a model and returns when it answers. ctx is for the start alone. ErrNotInstalled where Install is owed.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	model, ok := models[o.Model]
+	if !ok {
+		return nil, fmt.Errorf("there is no small model %q; there are %s", o.Model, strings.Join(Models(), ", "))
+	}
+	if !Installed(o.Dir) {
+		return nil, fmt.Errorf("%s: %w", o.Dir, ErrNotInstalled)
+	}
+	python, err := findPython(ctx)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.CreateTemp("", "tsumugi-"+o.Model+"-*.log")
+	if err != nil {
+		return nil, fmt.Errorf("the log of the model server cannot be made: %w", err)
+	}
+	defer log.Close()                                    //nolint:errcheck // the process has its own handle
+	cmd := exec.Command(python, "-I", "-c", serveScript, //nolint:noctx // it outlives ctx
+		filepath.Join(o.Dir, "lib"), filepath.Join(o.Dir, model.file), model.name, strconv.Itoa(o.Port))
+	cmd.Stderr = log
+	s := &Server{log: log.Name(), cmd: cmd, ended: make(chan struct{})}
+	if err := s.run(ctx); err != nil {
+		return nil, fmt.Errorf("the model server %s: %w; its log is %s", o.Model, err, s.log)
+	}
+	return s, nil
+}
+
+// run starts the process and waits until it is ready.
+func (s *Server) run(ctx context.Context) error {
+	stdin, err := s.cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	s.stdin, s.cmd.Stdout = stdin, out
+	err = s.cmd.Start()
+	out.Close() //nolint:errcheck // the process has its own handle
+	if err != nil {
+		stdout.Close() //nolint:errcheck // nothing was read
+		return err
+	}
+	go func() {
+		_ = s.cmd.Wait() // how it ended is in its log
+		close(s.ended)
+	}()
+	ready := make(chan string, 1)
+	go func() {
+		defer stdout.Close() //nolint:errcheck // only read
+		line, _ := bufio.NewReader(io.LimitReader(stdout, 1024)).ReadString('\n')
+		ready <- line
+	}()
+	return s.await(ctx, ready)
+}
+
+// await waits for the line with the address. A process that does not get there is ended.
+func (s *Server) await(ctx context.Context, ready <-chan string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("did not answer within %v", startLimit))
+	defer cancel()
+	var err error
+	select {
+	case line := <-ready:
+		address, ok := strings.CutPrefix(strings.TrimSpace(line), "ready ")
+		if ok {
+			s.url = address
+			return nil
+		}
+		err = errors.New("ended before it answered")
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	s.end()
+	if text, failed := os.ReadFile(s.log); failed == nil && len(text) > 0 {
+		err = fmt.Errorf("%w (%s)", err, reason(string(text)))
+	}
+	return err
+}
+
+// reason is the first line of a log that llama.cpp marks as an error, or its last.
+func reason(log string) string {
+	for line := range strings.Lines(log) {
+		if _, words, ok := strings.Cut(line, " E "); ok {
+			return strings.Join(strings.Fields(words), " ")
+		}
+	}
+	return lastLine(log)
+}
+
+// URL is the base address, such as `http://127.0.0.1:40123`.
+func (s *Server) URL() string { return s.url }
+
+// Stop ends the server and waits for its end. It may be called twice.
+func (s *Server) Stop() {
+	s.end()
+	_ = os.Remove(s.log) // it told nothing that anyone asked for
+}
+
+// Kill ends the server at once, as a crash would, and waits for its end. For tests of what then happens.
+func (s *Server) Kill() {
+	_ = s.cmd.Process.Kill() // fails only when it has ended
+	<-s.ended
+}
+
+// end asks the process to end, by the end of its input, and kills it if it does not.
+func (s *Server) end() {
+	_ = s.stdin.Close() // fails only when it is closed
+	timer := time.NewTimer(stopLimit)
+	defer timer.Stop()
+	select {
+	case <-s.ended:
+	case <-timer.C:
+		s.Kill()
+	}
+}
