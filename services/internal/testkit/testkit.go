@@ -22,7 +22,16 @@ import (
 // Main runs the tests of a package and fails when one of them left a goroutine behind:
 //
 //	func TestMain(m *testing.M) { testkit.Main(m) }
-func Main(m *testing.M) { goleak.VerifyTestMain(m) }
+func Main(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+
+// tests stops what the tests share before goroutines are counted.
+type tests struct{ m *testing.M }
+
+// Run runs them.
+func (t tests) Run() int {
+	defer stopModels()
+	return t.m.Run()
+}
 
 // Need says whether TSUMUGI_NEED asks for something, such as `race` or `model`: a test that cannot have it then fails
 // instead of skipping.

@@ -1,0 +1,63 @@
+package testkit
+
+import (
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/localmodel"
+)
+
+// models are the real model servers of this test binary, by name.
+var models = struct {
+	sync.Mutex
+	running map[string]*localmodel.Server
+}{running: map[string]*localmodel.Server{}}
+
+// Model gives the base URL of a real llama.cpp server with one of localmodel.Models, started once for all tests of a
+// package. The test skips where the models are not installed; where TSUMUGI_NEED has `model` they are installed.
+func Model(t testing.TB, name string) string {
+	t.Helper()
+	dir := ModelDir(t)
+	models.Lock()
+	defer models.Unlock()
+	if s := models.running[name]; s != nil {
+		return s.URL()
+	}
+	s, err := localmodel.Start(t.Context(), localmodel.Options{Dir: dir, Model: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	models.running[name] = s
+	return s.URL()
+}
+
+// ModelDir gives the folder of the installed models, for a test that starts and kills a server of its own. It skips and
+// installs as Model does. TSUMUGI_MODEL=off leaves out all tests with a real model.
+func ModelDir(t testing.TB) string {
+	t.Helper()
+	dir, err := localmodel.DefaultDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case Need("model"):
+		if err := localmodel.Install(t.Context(), dir, os.Stderr); err != nil {
+			t.Fatal(err)
+		}
+	case os.Getenv("TSUMUGI_MODEL") == "off":
+		t.Skip("TSUMUGI_MODEL=off: tests with a real model are left out")
+	case !localmodel.Installed(dir):
+		t.Skipf("%s: %v", dir, localmodel.ErrNotInstalled)
+	}
+	return dir
+}
+
+// stopModels ends the model servers before goroutines are counted.
+func stopModels() {
+	models.Lock()
+	defer models.Unlock()
+	for _, s := range models.running {
+		s.Stop()
+	}
+}
