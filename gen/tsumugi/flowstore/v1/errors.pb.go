@@ -56,6 +56,10 @@ const (
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 12
 	// UNAVAILABLE: the service is stopping.
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 13
+	// CANCELLED: the caller gave up.
+	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 14
+	// DEADLINE_EXCEEDED: the caller's time limit passed.
+	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 15
 )
 
 // Enum value maps for ErrorReason.
@@ -75,6 +79,8 @@ var (
 		11: "ERROR_REASON_LIMIT_EXCEEDED",
 		12: "ERROR_REASON_INTERNAL",
 		13: "ERROR_REASON_DRAINING",
+		14: "ERROR_REASON_CANCELLED",
+		15: "ERROR_REASON_DEADLINE_EXCEEDED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -91,6 +97,8 @@ var (
 		"ERROR_REASON_LIMIT_EXCEEDED":     11,
 		"ERROR_REASON_INTERNAL":           12,
 		"ERROR_REASON_DRAINING":           13,
+		"ERROR_REASON_CANCELLED":          14,
+		"ERROR_REASON_DEADLINE_EXCEEDED":  15,
 	}
 )
 
@@ -125,7 +133,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xc8\x03\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\x88\x04\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -141,7 +149,9 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x12\x1f\n" +
 	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10\v\x12\x19\n" +
 	"\x15ERROR_REASON_INTERNAL\x10\f\x12\x19\n" +
-	"\x15ERROR_REASON_DRAINING\x10\rBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x15ERROR_REASON_DRAINING\x10\r\x12\x1a\n" +
+	"\x16ERROR_REASON_CANCELLED\x10\x0e\x12\"\n" +
+	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x0fBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

@@ -509,7 +509,7 @@ type ListPathNodesRequest struct {
 	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
 	// The last node of the path, `nodes/{uuid}`. Empty: the flow's current node.
 	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
-	// Nodes on a page, at most 1,000; larger is taken as 1,000. 0: 100. A page also ends at 4 MiB of text, after at least one node.
+	// Nodes on a page, at most 1,000; larger is taken as 1,000. 0: 100. A page also ends at 4 MiB, after at least one node.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// `next_page_token` of the page before. The other fields must be as they were, `page_size` excepted.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

@@ -38,7 +38,7 @@ func TestAddNode(t *testing.T) {
 	if diff := cmp.Diff([]flow.Edge{{From: 1, To: 3}, {From: 2, To: 3}, {From: 4, To: 1}, {From: 4, To: 2}}, got.Edges); diff != "" || got.Current != 4 {
 		t.Errorf("current %d, %s", got.Current, diff)
 	}
-	if text := path(t, l, library.PathQuery{Flow: f, Node: placed.Node.ID, MaxNodes: 10}); text != "before all a b between" {
+	if text := path(t, l, library.PathQuery{Flow: f, Node: placed.Node.ID, MaxNodes: 10, MaxBytes: 1 << 20}); text != "before all a b between" {
 		t.Errorf("path %q", text)
 	}
 	stored, err := l.Node(t.Context(), ns, front.Node.ID)
@@ -168,7 +168,7 @@ func TestCase01SwitchingBranches(t *testing.T) {
 		if err != nil || len(got.Members) != 4 || len(got.Edges) != 3 {
 			t.Errorf("%v: %d nodes, %d edges", err, len(got.Members), len(got.Edges))
 		}
-		if text := path(t, l, library.PathQuery{Flow: f, MaxNodes: 10, MaxBytes: 100}); text != step.want {
+		if text := path(t, l, library.PathQuery{Flow: f, MaxNodes: 10, MaxBytes: 1 << 20}); text != step.want {
 			t.Errorf("path %q, want %q", text, step.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
@@ -50,6 +51,16 @@ func (e *UnreadableError) Error() string {
 
 // Unwrap gives the cause.
 func (e *UnreadableError) Unwrap() error { return e.Cause }
+
+// TooLargeError says that a node, made by hand, is larger than an answer can be.
+type TooLargeError struct {
+	Node  uuid.UUID
+	Bytes int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("node %s is about %d bytes long; the largest that can be sent is %d bytes", e.Node, e.Bytes, node.MaxSize)
+}
 
 // RequestReusedError says that the id of a request was used for another request.
 type RequestReusedError struct{ Request uuid.UUID }

@@ -32,10 +32,16 @@ type Library struct {
 // New makes a library over a store.
 func New(s store.Store, ids IDs) *Library { return &Library{store: s, ids: ids} }
 
-// Node gives a node. *NotFoundError; *UnreadableError.
+// Node gives a node. *NotFoundError; *UnreadableError; *TooLargeError.
 func (l *Library) Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error) {
 	n, err := l.store.Node(ctx, ns, id)
-	return n, named(KindNode, id, err)
+	if err != nil {
+		return n, named(KindNode, id, err)
+	}
+	if size := n.Size(); size > node.MaxSize {
+		return n, &TooLargeError{Node: id, Bytes: size}
+	}
+	return n, nil
 }
 
 // Flow gives a flow. *NotFoundError; *UnreadableError.

@@ -18,7 +18,8 @@ type PathQuery struct {
 	Node uuid.UUID
 	// After is where the page before ended; zero for the first page.
 	After Place
-	// MaxNodes and MaxBytes end a page: so many nodes, so many bytes of text. At least one node is given.
+	// MaxNodes and MaxBytes end a page: so many nodes, so many bytes by node.Size and for the names of parents. At least
+	// one node is given.
 	MaxNodes, MaxBytes int
 }
 
@@ -90,6 +91,9 @@ func (l *Library) endOf(ctx context.Context, ns string, f flow.Flow, q PathQuery
 	return 0, &flow.NotMemberError{Flow: f.ID, Nodes: []uuid.UUID{q.Node}}
 }
 
+// nameBytes is what the name of a node takes in a message.
+const nameBytes = 48
+
 // readSteps reads nodes until the page is full.
 func (l *Library) readSteps(ctx context.Context, ns string, steps []flow.Step, q PathQuery) ([]PathNode, error) {
 	var nodes []PathNode
@@ -102,7 +106,7 @@ func (l *Library) readSteps(ctx context.Context, ns string, steps []flow.Step, q
 		if err != nil {
 			return nil, err
 		}
-		if bytes += textBytes(read.Node); len(nodes) > 0 && bytes > q.MaxBytes {
+		if bytes += read.Node.Size() + nameBytes*len(read.Parents); len(nodes) > 0 && bytes > q.MaxBytes {
 			break
 		}
 		nodes = append(nodes, read)
@@ -113,7 +117,7 @@ func (l *Library) readSteps(ctx context.Context, ns string, steps []flow.Step, q
 func (l *Library) readStep(ctx context.Context, ns string, step flow.Step) (PathNode, error) {
 	at := PathNode{Placed: Placed{Node: node.Node{ID: step.Node}, Index: step.Index, Parents: nodesOf(step.Parents)}}
 	n, err := l.Node(ctx, ns, step.Node)
-	missing, unreadable := (*NotFoundError)(nil), (*UnreadableError)(nil)
+	missing, unreadable, large := (*NotFoundError)(nil), (*UnreadableError)(nil), (*TooLargeError)(nil)
 	switch {
 	case err == nil:
 		at.Node = n
@@ -121,15 +125,10 @@ func (l *Library) readStep(ctx context.Context, ns string, step flow.Step) (Path
 		at.Problem = "its file is missing"
 	case errors.As(err, &unreadable):
 		at.Problem = unreadable.Cause.Error()
+	case errors.As(err, &large):
+		at.Problem = large.Error()
 	default:
 		return at, err
 	}
 	return at, nil
-}
-
-func textBytes(n node.Node) (bytes int) {
-	for _, t := range n.Texts {
-		bytes += len(t.Content)
-	}
-	return bytes
 }

@@ -3,6 +3,7 @@ package library_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,14 +31,16 @@ func TestPathPages(t *testing.T) {
 			last = add(t, l, f, text, last)
 		}
 	}
+	// What a node takes besides its text; all but the first have a parent.
+	base, parent := said("").Size(), 48
 	cases := map[string]struct {
 		nodes, bytes int
 		want         []int
 	}{
-		"all on one":             {5, 11, []int{5}},
-		"by count":               {2, 100, []int{2, 2, 1}},
-		"by bytes":               {5, 6, []int{3, 2}},
-		"a node that is too big": {5, 3, []int{2, 1, 1, 1}},
+		"all on one":             {5, 5*base + 4*parent + 11, []int{5}},
+		"by count":               {2, 1 << 20, []int{2, 2, 1}},
+		"by bytes":               {5, 3*base + 2*parent + 6, []int{3, 2}},
+		"a node that is too big": {5, 2*base + parent + 3, []int{2, 1, 1, 1}},
 		"no room at all":         {0, 0, []int{1, 1, 1, 1, 1}},
 	}
 	for name, c := range cases {
@@ -71,7 +74,7 @@ func TestPathOfAFlowThatChanges(t *testing.T) {
 	a := add(t, l, f, "a")
 	b := add(t, l, f, "b", a)
 	c := add(t, l, f, "c", b)
-	q := library.PathQuery{Flow: f, MaxNodes: 1, MaxBytes: 100}
+	q := library.PathQuery{Flow: f, MaxNodes: 1, MaxBytes: 1 << 20}
 	first, err := l.Path(t.Context(), ns, q)
 	if err != nil {
 		t.Fatal(err)
@@ -131,10 +134,11 @@ func TestPathWithDamagedNodes(t *testing.T) {
 	a := add(t, l, f, "a")
 	b := add(t, l, f, "b", a)
 	c := add(t, l, f, "c", b)
-	e := add(t, l, f, "e", c)
+	huge := add(t, l, f, strings.Repeat("x", node.MaxSize), c)
+	e := add(t, l, f, "e", huge)
 	cause := &store.UnreadableError{Path: "nodes/000/002.xml", Reason: "holds no element"}
 	d.errs[b], d.errs[c] = store.ErrNodeNotFound, cause
-	page, err := l.Path(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 10, MaxBytes: 10})
+	page, err := l.Path(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 10, MaxBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +146,9 @@ func TestPathWithDamagedNodes(t *testing.T) {
 	for _, n := range page.Nodes {
 		problems = append(problems, n.Problem)
 	}
-	if diff := cmp.Diff([]string{"", "its file is missing", "nodes/000/002.xml cannot be read: holds no element", ""}, problems); diff != "" {
+	want := []string{"", "its file is missing", "nodes/000/002.xml cannot be read: holds no element",
+		"node " + huge.String() + " is about 12583236 bytes long; the largest that can be sent is 12582912 bytes", ""}
+	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Error(diff)
 	}
 	if got := page.Nodes[2]; got.Node.ID != c || got.Index != 3 || !cmp.Equal(got.Parents, []uuid.UUID{b}) {
@@ -154,7 +160,7 @@ func TestPathWithDamagedNodes(t *testing.T) {
 	}
 	broken := errors.New("the disk is gone")
 	d.errs[e] = broken
-	if _, err := l.Path(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 10, MaxBytes: 10}); !errors.Is(err, broken) {
+	if _, err := l.Path(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 10, MaxBytes: 1 << 20}); !errors.Is(err, broken) {
 		t.Errorf("any other trouble ends the call: %v", err)
 	}
 }

@@ -272,7 +272,7 @@ func (r *flowReader) current() int {
 func (r *flowReader) reference(place string, n *yamlx.Node) (index int, ok bool) {
 	text := r.text(place, n)
 	if index, err := strconv.Atoi(text); err == nil {
-		return index, true
+		return index, index >= 0 && index <= flow.MaxIndex
 	}
 	id, err := parseID(text)
 	if err != nil {

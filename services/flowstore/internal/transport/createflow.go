@@ -1,0 +1,29 @@
+package transport
+
+import (
+	"context"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+)
+
+// CreateFlow makes an empty flow.
+func (s *Server) CreateFlow(ctx context.Context, req *flowstorev1.CreateFlowRequest) (*flowstorev1.Flow, error) {
+	f := begin(req)
+	f.unnamed("flow", req.GetFlow().GetName(), "flow_id")
+	in := library.NewFlow{
+		Flow:    toFlow(req.GetFlow()),
+		ID:      f.uuid("flow_id", req.GetFlowId()),
+		Request: f.uuid("request_id", req.GetRequestId()),
+	}
+	f.found("flow", in.Flow.CheckWords())
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	made, err := s.library.CreateFlow(ctx, namespace.From(ctx), in)
+	if err != nil {
+		return nil, fault(err)
+	}
+	return fromFlow(made), nil
+}

@@ -1,0 +1,171 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transport"
+)
+
+var (
+	one, two = uuid.MustParse(id(1)), uuid.MustParse(id(2))
+	inner    = "Internal INTERNAL"
+)
+
+// answers says for every error of the domain what a caller gets. Those that the domain keeps to itself are faults of ours.
+var answers = map[string]struct {
+	err      error
+	want     string
+	metadata map[string]string
+}{
+	"library.NotFoundError": {&library.NotFoundError{Kind: library.KindFlow, ID: one}, "NotFound FLOW_NOT_FOUND", map[string]string{"flow": "flows/" + id(1)}},
+	"library.TakenError":    {&library.TakenError{Kind: library.KindNode, ID: one}, "AlreadyExists ALREADY_EXISTS", map[string]string{"name": "nodes/" + id(1)}},
+	"library.UnreadableError": {&library.UnreadableError{Kind: library.KindFlow, ID: one, Cause: &store.UnreadableError{Path: "flows/000/000.yaml", Reason: "r"}},
+		"DataLoss UNREADABLE_FILE", map[string]string{"name": "flows/" + id(1), "path": "flows/000/000.yaml"}},
+	"library.TooLargeError":      {&library.TooLargeError{Node: one, Bytes: 1 << 30}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"node": "nodes/" + id(1)}},
+	"library.RequestReusedError": {&library.RequestReusedError{Request: one}, "InvalidArgument REQUEST_ID_REUSED", map[string]string{"request_id": id(1)}},
+	"library.PlaceGoneError":     {&library.PlaceGoneError{Flow: one}, "InvalidArgument INVALID_PAGE_TOKEN", nil},
+	"flow.NotMemberError": {&flow.NotMemberError{Flow: one, Nodes: []uuid.UUID{two, one}}, "FailedPrecondition NOT_IN_FLOW",
+		map[string]string{"flow": "flows/" + id(1), "node": "nodes/" + id(2)}},
+	"flow.CycleError": {&flow.CycleError{Flow: one, Path: []uuid.UUID{two, one}}, "FailedPrecondition CYCLE",
+		map[string]string{"flow": "flows/" + id(1), "path": "nodes/" + id(2) + " nodes/" + id(1)}},
+	"flow.FullError": {&flow.FullError{Flow: one, What: "nodes", Limit: 5}, "ResourceExhausted LIMIT_EXCEEDED",
+		map[string]string{"flow": "flows/" + id(1), "what": "nodes", "limit": "5"}},
+	"flow.MemberError":       {&flow.MemberError{Flow: one, Node: two}, inner, nil},
+	"flow.UnknownIndexError": {&flow.UnknownIndexError{Flow: one, Index: 1}, inner, nil},
+	"flow.NextIndexError":    {&flow.NextIndexError{Flow: one, Index: 1, Next: 2}, inner, nil},
+	"store.ReadOnlyError":    {&store.ReadOnlyError{Cause: errors.New("no space left on device")}, "Unavailable STORE_READ_ONLY", map[string]string{"cause": "no space left on device"}},
+	"store.ErrFull":          {store.ErrFull, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"limit": "1000000"}},
+	"store.ErrClosed":        {store.ErrClosed, "Unavailable DRAINING", nil},
+	"store.UnreadableError":  {&store.UnreadableError{Path: "p", Reason: "r"}, inner, nil},
+	"store.NamespaceError":   {&store.NamespaceError{Name: "x"}, inner, nil},
+	"store.ErrNodeNotFound":  {store.ErrNodeNotFound, inner, nil},
+	"store.ErrFlowNotFound":  {store.ErrFlowNotFound, inner, nil},
+	"store.ErrTaken":         {store.ErrTaken, inner, nil},
+}
+
+// failing is a domain in which every call fails the same way.
+type failing struct{ err error }
+
+func (f failing) CreateNode(context.Context, string, library.NewNode) (node.Node, error) {
+	return node.Node{}, f.err
+}
+func (f failing) Node(context.Context, string, uuid.UUID) (node.Node, error) {
+	return node.Node{}, f.err
+}
+func (f failing) CreateFlow(context.Context, string, library.NewFlow) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
+func (f failing) Flow(context.Context, string, uuid.UUID) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
+func (f failing) AddNode(context.Context, string, library.Addition) (library.Placed, error) {
+	return library.Placed{}, f.err
+}
+func (f failing) SetCurrent(context.Context, string, uuid.UUID, uuid.UUID) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
+func (f failing) Path(context.Context, string, library.PathQuery) (library.Page, error) {
+	return library.Page{}, f.err
+}
+func (f failing) Flush(context.Context, string) (int, error) { return 0, f.err }
+
+var _ transport.Library = failing{}
+
+func TestErrorsOfTheDomain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := client(t, failing{tt.err})
+			flowID, nodeID := "flows/"+id(1), "nodes/"+id(1)
+			_, e1 := c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: said("a")})
+			_, e2 := c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: nodeID})
+			_, e3 := c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "n"}})
+			_, e4 := c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: flowID})
+			_, e5 := c.AddNode(t.Context(), &flowstorev1.AddNodeRequest{Flow: flowID, Source: &flowstorev1.AddNodeRequest_Node{Node: nodeID}})
+			_, e6 := c.SetCurrentNode(t.Context(), &flowstorev1.SetCurrentNodeRequest{Flow: flowID})
+			_, e7 := c.ListPathNodes(t.Context(), &flowstorev1.ListPathNodesRequest{Flow: flowID})
+			_, e8 := c.FlushStore(t.Context(), &flowstorev1.FlushStoreRequest{})
+			for _, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8} {
+				answered(t, err, tt.want, tt.metadata)
+			}
+		})
+	}
+}
+
+func answered(t *testing.T, err error, want string, metadata map[string]string) {
+	t.Helper()
+	e := refusal(t, err)
+	if got := e.Code.String() + " " + e.Reason; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if diff := cmp.Diff(metadata, e.Metadata); diff != "" && e.Code != codes.Internal {
+		t.Errorf("metadata: %s", diff)
+	}
+	if _, known := flowstorev1.ErrorReason_value["ERROR_REASON_"+e.Reason]; !known {
+		t.Errorf("the contract does not know the reason %s", e.Reason)
+	}
+}
+
+// No error of the domain is missing above: a new one needs an answer.
+func TestEveryErrorHasAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, folder := range []string{"flow", "library", "store"} {
+		files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files in %s: %v", folder, err)
+		}
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range declaredErrors(parsed) {
+				if _, ok := answers[folder+"."+name]; !ok && !strings.HasSuffix(file, "_test.go") {
+					t.Errorf("%s.%s is in no row", folder, name)
+				}
+			}
+		}
+	}
+}
+
+// declaredErrors gives the exported names like NotFoundError and ErrFull of a file.
+func declaredErrors(file *ast.File) (names []string) {
+	for _, decl := range file.Decls {
+		general, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range general.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				if strings.HasSuffix(spec.Name.Name, "Error") {
+					names = append(names, spec.Name.Name)
+				}
+			case *ast.ValueSpec:
+				for _, name := range spec.Names {
+					if strings.HasPrefix(name.Name, "Err") {
+						names = append(names, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}

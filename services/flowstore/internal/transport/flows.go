@@ -1,0 +1,63 @@
+package transport
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+)
+
+// maxWarnings is how much of what is wrong in a flow's file an answer tells.
+const maxWarnings = 100
+
+func toFlow(in *flowstorev1.Flow) flow.Flow {
+	return flow.Flow{Name: in.GetDisplayName(), Description: in.GetDescription(), Story: toStory(in.GetStory())}
+}
+
+func toStory(in *commonv1.Story) flow.Story {
+	if in == nil {
+		return flow.Story{}
+	}
+	return flow.Story{
+		Title: in.Title, Keywords: in.Keywords, Genres: in.Genres, Synopsis: in.Synopsis, Setting: in.Setting, Plot: in.Plot,
+		Note: in.Note, DialogueLevel: in.DialogueLevel, Rating: in.Rating,
+	}
+}
+
+func fromFlow(f flow.Flow) *flowstorev1.Flow {
+	out := &flowstorev1.Flow{
+		Name: flowName(f.ID), DisplayName: f.Name, Description: f.Description, Story: fromStory(f.Story),
+		CreateTime: fromTime(f.Created), UpdateTime: fromTime(f.Updated), Warnings: warnings(f.Problems),
+	}
+	for _, m := range f.Members {
+		out.Nodes = append(out.Nodes, &flowstorev1.FlowNode{Index: int32(m.Index), Node: nodeName(m.Node)})
+	}
+	for _, e := range f.Edges {
+		out.Edges = append(out.Edges, &flowstorev1.Edge{From: int32(e.From), To: int32(e.To)})
+	}
+	if current, ok := f.NodeAt(f.Current); ok {
+		out.Current = nodeName(current)
+	}
+	return out
+}
+
+func warnings(problems []string) []string {
+	if more := len(problems) - maxWarnings; more > 0 {
+		return append(problems[:maxWarnings:maxWarnings], fmt.Sprintf("and %d more", more))
+	}
+	return problems
+}
+
+func fromStory(s flow.Story) *commonv1.Story {
+	out := &commonv1.Story{
+		Title: s.Title, Keywords: s.Keywords, Genres: s.Genres, Synopsis: s.Synopsis, Setting: s.Setting, Plot: s.Plot,
+		Note: s.Note, DialogueLevel: s.DialogueLevel, Rating: s.Rating,
+	}
+	if proto.Size(out) == 0 {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,22 @@
+package transport
+
+import (
+	"context"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+)
+
+// GetNode answers with a node.
+func (s *Server) GetNode(ctx context.Context, req *flowstorev1.GetNodeRequest) (*flowstorev1.Node, error) {
+	f := begin(req)
+	id := f.name("name", req.GetName(), nodes)
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	n, err := s.library.Node(ctx, namespace.From(ctx), id)
+	if err != nil {
+		return nil, fault(err)
+	}
+	return fromNode(n), nil
+}

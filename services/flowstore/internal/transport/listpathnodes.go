@@ -1,0 +1,87 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+	"github.com/tsumugi-dev/tsumugi/services/internal/pagetoken"
+)
+
+// Sizes of a page.
+const (
+	defaultPageNodes = 100
+	maxPageNodes     = 1000
+	maxPageBytes     = 4 << 20
+)
+
+// ListPathNodes lists a node and everything before it, roots first.
+func (s *Server) ListPathNodes(ctx context.Context, req *flowstorev1.ListPathNodesRequest) (*flowstorev1.ListPathNodesResponse, error) {
+	f := begin(req)
+	q := library.PathQuery{
+		Flow:     f.name("flow", req.GetFlow(), flows),
+		Node:     f.name("node", req.GetNode(), nodes),
+		MaxNodes: f.pageSize(req.GetPageSize()),
+		MaxBytes: maxPageBytes,
+	}
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	query := "ListPathNodes " + q.Flow.String() + " " + q.Node.String()
+	key, err := pagetoken.Decode(req.GetPageToken(), query)
+	if err == nil {
+		q.After, err = toPlace(key)
+	}
+	if err != nil {
+		return nil, fault(err)
+	}
+	page, err := s.library.Path(ctx, namespace.From(ctx), q)
+	if err != nil {
+		return nil, fault(err)
+	}
+	return &flowstorev1.ListPathNodesResponse{Nodes: fromPath(page.Nodes), NextPageToken: pagetoken.Encode(query, toKey(page.Next))}, nil
+}
+
+// pageSize reads how many nodes are wanted.
+func (f *fields) pageSize(n int32) int {
+	switch {
+	case n < 0:
+		f.Add("page_size", "is %d; it must be 0, for %d, or more", n, defaultPageNodes)
+	case n == 0:
+		return defaultPageNodes
+	}
+	return min(int(n), maxPageNodes)
+}
+
+const placeKey = "%d %d"
+
+func toPlace(key string) (p library.Place, err error) {
+	if key == "" {
+		return p, nil
+	}
+	if _, err := fmt.Sscanf(key, placeKey, &p.End, &p.Last); err != nil {
+		return p, pagetoken.ErrMalformed
+	}
+	return p, nil
+}
+
+func toKey(p library.Place) string {
+	if p == (library.Place{}) {
+		return ""
+	}
+	return fmt.Sprintf(placeKey, p.End, p.Last)
+}
+
+func fromPath(path []library.PathNode) []*flowstorev1.PathNode {
+	out := make([]*flowstorev1.PathNode, len(path))
+	for i, p := range path {
+		n := &flowstorev1.Node{Name: nodeName(p.Node.ID)}
+		if p.Problem == "" {
+			n = fromNode(p.Node)
+		}
+		out[i] = &flowstorev1.PathNode{Node: n, Index: number(p.Index), Parents: nodeNames(p.Parents), Problem: p.Problem}
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+)
+
+// newNode reads a node that is to be made.
+func (f *fields) newNode(field string, in *flowstorev1.Node) node.Node {
+	f.unnamed(field, in.GetName(), "node_id")
+	n := toNode(in)
+	f.found(field, n.Check())
+	return n
+}
+
+func toNode(in *flowstorev1.Node) node.Node {
+	n := node.Node{Model: in.GetModel(), Tags: in.GetTags(), Generation: toGeneration(in.GetGeneration())}
+	for _, t := range in.GetTexts() {
+		n.Texts = append(n.Texts, node.Text{
+			Role: t.GetRole(), Content: t.GetContent(), Count: int(t.GetTokenCount()), Duration: t.GetDurationSeconds(), Rate: t.GetTokensPerSecond(),
+		})
+	}
+	return n
+}
+
+func toGeneration(in *flowstorev1.Generation) *node.Generation {
+	if in == nil {
+		return nil
+	}
+	b := in.GetBackend()
+	return &node.Generation{
+		Backend: b.GetBackend(), Kind: b.GetKind(), Address: b.GetAddress(), Model: b.GetModel(), Window: int(b.GetWindow()), Tokenizer: b.GetTokenizer(),
+		PromptDigest: in.GetPromptDigest(), Task: in.GetTask(), PickSeed: in.GetPickSeed(), Picks: in.GetPicks(), Sampling: toSampling(in.GetSampling()),
+		PromptTokens: int(in.GetPromptTokens()), CachedTokens: int(in.GetCachedTokens()), AnswerTokens: int(in.GetAnswerTokens()),
+		PromptSeconds: in.GetPromptSeconds(), AnswerSeconds: in.GetAnswerSeconds(),
+		Finish: in.GetFinishReason(), Error: in.GetError(), RequestDigest: in.GetRequestDigest(),
+	}
+}
+
+func toSampling(in *flowstorev1.Sampling) *node.Sampling {
+	if in == nil {
+		return nil
+	}
+	s := &node.Sampling{
+		Temperature: in.Temperature, TopP: in.TopP, MinP: in.MinP, RepeatPenalty: in.RepeatPenalty, Seed: in.Seed,
+		MaxTokens: int(in.GetMaxTokens()), Stop: in.GetStop(),
+	}
+	if in.TopK != nil {
+		k := int(in.GetTopK())
+		s.TopK = &k
+	}
+	return s
+}
+
+func fromNode(n node.Node) *flowstorev1.Node {
+	out := &flowstorev1.Node{
+		Name: nodeName(n.ID), CreateTime: fromTime(n.Created), Model: n.Model, Tags: n.Tags, Generation: fromGeneration(n.Generation),
+	}
+	for _, t := range n.Texts {
+		out.Texts = append(out.Texts, &flowstorev1.Text{
+			Role: t.Role, Content: t.Content, TokenCount: number(t.Count), DurationSeconds: t.Duration, TokensPerSecond: t.Rate,
+		})
+	}
+	return out
+}
+
+// fromTime leaves out a time that a hand-made file does not tell, or that the contract cannot.
+func fromTime(t time.Time) *timestamppb.Timestamp {
+	if stamp := timestamppb.New(t); !t.IsZero() && stamp.IsValid() {
+		return stamp
+	}
+	return nil
+}
+
+// number fits a number of a hand-made file into the contract.
+func number(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
+
+func fromGeneration(g *node.Generation) *flowstorev1.Generation {
+	if g == nil {
+		return nil
+	}
+	out := &flowstorev1.Generation{
+		PromptDigest: g.PromptDigest, Task: g.Task, PickSeed: g.PickSeed, Picks: g.Picks, Sampling: fromSampling(g.Sampling),
+		PromptTokens: number(g.PromptTokens), CachedTokens: number(g.CachedTokens), AnswerTokens: number(g.AnswerTokens),
+		PromptSeconds: g.PromptSeconds, AnswerSeconds: g.AnswerSeconds,
+		FinishReason: g.Finish, Error: g.Error, RequestDigest: g.RequestDigest,
+	}
+	backend := &commonv1.BackendIdentity{
+		Backend: g.Backend, Kind: g.Kind, Address: g.Address, Model: g.Model, Window: number(g.Window), Tokenizer: g.Tokenizer,
+	}
+	if proto.Size(backend) > 0 {
+		out.Backend = backend
+	}
+	return out
+}
+
+func fromSampling(s *node.Sampling) *flowstorev1.Sampling {
+	if s == nil {
+		return nil
+	}
+	out := &flowstorev1.Sampling{
+		Temperature: s.Temperature, TopP: s.TopP, MinP: s.MinP, RepeatPenalty: s.RepeatPenalty, Seed: s.Seed,
+		MaxTokens: number(s.MaxTokens), Stop: s.Stop,
+	}
+	if s.TopK != nil {
+		k := number(*s.TopK)
+		out.TopK = &k
+	}
+	return out
+}

@@ -1,0 +1,193 @@
+package transport_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+)
+
+// refusal gives what a caller reads out of an error.
+func refusal(t *testing.T, err error) *apierr.Error {
+	t.Helper()
+	e, ok := apierr.FromStatus(err)
+	if !ok {
+		t.Fatalf("not an error of ours: %v", err)
+	}
+	return e
+}
+
+// expect holds an error to its code, its reason and the fields that it names.
+func expect(t *testing.T, err error, want string, fields ...string) {
+	t.Helper()
+	e := refusal(t, err)
+	if got := e.Code.String() + " " + e.Reason; got != want {
+		t.Errorf("%s (%v), want %s", got, err, want)
+	}
+	var got []string
+	for _, v := range e.Violations {
+		got = append(got, v.Field)
+	}
+	if diff := cmp.Diff(fields, got); diff != "" {
+		t.Errorf("fields: %s", diff)
+	}
+}
+
+const invalid = "InvalidArgument INVALID_FIELD"
+
+// Every wrong field is told at once, and nothing is stored.
+func TestWrongFields(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	many := func(n int, item string) []string { return strings.Split(strings.Repeat(item+"\n", n-1)+item, "\n") }
+	create := func(edit func(n *flowstorev1.Node)) func(ctx context.Context) error {
+		return func(ctx context.Context) error {
+			n := said("a")
+			edit(n)
+			_, err := c.CreateNode(ctx, &flowstorev1.CreateNodeRequest{Node: n, NodeId: id(77)})
+			return err
+		}
+	}
+	generated := func(g *flowstorev1.Generation) func(ctx context.Context) error {
+		return create(func(n *flowstorev1.Node) { n.Generation = g })
+	}
+	flow := func(f *flowstorev1.Flow) func(ctx context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := c.CreateFlow(ctx, &flowstorev1.CreateFlowRequest{Flow: f, FlowId: id(77)})
+			return err
+		}
+	}
+	add := func(req *flowstorev1.AddNodeRequest) func(ctx context.Context) error {
+		return func(ctx context.Context) error { _, err := c.AddNode(ctx, req); return err }
+	}
+	name := "nodes/" + id(1)
+	cases := map[string]struct {
+		call   func(ctx context.Context) error
+		fields []string
+	}{
+		"two at once": {func(ctx context.Context) error {
+			_, err := c.CreateNode(ctx, &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Texts: []*flowstorev1.Text{{}}}, RequestId: "x"})
+			return err
+		}, []string{"node.texts[0].role", "request_id"}},
+		"nothing": {func(ctx context.Context) error {
+			_, err := c.CreateNode(ctx, &flowstorev1.CreateNodeRequest{})
+			return err
+		}, []string{"node"}},
+		"5 MiB of text": {create(func(n *flowstorev1.Node) { n.Texts[0].Content = strings.Repeat("x", 5<<20) }), []string{"node.texts[0].content"}},
+		"9 MiB in three": {create(func(n *flowstorev1.Node) {
+			n.Texts[0].Content = strings.Repeat("x", 3<<20)
+			n.Texts = slices.Repeat(n.Texts, 3)
+		}), []string{"node.texts"}},
+		"no texts": {create(func(n *flowstorev1.Node) { n.Texts = nil }), []string{"node.texts"}},
+		"1,001 texts": {create(func(n *flowstorev1.Node) {
+			n.Texts = slices.Repeat(n.Texts, 1001)
+		}), []string{"node.texts"}},
+		"a role": {create(func(n *flowstorev1.Node) { n.Texts[0].Role = "narrator" }), []string{"node.texts[0].role"}},
+		"numbers of a text": {create(func(n *flowstorev1.Node) {
+			n.Texts[0].TokenCount, n.Texts[0].DurationSeconds, n.Texts[0].TokensPerSecond = -1, math.NaN(), math.Inf(1)
+		}), []string{"node.texts[0].duration_seconds", "node.texts[0].token_count", "node.texts[0].tokens_per_second"}},
+		"a name of a new one": {create(func(n *flowstorev1.Node) { n.Name = name }), []string{"node.name"}},
+		"model":               {create(func(n *flowstorev1.Node) { n.Model = strings.Repeat("x", 1025) }), []string{"node.model"}},
+		"tags": {create(func(n *flowstorev1.Node) {
+			n.Tags = []string{"", "a,b", "赤、青", "a，b", strings.Repeat("x", 257), "good"}
+		}), []string{"node.tags[0]", "node.tags[1]", "node.tags[2]", "node.tags[3]", "node.tags[4]"}},
+		"65 tags": {create(func(n *flowstorev1.Node) { n.Tags = many(65, "x") }), []string{"node.tags"}},
+		"labels": {generated(&flowstorev1.Generation{
+			Backend: &commonv1.BackendIdentity{Backend: strings.Repeat("x", 1025), Window: -1}, PromptDigest: strings.Repeat("x", 1025), Error: strings.Repeat("x", 4097),
+			Picks: []string{strings.Repeat("x", 257)}, PromptTokens: -1, CachedTokens: -1, AnswerTokens: -1, PromptSeconds: -1, AnswerSeconds: math.NaN(),
+		}), []string{
+			"node.generation.answer_seconds", "node.generation.answer_tokens", "node.generation.backend.backend", "node.generation.backend.window",
+			"node.generation.cached_tokens", "node.generation.error", "node.generation.picks[0]", "node.generation.prompt_digest",
+			"node.generation.prompt_seconds", "node.generation.prompt_tokens",
+		}},
+		"1,001 picks": {generated(&flowstorev1.Generation{Picks: many(1001, "x")}), []string{"node.generation.picks"}},
+		"sampling": {generated(&flowstorev1.Generation{Sampling: &flowstorev1.Sampling{
+			Temperature: proto.Float64(5.1), TopP: proto.Float64(-0.1), TopK: proto.Int32(-1), MinP: proto.Float64(math.NaN()), RepeatPenalty: proto.Float64(11),
+			MaxTokens: -1, Stop: []string{strings.Repeat("x", 257)},
+		}}), []string{
+			"node.generation.sampling.max_tokens", "node.generation.sampling.min_p", "node.generation.sampling.repeat_penalty",
+			"node.generation.sampling.stop[0]", "node.generation.sampling.temperature", "node.generation.sampling.top_k", "node.generation.sampling.top_p",
+		}},
+		"17 stops":   {generated(&flowstorev1.Generation{Sampling: &flowstorev1.Sampling{Stop: many(17, "x")}}), []string{"node.generation.sampling.stop"}},
+		"no display": {flow(&flowstorev1.Flow{}), []string{"flow.display_name"}},
+		"a flow": {flow(&flowstorev1.Flow{
+			Name: "flows/" + id(1), DisplayName: strings.Repeat("長", 257), Description: strings.Repeat("x", 64<<10+1),
+			Story: &commonv1.Story{
+				Title: proto.String(strings.Repeat("x", 64<<10+1)), Keywords: many(65, "x"), Genres: []string{"g", strings.Repeat("x", 1025)}, Rating: proto.String("x"),
+			},
+		}), []string{"flow.description", "flow.display_name", "flow.name", "flow.story.genres[1]", "flow.story.keywords", "flow.story.rating", "flow.story.title"}},
+		"no id": {func(ctx context.Context) error { _, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{}); return err }, []string{"name"}},
+		"a flow for a node": {func(ctx context.Context) error {
+			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: "flows/" + id(1)})
+			return err
+		}, []string{"name"}},
+		"no source":     {add(&flowstorev1.AddNodeRequest{Flow: "flows/" + id(1)}), []string{"new_node"}},
+		"an empty name": {add(&flowstorev1.AddNodeRequest{Flow: "flows/" + id(1), Source: &flowstorev1.AddNodeRequest_Node{}, Parents: []string{name, ""}}), []string{"node", "parents[1]"}},
+		"an id for a stored one": {add(&flowstorev1.AddNodeRequest{
+			Flow: "flows/" + id(1), Source: &flowstorev1.AddNodeRequest_Node{Node: name}, NodeId: id(2), Children: []string{id(3)},
+		}), []string{"children[0]", "node_id"}},
+		"1,001 parents": {add(&flowstorev1.AddNodeRequest{
+			Flow: "flows/x", Source: &flowstorev1.AddNodeRequest_Node{Node: name}, Parents: many(1001, name), Children: many(1001, name),
+		}), []string{"children", "flow", "parents"}},
+		"a new one in a flow": {add(&flowstorev1.AddNodeRequest{
+			Flow: "flows/" + id(1), Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: &flowstorev1.Node{Texts: []*flowstorev1.Text{{Role: "x"}}}}, NodeId: "x",
+		}), []string{"new_node.texts[0].role", "node_id"}},
+		"page size": {func(ctx context.Context) error {
+			_, err := c.ListPathNodes(ctx, &flowstorev1.ListPathNodesRequest{Flow: "flows/" + id(1), Node: "x", PageSize: -1})
+			return err
+		}, []string{"node", "page_size"}},
+		"current": {func(ctx context.Context) error {
+			_, err := c.SetCurrentNode(ctx, &flowstorev1.SetCurrentNodeRequest{Node: "nodes/"})
+			return err
+		}, []string{"flow", "node"}},
+	}
+	for title, tt := range cases {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			expect(t, tt.call(t.Context()), invalid, tt.fields...)
+			_, err := c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: "nodes/" + id(77)})
+			expect(t, err, "NotFound NODE_NOT_FOUND")
+			_, err = c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: "flows/" + id(77)})
+			expect(t, err, "NotFound FLOW_NOT_FOUND")
+		})
+	}
+}
+
+func TestLimitIsNamed(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	_, err := c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: said(strings.Repeat("x", 5<<20))})
+	expect(t, err, invalid, "node.texts[0].content")
+	const want = "is 5242880 bytes long; the limit is 4194304 bytes (4 MiB)"
+	if got := refusal(t, err).Violations[0].Description; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	for _, name := range []string{
+		"nodes/x", "nodes/", "nodes", id(1), "/nodes/" + id(1), "nodes/" + id(1) + "/", "nodes/" + id(1) + " ", "nodes/{" + id(1) + "}",
+		"nodes/urn:uuid:" + id(1), "nodes/" + strings.ReplaceAll(id(1), "-", ""), "Nodes/" + id(1), "nodes/../nodes/" + id(1),
+		"nodes/00000000-0000-0000-0000-000000000000",
+	} {
+		_, err := c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: name})
+		expect(t, err, invalid, "name")
+	}
+	for _, name := range []string{"nodes/" + id(0xABC), "nodes/" + strings.ToUpper(id(0xABC))} {
+		_, err := c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: name})
+		expect(t, err, "NotFound NODE_NOT_FOUND")
+		if got := refusal(t, err).Metadata["node"]; got != "nodes/"+id(0xABC) {
+			t.Errorf("metadata: %s", got)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+// Package transport answers FlowStoreService: proto to domain, one call of the domain, domain to proto. One file for each
+// RPC.
+package transport
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+)
+
+// Library is the domain that the service speaks for; *library.Library is one. ns is the namespace.
+type Library interface {
+	CreateNode(ctx context.Context, ns string, in library.NewNode) (node.Node, error)
+	Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error)
+	CreateFlow(ctx context.Context, ns string, in library.NewFlow) (flow.Flow, error)
+	Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error)
+	AddNode(ctx context.Context, ns string, in library.Addition) (library.Placed, error)
+	SetCurrent(ctx context.Context, ns string, flowID, nodeID uuid.UUID) (flow.Flow, error)
+	Path(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
+	Flush(ctx context.Context, ns string) (files int, err error)
+}
+
+// Server is FlowStoreService.
+type Server struct {
+	flowstorev1.UnimplementedFlowStoreServiceServer
+	library Library
+}
+
+// New makes a Server.
+func New(l Library) *Server { return &Server{library: l} }
