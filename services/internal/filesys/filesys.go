@@ -82,7 +82,8 @@ func writeSynced(fsys FS, name string, data []byte) error {
 	return finish(f, data)
 }
 
-// AppendSynced adds data to the end of a file and makes it durable; the name of a new one is after SyncDir.
+// AppendSynced adds data to the end of a file and makes all of it durable, also what others wrote; the name of a new one
+// is after SyncDir. Without data the file stays as it is, its time included.
 func AppendSynced(fsys FS, name string, data []byte) error {
 	f, err := fsys.Append(name)
 	if err != nil {
@@ -92,8 +93,10 @@ func AppendSynced(fsys FS, name string, data []byte) error {
 }
 
 func finish(f File, data []byte) error {
-	if _, err := f.Write(data); err != nil {
-		return errors.Join(err, f.Close())
+	if len(data) > 0 {
+		if _, err := f.Write(data); err != nil {
+			return errors.Join(err, f.Close())
+		}
 	}
 	if err := f.Sync(); err != nil {
 		return errors.Join(err, f.Close())

@@ -83,6 +83,12 @@ func TestAppendSyncedAddsToTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			must(t, filesys.AppendSynced(fsys, "index.tsv", []byte("a\n")))
 			must(t, filesys.AppendSynced(fsys, "index.tsv", []byte("b\n")))
+			before, err := fsys.Stat("index.tsv")
+			must(t, err)
+			must(t, filesys.AppendSynced(fsys, "index.tsv", nil))
+			if after, err := fsys.Stat("index.tsv"); err != nil || after != before {
+				t.Errorf("before %+v, after %+v: %v", before, after, err)
+			}
 			if got := read(t, fsys, "index.tsv"); got != "a\nb\n" {
 				t.Errorf("read %q", got)
 			}

@@ -12,7 +12,7 @@ type handle struct {
 	file *file
 }
 
-// Write adds to the end. A write that the hook makes fail leaves half of its bytes, as a full disk does.
+// Write adds to the end. On a fault half of the bytes are there, as on a disk that became full.
 func (h *handle) Write(p []byte) (int, error) {
 	h.fs.mu.Lock()
 	defer h.fs.mu.Unlock()
@@ -20,14 +20,18 @@ func (h *handle) Write(p []byte) (int, error) {
 	switch {
 	case err == nil:
 		h.add(p)
-		return len(p), nil
-	case errors.Is(err, ErrPretend):
-		return len(p), nil
-	case errors.Is(err, ErrCut):
+	case isFault(err):
+		h.add(p[:len(p)/2])
+		return len(p) / 2, pathError(OpWrite, h.name, err)
+	case !errors.Is(err, ErrPretend):
 		return 0, pathError(OpWrite, h.name, err)
 	}
-	h.add(p[:len(p)/2])
-	return len(p) / 2, pathError(OpWrite, h.name, err)
+	return len(p), nil
+}
+
+// isFault says that the disk failed, and not the power or the process.
+func isFault(err error) bool {
+	return !errors.Is(err, ErrCut) && !errors.Is(err, ErrKilled) && !errors.Is(err, ErrPretend)
 }
 
 func (h *handle) add(p []byte) {
@@ -43,7 +47,7 @@ func (h *handle) Sync() error {
 	switch {
 	case err == nil:
 		h.file.sync()
-	case !errors.Is(err, ErrPretend) && !errors.Is(err, ErrCut):
+	case isFault(err):
 		h.file.dirty = false
 	}
 	return pathError(OpSync, h.name, err)

@@ -26,6 +26,9 @@ var (
 	ErrCut = errors.New("the power is off")
 	// ErrPretend is for a Hook to return: the step answers that it happened, and did not. So a missing fsync is acted out.
 	ErrPretend = errors.New("pretend")
+	// ErrKilled is for a Hook to return from some step on: the process is gone, nothing happens any more, and what it did
+	// is as it was, in the page cache too. SetHook starts the next process.
+	ErrKilled = errors.New("the process was killed")
 )
 
 // Op is a kind of step.
@@ -47,6 +50,16 @@ const (
 	OpList    Op = "list"
 )
 
+// Changes says that a step of this kind changes what is on the disk or what is durable. Before all others, a cut leaves
+// what it leaves before the next one that does.
+func (op Op) Changes() bool {
+	switch op {
+	case OpRead, OpStat, OpList, OpClose:
+		return false
+	}
+	return true
+}
+
 // Step is one call, before it happens.
 type Step struct {
 	// N counts from 1.
@@ -55,8 +68,9 @@ type Step struct {
 	Name string
 }
 
-// Hook decides what a step does: nil lets it happen, ErrCut cuts the power before it, ErrPretend skips it, and any other
-// error is what it answers (a write then leaves half of its bytes). It does not call the file system.
+// Hook decides what a step does: nil lets it happen, ErrCut cuts the power before it, ErrPretend and ErrKilled skip it, and
+// any other error is a fault of the disk: a write leaves half of its bytes, a sync loses what it should have synced. A
+// Hook does not call the file system.
 type Hook func(Step) error
 
 // CutAt cuts the power before step n. 0 never does.
@@ -83,6 +97,13 @@ var _ filesys.FS = (*FS)(nil)
 
 // New makes an empty file system. A nil hook lets every step happen.
 func New(hook Hook) *FS { return &FS{root: newFolder(), hook: hook} }
+
+// SetHook puts another hook in place.
+func (f *FS) SetHook(hook Hook) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hook = hook
+}
 
 // Steps is how many calls there were.
 func (f *FS) Steps() int {

@@ -241,3 +241,46 @@ func TestRenameBetweenFolders(t *testing.T) {
 		t.Errorf("left: %q", got)
 	}
 }
+
+func TestTheNextProcessFindsThePageCache(t *testing.T) {
+	t.Parallel()
+	d := disk{t, powercut.New(func(s powercut.Step) error {
+		if s.N >= 3 {
+			return powercut.ErrKilled
+		}
+		return nil
+	})}
+	f := d.write("a", "x")
+	_, errWrite := f.Write([]byte("y"))
+	for _, err := range []error{errWrite, f.Sync(), d.SyncDir("."), f.Close()} {
+		if !errors.Is(err, powercut.ErrKilled) {
+			t.Errorf("after the kill: %v", err)
+		}
+	}
+	d.SetHook(nil)
+	if data, err := d.ReadFile("a", 10); err != nil || string(data) != "x" {
+		t.Errorf("the next process reads %q: %v", data, err)
+	}
+	must(t, f.Sync())
+	d.syncDir(".")
+	if got := outcomes(t, d.FS, "a"); !slices.Equal(got, []string{"x"}) {
+		t.Errorf("left: %q", got)
+	}
+}
+
+func TestStepsThatChangeSomething(t *testing.T) {
+	t.Parallel()
+	for _, op := range []powercut.Op{
+		powercut.OpCreate, powercut.OpAppend, powercut.OpWrite, powercut.OpSync, powercut.OpRename, powercut.OpRemove,
+		powercut.OpMkdir, powercut.OpSyncDir,
+	} {
+		if !op.Changes() {
+			t.Errorf("%s changes nothing", op)
+		}
+	}
+	for _, op := range []powercut.Op{powercut.OpRead, powercut.OpStat, powercut.OpList, powercut.OpClose} {
+		if op.Changes() {
+			t.Errorf("%s changes something", op)
+		}
+	}
+}

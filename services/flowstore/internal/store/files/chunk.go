@@ -103,11 +103,11 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 	if len(taken) > 0 {
 		return 0, sp.moveNodes(nodes, taken)
 	}
-	described, err := sp.writeFiles(format.Nodes, files)
+	c, err := sp.writeFiles(format.Nodes, files)
 	if err != nil {
 		return 0, err
 	}
-	return len(files), sp.onWriter(func() error { return sp.finishNodes(nodes, described) })
+	return len(files), sp.onWriter(func() error { return sp.finishNodes(nodes, c) })
 }
 
 // foreignFile is a file that stands where we are about to write.
@@ -133,8 +133,8 @@ func (sp *space) look(file string) (foreignFile, error) {
 }
 
 // finishNodes takes nodes that are in the tree out of the log. On the writer.
-func (sp *space) finishNodes(nodes []*pendingNode, described []commitlog.File) error {
-	c := commitlog.Changes{Files: described, Forget: sp.last.Add(-store.RequestLifetime)}
+func (sp *space) finishNodes(nodes []*pendingNode, c commitlog.Changes) error {
+	c.Forget = sp.last.Add(-store.RequestLifetime)
 	for _, n := range nodes {
 		c.Done = append(c.Done, n.seq)
 	}
@@ -178,11 +178,11 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 	if err := sp.onWriter(func() error { return sp.plan(plans) }); err != nil {
 		return 0, err
 	}
-	described, err := sp.writeFiles(format.Flows, files)
+	c, err := sp.writeFiles(format.Flows, files)
 	if err != nil {
 		return 0, err
 	}
-	return len(files), sp.onWriter(func() error { return sp.finishFlows(flows, files, described) })
+	return len(files), sp.onWriter(func() error { return sp.finishFlows(flows, c) })
 }
 
 // render gives the new file of a flow; ok is false where what stands in its place must be kept.
@@ -211,13 +211,13 @@ func (sp *space) plan(plans map[uuid.UUID]commitlog.Plan) error {
 	return nil
 }
 
-// finishFlows takes what the files of flows hold out of the log. On the writer.
-func (sp *space) finishFlows(flows []pendingFlow, files []outFile, described []commitlog.File) error {
-	c := commitlog.Changes{Files: described, Forget: sp.last.Add(-store.RequestLifetime)}
+// finishFlows takes what the files of flows hold out of the log; c describes these files in the same order. On the writer.
+func (sp *space) finishFlows(flows []pendingFlow, c commitlog.Changes) error {
+	c.Forget = sp.last.Add(-store.RequestLifetime)
 	for i, f := range flows {
 		c.Done = append(c.Done, f.seqs...)
 		if now := sp.pending.flows[f.flow.ID]; len(now.seqs) > len(f.seqs) {
-			c.Plans = append(c.Plans, commitlog.Plan{Flow: f.flow.ID, Old: files[i].hash, New: files[i].hash})
+			c.Plans = append(c.Plans, commitlog.Plan{Flow: f.flow.ID, Old: c.Files[i].Hash, New: c.Files[i].Hash})
 		} else {
 			c.Fulfilled = append(c.Fulfilled, f.flow.ID)
 		}
@@ -228,10 +228,9 @@ func (sp *space) finishFlows(flows []pendingFlow, files []outFile, described []c
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	for i, f := range flows {
-		sp.pending.doneFlow(f.flow.ID, len(f.seqs), files[i].hash)
-		sp.cache.put(loadedFlow{
-			flow: f.flow, hash: files[i].hash, path: f.path, size: described[i].Size, modTime: described[i].ModTime,
-		})
+		file := c.Files[i]
+		sp.pending.doneFlow(f.flow.ID, len(f.seqs), file.Hash)
+		sp.cache.put(loadedFlow{flow: f.flow, hash: file.Hash, path: file.Path, size: file.Size, modTime: file.ModTime})
 	}
 	sp.goOn()
 	return nil

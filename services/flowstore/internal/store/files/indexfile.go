@@ -14,7 +14,9 @@ type indexFile struct {
 	kind format.Kind
 	// sound says that it has a row for each file, with the newest last. absent: there is none, and no file either.
 	sound, absent bool
-	// lines is how many rows it has, about.
+	// touched says that this process wrote it: if that failed, reading it back proves nothing.
+	touched bool
+	// lines is how many rows it has, about: with other line ends than ours it seems to have more.
 	lines int
 	// sorted says that they are in the order of the tree, as far as is known; last is the last one.
 	sorted bool
@@ -47,31 +49,26 @@ func (sp *space) indexedBy(kind format.Kind) *index {
 	return sp.flows
 }
 
-// appendRows adds the rows of files that were written, and describes the index. Where it is not sound it is left alone,
-// and made anew at the end.
-func (sp *space) appendRows(kind format.Kind, files []outFile) ([]commitlog.File, error) {
-	x := sp.written.indexes[kind]
-	if !x.sound {
-		return nil, nil
-	}
+// appendRows adds the rows of files that were written.
+func (sp *space) appendRows(x *indexFile, files []outFile) error {
 	// Until it is known to be whole.
-	x.sound = false
+	x.sound, x.touched = false, true
 	var text []byte
 	if x.absent {
 		text = []byte(format.IndexHeader)
 	}
 	for _, f := range files {
-		r := sp.indexedBy(kind).row(f.id, holding{f.path, f.time})
+		r := sp.indexedBy(x.kind).row(f.id, holding{f.path, f.time})
 		text = format.AppendRow(text, r.Row)
 		x.sorted = x.sorted && x.last.Compare(r.name) < 0
 		x.last = r.name
 	}
 	if err := filesys.AppendSynced(sp.tree, x.path(), text); err != nil {
-		return nil, err
+		return err
 	}
 	x.sound, x.absent = true, false
 	x.lines += len(files)
-	return sp.describe([]outFile{{path: x.path()}})
+	return nil
 }
 
 // writeIndexes makes indexes anew that are damaged or have grown, and says how many it wrote.
@@ -103,7 +100,7 @@ func (sp *space) indexRows(x *indexFile) (rows []row, needed bool) {
 	for _, others := range known.others {
 		entries += len(others)
 	}
-	untidy := sp.isClosing() && (!x.sorted || x.lines > entries)
+	untidy := sp.isClosing() && (!x.sorted || x.lines > entries+entries/16)
 	if x.sound && !x.grown(entries) && !untidy {
 		return nil, false
 	}
@@ -117,11 +114,17 @@ func (sp *space) writeIndex(x *indexFile, rows []row) (wrote bool, err error) {
 		text = format.AppendRow(text, r.Row)
 		x.last = r.name
 	}
-	if wrote = x.sound || !sp.holdsRows(x, rows); wrote {
-		x.sound = false
-		if err := sp.replaceIndex(x, text); err != nil {
-			return false, err
-		}
+	wrote = x.sound || x.touched || !sp.holdsRows(x, rows)
+	x.sound = false
+	if wrote {
+		x.touched = true
+		err = sp.replaceIndex(x, text)
+	} else {
+		// What was read may be what a killed process wrote and did not sync.
+		err = filesys.AppendSynced(sp.tree, x.path(), nil)
+	}
+	if err != nil {
+		return false, err
 	}
 	line, err := sp.describe([]outFile{{path: x.path()}})
 	if err != nil {
@@ -142,7 +145,8 @@ func (sp *space) replaceIndex(x *indexFile, text []byte) error {
 	return filesys.Replace(sp.tree, x.path(), text)
 }
 
-// holdsRows says whether the file holds these rows and no others, in any order. It may have come with a checkout.
+// holdsRows says whether the file holds each of these rows once and no others, in any order: it may have come with a
+// checkout.
 func (sp *space) holdsRows(x *indexFile, rows []row) bool {
 	data, err := sp.tree.ReadFile(x.path(), maxIndex)
 	if err != nil {
@@ -158,7 +162,7 @@ func (sp *space) holdsRows(x *indexFile, rows []row) bool {
 			return false
 		}
 	}
-	return sound && len(byPath) == len(rows)
+	return sound && len(held) == len(rows)
 }
 
 // maxIndex is the largest index.tsv that is read: every slot three times.

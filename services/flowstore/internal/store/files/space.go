@@ -61,7 +61,7 @@ type space struct {
 // openSpace opens a namespace, and makes it where it is not there.
 func openSpace(s *Store, name string) (*space, error) {
 	if err := filesys.EnsureDir(s.tree, name); err != nil {
-		return nil, fmt.Errorf("namespace %s: %w", name, err)
+		return nil, &store.ReadOnlyError{Cause: fmt.Errorf("namespace %s: %w", name, err)}
 	}
 	sp := &space{
 		name: name, tree: filesys.Sub(s.tree, name), clock: s.opts.Clock, gate: s.opts.Gate, stats: &s.stats,
@@ -82,21 +82,24 @@ func (sp *space) open(local string) error {
 	if err := sp.checkConfig(); err != nil {
 		return err
 	}
+	if err := sp.openLocal(local); err != nil {
+		return &store.ReadOnlyError{Cause: err}
+	}
+	if err := sp.load(); err != nil {
+		return errors.Join(err, sp.local.Close())
+	}
+	return nil
+}
+
+func (sp *space) openLocal(folder string) (err error) {
 	if err := filesys.EnsureDir(sp.tree, localFolder); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(local, 0o700); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	log, err := commitlog.Open(filepath.Join(local, "local.db"))
-	if err != nil {
-		return err
-	}
-	sp.local = log
-	if err := sp.load(); err != nil {
-		return errors.Join(err, log.Close())
-	}
-	return nil
+	sp.local, err = commitlog.Open(filepath.Join(folder, "local.db"))
+	return err
 }
 
 // load reads what the tree and local.db hold.
@@ -169,14 +172,6 @@ func (sp *space) close() error {
 	close(sp.closing)
 	sp.wg.Wait()
 	return errors.Join(sp.written.closeErr, sp.local.Close())
-}
-
-// kindOf gives the index of a kind of record.
-func (sp *space) indexOf(kind commitlog.Kind) *index {
-	if kind == commitlog.NodeMade {
-		return sp.nodes
-	}
-	return sp.flows
 }
 
 // path is where the index has what an id stands for; ok is false where there is nothing.

@@ -119,13 +119,13 @@ type outFile struct {
 	time time.Time
 }
 
-// writeFiles makes files durable under their names, with their lines in the index, and describes them. A file stands in
-// its place whole or not at all.
-func (sp *space) writeFiles(kind format.Kind, files []outFile) ([]commitlog.File, error) {
+// writeFiles makes files durable under their names, with their rows in the index, and gives what local.db is to remember
+// of them. A file stands in its place whole or not at all.
+func (sp *space) writeFiles(kind format.Kind, files []outFile) (c commitlog.Changes, err error) {
 	folders := foldersOf(files)
 	for _, dir := range folders {
 		if err := sp.ensureFolder(dir); err != nil {
-			return nil, err
+			return c, err
 		}
 	}
 	var group errgroup.Group
@@ -134,19 +134,24 @@ func (sp *space) writeFiles(kind format.Kind, files []outFile) ([]commitlog.File
 		group.Go(func() error { return filesys.Replace(sp.tree, f.path, f.data) })
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return c, err
 	}
 	for _, dir := range folders {
 		if err := sp.tree.SyncDir(dir); err != nil {
-			return nil, err
+			return c, err
 		}
 	}
-	described, err := sp.describe(files)
-	if err != nil {
-		return nil, err
+	x := sp.written.indexes[kind]
+	if !x.sound {
+		// It has no rows of these files, and must not be taken for right when it is found as it was.
+		c.Gone = []string{x.path()}
+	} else if err := sp.appendRows(x, files); err != nil {
+		return c, err
+	} else {
+		files = append(files, outFile{path: x.path()})
 	}
-	line, err := sp.appendRows(kind, files)
-	return append(described, line...), err
+	c.Files, err = sp.describe(files)
+	return c, err
 }
 
 func foldersOf(files []outFile) []string {
@@ -159,7 +164,7 @@ func foldersOf(files []outFile) []string {
 }
 
 func (sp *space) describe(files []outFile) ([]commitlog.File, error) {
-	list := make([]commitlog.File, 0, len(files)+1)
+	list := make([]commitlog.File, 0, len(files))
 	for _, f := range files {
 		info, err := sp.tree.Stat(f.path)
 		if err != nil {

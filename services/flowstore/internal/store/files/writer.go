@@ -92,7 +92,7 @@ func (u *update) run(b *batch) {
 	if u.err = u.ctx.Err(); u.err != nil {
 		return
 	}
-	if u.err = b.space.readOnly(); u.err != nil {
+	if u.err = b.readOnly(); u.err != nil {
 		return
 	}
 	tx := b.begin()

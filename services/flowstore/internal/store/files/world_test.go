@@ -1,0 +1,288 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
+)
+
+const ns = "default"
+
+// byHand writes files only when it is asked to, one at a time, so that every run does the same steps.
+var byHand = Gate{Idle: time.Hour, MaxAge: time.Hour, MaxRecords: 1 << 20, MaxBytes: 1 << 40, Retry: time.Hour, Parallel: 1}
+
+// world is what is left when a process ends: a tree in the double, and a folder with local.db. SQLite's own durability is
+// SQLite's to prove, so local.db may lie in memory.
+type world struct {
+	tree  *powercut.FS
+	local string
+}
+
+func newWorld(t testing.TB, hook powercut.Hook) world {
+	t.Helper()
+	return world{powercut.New(hook), tempDir(t)}
+}
+
+// tempDir is a folder in memory where there is one: a commit is then no wait for a disk.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "flowstore")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func (w world) open() (*Store, error) {
+	clock := func() time.Time { return time.Date(2026, 4, 1, 9, 30, 0, 0, time.UTC) }
+	return open(Options{Data: w.local, Gate: byHand, Clock: clock}, w.tree)
+}
+
+// copyLocal copies local.db as it is now. Nobody writes to it meanwhile.
+func (w world) copyLocal(t testing.TB) string {
+	t.Helper()
+	dir := tempDir(t)
+	if err := os.CopyFS(dir, os.DirFS(w.local)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// user writes to a store and remembers what was acknowledged.
+type user struct {
+	store *Store
+	nodes map[uuid.UUID]node.Node
+	flows map[uuid.UUID]flow.Flow
+	// requests are answered with the node that they made.
+	requests map[uuid.UUID]uuid.UUID
+}
+
+func newUser(s *Store) *user {
+	return &user{s, map[uuid.UUID]node.Node{}, map[uuid.UUID]flow.Flow{}, map[uuid.UUID]uuid.UUID{}}
+}
+
+// acknowledged is what stands in memory of the user now.
+func (u *user) acknowledged() *user {
+	return &user{nil, maps.Clone(u.nodes), maps.Clone(u.flows), maps.Clone(u.requests)}
+}
+
+func idOf(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
+
+func nodeOf(name, text string) node.Node {
+	return node.Node{
+		ID: idOf(name), Created: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Summary: node.Summary{Stale: true},
+		Texts: []node.Text{{Role: "user", Content: text}},
+	}
+}
+
+// createNode makes a node, with a request id.
+func (u *user) createNode(name string) error {
+	n := nodeOf(name, strings.Repeat(name+" 春の夜。\n", 20))
+	err := u.store.Update(context.Background(), ns, func(tx store.Tx) error {
+		n.Created = tx.Now()
+		return errors.Join(tx.CreateNode(n), tx.PutRequest(store.Request{ID: idOf("request " + name), Result: n.ID}))
+	})
+	if err == nil {
+		u.nodes[n.ID] = n
+		u.requests[idOf("request "+name)] = n.ID
+	}
+	return err
+}
+
+func (u *user) createFlow(name string) error {
+	var f flow.Flow
+	err := u.store.Update(context.Background(), ns, func(tx store.Tx) error {
+		f = flow.Flow{ID: idOf(name), Name: name, Created: tx.Now(), Updated: tx.Now(), Next: 1}
+		return tx.CreateFlow(f)
+	})
+	if err == nil {
+		u.flows[f.ID] = f
+	}
+	return err
+}
+
+// addNode makes a node and puts it into a flow, below the one before.
+func (u *user) addNode(name, member string) error {
+	var n node.Node
+	var f flow.Flow
+	err := u.store.Update(context.Background(), ns, func(tx store.Tx) error {
+		n = nodeOf(member, strings.Repeat(member+" 長い夜。\n", 20))
+		n.Created = tx.Now()
+		before, err := tx.Flow(idOf(name))
+		if err != nil {
+			return err
+		}
+		c := flow.Change{At: tx.Now(), Add: []flow.Member{{Index: before.Next, Node: n.ID}}, Current: &before.Next}
+		if before.Next > 1 {
+			c.Connect = []flow.Edge{{From: before.Next - 1, To: before.Next}}
+		}
+		f = before.Apply(c)
+		return errors.Join(before.Check(c), tx.CreateNode(n), tx.ChangeFlow(f.ID, c))
+	})
+	if err == nil {
+		u.nodes[n.ID], u.flows[f.ID] = n, f
+	}
+	return err
+}
+
+// finds compares a store with what was acknowledged.
+func (u *user) finds(s *Store) error {
+	ctx := context.Background()
+	for id, want := range u.nodes {
+		got, err := s.Node(ctx, ns, id)
+		if err != nil || !bytes.Equal(format.EncodeNode(got), format.EncodeNode(want)) {
+			return fmt.Errorf("the node %s was acknowledged and is %+v, %w", id, got, err)
+		}
+	}
+	for id, want := range u.flows {
+		got, err := s.Flow(ctx, ns, id)
+		if err != nil || !bytes.Equal(format.EncodeFlow(got), format.EncodeFlow(want)) {
+			return fmt.Errorf("the flow %s was acknowledged as\n%s and is\n%s, %w", id, format.EncodeFlow(want), format.EncodeFlow(got), err)
+		}
+	}
+	problems, err := s.Problems(ctx, ns)
+	if err != nil || len(problems) > 0 {
+		return fmt.Errorf("problems: %v, %w", problems, err)
+	}
+	return nil
+}
+
+// findsRequests is apart from finds, since it takes an Update.
+func (u *user) findsRequests(s *Store) error {
+	return s.Update(context.Background(), ns, func(tx store.Tx) error {
+		for id, want := range u.requests {
+			if got, ok, err := tx.Request(id); !ok || err != nil || got.Result != want {
+				return fmt.Errorf("the request %s was acknowledged and is %v, %w", id, got, err)
+			}
+		}
+		return nil
+	})
+}
+
+// findsInTree compares the files with what was acknowledged: all of it, nothing else, nothing torn, and the indexes right.
+func (u *user) findsInTree(tree filesys.FS) error {
+	nodes, err := filesIn(tree, format.Nodes, func(data []byte) (format.Row, error) {
+		n, err := format.DecodeNode(data)
+		return format.Row{ID: n.ID, Time: n.Created}, err
+	})
+	if err != nil || nodes != len(u.nodes) {
+		return fmt.Errorf("%d nodes in the tree, acknowledged %d: %w", nodes, len(u.nodes), err)
+	}
+	flows, err := filesIn(tree, format.Flows, func(data []byte) (format.Row, error) {
+		f, err := format.DecodeFlow(data)
+		return format.Row{ID: f.ID, Time: f.Updated}, err
+	})
+	if err != nil || flows != len(u.flows) {
+		return fmt.Errorf("%d flows in the tree, acknowledged %d: %w", flows, len(u.flows), err)
+	}
+	return nil
+}
+
+// filesIn reads all files of a kind and compares them with the index.
+func filesIn(tree filesys.FS, kind format.Kind, read func([]byte) (format.Row, error)) (int, error) {
+	text, err := tree.ReadFile(path.Join(ns, string(kind), "index.tsv"), maxIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = []byte(format.IndexHeader), nil
+	}
+	rows, sound := kind.ReadIndex(text)
+	if err != nil || !sound {
+		return 0, fmt.Errorf("the index of %s is %q, %w", kind, text, err)
+	}
+	byPath := map[string]format.Row{}
+	for _, r := range rows {
+		byPath[r.Path] = r
+	}
+	sp := &space{tree: filesys.Sub(tree, ns), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), log: nopLog}
+	list, err := sp.listKind(kind)
+	if err != nil || len(list) != len(byPath) {
+		return 0, fmt.Errorf("%d files, %d rows in the index of %s, %w", len(list), len(byPath), kind, err)
+	}
+	for _, f := range list {
+		data, err := tree.ReadFile(path.Join(ns, f.Path), format.MaxFile)
+		if err != nil {
+			return 0, err
+		}
+		held, err := read(data)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", f.Path, err)
+		}
+		if r := byPath[strings.TrimPrefix(f.Path, string(kind)+"/")]; r.ID != held.ID || !r.Time.Equal(held.Time) {
+			return 0, fmt.Errorf("%s holds %v, the index says %v", f.Path, held, r)
+		}
+	}
+	return len(list), nil
+}
+
+// work is a morning of a user: everything that makes the engine write, and write again.
+func (u *user) work(w world) error {
+	script := []func() error{
+		func() error { return u.createNode("one") },
+		func() error { return u.createFlow("novel") },
+		func() error { return u.addNode("novel", "a") },
+		func() error { return u.addNode("novel", "b") },
+		u.flush,
+		func() error { return u.addNode("novel", "c") },
+		func() error { return u.createNode("two") },
+		u.flush,
+		func() error { return u.createFlow("essay") },
+		func() error { return u.addNode("essay", "d") },
+		func() error { return u.addNode("novel", "e") },
+		func() error { return u.reopen(w) },
+		func() error { return u.addNode("novel", "f") },
+		u.flush,
+		func() error { return u.addNode("essay", "g") },
+		func() error { return u.createNode("three") },
+	}
+	for _, step := range script {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *user) flush() error {
+	_, err := u.store.Flush(context.Background(), ns)
+	return err
+}
+
+func (u *user) reopen(w world) error {
+	if err := u.store.Close(); err != nil {
+		return err
+	}
+	s, err := w.open()
+	if err != nil {
+		return err
+	}
+	u.store = s
+	return nil
+}
+
+func mkfile(t testing.TB, name string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
