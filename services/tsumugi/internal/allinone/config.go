@@ -1,0 +1,63 @@
+// Package allinone runs every service in one process.
+//
+// Two gRPC servers from one constructor stand inside (docs/adr/0003): front listens on TCP, and in memory for the gateway,
+// and has all services; inner listens in memory only and has promptbuilder and flowstore, for the agent. So limits,
+// interceptors, error details and streams are those of separate processes.
+package allinone
+
+import (
+	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
+	flowstore "github.com/tsumugi-dev/tsumugi/services/flowstore/app"
+	gateway "github.com/tsumugi-dev/tsumugi/services/gateway/app"
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
+	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
+	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
+	promptbuilder "github.com/tsumugi-dev/tsumugi/services/promptbuilder/app"
+)
+
+// Config are the settings of the whole process. Those of a service stand under its name, as in the service's own program.
+type Config struct {
+	Listen        Listen               `yaml:"listen"`
+	Backends      string               `yaml:"backends" help:"backends file; empty: a llama.cpp server on port 8080"`
+	Log           obs.LogConfig        `yaml:"log"`
+	Stop          lifecycle.StopConfig `yaml:"stop"`
+	GRPC          grpcserver.Config    `yaml:"grpc"`
+	PromptBuilder promptbuilder.Config `yaml:"promptbuilder"`
+	Agent         agent.Config         `yaml:"agent"`
+	FlowStore     flowstore.Config     `yaml:"flowstore"`
+	Gateway       gateway.Config       `yaml:"gateway"`
+}
+
+// Listen are the addresses. Port 0 takes a free one.
+type Listen struct {
+	GRPC  string `yaml:"grpc" help:"address of gRPC, all services"`
+	HTTP  string `yaml:"http" help:"address of REST and Server-Sent Events"`
+	Admin string `yaml:"admin" help:"address of /livez, /readyz and /metrics"`
+}
+
+// DefaultConfig needs nothing: loopback addresses, and data in ./tsumugi-data.
+func DefaultConfig() Config {
+	return Config{
+		Listen:        Listen{GRPC: "127.0.0.1:7450", HTTP: "127.0.0.1:7480", Admin: "127.0.0.1:7490"},
+		Log:           obs.DefaultLogConfig(),
+		Stop:          lifecycle.DefaultStopConfig(),
+		GRPC:          grpcserver.DefaultConfig(),
+		PromptBuilder: promptbuilder.DefaultConfig(),
+		Agent:         agent.DefaultConfig(),
+		FlowStore:     flowstore.DefaultConfig(),
+		Gateway:       gateway.DefaultConfig(),
+	}
+}
+
+// Sections say where the settings of each service stand, for the environment (config.Source).
+var Sections = map[string]string{
+	"TSUMUGI": "", "PROMPTBUILDER": "promptbuilder", "AGENT": "agent", "FLOWSTORE": "flowstore", "GATEWAY": "gateway",
+}
+
+// Check finds addresses that may not be opened.
+func (l Listen) Check(p *config.Problems) {
+	lifecycle.CheckAddress(p, "grpc", l.GRPC)
+	lifecycle.CheckAddress(p, "http", l.HTTP)
+	lifecycle.CheckAddress(p, "admin", l.Admin)
+}

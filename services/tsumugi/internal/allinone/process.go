@@ -1,0 +1,197 @@
+package allinone
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
+
+	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
+	flowstore "github.com/tsumugi-dev/tsumugi/services/flowstore/app"
+	gateway "github.com/tsumugi-dev/tsumugi/services/gateway/app"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
+	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
+	promptbuilder "github.com/tsumugi-dev/tsumugi/services/promptbuilder/app"
+)
+
+// inMemory is the buffer of a connection in memory, in bytes.
+const inMemory = 1 << 20
+
+// Process is every service in one process, with its addresses open.
+type Process struct {
+	log              *zap.Logger
+	stop             lifecycle.StopConfig
+	grpc, http, adm  net.Listener
+	parts            []lifecycle.Part
+	connections      closers // closed behind everything that uses them
+	undo             closers // what a failed Open has to close beside them
+	front, inner     *grpcserver.Server
+	toFront, toInner *bufconn.Listener
+}
+
+// Open makes every service and opens the addresses; nothing answers before Run. On an error nothing is left open.
+func Open(ctx context.Context, cfg Config, log *zap.Logger) (*Process, error) {
+	p := &Process{log: log, stop: cfg.Stop, toFront: bufconn.Listen(inMemory), toInner: bufconn.Listen(inMemory)}
+	if err := p.open(ctx, cfg); err != nil {
+		return nil, errors.Join(err, p.undo.close(), p.connections.close())
+	}
+	return p, nil
+}
+
+// GRPC, HTTP and Admin are the addresses, with the ports that were taken.
+func (p *Process) GRPC() string  { return p.grpc.Addr().String() }
+func (p *Process) HTTP() string  { return p.http.Addr().String() }
+func (p *Process) Admin() string { return p.adm.Addr().String() }
+
+// Run answers until a signal comes, ctx ends or a part fails, and stops everything in order.
+func (p *Process) Run(ctx context.Context, o lifecycle.Options) error {
+	o.Log, o.Stop = p.log, p.stop
+	return lifecycle.Run(ctx, o, p.parts...)
+}
+
+func (p *Process) open(ctx context.Context, cfg Config) error {
+	if err := p.listen(cfg.Listen); err != nil {
+		return err
+	}
+	metrics := obs.NewRegistry()
+	set, err := backends.Load(cfg.Backends)
+	if err != nil {
+		return err
+	}
+	p.connections = append(p.connections, set.Close)
+	p.front = p.server(cfg, metrics, "front")
+	p.inner = p.server(cfg, metrics, "inner")
+	apps, err := p.start(ctx, cfg, set, metrics)
+	if err != nil {
+		return err
+	}
+	admin := obs.NewAdmin(metrics, apps.ready)
+	p.parts = p.order(apps, admin)
+	return nil
+}
+
+func (p *Process) listen(l Listen) (err error) {
+	for _, address := range []struct {
+		key, address string
+		to           *net.Listener
+	}{{"listen.grpc", l.GRPC, &p.grpc}, {"listen.http", l.HTTP, &p.http}, {"listen.admin", l.Admin, &p.adm}} {
+		if *address.to, err = lifecycle.Listen(address.key, address.address); err != nil {
+			return err
+		}
+		p.undo = append(p.undo, (*address.to).Close)
+	}
+	return nil
+}
+
+// server makes front or inner. Both count into one registry and are told apart by the label `server`.
+func (p *Process) server(cfg Config, metrics prometheus.Registerer, name string) *grpcserver.Server {
+	return grpcserver.New(grpcserver.Options{
+		Config:         cfg.GRPC,
+		Log:            p.log.Named(name),
+		Metrics:        prometheus.WrapRegistererWith(prometheus.Labels{"server": name}, metrics),
+		Reflection:     name == "front" && lifecycle.Loopback(cfg.Listen.GRPC),
+		TrustNamespace: name == "inner",
+	})
+}
+
+// applications are the four services.
+type applications struct {
+	promptbuilder *promptbuilder.App
+	flowstore     *flowstore.App
+	agent         *agent.App
+	gateway       *gateway.App
+}
+
+// ready asks the store and the model servers. Agent and gateway would only ask the same again.
+func (a applications) ready(ctx context.Context) []obs.Check {
+	return append(a.flowstore.Ready(ctx), a.promptbuilder.Ready(ctx)...)
+}
+
+// start makes the services, those first that are called.
+func (p *Process) start(ctx context.Context, cfg Config, set *backends.Set, metrics prometheus.Registerer) (a applications, err error) {
+	if a.flowstore, err = flowstore.New(ctx, cfg.FlowStore, flowstore.Deps{Log: p.log.Named("flowstore"), Metrics: metrics}); err != nil {
+		return a, err
+	}
+	p.undo = append(p.undo, func() error { return a.flowstore.Close(ctx) })
+	a.promptbuilder, err = promptbuilder.New(ctx, cfg.PromptBuilder, promptbuilder.Deps{Log: p.log.Named("promptbuilder"), Metrics: metrics, Backends: set})
+	if err != nil {
+		return a, err
+	}
+	inner, err := p.dial(p.toInner)
+	if err != nil {
+		return a, err
+	}
+	front, err := p.dial(p.toFront)
+	if err != nil {
+		return a, err
+	}
+	a.agent, err = agent.New(ctx, cfg.Agent, agent.Deps{
+		Log: p.log.Named("agent"), Metrics: metrics, Backends: set, PromptBuilder: inner, FlowStore: inner,
+	})
+	if err != nil {
+		return a, err
+	}
+	a.gateway, err = gateway.New(ctx, cfg.Gateway, gateway.Deps{
+		Log: p.log.Named("gateway"), Metrics: metrics, PromptBuilder: front, Agent: front, FlowStore: front,
+	})
+	if err != nil {
+		return a, err
+	}
+	a.register(p.front.Registrar(), p.inner.Registrar())
+	return a, nil
+}
+
+func (a applications) register(front, inner grpc.ServiceRegistrar) {
+	a.promptbuilder.Register(front)
+	a.promptbuilder.Register(inner)
+	a.flowstore.Register(front)
+	a.flowstore.Register(inner)
+	a.agent.Register(front)
+}
+
+func (p *Process) dial(l *bufconn.Listener) (*grpc.ClientConn, error) {
+	conn, err := grpcclient.Dial("in-memory", grpcclient.Options{Dialer: l.DialContext})
+	if err != nil {
+		return nil, err
+	}
+	p.connections = append(p.connections, conn.Close)
+	return conn, nil
+}
+
+// order lists the parts as they stop: whoever calls stops before whom it calls. The agent closes before inner does, since
+// it stores its last words through it.
+func (p *Process) order(a applications, admin *obs.Admin) []lifecycle.Part {
+	http := lifecycle.HTTPPart("HTTP", p.http, a.gateway.Handler(), p.log)
+	http.Drain = a.gateway.Drain
+	generations := lifecycle.AppPart("agent", a.agent)
+	generations.Drain = a.agent.Drain
+	return []lifecycle.Part{
+		http,
+		lifecycle.AppPart("gateway", a.gateway),
+		lifecycle.GRPCPart("front", p.front, p.grpc, p.toFront),
+		generations,
+		lifecycle.GRPCPart("inner", p.inner, p.toInner),
+		lifecycle.AppPart("promptbuilder", a.promptbuilder),
+		lifecycle.AppPart("flowstore", a.flowstore),
+		{Name: "connections", Close: func(context.Context) error { return p.connections.close() }},
+		lifecycle.AdminPart(p.adm, admin, p.log),
+	}
+}
+
+// closers close what was opened, last first.
+type closers []func() error
+
+func (c closers) close() error {
+	var errs []error
+	for i := len(c) - 1; i >= 0; i-- {
+		errs = append(errs, c[i]())
+	}
+	return errors.Join(errs...)
+}
