@@ -38,7 +38,9 @@ type Deps struct {
 type App struct {
 	deps    Deps
 	handler http.Handler
-	drain   context.CancelFunc
+	grace   time.Duration
+	// cut ends the open streams.
+	cut context.CancelFunc
 }
 
 // New makes the gateway. It calls no service: a service that is away is an answer to a request, not a reason not to start.
@@ -46,32 +48,32 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 	if deps.Log == nil {
 		deps.Log = zap.NewNop()
 	}
-	draining, drain := context.WithCancel(context.Background())
+	streams, cut := context.WithCancel(context.Background())
 	surface, err := rest.New(rest.Options{
 		PromptBuilder: deps.PromptBuilder, Agent: deps.Agent, FlowStore: deps.FlowStore,
 		MaxBodyBytes: int64(cfg.MaxBody), BodyTimeout: cfg.BodyTimeout, Timeout: cfg.Timeout, MaxTimeout: cfg.MaxTimeout,
-		Drain: draining, Log: deps.Log,
+		Streams: streams, Log: deps.Log,
 	})
 	if err != nil {
-		drain()
+		cut()
 		return nil, err
 	}
 	handler, err := edge.Wrap(surface, edge.Options{
 		Hosts: cfg.Hosts, MaxInFlight: cfg.MaxInFlight, WriteTimeout: cfg.WriteTimeout, Log: deps.Log, Metrics: deps.Metrics,
 	})
 	if err != nil {
-		drain()
+		cut()
 		return nil, err
 	}
-	return &App{deps: deps, handler: handler, drain: drain}, nil
+	return &App{deps: deps, handler: handler, grace: cfg.DrainGrace, cut: cut}, nil
 }
 
 // Handler answers HTTP requests, complete with limits, log and metrics.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Drain ends the open streams: each gets the error DRAINING, and can be taken up again elsewhere. Other calls go on. It
-// may be called twice.
-func (a *App) Drain() { a.drain() }
+// Drain begins the end of the open streams. An agent that is stopping too ends them itself, and says more than the gateway
+// could; those that are still open after DrainGrace get the error DRAINING. Other calls go on. It may be called twice.
+func (a *App) Drain() { time.AfterFunc(a.grace, a.cut) }
 
 // Ready tells of each service whether it answers. None is fatal: the paths of the others work, and a request for one that
 // is away is answered with a sentence that says so.
@@ -105,8 +107,8 @@ func (a *App) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close drains. The connections belong to who gave them.
+// Close ends the streams that are still open. The connections belong to who gave them.
 func (a *App) Close(context.Context) error {
-	a.drain()
+	a.cut()
 	return nil
 }

@@ -62,12 +62,12 @@ func TestConfig(t *testing.T) {
 	if err := config.Load(&good, config.Source{}); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
-	bad := app.Config{Hosts: []string{"tsumugi.example:7480", "::1"}, MaxBody: 1, Timeout: 2, MaxTimeout: 1}
+	bad := app.Config{Hosts: []string{"tsumugi.example:7480", "::1"}, MaxBody: 1, Timeout: 2, MaxTimeout: 1, DrainGrace: -1}
 	err := config.Load(&bad, config.Source{})
 	if err == nil {
 		t.Fatal("nothing was wrong")
 	}
-	for _, key := range []string{"hosts", "max_body", "max_in_flight", "timeout", "body_timeout", "write_timeout"} {
+	for _, key := range []string{"hosts", "max_body", "max_in_flight", "timeout", "body_timeout", "write_timeout", "drain_grace"} {
 		if !strings.Contains(err.Error(), "\n  "+key+": must be ") {
 			t.Errorf("nothing about %s in %v", key, err)
 		}

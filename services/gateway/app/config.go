@@ -23,13 +23,16 @@ type Config struct {
 	MaxTimeout time.Duration `yaml:"max_timeout" help:"longest time limit that the header Grpc-Timeout can ask for"`
 	// WriteTimeout is how long a client may not read before it is cut off.
 	WriteTimeout time.Duration `yaml:"write_timeout" help:"how long a client may not read before it is cut off"`
+	// DrainGrace is how long open streams may go on when the gateway stops. It should be less than the time that running
+	// calls have to end, or streams break instead of being told.
+	DrainGrace time.Duration `yaml:"drain_grace" help:"how long open streams may go on when the gateway stops"`
 }
 
 // DefaultConfig fits the defaults of the services' own servers.
 func DefaultConfig() Config {
 	return Config{
 		MaxBody: 16 * config.MiB, MaxInFlight: 512, BodyTimeout: time.Minute,
-		Timeout: 30 * time.Second, MaxTimeout: 2 * time.Minute, WriteTimeout: time.Minute,
+		Timeout: 30 * time.Second, MaxTimeout: 2 * time.Minute, WriteTimeout: time.Minute, DrainGrace: 10 * time.Second,
 	}
 }
 
@@ -57,5 +60,8 @@ func (c Config) Check(p *config.Problems) {
 	}
 	if c.WriteTimeout <= 0 {
 		p.Add("write_timeout", "must be more than 0, is %s", c.WriteTimeout)
+	}
+	if c.DrainGrace < 0 {
+		p.Add("drain_grace", "must be 0 or more, is %s", c.DrainGrace)
 	}
 }

@@ -76,7 +76,7 @@ func choose(w http.ResponseWriter, r *http.Request, route routes.Route) {
 func (s *surface) bound(r *http.Request, route routes.Route) (context.Context, context.CancelFunc) {
 	if route.Stream() {
 		ctx, cancel := context.WithCancelCause(r.Context())
-		stop := context.AfterFunc(s.Drain, func() { cancel(errDraining) })
+		stop := context.AfterFunc(s.Streams, func() { cancel(errDraining) })
 		return ctx, func() { stop(); cancel(nil) }
 	}
 	limit := s.Timeout

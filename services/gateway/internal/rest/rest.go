@@ -33,8 +33,8 @@ type Options struct {
 	BodyTimeout time.Duration
 	// Timeout is the time limit of a call that is no stream, MaxTimeout the most that the header Grpc-Timeout can ask for.
 	Timeout, MaxTimeout time.Duration
-	// Drain ends when the gateway stops: open streams then end with DRAINING.
-	Drain context.Context
+	// Streams is the life of all streams: when it ends, those that are open end with DRAINING.
+	Streams context.Context
 	// Log hears of faults.
 	Log *zap.Logger
 }
