@@ -38,8 +38,8 @@ const (
 	// FAILED_PRECONDITION: the node is in the store, but not in this flow. Metadata: `flow`, `node`; `PreconditionFailure`
 	// names each node.
 	ErrorReason_ERROR_REASON_NOT_IN_FLOW ErrorReason = 5
-	// FAILED_PRECONDITION: the edge would close a cycle. Metadata: `path`, the nodes of the way back in order, with blanks
-	// between them.
+	// FAILED_PRECONDITION: the edge would close a cycle. Metadata: `flow`; `path`, the nodes of the way back in order, with
+	// blanks between them.
 	ErrorReason_ERROR_REASON_CYCLE ErrorReason = 6
 	// INVALID_ARGUMENT: this request id was used for another request. Metadata: `request_id`.
 	ErrorReason_ERROR_REASON_REQUEST_ID_REUSED ErrorReason = 7

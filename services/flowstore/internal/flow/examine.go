@@ -94,7 +94,7 @@ func (f *Flow) examineCurrent() {
 	f.Current = leaf
 }
 
-// nextIndex is one more than every index that the flow speaks of, so that a new member is never mistaken for one that
+// nextIndex is one more than every index of a member or an edge, so that a new member is never mistaken for one that
 // was there before, or that an edge waits for. Numbers that cannot be an index do not count.
 func nextIndex(f Flow) int {
 	last := 0
@@ -110,6 +110,5 @@ func nextIndex(f Flow) int {
 		use(e.From)
 		use(e.To)
 	}
-	use(f.Current)
 	return last + 1
 }

@@ -178,9 +178,13 @@ func TestRequestIDs(t *testing.T) {
 	if err != nil || len(got.Members) != 2 {
 		t.Errorf("two nodes were added, the flow has %d (%v)", len(got.Members), err)
 	}
-	_, err = l.CreateFlow(t.Context(), ns, library.NewFlow{Request: id(2001)})
-	if reused := (*library.RequestReusedError)(nil); !errors.As(err, &reused) {
-		t.Errorf("one id for two kinds of requests: %v", err)
+	for i, call := range []func() error{
+		func() error { _, err := l.CreateNode(t.Context(), ns, library.NewNode{Request: id(2999)}); return err },
+		func() error { _, err := l.CreateFlow(t.Context(), ns, library.NewFlow{Request: id(2999)}); return err },
+	} {
+		if err := call(); (err != nil) != (i == 1) {
+			t.Errorf("one id for two kinds of requests, call %d: %v", i, err)
+		}
 	}
 }
 
