@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 )
 
 // httpStatuses are those that the gRPC code alone does not give.
@@ -23,7 +24,7 @@ var httpStatuses = map[string]int{
 
 // undescribed is the answer where not even the error can be written.
 const undescribed = `{"code":13,"message":"an error could not be described","details":[` +
-	`{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL","domain":"tsumugi","metadata":{}}]}`
+	`{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INTERNAL","domain":"tsumugi"}]}`
 
 // Write answers with st: its JSON, the HTTP status, and the headers that say the same to HTTP clients.
 func Write(w http.ResponseWriter, st *status.Status) {
@@ -45,12 +46,12 @@ func Write(w http.ResponseWriter, st *status.Status) {
 		h.Set("WWW-Authenticate", "Bearer") // the scheme alone: the message is in the body
 	}
 	w.WriteHeader(code)
-	_, _ = w.Write(JSON(st))
+	_, _ = w.Write(JSON(st.Proto()))
 }
 
-// JSON is st as google.rpc.Status in JSON: code, message, details.
-func JSON(st *status.Status) []byte {
-	b, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(st.Proto())
+// JSON is a google.rpc.Status in JSON: code, message, details, and of the details what is set.
+func JSON(status proto.Message) []byte {
+	b, err := protojson.Marshal(status)
 	if err != nil {
 		return []byte(undescribed)
 	}

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/problem"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/strictjson"
 )
 
@@ -17,12 +18,15 @@ func (Lines) StreamContentType(any) string { return NDJSON }
 
 // Marshal writes one line without its end.
 func (Lines) Marshal(v any) ([]byte, error) {
-	key, m, err := open(v)
+	event, failure, err := open(v)
 	if err != nil {
 		return nil, err
 	}
-	data, err := strictjson.Marshal(m)
-	return fmt.Appendf(nil, `{"%s":%s}`, key, data), err
+	if failure != nil {
+		return fmt.Appendf(nil, `{"error":%s}`, problem.JSON(failure)), nil
+	}
+	data, err := strictjson.Marshal(event)
+	return fmt.Appendf(nil, `{"result":%s}`, data), err
 }
 
 // Events writes each event as a Server-Sent Event: `id` where the event has one, `event` with the kind, and `data` with
@@ -37,18 +41,18 @@ func (Events) Delimiter() []byte { return []byte("\n\n") }
 
 // Marshal writes one event without its end.
 func (Events) Marshal(v any) ([]byte, error) {
-	key, m, err := open(v)
+	event, failure, err := open(v)
 	if err != nil {
 		return nil, err
 	}
-	id, kind := int64(0), "error"
-	if key == "result" {
-		id, kind = head(m.ProtoReflect())
+	if failure != nil {
+		return fmt.Appendf(nil, "event: error\ndata: %s", problem.JSON(failure)), nil
 	}
+	id, kind := head(event.ProtoReflect())
 	if kind == "heartbeat" {
 		return []byte(": heartbeat"), nil
 	}
-	data, err := strictjson.Marshal(m)
+	data, err := strictjson.Marshal(event)
 	if err != nil {
 		return nil, err
 	}
@@ -59,19 +63,20 @@ func (Events) Marshal(v any) ([]byte, error) {
 	return fmt.Appendf(b, "event: %s\ndata: %s", kind, data), nil
 }
 
-// open takes apart what grpc-gateway hands to the marshaler of a stream: an event under `result`, or a status under `error`.
-func open(v any) (key string, m proto.Message, err error) {
+// open takes apart what grpc-gateway hands to the marshaler of a stream: an event under `result`, or the status that ends
+// the stream under `error`.
+func open(v any) (event, failure proto.Message, err error) {
 	switch v := v.(type) {
 	case map[string]any:
 		if m, ok := v["result"].(proto.Message); ok {
-			return "result", m, nil
+			return m, nil, nil
 		}
 	case map[string]proto.Message:
 		if m, ok := v["error"]; ok {
-			return "error", m, nil
+			return nil, m, nil
 		}
 	}
-	return "", nil, fmt.Errorf("a stream cannot carry %T", v)
+	return nil, nil, fmt.Errorf("a stream cannot carry %T", v)
 }
 
 // head reads an event message: its field `id`, and the name of the field that is set in its oneof `event`.

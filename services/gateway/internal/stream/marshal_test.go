@@ -35,7 +35,7 @@ func TestEvents(t *testing.T) {
 		"id":        {result(text), "id: 3\nevent: text\ndata: {\"id\":3,\"text\":{\"text\":\"紡ぎ<b>&\\n\\r\u2028🧵\"}}"},
 		"heartbeat": {result(heartbeat), ": heartbeat"},
 		"stored":    {result(stored), "id: 4\nevent: stored\ndata: {\"id\":4,\"stored\":{\"node\":{"},
-		"error":     {failure, "event: error\ndata: {\"code\":14,\"message\":\"モデルが答えない\",\"details\":[]}"},
+		"error":     {failure, "event: error\ndata: {\"code\":14,\"message\":\"モデルが答えない\"}"},
 		"other":     {result(&flowstorev1.Edge{From: 1}), "event: message\ndata: {\"from\":1,\"to\":0}"},
 	} {
 		got, err := Events{strictjson.New()}.Marshal(tt.in)

@@ -58,10 +58,13 @@ func names(m protoreflect.MessageDescriptor) string {
 	return strings.Join(list, ", ")
 }
 
+// values leaves out the zero value, which says nothing.
 func values(e protoreflect.EnumDescriptor) string {
-	list := make([]string, e.Values().Len())
-	for i := range list {
-		list[i] = string(e.Values().Get(i).Name())
+	var list []string
+	for i := range e.Values().Len() {
+		if v := e.Values().Get(i); v.Number() != 0 {
+			list = append(list, string(v.Name()))
+		}
 	}
 	return strings.Join(list, ", ")
 }
