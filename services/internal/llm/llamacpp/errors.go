@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"syscall"
@@ -58,6 +59,10 @@ func (c *Client) broken(ctx context.Context, cause error, otherwise llm.Fault) *
 	if ended := llm.Ended(ctx); ended != nil {
 		return c.fault(ended.Fault, ended.Err, "%s", ended.Message)
 	}
+	var request *url.Error
+	if errors.As(cause, &request) {
+		cause = request.Err // without the address, which the error tells already
+	}
 	switch {
 	case errors.Is(cause, syscall.ECONNREFUSED):
 		return c.fault(otherwise, cause, "nobody answers there; start the model server or correct the address")
@@ -101,6 +106,8 @@ func (c *Client) told(w wireError, otherwise llm.Fault) *llm.Error {
 		return c.fault(llm.FaultRefused, nil, "the server wants another API key (api_key_env): %s", words)
 	case w.Code == http.StatusNotFound, w.Code == http.StatusMethodNotAllowed, w.Code == http.StatusNotImplemented:
 		return c.fault(llm.FaultProtocol, nil, "an endpoint is missing, so this may be no llama.cpp server: %s", words)
+	case w.Code >= 300 && w.Code < 400:
+		return c.fault(llm.FaultProtocol, nil, "the address leads elsewhere (%s); name the server itself", words)
 	case w.Code >= 400 && w.Code < 500:
 		return c.fault(llm.FaultRefused, nil, "the server refuses the request: %s", words)
 	}

@@ -3,6 +3,7 @@ package llamacpp
 import (
 	"context"
 	"mime"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -35,7 +36,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 		return nil, c.fault(llm.FaultRefused, err, "%v", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &stream{client: c, ctx: ctx, cancel: cancel, next: limit{"first_byte", c.config.Timeouts.FirstByte}}
+	s := &stream{client: c, ctx: ctx, cancel: cancel}
+	s.within(limit{"first_byte", c.config.Timeouts.FirstByte})
 	if err := s.open(completion{
 		Prompt: req.Prompt, Stream: true, CachePrompt: true, MaxTokens: req.Sampling.MaxTokens,
 		Temperature: req.Sampling.Temperature, TopP: req.Sampling.TopP, TopK: req.Sampling.TopK, MinP: req.Sampling.MinP,
@@ -49,8 +51,10 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 
 // open sends the request and waits for the status.
 func (s *stream) open(body completion) error {
-	defer s.watch()()
+	begin, stop := time.Now(), s.watch()
 	response, err := s.client.send(s.ctx, "/completion", body)
+	stop()
+	s.left -= time.Since(begin)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package llamacpp_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }

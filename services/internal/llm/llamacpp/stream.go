@@ -18,7 +18,8 @@ type stream struct {
 	cancel context.CancelCauseFunc
 	body   io.Closer
 	events *events
-	next   limit // the time limit of the next piece
+	next   limit         // the time limit of the next piece
+	left   time.Duration // how much of it is left
 	text   assembler
 	result llm.Result
 	end    error // what Recv gives from now on
@@ -70,7 +71,7 @@ func (s *stream) piece() (string, error) {
 	case err != nil:
 		return "", s.client.broken(s.ctx, err, llm.FaultCut)
 	}
-	s.next = limit{"idle", s.client.config.Timeouts.Idle}
+	s.within(limit{"idle", s.client.config.Timeouts.Idle})
 	var c chunk
 	if e.failed {
 		c.Error = &wireError{}
@@ -149,11 +150,14 @@ func (s *stream) finish(end error) {
 	_ = s.body.Close()
 }
 
-// watch starts the time limit of the next piece; the time between two calls of Recv does not count. Call what it returns
-// when the piece is there.
-func (s *stream) watch() func() {
+// within sets the time limit of the next piece.
+func (s *stream) within(l limit) { s.next, s.left = l, l.after }
+
+// watch lets the time limit of the next piece run until what it returns is called; the time between two calls of Recv
+// does not count.
+func (s *stream) watch() (stop func()) {
 	next := s.next
-	timer := time.AfterFunc(next.after, func() { s.cancel(next) })
+	timer := time.AfterFunc(s.left, func() { s.cancel(next) })
 	return func() { timer.Stop() }
 }
 

@@ -3,6 +3,8 @@ package llamacpp_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -87,7 +89,7 @@ func TestCharactersStayWhole(t *testing.T) {
 			t.Parallel()
 			server := llmtest.New(t, llmtest.Options{Reply: func(string) []string { return test.pieces }})
 			stream := start(t, t.Context(), client(t, server.URL), request("x", 9))
-			defer stream.Close() //nolint:errcheck // read to its end
+			defer stream.Close()
 			var got []string
 			piece, err := stream.Recv()
 			for ; err == nil; piece, err = stream.Recv() {
@@ -97,6 +99,34 @@ func TestCharactersStayWhole(t *testing.T) {
 				t.Errorf("the end is %v; want -, got +:\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// Servers that have begun to answer, with a ping or a piece, tell errors inside the stream, in two forms.
+func TestErrorsInsideAStream(t *testing.T) {
+	t.Parallel()
+	const tooLong = `{"code":400,"message":"m","type":"exceed_context_size_error","n_prompt_tokens":9,"n_ctx":8}`
+	for stream, want := range map[string]string{
+		":\n\ndata: {\"error\":" + tooLong + "}\n\n": "too_long",
+		":\n\nerror: {\"code\":400,\"message\":\"the request exceeds the available context size. try\"}\n\ndata: [DONE]\n\n": "too_long",
+		"data: {\"error\":{\"code\":503,\"message\":\"busy\"}}\n\n":                                                          "busy",
+		"data: {\"error\":{\"code\":500,\"message\":\"boom\"}}\n\n":                                                          "cut",
+		"error: boom\n\n":                "protocol",
+		"data: {\"content\":\"a\"}\n\n":  "protocol",
+		"data: {\"stop\":false}\n\n":     "protocol",
+		"data: [DONE]\n\n":               "protocol",
+		"":                               "cut",
+		"data: {\"stop\":true,\"content": "cut",
+		"data: {\"stop\":true,\"content\":\"\",\"stop_type\":\"tired\"}\n\n": "protocol",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Write([]byte(stream))
+		}))
+		if text, fault := read(t, start(t, t.Context(), client(t, server.URL), request("x", 1))); text != "" || fault != want {
+			t.Errorf("%q gives %q, %s; want %s", stream, text, fault, want)
+		}
+		server.Close()
 	}
 }
 

@@ -142,7 +142,10 @@ func (j *work) next() bool {
 	}
 	select {
 	case <-j.r.Context().Done():
-		j.s.aborted <- j.final.Prompt
+		select {
+		case j.s.aborted <- j.final.Prompt:
+		default: // nobody looks at a thousand of them
+		}
 		return false
 	case <-j.s.closed:
 		return false

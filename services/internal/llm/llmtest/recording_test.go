@@ -16,6 +16,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
+func TestMain(m *testing.M) { testkit.Main(m) }
+
 // exchange is one request to a real server and its answer.
 type exchange struct {
 	method, path, body string

@@ -1,0 +1,90 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+func TestCutAtStop(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		pieces, stops, want []string
+		stop                string
+	}{
+		"no stop string":         {[]string{"a", "b"}, nil, []string{"a", "b"}, ""},
+		"not in the text":        {[]string{"a", "b"}, []string{"x"}, []string{"a", "b"}, ""},
+		"at a border":            {[]string{"a", "b", "c"}, []string{"b"}, []string{"a"}, "b"},
+		"over a border":          {[]string{"ab", "cd"}, []string{"bc"}, []string{"a"}, "bc"},
+		"the first in the text":  {[]string{"abcd"}, []string{"d", "b"}, []string{"a"}, "b"},
+		"the first in the list":  {[]string{"abcd"}, []string{"bc", "b"}, []string{"a"}, "bc"},
+		"at the beginning":       {[]string{"a", "b"}, []string{"a"}, nil, "a"},
+		"pieces without a byte":  {[]string{"", "a", ""}, nil, []string{"a"}, ""},
+		"nothing to be cut from": {nil, []string{"a"}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kept, stop := llm.CutAtStop(test.pieces, test.stops)
+			if diff := cmp.Diff(test.want, kept); diff != "" || stop != test.stop {
+				t.Errorf("the stop string is %q; want -, got +:\n%s", stop, diff)
+			}
+		})
+	}
+}
+
+// What is kept is the text before the first stop string, wherever the borders of the pieces are.
+func TestCutAtStopProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		pieces := rapid.SliceOf(rapid.StringMatching(`[ab夜]{0,3}`)).Draw(t, "pieces")
+		stop := rapid.StringMatching(`[ab夜]{1,2}`).Draw(t, "stop")
+		kept, found := llm.CutAtStop(pieces, []string{stop})
+		want, _, in := strings.Cut(strings.Join(pieces, ""), stop)
+		if strings.Join(kept, "") != want || (found == stop) != in {
+			t.Fatalf("%q before %q is %q, %q", pieces, stop, kept, found)
+		}
+	})
+}
+
+func TestRequestCheck(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]llm.Request{
+		"":                                     {Prompt: "夜", Sampling: llm.Sampling{MaxTokens: 1, Stop: []string{"。"}}},
+		"max tokens is 0; it must be positive": {Prompt: "夜"},
+		"the text is not valid UTF-8 and cannot be sent as it is": {Prompt: "\xff", Sampling: llm.Sampling{MaxTokens: 1}},
+		"stop string 1 is empty or not valid UTF-8":               {Sampling: llm.Sampling{MaxTokens: 1, Stop: []string{"a", ""}}},
+		"stop string 0 is empty or not valid UTF-8":               {Sampling: llm.Sampling{MaxTokens: 1, Stop: []string{"\xff"}}},
+	} {
+		got := ""
+		if err := r.Check(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%+v gives %q, not %q", r, got, want)
+		}
+	}
+}
+
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	if e := llm.Ended(t.Context()); e != nil {
+		t.Errorf("a context that goes on gives %v", e)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if e := llm.Ended(cancelled); e.Fault != llm.FaultCancelled || !errors.Is(e, context.Canceled) {
+		t.Errorf("a cancelled context gives %+v", e)
+	}
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	if e := llm.Ended(late); e.Fault != llm.FaultTimeout || !errors.Is(e, context.DeadlineExceeded) {
+		t.Errorf("a context past its deadline gives %+v", e)
+	}
+}
