@@ -25,7 +25,7 @@ func (c *Client) ask(ctx context.Context, l limit, path string, body, answer any
 	if failed != nil {
 		return failed
 	}
-	defer func() { _ = response.Body.Close() }()
+	defer response.Body.Close()
 	data, err := readAll(response.Body, most)
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -52,7 +52,7 @@ func (c *Client) send(ctx context.Context, path string, body any) (*http.Respons
 	if response.StatusCode == http.StatusOK {
 		return response, nil
 	}
-	defer func() { _ = response.Body.Close() }()
+	defer response.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
 	if err != nil {
 		return nil, c.broken(ctx, err, llm.FaultUnreachable)
