@@ -155,7 +155,7 @@ func TestServerEndsWithItsParent(t *testing.T) {
 	}
 	testkit.ModelDir(t)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestServerEndsWithItsParent$")
-	cmd.Env = append(os.Environ(), "LOCALMODEL_TEST_PARENT=1")
+	cmd.Env = append(os.Environ(), "LOCALMODEL_TEST_PARENT=1", "TMPDIR="+t.TempDir()) // where its log stays
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
