@@ -23,7 +23,7 @@ done
 say "buf lint and buf breaking"
 tools/build.sh github.com/bufbuild/buf/cmd/buf
 bin/tools/buf lint
-bin/tools/buf format --diff --exit-code proto/tsumugi
+bin/tools/buf format --diff --exit-code --path proto/tsumugi
 # The image is renewed only in a commit that names the release in CHANGELOG.md.
 bin/tools/buf breaking --against proto/released.binpb
 

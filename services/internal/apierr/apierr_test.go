@@ -16,8 +16,26 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 )
+
+func TestEveryServiceNamesTheSharedReasons(t *testing.T) {
+	t.Parallel()
+	for service, values := range map[string]map[string]int32{
+		"promptbuilder": promptbuilderv1.ErrorReason_value, "agent": agentv1.ErrorReason_value, "flowstore": flowstorev1.ErrorReason_value,
+	} {
+		for _, reason := range []string{
+			ReasonInvalidField, ReasonLimitExceeded, ReasonInternal, ReasonDraining, ReasonCancelled, ReasonDeadlineExceeded,
+			ReasonNamespaceDenied, ReasonUnknownMethod,
+		} {
+			if _, ok := values["ERROR_REASON_"+reason]; !ok {
+				t.Errorf("%s: the contract does not name %s", service, reason)
+			}
+		}
+	}
+}
 
 func TestStatus(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	_ "google.golang.org/grpc/health" // lets the balancer leave out servers that say NOT_SERVING
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/interceptor"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
@@ -85,7 +86,20 @@ func unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientCo
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 	}
-	return invoke(outgoing(ctx), method, req, reply, cc, opts...)
+	return unwrapped(invoke(outgoing(ctx), method, req, reply, cc, opts...))
+}
+
+// unwrapped takes grpc's report about its retries off the message of the last answer: how often we tried is nothing that
+// the person at the end can use.
+func unwrapped(err error) error {
+	s, _ := status.FromError(err)
+	report, message, ok := strings.Cut(s.Message(), " desc = ")
+	if !ok || !strings.HasPrefix(report, "max retries exhausted: ") {
+		return err
+	}
+	p := s.Proto()
+	p.Message = message
+	return status.FromProto(p).Err()
 }
 
 func stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {

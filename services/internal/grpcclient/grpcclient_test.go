@@ -24,6 +24,23 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+func TestRetriesAreNotInTheMessage(t *testing.T) {
+	t.Parallel()
+	own := apierr.New(codes.Unavailable, "BACKEND_LOADING", "the model is loading", "backend", "b")
+	wrapped := own.GRPCStatus().Proto()
+	wrapped.Message = "max retries exhausted: failed after 4 attempts: rpc error: code = Unavailable desc = the model is loading"
+	got, ok := apierr.FromStatus(unwrapped(status.FromProto(wrapped).Err()))
+	if !ok || got.Message != own.Message || got.Reason != own.Reason {
+		t.Errorf("got %+v, %v; want %+v", got, ok, own)
+	}
+	if err := unwrapped(own); err != error(own) {
+		t.Errorf("an answer without a report became %v", err)
+	}
+	if err := unwrapped(nil); err != nil {
+		t.Errorf("no error became %v", err)
+	}
+}
+
 // Every call that changes nothing is repeated, and no other. A new Get or List belongs into the list.
 func TestIdempotentMethods(t *testing.T) {
 	t.Parallel()

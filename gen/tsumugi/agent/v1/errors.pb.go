@@ -75,6 +75,10 @@ const (
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 20
 	// DEADLINE_EXCEEDED: the caller's time limit passed.
 	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 21
+	// UNIMPLEMENTED: this server has no such method. Metadata: `method`.
+	ErrorReason_ERROR_REASON_UNKNOWN_METHOD ErrorReason = 22
+	// PERMISSION_DENIED: the caller may not act in this namespace.
+	ErrorReason_ERROR_REASON_NAMESPACE_DENIED ErrorReason = 23
 )
 
 // Enum value maps for ErrorReason.
@@ -102,6 +106,8 @@ var (
 		19: "ERROR_REASON_BACKEND_REFUSED",
 		20: "ERROR_REASON_CANCELLED",
 		21: "ERROR_REASON_DEADLINE_EXCEEDED",
+		22: "ERROR_REASON_UNKNOWN_METHOD",
+		23: "ERROR_REASON_NAMESPACE_DENIED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -126,6 +132,8 @@ var (
 		"ERROR_REASON_BACKEND_REFUSED":      19,
 		"ERROR_REASON_CANCELLED":            20,
 		"ERROR_REASON_DEADLINE_EXCEEDED":    21,
+		"ERROR_REASON_UNKNOWN_METHOD":       22,
+		"ERROR_REASON_NAMESPACE_DENIED":     23,
 	}
 )
 
@@ -160,7 +168,7 @@ var File_tsumugi_agent_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xef\x05\n" +
+	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xb3\x06\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12%\n" +
@@ -184,7 +192,9 @@ const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\x17ERROR_REASON_NOT_STORED\x10\x12\x12 \n" +
 	"\x1cERROR_REASON_BACKEND_REFUSED\x10\x13\x12\x1a\n" +
 	"\x16ERROR_REASON_CANCELLED\x10\x14\x12\"\n" +
-	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x15B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x15\x12\x1f\n" +
+	"\x1bERROR_REASON_UNKNOWN_METHOD\x10\x16\x12!\n" +
+	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x17B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_errors_proto_rawDescOnce sync.Once

@@ -60,6 +60,10 @@ const (
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 14
 	// DEADLINE_EXCEEDED: the caller's time limit passed.
 	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 15
+	// UNIMPLEMENTED: this server has no such method. Metadata: `method`.
+	ErrorReason_ERROR_REASON_UNKNOWN_METHOD ErrorReason = 16
+	// PERMISSION_DENIED: the caller may not act in this namespace.
+	ErrorReason_ERROR_REASON_NAMESPACE_DENIED ErrorReason = 17
 )
 
 // Enum value maps for ErrorReason.
@@ -81,6 +85,8 @@ var (
 		13: "ERROR_REASON_DRAINING",
 		14: "ERROR_REASON_CANCELLED",
 		15: "ERROR_REASON_DEADLINE_EXCEEDED",
+		16: "ERROR_REASON_UNKNOWN_METHOD",
+		17: "ERROR_REASON_NAMESPACE_DENIED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -99,6 +105,8 @@ var (
 		"ERROR_REASON_DRAINING":           13,
 		"ERROR_REASON_CANCELLED":          14,
 		"ERROR_REASON_DEADLINE_EXCEEDED":  15,
+		"ERROR_REASON_UNKNOWN_METHOD":     16,
+		"ERROR_REASON_NAMESPACE_DENIED":   17,
 	}
 )
 
@@ -133,7 +141,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\x88\x04\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xcc\x04\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -151,7 +159,9 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x15ERROR_REASON_INTERNAL\x10\f\x12\x19\n" +
 	"\x15ERROR_REASON_DRAINING\x10\r\x12\x1a\n" +
 	"\x16ERROR_REASON_CANCELLED\x10\x0e\x12\"\n" +
-	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x0fBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x0f\x12\x1f\n" +
+	"\x1bERROR_REASON_UNKNOWN_METHOD\x10\x10\x12!\n" +
+	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x11BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

@@ -58,6 +58,10 @@ const (
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 13
 	// DEADLINE_EXCEEDED: the caller's time limit passed.
 	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 14
+	// UNIMPLEMENTED: this server has no such method. Metadata: `method`.
+	ErrorReason_ERROR_REASON_UNKNOWN_METHOD ErrorReason = 15
+	// PERMISSION_DENIED: the caller may not act in this namespace.
+	ErrorReason_ERROR_REASON_NAMESPACE_DENIED ErrorReason = 16
 )
 
 // Enum value maps for ErrorReason.
@@ -78,6 +82,8 @@ var (
 		12: "ERROR_REASON_BACKEND_REFUSED",
 		13: "ERROR_REASON_CANCELLED",
 		14: "ERROR_REASON_DEADLINE_EXCEEDED",
+		15: "ERROR_REASON_UNKNOWN_METHOD",
+		16: "ERROR_REASON_NAMESPACE_DENIED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":         0,
@@ -95,6 +101,8 @@ var (
 		"ERROR_REASON_BACKEND_REFUSED":     12,
 		"ERROR_REASON_CANCELLED":           13,
 		"ERROR_REASON_DEADLINE_EXCEEDED":   14,
+		"ERROR_REASON_UNKNOWN_METHOD":      15,
+		"ERROR_REASON_NAMESPACE_DENIED":    16,
 	}
 )
 
@@ -129,7 +137,7 @@ var File_tsumugi_promptbuilder_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_promptbuilder_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"%tsumugi/promptbuilder/v1/errors.proto\x12\x18tsumugi.promptbuilder.v1*\xf1\x03\n" +
+	"%tsumugi/promptbuilder/v1/errors.proto\x12\x18tsumugi.promptbuilder.v1*\xb5\x04\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -146,7 +154,9 @@ const file_tsumugi_promptbuilder_v1_errors_proto_rawDesc = "" +
 	"\x15ERROR_REASON_DRAINING\x10\v\x12 \n" +
 	"\x1cERROR_REASON_BACKEND_REFUSED\x10\f\x12\x1a\n" +
 	"\x16ERROR_REASON_CANCELLED\x10\r\x12\"\n" +
-	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x0eBMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
+	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x0e\x12\x1f\n" +
+	"\x1bERROR_REASON_UNKNOWN_METHOD\x10\x0f\x12!\n" +
+	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x10BMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
 
 var (
 	file_tsumugi_promptbuilder_v1_errors_proto_rawDescOnce sync.Once

@@ -45,9 +45,13 @@ func Open(ctx context.Context, cfg Config, log *zap.Logger) (*Process, error) {
 	return p, nil
 }
 
-// GRPC, HTTP and Admin are the addresses, with the ports that were taken.
-func (p *Process) GRPC() string  { return p.grpc.Addr().String() }
-func (p *Process) HTTP() string  { return p.http.Addr().String() }
+// GRPC is the address of gRPC, with the port that was taken.
+func (p *Process) GRPC() string { return p.grpc.Addr().String() }
+
+// HTTP is the address of REST.
+func (p *Process) HTTP() string { return p.http.Addr().String() }
+
+// Admin is the address of the admin port.
 func (p *Process) Admin() string { return p.adm.Addr().String() }
 
 // Run answers until a signal comes, ctx ends or a part fails, and stops everything in order.
