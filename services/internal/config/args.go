@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 )
 
 // Args reads a command line of the form `--key value` or `--key=value`, in which a key is any key of the settings
@@ -76,5 +77,20 @@ func written(v reflect.Value) string {
 		}
 		return strings.Join(items, ",")
 	}
+	if d, ok := v.Interface().(time.Duration); ok {
+		return shortDuration(d)
+	}
 	return fmt.Sprint(v.Interface())
+}
+
+// shortDuration is 2m for what Go writes as 2m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if short, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = short + "m"
+	}
+	if short, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = short + "h"
+	}
+	return text
 }

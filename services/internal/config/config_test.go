@@ -203,7 +203,7 @@ func TestKeys(t *testing.T) {
 	c.Gateway.Hosts = []string{"a", "b"}
 	want := []Key{
 		{"listen", "127.0.0.1:7450", ""}, {"gateway.http.max_body", "16MiB", "largest body"},
-		{"gateway.http.idle", "1m0s", ""}, {"gateway.hosts", "a,b", ""},
+		{"gateway.http.idle", "1m", ""}, {"gateway.hosts", "a,b", ""},
 	}
 	if diff := cmp.Diff(want, Keys(&c)); diff != "" {
 		t.Error(diff)

@@ -1,0 +1,49 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// scenarios are run one after the other: several of them look at what the model server is doing.
+var scenarios = []struct {
+	name string
+	run  func(t *testing.T, m mode)
+}{
+	{"a story is continued", continued},
+	{"a story is continued over REST", continuedOverREST},
+	{"a retry is a second branch", branched},
+	{"a merge needs to be told the way", merged},
+	{"an answer is cancelled", cancelled},
+	{"the client leaves", left},
+	{"an answer is watched from elsewhere", attached},
+	{"the model server dies", modelDied},
+	{"the services are stopped", stopped},
+	{"the services are killed", killed},
+	{"there is no model server", modelAbsent},
+	{"bad input is refused", refused},
+	{"bad HTTP is refused", refusedHTTP},
+	{"odd texts stay as they are", verbatim},
+	{"too much for the window", overflowing},
+	{"the data folder is held", folderHeld},
+	{"a file is broken by hand", fileBroken},
+	{"addresses beyond loopback are refused", beyondLoopback},
+	{"the same request gives the same prompt", deterministic},
+	{"a whole novel fits", novelFits},
+	{"two callers close a cycle", cycles},
+	{"every required field is asked for", required},
+}
+
+func TestScenarios(t *testing.T) {
+	build(t)
+	for _, m := range []mode{oneProcess, fourProcesses} {
+		t.Run(m.name, func(t *testing.T) {
+			for _, s := range scenarios {
+				t.Run(s.name, func(t *testing.T) { s.run(t, m) })
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package allinone
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+)
+
+func TestDefaultsAreValid(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	if err := config.Load(&cfg, config.Source{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEnvironmentReachesEveryService(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	err := config.Load(&cfg, config.Source{Sections: Sections, Env: []string{
+		"TSUMUGI_TSUMUGI__LISTEN__GRPC=127.0.0.1:1", "TSUMUGI_GATEWAY__MAX_BODY=1MiB", "TSUMUGI_FLOWSTORE__DATA=/x",
+		"TSUMUGI_PROMPTBUILDER__DEFAULT_BACKEND=b", "TSUMUGI_AGENT__GENERATION__RUNNING=3", "TSUMUGI_AGENT_PORT=tcp://10.0.0.1:80",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintln(cfg.Listen.GRPC, cfg.Gateway.MaxBody, cfg.FlowStore.Data, cfg.PromptBuilder.Backend, cfg.Agent.Generation.Running)
+	if want := "127.0.0.1:1 1MiB /x b 3\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAddressesBeyondLoopbackAreRefusedTogether(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	err := config.Load(&cfg, config.Source{Flags: map[string]string{"listen.grpc": "0.0.0.0:7450", "listen.http": "[::]:7480"}})
+	if err == nil || !strings.Contains(err.Error(), "listen.grpc") || !strings.Contains(err.Error(), "listen.http") {
+		t.Errorf("got %v, want both addresses refused", err)
+	}
+}
+
+// The page for users lists every key with its default.
+func TestSettingsPage(t *testing.T) {
+	cfg := DefaultConfig()
+	var table strings.Builder
+	table.WriteString("| key | default | |\n|---|---|---|\n")
+	for _, k := range config.Keys(&cfg) {
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", k.Name, code(k.Value), k.Help)
+		if k.Help == "" {
+			t.Errorf("%s has no help", k.Name)
+		}
+	}
+	page := filepath.Join(testkit.Root(t), "docs", "configuration.md")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mark = "-update -->\n"
+	head, old, ok := strings.Cut(string(text), mark)
+	if !ok {
+		t.Fatalf("%s has no mark %q", page, mark)
+	}
+	want := "\n" + table.String()
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(page, []byte(head+mark+want), 0o644); err != nil { //nolint:gosec // a page for everybody
+			t.Fatal(err)
+		}
+	} else if old != want {
+		t.Errorf("%s is not what the settings say; run this test with -update", page)
+	}
+}
+
+func code(value string) string {
+	if value == "" {
+		return ""
+	}
+	return "`" + value + "`"
+}
