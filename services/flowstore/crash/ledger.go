@@ -1,0 +1,99 @@
+package main
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+)
+
+// ledger is what was acknowledged in a folder.
+type ledger struct {
+	mu sync.Mutex
+	// texts of all nodes by name; fresh are those since the last comparison.
+	texts map[string]string
+	fresh []string
+	// loose are nodes that are in no flow.
+	loose []string
+	flows []*flowRecord
+}
+
+// flowRecord is what was acknowledged of a flow.
+type flowRecord struct {
+	name string
+	// parents of each member; members in the order in which they were acknowledged.
+	parents map[string][]string
+	members []string
+	// current is the acknowledged place; moving is the one that was asked for last, acknowledged or not. Only one writer
+	// moves it.
+	current, moving string
+}
+
+func newLedger() *ledger { return &ledger{texts: map[string]string{}} }
+
+func (l *ledger) addFlow(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flows = append(l.flows, &flowRecord{name: name, parents: map[string][]string{}})
+}
+
+func (l *ledger) created(name, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.texts[name] = text
+	l.fresh = append(l.fresh, name)
+	l.loose = append(l.loose, name)
+}
+
+// added notes a node in a flow; text is nil for one that was stored before.
+func (l *ledger) added(f *flowRecord, name string, text *string, parents []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if text != nil {
+		l.texts[name] = *text
+		l.fresh = append(l.fresh, name)
+	}
+	f.parents[name] = parents
+	f.members = append(f.members, name)
+}
+
+func (l *ledger) move(f *flowRecord, to string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.moving = to
+}
+
+func (l *ledger) moved(f *flowRecord) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.current = f.moving
+}
+
+// takeLoose gives a node that is in no flow to one caller; empty where there is none.
+func (l *ledger) takeLoose() (name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.loose); n > 0 {
+		name, l.loose = l.loose[n-1], l.loose[:n-1]
+	}
+	return name
+}
+
+// someMembers draws up to n members of a flow, each once.
+func (l *ledger) someMembers(f *flowRecord, n int, random *rand.Rand) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var drawn []string
+	for range min(n, len(f.members)) {
+		drawn = append(drawn, f.members[random.IntN(len(f.members))])
+	}
+	slices.Sort(drawn)
+	return slices.Compact(drawn)
+}
+
+// takeFresh gives the nodes that were acknowledged since the last comparison.
+func (l *ledger) takeFresh() (names []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names, l.fresh = l.fresh, nil
+	return names
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+)
+
+// request is something that was asked for: it can be asked again, and notes what was acknowledged.
+type request func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error
+
+// writer asks for one thing after the other.
+type writer struct {
+	number int
+	ledger *ledger
+	random *rand.Rand
+	count  int
+}
+
+// run asks until stop is closed or the server is gone. underWay is what was asked for and not answered, if anything.
+func (w *writer) run(ctx context.Context, c flowstorev1.FlowStoreServiceClient, stop <-chan struct{}) (underWay request, err error) {
+	for {
+		select {
+		case <-stop:
+			return nil, nil
+		default:
+		}
+		next := w.next()
+		err := next(ctx, c)
+		switch {
+		case err == nil:
+			w.count++
+		case status.Code(err) == codes.Unavailable:
+			return next, nil
+		default:
+			return nil, fmt.Errorf("writer %d: %w", w.number, err)
+		}
+	}
+}
+
+// next draws what to ask for.
+func (w *writer) next() request {
+	f := w.ledger.flows[w.random.IntN(len(w.ledger.flows))]
+	if own := w.number < len(w.ledger.flows); own && w.random.IntN(4) == 0 {
+		return w.setCurrent(w.ledger.flows[w.number])
+	}
+	switch w.random.IntN(4) {
+	case 0:
+		return w.createNode()
+	case 1:
+		if loose := w.ledger.takeLoose(); loose != "" {
+			return w.addStored(f, loose)
+		}
+	}
+	return w.addNew(f)
+}
+
+func (w *writer) createNode() request {
+	text := w.text()
+	req := &flowstorev1.CreateNodeRequest{Node: said(text), RequestId: uuid.NewString()}
+	return func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+		n, err := c.CreateNode(ctx, req)
+		if err == nil {
+			w.ledger.created(n.GetName(), text)
+		}
+		return err
+	}
+}
+
+func (w *writer) addNew(f *flowRecord) request {
+	text := w.text()
+	req := &flowstorev1.AddNodeRequest{
+		Flow: f.name, Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: said(text)},
+		Parents: w.ledger.someMembers(f, w.random.IntN(3), w.random), RequestId: uuid.NewString(),
+	}
+	return w.add(f, req, &text)
+}
+
+func (w *writer) addStored(f *flowRecord, name string) request {
+	req := &flowstorev1.AddNodeRequest{
+		Flow: f.name, Source: &flowstorev1.AddNodeRequest_Node{Node: name},
+		Parents: w.ledger.someMembers(f, w.random.IntN(3), w.random), RequestId: uuid.NewString(),
+	}
+	return w.add(f, req, nil)
+}
+
+func (w *writer) add(f *flowRecord, req *flowstorev1.AddNodeRequest, text *string) request {
+	return func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+		answer, err := c.AddNode(ctx, req)
+		if err == nil {
+			w.ledger.added(f, answer.GetNode().GetName(), text, req.GetParents())
+		}
+		return err
+	}
+}
+
+func (w *writer) setCurrent(f *flowRecord) request {
+	var to string
+	if members := w.ledger.someMembers(f, 1, w.random); len(members) > 0 {
+		to = members[0]
+	}
+	return func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+		w.ledger.move(f, to)
+		_, err := c.SetCurrentNode(ctx, &flowstorev1.SetCurrentNodeRequest{Flow: f.name, Node: to})
+		if err == nil {
+			w.ledger.moved(f)
+		}
+		return err
+	}
+}
+
+func said(text string) *flowstorev1.Node {
+	return &flowstorev1.Node{Texts: []*flowstorev1.Text{{Role: "user", Content: text}}}
+}
+
+// text draws a text of its own, up to some kilobytes, with things in it that formats stumble over.
+func (w *writer) text() string {
+	pieces := []string{"夜明け前の町は静かだった。\n", "]]>", "\r\n", "\x00", "\\", "  \n\n", "少女は駅に立っていた。", "&lt;", "👩‍👩‍👧"}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %x ", w.number, w.random.Uint64())
+	for range w.random.IntN(60) {
+		b.WriteString(pieces[w.random.IntN(len(pieces))])
+	}
+	return b.String()
+}
