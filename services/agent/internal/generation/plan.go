@@ -2,6 +2,7 @@ package generation
 
 import (
 	"context"
+	"math"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -186,10 +187,10 @@ func picked(picks []Pick) []string {
 	return list
 }
 
-// rate is tokens per second; 0 where the server measured no time worth dividing by.
+// rate is tokens per second, to two decimals as in seed 004, 4.1; 0 where the server measured no time worth dividing by.
 func rate(r llm.Result) float64 {
 	if r.AnswerTime.Milliseconds() == 0 {
 		return 0
 	}
-	return float64(r.AnswerTokens) / r.AnswerTime.Seconds()
+	return math.Round(float64(r.AnswerTokens)/r.AnswerTime.Seconds()*100) / 100
 }
