@@ -14,7 +14,7 @@ func TestFewKills(t *testing.T) {
 		t.Skip("builds and kills a real flowstore")
 	}
 	r := &report{random: rand.New(rand.NewPCG(1, 1)), started: time.Now()}
-	if err := run(options{kills: 3, writers: 4, seed: 1}, r); err != nil {
+	if err := run(t.Context(), options{kills: 3, writers: 4, seed: 1}, r); err != nil {
 		t.Fatal(err)
 	}
 	if r.kills != 3 || r.lost > 0 || r.failedStarts > 0 || r.acknowledged == 0 {

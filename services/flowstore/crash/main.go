@@ -39,7 +39,7 @@ func main() {
 	flag.Parse()
 	fmt.Printf("%d kills, %d writers, seed %d\n", o.kills, o.writers, o.seed)
 	r := &report{random: rand.New(rand.NewPCG(o.seed, 1)), started: time.Now()}
-	err := run(o, r)
+	err := run(context.Background(), o, r)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
 	}
@@ -50,20 +50,20 @@ func main() {
 }
 
 // run makes a folder for everything, and keeps it when something went wrong.
-func run(o options, r *report) error {
+func run(ctx context.Context, o options, r *report) error {
 	work, err := os.MkdirTemp("", "tsumugi-crash-")
 	if err != nil {
 		return err
 	}
 	if o.binary == "" {
 		o.binary = filepath.Join(work, "flowstore")
-		if err := build(o.binary); err != nil {
+		if err := build(ctx, o.binary); err != nil {
 			return errors.Join(err, os.RemoveAll(work))
 		}
 	}
 	for err == nil && r.kills < o.kills && r.lost == 0 && r.failedStarts == 0 {
 		data := filepath.Join(work, fmt.Sprintf("data-%d", r.kills))
-		err = newTrial(o, data, r).run(context.Background(), min(killsPerFolder, o.kills-r.kills))
+		err = newTrial(o, data, r).run(ctx, min(killsPerFolder, o.kills-r.kills))
 		if err == nil && r.lost == 0 && r.failedStarts == 0 {
 			err = os.RemoveAll(data)
 		}
@@ -76,8 +76,8 @@ func run(o options, r *report) error {
 }
 
 // build makes the program out of this module.
-func build(binary string) error {
-	cmd := exec.Command("go", "build", "-o", binary, "github.com/tsumugi-dev/tsumugi/services/flowstore/cmd/flowstore")
+func build(ctx context.Context, binary string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/tsumugi-dev/tsumugi/services/flowstore/cmd/flowstore")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("building flowstore (run this within the repository, or give -binary): %w", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -29,9 +30,9 @@ type server struct {
 }
 
 // launch starts the program and does not wait for it.
-func launch(binary, data string) (*server, error) {
+func launch(ctx context.Context, binary, data string) (*server, error) {
 	s := &server{
-		cmd:     exec.Command(binary, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--log.level", "error"),
+		cmd:     exec.CommandContext(ctx, binary, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--log.level", "error"),
 		trouble: &bytes.Buffer{},
 	}
 	s.cmd.Stderr = s.trouble

@@ -60,7 +60,7 @@ func (t *trial) run(ctx context.Context, kills int) error {
 // server did not start.
 func (t *trial) start(ctx context.Context) (*server, error) {
 	if t.random.IntN(8) == 0 {
-		early, err := launch(t.binary, t.data)
+		early, err := launch(ctx, t.binary, t.data)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (t *trial) start(ctx context.Context) (*server, error) {
 		}
 	}
 	began := time.Now()
-	s, err := launch(t.binary, t.data)
+	s, err := launch(ctx, t.binary, t.data)
 	if err != nil {
 		return nil, err
 	}
