@@ -107,7 +107,7 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(files), sp.onWriter(func() error { return sp.finishNodes(nodes, c) })
+	return len(c.Files), sp.onWriter(func() error { return sp.finishNodes(nodes, c) })
 }
 
 // foreignFile is a file that stands where we are about to write.
@@ -182,7 +182,7 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(files), sp.onWriter(func() error { return sp.finishFlows(flows, c) })
+	return len(c.Files), sp.onWriter(func() error { return sp.finishFlows(flows, c) })
 }
 
 // render gives the new file of a flow; ok is false where what stands in its place must be kept.

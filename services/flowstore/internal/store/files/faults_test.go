@@ -51,7 +51,7 @@ func faultAt(t *testing.T, n int, fault error, forGood bool) (ok bool) {
 		return ok
 	}
 	u.store = s
-	err = u.work(w)
+	err = u.work(w.open)
 	if err != nil && !errors.Is(err, fault) {
 		t.Fatalf("step %d: the work ended with %v", n, err)
 	}

@@ -76,6 +76,11 @@ type opening struct {
 
 // Open opens the store. *LockedError when another process owns the data.
 func Open(opts Options) (*Store, error) {
+	data, err := filepath.Abs(opts.Data) // SQLite takes a relative path in its URI for the name of a host
+	if err != nil {
+		return nil, fmt.Errorf("the data folder %s: %w", opts.Data, err)
+	}
+	opts.Data = data
 	tree, err := filesys.Open(opts.Data)
 	if err != nil {
 		return nil, err

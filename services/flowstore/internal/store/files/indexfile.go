@@ -60,14 +60,14 @@ func (sp *space) appendRows(x *indexFile, files []outFile) error {
 	for _, f := range files {
 		r := sp.indexedBy(x.kind).row(f.id, holding{f.path, f.time})
 		text = format.AppendRow(text, r.Row)
-		x.sorted = x.sorted && x.last.Compare(r.name) < 0
+		x.sorted = x.sorted && (x.lines == 0 || x.last.Compare(r.name) < 0)
 		x.last = r.name
+		x.lines++
 	}
 	if err := filesys.AppendSynced(sp.tree, x.path(), text); err != nil {
 		return err
 	}
 	x.sound, x.absent = true, false
-	x.lines += len(files)
 	return nil
 }
 

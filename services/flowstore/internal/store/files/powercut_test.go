@@ -42,7 +42,7 @@ func runUntil(t testing.TB, n int, also powercut.Hook) (c cut, ok bool) {
 	s, err := w.open()
 	if err == nil {
 		u.store = s
-		err = u.work(w)
+		err = u.work(w.open)
 	}
 	if u.store != nil {
 		err = errors.Join(err, u.store.Close())
@@ -199,7 +199,7 @@ func TestPowerCutAfterAKill(t *testing.T) {
 			continue
 		}
 		u.store = s
-		errWork, errClose := u.work(w), u.store.Close()
+		errWork, errClose := u.work(w.open), u.store.Close()
 		if errWork == nil && errClose == nil {
 			t.Fatalf("killed at step %d: nobody noticed", kill)
 		}

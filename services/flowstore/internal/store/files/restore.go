@@ -14,12 +14,12 @@ import (
 
 // restore puts what the log holds back into memory, as it was before the process ended; the gate writes it, as it would
 // have. found are the files of the tree.
-func (sp *space) restore(found map[string]commitlog.File) error {
-	records, err := sp.local.Records()
+func (sp *space) restore(log *commitlog.Log, found map[string]commitlog.File) error {
+	records, err := log.Records()
 	if err != nil {
 		return err
 	}
-	plans, err := sp.local.Plans()
+	plans, err := log.Plans()
 	if err != nil {
 		return err
 	}

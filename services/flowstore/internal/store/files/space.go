@@ -41,7 +41,7 @@ type space struct {
 	wg                sync.WaitGroup
 
 	// Only the writer uses these once it runs: local.db, the time of the last transaction, and the last number of a record.
-	local *commitlog.Log
+	local commitLog
 	last  time.Time
 	seq   int64
 
@@ -56,6 +56,14 @@ type space struct {
 
 	// written is what the gate knows of the tree; only the gate uses it.
 	written treeState
+}
+
+// commitLog is what the writer needs of local.db.
+type commitLog interface {
+	Apply(c commitlog.Changes) error
+	Request(id uuid.UUID, since time.Time) (r store.Request, ok bool, err error)
+	Checkpoint() error
+	Close() error
 }
 
 // openSpace opens a namespace, and makes it where it is not there.
@@ -82,33 +90,34 @@ func (sp *space) open(local string) error {
 	if err := sp.checkConfig(); err != nil {
 		return err
 	}
-	if err := sp.openLocal(local); err != nil {
+	log, err := sp.openLocal(local)
+	if err != nil {
 		return &store.ReadOnlyError{Cause: err}
 	}
-	if err := sp.load(); err != nil {
-		return errors.Join(err, sp.local.Close())
+	sp.local = log
+	if err := sp.load(log); err != nil {
+		return errors.Join(err, log.Close())
 	}
 	return nil
 }
 
-func (sp *space) openLocal(folder string) (err error) {
+func (sp *space) openLocal(folder string) (*commitlog.Log, error) {
 	if err := filesys.EnsureDir(sp.tree, localFolder); err != nil {
-		return err
+		return nil, err
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
+		return nil, err
 	}
-	sp.local, err = commitlog.Open(filepath.Join(folder, "local.db"))
-	return err
+	return commitlog.Open(filepath.Join(folder, "local.db"))
 }
 
 // load reads what the tree and local.db hold.
-func (sp *space) load() error {
-	state, err := sp.local.State()
+func (sp *space) load(log *commitlog.Log) error {
+	state, err := log.State()
 	if err != nil {
 		return err
 	}
-	known, err := sp.local.Files()
+	known, err := log.Files()
 	if err != nil {
 		return err
 	}
@@ -117,7 +126,7 @@ func (sp *space) load() error {
 	if err != nil {
 		return err
 	}
-	return sp.restore(found)
+	return sp.restore(log, found)
 }
 
 // update has the writer run fn and waits until what it wrote is durable.

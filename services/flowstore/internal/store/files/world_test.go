@@ -233,7 +233,7 @@ func filesIn(tree filesys.FS, kind format.Kind, read func([]byte) (format.Row, e
 }
 
 // work is a morning of a user: everything that makes the engine write, and write again.
-func (u *user) work(w world) error {
+func (u *user) work(open reopener) error {
 	script := []func() error{
 		func() error { return u.createNode("one") },
 		func() error { return u.createFlow("novel") },
@@ -246,7 +246,7 @@ func (u *user) work(w world) error {
 		func() error { return u.createFlow("essay") },
 		func() error { return u.addNode("essay", "d") },
 		func() error { return u.addNode("novel", "e") },
-		func() error { return u.reopen(w) },
+		func() error { return u.reopen(open) },
 		func() error { return u.addNode("novel", "f") },
 		u.flush,
 		func() error { return u.addNode("essay", "g") },
@@ -265,11 +265,14 @@ func (u *user) flush() error {
 	return err
 }
 
-func (u *user) reopen(w world) error {
+// reopener opens the store again.
+type reopener func() (*Store, error)
+
+func (u *user) reopen(open reopener) error {
 	if err := u.store.Close(); err != nil {
 		return err
 	}
-	s, err := w.open()
+	s, err := open()
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -183,7 +184,7 @@ func (sp *space) apply(c commitlog.Changes) error {
 	if err == nil {
 		return nil
 	}
-	if !commitlog.Full(err) {
+	if !errors.Is(err, commitlog.ErrFull) {
 		sp.log.Error("local.db cannot be written; no more writes until it is opened anew", zap.Error(err))
 		sp.mu.Lock()
 		sp.cause, sp.broken = err, true

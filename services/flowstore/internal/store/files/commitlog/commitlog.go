@@ -16,11 +16,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
+
+// ErrFull says that the disk is full: nothing is broken, and writing works again when there is room.
+var ErrFull = errors.New("the disk is full")
 
 // Hash is the SHA-256 of a file. The zero Hash stands for no file.
 type Hash [sha256.Size]byte
@@ -195,10 +196,4 @@ func (l *Log) Close() error {
 		errs = append(errs, l.conn.Close())
 	}
 	return errors.Join(append(errs, l.db.Close())...)
-}
-
-// Full says that an error means a full disk: nothing is broken, and writing works again when there is room.
-func Full(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_FULL
 }

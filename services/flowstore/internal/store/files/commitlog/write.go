@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
-// Apply makes changes durable in one transaction, all of them or none. The error of a full disk is told by Full; after
-// any other it is not known what is on the disk, and nothing more should be acknowledged.
+// Apply makes changes durable in one transaction, all of them or none. ErrFull; after any other error it is not known what
+// is on the disk, and nothing more should be acknowledged.
 func (l *Log) Apply(c Changes) error {
 	err := l.transaction(func() error {
 		for _, apply := range []func(Changes) error{l.applyRecords, l.applyRequests, l.applyPlans, l.applyFiles, l.applyState} {
@@ -23,11 +25,19 @@ func (l *Log) Apply(c Changes) error {
 		}
 		return nil
 	})
+	if isFull(err) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	l.grown += c.bytes()
 	return nil
+}
+
+func isFull(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_FULL
 }
 
 // bytes is about what a transaction adds to the write-ahead log: pages of 4 KiB, each once.

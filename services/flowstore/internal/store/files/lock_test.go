@@ -1,0 +1,77 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Case 5: a second process is told who the first one is; when the first one is killed, the next one starts at once.
+func TestOneOwner(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	owner := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestOwnerProcess$")
+	owner.Env = append(os.Environ(), "OWN="+dir)
+	out, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var line string
+	if _, err := fmt.Fscanln(out, &line); err != nil || line != "open" {
+		t.Fatalf("the owner says %q: %v", line, err)
+	}
+	_, err = Open(Options{Data: dir})
+	var locked *LockedError
+	if !errors.As(err, &locked) || !strings.Contains(err.Error(), dir) {
+		t.Fatalf("the second one: %v", err)
+	}
+	for _, want := range []string{fmt.Sprintf("process %d on ", owner.Process.Pid), " since 2"} {
+		if !strings.Contains(locked.Owner, want) {
+			t.Errorf("the owner is %q, which lacks %q", locked.Owner, want)
+		}
+	}
+	if err := owner.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = owner.Wait()
+	s, err := Open(Options{Data: dir})
+	if err != nil {
+		t.Fatalf("the third one: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOwnerProcess is the process that TestOneOwner starts.
+func TestOwnerProcess(t *testing.T) {
+	dir := os.Getenv("OWN")
+	if dir == "" {
+		t.Skip("TestOneOwner runs this in a process of its own")
+	}
+	if _, err := Open(Options{Data: dir}); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("open")
+	select {}
+}
+
+func TestAStoreThatWasClosedIsFree(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 {
+		s, err := Open(Options{Data: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
