@@ -64,8 +64,10 @@ var table = []rule{
 		return apierr.New(codes.FailedPrecondition, "BACKEND_CHANGED", e.Error(), "measured", identity(e.Measured), "found", identity(e.Found))
 	}),
 	on(func(e *generation.BudgetError) *apierr.Error {
-		return apierr.New(codes.InvalidArgument, "INVALID_BUDGET", e.Error(),
+		a := apierr.New(codes.InvalidArgument, "INVALID_BUDGET", e.Error(),
 			"window", strconv.Itoa(e.Window), "max_tokens", strconv.Itoa(e.MaxTokens))
+		a.Violations = []apierr.Violation{{Field: "sampling.max_tokens", Description: "must be smaller than the window of the backend"}}
+		return a
 	}),
 	on(func(e *generation.OverflowError) *apierr.Error {
 		return apierr.New(codes.FailedPrecondition, "CONTEXT_OVERFLOW", e.Error(),

@@ -45,13 +45,18 @@ func (s Service) Error(err error) error {
 	passed := typed && (slices.Contains(s.Passed, own.Reason) || own.Reason == apierr.ReasonLimitExceeded)
 	switch code := status.Code(err); {
 	case passed:
+		own.Violations, _ = s.translate(own.Violations)
 		return own
 	case code == codes.Canceled:
 		return context.Canceled
 	case code == codes.Unavailable, code == codes.DeadlineExceeded:
 		return s.unavailable(err)
 	case typed && own.Reason == apierr.ReasonInvalidField:
-		if f := s.fields(own.Violations); f != nil {
+		if v, all := s.translate(own.Violations); all {
+			f := &apierr.Fields{}
+			for _, x := range v {
+				f.Add(x.Field, "%s", x.Description)
+			}
 			return f.Err()
 		}
 	}
@@ -67,20 +72,20 @@ func (s Service) unavailable(err error) *apierr.Error {
 	return e
 }
 
-// fields gives the violations under the caller's names; nil where one of them is not the caller's.
-func (s Service) fields(violations []apierr.Violation) *apierr.Fields {
-	f := &apierr.Fields{}
+// translate gives the violations that are about the caller's fields, under the caller's names; all says whether those
+// are all.
+func (s Service) translate(violations []apierr.Violation) (callers []apierr.Violation, all bool) {
 	for _, v := range violations {
 		end := strings.IndexAny(v.Field+".", ".[")
 		head, rest := v.Field[:end], v.Field[end:]
 		to, ok := s.Fields[head]
 		if !ok {
-			return nil
+			continue
 		}
 		if to == head {
 			to += rest
 		}
-		f.Add(to, "%s", v.Description)
+		callers = append(callers, apierr.Violation{Field: to, Description: v.Description})
 	}
-	return f
+	return callers, len(callers) == len(violations)
 }

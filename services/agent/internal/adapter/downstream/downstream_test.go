@@ -70,6 +70,17 @@ func TestError(t *testing.T) {
 	}
 }
 
+func TestFieldsOfAPassedErrorGetTheCallersNames(t *testing.T) {
+	t.Parallel()
+	passed := &apierr.Error{Code: codes.InvalidArgument, Reason: "SOLD_OUT", Message: "m", Violations: []apierr.Violation{
+		{Field: "max_tokens", Description: "d"}, {Field: "nonce", Description: "d"},
+	}}
+	var got *apierr.Error
+	if !errors.As(service.Error(passed.GRPCStatus().Err()), &got) || len(got.Violations) != 1 || got.Violations[0].Field != "sampling.max_tokens" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestFieldsGetTheCallersNames(t *testing.T) {
 	t.Parallel()
 	var got *apierr.Error
