@@ -23,7 +23,7 @@ func serveCommand() *cobra.Command {
 		Short: "Run every service in one process",
 		// Every setting is a flag: config reads them, so that file, environment and flags have one set of rules.
 		DisableFlagParsing: true,
-		RunE:               func(c *cobra.Command, args []string) error { return serve(c, args) },
+		RunE:               serve,
 	}
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) { settings(c.OutOrStdout()) })
 	return c
@@ -48,7 +48,7 @@ func serve(c *cobra.Command, args []string) error {
 		return err
 	}
 	log := obs.NewLogger(cfg.Log, os.Stderr)
-	defer log.Sync() //nolint:errcheck // standard error of a terminal cannot be synced, and there is nobody to tell
+	defer log.Sync()
 	p, err := allinone.Open(c.Context(), cfg, log)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -43,7 +44,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	process, err := open(ctx, data, model)
 	if err != nil {
-		return err
+		return fmt.Errorf("the demo cannot start: %w", err)
 	}
 	stopped := make(chan error, 1)
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -69,6 +70,9 @@ type server struct{ url, kind, what string }
 func (p *page) model(ctx context.Context, o Options) (server, func(), error) {
 	p.title("A model server")
 	if o.ModelURL != "" {
+		if u, err := url.Parse(o.ModelURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return server{}, nil, fmt.Errorf("MODEL_URL is %q; it must be an address such as http://127.0.0.1:8080", o.ModelURL)
+		}
 		p.line("yours, at %s", o.ModelURL)
 		return server{url: o.ModelURL, kind: o.ModelKind, what: "the model at " + o.ModelURL}, func() {}, nil
 	}

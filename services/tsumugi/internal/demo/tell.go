@@ -40,7 +40,7 @@ func (p *page) tell(ctx context.Context, process *allinone.Process, data string,
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // the demo is over
+	defer conn.Close()
 	s := &story{flows: flowstorev1.NewFlowStoreServiceClient(conn), agent: agentv1.NewAgentServiceClient(conn)}
 	for _, chapter := range []func() error{
 		func() error { return p.begin(ctx, s) },
@@ -177,7 +177,7 @@ func (p *page) readBack(ctx context.Context, s *story, address string) error {
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck // read to its end
+	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return err
