@@ -3,6 +3,7 @@ package format
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // attr is an attribute of an element. One without a value is left out.
@@ -54,14 +55,16 @@ func (w *xmlWriter) inline(name, text string) {
 func (w *xmlWriter) section(name, text string, attrs ...attr) {
 	text = w.open(name, text, attrs)
 	w.out = append(append(w.out, '>'), cdataOpen+"\n"...)
-	w.out = append(w.out, cdataReplacer.Replace(text)...)
-	w.out = append(w.out, "\n"+cdataClose...)
+	if strings.Contains(text, cdataClose) || strings.Contains(text, "\r") { // the replacer is slow, and long texts are plain
+		text = cdataReplacer.Replace(text)
+	}
+	w.out = append(append(w.out, text...), "\n"+cdataClose...)
 	w.end(name)
 }
 
 // open writes the tag of an element with a text up to its closing bracket, and gives the text as the element holds it.
 func (w *xmlWriter) open(name, text string, attrs []attr) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
+	text = valid(text)
 	if w.tag(name, attrs, needsEscape(text)) {
 		return escape(text)
 	}
@@ -78,7 +81,7 @@ func (w *xmlWriter) tag(name string, attrs []attr, escaped bool) bool {
 		if a.value == "" {
 			continue
 		}
-		value := strings.ToValidUTF8(a.value, "\ufffd")
+		value := valid(a.value)
 		if escaped {
 			value = escape(value)
 		}
@@ -89,6 +92,14 @@ func (w *xmlWriter) tag(name string, attrs []attr, escaped bool) bool {
 		w.out = append(w.out, ` esc="u"`...)
 	}
 	return escaped
+}
+
+// valid puts U+FFFD in place of bytes that are no UTF-8.
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
 }
 
 // number is the value of an attribute that is left out where it is 0, which is: unknown.
