@@ -271,6 +271,10 @@ func TestAnAnswerThatCouldNotBeStoredIsStoredByTheNextTry(t *testing.T) {
 				if w.model.calls() != 1 {
 					t.Errorf("the model was called %d times", w.model.calls())
 				}
+				synctest.Wait()
+				if ends := w.observer.ended(); len(ends) != 3 || ends[0].Again || !ends[1].Again || !ends[2].Again {
+					t.Errorf("told %+v", ends)
+				}
 			})
 		})
 	}

@@ -131,7 +131,7 @@ type CutError struct {
 func (e *CutError) Error() string {
 	text := e.reason()
 	if e.Node != uuid.Nil {
-		text += "; what was received is kept in node " + e.Node.String()
+		text += "; what was received is kept in nodes/" + e.Node.String()
 	}
 	return text
 }

@@ -35,6 +35,8 @@ type generation struct {
 	characters int
 	watchers   int
 	end        *ending
+	// reopened: it had ended before, and is stored once more.
+	reopened bool
 }
 
 // ending is how a generation ended.
@@ -118,7 +120,7 @@ func (g *generation) reopen(cancel context.CancelCauseFunc) *answer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	a := g.end.unstored
-	g.end, g.cancel = nil, cancel
+	g.end, g.cancel, g.reopened = nil, cancel, true
 	return a
 }
 

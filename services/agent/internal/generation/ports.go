@@ -104,6 +104,8 @@ type Outcome struct {
 	Took time.Duration
 	// Replayed: the request was answered before, and nothing was done.
 	Replayed bool
+	// Again: an answer that was there already was to be stored once more. It was told before.
+	Again bool
 	// Tokens, Prompt and Answer are the server's own figures; 0 where unknown.
 	Tokens         int
 	Prompt, Answer time.Duration

@@ -90,7 +90,7 @@ func (e *ending) state() State {
 func (g *generation) outcome(end *ending) Outcome {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	o := Outcome{Status: g.statusAt(end), Took: end.at.Sub(g.started), Replayed: end.replayed}
+	o := Outcome{Status: g.statusAt(end), Took: end.at.Sub(g.started), Replayed: end.replayed, Again: g.reopened}
 	if g.opened != nil {
 		o.Backend = g.opened.Backend.Backend
 	}

@@ -64,8 +64,10 @@ func (o *Observer) Ended(ctx context.Context, e generation.Outcome) {
 	case finish == "":
 		finish = "none"
 	}
-	o.ended.WithLabelValues(finish).Inc()
-	if e.Backend != "" {
+	if !e.Again {
+		o.ended.WithLabelValues(finish).Inc()
+	}
+	if !e.Again && e.Backend != "" {
 		o.tokens.WithLabelValues(e.Backend).Add(float64(e.Tokens))
 		o.seconds.WithLabelValues(e.Backend).Add(e.Answer.Seconds())
 	}
