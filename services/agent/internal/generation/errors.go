@@ -21,7 +21,7 @@ func (*DrainingError) Error() string {
 type NotFoundError struct{ ID uuid.UUID }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("there is no generation %s, running or stored", e.ID)
+	return fmt.Sprintf("there is no generations/%s, running or stored", e.ID)
 }
 
 // FieldError is a wrong field of the request that shows only beside the stored flow.
@@ -36,13 +36,13 @@ type AmbiguousError struct {
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("node %s continues %d nodes; name one of them in via: %s", e.Node, len(e.Parents), join(e.Parents))
+	return fmt.Sprintf("nodes/%s continues %d nodes; name one of them in via: %s", e.Node, len(e.Parents), join(e.Parents))
 }
 
 func join(ids []uuid.UUID) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
-		names[i] = id.String()
+		names[i] = "nodes/" + id.String()
 	}
 	return strings.Join(names, ", ")
 }
@@ -54,7 +54,7 @@ type UnreadableError struct {
 }
 
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("node %s on the path cannot be read: %s", e.Node, e.Problem)
+	return fmt.Sprintf("nodes/%s on the path cannot be read: %s", e.Node, e.Problem)
 }
 
 // UnknownBackendError says that the backends file has no such name.
