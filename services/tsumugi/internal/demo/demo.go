@@ -51,7 +51,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	go func() { stopped <- process.Run(running, lifecycle.Options{Signals: make(chan os.Signal)}) }()
 	defer func() { stop(); err = errors.Join(err, <-stopped) }()
 
-	if err := p.tell(ctx, process, data, model); err != nil {
+	err = p.tell(ctx, process, data, model)
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("the demo was stopped before its end; what it had started is stopped too")
+	case err != nil:
 		return err
 	}
 	if o.Keep {

@@ -1,0 +1,73 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// The whole demo runs against a server that speaks llama.cpp's wire format, and leaves nothing behind.
+func TestDemo(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	model := llmtest.New(t, llmtest.Options{Reply: func(string) []string { return []string{"低い男の", "声だった。"} }})
+	var out bytes.Buffer
+	if err := Run(t.Context(), Options{ModelURL: model.URL, ModelKind: "llamacpp", Out: &out}); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	text := out.String()
+	for _, want := range []string{
+		"instruction", "window 4096 tokens", "cut: nothing", "drawn for story.note: ", // the breakdown
+		"...彼女が受話器を取ると、聞こえてきたのは低い男の声だった。", // the answer behind the opening
+		"1  …", "   2  …", "   3  …", // two branches of one node
+		"000.xml", "<text role=\"assistant\"", "curl -s 'http://127.0.0.1:", // files, and REST
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the demo does not show %q:\n%s", want, text)
+		}
+	}
+	if !strings.HasSuffix(text, "\ndemo: ok\n") {
+		t.Errorf("the last line is not demo: ok:\n%s", text)
+	}
+	if left, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestDemoSaysWhatToDo(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	for name, tt := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"no address":        {Options{ModelURL: "my model", ModelKind: "llamacpp"}, `MODEL_URL is "my model"; it must be an address such as http://127.0.0.1:8080`},
+		"unknown kind":      {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "x"}, "it must be one of llamacpp, scripted"},
+		"nobody is there":   {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "llamacpp"}, "http://127.0.0.1:9: nobody answers there"},
+		"the person leaves": {Options{ModelURL: llmtest.New(t, llmtest.Options{}).URL, ModelKind: "llamacpp"}, "stopped before its end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if name == "the person leaves" {
+				cancel()
+			}
+			tt.o.Out = new(bytes.Buffer)
+			err := Run(ctx, tt.o)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q in it", err, tt.want)
+			}
+			if left, _ := os.ReadDir(temp); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
