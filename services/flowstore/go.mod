@@ -8,7 +8,7 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/tsumugi-dev/tsumugi/gen v0.0.0
-	github.com/tsumugi-dev/tsumugi/services/internal v0.0.0-00010101000000-000000000000
+	github.com/tsumugi-dev/tsumugi/services/internal v0.0.0
 	go.uber.org/goleak v1.3.0
 	go.uber.org/zap v1.28.0
 	golang.org/x/sync v0.25.0

@@ -3,16 +3,18 @@ module github.com/tsumugi-dev/tsumugi/services/tsumugi
 go 1.26.0
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/spf13/cobra v1.10.2
 	github.com/tsumugi-dev/tsumugi/gen v0.0.0
-	github.com/tsumugi-dev/tsumugi/services/agent v0.0.0-00010101000000-000000000000
-	github.com/tsumugi-dev/tsumugi/services/flowstore v0.0.0-00010101000000-000000000000
-	github.com/tsumugi-dev/tsumugi/services/gateway v0.0.0-00010101000000-000000000000
+	github.com/tsumugi-dev/tsumugi/services/agent v0.0.0
+	github.com/tsumugi-dev/tsumugi/services/flowstore v0.0.0
+	github.com/tsumugi-dev/tsumugi/services/gateway v0.0.0
 	github.com/tsumugi-dev/tsumugi/services/internal v0.0.0
-	github.com/tsumugi-dev/tsumugi/services/promptbuilder v0.0.0-00010101000000-000000000000
+	github.com/tsumugi-dev/tsumugi/services/promptbuilder v0.0.0
 	go.uber.org/zap v1.28.0
+	google.golang.org/genproto/googleapis/api v0.0.0-20261110000943-09e21b237f2c
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20261110000943-09e21b237f2c
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
@@ -25,7 +27,6 @@ require (
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/gofrs/flock v0.13.2 // indirect
-	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.33.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
@@ -49,7 +50,6 @@ require (
 	golang.org/x/sync v0.25.0 // indirect
 	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/text v0.44.0 // indirect
-	google.golang.org/genproto/googleapis/api v0.0.0-20261110000943-09e21b237f2c // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	modernc.org/libc v1.80.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
