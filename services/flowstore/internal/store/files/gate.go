@@ -126,7 +126,11 @@ func (sp *space) dueIn(now time.Time) time.Duration {
 	case p.empty() && !sp.written.stale():
 		return long
 	}
-	return min(p.wrote.Add(sp.gate.Idle).Sub(now), max(p.since.Add(sp.gate.MaxAge).Sub(now), 0))
+	idle := p.wrote.Add(sp.gate.Idle).Sub(now)
+	if sp.committing.Load() {
+		idle = sp.gate.Idle
+	}
+	return min(idle, max(p.since.Add(sp.gate.MaxAge).Sub(now), 0))
 }
 
 // writeDue writes files for the reason for which it is time. Without need it gives way to the next writer.
@@ -156,10 +160,11 @@ func (sp *space) isClosing() bool {
 	}
 }
 
+// wroteAfter says that a write came after t, or is about to.
 func (sp *space) wroteAfter(t time.Time) bool {
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
-	return sp.pending.wrote.After(t)
+	return sp.committing.Load() || sp.pending.wrote.After(t)
 }
 
 // mustWait says that writers have to wait for files. Once they do, half of what waits must be written first. Where nothing

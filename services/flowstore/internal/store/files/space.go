@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,6 +45,9 @@ type space struct {
 	local commitLog
 	last  time.Time
 	seq   int64
+
+	// committing says that callers are being served: while the disk is slow, no write may have ended for long.
+	committing atomic.Bool
 
 	// mu guards what follows. The writer changes it; others read.
 	mu           sync.RWMutex

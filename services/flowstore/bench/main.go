@@ -1,0 +1,46 @@
+// Command bench measures flowstore against its peers and prints a table. Its last line says how many rows are at their
+// goals, and it fails when one is not.
+//
+// It works in a folder of the working directory, which it removes: a folder for temporary files may lie in memory, where
+// nothing that is measured here costs anything.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/benchtable"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	met, err := run(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+	if err != nil || !met {
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (met bool, err error) {
+	dir, err := os.MkdirTemp(".", "bench-data-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	var rows []benchtable.Row
+	for _, measure := range []func(context.Context, string) (benchtable.Row, error){creates, opening} {
+		row, err := measure(ctx, dir)
+		if err != nil {
+			return false, err
+		}
+		rows = append(rows, row)
+	}
+	return benchtable.Print(os.Stdout, rows), nil
+}
