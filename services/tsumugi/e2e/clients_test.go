@@ -102,13 +102,20 @@ type refusal struct {
 	metadata map[string]string
 }
 
-// check holds an error, of gRPC or REST, to what has to be told, and gives it.
-func (want refusal) check(t *testing.T, err error) *apierr.Error {
+// told gives what an error, of gRPC or REST, tells.
+func told(t *testing.T, err error) *apierr.Error {
 	t.Helper()
 	got, ok := apierr.FromStatus(err)
 	if !ok {
 		t.Fatalf("the error has no reason of ours: %v", err)
 	}
+	return got
+}
+
+// check holds an error to what has to be told.
+func (want refusal) check(t *testing.T, err error) {
+	t.Helper()
+	got := told(t, err)
 	if got.Code != want.code || got.Reason != want.reason {
 		t.Errorf("%s %s (%v); want %s %s", got.Code, got.Reason, got, want.code, want.reason)
 	}
@@ -131,5 +138,4 @@ func (want refusal) check(t *testing.T, err error) *apierr.Error {
 	if got.Message == "" {
 		t.Error("the error has no sentence for people")
 	}
-	return got
 }

@@ -21,6 +21,9 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/allinone"
 )
 
+// logLevel leaves out the lines of calls that went well.
+const logLevel = "warn"
+
 // oneProcess has everything in the test process.
 var oneProcess = mode{name: "one process", launch: launchHere}
 
@@ -43,7 +46,7 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 	cfg := allinone.DefaultConfig()
 	free := net.JoinHostPort(s.host, "0")
 	cfg.Listen = allinone.Listen{GRPC: free, HTTP: free, Admin: free}
-	cfg.Stop.Delay = 0
+	cfg.Stop.Delay, cfg.Log.Level = 0, logLevel
 	cfg.Backends, cfg.FlowStore.Data = s.backends, s.data
 	process, err := allinone.Open(ctx, cfg, obs.NewLogger(cfg.Log, s.log))
 	if err != nil {
@@ -54,7 +57,7 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 	go func() { ended <- process.Run(ctx, lifecycle.Options{Signals: signals}) }()
 	return &system{
 		promptbuilder: process.GRPC(), agent: process.GRPC(), flowstore: process.GRPC(),
-		rest: "http://" + process.HTTP(), admin: []string{process.Admin()},
+		base: "http://" + process.HTTP(), admin: []string{process.Admin()},
 		stop: func(sig syscall.Signal) error {
 			signals <- sig
 			return <-ended
@@ -66,13 +69,13 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 func launchServe(ctx context.Context, s settings) (*system, error) {
 	free := net.JoinHostPort(s.host, "0")
 	p, err := launch(ctx, s, 3, "tsumugi", "serve", "--listen.grpc", free, "--listen.http", free, "--listen.admin", free,
-		"--stop.delay", "0s", "--backends", s.backends, "--flowstore.data", s.data)
+		"--stop.delay", "0s", "--log.level", logLevel, "--backends", s.backends, "--flowstore.data", s.data)
 	if err != nil {
 		return nil, err
 	}
 	return &system{
 		promptbuilder: p.addresses[0], agent: p.addresses[0], flowstore: p.addresses[0],
-		rest: "http://" + p.addresses[1], admin: p.addresses[2:], stop: p.stop,
+		base: "http://" + p.addresses[1], admin: p.addresses[2:], stop: p.stop,
 	}, nil
 }
 
@@ -87,7 +90,7 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	}
 	service := func(name string, args ...string) (address string, err error) {
 		free := net.JoinHostPort(s.host, "0")
-		args = append([]string{"--listen", free, "--admin", free, "--stop.delay", "0s"}, args...)
+		args = append([]string{"--listen", free, "--admin", free, "--stop.delay", "0s", "--log.level", logLevel}, args...)
 		p, err := launch(ctx, s, 2, name, args...)
 		if err != nil {
 			return "", errors.Join(err, stop(syscall.SIGTERM))
@@ -111,7 +114,7 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &system{promptbuilder: promptbuilder, agent: agent, flowstore: flowstore, rest: "http://" + gateway, stop: stop}
+	out := &system{promptbuilder: promptbuilder, agent: agent, flowstore: flowstore, base: "http://" + gateway, stop: stop}
 	for _, p := range all {
 		out.admin = append(out.admin, p.addresses[1])
 	}

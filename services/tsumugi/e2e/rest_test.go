@@ -53,7 +53,7 @@ func failure(body []byte) error {
 
 // request makes a request; headers are names and values in turn.
 func (w *world) request(ctx context.Context, method, path string, body []byte, headers ...string) (*http.Request, error) {
-	q, err := http.NewRequestWithContext(ctx, method, w.system.rest+path, bytes.NewReader(body))
+	q, err := http.NewRequestWithContext(ctx, method, w.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -42,7 +41,7 @@ type settings struct {
 // system is running services.
 type system struct {
 	promptbuilder, agent, flowstore string // addresses of gRPC
-	rest                            string // base URL
+	base                            string // URL of REST
 	admin                           []string
 	// stop ends all of them, whoever calls before whom it calls, and says which did not end well.
 	stop func(sig syscall.Signal) error
@@ -54,6 +53,7 @@ type world struct {
 	mode     mode
 	settings settings
 	ctx      context.Context
+	running  bool
 	conns    []*grpc.ClientConn
 	http     *http.Client
 
@@ -79,7 +79,7 @@ func prepare(t *testing.T, m mode, model string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{mode: m, settings: settings{
+	w := &world{mode: m, http: &http.Client{Transport: &http.Transport{}}, settings: settings{
 		data: filepath.Join(dir, "data"), backends: filepath.Join(dir, "backends.yaml"), host: "127.0.0.1", log: log,
 	}}
 	text := fmt.Sprintf("default: gemma\nbackends:\n  gemma:\n    kind: llamacpp\n    address: %s\n", model)
@@ -90,11 +90,12 @@ func prepare(t *testing.T, m mode, model string) *world {
 	w.ctx = ctx
 	t.Cleanup(func() {
 		defer cancel()
-		if w.system != nil {
+		if w.running {
 			if err := w.stop(syscall.SIGTERM); err != nil {
 				t.Errorf("at the end: %v", err)
 			}
 		}
+		w.disconnect()
 		log.Close()
 		if t.Failed() {
 			showLog(t, log.Name())
@@ -110,19 +111,19 @@ func showLog(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const most = 16 << 10
+	const most = 4 << 10
 	t.Logf("the services said:\n%s", text[max(0, len(text)-most):])
 }
 
-// start starts the services over the world's data folder.
+// start starts the services over the world's data folder and connects to them.
 func (w *world) start(t *testing.T) {
 	t.Helper()
+	w.disconnect()
 	s, err := w.mode.launch(w.ctx, w.settings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.system = s
-	w.http = &http.Client{Transport: &http.Transport{}}
+	w.system, w.running = s, true
 	w.prompts = promptbuilderv1.NewPromptBuilderServiceClient(w.dial(t, s.promptbuilder))
 	w.agents = agentv1.NewAgentServiceClient(w.dial(t, s.agent))
 	w.flows = flowstorev1.NewFlowStoreServiceClient(w.dial(t, s.flowstore))
@@ -139,19 +140,19 @@ func (w *world) dial(t *testing.T, address string) *grpc.ClientConn {
 	return conn
 }
 
-// stop ends the services and the connections to them. An error says what did not end with exit code 0.
+// stop ends the services. An error says what did not end with exit code 0.
 func (w *world) stop(sig syscall.Signal) error {
-	if w.system == nil {
-		return errors.New("the world is not running")
-	}
-	err := w.system.stop(sig)
-	w.system = nil
+	w.running = false
+	return w.system.stop(sig)
+}
+
+// disconnect closes the connections of all clients.
+func (w *world) disconnect() {
 	for _, c := range w.conns {
-		err = errors.Join(err, c.Close())
+		c.Close()
 	}
 	w.conns = nil
 	w.http.CloseIdleConnections()
-	return err
 }
 
 // restart stops the services as an operator does and starts them again.
