@@ -58,25 +58,15 @@ func creates(ctx context.Context, dir string) (row benchtable.Row, err error) {
 	if err != nil {
 		return row, err
 	}
-	return row, addFacts(&row, ours, written, floors)
-}
-
-func addFacts(row *benchtable.Row, ours *server, written, floors []float64) error {
-	records, err := ours.counter("tsumugi_flowstore_records_total")
-	if err != nil {
-		return err
-	}
-	commits, err := ours.counter("tsumugi_flowstore_commits_total")
-	if err != nil {
-		return err
-	}
+	records, errRecords := ours.counter("tsumugi_flowstore_records_total")
+	commits, errCommits := ours.counter("tsumugi_flowstore_commits_total")
 	perSync := benchtable.AtLeast(8)
 	row.Facts = []benchtable.Fact{
 		{Name: "records per fsync", Figure: records / commits, Goal: &perSync},
 		{Name: "until all text files are there as well, per second", Figure: benchtable.Median(written)},
 		{Name: "floor: one block overwritten and synced, per second", Figure: benchtable.Median(floors)},
 	}
-	return nil
+	return row, errors.Join(errRecords, errCommits)
 }
 
 // createAll has the writers create nodes and gives the rate.

@@ -17,13 +17,12 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	met, err := run(ctx)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 	}
 	if err != nil || !met {
-		stop()
 		os.Exit(1)
 	}
 }

@@ -30,9 +30,10 @@ func opening(ctx context.Context, dir string) (benchtable.Row, error) {
 	if err := fill(ctx, data); err != nil {
 		return row, err
 	}
-	return row, row.Measure(
+	err := row.Measure(
 		func() (float64, error) { return openStore(ctx, data) },
 		func() (float64, error) { return parseAll(filepath.Join(data, "default", "nodes")) })
+	return row, err
 }
 
 // fill makes the store that is opened.

@@ -50,7 +50,7 @@ func startPeer(ctx context.Context, data string) (*server, error) {
 func serve(ctx context.Context, metrics *prometheus.Registry, register func(grpc.ServiceRegistrar), closeStore func() error) (*server, error) {
 	s := grpcserver.New(grpcserver.Options{Config: grpcserver.DefaultConfig(), Metrics: metrics})
 	register(s.Registrar())
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, errors.Join(err, closeStore())
 	}

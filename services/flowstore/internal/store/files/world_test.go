@@ -44,7 +44,7 @@ func newWorld(t testing.TB, hook powercut.Hook) world {
 // tempDir is a folder in memory where there is one: a commit is then no wait for a disk.
 func tempDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "flowstore")
+	dir, err := os.MkdirTemp("/dev/shm", "flowstore") //nolint:usetesting // TempDir lies on a disk.
 	if err != nil {
 		return t.TempDir()
 	}

@@ -164,8 +164,8 @@ func (l *Log) assertDurable() error {
 	return nil
 }
 
-func (l *Log) row(query string, args ...any) *sql.Row {
-	return l.conn.QueryRowContext(context.Background(), query, args...)
+func (l *Log) row(query string) *sql.Row {
+	return l.conn.QueryRowContext(context.Background(), query)
 }
 
 func (l *Log) exec(query string) error {

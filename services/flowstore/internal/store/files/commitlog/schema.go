@@ -72,7 +72,7 @@ func prepare(conn *sql.Conn) (statements, error) {
 	for _, text := range []string{
 		addRecord, dropRecord, putRequest, getRequest, oldRequests, putPlan, dropPlan, putFile, dropFile, putState,
 	} {
-		stmt, err := conn.PrepareContext(context.Background(), text)
+		stmt, err := conn.PrepareContext(context.Background(), text) //nolint:sqlclosecheck // Closed by statements.close.
 		if err != nil {
 			return nil, errors.Join(err, s.close())
 		}
