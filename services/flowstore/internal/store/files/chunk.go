@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/google/uuid"
@@ -170,6 +171,12 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 		data, ok := f.render(there)
 		if !ok {
 			return 0, sp.moveFlow(f.flow.ID, there)
+		}
+		if there.hash == f.new && there.hash != f.old && there.data != nil {
+			// We put it there and were interrupted: a power cut may still bring the old one back, unless we make sure.
+			if err := sp.tree.SyncDir(path.Dir(f.path)); err != nil {
+				return 0, err
+			}
 		}
 		hash := commitlog.HashOf(data)
 		plans[f.flow.ID] = commitlog.Plan{Flow: f.flow.ID, Old: there.hash, New: hash}

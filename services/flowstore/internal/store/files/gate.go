@@ -181,7 +181,10 @@ func (sp *space) write(stop func() bool) (files int, err error) {
 	var done bool
 	for !done && err == nil {
 		var n int
-		n, done, err = sp.writeChunk(last)
+		err = sp.guard(func() (err error) {
+			n, done, err = sp.writeChunk(last)
+			return err
+		})
 		files += n
 		if stop() {
 			break
@@ -191,6 +194,11 @@ func (sp *space) write(stop func() bool) (files int, err error) {
 		var n int
 		n, err = sp.writeIndexes()
 		files += n
+	}
+	if err != nil {
+		// A hand may have taken a folder away.
+		sp.written.prepared = false
+		clear(sp.written.folders)
 	}
 	sp.stats.files.Add(int64(files))
 	return files, sp.wrote(start, done, err)

@@ -202,11 +202,16 @@ type failingLog struct {
 }
 
 func (l *failingLog) Apply(c commitlog.Changes) error {
+	if errors.Is(l.err, errPanic) {
+		panic(l.err)
+	}
 	if l.err != nil {
 		return l.err
 	}
 	return l.commitLog.Apply(c)
 }
+
+var errPanic = errors.New("a fault in the log")
 
 // fail makes local.db fail; nil lets it work again.
 func (u *user) fail(t *testing.T, err error) {
@@ -241,6 +246,31 @@ func TestALogThatIsFull(t *testing.T) {
 	}
 	u.fail(t, nil)
 	must(t, errors.Join(u.flush(), u.addNode("novel", "b"), u.finds(u.store), u.flush(), u.finds(u.store)))
+}
+
+// A fault of ours is an error of those whom it concerns, and not the end of the process.
+func TestAFaultOfOurs(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]func(u *user) error{
+		"in a commit":   func(u *user) error { return u.createNode("b") },
+		"while writing": func(u *user) error { return u.flush() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := gated(t, byHand, nil)
+			must(t, u.createNode("a"))
+			u.fail(t, errPanic)
+			var readOnly *store.ReadOnlyError
+			if err := run(u); !errors.As(err, &readOnly) || !strings.Contains(err.Error(), errPanic.Error()) {
+				t.Errorf("error %v", err)
+			}
+			u.fail(t, nil)
+			if err := u.createNode("c"); !errors.As(err, &readOnly) {
+				t.Errorf("a write after it: %v", err)
+			}
+			must(t, u.finds(u.store))
+		})
+	}
 }
 
 // After any other error of the log nothing is accepted any more: what is on the disk is not known.
@@ -365,4 +395,50 @@ func TestTheFlowCacheIsBounded(t *testing.T) {
 	if _, ok := c.get(idOf("b")); ok {
 		t.Error("the flow that was not used stays")
 	}
+}
+
+// A change that comes while the file of its flow is being replaced is not in that file, and not lost.
+func TestAChangeWhileItsFlowIsWritten(t *testing.T) {
+	t.Parallel()
+	var u *user
+	u = gated(t, byHand, func(s powercut.Step) error { return u.interrupts(s) })
+	must(t, errors.Join(u.createFlow("novel"), u.addNode("novel", "a"), u.flush()))
+	if u.interruptions != 1 || u.store.Stats().PendingRecords != 2 {
+		t.Errorf("%d interruptions, %+v", u.interruptions, u.store.Stats())
+	}
+	must(t, errors.Join(u.finds(u.store), u.flush(), u.finds(u.store)))
+	if u.interruptions != 2 || u.store.Stats().PendingRecords != 2 {
+		t.Errorf("%d interruptions, %+v", u.interruptions, u.store.Stats())
+	}
+	must(t, errors.Join(u.flush(), u.finds(u.store)))
+	if got := u.store.Stats(); got.PendingRecords != 0 || got.PendingBytes != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Somebody who waits for files may leave.
+func TestAFlushThatIsLeft(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	u := gated(t, byHand, func(s powercut.Step) error {
+		if nodeFileIsRenamed(s) {
+			once.Do(func() { close(entered); <-release })
+		}
+		return nil
+	})
+	must(t, u.createNode("one"))
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error, 2)
+	go func() { _, err := u.store.Flush(ctx, ns); left <- err }()
+	<-entered
+	go func() { _, err := u.store.Flush(ctx, ns); left <- err }()
+	cancel()
+	for range 2 {
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	}
+	close(release)
+	must(t, errors.Join(u.flush(), u.finds(u.store)))
 }

@@ -36,6 +36,9 @@ func runUntil(t testing.TB, n int, also powercut.Hook) (c cut, ok bool) {
 			c, ok = w.cutAt(t, s, u), true
 			return powercut.ErrCut
 		}
+		if err := u.interrupts(s); err != nil {
+			t.Fatalf("a write while files are written: %v", err)
+		}
 		return also(s)
 	})
 	u = newUser(nil)
@@ -110,7 +113,7 @@ func (u *user) findsAgain(w world) error {
 func TestPowerCutAtEveryStep(t *testing.T) {
 	t.Parallel()
 	steps := 0
-	for n, more := 1, true; more; n++ {
+	for n, more := 1, true; more; n += stride {
 		var c cut
 		c, more = runUntil(t, n, nothing)
 		if !c.step.Op.Changes() {
@@ -122,7 +125,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 		}
 	}
 	t.Logf("the power was cut before each of %d steps that change something, with %d outcomes each", steps, seeds)
-	if steps < 100 {
+	if steps < 100/stride {
 		t.Errorf("only %d steps: the work is not what it was", steps)
 	}
 }
@@ -136,7 +139,7 @@ func TestPowerCutDuringReplay(t *testing.T) {
 		if !ok {
 			break
 		}
-		for n, more := 1, true; more; n++ {
+		for n, more := 1, true; more; n += stride {
 			var c cut
 			c, more = before.replayUntil(t, n)
 			if !c.step.Op.Changes() {
@@ -149,7 +152,7 @@ func TestPowerCutDuringReplay(t *testing.T) {
 		}
 	}
 	t.Logf("the power was cut before each of %d steps of replay that change something, with %d outcomes each", steps, seeds)
-	if steps < 100 {
+	if steps < 100/stride {
 		t.Errorf("only %d steps", steps)
 	}
 }
@@ -185,15 +188,15 @@ func (c cut) replayUntil(t testing.TB, n int) (again cut, ok bool) {
 func TestPowerCutAfterAKill(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 150 {
-		kill, n := 1+rng.IntN(160), 1+rng.IntN(120)
+	for range 150 / stride {
+		kill, n := 1+rng.IntN(200), 1+rng.IntN(120)
+		u := newUser(nil)
 		w := newWorld(t, func(s powercut.Step) error {
 			if s.N >= kill {
 				return powercut.ErrKilled
 			}
-			return nil
+			return u.interrupts(s)
 		})
-		u := newUser(nil)
 		s, err := w.open()
 		if err != nil {
 			continue

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"runtime"
 	"slices"
 	"sync/atomic"
 
@@ -101,8 +100,11 @@ func (sp *space) scanKind(kind format.Kind, known map[string]commitlog.File) (al
 		return nil, nil, err
 	}
 	for _, f := range unknown {
-		read = append(read, *f)
+		if f.Hash != (commitlog.Hash{}) {
+			read = append(read, *f)
+		}
 	}
+	all = slices.DeleteFunc(all, func(f commitlog.File) bool { return f.Path == "" })
 	return all, read, nil
 }
 
@@ -164,7 +166,7 @@ const readers = 16
 func (sp *space) readAll(kind format.Kind, files []*commitlog.File) error {
 	var next atomic.Int64
 	var group errgroup.Group
-	for range min(readers, len(files), max(runtime.NumCPU()*8, 1)) {
+	for range min(readers, len(files)) {
 		group.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
 				if err := sp.examine(kind, files[i]); err != nil {
@@ -177,14 +179,19 @@ func (sp *space) readAll(kind format.Kind, files []*commitlog.File) error {
 	return group.Wait()
 }
 
-// examine reads one file. A disk error is an error; whatever is wrong with the file itself is its Problem.
+// examine reads one file. A disk error is an error; whatever is wrong with the file itself is its Problem. A file that may
+// not be read has no Hash, and is not remembered: a permission changes without changing the file. One that went away
+// meanwhile has no Path.
 func (sp *space) examine(kind format.Kind, f *commitlog.File) error {
 	data, err := sp.tree.ReadFile(f.Path, format.MaxFile)
-	if errors.Is(err, filesys.ErrTooLarge) || errors.Is(err, fs.ErrPermission) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Path = ""
+		return nil
+	case errors.Is(err, filesys.ErrTooLarge), errors.Is(err, fs.ErrPermission):
 		f.Problem = err.Error()
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	f.Hash = commitlog.HashOf(data)

@@ -164,9 +164,14 @@ func (sp *space) problems() []store.Problem {
 	return list
 }
 
+// maxNotes is how many problems are kept that the index does not know; the log has them all.
+const maxNotes = 1000
+
 // note keeps a problem that the index does not know. The caller holds mu, or is alone.
 func (sp *space) note(path, reason string) {
-	sp.notes = append(sp.notes, store.Problem{Path: path, Reason: reason})
+	if len(sp.notes) < maxNotes {
+		sp.notes = append(sp.notes, store.Problem{Path: path, Reason: reason})
+	}
 	sp.log.Warn("a file needs a person", zap.String("path", path), zap.String("reason", reason))
 }
 

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -542,4 +543,78 @@ func TestOpeningReadsNoNodeFile(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A file that may not be read is told; when it may be, it is there, though neither its size nor its time changed.
+func TestAFileThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	s, err := w.open()
+	must(t, err)
+	u := newUser(s)
+	must(t, errors.Join(u.createNode("one"), u.createNode("two"), s.Close()))
+	must(t, os.RemoveAll(filepath.Join(w.local, ns))) // So that files are read.
+	w.tree.SetHook(func(s powercut.Step) error {
+		if s.Op == powercut.OpRead && strings.HasSuffix(s.Name, "nodes/000/001.xml") {
+			return fs.ErrPermission
+		}
+		return nil
+	})
+	s, err = w.open()
+	must(t, err)
+	problems, err := s.Problems(t.Context(), ns)
+	if err != nil || len(problems) != 1 || problems[0].Path != "nodes/000/001.xml" {
+		t.Errorf("problems %v: %v", problems, err)
+	}
+	must(t, s.Close())
+	w.tree.SetHook(nil)
+	s, err = w.open()
+	must(t, err)
+	must(t, errors.Join(u.finds(s), s.Close()))
+}
+
+// A file that goes away while the tree is looked through is not there.
+func TestAFileThatGoesAwayWhileItIsListed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	s, err := w.open()
+	must(t, err)
+	u := newUser(s)
+	must(t, errors.Join(u.createNode("one"), u.createNode("two"), s.Close()))
+	must(t, os.RemoveAll(filepath.Join(w.local, ns)))
+	w.tree.SetHook(func(s powercut.Step) error {
+		if s.Op == powercut.OpRead && strings.HasSuffix(s.Name, "nodes/000/001.xml") {
+			return fs.ErrNotExist
+		}
+		return nil
+	})
+	s, err = w.open()
+	must(t, err)
+	if _, err := s.Node(t.Context(), ns, idOf("two")); !errors.Is(err, store.ErrNodeNotFound) {
+		t.Errorf("error %v", err)
+	}
+	problems, err := s.Problems(t.Context(), ns)
+	if err != nil || len(problems) != 0 {
+		t.Errorf("problems %v: %v", problems, err)
+	}
+	must(t, s.Close())
+}
+
+// A folder that a hand took away is made again, at the second try.
+func TestAFolderThatWentAway(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.must(errors.Join(d.createNode("one"), d.createFlow("novel"), d.addNode("novel", "a")))
+	d.flushed()
+	d.must(errors.Join(d.addNode("novel", "b"), os.RemoveAll(d.path("nodes")), os.RemoveAll(d.path("flows"))))
+	if err := d.flush(); err == nil {
+		t.Error("a file was written into no folder")
+	}
+	d.flushed()
+	d.text("b")
+	if f := d.flowOf("novel"); len(f.Members) != 2 {
+		t.Errorf("the flow is %+v", f)
+	}
+	d.must(d.addNode("novel", "c"))
+	d.flushed()
 }

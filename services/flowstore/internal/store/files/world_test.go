@@ -74,15 +74,28 @@ type user struct {
 	flows map[uuid.UUID]flow.Flow
 	// requests are answered with the node that they made.
 	requests map[uuid.UUID]uuid.UUID
+	// interruptions counts what the user wrote while files were written.
+	interruptions int
 }
 
 func newUser(s *Store) *user {
-	return &user{s, map[uuid.UUID]node.Node{}, map[uuid.UUID]flow.Flow{}, map[uuid.UUID]uuid.UUID{}}
+	return &user{
+		store: s, nodes: map[uuid.UUID]node.Node{}, flows: map[uuid.UUID]flow.Flow{}, requests: map[uuid.UUID]uuid.UUID{},
+	}
 }
 
 // acknowledged is what stands in memory of the user now.
 func (u *user) acknowledged() *user {
-	return &user{nil, maps.Clone(u.nodes), maps.Clone(u.flows), maps.Clone(u.requests)}
+	return &user{nodes: maps.Clone(u.nodes), flows: maps.Clone(u.flows), requests: maps.Clone(u.requests)}
+}
+
+// interrupts writes to the novel while its file is being replaced, the first two times. What comes then is not in the file.
+func (u *user) interrupts(s powercut.Step) error {
+	if s.Op != powercut.OpRename || s.Name != "default/flows/000/.000.yaml.tmp" || u.interruptions == 2 {
+		return nil
+	}
+	u.interruptions++
+	return u.addNode("novel", fmt.Sprintf("meanwhile %d", u.interruptions))
 }
 
 func idOf(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"time"
 
@@ -50,7 +51,7 @@ func (sp *space) runWriter() {
 		case u := <-updates:
 			sp.runBatch(u)
 		case j := <-sp.jobs:
-			j.done <- j.do()
+			j.done <- sp.guard(j.do)
 		case <-sp.stopping:
 			return
 		}
@@ -78,7 +79,7 @@ func (sp *space) runBatch(first *update) {
 		u.run(b)
 		updates = append(updates, u)
 	}
-	err := sp.commit(b)
+	err := sp.guard(func() error { return sp.commit(b) })
 	for _, u := range updates {
 		if u.err == nil && u.panicked == nil {
 			u.err = err
@@ -107,7 +108,11 @@ func (sp *space) next(n int) *update {
 
 // run runs the function over what the batch holds. Its overlay is the savepoint: an error or a panic drops it.
 func (u *update) run(b *batch) {
-	defer func() { u.panicked = recover() }()
+	defer func() {
+		if u.panicked = recover(); u.panicked != nil {
+			b.log.Error("a function panicked", zap.Any("panic", u.panicked), zap.StackSkip("stack", 1))
+		}
+	}()
 	if u.err = u.ctx.Err(); u.err != nil {
 		return
 	}
@@ -195,18 +200,36 @@ func (sp *space) commit(b *batch) error {
 	return nil
 }
 
+// guard turns a panic into an error: what is wrong with one flow or file must not end the process. Whatever the fault left
+// half done, nothing is accepted any more until the store is opened anew.
+func (sp *space) guard(do func() error) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			sp.log.Error("a fault of ours", zap.Any("panic", fault), zap.StackSkip("stack", 1))
+			err = sp.breakDown(fmt.Errorf("a fault of ours: %v", fault))
+		}
+	}()
+	return do()
+}
+
+// breakDown turns the namespace read-only for good.
+func (sp *space) breakDown(cause error) error {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.cause, sp.broken = cause, true
+	return &store.ReadOnlyError{Cause: cause}
+}
+
 // apply makes changes of local.db durable. A full disk is told and forgotten: the next one may succeed. After any other
 // error nothing more is accepted until the store is opened anew, since what is on the disk is not known.
 func (sp *space) apply(c commitlog.Changes) error {
 	err := sp.local.Apply(c)
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, commitlog.ErrFull):
+		return &store.ReadOnlyError{Cause: err}
 	}
-	if !errors.Is(err, commitlog.ErrFull) {
-		sp.log.Error("local.db cannot be written; no more writes until it is opened anew", zap.Error(err))
-		sp.mu.Lock()
-		sp.cause, sp.broken = err, true
-		sp.mu.Unlock()
-	}
-	return &store.ReadOnlyError{Cause: err}
+	sp.log.Error("local.db cannot be written; no more writes until it is opened anew", zap.Error(err))
+	return sp.breakDown(err)
 }
