@@ -3,6 +3,7 @@ package grpcclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -33,7 +34,7 @@ func TestRetriesAreNotInTheMessage(t *testing.T) {
 	if !ok || got.Message != own.Message || got.Reason != own.Reason {
 		t.Errorf("got %+v, %v; want %+v", got, ok, own)
 	}
-	if err := unwrapped(own); err != error(own) {
+	if err := unwrapped(own); !errors.Is(err, own) {
 		t.Errorf("an answer without a report became %v", err)
 	}
 	if err := unwrapped(nil); err != nil {
