@@ -257,7 +257,7 @@ func TestAMissingFsyncIsSeen(t *testing.T) {
 				}
 				return nil
 			}
-			for n := 1; ; n++ {
+			for n := 1; ; n += stride {
 				left, ok := runUntil(t, n, pretend)
 				if !ok {
 					t.Fatal("the fsync was taken out, and no power cut showed it")

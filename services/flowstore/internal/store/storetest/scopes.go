@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
@@ -107,16 +106,14 @@ func badNames(e *env) {
 
 func boundCases() []testCase {
 	return []testCase{
-		{Bounds, "the largest texts", func(e *env) {
-			want := textNode("n", "")
-			want.Texts = nil
-			for range 3 {
-				want.Texts = append(want.Texts, node.Text{Role: "user", Content: strings.Repeat("春\x01", 1<<20)})
-			}
+		{Bounds, "a text of 4 MiB that is escaped all over", func(e *env) {
+			want := textNode("n", strings.Repeat("春\x01", 1<<20))
 			e.must(e.update(func(tx store.Tx) error { return tx.CreateNode(want) }))
 			_, err := e.store.Flush(e.Context(), e.ns)
 			e.must(err)
-			e.same(want, e.node("n"))
+			if e.node("n").Texts[0].Content != want.Texts[0].Content {
+				e.Error("another text is read than was written")
+			}
 		}},
 		{Bounds, "a flow of 10,000 nodes", func(e *env) {
 			want := flow.Flow{ID: id("f"), Name: "f", Created: start, Updated: start, Next: 10_001, Current: 10_000}
