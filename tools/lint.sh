@@ -5,6 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 modules=$1 outside=$2
 
+fresh=$(mktemp -d)
+trap 'rm -rf "$fresh"' EXIT
+
 say() { printf '== %s\n' "$*"; }
 fail() { printf 'lint: %s\n' "$*" >&2; exit 1; }
 
@@ -25,11 +28,10 @@ tools/build.sh github.com/bufbuild/buf/cmd/buf
 bin/tools/buf lint
 bin/tools/buf format --diff --exit-code --path proto/tsumugi
 # The image is renewed only in a commit that names the release in CHANGELOG.md.
-bin/tools/buf breaking --against proto/released.binpb
+bin/tools/buf build --path proto/tsumugi -o "$fresh/now.binpb"
+bin/tools/buf breaking "$fresh/now.binpb" --against proto/released.binpb --config buf.yaml
 
 say "generated code is current"
-fresh=$(mktemp -d)
-trap 'rm -rf "$fresh"' EXIT
 tools/generate.sh "$fresh"
 for folder in tsumugi openapi; do
   diff -rq --exclude='*_embed.go' --exclude='embed.go' "gen/$folder" "$fresh/gen/$folder" || fail "gen/ is not what proto/ says; run make generate"
