@@ -168,9 +168,9 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		data, ok := f.render(there)
-		if !ok {
-			return 0, sp.moveFlow(f.flow.ID, there)
+		data, why := f.render(there)
+		if why != "" {
+			return 0, sp.moveFlow(f.flow.ID, there, why)
 		}
 		if there.hash == f.new && there.hash != f.old && there.data != nil {
 			// We put it there and were interrupted: a power cut may still bring the old one back, unless we make sure.
@@ -192,16 +192,22 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 	return len(c.Files), sp.onWriter(func() error { return sp.finishFlows(flows, c) })
 }
 
-// render gives the new file of a flow; ok is false where what stands in its place must be kept.
-func (f *pendingFlow) render(there foreignFile) (data []byte, ok bool) {
+// render gives the new file of a flow, or says why what stands in its place must be kept.
+func (f *pendingFlow) render(there foreignFile) (data []byte, why string) {
 	switch there.hash {
 	case commitlog.Hash{}:
-		return format.EncodeFlow(f.flow), true
+		return format.EncodeFlow(f.flow), ""
 	case f.old, f.new:
-		return format.UpdateFlow(there.data, f.flow)
+		data, kept := format.UpdateFlow(there.data, f.flow)
+		if !kept {
+			return nil, "its YAML cannot be changed without losing something"
+		}
+		return data, ""
 	}
-	return nil, false
+	return nil, changedMeanwhile
 }
+
+const changedMeanwhile = "it was changed while changes of ours were on their way"
 
 // plan notes which files are about to be replaced by which. On the writer.
 func (sp *space) plan(plans map[uuid.UUID]commitlog.Plan) error {

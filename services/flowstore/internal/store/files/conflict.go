@@ -71,15 +71,12 @@ func (sp *space) adopt(x *index, file string, id uuid.UUID, at time.Time, err er
 }
 
 // moveFlow gives a flow another file, since what stands in its place must be kept. On the gate.
-func (sp *space) moveFlow(id uuid.UUID, there foreignFile) error {
-	return sp.onWriter(func() error {
-		waiting := *sp.pending.flows[id]
-		return sp.splitFlow(&waiting, there)
-	})
+func (sp *space) moveFlow(id uuid.UUID, there foreignFile, why string) error {
+	return sp.onWriter(func() error { return sp.splitFlow(sp.pending.flows[id], there, why) })
 }
 
 // splitFlow writes our version of a flow down as a new file, in place of its records. On the writer.
-func (sp *space) splitFlow(ours *pendingFlow, there foreignFile) error {
+func (sp *space) splitFlow(ours *pendingFlow, there foreignFile, why string) error {
 	if sp.flows.next >= format.Slots {
 		return errNoSlot
 	}
@@ -104,7 +101,7 @@ func (sp *space) splitFlow(ours *pendingFlow, there foreignFile) error {
 	sp.flows.drop(f.ID, ours.path)
 	sp.flows.put(f.ID, holding{moved, f.Updated})
 	sp.adopt(sp.flows, there.path, theirs.ID, theirs.Updated, err)
-	sp.note(there.path, fmt.Sprintf("it was changed while changes of ours were on their way; ours are in %s, which counts", moved))
+	sp.note(there.path, fmt.Sprintf("%s; our version is in %s, which counts", why, moved))
 	return nil
 }
 

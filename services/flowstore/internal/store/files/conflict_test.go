@@ -252,3 +252,23 @@ func TestANewFlowWhosePlaceIsTaken(t *testing.T) {
 	d.must(d.finds(d.store))
 	d.flowOf("theirs")
 }
+
+// A file of hands that cannot be changed without losing something stays, and ours goes beside it.
+func TestAFlowWhoseFileCannotBeEdited(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.must(errors.Join(d.createFlow("novel"), d.addNode("novel", "a")))
+	d.flushed()
+	theirs := d.edit("flows/000/000.yaml", "current: 1", "current: 1\ncurrent: 9")
+	d.must(d.addNode("novel", "b"))
+	d.flushed()
+	for range 2 {
+		if f := d.flowOf("novel"); len(f.Members) != 2 || d.read("flows/000/000.yaml") != theirs || !d.exists("flows/000/001.yaml") {
+			t.Errorf("the flow is %+v", f)
+		}
+		if !slices.Contains(d.problemPaths(), "flows/000/000.yaml") {
+			t.Errorf("problems of %q", d.problemPaths())
+		}
+		d.restart()
+	}
+}

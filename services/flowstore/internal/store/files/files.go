@@ -14,6 +14,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func open(opts Options, tree filesys.FS) (*Store, error) {
 func (s *Store) Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error) {
 	sp, err := s.existing(ctx, ns)
 	if err != nil || sp == nil {
-		return node.Node{}, cmpError(err, store.ErrNodeNotFound)
+		return node.Node{}, cmp.Or(err, store.ErrNodeNotFound)
 	}
 	return sp.Node(id)
 }
@@ -130,17 +131,9 @@ func (s *Store) Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, e
 func (s *Store) Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error) {
 	sp, err := s.existing(ctx, ns)
 	if err != nil || sp == nil {
-		return flow.Flow{}, cmpError(err, store.ErrFlowNotFound)
+		return flow.Flow{}, cmp.Or(err, store.ErrFlowNotFound)
 	}
 	return sp.Flow(id)
-}
-
-// cmpError gives the first error that there is.
-func cmpError(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 // Update implements store.Store.

@@ -210,28 +210,40 @@ func (sp *space) lastSeq() int64 {
 	return sp.pending.last
 }
 
-// wrote notes how writing went, and moves on what SQLite has in its write-ahead log. A disk fault turns the namespace
-// read-only until writing works again: what was acknowledged is in local.db, and is written anew from there. (Syncing a
-// file again after a failed sync proves nothing.)
+// wrote notes how writing went, and has SQLite move on what is in its write-ahead log: not in a commit, where callers wait.
 func (sp *space) wrote(start time.Time, done bool, err error) error {
 	return sp.onWriter(func() error {
-		sp.mu.Lock()
-		defer sp.mu.Unlock()
-		switch {
-		case sp.broken:
-			return &store.ReadOnlyError{Cause: sp.cause}
-		case err != nil:
-			sp.written.failed = time.Now()
-			sp.cause = err
-			sp.log.Error("files cannot be written; no more writes until they can", zap.Error(err))
-			return &store.ReadOnlyError{Cause: err}
-		case sp.cause != nil:
-			sp.cause = nil
-			sp.log.Info("files can be written again")
+		if err := sp.setCause(err); err != nil {
+			return err
 		}
 		if done {
+			sp.mu.Lock()
 			sp.pending.since = start
+			sp.mu.Unlock()
 		}
-		return sp.local.Checkpoint()
+		if err := sp.local.Checkpoint(); err != nil {
+			sp.log.Warn("local.db grows, since it cannot be checkpointed", zap.Error(err))
+		}
+		return nil
 	})
+}
+
+// setCause turns the namespace read-only after a disk fault, and back when writing works again: what was acknowledged is
+// in local.db, and is written anew from there. (Syncing a file again after a failed sync proves nothing.)
+func (sp *space) setCause(err error) error {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	switch {
+	case sp.broken:
+		return &store.ReadOnlyError{Cause: sp.cause}
+	case err != nil:
+		sp.written.failed = time.Now()
+		sp.cause = err
+		sp.log.Error("files cannot be written; no more writes until they can", zap.Error(err))
+		return &store.ReadOnlyError{Cause: err}
+	case sp.cause != nil:
+		sp.cause = nil
+		sp.log.Info("files can be written again")
+	}
+	return nil
 }

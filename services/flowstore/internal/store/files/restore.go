@@ -142,7 +142,7 @@ func (sp *space) restoreOnto(file string, records []commitlog.Record) error {
 	}
 	ours := pendingFlow{path: file, flow: f}
 	sp.putBack(ours, records)
-	return sp.splitFlow(sp.pending.flows[f.ID], there)
+	return sp.splitFlow(sp.pending.flows[f.ID], there, changedMeanwhile)
 }
 
 // park leaves changes in the log whose flow is not there: its file is gone or cannot be read. They are looked at again
