@@ -257,13 +257,13 @@ func TestANewFlowWhosePlaceIsTaken(t *testing.T) {
 func TestAFlowWhoseFileCannotBeEdited(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.must(errors.Join(d.createFlow("novel"), d.addNode("novel", "a")))
+	d.must(d.createFlow("novel"))
 	d.flushed()
-	theirs := d.edit("flows/000/000.yaml", "current: 1", "current: 1\ncurrent: 9")
-	d.must(d.addNode("novel", "b"))
+	theirs := d.edit("flows/000/000.yaml", "nodes: []", "nodes: 5")
+	d.must(d.addNode("novel", "a"))
 	d.flushed()
 	for range 2 {
-		if f := d.flowOf("novel"); len(f.Members) != 2 || d.read("flows/000/000.yaml") != theirs || !d.exists("flows/000/001.yaml") {
+		if f := d.flowOf("novel"); len(f.Members) != 1 || d.read("flows/000/000.yaml") != theirs || !d.exists("flows/000/001.yaml") {
 			t.Errorf("the flow is %+v", f)
 		}
 		if !slices.Contains(d.problemPaths(), "flows/000/000.yaml") {
