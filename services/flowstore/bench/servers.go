@@ -11,8 +11,10 @@ import (
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/app"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/bench/peer"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transport"
+	"github.com/tsumugi-dev/tsumugi/services/internal/benchtable"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 )
@@ -36,7 +38,7 @@ func startFlowstore(ctx context.Context, data string) (*server, error) {
 
 // startPeer starts the same service over the peer's engine.
 func startPeer(ctx context.Context, data string) (*server, error) {
-	p, err := newPeer(data)
+	p, err := peer.New(data, benchtable.Rounds*createsPerRound)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,5 @@
-package main
+// Package peer is what flowstore's file engine is measured against: the same port, each node durable by itself.
+package peer
 
 import (
 	"context"
@@ -15,22 +16,24 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
-	"github.com/tsumugi-dev/tsumugi/services/internal/benchtable"
 )
 
-// peer is an engine that makes each new node durable by itself, as programs do that keep text files: it writes the file
+// Store is an engine that makes each new node durable by itself, as programs do that keep text files: it writes the file
 // under another name, syncs it, renames it and syncs its folder, all callers at once. It keeps no index and no request
 // ids on disk and so does less than ours. The service around it is the same.
-type peer struct {
-	*memory.Store
+type Store struct {
+	store.Store
 	data string
 	made atomic.Int64
 }
 
-// newPeer makes the folders beforehand, each for 100 files, as ours are.
-func newPeer(data string) (*peer, error) {
-	p := &peer{Store: memory.New(time.Now), data: data}
-	for n := range (benchtable.Rounds*createsPerRound + 99) / 100 {
+// perFolder is how many files a folder takes, as ours do.
+const perFolder = 100
+
+// New makes the folders for so many files beforehand, so that making them is not measured.
+func New(data string, files int) (*Store, error) {
+	p := &Store{Store: memory.New(time.Now), data: data}
+	for n := range files/perFolder + 1 {
 		if err := os.MkdirAll(p.folder(n), 0o700); err != nil {
 			return nil, err
 		}
@@ -38,10 +41,10 @@ func newPeer(data string) (*peer, error) {
 	return p, nil
 }
 
-func (p *peer) folder(n int) string { return filepath.Join(p.data, fmt.Sprintf("%03d", n)) }
+func (p *Store) folder(n int) string { return filepath.Join(p.data, fmt.Sprintf("%03d", n)) }
 
 // Update implements store.Store.
-func (p *peer) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
+func (p *Store) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
 	noted := &notedTx{}
 	err := p.Store.Update(ctx, ns, func(tx store.Tx) error {
 		noted.Tx = tx
@@ -70,10 +73,10 @@ func (t *notedTx) CreateNode(n node.Node) error {
 	return t.Tx.CreateNode(n)
 }
 
-func (p *peer) write(body []byte) error {
+func (p *Store) write(body []byte) error {
 	n := int(p.made.Add(1) - 1)
-	folder := p.folder(n / 100)
-	name := filepath.Join(folder, fmt.Sprintf("%03d.xml", n%100))
+	folder := p.folder(n / perFolder)
+	name := filepath.Join(folder, fmt.Sprintf("%03d.xml", n%perFolder))
 	if err := writeSynced(name+".tmp", body); err != nil {
 		return err
 	}
@@ -101,4 +104,4 @@ func syncFolder(name string) error {
 }
 
 // NewID makes the ids of new nodes, as those of ours are made.
-func (*peer) NewID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+func (*Store) NewID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
