@@ -77,7 +77,7 @@ type Part struct {
 type Options struct {
 	Log  *zap.Logger
 	Stop StopConfig
-	// Signals are what stops the process; nil: SIGINT and SIGTERM.
+	// Signals are what stops the process; nil: SIGINT and SIGTERM, from Run on.
 	Signals <-chan os.Signal
 }
 
@@ -86,10 +86,9 @@ type Options struct {
 func Run(ctx context.Context, o Options, parts ...Part) error {
 	signals := o.Signals
 	if signals == nil {
-		c := make(chan os.Signal, 2)
-		signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
-		defer signal.Stop(c)
-		signals = c
+		caught, release := Signals()
+		defer release()
+		signals = caught
 	}
 	ended := start(parts)
 	delay, cause := wait(ctx, o, signals, ended, len(parts))
@@ -104,6 +103,14 @@ func Run(ctx context.Context, o Options, parts ...Part) error {
 	case <-time.After(o.Stop.Total):
 		return errors.Join(cause, fmt.Errorf("the stop was not done after %s", o.Stop.Total))
 	}
+}
+
+// Signals catches SIGINT and SIGTERM, which would end the process at once, until release is called. A program does it
+// before it says where it answers: whoever reads that may stop it the next moment.
+func Signals() (caught <-chan os.Signal, release func()) {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	return c, func() { signal.Stop(c) }
 }
 
 // outcome is how the Serve of a part ended.

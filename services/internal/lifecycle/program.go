@@ -101,11 +101,13 @@ func run(p Program, args, env []string, out io.Writer, trouble *os.File) error {
 	if err != nil {
 		return errors.Join(err, service.Close(), admin.Close())
 	}
+	signals, release := Signals()
+	defer release()
 	fmt.Fprintf(out, "%s answers on %s; http://%s/readyz says how it is, http://%s/metrics counts.\n", p.Name, service.Addr(), admin.Addr(), admin.Addr())
 	if p.Try != "" {
 		fmt.Fprintf(out, "Try: %s\n", strings.ReplaceAll(p.Try, "ADDRESS", service.Addr().String()))
 	}
-	return Run(background, Options{Log: log, Stop: p.Settings.Stop}, parts...)
+	return Run(background, Options{Log: log, Stop: p.Settings.Stop, Signals: signals}, parts...)
 }
 
 // load fills the settings from the file that --config names, the environment and the command line.

@@ -93,6 +93,27 @@ func TestMainUntilSignal(t *testing.T) {
 	}
 }
 
+// Who has read where it answers may stop it, however soon.
+func TestMainIsStoppedAtOnce(t *testing.T) {
+	f := &fake{}
+	r, w := io.Pipe()
+	code := make(chan int, 1)
+	go func() { code <- Main(program(f), nil, nil, w, os.Stderr) }()
+	out := bufio.NewReader(r)
+	if _, err := out.ReadString('\n'); err != nil { // it waits for somebody to read the rest
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if c := <-code; c != 0 || !f.closed {
+		t.Errorf("code %d, closed %v", c, f.closed)
+	}
+}
+
 func ready(t *testing.T, url string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

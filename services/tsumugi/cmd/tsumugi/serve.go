@@ -53,8 +53,10 @@ func serve(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	signals, release := lifecycle.Signals()
+	defer release()
 	greet(c.OutOrStdout(), p, cfg)
-	return p.Run(context.WithoutCancel(c.Context()), lifecycle.Options{})
+	return p.Run(context.WithoutCancel(c.Context()), lifecycle.Options{Signals: signals})
 }
 
 // greet says where everything is and gives a line to paste.
