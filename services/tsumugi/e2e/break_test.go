@@ -72,8 +72,8 @@ func modelDied(t *testing.T, m mode) {
 	w.generate(short(flow, before.Nodes[0].Node)).node(t)
 }
 
-// We are stopped in the middle: the stream says so and names the node, every process ends well, and afterwards the node
-// answers for the generation.
+// We are stopped in the middle: the streams say so and name the node, every process ends well, what nobody watched is kept
+// too, and afterwards the node answers for the generation.
 func stopped(t *testing.T, m mode) {
 	w := open(t, m, gemma(t))
 	flow := w.newFlow(t)
@@ -82,6 +82,11 @@ func stopped(t *testing.T, m mode) {
 	r.upto(t, 3)
 	overSSE := w.watchOver(r.opened.Generation, 0)
 	overSSE.upto(t, 3)
+	unwatched := counting(flow, long)
+	unwatched.OnDisconnect = agentv1.OnDisconnect_ON_DISCONNECT_CONTINUE
+	gone := w.generate(unwatched)
+	gone.upto(t, 3)
+	gone.leave()
 
 	var ends sync.WaitGroup
 	for _, reader := range []*reading{r, overSSE} {
@@ -105,6 +110,10 @@ func stopped(t *testing.T, m mode) {
 	if got := answer(kept); got != r.text || kept.GetGeneration().GetFinishReason() != "shutdown" {
 		t.Errorf("the node holds %q (%s), received was %q", got, kept.GetGeneration().GetFinishReason(), r.text)
 	}
+	lone := w.node(t, "nodes/"+strings.TrimPrefix(gone.opened.Generation, "generations/"))
+	if got := answer(lone); !strings.HasPrefix(got, gone.text) || lone.GetGeneration().GetFinishReason() != "shutdown" {
+		t.Errorf("what nobody watched holds %q (%s), received was %q", got, lone.GetGeneration().GetFinishReason(), gone.text)
+	}
 	if g := w.generation(t, r.opened.Generation); g.State != agentv1.Generation_STATE_FAILED || g.Node != node || g.FinishReason != "shutdown" || g.Error == "" {
 		t.Errorf("the generation is %v", g)
 	}
@@ -115,8 +124,8 @@ func stopped(t *testing.T, m mode) {
 			t.Errorf("%s: replayed %v, %d pieces, %s", name, again.stored.Replayed, again.pieces, diff)
 		}
 	}
-	if got := len(w.flow(t, flow).Nodes); got != 1 {
-		t.Errorf("the flow has %d nodes; want 1", got)
+	if got := len(w.flow(t, flow).Nodes); got != 2 {
+		t.Errorf("the flow has %d nodes; want 2", got)
 	}
 }
 
