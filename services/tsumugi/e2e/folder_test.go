@@ -55,14 +55,14 @@ func fileBroken(t *testing.T, m mode) {
 		t.Fatal(err)
 	}
 	unreadable := refusal{code: codes.DataLoss, reason: "UNREADABLE_FILE", metadata: map[string]string{"name": broken}}
-	_, err = w.flows.GetNode(w.ctx, &flowstorev1.GetNodeRequest{Name: broken})
-	unreadable.check(t, err)
-	if got := told(t, err).Metadata["path"]; got == "" || !strings.HasSuffix(path, got) {
-		t.Errorf("the path is told as %q; want the end of %q", got, path)
-	}
 	for _, when := range []string{"while it runs", "behind a restart", "behind another"} {
+		_, err := w.flows.GetNode(w.ctx, &flowstorev1.GetNodeRequest{Name: broken})
+		unreadable.check(t, err)
+		if got := told(t, err).Metadata["path"]; got == "" || !strings.HasSuffix(path, got) {
+			t.Errorf("%s the path is told as %q; want the end of %q", when, got, path)
+		}
 		nodes := w.wholePath(t, flow, last)
-		if len(nodes) != 3 || nodes[1].Node.Name != broken || nodes[1].Problem == "" || len(nodes[1].Node.Texts) > 0 || nodes[2].Problem != "" {
+		if len(nodes) != 3 || nodes[1].Node.Name != broken || !strings.Contains(nodes[1].Problem, filepath.Base(path)) || len(nodes[1].Node.Texts) > 0 || nodes[2].Problem != "" {
 			t.Errorf("%s the path is %v", when, nodes)
 		}
 		unreadable.check(t, w.generated(short(flow, last)))

@@ -150,7 +150,8 @@ func TestChangesOfAFlowWhoseFileIsGoneAfterACrash(t *testing.T) {
 				if !slices.Contains(d.problemPaths(), "flows/000/000.yaml") {
 					t.Errorf("problems of %q", d.problemPaths())
 				}
-				if _, err := d.store.Flow(t.Context(), ns, idOf("novel")); !errors.Is(err, store.ErrFlowNotFound) {
+				_, err := d.store.Flow(t.Context(), ns, idOf("novel"))
+				if unreadable := new(store.UnreadableError); errors.Is(err, store.ErrFlowNotFound) != (name == "gone") || errors.As(err, &unreadable) != (name == "broken") {
 					t.Errorf("error %v", err)
 				}
 				d.text("b")

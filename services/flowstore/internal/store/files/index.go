@@ -24,6 +24,8 @@ type index struct {
 	others map[uuid.UUID][]holding
 	// broken are files that cannot be read, with the reason. Their slots are taken.
 	broken map[string]string
+	// lost are the broken files by what they held when they could be read last: whoever asks for it is told of the file.
+	lost map[uuid.UUID]string
 	// next is a slot that was never used.
 	next int
 }
@@ -38,7 +40,7 @@ type holding struct {
 
 func newIndex(kind format.Kind) *index {
 	return &index{
-		kind: kind, heads: map[uuid.UUID]holding{}, others: map[uuid.UUID][]holding{}, broken: map[string]string{},
+		kind: kind, heads: map[uuid.UUID]holding{}, others: map[uuid.UUID][]holding{}, broken: map[string]string{}, lost: map[uuid.UUID]string{},
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"path"
 	"slices"
 	"sync/atomic"
+	"time"
 
+	"github.com/google/uuid"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -59,6 +61,9 @@ func (sp *space) indexFound(kind format.Kind, f commitlog.File) {
 	if f.Problem != "" {
 		x.take(f.Path)
 		x.broken[f.Path] = f.Problem
+		if f.ID != uuid.Nil {
+			x.lost[f.ID] = f.Path
+		}
 		return
 	}
 	x.put(f.ID, holding{f.Path, f.Time})
@@ -94,6 +99,7 @@ func (sp *space) scanKind(kind format.Kind, known map[string]commitlog.File) (al
 			all[i] = k
 			continue
 		}
+		all[i].ID = known[all[i].Path].ID
 		unknown = append(unknown, &all[i])
 	}
 	if err := sp.readAll(kind, unknown); err != nil {
@@ -179,7 +185,8 @@ func (sp *space) readAll(kind format.Kind, files []*commitlog.File) error {
 	return group.Wait()
 }
 
-// examine reads one file. A disk error is an error; whatever is wrong with the file itself is its Problem. A file that may
+// examine reads one file. A disk error is an error; whatever is wrong with the file itself is its Problem, and its ID stays
+// what it held before. A file that may
 // not be read has no Hash, and is not remembered: a permission changes without changing the file. One that went away
 // meanwhile has no Path.
 func (sp *space) examine(kind format.Kind, f *commitlog.File) error {
@@ -195,15 +202,21 @@ func (sp *space) examine(kind format.Kind, f *commitlog.File) error {
 		return err
 	}
 	f.Hash = commitlog.HashOf(data)
-	if kind == format.Nodes {
-		n, errNode := format.DecodeNode(data)
-		f.ID, f.Time, err = n.ID, n.Created, errNode
+	id, at, err := identify(kind, data)
+	if err == nil {
+		f.ID, f.Time = id, at
 	} else {
-		w, errFlow := format.DecodeFlow(data)
-		f.ID, f.Time, err = w.ID, w.Updated, errFlow
-	}
-	if err != nil {
 		f.Problem = err.Error()
 	}
 	return nil
+}
+
+// identify says what a file holds, and since when.
+func identify(kind format.Kind, data []byte) (uuid.UUID, time.Time, error) {
+	if kind == format.Nodes {
+		n, err := format.DecodeNode(data)
+		return n.ID, n.Created, err
+	}
+	f, err := format.DecodeFlow(data)
+	return f.ID, f.Updated, err
 }

@@ -192,8 +192,12 @@ func (sp *space) close() error {
 	return errors.Join(sp.written.closeErr, sp.local.Close())
 }
 
-// path is where the index has what an id stands for; ok is false where there is nothing.
+// path is where the index has what an id stands for, or had it as long as the file could be read; ok is false where there
+// is nothing.
 func (x *index) path(id uuid.UUID) (file string, ok bool) {
-	h, ok := x.heads[id]
-	return h.path, ok
+	if h, ok := x.heads[id]; ok {
+		return h.path, true
+	}
+	file, ok = x.lost[id]
+	return file, ok
 }

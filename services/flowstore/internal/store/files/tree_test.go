@@ -280,8 +280,11 @@ func TestAnUnreadableFileIsToldAndLeftAlone(t *testing.T) {
 		d.restart()
 		d.wantProblems("flows/000/000.yaml", "nodes/000/001.xml", "nodes/000/002.xml")
 		d.text("one")
-		if _, err := d.store.Node(t.Context(), ns, idOf("two")); !errors.Is(err, store.ErrNodeNotFound) {
-			t.Errorf("the torn node: %v", err)
+		d.wantUnreadable("nodes/000/001.xml", func() error { _, err := d.store.Node(t.Context(), ns, idOf("two")); return err })
+		d.wantUnreadable("nodes/000/002.xml", func() error { _, err := d.store.Node(t.Context(), ns, idOf("three")); return err })
+		d.wantUnreadable("flows/000/000.yaml", func() error { return d.addNode("novel", "a") })
+		if err := d.createNode("two"); !errors.Is(err, store.ErrTaken) {
+			t.Errorf("the id of the torn node was given away: %v", err)
 		}
 	}
 	d.must(errors.Join(d.createNode("four"), d.createFlow("other")))
@@ -295,6 +298,15 @@ func TestAnUnreadableFileIsToldAndLeftAlone(t *testing.T) {
 	d.wantProblems("flows/000/000.yaml", "nodes/000/002.xml")
 }
 
+// wantUnreadable wants an error that names a file.
+func (d *desk) wantUnreadable(path string, call func() error) {
+	d.Helper()
+	var unreadable *store.UnreadableError
+	if err := call(); !errors.As(err, &unreadable) || unreadable.Path != path {
+		d.Errorf("want that %s is unreadable: %v", path, err)
+	}
+}
+
 // While the store runs, a file that became unreadable is an error that names it.
 func TestAFileThatBecameUnreadable(t *testing.T) {
 	t.Parallel()
@@ -303,18 +315,10 @@ func TestAFileThatBecameUnreadable(t *testing.T) {
 	d.flushed()
 	d.put("nodes/000/000.xml", d.read("nodes/000/001.xml"))
 	d.put("flows/000/000.yaml", ":")
-	var unreadable *store.UnreadableError
-	_, err := d.store.Node(t.Context(), ns, idOf("one"))
-	if !errors.As(err, &unreadable) || unreadable.Path != "nodes/000/000.xml" {
-		t.Errorf("a file that holds another node: %v", err)
-	}
-	_, err = d.store.Flow(t.Context(), ns, idOf("novel"))
-	if !errors.As(err, &unreadable) || unreadable.Path != "flows/000/000.yaml" {
-		t.Errorf("a file that is no flow: %v", err)
-	}
-	if err := d.addNode("novel", "a"); !errors.As(err, &unreadable) {
-		t.Errorf("a change of it: %v", err)
-	}
+	// A file that holds another node, one that is no flow, and a change of it.
+	d.wantUnreadable("nodes/000/000.xml", func() error { _, err := d.store.Node(t.Context(), ns, idOf("one")); return err })
+	d.wantUnreadable("flows/000/000.yaml", func() error { _, err := d.store.Flow(t.Context(), ns, idOf("novel")); return err })
+	d.wantUnreadable("flows/000/000.yaml", func() error { return d.addNode("novel", "a") })
 }
 
 // Case 17; row 13.
