@@ -4,15 +4,12 @@ package app
 import (
 	"context"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/status"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/flowstore"
@@ -21,12 +18,10 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/telemetry"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/transport"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 )
-
-// readyTimeout is how long Ready waits for a service or a model server.
-const readyTimeout = 2 * time.Second
 
 // Deps are what the agent is given. Only Log and Metrics may be nil.
 type Deps struct {
@@ -73,43 +68,9 @@ func (a *App) Register(r grpc.ServiceRegistrar) {
 // Ready tells how the model servers and the other services are. None is fatal: a request that needs one that is away is
 // answered with a sentence that says so, and everything else works.
 func (a *App) Ready(ctx context.Context) []obs.Check {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	names := a.deps.Backends.Names()
-	checks := make([]obs.Check, len(names)+2)
-	var all sync.WaitGroup
-	all.Go(func() { checks[0] = service(ctx, "promptbuilder", a.deps.PromptBuilder) })
-	all.Go(func() { checks[1] = service(ctx, "flowstore", a.deps.FlowStore) })
-	for i, name := range names {
-		all.Go(func() { checks[i+2] = a.backend(ctx, name) })
-	}
-	all.Wait()
-	return checks
-}
-
-// service asks a service for its health.
-func service(ctx context.Context, name string, conn grpc.ClientConnInterface) obs.Check {
-	health, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
-	switch {
-	case err != nil:
-		return obs.Check{Name: name, Message: "does not answer: " + status.Convert(err).Message()}
-	case health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING:
-		return obs.Check{Name: name, Message: "says " + health.GetStatus().String()}
-	}
-	return obs.Check{Name: name, OK: true}
-}
-
-// backend asks a model server who it is.
-func (a *App) backend(ctx context.Context, name string) obs.Check {
-	check := obs.Check{Name: "backend " + name}
-	g, err := a.deps.Backends.Generator(name)
-	if err == nil {
-		_, err = g.Window(ctx)
-	}
-	if check.OK = err == nil; !check.OK {
-		check.Message = err.Error()
-	}
-	return check
+	return obs.Ask(ctx, append([]obs.Question{
+		grpcclient.Ready("promptbuilder", a.deps.PromptBuilder), grpcclient.Ready("flowstore", a.deps.FlowStore),
+	}, a.deps.Backends.Ready()...)...)
 }
 
 // Run has nothing to do beside answering, and returns when ctx ends.

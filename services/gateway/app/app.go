@@ -7,22 +7,17 @@ package app
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/status"
 
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/edge"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/rest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 )
-
-// readyTimeout is how long Ready waits for a service.
-const readyTimeout = 2 * time.Second
 
 // Deps are what the gateway is given.
 type Deps struct {
@@ -78,27 +73,8 @@ func (a *App) Drain() { time.AfterFunc(a.grace, a.cut) }
 // Ready tells of each service whether it answers. None is fatal: the paths of the others work, and a request for one that
 // is away is answered with a sentence that says so.
 func (a *App) Ready(ctx context.Context) []obs.Check {
-	checks := []obs.Check{{Name: "promptbuilder"}, {Name: "agent"}, {Name: "flowstore"}}
-	var all sync.WaitGroup
-	for i, conn := range []grpc.ClientConnInterface{a.deps.PromptBuilder, a.deps.Agent, a.deps.FlowStore} {
-		all.Go(func() { checks[i].OK, checks[i].Message = answers(ctx, conn) })
-	}
-	all.Wait()
-	return checks
-}
-
-// answers asks a service for its health.
-func answers(ctx context.Context, conn grpc.ClientConnInterface) (ok bool, message string) {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	health, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
-	switch {
-	case err != nil:
-		return false, "does not answer: " + status.Convert(err).Message()
-	case health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING:
-		return false, "says " + health.GetStatus().String()
-	}
-	return true, ""
+	return obs.Ask(ctx,
+		grpcclient.Ready("promptbuilder", a.deps.PromptBuilder), grpcclient.Ready("agent", a.deps.Agent), grpcclient.Ready("flowstore", a.deps.FlowStore))
 }
 
 // Run has nothing to do beside answering, and returns when ctx ends.

@@ -15,17 +15,6 @@ import (
 // readyTimeout bounds all checks of one /readyz together.
 const readyTimeout = 5 * time.Second
 
-// Check is one thing that a service needs, such as a model server.
-type Check struct {
-	Name string `json:"name"`
-	OK   bool   `json:"ok"`
-	// Fatal says that the service can do nothing without it: /readyz then answers 503. A missing model server is shown
-	// and is not fatal: everything else works.
-	Fatal bool `json:"fatal"`
-	// Message says what is wrong and where, in one sentence.
-	Message string `json:"message,omitempty"`
-}
-
 // NewRegistry makes a metrics registry that also tells about the process and the Go runtime.
 func NewRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -19,9 +17,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/transport"
 )
-
-// readyTimeout is how long Ready waits for a model server.
-const readyTimeout = 2 * time.Second
 
 // Deps are what promptbuilder is given. Only Log and Metrics may be nil.
 type Deps struct {
@@ -65,29 +60,7 @@ func (a *App) Register(r grpc.ServiceRegistrar) {
 // Ready tells how the model servers are. None is fatal: a request that needs one that is away is answered with a sentence
 // that says so.
 func (a *App) Ready(ctx context.Context) []obs.Check {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	names := a.backends.Names()
-	checks := make([]obs.Check, len(names))
-	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() { checks[i] = a.check(ctx, name) })
-	}
-	all.Wait()
-	return checks
-}
-
-// check asks a model server who it is.
-func (a *App) check(ctx context.Context, name string) obs.Check {
-	check := obs.Check{Name: "backend " + name}
-	counter, err := a.backends.Counter(name)
-	if err == nil {
-		_, err = counter.Window(ctx)
-	}
-	if check.OK = err == nil; !check.OK {
-		check.Message = err.Error()
-	}
-	return check
+	return obs.Ask(ctx, a.backends.Ready()...)
 }
 
 // Run has nothing to do beside answering, and returns when ctx ends.
