@@ -46,7 +46,7 @@ func Write(w http.ResponseWriter, st *status.Status) {
 		h.Set("WWW-Authenticate", "Bearer") // the scheme alone: the message is in the body
 	}
 	w.WriteHeader(code)
-	_, _ = w.Write(JSON(st.Proto()))
+	_, _ = w.Write(append(JSON(st.Proto()), '\n'))
 }
 
 // JSON is a google.rpc.Status in JSON: code, message, details, and of the details what is set.

@@ -50,6 +50,15 @@ type Marshaler struct{ runtime.JSONPb }
 // New makes a Marshaler.
 func New() *Marshaler { return &Marshaler{runtime.JSONPb{MarshalOptions: write}} }
 
+// Marshal writes a whole answer, which ends its line: two answers in a terminal stay apart.
+func (m *Marshaler) Marshal(v any) ([]byte, error) {
+	b, err := m.JSONPb.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}
+
 // Marshal writes one message.
 func Marshal(m proto.Message) ([]byte, error) { return write.Marshal(m) }
 
