@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"time"
 
@@ -101,6 +102,9 @@ func transport(c Config) []grpc.ServerOption {
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(c.MaxStreams),
 		grpc.WaitForHandlers(true),
+		// Buffers and goroutines that outlive a call: up to a fifth less CPU for a small one (field/perf.md 2.1).
+		grpc.SharedWriteBuffer(true),
+		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: 2 * time.Minute, MaxConnectionAge: 5 * time.Minute, Time: time.Minute, Timeout: 10 * time.Second,
