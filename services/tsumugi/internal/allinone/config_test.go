@@ -1,6 +1,7 @@
 package allinone
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -8,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/zap"
+
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -82,3 +86,25 @@ func code(value string) string {
 	}
 	return "`" + value + "`"
 }
+
+// A process that cannot be opened leaves nothing behind: no goroutine (see TestMain), no address, no lock.
+func TestFailedOpenLeavesNothing(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.Listen = Listen{GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	cfg.FlowStore.Data = t.TempDir()
+	first, err := Open(t.Context(), cfg, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), cfg, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "in use by") {
+		t.Errorf("a second owner of the data got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := first.Run(ctx, lifecycle.Options{Signals: make(chan os.Signal)}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMain(m *testing.M) { testkit.Main(m) }

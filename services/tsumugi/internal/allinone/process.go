@@ -96,13 +96,15 @@ func (p *Process) listen(l Listen) (err error) {
 
 // server makes front or inner. Both count into one registry and are told apart by the label `server`.
 func (p *Process) server(cfg Config, metrics prometheus.Registerer, name string) *grpcserver.Server {
-	return grpcserver.New(grpcserver.Options{
+	s := grpcserver.New(grpcserver.Options{
 		Config:         cfg.GRPC,
 		Log:            p.log.Named(name),
 		Metrics:        prometheus.WrapRegistererWith(prometheus.Labels{"server": name}, metrics),
 		Reflection:     name == "front" && lifecycle.Loopback(cfg.Listen.GRPC),
 		TrustNamespace: name == "inner",
 	})
+	p.undo = append(p.undo, func() error { return s.Stop(context.Background()) }) // nobody has called it yet
+	return s
 }
 
 // applications are the four services.
