@@ -102,8 +102,7 @@ func transport(c Config) []grpc.ServerOption {
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(c.MaxStreams),
 		grpc.WaitForHandlers(true),
-		// Buffers and goroutines that outlive a call: up to a fifth less CPU for a small one (field/perf.md 2.1).
-		grpc.SharedWriteBuffer(true),
+		// Goroutines that outlive a call: less CPU for a small one (field/perf.md 2.1).
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
