@@ -54,6 +54,18 @@ func AppPart(name string, app App) Part {
 	}
 }
 
+// Closers close what was opened, last first.
+type Closers []func() error
+
+// Close closes everything and tells all that went wrong.
+func (c Closers) Close() error {
+	var errs []error
+	for i := len(c) - 1; i >= 0; i-- {
+		errs = append(errs, c[i]())
+	}
+	return errors.Join(errs...)
+}
+
 // GRPCPart serves a gRPC server on its listeners: TCP, or a bufconn for callers in this process, or both.
 func GRPCPart(name string, s *grpcserver.Server, listeners ...net.Listener) Part {
 	return Part{

@@ -85,10 +85,10 @@ func Main(p Program, args, env []string, out io.Writer, trouble *os.File) int {
 }
 
 func run(p Program, args, env []string, out io.Writer, trouble *os.File) error {
-	if asksHelp(args) {
+	if config.AsksHelp(args) {
 		return help(p, out)
 	}
-	if err := load(p, args, env); err != nil {
+	if err := config.LoadProgram(p.Config, map[string]string{strings.ToUpper(p.Name): ""}, args, env); err != nil {
 		return err
 	}
 	log := obs.NewLogger(p.Settings.Log, trouble)
@@ -110,22 +110,6 @@ func run(p Program, args, env []string, out io.Writer, trouble *os.File) error {
 	return Run(background, Options{Log: log, Stop: p.Settings.Stop, Signals: signals}, parts...)
 }
 
-// load fills the settings from the file that --config names, the environment and the command line.
-func load(p Program, args, env []string) error {
-	flags, rest, err := config.Args(args)
-	if err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		return fmt.Errorf("%q is not a setting; --help lists them", rest[0])
-	}
-	file := flags["config"]
-	delete(flags, "config")
-	return config.Load(p.Config, config.Source{
-		File: file, Env: env, Flags: flags, Sections: map[string]string{strings.ToUpper(p.Name): ""},
-	})
-}
-
 // listen opens both addresses before anything else is started: a taken port is told within a moment.
 func listen(s *Settings) (service, admin net.Listener, err error) {
 	service, err = Listen("listen", s.Listen)
@@ -142,10 +126,10 @@ func listen(s *Settings) (service, admin net.Listener, err error) {
 // parts starts the service and lists what runs, in the order in which it stops.
 func (p Program) parts(log *zap.Logger, service, admin net.Listener) ([]Part, error) {
 	metrics := obs.NewRegistry()
-	var closers []func() error
-	app, err := p.Start(background, Env{Log: log, Metrics: metrics, Defer: func(f func() error) { closers = append(closers, f) }})
+	var connections Closers
+	app, err := p.Start(background, Env{Log: log, Metrics: metrics, Defer: func(f func() error) { connections = append(connections, f) }})
 	if err != nil {
-		return nil, errors.Join(err, closeAll(closers))
+		return nil, errors.Join(err, connections.Close())
 	}
 	var front Part
 	switch app := app.(type) {
@@ -159,15 +143,7 @@ func (p Program) parts(log *zap.Logger, service, admin net.Listener) ([]Part, er
 	return []Part{
 		front,
 		AppPart(p.Name, app),
-		{Name: "connections", Close: func(context.Context) error { return closeAll(closers) }},
+		{Name: "connections", Close: func(context.Context) error { return connections.Close() }},
 		AdminPart(admin, obs.NewAdmin(metrics, app.Ready), log),
 	}, nil
-}
-
-func closeAll(closers []func() error) error {
-	var errs []error
-	for i := len(closers) - 1; i >= 0; i-- {
-		errs = append(errs, closers[i]())
-	}
-	return errors.Join(errs...)
 }

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -30,21 +27,11 @@ func serveCommand() *cobra.Command {
 }
 
 func serve(c *cobra.Command, args []string) error {
-	if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+	if config.AsksHelp(args) {
 		return c.Help()
 	}
 	cfg := allinone.DefaultConfig()
-	flags, rest, err := config.Args(args)
-	if err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		return fmt.Errorf("%q is not a setting; tsumugi serve --help lists them", rest[0])
-	}
-	file := flags["config"]
-	delete(flags, "config")
-	err = config.Load(&cfg, config.Source{File: file, Env: os.Environ(), Flags: flags, Sections: allinone.Sections})
-	if err != nil {
+	if err := config.LoadProgram(&cfg, allinone.Sections, args, os.Environ()); err != nil {
 		return err
 	}
 	log := obs.NewLogger(cfg.Log, os.Stderr)
@@ -81,11 +68,7 @@ Each setting is a key of the file, an environment variable or a flag: gateway.ma
 environment, and that over the file. The defaults are:
 
 `)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, k := range config.Keys(&cfg) {
-		fmt.Fprintf(w, "  --%s\t%s\t%s\n", k.Name, k.Value, k.Help)
-	}
-	if err := w.Flush(); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+	if err := config.Print(out, &cfg); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }

@@ -30,8 +30,8 @@ type Process struct {
 	stop             lifecycle.StopConfig
 	grpc, http, adm  net.Listener
 	parts            []lifecycle.Part
-	connections      closers // closed behind everything that uses them
-	undo             closers // what a failed Open has to close beside them
+	connections      lifecycle.Closers // closed behind everything that uses them
+	undo             lifecycle.Closers // what a failed Open has to close beside them
 	front, inner     *grpcserver.Server
 	toFront, toInner *bufconn.Listener
 }
@@ -40,7 +40,7 @@ type Process struct {
 func Open(ctx context.Context, cfg Config, log *zap.Logger) (*Process, error) {
 	p := &Process{log: log, stop: cfg.Stop, toFront: bufconn.Listen(inMemory), toInner: bufconn.Listen(inMemory)}
 	if err := p.open(ctx, cfg); err != nil {
-		return nil, errors.Join(err, p.undo.close(), p.connections.close())
+		return nil, errors.Join(err, p.undo.Close(), p.connections.Close())
 	}
 	return p, nil
 }
@@ -186,18 +186,7 @@ func (p *Process) order(a applications, admin *obs.Admin) []lifecycle.Part {
 		lifecycle.GRPCPart("inner", p.inner, p.toInner),
 		lifecycle.AppPart("promptbuilder", a.promptbuilder),
 		lifecycle.AppPart("flowstore", a.flowstore),
-		{Name: "connections", Close: func(context.Context) error { return p.connections.close() }},
+		{Name: "connections", Close: func(context.Context) error { return p.connections.Close() }},
 		lifecycle.AdminPart(p.adm, admin, p.log),
 	}
-}
-
-// closers close what was opened, last first.
-type closers []func() error
-
-func (c closers) close() error {
-	var errs []error
-	for i := len(c) - 1; i >= 0; i-- {
-		errs = append(errs, c[i]())
-	}
-	return errors.Join(errs...)
 }
