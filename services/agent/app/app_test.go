@@ -34,10 +34,11 @@ func TestReady(t *testing.T) {
 
 func TestReadyWithoutNeighbours(t *testing.T) {
 	t.Parallel()
-	set, err := backends.Load("")
+	set, err := backends.Parse([]byte("default: dead\nbackends:\n  dead: {kind: llamacpp, address: \"" + deadAddress + "\"}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer set.Close()
 	stopping, conn := testkit.ServeWith(t, serverOptions(), func(grpc.ServiceRegistrar) {})
 	stopping.Drain()
 	away, err := grpcclient.Dial("127.0.0.1:1", grpcclient.Options{})
