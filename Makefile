@@ -34,6 +34,10 @@ ifeq ($(RACE),)
 endif
 	@$(GO) test $(RACE) $$($(GO) list work | grep -v -e /archtest -e /e2e)
 	@$(GO) test $(RACE) -count=1 -timeout 20m $(UNCACHED)
+ifneq ($(RACE),)
+	@# With the race detector the power is cut at every 7th step only: here at every one.
+	@$(GO) test ./services/flowstore/internal/store/files
+endif
 	@echo "tests: ok"
 
 check: ## the fast loop: build, vet and test without race detector and model
