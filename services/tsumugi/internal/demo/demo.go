@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -21,7 +22,7 @@ import (
 
 // Options of a demo.
 type Options struct {
-	// ModelURL is a model server of the person's, of kind ModelKind; empty: the small local model.
+	// ModelURL is a model server of the person's; empty: the small local model. ModelKind may say its kind, llamacpp.
 	ModelURL, ModelKind string
 	// Keep leaves everything running at the end, until ctx ends.
 	Keep bool
@@ -29,8 +30,42 @@ type Options struct {
 	Out io.Writer
 }
 
-// Run shows everything and cleans up after itself. An error is one sentence that says what to do.
-func Run(ctx context.Context, o Options) (err error) {
+// Run shows everything, cleans up after itself and then says that it is ok. An error is one sentence that says what to do.
+func Run(ctx context.Context, o Options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if err := run(ctx, o); err != nil {
+		return err
+	}
+	fmt.Fprintln(o.Out, "\ndemo: ok")
+	return nil
+}
+
+// kind is the one kind of model server that has an address.
+const kind = "llamacpp"
+
+// check tells all that is wrong with what the person named.
+func (o Options) check() error {
+	var wrong []string
+	u, err := url.Parse(o.ModelURL)
+	switch {
+	case o.ModelURL == "" && o.ModelKind != "":
+		wrong = append(wrong, "MODEL_KIND is given without MODEL_URL, the address of the model server")
+	case o.ModelURL != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")):
+		wrong = append(wrong, fmt.Sprintf("MODEL_URL is %q; it must be an address such as http://127.0.0.1:8080", o.ModelURL))
+	}
+	if o.ModelKind != "" && o.ModelKind != kind {
+		wrong = append(wrong, fmt.Sprintf("MODEL_KIND is %q; it must be %s", o.ModelKind, kind))
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(wrong, "; "))
+}
+
+// run is the demo with its cleanup.
+func run(ctx context.Context, o Options) (err error) {
 	p := &page{out: o.Out}
 	model, stopModel, err := p.model(ctx, o)
 	if err != nil {
@@ -63,22 +98,18 @@ func Run(ctx context.Context, o Options) (err error) {
 		p.line("gRPC %s, REST http://%s, data in %s. Stop it with Ctrl-C.", process.GRPC(), process.HTTP(), data)
 		<-ctx.Done()
 	}
-	fmt.Fprintln(o.Out, "\ndemo: ok")
 	return nil
 }
 
 // server is the model server that the demo uses.
-type server struct{ url, kind, what string }
+type server struct{ url, what string }
 
 // model finds or starts the model server.
 func (p *page) model(ctx context.Context, o Options) (server, func(), error) {
 	p.title("A model server")
 	if o.ModelURL != "" {
-		if u, err := url.Parse(o.ModelURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			return server{}, nil, fmt.Errorf("MODEL_URL is %q; it must be an address such as http://127.0.0.1:8080", o.ModelURL)
-		}
 		p.line("yours, at %s", o.ModelURL)
-		return server{url: o.ModelURL, kind: o.ModelKind, what: "the model at " + o.ModelURL}, func() {}, nil
+		return server{url: o.ModelURL, what: "the model at " + o.ModelURL}, func() {}, nil
 	}
 	dir, err := localmodel.DefaultDir()
 	if err != nil {
@@ -92,13 +123,13 @@ func (p *page) model(ctx context.Context, o Options) (server, func(), error) {
 		return server{}, nil, err
 	}
 	p.line("Gemma 3 270M (base) on llama.cpp at %s, from %s", s.URL(), dir)
-	return server{url: s.URL(), kind: "llamacpp", what: "Gemma 3 270M"}, s.Stop, nil
+	return server{url: s.URL(), what: "Gemma 3 270M"}, s.Stop, nil
 }
 
 // open makes a process on free ports that knows one model server.
 func open(ctx context.Context, data string, m server) (*allinone.Process, error) {
 	file := filepath.Join(data, "backends.yaml")
-	text := fmt.Sprintf("default: demo\nbackends:\n  demo:\n    kind: %q\n    address: %q\n", m.kind, m.url)
+	text := fmt.Sprintf("default: demo\nbackends:\n  demo:\n    kind: %q\n    address: %q\n", kind, m.url)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, fmt.Errorf("the demo's backends file cannot be written: %w", err)
 	}

@@ -19,8 +19,8 @@ func TestDemo(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	model := llmtest.New(t, llmtest.Options{Reply: func(string) []string { return []string{"低い男の", "声だった。"} }})
-	var out bytes.Buffer
-	if err := Run(t.Context(), Options{ModelURL: model.URL, ModelKind: "llamacpp", Out: &out}); err != nil {
+	out := &watched{t: t, dir: temp}
+	if err := Run(t.Context(), Options{ModelURL: model.URL, ModelKind: "llamacpp", Out: out}); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	text := out.String()
@@ -42,6 +42,22 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// watched fails the test when the demo says that it is ok while its data are still there.
+type watched struct {
+	bytes.Buffer
+	t   *testing.T
+	dir string
+}
+
+func (w *watched) Write(text []byte) (int, error) {
+	if bytes.Contains(text, []byte("demo: ok")) {
+		if left, err := os.ReadDir(w.dir); err != nil || len(left) > 0 {
+			w.t.Errorf("demo: ok before the cleanup: %v, %v", left, err)
+		}
+	}
+	return w.Buffer.Write(text)
+}
+
 func TestDemoSaysWhatToDo(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -50,7 +66,9 @@ func TestDemoSaysWhatToDo(t *testing.T) {
 		want string
 	}{
 		"no address":        {Options{ModelURL: "my model", ModelKind: "llamacpp"}, `MODEL_URL is "my model"; it must be an address such as http://127.0.0.1:8080`},
-		"unknown kind":      {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "x"}, "it must be one of llamacpp, scripted"},
+		"unknown kind":      {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "x"}, `MODEL_KIND is "x"; it must be llamacpp`},
+		"both wrong":        {Options{ModelURL: "ftp://x", ModelKind: "x"}, `MODEL_URL is "ftp://x"; it must be an address such as http://127.0.0.1:8080; MODEL_KIND is "x"`},
+		"a kind alone":      {Options{ModelKind: "llamacpp"}, "MODEL_KIND is given without MODEL_URL"},
 		"nobody is there":   {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "llamacpp"}, "http://127.0.0.1:9: nobody answers there"},
 		"the person leaves": {Options{ModelURL: llmtest.New(t, llmtest.Options{}).URL, ModelKind: "llamacpp"}, "stopped before its end"},
 	} {
