@@ -77,6 +77,10 @@ func (c *Client) request(ctx context.Context, path string, body any) (*http.Requ
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
+		// llama.cpp closes a kept connection after some requests, and a request may cross that. None of them changes
+		// anything at the server, so it is sent again on a new connection; net/http takes an empty key for that permission
+		// and does not send it.
+		request.Header["Idempotency-Key"] = []string{}
 	}
 	if c.config.APIKey != "" {
 		request.Header.Set("Authorization", "Bearer "+c.config.APIKey)
