@@ -13,7 +13,6 @@ import (
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/flowstore"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/model"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/promptbuilder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/telemetry"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
@@ -54,7 +53,7 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 	return &App{deps: deps, generations: generation.New(generation.Deps{
 		Flows:   flowstore.New(deps.FlowStore),
 		Prompts: promptbuilder.New(deps.PromptBuilder),
-		Models:  model.Backends{Set: deps.Backends},
+		Models:  deps.Backends,
 		Clock:   clock{}, Random: random{}, Observer: observer,
 		Limits: cfg.Generation.limits(),
 	})}, nil

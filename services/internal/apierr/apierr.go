@@ -79,6 +79,12 @@ func New(code codes.Code, reason, message string, pairs ...string) *Error {
 	return e
 }
 
+// About adds a wrong field to e, and returns e.
+func (e *Error) About(field, description string) *Error {
+	e.Violations = append(e.Violations, Violation{Field: field, Description: description})
+	return e
+}
+
 // Error gives the message.
 func (e *Error) Error() string { return e.Message }
 

@@ -95,7 +95,7 @@ var importRules = []importRule{
 	{
 		name: "model servers", from: []string{"services/..."}, deny: []string{"services/internal/llm/..."}, tests: true,
 		except: []string{
-			"services/internal/llm/...", "services/internal/localmodel/...", "services/internal/testkit",
+			"services/internal/llm/...", "services/internal/modelerr", "services/internal/localmodel/...", "services/internal/testkit",
 			"services/promptbuilder/...", "services/agent/...", "services/tsumugi/...",
 		},
 		why: "only promptbuilder counts and only agent generates",

@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -58,3 +59,55 @@ func (e *Error) Error() string {
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// UnknownBackendError says that the backends file has no such name.
+type UnknownBackendError struct {
+	Name string
+	// Known are the names that there are, sorted.
+	Known []string
+}
+
+// Error names what there is.
+func (e *UnknownBackendError) Error() string {
+	return fmt.Sprintf("there is no backend %q; the backends file has: %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// BudgetError says that the answer's length leaves no room for a prompt.
+type BudgetError struct{ Window, MaxTokens int }
+
+// Error names both numbers.
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("max_tokens is %d and the window of the backend is %d tokens: max_tokens must be smaller, so that a prompt has room",
+		e.MaxTokens, e.Window)
+}
+
+// OverflowError says that what may not be cut is larger than the window leaves. Of a story that is all but the body, of
+// a plain prompt the whole.
+type OverflowError struct {
+	// Limit is the most tokens that the prompt may have, Tokens what the smallest one has.
+	Limit, Tokens int
+	// Blocks are the parts of the smallest one; empty for a plain prompt.
+	Blocks []BlockSize
+	// Field is the field of the request that would have to be shorter; empty where only a shorter answer makes room.
+	Field string
+}
+
+// BlockSize is how large one part of a prompt is.
+type BlockSize struct {
+	Kind   string
+	Tokens int
+}
+
+// Error names the sizes.
+func (e *OverflowError) Error() string {
+	sizes := make([]string, len(e.Blocks))
+	for i, b := range e.Blocks {
+		sizes[i] = fmt.Sprintf("%s %d", b.Kind, b.Tokens)
+	}
+	parts := ""
+	if len(sizes) > 0 {
+		parts = " (" + strings.Join(sizes, ", ") + ")"
+	}
+	return fmt.Sprintf("what may not be cut of the prompt has %d tokens%s, and the window less max_tokens leaves %d: shorten it, or lower max_tokens",
+		e.Tokens, parts, e.Limit)
+}

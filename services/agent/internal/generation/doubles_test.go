@@ -230,7 +230,7 @@ func says(pieces ...string) *model {
 
 func (m *model) Generator(name string) (llm.Generator, error) {
 	if name == "nobody" {
-		return nil, &generation.UnknownBackendError{Name: name, Known: []string{"m"}}
+		return nil, &llm.UnknownBackendError{Name: name, Known: []string{"m"}}
 	}
 	return m, nil
 }

@@ -21,7 +21,7 @@ func (*DrainingError) Error() string {
 type NotFoundError struct{ ID uuid.UUID }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("there is no generations/%s, running or stored", e.ID)
+	return fmt.Sprintf("generations/%s does not exist: nothing runs or is stored under that name", e.ID)
 }
 
 // FieldError is a wrong field of the request that shows only beside the stored flow.
@@ -57,16 +57,6 @@ func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("nodes/%s on the path cannot be read: %s", e.Node, e.Problem)
 }
 
-// UnknownBackendError says that the backends file has no such name.
-type UnknownBackendError struct {
-	Name  string
-	Known []string
-}
-
-func (e *UnknownBackendError) Error() string {
-	return fmt.Sprintf("there is no backend %q; the backends file has %s", e.Name, strings.Join(e.Known, ", "))
-}
-
 // BackendChangedError says that the model server is not the one that the prompt was measured with, also after a rebuild.
 type BackendChangedError struct{ Measured, Found llm.Identity }
 
@@ -78,20 +68,6 @@ func (e *BackendChangedError) Error() string {
 // describe names what decides whether two servers measure alike.
 func describe(i llm.Identity) string {
 	return fmt.Sprintf("%s at %s (%s, window %d, tokenizer %.12s)", i.Model, i.Address, i.Kind, i.Window, i.Tokenizer)
-}
-
-// BudgetError says that the answer asked for leaves no room for a plain prompt.
-type BudgetError struct{ Window, MaxTokens int }
-
-func (e *BudgetError) Error() string {
-	return fmt.Sprintf("an answer of %d tokens leaves no room for a prompt in a window of %d", e.MaxTokens, e.Window)
-}
-
-// OverflowError says that a plain prompt is too long. Nothing of it is cut unasked.
-type OverflowError struct{ Limit, Tokens int }
-
-func (e *OverflowError) Error() string {
-	return fmt.Sprintf("the prompt has %d tokens; the window less the answer leaves %d", e.Tokens, e.Limit)
 }
 
 // ReusedError says that a request id was used for another request.

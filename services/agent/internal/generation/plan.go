@@ -113,21 +113,22 @@ func (s *Service) checkParent(ctx context.Context, ns string, req Request) error
 	return err
 }
 
-// plain measures a prompt that the caller wrote. *BudgetError before anything is counted; *OverflowError.
+// plain measures a prompt that the caller wrote. *llm.BudgetError before anything is counted;
+// *llm.OverflowError.
 func (s *Service) plain(ctx context.Context, ns string, req Request, model llm.Generator) (Built, error) {
 	found, err := model.Window(ctx)
 	if err != nil {
 		return Built{}, err
 	}
 	if req.Sampling.MaxTokens >= found.Window {
-		return Built{}, &BudgetError{Window: found.Window, MaxTokens: req.Sampling.MaxTokens}
+		return Built{}, &llm.BudgetError{Window: found.Window, MaxTokens: req.Sampling.MaxTokens}
 	}
 	tokens, measured, err := s.prompts.Count(ctx, ns, req.Backend, req.Prompt)
 	if err != nil {
 		return Built{}, err
 	}
 	if limit := measured.Window - req.Sampling.MaxTokens; tokens > limit {
-		return Built{}, &OverflowError{Limit: limit, Tokens: tokens}
+		return Built{}, &llm.OverflowError{Limit: limit, Tokens: tokens, Field: "prompt"}
 	}
 	return Built{Prompt: req.Prompt, Digest: digest(req.Prompt), Task: taskPlain, Tokens: tokens, Measured: measured}, nil
 }

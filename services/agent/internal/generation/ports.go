@@ -69,7 +69,7 @@ type BuildRequest struct {
 
 // Models are the model servers of the backends file.
 type Models interface {
-	// Generator gives a backend by name, the default one for the empty name. *UnknownBackendError.
+	// Generator gives a backend by name, the default one for the empty name. *llm.UnknownBackendError.
 	Generator(name string) (llm.Generator, error)
 }
 

@@ -331,13 +331,13 @@ func TestAPlainPromptMustFit(t *testing.T) {
 	w := newWorld(t, says("い"))
 	req := w.request("")
 	req.Prompt, req.Sampling.MaxTokens = "夜", 1000
-	budget := new(generation.BudgetError)
+	budget := new(llm.BudgetError)
 	if r := w.read(w.generate(req), 0); !errors.As(r.err, &budget) || budget.Window != 1000 {
 		t.Errorf("an answer as large as the window: %v", r.err)
 	}
 	req = w.request("")
 	req.Prompt, req.Sampling.MaxTokens = strings.Repeat("夜", 801), 200
-	overflow := new(generation.OverflowError)
+	overflow := new(llm.OverflowError)
 	if r := w.read(w.generate(req), 0); !errors.As(r.err, &overflow) || overflow.Limit != 800 || overflow.Tokens != 801 {
 		t.Errorf("one token too many: %v", r.err)
 	}

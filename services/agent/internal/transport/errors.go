@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/modelerr"
 )
 
 // retryAfter is when to come again where nobody said better.
@@ -42,42 +42,33 @@ var table = []rule{
 		return a
 	}),
 	on(cut),
-	on(backend),
+	model,
 	on(func(e *generation.FieldError) *apierr.Error {
-		return &apierr.Error{Code: codes.InvalidArgument, Reason: apierr.ReasonInvalidField, Message: e.Error(),
-			Violations: []apierr.Violation{{Field: e.Field, Description: e.Description}}}
+		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error()).About(e.Field, e.Description)
 	}),
 	on(func(e *generation.NotFoundError) *apierr.Error {
-		return apierr.New(codes.NotFound, "GENERATION_NOT_FOUND", e.Error(), "generation", wire.Name(wire.Generations, e.ID))
+		return apierr.New(codes.NotFound, "GENERATION_NOT_FOUND", e.Error(), "generation", wire.Name(wire.Generations, e.ID)).
+			About("name", "must be a generation that runs or has a node")
 	}),
 	on(func(e *generation.AmbiguousError) *apierr.Error {
 		return apierr.New(codes.FailedPrecondition, "AMBIGUOUS_PATH", e.Error(),
-			"node", wire.Name(wire.Nodes, e.Node), "parents", names(e.Parents))
+			"node", wire.Name(wire.Nodes, e.Node), "parents", names(e.Parents)).
+			About("via", "must name exactly one of "+names(e.Parents))
 	}),
 	on(func(e *generation.UnreadableError) *apierr.Error {
-		return apierr.New(codes.DataLoss, "UNREADABLE_FILE", e.Error(), "name", wire.Name(wire.Nodes, e.Node))
-	}),
-	on(func(e *generation.UnknownBackendError) *apierr.Error {
-		return apierr.New(codes.NotFound, "UNKNOWN_BACKEND", e.Error(), "backend", e.Name, "known", strings.Join(e.Known, ","))
+		return apierr.New(codes.DataLoss, "UNREADABLE_FILE", e.Error(), "name", wire.Name(wire.Nodes, e.Node)).
+			About("parent", "must be a node whose whole path can be read")
 	}),
 	on(func(e *generation.BackendChangedError) *apierr.Error {
 		return apierr.New(codes.FailedPrecondition, "BACKEND_CHANGED", e.Error(), "measured", identity(e.Measured), "found", identity(e.Found))
 	}),
-	on(func(e *generation.BudgetError) *apierr.Error {
-		a := apierr.New(codes.InvalidArgument, "INVALID_BUDGET", e.Error(),
-			"window", strconv.Itoa(e.Window), "max_tokens", strconv.Itoa(e.MaxTokens))
-		a.Violations = []apierr.Violation{{Field: "sampling.max_tokens", Description: "must be smaller than the window of the backend"}}
-		return a
-	}),
-	on(func(e *generation.OverflowError) *apierr.Error {
-		return apierr.New(codes.FailedPrecondition, "CONTEXT_OVERFLOW", e.Error(),
-			"limit", strconv.Itoa(e.Limit), "tokens", strconv.Itoa(e.Tokens))
-	}),
 	on(func(e *generation.ReusedError) *apierr.Error {
-		return apierr.New(codes.InvalidArgument, "REQUEST_ID_REUSED", e.Error(), "request_id", e.RequestID.String())
+		return apierr.New(codes.InvalidArgument, "REQUEST_ID_REUSED", e.Error(), "request_id", e.RequestID.String()).
+			About("request_id", "must be one that was not used for another request")
 	}),
 	on(func(e *generation.RangeError) *apierr.Error {
-		return apierr.New(codes.OutOfRange, "EVENT_OUT_OF_RANGE", e.Error(), "last", strconv.Itoa(e.Last))
+		return apierr.New(codes.OutOfRange, "EVENT_OUT_OF_RANGE", e.Error(), "last", strconv.Itoa(e.Last)).
+			About("after", "must be at most "+strconv.Itoa(e.Last))
 	}),
 	on(func(e *generation.BusyError) *apierr.Error {
 		a := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "limit", strconv.Itoa(e.Limit))
@@ -114,6 +105,8 @@ func sentence(err error) string {
 	return "something went wrong on our side; the log has it"
 }
 
+func model(err error) error { return modelerr.Answer(err, "sampling.max_tokens") }
+
 // cut is for an answer that is not whole: the cause, and the node that keeps what was received.
 func cut(e *generation.CutError) *apierr.Error {
 	a := apierr.New(codes.Canceled, "GENERATION_CANCELLED", e.Error())
@@ -141,41 +134,8 @@ func broken(e *generation.CutError) *apierr.Error {
 	if !errors.As(e.Err, &why) {
 		return apierr.New(codes.Internal, "BACKEND_FAULT", e.Error())
 	}
-	a := backend(why)
+	a := modelerr.Trouble(why)
 	a.Message = e.Error()
-	return a
-}
-
-// backends says which trouble of a model server is which code and reason. What is not in it is a fault of that server.
-var backends = map[llm.Fault]struct {
-	code   codes.Code
-	reason string
-	retry  time.Duration
-}{
-	llm.FaultUnreachable: {codes.Unavailable, "BACKEND_UNAVAILABLE", retryAfter},
-	llm.FaultCut:         {codes.Unavailable, "BACKEND_UNAVAILABLE", retryAfter},
-	llm.FaultTimeout:     {codes.Unavailable, "BACKEND_UNAVAILABLE", retryAfter},
-	llm.FaultLoading:     {codes.Unavailable, "BACKEND_LOADING", retryAfter},
-	llm.FaultBusy:        {codes.ResourceExhausted, "BACKEND_BUSY", retryAfter},
-	llm.FaultTooLong:     {codes.FailedPrecondition, "CONTEXT_OVERFLOW", 0},
-	llm.FaultCancelled:   {codes.Canceled, apierr.ReasonCancelled, 0},
-	llm.FaultRefused:     {codes.FailedPrecondition, "BACKEND_REFUSED", 0},
-	llm.FaultCount:       {codes.Internal, "BACKEND_FAULT", 0},
-	llm.FaultProtocol:    {codes.Internal, "BACKEND_FAULT", 0},
-}
-
-func backend(e *llm.Error) *apierr.Error {
-	row, ok := backends[e.Fault]
-	if !ok {
-		row = backends[llm.FaultProtocol]
-	}
-	a := apierr.New(row.code, row.reason, e.Error(), "backend", e.Backend, "address", e.Address)
-	if row.retry > 0 {
-		a.RetryAfter = cmp.Or(e.RetryAfter, row.retry)
-	}
-	if e.Fault == llm.FaultTooLong {
-		a = a.WithMetadata("limit", strconv.Itoa(e.Window)).WithMetadata("tokens", strconv.Itoa(e.Tokens))
-	}
 	return a
 }
 

@@ -39,10 +39,10 @@ var answers = []struct {
 	{&generation.FieldError{Field: "via[0]", Description: "d"}, codes.InvalidArgument, "INVALID_FIELD", ""},
 	{&generation.AmbiguousError{Node: uid, Parents: []uuid.UUID{uid, uid}}, codes.FailedPrecondition, "AMBIGUOUS_PATH", "parents=" + node + "," + node},
 	{&generation.UnreadableError{Node: uid, Problem: "not XML"}, codes.DataLoss, "UNREADABLE_FILE", "name=" + node},
-	{&generation.UnknownBackendError{Name: "x", Known: []string{"a", "b"}}, codes.NotFound, "UNKNOWN_BACKEND", "known=a,b"},
+	{&llm.UnknownBackendError{Name: "x", Known: []string{"a", "b"}}, codes.NotFound, "UNKNOWN_BACKEND", "known=a,b"},
 	{&generation.BackendChangedError{Measured: llm.Identity{Model: "m", Window: 5}}, codes.FailedPrecondition, "BACKEND_CHANGED", "measured=m 5  "},
-	{&generation.BudgetError{Window: 5, MaxTokens: 7}, codes.InvalidArgument, "INVALID_BUDGET", "max_tokens=7"},
-	{&generation.OverflowError{Limit: 5, Tokens: 7}, codes.FailedPrecondition, "CONTEXT_OVERFLOW", "tokens=7"},
+	{&llm.BudgetError{Window: 5, MaxTokens: 7}, codes.InvalidArgument, "INVALID_BUDGET", "max_tokens=7"},
+	{&llm.OverflowError{Limit: 5, Tokens: 7, Field: "prompt"}, codes.FailedPrecondition, "CONTEXT_OVERFLOW", "tokens=7"},
 	{&generation.ReusedError{RequestID: uid}, codes.InvalidArgument, "REQUEST_ID_REUSED", "request_id=" + uid.String()},
 	{&generation.RangeError{After: 5, Last: 3}, codes.OutOfRange, "EVENT_OUT_OF_RANGE", "last=3"},
 	{&generation.BusyError{Limit: 64}, codes.ResourceExhausted, "LIMIT_EXCEEDED", "limit=64"},
@@ -101,13 +101,49 @@ func known(reason string) bool {
 	return own || stored || built
 }
 
+// fieldOf are the errors that are about a field of the request, and that field.
+var fieldOf = []struct {
+	err   error
+	field string
+}{
+	{&generation.NotFoundError{ID: uid}, "name"},
+	{&generation.FieldError{Field: "via[0]", Description: "d"}, "via[0]"},
+	{&generation.AmbiguousError{Node: uid, Parents: []uuid.UUID{uid, uid}}, "via"},
+	{&generation.UnreadableError{Node: uid, Problem: "not XML"}, "parent"},
+	{&generation.ReusedError{RequestID: uid}, "request_id"},
+	{&generation.RangeError{After: 5, Last: 3}, "after"},
+	{&llm.UnknownBackendError{Name: "x", Known: []string{"a", "b"}}, "backend"},
+	{&llm.BudgetError{Window: 5, MaxTokens: 7}, "sampling.max_tokens"},
+	{&llm.OverflowError{Limit: 5, Tokens: 7, Field: "prompt"}, "prompt"},
+	{&llm.OverflowError{Limit: 5, Tokens: 7}, "sampling.max_tokens"},
+}
+
+func TestErrorsNameTheFieldOfTheRequest(t *testing.T) {
+	t.Parallel()
+	for _, c := range fieldOf {
+		e := apierr.From(fault(fmt.Errorf("wrapped: %w", c.err)), "r-1")
+		if len(e.Violations) != 1 || e.Violations[0].Field != c.field || e.Violations[0].Description == "" {
+			t.Errorf("%T: %+v, want field %s", c.err, e.Violations, c.field)
+		}
+	}
+}
+
+func TestAGenerationThatCannotBeReadIsNamedByTheRequestID(t *testing.T) {
+	t.Parallel()
+	err := byRequestID(apierr.New(codes.DataLoss, "UNREADABLE_FILE", "m").About("name", "d"))
+	if e := apierr.From(err, ""); len(e.Violations) != 1 || e.Violations[0].Field != "request_id" {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestNoErrorIsForgotten: a new error type of package generation, a new Finish and a new fault of a model server need a
 // line above.
 func TestNoErrorIsForgotten(t *testing.T) {
 	t.Parallel()
 	have := map[string]bool{}
 	for _, c := range answers {
-		have[strings.TrimPrefix(fmt.Sprintf("%T", c.err), "*generation.")] = true
+		_, name, _ := strings.Cut(fmt.Sprintf("%T", c.err), ".")
+		have[name] = true
 		var cut *generation.CutError
 		var backend *llm.Error
 		if errors.As(c.err, &cut) {

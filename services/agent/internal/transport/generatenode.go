@@ -1,9 +1,13 @@
 package transport
 
 import (
+	"errors"
+	"slices"
+
 	"google.golang.org/grpc"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
@@ -26,5 +30,21 @@ func (s *Server) GenerateNode(q *agentv1.GenerateNodeRequest, stream grpc.Server
 	if err != nil {
 		return fault(err)
 	}
-	return s.show(stream, v)
+	return byRequestID(s.show(stream, v))
+}
+
+// byRequestID names the generation's node by what stands for it in the request. The other calls have its `name`.
+func byRequestID(err error) error {
+	var own *apierr.Error
+	if !errors.As(err, &own) {
+		return err
+	}
+	renamed := *own // every watcher has the same error
+	renamed.Violations = slices.Clone(own.Violations)
+	for i := range renamed.Violations {
+		if renamed.Violations[i].Field == "name" {
+			renamed.Violations[i].Field = "request_id"
+		}
+	}
+	return &renamed
 }

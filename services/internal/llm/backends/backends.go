@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -22,17 +21,6 @@ import (
 
 //go:embed default.yaml
 var standard []byte
-
-// UnknownError says that the file has no backend of that name.
-type UnknownError struct {
-	Name string
-	// Known are the names that there are, sorted.
-	Known []string
-}
-
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("there is no backend %q; there are %s", e.Name, strings.Join(e.Known, ", "))
-}
 
 // Backend is one model server, as Counter and as Generator.
 type Backend interface {
@@ -88,10 +76,10 @@ func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.open)) }
 // Default is the name of the backend that an empty name means.
 func (s *Set) Default() string { return s.standard }
 
-// Counter gives the backend of that name, the default for the empty name, or an *UnknownError.
+// Counter gives the backend of that name, the default for the empty name, or an *llm.UnknownBackendError.
 func (s *Set) Counter(name string) (llm.Counter, error) { return s.backend(name) }
 
-// Generator gives the backend of that name, the default for the empty name, or an *UnknownError.
+// Generator gives the backend of that name, the default for the empty name, or an *llm.UnknownBackendError.
 func (s *Set) Generator(name string) (llm.Generator, error) { return s.backend(name) }
 
 func (s *Set) backend(name string) (Backend, error) {
@@ -100,7 +88,7 @@ func (s *Set) backend(name string) (Backend, error) {
 	}
 	open, ok := s.open[name]
 	if !ok {
-		return nil, &UnknownError{Name: name, Known: s.Names()}
+		return nil, &llm.UnknownBackendError{Name: name, Known: s.Names()}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

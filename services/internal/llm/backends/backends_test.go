@@ -99,12 +99,12 @@ func TestUnknownName(t *testing.T) {
 	_, counter := set.Counter("gpt")
 	_, generator := set.Generator("gpt")
 	for _, err := range []error{counter, generator} {
-		var unknown *backends.UnknownError
+		var unknown *llm.UnknownBackendError
 		if !errors.As(err, &unknown) || unknown.Name != "gpt" || !cmp.Equal(unknown.Known, []string{"local"}) {
 			t.Errorf("the error is %v", err)
 		}
 	}
-	if want := `there is no backend "gpt"; there are local`; counter.Error() != want {
+	if want := `there is no backend "gpt"; the backends file has: local`; counter.Error() != want {
 		t.Errorf("the error is %q, not %q", counter, want)
 	}
 }
@@ -156,7 +156,7 @@ backends:
 		`backends.i.script: bad.yaml: line 1: window: "x" must be a whole number from -9223372036854775808 to 9223372036854775807`,
 		"backends.i.script: bad.yaml: replies: are 0; there must be from 1 to 10000",
 		`backends.j.kind: is ""; it must be one of llamacpp, scripted`,
-		`default: there is no backend "nobody"; there are Upper, a, b, c, d, e, f, g, h, i, j`,
+		`default: there is no backend "nobody"; the backends file has: Upper, a, b, c, d, e, f, g, h, i, j`,
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

@@ -22,5 +22,5 @@ backends:
 	fmt.Println(err)
 	// Output:
 	// [big novel] novel
-	// there is no backend "small"; there are big, novel
+	// there is no backend "small"; the backends file has: big, novel
 }

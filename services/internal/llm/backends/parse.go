@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
 
@@ -86,7 +87,7 @@ func (p *parser) choose(s *Set) {
 	case s.standard == "":
 		p.add("default", "must name one of the backends: %s", list(slices.Values(names)))
 	case !slices.Contains(names, s.standard):
-		p.add("default", "%v", &UnknownError{Name: s.standard, Known: names})
+		p.add("default", "%v", &llm.UnknownBackendError{Name: s.standard, Known: names})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
@@ -28,8 +29,8 @@ func NewBuilder(backends Backends, defaults Defaults) *Builder {
 	return &Builder{backends: backends, defaults: defaults}
 }
 
-// Build makes the prompt of a request in which Check finds nothing wrong. Errors: *UnknownBackendError, *BudgetError
-// (before anything is counted), *OverflowError, *CountError, and those of the counter.
+// Build makes the prompt of a request in which Check finds nothing wrong. Errors: *llm.UnknownBackendError, *llm.BudgetError
+// (before anything is counted), *llm.OverflowError, *CountError, and those of the counter.
 func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	r.MaxTokens = cmp.Or(r.MaxTokens, b.defaults.MaxTokens)
 	r.Work.Rating = cmp.Or(r.Work.Rating, b.defaults.Rating)
@@ -39,7 +40,7 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	}
 	limit := backend.Window - r.MaxTokens
 	if limit <= 0 {
-		return Prompt{}, &BudgetError{Window: backend.Window, MaxTokens: r.MaxTokens}
+		return Prompt{}, &llm.BudgetError{Window: backend.Window, MaxTokens: r.MaxTokens}
 	}
 	drawn, picks, warnings := r.draw()
 	p := Prompt{Limit: limit, MaxTokens: r.MaxTokens, Rating: r.Work.Rating, Seed: r.Seed, Picks: picks, Warnings: warnings, Backend: backend}
@@ -63,7 +64,7 @@ func (p *Prompt) fit(ctx context.Context, counter fit.Counter, r Request) error 
 	p.Task, p.Text, p.Tokens, p.Counts, p.Overflow = l.task, fitted.Prompt, fitted.Size.Tokens, fitted.Counts, fitted.Over
 	p.Blocks = sizes(l.stretches(fitted.Offset), fitted.Size)
 	if fitted.Over && !r.Uncut {
-		return &OverflowError{Limit: p.Limit, Tokens: p.Tokens, Blocks: p.Blocks}
+		return p.tooLarge()
 	}
 	digest := sha256.Sum256([]byte(p.Text))
 	p.Digest = hex.EncodeToString(digest[:])
@@ -76,6 +77,18 @@ func (p *Prompt) fit(ctx context.Context, counter fit.Counter, r Request) error 
 	return nil
 }
 
+// tooLarge says what the least prompt is made of.
+func (p *Prompt) tooLarge() error {
+	e := &llm.OverflowError{Limit: p.Limit, Tokens: p.Tokens}
+	for _, b := range p.Blocks {
+		if b.Kind == KindReference || b.Kind == KindNote {
+			e.Field = "story"
+		}
+		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: string(b.Kind), Tokens: b.Tokens})
+	}
+	return e
+}
+
 // Counts is how large texts are.
 type Counts struct {
 	// Tokens of each text.
@@ -83,7 +96,7 @@ type Counts struct {
 	Backend Backend
 }
 
-// Count counts texts, each on its own. Errors: *UnknownBackendError, *CountError, and those of the counter.
+// Count counts texts, each on its own. Errors: *llm.UnknownBackendError, *CountError, and those of the counter.
 func (b *Builder) Count(ctx context.Context, backend string, texts []string) (Counts, error) {
 	counter, identity, err := b.open(ctx, backend)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
@@ -32,7 +33,7 @@ func TestCutIsAHead(t *testing.T) {
 		}
 		s := &server{window: rapid.IntRange(260, 1500).Draw(t, "window"), blind: rapid.Bool().Draw(t, "blind")}
 		p, err := builder(s).Build(t.Context(), r)
-		if over := (*story.OverflowError)(nil); errors.As(err, &over) {
+		if over := (*llm.OverflowError)(nil); errors.As(err, &over) {
 			if over.Tokens <= over.Limit {
 				t.Fatalf("%d tokens overflow %d", over.Tokens, over.Limit)
 			}
@@ -223,7 +224,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 			t.Errorf("%s: counting gives %v", name, err)
 		}
 	}
-	var unknown *story.UnknownBackendError
+	var unknown *llm.UnknownBackendError
 	if _, err := builder(runesOf(10)).Build(t.Context(), story.Request{Backend: "f9"}); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "f1") {
 		t.Errorf("an unknown backend gives %v", err)
 	}

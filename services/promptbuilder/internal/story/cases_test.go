@@ -9,6 +9,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
@@ -173,7 +174,7 @@ func TestCase29TheBodyGoesBeforeTheInstruction(t *testing.T) {
 		work.Plot = strings.Repeat("筋", 5000)
 		s := runesOf(4096)
 		_, err := builder(s).Build(t.Context(), story.Request{Work: work, Body: body, MaxTokens: 256})
-		var over *story.OverflowError
+		var over *llm.OverflowError
 		if !errors.As(err, &over) {
 			t.Fatalf("error %v, want an OverflowError", err)
 		}
@@ -181,7 +182,7 @@ func TestCase29TheBodyGoesBeforeTheInstruction(t *testing.T) {
 		for _, b := range over.Blocks {
 			tokens += b.Tokens
 		}
-		if over.Limit != 3840 || over.Tokens <= 3840 || tokens != over.Tokens || over.Blocks[1].Kind != story.KindReference || over.Blocks[1].Tokens < 5000 {
+		if over.Limit != 3840 || over.Tokens <= 3840 || tokens != over.Tokens || over.Blocks[1].Kind != string(story.KindReference) || over.Field != "story" || over.Blocks[1].Tokens < 5000 {
 			t.Errorf("limit %d, tokens %d, blocks %v", over.Limit, over.Tokens, over.Blocks)
 		}
 	}
@@ -192,7 +193,7 @@ func TestCase31NoRoomForAPrompt(t *testing.T) {
 	for _, tt := range []struct{ window, maxTokens int }{{200, 250}, {200, 0}, {250, 250}} {
 		s := runesOf(tt.window)
 		_, err := builder(s).Build(t.Context(), story.Request{Body: "一。", MaxTokens: tt.maxTokens})
-		var budget *story.BudgetError
+		var budget *llm.BudgetError
 		if !errors.As(err, &budget) || budget.Window != tt.window || budget.MaxTokens != 250 || s.counts != 0 {
 			t.Errorf("window %d, max_tokens %d: error %v after %d counts", tt.window, tt.maxTokens, err, s.counts)
 		}

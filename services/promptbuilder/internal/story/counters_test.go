@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
@@ -24,7 +25,7 @@ func runesOf(window int) *server { return &server{window: window} }
 
 func (s *server) Counter(name string) (story.Counter, error) {
 	if name != "" && name != "f1" {
-		return nil, &story.UnknownBackendError{Name: name, Known: []string{"f1"}}
+		return nil, &llm.UnknownBackendError{Name: name, Known: []string{"f1"}}
 	}
 	return s, nil
 }

@@ -132,7 +132,7 @@ type Counter interface {
 	Window(ctx context.Context) (Backend, error)
 }
 
-// Backends knows the model servers by name; the empty name is the default. An unknown one is an *UnknownBackendError.
+// Backends knows the model servers by name; the empty name is the default. An unknown one is an *llm.UnknownBackendError.
 type Backends interface {
 	Counter(name string) (Counter, error)
 }

@@ -20,11 +20,20 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
-var service = downstream.Service{
-	Name:   "flowstore",
-	Passed: []string{"FLOW_NOT_FOUND", "NODE_NOT_FOUND", "NOT_IN_FLOW", "UNREADABLE_FILE", "STORE_READ_ONLY"},
-	Fields: map[string]string{"flow": "flow", "name": "flow", "node": "parent", "parents": "parent"},
+// called is flowstore, with what the fields of one of its calls are made from.
+func called(fields map[string]string) downstream.Service {
+	return downstream.Service{
+		Name:   "flowstore",
+		Passed: []string{"FLOW_NOT_FOUND", "NODE_NOT_FOUND", "NOT_IN_FLOW", "UNREADABLE_FILE", "STORE_READ_ONLY"},
+		Fields: fields,
+	}
 }
+
+var (
+	getNode = called(map[string]string{"name": "name"}) // that of the generation
+	getFlow = called(map[string]string{"name": "flow"})
+	inFlow  = called(map[string]string{"flow": "flow", "node": "parent", "parents": "parent"})
+)
 
 // retryPause is the time between two tries to store a node.
 const retryPause = 200 * time.Millisecond
@@ -46,7 +55,7 @@ func (c *Client) Node(ctx context.Context, ns string, id uuid.UUID) (generation.
 		return generation.Node{}, generation.ErrNoNode
 	}
 	if err != nil {
-		return generation.Node{}, service.Error(err)
+		return generation.Node{}, getNode.Error(err)
 	}
 	return wire.Node(n)
 }
@@ -54,7 +63,7 @@ func (c *Client) Node(ctx context.Context, ns string, id uuid.UUID) (generation.
 // Story gives the story fields of a flow.
 func (c *Client) Story(ctx context.Context, ns string, flow uuid.UUID) (generation.Story, error) {
 	f, err := c.rpc.GetFlow(namespace.With(ctx, ns), &flowstorev1.GetFlowRequest{Name: wire.Name(wire.Flows, flow)})
-	return wire.Story(f.GetStory()), service.Error(err)
+	return wire.Story(f.GetStory()), getFlow.Error(err)
 }
 
 // Path gives a node of a flow and everything before it, page by page, roots first.
@@ -64,7 +73,7 @@ func (c *Client) Path(ctx context.Context, ns string, flow, node uuid.UUID) iter
 		for {
 			page, err := c.rpc.ListPathNodes(namespace.With(ctx, ns), req)
 			if err != nil {
-				yield(generation.PathNode{}, service.Error(err))
+				yield(generation.PathNode{}, inFlow.Error(err))
 				return
 			}
 			for _, n := range page.GetNodes() {
@@ -119,7 +128,7 @@ func (c *Client) Add(ctx context.Context, ns string, a generation.Addition) (gen
 	case r == "ALREADY_EXISTS", r == "REQUEST_ID_REUSED":
 		return generation.Node{}, generation.ErrTaken
 	case err != nil:
-		return generation.Node{}, service.Error(err)
+		return generation.Node{}, inFlow.Error(err)
 	}
 	return wire.Node(resp.GetNode())
 }

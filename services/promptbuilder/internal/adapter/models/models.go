@@ -43,15 +43,12 @@ func New(set *backends.Set, standard string, metrics prometheus.Registerer) (*Ba
 	return b, nil
 }
 
-// Counter gives a model server by name. The error is a *story.UnknownBackendError.
+// Counter gives a model server by name. The error is a *llm.UnknownBackendError.
 func (b *Backends) Counter(name string) (story.Counter, error) {
 	if name == "" {
 		name = b.standard
 	}
 	c, err := b.set.Counter(name)
-	if unknown := (*backends.UnknownError)(nil); errors.As(err, &unknown) {
-		return nil, &story.UnknownBackendError{Name: unknown.Name, Known: unknown.Known}
-	}
 	if err != nil {
 		return nil, err
 	}

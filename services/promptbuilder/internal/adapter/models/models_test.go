@@ -10,11 +10,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/models"
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -61,7 +61,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.Counter("c")
-	if unknown := (*story.UnknownBackendError)(nil); !errors.As(err, &unknown) || !cmp.Equal(*unknown, story.UnknownBackendError{Name: "c", Known: []string{"a", "b"}}) {
+	if unknown := (*llm.UnknownBackendError)(nil); !errors.As(err, &unknown) || !cmp.Equal(*unknown, llm.UnknownBackendError{Name: "c", Known: []string{"a", "b"}}) {
 		t.Errorf("error %v, want an UnknownBackendError with all names", err)
 	}
 }

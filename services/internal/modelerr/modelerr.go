@@ -1,0 +1,93 @@
+// Package modelerr is what the callers of promptbuilder and agent are told of model servers: the errors of package llm
+// as answers, with one wording for both.
+package modelerr
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// retryAfter is when to come again where the model server did not say.
+const retryAfter = time.Second
+
+// Answer is what the caller gets for an error of package llm, and nil for any other. The request names the backend in
+// `backend`; maxTokens is its field with the length of the answer.
+func Answer(err error, maxTokens string) error {
+	var unknown *llm.UnknownBackendError
+	var budget *llm.BudgetError
+	var overflow *llm.OverflowError
+	var server *llm.Error
+	switch {
+	case errors.As(err, &unknown):
+		return apierr.New(codes.NotFound, "UNKNOWN_BACKEND", unknown.Error(), "backend", unknown.Name, "known", strings.Join(unknown.Known, ",")).
+			About("backend", "must be one of "+strings.Join(unknown.Known, ", ")+", or empty for the default")
+	case errors.As(err, &budget):
+		return apierr.New(codes.InvalidArgument, "INVALID_BUDGET", budget.Error(),
+			"window", strconv.Itoa(budget.Window), "max_tokens", strconv.Itoa(budget.MaxTokens)).
+			About(maxTokens, "must be smaller than "+strconv.Itoa(budget.Window)+", the window of the backend")
+	case errors.As(err, &overflow):
+		return tooLarge(overflow, maxTokens)
+	case errors.As(err, &server):
+		return Trouble(server)
+	}
+	return nil
+}
+
+func tooLarge(e *llm.OverflowError, maxTokens string) *apierr.Error {
+	a := apierr.New(codes.FailedPrecondition, "CONTEXT_OVERFLOW", e.Error(), "limit", strconv.Itoa(e.Limit), "tokens", strconv.Itoa(e.Tokens))
+	for _, b := range e.Blocks {
+		a.Metadata["block."+b.Kind] = strconv.Itoa(b.Tokens)
+	}
+	over := strconv.Itoa(e.Tokens - e.Limit)
+	if e.Field == "" {
+		return a.About(maxTokens, "must be at least "+over+" smaller, so that the prompt has room")
+	}
+	return a.About(e.Field, "must have about "+over+" tokens less")
+}
+
+// faults says which trouble of a model server is which code and reason, and whether waiting helps. What is not in it is
+// a fault of that server.
+var faults = map[llm.Fault]struct {
+	code   codes.Code
+	reason string
+	wait   bool
+}{
+	llm.FaultUnreachable: {codes.Unavailable, "BACKEND_UNAVAILABLE", true},
+	llm.FaultTimeout:     {codes.Unavailable, "BACKEND_UNAVAILABLE", true},
+	llm.FaultCut:         {codes.Unavailable, "BACKEND_UNAVAILABLE", true},
+	llm.FaultLoading:     {codes.Unavailable, "BACKEND_LOADING", true},
+	llm.FaultBusy:        {codes.ResourceExhausted, "BACKEND_BUSY", true},
+	llm.FaultTooLong:     {codes.FailedPrecondition, "CONTEXT_OVERFLOW", false},
+	llm.FaultRefused:     {codes.FailedPrecondition, "BACKEND_REFUSED", false},
+	llm.FaultCount:       {codes.Internal, "BACKEND_FAULT", false},
+	llm.FaultProtocol:    {codes.Internal, "BACKEND_FAULT", false},
+	llm.FaultCancelled:   {codes.Canceled, apierr.ReasonCancelled, false},
+}
+
+// Trouble is what the caller gets when a model server did not do what it was asked.
+func Trouble(e *llm.Error) *apierr.Error {
+	row, ok := faults[e.Fault]
+	switch {
+	case errors.Is(e, context.DeadlineExceeded): // the caller's own time limit
+		row.code, row.reason, row.wait = codes.DeadlineExceeded, apierr.ReasonDeadlineExceeded, false
+	case !ok:
+		row = faults[llm.FaultProtocol]
+	}
+	a := apierr.New(row.code, row.reason, e.Error(), "backend", e.Backend, "address", e.Address)
+	if row.wait {
+		a.RetryAfter = cmp.Or(e.RetryAfter, retryAfter)
+	}
+	if e.Fault == llm.FaultTooLong {
+		a.Metadata["limit"], a.Metadata["tokens"] = strconv.Itoa(e.Window), strconv.Itoa(e.Tokens)
+	}
+	return a
+}
