@@ -4,31 +4,34 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Args reads a command line of the form `--key value` or `--key=value`, in which a key is any key of the settings
-// (`--log.level debug`; `-` for `_` is allowed), into values for Source.Flags. What begins without `--` is returned
-// in rest. Unknown keys are refused by Load.
-func Args(args []string) (flags map[string]string, rest []string, err error) {
+// arguments reads a command line of the form `--key value` or `--key=value`, in which a key is one of the known ones
+// (`--log.level debug`; `-` for `_` is allowed), into values for Source.Flags. A key that is not known needs no value:
+// Load refuses it by its name, which says more.
+func arguments(args []string, known []string) (flags map[string]string, err error) {
 	flags = map[string]string{}
-	for i := 0; i < len(args); i++ {
-		name, ok := strings.CutPrefix(args[i], "--")
+	for len(args) > 0 {
+		name, ok := strings.CutPrefix(args[0], "--")
 		if !ok || name == "" {
-			rest = append(rest, args[i])
-			continue
+			return nil, fmt.Errorf("%q is not a setting; --help lists them", args[0])
 		}
+		args = args[1:]
 		key, value, has := strings.Cut(name, "=")
-		if !has {
-			if i++; i == len(args) {
-				return nil, nil, fmt.Errorf("--%s needs a value", key)
-			}
-			value = args[i]
+		key = strings.ReplaceAll(key, "-", "_")
+		switch {
+		case has:
+		case len(args) > 0 && !strings.HasPrefix(args[0], "--"):
+			value, args = args[0], args[1:]
+		case slices.Contains(known, key):
+			return nil, fmt.Errorf("--%s needs a value", key)
 		}
-		flags[strings.ReplaceAll(key, "-", "_")] = value
+		flags[key] = value
 	}
-	return flags, rest, nil
+	return flags, nil
 }
 
 // Key is one key of the settings.

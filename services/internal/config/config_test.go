@@ -185,15 +185,28 @@ func TestSize(t *testing.T) {
 	}
 }
 
-func TestArgs(t *testing.T) {
+func TestArguments(t *testing.T) {
 	t.Parallel()
-	flags, rest, err := Args([]string{"serve", "--listen", "a:1", "--gateway.http.max-body=1MiB", "--x=", "more"})
-	want := map[string]string{"listen": "a:1", "gateway.http.max_body": "1MiB", "x": ""}
-	if err != nil || !cmp.Equal(flags, want) || !cmp.Equal(rest, []string{"serve", "more"}) {
-		t.Errorf("%v, %v, %v", flags, rest, err)
-	}
-	if _, _, err := Args([]string{"--listen"}); err == nil || err.Error() != "--listen needs a value" {
-		t.Errorf("%v", err)
+	known := []string{"listen", "gateway.http.max_body"}
+	for _, tt := range []struct {
+		args  []string
+		flags map[string]string
+		err   string
+	}{
+		{[]string{"--listen", "a:1", "--gateway.http.max-body=1MiB", "--listen="}, map[string]string{"listen": "", "gateway.http.max_body": "1MiB"}, ""},
+		{[]string{"--listen"}, nil, "--listen needs a value"},
+		{[]string{"--listen", "--gateway.http.max-body=1MiB"}, nil, "--listen needs a value"},
+		{[]string{"--listen=--odd"}, map[string]string{"listen": "--odd"}, ""},
+		{[]string{"--nope"}, map[string]string{"nope": ""}, ""},
+		{[]string{"--nope=1"}, map[string]string{"nope": "1"}, ""},
+		{[]string{"--nope", "--listen", "a:1"}, map[string]string{"nope": "", "listen": "a:1"}, ""},
+		{[]string{"start"}, nil, `"start" is not a setting; --help lists them`},
+		{[]string{"-v"}, nil, `"-v" is not a setting; --help lists them`},
+	} {
+		flags, err := arguments(tt.args, known)
+		if tt.err == "" && err != nil || tt.err != "" && (err == nil || err.Error() != tt.err) || !cmp.Equal(flags, tt.flags) {
+			t.Errorf("%q: %v, %v", tt.args, flags, err)
+		}
 	}
 }
 

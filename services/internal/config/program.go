@@ -15,12 +15,13 @@ func AsksHelp(args []string) bool {
 // LoadProgram fills the settings of a program from the file that --config names, the environment and the command line,
 // in the order of Load. sections are those of Source.
 func LoadProgram(dst any, sections map[string]string, args, env []string) error {
-	flags, rest, err := Args(args)
+	known := []string{"config"}
+	for _, k := range Keys(dst) {
+		known = append(known, k.Name)
+	}
+	flags, err := arguments(args, known)
 	if err != nil {
 		return err
-	}
-	if len(rest) > 0 {
-		return fmt.Errorf("%q is not a setting; --help lists them", rest[0])
 	}
 	file := flags["config"]
 	delete(flags, "config")

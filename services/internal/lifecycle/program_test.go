@@ -161,14 +161,15 @@ func TestMainRefuses(t *testing.T) {
 		change    func(*Program)
 		want      string
 	}{
-		"unknown setting":  {[]string{"--dta", "x"}, nil, nil, "flowstore: the configuration has a problem:\n  dta: unknown key; did you mean data? (command line)\n"},
-		"unknown variable": {nil, []string{"TSUMUGI_FLOWSTORE__DAAT=x"}, nil, "did you mean data? (environment variable TSUMUGI_FLOWSTORE__DAAT)"},
-		"no value":         {[]string{"--data"}, nil, nil, "flowstore: --data needs a value\n"},
-		"a stray word":     {[]string{"start"}, nil, nil, `flowstore: "start" is not a setting; --help lists them`},
-		"missing file":     {[]string{"--config", "/none.yaml"}, nil, nil, "the file /none.yaml cannot be read: no such file or directory"},
-		"beyond loopback":  {[]string{"--listen", "0.0.0.0:7453"}, nil, nil, `listen: "0.0.0.0:7453" can be reached from other machines, and there is no authentication yet: use a loopback address such as 127.0.0.1 (command line)`},
-		"taken port":       {[]string{"--listen", l.Addr().String()}, nil, nil, "the address " + l.Addr().String() + " is in use by another program"},
-		"taken admin port": {[]string{"--admin", l.Addr().String()}, nil, nil, "admin: the address " + l.Addr().String() + " is in use by another program"},
+		"unknown setting":                    {[]string{"--dta", "x"}, nil, nil, "flowstore: the configuration has a problem:\n  dta: unknown key; did you mean data? (command line)\n"},
+		"unknown variable":                   {nil, []string{"TSUMUGI_FLOWSTORE__DAAT=x"}, nil, "did you mean data? (environment variable TSUMUGI_FLOWSTORE__DAAT)"},
+		"an unknown setting without a value": {[]string{"--nope"}, nil, nil, "  nope: unknown key (command line)\n"},
+		"no value":                           {[]string{"--data"}, nil, nil, "flowstore: --data needs a value\n"},
+		"a stray word":                       {[]string{"start"}, nil, nil, `flowstore: "start" is not a setting; --help lists them`},
+		"missing file":                       {[]string{"--config", "/none.yaml"}, nil, nil, "the file /none.yaml cannot be read: no such file or directory"},
+		"beyond loopback":                    {[]string{"--listen", "0.0.0.0:7453"}, nil, nil, `listen: "0.0.0.0:7453" can be reached from other machines, and there is no authentication yet: use a loopback address such as 127.0.0.1 (command line)`},
+		"taken port":                         {[]string{"--listen", l.Addr().String()}, nil, nil, "the address " + l.Addr().String() + " is in use by another program"},
+		"taken admin port":                   {[]string{"--admin", l.Addr().String()}, nil, nil, "admin: the address " + l.Addr().String() + " is in use by another program"},
 		"failing start": {nil, nil, func(p *Program) {
 			p.Start = func(context.Context, Env) (App, error) { return nil, broken }
 		}, "flowstore: the folder is held by process 7\n"},
