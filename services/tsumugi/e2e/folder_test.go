@@ -57,7 +57,7 @@ func fileBroken(t *testing.T, m mode) {
 	unreadable := refusal{code: codes.DataLoss, reason: "UNREADABLE_FILE", metadata: map[string]string{"name": broken}}
 	for _, when := range []string{"while it runs", "behind a restart", "behind another"} {
 		_, err := w.flows.GetNode(w.ctx, &flowstorev1.GetNodeRequest{Name: broken})
-		unreadable.check(t, err)
+		unreadable.in("name").check(t, err)
 		if got := told(t, err).Metadata["path"]; got == "" || !strings.HasSuffix(path, got) {
 			t.Errorf("%s the path is told as %q; want the end of %q", when, got, path)
 		}

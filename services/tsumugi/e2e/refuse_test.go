@@ -112,6 +112,12 @@ func missing(reason, key, name string) refusal {
 	return refusal{code: codes.NotFound, reason: reason, metadata: map[string]string{key: name}}
 }
 
+// in says which fields of the request are named.
+func (want refusal) in(fields ...string) refusal {
+	want.fields = fields
+	return want
+}
+
 func (w *world) addNode(q *flowstorev1.AddNodeRequest) error {
 	_, err := w.flows.AddNode(w.ctx, q)
 	return err
@@ -185,26 +191,26 @@ func (w *world) wrongNames(l library) map[string]wrong {
 		"GetFlow": {func() error {
 			_, err := w.flows.GetFlow(w.ctx, &flowstorev1.GetFlowRequest{Name: flow})
 			return err
-		}, noFlow},
+		}, noFlow.in("name")},
 		"GetNode": {func() error {
 			_, err := w.flows.GetNode(w.ctx, &flowstorev1.GetNodeRequest{Name: node})
 			return err
-		}, noNode},
-		"AddNode to no flow": {func() error { return w.addNode(&flowstorev1.AddNodeRequest{Flow: flow, Source: fresh("x")}) }, noFlow},
-		"AddNode of no node": {func() error { return w.addNode(&flowstorev1.AddNodeRequest{Flow: l.flow, Source: added(node)}) }, noNode},
+		}, noNode.in("name")},
+		"AddNode to no flow": {func() error { return w.addNode(&flowstorev1.AddNodeRequest{Flow: flow, Source: fresh("x")}) }, noFlow.in("flow")},
+		"AddNode of no node": {func() error { return w.addNode(&flowstorev1.AddNodeRequest{Flow: l.flow, Source: added(node)}) }, noNode.in("node")},
 		"AddNode behind no node": {func() error {
 			return w.addNode(&flowstorev1.AddNodeRequest{Flow: l.flow, Source: fresh("x"), Parents: []string{l.a, node}})
-		}, noNode},
-		"ListPathNodes of no flow":             {func() error { return w.page(flow, "", "") }, noFlow},
-		"ListPathNodes of no node":             {func() error { return w.page(l.flow, node, "") }, noNode},
-		"GenerateNode in no flow":              {func() error { return w.generated(short(flow, "")) }, noFlow},
-		"GenerateNode behind no node":          {func() error { return w.generated(short(l.flow, node)) }, noNode},
-		"GenerateNode in no flow, plain":       {func() error { return w.generated(counting(flow, 5)) }, noFlow},
+		}, noNode.in("parents[1]")},
+		"ListPathNodes of no flow":             {func() error { return w.page(flow, "", "") }, noFlow.in("flow")},
+		"ListPathNodes of no node":             {func() error { return w.page(l.flow, node, "") }, noNode.in("node")},
+		"GenerateNode in no flow":              {func() error { return w.generated(short(flow, "")) }, noFlow.in("flow")},
+		"GenerateNode behind no node":          {func() error { return w.generated(short(l.flow, node)) }, noNode.in("parent")},
+		"GenerateNode in no flow, plain":       {func() error { return w.generated(counting(flow, 5)) }, noFlow.in("flow")},
 		"GenerateNode with an unknown backend": {func() error { return w.generated(&agentv1.GenerateNodeRequest{Flow: l.flow, Backend: "gpt"}) }, refusal{code: codes.NotFound, reason: "UNKNOWN_BACKEND", metadata: map[string]string{"backend": "gpt", "known": "gemma"}}},
 		"SetCurrentNode": {func() error {
 			_, err := w.flows.SetCurrentNode(w.ctx, &flowstorev1.SetCurrentNodeRequest{Flow: l.flow, Node: node})
 			return err
-		}, noNode},
+		}, noNode.in("node")},
 		"GetGeneration": {func() error {
 			_, err := w.agents.GetGeneration(w.ctx, &agentv1.GetGenerationRequest{Name: generation})
 			return err
@@ -231,24 +237,24 @@ func (w *world) wrongGraphs(l library) map[string]wrong {
 	return map[string]wrong{
 		"AddNode behind a node of another flow": {func() error {
 			return w.addNode(&flowstorev1.AddNodeRequest{Flow: l.flow, Source: fresh("x"), Parents: []string{l.elsewhere}})
-		}, outside(l.elsewhere)},
+		}, outside(l.elsewhere).in("parents[0]")},
 		"AddNode before a node of no flow": {func() error {
 			return w.addNode(&flowstorev1.AddNodeRequest{Flow: l.flow, Source: fresh("x"), Children: []string{l.nobody}})
-		}, outside(l.nobody)},
-		"GenerateNode behind a node of another flow": {func() error { return w.generated(short(l.flow, l.elsewhere)) }, outside(l.elsewhere)},
+		}, outside(l.nobody).in("children[0]")},
+		"GenerateNode behind a node of another flow": {func() error { return w.generated(short(l.flow, l.elsewhere)) }, outside(l.elsewhere).in("parent")},
 		"SetCurrentNode": {func() error {
 			_, err := w.flows.SetCurrentNode(w.ctx, &flowstorev1.SetCurrentNodeRequest{Flow: l.flow, Node: l.elsewhere})
 			return err
-		}, outside(l.elsewhere)},
+		}, outside(l.elsewhere).in("node")},
 		"a cycle of three": {func() error {
 			return w.addNode(&flowstorev1.AddNodeRequest{Flow: l.flow, Source: added(l.a), Parents: []string{l.c}})
-		}, cycle(l.a, l.b, l.c)},
+		}, cycle(l.a, l.b, l.c, l.a).in("parents[0]")},
 		"a cycle of one": {func() error {
 			return w.addNode(&flowstorev1.AddNodeRequest{Flow: l.flow, Source: added(l.a), Parents: []string{l.a}})
-		}, cycle(l.a)},
+		}, cycle(l.a, l.a).in("parents[0]")},
 		"a cycle through a new node": {func() error {
 			return w.addNode(&flowstorev1.AddNodeRequest{Flow: l.flow, Source: fresh("x"), Parents: []string{l.c}, Children: []string{l.a}})
-		}, refusal{code: codes.FailedPrecondition, reason: "CYCLE", metadata: map[string]string{"path": ""}}},
+		}, refusal{code: codes.FailedPrecondition, reason: "CYCLE", metadata: map[string]string{"path": ""}}.in("children[0]", "parents[0]")},
 	}
 }
 
@@ -284,10 +290,10 @@ func (w *world) wrongReuse(t *testing.T, l library) map[string]wrong {
 			other := proto.CloneOf(q)
 			other.Parents = []string{l.b}
 			return w.addNode(other)
-		}, refusal{code: codes.InvalidArgument, reason: "REQUEST_ID_REUSED", metadata: map[string]string{"request_id": q.RequestId}}},
+		}, refusal{code: codes.InvalidArgument, reason: "REQUEST_ID_REUSED", metadata: map[string]string{"request_id": q.RequestId}}.in("request_id")},
 		"an id that is taken": {func() error {
 			return w.addNode(&flowstorev1.AddNodeRequest{Flow: l.flow, Source: fresh("x"), NodeId: strings.TrimPrefix(l.b, "nodes/")})
-		}, refusal{code: codes.AlreadyExists, reason: "ALREADY_EXISTS", metadata: map[string]string{"name": l.b}}},
+		}, refusal{code: codes.AlreadyExists, reason: "ALREADY_EXISTS", metadata: map[string]string{"name": l.b}}.in("node_id")},
 	}
 }
 
@@ -326,9 +332,9 @@ func refusedHTTP(t *testing.T, m mode) {
 		"two fields of a service": {http.MethodPost, add, []byte(`{"newNode":{"texts":[{"content":"x"}]},"requestId":"x"}`), nil, 400,
 			invalid("new_node.texts[0].role", "request_id"), ""},
 		"a stream's first error": {http.MethodPost, "/v1/nodes:generateNode", []byte(`{}`), []string{"Accept", sse}, 400, invalid("flow"), ""},
-		"a cycle":                {http.MethodPost, add, []byte(`{"node":"` + l.a + `","parents":["` + l.c + `"]}`), nil, 400, refusal{code: codes.FailedPrecondition, reason: "CYCLE"}, ""},
+		"a cycle":                {http.MethodPost, add, []byte(`{"node":"` + l.a + `","parents":["` + l.c + `"]}`), nil, 400, refusal{code: codes.FailedPrecondition, reason: "CYCLE"}.in("parents[0]"), ""},
 		"a flow that is not there": {http.MethodGet, "/v1/flows/" + uuid.Nil.String()[:35] + "1", nil, nil, 404,
-			refusal{code: codes.NotFound, reason: "FLOW_NOT_FOUND", metadata: map[string]string{"flow": ""}}, ""},
+			refusal{code: codes.NotFound, reason: "FLOW_NOT_FOUND", metadata: map[string]string{"flow": ""}}.in("name"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.unchanged(t, l.flow, func() {

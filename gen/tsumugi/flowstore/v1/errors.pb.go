@@ -22,6 +22,9 @@ const (
 )
 
 // ErrorReason is why a call failed. `ErrorInfo.reason` carries the value without `ERROR_REASON_`.
+// A refusal that is about something in the request names the fields in `BadRequest`, also where the code is another than
+// INVALID_ARGUMENT. Where several things stand in the way, code, reason and metadata are those of the first in the order
+// of the request, and `BadRequest` names the fields of all.
 type ErrorReason int32
 
 const (
@@ -38,8 +41,8 @@ const (
 	// FAILED_PRECONDITION: the node is in the store, but not in this flow. Metadata: `flow`, `node`; `PreconditionFailure`
 	// names each node.
 	ErrorReason_ERROR_REASON_NOT_IN_FLOW ErrorReason = 5
-	// FAILED_PRECONDITION: the edge would close a cycle. Metadata: `flow`; `path`, the nodes of the way back in order, with
-	// blanks between them.
+	// FAILED_PRECONDITION: the edge would close a cycle. Metadata: `flow`; `path`, the nodes of one such cycle in order, with
+	// blanks between them, beginning and ending with the same node. `BadRequest` names all that would close one.
 	ErrorReason_ERROR_REASON_CYCLE ErrorReason = 6
 	// INVALID_ARGUMENT: this request id was used for another request. Metadata: `request_id`.
 	ErrorReason_ERROR_REASON_REQUEST_ID_REUSED ErrorReason = 7
@@ -64,6 +67,8 @@ const (
 	ErrorReason_ERROR_REASON_UNKNOWN_METHOD ErrorReason = 16
 	// PERMISSION_DENIED: the caller may not act in this namespace.
 	ErrorReason_ERROR_REASON_NAMESPACE_DENIED ErrorReason = 17
+	// FAILED_PRECONDITION: no node was named, and the flow, which holds nodes, has no current one. Metadata: `flow`.
+	ErrorReason_ERROR_REASON_NO_CURRENT_NODE ErrorReason = 18
 )
 
 // Enum value maps for ErrorReason.
@@ -87,6 +92,7 @@ var (
 		15: "ERROR_REASON_DEADLINE_EXCEEDED",
 		16: "ERROR_REASON_UNKNOWN_METHOD",
 		17: "ERROR_REASON_NAMESPACE_DENIED",
+		18: "ERROR_REASON_NO_CURRENT_NODE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -107,6 +113,7 @@ var (
 		"ERROR_REASON_DEADLINE_EXCEEDED":  15,
 		"ERROR_REASON_UNKNOWN_METHOD":     16,
 		"ERROR_REASON_NAMESPACE_DENIED":   17,
+		"ERROR_REASON_NO_CURRENT_NODE":    18,
 	}
 )
 
@@ -141,7 +148,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xcc\x04\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xee\x04\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -161,7 +168,8 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x16ERROR_REASON_CANCELLED\x10\x0e\x12\"\n" +
 	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x0f\x12\x1f\n" +
 	"\x1bERROR_REASON_UNKNOWN_METHOD\x10\x10\x12!\n" +
-	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x11BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x11\x12 \n" +
+	"\x1cERROR_REASON_NO_CURRENT_NODE\x10\x12BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

@@ -256,9 +256,9 @@ type AddNodeRequest struct {
 	Source isAddNodeRequest_Source `protobuf_oneof:"source"`
 	// The UUID that a new node shall have. Empty: a new one.
 	NodeId string `protobuf:"bytes,4,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// The nodes it continues, `nodes/{uuid}`, at most 1,000, each in the flow. None: it is a root.
+	// The nodes it continues, `nodes/{uuid}`, at most 1,000, each in the flow, readable, and named once. None: it is a root.
 	Parents []string `protobuf:"bytes,5,rep,name=parents,proto3" json:"parents,omitempty"`
-	// The nodes that continue it, `nodes/{uuid}`, at most 1,000, each in the flow.
+	// The nodes that continue it, `nodes/{uuid}`, at most 1,000, each in the flow, readable, and named once.
 	Children []string `protobuf:"bytes,6,rep,name=children,proto3" json:"children,omitempty"`
 	// Make it the flow's current node.
 	SetCurrent bool `protobuf:"varint,7,opt,name=set_current,json=setCurrent,proto3" json:"set_current,omitempty"`
@@ -507,7 +507,8 @@ type ListPathNodesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `flows/{uuid}`.
 	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
-	// The last node of the path, `nodes/{uuid}`. Empty: the flow's current node.
+	// The last node of the path, `nodes/{uuid}`. Empty: the flow's current node. A flow without nodes has an empty path; one
+	// with nodes but without a current node is refused (NO_CURRENT_NODE).
 	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	// Nodes on a page, at most 1,000; larger is taken as 1,000. 0: 100. A page also ends at 4 MiB, after at least one node.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

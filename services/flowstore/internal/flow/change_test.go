@@ -26,13 +26,15 @@ func TestCheck(t *testing.T) {
 		{"an edge that is there", flow.Change{Connect: edges("1-2")}, nil},
 		{"a short cut", flow.Change{Connect: edges("1-3")}, nil},
 		{"the place taken away", flow.Change{Current: ptr(0)}, nil},
-		{"to itself", flow.Change{Connect: edges("2-2")}, &flow.CycleError{Flow: id, Path: []uuid.UUID{node(2)}}},
-		{"back", flow.Change{Connect: edges("3-1")}, &flow.CycleError{Flow: id, Path: []uuid.UUID{node(1), node(2), node(3)}}},
+		{"to itself", flow.Change{Connect: edges("2-2")}, &flow.CycleError{Flow: id, Path: nodes(2, 2), Closing: [][2]uuid.UUID{{node(2), node(2)}}}},
+		{"back", flow.Change{Connect: edges("3-1")}, &flow.CycleError{Flow: id, Path: nodes(1, 2, 3, 1), Closing: [][2]uuid.UUID{{node(3), node(1)}}}},
 		{"back over a new member", flow.Change{Add: []flow.Member{{Index: 4, Node: node(4)}}, Connect: edges("3-4 4-2")},
-			&flow.CycleError{Flow: id, Path: []uuid.UUID{node(4), node(2), node(3)}}},
+			&flow.CycleError{Flow: id, Path: nodes(4, 2, 3, 4), Closing: [][2]uuid.UUID{{node(3), node(4)}, {node(4), node(2)}}}},
 		{"two new edges against each other", flow.Change{
 			Add:     []flow.Member{{Index: 4, Node: node(4)}, {Index: 5, Node: node(5)}},
-			Connect: edges("4-5 5-4")}, &flow.CycleError{Flow: id, Path: []uuid.UUID{node(5), node(4)}}},
+			Connect: edges("4-5 5-4")}, &flow.CycleError{Flow: id, Path: nodes(5, 4, 5), Closing: [][2]uuid.UUID{{node(4), node(5)}, {node(5), node(4)}}}},
+		{"two ways back", flow.Change{Connect: edges("2-1 3-1")},
+			&flow.CycleError{Flow: id, Path: nodes(1, 2, 1), Closing: [][2]uuid.UUID{{node(2), node(1)}, {node(3), node(1)}}}},
 		{"an unknown parent", flow.Change{Connect: edges("9-2")}, &flow.UnknownIndexError{Flow: id, Index: 9}},
 		{"an unknown child", flow.Change{Connect: edges("2-0")}, &flow.UnknownIndexError{Flow: id, Index: 0}},
 		{"an unknown place", flow.Change{Current: ptr(-1)}, &flow.UnknownIndexError{Flow: id, Index: -1}},
@@ -52,6 +54,41 @@ func TestCheck(t *testing.T) {
 				t.Error("the error says nothing")
 			}
 		})
+	}
+}
+
+func nodes(indexes ...int) []uuid.UUID {
+	ids := make([]uuid.UUID, len(indexes))
+	for i, index := range indexes {
+		ids[i] = node(index)
+	}
+	return ids
+}
+
+// A message names things as the contract does, and is of bounded length: a long cycle still shows that it is one.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	f := flow.Name(node(9))
+	long := make([]int, 50)
+	for i := range long {
+		long[i] = i%49 + 1
+	}
+	n := func(index int) string { return "nodes/" + node(index).String() }
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&flow.CycleError{Path: nodes(1, 1)}, "a node cannot continue itself: " + n(1)},
+		{&flow.CycleError{Path: nodes(1, 2, 1)}, "the edge would close a cycle: " + n(1) + " -> " + n(2) + " -> " + n(1)},
+		{&flow.CycleError{Path: nodes(long...)}, "the edge would close a cycle: " + n(1) + " -> " + n(2) + " -> " + n(3) + " -> " + n(4) + " -> (42 more) -> " +
+			n(47) + " -> " + n(48) + " -> " + n(49) + " -> " + n(1)},
+		{&flow.NotMemberError{Flow: node(9), Nodes: nodes(1)}, n(1) + " is not in " + f + "; add it first"},
+		{&flow.NotMemberError{Flow: node(9), Nodes: nodes(1, 2)}, n(1) + ", " + n(2) + " are not in " + f + "; add them first"},
+		{&flow.NoCurrentError{Flow: node(9)}, f + " has no current node; name the node, or set a current one first"},
+	} {
+		if diff := cmp.Diff(c.want, c.err.Error()); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 

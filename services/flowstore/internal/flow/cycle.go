@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// checkCycle refuses new edges that close a cycle.
+// checkCycle refuses new edges that close a cycle, and tells all of them.
 func (f Flow) checkCycle(c Change) error {
 	suspects := f.suspects(c.Connect)
 	if len(suspects) == 0 {
@@ -14,14 +14,24 @@ func (f Flow) checkCycle(c Change) error {
 	}
 	members := withMembers(f.Members, c.Add)
 	s := search{graph: newGraph(members, withEdges(f.Edges, c.Connect), nil), target: -1}
+	var found *CycleError
 	for _, e := range suspects {
 		start, _ := position(members, e.To)
 		target, _ := position(members, e.From)
-		if way := s.way(int32(start), int32(target)); way != nil {
-			return &CycleError{Flow: f.ID, Path: way}
+		way := s.way(int32(start), int32(target))
+		if way == nil {
+			continue
 		}
+		if found == nil {
+			found = &CycleError{Flow: f.ID, Path: append(way, way[0])}
+		}
+		found.Closing = append(found.Closing, [2]uuid.UUID{members[target].Node, members[start].Node})
+		s.forget()
 	}
-	return nil
+	if found == nil {
+		return nil
+	}
+	return found
 }
 
 // suspects are the new edges that may close a cycle. Nearly always there are none: an edge to a member that nothing
@@ -54,6 +64,9 @@ type search struct {
 	// cameFrom is the position before each seen member, the member itself for a start, -1 for unseen.
 	cameFrom []int32
 }
+
+// forget has the next search begin anew: what this one saw does lead to its target.
+func (s *search) forget() { s.target = -1 }
 
 // way gives the nodes of a shortest way from start to target, both included; nil if there is none.
 func (s *search) way(start, target int32) []uuid.UUID {

@@ -2,49 +2,77 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 )
 
-// CycleError says that an edge would close a cycle.
+// CycleError says that new edges would close a cycle.
 type CycleError struct {
 	Flow uuid.UUID
-	// Path is the way that leads back already: it begins at the node to which the edge would lead, follows existing and
-	// new edges in order, and ends at the node from which the edge would come. One node for an edge to itself.
+	// Path is one such cycle, by existing and new edges; the node where it begins ends it, too. Twice the same node for an
+	// edge from a node to itself.
 	Path []uuid.UUID
+	// Closing are all new edges that would close one, each from a node and to a node.
+	Closing [][2]uuid.UUID
 }
 
 func (e *CycleError) Error() string {
-	if len(e.Path) == 1 {
-		return fmt.Sprintf("a node cannot continue itself: %s", e.Path[0])
+	if len(e.Path) == 2 {
+		return fmt.Sprintf("a node cannot continue itself: %s", node.Name(e.Path[0]))
 	}
-	return fmt.Sprintf("the edge would close a cycle: there is a way back already, %s", joined(e.Path, " -> "))
+	return "the edge would close a cycle: " + strings.Join(shown(e.Path), " -> ")
 }
 
-// NotMemberError says that nodes are not in the flow.
+// most is how many names a message shows of a long list.
+const most = 8
+
+// shown names nodes. Of a long list it gives the first and the last: a message is cut somewhere, and the end of a cycle
+// is what shows that it is one.
+func shown(ids []uuid.UUID) []string {
+	all := names(ids)
+	if left := len(all) - most; left > 0 {
+		return slices.Concat(all[:most/2], []string{fmt.Sprintf("(%d more)", left)}, all[len(all)-most/2:])
+	}
+	return all
+}
+
+func names(ids []uuid.UUID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = node.Name(id)
+	}
+	return out
+}
+
+// NotMemberError says that nodes are stored, but not in the flow.
 type NotMemberError struct {
 	Flow  uuid.UUID
 	Nodes []uuid.UUID
 }
 
 func (e *NotMemberError) Error() string {
-	return fmt.Sprintf("not in flow %s: node %s; add it first", e.Flow, joined(e.Nodes, ", "))
+	if len(e.Nodes) == 1 {
+		return fmt.Sprintf("%s is not in %s; add it first", node.Name(e.Nodes[0]), Name(e.Flow))
+	}
+	return fmt.Sprintf("%s are not in %s; add them first", strings.Join(shown(e.Nodes), ", "), Name(e.Flow))
 }
 
-func joined(ids []uuid.UUID, between string) string {
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = id.String()
-	}
-	return strings.Join(names, between)
+// NoCurrentError says that a flow with nodes has no current one.
+type NoCurrentError struct{ Flow uuid.UUID }
+
+func (e *NoCurrentError) Error() string {
+	return fmt.Sprintf("%s has no current node; name the node, or set a current one first", Name(e.Flow))
 }
 
 // MemberError says that a node is in the flow already.
 type MemberError struct{ Flow, Node uuid.UUID }
 
 func (e *MemberError) Error() string {
-	return fmt.Sprintf("node %s is in flow %s already", e.Node, e.Flow)
+	return fmt.Sprintf("%s is in %s already", node.Name(e.Node), Name(e.Flow))
 }
 
 // UnknownIndexError says that no member has the index.
@@ -54,7 +82,7 @@ type UnknownIndexError struct {
 }
 
 func (e *UnknownIndexError) Error() string {
-	return fmt.Sprintf("no node of flow %s has index %d", e.Flow, e.Index)
+	return fmt.Sprintf("no node of %s has index %d", Name(e.Flow), e.Index)
 }
 
 // NextIndexError says that a new member was given another index than the next one.
@@ -64,7 +92,7 @@ type NextIndexError struct {
 }
 
 func (e *NextIndexError) Error() string {
-	return fmt.Sprintf("a new node of flow %s gets index %d, not %d", e.Flow, e.Next, e.Index)
+	return fmt.Sprintf("a new node of %s gets index %d, not %d", Name(e.Flow), e.Next, e.Index)
 }
 
 // FullError says that a flow takes no more.
@@ -76,5 +104,5 @@ type FullError struct {
 }
 
 func (e *FullError) Error() string {
-	return fmt.Sprintf("flow %s is full: it takes at most %d %s; continue in another flow", e.Flow, e.Limit, e.What)
+	return fmt.Sprintf("%s is full: it takes at most %d %s; continue in another flow", Name(e.Flow), e.Limit, e.What)
 }

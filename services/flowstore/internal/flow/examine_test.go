@@ -128,7 +128,7 @@ func lastOf(path string) int { return int(path[len(path)-1] - '0') }
 func TestCheckCountsSkippedEdges(t *testing.T) {
 	t.Parallel()
 	f := graph(3, "1-2 2-1 1-3")
-	want := &flow.CycleError{Flow: f.ID, Path: []uuid.UUID{node(2), node(1), node(3)}}
+	want := &flow.CycleError{Flow: f.ID, Path: nodes(2, 1, 3, 2), Closing: [][2]uuid.UUID{{node(3), node(2)}}}
 	if diff := cmp.Diff(error(want), f.Check(flow.Change{Connect: edges("3-2")})); diff != "" {
 		t.Error(diff)
 	}

@@ -16,5 +16,5 @@ func ExampleFlow_Check() {
 		Edges:   []flow.Edge{{From: 1, To: 2}},
 	})
 	fmt.Println(novel.Check(flow.Change{Connect: []flow.Edge{{From: 2, To: 1}}}))
-	// Output: the edge would close a cycle: there is a way back already, 0192f000-0000-7000-8000-000000000001 -> 0192f000-0000-7000-8000-000000000002
+	// Output: the edge would close a cycle: nodes/0192f000-0000-7000-8000-000000000001 -> nodes/0192f000-0000-7000-8000-000000000002 -> nodes/0192f000-0000-7000-8000-000000000001
 }

@@ -10,6 +10,12 @@ import (
 	"github.com/google/uuid"
 )
 
+// Collection begins the names of flows.
+const Collection = "flows/"
+
+// Name is what the contract, and every message to a person, calls a flow: `flows/{uuid}`.
+func Name(id uuid.UUID) string { return Collection + id.String() }
+
 // Limits of one flow. They keep an answer with a whole flow, and its file, below 16 MiB.
 const (
 	// MaxMembers is the most nodes that a flow takes.

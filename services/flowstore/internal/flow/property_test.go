@@ -85,10 +85,34 @@ func checkRefusal(t *rapid.T, err error, after flow.Flow) {
 	if !hasCycle(after) {
 		t.Fatalf("refused without a cycle: %v", err)
 	}
-	way := append(slices.Clone(cycle.Path), cycle.Path[0])
+	way := cycle.Path
+	if way[0] != way[len(way)-1] {
+		t.Fatalf("the way %v does not come back", way)
+	}
 	for i, from := range way[:len(way)-1] {
 		if !connected(after, from, way[i+1]) {
 			t.Fatalf("the way %v has no edge at %d in %v", cycle.Path, i, after.Edges)
+		}
+	}
+	checkClosing(t, cycle, after)
+}
+
+// checkClosing: all edges that close a cycle are told, and no others.
+func checkClosing(t *rapid.T, cycle *flow.CycleError, after flow.Flow) {
+	without := after
+	without.Edges = slices.DeleteFunc(slices.Clone(after.Edges), func(e flow.Edge) bool {
+		from, _ := after.NodeAt(e.From)
+		to, _ := after.NodeAt(e.To)
+		return slices.Contains(cycle.Closing, [2]uuid.UUID{from, to})
+	})
+	if hasCycle(without) {
+		t.Fatalf("without %v there is a cycle still: %v", cycle.Closing, without.Edges)
+	}
+	for _, edge := range cycle.Closing {
+		from, _ := after.IndexOf(edge[0])
+		to, _ := after.IndexOf(edge[1])
+		if !ancestors(after, from)[to] {
+			t.Fatalf("%d-%d closes no cycle in %v", from, to, after.Edges)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/google/uuid"
@@ -38,20 +39,19 @@ type Placed struct {
 // added. *NotFoundError, *UnreadableError, *TakenError, *RequestReusedError, *flow.NotMemberError, *flow.CycleError,
 // *flow.FullError.
 func (l *Library) AddNode(ctx context.Context, ns string, in Addition) (Placed, error) {
-	added, err := l.toAdd(ctx, ns, in)
+	added, cannot, err := l.readNamed(ctx, ns, in)
 	if err != nil {
 		return Placed{}, err
 	}
 	var f flow.Flow
 	before, err := l.once(ctx, ns, asked{"AddNode", in.Request, in}, added.ID, func(tx store.Tx) error {
+		refused := cannot[added.ID]
 		if in.New != nil {
 			added.Created = tx.Now()
-			if err := tx.CreateNode(added); err != nil {
-				return named(KindNode, added.ID, err)
-			}
+			refused = named(KindNode, added.ID, tx.CreateNode(added))
 		}
 		var err error
-		f, err = connect(tx, added.ID, in)
+		f, err = connect(tx, added.ID, in, refused, cannot)
 		return err
 	})
 	if err == nil && before != nil {
@@ -63,13 +63,35 @@ func (l *Library) AddNode(ctx context.Context, ns string, in Addition) (Placed, 
 	return placed(f, added)
 }
 
-// toAdd gives the node that is to be added. A stored one is read before anything is written, so that no addition is
-// answered with a node that cannot be shown.
-func (l *Library) toAdd(ctx context.Context, ns string, in Addition) (node.Node, error) {
-	if in.New == nil {
-		return l.Node(ctx, ns, in.Node)
+// unusable says why nodes that a request names cannot be used.
+type unusable map[uuid.UUID]error
+
+// note keeps what is wrong with a node itself. Any other error is given back.
+func (u unusable) note(id uuid.UUID, err error) error {
+	missing, unreadable, large := (*NotFoundError)(nil), (*UnreadableError)(nil), (*TooLargeError)(nil)
+	if errors.As(err, &missing) || errors.As(err, &unreadable) || errors.As(err, &large) {
+		u[id] = err
+		return nil
 	}
-	return l.fresh(*in.New, in.Node), nil
+	return err
+}
+
+// readNamed gives the node that is to be added, and why nodes that the addition names cannot be used. All are read, before
+// anything is written: no node is answered that cannot be shown, and nothing continues one that cannot be read.
+func (l *Library) readNamed(ctx context.Context, ns string, in Addition) (node.Node, unusable, error) {
+	cannot := unusable{}
+	for _, id := range slices.Concat(in.Parents, in.Children) {
+		_, err := l.store.Node(ctx, ns, id)
+		if err := cannot.note(id, named(KindNode, id, err)); err != nil {
+			return node.Node{}, nil, err
+		}
+	}
+	if in.New != nil {
+		return l.fresh(*in.New, in.Node), cannot, nil
+	}
+	n, err := l.Node(ctx, ns, in.Node)
+	n.ID = in.Node
+	return n, cannot, cannot.note(in.Node, err)
 }
 
 func (l *Library) addedBefore(ctx context.Context, ns string, nodeID, flowID uuid.UUID) (node.Node, flow.Flow, error) {
@@ -81,18 +103,18 @@ func (l *Library) addedBefore(ctx context.Context, ns string, nodeID, flowID uui
 	return n, f, err
 }
 
-// connect puts a node that is in the store into the flow, if it is not there yet, and adds the edges.
-func connect(tx store.Tx, id uuid.UUID, in Addition) (flow.Flow, error) {
-	f, err := tx.Flow(in.Flow)
-	if err != nil {
-		return f, named(KindFlow, in.Flow, err)
-	}
+// connect puts a node that is in the store into the flow, if it is not there yet, and adds the edges. What was found wrong
+// before is refused together with what is wrong here.
+func connect(tx store.Tx, id uuid.UUID, in Addition, refused error, cannot unusable) (flow.Flow, error) {
+	f, noFlow := tx.Flow(in.Flow)
 	neighbours := slices.Concat(in.Parents, in.Children)
 	if slices.Contains(neighbours, id) {
-		return f, &flow.CycleError{Flow: f.ID, Path: []uuid.UUID{id}}
+		own := &flow.CycleError{Flow: in.Flow, Path: []uuid.UUID{id, id}, Closing: [][2]uuid.UUID{{id, id}}}
+		refused = together(refused, own)
+		neighbours = slices.DeleteFunc(neighbours, func(n uuid.UUID) bool { return n == id })
 	}
-	indexes, err := memberIndexes(tx, f, neighbours)
-	if err != nil {
+	indexes, wrong := memberIndexes(tx, f, neighbours, cannot)
+	if err := together(named(KindFlow, in.Flow, noFlow), refused, wrong); err != nil {
 		return f, err
 	}
 	c := flow.Change{At: tx.Now()}

@@ -19,7 +19,7 @@ func TestAddNode(t *testing.T) {
 	f := newFlow(t, l)
 	a, b := add(t, l, f, "a"), add(t, l, f, "b")
 	text := said("between")
-	placed, err := l.AddNode(t.Context(), ns, library.Addition{Flow: f, New: &text, Parents: []uuid.UUID{b, a, b}})
+	placed, err := l.AddNode(t.Context(), ns, library.Addition{Flow: f, New: &text, Parents: []uuid.UUID{b, a}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +97,22 @@ func TestAddNodeRefusals(t *testing.T) {
 		"no such parent":   {library.Addition{Flow: f, New: &text, Node: chosen, Parents: []uuid.UUID{id(4000)}}, &library.NotFoundError{Kind: library.KindNode, ID: id(4000)}},
 		"parent elsewhere": {library.Addition{Flow: f, New: &text, Node: chosen, Parents: []uuid.UUID{a, alone.ID}}, &flow.NotMemberError{Flow: f, Nodes: []uuid.UUID{alone.ID}}},
 		"child elsewhere":  {library.Addition{Flow: f, New: &text, Node: chosen, Children: []uuid.UUID{alone.ID}}, &flow.NotMemberError{Flow: f, Nodes: []uuid.UUID{alone.ID}}},
-		"its own parent":   {library.Addition{Flow: f, New: &text, Node: chosen, Parents: []uuid.UUID{chosen}}, &flow.CycleError{Flow: f, Path: []uuid.UUID{chosen}}},
-		"its own child":    {library.Addition{Flow: f, Node: b, Children: []uuid.UUID{b}}, &flow.CycleError{Flow: f, Path: []uuid.UUID{b}}},
-		"a cycle":          {library.Addition{Flow: f, Node: a, Parents: []uuid.UUID{b}}, &flow.CycleError{Flow: f, Path: []uuid.UUID{a, b}}},
+		"its own parent":   {library.Addition{Flow: f, New: &text, Node: chosen, Parents: []uuid.UUID{chosen}}, ring(f, chosen, chosen)},
+		"its own child":    {library.Addition{Flow: f, Node: b, Children: []uuid.UUID{b}}, ring(f, b, b)},
+		"a cycle":          {library.Addition{Flow: f, Node: a, Parents: []uuid.UUID{b}}, &flow.CycleError{Flow: f, Path: []uuid.UUID{a, b, a}, Closing: [][2]uuid.UUID{{b, a}}}},
 		"a cycle through the new node": {library.Addition{Flow: f, New: &text, Node: chosen, Parents: []uuid.UUID{b}, Children: []uuid.UUID{a}},
-			&flow.CycleError{Flow: f, Path: []uuid.UUID{chosen, a, b}}},
+			&flow.CycleError{Flow: f, Path: []uuid.UUID{chosen, a, b, chosen}, Closing: [][2]uuid.UUID{{b, chosen}, {chosen, a}}}},
+		"all at once": {library.Addition{Flow: f, New: &text, Node: b, Parents: []uuid.UUID{id(4000), alone.ID, b}, Children: []uuid.UUID{id(4001), a}},
+			&library.ManyError{Errs: []error{
+				&library.TakenError{Kind: library.KindNode, ID: b}, ring(f, b, b),
+				&library.NotFoundError{Kind: library.KindNode, ID: id(4000)}, &library.NotFoundError{Kind: library.KindNode, ID: id(4001)},
+				&flow.NotMemberError{Flow: f, Nodes: []uuid.UUID{alone.ID}},
+			}}},
+		"nothing is there": {library.Addition{Flow: id(1), Node: id(4000), Parents: []uuid.UUID{id(4001), alone.ID}},
+			&library.ManyError{Errs: []error{
+				&library.NotFoundError{Kind: library.KindFlow, ID: id(1)}, &library.NotFoundError{Kind: library.KindNode, ID: id(4000)},
+				&library.NotFoundError{Kind: library.KindNode, ID: id(4001)},
+			}}},
 	}
 	for name, c := range cases {
 		_, err := l.AddNode(t.Context(), ns, c.in)
@@ -116,6 +127,10 @@ func TestAddNodeRefusals(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" || err != nil {
 		t.Errorf("the flow changed: %v %s", err, diff)
 	}
+}
+
+func ring(f uuid.UUID, from, to uuid.UUID) error {
+	return &flow.CycleError{Flow: f, Path: []uuid.UUID{from, to}, Closing: [][2]uuid.UUID{{from, to}}}
 }
 
 // Callers that try to close a cycle between them at once: one of each pair is refused.

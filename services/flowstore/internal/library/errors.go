@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
@@ -19,13 +20,50 @@ const (
 	KindFlow Kind = "flow"
 )
 
+// Name is what people call the thing with an id: `nodes/{uuid}`, `flows/{uuid}`.
+func (k Kind) Name(id uuid.UUID) string {
+	if k == KindNode {
+		return node.Name(id)
+	}
+	return flow.Name(id)
+}
+
+// ManyError says that a request is refused for several reasons, in the order of its fields.
+type ManyError struct{ Errs []error }
+
+func (e *ManyError) Error() string {
+	return fmt.Sprintf("%v (and %d more)", e.Errs[0], len(e.Errs)-1)
+}
+
+// Unwrap gives the reasons.
+func (e *ManyError) Unwrap() []error { return e.Errs }
+
+// together makes one error of those that are not nil; one alone stays as it is.
+func together(errs ...error) error {
+	var all []error
+	for _, err := range errs {
+		if many := (*ManyError)(nil); errors.As(err, &many) {
+			all = append(all, many.Errs...)
+		} else if err != nil {
+			all = append(all, err)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return &ManyError{all}
+}
+
 // NotFoundError says that there is no such node or flow in this namespace.
 type NotFoundError struct {
 	Kind Kind
 	ID   uuid.UUID
 }
 
-func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no %s %s", e.Kind, e.ID) }
+func (e *NotFoundError) Error() string { return e.Kind.Name(e.ID) + " does not exist" }
 
 // TakenError says that the id that was asked for belongs to another node or flow.
 type TakenError struct {
@@ -34,7 +72,7 @@ type TakenError struct {
 }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("there is a %s %s already; choose another id, or none", e.Kind, e.ID)
+	return e.Kind.Name(e.ID) + " exists already; choose another id, or none"
 }
 
 // UnreadableError says that the file of a node or flow is there but cannot be read. It is left as it is.
@@ -46,7 +84,7 @@ type UnreadableError struct {
 }
 
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("%s %s: %v; mend the file or put it away", e.Kind, e.ID, e.Cause)
+	return fmt.Sprintf("%s cannot be read: %s: %s; mend the file or put it away", e.Kind.Name(e.ID), e.Cause.Path, e.Cause.Reason)
 }
 
 // Unwrap gives the cause.
@@ -59,7 +97,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("node %s is about %d bytes long; the largest that can be sent is %d bytes", e.Node, e.Bytes, node.MaxSize)
+	return fmt.Sprintf("%s is about %d bytes long; the largest that can be sent is %d bytes", node.Name(e.Node), e.Bytes, node.MaxSize)
 }
 
 // RequestReusedError says that the id of a request was used for another request.
@@ -73,7 +111,7 @@ func (e *RequestReusedError) Error() string {
 type PlaceGoneError struct{ Flow uuid.UUID }
 
 func (e *PlaceGoneError) Error() string {
-	return fmt.Sprintf("flow %s was edited, and the place where the last page ended is no longer on the path; begin again without a token", e.Flow)
+	return fmt.Sprintf("%s was edited, and the place where the last page ended is no longer on the path; begin again without a token", flow.Name(e.Flow))
 }
 
 // named says of which node or flow an error of the store speaks.

@@ -22,7 +22,8 @@ type IDs interface {
 
 // Library does the operations on a store. Safe for concurrent use.
 //
-// Besides the errors that its methods name, they answer *store.ReadOnlyError, *store.NamespaceError, store.ErrFull,
+// What is wrong with the nodes and flows that a request names is told at once: several of the errors that a method names
+// come as a *ManyError. Besides, all methods answer *store.ReadOnlyError, *store.NamespaceError, store.ErrFull,
 // store.ErrClosed, and the error of a context that ended.
 type Library struct {
 	store store.Store
@@ -60,19 +61,23 @@ func (l *Library) Flush(ctx context.Context, ns string) (files int, err error) {
 func (l *Library) SetCurrent(ctx context.Context, ns string, flowID, nodeID uuid.UUID) (flow.Flow, error) {
 	var changed flow.Flow
 	err := l.store.Update(ctx, ns, func(tx store.Tx) error {
-		f, err := tx.Flow(flowID)
-		if err != nil {
-			return named(KindFlow, flowID, err)
+		f, noFlow := tx.Flow(flowID)
+		var ids []uuid.UUID
+		if nodeID != (uuid.UUID{}) {
+			ids = []uuid.UUID{nodeID}
+		}
+		indexes, noMember := memberIndexes(tx, f, ids, nil)
+		if err := together(named(KindFlow, flowID, noFlow), noMember); err != nil {
+			return err
 		}
 		index := 0
-		if nodeID != (uuid.UUID{}) {
-			if index, err = memberIndex(tx, f, nodeID); err != nil {
-				return err
-			}
+		if len(indexes) > 0 {
+			index = indexes[0]
 		}
 		if changed = f; f.Current == index {
 			return nil
 		}
+		var err error
 		changed, err = change(tx, f, flow.Change{At: tx.Now(), Current: &index})
 		return err
 	})
@@ -90,33 +95,32 @@ func change(tx store.Tx, f flow.Flow, c flow.Change) (flow.Flow, error) {
 	return f.Apply(c), nil
 }
 
-// memberIndex gives the index of a node in a flow. *NotFoundError where there is no such node, *flow.NotMemberError
-// where it is not in the flow.
-func memberIndex(tx store.Tx, f flow.Flow, id uuid.UUID) (int, error) {
-	indexes, err := memberIndexes(tx, f, []uuid.UUID{id})
-	if err != nil {
-		return 0, err
-	}
-	return indexes[0], nil
-}
-
-func memberIndexes(tx store.Tx, f flow.Flow, ids []uuid.UUID) ([]int, error) {
+// memberIndexes gives the indexes of nodes in a flow, and tells all that cannot be used: those of cannot with the error
+// that stands there, *NotFoundError where there is no such node, *flow.NotMemberError where it is not in the flow. Of a
+// flow that could not be read, the zero one, nothing is a member, and only the first two are told.
+func memberIndexes(tx store.Tx, f flow.Flow, ids []uuid.UUID, cannot unusable) ([]int, error) {
 	indexes := make([]int, len(ids))
+	var refused []error
 	strangers := &flow.NotMemberError{Flow: f.ID}
 	for i, id := range ids {
+		if err := cannot[id]; err != nil {
+			refused = append(refused, err)
+			continue
+		}
 		index, held := f.IndexOf(id)
-		if !held {
-			if there, err := tx.HasNode(id); err != nil {
-				return nil, err
-			} else if !there {
-				return nil, &NotFoundError{Kind: KindNode, ID: id}
-			}
+		if indexes[i] = index; held {
+			continue
+		}
+		if there, err := tx.HasNode(id); err != nil {
+			return nil, err
+		} else if !there {
+			refused = append(refused, &NotFoundError{Kind: KindNode, ID: id})
+		} else {
 			strangers.Nodes = append(strangers.Nodes, id)
 		}
-		indexes[i] = index
 	}
-	if len(strangers.Nodes) > 0 {
-		return nil, strangers
+	if len(strangers.Nodes) > 0 && f.ID != (uuid.UUID{}) {
+		refused = append(refused, strangers)
 	}
-	return indexes, nil
+	return indexes, together(refused...)
 }

@@ -261,6 +261,10 @@ func TestSetCurrent(t *testing.T) {
 	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(500)}, err)
 	_, err = l.SetCurrent(t.Context(), ns, id(500), a)
 	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(500)}, err)
+	_, err = l.SetCurrent(t.Context(), ns, id(500), id(501))
+	expect(t, &library.ManyError{Errs: []error{
+		&library.NotFoundError{Kind: library.KindFlow, ID: id(500)}, &library.NotFoundError{Kind: library.KindNode, ID: id(501)},
+	}}, err)
 }
 
 // A store whose time is over says so through every operation.

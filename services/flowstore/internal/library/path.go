@@ -43,11 +43,11 @@ type PathNode struct {
 }
 
 // Path gives a page of a path, roots first, in the order of flow.Path. *NotFoundError, *UnreadableError for the flow,
-// *flow.NotMemberError, *PlaceGoneError.
+// *flow.NotMemberError, *flow.NoCurrentError, *PlaceGoneError.
 func (l *Library) Path(ctx context.Context, ns string, q PathQuery) (Page, error) {
 	f, err := l.Flow(ctx, ns, q.Flow)
 	if err != nil {
-		return Page{}, err
+		return Page{}, together(err, l.missing(ctx, ns, q.Node))
 	}
 	end, err := l.endOf(ctx, ns, f, q)
 	if err != nil {
@@ -72,23 +72,36 @@ func (l *Library) Path(ctx context.Context, ns string, q PathQuery) (Page, error
 	return page, nil
 }
 
-// endOf gives the index of the last node of the path; 0 for a flow without a current node: its path is empty.
+// endOf gives the index of the last node of the path; 0 for an empty flow, whose path is empty.
 func (l *Library) endOf(ctx context.Context, ns string, f flow.Flow, q PathQuery) (int, error) {
 	switch {
 	case q.After.End != 0:
 		return q.After.End, nil
 	case q.Node == (uuid.UUID{}):
+		if _, there := f.NodeAt(f.Current); !there && len(f.Members) > 0 {
+			return 0, &flow.NoCurrentError{Flow: f.ID}
+		}
 		return f.Current, nil
 	}
 	if index, held := f.IndexOf(q.Node); held {
 		return index, nil
 	}
-	if _, err := l.Node(ctx, ns, q.Node); err != nil {
-		if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
-			return 0, err
-		}
+	if err := l.missing(ctx, ns, q.Node); err != nil {
+		return 0, err
 	}
 	return 0, &flow.NotMemberError{Flow: f.ID, Nodes: []uuid.UUID{q.Node}}
+}
+
+// missing is an error if a node is named that is not there: one that cannot be read is.
+func (l *Library) missing(ctx context.Context, ns string, id uuid.UUID) error {
+	if id == (uuid.UUID{}) {
+		return nil
+	}
+	_, err := l.Node(ctx, ns, id)
+	if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
+		return missing
+	}
+	return nil
 }
 
 // nameBytes is what the name of a node takes in a message.

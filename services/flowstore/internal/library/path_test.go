@@ -109,7 +109,18 @@ func TestPathRefusals(t *testing.T) {
 	_, err = l.Path(t.Context(), ns, library.PathQuery{Flow: f, Node: id(4000)})
 	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(4000)}, err)
 	_, err = l.Path(t.Context(), ns, library.PathQuery{Flow: id(4000)})
-	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(4000)}, err)
+	noFlow := &library.NotFoundError{Kind: library.KindFlow, ID: id(4000)}
+	expect(t, noFlow, err)
+	_, err = l.Path(t.Context(), ns, library.PathQuery{Flow: id(4000), Node: id(4001)})
+	expect(t, &library.ManyError{Errs: []error{noFlow, &library.NotFoundError{Kind: library.KindNode, ID: id(4001)}}}, err)
+	_, err = l.Path(t.Context(), ns, library.PathQuery{Flow: id(4000), Node: alone.ID})
+	expect(t, noFlow, err)
+	add(t, l, f, "a")
+	if _, err := l.SetCurrent(t.Context(), ns, f, uuid.UUID{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Path(t.Context(), ns, library.PathQuery{Flow: f})
+	expect(t, &flow.NoCurrentError{Flow: f}, err)
 }
 
 // damaged is a store in which the files of some nodes cannot be read.
@@ -147,7 +158,7 @@ func TestPathWithDamagedNodes(t *testing.T) {
 		problems = append(problems, n.Problem)
 	}
 	want := []string{"", "its file is missing", "nodes/000/002.xml cannot be read: holds no element",
-		"node " + huge.String() + " is about 12583236 bytes long; the largest that can be sent is 12582912 bytes", ""}
+		"nodes/" + huge.String() + " is about 12583236 bytes long; the largest that can be sent is 12582912 bytes", ""}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Error(diff)
 	}
@@ -158,6 +169,17 @@ func TestPathWithDamagedNodes(t *testing.T) {
 	if diff := cmp.Diff(error(&library.UnreadableError{Kind: library.KindNode, ID: c, Cause: cause}), err); diff != "" {
 		t.Errorf("adding an edge to an unreadable node: %s", diff)
 	}
+	for _, in := range []library.Addition{
+		{Flow: f, Node: a, Parents: []uuid.UUID{c}}, {Flow: f, Node: a, Children: []uuid.UUID{c}},
+	} {
+		_, err = l.AddNode(t.Context(), ns, in)
+		if diff := cmp.Diff(error(&library.UnreadableError{Kind: library.KindNode, ID: c, Cause: cause}), err); diff != "" {
+			t.Errorf("connecting with an unreadable node: %s", diff)
+		}
+	}
+	text := said("x")
+	_, err = l.AddNode(t.Context(), ns, library.Addition{Flow: f, New: &text, Parents: []uuid.UUID{b}})
+	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: b}, err)
 	broken := errors.New("the disk is gone")
 	d.errs[e] = broken
 	if _, err := l.Path(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 10, MaxBytes: 1 << 20}); !errors.Is(err, broken) {

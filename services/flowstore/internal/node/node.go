@@ -9,6 +9,12 @@ import (
 	"github.com/google/uuid"
 )
 
+// Collection begins the names of nodes.
+const Collection = "nodes/"
+
+// Name is what the contract, and every message to a person, calls a node: `nodes/{uuid}`.
+func Name(id uuid.UUID) string { return Collection + id.String() }
+
 // Node is one exchange. A stored node is never changed in place; callers do not write to a Node that they did not make.
 type Node struct {
 	ID uuid.UUID

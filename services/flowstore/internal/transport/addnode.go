@@ -15,11 +15,11 @@ const maxNeighbours = 1000
 func (s *Server) AddNode(ctx context.Context, req *flowstorev1.AddNodeRequest) (*flowstorev1.AddNodeResponse, error) {
 	f := begin(req)
 	in := library.Addition{
-		Flow:       f.name("flow", req.GetFlow(), flows),
+		Flow:       f.name("flow", req.GetFlow(), aFlow),
 		Parents:    f.names("parents", req.GetParents(), maxNeighbours),
 		Children:   f.names("children", req.GetChildren(), maxNeighbours),
 		SetCurrent: req.GetSetCurrent(),
-		Request:    f.uuid("request_id", req.GetRequestId()),
+		Request:    f.uuid("request_id", req.GetRequestId(), request),
 	}
 	f.source(req, &in)
 	if err := f.Err(); err != nil {
@@ -27,7 +27,7 @@ func (s *Server) AddNode(ctx context.Context, req *flowstorev1.AddNodeRequest) (
 	}
 	placed, err := s.library.AddNode(ctx, namespace.From(ctx), in)
 	if err != nil {
-		return nil, fault(err)
+		return nil, f.fault(err)
 	}
 	return &flowstorev1.AddNodeResponse{
 		Node: fromNode(placed.Node), Index: number(placed.Index), Parents: nodeNames(placed.Parents),
@@ -36,13 +36,13 @@ func (s *Server) AddNode(ctx context.Context, req *flowstorev1.AddNodeRequest) (
 
 // source reads which node is to be added.
 func (f *fields) source(req *flowstorev1.AddNodeRequest, in *library.Addition) {
-	chosen := f.uuid("node_id", req.GetNodeId())
+	chosen := f.uuid("node_id", req.GetNodeId(), chosen)
 	switch source := req.GetSource().(type) {
 	case *flowstorev1.AddNodeRequest_NewNode:
 		n := f.newNode("new_node", source.NewNode)
 		in.New, in.Node = &n, chosen
 	case *flowstorev1.AddNodeRequest_Node:
-		if in.Node = f.name("node", source.Node, nodes); source.Node == "" {
+		if in.Node = f.name("node", source.Node, aNode); source.Node == "" {
 			f.Add("node", "is empty")
 		}
 		if req.GetNodeId() != "" {

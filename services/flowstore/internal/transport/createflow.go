@@ -14,8 +14,8 @@ func (s *Server) CreateFlow(ctx context.Context, req *flowstorev1.CreateFlowRequ
 	f.unnamed("flow", req.GetFlow().GetName(), "flow_id")
 	in := library.NewFlow{
 		Flow:    toFlow(req.GetFlow()),
-		ID:      f.uuid("flow_id", req.GetFlowId()),
-		Request: f.uuid("request_id", req.GetRequestId()),
+		ID:      f.uuid("flow_id", req.GetFlowId(), chosen),
+		Request: f.uuid("request_id", req.GetRequestId(), request),
 	}
 	f.found("flow", in.Flow.CheckWords())
 	if err := f.Err(); err != nil {
@@ -23,7 +23,7 @@ func (s *Server) CreateFlow(ctx context.Context, req *flowstorev1.CreateFlowRequ
 	}
 	made, err := s.library.CreateFlow(ctx, namespace.From(ctx), in)
 	if err != nil {
-		return nil, fault(err)
+		return nil, f.fault(err)
 	}
 	return fromFlow(made), nil
 }

@@ -13,15 +13,15 @@ func (s *Server) CreateNode(ctx context.Context, req *flowstorev1.CreateNodeRequ
 	f := begin(req)
 	in := library.NewNode{
 		Node:    f.newNode("node", req.GetNode()),
-		ID:      f.uuid("node_id", req.GetNodeId()),
-		Request: f.uuid("request_id", req.GetRequestId()),
+		ID:      f.uuid("node_id", req.GetNodeId(), chosen),
+		Request: f.uuid("request_id", req.GetRequestId(), request),
 	}
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	n, err := s.library.CreateNode(ctx, namespace.From(ctx), in)
 	if err != nil {
-		return nil, fault(err)
+		return nil, f.fault(err)
 	}
 	return fromNode(n), nil
 }

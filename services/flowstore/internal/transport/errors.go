@@ -2,14 +2,18 @@ package transport
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/pagetoken"
@@ -19,36 +23,44 @@ import (
 const drainRetry = time.Second
 
 // table says what a caller gets for each error of the domain. What is not in it is a fault of ours and becomes INTERNAL.
-var table = []func(error) *apierr.Error{
+var table = []func(*fields, error) *apierr.Error{
 	on(notFound),
-	on(func(e *library.TakenError) *apierr.Error {
-		return apierr.New(codes.AlreadyExists, "ALREADY_EXISTS", e.Error(), "name", string(e.Kind)+"s/"+e.ID.String())
+	on(func(f *fields, e *library.TakenError) *apierr.Error {
+		out := apierr.New(codes.AlreadyExists, "ALREADY_EXISTS", e.Error(), "name", e.Kind.Name(e.ID))
+		return because(out, f.where(e.ID, chosen))
 	}),
-	on(func(e *library.UnreadableError) *apierr.Error {
-		return apierr.New(codes.DataLoss, "UNREADABLE_FILE", e.Error(), "name", string(e.Kind)+"s/"+e.ID.String(), "path", e.Cause.Path)
+	on(func(f *fields, e *library.UnreadableError) *apierr.Error {
+		out := apierr.New(codes.DataLoss, "UNREADABLE_FILE", e.Error(), "name", e.Kind.Name(e.ID), "path", e.Cause.Path)
+		return because(out, f.named(e.Kind, e.ID))
 	}),
-	on(func(e *library.TooLargeError) *apierr.Error {
-		return apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "node", nodeName(e.Node))
+	on(func(f *fields, e *library.TooLargeError) *apierr.Error {
+		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "node", node.Name(e.Node))
+		return because(out, f.named(library.KindNode, e.Node))
 	}),
-	on(func(e *library.RequestReusedError) *apierr.Error {
-		return apierr.New(codes.InvalidArgument, "REQUEST_ID_REUSED", e.Error(), "request_id", e.Request.String())
+	on(func(f *fields, e *library.RequestReusedError) *apierr.Error {
+		out := apierr.New(codes.InvalidArgument, "REQUEST_ID_REUSED", e.Error(), "request_id", e.Request.String())
+		return because(out, f.where(e.Request, request))
 	}),
-	on(func(e *library.PlaceGoneError) *apierr.Error { return badToken(e) }),
+	on(func(_ *fields, e *library.PlaceGoneError) *apierr.Error { return badToken(nil, e) }),
 	on(notInFlow),
-	on(func(e *flow.CycleError) *apierr.Error {
-		return apierr.New(codes.FailedPrecondition, "CYCLE", e.Error(), "flow", flowName(e.Flow), "path", strings.Join(nodeNames(e.Path), " "))
+	on(cycle),
+	on(func(_ *fields, e *flow.NoCurrentError) *apierr.Error {
+		out := apierr.New(codes.FailedPrecondition, "NO_CURRENT_NODE", e.Error(), "flow", flow.Name(e.Flow))
+		out.Preconditions = []apierr.Precondition{{Type: "NO_CURRENT_NODE", Subject: flow.Name(e.Flow), Description: "set its current node"}}
+		return because(out, []string{"node"})
 	}),
-	on(func(e *flow.FullError) *apierr.Error {
-		return apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(),
-			"flow", flowName(e.Flow), "what", e.What, "limit", strconv.Itoa(e.Limit))
+	on(func(f *fields, e *flow.FullError) *apierr.Error {
+		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(),
+			"flow", flow.Name(e.Flow), "what", e.What, "limit", strconv.Itoa(e.Limit))
+		return because(out, f.where(e.Flow, aFlow))
 	}),
-	on(func(e *store.ReadOnlyError) *apierr.Error {
+	on(func(_ *fields, e *store.ReadOnlyError) *apierr.Error {
 		return apierr.New(codes.Unavailable, "STORE_READ_ONLY", e.Error(), "cause", e.Cause.Error())
 	}),
-	is(store.ErrFull, func(e error) *apierr.Error {
+	is(store.ErrFull, func(_ *fields, e error) *apierr.Error {
 		return apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "limit", strconv.Itoa(store.MaxFiles))
 	}),
-	is(store.ErrClosed, func(error) *apierr.Error {
+	is(store.ErrClosed, func(*fields, error) *apierr.Error {
 		e := apierr.New(codes.Unavailable, apierr.ReasonDraining, "the service is stopping; try again")
 		e.RetryAfter = drainRetry
 		return e
@@ -57,55 +69,111 @@ var table = []func(error) *apierr.Error{
 	is(pagetoken.ErrOtherQuery, badToken),
 }
 
-// fault is what the caller gets for an error.
-func fault(err error) error {
-	for _, row := range table {
-		if e := row(err); e != nil {
-			return e
+// fault is what the caller gets for an error. Several at once are answered as the first of them, with the violations of
+// all.
+func (f *fields) fault(err error) error {
+	many := &library.ManyError{Errs: []error{err}}
+	errors.As(err, &many)
+	var out *apierr.Error
+	for _, one := range many.Errs {
+		e := f.answer(one)
+		switch {
+		case e == nil:
+			return err
+		case out == nil:
+			out = e
+		default:
+			out.Violations = append(out.Violations, slices.DeleteFunc(e.Violations, told(out.Violations))...)
+			out.Preconditions = append(out.Preconditions, e.Preconditions...)
 		}
 	}
-	return err
-}
-
-// on is a row for a type of error.
-func on[E error](answer func(E) *apierr.Error) func(error) *apierr.Error {
-	return func(err error) *apierr.Error {
-		var e E
-		if !errors.As(err, &e) {
-			return nil
-		}
-		return answer(e)
-	}
-}
-
-// is is a row for one error.
-func is(target error, answer func(error) *apierr.Error) func(error) *apierr.Error {
-	return func(err error) *apierr.Error {
-		if !errors.Is(err, target) {
-			return nil
-		}
-		return answer(err)
-	}
-}
-
-func notFound(e *library.NotFoundError) *apierr.Error {
-	if e.Kind == library.KindNode {
-		return apierr.New(codes.NotFound, "NODE_NOT_FOUND", e.Error(), "node", nodeName(e.ID))
-	}
-	return apierr.New(codes.NotFound, "FLOW_NOT_FOUND", e.Error(), "flow", flowName(e.ID))
-}
-
-func notInFlow(e *flow.NotMemberError) *apierr.Error {
-	out := apierr.New(codes.FailedPrecondition, "NOT_IN_FLOW", e.Error(), "flow", flowName(e.Flow), "node", nodeName(e.Nodes[0]))
-	for _, id := range e.Nodes {
-		out.Preconditions = append(out.Preconditions,
-			apierr.Precondition{Type: "NOT_IN_FLOW", Subject: nodeName(id), Description: "add it to " + flowName(e.Flow) + " first"})
+	if more := len(many.Errs) - 1; more > 0 {
+		out.Message += fmt.Sprintf(" (and %d more)", more)
 	}
 	return out
 }
 
-func badToken(err error) *apierr.Error {
-	e := apierr.New(codes.InvalidArgument, "INVALID_PAGE_TOKEN", err.Error())
-	e.Violations = []apierr.Violation{{Field: "page_token", Description: err.Error()}}
+// told says whether something is told of a field already.
+func told(violations []apierr.Violation) func(apierr.Violation) bool {
+	seen := map[string]bool{}
+	for _, v := range violations {
+		seen[v.Field] = true
+	}
+	return func(v apierr.Violation) bool { return seen[v.Field] }
+}
+
+func (f *fields) answer(err error) *apierr.Error {
+	for _, row := range table {
+		if e := row(f, err); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// because adds that an error is about these fields.
+func because(e *apierr.Error, fields []string) *apierr.Error {
+	for _, field := range fields {
+		e.Violations = append(e.Violations, apierr.Violation{Field: field, Description: e.Message})
+	}
 	return e
+}
+
+// on is a row for a type of error.
+func on[E error](answer func(*fields, E) *apierr.Error) func(*fields, error) *apierr.Error {
+	return func(f *fields, err error) *apierr.Error {
+		var e E
+		if !errors.As(err, &e) {
+			return nil
+		}
+		return answer(f, e)
+	}
+}
+
+// is is a row for one error.
+func is(target error, answer func(*fields, error) *apierr.Error) func(*fields, error) *apierr.Error {
+	return func(f *fields, err error) *apierr.Error {
+		if !errors.Is(err, target) {
+			return nil
+		}
+		return answer(f, err)
+	}
+}
+
+func notFound(f *fields, e *library.NotFoundError) *apierr.Error {
+	reason := "NODE_NOT_FOUND"
+	if e.Kind == library.KindFlow {
+		reason = "FLOW_NOT_FOUND"
+	}
+	out := apierr.New(codes.NotFound, reason, e.Error(), string(e.Kind), e.Kind.Name(e.ID))
+	return because(out, f.named(e.Kind, e.ID))
+}
+
+func notInFlow(f *fields, e *flow.NotMemberError) *apierr.Error {
+	out := apierr.New(codes.FailedPrecondition, "NOT_IN_FLOW", e.Error(), "flow", flow.Name(e.Flow), "node", node.Name(e.Nodes[0]))
+	for _, id := range e.Nodes {
+		out.Preconditions = append(out.Preconditions,
+			apierr.Precondition{Type: "NOT_IN_FLOW", Subject: node.Name(id), Description: "add it to " + flow.Name(e.Flow) + " first"})
+		alone := &flow.NotMemberError{Flow: e.Flow, Nodes: []uuid.UUID{id}}
+		for _, field := range f.where(id, aNode, neighbour) {
+			out.Violations = append(out.Violations, apierr.Violation{Field: field, Description: alone.Error()})
+		}
+	}
+	return out
+}
+
+// cycle names the neighbours by which the cycles would be closed.
+func cycle(f *fields, e *flow.CycleError) *apierr.Error {
+	out := apierr.New(codes.FailedPrecondition, "CYCLE", e.Error(), "flow", flow.Name(e.Flow), "path", strings.Join(nodeNames(e.Path), " "))
+	for _, p := range f.places {
+		closes := func(edge [2]uuid.UUID) bool { return slices.Contains(edge[:], p.id) }
+		if p.role == neighbour && slices.ContainsFunc(e.Closing, closes) {
+			out.Violations = append(out.Violations, apierr.Violation{Field: p.field, Description: "would close a cycle"})
+		}
+	}
+	return out
+}
+
+func badToken(_ *fields, err error) *apierr.Error {
+	return because(apierr.New(codes.InvalidArgument, "INVALID_PAGE_TOKEN", err.Error()), []string{"page_token"})
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -8,29 +9,46 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/check"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
-
-// Collections of names: `nodes/{uuid}`, `flows/{uuid}`.
-const (
-	nodes = "nodes/"
-	flows = "flows/"
-)
-
-func nodeName(id uuid.UUID) string { return nodes + id.String() }
-
-func flowName(id uuid.UUID) string { return flows + id.String() }
 
 func nodeNames(ids []uuid.UUID) []string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
-		names[i] = nodeName(id)
+		names[i] = node.Name(id)
 	}
 	return names
 }
 
-// fields reads the fields of a request and collects what is wrong with them.
-type fields struct{ apierr.Fields }
+// fields reads the fields of a request, collects what is wrong with them, and remembers where each id stood: the domain
+// says of which id it speaks, and only here is it known which field that was.
+type fields struct {
+	apierr.Fields
+	places []place
+}
+
+// place is a field that holds an id.
+type place struct {
+	field string
+	role  role
+	id    uuid.UUID
+}
+
+// role is what an id is for.
+type role int
+
+const (
+	// aNode and aFlow are asked for by name, a neighbour in a list of nodes.
+	aNode role = iota
+	aFlow
+	neighbour
+	// chosen is the id of what is to be made.
+	chosen
+	request
+)
 
 // begin starts with the fields that are missing.
 func begin(req proto.Message) *fields {
@@ -40,11 +58,12 @@ func begin(req proto.Message) *fields {
 }
 
 // uuid reads a UUID in its form of 36 characters, upper case too; empty is zero.
-func (f *fields) uuid(field, text string) uuid.UUID {
+func (f *fields) uuid(field, text string, r role) uuid.UUID {
 	if text == "" {
 		return uuid.UUID{}
 	}
 	id, err := uuid.Parse(text)
+	f.places = append(f.places, place{field, r, id})
 	switch {
 	case err != nil || len(text) != 36:
 		f.Add(field, "must be a UUID of 36 characters, such as 0192f000-0000-7000-8000-000000000001")
@@ -55,7 +74,11 @@ func (f *fields) uuid(field, text string) uuid.UUID {
 }
 
 // name reads the name of a node or flow; empty is zero.
-func (f *fields) name(field, text, collection string) uuid.UUID {
+func (f *fields) name(field, text string, r role) uuid.UUID {
+	collection := node.Collection
+	if r == aFlow {
+		collection = flow.Collection
+	}
 	if text == "" {
 		return uuid.UUID{}
 	}
@@ -64,10 +87,10 @@ func (f *fields) name(field, text, collection string) uuid.UUID {
 		f.Add(field, "must be %s and a UUID, such as %s0192f000-0000-7000-8000-000000000001", collection, collection)
 		return uuid.UUID{}
 	}
-	return f.uuid(field, rest)
+	return f.uuid(field, rest, r)
 }
 
-// names reads a list of nodes.
+// names reads a list of different nodes.
 func (f *fields) names(field string, texts []string, limit int) []uuid.UUID {
 	if len(texts) > limit {
 		f.Add(field, "has %d items; the limit is %d", len(texts), limit)
@@ -76,11 +99,40 @@ func (f *fields) names(field string, texts []string, limit int) []uuid.UUID {
 	ids := make([]uuid.UUID, len(texts))
 	for i, text := range texts {
 		item := field + "[" + strconv.Itoa(i) + "]"
-		if ids[i] = f.name(item, text, nodes); text == "" {
+		if ids[i] = f.name(item, text, neighbour); text == "" {
 			f.Add(item, "is empty")
+		}
+		if first := slices.Index(ids[:i], ids[i]); first >= 0 && ids[i] != (uuid.UUID{}) {
+			f.Add(item, "is %s[%d] again; name each node once", field, first)
 		}
 	}
 	return ids
+}
+
+// where gives the fields in which an id stood for one of the roles. An id that stood in none is that of an answer which
+// was given before: by its request id it was asked for.
+func (f *fields) where(id uuid.UUID, roles ...role) []string {
+	var fields, asked []string
+	for _, p := range f.places {
+		switch {
+		case p.id == id && slices.Contains(roles, p.role):
+			fields = append(fields, p.field)
+		case p.role == request:
+			asked = append(asked, p.field)
+		}
+	}
+	if len(fields) == 0 {
+		return asked
+	}
+	return fields
+}
+
+// named gives the fields in which a node or flow was named.
+func (f *fields) named(kind library.Kind, id uuid.UUID) []string {
+	if kind == library.KindFlow {
+		return f.where(id, aFlow)
+	}
+	return f.where(id, aNode, neighbour)
 }
 
 // unnamed refuses a name in a resource that is to be made.

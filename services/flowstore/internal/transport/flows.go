@@ -8,6 +8,7 @@ import (
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 )
 
 // maxWarnings is how much of what is wrong in a flow's file an answer tells.
@@ -29,17 +30,17 @@ func toStory(in *commonv1.Story) flow.Story {
 
 func fromFlow(f flow.Flow) *flowstorev1.Flow {
 	out := &flowstorev1.Flow{
-		Name: flowName(f.ID), DisplayName: f.Name, Description: f.Description, Story: fromStory(f.Story),
+		Name: flow.Name(f.ID), DisplayName: f.Name, Description: f.Description, Story: fromStory(f.Story),
 		CreateTime: fromTime(f.Created), UpdateTime: fromTime(f.Updated), Warnings: warnings(f.Problems),
 	}
 	for _, m := range f.Members {
-		out.Nodes = append(out.Nodes, &flowstorev1.FlowNode{Index: int32(m.Index), Node: nodeName(m.Node)})
+		out.Nodes = append(out.Nodes, &flowstorev1.FlowNode{Index: int32(m.Index), Node: node.Name(m.Node)})
 	}
 	for _, e := range f.Edges {
 		out.Edges = append(out.Edges, &flowstorev1.Edge{From: int32(e.From), To: int32(e.To)})
 	}
 	if current, ok := f.NodeAt(f.Current); ok {
-		out.Current = nodeName(current)
+		out.Current = node.Name(current)
 	}
 	return out
 }

@@ -10,13 +10,13 @@ import (
 // GetNode answers with a node.
 func (s *Server) GetNode(ctx context.Context, req *flowstorev1.GetNodeRequest) (*flowstorev1.Node, error) {
 	f := begin(req)
-	id := f.name("name", req.GetName(), nodes)
+	id := f.name("name", req.GetName(), aNode)
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	n, err := s.library.Node(ctx, namespace.From(ctx), id)
 	if err != nil {
-		return nil, fault(err)
+		return nil, f.fault(err)
 	}
 	return fromNode(n), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 	"github.com/tsumugi-dev/tsumugi/services/internal/pagetoken"
 )
@@ -21,8 +22,8 @@ const (
 func (s *Server) ListPathNodes(ctx context.Context, req *flowstorev1.ListPathNodesRequest) (*flowstorev1.ListPathNodesResponse, error) {
 	f := begin(req)
 	q := library.PathQuery{
-		Flow:     f.name("flow", req.GetFlow(), flows),
-		Node:     f.name("node", req.GetNode(), nodes),
+		Flow:     f.name("flow", req.GetFlow(), aFlow),
+		Node:     f.name("node", req.GetNode(), aNode),
 		MaxNodes: f.pageSize(req.GetPageSize()),
 		MaxBytes: maxPageBytes,
 	}
@@ -35,11 +36,11 @@ func (s *Server) ListPathNodes(ctx context.Context, req *flowstorev1.ListPathNod
 		q.After, err = toPlace(key)
 	}
 	if err != nil {
-		return nil, fault(err)
+		return nil, f.fault(err)
 	}
 	page, err := s.library.Path(ctx, namespace.From(ctx), q)
 	if err != nil {
-		return nil, fault(err)
+		return nil, f.fault(err)
 	}
 	return &flowstorev1.ListPathNodesResponse{Nodes: fromPath(page.Nodes), NextPageToken: pagetoken.Encode(query, toKey(page.Next))}, nil
 }
@@ -77,7 +78,7 @@ func toKey(p library.Place) string {
 func fromPath(path []library.PathNode) []*flowstorev1.PathNode {
 	out := make([]*flowstorev1.PathNode, len(path))
 	for i, p := range path {
-		n := &flowstorev1.Node{Name: nodeName(p.Node.ID)}
+		n := &flowstorev1.Node{Name: node.Name(p.Node.ID)}
 		if p.Problem == "" {
 			n = fromNode(p.Node)
 		}

@@ -61,7 +61,7 @@ func toSampling(in *flowstorev1.Sampling) *node.Sampling {
 
 func fromNode(n node.Node) *flowstorev1.Node {
 	out := &flowstorev1.Node{
-		Name: nodeName(n.ID), CreateTime: fromTime(n.Created), Model: n.Model, Tags: n.Tags, Generation: fromGeneration(n.Generation),
+		Name: node.Name(n.ID), CreateTime: fromTime(n.Created), Model: n.Model, Tags: n.Tags, Generation: fromGeneration(n.Generation),
 	}
 	for _, t := range n.Texts {
 		out.Texts = append(out.Texts, &flowstorev1.Text{

@@ -154,9 +154,9 @@ func TestWrongFields(t *testing.T) {
 			t.Parallel()
 			expect(t, tt.call(t.Context()), invalid, tt.fields...)
 			_, err := c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: "nodes/" + id(77)})
-			expect(t, err, "NotFound NODE_NOT_FOUND")
+			expect(t, err, noNode, "name")
 			_, err = c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: "flows/" + id(77)})
-			expect(t, err, "NotFound FLOW_NOT_FOUND")
+			expect(t, err, noFlow, "name")
 		})
 	}
 }
@@ -185,7 +185,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, name := range []string{"nodes/" + id(0xABC), "nodes/" + strings.ToUpper(id(0xABC))} {
 		_, err := c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: name})
-		expect(t, err, "NotFound NODE_NOT_FOUND")
+		expect(t, err, noNode, "name")
 		if got := refusal(t, err).Metadata["node"]; got != "nodes/"+id(0xABC) {
 			t.Errorf("metadata: %s", got)
 		}
