@@ -46,12 +46,41 @@ func TestErrorsOfServices(t *testing.T) {
 		if got.status != want || reason != "SOME_REASON" || p.Code != int(code) || p.Message != e.Message || p.metadata("node") != "nodes/x" {
 			t.Errorf("%v: %d %s", code, got.status, got.body)
 		}
-		if !strings.Contains(got.body, `"node.texts[2].role"`) {
+		if !strings.Contains(got.body, `"texts[2].role"`) {
 			t.Errorf("%v: the violations are gone: %s", code, got.body)
 		}
 		authenticate := got.header.Get("WWW-Authenticate")
 		if code == codes.Unauthenticated && authenticate != "Bearer" || code != codes.Unauthenticated && authenticate != "" {
 			t.Errorf("%v: WWW-Authenticate: %s", code, authenticate)
+		}
+	}
+}
+
+// A service names its fields as in the proto; the caller wrote JSON, of which the body may be one field of the request.
+func TestFieldsAreNamedAsInTheJSON(t *testing.T) {
+	t.Parallel()
+	nodes, add := "/v1/nodes", "/v1/flows/"+id+":addNode"
+	for _, tt := range []struct{ path, field, want, said string }{
+		{nodes, "node.texts[2].token_count", "texts[2].tokenCount", "texts[2].tokenCount: "},
+		{nodes, "node_id", "nodeId", "nodeId: "},
+		{nodes, "node", "", "the body: "},
+		{nodes, "nonsense.of_ours", "nonsense.of_ours", "nonsense.of_ours: "},
+		{nodes, "node.texts[2].role.deeper", "node.texts[2].role.deeper", "node.texts[2].role.deeper: "},
+		{add, "new_node.texts[0].content", "newNode.texts[0].content", "newNode.texts[0].content: "},
+		{add, "parents[1]", "parents[1]", "parents[1]: "},
+		{add, "", "", "the body: "},
+	} {
+		e := apierr.New(codes.InvalidArgument, "INVALID_FIELD", tt.field+": is wrong").About(tt.field, "is wrong")
+		server, _ := start(t, &services{err: e})
+		_, p := do(t, newRequest(t, "POST", server.URL+tt.path, "{}")).reason(t)
+		got := "none"
+		for _, d := range p.Details {
+			for _, v := range d.FieldViolations {
+				got = v.Field
+			}
+		}
+		if got != tt.want || p.Message != tt.said+"is wrong" {
+			t.Errorf("%s: field %q, message %q; want %q", tt.field, got, p.Message, tt.want)
 		}
 	}
 }

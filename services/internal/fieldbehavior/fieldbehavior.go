@@ -49,6 +49,11 @@ func has(f protoreflect.FieldDescriptor, b annotations.FieldBehavior) bool {
 	return slices.Contains(list, b)
 }
 
+// Input says whether a caller may set the field: what is OUTPUT_ONLY, or the IDENTIFIER of a resource, only answers hold.
+func Input(f protoreflect.FieldDescriptor) bool {
+	return !has(f, annotations.FieldBehavior_OUTPUT_ONLY) && !has(f, annotations.FieldBehavior_IDENTIFIER)
+}
+
 // message is the type of the messages that a field holds, itself or as items; nil for a field of scalars.
 func message(f protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 	if f.IsMap() {

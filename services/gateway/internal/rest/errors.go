@@ -44,6 +44,9 @@ func (s *surface) status(ctx context.Context, err error) *status.Status {
 		call.Service = routes.ServiceOf(rpc)
 	}
 	st := problem.Status(err, call)
+	if own := new(apierr.Error); !errors.As(err, &own) { // the gateway's own answers name fields as in the JSON already
+		st = inJSON(ctx, st)
+	}
 	if e, ok := apierr.FromStatus(st.Err()); ok {
 		edge.SetReason(ctx, e.Reason)
 	}

@@ -72,7 +72,7 @@ func checkHeaders(r *http.Request, wrong *apierr.Fields) {
 func checkParameter(route routes.Route, key string, values []string) string {
 	field := parameter(route, key)
 	if field == nil {
-		return "there is no such parameter; there are " + parameters(route)
+		return "there is no such parameter; " + strictjson.Instead(key, parameters(route))
 	}
 	for _, v := range values {
 		if !utf8.ValidString(v) {
@@ -114,7 +114,7 @@ func free(route routes.Route, field protoreflect.FieldDescriptor) bool {
 	return route.Body != "*" && route.Body != string(field.Name()) && !route.InPath(field.Name())
 }
 
-func parameters(route routes.Route) string {
+func parameters(route routes.Route) []string {
 	var names []string
 	fields := route.RPC.Input().Fields()
 	for i := range fields.Len() {
@@ -122,8 +122,5 @@ func parameters(route routes.Route) string {
 			names = append(names, fields.Get(i).JSONName())
 		}
 	}
-	if names == nil {
-		return "none here"
-	}
-	return strings.Join(names, ", ")
+	return names
 }

@@ -32,7 +32,7 @@ func (s *surface) prepare(w http.ResponseWriter, r *http.Request, route routes.R
 		return nil, nil, err
 	}
 	ctx, done := s.bound(r, route)
-	prepared = r.WithContext(ctx)
+	prepared = r.WithContext(context.WithValue(ctx, routeKey{}, route))
 	url := *r.URL
 	url.RawQuery = query
 	prepared.URL = &url

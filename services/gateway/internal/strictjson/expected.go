@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/fieldbehavior"
+	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
 
 // Expected says in words what a value of the field must be, such as `a whole number from 0 to 4294967295`.
@@ -37,25 +40,38 @@ func wholeNumber(k protoreflect.Kind) string {
 	return "a whole number of 64 bits"
 }
 
+// object says what a message is made of. What only answers hold is no advice to one who asks.
 func object(m protoreflect.MessageDescriptor) string {
 	if m.FullName() == "google.protobuf.Timestamp" {
 		return "a time such as 2026-01-31T12:00:00Z"
 	}
-	if m.Fields().Len() == 0 {
+	names := inputs(m)
+	if len(names) == 0 {
 		return "an empty object"
 	}
-	return "an object with the fields " + names(m)
+	return "an object with the fields " + strings.Join(names, ", ")
 }
 
-func names(m protoreflect.MessageDescriptor) string {
-	list := make([]string, m.Fields().Len())
-	for i := range list {
-		list[i] = m.Fields().Get(i).JSONName()
+// inputs are the JSON names of the fields that a caller may set.
+func inputs(m protoreflect.MessageDescriptor) []string {
+	var names []string
+	for i := range m.Fields().Len() {
+		if f := m.Fields().Get(i); fieldbehavior.Input(f) {
+			names = append(names, f.JSONName())
+		}
 	}
-	if len(list) == 0 {
-		return "none"
+	return names
+}
+
+// Instead says, behind a name that is not known, which one was probably meant, and which there are.
+func Instead(name string, known []string) string {
+	switch near := yamlx.Closest(name, known); {
+	case len(known) == 0:
+		return "there are none here"
+	case near != "":
+		return "did you mean " + near + "? There are " + strings.Join(known, ", ")
 	}
-	return strings.Join(list, ", ")
+	return "there are " + strings.Join(known, ", ")
 }
 
 // values leaves out the zero value, which says nothing.

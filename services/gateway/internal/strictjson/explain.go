@@ -41,13 +41,13 @@ func explain(raw []byte, root protoreflect.MessageDescriptor, refused error) err
 func advice(refused string, path path, message protoreflect.MessageDescriptor, field protoreflect.FieldDescriptor) string {
 	switch {
 	case strings.HasPrefix(refused, "unknown field"):
-		return "there is no such field; there are " + names(message)
+		return "there is no such field; " + Instead(path[len(path)-1].key, inputs(message))
 	case strings.HasPrefix(refused, "duplicate field"):
 		return "is given twice"
 	case strings.Contains(refused, "is already set"):
 		return "only one of the fields that exclude each other may be given"
 	case field == nil:
-		return "must be an object with the fields " + names(message)
+		return "must be " + object(message)
 	case field.IsList() && !path.inList():
 		return "must be a list of items, each " + Expected(field)
 	}

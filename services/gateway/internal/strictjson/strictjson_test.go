@@ -28,14 +28,14 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	const node = "a string of whole Unicode characters"
 	for name, tt := range map[string]struct{ body, field, description string }{
-		"unknown field":           {`{"flw":"x"}`, "flw", "there is no such field; there are flow, newNode, node, nodeId, parents, children, setCurrent, requestId (line 1, column 2)"},
-		"unknown deep down":       {`{"newNode":{"texts":[{"role":"user"},{"rol":"user"}]}}`, "newNode.texts[1].rol", "there is no such field; there are role, content, tokenCount, durationSeconds, tokensPerSecond (line 1, column 39)"},
+		"unknown field":           {`{"flw":"x"}`, "flw", "there is no such field; did you mean flow? There are flow, newNode, node, nodeId, parents, children, setCurrent, requestId (line 1, column 2)"},
+		"unknown deep down":       {`{"newNode":{"texts":[{"role":"user"},{"rol":"user"}]}}`, "newNode.texts[1].rol", "there is no such field; did you mean role? There are role, content, tokenCount, durationSeconds, tokensPerSecond (line 1, column 39)"},
 		"unknown with big value":  {`{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "x", "there is no such field; there are flow, newNode, node, nodeId, parents, children, setCurrent, requestId (line 1, column 2)"},
 		"wrong type":              {"{\n  \"flow\": 5}", "flow", "must be " + node + " (line 2, column 11)"},
 		"wrong type in a list":    {`{"parents":["a",["b"]]}`, "parents[1]", "must be " + node + " (line 1, column 17)"},
 		"no list":                 {`{"parents":"a"}`, "parents", "must be a list of items, each " + node + " (line 1, column 12)"},
 		"null in a list":          {`{"parents":[null]}`, "parents[0]", "must be " + node + " (line 1, column 13)"},
-		"no object":               {`{"newNode":"nodes/1"}`, "newNode", "must be an object with the fields name, createTime, texts, model, tags, generation (line 1, column 12)"},
+		"no object":               {`{"newNode":"nodes/1"}`, "newNode", "must be an object with the fields texts, model, tags, generation (line 1, column 12)"},
 		"out of range":            {`{"newNode":{"texts":[{"tokenCount":2147483648}]}}`, "newNode.texts[0].tokenCount", "must be a whole number from -2147483648 to 2147483647 (line 1, column 36)"},
 		"fraction":                {`{"newNode":{"texts":[{"tokenCount":1.5}]}}`, "newNode.texts[0].tokenCount", "must be a whole number from -2147483648 to 2147483647 (line 1, column 36)"},
 		"negative":                {`{"newNode":{"generation":{"pickSeed":-1}}}`, "newNode.generation.pickSeed", "must be a whole number from 0 to 4294967295 (line 1, column 38)"},
@@ -187,5 +187,5 @@ func ExampleBody() {
 	body := NewBody([]byte(`{"displayName": "夜の図書館", "desription": "…"}`), nil)
 	err := New().NewDecoder(body).Decode(&flowstorev1.Flow{})
 	fmt.Println(err)
-	// Output: the body: desription: there is no such field; there are name, displayName, description, createTime, updateTime, story, nodes, edges, current, warnings (line 1, column 26)
+	// Output: the body: desription: there is no such field; did you mean description? There are displayName, description, story (line 1, column 26)
 }

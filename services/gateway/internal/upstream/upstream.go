@@ -69,7 +69,7 @@ func setRequestID(ctx context.Context, request any) error {
 
 func differ(id, key string) error {
 	e := apierr.New(codes.InvalidArgument, problem.InvalidField,
-		fmt.Sprintf("request_id: the header Idempotency-Key says %q and the request %q; give one of them", key, id))
-	e.Violations = []apierr.Violation{{Field: "request_id", Description: "differs from the header Idempotency-Key"}}
+		fmt.Sprintf("requestId: the header Idempotency-Key says %q and the request %q; give one of them", key, id))
+	e.Violations = []apierr.Violation{{Field: "requestId", Description: "differs from the header Idempotency-Key"}}
 	return e
 }
