@@ -138,7 +138,7 @@ func (sp *space) restoreOnto(file string, records []commitlog.Record) error {
 	}
 	f, lost := rebase(f, changes)
 	for _, text := range lost {
-		sp.note(file, text)
+		sp.keep(file, text)
 	}
 	ours := pendingFlow{path: file, flow: f}
 	sp.putBack(ours, records)
@@ -148,7 +148,7 @@ func (sp *space) restoreOnto(file string, records []commitlog.Record) error {
 // park leaves changes in the log whose flow is not there: its file is gone or cannot be read. They are looked at again
 // when the namespace is opened the next time.
 func (sp *space) park(records []commitlog.Record) {
-	sp.note(records[0].Path, fmt.Sprintf("%d acknowledged changes of the flow %s wait for this file, which is gone or cannot "+
+	sp.keep(records[0].Path, fmt.Sprintf("%d acknowledged changes of the flow %s wait for this file, which is gone or cannot "+
 		"be read; bring it back and start again", len(records), records[0].ID))
 }
 

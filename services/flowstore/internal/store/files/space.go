@@ -85,6 +85,7 @@ func openSpace(s *Store, name string) (*space, error) {
 	if err := sp.open(filepath.Join(s.opts.Data, name, localFolder)); err != nil {
 		return nil, fmt.Errorf("namespace %s: %w", name, err)
 	}
+	sp.warn(sp.problems())
 	sp.wg.Go(sp.runWriter)
 	sp.wg.Go(sp.runGate)
 	return sp, nil
@@ -164,15 +165,34 @@ func (sp *space) problems() []store.Problem {
 	return list
 }
 
-// maxNotes is how many problems are kept that the index does not know; the log has them all.
-const maxNotes = 1000
+const (
+	// maxNotes is how many problems are kept that the index does not know.
+	maxNotes = 1000
+	// maxWarnings is how many problems the log names at once.
+	maxWarnings = 20
+)
 
-// note keeps a problem that the index does not know. The caller holds mu, or is alone.
+// note keeps a problem that the index does not know, and tells the log. The caller holds mu.
 func (sp *space) note(path, reason string) {
+	sp.keep(path, reason)
+	sp.warn([]store.Problem{{Path: path, Reason: reason}})
+}
+
+// keep is note while the namespace is opened: when it is open, the log is told of all that was found.
+func (sp *space) keep(path, reason string) {
 	if len(sp.notes) < maxNotes {
 		sp.notes = append(sp.notes, store.Problem{Path: path, Reason: reason})
 	}
-	sp.log.Warn("a file needs a person", zap.String("path", path), zap.String("reason", reason))
+}
+
+// warn tells the log which files need a person.
+func (sp *space) warn(problems []store.Problem) {
+	for _, p := range problems[:min(len(problems), maxWarnings)] {
+		sp.log.Warn("a file needs a person", zap.String("path", p.Path), zap.String("reason", p.Reason))
+	}
+	if more := len(problems) - maxWarnings; more > 0 {
+		sp.log.Warn("more files need a person", zap.Int("files", more))
+	}
 }
 
 // readOnly is the error of a namespace that cannot write, nil where it can.

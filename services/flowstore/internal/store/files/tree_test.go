@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
@@ -23,6 +25,7 @@ type desk struct {
 	testing.TB
 	*user
 	data string
+	log  *zap.Logger
 }
 
 func newDesk(t testing.TB) *desk {
@@ -37,7 +40,7 @@ func newDesk(t testing.TB) *desk {
 func (d *desk) open() {
 	d.Helper()
 	clock := func() time.Time { return time.Date(2026, 4, 1, 9, 30, 0, 0, time.FixedZone("", 9*3600)) }
-	s, err := Open(Options{Data: d.data, Gate: byHand, Clock: clock})
+	s, err := Open(Options{Data: d.data, Gate: byHand, Clock: clock, Log: d.log})
 	d.must(err)
 	d.store = s
 }

@@ -163,18 +163,18 @@ func (u *user) finds(s *Store) error {
 	for id, want := range u.nodes {
 		got, err := s.Node(ctx, ns, id)
 		if err != nil || !bytes.Equal(format.EncodeNode(got), format.EncodeNode(want)) {
-			return fmt.Errorf("the node %s was acknowledged and is %+v, %w", id, got, err)
+			return errors.Join(fmt.Errorf("the node %s was acknowledged and is %+v", id, got), err)
 		}
 	}
 	for id, want := range u.flows {
 		got, err := s.Flow(ctx, ns, id)
 		if err != nil || !bytes.Equal(format.EncodeFlow(got), format.EncodeFlow(want)) {
-			return fmt.Errorf("the flow %s was acknowledged as\n%s and is\n%s, %w", id, format.EncodeFlow(want), format.EncodeFlow(got), err)
+			return errors.Join(fmt.Errorf("the flow %s was acknowledged as\n%s and is\n%s", id, format.EncodeFlow(want), format.EncodeFlow(got)), err)
 		}
 	}
 	problems, err := s.Problems(ctx, ns)
 	if err != nil || len(problems) > 0 {
-		return fmt.Errorf("problems: %v, %w", problems, err)
+		return errors.Join(fmt.Errorf("problems: %v", problems), err)
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (u *user) findsRequests(s *Store) error {
 	return s.Update(context.Background(), ns, func(tx store.Tx) error {
 		for id, want := range u.requests {
 			if got, ok, err := tx.Request(id); !ok || err != nil || got.Result != want {
-				return fmt.Errorf("the request %s was acknowledged and is %v, %w", id, got, err)
+				return errors.Join(fmt.Errorf("the request %s was acknowledged and is %v", id, got), err)
 			}
 		}
 		return nil
@@ -198,14 +198,14 @@ func (u *user) findsInTree(tree filesys.FS) error {
 		return format.Row{ID: n.ID, Time: n.Created}, err
 	})
 	if err != nil || nodes != len(u.nodes) {
-		return fmt.Errorf("%d nodes in the tree, acknowledged %d: %w", nodes, len(u.nodes), err)
+		return errors.Join(fmt.Errorf("%d nodes in the tree, acknowledged %d", nodes, len(u.nodes)), err)
 	}
 	flows, err := filesIn(tree, format.Flows, func(data []byte) (format.Row, error) {
 		f, err := format.DecodeFlow(data)
 		return format.Row{ID: f.ID, Time: f.Updated}, err
 	})
 	if err != nil || flows != len(u.flows) {
-		return fmt.Errorf("%d flows in the tree, acknowledged %d: %w", flows, len(u.flows), err)
+		return errors.Join(fmt.Errorf("%d flows in the tree, acknowledged %d", flows, len(u.flows)), err)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func filesIn(tree filesys.FS, kind format.Kind, read func([]byte) (format.Row, e
 	}
 	rows, sound := kind.ReadIndex(text)
 	if err != nil || !sound {
-		return 0, fmt.Errorf("the index of %s is %q, %w", kind, text, err)
+		return 0, errors.Join(fmt.Errorf("the index of %s is %q", kind, text), err)
 	}
 	byPath := map[string]format.Row{}
 	for _, r := range rows {
@@ -227,7 +227,7 @@ func filesIn(tree filesys.FS, kind format.Kind, read func([]byte) (format.Row, e
 	sp := &space{tree: filesys.Sub(tree, ns), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), log: nopLog}
 	list, err := sp.listKind(kind)
 	if err != nil || len(list) != len(byPath) {
-		return 0, fmt.Errorf("%d files, %d rows in the index of %s, %w", len(list), len(byPath), kind, err)
+		return 0, errors.Join(fmt.Errorf("%d files, %d rows in the index of %s", len(list), len(byPath), kind), err)
 	}
 	for _, f := range list {
 		data, err := tree.ReadFile(path.Join(ns, f.Path), format.MaxFile)

@@ -13,12 +13,20 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
-// python runs a script over files and reads the JSON that it prints; without Python, or the module, the test is skipped.
+// etree is the XML reader of Python's own library.
+const etree = "xml.etree.ElementTree"
+
+// python runs a script over files and reads the JSON that it prints. Without Python, or the module, the test is skipped;
+// but the model, where it is asked for, is installed with Python, and then it must be there with what comes with it.
 func python(t *testing.T, module, script string, files []string, dst any) {
 	t.Helper()
-	if err := exec.Command("python3", "-c", "import "+module).Run(); err != nil {
+	if out, err := exec.Command("python3", "-c", "import "+module).CombinedOutput(); err != nil {
+		if module == etree && testkit.Need("model") {
+			t.Fatalf("TSUMUGI_NEED names the model, which needs python3: %v: %s", err, out)
+		}
 		t.Skipf("python3 with %s is not installed: nothing to compare with", module)
 	}
 	cmd := exec.Command("python3", append([]string{"-c", script}, files...)...)
@@ -51,7 +59,7 @@ func TestPythonReadsNodes(t *testing.T) {
 		files = append(files, writeFile(t, dir, strconv.Itoa(i)+".xml", format.EncodeNode(n)))
 	}
 	var got [][2]string
-	python(t, "xml.etree.ElementTree", `
+	python(t, etree, `
 import sys, json, xml.etree.ElementTree as e
 r = [e.parse(f).getroot() for f in sys.argv[1:]]
 print(json.dumps([[x.find("contents/text").text, x.find("metadata/tags/tag").text] for x in r]))`, files, &got)

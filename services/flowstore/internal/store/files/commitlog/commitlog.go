@@ -11,7 +11,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -111,6 +113,9 @@ type Log struct {
 
 // Open opens local.db and makes it where it is not there. It fails where SQLite would not keep what it acknowledges.
 func Open(path string) (*Log, error) {
+	if err := private(path); err != nil {
+		return nil, err
+	}
 	db, err := sql.Open("sqlite", dataSource(path))
 	if err != nil {
 		return nil, err
@@ -120,6 +125,22 @@ func Open(path string) (*Log, error) {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), l.Close())
 	}
 	return l, nil
+}
+
+// private makes the database readable for its owner alone, as what it holds is of nobody else's business. SQLite gives the
+// files that it makes beside it the mode of the database; those that are there may be older than this rule.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(f.Chmod(0o600), f.Close())
+	for _, beside := range []string{path + "-wal", path + "-shm"} {
+		if e := os.Chmod(beside, 0o600); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
 }
 
 // dataSource is the file and how it is used: each commit is fsynced (FULL), checkpoints come when they are asked for, what
