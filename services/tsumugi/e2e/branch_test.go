@@ -49,7 +49,7 @@ func branched(t *testing.T, m mode) {
 		other.Text = "別の話"
 		r = w.generate(other)
 		r.rest(t)
-		refusal{code: codes.InvalidArgument, reason: "REQUEST_ID_REUSED", metadata: map[string]string{"request_id": q.RequestId}}.check(t, r.err)
+		refusal{code: codes.InvalidArgument, reason: "REQUEST_ID_REUSED", metadata: map[string]string{"request_id": q.RequestId}}.in("request_id").check(t, r.err)
 		if diff := cmp.Diff(before, w.flow(t, flow), protocmp.Transform()); diff != "" {
 			t.Errorf("%s: the flow has changed: %s", when, diff)
 		}
@@ -72,7 +72,7 @@ func merged(t *testing.T, m mode) {
 	r := w.generate(q)
 	r.rest(t)
 	refusal{code: codes.FailedPrecondition, reason: "AMBIGUOUS_PATH",
-		metadata: map[string]string{"node": merge, "parents": left + "," + right}}.check(t, r.err)
+		metadata: map[string]string{"node": merge, "parents": left + "," + right}}.in("via").check(t, r.err)
 
 	for _, tt := range []struct{ via, has, lacks string }{{left, "左の通路", "右の通路"}, {right, "右の通路", "左の通路"}} {
 		q.Via, q.DryRun = []string{tt.via}, true

@@ -201,7 +201,7 @@ func attached(t *testing.T, m mode) {
 	}
 	beyond := w.watch(generation, r.last+1)
 	beyond.rest(t)
-	refusal{code: codes.OutOfRange, reason: "EVENT_OUT_OF_RANGE", metadata: map[string]string{"last": ""}}.check(t, beyond.err)
+	refusal{code: codes.OutOfRange, reason: "EVENT_OUT_OF_RANGE", metadata: map[string]string{"last": ""}}.in("after").check(t, beyond.err)
 	if n := len(w.flow(t, flow).Nodes); n != 1 {
 		t.Errorf("the flow has %d nodes; want 1", n)
 	}

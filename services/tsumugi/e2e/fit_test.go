@@ -38,11 +38,12 @@ func overflowing(t *testing.T, m mode) {
 			budget.fields = []string{"max_tokens"}
 			_, err := w.prompts.BuildStory(w.ctx, &promptbuilderv1.BuildStoryRequest{Body: opening, MaxTokens: tokens})
 			budget.check(t, err)
+			budget.fields = []string{"maxTokens"}
 			budget.check(t, w.post(t, "/v1/prompts:buildStory", &promptbuilderv1.BuildStoryRequest{Body: opening, MaxTokens: tokens}).err())
 		}
 		large := &commonv1.Story{Setting: proto.String(strings.Repeat("港には三つの灯台がある。", 60<<10/36))}
 		overflow := refusal{code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW",
-			metadata: map[string]string{"limit": "3846", "tokens": "", "block.reference": "", "block.instruction": ""}}
+			metadata: map[string]string{"limit": "3846", "tokens": "", "block.reference": "", "block.instruction": ""}}.in("story")
 		_, err := w.prompts.BuildStory(w.ctx, &promptbuilderv1.BuildStoryRequest{Body: opening, Story: large})
 		overflow.check(t, err)
 		q := short(flow, root)
@@ -51,6 +52,7 @@ func overflowing(t *testing.T, m mode) {
 		plain := counting(flow, 250)
 		plain.Prompt = strings.Repeat("港には三つの灯台がある。", 4096)
 		overflow.metadata = map[string]string{"limit": "3846", "tokens": ""}
+		overflow.fields = []string{"prompt"}
 		overflow.check(t, w.generated(plain))
 	})
 	if diff := cmp.Diff(before, w.slots(t, model)); diff != "" {

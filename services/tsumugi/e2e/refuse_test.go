@@ -186,7 +186,7 @@ func (w *world) token(flow, node string) string {
 func (w *world) wrongNames(l library) map[string]wrong {
 	flow, node, generation := "flows/"+uuid.NewString(), "nodes/"+uuid.NewString(), "generations/"+uuid.NewString()
 	noFlow, noNode := missing("FLOW_NOT_FOUND", "flow", flow), missing("NODE_NOT_FOUND", "node", node)
-	noGeneration := missing("GENERATION_NOT_FOUND", "generation", generation)
+	noGeneration := missing("GENERATION_NOT_FOUND", "generation", generation).in("name")
 	return map[string]wrong{
 		"GetFlow": {func() error {
 			_, err := w.flows.GetFlow(w.ctx, &flowstorev1.GetFlowRequest{Name: flow})
@@ -206,7 +206,7 @@ func (w *world) wrongNames(l library) map[string]wrong {
 		"GenerateNode in no flow":              {func() error { return w.generated(short(flow, "")) }, noFlow.in("flow")},
 		"GenerateNode behind no node":          {func() error { return w.generated(short(l.flow, node)) }, noNode.in("parent")},
 		"GenerateNode in no flow, plain":       {func() error { return w.generated(counting(flow, 5)) }, noFlow.in("flow")},
-		"GenerateNode with an unknown backend": {func() error { return w.generated(&agentv1.GenerateNodeRequest{Flow: l.flow, Backend: "gpt"}) }, refusal{code: codes.NotFound, reason: "UNKNOWN_BACKEND", metadata: map[string]string{"backend": "gpt", "known": "gemma"}}},
+		"GenerateNode with an unknown backend": {func() error { return w.generated(&agentv1.GenerateNodeRequest{Flow: l.flow, Backend: "gpt"}) }, refusal{code: codes.NotFound, reason: "UNKNOWN_BACKEND", metadata: map[string]string{"backend": "gpt", "known": "gemma"}}.in("backend")},
 		"SetCurrentNode": {func() error {
 			_, err := w.flows.SetCurrentNode(w.ctx, &flowstorev1.SetCurrentNodeRequest{Flow: l.flow, Node: node})
 			return err
@@ -326,11 +326,11 @@ func refusedHTTP(t *testing.T, m mode) {
 		"a body of 20 MiB": {http.MethodPost, add, []byte(`{"newNode":{"texts":[{"role":"user","content":"` + strings.Repeat("x", 20<<20) + `"}]}}`), nil, 413,
 			refusal{code: codes.ResourceExhausted, reason: "BODY_TOO_LARGE", metadata: map[string]string{"limit_bytes": "16777216"}}, "16777216"},
 		"a text of 5 MiB": {http.MethodPost, add, []byte(`{"newNode":{"texts":[{"role":"user","content":"` + strings.Repeat("x", 5<<20) + `"}]}}`), nil, 400,
-			invalid("new_node.texts[0].content"), "4194304"},
+			invalid("newNode.texts[0].content"), "4194304"},
 		"an unknown path":      {http.MethodGet, "/v1/novels", nil, nil, 404, refusal{code: codes.NotFound, reason: "ROUTE_NOT_FOUND"}, "/v1/novels"},
 		"an unknown parameter": {http.MethodGet, "/v1/" + l.flow + ":listPathNodes?size=2", nil, nil, 400, invalid("size"), "pageSize"},
 		"two fields of a service": {http.MethodPost, add, []byte(`{"newNode":{"texts":[{"content":"x"}]},"requestId":"x"}`), nil, 400,
-			invalid("new_node.texts[0].role", "request_id"), ""},
+			invalid("newNode.texts[0].role", "requestId"), ""},
 		"a stream's first error": {http.MethodPost, "/v1/nodes:generateNode", []byte(`{}`), []string{"Accept", sse}, 400, invalid("flow"), ""},
 		"a cycle":                {http.MethodPost, add, []byte(`{"node":"` + l.a + `","parents":["` + l.c + `"]}`), nil, 400, refusal{code: codes.FailedPrecondition, reason: "CYCLE"}.in("parents[0]"), ""},
 		"a flow that is not there": {http.MethodGet, "/v1/flows/" + uuid.Nil.String()[:35] + "1", nil, nil, 404,
