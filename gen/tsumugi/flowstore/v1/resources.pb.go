@@ -124,9 +124,9 @@ type Text struct {
 	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
 	// Its tokens; 0 where not known.
 	TokenCount int32 `protobuf:"varint,3,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
-	// Seconds that the model server took for it; 0 where not known.
+	// Seconds that the model server took for it, kept to the microsecond; 0 where not known.
 	DurationSeconds float64 `protobuf:"fixed64,4,opt,name=duration_seconds,json=durationSeconds,proto3" json:"duration_seconds,omitempty"`
-	// Tokens per second; 0 where not known.
+	// Tokens per second, kept to the thousandth; 0 where not known.
 	TokensPerSecond float64 `protobuf:"fixed64,5,opt,name=tokens_per_second,json=tokensPerSecond,proto3" json:"tokens_per_second,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -218,9 +218,9 @@ type Generation struct {
 	CachedTokens int32 `protobuf:"varint,8,opt,name=cached_tokens,json=cachedTokens,proto3" json:"cached_tokens,omitempty"`
 	// Tokens of the answer.
 	AnswerTokens int32 `protobuf:"varint,9,opt,name=answer_tokens,json=answerTokens,proto3" json:"answer_tokens,omitempty"`
-	// Seconds until the prompt was read.
+	// Seconds until the prompt was read, kept to the microsecond.
 	PromptSeconds float64 `protobuf:"fixed64,10,opt,name=prompt_seconds,json=promptSeconds,proto3" json:"prompt_seconds,omitempty"`
-	// Seconds of the answer.
+	// Seconds of the answer, kept to the microsecond.
 	AnswerSeconds float64 `protobuf:"fixed64,11,opt,name=answer_seconds,json=answerSeconds,proto3" json:"answer_seconds,omitempty"`
 	// Why the answer ended: `stop`, `length`, `cancelled`, `disconnected`, `idle`, `timeout`, `backend_error`, `shutdown`.
 	FinishReason string `protobuf:"bytes,12,opt,name=finish_reason,json=finishReason,proto3" json:"finish_reason,omitempty"`

@@ -36,8 +36,9 @@ func (l *Library) CreateNode(ctx context.Context, ns string, in NewNode) (node.N
 	return made, nil
 }
 
-// fresh is a node as its maker describes it, new.
+// fresh is a node as its maker describes it, new, with figures as they are kept: it is answered as it will be read.
 func (l *Library) fresh(n node.Node, id uuid.UUID) node.Node {
+	n = n.Rounded()
 	n.ID, n.Summary = l.orNew(id), node.Summary{Stale: true}
 	return n
 }

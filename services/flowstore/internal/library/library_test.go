@@ -97,12 +97,13 @@ func TestCreateNode(t *testing.T) {
 	t.Parallel()
 	l := open()
 	in := said("a")
+	in.Texts[0].Duration = 1.6523210000000002
 	in.ID, in.Created, in.Summary = id(99), clock().Add(time.Hour), node.Summary{Text: "not by its maker"}
 	made, err := l.CreateNode(t.Context(), ns, library.NewNode{Node: in})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := node.Node{ID: id(1), Created: clock(), Texts: in.Texts, Summary: node.Summary{Stale: true}}
+	want := node.Node{ID: id(1), Created: clock(), Texts: []node.Text{{Role: "user", Content: "a", Duration: 1.652321}}, Summary: node.Summary{Stale: true}}
 	if diff := cmp.Diff(want, made); diff != "" {
 		t.Error(diff)
 	}
