@@ -321,7 +321,7 @@ func (x *GenerateNodeRequest) GetSetCurrent() bool {
 type GenerateNodeEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of a `text` in its generation, from 1, and of `stored`, one more than the last. 0 for the others, which belong
-	// to the stream and not to the generation, and for `stored` where only the node is left.
+	// to the stream and not to the generation, and for a `stored` that is `replayed`: no texts came before it.
 	Id int32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// What happened.
 	//
@@ -468,12 +468,12 @@ func (*GenerateNodeEvent_Stored) isGenerateNodeEvent_Event() {}
 // Opened tells what was asked of which model.
 type Opened struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// `generations/{uuid}`; the node will be `nodes/` with the same UUID.
+	// `generations/{uuid}`; the node will be `nodes/` with the same UUID. Empty with `dry_run`: nothing is generated.
 	Generation string `protobuf:"bytes,1,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The request id that was used. Empty for WatchGeneration where only the node is left.
 	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The prompt and its breakdown; the prompt itself only with `dry_run`. Absent for a plain prompt, and where only the node
-	// is left.
+	// The prompt and its breakdown; the prompt itself only with `dry_run`. Absent for a plain prompt, and before a `stored`
+	// that is `replayed`.
 	Build *v12.BuildStoryResponse `protobuf:"bytes,3,opt,name=build,proto3" json:"build,omitempty"`
 	// SHA-256 of the prompt, in hex.
 	PromptDigest string `protobuf:"bytes,4,opt,name=prompt_digest,json=promptDigest,proto3" json:"prompt_digest,omitempty"`

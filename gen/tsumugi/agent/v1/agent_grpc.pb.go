@@ -37,7 +37,8 @@ type AgentServiceClient interface {
 	// node is. The same `request_id` again re-attaches while the generation runs, is answered with the node afterwards, and
 	// begins anew where nothing was kept.
 	GenerateNode(ctx context.Context, in *GenerateNodeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GenerateNodeEvent], error)
-	// GetGeneration says how far a generation is.
+	// GetGeneration says how far a generation is. Of one that ended long ago, or before a restart, only the node is left:
+	// `flow` is then empty, `start_time` absent and `last_event` 0.
 	GetGeneration(ctx context.Context, in *GetGenerationRequest, opts ...grpc.CallOption) (*Generation, error)
 	// WatchGeneration attaches to a generation, running or ended, from any event on. Of one that ended long ago only the
 	// node is left: the stream is then `opened` and `stored`, and the node stands for all text.
@@ -125,7 +126,8 @@ type AgentServiceServer interface {
 	// node is. The same `request_id` again re-attaches while the generation runs, is answered with the node afterwards, and
 	// begins anew where nothing was kept.
 	GenerateNode(*GenerateNodeRequest, grpc.ServerStreamingServer[GenerateNodeEvent]) error
-	// GetGeneration says how far a generation is.
+	// GetGeneration says how far a generation is. Of one that ended long ago, or before a restart, only the node is left:
+	// `flow` is then empty, `start_time` absent and `last_event` 0.
 	GetGeneration(context.Context, *GetGenerationRequest) (*Generation, error)
 	// WatchGeneration attaches to a generation, running or ended, from any event on. Of one that ended long ago only the
 	// node is left: the stream is then `opened` and `stored`, and the node stands for all text.

@@ -23,7 +23,7 @@ const (
 
 // ErrorReason is why a call failed. `ErrorInfo.reason` carries the value without `ERROR_REASON_`.
 // Reasons of flowstore and promptbuilder that concern the caller (`FLOW_NOT_FOUND`, `CONTEXT_OVERFLOW` and so on)
-// are passed on under their own names.
+// are passed on under their own names. What is about fields of the request carries a `BadRequest` that names each.
 type ErrorReason int32
 
 const (

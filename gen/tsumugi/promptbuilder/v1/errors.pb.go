@@ -22,6 +22,7 @@ const (
 )
 
 // ErrorReason is why a call failed. `ErrorInfo.reason` carries the value without `ERROR_REASON_`.
+// What is about fields of the request carries a `BadRequest` that names each.
 type ErrorReason int32
 
 const (

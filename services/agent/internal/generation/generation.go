@@ -49,9 +49,9 @@ type Event interface{ event() }
 
 // Opened is the first event of every watcher: what was asked of which model.
 type Opened struct {
-	// Generation is the id of the generation and of its node. RequestID is zero where only the node is left.
+	// Generation is the id of the generation and of its node, zero in a Preview. RequestID is zero where only the node is left.
 	Generation, RequestID uuid.UUID
-	// Build is the story prompt; nil for a plain prompt, and where only the node is left.
+	// Build is the story prompt; nil for a plain prompt, and before a Stored that is Replayed.
 	Build *Built
 	// PromptDigest is the SHA-256 of the prompt, in hex; PromptTokens its tokens, as counted.
 	PromptDigest string

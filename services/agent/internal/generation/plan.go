@@ -17,7 +17,8 @@ type plan struct {
 	model llm.Generator
 }
 
-// Preview builds the prompt of a request and shows it whole. The model is not called and nothing is stored.
+// Preview builds the prompt of a request and shows it whole. The model is not called and nothing is stored, so that the
+// Opened names no generation.
 // The errors are those with which Generate ends before its Opened.
 func (s *Service) Preview(ctx context.Context, ns string, req Request) (Opened, error) {
 	req = s.fill(req)
@@ -26,6 +27,7 @@ func (s *Service) Preview(ctx context.Context, ns string, req Request) (Opened, 
 		return Opened{}, err
 	}
 	o := p.opened()
+	o.Generation = uuid.Nil
 	if o.Build != nil {
 		o.Build.Prompt = p.built.Prompt
 	}

@@ -296,7 +296,7 @@ func TestPreviewShowsThePromptAndStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, says("あ"))
 	o, err := w.Preview(t.Context(), ns, w.request("夜"))
-	if err != nil || o.Build == nil || o.Build.Prompt != "<>夜" || o.Sampling.MaxTokens != 250 {
+	if err != nil || o.Build == nil || o.Build.Prompt != "<>夜" || o.Generation != uuid.Nil || o.Sampling.MaxTokens != 250 {
 		t.Errorf("%+v, error %v", o, err)
 	}
 	if w.model.calls() != 0 || len(w.flows.added()) != 0 {
