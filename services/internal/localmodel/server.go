@@ -66,6 +66,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := s.run(ctx); err != nil {
 		return nil, fmt.Errorf("the model server %s: %w; its log is %s", o.Model, err, s.log)
 	}
+	_ = os.Remove(s.log) // only a start that failed is explained by it; so no way to end leaves it behind
 	return s, nil
 }
 
@@ -136,10 +137,7 @@ func reason(log string) string {
 func (s *Server) URL() string { return s.url }
 
 // Stop ends the server and waits for its end. It may be called twice.
-func (s *Server) Stop() {
-	s.end()
-	_ = os.Remove(s.log) // it told nothing that anyone asked for
-}
+func (s *Server) Stop() { s.end() }
 
 // Kill ends the server at once, as a crash would, and waits for its end. For tests of what then happens.
 func (s *Server) Kill() {

@@ -147,7 +147,7 @@ func working(t *testing.T, address string) int {
 	return n
 }
 
-// A process that is killed leaves no model server behind.
+// A process that is killed leaves no model server behind, and no log of it.
 func TestServerEndsWithItsParent(t *testing.T) {
 	if os.Getenv("LOCALMODEL_TEST_PARENT") != "" {
 		parent(t)
@@ -155,7 +155,8 @@ func TestServerEndsWithItsParent(t *testing.T) {
 	}
 	testkit.ModelDir(t)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestServerEndsWithItsParent$")
-	cmd.Env = append(os.Environ(), "LOCALMODEL_TEST_PARENT=1", "TMPDIR="+t.TempDir()) // where its log stays
+	temp := t.TempDir()
+	cmd.Env = append(os.Environ(), "LOCALMODEL_TEST_PARENT=1", "TMPDIR="+temp)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +173,9 @@ func TestServerEndsWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for range int(patience / (10 * time.Millisecond)) {

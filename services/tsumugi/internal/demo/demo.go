@@ -12,10 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/localmodel"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/allinone"
 )
@@ -64,8 +67,44 @@ func (o Options) check() error {
 	return errors.New(strings.Join(wrong, "; "))
 }
 
+// lookLimit is how long the person's model server may take to say who it is.
+const lookLimit = 15 * time.Second
+
+// look asks the person's model server who it is, before anything is shown.
+func (o Options) look(ctx context.Context) error {
+	if o.ModelURL == "" {
+		return nil
+	}
+	set, err := backends.Parse([]byte(backendsFile(o.ModelURL)))
+	if err != nil {
+		return fmt.Errorf("MODEL_URL is %q: %w", o.ModelURL, err)
+	}
+	defer set.Close() //nolint:errcheck // one question was asked
+	counter, err := set.Counter("")
+	if err != nil {
+		return err
+	}
+	asked, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	_, err = counter.Window(asked)
+	var trouble *llm.Error
+	switch {
+	case ctx.Err() != nil:
+		return errStopped
+	case errors.As(err, &trouble):
+		return fmt.Errorf("MODEL_URL names %s: %s; without MODEL_URL the demo brings a small model of its own", o.ModelURL, trouble.Message)
+	}
+	return err
+}
+
+// errStopped is for a person who did not wait.
+var errStopped = errors.New("the demo was stopped before its end; what it had started is stopped too")
+
 // run is the demo with its cleanup.
 func run(ctx context.Context, o Options) (err error) {
+	if err := o.look(ctx); err != nil {
+		return err
+	}
 	p := &page{out: o.Out}
 	model, stopModel, err := p.model(ctx, o)
 	if err != nil {
@@ -89,7 +128,7 @@ func run(ctx context.Context, o Options) (err error) {
 	err = p.tell(ctx, process, data, model)
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("the demo was stopped before its end; what it had started is stopped too")
+		return errStopped
 	case err != nil:
 		return err
 	}
@@ -129,8 +168,7 @@ func (p *page) model(ctx context.Context, o Options) (server, func(), error) {
 // open makes a process on free ports that knows one model server.
 func open(ctx context.Context, data string, m server) (*allinone.Process, error) {
 	file := filepath.Join(data, "backends.yaml")
-	text := fmt.Sprintf("default: demo\nbackends:\n  demo:\n    kind: %q\n    address: %q\n", kind, m.url)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(backendsFile(m.url)), 0o600); err != nil {
 		return nil, fmt.Errorf("the demo's backends file cannot be written: %w", err)
 	}
 	cfg := allinone.DefaultConfig()
@@ -138,6 +176,11 @@ func open(ctx context.Context, data string, m server) (*allinone.Process, error)
 	cfg.Backends = file
 	cfg.FlowStore.Data = filepath.Join(data, "flowstore")
 	return allinone.Open(ctx, cfg, zap.NewNop())
+}
+
+// backendsFile names one model server.
+func backendsFile(url string) string {
+	return fmt.Sprintf("default: demo\nbackends:\n  demo:\n    kind: %q\n    address: %q\n", kind, url)
 }
 
 // indented writes lines below a title.

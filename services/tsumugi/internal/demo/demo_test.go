@@ -69,7 +69,7 @@ func TestDemoSaysWhatToDo(t *testing.T) {
 		"unknown kind":      {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "x"}, `MODEL_KIND is "x"; it must be llamacpp`},
 		"both wrong":        {Options{ModelURL: "ftp://x", ModelKind: "x"}, `MODEL_URL is "ftp://x"; it must be an address such as http://127.0.0.1:8080; MODEL_KIND is "x"`},
 		"a kind alone":      {Options{ModelKind: "llamacpp"}, "MODEL_KIND is given without MODEL_URL"},
-		"nobody is there":   {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "llamacpp"}, "http://127.0.0.1:9: nobody answers there"},
+		"nobody is there":   {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "llamacpp"}, "MODEL_URL names http://127.0.0.1:9: nobody answers there"},
 		"the person leaves": {Options{ModelURL: llmtest.New(t, llmtest.Options{}).URL, ModelKind: "llamacpp"}, "stopped before its end"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +78,12 @@ func TestDemoSaysWhatToDo(t *testing.T) {
 			if name == "the person leaves" {
 				cancel()
 			}
-			tt.o.Out = new(bytes.Buffer)
+			out := new(bytes.Buffer)
+			tt.o.Out = out
 			err := Run(ctx, tt.o)
+			if out.Len() > 0 {
+				t.Errorf("before the refusal it showed %q", out)
+			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q in it", err, tt.want)
 			}
