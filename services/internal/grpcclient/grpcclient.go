@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/health" // lets the balancer leave out servers that say NOT_SERVING
 	"google.golang.org/grpc/keepalive"
@@ -29,6 +30,11 @@ const (
 	// callTimeout bounds a call whose caller set no deadline. The server's own limit is shorter; this one holds when
 	// no answer comes at all.
 	callTimeout = 2 * time.Minute
+	// redialLatest is the longest wait between two attempts to reach a service that was away. Grpc's own grows to two
+	// minutes, in which callers are refused although the service is back.
+	redialLatest = 2 * time.Second
+	// dialTimeout is how long one attempt may take.
+	dialTimeout = 5 * time.Second
 )
 
 // Options of a connection. The zero value is a plain TCP connection.
@@ -50,6 +56,10 @@ func Dial(target string, o Options) (*grpc.ClientConn, error) {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(size), grpc.MaxCallSendMsgSize(size)),
 		grpc.WithMaxHeaderListSize(maxHeaderBytes),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: redialLatest},
+			MinConnectTimeout: dialTimeout,
+		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithDefaultServiceConfig(serviceConfig(o.Dialer == nil)),
 		grpc.WithDisableServiceConfig(), // of DNS: who answers for names should not set our retries

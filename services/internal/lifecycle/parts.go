@@ -15,7 +15,7 @@ import (
 )
 
 // App is what a service's app package makes: it holds data and does work in the background. One that also has a method
-// Drain() is told when the process begins to stop. (A gRPC stream learns of it by interceptor.Draining.)
+// Drain() is told at once when the process begins to stop. (A gRPC stream learns of it later, by interceptor.Draining.)
 type App interface {
 	// Ready tells how the things are that it needs.
 	Ready(ctx context.Context) []obs.Check
@@ -34,7 +34,9 @@ func AppPart(name string, app App) Part {
 		drain = d.Drain
 	}
 	return Part{
-		Name: name, Drain: drain,
+		// Not with the streams, after the delay: whom the app must still tell what it ends, a store in another process,
+		// may have had the same signal and be gone by then.
+		Name: name, Unready: drain,
 		Serve: func() error {
 			defer close(ran)
 			if err := app.Run(ctx); err != nil && ctx.Err() == nil {
