@@ -3,7 +3,10 @@ package obs
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -42,8 +45,19 @@ func NewAdmin(metrics prometheus.Gatherer, ready func(context.Context) []Check) 
 // Unready makes /readyz answer 503 from now on: the process is going to stop.
 func (a *Admin) Unready() { a.draining.Store(true) }
 
-// ServeHTTP answers.
-func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+// ServeHTTP answers. The Host must be localhost or an address, which is what probes use: a web page whose name was made
+// to resolve to this machine (DNS rebinding) gets nothing.
+func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = strings.Trim(r.Host, "[]") // without a port
+	}
+	if _, err := netip.ParseAddr(host); err != nil && !strings.EqualFold(host, "localhost") {
+		http.Error(w, "the admin port answers only where it is called localhost or by its IP address", http.StatusMisdirectedRequest)
+		return
+	}
+	a.mux.ServeHTTP(w, r)
+}
 
 // readiness is the body of /readyz.
 type readiness struct {

@@ -15,7 +15,7 @@ import (
 func get(t *testing.T, h http.Handler, method, path string) (int, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody))
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, http.NoBody))
 	return w.Code, w.Body.String()
 }
 
@@ -67,6 +67,22 @@ func TestMetricsAndTheRest(t *testing.T) {
 	}
 	if code, _ := get(t, a, "POST", "/readyz"); code != 405 {
 		t.Errorf("POST: %d", code)
+	}
+}
+
+func TestAdminHosts(t *testing.T) {
+	t.Parallel()
+	a := NewAdmin(NewRegistry(), func(context.Context) []Check { return nil })
+	for host, want := range map[string]int{
+		"localhost": 200, "LocalHost:7490": 200, "127.0.0.1:7490": 200, "[::1]:7490": 200, "[::1]": 200, "10.0.0.7:7490": 200, "10.0.0.7": 200,
+		"evil.example": 421, "evil.example:7490": 421, "localhost.evil.example": 421, "": 421, "127.0.0.1.evil.example": 421,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/livez", http.NoBody)
+		r.Host = host
+		w := httptest.NewRecorder()
+		if a.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("Host %q: %d, want %d", host, w.Code, want)
+		}
 	}
 }
 
