@@ -20,7 +20,7 @@ import (
 // lockPoll is how often a second Install looks whether the first is done.
 const lockPoll = 200 * time.Millisecond
 
-// Install puts server and models into dir, about 450 MB, and tells progress in lines. Where all is there already it does
+// Install puts server and models into dir, 458 MB, and tells progress in lines. Where all is there already it does
 // nothing. What an Install that was cut short left behind is completed; of several at once one works and the others wait.
 //
 // It needs Python 3.10 or later with pip, on Linux (x86_64, aarch64) or macOS (arm64), and a network. The error is one
