@@ -22,7 +22,7 @@ type Config struct {
 	StreamIdle time.Duration `yaml:"stream_idle" help:"a stream ends when nothing was sent or received for so long"`
 }
 
-// DefaultConfig is field/gostyle.md 3.1; streams idle for eight of their heartbeats (15 s).
+// DefaultConfig has limits for a service on one machine (field/gostyle.md 3.1); streams idle for eight of their heartbeats (15 s).
 func DefaultConfig() Config {
 	return Config{
 		MaxMessageBytes: 16 * config.MiB, MaxInFlight: 1024, MaxStreams: 250,

@@ -93,7 +93,7 @@ type reflected struct {
 	reflection.ServiceInfoProvider
 }
 
-// transport is field/gostyle.md 3.1. There is no MaxConnectionAgeGrace: it would cut a stream on which a big model is
+// transport bounds connections, streams and messages (field/gostyle.md 3.1). There is no MaxConnectionAgeGrace: it would cut a stream on which a big model is
 // still generating; without it an old connection takes no new calls and lives until its last stream ends.
 func transport(c Config) []grpc.ServerOption {
 	return []grpc.ServerOption{

@@ -46,7 +46,7 @@ type StopConfig struct {
 	Total time.Duration `yaml:"total" help:"how long the whole stop may take"`
 }
 
-// DefaultStopConfig is field/gostyle.md 3.2.
+// DefaultStopConfig ends within 30 s, the time that Kubernetes gives before it kills (field/gostyle.md 3.2).
 func DefaultStopConfig() StopConfig {
 	return StopConfig{Delay: 3 * time.Second, Graceful: 15 * time.Second, Total: 30 * time.Second}
 }

@@ -16,8 +16,8 @@ type Timeouts struct {
 	Idle time.Duration `yaml:"idle"`
 }
 
-// DefaultTimeouts are those of a backend that names none: the window and count limits of field/wannabe.md 1.5, and room
-// for a long prompt on a CPU.
+// DefaultTimeouts are those of a backend that names none: 5 s to say who it is, 10 s to count (field/wannabe.md 1.5), and
+// room for a long prompt on a CPU.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{
 		Connect:   3 * time.Second,

@@ -15,7 +15,7 @@ type Config struct {
 	Rating string `yaml:"default_rating" help:"rating of stories that name none: general or r18"`
 }
 
-// DefaultConfig has the numbers of field/wannabe.md 1.5.
+// DefaultConfig keeps 250 tokens for an answer, as the program of seed 000 does (field/wannabe.md 1.5).
 func DefaultConfig() Config { return Config{MaxTokens: 250, Rating: story.RatingGeneral} }
 
 // maxMaxTokens is the largest default; no window is that large.

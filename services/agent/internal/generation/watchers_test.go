@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 )
 
-// TestAWatcherThatNeverReadsSlowsNobody is case 28 of the reports on services of this kind: 50 watchers, of which one
-// reads nothing until all is over, and 5,000 events. It is told that it lags and misses nothing.
+// TestAWatcherThatNeverReadsSlowsNobody is cases/gostyle.md 28: 50 watchers, of which one reads nothing until all is
+// over, and 5,000 events. It is told that it lags and misses nothing.
 func TestAWatcherThatNeverReadsSlowsNobody(t *testing.T) {
 	t.Parallel()
 	pieces := make([]string, 5000)

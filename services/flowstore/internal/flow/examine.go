@@ -11,7 +11,7 @@ import (
 // Examine puts a flow that was read from a file in order and finds what is wrong with it: Members, Edges and Current are
 // as the file has them, in any order. Of members with the same index or node the first counts; edges to nothing and
 // edges that close a cycle become Skipped; a current that is no member becomes the newest leaf. Each is added to
-// Problems, behind what the reader found (field/flowstore.md rows 20 and 21; cases 4).
+// Problems, behind what the reader found (field/flowstore.md rows 20 and 21; cases/flowstore.md 4).
 func Examine(f Flow) Flow {
 	f.Problems = slices.Clone(f.Problems)
 	f.Next = nextIndex(f)

@@ -23,7 +23,7 @@ func TestExamineSoundFlow(t *testing.T) {
 	}
 }
 
-// Case 4: a pointer and an edge to something that is not there. The flow opens with what remains.
+// cases/flowstore.md 4: a pointer and an edge to something that is not there. The flow opens with what remains.
 func TestCase04PointerAndEdgeToNothing(t *testing.T) {
 	t.Parallel()
 	f := flow.Examine(flow.Flow{

@@ -36,7 +36,8 @@ type Flow struct {
 	// Members by Index, ascending. An index is never given twice (field/flowstore.md row 21).
 	Members []Member
 	// Edges by From, then To. Edges of a hand-made cycle and edges to indexes that are not there stay here, are listed in
-	// Problems and are left out of every traversal (rows 20 and 21; cases 4).
+	// Problems and are left out of every traversal (field/flowstore.md rows 20 and 21;
+	// cases/flowstore.md 4).
 	Edges []Edge
 	// Skipped are the edges that traversals leave out, in the order of Edges. Examine finds them.
 	Skipped []Edge

@@ -167,7 +167,7 @@ func TestPairsThatCloseACycle(t *testing.T) {
 	}
 }
 
-// Case 1: switching branches hides nothing.
+// cases/flowstore.md 1: switching branches hides nothing.
 func TestCase01SwitchingBranches(t *testing.T) {
 	t.Parallel()
 	l := open()
@@ -189,7 +189,7 @@ func TestCase01SwitchingBranches(t *testing.T) {
 	}
 }
 
-// Case 2: many writers under one node lose nothing.
+// cases/flowstore.md 2: many writers under one node lose nothing.
 func TestCase02ManyWriters(t *testing.T) {
 	t.Parallel()
 	l := open()

@@ -2,7 +2,7 @@
 //
 // grpc-gateway translates. This package makes it strict where it is lenient: what a request says and the call cannot
 // take (a method, a media type, a query parameter, a field) is refused with one sentence and one ErrorInfo, never
-// dropped (field notes on grpc-gateway 2.33: wrong methods are 501, every content type is JSON, unknown parameters vanish).
+// dropped (field/gostyle.md 3.3: in grpc-gateway wrong methods are 501, every content type is JSON, unknown parameters vanish).
 package rest
 
 import (

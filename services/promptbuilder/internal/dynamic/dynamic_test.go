@@ -49,8 +49,8 @@ func TestGroups(t *testing.T) {
 		{"over a line end", "{A|\nB}", []string{"A", "B"}},
 		{"no escapes", `\{A|B\}`, []string{`\A`, `\B\`}},
 		{"weights are not this grammar", `{0.5::A|B}`, []string{"0.5::A", "B"}},
-		{"case 13: a stray closing brace", `閉じ}括弧と{晴|雨}`, []string{"閉じ}括弧と晴", "閉じ}括弧と雨"}},
-		{"case 19: blanks and the empty option", `cloak{" with a hood"|""}`, []string{"cloak", "cloak with a hood"}},
+		{"cases/wannabe.md 13: a stray closing brace", `閉じ}括弧と{晴|雨}`, []string{"閉じ}括弧と晴", "閉じ}括弧と雨"}},
+		{"cases/wannabe.md 19: blanks and the empty option", `cloak{" with a hood"|""}`, []string{"cloak", "cloak with a hood"}},
 		{"a group inside braces without a bar", `if x { y = {1|2}; }`, []string{`if x { y = 1; }`, `if x { y = 2; }`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -65,24 +65,24 @@ func TestGroups(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"nothing":                 ``,
-		"opened only":             `{A`,
-		"closed only":             `A}`,
-		"empty":                   `{}`,
-		"blank":                   `{ }`,
-		"bars alone":              `{||}`,
-		"one option, no bar":      `{lonely}`,
-		"opened twice":            `{A|{B}`,
-		"a brace in quotes":       `{"A}B"|C}`,
-		"case 14: JSON":           `設定は {"name":"千草"} とする`,
-		"JSON of two":             `{"name": "x", "age": 3}`,
-		"JSON with a bar":         `{"name": "a|b"}`,
-		"JSON in JSON":            `{"a": {"b": "x|y"}, "c": 1}`,
-		"code":                    `func(){ return 1; }`,
-		"full-width":              `｛晴｜雨｝`,
-		"wildcards":               `__w__`,
-		"nested":                  `{A|{B|C}}`,
-		"case 16: nested options": `{in a {red|blue} car|on foot}`,
+		"nothing":                             ``,
+		"opened only":                         `{A`,
+		"closed only":                         `A}`,
+		"empty":                               `{}`,
+		"blank":                               `{ }`,
+		"bars alone":                          `{||}`,
+		"one option, no bar":                  `{lonely}`,
+		"opened twice":                        `{A|{B}`,
+		"a brace in quotes":                   `{"A}B"|C}`,
+		"cases/wannabe.md 14: JSON":           `設定は {"name":"千草"} とする`,
+		"JSON of two":                         `{"name": "x", "age": 3}`,
+		"JSON with a bar":                     `{"name": "a|b"}`,
+		"JSON in JSON":                        `{"a": {"b": "x|y"}, "c": 1}`,
+		"code":                                `func(){ return 1; }`,
+		"full-width":                          `｛晴｜雨｝`,
+		"wildcards":                           `__w__`,
+		"nested":                              `{A|{B|C}}`,
+		"cases/wannabe.md 16: nested options": `{in a {red|blue} car|on foot}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +120,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestDrawsDoNotTouchEachOther is what keeps the front of a prompt still while its text grows (case 5).
+// TestDrawsDoNotTouchEachOther is what keeps the front of a prompt still while its text grows (cases/wannabe.md 5).
 func TestDrawsDoNotTouchEachOther(t *testing.T) {
 	t.Parallel()
 	short, picks := dynamic.Parse(`{a|b|c}, {d|e|f}`).Draw(7, "body")

@@ -138,7 +138,8 @@ func TestUncut(t *testing.T) {
 	}
 }
 
-// TestLongLines: cut below four lines, the program of seed 000 would turn to a new novel and drop the note (D10).
+// TestLongLines: cut below four lines, the program of seed 000 would turn to a new novel and drop the note
+// (field/wannabe.md 1.1 D10).
 func TestLongLines(t *testing.T) {
 	t.Parallel()
 	paragraph := strings.Repeat("彼は歩いた。", 666) + "\n"

@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
-// CountError says that the model server gave a count that cannot be right. It never passes for "fits" (D7).
+// CountError says that the model server gave a count that cannot be right. It never passes for "fits" (field/wannabe.md 1.1 D7).
 type CountError struct {
 	Backend Backend
 	// Err says what was counted.

@@ -30,7 +30,7 @@ func (t Task) instruction(rating string) string {
 	return instructions[t] + " レーティング: " + rating
 }
 
-// taskOf decides on the whole text, before anything is cut (D10).
+// taskOf decides on the whole text, before anything is cut (field/wannabe.md 1.1 D10).
 func taskOf(lines []line, w Work) Task {
 	long, told := len(contentLines(lines)) >= continueFrom, w.told()
 	switch {

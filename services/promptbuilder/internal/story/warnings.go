@@ -33,7 +33,7 @@ type Warning struct {
 	Message string
 }
 
-// Little text is left when both hold (field/wannabe.md 1.5).
+// Little text is left when less than half of it is kept, and that is less than 2,500 characters (field/wannabe.md 1.5).
 const (
 	littlePercent    = 50
 	littleCharacters = 2500

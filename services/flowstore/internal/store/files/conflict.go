@@ -13,7 +13,7 @@ import (
 
 // A file that is not what we left, in a place where we are about to write, was put there by a person or by git. It stays
 // as it is. What we have to write goes to the next free slot, under the same UUID: both versions are kept, and
-// field/flowstore.md row 13 says which one counts.
+// the newer one counts (field/flowstore.md row 13).
 
 // moveNodes gives nodes whose places are taken new ones. On the gate.
 func (sp *space) moveNodes(nodes []*pendingNode, taken []foreignFile) error {

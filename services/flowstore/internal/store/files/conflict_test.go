@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
-// The place of a pending node is taken: by hand, or by git (cases 32). Both files stay.
+// The place of a pending node is taken: by hand, or by git (cases/flowstore.md 32). Both files stay.
 func TestANodeWhosePlaceIsTaken(t *testing.T) {
 	t.Parallel()
 	theirs := string(format.EncodeNode(nodeOf("theirs", "text")))

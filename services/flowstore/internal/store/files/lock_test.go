@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Case 5: a second process is told who the first one is; when the first one is killed, the next one starts at once.
+// cases/flowstore.md 5: a second process is told who the first one is; when the first one is killed, the next one starts at once.
 func TestOneOwner(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -240,7 +240,7 @@ func TestAFlowIsReadAgainWhenAHandChangedIt(t *testing.T) {
 	d.wantProblems()
 }
 
-// Row 15 of field/flowstore.md.
+// A file that somebody removed is a node that is not there (field/flowstore.md row 15).
 func TestAFileThatWentAwayIsNotThere(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -268,7 +268,7 @@ func TestAFileThatWentAwayIsNotThere(t *testing.T) {
 	}
 }
 
-// Cases 14 and 31; row 14.
+// Half a file is told and not touched (cases/flowstore.md 14 and 31; field/flowstore.md row 14).
 func TestAnUnreadableFileIsToldAndLeftAlone(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -324,7 +324,7 @@ func TestAFileThatBecameUnreadable(t *testing.T) {
 	d.wantUnreadable("flows/000/000.yaml", func() error { return d.addNode("novel", "a") })
 }
 
-// Case 17; row 13.
+// Of several files with one id the newest counts, and all are kept (cases/flowstore.md 17; field/flowstore.md row 13).
 func TestOneIDInSeveralFiles(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -355,7 +355,7 @@ func TestOneIDInSeveralFiles(t *testing.T) {
 	}
 }
 
-// Cases 19 and 31; row 17.
+// An index that is damaged or gone is made anew (cases/flowstore.md 19 and 31; field/flowstore.md row 17).
 func TestAnIndexIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(d *desk, file string){
@@ -391,7 +391,7 @@ func TestAnIndexIsMadeAnew(t *testing.T) {
 	}
 }
 
-// Case 25: a checkout with other line ends changes nothing, and is not answered by writing files.
+// cases/flowstore.md 25: a checkout with other line ends changes nothing, and is not answered by writing files.
 func TestOtherLineEndsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -53,7 +53,7 @@ func TestFlowFiles(t *testing.T) {
 	}
 }
 
-// The texts of case 20: what YAML takes for something else is the same text when it comes back.
+// The texts of cases/flowstore.md 20: what YAML takes for something else is the same text when it comes back.
 var case20 = []string{
 	"yes", "NO", "null", "~", "2024-01-01", "2024-09-19T01:52:55.944", "12:30:45", "1_000", "0x1F", "<<", ": ", "#x", "- a", " lead", "a\nb",
 	"タグ：名", "🙂", "", "trail ", "a\r\nb", "\x00\x1b\u0085\u2028\ufeff\ufffe", `"quoted\"`, "'", "a\n\n\n", "\n", "\na", "a\n \nb", "a\n\tb", "a\nb ",
@@ -74,7 +74,7 @@ func TestCase20TextsThatYAMLTakesForSomethingElse(t *testing.T) {
 	}
 }
 
-// Case 14 for flows, and case 25: marks and line ends of editors change no value.
+// cases/flowstore.md 14 for flows, and 25: marks and line ends of editors change no value.
 func TestCase14And25ConvertedFlow(t *testing.T) {
 	t.Parallel()
 	converted := "\ufeff" + strings.ReplaceAll(string(format.EncodeFlow(novel())), "\n", "\r\n")
@@ -83,7 +83,7 @@ func TestCase14And25ConvertedFlow(t *testing.T) {
 	}
 }
 
-// Case 19: the id and the time of a flow come out of its file, to the microsecond; a change leaves other edges alone.
+// cases/flowstore.md 19: the id and the time of a flow come out of its file, to the microsecond; a change leaves other edges alone.
 func TestCase19IDAndTime(t *testing.T) {
 	t.Parallel()
 	f := novel()

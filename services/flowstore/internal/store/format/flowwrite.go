@@ -104,7 +104,7 @@ func (w *yamlWriter) plain(indent, key, value string) {
 }
 
 // text writes any text: several lines as they are read, below each other; one line, or what YAML cannot show in such a
-// block, in double quotes (cases 20).
+// block, in double quotes (cases/flowstore.md 20).
 func (w *yamlWriter) text(indent, key, text string) {
 	if !isBlock(text) {
 		w.plain(indent, key, quote(text))

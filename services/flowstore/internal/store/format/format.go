@@ -27,7 +27,7 @@ func unreadable(format string, args ...any) *Error {
 
 var byteOrderMark = []byte("\ufeff")
 
-// body gives a file's text without the byte order mark that some editors write (cases 14).
+// body gives a file's text without the byte order mark that some editors write (cases/flowstore.md 14).
 func body(data []byte) ([]byte, error) {
 	if len(data) > MaxFile {
 		return nil, unreadable("is %d bytes long; the limit is %d", len(data), MaxFile)

@@ -65,7 +65,7 @@ func TestReadIndex(t *testing.T) {
 	}
 }
 
-// Rows 11 and 17 of field/flowstore.md: what is written, and what is read.
+// Times as they are written, and as they are read (field/flowstore.md rows 11 and 17).
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -89,7 +89,7 @@ func roundTrip(t *testing.T, text string) (data []byte, back string) {
 	return data, decodeNode(t, data).Texts[0].Content
 }
 
-// Case 22: control characters make the file unreadable later.
+// cases/flowstore.md 22: control characters make the file unreadable later.
 func TestCase22ControlCharacters(t *testing.T) {
 	t.Parallel()
 	for text, escaped := range map[string]bool{
@@ -107,7 +107,7 @@ func TestCase22ControlCharacters(t *testing.T) {
 	}
 }
 
-// Case 23: `]]>` and line ends at the edges of a text.
+// cases/flowstore.md 23: `]]>` and line ends at the edges of a text.
 func TestCase23SectionEndsAndEdges(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -125,7 +125,7 @@ func TestCase23SectionEndsAndEdges(t *testing.T) {
 	}
 }
 
-// Case 25: carriage returns in a text stay; those of a file that was converted on disk do not become part of it.
+// cases/flowstore.md 25: carriage returns in a text stay; those of a file that was converted on disk do not become part of it.
 func TestCase25LineEnds(t *testing.T) {
 	t.Parallel()
 	const text = "a\r\nb\rc\n\r"
@@ -139,7 +139,7 @@ func TestCase25LineEnds(t *testing.T) {
 	}
 }
 
-// Case 14: a byte order mark is read over; half a file is refused with the reason.
+// cases/flowstore.md 14: a byte order mark is read over; half a file is refused with the reason.
 func TestCase14ByteOrderMarkAndHalfAFile(t *testing.T) {
 	t.Parallel()
 	data := format.EncodeNode(whole())

@@ -121,7 +121,8 @@ func (r *reading) inlines(elements []xmlElement) []string {
 	return list
 }
 
-// section reads a text without its padding lines. A text without them, written by hand, is taken as it stands (row 7).
+// section reads a text without its padding lines. A text without them, written by hand, is taken as it stands
+// (field/flowstore.md row 7).
 func (r *reading) section(e xmlElement) string {
 	text := e.Text
 	if len(text) >= 2 && strings.HasPrefix(text, "\n") && strings.HasSuffix(text, "\n") {
@@ -130,7 +131,7 @@ func (r *reading) section(e xmlElement) string {
 	return r.inline(e)
 }
 
-// texts are `<text>`, or `<content>` as the original calls it (row 4).
+// texts are `<text>`, or `<content>` as the original calls it (field/flowstore.md row 4).
 func (r *reading) texts(items []xmlText) []node.Text {
 	var texts []node.Text
 	for _, t := range items {
@@ -156,7 +157,7 @@ func (r *reading) tags(t xmlTags) []string {
 	return tags
 }
 
-// summary without a text is one that is still to be made, whatever the file says (row 24).
+// summary without a text is one that is still to be made, whatever the file says (field/flowstore.md row 24).
 func (r *reading) summary(s xmlSummary) node.Summary {
 	summary := node.Summary{Text: r.section(s.xmlElement)}
 	summary.Stale = s.Updated != "false" || summary.Text == ""

@@ -45,7 +45,7 @@ var oddTexts = append([]string{
 	`if (a[b[0]]>1) return "]]>";`, "]]>", "", "\n\nx\n", "a\r\nb\rc\n", "]]\r>", "\ufeffstart", `literal \u{0007} and \`, "&lt;<>'\"",
 }, "\u0085\u2028", "か\u3099👩‍👩‍👧")
 
-// Cases 22, 23 and 25: Python's ElementTree reads the texts that we wrote; one with characters that XML does not know, as
+// cases/flowstore.md 22, 23 and 25: Python's ElementTree reads the texts that we wrote; one with characters that XML does not know, as
 // it is escaped.
 func TestPythonReadsNodes(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ print(json.dumps([[x.find("contents/text").text, x.find("metadata/tags/tag").tex
 	}
 }
 
-// Case 22: xmllint takes every file, the escaped ones as well.
+// cases/flowstore.md 22: xmllint takes every file, the escaped ones as well.
 func TestXmllintTakesNodes(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("xmllint"); err != nil {
@@ -90,7 +90,7 @@ func TestXmllintTakesNodes(t *testing.T) {
 	}
 }
 
-// Case 20: PyYAML reads the texts that we wrote as texts.
+// cases/flowstore.md 20: PyYAML reads the texts that we wrote as texts.
 func TestPythonReadsFlows(t *testing.T) {
 	t.Parallel()
 	var files []string

@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
-// The values of field/flowstore.md row 2.
+// Folders of 100 files each, then of 200 and so on: the values of field/flowstore.md row 2.
 func TestSlotPath(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{

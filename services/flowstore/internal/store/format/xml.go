@@ -18,11 +18,11 @@ const (
 )
 
 var (
-	// A carriage return is written as a reference, since readers turn a bare one into a line feed (row 8); other blanks
-	// within a line, so that they are seen and no editor tidies them away.
+	// A carriage return is written as a reference, since readers turn a bare one into a line feed
+	// (field/flowstore.md row 8); other blanks within a line, so that they are seen and no editor tidies them away.
 	inlineReplacer    = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\t", "&#9;", "\n", "&#10;", "\r", "&#13;")
 	attributeReplacer = strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;", "\t", "&#9;", "\n", "&#10;", "\r", "&#13;")
-	// The end of a section within a text is split between two sections, which every reader joins (row 6).
+	// The end of a section within a text is split between two sections, which every reader joins (field/flowstore.md row 6).
 	cdataReplacer = strings.NewReplacer(cdataClose, "]]"+cdataClose+cdataOpen+">", "\r", cdataClose+"&#13;"+cdataOpen)
 )
 
@@ -51,7 +51,7 @@ func (w *xmlWriter) inline(name, text string) {
 }
 
 // section writes an element that holds a text as people read it: in a CDATA section, with a line end of its own before
-// and behind it (row 7).
+// and behind it (field/flowstore.md row 7).
 func (w *xmlWriter) section(name, text string, attrs ...attr) {
 	text = w.open(name, text, attrs)
 	w.out = append(append(w.out, '>'), cdataOpen+"\n"...)

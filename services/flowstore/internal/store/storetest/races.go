@@ -150,7 +150,7 @@ func (e *env) addTo(tx store.Tx, member string, parents ...int) error {
 	return tx.ChangeFlow(f.ID, change)
 }
 
-// manyWriters is cases 2: each of 50 callers makes a node and puts it below the first one.
+// manyWriters is cases/flowstore.md 2: each of 50 callers makes a node and puts it below the first one.
 func manyWriters(e *env) {
 	e.createFlow("f", "root")
 	for _, err := range together(50, func(i int) error {

@@ -46,7 +46,7 @@ func readCases() []testCase {
 	}
 }
 
-// readTexts holds cases 22, 23 and 25: what a file format would like to change.
+// readTexts holds cases/flowstore.md 22, 23 and 25: what a file format would like to change.
 func readTexts(e *env) {
 	texts := []string{
 		"", "\n", "\n\nx\n", "  x  ", "a\r\nb\rc\n", "]]>", "]]", `if (a[b[0]]>1) return "]]>";`, "a\x00b",
