@@ -36,6 +36,7 @@ func (g Goal) Met(figure float64) bool {
 	return figure >= g.Value
 }
 
+// String writes the goal as a table shows it.
 func (g Goal) String() string {
 	if g.AtMost {
 		return "at most " + number(g.Value)

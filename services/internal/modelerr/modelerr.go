@@ -37,7 +37,7 @@ func Answer(err error, maxTokens string) error {
 	case errors.As(err, &overflow):
 		return tooLarge(overflow, maxTokens)
 	case errors.As(err, &server):
-		return Trouble(server)
+		return Trouble(server, maxTokens)
 	}
 	return nil
 }
@@ -73,8 +73,8 @@ var faults = map[llm.Fault]struct {
 	llm.FaultCancelled:   {codes.Canceled, apierr.ReasonCancelled, false},
 }
 
-// Trouble is what the caller gets when a model server did not do what it was asked.
-func Trouble(e *llm.Error) *apierr.Error {
+// Trouble is what the caller gets when a model server did not do what it was asked. maxTokens is that of Answer.
+func Trouble(e *llm.Error, maxTokens string) *apierr.Error {
 	row, ok := faults[e.Fault]
 	switch {
 	case errors.Is(e, context.DeadlineExceeded): // the caller's own time limit
@@ -88,6 +88,7 @@ func Trouble(e *llm.Error) *apierr.Error {
 	}
 	if e.Fault == llm.FaultTooLong {
 		a.Metadata["limit"], a.Metadata["tokens"] = strconv.Itoa(e.Window), strconv.Itoa(e.Tokens)
+		return a.About(maxTokens, "must be smaller: prompt and answer do not fit the window together")
 	}
 	return a
 }

@@ -19,6 +19,9 @@ import (
 // retryAfter is when to come again where nobody said better.
 const retryAfter = time.Second
 
+// maxTokens is the field with the length of the answer.
+const maxTokens = "sampling.max_tokens"
+
 // rule says what the caller gets for one type of error; nil for another type.
 type rule func(error) error
 
@@ -105,7 +108,7 @@ func sentence(err error) string {
 	return "something went wrong on our side; the log has it"
 }
 
-func model(err error) error { return modelerr.Answer(err, "sampling.max_tokens") }
+func model(err error) error { return modelerr.Answer(err, maxTokens) }
 
 // cut is for an answer that is not whole: the cause, and the node that keeps what was received.
 func cut(e *generation.CutError) *apierr.Error {
@@ -134,7 +137,7 @@ func broken(e *generation.CutError) *apierr.Error {
 	if !errors.As(e.Err, &why) {
 		return apierr.New(codes.Internal, "BACKEND_FAULT", e.Error())
 	}
-	a := modelerr.Trouble(why)
+	a := modelerr.Trouble(why, maxTokens)
 	a.Message = e.Error()
 	return a
 }

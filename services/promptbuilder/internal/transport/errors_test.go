@@ -64,7 +64,7 @@ var answers = map[string]struct {
 	"refused":     {err: trouble(llm.FaultRefused, nil), code: codes.FailedPrecondition, reason: "BACKEND_REFUSED", metadata: server},
 	"too_long": {
 		err: trouble(llm.FaultTooLong, nil), code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW",
-		metadata: map[string]string{"backend": "b", "address": "a", "limit": "0", "tokens": "0"},
+		metadata: map[string]string{"backend": "b", "address": "a", "limit": "0", "tokens": "0"}, field: "max_tokens",
 	},
 	"count":     {err: trouble(llm.FaultCount, nil), code: codes.Internal, reason: "BACKEND_FAULT", metadata: server},
 	"protocol":  {err: trouble(llm.FaultProtocol, nil), code: codes.Internal, reason: "BACKEND_FAULT", metadata: server},
