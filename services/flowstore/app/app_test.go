@@ -258,7 +258,7 @@ func TestMetrics(t *testing.T) {
 		m := f.GetMetric()[0]
 		values[f.GetName()] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
 	}
-	if values["tsumugi_flowstore_commits_total"] != 1 || values["tsumugi_flowstore_records_total"] != 1 || values["tsumugi_flowstore_read_only_namespaces"] != 0 {
+	if values["tsumugi_flowstore_commits_total"] != 1 || values["tsumugi_flowstore_records_total"] != 1 || values["tsumugi_flowstore_log_syncs_total"] < 1 || values["tsumugi_flowstore_read_only_namespaces"] != 0 {
 		t.Errorf("after one flow: %v", values)
 	}
 	if _, err := app.New(t.Context(), app.Config{Data: t.TempDir()}, app.Deps{Metrics: metrics}); err == nil {

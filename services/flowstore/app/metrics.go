@@ -19,8 +19,9 @@ func registerMetrics(r prometheus.Registerer, s *files.Store) error {
 			func() float64 { return value(s.Stats()) })
 	}
 	for _, c := range []prometheus.Collector{
-		count("commits_total", "Transactions, each one fsync.", func(s files.Stats) float64 { return float64(s.Commits) }),
+		count("commits_total", "Transactions of callers, each one fsync.", func(s files.Stats) float64 { return float64(s.Commits) }),
 		count("records_total", "Nodes, flows and changes that were written.", func(s files.Stats) float64 { return float64(s.Records) }),
+		count("log_syncs_total", "Fsyncs of the commit log: one for each transaction, those of callers and of the text files.", func(s files.Stats) float64 { return float64(s.Syncs) }),
 		count("files_total", "Text files that were written.", func(s files.Stats) float64 { return float64(s.Files) }),
 		count("waits_total", "Writers that had to wait for text files to be written.", func(s files.Stats) float64 { return float64(s.Waits) }),
 		count("waits_seconds_total", "How long writers waited for text files.", func(s files.Stats) float64 { return s.Waited.Seconds() }),

@@ -91,11 +91,11 @@ func TestNothingIsWrittenBefore(t *testing.T) {
 		t.Error("a file was written beside the log")
 	default:
 	}
-	if got := u.store.Stats(); got.PendingRecords != 20 || got.PendingBytes == 0 || got.Files != 0 || got.Commits != 20 || got.Records != 20 {
+	if got := u.store.Stats(); got.PendingRecords != 20 || got.PendingBytes == 0 || got.Files != 0 || got.Commits != 20 || got.Records != 20 || got.Syncs != 20 {
 		t.Errorf("%+v", got)
 	}
 	must(t, u.flush())
-	if got := u.store.Stats(); got.PendingRecords != 0 || got.PendingBytes != 0 || got.Files != 21 {
+	if got := u.store.Stats(); got.PendingRecords != 0 || got.PendingBytes != 0 || got.Files != 21 || got.Commits != 20 || got.Syncs <= 20 {
 		t.Errorf("after a flush: %+v", got)
 	}
 }

@@ -224,6 +224,7 @@ func (sp *space) breakDown(cause error) error {
 // error nothing more is accepted until the store is opened anew, since what is on the disk is not known.
 func (sp *space) apply(c commitlog.Changes) error {
 	err := sp.local.Apply(c)
+	sp.stats.syncs.Add(1)
 	switch {
 	case err == nil:
 		return nil

@@ -1,0 +1,82 @@
+package commitlog_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+)
+
+// transactionsKey tells the process that is watched how many transactions it shall make, behind which folder.
+const transactionsKey = "COMMITLOG_TEST_TRANSACTIONS"
+
+// A transaction is one fsync, no fewer: what is acknowledged is on the disk. And no more: that is what callers share. The
+// system calls of another process are counted, since nothing in SQLite counts them.
+func TestOneFsyncForEachTransaction(t *testing.T) {
+	if job := os.Getenv(transactionsKey); job != "" {
+		transact(t, job)
+		return
+	}
+	t.Parallel()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is not installed: nothing counts system calls")
+	}
+	const few, many = 5, 105
+	if got := syncs(t, strace, many) - syncs(t, strace, few); got != many-few {
+		t.Errorf("%d more transactions made %d more fsyncs of the write-ahead log", many-few, got)
+	}
+}
+
+// transact makes so many transactions in a log.
+func transact(t *testing.T, job string) {
+	t.Helper()
+	count, dir, _ := strings.Cut(job, " ")
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := commitlog.Open(filepath.Join(dir, "local.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := l.Apply(commitlog.Changes{State: &commitlog.State{Last: time.UnixMicro(int64(i)), NextNode: i}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// syncs counts the fsyncs of the write-ahead log of a process that makes so many transactions.
+func syncs(t *testing.T, strace string, transactions int) int {
+	t.Helper()
+	dir := t.TempDir()
+	calls := filepath.Join(dir, "calls")
+	cmd := exec.Command(strace, "-f", "-y", "-o", calls, "-e", "trace=fsync,fdatasync", os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), transactionsKey+"="+strconv.Itoa(transactions)+" "+dir)
+	if out, err := cmd.CombinedOutput(); strings.Contains(string(out), "ptrace") {
+		t.Skipf("strace may not watch a process here: %s", out)
+	} else if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	log, err := os.ReadFile(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(log)) {
+		// A call that another thread interrupts takes two lines, of which only the first names the file.
+		if strings.Contains(line, "sync(") && strings.Contains(line, "local.db-wal") {
+			n++
+		}
+	}
+	return n
+}
