@@ -220,7 +220,7 @@ func closeCycle(t *testing.T, c flowstorev1.FlowStoreServiceClient, flow string)
 		}
 		refused++
 		e, ok := apierr.FromStatus(err)
-		if !ok || e.Reason != "CYCLE" || (e.Metadata["path"] != one+" "+two && e.Metadata["path"] != two+" "+one) {
+		if !ok || e.Reason != "CYCLE" || (e.Metadata["path"] != one+" "+two+" "+one && e.Metadata["path"] != two+" "+one+" "+two) {
 			t.Errorf("refused with %v, metadata %v", err, e)
 		}
 	}
