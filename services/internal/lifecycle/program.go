@@ -22,7 +22,7 @@ import (
 // Settings are what every program of one service has. It stands inlined in the program's own settings.
 type Settings struct {
 	Listen string        `yaml:"listen" help:"address of the service"`
-	Admin  string        `yaml:"admin" help:"address of /livez, /readyz and /metrics"`
+	Admin  string        `yaml:"admin" help:"address of /livez, /readyz and /metrics; Host must be localhost or an IP address"`
 	Log    obs.LogConfig `yaml:"log"`
 	Stop   StopConfig    `yaml:"stop"`
 }

@@ -33,7 +33,7 @@ type Config struct {
 type Listen struct {
 	GRPC  string `yaml:"grpc" help:"address of gRPC, all services"`
 	HTTP  string `yaml:"http" help:"address of REST and Server-Sent Events"`
-	Admin string `yaml:"admin" help:"address of /livez, /readyz and /metrics"`
+	Admin string `yaml:"admin" help:"address of /livez, /readyz and /metrics; Host must be localhost or an IP address"`
 }
 
 // DefaultConfig needs nothing: loopback addresses, and data in ./tsumugi-data.
