@@ -3,6 +3,9 @@ package app_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -215,6 +218,26 @@ func TestChunkedBodyTooLarge(t *testing.T) {
 		if got := do(t, r); got.status != want {
 			t.Errorf("%d bytes: %d %s", size, got.status, got.body)
 		}
+	}
+}
+
+// A client that sends all of its body before it looks for an answer finds one.
+func TestBodyTooLargeSentFirst(t *testing.T) {
+	t.Parallel()
+	server, _ := start(t, &services{}, func(c *app.Config, _ *app.Deps) { c.MaxBody = 1 << 10 })
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const size = 20 << 20
+	head := fmt.Sprintf("POST /v1/nodes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", size)
+	if _, err := io.WriteString(conn, head+strings.Repeat("x", size)); err != nil {
+		t.Fatal("while sending:", err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 413 ") || !strings.Contains(string(answer), "BODY_TOO_LARGE") {
+		t.Errorf("%s, %v", answer, err)
 	}
 }
 

@@ -31,15 +31,23 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
+// maxWrite is how much is written within one time limit: a client on a slow line gets a long event in many writes.
+const maxWrite = 32 << 10
+
 // Write sends a part of the body.
 func (a *answer) Write(b []byte) (int, error) {
 	if a.status == 0 {
 		a.status = http.StatusOK
 	}
-	a.deadline(time.Now().Add(a.timeout))
-	n, err := a.ResponseWriter.Write(b)
-	a.bytes += int64(n)
-	return n, err
+	written := 0
+	for {
+		a.deadline(time.Now().Add(a.timeout))
+		n, err := a.ResponseWriter.Write(b[written:min(len(b), written+maxWrite)])
+		a.bytes += int64(n)
+		if written += n; err != nil || written == len(b) {
+			return written, err
+		}
+	}
 }
 
 // deadline holds for all writing until the next one. It is not supported by the recorders of tests.

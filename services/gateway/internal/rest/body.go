@@ -23,7 +23,7 @@ func (s *surface) readBody(w http.ResponseWriter, r *http.Request, route routes.
 		return nil, nil
 	}
 	if r.ContentLength > s.MaxBodyBytes {
-		return nil, s.tooLarge(w)
+		return nil, s.tooLarge(w, r)
 	}
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(s.BodyTimeout)) // not supported by the recorders of tests
@@ -32,7 +32,7 @@ func (s *surface) readBody(w http.ResponseWriter, r *http.Request, route routes.
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, s.tooLarge(w)
+		return nil, s.tooLarge(w, r)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		w.Header().Set("Connection", "close")
 		return nil, apierr.New(codes.DeadlineExceeded, problem.BodyTimeout,
@@ -46,8 +46,19 @@ func (s *surface) readBody(w http.ResponseWriter, r *http.Request, route routes.
 	return raw, nil
 }
 
-func (s *surface) tooLarge(w http.ResponseWriter) error {
-	w.Header().Set("Connection", "close") // the rest of the body is not read
+// What is still read of a body that is too large. A client that sends all of it before it looks for an answer would
+// otherwise find its connection reset, and no answer. One that asked whether to send it has sent nothing.
+const (
+	restBytes = 64 << 20
+	restTime  = 5 * time.Second
+)
+
+func (s *surface) tooLarge(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Connection", "close")
+	if r.Header.Get("Expect") == "" {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restTime)) // not supported by the recorders of tests
+		_, _ = io.CopyN(io.Discard, r.Body, restBytes)                              // the answer is the same, whatever comes
+	}
 	return apierr.New(codes.ResourceExhausted, problem.BodyTooLarge,
 		fmt.Sprintf("the body is larger than %d bytes, the gateway's setting `max_body`", s.MaxBodyBytes),
 		"limit_bytes", strconv.FormatInt(s.MaxBodyBytes, 10))
