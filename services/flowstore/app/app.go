@@ -58,6 +58,7 @@ func New(ctx context.Context, cfg Config, deps Deps) (*App, error) {
 // newest makes ids that begin with their time (UUIDv7): new nodes stand behind older ones wherever ids are sorted.
 type newest struct{}
 
+// NewID gives a UUIDv7.
 func (newest) NewID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // Register adds FlowStoreService to a server.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -92,6 +93,11 @@ func TestRestart(t *testing.T) {
 	}
 	before := path(t, c, flow)
 	stop(t, a)
+	for _, name := range []string{flow, first} {
+		if id, err := uuid.Parse(name[strings.Index(name, "/")+1:]); err != nil || id.Version() != 7 {
+			t.Errorf("%s is not named by a UUIDv7: %v", name, err)
+		}
+	}
 
 	text, err := os.ReadFile(filepath.Join(data, "default", "nodes", "000", "000.xml"))
 	if err != nil || !strings.Contains(string(text), "\n夜明け前の町は静かだった。\n") {
@@ -106,6 +112,14 @@ func TestRestart(t *testing.T) {
 		if !check.OK {
 			t.Errorf("%+v", check)
 		}
+	}
+	// Another beginning, which is nobody's child, is one of the same flow.
+	if _, err := add(client(t, a), flow, "朝だった。", ""); err != nil {
+		t.Fatal(err)
+	}
+	got, err := client(t, a).GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: flow})
+	if err != nil || len(got.GetNodes()) != 3 || len(got.GetEdges()) != 1 {
+		t.Errorf("%v: a flow with two beginnings: %v", err, got)
 	}
 }
 

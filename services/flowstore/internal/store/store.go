@@ -23,7 +23,7 @@ var (
 	// ErrTaken: the id of a new node or flow is in use.
 	ErrTaken = errors.New("the id is taken")
 	// ErrFull: the namespace holds MaxFiles nodes, or flows.
-	ErrFull = errors.New("the namespace is full: it takes 1,000,000 nodes and 1,000,000 flows")
+	ErrFull = errors.New("the namespace is full: it takes 1,000,000 nodes and 1,000,000 flows; go on in another namespace or data folder")
 	// ErrClosed: the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")
 )

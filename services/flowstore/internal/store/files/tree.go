@@ -97,6 +97,7 @@ type configError struct{ cause error }
 
 func (e *configError) Error() string { return configName + ": " + e.cause.Error() }
 
+// Unwrap gives the cause.
 func (e *configError) Unwrap() error { return e.cause }
 
 func (sp *space) ensureFolder(dir string) error {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
@@ -476,8 +477,13 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 	}
 	d.must(os.Mkdir(d.path("nodes/000/005.xml"), 0o700))
 	d.put("nodes/README.md", "text")
+	core, logs := observer.New(zap.InfoLevel)
+	d.log = zap.New(core)
 	d.restart()
 	d.wantProblems()
+	if told := logs.FilterField(zap.Int("files", 9)).Len(); told != 1 {
+		t.Errorf("the log does not count them: %v", logs.All())
+	}
 	d.must(d.createNode("two"))
 	d.flushed()
 	if !d.exists("nodes/000/001.xml") {

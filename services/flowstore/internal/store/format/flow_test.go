@@ -205,6 +205,7 @@ func TestFlowProblems(t *testing.T) {
 name: [a]
 name: b
 created: yesterday
+updated: 2025-05-09T06:48:06
 story: {title: [x], title: y, keywords: {a: b}, genres: [c, [d]]}
 nodes:
   - index: one
@@ -220,15 +221,16 @@ current: first
 		"name: line 3: stands there twice; the first counts",
 		"name: line 2: must be a text; it is left out",
 		`created: line 4: "yesterday" is not a time such as 2025-05-09T06:48:06.533720+09:00; it is left out`,
-		"story.title: line 5: stands there twice; the first counts",
-		"story.title: line 5: must be a text; it is left out",
-		"story.keywords: line 5: must be a list; it is left out",
-		"story.genres: line 5: must be a text; it is left out",
-		"nodes: line 7: needs an index, a whole number, and an id, a UUID; it is left out",
-		"nodes: line 9: needs an index, a whole number, and an id, a UUID; it is left out",
-		"nodes: line 10: must be an entry of keys and values; it is left out",
-		"connections: line 12: needs from and to, indexes or ids of nodes of this flow; it is left out",
-		"current: line 14: must be the index or the id of a node of this flow; it is left out",
+		"updated: line 5: has no zone, such as Z or +09:00; it is taken for UTC",
+		"story.title: line 6: stands there twice; the first counts",
+		"story.title: line 6: must be a text; it is left out",
+		"story.keywords: line 6: must be a list; it is left out",
+		"story.genres: line 6: must be a text; it is left out",
+		"nodes: line 8: needs an index, a whole number, and an id, a UUID; it is left out",
+		"nodes: line 10: needs an index, a whole number, and an id, a UUID; it is left out",
+		"nodes: line 11: must be an entry of keys and values; it is left out",
+		"connections: line 13: needs from and to, indexes or ids of nodes of this flow; it is left out",
+		"current: line 15: must be the index or the id of a node of this flow; it is left out",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

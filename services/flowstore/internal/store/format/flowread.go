@@ -147,8 +147,11 @@ func (r *flowReader) time(key string) time.Time {
 		return time.Time{}
 	}
 	t, err := parseTime(text)
-	if err != nil {
+	switch {
+	case err != nil:
 		r.problem(n, key, "%s; it is left out", err)
+	case !hasZone(text):
+		r.problem(n, key, "has no zone, such as Z or +09:00; it is taken for UTC")
 	}
 	return t
 }

@@ -48,31 +48,37 @@ type recorded struct {
 	calls *calls
 }
 
+// Node implements store.Store.
 func (r recorded) Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error) {
 	r.calls.note("Store.Node")
 	return r.Store.Node(ctx, ns, id)
 }
 
+// Flow implements store.Store.
 func (r recorded) Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error) {
 	r.calls.note("Store.Flow")
 	return r.Store.Flow(ctx, ns, id)
 }
 
+// Update implements store.Store.
 func (r recorded) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
 	r.calls.note("Store.Update")
 	return r.Store.Update(ctx, ns, func(tx store.Tx) error { return fn(recordedTx{tx, r.calls}) })
 }
 
+// Flush implements store.Store.
 func (r recorded) Flush(ctx context.Context, ns string) (int, error) {
 	r.calls.note("Store.Flush")
 	return r.Store.Flush(ctx, ns)
 }
 
+// Problems implements store.Store.
 func (r recorded) Problems(ctx context.Context, ns string) ([]store.Problem, error) {
 	r.calls.note("Store.Problems")
 	return r.Store.Problems(ctx, ns)
 }
 
+// Close implements store.Store.
 func (r recorded) Close() error {
 	r.calls.note("Store.Close")
 	return r.Store.Close()
@@ -84,46 +90,55 @@ type recordedTx struct {
 	calls *calls
 }
 
+// Now implements store.Tx.
 func (r recordedTx) Now() time.Time {
 	r.calls.note("Tx.Now")
 	return r.Tx.Now()
 }
 
+// HasNode implements store.Tx.
 func (r recordedTx) HasNode(id uuid.UUID) (bool, error) {
 	r.calls.note("Tx.HasNode")
 	return r.Tx.HasNode(id)
 }
 
+// Node implements store.Tx.
 func (r recordedTx) Node(id uuid.UUID) (node.Node, error) {
 	r.calls.note("Tx.Node")
 	return r.Tx.Node(id)
 }
 
+// Flow implements store.Tx.
 func (r recordedTx) Flow(id uuid.UUID) (flow.Flow, error) {
 	r.calls.note("Tx.Flow")
 	return r.Tx.Flow(id)
 }
 
+// CreateNode implements store.Tx.
 func (r recordedTx) CreateNode(n node.Node) error {
 	r.calls.note("Tx.CreateNode")
 	return r.Tx.CreateNode(n)
 }
 
+// CreateFlow implements store.Tx.
 func (r recordedTx) CreateFlow(f flow.Flow) error {
 	r.calls.note("Tx.CreateFlow")
 	return r.Tx.CreateFlow(f)
 }
 
+// ChangeFlow implements store.Tx.
 func (r recordedTx) ChangeFlow(id uuid.UUID, c flow.Change) error {
 	r.calls.note("Tx.ChangeFlow")
 	return r.Tx.ChangeFlow(id, c)
 }
 
+// Request implements store.Tx.
 func (r recordedTx) Request(id uuid.UUID) (store.Request, bool, error) {
 	r.calls.note("Tx.Request")
 	return r.Tx.Request(id)
 }
 
+// PutRequest implements store.Tx.
 func (r recordedTx) PutRequest(q store.Request) error {
 	r.calls.note("Tx.PutRequest")
 	return r.Tx.PutRequest(q)
