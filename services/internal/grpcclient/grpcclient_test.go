@@ -182,3 +182,19 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What a person reads about a service that is away names its address, and nothing of grpc.
+func TestReason(t *testing.T) {
+	t.Parallel()
+	conn, err := Dial("127.0.0.1:1", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if check := Ready("flowstore", conn)(t.Context()); check.OK || check.Message != "does not answer: dial tcp 127.0.0.1:1: connect: connection refused" {
+		t.Errorf("%+v", check)
+	}
+	if got := Reason(status.Error(codes.Unavailable, "the process is stopping")); got != "the process is stopping" {
+		t.Errorf("%q", got)
+	}
+}

@@ -2,6 +2,7 @@ package grpcclient
 
 import (
 	"context"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -17,10 +18,23 @@ func Ready(name string, conn grpc.ClientConnInterface) obs.Question {
 		health, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 		switch {
 		case err != nil:
-			return obs.Check{Name: name, Message: "does not answer: " + status.Convert(err).Message()}
+			return obs.Check{Name: name, Message: "does not answer: " + Reason(err)}
 		case health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING:
 			return obs.Check{Name: name, Message: "says " + health.GetStatus().String()}
 		}
 		return obs.Check{Name: name, OK: true}
 	}
+}
+
+// Reason is why a call failed, for a person: the message of its status, without grpc's own words around the fault of a
+// connection, such as `dial tcp 127.0.0.1:7453: connect: connection refused`.
+func Reason(err error) string {
+	message := status.Convert(err).Message()
+	for _, before := range []string{`connection error: desc = "`, "transport: ", "Error while dialing: "} {
+		after, found := strings.CutPrefix(message, before)
+		if message = after; found && strings.HasSuffix(before, `"`) {
+			message = strings.TrimSuffix(message, `"`)
+		}
+	}
+	return message
 }

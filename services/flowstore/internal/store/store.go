@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
 // What an engine answers when a thing is not there or cannot be written. Test with errors.Is.
@@ -33,16 +34,13 @@ const (
 	MaxFiles = 1_000_000
 	// RequestLifetime is how long the id of a request is remembered.
 	RequestLifetime = 24 * time.Hour
-	// MaxNamespace is the longest name of a namespace, in characters.
-	MaxNamespace = 63
 )
 
 // NamespaceError says that a name cannot be that of a namespace.
 type NamespaceError struct{ Name string }
 
 func (e *NamespaceError) Error() string {
-	return fmt.Sprintf("%q cannot be a namespace: 1 to %d characters of a-z, 0-9, - and _, beginning with a letter or digit",
-		e.Name, MaxNamespace)
+	return fmt.Sprintf("%q cannot be a namespace: 1 to 63 characters of a-z, 0-9 and -, the first and the last no -", e.Name)
 }
 
 // ReadOnlyError says that the store cannot write any more (disk full, read-only volume, failed fsync). Reads go on.
@@ -119,16 +117,10 @@ type Request struct {
 // Problem is a file that needs a person.
 type Problem struct{ Path, Reason string }
 
-// CheckNamespace says whether a name can be that of a namespace: it becomes the name of a folder, also on disks that
-// take A for a. The error is a *NamespaceError.
+// CheckNamespace says whether a name can be that of a namespace (package namespace): it becomes the name of a folder, also
+// on disks that take A for a. The error is a *NamespaceError.
 func CheckNamespace(ns string) error {
-	for i, c := range []byte(ns) {
-		alnum := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
-		if !alnum && (i == 0 || c != '-' && c != '_') {
-			return &NamespaceError{ns}
-		}
-	}
-	if ns == "" || len(ns) > MaxNamespace {
+	if !namespace.Valid(ns) {
 		return &NamespaceError{ns}
 	}
 	return nil

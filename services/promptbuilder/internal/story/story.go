@@ -4,8 +4,9 @@
 // whatever of the text is not in the prompt, the reply says.
 //
 // Where seed 000 and the program that it describes disagree, field/wannabe.md 1.1 decides: the text is split as a whole
-// (D1), FIT_NONE reports an overflow (D2), dynamic prompts are drawn once (D3), metadata alone can overflow (D5), a
-// budget without room is an error (D6), a failed count is an error (D7), and the task is that of the whole text (D10).
+// (D1), FIT_NONE reports an overflow (D2), dynamic prompts are drawn once (D3), a cut never begins before the text (D4),
+// metadata alone can overflow (D5), a budget without room is an error (D6), a failed count is one (D7), so is a window
+// that the server does not tell (D8), and the task is that of the whole text (D10).
 package story
 
 import (

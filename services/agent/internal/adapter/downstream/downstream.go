@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 )
 
 // ReasonUnavailable says that a service of ours does not answer. Metadata: `service`.
@@ -67,7 +68,7 @@ func (s Service) Error(err error) error {
 // unavailable says so, whether the service stops, does not listen or takes too long.
 func (s Service) unavailable(err error) *apierr.Error {
 	e := apierr.New(codes.Unavailable, ReasonUnavailable,
-		fmt.Sprintf("%s does not answer: %s", s.Name, status.Convert(err).Message()), "service", s.Name)
+		fmt.Sprintf("%s does not answer: %s", s.Name, grpcclient.Reason(err)), "service", s.Name)
 	e.RetryAfter = retryAfter
 	return e
 }

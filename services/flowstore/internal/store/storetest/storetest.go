@@ -79,7 +79,7 @@ func runCase(t *testing.T, engine Engine, c testCase, seen *calls) {
 			t.Errorf("close: %v", err)
 		}
 	})
-	for _, ns := range []string{"default", "second_2"} {
+	for _, ns := range []string{"default", "second-2"} {
 		t.Run(ns, func(t *testing.T) { c.run(&env{T: t, house: h, ns: ns}) })
 	}
 }
