@@ -290,6 +290,39 @@ func TestACutAnswerThatCouldNotBeStoredSaysBoth(t *testing.T) {
 	}
 }
 
+// TestAStoppingServicePromisesNothing: what a stopping service could not store goes with its memory, whole or cut.
+func TestAStoppingServicePromisesNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps []step
+		cut   bool
+	}{
+		"cut by the stop":              {[]step{{text: "あ"}, {wait: time.Minute, text: "い"}, {}}, true},
+		"whole when the stop began":    {[]step{{text: "あ"}, {}}, false},
+		"stopped while it was written": {[]step{{text: "あ"}, {err: dead}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, &model{steps: c.steps})
+				w.flows.fault = func(ctx context.Context) error { <-ctx.Done(); return errors.New("flowstore is away") }
+				v := w.generate(w.request("前"))
+				time.Sleep(time.Second)
+				w.Drain()
+				r := w.read(v, 0)
+				lost := new(generation.NotStoredError)
+				if !errors.As(r.err, &lost) || !lost.Lost || (lost.Cut != nil) != c.cut {
+					t.Fatalf("the stream ended with %#v", r.err)
+				}
+				text := r.err.Error()
+				if !strings.Contains(text, "flowstore is away") || !strings.Contains(text, "is lost") || strings.Contains(text, "watched for a while") {
+					t.Errorf("message %q", text)
+				}
+			})
+		})
+	}
+}
+
 // TestAnotherAgentWasFaster: the id is taken when the answer comes.
 func TestAnotherAgentWasFaster(t *testing.T) {
 	t.Parallel()

@@ -134,19 +134,24 @@ func (e *CutError) reason() string {
 func (e *CutError) Unwrap() error { return e.Err }
 
 // NotStoredError says that there is an answer, but no node. The text can be watched for a while, and the same request
-// tries to store it again.
+// tries to store it again, unless it is Lost.
 type NotStoredError struct {
 	Generation uuid.UUID
 	// Err is what the store answered.
 	Err error
 	// Cut is why the answer is not whole; nil when it is.
 	Cut *CutError
+	// Lost: the service is stopping, and the text goes with its memory.
+	Lost bool
 }
 
 func (e *NotStoredError) Error() string {
 	text := "the answer could not be stored: " + e.Err.Error()
 	if e.Cut != nil {
 		text = e.Cut.reason() + "; " + text
+	}
+	if e.Lost {
+		return text + "; its text is lost, since the service is stopping, and the same request can be sent again"
 	}
 	return text + "; it can be watched for a while, and the same request id stores it again"
 }

@@ -133,7 +133,7 @@ func (s *Service) store(ctx context.Context, g *generation, a *answer) ending {
 		}
 	}
 	if err != nil {
-		return ending{finish: finish, err: &NotStoredError{Generation: g.id, Err: err, Cut: a.cut}, unstored: a}
+		return ending{finish: finish, err: &NotStoredError{Generation: g.id, Err: err, Cut: a.cut, Lost: s.stopping()}, unstored: a}
 	}
 	e := ending{finish: finish, node: &n}
 	if a.cut != nil {

@@ -214,6 +214,12 @@ func (s *Service) Drain() {
 	}
 }
 
+func (s *Service) stopping() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draining
+}
+
 // Close drains, waits until what was received is stored, and lets go of all that is kept. The context's error where that
 // ends first; the generations then still end by themselves.
 func (s *Service) Close(ctx context.Context) error {
