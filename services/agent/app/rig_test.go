@@ -21,6 +21,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -50,16 +51,16 @@ func newRig(t *testing.T, o llmtest.Options, change ...func(*app.Config)) *rig {
 	}
 	r := &rig{
 		T: t, model: model, metrics: prometheus.NewRegistry(),
-		flows:   &flowstore{flow: "flows/" + uuid.NewString(), nodes: map[string]*flowstorev1.Node{}},
+		flows:   &flowstore{ns: namespace.Default, flow: "flows/" + uuid.NewString(), nodes: map[string]*flowstorev1.Node{}},
 		prompts: &promptbuilder{set: set},
 	}
-	deps := app.Deps{
-		Backends: set, Metrics: r.metrics,
-		PromptBuilder: testkit.Serve(t, func(s grpc.ServiceRegistrar) {
-			promptbuilderv1.RegisterPromptBuilderServiceServer(s, r.prompts)
-		}),
-		FlowStore: testkit.Serve(t, func(s grpc.ServiceRegistrar) { flowstorev1.RegisterFlowStoreServiceServer(s, r.flows) }),
-	}
+	deps := app.Deps{Backends: set, Metrics: r.metrics}
+	_, deps.PromptBuilder = testkit.ServeWith(t, serverOptions(), func(s grpc.ServiceRegistrar) {
+		promptbuilderv1.RegisterPromptBuilderServiceServer(s, r.prompts)
+	})
+	_, deps.FlowStore = testkit.ServeWith(t, serverOptions(), func(s grpc.ServiceRegistrar) {
+		flowstorev1.RegisterFlowStoreServiceServer(s, r.flows)
+	})
 	cfg := app.DefaultConfig()
 	for _, c := range change {
 		c(&cfg)
@@ -184,6 +185,7 @@ func receive[T any](t *testing.T, c <-chan T) T {
 	}
 }
 
+// serverOptions let the tests say in which namespace a call acts.
 func serverOptions() grpcserver.Options {
-	return grpcserver.Options{Config: grpcserver.DefaultConfig()}
+	return grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustNamespace: true}
 }

@@ -18,12 +18,14 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
-// flowstore is a FlowStoreService in memory with one flow. Its pages hold two nodes.
+// flowstore is a FlowStoreService in memory with one flow. Its pages hold two nodes. In every namespace but its own it is
+// empty.
 type flowstore struct {
 	flowstorev1.UnimplementedFlowStoreServiceServer
-	flow string
+	ns, flow string
 
 	mu    sync.Mutex
 	path  []*flowstorev1.PathNode
@@ -36,28 +38,28 @@ func notFound(reason, key, name string) error {
 	return apierr.New(codes.NotFound, reason, "there is no "+name, key, name)
 }
 
-func (f *flowstore) GetFlow(_ context.Context, q *flowstorev1.GetFlowRequest) (*flowstorev1.Flow, error) {
-	if q.Name != f.flow {
+func (f *flowstore) GetFlow(ctx context.Context, q *flowstorev1.GetFlowRequest) (*flowstorev1.Flow, error) {
+	if q.Name != f.flow || namespace.From(ctx) != f.ns {
 		return nil, notFound("FLOW_NOT_FOUND", "flow", q.Name)
 	}
 	return &flowstorev1.Flow{Name: f.flow, Story: &commonv1.Story{Title: proto.String("夜"), Genres: []string{"怪談"}}}, nil
 }
 
-func (f *flowstore) GetNode(_ context.Context, q *flowstorev1.GetNodeRequest) (*flowstorev1.Node, error) {
+func (f *flowstore) GetNode(ctx context.Context, q *flowstorev1.GetNodeRequest) (*flowstorev1.Node, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if n := f.nodes[q.Name]; n != nil {
+	if n := f.nodes[q.Name]; n != nil && namespace.From(ctx) == f.ns {
 		return n, nil
 	}
 	return nil, notFound("NODE_NOT_FOUND", "node", q.Name)
 }
 
-func (f *flowstore) ListPathNodes(_ context.Context, q *flowstorev1.ListPathNodesRequest) (*flowstorev1.ListPathNodesResponse, error) {
+func (f *flowstore) ListPathNodes(ctx context.Context, q *flowstorev1.ListPathNodesRequest) (*flowstorev1.ListPathNodesResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	to := 0
 	for i, n := range f.path {
-		if n.Node.Name == q.Node {
+		if n.Node.Name == q.Node && namespace.From(ctx) == f.ns {
 			to = i + 1
 		}
 	}
@@ -72,9 +74,12 @@ func (f *flowstore) ListPathNodes(_ context.Context, q *flowstorev1.ListPathNode
 	return page, nil
 }
 
-func (f *flowstore) AddNode(_ context.Context, q *flowstorev1.AddNodeRequest) (*flowstorev1.AddNodeResponse, error) {
+func (f *flowstore) AddNode(ctx context.Context, q *flowstorev1.AddNodeRequest) (*flowstorev1.AddNodeResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if namespace.From(ctx) != f.ns {
+		return nil, notFound("FLOW_NOT_FOUND", "flow", q.Flow)
+	}
 	if len(f.fail) > 0 {
 		err := f.fail[0]
 		f.fail = f.fail[1:]
@@ -112,6 +117,7 @@ type promptbuilder struct {
 	set *backends.Set
 
 	mu     sync.Mutex
+	called []string // the namespace of each call
 	builds []*promptbuilderv1.BuildStoryRequest
 	built  *promptbuilderv1.BuildStoryResponse // the last
 	fail   error
@@ -119,6 +125,7 @@ type promptbuilder struct {
 
 func (p *promptbuilder) BuildStory(ctx context.Context, q *promptbuilderv1.BuildStoryRequest) (*promptbuilderv1.BuildStoryResponse, error) {
 	p.mu.Lock()
+	p.called = append(p.called, namespace.From(ctx))
 	p.builds = append(p.builds, q)
 	fail := p.fail
 	p.mu.Unlock()
@@ -146,6 +153,9 @@ func (p *promptbuilder) BuildStory(ctx context.Context, q *promptbuilderv1.Build
 }
 
 func (p *promptbuilder) CountTokens(ctx context.Context, q *promptbuilderv1.CountTokensRequest) (*promptbuilderv1.CountTokensResponse, error) {
+	p.mu.Lock()
+	p.called = append(p.called, namespace.From(ctx))
+	p.mu.Unlock()
 	tokens, who, err := p.count(ctx, q.Backend, q.Texts[0])
 	return &promptbuilderv1.CountTokensResponse{Tokens: []int32{tokens}, Backend: who}, err
 }

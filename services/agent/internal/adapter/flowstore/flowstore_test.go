@@ -9,9 +9,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/flowstore"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
 // refusing is a connection to a flowstore that refuses every call.
@@ -74,5 +76,65 @@ func TestRefusalsNameTheCallersFields(t *testing.T) {
 				t.Errorf("field %q, want %q", field, c.ours)
 			}
 		})
+	}
+}
+
+// heard is a connection that remembers in which namespaces each method was called, and whose first AddNode finds
+// flowstore away.
+type heard struct {
+	grpc.ClientConnInterface
+	in map[string][]string
+}
+
+func (h heard) Invoke(ctx context.Context, method string, _, reply any, _ ...grpc.CallOption) error {
+	h.in[method] = append(h.in[method], namespace.From(ctx))
+	node := &flowstorev1.Node{Name: "nodes/0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41"}
+	switch r := reply.(type) {
+	case *flowstorev1.Node:
+		r.Name = node.Name
+	case *flowstorev1.ListPathNodesResponse:
+		if r.Nodes = []*flowstorev1.PathNode{{Node: node}}; len(h.in[method]) == 1 {
+			r.NextPageToken = "more"
+		}
+	case *flowstorev1.AddNodeResponse:
+		if r.Node = node; len(h.in[method]) == 1 {
+			return apierr.New(codes.Unavailable, "X", "not now").GRPCStatus().Err()
+		}
+	}
+	return nil
+}
+
+// TestCallsActInTheNamespaceOfTheGeneration, whatever the context says: every page, and every try.
+func TestCallsActInTheNamespaceOfTheGeneration(t *testing.T) {
+	t.Parallel()
+	h := heard{in: map[string][]string{}}
+	c := flowstore.New(h)
+	id := uuid.MustParse("0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41")
+	if _, err := c.Node(t.Context(), "team-a", id); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Story(t.Context(), "team-a", id); err != nil {
+		t.Error(err)
+	}
+	for _, err := range c.Path(t.Context(), "team-a", id, id) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := c.Add(t.Context(), "team-a", generation.Addition{Flow: id, Node: generation.Node{ID: id}}); err != nil {
+		t.Error(err)
+	}
+	for method, times := range map[string]int{
+		flowstorev1.FlowStoreService_GetNode_FullMethodName: 1, flowstorev1.FlowStoreService_GetFlow_FullMethodName: 1,
+		flowstorev1.FlowStoreService_ListPathNodes_FullMethodName: 2, flowstorev1.FlowStoreService_AddNode_FullMethodName: 2,
+	} {
+		if len(h.in[method]) != times {
+			t.Errorf("%s was called %d times, want %d", method, len(h.in[method]), times)
+		}
+		for _, ns := range h.in[method] {
+			if ns != "team-a" {
+				t.Errorf("%s was called in the namespace %q", method, ns)
+			}
+		}
 	}
 }

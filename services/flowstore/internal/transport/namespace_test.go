@@ -1,0 +1,132 @@
+package transport_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transport"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+)
+
+// flushed is a library that counts, beside everything else, which namespace was flushed: no answer shows that.
+type flushed struct {
+	*library.Library
+	times map[string]int
+}
+
+func (f *flushed) Flush(ctx context.Context, ns string) (int, error) {
+	f.times[ns]++
+	return f.Library.Flush(ctx, ns)
+}
+
+// tenant is a namespace with a flow of two nodes in it.
+type tenant struct {
+	ctx              context.Context
+	flow, root, leaf string
+}
+
+func settle(t *testing.T, c flowstorev1.FlowStoreServiceClient, ns string) tenant {
+	t.Helper()
+	a := tenant{ctx: namespace.With(t.Context(), ns)}
+	a.flow = must[*flowstorev1.Flow](t)(c.CreateFlow(a.ctx, &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: ns}})).GetName()
+	a.root = must[*flowstorev1.Node](t)(c.CreateNode(a.ctx, &flowstorev1.CreateNodeRequest{Node: said(ns)})).GetName()
+	must[*flowstorev1.AddNodeResponse](t)(c.AddNode(a.ctx, &flowstorev1.AddNodeRequest{
+		Flow: a.flow, Source: &flowstorev1.AddNodeRequest_Node{Node: a.root},
+	}))
+	a.leaf = must[*flowstorev1.AddNodeResponse](t)(c.AddNode(a.ctx, &flowstorev1.AddNodeRequest{
+		Flow: a.flow, Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: said(ns)}, Parents: []string{a.root}, SetCurrent: true,
+	})).GetNode().GetName()
+	return a
+}
+
+// TestNamespaces: every call acts in the namespace that the caller comes from, and what is in another one is not there.
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	l := &flushed{library.New(memory.New(func() time.Time { return now }), &counting{}), map[string]int{}}
+	_, conn := testkit.ServeWith(t, grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustNamespace: true}, func(r grpc.ServiceRegistrar) {
+		flowstorev1.RegisterFlowStoreServiceServer(r, transport.New(l))
+	})
+	c := flowstorev1.NewFlowStoreServiceClient(conn)
+	own, other := settle(t, c, "team-a"), settle(t, c, "team-b")
+	before := look(t, c, other)
+	const noFlow, noNode = "NotFound FLOW_NOT_FOUND", "NotFound NODE_NOT_FOUND"
+	// Each with what is the caller's own, which must succeed, and with what is not.
+	calls := map[string][]struct {
+		refused string
+		field   string
+		call    func(flow, node string) error
+	}{
+		"GetNode": {{noNode, "name", func(_, node string) error {
+			_, err := c.GetNode(own.ctx, &flowstorev1.GetNodeRequest{Name: node})
+			return err
+		}}},
+		"GetFlow": {{noFlow, "name", func(flow, _ string) error {
+			_, err := c.GetFlow(own.ctx, &flowstorev1.GetFlowRequest{Name: flow})
+			return err
+		}}},
+		"AddNode": {{noFlow, "flow", func(flow, _ string) error {
+			_, err := c.AddNode(own.ctx, &flowstorev1.AddNodeRequest{Flow: flow, Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: said("x")}})
+			return err
+		}}, {noNode, "parents[0]", func(_, node string) error {
+			_, err := c.AddNode(own.ctx, &flowstorev1.AddNodeRequest{
+				Flow: own.flow, Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: said("x")}, Parents: []string{node},
+			})
+			return err
+		}}},
+		"SetCurrentNode": {{noFlow, "flow", func(flow, _ string) error {
+			_, err := c.SetCurrentNode(own.ctx, &flowstorev1.SetCurrentNodeRequest{Flow: flow})
+			return err
+		}}, {noNode, "node", func(_, node string) error {
+			_, err := c.SetCurrentNode(own.ctx, &flowstorev1.SetCurrentNodeRequest{Flow: own.flow, Node: node})
+			return err
+		}}},
+		"ListPathNodes": {{noFlow, "flow", func(flow, _ string) error {
+			_, err := c.ListPathNodes(own.ctx, &flowstorev1.ListPathNodesRequest{Flow: flow})
+			return err
+		}}, {noNode, "node", func(_, node string) error {
+			_, err := c.ListPathNodes(own.ctx, &flowstorev1.ListPathNodesRequest{Flow: own.flow, Node: node})
+			return err
+		}}},
+		// These name nothing that could be foreign: settle has made with them what the others find.
+		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil,
+	}
+	methods := flowstorev1.File_tsumugi_flowstore_v1_flowstore_proto.Services().Get(0).Methods()
+	for i := range methods.Len() {
+		name := string(methods.Get(i).Name())
+		tries, known := calls[name]
+		if !known {
+			t.Errorf("%s is not tried", name)
+		}
+		for _, try := range tries {
+			if err := try.call(own.flow, own.leaf); err != nil {
+				t.Errorf("%s with the caller's own: %v", name, err)
+			}
+			expect(t, try.call(other.flow, other.leaf), try.refused, try.field)
+		}
+	}
+	must[*flowstorev1.FlushStoreResponse](t)(c.FlushStore(own.ctx, &flowstorev1.FlushStoreRequest{}))
+	if len(l.times) != 1 || l.times["team-a"] != 1 {
+		t.Errorf("flushed were %v", l.times)
+	}
+	for i, m := range look(t, c, other) {
+		same(t, before[i], m)
+	}
+}
+
+// look reads all that a namespace holds.
+func look(t *testing.T, c flowstorev1.FlowStoreServiceClient, a tenant) []proto.Message {
+	t.Helper()
+	return []proto.Message{
+		must[*flowstorev1.Flow](t)(c.GetFlow(a.ctx, &flowstorev1.GetFlowRequest{Name: a.flow})),
+		must[*flowstorev1.ListPathNodesResponse](t)(c.ListPathNodes(a.ctx, &flowstorev1.ListPathNodesRequest{Flow: a.flow})),
+	}
+}
