@@ -43,6 +43,9 @@ type Options struct {
 	Dialer func(context.Context) (net.Conn, error)
 	// MaxMessageBytes is the largest request and answer. 0: 16 MiB, as the server's default.
 	MaxMessageBytes int
+	// ToTheLast calls a server also while it says NOT_SERVING: it is about to stop and still answers. For a caller that
+	// may stop at the same moment and has to leave something with it.
+	ToTheLast bool
 }
 
 // Dial prepares a connection; it is opened by the first call and again whenever it was lost. target is host:port, of
@@ -61,7 +64,7 @@ func Dial(target string, o Options) (*grpc.ClientConn, error) {
 			MinConnectTimeout: dialTimeout,
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-		grpc.WithDefaultServiceConfig(serviceConfig(o.Dialer == nil)),
+		grpc.WithDefaultServiceConfig(serviceConfig(o.Dialer == nil && !o.ToTheLast)),
 		grpc.WithDisableServiceConfig(), // of DNS: who answers for names should not set our retries
 		grpc.WithStatsHandler(otelgrpc.NewClientHandler(otelgrpc.WithPropagators(propagation.TraceContext{}))),
 		grpc.WithUnaryInterceptor(unary),

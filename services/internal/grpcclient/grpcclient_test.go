@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -145,6 +146,42 @@ func connect(t *testing.T, f *failing) *grpc.ClientConn {
 		}
 	})
 	return conn
+}
+
+// TestToTheLast: a server that is about to stop says NOT_SERVING. Calls go to another one then, if there is one; whoever
+// has to leave something with this very server still reaches it.
+func TestToTheLast(t *testing.T) {
+	t.Parallel()
+	server := grpcserver.New(grpcserver.Options{Config: grpcserver.DefaultConfig()})
+	well := &failing{}
+	well.calls.Store(2)
+	flowstorev1.RegisterFlowStoreServiceServer(server.Registrar(), well)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(l) //nolint:errcheck // ends with the test
+	t.Cleanup(func() {
+		if err := server.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	server.Unready()
+	for _, last := range []bool{false, true} {
+		conn, err := Dial(l.Addr().String(), Options{ToTheLast: last})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, err = flowstorev1.NewFlowStoreServiceClient(conn).CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{})
+		want := codes.Unavailable
+		if last {
+			want = codes.OK
+		}
+		if status.Code(err) != want {
+			t.Errorf("to the last %v: %v, want %v", last, err, want)
+		}
+	}
 }
 
 func TestDialTargets(t *testing.T) {

@@ -4,7 +4,8 @@ package grpcclient
 // calls succeed, those that change nothing. A create may have happened although its answer was lost: who gives it a
 // request_id repeats it himself (AIP-155).
 //
-// Health is left out inside one process: a server that is about to stop says NOT_SERVING and still answers.
+// Health is left out inside one process and for Options.ToTheLast: a server that is about to stop says NOT_SERVING and
+// still answers.
 func serviceConfig(health bool) string {
 	if health {
 		return `{"healthCheckConfig": {"serviceName": ""}, ` + balancingAndRetries

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -126,6 +127,39 @@ func stopped(t *testing.T, m mode) {
 	}
 	if got := len(w.flow(t, flow).Nodes); got != 2 {
 		t.Errorf("the flow has %d nodes; want 2", got)
+	}
+}
+
+// All four programs get SIGTERM at one moment, as when a machine goes down, and flowstore is gone before the agent has
+// waited for load balancers: what was received is kept all the same.
+func stoppedTogether(t *testing.T, m mode) {
+	if m.name != fourProcesses.name {
+		t.Skip("there is one process, which stops its parts in their order")
+	}
+	w := prepare(t, m, gemma(t))
+	w.settings.delay = map[string]time.Duration{"flowstore": time.Second, "agent": 2 * time.Second}
+	w.start(t)
+	flow := w.newFlow(t)
+	q := counting(flow, long)
+	r := w.generate(q)
+	r.upto(t, 3)
+	var end sync.WaitGroup
+	end.Go(func() { r.rest(t) })
+	w.running = false
+	if err := w.stopTogether(); err != nil {
+		t.Errorf("the stop did not end well: %v", err)
+	}
+	end.Wait()
+	node := "nodes/" + strings.TrimPrefix(r.opened.Generation, "generations/")
+	refusal{
+		code: codes.Unavailable, reason: "DRAINING",
+		metadata: map[string]string{"generation": r.opened.Generation, "node": node},
+	}.check(t, r.err)
+
+	w.start(t)
+	kept := w.node(t, node)
+	if got := answer(kept); got != r.text || kept.GetGeneration().GetFinishReason() != "shutdown" {
+		t.Errorf("the node holds %q (%s), received was %q", got, kept.GetGeneration().GetFinishReason(), r.text)
 	}
 }
 

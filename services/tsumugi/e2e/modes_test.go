@@ -90,7 +90,7 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	}
 	service := func(name string, args ...string) (address string, err error) {
 		free := net.JoinHostPort(s.host, "0")
-		args = append([]string{"--listen", free, "--admin", free, "--stop.delay", "0s", "--log.level", logLevel}, args...)
+		args = append([]string{"--listen", free, "--admin", free, "--stop.delay", s.delay[name].String(), "--log.level", logLevel}, args...)
 		p, err := launch(ctx, s, 2, name, args...)
 		if err != nil {
 			return "", errors.Join(err, stop(syscall.SIGTERM))
@@ -114,7 +114,10 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &system{promptbuilder: promptbuilder, agent: agent, flowstore: flowstore, base: "http://" + gateway, stop: stop}
+	out := &system{
+		promptbuilder: promptbuilder, agent: agent, flowstore: flowstore, base: "http://" + gateway,
+		stop: stop, stopTogether: func() error { return stopTogether(all) },
+	}
 	for _, p := range all {
 		out.admin = append(out.admin, p.addresses[1])
 	}
@@ -183,6 +186,19 @@ func (p *program) stop(sig syscall.Signal) error {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	return nil
+}
+
+// stopTogether sends SIGTERM to all programs and then waits for their ends.
+func stopTogether(all []*program) (err error) {
+	for _, p := range all {
+		err = errors.Join(err, p.cmd.Process.Signal(syscall.SIGTERM))
+	}
+	for _, p := range all {
+		if end := <-p.ended; end != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", p.name, end))
+		}
+	}
+	return err
 }
 
 // programs is the folder with the programs.

@@ -22,6 +22,7 @@ var scenarios = []struct {
 	{"an answer is watched from elsewhere", attached},
 	{"the model server dies", modelDied},
 	{"the services are stopped", stopped},
+	{"the services are stopped at one moment", stoppedTogether},
 	{"the services are killed", killed},
 	{"there is no model server", modelAbsent},
 	{"bad input is refused", refused},

@@ -34,6 +34,8 @@ type settings struct {
 	data, backends string
 	// host is where all addresses are, each with a free port.
 	host string
+	// delay is how long each of four programs accepts requests after SIGTERM; none for those that are not named.
+	delay map[string]time.Duration
 	// log gets the logs of all services.
 	log *os.File
 }
@@ -45,6 +47,8 @@ type system struct {
 	admin                           []string
 	// stop ends all of them, whoever calls before whom it calls, and says which did not end well.
 	stop func(sig syscall.Signal) error
+	// stopTogether is SIGTERM for all programs at one moment; nil in one process.
+	stopTogether func() error
 }
 
 // world is a running Tsumugi with a data folder of its own, and clients for it.

@@ -40,7 +40,7 @@ func start(ctx context.Context, s settings, e lifecycle.Env) (lifecycle.App, err
 	deps := app.Deps{Log: e.Log, Metrics: e.Metrics}
 	set, noBackends := backends.Load(s.Backends)
 	prompts, noPrompts := grpcclient.Dial(s.PromptBuilder, grpcclient.Options{})
-	flows, noFlows := grpcclient.Dial(s.FlowStore, grpcclient.Options{})
+	flows, noFlows := grpcclient.Dial(s.FlowStore, grpcclient.Options{ToTheLast: true}) // stopped together, it takes our last words
 	if err := errors.Join(noBackends, noPrompts, noFlows); err != nil {
 		return nil, err
 	}
