@@ -76,6 +76,9 @@ func TestWrongFields(t *testing.T) {
 			if !slices.Equal(fields, c.fields) {
 				t.Errorf("fields %q, want %q", fields, c.fields)
 			}
+			if got := got.err.Violations[0].Description; name == "huge text" && got != "is 4194306 bytes long; the limit is 4194304 bytes (4 MiB)" {
+				t.Errorf("description %q", got)
+			}
 		})
 	}
 	if len(r.flows.added()) != 0 || r.model.Calls("/completion") != 0 {

@@ -80,7 +80,7 @@ func via(f *apierr.Fields, q *agentv1.GenerateNodeRequest) []uuid.UUID {
 	case n == 0:
 		return nil
 	case n > maxVia:
-		f.Add("via", "has %d nodes; at most %d are allowed", n, maxVia)
+		f.Add("via", "has %d items; the limit is %d", n, maxVia)
 		return nil
 	case q.GetParent() == "":
 		f.Add("via", "only together with parent")
@@ -108,9 +108,14 @@ func enum(f *apierr.Fields, field string, value protoreflect.Enum, prefix string
 	return strings.TrimPrefix(string(v.Name()), prefix)
 }
 
+// size refuses a text that is longer than so many bytes, in the words of flowstore and promptbuilder.
 func size(f *apierr.Fields, field, text string, limit int) {
-	if len(text) > limit {
-		f.Add(field, "has %d bytes; at most %d are allowed", len(text), limit)
+	switch {
+	case len(text) <= limit:
+	case limit >= 1<<20:
+		f.Add(field, "is %d bytes long; the limit is %d bytes (%d MiB)", len(text), limit, limit>>20)
+	default:
+		f.Add(field, "is %d bytes long; the limit is %d bytes", len(text), limit)
 	}
 }
 
@@ -152,7 +157,7 @@ func checkStory(f *apierr.Fields, s *commonv1.Story) {
 
 func checkItems(f *apierr.Fields, field string, items []string) {
 	if len(items) > maxItems {
-		f.Add(field, "has %d items; at most %d are allowed", len(items), maxItems)
+		f.Add(field, "has %d items; the limit is %d", len(items), maxItems)
 		return
 	}
 	for i, item := range items {
@@ -175,7 +180,7 @@ func checkSampling(f *apierr.Fields, s *flowstorev1.Sampling) {
 		f.Add("sampling.max_tokens", "must be 0 for the default, or positive, is %d", s.GetMaxTokens())
 	}
 	if n := len(s.GetStop()); n > maxStop {
-		f.Add("sampling.stop", "has %d strings; at most %d are allowed", n, maxStop)
+		f.Add("sampling.stop", "has %d items; the limit is %d", n, maxStop)
 		return
 	}
 	for i, stop := range s.GetStop() {

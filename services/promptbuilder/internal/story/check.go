@@ -37,7 +37,7 @@ func (r Request) Check() []Violation {
 	}
 	for _, list := range r.Work.lists() {
 		if n := len(*list.items); n > MaxItems {
-			all.add(list.name, "has %d items; at most %d are allowed", n, MaxItems)
+			all.add(list.name, "has %d items; the limit is %d", n, MaxItems)
 			continue
 		}
 		for _, f := range list.fields() {
@@ -60,15 +60,13 @@ func (r Request) Check() []Violation {
 func CheckCount(texts []string) []Violation {
 	var all violations
 	if n := len(texts); n > MaxCountTexts {
-		all.add("texts", "are %d texts; at most %d are allowed", n, MaxCountTexts)
+		all.add("texts", "has %d items; the limit is %d", n, MaxCountTexts)
 	}
 	bytes := 0
 	for _, text := range texts {
 		bytes += len(text)
 	}
-	if bytes > MaxBody {
-		all.add("texts", "have %d bytes together; at most %d are allowed", bytes, MaxBody)
-	}
+	all.total("texts", bytes, MaxBody)
 	return all
 }
 
@@ -78,9 +76,16 @@ func (v *violations) add(field, format string, args ...any) {
 	*v = append(*v, Violation{Field: field, Description: fmt.Sprintf(format, args...)})
 }
 
-func (v *violations) size(field, text string, limit int) {
-	if len(text) > limit {
-		v.add(field, "has %d bytes; at most %d are allowed", len(text), limit)
+func (v *violations) size(field, text string, limit int) { v.total(field, len(text), limit) }
+
+// total refuses texts that are longer than so many bytes together, in the words of flowstore and agent.
+func (v *violations) total(field string, bytes, limit int) {
+	switch {
+	case bytes <= limit:
+	case limit >= 1<<20:
+		v.add(field, "is %d bytes long; the limit is %d bytes (%d MiB)", bytes, limit, limit>>20)
+	default:
+		v.add(field, "is %d bytes long; the limit is %d bytes", bytes, limit)
 	}
 }
 

@@ -65,3 +65,17 @@ func TestCheckCount(t *testing.T) {
 		}
 	}
 }
+
+// What is too long is told in the words of the other services.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	for want, wrong := range map[string][]story.Violation{
+		"is 4194305 bytes long; the limit is 4194304 bytes (4 MiB)": story.Request{Body: strings.Repeat("a", story.MaxBody+1)}.Check(),
+		"is 65537 bytes long; the limit is 65536 bytes":             story.Request{Work: story.Work{Note: strings.Repeat("a", story.MaxText+1)}}.Check(),
+		"is 4194306 bytes long; the limit is 4194304 bytes (4 MiB)": story.CheckCount([]string{strings.Repeat("a", story.MaxBody), "ab"}),
+	} {
+		if len(wrong) != 1 || wrong[0].Description != want {
+			t.Errorf("%v, want %q", wrong, want)
+		}
+	}
+}
