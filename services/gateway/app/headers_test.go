@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/gen/openapi"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/app"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/routes"
 )
 
 const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -180,5 +181,49 @@ func TestPages(t *testing.T) {
 	if err := json.Unmarshal([]byte(api.body), &doc); err != nil || doc.Info.Title != "Tsumugi" || doc.Info.Version == "" ||
 		!strings.Contains(doc.Info.Description, "ErrorInfo") {
 		t.Errorf("%+v, %v", doc, err)
+	}
+}
+
+// What a request may say in headers, and what a stream is, stands at every operation of the OpenAPI file.
+func TestOpenAPIHeaders(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			Produces    []string
+			Parameters  []struct {
+				In, Name, Description string
+				Schema                struct {
+					Ref string `json:"$ref"`
+				}
+			}
+			Responses map[string]struct{ Description string }
+		}
+		Definitions map[string]struct{ Properties map[string]any }
+	}
+	if err := json.Unmarshal(openapi.JSON, &doc); err != nil {
+		t.Fatal(err)
+	}
+	operations := 0
+	for path, methods := range doc.Paths {
+		for method, o := range methods {
+			operations++
+			headers, repeatable := map[string]bool{}, false
+			for _, p := range o.Parameters {
+				headers[p.Name] = p.In == "header" && p.Description != ""
+				_, inBody := doc.Definitions[strings.TrimPrefix(p.Schema.Ref, "#/definitions/")].Properties["requestId"]
+				repeatable = repeatable || inBody || p.Name == "requestId"
+			}
+			if !headers["X-Request-Id"] || !headers["Grpc-Timeout"] || headers["Idempotency-Key"] != repeatable {
+				t.Errorf("%s %s takes the headers %v; repeatable: %v", method, path, headers, repeatable)
+			}
+			ok := o.Responses["200"].Description
+			if streams := len(o.Produces) > 1; strings.Contains(ok, "(streaming") || streams != strings.Contains(ok, "Events") {
+				t.Errorf("%s %s answers with %q", method, path, ok)
+			}
+		}
+	}
+	if operations != len(routes.All()) {
+		t.Errorf("%d operations, and %d routes", operations, len(routes.All()))
 	}
 }

@@ -320,8 +320,9 @@ func (x *GenerateNodeRequest) GetSetCurrent() bool {
 // GenerateNodeEvent is one event of a generation. An event with an `id` can be asked for again with `after`.
 type GenerateNodeEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of a `text` in its generation, from 1, and of `stored`, one more than the last. 0 for the others, which belong
-	// to the stream and not to the generation, and for a `stored` that is `replayed`: no texts came before it.
+	// Number of a `text` in its generation, from 1 (of joined pieces that of the last), and of `stored`, one more than the
+	// last. 0 for the others, which belong to the stream and not to the generation, and for a `stored` that is `replayed`:
+	// no texts came before it.
 	Id int32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// What happened.
 	//
@@ -446,7 +447,7 @@ type GenerateNodeEvent_Heartbeat struct {
 }
 
 type GenerateNodeEvent_Lagged struct {
-	// The reader is more than 256 pieces behind: they are joined into the next event. Nothing is missing.
+	// The reader is more than 256 pieces behind: they are joined into the next `text`, or the next few. Nothing is missing.
 	Lagged *Lagged `protobuf:"bytes,5,opt,name=lagged,proto3,oneof"`
 }
 
@@ -569,7 +570,7 @@ func (x *Opened) GetSampling() *v11.Sampling {
 // TextPiece is a piece of the answer. Joined in order they are the answer, byte for byte.
 type TextPiece struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The text. Never half a character.
+	// The text, at most 1 MiB. Never half a character.
 	Text          string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -652,7 +653,7 @@ func (*Heartbeat) Descriptor() ([]byte, []int) {
 // Lagged says that the reader is behind.
 type Lagged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many pieces are joined into the next one.
+	// How many pieces are joined into the next `text`, or the next few where they are more than 1 MiB.
 	Joined        int32 `protobuf:"varint,1,opt,name=joined,proto3" json:"joined,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -698,7 +699,7 @@ func (x *Lagged) GetJoined() int32 {
 // Stored says that the node is on the disk.
 type Stored struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node. Its `generation.finish_reason` says why the answer ended.
+	// The node, a little over 8 MiB at most. Its `generation.finish_reason` says why the answer ended.
 	Node *v11.Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	// The generation had ended before, and its node is the answer: it stands for all text, also for what was cut off.
 	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`

@@ -30,6 +30,8 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // AgentService runs models: path, prompt, model, node.
+// A `stored` event holds a whole node, which can be larger than what gRPC clients receive by default (4 MiB): a receive
+// limit of 16 MiB takes every message.
 type AgentServiceClient interface {
 	// GenerateNode continues a flow: it builds the prompt from the path, streams the model's answer and stores it as a node.
 	// The stream is a view of a generation that runs in the service: `opened`, then `text` events, then `stored` and OK, or
@@ -119,6 +121,8 @@ func (c *agentServiceClient) CancelGeneration(ctx context.Context, in *CancelGen
 // for forward compatibility.
 //
 // AgentService runs models: path, prompt, model, node.
+// A `stored` event holds a whole node, which can be larger than what gRPC clients receive by default (4 MiB): a receive
+// limit of 16 MiB takes every message.
 type AgentServiceServer interface {
 	// GenerateNode continues a flow: it builds the prompt from the path, streams the model's answer and stores it as a node.
 	// The stream is a view of a generation that runs in the service: `opened`, then `text` events, then `stored` and OK, or

@@ -66,7 +66,8 @@ const (
 	// UNAVAILABLE: flowstore or promptbuilder does not answer. Metadata: `service`.
 	ErrorReason_ERROR_REASON_SERVICE_UNAVAILABLE ErrorReason = 17
 	// UNAVAILABLE: the answer could not be stored. WatchGeneration shows it for a while, and the same request id tries to
-	// store it again. Metadata: `generation`, `cause`.
+	// store it again; where the service is stopping its text is lost, as the message says, and the same request begins
+	// anew. Metadata: `generation`, `cause`.
 	ErrorReason_ERROR_REASON_NOT_STORED ErrorReason = 18
 	// FAILED_PRECONDITION: the model server refuses what it is asked, for want of the right API key for instance.
 	// Metadata: `backend`, `address`.

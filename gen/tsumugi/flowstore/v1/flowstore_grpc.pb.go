@@ -36,6 +36,8 @@ const (
 // FlowStoreService keeps conversations: nodes, and flows that connect them. UUIDs are read in their form of 36
 // characters, upper case too, and written in lower case.
 // What it has answered is on the disk: neither a killed process nor a power cut loses it.
+// An answer holds up to 12 MiB, more than gRPC clients receive by default (4 MiB): a receive limit of 16 MiB takes every
+// message.
 type FlowStoreServiceClient interface {
 	// CreateNode stores a node that no flow holds yet.
 	CreateNode(ctx context.Context, in *CreateNodeRequest, opts ...grpc.CallOption) (*Node, error)
@@ -151,6 +153,8 @@ func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreR
 // FlowStoreService keeps conversations: nodes, and flows that connect them. UUIDs are read in their form of 36
 // characters, upper case too, and written in lower case.
 // What it has answered is on the disk: neither a killed process nor a power cut loses it.
+// An answer holds up to 12 MiB, more than gRPC clients receive by default (4 MiB): a receive limit of 16 MiB takes every
+// message.
 type FlowStoreServiceServer interface {
 	// CreateNode stores a node that no flow holds yet.
 	CreateNode(context.Context, *CreateNodeRequest) (*Node, error)

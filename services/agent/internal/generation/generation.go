@@ -61,7 +61,8 @@ type Opened struct {
 	Sampling llm.Sampling
 }
 
-// Text is a piece of the answer, or several that were joined. ID is the number of the last of them, from 1.
+// Text is a piece of the answer, or several that were joined, at most maxPiece bytes and never half a character. ID is the
+// number of the last of them, from 1.
 type Text struct {
 	ID   int
 	Text string
@@ -70,7 +71,8 @@ type Text struct {
 // Heartbeat says that nothing happened for Limits.Heartbeat.
 type Heartbeat struct{}
 
-// Lagged says that the watcher is more than maxBehind pieces behind, and that this many are joined into the next Text.
+// Lagged says that the watcher is more than maxBehind pieces behind, and that this many are joined into as few Texts as
+// can hold them.
 type Lagged struct{ Joined int }
 
 // Stored is the last event: the answer is whole and its node is stored.
@@ -155,4 +157,6 @@ const (
 	maxBody = 4 << 20
 	// maxBehind is how many pieces a watcher may be behind before they are joined.
 	maxBehind = 256
+	// maxPiece is how many bytes one Text may hold: a quarter of what a gRPC client receives that sets no limit of its own.
+	maxPiece = 1 << 20
 )

@@ -2,6 +2,7 @@ package generation
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -84,18 +85,36 @@ func (g *generation) open(o Opened) {
 	g.wake()
 }
 
-// append takes a piece of the answer. It is false, and the piece is not taken, when the answer would be too long.
+// append takes a piece of the answer, as several where it is a large one. It is false, and the piece is not taken, when
+// the answer would be too long.
 func (g *generation) append(piece string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.text)+len(piece) > maxAnswer {
 		return false
 	}
-	g.text = append(g.text, piece...)
-	g.ends = append(g.ends, len(g.text))
 	g.characters += utf8.RuneCountInString(piece)
+	for piece != "" {
+		n := headLen(piece)
+		g.text = append(g.text, piece[:n]...)
+		g.ends = append(g.ends, len(g.text))
+		piece = piece[n:]
+	}
 	g.wake()
 	return true
+}
+
+// headLen is how much of a text one Text may hold: whole characters, or what is no character.
+func headLen(text string) int {
+	if len(text) <= maxPiece {
+		return len(text)
+	}
+	for n := maxPiece; n > maxPiece-utf8.UTFMax; n-- {
+		if utf8.RuneStart(text[n]) {
+			return n
+		}
+	}
+	return maxPiece
 }
 
 func (g *generation) finish(e ending) {
@@ -170,11 +189,21 @@ func (g *generation) lastEvent(end *ending) int {
 	return len(g.ends)
 }
 
+// joined says how far, from after and at most to upto, the pieces can be joined into one Text. The caller holds mu.
+func (g *generation) joined(after, upto int) int {
+	fit, _ := slices.BinarySearch(g.ends[after:upto], g.begin(after)+maxPiece+1)
+	return after + max(fit, 1)
+}
+
+// begin is where the piece behind after begins. The caller holds mu.
+func (g *generation) begin(after int) int {
+	if after == 0 {
+		return 0
+	}
+	return g.ends[after-1]
+}
+
 // piece is the text of the events from after+1 to upto. The caller holds mu.
 func (g *generation) piece(after, upto int) string {
-	from := 0
-	if after > 0 {
-		from = g.ends[after-1]
-	}
-	return string(g.text[from:g.ends[upto-1]])
+	return string(g.text[g.begin(after):g.ends[upto-1]])
 }

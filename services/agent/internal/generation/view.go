@@ -14,7 +14,7 @@ type View struct {
 	// after is the number of the last event that the watcher has.
 	after   int
 	greeted bool
-	// upto is the piece up to which the next Text is joined; 0 for a single piece.
+	// upto is the piece up to which the next Texts are joined; 0 for single pieces.
 	upto   int
 	closed bool
 }
@@ -98,15 +98,18 @@ func (v *View) greet() (Event, <-chan struct{}, error) {
 	return *v.g.opened, nil, nil
 }
 
-// text gives the next piece. A watcher that is far behind is told so, and then gets all that is there at once.
+// text gives the next piece. A watcher that is far behind is told so, and then gets all that is there in as few Texts as
+// can hold it.
 func (v *View) text() Event {
 	if behind := len(v.g.ends) - v.after; v.upto == 0 && behind > maxBehind {
 		v.upto = len(v.g.ends)
 		return Lagged{Joined: behind}
 	}
-	upto := max(v.upto, v.after+1)
+	upto := v.g.joined(v.after, max(v.upto, v.after+1))
 	t := Text{ID: upto, Text: v.g.piece(v.after, upto)}
-	v.after, v.upto = upto, 0
+	if v.after = upto; v.after >= v.upto {
+		v.upto = 0
+	}
 	return t
 }
 
