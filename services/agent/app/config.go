@@ -50,6 +50,15 @@ func (c GenerationConfig) limits() generation.Limits {
 	}
 }
 
+// CheckIdle finds heartbeats that do not keep a stream alive on a server that ends idle ones. prefix is where the settings
+// of the agent stand.
+func (c Config) CheckIdle(p *config.Problems, prefix string, idle time.Duration) {
+	if c.Generation.Heartbeat > idle/2 {
+		p.Add(prefix+"generation.heartbeat", "must be at most half of grpc.stream_idle (%s), or a late heartbeat finds its stream ended; is %s",
+			idle, c.Generation.Heartbeat)
+	}
+}
+
 // Check finds limits that cannot be.
 func (c GenerationConfig) Check(p *config.Problems) {
 	for _, n := range []struct {

@@ -6,10 +6,14 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 )
 
+// MinMessageBytes is the least that MaxMessageBytes may be: the largest node that flowstore sends, 12 MiB, with the names
+// of its neighbours. What promptbuilder and agent take and send is smaller.
+const MinMessageBytes = 13 * config.MiB
+
 // Config are the limits of a server.
 type Config struct {
 	// MaxMessageBytes is the largest request and the largest answer.
-	MaxMessageBytes config.Size `yaml:"max_message_bytes" help:"largest request and answer"`
+	MaxMessageBytes config.Size `yaml:"max_message_bytes" help:"largest request and answer; at least 13MiB"`
 	// MaxInFlight is how many calls and streams may run at once, over all connections.
 	MaxInFlight int `yaml:"max_in_flight" help:"calls and streams that may run at once"`
 	// MaxStreams is how many calls and streams may run at once on one connection; more wait at the caller.
@@ -32,8 +36,9 @@ func DefaultConfig() Config {
 
 // Check finds limits that cannot be.
 func (c Config) Check(p *config.Problems) {
-	if c.MaxMessageBytes < 64*config.KiB || c.MaxMessageBytes > config.GiB {
-		p.Add("max_message_bytes", "must be from 64KiB to 1GiB, is %s", c.MaxMessageBytes)
+	if c.MaxMessageBytes < MinMessageBytes || c.MaxMessageBytes > config.GiB {
+		p.Add("max_message_bytes", "must be from %s, the largest node (12MiB) and what stands around it, to 1GiB, is %s",
+			MinMessageBytes, c.MaxMessageBytes)
 	}
 	if c.MaxInFlight < 1 {
 		p.Add("max_in_flight", "must be at least 1, is %d", c.MaxInFlight)

@@ -8,26 +8,12 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
-	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 )
 
-type settings struct {
-	lifecycle.Settings `yaml:",inline"`
-	app.Config         `yaml:",inline"`
-	GRPC               grpcserver.Config `yaml:"grpc"`
-	Backends           string            `yaml:"backends" help:"backends file; empty: a llama.cpp server on port 8080"`
-	PromptBuilder      string            `yaml:"promptbuilder" help:"address of promptbuilder"`
-	FlowStore          string            `yaml:"flowstore" help:"address of flowstore"`
-}
-
 func main() {
-	s := settings{
-		Settings: lifecycle.DefaultSettings("127.0.0.1:7452", "127.0.0.1:7492"),
-		Config:   app.DefaultConfig(), GRPC: grpcserver.DefaultConfig(),
-		PromptBuilder: "127.0.0.1:7451", FlowStore: "127.0.0.1:7453",
-	}
+	s := defaults()
 	os.Exit(lifecycle.Main(lifecycle.Program{
 		Name: "agent", Summary: "continues flows with models",
 		Config: &s, Settings: &s.Settings, GRPC: &s.GRPC,

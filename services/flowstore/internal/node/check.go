@@ -8,7 +8,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/check"
 )
 
-// Limits of a node. Together they keep an answer with a whole node below the largest message (16 MiB).
+// Limits of a node. Together they keep an answer with a whole node below the largest message
+// (grpcserver.MinMessageBytes).
 const (
 	// MaxTexts is the most texts of a node, MaxText the longest of them and MaxAllTexts all together, in bytes.
 	MaxTexts    = 1000

@@ -4,13 +4,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 )
 
-const largestMessage = 16 << 20
+// largestMessage is what every server sends and takes, however it is set.
+const largestMessage = int(grpcserver.MinMessageBytes)
 
 // The largest node that can be made fits a message, and Size, by which pages end, does not tell too little.
 func TestLargestNodeFits(t *testing.T) {
@@ -35,6 +39,9 @@ func TestLargestNodeFits(t *testing.T) {
 	if size := proto.Size(fromNode(n)); size > n.Size() || n.Size() > node.MaxSize {
 		t.Errorf("%d bytes, Size says %d, the most is %d", size, n.Size(), node.MaxSize)
 	}
+	if around := maxNeighbours * proto.Size(&flowstorev1.AddNodeResponse{Parents: []string{node.Name(uuid.Max)}}); node.MaxSize+around > largestMessage {
+		t.Errorf("a node of %d bytes and %d around it are more than a message may have", node.MaxSize, around)
+	}
 }
 
 func TestLargestFlowFits(t *testing.T) {
@@ -54,7 +61,7 @@ func TestLargestFlowFits(t *testing.T) {
 	for i := range f.Problems {
 		f.Problems[i] = strings.Repeat("x", 500)
 	}
-	if size := proto.Size(fromFlow(f)); size > largestMessage*3/4 {
+	if size := proto.Size(fromFlow(f)); size > largestMessage {
 		t.Errorf("%d bytes", size)
 	}
 }

@@ -55,6 +55,9 @@ var Sections = map[string]string{
 	"TSUMUGI": "", "PROMPTBUILDER": "promptbuilder", "AGENT": "agent", "FLOWSTORE": "flowstore", "GATEWAY": "gateway",
 }
 
+// Check finds settings of different services that contradict each other.
+func (c Config) Check(p *config.Problems) { c.Agent.CheckIdle(p, "agent.", c.GRPC.StreamIdle) }
+
 // Check finds addresses that may not be opened.
 func (l Listen) Check(p *config.Problems) {
 	lifecycle.CheckAddress(p, "grpc", l.GRPC)

@@ -49,6 +49,18 @@ func TestAddressesBeyondLoopbackAreRefusedTogether(t *testing.T) {
 	}
 }
 
+func TestContradictionsAreRefused(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	err := config.Load(&cfg, config.Source{Flags: map[string]string{
+		"agent.generation.heartbeat": "50s", "grpc.stream_idle": "1m", "grpc.max_message_bytes": "4MiB",
+	}})
+	if err == nil || !strings.Contains(err.Error(), "agent.generation.heartbeat: must be at most half of grpc.stream_idle (1m0s)") ||
+		!strings.Contains(err.Error(), "grpc.max_message_bytes: must be from 13MiB") {
+		t.Errorf("got %v, want both refused", err)
+	}
+}
+
 // The page for users lists every key with its default.
 func TestSettingsPage(t *testing.T) {
 	cfg := DefaultConfig()

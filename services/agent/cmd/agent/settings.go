@@ -1,0 +1,28 @@
+package main
+
+import (
+	"github.com/tsumugi-dev/tsumugi/services/agent/app"
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
+	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
+)
+
+type settings struct {
+	lifecycle.Settings `yaml:",inline"`
+	app.Config         `yaml:",inline"`
+	GRPC               grpcserver.Config `yaml:"grpc"`
+	Backends           string            `yaml:"backends" help:"backends file; empty: a llama.cpp server on port 8080"`
+	PromptBuilder      string            `yaml:"promptbuilder" help:"address of promptbuilder"`
+	FlowStore          string            `yaml:"flowstore" help:"address of flowstore"`
+}
+
+// Check finds settings that contradict each other.
+func (s settings) Check(p *config.Problems) { s.CheckIdle(p, "", s.GRPC.StreamIdle) }
+
+func defaults() settings {
+	return settings{
+		Settings: lifecycle.DefaultSettings("127.0.0.1:7452", "127.0.0.1:7492"),
+		Config:   app.DefaultConfig(), GRPC: grpcserver.DefaultConfig(),
+		PromptBuilder: "127.0.0.1:7451", FlowStore: "127.0.0.1:7453",
+	}
+}
