@@ -269,8 +269,9 @@ func TestEveryRouteReachesItsCall(t *testing.T) {
 		if reason, _ := got.reason(t); got.status != http.StatusInternalServerError || reason != "INTERNAL" || strings.Contains(got.body, "called") {
 			t.Errorf("%s %s: %d %s", route.Method, path, got.status, got.body)
 		}
-		if method := conns[route.Service()].method; method != route.FullMethod() {
-			t.Errorf("%s %s reached %q, want %q", route.Method, path, method, route.FullMethod())
+		service := string(route.RPC.Parent().FullName())
+		if method, want := conns[routes.ServiceOf(service)].method, "/"+service+"/"+string(route.RPC.Name()); method != want {
+			t.Errorf("%s %s reached %q, want %q", route.Method, path, method, want)
 		}
 	}
 }

@@ -112,7 +112,11 @@ func TestIdleStreams(t *testing.T) {
 		if _, err := r.agent.WatchGeneration(t.Context(), &agentv1.WatchGenerationRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		<-ended // the reader never reads
+		select {
+		case <-ended: // although the reader never reads
+		case <-time.After(10 * time.Second):
+			t.Error("a handler that is blocked in Send was not ended")
+		}
 	})
 }
 

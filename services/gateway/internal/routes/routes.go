@@ -26,21 +26,13 @@ type Route struct {
 	RPC protoreflect.MethodDescriptor
 }
 
-// Service is the short name of the service behind the route, such as `agent`: the package less `tsumugi` and version.
-func (r Route) Service() string { return ServiceOf(string(r.RPC.Parent().FullName())) }
-
-// ServiceOf takes the short name out of a full name, such as `agent` out of `tsumugi.agent.v1.AgentService`.
+// ServiceOf takes the short name of a service out of its full name, such as `agent` out of `tsumugi.agent.v1.AgentService`.
 func ServiceOf(fullName string) string {
 	parts := strings.Split(fullName, ".")
 	if len(parts) < 2 {
 		return fullName
 	}
 	return parts[1]
-}
-
-// FullMethod is the RPC's name on the wire, such as `/tsumugi.agent.v1.AgentService/GenerateNode`.
-func (r Route) FullMethod() string {
-	return "/" + string(r.RPC.Parent().FullName()) + "/" + string(r.RPC.Name())
 }
 
 // Stream says that the answer is a stream of events.

@@ -104,8 +104,7 @@ func TestRoute(t *testing.T) {
 			continue
 		}
 		if r.Method != "POST" || r.Path != "/v1/{flow=flows/*}:addNode" || r.Body != "*" || r.Stream() ||
-			r.Service() != "flowstore" || r.FullMethod() != "/tsumugi.flowstore.v1.FlowStoreService/AddNode" ||
-			!r.InPath("flow") || r.InPath("node") {
+			ServiceOf(string(r.RPC.Parent().FullName())) != "flowstore" || !r.InPath("flow") || r.InPath("node") {
 			t.Errorf("%+v", r)
 		}
 		return

@@ -48,26 +48,6 @@ func DecodeNode(data []byte) (node.Node, error) {
 	return n, nil
 }
 
-// ScanNode reads id and timestamp from the first bytes of a file that EncodeNode wrote; 256 are enough. ok is false for
-// any other file: read it whole.
-func ScanNode(head []byte) (id uuid.UUID, created time.Time, ok bool) {
-	rest, found := bytes.CutPrefix(head, []byte(xmlHead+`<node id="`))
-	if !found {
-		return id, created, false
-	}
-	text, rest, found := bytes.Cut(rest, []byte(`" timestamp="`))
-	if !found {
-		return id, created, false
-	}
-	stamp, _, found := bytes.Cut(rest, []byte(`">`))
-	if !found {
-		return id, created, false
-	}
-	id, idErr := parseID(string(text))
-	created, timeErr := parseTime(string(stamp))
-	return id, created, idErr == nil && timeErr == nil
-}
-
 // parseXML reads one element and nothing behind it.
 func parseXML(text []byte, dst any) error {
 	bounded := &boundedXML{raw: xml.NewDecoder(bytes.NewReader(text))}
