@@ -11,13 +11,15 @@ import (
 
 // arguments reads a command line of the form `--key value` or `--key=value`, in which a key is one of the known ones
 // (`--log.level debug`; `-` for `_` is allowed), into values for Source.Flags. A key that is not known needs no value:
-// Load refuses it by its name, which says more.
-func arguments(args []string, known []string) (flags map[string]string, err error) {
+// Load refuses it by its name, which says more. wrong is what Load tells beside its own problems.
+func arguments(args []string, known []string) (flags map[string]string, wrong []string) {
 	flags = map[string]string{}
 	for len(args) > 0 {
 		name, ok := strings.CutPrefix(args[0], "--")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("%q is not a setting; --help lists them", args[0])
+			wrong = append(wrong, fmt.Sprintf("%q is not a setting; --help lists them", args[0]))
+			args = args[1:]
+			continue
 		}
 		args = args[1:]
 		key, value, has := strings.Cut(name, "=")
@@ -27,11 +29,12 @@ func arguments(args []string, known []string) (flags map[string]string, err erro
 		case len(args) > 0 && !strings.HasPrefix(args[0], "--"):
 			value, args = args[0], args[1:]
 		case slices.Contains(known, key):
-			return nil, fmt.Errorf("--%s needs a value", key)
+			wrong = append(wrong, fmt.Sprintf("--%s needs a value", key))
+			continue
 		}
 		flags[key] = value
 	}
-	return flags, nil
+	return flags, wrong
 }
 
 // Key is one key of the settings.

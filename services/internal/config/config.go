@@ -33,6 +33,8 @@ type Source struct {
 	Sections map[string]string
 	// Flags are the values of the command line by key, such as `flowstore.data`.
 	Flags map[string]string
+	// wrong is what is wrong with the command line itself.
+	wrong []string
 }
 
 // Load fills dst, a pointer to a struct that holds the defaults, then asks every Checker in it. The error is an *Error
@@ -42,6 +44,9 @@ func Load(dst any, src Source) error {
 	whole := t.file(src.File)
 	t.environment(src.Env, src.Sections)
 	t.commandLine(src.Flags)
+	for _, w := range src.wrong {
+		t.problems.Add("", "%s", w)
+	}
 	t.decode(dst)
 	if whole { // else the rules would complain of what the file may well say
 		t.check(dst)

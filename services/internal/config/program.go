@@ -19,13 +19,10 @@ func LoadProgram(dst any, sections map[string]string, args, env []string) error 
 	for _, k := range Keys(dst) {
 		known = append(known, k.Name)
 	}
-	flags, err := arguments(args, known)
-	if err != nil {
-		return err
-	}
+	flags, wrong := arguments(args, known)
 	file := flags["config"]
 	delete(flags, "config")
-	return Load(dst, Source{File: file, Env: env, Flags: flags, Sections: sections})
+	return Load(dst, Source{File: file, Env: env, Flags: flags, Sections: sections, wrong: wrong})
 }
 
 // Print lists every key of settings, a pointer to a struct, as a flag with its value and help.

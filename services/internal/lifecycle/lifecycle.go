@@ -53,7 +53,16 @@ func DefaultStopConfig() StopConfig {
 
 // Check finds limits that cannot be.
 func (c StopConfig) Check(p *config.Problems) {
-	if c.Delay < 0 || c.Graceful < 0 || c.Total < c.Delay+c.Graceful {
+	for _, limit := range []struct {
+		key string
+		d   time.Duration
+	}{{"delay", c.Delay}, {"graceful", c.Graceful}} {
+		if limit.d < 0 {
+			p.Add(limit.key, "must not be negative, is %s", limit.d)
+			return
+		}
+	}
+	if c.Total < c.Delay+c.Graceful {
 		p.Add("total", "must be at least delay and graceful together (%s), is %s", c.Delay+c.Graceful, c.Total)
 	}
 }

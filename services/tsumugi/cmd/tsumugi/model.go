@@ -12,7 +12,12 @@ import (
 )
 
 func modelCommand() *cobra.Command {
-	c := &cobra.Command{Use: "model", Short: "Install and run a small real model to try things with"}
+	c := &cobra.Command{
+		Use:   "model",
+		Short: "Install and run a small real model to try things with",
+		Args:  cobra.NoArgs, // an unknown command below it, which cobra would answer with the help and no error
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
 	c.AddCommand(installCommand(), serveModelCommand())
 	return c
 }

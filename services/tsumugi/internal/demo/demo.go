@@ -54,12 +54,12 @@ func (o Options) check() error {
 	u, err := url.Parse(o.ModelURL)
 	switch {
 	case o.ModelURL == "" && o.ModelKind != "":
-		wrong = append(wrong, "MODEL_KIND is given without MODEL_URL, the address of the model server")
+		wrong = append(wrong, "MODEL_KIND (--model-kind) is given without MODEL_URL (--model-url), the address of the model server")
 	case o.ModelURL != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")):
-		wrong = append(wrong, fmt.Sprintf("MODEL_URL is %q; it must be an address such as http://127.0.0.1:8080", o.ModelURL))
+		wrong = append(wrong, fmt.Sprintf("MODEL_URL (--model-url) is %q; it must be an address such as http://127.0.0.1:8080", o.ModelURL))
 	}
 	if o.ModelKind != "" && o.ModelKind != kind {
-		wrong = append(wrong, fmt.Sprintf("MODEL_KIND is %q; it must be %s", o.ModelKind, kind))
+		wrong = append(wrong, fmt.Sprintf("MODEL_KIND (--model-kind) is %q; it must be %s", o.ModelKind, kind))
 	}
 	if len(wrong) == 0 {
 		return nil

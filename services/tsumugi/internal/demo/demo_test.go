@@ -65,10 +65,10 @@ func TestDemoSaysWhatToDo(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"no address":        {Options{ModelURL: "my model", ModelKind: "llamacpp"}, `MODEL_URL is "my model"; it must be an address such as http://127.0.0.1:8080`},
-		"unknown kind":      {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "x"}, `MODEL_KIND is "x"; it must be llamacpp`},
-		"both wrong":        {Options{ModelURL: "ftp://x", ModelKind: "x"}, `MODEL_URL is "ftp://x"; it must be an address such as http://127.0.0.1:8080; MODEL_KIND is "x"`},
-		"a kind alone":      {Options{ModelKind: "llamacpp"}, "MODEL_KIND is given without MODEL_URL"},
+		"no address":        {Options{ModelURL: "my model", ModelKind: "llamacpp"}, `MODEL_URL (--model-url) is "my model"; it must be an address such as http://127.0.0.1:8080`},
+		"unknown kind":      {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "x"}, `MODEL_KIND (--model-kind) is "x"; it must be llamacpp`},
+		"both wrong":        {Options{ModelURL: "ftp://x", ModelKind: "x"}, `MODEL_URL (--model-url) is "ftp://x"; it must be an address such as http://127.0.0.1:8080; MODEL_KIND (--model-kind) is "x"`},
+		"a kind alone":      {Options{ModelKind: "llamacpp"}, "MODEL_KIND (--model-kind) is given without MODEL_URL"},
 		"nobody is there":   {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "llamacpp"}, "MODEL_URL names http://127.0.0.1:9: nobody answers there"},
 		"the person leaves": {Options{ModelURL: llmtest.New(t, llmtest.Options{}).URL, ModelKind: "llamacpp"}, "stopped before its end"},
 	} {
