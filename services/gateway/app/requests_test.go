@@ -155,7 +155,7 @@ func TestHosts(t *testing.T) {
 	for host, want := range map[string]int{
 		"localhost": 200, "LOCALHOST:7480": 200, "localhost.": 200, "127.0.0.1": 200, "127.8.9.1:80": 200, "[::1]": 200, "[::1]:7480": 200,
 		"[::ffff:127.0.0.1]:1": 200, "tsumugi.example": 200, "tsumugi.example:443": 200, "[fd00::7]:80": 200,
-		"evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "10.0.0.1": 421, "0.0.0.0": 421, "[::]:7480": 421,
+		"evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "127.0.0.1:7480.evil.example": 421, "10.0.0.1": 421, "0.0.0.0": 421, "[::]:7480": 421,
 		"sub.tsumugi.example": 421, "127.1": 421, "2130706433": 421, "localhost:80:80": 421, "evil.example#localhost": 421,
 	} {
 		got := do(t, newRequest(t, "GET", server.URL+"/", "", "Host", host))

@@ -238,7 +238,7 @@ func TestDisconnect(t *testing.T) {
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	s := &services{events: make(chan *event), gone: make(chan error, 1)}
-	server, _ := start(t, s, func(c *app.Config, _ *app.Deps) { c.WriteTimeout = 10 * time.Millisecond })
+	server, _ := start(t, s, func(c *app.Config, _ *app.Deps) { c.WriteTimeout = time.Second })
 	big := &event{Id: 1, Event: &agentv1.GenerateNodeEvent_Text{Text: &agentv1.TextPiece{Text: strings.Repeat("x", 1<<20)}}}
 	go func() {
 		for {

@@ -62,6 +62,8 @@ type Violation struct {
 	Field string
 	// Description says what would be right.
 	Description string
+	// Reason is a value of ErrorReason where it is another than that of the error.
+	Reason string
 }
 
 // Precondition is one thing that stands in the way.
@@ -150,7 +152,7 @@ func FromStatus(err error) (e *Error, ok bool) {
 			}
 		case *errdetails.BadRequest:
 			for _, v := range d.FieldViolations {
-				e.Violations = append(e.Violations, Violation{Field: v.Field, Description: v.Description})
+				e.Violations = append(e.Violations, Violation{Field: v.Field, Description: v.Description, Reason: v.Reason})
 			}
 		case *errdetails.PreconditionFailure:
 			for _, v := range d.Violations {
@@ -158,6 +160,11 @@ func FromStatus(err error) (e *Error, ok bool) {
 			}
 		case *errdetails.RetryInfo:
 			e.RetryAfter = d.RetryDelay.AsDuration()
+		}
+	}
+	for i := range e.Violations {
+		if e.Violations[i].Reason == e.Reason {
+			e.Violations[i].Reason = ""
 		}
 	}
 	return e, ok

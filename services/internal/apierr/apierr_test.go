@@ -75,7 +75,7 @@ func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	want := &Error{
 		Code: codes.FailedPrecondition, Reason: "CYCLE", Message: "輪になります", Metadata: map[string]string{"path": "a,b"},
-		Violations:    []Violation{{"parents[0]", "is below"}},
+		Violations:    []Violation{{"parents[0]", "is below", ""}, {"parents[1]", "does not exist", "NODE_NOT_FOUND"}},
 		Preconditions: []Precondition{{"CYCLE", "flows/x", "the edge would close a cycle"}},
 		RetryAfter:    2 * time.Second,
 	}
@@ -107,7 +107,7 @@ func TestAnswerFitsTrailers(t *testing.T) {
 		"long message":    New(codes.NotFound, "X", long),
 		"long metadata":   New(codes.NotFound, "X", long, "path", long, "other", long),
 		"many violations": many,
-		"long violations": {Code: codes.InvalidArgument, Reason: "X", Message: long, Violations: []Violation{{long, long}, {long, long}}},
+		"long violations": {Code: codes.InvalidArgument, Reason: "X", Message: long, Violations: []Violation{{long, long, ""}, {long, long, ""}}},
 		"preconditions":   {Code: codes.FailedPrecondition, Reason: "X", Message: long, Preconditions: []Precondition{{long, long, long}, {long, long, long}, {"a", "b", "c"}}},
 		"bad bytes":       New(codes.NotFound, "X", "\xff\xfe", "k", "\xff"),
 	} {
@@ -156,9 +156,9 @@ func TestFields(t *testing.T) {
 		t.Fatal("no error")
 	}
 	want := []Violation{
-		{"children[3]", "must be a name such as nodes/{uuid}"},
-		{"flow", "is required"},
-		{"new_node.texts", "at least one is required"},
+		{"children[3]", "must be a name such as nodes/{uuid}", ""},
+		{"flow", "is required", ""},
+		{"new_node.texts", "at least one is required", ""},
 	}
 	if diff := cmp.Diff(want, e.Violations); diff != "" {
 		t.Error(diff)

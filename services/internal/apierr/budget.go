@@ -1,6 +1,7 @@
 package apierr
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,17 +64,17 @@ func (b *budget) metadata(m map[string]string) map[string]string {
 // badRequest carries as many violations as the budget allows; the last one says how many more there are.
 func (b *budget) badRequest(list []Violation, reason string) *errdetails.BadRequest {
 	out := &errdetails.BadRequest{}
-	add := func(field, description string) {
+	add := func(field, description, own string) {
 		out.FieldViolations = append(out.FieldViolations,
-			&errdetails.BadRequest_FieldViolation{Field: field, Description: description, Reason: reason})
+			&errdetails.BadRequest_FieldViolation{Field: field, Description: description, Reason: cmp.Or(own, reason)})
 	}
 	for i, v := range list {
 		if i > 0 && *b < budget(len(v.Field)+len(v.Description)+len(reason)) {
-			add("", fmt.Sprintf("and %d more", len(list)-i))
+			add("", fmt.Sprintf("and %d more", len(list)-i), "")
 			break
 		}
-		*b -= budget(len(reason))
-		add(b.text(v.Field), b.text(v.Description))
+		*b -= budget(len(cmp.Or(v.Reason, reason)))
+		add(b.text(v.Field), b.text(v.Description), v.Reason)
 	}
 	return out
 }

@@ -3,7 +3,7 @@
 // A process is a list of parts in the order in which they stop: whoever calls stops before whom it calls (HTTP, front,
 // inner, stores). Run runs them all; the first that fails, or a signal, begins the six steps of field/gostyle.md 3.2:
 //
-//  1. every part says that it is not ready (/readyz 503, health NOT_SERVING),
+//  1. every part says that it is not ready (/readyz 503, health NOT_SERVING); apps end what runs in the background,
 //  2. requests are accepted for a moment longer, until load balancers have noticed (SIGTERM only: a person at the
 //     keyboard does not wait),
 //  3. streams are told, and send their last event,
@@ -39,7 +39,7 @@ var ErrSecondSignal = errors.New("stopped at once by a second signal")
 // StopConfig are the time limits of a stop. The sum stays under the 30 s that Kubernetes gives.
 type StopConfig struct {
 	// Delay is how long requests are accepted after SIGTERM, while load balancers look for another server.
-	Delay time.Duration `yaml:"delay" help:"how long requests are accepted after SIGTERM"`
+	Delay time.Duration `yaml:"delay" help:"how long requests are accepted after SIGTERM; generations end at once"`
 	// Graceful is how long running calls may take to end; then their connections are cut.
 	Graceful time.Duration `yaml:"graceful" help:"how long running calls may take to end"`
 	// Total bounds the whole stop.

@@ -48,8 +48,8 @@ func (a *Admin) Unready() { a.draining.Store(true) }
 // ServeHTTP answers. The Host must be localhost or an address, which is what probes use: a web page whose name was made
 // to resolve to this machine (DNS rebinding) gets nothing.
 func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
+	host, port, err := net.SplitHostPort(r.Host)
+	if err != nil || strings.Trim(port, "0123456789") != "" {
 		host = strings.Trim(r.Host, "[]") // without a port
 	}
 	if _, err := netip.ParseAddr(host); err != nil && !strings.EqualFold(host, "localhost") {

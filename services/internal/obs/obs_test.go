@@ -75,7 +75,7 @@ func TestAdminHosts(t *testing.T) {
 	a := NewAdmin(NewRegistry(), func(context.Context) []Check { return nil })
 	for host, want := range map[string]int{
 		"localhost": 200, "LocalHost:7490": 200, "127.0.0.1:7490": 200, "[::1]:7490": 200, "[::1]": 200, "10.0.0.7:7490": 200, "10.0.0.7": 200,
-		"evil.example": 421, "evil.example:7490": 421, "localhost.evil.example": 421, "": 421, "127.0.0.1.evil.example": 421,
+		"evil.example": 421, "evil.example:7490": 421, "localhost.evil.example": 421, "": 421, "127.0.0.1.evil.example": 421, "127.0.0.1:7490.evil.example": 421,
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/livez", http.NoBody)
 		r.Host = host

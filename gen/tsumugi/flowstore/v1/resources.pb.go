@@ -469,7 +469,7 @@ func (x *Sampling) GetStop() []string {
 	return nil
 }
 
-// Flow is a graph of nodes: a novel, a conversation. It has no cycles, at most 100,000 nodes and 200,000 edges.
+// Flow is a graph of nodes: a novel, a conversation. At most 100,000 nodes and 200,000 edges; no call makes a cycle of them.
 type Flow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `flows/{uuid}`.
@@ -486,7 +486,8 @@ type Flow struct {
 	Story *v1.Story `protobuf:"bytes,6,opt,name=story,proto3" json:"story,omitempty"`
 	// Its nodes, by index.
 	Nodes []*FlowNode `protobuf:"bytes,7,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// Its edges, by `from`, then `to`.
+	// Its edges, by `from`, then `to`. An edge of a file edited by hand that closes a cycle, or leads to an index that is not
+	// there, stands here too; it is left out of every path and told in `warnings`.
 	Edges []*Edge `protobuf:"bytes,8,rep,name=edges,proto3" json:"edges,omitempty"`
 	// The node that the reader stands at, `nodes/{uuid}`, or empty.
 	Current string `protobuf:"bytes,9,opt,name=current,proto3" json:"current,omitempty"`

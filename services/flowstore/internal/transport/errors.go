@@ -83,6 +83,9 @@ func (f *fields) fault(err error) error {
 		case out == nil:
 			out = e
 		default:
+			for i := range e.Violations {
+				e.Violations[i].Reason = e.Reason
+			}
 			out.Violations = append(out.Violations, slices.DeleteFunc(e.Violations, told(out.Violations))...)
 			out.Preconditions = append(out.Preconditions, e.Preconditions...)
 		}

@@ -32,7 +32,7 @@ func knownHosts(next http.Handler, names []string) http.Handler {
 
 // hostName is a host without port, brackets and final dot, in lower case.
 func hostName(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
+	if name, port, err := net.SplitHostPort(host); err == nil && strings.Trim(port, "0123456789") == "" {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")

@@ -56,7 +56,15 @@ var Sections = map[string]string{
 }
 
 // Check finds settings of different services that contradict each other.
-func (c Config) Check(p *config.Problems) { c.Agent.CheckIdle(p, "agent.", c.GRPC.StreamIdle) }
+func (c Config) Check(p *config.Problems) {
+	c.Agent.CheckIdle(p, "agent.", c.GRPC.StreamIdle)
+	if store := c.Agent.Generation.Store; store > c.Stop.Total {
+		p.Add("agent.generation.store", "must be at most stop.total (%s), in which a stopping process stores what it has, and is %s", c.Stop.Total, store)
+	}
+	if grace := c.Gateway.DrainGrace; grace > c.Stop.Graceful {
+		p.Add("gateway.drain_grace", "must be at most stop.graceful (%s), after which connections are cut, and is %s", c.Stop.Graceful, grace)
+	}
+}
 
 // Check finds addresses that may not be opened.
 func (l Listen) Check(p *config.Problems) {
