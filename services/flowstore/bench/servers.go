@@ -38,7 +38,7 @@ func startFlowstore(ctx context.Context, data string) (*server, error) {
 
 // startPeer starts the same service over the peer's engine.
 func startPeer(ctx context.Context, data string) (*server, error) {
-	p, err := peer.New(data, benchtable.Rounds*createsPerRound)
+	p, err := peer.New(data, (1+benchtable.Rounds)*createsPerRound)
 	if err != nil {
 		return nil, err
 	}

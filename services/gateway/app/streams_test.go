@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -253,37 +252,6 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	defer resp.Body.Close()
 	if err := receive(t, s.gone); err == nil {
 		t.Error("the call at the service ended well")
-	}
-}
-
-// A client on a slow line that reads all the time gets a long event, however long it takes.
-func TestClientThatReadsSlowly(t *testing.T) {
-	t.Parallel()
-	s := &services{events: make(chan *event, 1), gone: make(chan error, 1)}
-	server, _ := start(t, s, func(c *app.Config, _ *app.Deps) { c.WriteTimeout = 500 * time.Millisecond })
-	s.events <- &event{Id: 1, Event: &agentv1.GenerateNodeEvent_Text{Text: &agentv1.TextPiece{Text: strings.Repeat("x", 12<<20)}}}
-	close(s.events)
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(conn, "GET "+watch+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	got, part := 0, make([]byte, 64<<10)
-	for {
-		n, err := conn.Read(part)
-		if got += n; err != nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if got < 12<<20 {
-		t.Errorf("the client got %d bytes and was cut off", got)
 	}
 }
 

@@ -22,10 +22,10 @@ func TestMeasureAlternates(t *testing.T) {
 			return figure, nil
 		}
 	}
-	if err := row.Measure(run("o", 10, 20, 30, 40, 50), run("p", 10, 10, 10, 10, 10)); err != nil {
+	if err := row.Measure(run("o", 1, 10, 20, 30, 40, 50), run("p", 100, 10, 10, 10, 10, 10)); err != nil {
 		t.Fatal(err)
 	}
-	if order != "oppooppoop" {
+	if order != "opoppooppoop" {
 		t.Errorf("the order is %s", order)
 	}
 	if row.Ratio() != 3 || !slices.Equal(row.PeerFigures, []float64{10, 10, 10, 10, 10}) {
@@ -67,13 +67,14 @@ func TestGoals(t *testing.T) {
 		want bool
 	}{
 		"reached":                           {row(8), true},
-		"missed":                            {row(7.9), false},
+		"reached, give or take the noise":   {row(6.9), true},
+		"missed":                            {row(6.7), false},
 		"a fact reached":                    {row(9, benchtable.Fact{Figure: 8, Goal: &most}), true},
 		"a fact missed":                     {row(9, benchtable.Fact{Figure: 8.1, Goal: &most}), false},
 		"a fact without a goal":             {row(9, benchtable.Fact{Figure: 1000}), true},
 		"nothing measured":                  {benchtable.Row{Goal: most}, false},
 		"less is better, and it is less":    {benchtable.Row{Goal: most, OursFigures: []float64{1}, PeerFigures: []float64{1}}, true},
-		"less is better, and it is no less": {benchtable.Row{Goal: most, OursFigures: []float64{9}, PeerFigures: []float64{1}}, false},
+		"less is better, and it is no less": {benchtable.Row{Goal: most, OursFigures: []float64{9.3}, PeerFigures: []float64{1}}, false},
 	} {
 		if got := c.row.Met(); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -105,7 +106,7 @@ func ExamplePrint() {
 	}})
 	// Output:
 	// durable creates, 32 writers / one fsync per file
-	//   ratio 12 (at least 4); rounds 12 10 13
+	//   ratio 12 (at least 4, give or take 15 %); rounds 12 10 13
 	//   ours 12000 per second; rounds 12000 11000 13000
 	//   peer 1000 per second; rounds 1000 1100 1000
 	//   records per fsync: 16.2 (at least 8)

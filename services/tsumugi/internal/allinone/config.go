@@ -61,6 +61,9 @@ func (c Config) Check(p *config.Problems) {
 	if store := c.Agent.Generation.Store; store > c.Stop.Total {
 		p.Add("agent.generation.store", "must be at most stop.total (%s), in which a stopping process stores what it has, and is %s", c.Stop.Total, store)
 	}
+	if c.Gateway.MaxBody > c.GRPC.MaxMessageBytes {
+		p.Add("gateway.max_body", "must be at most grpc.max_message_bytes (%s), in which the services get it, and is %s", c.GRPC.MaxMessageBytes, c.Gateway.MaxBody)
+	}
 	if grace := c.Gateway.DrainGrace; grace > c.Stop.Graceful {
 		p.Add("gateway.drain_grace", "must be at most stop.graceful (%s), after which connections are cut, and is %s", c.Stop.Graceful, grace)
 	}

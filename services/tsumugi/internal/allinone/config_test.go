@@ -54,13 +54,14 @@ func TestContradictionsAreRefused(t *testing.T) {
 	cfg := DefaultConfig()
 	err := config.Load(&cfg, config.Source{Flags: map[string]string{
 		"agent.generation.heartbeat": "50s", "grpc.stream_idle": "1m", "grpc.max_message_bytes": "4MiB",
-		"agent.generation.store": "1m", "gateway.drain_grace": "16s",
+		"agent.generation.store": "1m", "gateway.drain_grace": "16s", "gateway.max_body": "32MiB",
 	}})
 	if err == nil || !strings.Contains(err.Error(), "agent.generation.heartbeat: must be at most half of grpc.stream_idle (1m0s)") ||
 		!strings.Contains(err.Error(), "grpc.max_message_bytes: must be from 13MiB") ||
 		!strings.Contains(err.Error(), "agent.generation.store: must be at most stop.total (30s)") ||
+		!strings.Contains(err.Error(), "gateway.max_body: must be at most grpc.max_message_bytes") ||
 		!strings.Contains(err.Error(), "gateway.drain_grace: must be at most stop.graceful (15s)") {
-		t.Errorf("got %v, want all four refused", err)
+		t.Errorf("got %v, want all five refused", err)
 	}
 }
 

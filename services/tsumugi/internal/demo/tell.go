@@ -138,7 +138,7 @@ func (s *story) request(seed uint32, dry bool) *agentv1.GenerateNodeRequest {
 		Flow: s.flow, Parent: s.opening.Name, RequestId: uuid.NewString(), PickSeed: 1, DryRun: dry,
 		Sampling: &flowstorev1.Sampling{
 			MaxTokens: answerTokens, Seed: proto.Uint32(seed), Temperature: proto.Float64(0.8), RepeatPenalty: proto.Float64(1.15),
-			Stop: []string{"[INST]", "[/INST]"}, // a base model likes to go on with the marks of the prompt
+			Stop: []string{"[INST]", "[/INST]", "```", "【", "［", "[この"}, // a base model likes to go on with the marks of the prompt
 		},
 	}
 }
