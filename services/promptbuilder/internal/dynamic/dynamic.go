@@ -1,95 +1,136 @@
-// Package dynamic draws dynamic prompts: of each group `{A|B|"C D"}` in a text, one option takes the group's place
+// Package dynamic draws dynamic prompts: of each group `{A|B|"C D"}` in a text, options take the group's place
 // (seed 000, 2.2; field/wannabe.md 1.2).
 //
-// Pure: the draw depends on the seed, the name of the field and the number of the group in it, and on nothing else, so
+// Pure: a draw depends on the seed, the name of the field and the number of the group in it, and on nothing else, so that
 // a text that grows at its end keeps its picks, and a group more in one field changes no other field.
 //
-// What is a group:
-//   - `{`, options parted by bars, `}`. At least one bar: braces without one are text (JSON, program code).
-//   - An option loses the spaces around it. One that stands in quotes ("…" or '…') keeps its spaces and bars and loses
-//     the quotes; `""` is the empty option, an option with nothing in it is none. A pair of double quotes inside an
-//     option protects bars too, and stays.
-//   - A group may reach over line ends. A brace without a partner is text. There is no escape character.
-//   - A group with braces inside it is not drawn: it stays as written, whole, and is counted by Nested. Without a bar of
-//     its own it is text, and the groups inside it are drawn.
+// Two grammars. Parse reads the one that a writer can rely on (docs/story-prompt.md): groups in groups, escapes, weights,
+// counts, named sets, and an error with line and column for what is malformed. ParseCompat reads what the program of seed
+// 000 reads, faults and all.
 package dynamic
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// MaxNesting is how deep braces may stand in each other; a brace that opens more is text. It bounds the work on
-// hostile text to a fixed multiple of its length.
-const MaxNesting = 16
-
-// Pick is the option that was drawn for one group.
-type Pick struct {
-	// Group counts the groups of the text, Option those of the group, both from 0.
-	Group, Option int
-	// Text is what stands in place of the group.
-	Text string
-}
+// The limits of a text.
+const (
+	// MaxNesting is how deep groups may stand in each other.
+	MaxNesting = 16
+	// MaxGroups is how many groups a text may have, MaxOptions how many options a group may.
+	MaxGroups, MaxOptions = 1000, 1000
+	// MaxWeight is the largest weight of an option.
+	MaxWeight = 1_000_000
+)
 
 // Template is a text cut into groups and what stands between them.
 type Template struct {
-	// plain[i] stands before groups[i]; the last one after all groups.
-	plain  []string
-	groups [][]string
-	nested int
+	parts  []part
+	groups []*group
+	// left are the characters (code points) of comments, and of what stands outside of the start and end markers.
+	left int
 }
 
-// Parse never fails: what is no group is text.
-func Parse(text string) Template {
-	var t Template
-	from := 0
-	for i := next(text, 0); i < len(text); i = next(text, i) {
-		g, ok := scan(text[i:])
-		switch {
-		case !ok, g.inner && !g.bar:
-			i++
-		case g.inner:
-			t.nested++
-			i += g.size
-		default:
-			end := i + g.size
-			if options := split(text[i+1 : end-1]); len(options) > 0 {
-				t.plain = append(t.plain, text[from:i])
-				t.groups = append(t.groups, options)
-				from = end
-			}
-			i = end
-		}
-	}
-	t.plain = append(t.plain, text[from:])
-	return t
+// part is a text, or a group where that is not nil.
+type part struct {
+	text  string
+	group *group
 }
 
-// Groups is how many groups will be drawn.
-func (t Template) Groups() int { return len(t.groups) }
+// group is one `{A|B}`.
+type group struct {
+	// index counts the groups of a text by their opening braces, those inside of options too.
+	index        int
+	line, column int
+	options      []option
+	// least and most are how many different options are taken; 1 and 1 for a plain group.
+	least, most int
+	// between stands between the options that are taken.
+	between string
+}
 
-// Nested is how many groups stay as written since they hold braces.
-func (t Template) Nested() int { return t.nested }
+// option is one of a group. Its weight is in millionths.
+type option struct {
+	parts  []part
+	weight uint64
+}
 
-// Draw puts an option in the place of each group. field parts the draws of one field from those of another.
-func (t Template) Draw(seed uint32, field string) (string, []Pick) {
-	if len(t.groups) == 0 {
-		return t.plain[0], nil
+// Groups is how many groups the text has, those inside of options too.
+func (t *Template) Groups() int { return len(t.groups) }
+
+// LeftOut is how many characters (code points) of the text are comments or stand outside of its markers.
+func (t *Template) LeftOut() int { return t.left }
+
+// Pick says what was taken of one group.
+type Pick struct {
+	// Group counts the groups of the text, Options those of the group, from 0 and in the order in which they were taken.
+	Group   int
+	Options []int
+	// Text is what stands in place of the group.
+	Text string
+	// Line and Column, from 1, are where the group begins; a column is a character (code point).
+	Line, Column int
+}
+
+// Chooser decides which options are taken of a group.
+type Chooser interface {
+	// Choose gives different numbers below len(weights), at least least and at most most of them.
+	Choose(group int, weights []uint64, least, most int) []int
+}
+
+// Draw puts options in the place of each group. Groups inside of options that were not taken have no pick.
+func (t *Template) Draw(c Chooser) (string, []Pick) {
+	d := drawing{chooser: c}
+	text := d.draw(t.parts)
+	return text, d.picks
+}
+
+type drawing struct {
+	chooser Chooser
+	picks   []Pick
+}
+
+func (d *drawing) draw(parts []part) string {
+	if len(parts) == 1 && parts[0].group == nil {
+		return parts[0].text
 	}
 	var out strings.Builder
-	picks := make([]Pick, 0, len(t.groups))
-	draws := newSource(seed, field)
-	for i, options := range t.groups {
-		option := draws.below(len(options))
-		out.WriteString(t.plain[i])
-		out.WriteString(options[option])
-		picks = append(picks, Pick{Group: i, Option: option, Text: options[option]})
+	for _, p := range parts {
+		if p.group == nil {
+			out.WriteString(p.text)
+			continue
+		}
+		out.WriteString(d.take(p.group))
 	}
-	out.WriteString(t.plain[len(t.groups)])
-	return out.String(), picks
+	return out.String()
 }
 
-// next is where the first `{` at or after from stands; the length of text if there is none.
-func next(text string, from int) int {
-	if i := strings.IndexByte(text[from:], '{'); i >= 0 {
-		return from + i
+func (d *drawing) take(g *group) string {
+	weights := make([]uint64, len(g.options))
+	for i, o := range g.options {
+		weights[i] = o.weight
 	}
-	return len(text)
+	at := len(d.picks)
+	d.picks = append(d.picks, Pick{Group: g.index, Line: g.line, Column: g.column})
+	taken := d.chooser.Choose(g.index, weights, g.least, g.most)
+	texts := make([]string, len(taken))
+	for i, o := range taken {
+		texts[i] = d.draw(g.options[o].parts)
+	}
+	d.picks[at].Options, d.picks[at].Text = taken, strings.Join(texts, g.between)
+	return d.picks[at].Text
+}
+
+// SyntaxError is a malformed group, or a comment that does not end.
+type SyntaxError struct {
+	// Line and Column, from 1; a column is a character (code point).
+	Line, Column int
+	// Message says what is wrong and what would be right.
+	Message string
+}
+
+// Error says where and what.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 }

@@ -1,31 +1,44 @@
 package dynamic_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
 )
 
-// results gives every text that any of many seeds draws, sorted.
-func results(text string) []string {
-	template := dynamic.Parse(text)
-	var all []string
-	for seed := range uint32(200) {
-		drawn, _ := template.Draw(seed, "body")
-		if !slices.Contains(all, drawn) {
-			all = append(all, drawn)
+var sets = dynamic.Sets{"weather": {"晴", "雨"}, "one": {"a|b"}}
+
+// all gives every text that a template can draw, sorted.
+func all(template *dynamic.Template) []string {
+	var texts []string
+	for w := (dynamic.Walk{}); len(texts) < 1000; {
+		text, _ := template.Draw(&w)
+		texts = append(texts, text)
+		if !w.Next() {
+			break
 		}
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
-func TestGroups(t *testing.T) {
+func parse(t rapid.TB, text string) *dynamic.Template {
+	t.Helper()
+	template, err := dynamic.Parse(text, sets)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return template
+}
+
+func TestStrict(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, text string
@@ -37,164 +50,278 @@ func TestGroups(t *testing.T) {
 		{"spaces around options go", `{ A | B }`, []string{"A", "B"}},
 		{"full-width space too", `{　A　|B}`, []string{"A", "B"}},
 		{"spaces in quotes stay", `{" A "|B}`, []string{" A ", "B"}},
-		{"quotes protect bars", `{"A|B"|C}`, []string{"A|B", "C"}},
-		{"single quotes", `{'A|B'|C}`, []string{"A|B", "C"}},
-		{"apostrophes", `{don't|won't}`, []string{"don't", "won't"}},
-		{"leading apostrophe", `{'tis|it's}`, []string{"'tis", "it's"}},
-		{"quotes inside an option protect and stay", `{彼は"A|B"と|C}`, []string{"C", `彼は"A|B"と`}},
+		{"quotes keep everything", `{"A|{B}"|C}`, []string{"A|{B}", "C"}},
+		{"a quote in quotes", `{"A\"B\\"|C}`, []string{`A"B\`, "C"}},
+		{"apostrophes are no quotes", `{don't|'tis}`, []string{"'tis", "don't"}},
+		{"quotes inside an option keep bars and stay", `{彼は"A|B"と|C}`, []string{"C", `彼は"A|B"と`}},
 		{"an unclosed quote is a character", `{5" disk|floppy}`, []string{`5" disk`, "floppy"}},
-		{"options with nothing in them are none", `{A||B}`, []string{"A", "B"}},
-		{"the empty option", `{""|A}`, []string{"", "A"}},
-		{"one option and a bar", `{A|}`, []string{"A"}},
+		{"empty options", `{A||B}`, []string{"", "A", "B"}},
+		{"an empty end", `{A|}`, []string{"", "A"}},
+		{"the empty option in quotes", `{""|A}`, []string{"", "A"}},
 		{"over a line end", "{A|\nB}", []string{"A", "B"}},
-		{"no escapes", `\{A|B\}`, []string{`\A`, `\B\`}},
-		{"weights are not this grammar", `{0.5::A|B}`, []string{"0.5::A", "B"}},
 		{"cases/wannabe.md 13: a stray closing brace", `閉じ}括弧と{晴|雨}`, []string{"閉じ}括弧と晴", "閉じ}括弧と雨"}},
+		{"cases/wannabe.md 16: nested", `{in a {red|blue} car|on foot}`, []string{"in a blue car", "in a red car", "on foot"}},
 		{"cases/wannabe.md 19: blanks and the empty option", `cloak{" with a hood"|""}`, []string{"cloak", "cloak with a hood"}},
+		{"nested thrice", `{a|{b|{c|d}}}`, []string{"a", "b", "c", "d"}},
 		{"a group inside braces without a bar", `if x { y = {1|2}; }`, []string{`if x { y = 1; }`, `if x { y = 2; }`}},
+		{"JSON inside of an option", `{A|{"a": 1}}`, []string{"A", `{"a": 1}`}},
+		{"an escaped bar", `{A\|B|C}`, []string{"A|B", "C"}},
+		{"escaped braces in an option", `{\{A\}|B}`, []string{"B", "{A}"}},
+		{"an escaped backslash", `{A\\|B}`, []string{`A\`, "B"}},
+		{"another backslash stays", `{A\n|B}`, []string{`A\n`, "B"}},
+		{"an escaped group", `\{A|B\}`, []string{"{A|B}"}},
+		{"an escaped group, half", `\{A|B}`, []string{"{A|B}"}},
+		{"an escaped group in full", `\{A\|B\}`, []string{"{A|B}"}},
+		{"a backslash before a group", `\\{A|B}`, []string{`\A`, `\B`}},
+		{"weights", `{0.5::A|2::B|0::C}`, []string{"A", "B"}},
+		{"a weight in quotes is text", `{"0.5::A"|B}`, []string{"0.5::A", "B"}},
+		{"two of three", `{2$$A|B|C}`, []string{"A, B", "A, C", "B, C"}},
+		{"one or two, with a separator", `{1-2$$と$$A|B|C}`, []string{"A", "AとB", "AとC", "B", "BとC", "C"}},
+		{"none or one", `{0-1$$、$$A|B}`, []string{"", "A", "B"}},
+		{"an empty separator", `{2$$$$A|B}`, []string{"AB"}},
+		{"a named set", `{@weather}の朝`, []string{"晴の朝", "雨の朝"}},
+		{"options of a set are text", `{@one}`, []string{"a|b"}},
+		{"both of a set", `{2$$・$$@weather}`, []string{"晴・雨"}},
+		{"a set in an option", `{{@weather}|曇り}`, []string{"晴", "曇り", "雨"}},
+		{"a comment", "一。\n@// 後で直す {a|b}\n二。", []string{"一。\n二。"}},
+		{"a comment of several lines", "一。\n  @/* a\n{b|c\n@*/\n二。", []string{"一。\n二。"}},
+		{"a comment of one line", "@/* a @*/\n二。", []string{"二。"}},
+		{"start and end", "x\n@startpoint\n一。\n@break\n二。\n@endpoint\n三。\n@endpoint", []string{"二。\n"}},
+		{"markers inside of words are text", "a@breakfast @endpoint b@//c", []string{"a@breakfast @endpoint b@//c"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := results(tt.text); !slices.Equal(got, tt.want) {
+			if got := all(parse(t, tt.text)); !slices.Equal(got, tt.want) {
 				t.Errorf("%s draws %q, want %q", tt.text, got, tt.want)
 			}
 		})
 	}
 }
 
+// TestText: what is no group stays as it is, to the byte.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"nothing":                             ``,
-		"opened only":                         `{A`,
-		"closed only":                         `A}`,
-		"empty":                               `{}`,
-		"blank":                               `{ }`,
-		"bars alone":                          `{||}`,
-		"one option, no bar":                  `{lonely}`,
-		"opened twice":                        `{A|{B}`,
-		"a brace in quotes":                   `{"A}B"|C}`,
-		"cases/wannabe.md 14: JSON":           `設定は {"name":"千草"} とする`,
-		"JSON of two":                         `{"name": "x", "age": 3}`,
-		"JSON with a bar":                     `{"name": "a|b"}`,
-		"JSON in JSON":                        `{"a": {"b": "x|y"}, "c": 1}`,
-		"code":                                `func(){ return 1; }`,
-		"full-width":                          `｛晴｜雨｝`,
-		"wildcards":                           `__w__`,
-		"nested":                              `{A|{B|C}}`,
-		"cases/wannabe.md 16: nested options": `{in a {red|blue} car|on foot}`,
+		"nothing": ``, "opened only": `{A`, "closed only": `A}`, "empty": `{}`, "blank": `{ }`, "one option, no bar": `{lonely}`,
+		"a count without a bar":      `{2$$A}`,
+		"full width":                 `｛A｜B｝`,
+		"cases/wannabe.md 14: JSON":  `設定は {"name":"千草"} とする`,
+		"JSON of two":                `{"name": "x", "age": 3}`,
+		"JSON with a bar":            `{"name": "a|b"}`,
+		"JSON in JSON":               `{"a": {"b": "x|y"}, "c": 1}`,
+		"JSON with escapes":          `{"path": "C:\\Users\\千草", "quote": "\"", "line": "\n"}`,
+		"program code":               "func f(a []int) { return a[0] }\n",
+		"a pattern":                  `^\{\d+\}\|\\$`,
+		"TeX":                        `\{x \in X\}`,
+		"a path":                     `\\server\share\{x}`,
+		"an open brace, a bar below": "{ x\na | b",
+		"an address with an @":       "a@example.org {x}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := results(text); !slices.Equal(got, []string{text}) {
-				t.Errorf("%q draws %q, want it unchanged", text, got)
+			template := parse(t, text)
+			if got := all(template); len(got) != 1 || got[0] != text || template.Groups() != 0 {
+				t.Errorf("%q became %q", text, got)
 			}
 		})
 	}
 }
 
-func TestNestedIsCounted(t *testing.T) {
+func TestSyntaxErrors(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int{
-		`{A|{B|C}}`: 1, `{A|{B|C}} {x|y} {{1|2}|3}`: 2, `{A|B}`: 0, `{"a": {"b": 1}}`: 0,
-	} {
-		if got := dynamic.Parse(text).Nested(); got != want {
-			t.Errorf("%q has %d nested groups, want %d", text, got, want)
-		}
-	}
-}
-
-// TestGolden holds the generator still: a seed that somebody has noted must draw the same for ever.
-func TestGolden(t *testing.T) {
-	t.Parallel()
-	template := dynamic.Parse(strings.Repeat(`{0|1|2|3|4|5|6|7|8|9}`, 16))
-	for _, tt := range []struct {
-		seed        uint32
-		field, want string
+	many := strings.Repeat("{a|b}", dynamic.MaxGroups+1)
+	for name, tt := range map[string]struct {
+		text         string
+		line, column int
+		want         string
 	}{
-		{0, "body", "9154720011135818"}, {1, "body", "7054550299427262"}, {1, "story.title", "5851945092072836"}, {4294967295, "body", "8058971429258738"},
+		"never closed":          {"一。\n夜の{雨|雪だ", 2, 3, "never closed"},
+		"behind a comment":      {"@// x\n@// y\n{a|b", 3, 1, "never closed"},
+		"unknown set":           {"あ{@wether}", 1, 2, "@wether"},
+		"more than there are":   {"{3$$A|B}", 1, 1, "of 2 options"},
+		"the wrong way round":   {"{2-1$$A|B}", 1, 1, "2 to 1"},
+		"no weight at all":      {"{0::A|0::B}", 1, 1, "weight 0"},
+		"more than have weight": {"{2$$0::A|B}", 1, 1, "of 1 options"},
+		"too heavy":             {"{9999999::A|B}", 1, 2, "1000000"},
+		"a comment that stays":  {"一。\n@/* x\n二。", 2, 1, "never ended"},
+		"too deep":              {strings.Repeat("{a|", 20) + strings.Repeat("}", 20), 1, 49, "16 deep"},
+		"too many":              {many, 1, 5001, "1000 groups"},
+		"too many options":      {"{" + strings.Repeat("|", 1000) + "}", 1, 1, "1001 options"},
 	} {
-		if got, _ := template.Draw(tt.seed, tt.field); got != tt.want {
-			t.Errorf("seed %d, field %s draws %s, want %s", tt.seed, tt.field, got, tt.want)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := dynamic.Parse(tt.text, sets)
+			var wrong *dynamic.SyntaxError
+			if !errors.As(err, &wrong) || wrong.Line != tt.line || wrong.Column != tt.column || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want line %d, column %d: %s", err, tt.line, tt.column, tt.want)
+			}
+		})
+	}
+}
+
+// TestCompat: the table of field/wannabe.md 1.2, which the program of seed 000 was run for.
+func TestCompat(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		want []string
+	}{
+		{`{A|B|"C D"}`, []string{"A", "B", "C D"}},
+		{`{A|{B|C}}`, []string{"A}", "C}", "{B}"}},
+		{`{A`, []string{"{A"}}, {`A}`, []string{"A}"}}, {`{}`, []string{"{}"}}, {`{ }`, []string{"{ }"}}, {`{||}`, []string{"{||}"}},
+		{`{A|{B}`, []string{"A", "{B"}},
+		{`{lonely}`, []string{"lonely"}},
+		{`{A||B}`, []string{"A", "B"}}, {`{""|A}`, []string{"", "A"}},
+		{`{ A | B }`, []string{"A", "B"}}, {`{" A "|B}`, []string{" A ", "B"}},
+		{`{"A|B"|C}`, []string{"A|B", "C"}}, {`{"A}B"|C}`, []string{`"AB"|C}`}},
+		{`{don't|won't}`, []string{"don't", "won't"}}, {`{'tis|it's}`, []string{"s", "tis|it"}},
+		{`\{A|B\}`, []string{`\A`, `\B\`}},
+		{`{"name": "x", "age": 3}`, []string{`: "x", "age": 3`, "name"}},
+		{`func(){ return 1; }`, []string{`func()return 1;`}}, // the empty pair of parentheses has no braces
+		{"{a\nb|c}", []string{"a\nb", "c"}},
+		{`｛A｜B｝`, []string{`｛A｜B｝`}},
+		{`{0.5::A|B}`, []string{"0.5::A", "B"}}, {`{2$$A|B}`, []string{"2$$A", "B"}},
+		{"一@// c\n二", []string{"一\n二"}}, {"一@/* a\nb @*/二", []string{"一二"}},
+		{"foo@breakfast", []string{"fast"}}, {"a@startpointb@endpointc@endpoint", []string{"b"}},
+	} {
+		template, err := dynamic.ParseCompat(tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := all(template); !slices.Equal(got, tt.want) {
+			t.Errorf("%q draws %q, want %q", tt.text, got, tt.want)
 		}
 	}
 }
 
-// TestDrawsDoNotTouchEachOther is what keeps the front of a prompt still while its text grows (cases/wannabe.md 5).
-func TestDrawsDoNotTouchEachOther(t *testing.T) {
+// TestSeeds pins what seeds draw: they must draw the same with every later version (cases/wannabe.md 17).
+func TestSeeds(t *testing.T) {
 	t.Parallel()
-	short, picks := dynamic.Parse(`{a|b|c}, {d|e|f}`).Draw(7, "body")
-	long, more := dynamic.Parse(`{a|b|c}, {d|e|f}, {g|h}`).Draw(7, "body")
-	if !strings.HasPrefix(long, short) || !slices.Equal(picks, more[:2]) {
-		t.Errorf("a group at the end changed the draws before it: %q, then %q", short, long)
+	template := parse(t, `{猫|犬|兎}{a|b|c|d}{2$$、$$一|二|三|四}{3::x|0.5::y|{p|q}}`)
+	for seed, want := range map[uint32]string{
+		0: "兎a三、二x", 1: "兎a三、二x", 2: "犬d一、三x", 4294967295: "兎a三、四q",
+	} {
+		got, picks := template.Draw(dynamic.Random(seed, "body"))
+		again, _ := template.Draw(dynamic.Random(seed, "body"))
+		if got != again {
+			t.Errorf("seed %d draws %q, then %q", seed, got, again)
+		}
+		if got != want {
+			t.Errorf("seed %d draws %q, want %q (%v)", seed, got, want, picks)
+		}
 	}
 }
 
-func TestEveryOptionIsDrawn(t *testing.T) {
+func TestRandomKeepsToTheWeights(t *testing.T) {
 	t.Parallel()
-	drawn := map[string]int{}
-	for seed := range uint32(3000) {
-		text, _ := dynamic.Parse(`{猫|犬|兎}`).Draw(seed, "body")
+	template, drawn := parse(t, `{3::a|b|0::c}`), map[string]int{}
+	for seed := range uint32(4000) {
+		text, _ := template.Draw(dynamic.Random(seed, "body"))
 		drawn[text]++
 	}
-	for _, option := range []string{"猫", "犬", "兎"} {
-		if n := drawn[option]; n < 900 || n > 1100 {
-			t.Errorf("%s was drawn %d times in 3000, want about 1000", option, n)
-		}
+	if drawn["a"] < 2900 || drawn["a"] > 3100 || drawn["c"] != 0 {
+		t.Errorf("of 4000 draws at 3 to 1: %v", drawn)
 	}
 }
 
-// TestDrawKeepsTheRest: with the groups taken out, text and drawn text are equal.
-func TestDrawKeepsTheRest(t *testing.T) {
+func TestCyclic(t *testing.T) {
 	t.Parallel()
+	template := parse(t, `{a|b|c}{1|2}{2$$+$$x|y|z}`)
+	var got []string
+	for seed := range uint32(4) {
+		text, _ := template.Draw(dynamic.Cyclic(seed))
+		got = append(got, text)
+	}
+	if want := []string{"a1x+y", "b2y+z", "c1z+x", "a2x+y"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestFixed: picks that are sent again are taken again; what no longer fits is told and drawn.
+func TestFixed(t *testing.T) {
+	t.Parallel()
+	template := parse(t, `{a|b|c}{1|2}{2$$+$$x|y|z}`)
+	first, picks := template.Draw(dynamic.Random(7, "body"))
+	again := &dynamic.Fixed{Picks: map[int][]int{}, Else: dynamic.Cyclic(0)}
+	for _, p := range picks {
+		again.Picks[p.Group] = p.Options
+	}
+	if second, same := template.Draw(again); second != first || !cmp.Equal(same, picks) || again.Missed != nil {
+		t.Errorf("%q became %q; missed %v", first, second, again.Missed)
+	}
+	odd := &dynamic.Fixed{Picks: map[int][]int{0: {3}, 1: {-1}, 2: {1, 1}}, Else: dynamic.Cyclic(0)}
+	if text, _ := template.Draw(odd); text != "a1x+y" || !slices.Equal(odd.Missed, []int{0, 1, 2}) {
+		t.Errorf("%q, missed %v", text, odd.Missed)
+	}
+}
+
+// TestPicks: each pick says where its group begins and what stands there now; groups count by their opening braces.
+func TestPicks(t *testing.T) {
+	t.Parallel()
+	text := "@// x\n夜の{a|{b|c}}\n{d|e}"
+	_, got := parse(t, text).Draw(&dynamic.Fixed{Picks: map[int][]int{0: {1}, 1: {0}, 2: {1}}})
+	want := []dynamic.Pick{
+		{Group: 0, Options: []int{1}, Text: "b", Line: 2, Column: 3}, {Group: 1, Options: []int{0}, Text: "b", Line: 2, Column: 6},
+		{Group: 2, Options: []int{1}, Text: "e", Line: 3, Column: 1},
+	}
+	if !cmp.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+	if n := parse(t, text).LeftOut(); n != 6 {
+		t.Errorf("%d characters are left out, want the comment's 6", n)
+	}
+}
+
+// TestIndependence: a text that grows at its end keeps its picks.
+func TestIndependence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringOf(rapid.RuneFrom([]rune(`{}|"'a あ\`))).Draw(t, "text")
-		template := dynamic.Parse(text)
-		drawn, picks := template.Draw(rapid.Uint32().Draw(t, "seed"), "body")
-		if len(picks) != template.Groups() {
-			t.Fatalf("%d picks for %d groups", len(picks), template.Groups())
-		}
-		if len(picks) == 0 && drawn != text {
-			t.Fatalf("%q became %q without a pick", text, drawn)
-		}
-		if len(drawn) > len(text) {
-			t.Fatalf("%q grew to %q", text, drawn)
+		first := rapid.SliceOfN(rapid.SampledFrom([]string{"{a|b|c}", "text", "{d|{e|f}}", "{2$$x|y|z}"}), 1, 8).Draw(t, "first")
+		more := rapid.SliceOfN(rapid.SampledFrom([]string{"{a|b|c}", "text", "{d|{e|f}}"}), 0, 8).Draw(t, "more")
+		seed := rapid.Uint32().Draw(t, "seed")
+		short, _ := parse(t, strings.Join(first, " ")).Draw(dynamic.Random(seed, "body"))
+		long, _ := parse(t, strings.Join(append(first, more...), " ")).Draw(dynamic.Random(seed, "body"))
+		if !strings.HasPrefix(long, short) {
+			t.Fatalf("%q became %q", short, long)
 		}
 	})
 }
 
-// TestHostileText must end at once: each of these is a million braces or more.
-func TestHostileText(t *testing.T) {
+// TestLongTexts: whatever stands in a text of 4 MiB, reading it ends soon. A quadratic reading would take hours.
+func TestLongTexts(t *testing.T) {
 	t.Parallel()
-	const n = 1 << 20
-	for _, text := range []string{
-		strings.Repeat("{", n), strings.Repeat("}", n), strings.Repeat("{|", n/2),
-		strings.Repeat("{", n/2) + strings.Repeat("}", n/2), strings.Repeat("{|", n/3) + strings.Repeat("}", n/3),
-		strings.Repeat("{a|b}", n/5), "{" + strings.Repeat(`"|`, n/2) + "}", "{" + strings.Repeat(`'|`, n/2) + "}",
-	} {
-		drawn, picks := dynamic.Parse(text).Draw(1, "body")
-		if len(picks) == 0 && drawn != text {
-			t.Errorf("%.10s…: changed without a pick", text)
+	for _, piece := range []string{"{", "}", "{}", "{|", "|", `"`, `{"`, `|"`, `\`, `\{`, "{@", "{ ", "@\n", "@/*\n", "{1$$", "あ", "{a|b}\n"} {
+		text := strings.Repeat(piece, (4<<20)/len(piece))
+		if template, err := dynamic.Parse(text, sets); err == nil {
+			template.Draw(dynamic.Random(1, "body"))
+		}
+		if template, err := dynamic.ParseCompat(text); err == nil {
+			template.Draw(dynamic.Random(1, "body"))
 		}
 	}
 }
 
+// FuzzParse: every text is read or refused, and what has no group in it stays as it is, less its comments.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`{A|B|"C D"}`, `{A|{B|C}}`, `{"name": "x"}`, `{'tis|it's}`, "{\x00|\xff}", `{||`} {
+	for _, seed := range []string{`{A|B|"C D"}`, `{1-2$$と$${@weather}|0.5::B|C}`, "@// x\n{a|{b|c}}\\{d|e\\}", `{"a": {"b": "x|y"}}`, "@startpoint\n{a\n|b}"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		template := dynamic.Parse(text)
-		first, _ := template.Draw(1, "body")
-		again, picks := template.Draw(1, "body")
-		if first != again || len(picks) != template.Groups() || (len(picks) == 0 && first != text) {
-			t.Errorf("%q drew %q, then %q with %d picks", text, first, again, len(picks))
+		if template, err := dynamic.ParseCompat(text); err == nil {
+			template.Draw(dynamic.Random(1, "body"))
+		}
+		template, err := dynamic.Parse(text, sets)
+		if err != nil {
+			if wrong := (*dynamic.SyntaxError)(nil); !errors.As(err, &wrong) || wrong.Line < 1 || wrong.Column < 1 {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		got, picks := template.Draw(dynamic.Random(1, "body"))
+		if len(picks) > template.Groups() {
+			t.Fatal(fmt.Sprint(picks))
+		}
+		if template.Groups() == 0 && !strings.Contains(text, "@") && !strings.Contains(text, `\`) && got != text {
+			t.Fatalf("%q became %q", text, got)
 		}
 	})
-}
-
-func ExampleTemplate_Draw() {
-	text, picks := dynamic.Parse(`主人公の{焦り|恐怖}を強調`).Draw(1, "story.note")
-	fmt.Println(text, picks[0].Option)
-	// Output: 主人公の恐怖を強調 1
 }
