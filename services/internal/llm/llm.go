@@ -58,17 +58,6 @@ type Request struct {
 	Sampling Sampling
 }
 
-// Sampling is how an answer is drawn. A nil field leaves the server's default.
-type Sampling struct {
-	Temperature, TopP, MinP, RepeatPenalty *float64
-	TopK                                   *int
-	Seed                                   *uint32
-	// MaxTokens is the most tokens of the answer; it must be positive.
-	MaxTokens int
-	// Stop ends the answer before the first of these.
-	Stop []string
-}
-
 // Stream is an answer in the making. Recv and Close are called by one goroutine.
 type Stream interface {
 	// Recv gives the next piece of text, never half a character and never empty. After the last piece it gives io.EOF;

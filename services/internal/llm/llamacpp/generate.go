@@ -1,6 +1,7 @@
 package llamacpp
 
 import (
+	"cmp"
 	"context"
 	"mime"
 	"time"
@@ -15,34 +16,15 @@ const (
 	lineEach = 6
 )
 
-// completion is the body of /completion. A nil field leaves the server's default.
-type completion struct {
-	Prompt        string   `json:"prompt"`
-	Stream        bool     `json:"stream"`
-	CachePrompt   bool     `json:"cache_prompt"`
-	MaxTokens     int      `json:"n_predict"`
-	Temperature   *float64 `json:"temperature,omitempty"`
-	TopP          *float64 `json:"top_p,omitempty"`
-	TopK          *int     `json:"top_k,omitempty"`
-	MinP          *float64 `json:"min_p,omitempty"`
-	RepeatPenalty *float64 `json:"repeat_penalty,omitempty"`
-	Seed          *uint32  `json:"seed,omitempty"`
-	Stop          []string `json:"stop,omitempty"`
-}
-
 // Generate asks /completion for a stream and waits for its first line, which comes when the prompt has been read.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := req.Check(); err != nil {
+	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, Knobs())); err != nil {
 		return nil, c.fault(llm.FaultRefused, err, "%v", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &stream{client: c, ctx: ctx, cancel: cancel}
 	s.within(limit{"first_byte", c.config.Timeouts.FirstByte})
-	if err := s.open(completion{
-		Prompt: req.Prompt, Stream: true, CachePrompt: true, MaxTokens: req.Sampling.MaxTokens,
-		Temperature: req.Sampling.Temperature, TopP: req.Sampling.TopP, TopK: req.Sampling.TopK, MinP: req.Sampling.MinP,
-		RepeatPenalty: req.Sampling.RepeatPenalty, Seed: req.Sampling.Seed, Stop: req.Sampling.Stop,
-	}); err != nil {
+	if err := s.open(newCompletion(req)); err != nil {
 		cancel(nil)
 		return nil, err
 	}

@@ -1,0 +1,80 @@
+package llamacpp
+
+import "github.com/tsumugi-dev/tsumugi/services/internal/llm"
+
+// Knobs are what this kind of server can be told about sampling (llama.cpp, tools/server/README.md, October 2026). It has
+// no top_a, tail_free (taken out in 2024), repeat_slope and smoothing.
+func Knobs() []llm.Knob {
+	return []llm.Knob{
+		llm.KnobTemperature, llm.KnobTopK, llm.KnobTopP, llm.KnobMinP, llm.KnobTypicalP, llm.KnobRepeatPenalty, llm.KnobRepeatRange,
+		llm.KnobPresencePenalty, llm.KnobFrequencyPenalty, llm.KnobDRY, llm.KnobXTC, llm.KnobMirostat, llm.KnobDynamicTemperature,
+		llm.KnobLogitBias, llm.KnobBanEOS, llm.KnobGrammar, llm.KnobSeed,
+	}
+}
+
+// completion is the body of /completion. A field that is left out leaves the server's default.
+type completion struct {
+	Prompt           string       `json:"prompt"`
+	Stream           bool         `json:"stream"`
+	CachePrompt      bool         `json:"cache_prompt"`
+	MaxTokens        int          `json:"n_predict"`
+	Temperature      *float64     `json:"temperature,omitempty"`
+	DynamicRange     *float64     `json:"dynatemp_range,omitempty"`
+	DynamicExponent  *float64     `json:"dynatemp_exponent,omitempty"`
+	TopK             *int         `json:"top_k,omitempty"`
+	TopP             *float64     `json:"top_p,omitempty"`
+	MinP             *float64     `json:"min_p,omitempty"`
+	TypicalP         *float64     `json:"typical_p,omitempty"`
+	XTCProbability   *float64     `json:"xtc_probability,omitempty"`
+	XTCThreshold     *float64     `json:"xtc_threshold,omitempty"`
+	RepeatPenalty    *float64     `json:"repeat_penalty,omitempty"`
+	RepeatRange      *int         `json:"repeat_last_n,omitempty"`
+	PresencePenalty  *float64     `json:"presence_penalty,omitempty"`
+	FrequencyPenalty *float64     `json:"frequency_penalty,omitempty"`
+	DRYMultiplier    *float64     `json:"dry_multiplier,omitempty"`
+	DRYBase          *float64     `json:"dry_base,omitempty"`
+	DRYAllowed       *int         `json:"dry_allowed_length,omitempty"`
+	DRYRange         *int         `json:"dry_penalty_last_n,omitempty"`
+	DRYBreakers      []string     `json:"dry_sequence_breakers,omitempty"`
+	Mirostat         *int         `json:"mirostat,omitempty"`
+	MirostatTau      *float64     `json:"mirostat_tau,omitempty"`
+	MirostatEta      *float64     `json:"mirostat_eta,omitempty"`
+	Grammar          string       `json:"grammar,omitempty"`
+	IgnoreEOS        bool         `json:"ignore_eos,omitempty"`
+	LogitBias        [][2]float64 `json:"logit_bias,omitempty"`
+	Seed             *uint32      `json:"seed,omitempty"`
+	Stop             []string     `json:"stop,omitempty"`
+}
+
+// wholeWindow is how the server is told to look at all tokens.
+const wholeWindow = -1
+
+func newCompletion(req llm.Request) completion {
+	s := req.Sampling
+	c := completion{
+		Prompt: req.Prompt, Stream: true, CachePrompt: true, MaxTokens: s.MaxTokens,
+		Temperature: s.Temperature, TopK: s.TopK, TopP: s.TopP, MinP: s.MinP, TypicalP: s.TypicalP,
+		RepeatPenalty: s.RepeatPenalty, RepeatRange: s.RepeatRange, PresencePenalty: s.PresencePenalty, FrequencyPenalty: s.FrequencyPenalty,
+		Grammar: s.Grammar, IgnoreEOS: s.BanEOS, Seed: s.Seed, Stop: s.Stop,
+	}
+	if d := s.DynamicTemperature; d != nil {
+		c.DynamicRange, c.DynamicExponent = &d.Range, &d.Exponent
+	}
+	if x := s.XTC; x != nil {
+		c.XTCProbability, c.XTCThreshold = &x.Probability, &x.Threshold
+	}
+	if m := s.Mirostat; m != nil {
+		c.Mirostat, c.MirostatTau, c.MirostatEta = &m.Mode, &m.Tau, &m.Eta
+	}
+	if d := s.DRY; d != nil {
+		look := d.Range
+		if look == 0 {
+			look = wholeWindow
+		}
+		c.DRYMultiplier, c.DRYBase, c.DRYAllowed, c.DRYRange, c.DRYBreakers = &d.Multiplier, &d.Base, &d.AllowedLength, &look, d.Breakers
+	}
+	for _, b := range s.LogitBias {
+		c.LogitBias = append(c.LogitBias, [2]float64{float64(b.Token), b.Bias})
+	}
+	return c
+}
