@@ -12,7 +12,7 @@ OUTSIDE := services/flowstore/bench
 # These look at files of other modules, which Go's test cache does not see.
 UNCACHED := ./services/internal/archtest/... ./services/tsumugi/e2e/...
 
-.PHONY: help demo test check generate model lint crash bench fuzz build
+.PHONY: help demo test check generate model lint vectors crash bench fuzz build
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,11 @@ generate: ## regenerate gen/ from proto/ (needs no network once the tools are bu
 lint: ## vet, golangci-lint, buf, generated code, module files
 	@tools/lint.sh "$(MODULES)" "$(OUTSIDE)"
 	@echo "lint: ok"
+
+DIR ?= $(wildcard $(or $(TSUMUGI_SHARED),../shared)/vectors)
+vectors: ## story prompts against reference prompts: DIR= names the folder of a story.jsonl
+	@test -n "$(DIR)" || { echo "vectors: no reference prompts at $(or $(TSUMUGI_SHARED),../shared)/vectors; name the folder of a story.jsonl with DIR=" >&2; exit 1; }
+	@$(GO) run ./services/promptbuilder/vectors "$(DIR)"
 
 N ?= 1000
 crash: build ## kill -9 under load N times, restart, compare with what was acknowledged

@@ -1,90 +1,33 @@
 package app_test
 
 import (
-	"bufio"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
-	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/vectors/reference"
 )
 
-// vector is a request and the prompt that the program of seed 000 makes of it.
-type vector struct {
-	Name, Mode string
-	Body       string `json:"main_text"`
-	Metadata   struct {
-		Title, Synopsis, Setting, Plot *string
-		Keywords, Genres               []string
-		DialogueLevel                  *string `json:"dialogue_level"`
-	}
-	Note          string `json:"authors_note"`
-	Rating        string
-	DefaultRating string `json:"default_rating"`
-	Order         string `json:"cont_prompt_order"`
-	Header        string `json:"authors_note_display_mode"`
-	Task, Prompt  string
-}
-
-func (v vector) request() *promptbuilderv1.BuildStoryRequest {
-	r := &promptbuilderv1.BuildStoryRequest{
-		Body: v.Body,
-		Story: &commonv1.Story{
-			Title: v.Metadata.Title, Keywords: v.Metadata.Keywords, Genres: v.Metadata.Genres, Synopsis: v.Metadata.Synopsis,
-			Setting: v.Metadata.Setting, Plot: v.Metadata.Plot, DialogueLevel: v.Metadata.DialogueLevel, Note: &v.Note, Rating: &v.Rating,
-		},
-	}
-	if v.Rating == "" {
-		r.Story.Rating = &v.DefaultRating
-	}
-	if v.Order == "text_first" {
-		r.BlockOrder = promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST
-	}
-	if v.Header == "legacy" {
-		r.NoteHeader = promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY
-	}
-	return r
-}
-
-// TestReferencePrompts compares with the reference wherever nothing is cut, byte for byte.
+// TestReferencePrompts compares with the reference, byte for byte, over gRPC.
 func TestReferencePrompts(t *testing.T) {
 	t.Parallel()
-	file, err := os.Open(testkit.Shared(t, "vectors/story.jsonl"))
-	if err != nil {
-		t.Fatal(err)
+	all, err := reference.Read(testkit.Shared(t, "vectors/story.jsonl"))
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d vectors, error %v", len(all), err)
 	}
-	defer file.Close()
 	client := serve(t, llmtest.New(t, llmtest.Options{Window: 1 << 20}).URL)
-	all, equal := 0, 0
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var v vector
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			t.Fatal(err)
-		}
-		if v.Mode != "generate" {
-			continue
-		}
-		all++
-		got, err := client.BuildStory(t.Context(), v.request())
+	for _, v := range all {
+		got, err := client.BuildStory(t.Context(), v.Request())
 		if err != nil {
 			t.Fatalf("%s: %v", v.Name, err)
 		}
-		if got.GetPrompt() != v.Prompt || got.GetTask().String() != "STORY_TASK_"+v.Task {
-			t.Errorf("%s: task %s, prompt %q\nwant %s, %q", v.Name, got.GetTask(), got.GetPrompt(), v.Task, v.Prompt)
-			continue
+		if wrong := v.Differs(got); wrong != "" {
+			t.Error(wrong)
 		}
-		equal++
 	}
-	if err := lines.Err(); err != nil || all == 0 {
-		t.Fatalf("%d prompts were read, error %v", all, err)
-	}
-	t.Logf("%d of %d prompts of the generate mode equal", equal, all)
 }
 
 // novel is a real novel of 160,297 characters, with and without its line breaks.

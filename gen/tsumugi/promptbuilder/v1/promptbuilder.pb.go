@@ -31,6 +31,10 @@ const (
 	StoryMode_STORY_MODE_UNSPECIFIED StoryMode = 0
 	// Write the novel on, or begin it.
 	StoryMode_STORY_MODE_GENERATE StoryMode = 1
+	// Invent title, keywords, genres, synopsis, setting and plot from the story fields; body and note are not used.
+	StoryMode_STORY_MODE_IDEA StoryMode = 2
+	// Go on right behind the last end of line of the body, whatever stands there; nothing is stripped.
+	StoryMode_STORY_MODE_AUTOCOMPLETE StoryMode = 3
 )
 
 // Enum value maps for StoryMode.
@@ -38,10 +42,14 @@ var (
 	StoryMode_name = map[int32]string{
 		0: "STORY_MODE_UNSPECIFIED",
 		1: "STORY_MODE_GENERATE",
+		2: "STORY_MODE_IDEA",
+		3: "STORY_MODE_AUTOCOMPLETE",
 	}
 	StoryMode_value = map[string]int32{
-		"STORY_MODE_UNSPECIFIED": 0,
-		"STORY_MODE_GENERATE":    1,
+		"STORY_MODE_UNSPECIFIED":  0,
+		"STORY_MODE_GENERATE":     1,
+		"STORY_MODE_IDEA":         2,
+		"STORY_MODE_AUTOCOMPLETE": 3,
 	}
 )
 
@@ -72,6 +80,118 @@ func (StoryMode) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{0}
 }
 
+// Compatibility says whose rules hold.
+type Compatibility int32
+
+const (
+	// Taken as STRICT.
+	Compatibility_COMPATIBILITY_UNSPECIFIED Compatibility = 0
+	// The rules of docs/story-prompt.md: dynamic prompts with groups in groups, escapes, weights, counts and named sets; what
+	// is malformed is an error.
+	Compatibility_COMPATIBILITY_STRICT Compatibility = 1
+	// Byte for byte what the program does that seed 000 describes, faults and all: flat groups that end at the first `}`,
+	// one option without a bar loses its braces, and there are no escapes.
+	Compatibility_COMPATIBILITY_COMPAT Compatibility = 2
+)
+
+// Enum value maps for Compatibility.
+var (
+	Compatibility_name = map[int32]string{
+		0: "COMPATIBILITY_UNSPECIFIED",
+		1: "COMPATIBILITY_STRICT",
+		2: "COMPATIBILITY_COMPAT",
+	}
+	Compatibility_value = map[string]int32{
+		"COMPATIBILITY_UNSPECIFIED": 0,
+		"COMPATIBILITY_STRICT":      1,
+		"COMPATIBILITY_COMPAT":      2,
+	}
+)
+
+func (x Compatibility) Enum() *Compatibility {
+	p := new(Compatibility)
+	*p = x
+	return p
+}
+
+func (x Compatibility) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Compatibility) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[1].Descriptor()
+}
+
+func (Compatibility) Type() protoreflect.EnumType {
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[1]
+}
+
+func (x Compatibility) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Compatibility.Descriptor instead.
+func (Compatibility) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{1}
+}
+
+// Sampler says how options are taken of the groups of dynamic prompts.
+type Sampler int32
+
+const (
+	// Taken as RANDOM.
+	Sampler_SAMPLER_UNSPECIFIED Sampler = 0
+	// Drawn by seed and weights: the same seed draws the same options, on every machine and with every version.
+	Sampler_SAMPLER_RANDOM Sampler = 1
+	// In turn: with seed n the n-th option of each group, and again from the first behind the last. Weights do not matter.
+	Sampler_SAMPLER_CYCLIC Sampler = 2
+	// The first options, and in `combinations` the picks of every combination.
+	Sampler_SAMPLER_ALL Sampler = 3
+)
+
+// Enum value maps for Sampler.
+var (
+	Sampler_name = map[int32]string{
+		0: "SAMPLER_UNSPECIFIED",
+		1: "SAMPLER_RANDOM",
+		2: "SAMPLER_CYCLIC",
+		3: "SAMPLER_ALL",
+	}
+	Sampler_value = map[string]int32{
+		"SAMPLER_UNSPECIFIED": 0,
+		"SAMPLER_RANDOM":      1,
+		"SAMPLER_CYCLIC":      2,
+		"SAMPLER_ALL":         3,
+	}
+)
+
+func (x Sampler) Enum() *Sampler {
+	p := new(Sampler)
+	*p = x
+	return p
+}
+
+func (x Sampler) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Sampler) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[2].Descriptor()
+}
+
+func (Sampler) Type() protoreflect.EnumType {
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[2]
+}
+
+func (x Sampler) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Sampler.Descriptor instead.
+func (Sampler) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
+}
+
 // StoryTask is what the model is asked to do. Decided on the whole body, before anything is cut.
 type StoryTask int32
 
@@ -86,6 +206,10 @@ const (
 	StoryTask_STORY_TASK_CONT_INFO StoryTask = 3
 	// Continue from the text alone.
 	StoryTask_STORY_TASK_CONT_ZERO StoryTask = 4
+	// Invent an idea from the story fields.
+	StoryTask_STORY_TASK_IDEA_INFO StoryTask = 5
+	// Invent an idea freely.
+	StoryTask_STORY_TASK_IDEA_ZERO StoryTask = 6
 )
 
 // Enum value maps for StoryTask.
@@ -96,6 +220,8 @@ var (
 		2: "STORY_TASK_GEN_ZERO",
 		3: "STORY_TASK_CONT_INFO",
 		4: "STORY_TASK_CONT_ZERO",
+		5: "STORY_TASK_IDEA_INFO",
+		6: "STORY_TASK_IDEA_ZERO",
 	}
 	StoryTask_value = map[string]int32{
 		"STORY_TASK_UNSPECIFIED": 0,
@@ -103,6 +229,8 @@ var (
 		"STORY_TASK_GEN_ZERO":    2,
 		"STORY_TASK_CONT_INFO":   3,
 		"STORY_TASK_CONT_ZERO":   4,
+		"STORY_TASK_IDEA_INFO":   5,
+		"STORY_TASK_IDEA_ZERO":   6,
 	}
 )
 
@@ -117,11 +245,11 @@ func (x StoryTask) String() string {
 }
 
 func (StoryTask) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[1].Descriptor()
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[3].Descriptor()
 }
 
 func (StoryTask) Type() protoreflect.EnumType {
-	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[1]
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[3]
 }
 
 func (x StoryTask) Number() protoreflect.EnumNumber {
@@ -130,7 +258,7 @@ func (x StoryTask) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StoryTask.Descriptor instead.
 func (StoryTask) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{1}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
 }
 
 // BlockOrder is which of the two large blocks comes first.
@@ -170,11 +298,11 @@ func (x BlockOrder) String() string {
 }
 
 func (BlockOrder) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[2].Descriptor()
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[4].Descriptor()
 }
 
 func (BlockOrder) Type() protoreflect.EnumType {
-	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[2]
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[4]
 }
 
 func (x BlockOrder) Number() protoreflect.EnumNumber {
@@ -183,7 +311,7 @@ func (x BlockOrder) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BlockOrder.Descriptor instead.
 func (BlockOrder) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
 }
 
 // NoteHeader is the heading over the author's note.
@@ -223,11 +351,11 @@ func (x NoteHeader) String() string {
 }
 
 func (NoteHeader) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[3].Descriptor()
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[5].Descriptor()
 }
 
 func (NoteHeader) Type() protoreflect.EnumType {
-	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[3]
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[5]
 }
 
 func (x NoteHeader) Number() protoreflect.EnumNumber {
@@ -236,7 +364,7 @@ func (x NoteHeader) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NoteHeader.Descriptor instead.
 func (NoteHeader) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
 }
 
 // Fit is what happens to a prompt that is too large.
@@ -277,11 +405,11 @@ func (x Fit) String() string {
 }
 
 func (Fit) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[4].Descriptor()
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[6].Descriptor()
 }
 
 func (Fit) Type() protoreflect.EnumType {
-	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[4]
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[6]
 }
 
 func (x Fit) Number() protoreflect.EnumNumber {
@@ -290,7 +418,7 @@ func (x Fit) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Fit.Descriptor instead.
 func (Fit) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
 }
 
 // BlockKind is a part of the prompt.
@@ -347,11 +475,11 @@ func (x BlockKind) String() string {
 }
 
 func (BlockKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[5].Descriptor()
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[7].Descriptor()
 }
 
 func (BlockKind) Type() protoreflect.EnumType {
-	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[5]
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[7]
 }
 
 func (x BlockKind) Number() protoreflect.EnumNumber {
@@ -360,7 +488,7 @@ func (x BlockKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BlockKind.Descriptor instead.
 func (BlockKind) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
 }
 
 // BuildStoryRequest asks for the prompt of one continuation.
@@ -372,8 +500,8 @@ type BuildStoryRequest struct {
 	Mode StoryMode `protobuf:"varint,2,opt,name=mode,proto3,enum=tsumugi.promptbuilder.v1.StoryMode" json:"mode,omitempty"`
 	// The story fields.
 	Story *v1.Story `protobuf:"bytes,3,opt,name=story,proto3" json:"story,omitempty"`
-	// The text so far, at most 4 MiB. Braces with a bar, `{A|B|"C D"}`, are drawn here too: at most 1000 groups in one
-	// request.
+	// The text so far, at most 4 MiB. Dynamic prompts, `{A|B|"C D"}`, are drawn here too (docs/story-prompt.md): at most
+	// 1000 groups in one request.
 	Body string `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
 	// Which large block comes first.
 	BlockOrder BlockOrder `protobuf:"varint,5,opt,name=block_order,json=blockOrder,proto3,enum=tsumugi.promptbuilder.v1.BlockOrder" json:"block_order,omitempty"`
@@ -384,7 +512,16 @@ type BuildStoryRequest struct {
 	// What happens to a prompt that is too large.
 	Fit Fit `protobuf:"varint,8,opt,name=fit,proto3,enum=tsumugi.promptbuilder.v1.Fit" json:"fit,omitempty"`
 	// Seed of the draws in `{A|B}` groups. The same seed draws the same options.
-	Seed          uint32 `protobuf:"varint,9,opt,name=seed,proto3" json:"seed,omitempty"`
+	Seed uint32 `protobuf:"varint,9,opt,name=seed,proto3" json:"seed,omitempty"`
+	// Whose rules hold.
+	Compatibility Compatibility `protobuf:"varint,10,opt,name=compatibility,proto3,enum=tsumugi.promptbuilder.v1.Compatibility" json:"compatibility,omitempty"`
+	// How options are taken of groups.
+	Sampler Sampler `protobuf:"varint,11,opt,name=sampler,proto3,enum=tsumugi.promptbuilder.v1.Sampler" json:"sampler,omitempty"`
+	// Named lists of options for `{@name}`, at most 64: 1 to 64 letters, digits, `_` and `-`. Not with COMPAT.
+	Sets map[string]*OptionSet `protobuf:"bytes,12,rep,name=sets,proto3" json:"sets,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Picks of an earlier reply, at most 1000: their options are taken again, and only the other groups are drawn. One that
+	// cannot be taken again is told in `warnings`. To draw anew, leave it out and send another seed.
+	Picks         []*Pick `protobuf:"bytes,13,rep,name=picks,proto3" json:"picks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -482,6 +619,80 @@ func (x *BuildStoryRequest) GetSeed() uint32 {
 	return 0
 }
 
+func (x *BuildStoryRequest) GetCompatibility() Compatibility {
+	if x != nil {
+		return x.Compatibility
+	}
+	return Compatibility_COMPATIBILITY_UNSPECIFIED
+}
+
+func (x *BuildStoryRequest) GetSampler() Sampler {
+	if x != nil {
+		return x.Sampler
+	}
+	return Sampler_SAMPLER_UNSPECIFIED
+}
+
+func (x *BuildStoryRequest) GetSets() map[string]*OptionSet {
+	if x != nil {
+		return x.Sets
+	}
+	return nil
+}
+
+func (x *BuildStoryRequest) GetPicks() []*Pick {
+	if x != nil {
+		return x.Picks
+	}
+	return nil
+}
+
+// OptionSet is a named list of options.
+type OptionSet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 1000 options of at most 1 KiB. They are text: groups are not drawn in them.
+	Options       []string `protobuf:"bytes,1,rep,name=options,proto3" json:"options,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OptionSet) Reset() {
+	*x = OptionSet{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OptionSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OptionSet) ProtoMessage() {}
+
+func (x *OptionSet) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OptionSet.ProtoReflect.Descriptor instead.
+func (*OptionSet) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *OptionSet) GetOptions() []string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
 // BuildStoryResponse is the prompt and everything there is to know about it.
 type BuildStoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -514,14 +725,18 @@ type BuildStoryResponse struct {
 	// What the prompt was measured with.
 	Backend *v1.BackendIdentity `protobuf:"bytes,14,opt,name=backend,proto3" json:"backend,omitempty"`
 	// The rating that was used.
-	Rating        string `protobuf:"bytes,15,opt,name=rating,proto3" json:"rating,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Rating string `protobuf:"bytes,15,opt,name=rating,proto3" json:"rating,omitempty"`
+	// The picks of every combination of options, in the order of the text (only with SAMPLER_ALL). At most 100.
+	Combinations []*Combination `protobuf:"bytes,16,rep,name=combinations,proto3" json:"combinations,omitempty"`
+	// There are more combinations than `combinations` holds.
+	MoreCombinations bool `protobuf:"varint,17,opt,name=more_combinations,json=moreCombinations,proto3" json:"more_combinations,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *BuildStoryResponse) Reset() {
 	*x = BuildStoryResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -533,7 +748,7 @@ func (x *BuildStoryResponse) String() string {
 func (*BuildStoryResponse) ProtoMessage() {}
 
 func (x *BuildStoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -546,7 +761,7 @@ func (x *BuildStoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildStoryResponse.ProtoReflect.Descriptor instead.
 func (*BuildStoryResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{1}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *BuildStoryResponse) GetPrompt() string {
@@ -654,6 +869,66 @@ func (x *BuildStoryResponse) GetRating() string {
 	return ""
 }
 
+func (x *BuildStoryResponse) GetCombinations() []*Combination {
+	if x != nil {
+		return x.Combinations
+	}
+	return nil
+}
+
+func (x *BuildStoryResponse) GetMoreCombinations() bool {
+	if x != nil {
+		return x.MoreCombinations
+	}
+	return false
+}
+
+// Combination is one choice of options for all groups of a request.
+type Combination struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What to send as `picks` for the prompt of this combination.
+	Picks         []*Pick `protobuf:"bytes,1,rep,name=picks,proto3" json:"picks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Combination) Reset() {
+	*x = Combination{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Combination) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Combination) ProtoMessage() {}
+
+func (x *Combination) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Combination.ProtoReflect.Descriptor instead.
+func (*Combination) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Combination) GetPicks() []*Pick {
+	if x != nil {
+		return x.Picks
+	}
+	return nil
+}
+
 // Block is one part of a prompt.
 type Block struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -671,7 +946,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +958,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +971,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Block) GetKind() BlockKind {
@@ -744,7 +1019,7 @@ type Cut struct {
 
 func (x *Cut) Reset() {
 	*x = Cut{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -756,7 +1031,7 @@ func (x *Cut) String() string {
 func (*Cut) ProtoMessage() {}
 
 func (x *Cut) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -769,7 +1044,7 @@ func (x *Cut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cut.ProtoReflect.Descriptor instead.
 func (*Cut) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Cut) GetCharacters() int32 {
@@ -815,7 +1090,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -827,7 +1102,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -840,7 +1115,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Warning) GetCode() string {
@@ -864,24 +1139,30 @@ func (x *Warning) GetMessage() string {
 	return ""
 }
 
-// Pick is the option that was drawn for one `{A|B}` group.
+// Pick is what was taken of one `{A|B}` group.
 type Pick struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request field that the group stands in, such as `story.note` or `story.keywords[1]`.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
-	// Which of the drawn groups of the field, from 0.
+	// Which of the groups of the field, from 0, counted by their opening braces.
 	Group int32 `protobuf:"varint,2,opt,name=group,proto3" json:"group,omitempty"`
-	// Which option, from 0.
+	// Which option, from 0; of a group of several, the first that was taken. In a request it is used where `options` is empty.
 	Option int32 `protobuf:"varint,3,opt,name=option,proto3" json:"option,omitempty"`
-	// The option's text.
-	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	// What stands in place of the group. Not read in a request.
+	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	// Which options, from 0, in the order in which they were taken: as many as the group asks for, such as two of
+	// `{2$$A|B|C}`.
+	Options []int32 `protobuf:"varint,5,rep,packed,name=options,proto3" json:"options,omitempty"`
+	// Where the group begins in the field: its line and its character (code point), from 1. Not read in a request.
+	Line          int32 `protobuf:"varint,6,opt,name=line,proto3" json:"line,omitempty"`
+	Column        int32 `protobuf:"varint,7,opt,name=column,proto3" json:"column,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Pick) Reset() {
 	*x = Pick{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +1174,7 @@ func (x *Pick) String() string {
 func (*Pick) ProtoMessage() {}
 
 func (x *Pick) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +1187,7 @@ func (x *Pick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pick.ProtoReflect.Descriptor instead.
 func (*Pick) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Pick) GetField() string {
@@ -937,6 +1218,27 @@ func (x *Pick) GetText() string {
 	return ""
 }
 
+func (x *Pick) GetOptions() []int32 {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *Pick) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *Pick) GetColumn() int32 {
+	if x != nil {
+		return x.Column
+	}
+	return 0
+}
+
 // CountTokensRequest asks how large texts are.
 type CountTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -951,7 +1253,7 @@ type CountTokensRequest struct {
 
 func (x *CountTokensRequest) Reset() {
 	*x = CountTokensRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1265,7 @@ func (x *CountTokensRequest) String() string {
 func (*CountTokensRequest) ProtoMessage() {}
 
 func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1278,7 @@ func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensRequest.ProtoReflect.Descriptor instead.
 func (*CountTokensRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CountTokensRequest) GetBackend() string {
@@ -1006,7 +1308,7 @@ type CountTokensResponse struct {
 
 func (x *CountTokensResponse) Reset() {
 	*x = CountTokensResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1018,7 +1320,7 @@ func (x *CountTokensResponse) String() string {
 func (*CountTokensResponse) ProtoMessage() {}
 
 func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1031,7 +1333,7 @@ func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensResponse.ProtoReflect.Descriptor instead.
 func (*CountTokensResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CountTokensResponse) GetTokens() []int32 {
@@ -1052,7 +1354,7 @@ var File_tsumugi_promptbuilder_v1_promptbuilder_proto protoreflect.FileDescripto
 
 const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
-	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xc9\x03\n" +
+	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xc8\x06\n" +
 	"\x11BuildStoryRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12<\n" +
 	"\x04mode\x18\x02 \x01(\x0e2#.tsumugi.promptbuilder.v1.StoryModeB\x03\xe0A\x01R\x04mode\x123\n" +
@@ -1065,7 +1367,17 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
 	"max_tokens\x18\a \x01(\x05B\x03\xe0A\x01R\tmaxTokens\x124\n" +
 	"\x03fit\x18\b \x01(\x0e2\x1d.tsumugi.promptbuilder.v1.FitB\x03\xe0A\x01R\x03fit\x12\x17\n" +
-	"\x04seed\x18\t \x01(\rB\x03\xe0A\x01R\x04seed\"\x9b\x05\n" +
+	"\x04seed\x18\t \x01(\rB\x03\xe0A\x01R\x04seed\x12R\n" +
+	"\rcompatibility\x18\n" +
+	" \x01(\x0e2'.tsumugi.promptbuilder.v1.CompatibilityB\x03\xe0A\x01R\rcompatibility\x12@\n" +
+	"\asampler\x18\v \x01(\x0e2!.tsumugi.promptbuilder.v1.SamplerB\x03\xe0A\x01R\asampler\x12N\n" +
+	"\x04sets\x18\f \x03(\v25.tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntryB\x03\xe0A\x01R\x04sets\x129\n" +
+	"\x05picks\x18\r \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x01R\x05picks\x1a\\\n" +
+	"\tSetsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
+	"\x05value\x18\x02 \x01(\v2#.tsumugi.promptbuilder.v1.OptionSetR\x05value:\x028\x01\"*\n" +
+	"\tOptionSet\x12\x1d\n" +
+	"\aoptions\x18\x01 \x03(\tB\x03\xe0A\x02R\aoptions\"\x9d\x06\n" +
 	"\x12BuildStoryResponse\x12\x1b\n" +
 	"\x06prompt\x18\x01 \x01(\tB\x03\xe0A\x03R\x06prompt\x12\x1b\n" +
 	"\x06digest\x18\x02 \x01(\tB\x03\xe0A\x03R\x06digest\x12<\n" +
@@ -1084,7 +1396,11 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x04seed\x18\f \x01(\rB\x03\xe0A\x03R\x04seed\x129\n" +
 	"\x05picks\x18\r \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x03R\x05picks\x12A\n" +
 	"\abackend\x18\x0e \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\abackend\x12\x1b\n" +
-	"\x06rating\x18\x0f \x01(\tB\x03\xe0A\x03R\x06rating\"\xaa\x01\n" +
+	"\x06rating\x18\x0f \x01(\tB\x03\xe0A\x03R\x06rating\x12N\n" +
+	"\fcombinations\x18\x10 \x03(\v2%.tsumugi.promptbuilder.v1.CombinationB\x03\xe0A\x03R\fcombinations\x120\n" +
+	"\x11more_combinations\x18\x11 \x01(\bB\x03\xe0A\x03R\x10moreCombinations\"H\n" +
+	"\vCombination\x129\n" +
+	"\x05picks\x18\x01 \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x03R\x05picks\"\xaa\x01\n" +
 	"\x05Block\x12<\n" +
 	"\x04kind\x18\x01 \x01(\x0e2#.tsumugi.promptbuilder.v1.BlockKindB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
 	"\x06tokens\x18\x02 \x01(\x05B\x03\xe0A\x03R\x06tokens\x12#\n" +
@@ -1103,27 +1419,43 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\aWarning\x12\x17\n" +
 	"\x04code\x18\x01 \x01(\tB\x03\xe0A\x03R\x04code\x12\x19\n" +
 	"\x05field\x18\x02 \x01(\tB\x03\xe0A\x03R\x05field\x12\x1d\n" +
-	"\amessage\x18\x03 \x01(\tB\x03\xe0A\x03R\amessage\"r\n" +
+	"\amessage\x18\x03 \x01(\tB\x03\xe0A\x03R\amessage\"\xc7\x01\n" +
 	"\x04Pick\x12\x19\n" +
-	"\x05field\x18\x01 \x01(\tB\x03\xe0A\x03R\x05field\x12\x19\n" +
-	"\x05group\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05group\x12\x1b\n" +
-	"\x06option\x18\x03 \x01(\x05B\x03\xe0A\x03R\x06option\x12\x17\n" +
-	"\x04text\x18\x04 \x01(\tB\x03\xe0A\x03R\x04text\"N\n" +
+	"\x05field\x18\x01 \x01(\tB\x03\xe0A\x02R\x05field\x12\x19\n" +
+	"\x05group\x18\x02 \x01(\x05B\x03\xe0A\x01R\x05group\x12\x1b\n" +
+	"\x06option\x18\x03 \x01(\x05B\x03\xe0A\x01R\x06option\x12\x17\n" +
+	"\x04text\x18\x04 \x01(\tB\x03\xe0A\x03R\x04text\x12\x1d\n" +
+	"\aoptions\x18\x05 \x03(\x05B\x03\xe0A\x01R\aoptions\x12\x17\n" +
+	"\x04line\x18\x06 \x01(\x05B\x03\xe0A\x03R\x04line\x12\x1b\n" +
+	"\x06column\x18\a \x01(\x05B\x03\xe0A\x03R\x06column\"N\n" +
 	"\x12CountTokensRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x19\n" +
 	"\x05texts\x18\x02 \x03(\tB\x03\xe0A\x02R\x05texts\"u\n" +
 	"\x13CountTokensResponse\x12\x1b\n" +
 	"\x06tokens\x18\x01 \x03(\x05B\x03\xe0A\x03R\x06tokens\x12A\n" +
-	"\abackend\x18\x02 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\abackend*@\n" +
+	"\abackend\x18\x02 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\abackend*r\n" +
 	"\tStoryMode\x12\x1a\n" +
 	"\x16STORY_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
-	"\x13STORY_MODE_GENERATE\x10\x01*\x8d\x01\n" +
+	"\x13STORY_MODE_GENERATE\x10\x01\x12\x13\n" +
+	"\x0fSTORY_MODE_IDEA\x10\x02\x12\x1b\n" +
+	"\x17STORY_MODE_AUTOCOMPLETE\x10\x03*b\n" +
+	"\rCompatibility\x12\x1d\n" +
+	"\x19COMPATIBILITY_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14COMPATIBILITY_STRICT\x10\x01\x12\x18\n" +
+	"\x14COMPATIBILITY_COMPAT\x10\x02*[\n" +
+	"\aSampler\x12\x17\n" +
+	"\x13SAMPLER_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eSAMPLER_RANDOM\x10\x01\x12\x12\n" +
+	"\x0eSAMPLER_CYCLIC\x10\x02\x12\x0f\n" +
+	"\vSAMPLER_ALL\x10\x03*\xc1\x01\n" +
 	"\tStoryTask\x12\x1a\n" +
 	"\x16STORY_TASK_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13STORY_TASK_GEN_INFO\x10\x01\x12\x17\n" +
 	"\x13STORY_TASK_GEN_ZERO\x10\x02\x12\x18\n" +
 	"\x14STORY_TASK_CONT_INFO\x10\x03\x12\x18\n" +
-	"\x14STORY_TASK_CONT_ZERO\x10\x04*f\n" +
+	"\x14STORY_TASK_CONT_ZERO\x10\x04\x12\x18\n" +
+	"\x14STORY_TASK_IDEA_INFO\x10\x05\x12\x18\n" +
+	"\x14STORY_TASK_IDEA_ZERO\x10\x06*f\n" +
 	"\n" +
 	"BlockOrder\x12\x1b\n" +
 	"\x17BLOCK_ORDER_UNSPECIFIED\x10\x00\x12\x1f\n" +
@@ -1163,49 +1495,61 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP() []byte {
 	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescData
 }
 
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(StoryMode)(0),              // 0: tsumugi.promptbuilder.v1.StoryMode
-	(StoryTask)(0),              // 1: tsumugi.promptbuilder.v1.StoryTask
-	(BlockOrder)(0),             // 2: tsumugi.promptbuilder.v1.BlockOrder
-	(NoteHeader)(0),             // 3: tsumugi.promptbuilder.v1.NoteHeader
-	(Fit)(0),                    // 4: tsumugi.promptbuilder.v1.Fit
-	(BlockKind)(0),              // 5: tsumugi.promptbuilder.v1.BlockKind
-	(*BuildStoryRequest)(nil),   // 6: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*BuildStoryResponse)(nil),  // 7: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*Block)(nil),               // 8: tsumugi.promptbuilder.v1.Block
-	(*Cut)(nil),                 // 9: tsumugi.promptbuilder.v1.Cut
-	(*Warning)(nil),             // 10: tsumugi.promptbuilder.v1.Warning
-	(*Pick)(nil),                // 11: tsumugi.promptbuilder.v1.Pick
-	(*CountTokensRequest)(nil),  // 12: tsumugi.promptbuilder.v1.CountTokensRequest
-	(*CountTokensResponse)(nil), // 13: tsumugi.promptbuilder.v1.CountTokensResponse
-	(*v1.Story)(nil),            // 14: tsumugi.common.v1.Story
-	(*v1.BackendIdentity)(nil),  // 15: tsumugi.common.v1.BackendIdentity
+	(Compatibility)(0),          // 1: tsumugi.promptbuilder.v1.Compatibility
+	(Sampler)(0),                // 2: tsumugi.promptbuilder.v1.Sampler
+	(StoryTask)(0),              // 3: tsumugi.promptbuilder.v1.StoryTask
+	(BlockOrder)(0),             // 4: tsumugi.promptbuilder.v1.BlockOrder
+	(NoteHeader)(0),             // 5: tsumugi.promptbuilder.v1.NoteHeader
+	(Fit)(0),                    // 6: tsumugi.promptbuilder.v1.Fit
+	(BlockKind)(0),              // 7: tsumugi.promptbuilder.v1.BlockKind
+	(*BuildStoryRequest)(nil),   // 8: tsumugi.promptbuilder.v1.BuildStoryRequest
+	(*OptionSet)(nil),           // 9: tsumugi.promptbuilder.v1.OptionSet
+	(*BuildStoryResponse)(nil),  // 10: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*Combination)(nil),         // 11: tsumugi.promptbuilder.v1.Combination
+	(*Block)(nil),               // 12: tsumugi.promptbuilder.v1.Block
+	(*Cut)(nil),                 // 13: tsumugi.promptbuilder.v1.Cut
+	(*Warning)(nil),             // 14: tsumugi.promptbuilder.v1.Warning
+	(*Pick)(nil),                // 15: tsumugi.promptbuilder.v1.Pick
+	(*CountTokensRequest)(nil),  // 16: tsumugi.promptbuilder.v1.CountTokensRequest
+	(*CountTokensResponse)(nil), // 17: tsumugi.promptbuilder.v1.CountTokensResponse
+	nil,                         // 18: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	(*v1.Story)(nil),            // 19: tsumugi.common.v1.Story
+	(*v1.BackendIdentity)(nil),  // 20: tsumugi.common.v1.BackendIdentity
 }
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.promptbuilder.v1.BuildStoryRequest.mode:type_name -> tsumugi.promptbuilder.v1.StoryMode
-	14, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
-	2,  // 2: tsumugi.promptbuilder.v1.BuildStoryRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
-	3,  // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
-	4,  // 4: tsumugi.promptbuilder.v1.BuildStoryRequest.fit:type_name -> tsumugi.promptbuilder.v1.Fit
-	1,  // 5: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
-	8,  // 6: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
-	9,  // 7: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
-	10, // 8: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
-	11, // 9: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	15, // 10: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	5,  // 11: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
-	15, // 12: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	6,  // 13: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
-	12, // 14: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
-	7,  // 15: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	13, // 16: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
-	15, // [15:17] is the sub-list for method output_type
-	13, // [13:15] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	19, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
+	4,  // 2: tsumugi.promptbuilder.v1.BuildStoryRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
+	5,  // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
+	6,  // 4: tsumugi.promptbuilder.v1.BuildStoryRequest.fit:type_name -> tsumugi.promptbuilder.v1.Fit
+	1,  // 5: tsumugi.promptbuilder.v1.BuildStoryRequest.compatibility:type_name -> tsumugi.promptbuilder.v1.Compatibility
+	2,  // 6: tsumugi.promptbuilder.v1.BuildStoryRequest.sampler:type_name -> tsumugi.promptbuilder.v1.Sampler
+	18, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	15, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	3,  // 9: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
+	12, // 10: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
+	13, // 11: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
+	14, // 12: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
+	15, // 13: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	20, // 14: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	11, // 15: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
+	15, // 16: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	7,  // 17: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
+	20, // 18: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	9,  // 19: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
+	8,  // 20: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
+	16, // 21: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
+	10, // 22: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	17, // 23: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
+	22, // [22:24] is the sub-list for method output_type
+	20, // [20:22] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() }
@@ -1218,8 +1562,8 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   8,
+			NumEnums:      8,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

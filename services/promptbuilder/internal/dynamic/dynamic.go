@@ -18,8 +18,10 @@ import (
 const (
 	// MaxNesting is how deep groups may stand in each other.
 	MaxNesting = 16
-	// MaxGroups is how many groups a text may have, MaxOptions how many options a group may.
-	MaxGroups, MaxOptions = 1000, 1000
+	// MaxGroups is how many groups a text may have.
+	MaxGroups = 1000
+	// MaxOptions is how many options a group may have.
+	MaxOptions = 1000
 	// MaxWeight is the largest weight of an option.
 	MaxWeight = 1_000_000
 )

@@ -42,8 +42,13 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	if limit <= 0 {
 		return Prompt{}, &llm.BudgetError{Window: backend.Window, MaxTokens: r.MaxTokens}
 	}
-	drawn, picks, warnings := r.draw()
-	p := Prompt{Limit: limit, MaxTokens: r.MaxTokens, Rating: r.Work.Rating, Seed: r.Seed, Picks: picks, Warnings: warnings, Backend: backend}
+	d := newDraws(r)
+	p := Prompt{Limit: limit, MaxTokens: r.MaxTokens, Rating: r.Work.Rating, Seed: r.Seed, Backend: backend}
+	if r.Sampler == All {
+		p.Combinations, p.Some = d.combinations()
+	}
+	drawn, picks := d.settle()
+	p.Picks, p.Warnings = picks, d.warnings
 	if err := p.fit(ctx, counter, drawn); err != nil {
 		return Prompt{}, err
 	}

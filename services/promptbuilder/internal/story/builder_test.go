@@ -178,7 +178,9 @@ func TestWarnings(t *testing.T) {
 		want    []story.Code
 	}{
 		{"nothing to say", 8192, story.Request{Body: long}, nil},
-		{"nested", 8192, story.Request{Body: "{A|{B|C}}"}, []story.Code{story.GroupKept}},
+		{"nested", 8192, story.Request{Body: "{A|{B|C}}"}, nil},
+		{"comment", 8192, story.Request{Body: "@// x\n一。"}, []story.Code{story.TextLeftOut}},
+		{"idea", 8192, story.Request{Mode: story.Idea, Body: "一。", Work: story.Work{Note: "注"}}, []story.Code{story.NoteNotUsed, story.BodyNotUsed}},
 		{"note", 8192, story.Request{Body: long, Work: story.Work{Note: "注"}}, []story.Code{story.NoteNotUsed}},
 		{"blank lines at the end", 8192, story.Request{Body: strings.Repeat(long, 5) + "\n"}, []story.Code{story.SpaceLeftOut}},
 		{"indent of a new line", 8192, story.Request{Body: strings.Repeat(long, 5) + "　"}, []story.Code{story.SpaceLeftOut}},

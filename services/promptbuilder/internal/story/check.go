@@ -2,8 +2,9 @@ package story
 
 import (
 	"fmt"
-
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
+	"maps"
+	"regexp"
+	"slices"
 )
 
 // The limits of a request.
@@ -16,8 +17,12 @@ const (
 	MaxItems = 64
 	// MaxItem is that of each item, in bytes.
 	MaxItem = 1 << 10
-	// MaxGroups is how many `{A|B}` groups one request may draw.
+	// MaxGroups is how many `{A|B}` groups one request may draw, and how many picks it may name.
 	MaxGroups = 1000
+	// MaxSets is how many named sets a request may have.
+	MaxSets = 64
+	// MaxSetOptions is how many options each of them may have.
+	MaxSetOptions = 1000
 	// MaxCountTexts is how many texts one count may have.
 	MaxCountTexts = 64
 )
@@ -50,6 +55,8 @@ func (r Request) Check() []Violation {
 	if r.MaxTokens < 0 {
 		all.add("max_tokens", "must be 0 for the default or a positive number, and is %d", r.MaxTokens)
 	}
+	all.sets(r)
+	all.picks(r)
 	if all == nil {
 		all.groups(r)
 	}
@@ -89,11 +96,55 @@ func (v *violations) total(field string, bytes, limit int) {
 	}
 }
 
-// groups notes the field in which the draws of a request become too many.
+// setName is what a set may be called, so that `{@name}` finds it.
+var setName = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_-]{0,63}$`)
+
+func (v *violations) sets(r Request) {
+	if n := len(r.Sets); n > MaxSets {
+		v.add("sets", "are %d sets; at most %d are allowed", n, MaxSets)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Sets)) {
+		field := "sets." + name
+		if !setName.MatchString(name) {
+			v.add(field, "cannot be the name of a set: 1 to 64 letters, digits, _ and -, beginning with a letter or _")
+		}
+		if n := len(r.Sets[name]); n == 0 || n > MaxSetOptions {
+			v.add(field, "has %d options; 1 to %d are allowed", n, MaxSetOptions)
+			continue
+		}
+		for i, option := range r.Sets[name] {
+			v.size(fmt.Sprintf("%s.options[%d]", field, i), option, MaxItem)
+		}
+	}
+}
+
+func (v *violations) picks(r Request) {
+	if n := len(r.Picks); n > MaxGroups {
+		v.add("picks", "are %d picks; at most %d are allowed", n, MaxGroups)
+		return
+	}
+	names := map[string]bool{}
+	for _, f := range r.drawn() {
+		names[f.name] = true
+	}
+	for i, p := range r.Picks {
+		if !names[p.Field] {
+			v.add(fmt.Sprintf("picks[%d].field", i), "is %.60q; it must be a field in which dynamic prompts are drawn, such as story.title or body", p.Field)
+		}
+	}
+}
+
+// groups notes what is malformed in the dynamic prompts of a request, and the field in which they become too many.
 func (v *violations) groups(r Request) {
 	groups := 0
 	for _, f := range r.drawn() {
-		if groups += dynamic.Parse(*f.text).Groups(); groups > MaxGroups {
+		template, err := r.parse(f)
+		if err != nil {
+			v.add(f.name, "%s", err)
+			continue
+		}
+		if groups += template.Groups(); groups > MaxGroups {
 			v.add(f.name, "brings the request to more than %d groups like {A|B}, which is the limit", MaxGroups)
 			return
 		}

@@ -2,9 +2,6 @@ package story
 
 import (
 	"fmt"
-	"slices"
-
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
 )
 
 // field is a text of a request with its path there.
@@ -45,22 +42,4 @@ func (r *Request) drawn() []field {
 		all = append(all, l.fields()...)
 	}
 	return append(all, field{"body", &r.Body})
-}
-
-// draw puts the picks into a copy of the request.
-func (r Request) draw() (drawn Request, picks []Pick, warnings []Warning) {
-	r.Work.Keywords, r.Work.Genres = slices.Clone(r.Work.Keywords), slices.Clone(r.Work.Genres)
-	for _, f := range r.drawn() {
-		template := dynamic.Parse(*f.text)
-		if n := template.Nested(); n > 0 {
-			warnings = append(warnings, Warning{GroupKept, f.name,
-				fmt.Sprintf("%d groups like {A|{B|C}} hold braces themselves and stay as written", n)})
-		}
-		var some []dynamic.Pick
-		*f.text, some = template.Draw(r.Seed, f.name)
-		for _, p := range some {
-			picks = append(picks, Pick{Field: f.name, Pick: p})
-		}
-	}
-	return r, picks, warnings
 }

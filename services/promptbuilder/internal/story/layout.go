@@ -2,6 +2,7 @@ package story
 
 import (
 	"sort"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
@@ -42,8 +43,15 @@ type layout struct {
 // arrange lays a request out whose draws are made.
 func arrange(r Request) layout {
 	lines := splitLines(r.Body)
-	l := layout{task: taskOf(lines, r.Work), body: lines}
+	if r.Mode == Idea {
+		r.Work.DialogueLevel = nil // no part of an idea (seed 000, 2.4)
+	}
+	l := layout{task: taskOf(r.Mode, lines, r.Work), body: lines}
 	l.add(fixed(KindInstruction, openMark+l.task.instruction(r.Work.Rating)))
+	if l.task.continues() && r.Mode == Autocomplete {
+		l.toComplete(r)
+		return l
+	}
 	if l.task.continues() {
 		l.toContinue(r)
 		return l
@@ -52,6 +60,9 @@ func arrange(r Request) layout {
 		l.add(fixed(KindReference, "\n"+metadata))
 	}
 	l.add(fixed(KindSuffix, closeMark))
+	if r.Mode == Idea {
+		return l
+	}
 	l.add(part{KindSuffix, fit.Part{Text: r.Body}})
 	l.shown = lines
 	for _, line := range lines {
@@ -73,15 +84,52 @@ func (l *layout) toContinue(r Request) {
 	if r.TextFirst {
 		l.add(metadata)
 	}
-	header := noteHeader
-	if r.LegacyNote {
-		header = legacyNoteHeader
-	}
-	l.add(block(KindNote, header, strip(r.Work.Note)))
+	l.add(block(KindNote, r.noteHeader(), strip(r.Work.Note)))
 	l.tail = len(join(older))
 	l.show(KindTail, fit.Part{Open: "\n", Text: join(tail)}, tail)
 	l.add(fixed(KindSuffix, closeMark))
 	l.show(KindSuffix, fit.Part{Text: s.suffix.text}, []line{s.suffix})
+}
+
+// toComplete lays a text whose last line goes on right where it ends: nothing is stripped, and lines keep their ends
+// (field/wannabe.md 1.4; the reference vectors keep the order of the blocks here too).
+func (l *layout) toComplete(r Request) {
+	border := strings.LastIndexByte(r.Body, '\n') + 1
+	n := sort.Search(len(l.body), func(i int) bool { return l.body[i].start >= border })
+	tail := max(0, n-tailLines)
+	tailAt := border
+	if tail < n {
+		tailAt = l.body[tail].start
+	}
+	metadata := block(KindReference, referenceHeader, r.Work.metadata())
+	if !r.TextFirst {
+		l.add(metadata)
+	}
+	l.keep(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + fence + "\n", Text: r.Body[:tailAt], Close: "\n" + fence}, l.body[:tail])
+	if r.TextFirst {
+		l.add(metadata)
+	}
+	l.add(block(KindNote, r.noteHeader(), strip(r.Work.Note)))
+	l.tail = tailAt
+	l.keep(KindTail, fit.Part{Open: "\n", Text: r.Body[tailAt:border]}, l.body[tail:n])
+	l.add(fixed(KindSuffix, closeMark))
+	l.keep(KindSuffix, fit.Part{Text: r.Body[border:]}, l.body[n:])
+}
+
+// keep adds a part whose text may be cut and stands as it does in the body.
+func (l *layout) keep(kind Kind, p fit.Part, lines []line) {
+	l.add(part{kind, p})
+	for _, line := range lines {
+		l.shown, l.starts = append(l.shown, line), append(l.starts, line.start)
+	}
+}
+
+// noteHeader is what stands over the author's note.
+func (r Request) noteHeader() string {
+	if r.LegacyNote {
+		return legacyNoteHeader
+	}
+	return noteHeader
 }
 
 // block fences a text under its header; nothing for nothing.

@@ -34,8 +34,37 @@ const (
 	RatingR18     = "r18"
 )
 
+// Mode is what the writer wants.
+type Mode int
+
+// The modes.
+const (
+	// Generate writes a novel on, or begins it.
+	Generate Mode = iota
+	// Idea asks for title, keywords, genres, synopsis, setting and plot; body and note are not used.
+	Idea
+	// Autocomplete goes on right behind the last end of line, whatever stands there.
+	Autocomplete
+)
+
+// Sampler says how options are taken of groups.
+type Sampler int
+
+// The samplers.
+const (
+	// Random draws by seed and weights.
+	Random Sampler = iota
+	// Cyclic takes the options in turn, with the seed as the turn.
+	Cyclic
+	// All takes the first options, and tells every combination.
+	All
+)
+
 // Request asks for the prompt of one continuation.
 type Request struct {
+	Mode Mode
+	// Compat does what the program of seed 000 does where that differs, faults and all.
+	Compat bool
 	// Backend is a name in the backends file; empty for the default.
 	Backend string
 	Work    Work
@@ -48,9 +77,14 @@ type Request struct {
 	// MaxTokens are kept free for the answer; 0 for the default.
 	MaxTokens int
 	// Uncut leaves a prompt that is too large as it is, and says so.
-	Uncut bool
+	Uncut   bool
+	Sampler Sampler
 	// Seed is that of the draws.
 	Seed uint32
+	// Sets are named lists of options for `{@name}`.
+	Sets dynamic.Sets
+	// Picks are taken again, as an earlier prompt told them; the rest is drawn.
+	Picks []Pick
 }
 
 // Prompt is a prompt and everything there is to know about it.
@@ -74,7 +108,10 @@ type Prompt struct {
 	Warnings []Warning
 	Seed     uint32
 	Picks    []Pick
-	Backend  Backend
+	// Combinations are the picks of all combinations of options, with Sampler All; Some says that there are more.
+	Combinations [][]Pick
+	Some         bool
+	Backend      Backend
 }
 
 // Kind is a part of a prompt.
@@ -109,7 +146,7 @@ type Cut struct {
 	FirstKept string
 }
 
-// Pick is the option that was drawn for one group of a field.
+// Pick is what was taken of one group of a field.
 type Pick struct {
 	// Field is its path in the request, such as `story.keywords[1]`.
 	Field string

@@ -3,12 +3,14 @@ package story
 // Task is what the model is asked to do (seed 000, 2.4).
 type Task string
 
-// The tasks of the generate mode.
+// The tasks: those of an idea, and those of the two other modes.
 const (
 	GenInfo  Task = "GEN_INFO"
 	GenZero  Task = "GEN_ZERO"
 	ContInfo Task = "CONT_INFO"
 	ContZero Task = "CONT_ZERO"
+	IdeaInfo Task = "IDEA_INFO"
+	IdeaZero Task = "IDEA_ZERO"
 )
 
 // continueFrom is how many lines that are not blank make a text one to be continued.
@@ -20,6 +22,8 @@ var instructions = map[Task]string{
 	GenZero:  "自由に小説を生成してください。",
 	ContInfo: "参考情報と本文を踏まえ、最後の文章の自然な続きとなるように小説を生成してください。",
 	ContZero: "本文を踏まえ、最後の文章の自然な続きとなるように小説を生成してください。",
+	IdeaInfo: "以下の情報に基づいて、完全な小説のアイデア（タイトル、キーワード、ジャンル、あらすじ、設定、プロット）を生成してください。",
+	IdeaZero: "自由に小説のアイデア（タイトル、キーワード、ジャンル、あらすじ、設定、プロット）を生成してください。",
 }
 
 // continues says that the task has a text to go on from.
@@ -31,9 +35,13 @@ func (t Task) instruction(rating string) string {
 }
 
 // taskOf decides on the whole text, before anything is cut (field/wannabe.md 1.1 D10).
-func taskOf(lines []line, w Work) Task {
+func taskOf(mode Mode, lines []line, w Work) Task {
 	long, told := len(contentLines(lines)) >= continueFrom, w.told()
 	switch {
+	case mode == Idea && told:
+		return IdeaInfo
+	case mode == Idea:
+		return IdeaZero
 	case long && told:
 		return ContInfo
 	case long:

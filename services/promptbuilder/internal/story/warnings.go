@@ -12,8 +12,10 @@ type Code string
 
 // The codes.
 const (
-	GroupKept       Code = "GROUP_KEPT"
+	TextLeftOut     Code = "TEXT_LEFT_OUT"
+	PickNotTaken    Code = "PICK_NOT_TAKEN"
 	NoteNotUsed     Code = "NOTE_NOT_USED"
+	BodyNotUsed     Code = "BODY_NOT_USED"
 	SpaceLeftOut    Code = "SPACE_LEFT_OUT"
 	LineEndsChanged Code = "LINE_ENDS_CHANGED"
 	CutAtSentence   Code = "CUT_AT_SENTENCE"
@@ -49,7 +51,8 @@ func (l layout) warnings(r Request, p Prompt, f fit.Result, kept string) []Warni
 	}
 	continues := l.task.continues()
 	add(!continues && strip(r.Work.Note) != "", NoteNotUsed, "story.note",
-		"the author's note is not in the prompt: it is used when the body has %d lines or more that are not blank", continueFrom)
+		"the author's note is not in the prompt: it is used when a body of %d lines or more that are not blank is continued", continueFrom)
+	add(r.Mode == Idea && strip(r.Body) != "", BodyNotUsed, "body", "the body is not in the prompt of an idea")
 	add(l.spaceLost, SpaceLeftOut, "body", "blank lines or spaces at the end of the body are not in the prompt")
 	add(continues && strings.ContainsAny(kept, lineEnds[len("\n"):]), LineEndsChanged, "body",
 		"ends of line other than LF are LF in the prompt")

@@ -6,6 +6,7 @@ import (
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
@@ -17,6 +18,8 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 	known(f, "block_order", req.GetBlockOrder())
 	known(f, "note_header", req.GetNoteHeader())
 	known(f, "fit", req.GetFit())
+	known(f, "compatibility", req.GetCompatibility())
+	known(f, "sampler", req.GetSampler())
 	r := toRequest(req)
 	wrong(f, r.Check())
 	if err := f.Err(); err != nil {
@@ -37,7 +40,48 @@ func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 		MaxTokens:  int(req.GetMaxTokens()),
 		Uncut:      req.GetFit() == promptbuilderv1.Fit_FIT_NONE,
 		Seed:       req.GetSeed(),
+		Mode:       modes[req.GetMode()],
+		Compat:     req.GetCompatibility() == promptbuilderv1.Compatibility_COMPATIBILITY_COMPAT,
+		Sampler:    samplers[req.GetSampler()],
+		Sets:       toSets(req.GetSets()),
+		Picks:      toPicks(req.GetPicks()),
 	}
+}
+
+// What the contract leaves open is the zero value of the domain.
+var (
+	modes = map[promptbuilderv1.StoryMode]story.Mode{
+		promptbuilderv1.StoryMode_STORY_MODE_IDEA: story.Idea, promptbuilderv1.StoryMode_STORY_MODE_AUTOCOMPLETE: story.Autocomplete,
+	}
+	samplers = map[promptbuilderv1.Sampler]story.Sampler{
+		promptbuilderv1.Sampler_SAMPLER_CYCLIC: story.Cyclic, promptbuilderv1.Sampler_SAMPLER_ALL: story.All,
+	}
+)
+
+func toSets(sets map[string]*promptbuilderv1.OptionSet) dynamic.Sets {
+	if len(sets) == 0 {
+		return nil
+	}
+	all := make(dynamic.Sets, len(sets))
+	for name, set := range sets {
+		all[name] = set.GetOptions()
+	}
+	return all
+}
+
+func toPicks(picks []*promptbuilderv1.Pick) []story.Pick {
+	var all []story.Pick
+	for _, p := range picks {
+		var options []int
+		for _, o := range p.GetOptions() {
+			options = append(options, int(o))
+		}
+		if options == nil && p.GetOption() >= 0 {
+			options = []int{int(p.GetOption())}
+		}
+		all = append(all, story.Pick{Field: p.GetField(), Pick: dynamic.Pick{Group: int(p.GetGroup()), Options: options}})
+	}
+	return all
 }
 
 func toWork(s *commonv1.Story) story.Work {
@@ -56,6 +100,8 @@ var tasks = map[story.Task]promptbuilderv1.StoryTask{
 	story.GenZero:  promptbuilderv1.StoryTask_STORY_TASK_GEN_ZERO,
 	story.ContInfo: promptbuilderv1.StoryTask_STORY_TASK_CONT_INFO,
 	story.ContZero: promptbuilderv1.StoryTask_STORY_TASK_CONT_ZERO,
+	story.IdeaInfo: promptbuilderv1.StoryTask_STORY_TASK_IDEA_INFO,
+	story.IdeaZero: promptbuilderv1.StoryTask_STORY_TASK_IDEA_ZERO,
 }
 
 var kinds = map[story.Kind]promptbuilderv1.BlockKind{
@@ -86,10 +132,29 @@ func fromPrompt(p story.Prompt) *promptbuilderv1.BuildStoryResponse {
 	for _, w := range p.Warnings {
 		res.Warnings = append(res.Warnings, &promptbuilderv1.Warning{Code: string(w.Code), Field: w.Field, Message: w.Message})
 	}
-	for _, pick := range p.Picks {
-		res.Picks = append(res.Picks, &promptbuilderv1.Pick{
-			Field: pick.Field, Group: int32(pick.Group), Option: int32(pick.Option), Text: pick.Text,
-		})
+	res.Picks = fromPicks(p.Picks)
+	for _, picks := range p.Combinations {
+		res.Combinations = append(res.Combinations, &promptbuilderv1.Combination{Picks: fromPicks(picks)})
 	}
+	res.MoreCombinations = p.Some
 	return res
+}
+
+// noOption stands where a group gave none, as `{0-1$$A|B}` may.
+const noOption = -1
+
+func fromPicks(picks []story.Pick) []*promptbuilderv1.Pick {
+	var all []*promptbuilderv1.Pick
+	for _, p := range picks {
+		pick := &promptbuilderv1.Pick{Field: p.Field, Group: int32(p.Group), Text: p.Text, Line: int32(p.Line), Column: int32(p.Column)}
+		for _, o := range p.Options {
+			pick.Options = append(pick.Options, int32(o))
+		}
+		pick.Option = noOption
+		if len(p.Options) > 0 {
+			pick.Option = pick.Options[0]
+		}
+		all = append(all, pick)
+	}
+	return all
 }

@@ -94,11 +94,12 @@ func TestPromptReachesTheCaller(t *testing.T) {
 	backend := story.Backend{Backend: "gemma", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"}
 	s := &stories{prompt: story.Prompt{
 		Text: "p", Digest: "d", Task: story.ContInfo, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general", Overflow: true, Counts: 4, Seed: 5,
-		Blocks:   []story.Block{{Kind: story.KindTail, Tokens: 6, Characters: 7, Estimated: true}},
-		Cut:      &story.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f"},
-		Warnings: []story.Warning{{Code: story.LittleTextLeft, Field: "body", Message: "m"}},
-		Picks:    []story.Pick{{Field: "body", Pick: dynamic.Pick{Group: 11, Option: 12, Text: "x"}}},
-		Backend:  backend,
+		Blocks:       []story.Block{{Kind: story.KindTail, Tokens: 6, Characters: 7, Estimated: true}},
+		Cut:          &story.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f"},
+		Warnings:     []story.Warning{{Code: story.LittleTextLeft, Field: "body", Message: "m"}},
+		Picks:        []story.Pick{{Field: "body", Pick: dynamic.Pick{Group: 11, Options: []int{12, 13}, Text: "x", Line: 14, Column: 15}}},
+		Combinations: [][]story.Pick{{{Field: "story.title", Pick: dynamic.Pick{Group: 16, Options: []int{17}, Text: "y", Line: 18, Column: 19}}}}, Some: true,
+		Backend: backend,
 	}}
 	got, err := serve(t, s).BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{})
 	if err != nil {
@@ -109,11 +110,12 @@ func TestPromptReachesTheCaller(t *testing.T) {
 	want := &promptbuilderv1.BuildStoryResponse{
 		Prompt: "p", Digest: "d", Task: promptbuilderv1.StoryTask_STORY_TASK_CONT_INFO, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general",
 		Overflow: true, CountsUsed: 4, Seed: 5,
-		Blocks:   []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_TAIL, Tokens: 6, Characters: 7, Estimated: true}},
-		Cut:      &promptbuilderv1.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f"},
-		Warnings: []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},
-		Picks:    []*promptbuilderv1.Pick{{Field: "body", Group: 11, Option: 12, Text: "x"}},
-		Backend:  wantBackend,
+		Blocks:       []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_TAIL, Tokens: 6, Characters: 7, Estimated: true}},
+		Cut:          &promptbuilderv1.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f"},
+		Warnings:     []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},
+		Picks:        []*promptbuilderv1.Pick{{Field: "body", Group: 11, Option: 12, Options: []int32{12, 13}, Text: "x", Line: 14, Column: 15}},
+		Combinations: []*promptbuilderv1.Combination{{Picks: []*promptbuilderv1.Pick{{Field: "story.title", Group: 16, Option: 17, Options: []int32{17}, Text: "y", Line: 18, Column: 19}}}}, MoreCombinations: true,
+		Backend: wantBackend,
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)

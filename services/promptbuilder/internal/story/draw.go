@@ -1,0 +1,118 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
+)
+
+// MaxCombinations is how many combinations of options one prompt tells.
+const MaxCombinations = 100
+
+// parse reads the dynamic prompts of a field.
+func (r Request) parse(f field) (*dynamic.Template, error) {
+	if r.Compat {
+		return dynamic.ParseCompat(*f.text)
+	}
+	return dynamic.Parse(*f.text, r.Sets)
+}
+
+// draws are the fields of a request as templates, and where what they draw goes.
+type draws struct {
+	request   *Request
+	fields    []field
+	templates []*dynamic.Template
+	warnings  []Warning
+}
+
+// newDraws reads a copy of a request in which Check found nothing wrong.
+func newDraws(r Request) draws {
+	r.Work.Keywords, r.Work.Genres = slices.Clone(r.Work.Keywords), slices.Clone(r.Work.Genres)
+	d := draws{request: &r, fields: r.drawn()}
+	for _, f := range d.fields {
+		t, err := r.parse(f)
+		if err != nil {
+			panic(fmt.Sprintf("a request that Check refuses was built: %s: %v", f.name, err))
+		}
+		d.templates = append(d.templates, t)
+		if n := t.LeftOut(); n > 0 {
+			d.warn(TextLeftOut, f.name, "%d characters that are comments, or stand outside of @startpoint and @endpoint, are not in the prompt", n)
+		}
+	}
+	return d
+}
+
+func (d *draws) warn(code Code, field, format string, args ...any) {
+	d.warnings = append(d.warnings, Warning{code, field, fmt.Sprintf(format, args...)})
+}
+
+// draw puts what a chooser takes in the place of all groups; it gives a chooser for each field.
+func (d *draws) draw(choosers func(field string) dynamic.Chooser) (texts []string, picks []Pick) {
+	for i, f := range d.fields {
+		text, taken := d.templates[i].Draw(choosers(f.name))
+		texts = append(texts, text)
+		for _, p := range taken {
+			picks = append(picks, Pick{Field: f.name, Pick: p})
+		}
+	}
+	return texts, picks
+}
+
+// settle draws a request: as its picks say, and for the rest as its sampler does.
+func (d *draws) settle() (drawn Request, picks []Pick) {
+	fixed := map[string]*dynamic.Fixed{}
+	texts, picks := d.draw(func(field string) dynamic.Chooser {
+		fixed[field] = &dynamic.Fixed{Picks: d.fixed(field), Else: d.sampler(field)}
+		return fixed[field]
+	})
+	taken := map[string]bool{}
+	for _, p := range picks {
+		taken[fmt.Sprint(p.Field, p.Group)] = !slices.Contains(fixed[p.Field].Missed, p.Group)
+	}
+	for i, p := range d.request.Picks {
+		if !taken[fmt.Sprint(p.Field, p.Group)] {
+			d.warn(PickNotTaken, fmt.Sprintf("picks[%d]", i), "group %d of %s is not what it was, so that these options cannot be taken again", p.Group, p.Field)
+		}
+	}
+	for i, f := range d.fields {
+		*f.text = texts[i]
+	}
+	return *d.request, picks
+}
+
+// fixed are the picks of a field that are taken again, by group.
+func (d *draws) fixed(field string) map[int][]int {
+	picks := map[int][]int{}
+	for _, p := range d.request.Picks {
+		if p.Field == field {
+			picks[p.Group] = p.Options
+		}
+	}
+	return picks
+}
+
+func (d *draws) sampler(field string) dynamic.Chooser {
+	if d.request.Sampler == Random {
+		return dynamic.Random(d.request.Seed, field)
+	}
+	turn := d.request.Seed
+	if d.request.Sampler == All {
+		turn = 0
+	}
+	return dynamic.Cyclic(turn)
+}
+
+// combinations are the picks of all combinations; some says that there are more than MaxCombinations.
+func (d *draws) combinations() (all [][]Pick, some bool) {
+	for w := (dynamic.Walk{}); ; {
+		_, picks := d.draw(func(string) dynamic.Chooser { return &w })
+		all = append(all, picks)
+		if !w.Next() {
+			return all, false
+		}
+		if len(all) == MaxCombinations {
+			return all, true
+		}
+	}
+}
