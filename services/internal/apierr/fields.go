@@ -30,6 +30,17 @@ func (f *Fields) Add(field, format string, args ...any) {
 	}
 }
 
+// Size notes a text that is longer than so many bytes.
+func (f *Fields) Size(field, text string, limit int) {
+	switch {
+	case len(text) <= limit:
+	case limit >= 1<<20:
+		f.Add(field, "is %d bytes long; the limit is %d bytes (%d MiB)", len(text), limit, limit>>20)
+	default:
+		f.Add(field, "is %d bytes long; the limit is %d bytes", len(text), limit)
+	}
+}
+
 // Required notes every REQUIRED field of the request, nested messages included, that is not set: the first thing that
 // a handler does, before it looks at the values. A nested message that is absent is not looked into.
 func (f *Fields) Required(req proto.Message) {

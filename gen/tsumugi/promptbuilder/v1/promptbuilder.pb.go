@@ -491,6 +491,75 @@ func (BlockKind) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
 }
 
+// IdeaPart is a part of an idea.
+type IdeaPart int32
+
+const (
+	// Never sent.
+	IdeaPart_IDEA_PART_UNSPECIFIED IdeaPart = 0
+	// Under `# タイトル:`
+	IdeaPart_IDEA_PART_TITLE IdeaPart = 1
+	// Under `# キーワード:`, one on a line.
+	IdeaPart_IDEA_PART_KEYWORDS IdeaPart = 2
+	// Under `# ジャンル:`, one on a line.
+	IdeaPart_IDEA_PART_GENRES IdeaPart = 3
+	// Under `# あらすじ:`
+	IdeaPart_IDEA_PART_SYNOPSIS IdeaPart = 4
+	// Under `# 設定:`
+	IdeaPart_IDEA_PART_SETTING IdeaPart = 5
+	// Under `# プロット:`
+	IdeaPart_IDEA_PART_PLOT IdeaPart = 6
+)
+
+// Enum value maps for IdeaPart.
+var (
+	IdeaPart_name = map[int32]string{
+		0: "IDEA_PART_UNSPECIFIED",
+		1: "IDEA_PART_TITLE",
+		2: "IDEA_PART_KEYWORDS",
+		3: "IDEA_PART_GENRES",
+		4: "IDEA_PART_SYNOPSIS",
+		5: "IDEA_PART_SETTING",
+		6: "IDEA_PART_PLOT",
+	}
+	IdeaPart_value = map[string]int32{
+		"IDEA_PART_UNSPECIFIED": 0,
+		"IDEA_PART_TITLE":       1,
+		"IDEA_PART_KEYWORDS":    2,
+		"IDEA_PART_GENRES":      3,
+		"IDEA_PART_SYNOPSIS":    4,
+		"IDEA_PART_SETTING":     5,
+		"IDEA_PART_PLOT":        6,
+	}
+)
+
+func (x IdeaPart) Enum() *IdeaPart {
+	p := new(IdeaPart)
+	*p = x
+	return p
+}
+
+func (x IdeaPart) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (IdeaPart) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[8].Descriptor()
+}
+
+func (IdeaPart) Type() protoreflect.EnumType {
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[8]
+}
+
+func (x IdeaPart) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use IdeaPart.Descriptor instead.
+func (IdeaPart) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
+}
+
 // BuildStoryRequest asks for the prompt of one continuation.
 type BuildStoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1146,7 +1215,8 @@ type Pick struct {
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
 	// Which of the groups of the field, from 0, counted by their opening braces.
 	Group int32 `protobuf:"varint,2,opt,name=group,proto3" json:"group,omitempty"`
-	// Which option, from 0; of a group of several, the first that was taken. In a request it is used where `options` is empty.
+	// Which option, from 0; of a group of several, the first that was taken; -1 where none was. In a request it is used
+	// where `options` is empty.
 	Option int32 `protobuf:"varint,3,opt,name=option,proto3" json:"option,omitempty"`
 	// What stands in place of the group. Not read in a request.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
@@ -1239,6 +1309,191 @@ func (x *Pick) GetColumn() int32 {
 	return 0
 }
 
+// ParseIdeaRequest brings a model's answer.
+type ParseIdeaRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the model answered, at most 1 MiB.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// The parts to look for; empty: all six. When they have been read, the next header ends the answer: a model that was
+	// asked for a title writes on.
+	Parts         []IdeaPart `protobuf:"varint,2,rep,packed,name=parts,proto3,enum=tsumugi.promptbuilder.v1.IdeaPart" json:"parts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ParseIdeaRequest) Reset() {
+	*x = ParseIdeaRequest{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ParseIdeaRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ParseIdeaRequest) ProtoMessage() {}
+
+func (x *ParseIdeaRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ParseIdeaRequest.ProtoReflect.Descriptor instead.
+func (*ParseIdeaRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ParseIdeaRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ParseIdeaRequest) GetParts() []IdeaPart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+// ParseIdeaResponse is an idea in its parts.
+type ParseIdeaResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The parts, to be sent as the `story` of a request.
+	Story *v1.Story `protobuf:"bytes,1,opt,name=story,proto3" json:"story,omitempty"`
+	// The parts that are not there, or are empty.
+	Missing []IdeaPart `protobuf:"varint,2,rep,packed,name=missing,proto3,enum=tsumugi.promptbuilder.v1.IdeaPart" json:"missing,omitempty"`
+	// What belongs to none of the parts, in the order of the answer: what stands before the first header, under another
+	// one, or under one that was there before.
+	Extra []*IdeaExtra `protobuf:"bytes,3,rep,name=extra,proto3" json:"extra,omitempty"`
+	// What stands behind the last part, from the next header on.
+	Rest          string `protobuf:"bytes,4,opt,name=rest,proto3" json:"rest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ParseIdeaResponse) Reset() {
+	*x = ParseIdeaResponse{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ParseIdeaResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ParseIdeaResponse) ProtoMessage() {}
+
+func (x *ParseIdeaResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ParseIdeaResponse.ProtoReflect.Descriptor instead.
+func (*ParseIdeaResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ParseIdeaResponse) GetStory() *v1.Story {
+	if x != nil {
+		return x.Story
+	}
+	return nil
+}
+
+func (x *ParseIdeaResponse) GetMissing() []IdeaPart {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *ParseIdeaResponse) GetExtra() []*IdeaExtra {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
+func (x *ParseIdeaResponse) GetRest() string {
+	if x != nil {
+		return x.Rest
+	}
+	return ""
+}
+
+// IdeaExtra is a stretch of an answer that is no part of the idea.
+type IdeaExtra struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The line over it, as the model wrote it; empty for what stands before the first header.
+	Header string `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	// What stands under it, without the blanks around it.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IdeaExtra) Reset() {
+	*x = IdeaExtra{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IdeaExtra) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IdeaExtra) ProtoMessage() {}
+
+func (x *IdeaExtra) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IdeaExtra.ProtoReflect.Descriptor instead.
+func (*IdeaExtra) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *IdeaExtra) GetHeader() string {
+	if x != nil {
+		return x.Header
+	}
+	return ""
+}
+
+func (x *IdeaExtra) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // CountTokensRequest asks how large texts are.
 type CountTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1253,7 +1508,7 @@ type CountTokensRequest struct {
 
 func (x *CountTokensRequest) Reset() {
 	*x = CountTokensRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1520,7 @@ func (x *CountTokensRequest) String() string {
 func (*CountTokensRequest) ProtoMessage() {}
 
 func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1533,7 @@ func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensRequest.ProtoReflect.Descriptor instead.
 func (*CountTokensRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CountTokensRequest) GetBackend() string {
@@ -1308,7 +1563,7 @@ type CountTokensResponse struct {
 
 func (x *CountTokensResponse) Reset() {
 	*x = CountTokensResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1320,7 +1575,7 @@ func (x *CountTokensResponse) String() string {
 func (*CountTokensResponse) ProtoMessage() {}
 
 func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1333,7 +1588,7 @@ func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensResponse.ProtoReflect.Descriptor instead.
 func (*CountTokensResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CountTokensResponse) GetTokens() []int32 {
@@ -1427,7 +1682,18 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x04text\x18\x04 \x01(\tB\x03\xe0A\x03R\x04text\x12\x1d\n" +
 	"\aoptions\x18\x05 \x03(\x05B\x03\xe0A\x01R\aoptions\x12\x17\n" +
 	"\x04line\x18\x06 \x01(\x05B\x03\xe0A\x03R\x04line\x12\x1b\n" +
-	"\x06column\x18\a \x01(\x05B\x03\xe0A\x03R\x06column\"N\n" +
+	"\x06column\x18\a \x01(\x05B\x03\xe0A\x03R\x06column\"j\n" +
+	"\x10ParseIdeaRequest\x12\x17\n" +
+	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x02R\x04text\x12=\n" +
+	"\x05parts\x18\x02 \x03(\x0e2\".tsumugi.promptbuilder.v1.IdeaPartB\x03\xe0A\x01R\x05parts\"\xe4\x01\n" +
+	"\x11ParseIdeaResponse\x123\n" +
+	"\x05story\x18\x01 \x01(\v2\x18.tsumugi.common.v1.StoryB\x03\xe0A\x03R\x05story\x12A\n" +
+	"\amissing\x18\x02 \x03(\x0e2\".tsumugi.promptbuilder.v1.IdeaPartB\x03\xe0A\x03R\amissing\x12>\n" +
+	"\x05extra\x18\x03 \x03(\v2#.tsumugi.promptbuilder.v1.IdeaExtraB\x03\xe0A\x03R\x05extra\x12\x17\n" +
+	"\x04rest\x18\x04 \x01(\tB\x03\xe0A\x03R\x04rest\"A\n" +
+	"\tIdeaExtra\x12\x1b\n" +
+	"\x06header\x18\x01 \x01(\tB\x03\xe0A\x03R\x06header\x12\x17\n" +
+	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"N\n" +
 	"\x12CountTokensRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x19\n" +
 	"\x05texts\x18\x02 \x03(\tB\x03\xe0A\x02R\x05texts\"u\n" +
@@ -1477,10 +1743,19 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x0fBLOCK_KIND_BODY\x10\x03\x12\x13\n" +
 	"\x0fBLOCK_KIND_NOTE\x10\x04\x12\x13\n" +
 	"\x0fBLOCK_KIND_TAIL\x10\x05\x12\x15\n" +
-	"\x11BLOCK_KIND_SUFFIX\x10\x062\xb4\x02\n" +
+	"\x11BLOCK_KIND_SUFFIX\x10\x06*\xab\x01\n" +
+	"\bIdeaPart\x12\x19\n" +
+	"\x15IDEA_PART_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fIDEA_PART_TITLE\x10\x01\x12\x16\n" +
+	"\x12IDEA_PART_KEYWORDS\x10\x02\x12\x14\n" +
+	"\x10IDEA_PART_GENRES\x10\x03\x12\x16\n" +
+	"\x12IDEA_PART_SYNOPSIS\x10\x04\x12\x15\n" +
+	"\x11IDEA_PART_SETTING\x10\x05\x12\x12\n" +
+	"\x0eIDEA_PART_PLOT\x10\x062\xbd\x03\n" +
 	"\x14PromptBuilderService\x12\x8a\x01\n" +
 	"\n" +
-	"BuildStory\x12+.tsumugi.promptbuilder.v1.BuildStoryRequest\x1a,.tsumugi.promptbuilder.v1.BuildStoryResponse\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/prompts:buildStory\x12\x8e\x01\n" +
+	"BuildStory\x12+.tsumugi.promptbuilder.v1.BuildStoryRequest\x1a,.tsumugi.promptbuilder.v1.BuildStoryResponse\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/prompts:buildStory\x12\x86\x01\n" +
+	"\tParseIdea\x12*.tsumugi.promptbuilder.v1.ParseIdeaRequest\x1a+.tsumugi.promptbuilder.v1.ParseIdeaResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/prompts:parseIdea\x12\x8e\x01\n" +
 	"\vCountTokens\x12,.tsumugi.promptbuilder.v1.CountTokensRequest\x1a-.tsumugi.promptbuilder.v1.CountTokensResponse\"\"\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/prompts:countTokensBMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
 
 var (
@@ -1495,8 +1770,8 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP() []byte {
 	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescData
 }
 
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(StoryMode)(0),              // 0: tsumugi.promptbuilder.v1.StoryMode
 	(Compatibility)(0),          // 1: tsumugi.promptbuilder.v1.Compatibility
@@ -1506,50 +1781,60 @@ var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(NoteHeader)(0),             // 5: tsumugi.promptbuilder.v1.NoteHeader
 	(Fit)(0),                    // 6: tsumugi.promptbuilder.v1.Fit
 	(BlockKind)(0),              // 7: tsumugi.promptbuilder.v1.BlockKind
-	(*BuildStoryRequest)(nil),   // 8: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*OptionSet)(nil),           // 9: tsumugi.promptbuilder.v1.OptionSet
-	(*BuildStoryResponse)(nil),  // 10: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*Combination)(nil),         // 11: tsumugi.promptbuilder.v1.Combination
-	(*Block)(nil),               // 12: tsumugi.promptbuilder.v1.Block
-	(*Cut)(nil),                 // 13: tsumugi.promptbuilder.v1.Cut
-	(*Warning)(nil),             // 14: tsumugi.promptbuilder.v1.Warning
-	(*Pick)(nil),                // 15: tsumugi.promptbuilder.v1.Pick
-	(*CountTokensRequest)(nil),  // 16: tsumugi.promptbuilder.v1.CountTokensRequest
-	(*CountTokensResponse)(nil), // 17: tsumugi.promptbuilder.v1.CountTokensResponse
-	nil,                         // 18: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	(*v1.Story)(nil),            // 19: tsumugi.common.v1.Story
-	(*v1.BackendIdentity)(nil),  // 20: tsumugi.common.v1.BackendIdentity
+	(IdeaPart)(0),               // 8: tsumugi.promptbuilder.v1.IdeaPart
+	(*BuildStoryRequest)(nil),   // 9: tsumugi.promptbuilder.v1.BuildStoryRequest
+	(*OptionSet)(nil),           // 10: tsumugi.promptbuilder.v1.OptionSet
+	(*BuildStoryResponse)(nil),  // 11: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*Combination)(nil),         // 12: tsumugi.promptbuilder.v1.Combination
+	(*Block)(nil),               // 13: tsumugi.promptbuilder.v1.Block
+	(*Cut)(nil),                 // 14: tsumugi.promptbuilder.v1.Cut
+	(*Warning)(nil),             // 15: tsumugi.promptbuilder.v1.Warning
+	(*Pick)(nil),                // 16: tsumugi.promptbuilder.v1.Pick
+	(*ParseIdeaRequest)(nil),    // 17: tsumugi.promptbuilder.v1.ParseIdeaRequest
+	(*ParseIdeaResponse)(nil),   // 18: tsumugi.promptbuilder.v1.ParseIdeaResponse
+	(*IdeaExtra)(nil),           // 19: tsumugi.promptbuilder.v1.IdeaExtra
+	(*CountTokensRequest)(nil),  // 20: tsumugi.promptbuilder.v1.CountTokensRequest
+	(*CountTokensResponse)(nil), // 21: tsumugi.promptbuilder.v1.CountTokensResponse
+	nil,                         // 22: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	(*v1.Story)(nil),            // 23: tsumugi.common.v1.Story
+	(*v1.BackendIdentity)(nil),  // 24: tsumugi.common.v1.BackendIdentity
 }
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.promptbuilder.v1.BuildStoryRequest.mode:type_name -> tsumugi.promptbuilder.v1.StoryMode
-	19, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
+	23, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
 	4,  // 2: tsumugi.promptbuilder.v1.BuildStoryRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
 	5,  // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
 	6,  // 4: tsumugi.promptbuilder.v1.BuildStoryRequest.fit:type_name -> tsumugi.promptbuilder.v1.Fit
 	1,  // 5: tsumugi.promptbuilder.v1.BuildStoryRequest.compatibility:type_name -> tsumugi.promptbuilder.v1.Compatibility
 	2,  // 6: tsumugi.promptbuilder.v1.BuildStoryRequest.sampler:type_name -> tsumugi.promptbuilder.v1.Sampler
-	18, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	15, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	22, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	16, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
 	3,  // 9: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
-	12, // 10: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
-	13, // 11: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
-	14, // 12: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
-	15, // 13: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	20, // 14: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	11, // 15: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
-	15, // 16: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	13, // 10: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
+	14, // 11: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
+	15, // 12: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
+	16, // 13: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	24, // 14: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	12, // 15: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
+	16, // 16: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
 	7,  // 17: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
-	20, // 18: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	9,  // 19: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
-	8,  // 20: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
-	16, // 21: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
-	10, // 22: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	17, // 23: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
-	22, // [22:24] is the sub-list for method output_type
-	20, // [20:22] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	8,  // 18: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
+	23, // 19: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
+	8,  // 20: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
+	19, // 21: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
+	24, // 22: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	10, // 23: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
+	9,  // 24: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
+	17, // 25: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
+	20, // 26: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
+	11, // 27: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	18, // 28: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
+	21, // 29: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
+	27, // [27:30] is the sub-list for method output_type
+	24, // [24:27] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() }
@@ -1562,8 +1847,8 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   11,
+			NumEnums:      9,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

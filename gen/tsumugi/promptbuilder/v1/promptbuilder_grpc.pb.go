@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	PromptBuilderService_BuildStory_FullMethodName  = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildStory"
+	PromptBuilderService_ParseIdea_FullMethodName   = "/tsumugi.promptbuilder.v1.PromptBuilderService/ParseIdea"
 	PromptBuilderService_CountTokens_FullMethodName = "/tsumugi.promptbuilder.v1.PromptBuilderService/CountTokens"
 )
 
@@ -33,6 +34,9 @@ type PromptBuilderServiceClient interface {
 	// BuildStory makes the prompt that continues a novel, cut to the window of a backend.
 	// The prompt is never over the limit: the returned string itself was counted last.
 	BuildStory(ctx context.Context, in *BuildStoryRequest, opts ...grpc.CallOption) (*BuildStoryResponse, error)
+	// ParseIdea reads what a model answered to the prompt of an idea (STORY_MODE_IDEA): each part under its header, with
+	// what is missing and what is extra. Nothing of the answer is lost.
+	ParseIdea(ctx context.Context, in *ParseIdeaRequest, opts ...grpc.CallOption) (*ParseIdeaResponse, error)
 	// CountTokens counts texts as the backend would, each on its own.
 	CountTokens(ctx context.Context, in *CountTokensRequest, opts ...grpc.CallOption) (*CountTokensResponse, error)
 }
@@ -49,6 +53,16 @@ func (c *promptBuilderServiceClient) BuildStory(ctx context.Context, in *BuildSt
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(BuildStoryResponse)
 	err := c.cc.Invoke(ctx, PromptBuilderService_BuildStory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *promptBuilderServiceClient) ParseIdea(ctx context.Context, in *ParseIdeaRequest, opts ...grpc.CallOption) (*ParseIdeaResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ParseIdeaResponse)
+	err := c.cc.Invoke(ctx, PromptBuilderService_ParseIdea_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +89,9 @@ type PromptBuilderServiceServer interface {
 	// BuildStory makes the prompt that continues a novel, cut to the window of a backend.
 	// The prompt is never over the limit: the returned string itself was counted last.
 	BuildStory(context.Context, *BuildStoryRequest) (*BuildStoryResponse, error)
+	// ParseIdea reads what a model answered to the prompt of an idea (STORY_MODE_IDEA): each part under its header, with
+	// what is missing and what is extra. Nothing of the answer is lost.
+	ParseIdea(context.Context, *ParseIdeaRequest) (*ParseIdeaResponse, error)
 	// CountTokens counts texts as the backend would, each on its own.
 	CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error)
 	mustEmbedUnimplementedPromptBuilderServiceServer()
@@ -89,6 +106,9 @@ type UnimplementedPromptBuilderServiceServer struct{}
 
 func (UnimplementedPromptBuilderServiceServer) BuildStory(context.Context, *BuildStoryRequest) (*BuildStoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BuildStory not implemented")
+}
+func (UnimplementedPromptBuilderServiceServer) ParseIdea(context.Context, *ParseIdeaRequest) (*ParseIdeaResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ParseIdea not implemented")
 }
 func (UnimplementedPromptBuilderServiceServer) CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CountTokens not implemented")
@@ -132,6 +152,24 @@ func _PromptBuilderService_BuildStory_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PromptBuilderService_ParseIdea_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ParseIdeaRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PromptBuilderServiceServer).ParseIdea(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PromptBuilderService_ParseIdea_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PromptBuilderServiceServer).ParseIdea(ctx, req.(*ParseIdeaRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PromptBuilderService_CountTokens_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CountTokensRequest)
 	if err := dec(in); err != nil {
@@ -160,6 +198,10 @@ var PromptBuilderService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "BuildStory",
 			Handler:    _PromptBuilderService_BuildStory_Handler,
+		},
+		{
+			MethodName: "ParseIdea",
+			Handler:    _PromptBuilderService_ParseIdea_Handler,
 		},
 		{
 			MethodName: "CountTokens",

@@ -43,9 +43,9 @@ func parse(q *agentv1.GenerateNodeRequest) (generation.Request, error) {
 		SetCurrent: q.GetSetCurrent(),
 		Continue:   enum(f, "on_disconnect", q.GetOnDisconnect(), "ON_DISCONNECT_") == "CONTINUE",
 	}
-	size(f, "text", q.GetText(), maxText)
-	size(f, "prompt", q.GetPrompt(), maxText)
-	size(f, "backend", q.GetBackend(), maxBackend)
+	f.Size("text", q.GetText(), maxText)
+	f.Size("prompt", q.GetPrompt(), maxText)
+	f.Size("backend", q.GetBackend(), maxBackend)
 	checkAlone(f, q)
 	checkStory(f, q.GetStory())
 	checkSampling(f, q.GetSampling())
@@ -108,17 +108,6 @@ func enum(f *apierr.Fields, field string, value protoreflect.Enum, prefix string
 	return strings.TrimPrefix(string(v.Name()), prefix)
 }
 
-// size refuses a text that is longer than so many bytes, in the words of flowstore and promptbuilder.
-func size(f *apierr.Fields, field, text string, limit int) {
-	switch {
-	case len(text) <= limit:
-	case limit >= 1<<20:
-		f.Add(field, "is %d bytes long; the limit is %d bytes (%d MiB)", len(text), limit, limit>>20)
-	default:
-		f.Add(field, "is %d bytes long; the limit is %d bytes", len(text), limit)
-	}
-}
-
 // checkAlone finds what a prompt of the caller's own would leave without effect.
 func checkAlone(f *apierr.Fields, q *agentv1.GenerateNodeRequest) {
 	if q.GetPrompt() == "" {
@@ -146,7 +135,7 @@ func checkStory(f *apierr.Fields, s *commonv1.Story) {
 		{"title", s.GetTitle()}, {"synopsis", s.GetSynopsis()}, {"setting", s.GetSetting()}, {"plot", s.GetPlot()},
 		{"note", s.GetNote()}, {"dialogue_level", s.GetDialogueLevel()},
 	} {
-		size(f, "story."+t.field, t.text, maxStoryText)
+		f.Size("story."+t.field, t.text, maxStoryText)
 	}
 	checkItems(f, "story.keywords", s.GetKeywords())
 	checkItems(f, "story.genres", s.GetGenres())
@@ -161,7 +150,7 @@ func checkItems(f *apierr.Fields, field string, items []string) {
 		return
 	}
 	for i, item := range items {
-		size(f, fmt.Sprintf("%s[%d]", field, i), item, maxItem)
+		f.Size(fmt.Sprintf("%s[%d]", field, i), item, maxItem)
 	}
 }
 
@@ -188,7 +177,7 @@ func checkSampling(f *apierr.Fields, s *flowstorev1.Sampling) {
 		if stop == "" {
 			f.Add(field, "must not be empty: every text begins with it")
 		}
-		size(f, field, stop, maxStopText)
+		f.Size(field, stop, maxStopText)
 	}
 }
 
