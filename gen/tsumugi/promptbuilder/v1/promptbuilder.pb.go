@@ -590,7 +590,13 @@ type BuildStoryRequest struct {
 	Sets map[string]*OptionSet `protobuf:"bytes,12,rep,name=sets,proto3" json:"sets,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Picks of an earlier reply, at most 1000: their options are taken again, and only the other groups are drawn. One that
 	// cannot be taken again is told in `warnings`. To draw anew, leave it out and send another seed.
-	Picks         []*Pick `protobuf:"bytes,13,rep,name=picks,proto3" json:"picks,omitempty"`
+	Picks []*Pick `protobuf:"bytes,13,rep,name=picks,proto3" json:"picks,omitempty"`
+	// The form in which the model is asked. Empty: `mistral`.
+	Wrapping *Wrapping `protobuf:"bytes,14,opt,name=wrapping,proto3" json:"wrapping,omitempty"`
+	// What looks like a control token in the texts, such as `[/INST]` or `<|im_end|>`, gets the full-width form of its first
+	// character, and the fences around blocks become longer than any inside them. Without it, that is only told in
+	// `warnings`. Not with COMPAT.
+	Neutralize    bool `protobuf:"varint,15,opt,name=neutralize,proto3" json:"neutralize,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -716,6 +722,112 @@ func (x *BuildStoryRequest) GetPicks() []*Pick {
 	return nil
 }
 
+func (x *BuildStoryRequest) GetWrapping() *Wrapping {
+	if x != nil {
+		return x.Wrapping
+	}
+	return nil
+}
+
+func (x *BuildStoryRequest) GetNeutralize() bool {
+	if x != nil {
+		return x.Neutralize
+	}
+	return false
+}
+
+// Wrapping is what stands around the parts of a prompt: the form in which a model was trained to be asked. The BOS token
+// is no part of it: servers add it, and counts hold it.
+type Wrapping struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `mistral`, `chatml`, `llama3`, `gemma`, `alpaca`, `raw` (no marks), or `custom` with the marks below.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Begins the prompt. At most 1 KiB, as each of the marks; given with `custom` only.
+	BeforeInstruction string `protobuf:"bytes,2,opt,name=before_instruction,json=beforeInstruction,proto3" json:"before_instruction,omitempty"`
+	// Between the instruction and the input, where there is one. Must end with a line feed.
+	BeforeInput string `protobuf:"bytes,3,opt,name=before_input,json=beforeInput,proto3" json:"before_input,omitempty"`
+	// Ends the input.
+	AfterInput string `protobuf:"bytes,4,opt,name=after_input,json=afterInput,proto3" json:"after_input,omitempty"`
+	// Begins what the model continues.
+	BeforeSuffix string `protobuf:"bytes,5,opt,name=before_suffix,json=beforeSuffix,proto3" json:"before_suffix,omitempty"`
+	// Strings at which an answer ends, at most 16: whoever sends the prompt to a model sends them too.
+	Stop          []string `protobuf:"bytes,6,rep,name=stop,proto3" json:"stop,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Wrapping) Reset() {
+	*x = Wrapping{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Wrapping) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Wrapping) ProtoMessage() {}
+
+func (x *Wrapping) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Wrapping.ProtoReflect.Descriptor instead.
+func (*Wrapping) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Wrapping) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Wrapping) GetBeforeInstruction() string {
+	if x != nil {
+		return x.BeforeInstruction
+	}
+	return ""
+}
+
+func (x *Wrapping) GetBeforeInput() string {
+	if x != nil {
+		return x.BeforeInput
+	}
+	return ""
+}
+
+func (x *Wrapping) GetAfterInput() string {
+	if x != nil {
+		return x.AfterInput
+	}
+	return ""
+}
+
+func (x *Wrapping) GetBeforeSuffix() string {
+	if x != nil {
+		return x.BeforeSuffix
+	}
+	return ""
+}
+
+func (x *Wrapping) GetStop() []string {
+	if x != nil {
+		return x.Stop
+	}
+	return nil
+}
+
 // OptionSet is a named list of options.
 type OptionSet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -727,7 +839,7 @@ type OptionSet struct {
 
 func (x *OptionSet) Reset() {
 	*x = OptionSet{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -739,7 +851,7 @@ func (x *OptionSet) String() string {
 func (*OptionSet) ProtoMessage() {}
 
 func (x *OptionSet) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -752,7 +864,7 @@ func (x *OptionSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OptionSet.ProtoReflect.Descriptor instead.
 func (*OptionSet) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{1}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *OptionSet) GetOptions() []string {
@@ -799,13 +911,15 @@ type BuildStoryResponse struct {
 	Combinations []*Combination `protobuf:"bytes,16,rep,name=combinations,proto3" json:"combinations,omitempty"`
 	// There are more combinations than `combinations` holds.
 	MoreCombinations bool `protobuf:"varint,17,opt,name=more_combinations,json=moreCombinations,proto3" json:"more_combinations,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The wrapping that held, with its marks and stop strings.
+	Wrapping      *Wrapping `protobuf:"bytes,18,opt,name=wrapping,proto3" json:"wrapping,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BuildStoryResponse) Reset() {
 	*x = BuildStoryResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -817,7 +931,7 @@ func (x *BuildStoryResponse) String() string {
 func (*BuildStoryResponse) ProtoMessage() {}
 
 func (x *BuildStoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -830,7 +944,7 @@ func (x *BuildStoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildStoryResponse.ProtoReflect.Descriptor instead.
 func (*BuildStoryResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *BuildStoryResponse) GetPrompt() string {
@@ -952,6 +1066,13 @@ func (x *BuildStoryResponse) GetMoreCombinations() bool {
 	return false
 }
 
+func (x *BuildStoryResponse) GetWrapping() *Wrapping {
+	if x != nil {
+		return x.Wrapping
+	}
+	return nil
+}
+
 // Combination is one choice of options for all groups of a request.
 type Combination struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -963,7 +1084,7 @@ type Combination struct {
 
 func (x *Combination) Reset() {
 	*x = Combination{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -975,7 +1096,7 @@ func (x *Combination) String() string {
 func (*Combination) ProtoMessage() {}
 
 func (x *Combination) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -988,7 +1109,7 @@ func (x *Combination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Combination.ProtoReflect.Descriptor instead.
 func (*Combination) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Combination) GetPicks() []*Pick {
@@ -1015,7 +1136,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1027,7 +1148,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1040,7 +1161,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Block) GetKind() BlockKind {
@@ -1088,7 +1209,7 @@ type Cut struct {
 
 func (x *Cut) Reset() {
 	*x = Cut{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1221,7 @@ func (x *Cut) String() string {
 func (*Cut) ProtoMessage() {}
 
 func (x *Cut) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1234,7 @@ func (x *Cut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cut.ProtoReflect.Descriptor instead.
 func (*Cut) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Cut) GetCharacters() int32 {
@@ -1159,7 +1280,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1292,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1305,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Warning) GetCode() string {
@@ -1232,7 +1353,7 @@ type Pick struct {
 
 func (x *Pick) Reset() {
 	*x = Pick{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1244,7 +1365,7 @@ func (x *Pick) String() string {
 func (*Pick) ProtoMessage() {}
 
 func (x *Pick) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1257,7 +1378,7 @@ func (x *Pick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pick.ProtoReflect.Descriptor instead.
 func (*Pick) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Pick) GetField() string {
@@ -1323,7 +1444,7 @@ type ParseIdeaRequest struct {
 
 func (x *ParseIdeaRequest) Reset() {
 	*x = ParseIdeaRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1335,7 +1456,7 @@ func (x *ParseIdeaRequest) String() string {
 func (*ParseIdeaRequest) ProtoMessage() {}
 
 func (x *ParseIdeaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1348,7 +1469,7 @@ func (x *ParseIdeaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseIdeaRequest.ProtoReflect.Descriptor instead.
 func (*ParseIdeaRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ParseIdeaRequest) GetText() string {
@@ -1383,7 +1504,7 @@ type ParseIdeaResponse struct {
 
 func (x *ParseIdeaResponse) Reset() {
 	*x = ParseIdeaResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1395,7 +1516,7 @@ func (x *ParseIdeaResponse) String() string {
 func (*ParseIdeaResponse) ProtoMessage() {}
 
 func (x *ParseIdeaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1529,7 @@ func (x *ParseIdeaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseIdeaResponse.ProtoReflect.Descriptor instead.
 func (*ParseIdeaResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ParseIdeaResponse) GetStory() *v1.Story {
@@ -1452,7 +1573,7 @@ type IdeaExtra struct {
 
 func (x *IdeaExtra) Reset() {
 	*x = IdeaExtra{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1585,7 @@ func (x *IdeaExtra) String() string {
 func (*IdeaExtra) ProtoMessage() {}
 
 func (x *IdeaExtra) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1598,7 @@ func (x *IdeaExtra) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdeaExtra.ProtoReflect.Descriptor instead.
 func (*IdeaExtra) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *IdeaExtra) GetHeader() string {
@@ -1508,7 +1629,7 @@ type CountTokensRequest struct {
 
 func (x *CountTokensRequest) Reset() {
 	*x = CountTokensRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1520,7 +1641,7 @@ func (x *CountTokensRequest) String() string {
 func (*CountTokensRequest) ProtoMessage() {}
 
 func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1533,7 +1654,7 @@ func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensRequest.ProtoReflect.Descriptor instead.
 func (*CountTokensRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CountTokensRequest) GetBackend() string {
@@ -1563,7 +1684,7 @@ type CountTokensResponse struct {
 
 func (x *CountTokensResponse) Reset() {
 	*x = CountTokensResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1575,7 +1696,7 @@ func (x *CountTokensResponse) String() string {
 func (*CountTokensResponse) ProtoMessage() {}
 
 func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1588,7 +1709,7 @@ func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensResponse.ProtoReflect.Descriptor instead.
 func (*CountTokensResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CountTokensResponse) GetTokens() []int32 {
@@ -1609,7 +1730,7 @@ var File_tsumugi_promptbuilder_v1_promptbuilder_proto protoreflect.FileDescripto
 
 const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
-	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xc8\x06\n" +
+	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xb2\a\n" +
 	"\x11BuildStoryRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12<\n" +
 	"\x04mode\x18\x02 \x01(\x0e2#.tsumugi.promptbuilder.v1.StoryModeB\x03\xe0A\x01R\x04mode\x123\n" +
@@ -1627,12 +1748,24 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	" \x01(\x0e2'.tsumugi.promptbuilder.v1.CompatibilityB\x03\xe0A\x01R\rcompatibility\x12@\n" +
 	"\asampler\x18\v \x01(\x0e2!.tsumugi.promptbuilder.v1.SamplerB\x03\xe0A\x01R\asampler\x12N\n" +
 	"\x04sets\x18\f \x03(\v25.tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntryB\x03\xe0A\x01R\x04sets\x129\n" +
-	"\x05picks\x18\r \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x01R\x05picks\x1a\\\n" +
+	"\x05picks\x18\r \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x01R\x05picks\x12C\n" +
+	"\bwrapping\x18\x0e \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x01R\bwrapping\x12#\n" +
+	"\n" +
+	"neutralize\x18\x0f \x01(\bB\x03\xe0A\x01R\n" +
+	"neutralize\x1a\\\n" +
 	"\tSetsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
-	"\x05value\x18\x02 \x01(\v2#.tsumugi.promptbuilder.v1.OptionSetR\x05value:\x028\x01\"*\n" +
+	"\x05value\x18\x02 \x01(\v2#.tsumugi.promptbuilder.v1.OptionSetR\x05value:\x028\x01\"\xe8\x01\n" +
+	"\bWrapping\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x01R\x04name\x122\n" +
+	"\x12before_instruction\x18\x02 \x01(\tB\x03\xe0A\x01R\x11beforeInstruction\x12&\n" +
+	"\fbefore_input\x18\x03 \x01(\tB\x03\xe0A\x01R\vbeforeInput\x12$\n" +
+	"\vafter_input\x18\x04 \x01(\tB\x03\xe0A\x01R\n" +
+	"afterInput\x12(\n" +
+	"\rbefore_suffix\x18\x05 \x01(\tB\x03\xe0A\x01R\fbeforeSuffix\x12\x17\n" +
+	"\x04stop\x18\x06 \x03(\tB\x03\xe0A\x01R\x04stop\"*\n" +
 	"\tOptionSet\x12\x1d\n" +
-	"\aoptions\x18\x01 \x03(\tB\x03\xe0A\x02R\aoptions\"\x9d\x06\n" +
+	"\aoptions\x18\x01 \x03(\tB\x03\xe0A\x02R\aoptions\"\xe2\x06\n" +
 	"\x12BuildStoryResponse\x12\x1b\n" +
 	"\x06prompt\x18\x01 \x01(\tB\x03\xe0A\x03R\x06prompt\x12\x1b\n" +
 	"\x06digest\x18\x02 \x01(\tB\x03\xe0A\x03R\x06digest\x12<\n" +
@@ -1653,7 +1786,8 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\abackend\x18\x0e \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\abackend\x12\x1b\n" +
 	"\x06rating\x18\x0f \x01(\tB\x03\xe0A\x03R\x06rating\x12N\n" +
 	"\fcombinations\x18\x10 \x03(\v2%.tsumugi.promptbuilder.v1.CombinationB\x03\xe0A\x03R\fcombinations\x120\n" +
-	"\x11more_combinations\x18\x11 \x01(\bB\x03\xe0A\x03R\x10moreCombinations\"H\n" +
+	"\x11more_combinations\x18\x11 \x01(\bB\x03\xe0A\x03R\x10moreCombinations\x12C\n" +
+	"\bwrapping\x18\x12 \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x03R\bwrapping\"H\n" +
 	"\vCombination\x129\n" +
 	"\x05picks\x18\x01 \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x03R\x05picks\"\xaa\x01\n" +
 	"\x05Block\x12<\n" +
@@ -1771,7 +1905,7 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(StoryMode)(0),              // 0: tsumugi.promptbuilder.v1.StoryMode
 	(Compatibility)(0),          // 1: tsumugi.promptbuilder.v1.Compatibility
@@ -1783,58 +1917,61 @@ var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(BlockKind)(0),              // 7: tsumugi.promptbuilder.v1.BlockKind
 	(IdeaPart)(0),               // 8: tsumugi.promptbuilder.v1.IdeaPart
 	(*BuildStoryRequest)(nil),   // 9: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*OptionSet)(nil),           // 10: tsumugi.promptbuilder.v1.OptionSet
-	(*BuildStoryResponse)(nil),  // 11: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*Combination)(nil),         // 12: tsumugi.promptbuilder.v1.Combination
-	(*Block)(nil),               // 13: tsumugi.promptbuilder.v1.Block
-	(*Cut)(nil),                 // 14: tsumugi.promptbuilder.v1.Cut
-	(*Warning)(nil),             // 15: tsumugi.promptbuilder.v1.Warning
-	(*Pick)(nil),                // 16: tsumugi.promptbuilder.v1.Pick
-	(*ParseIdeaRequest)(nil),    // 17: tsumugi.promptbuilder.v1.ParseIdeaRequest
-	(*ParseIdeaResponse)(nil),   // 18: tsumugi.promptbuilder.v1.ParseIdeaResponse
-	(*IdeaExtra)(nil),           // 19: tsumugi.promptbuilder.v1.IdeaExtra
-	(*CountTokensRequest)(nil),  // 20: tsumugi.promptbuilder.v1.CountTokensRequest
-	(*CountTokensResponse)(nil), // 21: tsumugi.promptbuilder.v1.CountTokensResponse
-	nil,                         // 22: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	(*v1.Story)(nil),            // 23: tsumugi.common.v1.Story
-	(*v1.BackendIdentity)(nil),  // 24: tsumugi.common.v1.BackendIdentity
+	(*Wrapping)(nil),            // 10: tsumugi.promptbuilder.v1.Wrapping
+	(*OptionSet)(nil),           // 11: tsumugi.promptbuilder.v1.OptionSet
+	(*BuildStoryResponse)(nil),  // 12: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*Combination)(nil),         // 13: tsumugi.promptbuilder.v1.Combination
+	(*Block)(nil),               // 14: tsumugi.promptbuilder.v1.Block
+	(*Cut)(nil),                 // 15: tsumugi.promptbuilder.v1.Cut
+	(*Warning)(nil),             // 16: tsumugi.promptbuilder.v1.Warning
+	(*Pick)(nil),                // 17: tsumugi.promptbuilder.v1.Pick
+	(*ParseIdeaRequest)(nil),    // 18: tsumugi.promptbuilder.v1.ParseIdeaRequest
+	(*ParseIdeaResponse)(nil),   // 19: tsumugi.promptbuilder.v1.ParseIdeaResponse
+	(*IdeaExtra)(nil),           // 20: tsumugi.promptbuilder.v1.IdeaExtra
+	(*CountTokensRequest)(nil),  // 21: tsumugi.promptbuilder.v1.CountTokensRequest
+	(*CountTokensResponse)(nil), // 22: tsumugi.promptbuilder.v1.CountTokensResponse
+	nil,                         // 23: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	(*v1.Story)(nil),            // 24: tsumugi.common.v1.Story
+	(*v1.BackendIdentity)(nil),  // 25: tsumugi.common.v1.BackendIdentity
 }
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.promptbuilder.v1.BuildStoryRequest.mode:type_name -> tsumugi.promptbuilder.v1.StoryMode
-	23, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
+	24, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
 	4,  // 2: tsumugi.promptbuilder.v1.BuildStoryRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
 	5,  // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
 	6,  // 4: tsumugi.promptbuilder.v1.BuildStoryRequest.fit:type_name -> tsumugi.promptbuilder.v1.Fit
 	1,  // 5: tsumugi.promptbuilder.v1.BuildStoryRequest.compatibility:type_name -> tsumugi.promptbuilder.v1.Compatibility
 	2,  // 6: tsumugi.promptbuilder.v1.BuildStoryRequest.sampler:type_name -> tsumugi.promptbuilder.v1.Sampler
-	22, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	16, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	3,  // 9: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
-	13, // 10: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
-	14, // 11: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
-	15, // 12: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
-	16, // 13: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	24, // 14: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	12, // 15: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
-	16, // 16: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	7,  // 17: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
-	8,  // 18: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	23, // 19: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
-	8,  // 20: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	19, // 21: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
-	24, // 22: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	10, // 23: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
-	9,  // 24: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
-	17, // 25: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
-	20, // 26: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
-	11, // 27: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	18, // 28: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
-	21, // 29: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
-	27, // [27:30] is the sub-list for method output_type
-	24, // [24:27] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	23, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	17, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	10, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	3,  // 10: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
+	14, // 11: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
+	15, // 12: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
+	16, // 13: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
+	17, // 14: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	25, // 15: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	13, // 16: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
+	10, // 17: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	17, // 18: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	7,  // 19: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
+	8,  // 20: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
+	24, // 21: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
+	8,  // 22: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
+	20, // 23: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
+	25, // 24: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	11, // 25: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
+	9,  // 26: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
+	18, // 27: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
+	21, // 28: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
+	12, // 29: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	19, // 30: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
+	22, // 31: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
+	29, // [29:32] is the sub-list for method output_type
+	26, // [26:29] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() }
@@ -1848,7 +1985,7 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

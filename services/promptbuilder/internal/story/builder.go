@@ -43,21 +43,22 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 		return Prompt{}, &llm.BudgetError{Window: backend.Window, MaxTokens: r.MaxTokens}
 	}
 	d := newDraws(r)
-	p := Prompt{Limit: limit, MaxTokens: r.MaxTokens, Rating: r.Work.Rating, Seed: r.Seed, Backend: backend}
+	p := Prompt{Limit: limit, MaxTokens: r.MaxTokens, Rating: r.Work.Rating, Seed: r.Seed, Wrapping: r.Wrapping.resolve(), Backend: backend}
 	if r.Sampler == All {
 		p.Combinations, p.Some = d.combinations()
 	}
 	drawn, picks := d.settle()
+	blockFence := drawn.guard(&d)
 	p.Picks, p.Warnings = picks, d.warnings
-	if err := p.fit(ctx, counter, drawn); err != nil {
+	if err := p.fit(ctx, counter, drawn, blockFence); err != nil {
 		return Prompt{}, err
 	}
 	return p, nil
 }
 
 // fit makes the text of a prompt from a request whose draws are made.
-func (p *Prompt) fit(ctx context.Context, counter fit.Counter, r Request) error {
-	l := arrange(r)
+func (p *Prompt) fit(ctx context.Context, counter fit.Counter, r Request, blockFence string) error {
+	l := arrange(r, blockFence)
 	cut := fit.Cut
 	if r.Uncut {
 		cut = fit.Measure

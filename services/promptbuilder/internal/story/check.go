@@ -55,6 +55,10 @@ func (r Request) Check() []Violation {
 	if r.MaxTokens < 0 {
 		all.add("max_tokens", "must be 0 for the default or a positive number, and is %d", r.MaxTokens)
 	}
+	all.wrapping(r.Wrapping)
+	if r.Compat && r.Neutralize {
+		all.add("neutralize", "must not be given with COMPAT, which changes no byte")
+	}
 	all.sets(r)
 	all.picks(r)
 	if all == nil {

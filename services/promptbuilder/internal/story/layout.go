@@ -9,12 +9,11 @@ import (
 
 // The marks of the format (seed 000, 2.1 and 2.6.2).
 const (
-	openMark, closeMark = "[INST]", "[/INST]"
-	referenceHeader     = "【参考情報】"
-	bodyHeader          = "【本文】"
-	noteHeader          = "【この先の展開についての指示・メモ】"
-	legacyNoteHeader    = "【オーサーズノート】"
-	fence               = "```"
+	referenceHeader  = "【参考情報】"
+	bodyHeader       = "【本文】"
+	noteHeader       = "【この先の展開についての指示・メモ】"
+	legacyNoteHeader = "【オーサーズノート】"
+	fence            = "```"
 	// tailLines stand bare at the end, blank ones among them counted.
 	tailLines = 3
 )
@@ -31,6 +30,10 @@ func fixed(kind Kind, text string) part { return part{kind, fit.Part{Text: text,
 type layout struct {
 	task  Task
 	parts []part
+	// fence stands around blocks.
+	fence string
+	// closing ends the input and begins what the model continues.
+	closing string
 	// body are the lines of the body, shown those of them that are in the prompt, starts where in the text that may be
 	// cut these begin, and tail where in it the tail does.
 	body, shown []line
@@ -40,26 +43,33 @@ type layout struct {
 	spaceLost bool
 }
 
-// arrange lays a request out whose draws are made.
-func arrange(r Request) layout {
+// arrange lays a request out whose draws are made, with a fence around its blocks.
+func arrange(r Request, blockFence string) layout {
 	lines := splitLines(r.Body)
 	if r.Mode == Idea {
 		r.Work.DialogueLevel = nil // no part of an idea (seed 000, 2.4)
 	}
-	l := layout{task: taskOf(r.Mode, lines, r.Work), body: lines}
-	l.add(fixed(KindInstruction, openMark+l.task.instruction(r.Work.Rating)))
+	l := layout{task: taskOf(r.Mode, lines, r.Work), body: lines, fence: blockFence}
+	w := r.Wrapping.resolve()
+	l.closing = w.AfterInput + w.BeforeSuffix
+	l.add(fixed(KindInstruction, w.BeforeInstruction+l.task.instruction(r.Work.Rating)))
+	// Each block of the input brings the line feed before it, and so the last one of BeforeInput.
+	between := fixed(KindInstruction, strings.TrimSuffix(w.BeforeInput, "\n"))
 	if l.task.continues() && r.Mode == Autocomplete {
+		l.add(between)
 		l.toComplete(r)
 		return l
 	}
 	if l.task.continues() {
+		l.add(between)
 		l.toContinue(r)
 		return l
 	}
 	if metadata := r.Work.metadata(); metadata != "" {
+		l.add(between)
 		l.add(fixed(KindReference, "\n"+metadata))
 	}
-	l.add(fixed(KindSuffix, closeMark))
+	l.add(fixed(KindSuffix, l.closing))
 	if r.Mode == Idea {
 		return l
 	}
@@ -76,18 +86,18 @@ func (l *layout) toContinue(r Request) {
 	s := split(r.Body, l.body)
 	l.spaceLost = s.spaceLost
 	older, tail := l.body[:s.tail], l.body[s.tail:s.end]
-	metadata := block(KindReference, referenceHeader, r.Work.metadata())
+	metadata := l.block(KindReference, referenceHeader, r.Work.metadata())
 	if !r.TextFirst {
 		l.add(metadata)
 	}
-	l.show(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + fence + "\n", Text: join(older), Close: "\n" + fence}, older)
+	l.show(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + l.fence + "\n", Text: join(older), Close: "\n" + l.fence}, older)
 	if r.TextFirst {
 		l.add(metadata)
 	}
-	l.add(block(KindNote, r.noteHeader(), strip(r.Work.Note)))
+	l.add(l.block(KindNote, r.noteHeader(), strip(r.Work.Note)))
 	l.tail = len(join(older))
 	l.show(KindTail, fit.Part{Open: "\n", Text: join(tail)}, tail)
-	l.add(fixed(KindSuffix, closeMark))
+	l.add(fixed(KindSuffix, l.closing))
 	l.show(KindSuffix, fit.Part{Text: s.suffix.text}, []line{s.suffix})
 }
 
@@ -101,18 +111,18 @@ func (l *layout) toComplete(r Request) {
 	if tail < n {
 		tailAt = l.body[tail].start
 	}
-	metadata := block(KindReference, referenceHeader, r.Work.metadata())
+	metadata := l.block(KindReference, referenceHeader, r.Work.metadata())
 	if !r.TextFirst {
 		l.add(metadata)
 	}
-	l.keep(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + fence + "\n", Text: r.Body[:tailAt], Close: "\n" + fence}, l.body[:tail])
+	l.keep(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + l.fence + "\n", Text: r.Body[:tailAt], Close: "\n" + l.fence}, l.body[:tail])
 	if r.TextFirst {
 		l.add(metadata)
 	}
-	l.add(block(KindNote, r.noteHeader(), strip(r.Work.Note)))
+	l.add(l.block(KindNote, r.noteHeader(), strip(r.Work.Note)))
 	l.tail = tailAt
 	l.keep(KindTail, fit.Part{Open: "\n", Text: r.Body[tailAt:border]}, l.body[tail:n])
-	l.add(fixed(KindSuffix, closeMark))
+	l.add(fixed(KindSuffix, l.closing))
 	l.keep(KindSuffix, fit.Part{Text: r.Body[border:]}, l.body[n:])
 }
 
@@ -133,11 +143,11 @@ func (r Request) noteHeader() string {
 }
 
 // block fences a text under its header; nothing for nothing.
-func block(kind Kind, header, text string) part {
+func (l *layout) block(kind Kind, header, text string) part {
 	if text == "" {
 		return part{}
 	}
-	return fixed(kind, "\n"+header+"\n"+fence+"\n"+text+"\n"+fence)
+	return fixed(kind, "\n"+header+"\n"+l.fence+"\n"+text+"\n"+l.fence)
 }
 
 // add puts a part behind the others, unless it is nothing.

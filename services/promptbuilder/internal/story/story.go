@@ -77,8 +77,12 @@ type Request struct {
 	// MaxTokens are kept free for the answer; 0 for the default.
 	MaxTokens int
 	// Uncut leaves a prompt that is too large as it is, and says so.
-	Uncut   bool
-	Sampler Sampler
+	Uncut bool
+	// Wrapping is the form in which the model is asked: a name of Wrappings, empty for the default, or a custom one.
+	Wrapping Wrapping
+	// Neutralize makes text of what looks like a control token or a fence in the texts; else that is only told.
+	Neutralize bool
+	Sampler    Sampler
 	// Seed is that of the draws.
 	Seed uint32
 	// Sets are named lists of options for `{@name}`.
@@ -99,6 +103,7 @@ type Prompt struct {
 	Tokens, Limit int
 	MaxTokens     int
 	Rating        string
+	Wrapping      Wrapping
 	// Cut is what was left out, nil when nothing was.
 	Cut *Cut
 	// Overflow says that Tokens is over Limit; only with Request.Uncut.

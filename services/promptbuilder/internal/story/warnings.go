@@ -14,6 +14,8 @@ type Code string
 const (
 	TextLeftOut     Code = "TEXT_LEFT_OUT"
 	PickNotTaken    Code = "PICK_NOT_TAKEN"
+	ControlText     Code = "CONTROL_TEXT"
+	FenceInText     Code = "FENCE_IN_TEXT"
 	NoteNotUsed     Code = "NOTE_NOT_USED"
 	BodyNotUsed     Code = "BODY_NOT_USED"
 	SpaceLeftOut    Code = "SPACE_LEFT_OUT"

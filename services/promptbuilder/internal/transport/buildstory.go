@@ -45,6 +45,8 @@ func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 		Sampler:    samplers[req.GetSampler()],
 		Sets:       toSets(req.GetSets()),
 		Picks:      toPicks(req.GetPicks()),
+		Wrapping:   toWrapping(req.GetWrapping()),
+		Neutralize: req.GetNeutralize(),
 	}
 }
 
@@ -57,6 +59,20 @@ var (
 		promptbuilderv1.Sampler_SAMPLER_CYCLIC: story.Cyclic, promptbuilderv1.Sampler_SAMPLER_ALL: story.All,
 	}
 )
+
+func toWrapping(w *promptbuilderv1.Wrapping) story.Wrapping {
+	return story.Wrapping{
+		Name: w.GetName(), BeforeInstruction: w.GetBeforeInstruction(), BeforeInput: w.GetBeforeInput(), AfterInput: w.GetAfterInput(),
+		BeforeSuffix: w.GetBeforeSuffix(), Stop: w.GetStop(),
+	}
+}
+
+func fromWrapping(w story.Wrapping) *promptbuilderv1.Wrapping {
+	return &promptbuilderv1.Wrapping{
+		Name: w.Name, BeforeInstruction: w.BeforeInstruction, BeforeInput: w.BeforeInput, AfterInput: w.AfterInput,
+		BeforeSuffix: w.BeforeSuffix, Stop: w.Stop,
+	}
+}
 
 func toSets(sets map[string]*promptbuilderv1.OptionSet) dynamic.Sets {
 	if len(sets) == 0 {
@@ -117,7 +133,7 @@ func fromPrompt(p story.Prompt) *promptbuilderv1.BuildStoryResponse {
 	res := &promptbuilderv1.BuildStoryResponse{
 		Prompt: p.Text, Digest: p.Digest, Task: tasks[p.Task], Tokens: int32(p.Tokens), Limit: int32(p.Limit),
 		MaxTokens: int32(p.MaxTokens), Rating: p.Rating, Overflow: p.Overflow, CountsUsed: int32(p.Counts), Seed: p.Seed,
-		Backend: fromBackend(p.Backend),
+		Backend: fromBackend(p.Backend), Wrapping: fromWrapping(p.Wrapping),
 	}
 	for _, b := range p.Blocks {
 		res.Blocks = append(res.Blocks, &promptbuilderv1.Block{

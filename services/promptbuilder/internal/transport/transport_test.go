@@ -62,11 +62,25 @@ func TestRequestReachesTheDomain(t *testing.T) {
 		},
 		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY,
 		MaxTokens: 7, Fit: promptbuilderv1.Fit_FIT_NONE, Seed: 9,
+		Compatibility: promptbuilderv1.Compatibility_COMPATIBILITY_STRICT, Sampler: promptbuilderv1.Sampler_SAMPLER_CYCLIC, Neutralize: true,
+		Sets: map[string]*promptbuilderv1.OptionSet{"h": {Options: []string{"i"}}},
+		Picks: []*promptbuilderv1.Pick{
+			{Field: "body", Group: 1, Option: 2}, {Field: "body", Group: 3, Option: 9, Options: []int32{4, 5}}, {Field: "body", Group: 6, Option: -1},
+		},
+		Wrapping: &promptbuilderv1.Wrapping{
+			Name: "custom", BeforeInstruction: "j", BeforeInput: "\n", AfterInput: "k", BeforeSuffix: "l", Stop: []string{"m"},
+		},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	want := story.Request{
 		Backend: "gemma", Body: "本文", TextFirst: true, LegacyNote: true, MaxTokens: 7, Uncut: true, Seed: 9,
+		Sampler: story.Cyclic, Neutralize: true, Sets: dynamic.Sets{"h": {"i"}},
+		Picks: []story.Pick{
+			{Field: "body", Pick: dynamic.Pick{Group: 1, Options: []int{2}}}, {Field: "body", Pick: dynamic.Pick{Group: 3, Options: []int{4, 5}}},
+			{Field: "body", Pick: dynamic.Pick{Group: 6}},
+		},
+		Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "j", BeforeInput: "\n", AfterInput: "k", BeforeSuffix: "l", Stop: []string{"m"}},
 		Work: story.Work{
 			Title: "a", Keywords: []string{"b"}, Genres: []string{"c"}, Synopsis: "d", Setting: "e", Plot: "f", Note: "g",
 			DialogueLevel: proto.String(""), Rating: "r18",
@@ -99,7 +113,7 @@ func TestPromptReachesTheCaller(t *testing.T) {
 		Warnings:     []story.Warning{{Code: story.LittleTextLeft, Field: "body", Message: "m"}},
 		Picks:        []story.Pick{{Field: "body", Pick: dynamic.Pick{Group: 11, Options: []int{12, 13}, Text: "x", Line: 14, Column: 15}}},
 		Combinations: [][]story.Pick{{{Field: "story.title", Pick: dynamic.Pick{Group: 16, Options: []int{17}, Text: "y", Line: 18, Column: 19}}}}, Some: true,
-		Backend: backend,
+		Backend: backend, Wrapping: story.Wrapping{Name: "n", BeforeInstruction: "o", BeforeInput: "p", AfterInput: "q", BeforeSuffix: "r", Stop: []string{"s"}},
 	}}
 	got, err := serve(t, s).BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{})
 	if err != nil {
@@ -115,7 +129,9 @@ func TestPromptReachesTheCaller(t *testing.T) {
 		Warnings:     []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},
 		Picks:        []*promptbuilderv1.Pick{{Field: "body", Group: 11, Option: 12, Options: []int32{12, 13}, Text: "x", Line: 14, Column: 15}},
 		Combinations: []*promptbuilderv1.Combination{{Picks: []*promptbuilderv1.Pick{{Field: "story.title", Group: 16, Option: 17, Options: []int32{17}, Text: "y", Line: 18, Column: 19}}}}, MoreCombinations: true,
-		Backend: wantBackend,
+		Backend: wantBackend, Wrapping: &promptbuilderv1.Wrapping{
+			Name: "n", BeforeInstruction: "o", BeforeInput: "p", AfterInput: "q", BeforeSuffix: "r", Stop: []string{"s"},
+		},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
