@@ -40,6 +40,12 @@ type Counter interface {
 	Pieces(ctx context.Context, text string) ([]int, error)
 }
 
+// Local is a Counter that may count without asking a server.
+type Local interface {
+	// CountsHere says that Count and Pieces ask no server: the backends file names the model's vocabulary.
+	CountsHere() bool
+}
+
 // Generator makes text longer with one backend. Safe for concurrent use.
 // Every error is an *Error.
 type Generator interface {

@@ -895,7 +895,7 @@ type BuildStoryResponse struct {
 	Cut *Cut `protobuf:"bytes,8,opt,name=cut,proto3" json:"cut,omitempty"`
 	// The prompt is over the limit (only with FIT_NONE).
 	Overflow bool `protobuf:"varint,9,opt,name=overflow,proto3" json:"overflow,omitempty"`
-	// How often the backend was asked to count: at most 8.
+	// How often the backend was asked to count: at most 8; 0 where the backends file names the model's vocabulary.
 	CountsUsed int32 `protobuf:"varint,10,opt,name=counts_used,json=countsUsed,proto3" json:"counts_used,omitempty"`
 	// What a careful reader should know, each in one sentence.
 	Warnings []*Warning `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`

@@ -10,12 +10,13 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/scripted"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 )
 
 // kinds are the kinds of backend by the word in the file. Another kind is a line here, a struct with its keys below, and
 // a package beside this one that passes the suite of package conformance.
 var kinds = map[string]func(dir string) settings{
-	llamacpp.Kind: func(string) settings { return &llamacppSettings{Timeouts: llm.DefaultTimeouts()} },
+	llamacpp.Kind: func(dir string) settings { return &llamacppSettings{Timeouts: llm.DefaultTimeouts(), dir: dir} },
 	scripted.Kind: func(dir string) settings { return &scriptedSettings{dir: dir} },
 }
 
@@ -36,8 +37,11 @@ type llamacppSettings struct {
 	Address   string       `yaml:"address"`
 	APIKeyEnv string       `yaml:"api_key_env"`
 	Timeouts  llm.Timeouts `yaml:"timeouts"`
+	Tokenizer string       `yaml:"tokenizer"`
 
+	dir    string
 	apiKey string
+	vocab  *tokenizer.Tokenizer
 }
 
 func (s *llamacppSettings) check(add func(key, format string, args ...any)) {
@@ -50,6 +54,12 @@ func (s *llamacppSettings) check(add func(key, format string, args ...any)) {
 		}
 		if strings.ContainsFunc(s.apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			add("api_key_env", "the variable %s holds blanks or characters that no API key has", s.APIKeyEnv)
+		}
+	}
+	if s.Tokenizer != "" {
+		var err error
+		if s.vocab, err = tokenizer.Open(beside(s.dir, s.Tokenizer)); err != nil {
+			add("tokenizer", "%v", err)
 		}
 	}
 	for _, limit := range []struct {
@@ -70,7 +80,7 @@ func (s *llamacppSettings) check(add func(key, format string, args ...any)) {
 
 func (s *llamacppSettings) open(name string) Backend {
 	return llamacpp.New(llamacpp.Config{
-		Name: name, Address: strings.TrimRight(s.Address, "/"), APIKey: s.apiKey, Timeouts: s.Timeouts,
+		Name: name, Address: strings.TrimRight(s.Address, "/"), APIKey: s.apiKey, Timeouts: s.Timeouts, Tokenizer: s.vocab,
 	})
 }
 
@@ -90,6 +100,14 @@ func addressProblem(address string) string {
 	return ""
 }
 
+// beside is a path as the backends file means it: seen from the folder of the file.
+func beside(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
 // scriptedSettings are the keys of kind scripted.
 type scriptedSettings struct {
 	Kind   string `yaml:"kind"`
@@ -104,11 +122,7 @@ func (s *scriptedSettings) check(add func(key, format string, args ...any)) {
 		add("script", "is missing; it must be the path of a YAML file with replies, seen from this file")
 		return
 	}
-	path := s.Script
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.dir, path)
-	}
-	text, err := read(path)
+	text, err := read(beside(s.dir, s.Script))
 	if err != nil {
 		add("script", "cannot be read: %v", err)
 		return

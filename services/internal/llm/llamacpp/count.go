@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 )
 
 // An answer of /tokenize is at most base + each × the bytes of the text: one token a byte, as `{"id":262143,"piece":[229]},`
@@ -23,8 +24,17 @@ type tokenize struct {
 	Pieces  bool   `json:"with_pieces"`
 }
 
-// Count asks /tokenize.
+// CountsHere says that the backends file names the model's vocabulary. Window makes sure that it is this server's.
+func (c *Client) CountsHere() bool { return c.config.Tokenizer != nil }
+
+// Count asks /tokenize, unless texts are counted here.
 func (c *Client) Count(ctx context.Context, text string) (int, error) {
+	if t := c.config.Tokenizer; t != nil {
+		if err := c.countable(ctx, text); err != nil {
+			return 0, err
+		}
+		return t.Count(text, tokenizer.Prompt), nil
+	}
 	ids, err := c.tokens(ctx, c.countLimit(), text)
 	if err != nil {
 		return 0, err
@@ -52,6 +62,17 @@ func (c *Client) tokenize(ctx context.Context, l limit, ask tokenize, answer any
 		return c.fault(llm.FaultRefused, llm.ErrNotUTF8, "%v", llm.ErrNotUTF8)
 	}
 	return c.ask(ctx, l, "/tokenize", ask, answer, tokensBase+tokensEach*int64(len(ask.Content)))
+}
+
+// countable refuses what cannot be counted here.
+func (c *Client) countable(ctx context.Context, text string) error {
+	if ended := llm.Ended(ctx); ended != nil {
+		return c.fault(ended.Fault, ended.Err, "%s", ended.Message)
+	}
+	if !utf8.ValidString(text) {
+		return c.fault(llm.FaultRefused, llm.ErrNotUTF8, "%v", llm.ErrNotUTF8)
+	}
+	return nil
 }
 
 // plausible refuses counts that cannot be right. An answer without tokens, or with none, is one of them: a server that

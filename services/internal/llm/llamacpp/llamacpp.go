@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 )
 
 // Kind is the name of this kind of server in the backends file.
@@ -42,6 +43,8 @@ type Config struct {
 	APIKey string
 	// Timeouts are the time limits; each must be positive.
 	Timeouts llm.Timeouts
+	// Tokenizer is the model's own vocabulary, read from a file. With it texts are counted here; nil: the server counts.
+	Tokenizer *tokenizer.Tokenizer
 }
 
 // Client is one llama.cpp server, as Counter and as Generator. Safe for concurrent use.
@@ -57,6 +60,7 @@ type Client struct {
 var (
 	_ llm.Counter   = (*Client)(nil)
 	_ llm.Generator = (*Client)(nil)
+	_ llm.Local     = (*Client)(nil)
 )
 
 // New makes a client. It connects when it is first asked something. Prompts go to the address of the config and nowhere

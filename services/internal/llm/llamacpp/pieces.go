@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 )
 
 // piece is the bytes of one token: a string where they are valid UTF-8, else an array of numbers.
@@ -33,9 +34,15 @@ func (p *piece) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Pieces asks /tokenize with_pieces. The error wraps llm.ErrNoPieces for servers that do not know that field, and where
+// Pieces asks /tokenize with_pieces, unless texts are counted here. The error wraps llm.ErrNoPieces for servers that do not know that field, and where
 // the pieces do not add up to the text, as with tokenizers that rewrite it.
 func (c *Client) Pieces(ctx context.Context, text string) ([]int, error) {
+	if t := c.config.Tokenizer; t != nil {
+		if err := c.countable(ctx, text); err != nil {
+			return nil, err
+		}
+		return t.Lengths(text, tokenizer.Prompt), nil
+	}
 	var answer struct {
 		Tokens []struct {
 			ID    int    `json:"id"`

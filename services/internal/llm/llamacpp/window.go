@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 )
 
 // probe is the text whose tokens tell one tokenizer from another: several scripts, joined emoji, combining marks, runs of
@@ -47,13 +49,13 @@ func (c *Client) Window(ctx context.Context) (llm.Identity, error) {
 	if p.Defaults.Window <= 0 {
 		return llm.Identity{}, c.fault(llm.FaultProtocol, nil, "/props does not tell default_generation_settings.n_ctx, the window")
 	}
-	tokenizer, err := c.tokenizer(ctx, p)
+	fingerprint, err := c.fingerprintOf(ctx, p)
 	if err != nil {
 		return llm.Identity{}, err
 	}
 	return llm.Identity{
 		Backend: c.config.Name, Kind: Kind, Address: c.config.Address,
-		Model: p.model(), Window: p.Defaults.Window, Tokenizer: tokenizer,
+		Model: p.model(), Window: p.Defaults.Window, Tokenizer: fingerprint,
 	}, nil
 }
 
@@ -67,8 +69,8 @@ func (p props) model() string {
 	return p.Path[strings.LastIndexAny(p.Path, `/\`)+1:]
 }
 
-// tokenizer gives the fingerprint of the server that described itself as p.
-func (c *Client) tokenizer(ctx context.Context, p props) (string, error) {
+// fingerprintOf gives the fingerprint of the server that described itself as p.
+func (c *Client) fingerprintOf(ctx context.Context, p props) (string, error) {
 	self := digest(p)
 	c.mu.Lock()
 	known, knownFor := c.known, c.knownFor
@@ -92,6 +94,9 @@ func (c *Client) fingerprint(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := c.agrees(ids); err != nil {
+		return "", err
+	}
 	var models struct {
 		Data []struct {
 			Meta struct {
@@ -107,6 +112,19 @@ func (c *Client) fingerprint(ctx context.Context) (string, error) {
 		size = models.Data[0].Meta.Vocabulary
 	}
 	return digest([]any{size, ids}), nil
+}
+
+// agrees refuses a vocabulary of ours that cuts the probe in another way than the server: it is another model's.
+func (c *Client) agrees(ids []int) error {
+	t := c.config.Tokenizer
+	if t == nil {
+		return nil
+	}
+	same := slices.EqualFunc(t.Append(nil, probe, tokenizer.Prompt), ids, func(ours int32, its int) bool { return int(ours) == its })
+	if !same {
+		return c.fault(llm.FaultProtocol, nil, "the vocabulary in the backends file (`tokenizer`) cuts a text into other tokens than the server: it is another model's")
+	}
+	return nil
 }
 
 // missing says whether an answer was not of the expected shape, as with servers that lack an endpoint.

@@ -16,6 +16,9 @@ type Sets map[string][]string
 // Parse reads the grammar that a writer can rely on. Braces without a bar are text, and so is a brace without a partner
 // unless a bar follows on its line. The error is a *SyntaxError, the first of the text.
 func Parse(text string, sets Sets) (*Template, error) {
+	if !strings.ContainsAny(text, "{@") {
+		return &Template{parts: []part{{text: text}}}, nil
+	}
 	kept, left, err := strip(text)
 	if err != nil {
 		return nil, err

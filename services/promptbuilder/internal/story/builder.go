@@ -57,7 +57,7 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 }
 
 // fit makes the text of a prompt from a request whose draws are made.
-func (p *Prompt) fit(ctx context.Context, counter fit.Counter, r Request, blockFence string) error {
+func (p *Prompt) fit(ctx context.Context, counter Counter, r Request, blockFence string) error {
 	l := arrange(r, blockFence)
 	cut := fit.Cut
 	if r.Uncut {
@@ -67,7 +67,10 @@ func (p *Prompt) fit(ctx context.Context, counter fit.Counter, r Request, blockF
 	if err != nil {
 		return p.Backend.blame(err)
 	}
-	p.Task, p.Text, p.Tokens, p.Counts, p.Overflow = l.task, fitted.Prompt, fitted.Size.Tokens, fitted.Counts, fitted.Over
+	p.Task, p.Text, p.Tokens, p.Overflow = l.task, fitted.Prompt, fitted.Size.Tokens, fitted.Over
+	if !counter.Local() {
+		p.Counts = fitted.Counts
+	}
 	p.Blocks = sizes(l.stretches(fitted.Offset), fitted.Size)
 	if fitted.Over && !r.Uncut {
 		return p.tooLarge()

@@ -103,6 +103,15 @@ func TestHundredBuildsOneDigest(t *testing.T) {
 	}
 }
 
+// TestLocalCounts: what is counted here costs the server nothing.
+func TestLocalCounts(t *testing.T) {
+	t.Parallel()
+	s := &server{window: 2048, local: true}
+	if p := build(t, s, story.Request{Body: body40(400)}); p.Counts != 0 || s.counts == 0 || p.Tokens > p.Limit || p.Cut == nil {
+		t.Errorf("%d counts of the server, %d of %d tokens", p.Counts, p.Tokens, p.Limit)
+	}
+}
+
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	r := story.Request{Body: "一。\n二。\n三。\n四。\n五は", Work: story.Work{Title: "題", Note: "注"}}

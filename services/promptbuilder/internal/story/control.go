@@ -34,7 +34,7 @@ func (r *Request) guard(d *draws) (blockFence string) {
 	blockFence = fence
 	fenced := taskOf(r.Mode, splitLines(r.Body), r.Work).continues()
 	for _, f := range r.guarded() {
-		if found := control.FindAllStringIndex(*f.text, -1); found != nil {
+		if found := controls(*f.text); found != nil {
 			said := "stands there as a server reads it"
 			if r.Neutralize {
 				*f.text = neutral(*f.text, found)
@@ -44,7 +44,7 @@ func (r *Request) guard(d *draws) (blockFence string) {
 			d.warn(ControlText, f.name, "line %d, and %d in all: %.20q looks like a control token and %s",
 				1+strings.Count((*f.text)[:found[0][0]], "\n"), len(found), head(first, 16), said)
 		}
-		if !fenced {
+		if !fenced || !strings.Contains(*f.text, fence) {
 			continue
 		}
 		longest := ""
@@ -64,6 +64,16 @@ func (r *Request) guard(d *draws) (blockFence string) {
 			1+strings.Count((*f.text)[:lines[0][2]], "\n"), len(lines), said)
 	}
 	return blockFence
+}
+
+// controls are where control tokens stand. Few texts hold a character with which one begins.
+func controls(text string) [][]int {
+	for first := range wide {
+		if strings.IndexByte(text, first) >= 0 {
+			return control.FindAllStringIndex(text, -1)
+		}
+	}
+	return nil
 }
 
 // guarded are the fields whose text reaches the prompt as it is.

@@ -18,6 +18,8 @@ type server struct {
 	// tokens of a text that is counted without borders.
 	tokens func(string) int
 	err    error
+	// local counts without a server.
+	local  bool
 	counts int
 }
 
@@ -33,6 +35,8 @@ func (s *server) Counter(name string) (story.Counter, error) {
 func (s *server) Window(context.Context) (story.Backend, error) {
 	return story.Backend{Backend: "f1", Kind: "rule", Model: "runes", Window: s.window, Tokenizer: "f1"}, s.err
 }
+
+func (s *server) Local() bool { return s.local }
 
 func (s *server) Count(_ context.Context, text string) (int, error) {
 	s.counts++

@@ -19,22 +19,32 @@ func (l line) content() bool { return strings.IndexFunc(l.text, isInk) >= 0 }
 // lineEnds are what Python's splitlines splits at, beside the pair CR LF (field/wannabe.md 1.3).
 const lineEnds = "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029"
 
+// lineEnd gives where the first end of line in a text begins and its size, CR LF being one; the length of the text and 0
+// where there is none. By bytes, since this looks at every byte of a novel.
+func lineEnd(text string) (at, size int) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c > '\r' && c < 0x1c || c > 0x1e && c < utf8.RuneSelf:
+		case c == '\r' && i+1 < len(text) && text[i+1] == '\n':
+			return i, 2
+		case c >= '\n' && c <= '\r' || c >= 0x1c && c <= 0x1e:
+			return i, 1
+		case c == 0xc2 && i+1 < len(text) && text[i+1] == 0x85: // U+0085
+			return i, 2
+		case c == 0xe2 && i+2 < len(text) && text[i+1] == 0x80 && (text[i+2] == 0xa8 || text[i+2] == 0xa9): // U+2028, U+2029
+			return i, 3
+		}
+	}
+	return len(text), 0
+}
+
 // splitLines cuts a body into lines. An end of line at the end of the body opens no further line.
 func splitLines(body string) []line {
 	var lines []line
 	for start := 0; start < len(body); {
-		end := strings.IndexAny(body[start:], lineEnds)
-		if end < 0 {
-			return append(lines, line{body[start:], start})
-		}
-		end += start
-		lines = append(lines, line{body[start:end], start})
-		if strings.HasPrefix(body[end:], "\r\n") {
-			start = end + 2
-			continue
-		}
-		_, size := utf8.DecodeRuneInString(body[end:])
-		start = end + size
+		end, size := lineEnd(body[start:])
+		lines = append(lines, line{body[start : start+end], start})
+		start += end + size
 	}
 	return lines
 }

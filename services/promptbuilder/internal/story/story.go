@@ -173,6 +173,8 @@ type Counter interface {
 	fit.Counter
 	// Window asks the server who it is and how much it holds. It counts nothing.
 	Window(ctx context.Context) (Backend, error)
+	// Local says that counting asks no server.
+	Local() bool
 }
 
 // Backends knows the model servers by name; the empty name is the default. An unknown one is an *llm.UnknownBackendError.

@@ -55,7 +55,8 @@ func (b *Backends) Counter(name string) (story.Counter, error) {
 	if name == "" {
 		name = b.set.Default()
 	}
-	return &counter{llm: c, asked: func(began time.Time) {
+	local, _ := c.(llm.Local)
+	return &counter{llm: c, local: local != nil && local.CountsHere(), asked: func(began time.Time) {
 		b.counts.WithLabelValues(name).Inc()
 		b.seconds.WithLabelValues(name).Add(time.Since(began).Seconds())
 	}}, nil
@@ -64,7 +65,18 @@ func (b *Backends) Counter(name string) (story.Counter, error) {
 // counter is an llm.Counter as the domain sees it. Errors pass as they are.
 type counter struct {
 	llm   llm.Counter
+	local bool
 	asked func(began time.Time)
+}
+
+// Local says that counting asks no server.
+func (c *counter) Local() bool { return c.local }
+
+// ask notes that the server was asked to count, if it was.
+func (c *counter) ask(began time.Time) {
+	if !c.local {
+		c.asked(began)
+	}
 }
 
 // Window asks the server who it is.
@@ -75,13 +87,13 @@ func (c *counter) Window(ctx context.Context) (story.Backend, error) {
 
 // Count asks for the tokens of a text.
 func (c *counter) Count(ctx context.Context, text string) (int, error) {
-	defer c.asked(time.Now())
+	defer c.ask(time.Now())
 	return c.llm.Count(ctx, text)
 }
 
 // Pieces asks for the token borders of a text.
 func (c *counter) Pieces(ctx context.Context, text string) ([]int, error) {
-	defer c.asked(time.Now())
+	defer c.ask(time.Now())
 	pieces, err := c.llm.Pieces(ctx, text)
 	if errors.Is(err, llm.ErrNoPieces) {
 		return nil, fmt.Errorf("%w: %w", fit.ErrNoPieces, err)
