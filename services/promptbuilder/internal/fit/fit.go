@@ -64,9 +64,10 @@ func Measure(ctx context.Context, c Counter, p Prompt, limit int) (Result, error
 	return Result{Prompt: p.From(0), Size: size, Counts: m.counts, Over: size.Tokens > limit}, nil
 }
 
-// Cut cuts as little of the text as makes the prompt fit limit tokens. Errors are those of the counter and *CountError.
-func Cut(ctx context.Context, c Counter, p Prompt, limit int) (Result, error) {
-	m := meter{counter: c}
+// Cut cuts as little of the text as makes the prompt fit limit tokens. Of MaxCounts, used counts were spent before; the
+// result has both. Errors are those of the counter and *CountError.
+func Cut(ctx context.Context, c Counter, p Prompt, limit, used int) (Result, error) {
+	m := meter{counter: c, counts: used}
 	s := newSearch(p, limit)
 	for m.counts < MaxCounts {
 		at, place, ok := s.next(MaxCounts - m.counts)

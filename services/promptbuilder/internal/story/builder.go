@@ -22,11 +22,13 @@ type Defaults struct {
 type Builder struct {
 	backends Backends
 	defaults Defaults
+	// bytesEach is how many bytes of a body are looked at for each token of the limit, to begin with.
+	bytesEach int
 }
 
 // NewBuilder makes a Builder over model servers.
 func NewBuilder(backends Backends, defaults Defaults) *Builder {
-	return &Builder{backends: backends, defaults: defaults}
+	return &Builder{backends: backends, defaults: defaults, bytesEach: bytesEach}
 }
 
 // Build makes the prompt of a request in which Check finds nothing wrong. Errors: *llm.UnknownBackendError, *llm.BudgetError
@@ -50,20 +52,15 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	drawn, picks := d.settle()
 	blockFence := drawn.guard(&d)
 	p.Picks, p.Warnings = picks, d.warnings
-	if err := p.fit(ctx, counter, drawn, blockFence); err != nil {
+	if err := p.fit(ctx, counter, drawn, blockFence, b.bytesEach*limit); err != nil {
 		return Prompt{}, err
 	}
 	return p, nil
 }
 
-// fit makes the text of a prompt from a request whose draws are made.
-func (p *Prompt) fit(ctx context.Context, counter Counter, r Request, blockFence string) error {
-	l := arrange(r, blockFence)
-	cut := fit.Cut
-	if r.Uncut {
-		cut = fit.Measure
-	}
-	fitted, err := cut(ctx, counter, l.prompt(), p.Limit)
+// fit makes the text of a prompt from a request whose draws are made, of whose body it looks at reach bytes to begin with.
+func (p *Prompt) fit(ctx context.Context, counter Counter, r Request, blockFence string, reach int) error {
+	l, fitted, err := cut(ctx, counter, r, blockFence, p.Limit, reach)
 	if err != nil {
 		return p.Backend.blame(err)
 	}
@@ -82,7 +79,7 @@ func (p *Prompt) fit(ctx context.Context, counter Counter, r Request, blockFence
 		at = l.inBody(fitted.Offset)
 		p.Cut = l.cutOf(r.Body, at)
 	}
-	p.Warnings = append(p.Warnings, l.warnings(r, *p, fitted, r.Body[at:])...)
+	p.Warnings = append(p.Warnings, l.warnings(r, *p, fitted, r.Body[len(l.skipped)+at:])...)
 	return nil
 }
 
@@ -96,6 +93,25 @@ func (p *Prompt) tooLarge() error {
 		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: string(b.Kind), Tokens: b.Tokens})
 	}
 	return e
+}
+
+// bytesEach is more than twice what a token of prose has in any script.
+const bytesEach = 12
+
+// cut lays the request out and cuts it. Where all of the body's end fits that was looked at, the whole body is.
+func cut(ctx context.Context, counter Counter, r Request, blockFence string, limit, reach int) (layout, fit.Result, error) {
+	if r.Uncut {
+		l := arrange(r, blockFence, len(r.Body))
+		fitted, err := fit.Measure(ctx, counter, l.prompt(), limit)
+		return l, fitted, err
+	}
+	l := arrange(r, blockFence, reach)
+	fitted, err := fit.Cut(ctx, counter, l.prompt(), limit, 0)
+	if err == nil && l.skipped != "" && fitted.Place == fit.Whole {
+		l = arrange(r, blockFence, len(r.Body))
+		fitted, err = fit.Cut(ctx, counter, l.prompt(), limit, fitted.Counts)
+	}
+	return l, fitted, err
 }
 
 // Counts is how large texts are.

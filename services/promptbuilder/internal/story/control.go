@@ -32,7 +32,7 @@ var wide = map[byte]string{'<': "＜", '[': "［", '#': "＃"}
 // which it gives, becomes longer than any inside them.
 func (r *Request) guard(d *draws) (blockFence string) {
 	blockFence = fence
-	fenced := taskOf(r.Mode, splitLines(r.Body), r.Work).continues()
+	fenced := taskOf(r.Mode, r.Body, r.Work).continues()
 	for _, f := range r.guarded() {
 		if found := controls(*f.text); found != nil {
 			said := "stands there as a server reads it"

@@ -39,17 +39,24 @@ type layout struct {
 	body, shown []line
 	starts      []int
 	tail        int
+	// skipped is the head of the body, of whole lines, that was not looked at: none of it has a place in the prompt.
+	skipped string
 	// spaceLost says that blank lines or spaces at the end of the body are not in the prompt.
 	spaceLost bool
 }
 
-// arrange lays a request out whose draws are made, with a fence around its blocks.
-func arrange(r Request, blockFence string) layout {
-	lines := splitLines(r.Body)
+// arrange lays a request out whose draws are made, with a fence around its blocks. Of the body only about the last reach
+// bytes are looked at, where it is to be continued, so that a novel costs what its end costs.
+func arrange(r Request, blockFence string, reach int) layout {
 	if r.Mode == Idea {
 		r.Work.DialogueLevel = nil // no part of an idea (seed 000, 2.4)
 	}
-	l := layout{task: taskOf(r.Mode, lines, r.Work), body: lines, fence: blockFence}
+	l := layout{task: taskOf(r.Mode, r.Body, r.Work), fence: blockFence}
+	if l.task.continues() {
+		l.skipped, r.Body = skip(r.Body, reach)
+	}
+	lines := splitLines(r.Body)
+	l.body = lines
 	w := r.Wrapping.resolve()
 	l.closing = w.AfterInput + w.BeforeSuffix
 	l.add(fixed(KindInstruction, w.BeforeInstruction+l.task.instruction(r.Work.Rating)))
@@ -217,10 +224,11 @@ func (l layout) stretches(offset int) []stretch {
 	return all
 }
 
-// cutOf describes a cut of the body at an offset.
+// cutOf describes a cut of the body at an offset of what was looked at.
 func (l layout) cutOf(body string, at int) *Cut {
 	i := sort.Search(len(l.body), func(i int) bool { return l.body[i].start > at }) - 1
-	c := &Cut{Lines: i, Characters: characters(body[:at]), KeptCharacters: characters(body[at:])}
+	border := len(l.skipped) + at
+	c := &Cut{Lines: countLines(l.skipped) + i, Characters: characters(body[:border]), KeptCharacters: characters(body[border:])}
 	first := line{l.body[i].text[at-l.body[i].start:], at}
 	for !first.content() && i < len(l.body)-1 {
 		i++

@@ -38,6 +38,36 @@ func lineEnd(text string) (at, size int) {
 	return len(text), 0
 }
 
+// skip parts the head from a text that is longer than reach bytes; what is left begins with a line and has at least as
+// many content lines as its end needs. Where that cannot be, the head is empty.
+func skip(body string, reach int) (head, left string) {
+	at := len(body) - reach
+	if at <= 0 {
+		return "", body
+	}
+	end, size := lineEnd(body[at:])
+	// Behind CR a LF would belong to it, and so would the second half of a longer line end.
+	if at += end + size; size == 0 || !hasContentLines(body[at:], continueFrom) {
+		return "", body
+	}
+	return body[:at], body[at:]
+}
+
+// countLines counts the line ends of a text that ends with one, CR LF being one.
+func countLines(text string) int {
+	n := 0
+	for _, end := range []string{"\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e"} {
+		n += strings.Count(text, end)
+	}
+	if strings.IndexByte(text, '\r') >= 0 {
+		n -= strings.Count(text, "\r\n")
+	}
+	for _, end := range []string{"\u0085", "\u2028", "\u2029"} {
+		n += strings.Count(text, end)
+	}
+	return n
+}
+
 // splitLines cuts a body into lines. An end of line at the end of the body opens no further line.
 func splitLines(body string) []line {
 	var lines []line

@@ -35,8 +35,8 @@ func (t Task) instruction(rating string) string {
 }
 
 // taskOf decides on the whole text, before anything is cut (field/wannabe.md 1.1 D10).
-func taskOf(mode Mode, lines []line, w Work) Task {
-	long, told := len(contentLines(lines)) >= continueFrom, w.told()
+func taskOf(mode Mode, body string, w Work) Task {
+	long, told := hasContentLines(body, continueFrom), w.told()
 	switch {
 	case mode == Idea && told:
 		return IdeaInfo
@@ -50,6 +50,18 @@ func taskOf(mode Mode, lines []line, w Work) Task {
 		return GenInfo
 	}
 	return GenZero
+}
+
+// hasContentLines says that a text has at least n lines that are not blank. It reads no further than that.
+func hasContentLines(body string, n int) bool {
+	for start := 0; n > 0 && start < len(body); {
+		end, size := lineEnd(body[start:])
+		if (line{text: body[start : start+end]}).content() {
+			n--
+		}
+		start += end + size
+	}
+	return n == 0
 }
 
 // contentLines are the indexes of the lines that are not blank.
