@@ -12,7 +12,7 @@ OUTSIDE := services/flowstore/bench
 # These look at files of other modules, which Go's test cache does not see.
 UNCACHED := ./services/internal/archtest/... ./services/tsumugi/e2e/...
 
-.PHONY: help demo test check generate model lint vectors crash bench fuzz build
+.PHONY: help demo test check generate model lint vectors tokenizers crash bench fuzz build
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ DIR ?= $(wildcard $(or $(TSUMUGI_SHARED),../shared)/vectors)
 vectors: ## story prompts against reference prompts: DIR= names the folder of a story.jsonl
 	@test -n "$(DIR)" || { echo "vectors: no reference prompts at $(or $(TSUMUGI_SHARED),../shared)/vectors; name the folder of a story.jsonl with DIR=" >&2; exit 1; }
 	@$(GO) run ./services/promptbuilder/vectors "$(DIR)"
+
+tokenizers: ## our tokenizers against the PyPI package tokenizers, on 200,000 random texts (needs Python 3 with pip)
+	@tools/tokenizers.sh
 
 N ?= 1000
 crash: build ## kill -9 under load N times, restart, compare with what was acknowledged

@@ -8,7 +8,7 @@ for module in $2; do
     for name in $(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+).*/\1/p' "$file"); do
       targets=$((targets + 1))
       echo "$name ($(dirname "$file"))"
-      go test "./$(dirname "$file")" -run '^$' -fuzz "^$name\$" -fuzztime "$1" || failures=$((failures + 1))
+      go test "./$(dirname "$file")" -run '^$' -fuzz "^$name\$" -fuzztime "$1" -fuzzminimizetime 10x || failures=$((failures + 1))
     done
   done
 done

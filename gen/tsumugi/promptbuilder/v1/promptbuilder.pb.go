@@ -596,7 +596,10 @@ type BuildStoryRequest struct {
 	// What looks like a control token in the texts, such as `[/INST]` or `<|im_end|>`, gets the full-width form of its first
 	// character, and the fences around blocks become longer than any inside them. Without it, that is only told in
 	// `warnings`. Not with COMPAT.
-	Neutralize    bool `protobuf:"varint,15,opt,name=neutralize,proto3" json:"neutralize,omitempty"`
+	Neutralize bool `protobuf:"varint,15,opt,name=neutralize,proto3" json:"neutralize,omitempty"`
+	// A malformed group in the body is taken for text and told in `warnings`, instead of being an error: for texts that a
+	// model wrote.
+	LenientBody   bool `protobuf:"varint,16,opt,name=lenient_body,json=lenientBody,proto3" json:"lenient_body,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -732,6 +735,13 @@ func (x *BuildStoryRequest) GetWrapping() *Wrapping {
 func (x *BuildStoryRequest) GetNeutralize() bool {
 	if x != nil {
 		return x.Neutralize
+	}
+	return false
+}
+
+func (x *BuildStoryRequest) GetLenientBody() bool {
+	if x != nil {
+		return x.LenientBody
 	}
 	return false
 }
@@ -1730,7 +1740,7 @@ var File_tsumugi_promptbuilder_v1_promptbuilder_proto protoreflect.FileDescripto
 
 const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
-	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xb2\a\n" +
+	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xda\a\n" +
 	"\x11BuildStoryRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12<\n" +
 	"\x04mode\x18\x02 \x01(\x0e2#.tsumugi.promptbuilder.v1.StoryModeB\x03\xe0A\x01R\x04mode\x123\n" +
@@ -1752,7 +1762,8 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\bwrapping\x18\x0e \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x01R\bwrapping\x12#\n" +
 	"\n" +
 	"neutralize\x18\x0f \x01(\bB\x03\xe0A\x01R\n" +
-	"neutralize\x1a\\\n" +
+	"neutralize\x12&\n" +
+	"\flenient_body\x18\x10 \x01(\bB\x03\xe0A\x01R\vlenientBody\x1a\\\n" +
 	"\tSetsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
 	"\x05value\x18\x02 \x01(\v2#.tsumugi.promptbuilder.v1.OptionSetR\x05value:\x028\x01\"\xe8\x01\n" +

@@ -11,6 +11,15 @@ type stripped struct {
 	lines []int
 }
 
+// whole is a text with all of its lines.
+func whole(text string) (kept stripped) {
+	kept.text = text
+	for i := range strings.Count(text, "\n") + 1 {
+		kept.lines = append(kept.lines, i+1)
+	}
+	return kept
+}
+
 // strip takes comments and what stands outside of the markers off; left is how many characters that are. All of them
 // stand on lines of their own, so that an address with an @ in it, or the word @breakfast, is text:
 //
@@ -20,12 +29,8 @@ type stripped struct {
 //	@startpoint (or @break) what stands before the last of these lines is left out
 //	@endpoint  what stands behind the first of these lines is left out
 func strip(text string) (kept stripped, left int, err error) {
-	if !strings.Contains(text, "@") {
-		kept.text = text
-		for i := range strings.Count(text, "\n") + 1 {
-			kept.lines = append(kept.lines, i+1)
-		}
-		return kept, 0, nil
+	if strings.IndexByte(text, '@') < 0 {
+		return whole(text), 0, nil
 	}
 	var lines []string
 	number, opened := 0, 0

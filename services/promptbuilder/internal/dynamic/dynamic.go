@@ -30,6 +30,8 @@ const (
 type Template struct {
 	parts  []part
 	groups []*group
+	// malformed is what Options.Lenient made text of.
+	malformed []*SyntaxError
 	// left are the characters (code points) of comments, and of what stands outside of the start and end markers.
 	left int
 }
@@ -63,6 +65,9 @@ func (t *Template) Groups() int { return len(t.groups) }
 
 // LeftOut is how many characters (code points) of the text are comments or stand outside of its markers.
 func (t *Template) LeftOut() int { return t.left }
+
+// Malformed is what is malformed and was taken for text, as Options.Lenient asked, in the order of the text.
+func (t *Template) Malformed() []*SyntaxError { return t.malformed }
 
 // Pick says what was taken of one group.
 type Pick struct {

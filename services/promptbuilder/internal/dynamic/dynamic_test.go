@@ -31,7 +31,7 @@ func all(template *dynamic.Template) []string {
 
 func parse(t rapid.TB, text string) *dynamic.Template {
 	t.Helper()
-	template, err := dynamic.Parse(text, sets)
+	template, err := dynamic.Parse(text, dynamic.Options{Sets: sets})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -150,12 +150,34 @@ func TestSyntaxErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := dynamic.Parse(tt.text, sets)
+			_, err := dynamic.Parse(tt.text, dynamic.Options{Sets: sets})
 			var wrong *dynamic.SyntaxError
 			if !errors.As(err, &wrong) || wrong.Line != tt.line || wrong.Column != tt.column || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want line %d, column %d: %s", err, tt.line, tt.column, tt.want)
 			}
 		})
+	}
+}
+
+// TestLenient: what is malformed is text, and told; what stands in it is drawn all the same.
+func TestLenient(t *testing.T) {
+	t.Parallel()
+	for text, tt := range map[string]struct {
+		want      []string
+		malformed int
+	}{
+		"夜の{雨|雪だ。{a|b}":         {[]string{"夜の{雨|雪だ。a", "夜の{雨|雪だ。b"}, 1},
+		"{@wether}{3$$c|{d|e}}": {[]string{"{@wether}{3$$c|d}", "{@wether}{3$$c|e}"}, 2},
+		"@/* x\n{a|b}":          {[]string{"@/* x\na", "@/* x\nb"}, 1},
+		"{a|b}":                 {[]string{"a", "b"}, 0},
+	} {
+		template, err := dynamic.Parse(text, dynamic.Options{Sets: sets, Lenient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := all(template); !slices.Equal(got, tt.want) || len(template.Malformed()) != tt.malformed {
+			t.Errorf("%q draws %q, want %q; told %v", text, got, tt.want, template.Malformed())
+		}
 	}
 }
 
@@ -291,7 +313,7 @@ func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	for _, piece := range []string{"{", "}", "{}", "{|", "|", `"`, `{"`, `|"`, `\`, `\{`, "{@", "{ ", "@\n", "@/*\n", "{1$$", "あ", "{a|b}\n"} {
 		text := strings.Repeat(piece, (4<<20)/len(piece))
-		if template, err := dynamic.Parse(text, sets); err == nil {
+		if template, err := dynamic.Parse(text, dynamic.Options{Sets: sets}); err == nil {
 			template.Draw(dynamic.Random(1, "body"))
 		}
 		if template, err := dynamic.ParseCompat(text); err == nil {
@@ -309,11 +331,16 @@ func FuzzParse(f *testing.F) {
 		if template, err := dynamic.ParseCompat(text); err == nil {
 			template.Draw(dynamic.Random(1, "body"))
 		}
-		template, err := dynamic.Parse(text, sets)
+		template, err := dynamic.Parse(text, dynamic.Options{Sets: sets})
 		if err != nil {
 			if wrong := (*dynamic.SyntaxError)(nil); !errors.As(err, &wrong) || wrong.Line < 1 || wrong.Column < 1 {
 				t.Fatalf("%v", err)
 			}
+			lenient, err := dynamic.Parse(text, dynamic.Options{Sets: sets, Lenient: true})
+			if err != nil || len(lenient.Malformed()) == 0 {
+				t.Fatalf("%v, and %v are told", err, lenient.Malformed())
+			}
+			lenient.Draw(dynamic.Random(1, "body"))
 			return
 		}
 		got, picks := template.Draw(dynamic.Random(1, "body"))

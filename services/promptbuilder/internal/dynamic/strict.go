@@ -13,17 +13,31 @@ import (
 // Sets are named lists of options, for `{@name}`.
 type Sets map[string][]string
 
+// Options of Parse.
+type Options struct {
+	Sets Sets
+	// Lenient takes what is malformed for text, and Template.Malformed tells of it. It is for what a model wrote: nobody
+	// could mend that before the text goes on.
+	Lenient bool
+}
+
 // Parse reads the grammar that a writer can rely on. Braces without a bar are text, and so is a brace without a partner
-// unless a bar follows on its line. The error is a *SyntaxError, the first of the text.
-func Parse(text string, sets Sets) (*Template, error) {
-	if !strings.ContainsAny(text, "{@") {
+// unless a bar follows on its line. The error is a *SyntaxError, the first of the text; there is none with Lenient.
+func Parse(text string, o Options) (*Template, error) {
+	if strings.IndexByte(text, '{') < 0 && strings.IndexByte(text, '@') < 0 {
 		return &Template{parts: []part{{text: text}}}, nil
 	}
+	t := &Template{}
 	kept, left, err := strip(text)
-	if err != nil {
-		return nil, err
+	if wrong := (*SyntaxError)(nil); errors.As(err, &wrong) {
+		if !o.Lenient {
+			return nil, err
+		}
+		t.malformed = append(t.malformed, wrong)
+		kept, left = whole(text), 0
 	}
-	p := parser{text: kept.text, lines: kept.lines, sets: sets, braces: pair(kept.text), t: &Template{left: left}}
+	t.left = left
+	p := parser{text: kept.text, lines: kept.lines, sets: o.Sets, lenient: o.Lenient, braces: pair(kept.text), t: t}
 	err = p.unclosed()
 	if err == nil {
 		p.t.parts, err = p.sequence(0, len(p.text), 0)
@@ -31,14 +45,25 @@ func Parse(text string, sets Sets) (*Template, error) {
 	return p.t, err
 }
 
+// forgive is nil for an error that Lenient makes text of, which it notes; else the error.
+func (p *parser) forgive(err error) error {
+	wrong := (*SyntaxError)(nil)
+	if !p.lenient || !errors.As(err, &wrong) {
+		return err
+	}
+	p.t.malformed = append(p.t.malformed, wrong)
+	return nil
+}
+
 // parser reads one text. Every place is an index into it.
 type parser struct {
 	text string
 	// lines gives the number of each line in what the writer wrote, comments and all.
-	lines  []int
-	sets   Sets
-	braces braces
-	t      *Template
+	lines   []int
+	sets    Sets
+	lenient bool
+	braces  braces
+	t       *Template
 	// seen is the place whose position was asked for last: groups come in the order of the text.
 	seen struct{ at, line, column int }
 }
@@ -71,7 +96,9 @@ func (p *parser) unclosed() error {
 			i++
 		case p.text[i] == '{' && !closed:
 			if bars := p.braces.bars[i]; len(bars) > 0 && !strings.Contains(p.text[i:bars[0]], "\n") {
-				return p.fail(i, `the group that begins here is never closed; end it with }, or write \{ for a brace`)
+				if err := p.forgive(p.fail(i, `the group that begins here is never closed; end it with }, or write \{ for a brace`)); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -87,9 +114,13 @@ func (p *parser) sequence(start, end, depth int) ([]part, error) {
 			i = p.escape(&plain, i, n, end, depth)
 			continue
 		}
+		groups := len(p.t.groups)
 		g, next, err := p.group(i, depth)
 		if err != nil {
-			return nil, err
+			if err = p.forgive(err); err != nil {
+				return nil, err
+			}
+			g, p.t.groups = nil, p.t.groups[:groups]
 		}
 		if g == nil {
 			plain.WriteByte(p.text[i])

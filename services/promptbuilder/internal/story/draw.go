@@ -11,11 +11,11 @@ import (
 const MaxCombinations = 100
 
 // parse reads the dynamic prompts of a field.
-func (r Request) parse(f field) (*dynamic.Template, error) {
+func (r *Request) parse(f field) (*dynamic.Template, error) {
 	if r.Compat {
 		return dynamic.ParseCompat(*f.text)
 	}
-	return dynamic.Parse(*f.text, r.Sets)
+	return dynamic.Parse(*f.text, dynamic.Options{Sets: r.Sets, Lenient: r.LenientBody && f.text == &r.Body})
 }
 
 // draws are the fields of a request as templates, and where what they draw goes.
@@ -36,6 +36,9 @@ func newDraws(r Request) draws {
 			panic(fmt.Sprintf("a request that Check refuses was built: %s: %v", f.name, err))
 		}
 		d.templates = append(d.templates, t)
+		if m := t.Malformed(); len(m) > 0 {
+			d.warn(MalformedGroup, f.name, "%v; %d in all are taken for text", m[0], len(m))
+		}
 		if n := t.LeftOut(); n > 0 {
 			d.warn(TextLeftOut, f.name, "%d characters that are comments, or stand outside of @startpoint and @endpoint, are not in the prompt", n)
 		}

@@ -30,6 +30,19 @@ func TestMalformedGroups(t *testing.T) {
 	}
 }
 
+// TestLenientBody: what a model wrote does not stop the story; the writer's own fields are checked all the same.
+func TestLenientBody(t *testing.T) {
+	t.Parallel()
+	r := story.Request{Body: "一。\n夜の{雨|雪", LenientBody: true}
+	if p := build(t, runesOf(4096), r); !hasWarning(p, story.MalformedGroup) || !strings.Contains(p.Text, "夜の{雨|雪") {
+		t.Errorf("warnings %v in %q", p.Warnings, p.Text)
+	}
+	r.Work.Title = "{雨|雪"
+	if v := r.Check(); len(v) != 1 || v[0].Field != "story.title" {
+		t.Errorf("%v", v)
+	}
+}
+
 func TestSetsAndPicksAreChecked(t *testing.T) {
 	t.Parallel()
 	r := story.Request{

@@ -70,6 +70,8 @@ type Request struct {
 	Work    Work
 	// Body is the text so far, verbatim.
 	Body string
+	// LenientBody takes a malformed group in the body for text and tells of it; else it is an error.
+	LenientBody bool
 	// TextFirst puts the text before the story fields.
 	TextFirst bool
 	// LegacyNote writes the older heading over the author's note.

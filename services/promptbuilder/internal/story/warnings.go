@@ -13,6 +13,7 @@ type Code string
 // The codes.
 const (
 	TextLeftOut     Code = "TEXT_LEFT_OUT"
+	MalformedGroup  Code = "MALFORMED_GROUP"
 	PickNotTaken    Code = "PICK_NOT_TAKEN"
 	ControlText     Code = "CONTROL_TEXT"
 	FenceInText     Code = "FENCE_IN_TEXT"

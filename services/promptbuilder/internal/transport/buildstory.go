@@ -46,7 +46,7 @@ func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 		Sets:       toSets(req.GetSets()),
 		Picks:      toPicks(req.GetPicks()),
 		Wrapping:   toWrapping(req.GetWrapping()),
-		Neutralize: req.GetNeutralize(),
+		Neutralize: req.GetNeutralize(), LenientBody: req.GetLenientBody(),
 	}
 }
 

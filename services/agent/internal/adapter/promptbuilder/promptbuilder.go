@@ -46,6 +46,7 @@ func (c *Client) Build(ctx context.Context, ns string, q generation.BuildRequest
 		BlockOrder: promptbuilderv1.BlockOrder(promptbuilderv1.BlockOrder_value["BLOCK_ORDER_"+q.BlockOrder]),
 		NoteHeader: promptbuilderv1.NoteHeader(promptbuilderv1.NoteHeader_value["NOTE_HEADER_"+q.NoteHeader]),
 		MaxTokens:  int32(q.MaxTokens), Seed: q.Seed,
+		LenientBody: true, // a model wrote of it, and nobody could mend that before the story goes on
 	})
 	if err != nil {
 		return generation.Built{}, service.Error(err)
