@@ -147,7 +147,10 @@ func (p *promptbuilder) BuildStory(ctx context.Context, q *promptbuilderv1.Build
 		Blocks:   []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX, Tokens: tokens, Characters: 9, Estimated: true}},
 		Cut:      &promptbuilderv1.Cut{Characters: 1, Lines: 2, KeptCharacters: 3, FirstKept: "一"},
 		Warnings: []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},
-		Picks:    []*promptbuilderv1.Pick{{Field: "story.note", Group: 1, Option: 2, Text: "雨"}},
+		Picks:    []*promptbuilderv1.Pick{{Field: "story.note", Group: 1, Option: 2, Options: []int32{2, 0}, Text: "雨", Line: 3, Column: 4}},
+		Wrapping: &promptbuilderv1.Wrapping{
+			Name: "custom", BeforeInstruction: "a", BeforeInput: "b", AfterInput: "c", BeforeSuffix: "d", Stop: []string{"e"},
+		},
 	}
 	return p.built, nil
 }

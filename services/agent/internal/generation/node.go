@@ -39,7 +39,7 @@ type Record struct {
 	Backend            llm.Identity
 	PromptDigest, Task string
 	PickSeed           uint32
-	// Picks are the drawn options, each as `field#group=option`.
+	// Picks are the drawn options, each as `field#group=option`, several of one group with commas between them.
 	Picks                                    []string
 	Sampling                                 llm.Sampling
 	PromptTokens, CachedTokens, AnswerTokens int
@@ -121,6 +121,7 @@ type Built struct {
 	Rating   string
 	Seed     uint32
 	Picks    []Pick
+	Wrapping Wrapping
 	// Measured is the model server that counted.
 	Measured llm.Identity
 }
@@ -141,9 +142,17 @@ type Cut struct {
 // Warning is something that a careful reader should know.
 type Warning struct{ Code, Field, Message string }
 
-// Pick is the option that was drawn for one group.
+// Pick is what was taken of one group: its options, in the order in which they were taken.
 type Pick struct {
-	Field         string
-	Group, Option int
-	Text          string
+	Field        string
+	Group        int
+	Options      []int
+	Text         string
+	Line, Column int
+}
+
+// Wrapping is the form in which the model is asked.
+type Wrapping struct {
+	Name, BeforeInstruction, BeforeInput, AfterInput, BeforeSuffix string
+	Stop                                                           []string
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -185,7 +186,11 @@ func shorten(why string) string {
 func picked(picks []Pick) []string {
 	var list []string
 	for _, p := range picks {
-		list = append(list, p.Field+"#"+strconv.Itoa(p.Group)+"="+strconv.Itoa(p.Option))
+		options := make([]string, len(p.Options))
+		for i, o := range p.Options {
+			options[i] = strconv.Itoa(o)
+		}
+		list = append(list, p.Field+"#"+strconv.Itoa(p.Group)+"="+strings.Join(options, ","))
 	}
 	return list
 }

@@ -60,9 +60,19 @@ func build(b generation.Built) *promptbuilderv1.BuildStoryResponse {
 		out.Warnings = append(out.Warnings, &promptbuilderv1.Warning{Code: x.Code, Field: x.Field, Message: x.Message})
 	}
 	for _, x := range b.Picks {
-		out.Picks = append(out.Picks, &promptbuilderv1.Pick{
-			Field: x.Field, Group: int32(x.Group), Option: int32(x.Option), Text: x.Text,
-		})
+		p := &promptbuilderv1.Pick{Field: x.Field, Group: int32(x.Group), Option: -1, Text: x.Text, Line: int32(x.Line), Column: int32(x.Column)}
+		for _, o := range x.Options {
+			p.Options = append(p.Options, int32(o))
+		}
+		if len(p.Options) > 0 {
+			p.Option = p.Options[0]
+		}
+		out.Picks = append(out.Picks, p)
+	}
+	w := b.Wrapping
+	out.Wrapping = &promptbuilderv1.Wrapping{
+		Name: w.Name, BeforeInstruction: w.BeforeInstruction, BeforeInput: w.BeforeInput, AfterInput: w.AfterInput,
+		BeforeSuffix: w.BeforeSuffix, Stop: w.Stop,
 	}
 	return out
 }

@@ -88,9 +88,16 @@ func built(b *promptbuilderv1.BuildStoryResponse) generation.Built {
 		out.Warnings = append(out.Warnings, generation.Warning{Code: x.GetCode(), Field: x.GetField(), Message: x.GetMessage()})
 	}
 	for _, x := range b.GetPicks() {
-		out.Picks = append(out.Picks, generation.Pick{
-			Field: x.GetField(), Group: int(x.GetGroup()), Option: int(x.GetOption()), Text: x.GetText(),
-		})
+		p := generation.Pick{Field: x.GetField(), Group: int(x.GetGroup()), Text: x.GetText(), Line: int(x.GetLine()), Column: int(x.GetColumn())}
+		for _, o := range x.GetOptions() {
+			p.Options = append(p.Options, int(o))
+		}
+		out.Picks = append(out.Picks, p)
+	}
+	w := b.GetWrapping()
+	out.Wrapping = generation.Wrapping{
+		Name: w.GetName(), BeforeInstruction: w.GetBeforeInstruction(), BeforeInput: w.GetBeforeInput(), AfterInput: w.GetAfterInput(),
+		BeforeSuffix: w.GetBeforeSuffix(), Stop: w.GetStop(),
 	}
 	return out
 }
