@@ -117,7 +117,7 @@ func (p *parser) sequence(start, end, depth int) ([]part, error) {
 		groups := len(p.t.groups)
 		g, next, err := p.group(i, depth)
 		if err != nil {
-			if err = p.forgive(err); err != nil {
+			if err := p.forgive(err); err != nil {
 				return nil, err
 			}
 			g, p.t.groups = nil, p.t.groups[:groups]
