@@ -8,7 +8,7 @@ GO      ?= go
 # The race detector needs a C compiler.
 RACE    := $(if $(shell command -v $$($(GO) env CC)),-race)
 MODULES := gen services/internal services/promptbuilder services/agent services/flowstore services/gateway services/tsumugi
-OUTSIDE := services/flowstore/bench
+OUTSIDE := services/flowstore/bench services/promptbuilder/bench
 # These look at files of other modules, which Go's test cache does not see.
 UNCACHED := ./services/internal/archtest/... ./services/tsumugi/e2e/...
 
@@ -67,7 +67,9 @@ crash: build ## kill -9 under load N times, restart, compare with what was ackno
 	@$(GO) run ./services/flowstore/crash -n $(N) -binary bin/flowstore
 
 bench: ## our operations against their peers, in one run
-	@for dir in $(OUTSIDE); do GOWORK=off $(GO) -C $$dir run . ; done
+	@set +e; for dir in $(OUTSIDE); do GOWORK=off $(GO) -C $$dir run . || echo "bench: 0 of 0 in $$dir failed" ; done | \
+	  awk '/^bench: [0-9]+ of [0-9]+ at goal$$/ {met += $$2; all += $$4; next} /^bench: 0 of 0/ {failed = 1; next} {print; fflush()} \
+	       END {printf "bench: %d of %d at goal\n", met, all; exit failed || met < all}'
 
 T ?= 60s
 fuzz: ## each fuzz target for T

@@ -80,6 +80,9 @@ func (w *world) call(conn *grpc.ClientConn, m protoreflect.MethodDescriptor, req
 	return stream.RecvMsg(answer)
 }
 
+// mapKey is the key of each map's one entry.
+const mapKey = "a"
+
 // hollow makes a message whose messages are there, down to a depth, and in which nothing is set.
 func hollow(d protoreflect.MessageDescriptor, depth int) *dynamicpb.Message {
 	m := dynamicpb.NewMessage(d)
@@ -87,6 +90,10 @@ func hollow(d protoreflect.MessageDescriptor, depth int) *dynamicpb.Message {
 		f := d.Fields().Get(i)
 		switch {
 		case depth == 0 || f.Message() == nil || is(f, annotations.FieldBehavior_OUTPUT_ONLY):
+		case f.IsMap():
+			if v := f.MapValue().Message(); v != nil {
+				m.Mutable(f).Map().Set(protoreflect.ValueOfString(mapKey).MapKey(), protoreflect.ValueOfMessage(hollow(v, depth-1)))
+			}
 		case f.IsList():
 			m.Mutable(f).List().Append(protoreflect.ValueOfMessage(hollow(f.Message(), depth-1)))
 		default:
@@ -112,6 +119,11 @@ func unset(m protoreflect.Message, prefix string) (paths []string) {
 				paths = append(paths, path)
 			}
 		case f.Message() == nil:
+		case f.IsMap():
+			if f.MapValue().Message() != nil {
+				v := m.Get(f).Map().Get(protoreflect.ValueOfString(mapKey).MapKey())
+				paths = append(paths, unset(v.Message(), fmt.Sprintf("%s[%q].", path, mapKey))...)
+			}
 		case f.IsList():
 			paths = append(paths, unset(m.Get(f).List().Get(0).Message(), path+"[0].")...)
 		default:

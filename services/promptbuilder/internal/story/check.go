@@ -109,7 +109,7 @@ func (v *violations) sets(r Request) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Sets)) {
-		field := "sets." + name
+		field := fmt.Sprintf("sets[%q]", name)
 		if !setName.MatchString(name) {
 			v.add(field, "cannot be the name of a set: 1 to 64 letters, digits, _ and -, beginning with a letter or _")
 		}

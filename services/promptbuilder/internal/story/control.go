@@ -35,14 +35,13 @@ func (r *Request) guard(d *draws) (blockFence string) {
 	fenced := taskOf(r.Mode, r.Body, r.Work).continues()
 	for _, f := range r.guarded() {
 		if found := controls(*f.text); found != nil {
+			line, token := 1+strings.Count((*f.text)[:found[0][0]], "\n"), (*f.text)[found[0][0]:found[0][1]]
 			said := "stands there as a server reads it"
 			if r.Neutralize {
 				*f.text = neutral(*f.text, found)
 				said = "has the full-width form of its first character in the prompt"
 			}
-			first := (*f.text)[found[0][0]:]
-			d.warn(ControlText, f.name, "line %d, and %d in all: %.20q looks like a control token and %s",
-				1+strings.Count((*f.text)[:found[0][0]], "\n"), len(found), head(first, 16), said)
+			d.warn(ControlText, f.name, "line %d, %d in all: %q looks like a control token and %s", line, len(found), token, said)
 		}
 		if !fenced || !strings.Contains(*f.text, fence) {
 			continue
@@ -60,7 +59,7 @@ func (r *Request) guard(d *draws) (blockFence string) {
 			blockFence = max(blockFence, longest+"`")
 			said = "the fences around blocks are longer"
 		}
-		d.warn(FenceInText, f.name, "line %d, and %d in all, begins like a fence: %s",
+		d.warn(FenceInText, f.name, "line %d, %d in all, begins like a fence: %s",
 			1+strings.Count((*f.text)[:lines[0][2]], "\n"), len(lines), said)
 	}
 	return blockFence

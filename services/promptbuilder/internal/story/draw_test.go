@@ -53,7 +53,7 @@ func TestSetsAndPicksAreChecked(t *testing.T) {
 	for _, v := range r.Check() {
 		got = append(got, v.Field)
 	}
-	if want := []string{"sets.a b", "sets.empty", "sets.long.options[0]", "picks[1].field"}; !slices.Equal(got, want) {
+	if want := []string{`sets["a b"]`, `sets["empty"]`, `sets["long"].options[0]`, "picks[1].field"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

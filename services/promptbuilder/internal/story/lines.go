@@ -62,8 +62,18 @@ func countLines(text string) int {
 	if strings.IndexByte(text, '\r') >= 0 {
 		n -= strings.Count(text, "\r\n")
 	}
-	for _, end := range []string{"\u0085", "\u2028", "\u2029"} {
-		n += strings.Count(text, end)
+	return n + countLong(text, 0xc2) + countLong(text, 0xe2)
+}
+
+// countLong counts the line ends of several bytes that begin with a byte.
+func countLong(text string, first byte) int {
+	n := 0
+	for i := strings.IndexByte(text, first); i >= 0; i = strings.IndexByte(text, first) {
+		text = text[i:]
+		if end, size := lineEnd(text[:min(3, len(text))]); end == 0 && size > 1 {
+			n++
+		}
+		text = text[1:]
 	}
 	return n
 }
