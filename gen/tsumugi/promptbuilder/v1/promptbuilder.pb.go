@@ -378,6 +378,9 @@ const (
 	Fit_FIT_LINES Fit = 1
 	// Nothing is cut; `overflow` says that the prompt is over the limit.
 	Fit_FIT_NONE Fit = 2
+	// Of a text that is too large the last `max_main_text_chars` characters are kept, whatever the window has room for, and
+	// counted. Where that is over the limit too, `on_overflow` says what happens.
+	Fit_FIT_CHAR_TRIM Fit = 3
 )
 
 // Enum value maps for Fit.
@@ -386,11 +389,13 @@ var (
 		0: "FIT_UNSPECIFIED",
 		1: "FIT_LINES",
 		2: "FIT_NONE",
+		3: "FIT_CHAR_TRIM",
 	}
 	Fit_value = map[string]int32{
 		"FIT_UNSPECIFIED": 0,
 		"FIT_LINES":       1,
 		"FIT_NONE":        2,
+		"FIT_CHAR_TRIM":   3,
 	}
 )
 
@@ -419,6 +424,117 @@ func (x Fit) Number() protoreflect.EnumNumber {
 // Deprecated: Use Fit.Descriptor instead.
 func (Fit) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
+}
+
+// CutGranularity is how fine the places are that a cut may always lie at. Finer ones are used only where the coarser would
+// leave more than 2 % of the limit unused.
+type CutGranularity int32
+
+const (
+	// Taken as LINE.
+	CutGranularity_CUT_GRANULARITY_UNSPECIFIED CutGranularity = 0
+	// Before a line that is not blank.
+	CutGranularity_CUT_GRANULARITY_LINE CutGranularity = 1
+	// Before a sentence.
+	CutGranularity_CUT_GRANULARITY_SENTENCE CutGranularity = 2
+	// Between two characters as a reader sees them.
+	CutGranularity_CUT_GRANULARITY_CHARACTER CutGranularity = 3
+)
+
+// Enum value maps for CutGranularity.
+var (
+	CutGranularity_name = map[int32]string{
+		0: "CUT_GRANULARITY_UNSPECIFIED",
+		1: "CUT_GRANULARITY_LINE",
+		2: "CUT_GRANULARITY_SENTENCE",
+		3: "CUT_GRANULARITY_CHARACTER",
+	}
+	CutGranularity_value = map[string]int32{
+		"CUT_GRANULARITY_UNSPECIFIED": 0,
+		"CUT_GRANULARITY_LINE":        1,
+		"CUT_GRANULARITY_SENTENCE":    2,
+		"CUT_GRANULARITY_CHARACTER":   3,
+	}
+)
+
+func (x CutGranularity) Enum() *CutGranularity {
+	p := new(CutGranularity)
+	*p = x
+	return p
+}
+
+func (x CutGranularity) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CutGranularity) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[7].Descriptor()
+}
+
+func (CutGranularity) Type() protoreflect.EnumType {
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[7]
+}
+
+func (x CutGranularity) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CutGranularity.Descriptor instead.
+func (CutGranularity) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
+}
+
+// OnOverflow is what happens when what may not be cut is over the limit.
+type OnOverflow int32
+
+const (
+	// Taken as ERROR.
+	OnOverflow_ON_OVERFLOW_UNSPECIFIED OnOverflow = 0
+	// CONTEXT_OVERFLOW, with the size of each block.
+	OnOverflow_ON_OVERFLOW_ERROR OnOverflow = 1
+	// The smallest prompt, with `overflow` and the same sizes in `blocks`.
+	OnOverflow_ON_OVERFLOW_RETURN OnOverflow = 2
+)
+
+// Enum value maps for OnOverflow.
+var (
+	OnOverflow_name = map[int32]string{
+		0: "ON_OVERFLOW_UNSPECIFIED",
+		1: "ON_OVERFLOW_ERROR",
+		2: "ON_OVERFLOW_RETURN",
+	}
+	OnOverflow_value = map[string]int32{
+		"ON_OVERFLOW_UNSPECIFIED": 0,
+		"ON_OVERFLOW_ERROR":       1,
+		"ON_OVERFLOW_RETURN":      2,
+	}
+)
+
+func (x OnOverflow) Enum() *OnOverflow {
+	p := new(OnOverflow)
+	*p = x
+	return p
+}
+
+func (x OnOverflow) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (OnOverflow) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[8].Descriptor()
+}
+
+func (OnOverflow) Type() protoreflect.EnumType {
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[8]
+}
+
+func (x OnOverflow) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use OnOverflow.Descriptor instead.
+func (OnOverflow) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
 }
 
 // BlockKind is a part of the prompt.
@@ -475,11 +591,11 @@ func (x BlockKind) String() string {
 }
 
 func (BlockKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[7].Descriptor()
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[9].Descriptor()
 }
 
 func (BlockKind) Type() protoreflect.EnumType {
-	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[7]
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[9]
 }
 
 func (x BlockKind) Number() protoreflect.EnumNumber {
@@ -488,7 +604,7 @@ func (x BlockKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BlockKind.Descriptor instead.
 func (BlockKind) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
 }
 
 // IdeaPart is a part of an idea.
@@ -544,11 +660,11 @@ func (x IdeaPart) String() string {
 }
 
 func (IdeaPart) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[8].Descriptor()
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[10].Descriptor()
 }
 
 func (IdeaPart) Type() protoreflect.EnumType {
-	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[8]
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[10]
 }
 
 func (x IdeaPart) Number() protoreflect.EnumNumber {
@@ -557,7 +673,7 @@ func (x IdeaPart) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use IdeaPart.Descriptor instead.
 func (IdeaPart) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
 }
 
 // BuildStoryRequest asks for the prompt of one continuation.
@@ -599,9 +715,15 @@ type BuildStoryRequest struct {
 	Neutralize bool `protobuf:"varint,15,opt,name=neutralize,proto3" json:"neutralize,omitempty"`
 	// A malformed group in the body is taken for text and told in `warnings`, instead of being an error: for texts that a
 	// model wrote.
-	LenientBody   bool `protobuf:"varint,16,opt,name=lenient_body,json=lenientBody,proto3" json:"lenient_body,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	LenientBody bool `protobuf:"varint,16,opt,name=lenient_body,json=lenientBody,proto3" json:"lenient_body,omitempty"`
+	// How fine a cut may be, with FIT_LINES.
+	CutGranularity CutGranularity `protobuf:"varint,17,opt,name=cut_granularity,json=cutGranularity,proto3,enum=tsumugi.promptbuilder.v1.CutGranularity" json:"cut_granularity,omitempty"`
+	// What happens when what may not be cut is over the limit.
+	OnOverflow OnOverflow `protobuf:"varint,18,opt,name=on_overflow,json=onOverflow,proto3,enum=tsumugi.promptbuilder.v1.OnOverflow" json:"on_overflow,omitempty"`
+	// Characters (code points) that FIT_CHAR_TRIM keeps. 0: 8000. With FIT_CHAR_TRIM only.
+	MaxMainTextChars int32 `protobuf:"varint,19,opt,name=max_main_text_chars,json=maxMainTextChars,proto3" json:"max_main_text_chars,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *BuildStoryRequest) Reset() {
@@ -744,6 +866,27 @@ func (x *BuildStoryRequest) GetLenientBody() bool {
 		return x.LenientBody
 	}
 	return false
+}
+
+func (x *BuildStoryRequest) GetCutGranularity() CutGranularity {
+	if x != nil {
+		return x.CutGranularity
+	}
+	return CutGranularity_CUT_GRANULARITY_UNSPECIFIED
+}
+
+func (x *BuildStoryRequest) GetOnOverflow() OnOverflow {
+	if x != nil {
+		return x.OnOverflow
+	}
+	return OnOverflow_ON_OVERFLOW_UNSPECIFIED
+}
+
+func (x *BuildStoryRequest) GetMaxMainTextChars() int32 {
+	if x != nil {
+		return x.MaxMainTextChars
+	}
+	return 0
 }
 
 // Wrapping is what stands around the parts of a prompt: the form in which a model was trained to be asked. The BOS token
@@ -903,7 +1046,7 @@ type BuildStoryResponse struct {
 	MaxTokens int32 `protobuf:"varint,7,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// What was left out. Absent when nothing was.
 	Cut *Cut `protobuf:"bytes,8,opt,name=cut,proto3" json:"cut,omitempty"`
-	// The prompt is over the limit (only with FIT_NONE).
+	// The prompt is over the limit (only with FIT_NONE or ON_OVERFLOW_RETURN).
 	Overflow bool `protobuf:"varint,9,opt,name=overflow,proto3" json:"overflow,omitempty"`
 	// How often the backend was asked to count: at most 8; 0 where the backends file names the model's vocabulary.
 	CountsUsed int32 `protobuf:"varint,10,opt,name=counts_used,json=countsUsed,proto3" json:"counts_used,omitempty"`
@@ -1740,7 +1883,7 @@ var File_tsumugi_promptbuilder_v1_promptbuilder_proto protoreflect.FileDescripto
 
 const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
-	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xda\a\n" +
+	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xb2\t\n" +
 	"\x11BuildStoryRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12<\n" +
 	"\x04mode\x18\x02 \x01(\x0e2#.tsumugi.promptbuilder.v1.StoryModeB\x03\xe0A\x01R\x04mode\x123\n" +
@@ -1763,7 +1906,11 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
 	"neutralize\x18\x0f \x01(\bB\x03\xe0A\x01R\n" +
 	"neutralize\x12&\n" +
-	"\flenient_body\x18\x10 \x01(\bB\x03\xe0A\x01R\vlenientBody\x1a\\\n" +
+	"\flenient_body\x18\x10 \x01(\bB\x03\xe0A\x01R\vlenientBody\x12V\n" +
+	"\x0fcut_granularity\x18\x11 \x01(\x0e2(.tsumugi.promptbuilder.v1.CutGranularityB\x03\xe0A\x01R\x0ecutGranularity\x12J\n" +
+	"\von_overflow\x18\x12 \x01(\x0e2$.tsumugi.promptbuilder.v1.OnOverflowB\x03\xe0A\x01R\n" +
+	"onOverflow\x122\n" +
+	"\x13max_main_text_chars\x18\x13 \x01(\x05B\x03\xe0A\x01R\x10maxMainTextChars\x1a\\\n" +
 	"\tSetsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
 	"\x05value\x18\x02 \x01(\v2#.tsumugi.promptbuilder.v1.OptionSetR\x05value:\x028\x01\"\xe8\x01\n" +
@@ -1876,11 +2023,22 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"NoteHeader\x12\x1b\n" +
 	"\x17NOTE_HEADER_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13NOTE_HEADER_DEFAULT\x10\x01\x12\x16\n" +
-	"\x12NOTE_HEADER_LEGACY\x10\x02*7\n" +
+	"\x12NOTE_HEADER_LEGACY\x10\x02*J\n" +
 	"\x03Fit\x12\x13\n" +
 	"\x0fFIT_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tFIT_LINES\x10\x01\x12\f\n" +
-	"\bFIT_NONE\x10\x02*\xb3\x01\n" +
+	"\bFIT_NONE\x10\x02\x12\x11\n" +
+	"\rFIT_CHAR_TRIM\x10\x03*\x88\x01\n" +
+	"\x0eCutGranularity\x12\x1f\n" +
+	"\x1bCUT_GRANULARITY_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14CUT_GRANULARITY_LINE\x10\x01\x12\x1c\n" +
+	"\x18CUT_GRANULARITY_SENTENCE\x10\x02\x12\x1d\n" +
+	"\x19CUT_GRANULARITY_CHARACTER\x10\x03*X\n" +
+	"\n" +
+	"OnOverflow\x12\x1b\n" +
+	"\x17ON_OVERFLOW_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11ON_OVERFLOW_ERROR\x10\x01\x12\x16\n" +
+	"\x12ON_OVERFLOW_RETURN\x10\x02*\xb3\x01\n" +
 	"\tBlockKind\x12\x1a\n" +
 	"\x16BLOCK_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16BLOCK_KIND_INSTRUCTION\x10\x01\x12\x18\n" +
@@ -1915,7 +2073,7 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP() []byte {
 	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescData
 }
 
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(StoryMode)(0),              // 0: tsumugi.promptbuilder.v1.StoryMode
@@ -1925,64 +2083,68 @@ var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(BlockOrder)(0),             // 4: tsumugi.promptbuilder.v1.BlockOrder
 	(NoteHeader)(0),             // 5: tsumugi.promptbuilder.v1.NoteHeader
 	(Fit)(0),                    // 6: tsumugi.promptbuilder.v1.Fit
-	(BlockKind)(0),              // 7: tsumugi.promptbuilder.v1.BlockKind
-	(IdeaPart)(0),               // 8: tsumugi.promptbuilder.v1.IdeaPart
-	(*BuildStoryRequest)(nil),   // 9: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*Wrapping)(nil),            // 10: tsumugi.promptbuilder.v1.Wrapping
-	(*OptionSet)(nil),           // 11: tsumugi.promptbuilder.v1.OptionSet
-	(*BuildStoryResponse)(nil),  // 12: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*Combination)(nil),         // 13: tsumugi.promptbuilder.v1.Combination
-	(*Block)(nil),               // 14: tsumugi.promptbuilder.v1.Block
-	(*Cut)(nil),                 // 15: tsumugi.promptbuilder.v1.Cut
-	(*Warning)(nil),             // 16: tsumugi.promptbuilder.v1.Warning
-	(*Pick)(nil),                // 17: tsumugi.promptbuilder.v1.Pick
-	(*ParseIdeaRequest)(nil),    // 18: tsumugi.promptbuilder.v1.ParseIdeaRequest
-	(*ParseIdeaResponse)(nil),   // 19: tsumugi.promptbuilder.v1.ParseIdeaResponse
-	(*IdeaExtra)(nil),           // 20: tsumugi.promptbuilder.v1.IdeaExtra
-	(*CountTokensRequest)(nil),  // 21: tsumugi.promptbuilder.v1.CountTokensRequest
-	(*CountTokensResponse)(nil), // 22: tsumugi.promptbuilder.v1.CountTokensResponse
-	nil,                         // 23: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	(*v1.Story)(nil),            // 24: tsumugi.common.v1.Story
-	(*v1.BackendIdentity)(nil),  // 25: tsumugi.common.v1.BackendIdentity
+	(CutGranularity)(0),         // 7: tsumugi.promptbuilder.v1.CutGranularity
+	(OnOverflow)(0),             // 8: tsumugi.promptbuilder.v1.OnOverflow
+	(BlockKind)(0),              // 9: tsumugi.promptbuilder.v1.BlockKind
+	(IdeaPart)(0),               // 10: tsumugi.promptbuilder.v1.IdeaPart
+	(*BuildStoryRequest)(nil),   // 11: tsumugi.promptbuilder.v1.BuildStoryRequest
+	(*Wrapping)(nil),            // 12: tsumugi.promptbuilder.v1.Wrapping
+	(*OptionSet)(nil),           // 13: tsumugi.promptbuilder.v1.OptionSet
+	(*BuildStoryResponse)(nil),  // 14: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*Combination)(nil),         // 15: tsumugi.promptbuilder.v1.Combination
+	(*Block)(nil),               // 16: tsumugi.promptbuilder.v1.Block
+	(*Cut)(nil),                 // 17: tsumugi.promptbuilder.v1.Cut
+	(*Warning)(nil),             // 18: tsumugi.promptbuilder.v1.Warning
+	(*Pick)(nil),                // 19: tsumugi.promptbuilder.v1.Pick
+	(*ParseIdeaRequest)(nil),    // 20: tsumugi.promptbuilder.v1.ParseIdeaRequest
+	(*ParseIdeaResponse)(nil),   // 21: tsumugi.promptbuilder.v1.ParseIdeaResponse
+	(*IdeaExtra)(nil),           // 22: tsumugi.promptbuilder.v1.IdeaExtra
+	(*CountTokensRequest)(nil),  // 23: tsumugi.promptbuilder.v1.CountTokensRequest
+	(*CountTokensResponse)(nil), // 24: tsumugi.promptbuilder.v1.CountTokensResponse
+	nil,                         // 25: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	(*v1.Story)(nil),            // 26: tsumugi.common.v1.Story
+	(*v1.BackendIdentity)(nil),  // 27: tsumugi.common.v1.BackendIdentity
 }
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.promptbuilder.v1.BuildStoryRequest.mode:type_name -> tsumugi.promptbuilder.v1.StoryMode
-	24, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
+	26, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
 	4,  // 2: tsumugi.promptbuilder.v1.BuildStoryRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
 	5,  // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
 	6,  // 4: tsumugi.promptbuilder.v1.BuildStoryRequest.fit:type_name -> tsumugi.promptbuilder.v1.Fit
 	1,  // 5: tsumugi.promptbuilder.v1.BuildStoryRequest.compatibility:type_name -> tsumugi.promptbuilder.v1.Compatibility
 	2,  // 6: tsumugi.promptbuilder.v1.BuildStoryRequest.sampler:type_name -> tsumugi.promptbuilder.v1.Sampler
-	23, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	17, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	10, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
-	3,  // 10: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
-	14, // 11: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
-	15, // 12: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
-	16, // 13: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
-	17, // 14: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	25, // 15: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	13, // 16: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
-	10, // 17: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
-	17, // 18: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	7,  // 19: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
-	8,  // 20: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	24, // 21: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
-	8,  // 22: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	20, // 23: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
-	25, // 24: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	11, // 25: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
-	9,  // 26: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
-	18, // 27: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
-	21, // 28: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
-	12, // 29: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	19, // 30: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
-	22, // 31: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
-	29, // [29:32] is the sub-list for method output_type
-	26, // [26:29] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	25, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	19, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	12, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	7,  // 10: tsumugi.promptbuilder.v1.BuildStoryRequest.cut_granularity:type_name -> tsumugi.promptbuilder.v1.CutGranularity
+	8,  // 11: tsumugi.promptbuilder.v1.BuildStoryRequest.on_overflow:type_name -> tsumugi.promptbuilder.v1.OnOverflow
+	3,  // 12: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
+	16, // 13: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
+	17, // 14: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
+	18, // 15: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
+	19, // 16: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	27, // 17: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	15, // 18: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
+	12, // 19: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	19, // 20: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	9,  // 21: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
+	10, // 22: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
+	26, // 23: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
+	10, // 24: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
+	22, // 25: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
+	27, // 26: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	13, // 27: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
+	11, // 28: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
+	20, // 29: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
+	23, // 30: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
+	14, // 31: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	21, // 32: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
+	24, // 33: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
+	31, // [31:34] is the sub-list for method output_type
+	28, // [28:31] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() }
@@ -1995,7 +2157,7 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc)),
-			NumEnums:      9,
+			NumEnums:      11,
 			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -9,7 +9,10 @@
 // characters as a reader sees them. Where the counter gives no token borders, the first count that uses 98 % settles it.
 package fit
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // MaxCounts is the most counts that one prompt costs.
 const MaxCounts = 8
@@ -54,21 +57,38 @@ type Result struct {
 	Over bool
 }
 
-// Measure counts a prompt and cuts nothing.
-func Measure(ctx context.Context, c Counter, p Prompt, limit int) (Result, error) {
+// Measure counts a prompt whose text is cut at an offset, and cuts no further.
+func Measure(ctx context.Context, c Counter, p Prompt, limit, offset int) (Result, error) {
 	m := meter{counter: c}
-	size, err := m.size(ctx, p.From(0))
+	prompt := p.From(offset)
+	size, err := m.size(ctx, prompt)
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Prompt: p.From(0), Size: size, Counts: m.counts, Over: size.Tokens > limit}, nil
+	r := Result{Prompt: prompt, Offset: offset, Place: Character, Size: size, Counts: m.counts, Over: size.Tokens > limit}
+	switch _, isLine := slices.BinarySearch(p.Lines, offset); {
+	case offset == 0:
+		r.Place = Whole
+	case isLine:
+		r.Place = Line
+	}
+	return r, nil
 }
 
-// Cut cuts as little of the text as makes the prompt fit limit tokens. Of MaxCounts, used counts were spent before; the
-// result has both. Errors are those of the counter and *CountError.
-func Cut(ctx context.Context, c Counter, p Prompt, limit, used int) (Result, error) {
-	m := meter{counter: c, counts: used}
-	s := newSearch(p, limit)
+// Options of Cut.
+type Options struct {
+	// Limit is the most tokens of the prompt.
+	Limit int
+	// Finest is how fine the places are that a cut may always lie at: Line, Sentence or Character; none is Line.
+	Finest Place
+	// Used are counts that were spent before, of MaxCounts; the result has them too.
+	Used int
+}
+
+// Cut cuts as little of the text as makes the prompt fit. Errors are those of the counter and *CountError.
+func Cut(ctx context.Context, c Counter, p Prompt, o Options) (Result, error) {
+	m := meter{counter: c, counts: o.Used}
+	s := newSearch(p, o.Limit, o.Finest)
 	for m.counts < MaxCounts {
 		at, place, ok := s.next(MaxCounts - m.counts)
 		if !ok {

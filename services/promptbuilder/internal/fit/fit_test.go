@@ -96,7 +96,7 @@ func TestNeverOver(t *testing.T) {
 			"runes": byPieces(runes), "runes by size": bySize(runes), "dense": byPieces(dense), "dense by size": bySize(dense),
 			"noisy": byPieces(noisy), "noisy by size": bySize(noisy), "moody": moody(), "liar": {size: liar},
 		}[name]
-		r, err := fit.Cut(t.Context(), c, p, limit, 0)
+		r, err := fit.Cut(t.Context(), c, p, fit.Options{Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestNeverOver(t *testing.T) {
 			t.Fatal("nothing of the text was kept")
 		}
 		c.asked, c.refused = nil, 0
-		again, err := fit.Cut(t.Context(), c, p, limit, 0)
+		again, err := fit.Cut(t.Context(), c, p, fit.Options{Limit: limit})
 		if err != nil || again.Prompt != r.Prompt || again.Counts != r.Counts {
 			t.Fatalf("the second run gives another prompt (%v)", err)
 		}
@@ -127,7 +127,7 @@ func TestFirstPlaceThatFits(t *testing.T) {
 		p := parted(t)
 		limit := rapid.SampledFrom([]int{60, 80, 100, 150, 300, 800, 2000}).Draw(t, "limit")
 		c := byPieces(runes)
-		r, err := fit.Cut(t.Context(), c, p, limit, 0)
+		r, err := fit.Cut(t.Context(), c, p, fit.Options{Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestUse(t *testing.T) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
 				const limit = 3846
-				r, err := fit.Cut(t.Context(), c(), prompt(text), limit, 0)
+				r, err := fit.Cut(t.Context(), c(), prompt(text), fit.Options{Limit: limit})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -214,11 +214,11 @@ func TestBadCounts(t *testing.T) {
 		"enormous":         &counter{size: func(string) int { return math.MaxInt }},
 	} {
 		var wrong *fit.CountError
-		if _, err := fit.Cut(t.Context(), c, prompt("一。\n二。"), 100, 0); !errors.As(err, &wrong) {
+		if _, err := fit.Cut(t.Context(), c, prompt("一。\n二。"), fit.Options{Limit: 100}); !errors.As(err, &wrong) {
 			t.Errorf("%s: error %v, want a CountError", name, err)
 		}
 	}
-	if _, err := fit.Cut(t.Context(), failing{broken}, prompt("一。"), 100, 0); !errors.Is(err, broken) {
+	if _, err := fit.Cut(t.Context(), failing{broken}, prompt("一。"), fit.Options{Limit: 100}); !errors.Is(err, broken) {
 		t.Errorf("error %v, want the counter's own", err)
 	}
 }
@@ -231,7 +231,7 @@ func TestMeasure(t *testing.T) {
 		limit int
 		over  bool
 	}{{size, false}, {size - 1, true}} {
-		r, err := fit.Measure(t.Context(), byPieces(runes), p, tt.limit)
+		r, err := fit.Measure(t.Context(), byPieces(runes), p, tt.limit, 0)
 		if err != nil || r.Over != tt.over || r.Prompt != p.From(0) || r.Counts != 1 || r.Size.Tokens != size {
 			t.Errorf("limit %d: %d tokens, over %t, %d counts, error %v", tt.limit, r.Size.Tokens, r.Over, r.Counts, err)
 		}

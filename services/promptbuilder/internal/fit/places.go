@@ -74,6 +74,12 @@ func clusterStart(text string, from, atLeast int) int {
 	return from
 }
 
+// ClusterStart is the first border between grapheme clusters at or after an offset. It looks back as far as a line begins,
+// where one always is.
+func ClusterStart(text string, atLeast int) int {
+	return clusterStart(text, strings.LastIndexByte(text[:atLeast], '\n')+1, atLeast)
+}
+
 // lastCluster is where the last grapheme cluster of text begins; from is a border before it.
 func lastCluster(text string, from int) int {
 	last := from

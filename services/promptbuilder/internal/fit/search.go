@@ -11,6 +11,8 @@ type search struct {
 	prompt Prompt
 	text   string
 	limit  int
+	// finest is how fine places are always looked at; finer ones only where the coarser are wasteful.
+	finest Place
 	// least is how many tokens a cut must use before a finer one is looked for.
 	least int
 	// lines are the cuts at lines, from the longest prompt to the shortest; the first is none.
@@ -23,8 +25,8 @@ type search struct {
 	done bool
 }
 
-func newSearch(p Prompt, limit int) *search {
-	s := &search{prompt: p, text: p.Text(), limit: limit, least: (limit*leastPercent + 99) / 100, lines: []int{0}}
+func newSearch(p Prompt, limit int, finest Place) *search {
+	s := &search{prompt: p, text: p.Text(), limit: limit, finest: max(finest, Line), least: (limit*leastPercent + 99) / 100, lines: []int{0}}
 	for _, at := range p.Lines {
 		if at > 0 {
 			s.lines = append(s.lines, at)
@@ -64,7 +66,7 @@ func (s *search) next(left int) (at int, place Place, ok bool) {
 	case s.over == nil && (!ok || at >= s.fits.at):
 		return s.lines[sort.SearchInts(s.lines, s.fits.at)-1], Line, true
 	}
-	coarser := at > s.fits.at && place < s.fits.place && s.expect(at) >= s.least
+	coarser := at > s.fits.at && place < s.fits.place && s.fits.place > s.finest && s.expect(at) >= s.least
 	return at, place, ok && (at < s.fits.at || coarser)
 }
 
@@ -105,7 +107,7 @@ func (s *search) choose() (at int, place Place, ok bool) {
 		at = s.lines[i]
 	}
 	for finer := Sentence; finer <= Character; finer++ {
-		if ok && (s.enough(at) || finer == Character) {
+		if ok && finer > s.finest && (s.enough(at) || finer == Character) {
 			break
 		}
 		if start, found := s.inside(finer, from, at, target); found {

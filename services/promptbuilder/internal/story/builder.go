@@ -69,7 +69,7 @@ func (p *Prompt) fit(ctx context.Context, counter Counter, r Request, blockFence
 		p.Counts = fitted.Counts
 	}
 	p.Blocks = sizes(l.stretches(fitted.Offset), fitted.Size)
-	if fitted.Over && !r.Uncut {
+	if fitted.Over && !r.Uncut && !r.ReturnOver {
 		return p.tooLarge()
 	}
 	digest := sha256.Sum256([]byte(p.Text))
@@ -100,17 +100,38 @@ const bytesEach = 12
 
 // cut lays the request out and cuts it. Where all of the body's end fits that was looked at, the whole body is.
 func cut(ctx context.Context, counter Counter, r Request, blockFence string, limit, reach int) (layout, fit.Result, error) {
-	if r.Uncut {
-		l := arrange(r, blockFence, len(r.Body))
-		fitted, err := fit.Measure(ctx, counter, l.prompt(), limit)
+	switch {
+	case r.Uncut:
+		l := arrange(r, blockFence, 0)
+		fitted, err := fit.Measure(ctx, counter, l.prompt(), limit, 0)
+		return l, fitted, err
+	case r.Trim > 0:
+		return trim(ctx, counter, r, blockFence, limit)
+	}
+	head := 0
+	if taskOf(r.Mode, r.Body, r.Work).continues() {
+		head = beyond(r.Body, reach)
+	}
+	l := arrange(r, blockFence, head)
+	fitted, err := fit.Cut(ctx, counter, l.prompt(), fit.Options{Limit: limit, Finest: r.Finest})
+	if err == nil && head > 0 && fitted.Place == fit.Whole {
+		l = arrange(r, blockFence, 0)
+		fitted, err = fit.Cut(ctx, counter, l.prompt(), fit.Options{Limit: limit, Finest: r.Finest, Used: fitted.Counts})
+	}
+	return l, fitted, err
+}
+
+// trim keeps the last characters of a body whose whole is over the limit, and counts what is left (seed 000, 2.3).
+func trim(ctx context.Context, counter Counter, r Request, blockFence string, limit int) (layout, fit.Result, error) {
+	l := arrange(r, blockFence, 0)
+	fitted, err := fit.Measure(ctx, counter, l.prompt(), limit, 0)
+	offset := l.inText(beforeLast(r.Body, r.Trim))
+	if err != nil || !fitted.Over || offset == 0 {
 		return l, fitted, err
 	}
-	l := arrange(r, blockFence, reach)
-	fitted, err := fit.Cut(ctx, counter, l.prompt(), limit, 0)
-	if err == nil && l.skipped != "" && fitted.Place == fit.Whole {
-		l = arrange(r, blockFence, len(r.Body))
-		fitted, err = fit.Cut(ctx, counter, l.prompt(), limit, fitted.Counts)
-	}
+	counts := fitted.Counts
+	fitted, err = fit.Measure(ctx, counter, l.prompt(), limit, offset)
+	fitted.Counts += counts
 	return l, fitted, err
 }
 

@@ -259,3 +259,62 @@ func TestCount(t *testing.T) {
 		t.Errorf("an empty text counts what the server says, and gave %v, %v", c.Tokens, err)
 	}
 }
+
+// TestGranularity: a finer cut uses more of the window; each lies at a place of its kind.
+func TestGranularity(t *testing.T) {
+	t.Parallel()
+	body := strings.Repeat(strings.Repeat("彼は歩いた。", 12)+"\n", 60)
+	used := 0
+	for _, finest := range []fit.Place{fit.Line, fit.Sentence, fit.Character} {
+		p := build(t, runesOf(3000), story.Request{Body: body, Finest: finest, MaxTokens: 100})
+		_, kept, _ := strings.Cut(p.Text, "【本文】\n```\n")
+		begins := strings.HasPrefix(kept, "彼")
+		if p.Tokens > p.Limit || p.Tokens < used || finest != fit.Character && !begins {
+			t.Errorf("%d: %d of %d tokens, %d before, begins with %.20q", finest, p.Tokens, p.Limit, used, kept)
+		}
+		used = p.Tokens
+		checkBlocks(t, p)
+	}
+	if used != 2900 {
+		t.Errorf("cut at characters, %d of 2900 tokens are used", used)
+	}
+}
+
+// TestTrim keeps the last characters whatever the window has room for, counts what is left, and never splits what a
+// reader sees as one.
+func TestTrim(t *testing.T) {
+	t.Parallel()
+	r := story.Request{Body: strings.Repeat("彼は歩いた。\n", 1000), Trim: 700, MaxTokens: 100}
+	p := build(t, runesOf(3000), r)
+	if p.Cut == nil || p.Cut.KeptCharacters != 700 || p.Cut.Lines != 900 || p.Counts != 2 || p.Tokens > p.Limit {
+		t.Errorf("cut %+v, %d tokens in %d counts", p.Cut, p.Tokens, p.Counts)
+	}
+	checkBlocks(t, p)
+	if p := build(t, runesOf(30000), r); p.Cut != nil || p.Counts != 1 {
+		t.Errorf("what fits is cut: %+v", p.Cut)
+	}
+	r.Trim = 5000
+	var over *llm.OverflowError
+	if _, err := builder(runesOf(3000)).Build(t.Context(), r); !errors.As(err, &over) {
+		t.Errorf("what is kept is over the limit too: %v", err)
+	}
+	r.ReturnOver = true
+	if p := build(t, runesOf(3000), r); !p.Overflow || !hasWarning(p, story.OverLimit) || p.Cut.KeptCharacters != 5000 {
+		t.Errorf("overflow %t, cut %+v", p.Overflow, p.Cut)
+	}
+	r = story.Request{Body: strings.Repeat("あ\n", 3000) + "が\u3099👨‍👩‍👧‍👦終", Trim: 2, MaxTokens: 100}
+	if p := build(t, runesOf(3000), r); p.Cut.KeptCharacters != 1 || p.Cut.FirstKept != "終" {
+		t.Errorf("cut %+v", p.Cut)
+	}
+}
+
+// TestReturnOver gives the smallest prompt with its sizes where the fixed part alone is too large.
+func TestReturnOver(t *testing.T) {
+	t.Parallel()
+	r := story.Request{Body: body40(50), Work: story.Work{Plot: strings.Repeat("筋", 3000)}, ReturnOver: true, MaxTokens: 100}
+	p := build(t, runesOf(2000), r)
+	if !p.Overflow || p.Tokens <= p.Limit || !hasWarning(p, story.OverLimit) || p.Blocks[1].Kind != story.KindReference {
+		t.Errorf("overflow %t, %d of %d tokens, blocks %v", p.Overflow, p.Tokens, p.Limit, p.Blocks)
+	}
+	checkBlocks(t, p)
+}

@@ -39,22 +39,20 @@ type layout struct {
 	body, shown []line
 	starts      []int
 	tail        int
-	// skipped is the head of the body, of whole lines, that was not looked at: none of it has a place in the prompt.
+	// skipped is the head of the body that was not looked at: none of it has a place in the prompt.
 	skipped string
 	// spaceLost says that blank lines or spaces at the end of the body are not in the prompt.
 	spaceLost bool
 }
 
-// arrange lays a request out whose draws are made, with a fence around its blocks. Of the body only about the last reach
-// bytes are looked at, where it is to be continued, so that a novel costs what its end costs.
-func arrange(r Request, blockFence string, reach int) layout {
+// arrange lays a request out whose draws are made, with a fence around its blocks. Of the body the first bytes, as many as
+// skip says, are not looked at but for the task.
+func arrange(r Request, blockFence string, skip int) layout {
 	if r.Mode == Idea {
 		r.Work.DialogueLevel = nil // no part of an idea (seed 000, 2.4)
 	}
 	l := layout{task: taskOf(r.Mode, r.Body, r.Work), fence: blockFence}
-	if l.task.continues() {
-		l.skipped, r.Body = skip(r.Body, reach)
-	}
+	l.skipped, r.Body = r.Body[:skip], r.Body[skip:]
 	lines := splitLines(r.Body)
 	l.body = lines
 	w := r.Wrapping.resolve()
@@ -197,6 +195,20 @@ func (l layout) prompt() fit.Prompt {
 func (l layout) inBody(offset int) int {
 	i := sort.SearchInts(l.starts, offset+1) - 1
 	return l.shown[i].start + offset - l.starts[i]
+}
+
+// inText is where in the text that may be cut a place of the body lies, or what of the prompt comes next after it.
+func (l layout) inText(at int) int {
+	i := sort.Search(len(l.shown), func(i int) bool { return l.shown[i].start > at }) - 1
+	switch {
+	case i < 0:
+		return 0
+	case at < l.shown[i].start+len(l.shown[i].text):
+		return l.starts[i] + at - l.shown[i].start
+	case i+1 < len(l.starts):
+		return l.starts[i+1]
+	}
+	return l.starts[i]
 }
 
 // stretch is what of the prompt belongs to one block.

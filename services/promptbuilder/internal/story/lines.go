@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
 // line is one line of a body, without its end.
@@ -38,19 +40,30 @@ func lineEnd(text string) (at, size int) {
 	return len(text), 0
 }
 
-// skip parts the head from a text that is longer than reach bytes; what is left begins with a line and has at least as
-// many content lines as its end needs. Where that cannot be, the head is empty.
-func skip(body string, reach int) (head, left string) {
+// beyond is how many bytes of a text come before its last reach bytes, or before the line that begins in them: what is
+// left has at least as many content lines as the end of a prompt needs. Where that cannot be, it is 0.
+func beyond(body string, reach int) int {
 	at := len(body) - reach
 	if at <= 0 {
-		return "", body
+		return 0
 	}
 	end, size := lineEnd(body[at:])
 	// Behind CR a LF would belong to it, and so would the second half of a longer line end.
 	if at += end + size; size == 0 || !hasContentLines(body[at:], continueFrom) {
-		return "", body
+		return 0
 	}
-	return body[:at], body[at:]
+	return at
+}
+
+// beforeLast is how many bytes of a text come before its last characters (code points), moved on to where a reader sees
+// a character begin.
+func beforeLast(body string, last int) int {
+	at := len(body)
+	for ; last > 0 && at > 0; last-- {
+		_, size := utf8.DecodeLastRuneInString(body[:at])
+		at -= size
+	}
+	return fit.ClusterStart(body, at)
 }
 
 // countLines counts the line ends of a text that ends with one, CR LF being one.

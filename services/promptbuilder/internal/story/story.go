@@ -78,6 +78,12 @@ type Request struct {
 	LegacyNote bool
 	// MaxTokens are kept free for the answer; 0 for the default.
 	MaxTokens int
+	// Trim keeps the last so many characters (code points) of a body that is too large, instead of what fits; 0: what fits.
+	Trim int
+	// Finest is how fine the places are that a cut may always lie at; the zero value is fit.Line.
+	Finest fit.Place
+	// ReturnOver gives the smallest prompt where even that is over the limit, and says so; else it is an error.
+	ReturnOver bool
 	// Uncut leaves a prompt that is too large as it is, and says so.
 	Uncut bool
 	// Wrapping is the form in which the model is asked: a name of Wrappings, empty for the default, or a custom one.
@@ -108,7 +114,7 @@ type Prompt struct {
 	Wrapping      Wrapping
 	// Cut is what was left out, nil when nothing was.
 	Cut *Cut
-	// Overflow says that Tokens is over Limit; only with Request.Uncut.
+	// Overflow says that Tokens is over Limit; only with Request.Uncut or Request.ReturnOver.
 	Overflow bool
 	// Counts is how often the server was asked to count.
 	Counts   int

@@ -67,6 +67,6 @@ func (l layout) warnings(r Request, p Prompt, f fit.Result, kept string) []Warni
 		add(c.KeptCharacters < littleCharacters && c.KeptCharacters*100 < (c.KeptCharacters+c.Characters)*littlePercent, LittleTextLeft, "body",
 			"only %d of %d characters of the body are left", c.KeptCharacters, c.KeptCharacters+c.Characters)
 	}
-	add(p.Overflow, OverLimit, "fit", "the prompt has %d tokens and the limit is %d; nothing was cut, as asked", p.Tokens, p.Limit)
+	add(p.Overflow, OverLimit, "fit", "the prompt has %d tokens and the limit is %d; it is given as it is, as asked", p.Tokens, p.Limit)
 	return all
 }

@@ -1,12 +1,14 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
@@ -20,6 +22,15 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 	known(f, "fit", req.GetFit())
 	known(f, "compatibility", req.GetCompatibility())
 	known(f, "sampler", req.GetSampler())
+	known(f, "cut_granularity", req.GetCutGranularity())
+	known(f, "on_overflow", req.GetOnOverflow())
+	trims := req.GetFit() == promptbuilderv1.Fit_FIT_CHAR_TRIM
+	switch n := req.GetMaxMainTextChars(); {
+	case n < 0:
+		f.Add("max_main_text_chars", "must be 0 for %d or a positive number, and is %d", defaultTrim, n)
+	case n > 0 && !trims:
+		f.Add("max_main_text_chars", "is given, but only FIT_CHAR_TRIM keeps a number of characters")
+	}
 	r := toRequest(req)
 	wrong(f, r.Check())
 	if err := f.Err(); err != nil {
@@ -31,6 +42,9 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 	}
 	return fromPrompt(p), nil
 }
+
+// defaultTrim is how many characters FIT_CHAR_TRIM keeps (field/wannabe.md 1.5).
+const defaultTrim = 8000
 
 func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 	return story.Request{
@@ -47,13 +61,26 @@ func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 		Picks:      toPicks(req.GetPicks()),
 		Wrapping:   toWrapping(req.GetWrapping()),
 		Neutralize: req.GetNeutralize(), LenientBody: req.GetLenientBody(),
+		Finest: places[req.GetCutGranularity()], ReturnOver: req.GetOnOverflow() == promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN,
+		Trim: trim(req),
 	}
+}
+
+// trim is how many characters are kept; 0 for what fits.
+func trim(req *promptbuilderv1.BuildStoryRequest) int {
+	if req.GetFit() != promptbuilderv1.Fit_FIT_CHAR_TRIM {
+		return 0
+	}
+	return cmp.Or(int(req.GetMaxMainTextChars()), defaultTrim)
 }
 
 // What the contract leaves open is the zero value of the domain.
 var (
 	modes = map[promptbuilderv1.StoryMode]story.Mode{
 		promptbuilderv1.StoryMode_STORY_MODE_IDEA: story.Idea, promptbuilderv1.StoryMode_STORY_MODE_AUTOCOMPLETE: story.Autocomplete,
+	}
+	places = map[promptbuilderv1.CutGranularity]fit.Place{
+		promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE: fit.Sentence, promptbuilderv1.CutGranularity_CUT_GRANULARITY_CHARACTER: fit.Character,
 	}
 	samplers = map[promptbuilderv1.Sampler]story.Sampler{
 		promptbuilderv1.Sampler_SAMPLER_CYCLIC: story.Cyclic, promptbuilderv1.Sampler_SAMPLER_ALL: story.All,

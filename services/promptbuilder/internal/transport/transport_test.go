@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/transport"
 )
@@ -63,6 +64,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY,
 		MaxTokens: 7, Fit: promptbuilderv1.Fit_FIT_NONE, Seed: 9,
 		Compatibility: promptbuilderv1.Compatibility_COMPATIBILITY_STRICT, Sampler: promptbuilderv1.Sampler_SAMPLER_CYCLIC, Neutralize: true, LenientBody: true,
+		CutGranularity: promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE, OnOverflow: promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN,
 		Sets: map[string]*promptbuilderv1.OptionSet{"h": {Options: []string{"i"}}},
 		Picks: []*promptbuilderv1.Pick{
 			{Field: "body", Group: 1, Option: 2}, {Field: "body", Group: 3, Option: 9, Options: []int32{4, 5}}, {Field: "body", Group: 6, Option: -1},
@@ -75,7 +77,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 	}
 	want := story.Request{
 		Backend: "gemma", Body: "本文", TextFirst: true, LegacyNote: true, MaxTokens: 7, Uncut: true, Seed: 9,
-		Sampler: story.Cyclic, Neutralize: true, LenientBody: true, Sets: dynamic.Sets{"h": {"i"}},
+		Sampler: story.Cyclic, Neutralize: true, LenientBody: true, Finest: fit.Sentence, ReturnOver: true, Sets: dynamic.Sets{"h": {"i"}},
 		Picks: []story.Pick{
 			{Field: "body", Pick: dynamic.Pick{Group: 1, Options: []int{2}}}, {Field: "body", Pick: dynamic.Pick{Group: 3, Options: []int{4, 5}}},
 			{Field: "body", Pick: dynamic.Pick{Group: 6}},
