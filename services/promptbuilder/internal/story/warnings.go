@@ -61,7 +61,7 @@ func (l layout) warnings(r Request, p Prompt, f fit.Result, kept string) []Warni
 		"ends of line other than LF are LF in the prompt")
 	add(f.Place == fit.Sentence, CutAtSentence, "body", "the text is cut inside a line, at the start of a sentence")
 	add(f.Place == fit.Clause, CutAtClause, "body", "the text is cut inside a sentence, at the start of a clause")
-	add(f.Place == fit.Character, CutAtCharacter, "body", "the text is cut in the middle of a clause: no better place fits the window")
+	add(f.Place == fit.Character, CutAtCharacter, "body", "the text is cut in the middle of a clause")
 	add(continues && f.Offset > l.tail, TailCut, "body", "the last lines alone are larger than the window leaves: their head is cut too")
 	if c := p.Cut; c != nil {
 		add(c.KeptCharacters < littleCharacters && c.KeptCharacters*100 < (c.KeptCharacters+c.Characters)*littlePercent, LittleTextLeft, "body",
