@@ -46,6 +46,12 @@ type Local interface {
 	CountsHere() bool
 }
 
+// Sampler is a Generator that knows what it can be told about sampling. One that is none takes no knob for wrong.
+type Sampler interface {
+	// Knobs are what the server knows of Sampling.
+	Knobs() []Knob
+}
+
 // Generator makes text longer with one backend. Safe for concurrent use.
 // Every error is an *Error.
 type Generator interface {

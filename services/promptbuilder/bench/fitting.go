@@ -22,6 +22,8 @@ type local struct{ vocabulary *tokenizer.Tokenizer }
 
 func (l local) Counter(string) (story.Counter, error) { return l, nil }
 
+func (local) List() []story.Listed { return nil }
+
 func (local) Local() bool { return true }
 
 func (local) Window(context.Context) (story.Backend, error) {

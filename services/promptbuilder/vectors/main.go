@@ -61,6 +61,8 @@ func (endless) Window(context.Context) (story.Backend, error) {
 	return story.Backend{Backend: "none", Kind: "none", Window: 1 << 30}, nil
 }
 
+func (endless) List() []story.Listed { return nil }
+
 func (endless) Local() bool { return true }
 
 func (endless) Count(_ context.Context, text string) (int, error) {

@@ -676,6 +676,71 @@ func (IdeaPart) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
 }
 
+// BackendState is how a model server is.
+type BackendState int32
+
+const (
+	// Never sent.
+	BackendState_BACKEND_STATE_UNSPECIFIED BackendState = 0
+	// It answers, and can be used.
+	BackendState_BACKEND_STATE_READY BackendState = 1
+	// It is loading its model.
+	BackendState_BACKEND_STATE_LOADING BackendState = 2
+	// It has too much to do.
+	BackendState_BACKEND_STATE_BUSY BackendState = 3
+	// Nobody answers at its address, or not in time.
+	BackendState_BACKEND_STATE_UNREACHABLE BackendState = 4
+	// It refuses what it is asked, or answers what it should not; `message` says what.
+	BackendState_BACKEND_STATE_FAULTY BackendState = 5
+)
+
+// Enum value maps for BackendState.
+var (
+	BackendState_name = map[int32]string{
+		0: "BACKEND_STATE_UNSPECIFIED",
+		1: "BACKEND_STATE_READY",
+		2: "BACKEND_STATE_LOADING",
+		3: "BACKEND_STATE_BUSY",
+		4: "BACKEND_STATE_UNREACHABLE",
+		5: "BACKEND_STATE_FAULTY",
+	}
+	BackendState_value = map[string]int32{
+		"BACKEND_STATE_UNSPECIFIED": 0,
+		"BACKEND_STATE_READY":       1,
+		"BACKEND_STATE_LOADING":     2,
+		"BACKEND_STATE_BUSY":        3,
+		"BACKEND_STATE_UNREACHABLE": 4,
+		"BACKEND_STATE_FAULTY":      5,
+	}
+)
+
+func (x BackendState) Enum() *BackendState {
+	p := new(BackendState)
+	*p = x
+	return p
+}
+
+func (x BackendState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BackendState) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[11].Descriptor()
+}
+
+func (BackendState) Type() protoreflect.EnumType {
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[11]
+}
+
+func (x BackendState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BackendState.Descriptor instead.
+func (BackendState) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
+}
+
 // BuildStoryRequest asks for the prompt of one continuation.
 type BuildStoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1768,6 +1833,198 @@ func (x *IdeaExtra) GetText() string {
 	return ""
 }
 
+// ListBackendsRequest asks for all of them: a backends file has at most 64, so there are no pages.
+type ListBackendsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBackendsRequest) Reset() {
+	*x = ListBackendsRequest{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBackendsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBackendsRequest) ProtoMessage() {}
+
+func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBackendsRequest.ProtoReflect.Descriptor instead.
+func (*ListBackendsRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
+}
+
+// ListBackendsResponse tells them.
+type ListBackendsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The backends, by name.
+	Backends      []*Backend `protobuf:"bytes,1,rep,name=backends,proto3" json:"backends,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBackendsResponse) Reset() {
+	*x = ListBackendsResponse{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBackendsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBackendsResponse) ProtoMessage() {}
+
+func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBackendsResponse.ProtoReflect.Descriptor instead.
+func (*ListBackendsResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListBackendsResponse) GetBackends() []*Backend {
+	if x != nil {
+		return x.Backends
+	}
+	return nil
+}
+
+// Backend is one model server.
+type Backend struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name in the backends file.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Kind of server, such as `llamacpp`.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Whether requests that name no backend mean it.
+	IsDefault bool `protobuf:"varint,3,opt,name=is_default,json=isDefault,proto3" json:"is_default,omitempty"`
+	// How it is.
+	State BackendState `protobuf:"varint,4,opt,name=state,proto3,enum=tsumugi.promptbuilder.v1.BackendState" json:"state,omitempty"`
+	// Why it cannot be used, in one sentence; empty when it can.
+	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	// Address, model, window and tokenizer, as it tells them; absent while it does not answer.
+	Identity *v1.BackendIdentity `protobuf:"bytes,6,opt,name=identity,proto3" json:"identity,omitempty"`
+	// Texts are counted here, with the model's own vocabulary, and the server is not asked.
+	CountsHere bool `protobuf:"varint,7,opt,name=counts_here,json=countsHere,proto3" json:"counts_here,omitempty"`
+	// What it can be told about sampling, such as `min_p` or `dry`. Anything else is refused by name.
+	Sampling      []string `protobuf:"bytes,8,rep,name=sampling,proto3" json:"sampling,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Backend) Reset() {
+	*x = Backend{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Backend) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Backend) ProtoMessage() {}
+
+func (x *Backend) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Backend.ProtoReflect.Descriptor instead.
+func (*Backend) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Backend) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Backend) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Backend) GetIsDefault() bool {
+	if x != nil {
+		return x.IsDefault
+	}
+	return false
+}
+
+func (x *Backend) GetState() BackendState {
+	if x != nil {
+		return x.State
+	}
+	return BackendState_BACKEND_STATE_UNSPECIFIED
+}
+
+func (x *Backend) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Backend) GetIdentity() *v1.BackendIdentity {
+	if x != nil {
+		return x.Identity
+	}
+	return nil
+}
+
+func (x *Backend) GetCountsHere() bool {
+	if x != nil {
+		return x.CountsHere
+	}
+	return false
+}
+
+func (x *Backend) GetSampling() []string {
+	if x != nil {
+		return x.Sampling
+	}
+	return nil
+}
+
 // CountTokensRequest asks how large texts are.
 type CountTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1782,7 +2039,7 @@ type CountTokensRequest struct {
 
 func (x *CountTokensRequest) Reset() {
 	*x = CountTokensRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1794,7 +2051,7 @@ func (x *CountTokensRequest) String() string {
 func (*CountTokensRequest) ProtoMessage() {}
 
 func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1807,7 +2064,7 @@ func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensRequest.ProtoReflect.Descriptor instead.
 func (*CountTokensRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CountTokensRequest) GetBackend() string {
@@ -1837,7 +2094,7 @@ type CountTokensResponse struct {
 
 func (x *CountTokensResponse) Reset() {
 	*x = CountTokensResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1849,7 +2106,7 @@ func (x *CountTokensResponse) String() string {
 func (*CountTokensResponse) ProtoMessage() {}
 
 func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1862,7 +2119,7 @@ func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensResponse.ProtoReflect.Descriptor instead.
 func (*CountTokensResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{13}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CountTokensResponse) GetTokens() []int32 {
@@ -1985,7 +2242,21 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x04rest\x18\x04 \x01(\tB\x03\xe0A\x03R\x04rest\"A\n" +
 	"\tIdeaExtra\x12\x1b\n" +
 	"\x06header\x18\x01 \x01(\tB\x03\xe0A\x03R\x06header\x12\x17\n" +
-	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"N\n" +
+	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"\x15\n" +
+	"\x13ListBackendsRequest\"Z\n" +
+	"\x14ListBackendsResponse\x12B\n" +
+	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\xcd\x02\n" +
+	"\aBackend\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x17\n" +
+	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x03R\x04kind\x12\"\n" +
+	"\n" +
+	"is_default\x18\x03 \x01(\bB\x03\xe0A\x03R\tisDefault\x12A\n" +
+	"\x05state\x18\x04 \x01(\x0e2&.tsumugi.promptbuilder.v1.BackendStateB\x03\xe0A\x03R\x05state\x12\x1d\n" +
+	"\amessage\x18\x05 \x01(\tB\x03\xe0A\x03R\amessage\x12C\n" +
+	"\bidentity\x18\x06 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\bidentity\x12$\n" +
+	"\vcounts_here\x18\a \x01(\bB\x03\xe0A\x03R\n" +
+	"countsHere\x12\x1f\n" +
+	"\bsampling\x18\b \x03(\tB\x03\xe0A\x03R\bsampling\"N\n" +
 	"\x12CountTokensRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x19\n" +
 	"\x05texts\x18\x02 \x03(\tB\x03\xe0A\x02R\x05texts\"u\n" +
@@ -2054,11 +2325,19 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x10IDEA_PART_GENRES\x10\x03\x12\x16\n" +
 	"\x12IDEA_PART_SYNOPSIS\x10\x04\x12\x15\n" +
 	"\x11IDEA_PART_SETTING\x10\x05\x12\x12\n" +
-	"\x0eIDEA_PART_PLOT\x10\x062\xbd\x03\n" +
+	"\x0eIDEA_PART_PLOT\x10\x06*\xb2\x01\n" +
+	"\fBackendState\x12\x1d\n" +
+	"\x19BACKEND_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13BACKEND_STATE_READY\x10\x01\x12\x19\n" +
+	"\x15BACKEND_STATE_LOADING\x10\x02\x12\x16\n" +
+	"\x12BACKEND_STATE_BUSY\x10\x03\x12\x1d\n" +
+	"\x19BACKEND_STATE_UNREACHABLE\x10\x04\x12\x18\n" +
+	"\x14BACKEND_STATE_FAULTY\x10\x052\xc3\x04\n" +
 	"\x14PromptBuilderService\x12\x8a\x01\n" +
 	"\n" +
 	"BuildStory\x12+.tsumugi.promptbuilder.v1.BuildStoryRequest\x1a,.tsumugi.promptbuilder.v1.BuildStoryResponse\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/prompts:buildStory\x12\x86\x01\n" +
-	"\tParseIdea\x12*.tsumugi.promptbuilder.v1.ParseIdeaRequest\x1a+.tsumugi.promptbuilder.v1.ParseIdeaResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/prompts:parseIdea\x12\x8e\x01\n" +
+	"\tParseIdea\x12*.tsumugi.promptbuilder.v1.ParseIdeaRequest\x1a+.tsumugi.promptbuilder.v1.ParseIdeaResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/prompts:parseIdea\x12\x83\x01\n" +
+	"\fListBackends\x12-.tsumugi.promptbuilder.v1.ListBackendsRequest\x1a..tsumugi.promptbuilder.v1.ListBackendsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/backends\x12\x8e\x01\n" +
 	"\vCountTokens\x12,.tsumugi.promptbuilder.v1.CountTokensRequest\x1a-.tsumugi.promptbuilder.v1.CountTokensResponse\"\"\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/prompts:countTokensBMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
 
 var (
@@ -2073,78 +2352,87 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP() []byte {
 	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescData
 }
 
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
-	(StoryMode)(0),              // 0: tsumugi.promptbuilder.v1.StoryMode
-	(Compatibility)(0),          // 1: tsumugi.promptbuilder.v1.Compatibility
-	(Sampler)(0),                // 2: tsumugi.promptbuilder.v1.Sampler
-	(StoryTask)(0),              // 3: tsumugi.promptbuilder.v1.StoryTask
-	(BlockOrder)(0),             // 4: tsumugi.promptbuilder.v1.BlockOrder
-	(NoteHeader)(0),             // 5: tsumugi.promptbuilder.v1.NoteHeader
-	(Fit)(0),                    // 6: tsumugi.promptbuilder.v1.Fit
-	(CutGranularity)(0),         // 7: tsumugi.promptbuilder.v1.CutGranularity
-	(OnOverflow)(0),             // 8: tsumugi.promptbuilder.v1.OnOverflow
-	(BlockKind)(0),              // 9: tsumugi.promptbuilder.v1.BlockKind
-	(IdeaPart)(0),               // 10: tsumugi.promptbuilder.v1.IdeaPart
-	(*BuildStoryRequest)(nil),   // 11: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*Wrapping)(nil),            // 12: tsumugi.promptbuilder.v1.Wrapping
-	(*OptionSet)(nil),           // 13: tsumugi.promptbuilder.v1.OptionSet
-	(*BuildStoryResponse)(nil),  // 14: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*Combination)(nil),         // 15: tsumugi.promptbuilder.v1.Combination
-	(*Block)(nil),               // 16: tsumugi.promptbuilder.v1.Block
-	(*Cut)(nil),                 // 17: tsumugi.promptbuilder.v1.Cut
-	(*Warning)(nil),             // 18: tsumugi.promptbuilder.v1.Warning
-	(*Pick)(nil),                // 19: tsumugi.promptbuilder.v1.Pick
-	(*ParseIdeaRequest)(nil),    // 20: tsumugi.promptbuilder.v1.ParseIdeaRequest
-	(*ParseIdeaResponse)(nil),   // 21: tsumugi.promptbuilder.v1.ParseIdeaResponse
-	(*IdeaExtra)(nil),           // 22: tsumugi.promptbuilder.v1.IdeaExtra
-	(*CountTokensRequest)(nil),  // 23: tsumugi.promptbuilder.v1.CountTokensRequest
-	(*CountTokensResponse)(nil), // 24: tsumugi.promptbuilder.v1.CountTokensResponse
-	nil,                         // 25: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	(*v1.Story)(nil),            // 26: tsumugi.common.v1.Story
-	(*v1.BackendIdentity)(nil),  // 27: tsumugi.common.v1.BackendIdentity
+	(StoryMode)(0),               // 0: tsumugi.promptbuilder.v1.StoryMode
+	(Compatibility)(0),           // 1: tsumugi.promptbuilder.v1.Compatibility
+	(Sampler)(0),                 // 2: tsumugi.promptbuilder.v1.Sampler
+	(StoryTask)(0),               // 3: tsumugi.promptbuilder.v1.StoryTask
+	(BlockOrder)(0),              // 4: tsumugi.promptbuilder.v1.BlockOrder
+	(NoteHeader)(0),              // 5: tsumugi.promptbuilder.v1.NoteHeader
+	(Fit)(0),                     // 6: tsumugi.promptbuilder.v1.Fit
+	(CutGranularity)(0),          // 7: tsumugi.promptbuilder.v1.CutGranularity
+	(OnOverflow)(0),              // 8: tsumugi.promptbuilder.v1.OnOverflow
+	(BlockKind)(0),               // 9: tsumugi.promptbuilder.v1.BlockKind
+	(IdeaPart)(0),                // 10: tsumugi.promptbuilder.v1.IdeaPart
+	(BackendState)(0),            // 11: tsumugi.promptbuilder.v1.BackendState
+	(*BuildStoryRequest)(nil),    // 12: tsumugi.promptbuilder.v1.BuildStoryRequest
+	(*Wrapping)(nil),             // 13: tsumugi.promptbuilder.v1.Wrapping
+	(*OptionSet)(nil),            // 14: tsumugi.promptbuilder.v1.OptionSet
+	(*BuildStoryResponse)(nil),   // 15: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*Combination)(nil),          // 16: tsumugi.promptbuilder.v1.Combination
+	(*Block)(nil),                // 17: tsumugi.promptbuilder.v1.Block
+	(*Cut)(nil),                  // 18: tsumugi.promptbuilder.v1.Cut
+	(*Warning)(nil),              // 19: tsumugi.promptbuilder.v1.Warning
+	(*Pick)(nil),                 // 20: tsumugi.promptbuilder.v1.Pick
+	(*ParseIdeaRequest)(nil),     // 21: tsumugi.promptbuilder.v1.ParseIdeaRequest
+	(*ParseIdeaResponse)(nil),    // 22: tsumugi.promptbuilder.v1.ParseIdeaResponse
+	(*IdeaExtra)(nil),            // 23: tsumugi.promptbuilder.v1.IdeaExtra
+	(*ListBackendsRequest)(nil),  // 24: tsumugi.promptbuilder.v1.ListBackendsRequest
+	(*ListBackendsResponse)(nil), // 25: tsumugi.promptbuilder.v1.ListBackendsResponse
+	(*Backend)(nil),              // 26: tsumugi.promptbuilder.v1.Backend
+	(*CountTokensRequest)(nil),   // 27: tsumugi.promptbuilder.v1.CountTokensRequest
+	(*CountTokensResponse)(nil),  // 28: tsumugi.promptbuilder.v1.CountTokensResponse
+	nil,                          // 29: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	(*v1.Story)(nil),             // 30: tsumugi.common.v1.Story
+	(*v1.BackendIdentity)(nil),   // 31: tsumugi.common.v1.BackendIdentity
 }
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.promptbuilder.v1.BuildStoryRequest.mode:type_name -> tsumugi.promptbuilder.v1.StoryMode
-	26, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
+	30, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
 	4,  // 2: tsumugi.promptbuilder.v1.BuildStoryRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
 	5,  // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
 	6,  // 4: tsumugi.promptbuilder.v1.BuildStoryRequest.fit:type_name -> tsumugi.promptbuilder.v1.Fit
 	1,  // 5: tsumugi.promptbuilder.v1.BuildStoryRequest.compatibility:type_name -> tsumugi.promptbuilder.v1.Compatibility
 	2,  // 6: tsumugi.promptbuilder.v1.BuildStoryRequest.sampler:type_name -> tsumugi.promptbuilder.v1.Sampler
-	25, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	19, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	12, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	29, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	20, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	13, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
 	7,  // 10: tsumugi.promptbuilder.v1.BuildStoryRequest.cut_granularity:type_name -> tsumugi.promptbuilder.v1.CutGranularity
 	8,  // 11: tsumugi.promptbuilder.v1.BuildStoryRequest.on_overflow:type_name -> tsumugi.promptbuilder.v1.OnOverflow
 	3,  // 12: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
-	16, // 13: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
-	17, // 14: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
-	18, // 15: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
-	19, // 16: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	27, // 17: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	15, // 18: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
-	12, // 19: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
-	19, // 20: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	17, // 13: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
+	18, // 14: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
+	19, // 15: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
+	20, // 16: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	31, // 17: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	16, // 18: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
+	13, // 19: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	20, // 20: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
 	9,  // 21: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
 	10, // 22: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	26, // 23: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
+	30, // 23: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
 	10, // 24: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	22, // 25: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
-	27, // 26: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	13, // 27: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
-	11, // 28: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
-	20, // 29: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
-	23, // 30: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
-	14, // 31: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	21, // 32: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
-	24, // 33: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
-	31, // [31:34] is the sub-list for method output_type
-	28, // [28:31] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	23, // 25: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
+	26, // 26: tsumugi.promptbuilder.v1.ListBackendsResponse.backends:type_name -> tsumugi.promptbuilder.v1.Backend
+	11, // 27: tsumugi.promptbuilder.v1.Backend.state:type_name -> tsumugi.promptbuilder.v1.BackendState
+	31, // 28: tsumugi.promptbuilder.v1.Backend.identity:type_name -> tsumugi.common.v1.BackendIdentity
+	31, // 29: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	14, // 30: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
+	12, // 31: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
+	21, // 32: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
+	24, // 33: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:input_type -> tsumugi.promptbuilder.v1.ListBackendsRequest
+	27, // 34: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
+	15, // 35: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	22, // 36: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
+	25, // 37: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:output_type -> tsumugi.promptbuilder.v1.ListBackendsResponse
+	28, // 38: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
+	35, // [35:39] is the sub-list for method output_type
+	31, // [31:35] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() }
@@ -2157,8 +2445,8 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc)),
-			NumEnums:      11,
-			NumMessages:   15,
+			NumEnums:      12,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

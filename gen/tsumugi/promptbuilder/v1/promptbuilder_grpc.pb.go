@@ -19,9 +19,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PromptBuilderService_BuildStory_FullMethodName  = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildStory"
-	PromptBuilderService_ParseIdea_FullMethodName   = "/tsumugi.promptbuilder.v1.PromptBuilderService/ParseIdea"
-	PromptBuilderService_CountTokens_FullMethodName = "/tsumugi.promptbuilder.v1.PromptBuilderService/CountTokens"
+	PromptBuilderService_BuildStory_FullMethodName   = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildStory"
+	PromptBuilderService_ParseIdea_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/ParseIdea"
+	PromptBuilderService_ListBackends_FullMethodName = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListBackends"
+	PromptBuilderService_CountTokens_FullMethodName  = "/tsumugi.promptbuilder.v1.PromptBuilderService/CountTokens"
 )
 
 // PromptBuilderServiceClient is the client API for PromptBuilderService service.
@@ -37,6 +38,9 @@ type PromptBuilderServiceClient interface {
 	// ParseIdea reads what a model answered to the prompt of an idea (STORY_MODE_IDEA): each part under its header, with
 	// what is missing and what is extra. Nothing of the answer is lost.
 	ParseIdea(ctx context.Context, in *ParseIdeaRequest, opts ...grpc.CallOption) (*ParseIdeaResponse, error)
+	// ListBackends tells the model servers of the backends file, by name, and how each of them is just now. All are asked at
+	// once; one that does not answer is told with the reason, and is no error.
+	ListBackends(ctx context.Context, in *ListBackendsRequest, opts ...grpc.CallOption) (*ListBackendsResponse, error)
 	// CountTokens counts texts as the backend would, each on its own.
 	CountTokens(ctx context.Context, in *CountTokensRequest, opts ...grpc.CallOption) (*CountTokensResponse, error)
 }
@@ -69,6 +73,16 @@ func (c *promptBuilderServiceClient) ParseIdea(ctx context.Context, in *ParseIde
 	return out, nil
 }
 
+func (c *promptBuilderServiceClient) ListBackends(ctx context.Context, in *ListBackendsRequest, opts ...grpc.CallOption) (*ListBackendsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListBackendsResponse)
+	err := c.cc.Invoke(ctx, PromptBuilderService_ListBackends_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *promptBuilderServiceClient) CountTokens(ctx context.Context, in *CountTokensRequest, opts ...grpc.CallOption) (*CountTokensResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CountTokensResponse)
@@ -92,6 +106,9 @@ type PromptBuilderServiceServer interface {
 	// ParseIdea reads what a model answered to the prompt of an idea (STORY_MODE_IDEA): each part under its header, with
 	// what is missing and what is extra. Nothing of the answer is lost.
 	ParseIdea(context.Context, *ParseIdeaRequest) (*ParseIdeaResponse, error)
+	// ListBackends tells the model servers of the backends file, by name, and how each of them is just now. All are asked at
+	// once; one that does not answer is told with the reason, and is no error.
+	ListBackends(context.Context, *ListBackendsRequest) (*ListBackendsResponse, error)
 	// CountTokens counts texts as the backend would, each on its own.
 	CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error)
 	mustEmbedUnimplementedPromptBuilderServiceServer()
@@ -109,6 +126,9 @@ func (UnimplementedPromptBuilderServiceServer) BuildStory(context.Context, *Buil
 }
 func (UnimplementedPromptBuilderServiceServer) ParseIdea(context.Context, *ParseIdeaRequest) (*ParseIdeaResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ParseIdea not implemented")
+}
+func (UnimplementedPromptBuilderServiceServer) ListBackends(context.Context, *ListBackendsRequest) (*ListBackendsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListBackends not implemented")
 }
 func (UnimplementedPromptBuilderServiceServer) CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CountTokens not implemented")
@@ -170,6 +190,24 @@ func _PromptBuilderService_ParseIdea_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PromptBuilderService_ListBackends_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListBackendsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PromptBuilderServiceServer).ListBackends(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PromptBuilderService_ListBackends_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PromptBuilderServiceServer).ListBackends(ctx, req.(*ListBackendsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PromptBuilderService_CountTokens_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CountTokensRequest)
 	if err := dec(in); err != nil {
@@ -202,6 +240,10 @@ var PromptBuilderService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ParseIdea",
 			Handler:    _PromptBuilderService_ParseIdea_Handler,
+		},
+		{
+			MethodName: "ListBackends",
+			Handler:    _PromptBuilderService_ListBackends_Handler,
 		},
 		{
 			MethodName: "CountTokens",

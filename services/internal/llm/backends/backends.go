@@ -33,6 +33,7 @@ type Backend interface {
 // concurrent use.
 type Set struct {
 	standard string
+	kinds    map[string]string
 	open     map[string]func() Backend
 
 	mu   sync.Mutex
@@ -72,6 +73,9 @@ func Parse(text []byte) (*Set, error) { return parse(text, "") }
 
 // Names gives the names of all backends, sorted.
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.open)) }
+
+// Kind gives the kind of the backend of that name, empty for one that there is not.
+func (s *Set) Kind(name string) string { return s.kinds[name] }
 
 // Default is the name of the backend that an empty name means.
 func (s *Set) Default() string { return s.standard }

@@ -39,10 +39,13 @@ func parse(text []byte, dir string) (*Set, error) {
 	p := &parser{dir: dir}
 	var f file
 	p.decode("", root, &f)
-	set := &Set{standard: f.Default, open: map[string]func() Backend{}, made: map[string]Backend{}}
+	set := &Set{standard: f.Default, kinds: map[string]string{}, open: map[string]func() Backend{}, made: map[string]Backend{}}
 	for _, name := range slices.Sorted(maps.Keys(f.Backends)) {
 		node := f.Backends[name]
 		set.open[name] = p.backend(name, &node)
+		if kind := yamlx.Get(&node, "kind"); kind != nil {
+			set.kinds[name] = kind.Value
+		}
 	}
 	p.choose(set)
 	if len(p.wrong.Problems) > 0 {

@@ -18,7 +18,7 @@ const (
 
 // Generate asks /completion for a stream and waits for its first line, which comes when the prompt has been read.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, Knobs())); err != nil {
+	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, c.Knobs())); err != nil {
 		return nil, c.fault(llm.FaultRefused, err, "%v", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -2,9 +2,9 @@ package llamacpp
 
 import "github.com/tsumugi-dev/tsumugi/services/internal/llm"
 
-// Knobs are what this kind of server can be told about sampling (llama.cpp, tools/server/README.md, October 2026). It has
+// Knobs are what a server of this kind can be told about sampling (llama.cpp, tools/server/README.md, October 2026). It has
 // no top_a, tail_free (taken out in 2024), repeat_slope and smoothing.
-func Knobs() []llm.Knob {
+func (*Client) Knobs() []llm.Knob {
 	return []llm.Knob{
 		llm.KnobTemperature, llm.KnobTopK, llm.KnobTopP, llm.KnobMinP, llm.KnobTypicalP, llm.KnobRepeatPenalty, llm.KnobRepeatRange,
 		llm.KnobPresencePenalty, llm.KnobFrequencyPenalty, llm.KnobDRY, llm.KnobXTC, llm.KnobMirostat, llm.KnobDynamicTemperature,

@@ -242,6 +242,19 @@ func TestErrorsOfTheServer(t *testing.T) {
 	}
 }
 
+// TestBackends: each is asked, and one that is in trouble is told with the reason.
+func TestBackends(t *testing.T) {
+	t.Parallel()
+	all := builder(runesOf(4096)).Backends(t.Context())
+	if len(all) != 2 || all[0].Err != nil || all[0].Identity.Window != 4096 || !all[0].Default {
+		t.Errorf("%+v", all)
+	}
+	var unknown *llm.UnknownBackendError
+	if !errors.As(all[1].Err, &unknown) || all[1].Name != "f2" {
+		t.Errorf("%+v", all[1])
+	}
+}
+
 func TestCount(t *testing.T) {
 	t.Parallel()
 	c, err := builder(runesOf(4096)).Count(t.Context(), "f1", []string{"夜の港", "", "a"})

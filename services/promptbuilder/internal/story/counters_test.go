@@ -32,6 +32,10 @@ func (s *server) Counter(name string) (story.Counter, error) {
 	return s, nil
 }
 
+func (s *server) List() []story.Listed {
+	return []story.Listed{{Name: "f1", Kind: "rule", Default: true}, {Name: "f2", Kind: "rule"}}
+}
+
 func (s *server) Window(context.Context) (story.Backend, error) {
 	return story.Backend{Backend: "f1", Kind: "rule", Model: "runes", Window: s.window, Tokenizer: "f1"}, s.err
 }

@@ -188,4 +188,17 @@ type Counter interface {
 // Backends knows the model servers by name; the empty name is the default. An unknown one is an *llm.UnknownBackendError.
 type Backends interface {
 	Counter(name string) (Counter, error)
+	// List gives all of them, by name, without asking any.
+	List() []Listed
+}
+
+// Listed is a backend as its file tells it.
+type Listed struct {
+	Name, Kind string
+	// Default: the empty name means it.
+	Default bool
+	// CountsHere: texts are counted here, and the server is not asked.
+	CountsHere bool
+	// Knobs are what the server can be told about sampling.
+	Knobs []string
 }

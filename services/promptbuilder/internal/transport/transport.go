@@ -17,6 +17,7 @@ import (
 type Stories interface {
 	Build(ctx context.Context, r story.Request) (story.Prompt, error)
 	Count(ctx context.Context, backend string, texts []string) (story.Counts, error)
+	Backends(ctx context.Context) []story.Status
 }
 
 // Server is PromptBuilderService.

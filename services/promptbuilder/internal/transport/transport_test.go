@@ -29,8 +29,10 @@ type stories struct {
 	texts   []string
 	prompt  story.Prompt
 	counts  story.Counts
-	err     error
-	calls   int
+	// backends are how the model servers are.
+	backends []story.Status
+	err      error
+	calls    int
 }
 
 func (s *stories) Build(_ context.Context, r story.Request) (story.Prompt, error) {
@@ -44,6 +46,8 @@ func (s *stories) Count(_ context.Context, _ string, texts []string) (story.Coun
 	s.texts = texts
 	return s.counts, s.err
 }
+
+func (s *stories) Backends(context.Context) []story.Status { return s.backends }
 
 func serve(t *testing.T, s *stories) promptbuilderv1.PromptBuilderServiceClient {
 	t.Helper()

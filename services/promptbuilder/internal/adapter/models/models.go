@@ -2,6 +2,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,29 @@ func (b *Backends) Counter(name string) (story.Counter, error) {
 		b.counts.WithLabelValues(name).Inc()
 		b.seconds.WithLabelValues(name).Add(time.Since(began).Seconds())
 	}}, nil
+}
+
+// List gives all backends of the file.
+func (b *Backends) List() []story.Listed {
+	standard := cmp.Or(b.standard, b.set.Default())
+	var all []story.Listed
+	for _, name := range b.set.Names() {
+		l := story.Listed{Name: name, Kind: b.set.Kind(name), Default: name == standard}
+		c, err := b.set.Counter(name)
+		if err != nil {
+			continue // a name of the file is never unknown to it
+		}
+		if local, ok := c.(llm.Local); ok {
+			l.CountsHere = local.CountsHere()
+		}
+		if s, ok := c.(llm.Sampler); ok {
+			for _, k := range s.Knobs() {
+				l.Knobs = append(l.Knobs, string(k))
+			}
+		}
+		all = append(all, l)
+	}
+	return all
 }
 
 // counter is an llm.Counter as the domain sees it. Errors pass as they are.
