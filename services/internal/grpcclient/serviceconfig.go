@@ -23,6 +23,8 @@ const balancingAndRetries = `
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "GetFlow"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListPathNodes"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildStory"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ParseIdea"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ListBackends"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "CountTokens"}
 		],
 		"retryPolicy": {
