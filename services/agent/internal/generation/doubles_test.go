@@ -190,7 +190,6 @@ func (p *prompts) Build(_ context.Context, _ string, q generation.BuildRequest) 
 	return generation.Built{
 		Prompt: prompt, Digest: "digest of " + prompt, Task: "CONT_INFO", Tokens: len([]rune(prompt)),
 		Picks: []generation.Pick{{Field: "story.note", Group: 0, Options: []int{1}, Text: "雨"}}, Measured: p.identity(),
-		Wrapping: generation.Wrapping{Stop: []string{"[INST]", "。"}},
 	}, nil
 }
 

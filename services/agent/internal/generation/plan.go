@@ -3,7 +3,6 @@ package generation
 import (
 	"context"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -135,19 +134,6 @@ func (s *Service) plain(ctx context.Context, ns string, req Request, model llm.G
 		return Built{}, &llm.OverflowError{Limit: limit, Tokens: tokens, Field: "prompt"}
 	}
 	return Built{Prompt: req.Prompt, Digest: digest(req.Prompt), Task: taskPlain, Tokens: tokens, Measured: measured}, nil
-}
-
-// sampling is the request's, with the stop strings of the form that the prompt has: a model that goes on with its marks
-// has ended the text.
-func (p plan) sampling() llm.Sampling {
-	s := p.req.Sampling
-	s.Stop = slices.Clone(s.Stop)
-	for _, stop := range p.built.Wrapping.Stop {
-		if !slices.Contains(s.Stop, stop) {
-			s.Stop = append(s.Stop, stop)
-		}
-	}
-	return s
 }
 
 // opened is the opening event, without the prompt: it is kept as long as the generation.

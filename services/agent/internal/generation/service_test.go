@@ -3,7 +3,6 @@ package generation_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -69,9 +68,6 @@ func TestRecordSaysHowTheAnswerWasMade(t *testing.T) {
 	}
 	if *r.opened.Sampling.Seed != *rec.Sampling.Seed || *w.model.requests[0].Sampling.Seed != *rec.Sampling.Seed {
 		t.Error("the seed that was told, used and recorded is not one")
-	}
-	if stop := w.model.requests[0].Sampling.Stop; !slices.Equal(stop, []string{"。", "[INST]"}) || !slices.Equal(rec.Sampling.Stop, []string{"。"}) {
-		t.Errorf("stop strings %q for the model, %q in the record", stop, rec.Sampling.Stop)
 	}
 	want.Sampling = rec.Sampling
 	if !equal(*rec, want) {
