@@ -1,11 +1,12 @@
 package llamacpp
 
 import (
+	"cmp"
 	"context"
-	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
 // An answer of /tokenize is at most base + each × the bytes of the text: one token a byte, as `{"id":262143,"piece":[229]},`
@@ -30,22 +31,20 @@ func (c *Client) CountsHere() bool { return c.config.Tokenizer != nil }
 // Count asks /tokenize, unless texts are counted here.
 func (c *Client) Count(ctx context.Context, text string) (int, error) {
 	if t := c.config.Tokenizer; t != nil {
-		if err := c.countable(ctx, text); err != nil {
+		if err := cmp.Or(c.server.Ended(ctx), c.server.Sendable(text)); err != nil {
 			return 0, err
 		}
 		return t.Count(text, tokenizer.Prompt), nil
 	}
-	ids, err := c.tokens(ctx, c.countLimit(), text)
+	ids, err := c.tokens(ctx, c.server.CountLimit(), text)
 	if err != nil {
 		return 0, err
 	}
 	return len(ids), nil
 }
 
-func (c *Client) countLimit() limit { return limit{"count", c.config.Timeouts.Count} }
-
 // tokens gives the token ids of a text.
-func (c *Client) tokens(ctx context.Context, l limit, text string) ([]int, error) {
+func (c *Client) tokens(ctx context.Context, l wire.Limit, text string) ([]int, error) {
 	var answer struct {
 		Tokens []int `json:"tokens"`
 	}
@@ -57,33 +56,22 @@ func (c *Client) tokens(ctx context.Context, l limit, text string) ([]int, error
 }
 
 // tokenize asks /tokenize.
-func (c *Client) tokenize(ctx context.Context, l limit, ask tokenize, answer any) error {
-	if !utf8.ValidString(ask.Content) {
-		return c.fault(llm.FaultRefused, llm.ErrNotUTF8, "%v", llm.ErrNotUTF8)
+func (c *Client) tokenize(ctx context.Context, l wire.Limit, ask tokenize, answer any) error {
+	if err := c.server.Sendable(ask.Content); err != nil {
+		return err
 	}
-	return c.ask(ctx, l, "/tokenize", ask, answer, tokensBase+tokensEach*int64(len(ask.Content)))
-}
-
-// countable refuses what cannot be counted here.
-func (c *Client) countable(ctx context.Context, text string) error {
-	if ended := llm.Ended(ctx); ended != nil {
-		return c.fault(ended.Fault, ended.Err, "%s", ended.Message)
-	}
-	if !utf8.ValidString(text) {
-		return c.fault(llm.FaultRefused, llm.ErrNotUTF8, "%v", llm.ErrNotUTF8)
-	}
-	return nil
+	return c.server.Ask(ctx, l, "/tokenize", ask, answer, tokensBase+tokensEach*int64(len(ask.Content)))
 }
 
 // plausible refuses counts that cannot be right. An answer without tokens, or with none, is one of them: a server that
 // does not find the text in the request answers so, with status 200.
 func (c *Client) plausible(text string, ids []int) error {
 	if text != "" && len(ids) == 0 {
-		return c.fault(llm.FaultCount, nil, "the server counts 0 tokens in a text of %d bytes", len(text))
+		return c.server.Fault(llm.FaultCount, nil, "the server counts 0 tokens in a text of %d bytes", len(text))
 	}
 	for _, id := range ids {
 		if id < 0 {
-			return c.fault(llm.FaultCount, nil, "the server gives a token the number %d", id)
+			return c.server.Fault(llm.FaultCount, nil, "the server gives a token the number %d", id)
 		}
 	}
 	return nil

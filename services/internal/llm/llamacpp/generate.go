@@ -3,8 +3,6 @@ package llamacpp
 import (
 	"cmp"
 	"context"
-	"mime"
-	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -19,35 +17,15 @@ const (
 // Generate asks /completion for a stream and waits for its first line, which comes when the prompt has been read.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
 	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, c.Knobs())); err != nil {
-		return nil, c.fault(llm.FaultRefused, err, "%v", err)
+		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	s := &stream{client: c, ctx: ctx, cancel: cancel}
-	s.within(limit{"first_byte", c.config.Timeouts.FirstByte})
-	if err := s.open(newCompletion(req)); err != nil {
-		cancel(nil)
-		return nil, err
-	}
-	return s, nil
-}
-
-// open sends the request and waits for the status.
-func (s *stream) open(body completion) error {
-	begin, stop := time.Now(), s.watch()
-	response, err := s.client.send(s.ctx, "/completion", body)
-	stop()
-	s.left -= time.Since(begin)
-	if err != nil {
-		return err
-	}
-	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "text/event-stream" {
-		_ = response.Body.Close()
-		return s.client.fault(llm.FaultProtocol, nil, "the answer to /completion is no event stream but %q", kind)
-	}
-	most := lineBase + lineEach*len(body.Prompt)
-	for _, stop := range body.Stop {
+	most := lineBase + lineEach*len(req.Prompt)
+	for _, stop := range req.Sampling.Stop {
 		most += lineEach * len(stop)
 	}
-	s.body, s.events = response.Body, newEvents(response.Body, most)
-	return nil
+	stream, err := c.server.Stream(ctx, "/completion", newCompletion(req), most, &answer{server: c.server})
+	if err != nil {
+		return nil, err // not the nil *wire.Stream
+	}
+	return stream, nil
 }

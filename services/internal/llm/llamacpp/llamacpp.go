@@ -10,28 +10,23 @@
 //   - A prompt over the window is refused with its size (errors.go); builds of 2025 say so inside the stream, in a line
 //     that begins with `error:` (stream.go).
 //   - The last event of a stream repeats the prompt, so the longest line of it depends on the prompt (generate.go).
-//   - Streams are kept alive with SSE comments, and end without a mark after the event with `stop: true` (sse.go).
+//   - Streams are kept alive with SSE comments, and end without a mark after the event with `stop: true` (package wire).
 package llamacpp
 
 import (
-	"net"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
 // Kind is the name of this kind of server in the backends file.
 const Kind = "llamacpp"
 
-// The connections that are kept open. llama.cpp closes idle ones after 5 s: those that are idle for longer than this are
-// not used again, so that no request meets a connection that is just being closed.
-const (
-	maxIdleConnections = 2
-	idleConnection     = 3 * time.Second
-)
+// idleConnection is how long a connection is kept: llama.cpp closes idle ones after 5 s.
+const idleConnection = 3 * time.Second
 
 // Config is one server.
 type Config struct {
@@ -50,7 +45,7 @@ type Config struct {
 // Client is one llama.cpp server, as Counter and as Generator. Safe for concurrent use.
 type Client struct {
 	config Config
-	http   *http.Client
+	server *wire.Server
 
 	mu sync.Mutex
 	// known is the tokenizer fingerprint of the server that described itself as knownFor.
@@ -66,20 +61,11 @@ var (
 // New makes a client. It connects when it is first asked something. Prompts go to the address of the config and nowhere
 // else: neither redirects nor the proxies of the environment are followed.
 func New(config Config) *Client {
-	dialer := &net.Dialer{Timeout: config.Timeouts.Connect}
-	return &Client{config: config, http: &http.Client{
-		Transport: &http.Transport{
-			DialContext:         dialer.DialContext,
-			TLSHandshakeTimeout: config.Timeouts.Connect,
-			MaxIdleConnsPerHost: maxIdleConnections,
-			IdleConnTimeout:     idleConnection,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	return &Client{config: config, server: wire.NewServer(wire.Config{
+		Kind: "llama.cpp", KeyName: "API key", Name: config.Name, Address: config.Address, APIKey: config.APIKey, Timeouts: config.Timeouts,
+		Idle: idleConnection, Words: words,
+	})}
 }
 
 // Close closes the connections that are not in use. The client can still be used.
-func (c *Client) Close() error {
-	c.http.CloseIdleConnections()
-	return nil
-}
+func (c *Client) Close() error { return c.server.Close() }

@@ -1,6 +1,7 @@
 package llamacpp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,7 @@ func (p *piece) UnmarshalJSON(data []byte) error {
 // the pieces do not add up to the text, as with tokenizers that rewrite it.
 func (c *Client) Pieces(ctx context.Context, text string) ([]int, error) {
 	if t := c.config.Tokenizer; t != nil {
-		if err := c.countable(ctx, text); err != nil {
+		if err := cmp.Or(c.server.Ended(ctx), c.server.Sendable(text)); err != nil {
 			return nil, err
 		}
 		return t.Lengths(text, tokenizer.Prompt), nil
@@ -51,16 +52,16 @@ func (c *Client) Pieces(ctx context.Context, text string) ([]int, error) {
 	}
 	ask := tokenize{Content: text, Special: true, Parse: true, Pieces: true}
 	var shape *json.UnmarshalTypeError
-	switch err := c.tokenize(ctx, c.countLimit(), ask, &answer); {
+	switch err := c.tokenize(ctx, c.server.CountLimit(), ask, &answer); {
 	case errors.As(err, &shape):
-		return nil, c.fault(llm.FaultProtocol, llm.ErrNoPieces, "this build of the server does not tell the pieces of a text")
+		return nil, c.server.Fault(llm.FaultProtocol, llm.ErrNoPieces, "this build of the server does not tell the pieces of a text")
 	case err != nil:
 		return nil, err
 	}
 	ids, pieces := make([]int, len(answer.Tokens)), make([]string, len(answer.Tokens))
 	for i, t := range answer.Tokens {
 		if t.Piece == nil {
-			return nil, c.fault(llm.FaultProtocol, llm.ErrNoPieces, "the server leaves out the piece of a token")
+			return nil, c.server.Fault(llm.FaultProtocol, llm.ErrNoPieces, "the server leaves out the piece of a token")
 		}
 		ids[i], pieces[i] = t.ID, string(*t.Piece)
 	}
@@ -69,7 +70,7 @@ func (c *Client) Pieces(ctx context.Context, text string) ([]int, error) {
 	}
 	lengths, ok := align(text, pieces)
 	if !ok {
-		return nil, c.fault(llm.FaultProtocol, llm.ErrNoPieces, "the pieces that the server tells do not add up to the text")
+		return nil, c.server.Fault(llm.FaultProtocol, llm.ErrNoPieces, "the pieces that the server tells do not add up to the text")
 	}
 	return lengths, nil
 }

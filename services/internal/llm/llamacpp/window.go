@@ -2,24 +2,14 @@ package llamacpp
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
-
-// probe is the text whose tokens tell one tokenizer from another: several scripts, joined emoji, combining marks, runs of
-// blanks, line ends, digits, and the control tokens of common models. Changing it changes every fingerprint.
-const probe = "紡ぎ、夜の港で「待て！」と彼女は言った。\n\n　ﾃｽﾄ ＡＢＣ１２３ カ\u3099ガ\n" +
-	"The quick brown fox can't jump over 1234567890 lazy dogs...\n/path\t\t  x  \r\n" +
-	"Ελληνικά русский 한국어 中文 العربية हिन्दी ไทย é e\u0301 👨‍👩‍👧‍👦🏽\u2581\n" +
-	"{\"a\": [1, 2.5e-3]} <html> _ __ #### ``` [INST][/INST]<s></s><bos><eos>" +
-	"<|im_start|><|im_end|><|endoftext|><start_of_turn><end_of_turn><|eot_id|>"
 
 // props is what /props tells of the server.
 type props struct {
@@ -43,11 +33,11 @@ type props struct {
 // older builds have none: there such a restart goes unnoticed until this process restarts too.
 func (c *Client) Window(ctx context.Context) (llm.Identity, error) {
 	var p props
-	if err := c.ask(ctx, c.windowLimit(), "/props", nil, &p, maxPropsBytes); err != nil {
+	if err := c.server.Ask(ctx, c.server.WindowLimit(), "/props", nil, &p, wire.MaxDescription); err != nil {
 		return llm.Identity{}, err
 	}
 	if p.Defaults.Window <= 0 {
-		return llm.Identity{}, c.fault(llm.FaultProtocol, nil, "/props does not tell default_generation_settings.n_ctx, the window")
+		return llm.Identity{}, c.server.Fault(llm.FaultProtocol, nil, "/props does not tell default_generation_settings.n_ctx, the window")
 	}
 	fingerprint, err := c.fingerprintOf(ctx, p)
 	if err != nil {
@@ -59,8 +49,6 @@ func (c *Client) Window(ctx context.Context) (llm.Identity, error) {
 	}, nil
 }
 
-func (c *Client) windowLimit() limit { return limit{"window", c.config.Timeouts.Window} }
-
 // model is the alias. A server that was given none says its path, of which the file's name is enough.
 func (p props) model() string {
 	if p.Alias != "" && p.Alias != p.Path {
@@ -71,7 +59,7 @@ func (p props) model() string {
 
 // fingerprintOf gives the fingerprint of the server that described itself as p.
 func (c *Client) fingerprintOf(ctx context.Context, p props) (string, error) {
-	self := digest(p)
+	self := wire.Digest(p)
 	c.mu.Lock()
 	known, knownFor := c.known, c.knownFor
 	c.mu.Unlock()
@@ -90,7 +78,7 @@ func (c *Client) fingerprintOf(ctx context.Context, p props) (string, error) {
 
 // fingerprint hashes the token ids of the probe and the size of the vocabulary, where the server tells it.
 func (c *Client) fingerprint(ctx context.Context) (string, error) {
-	ids, err := c.tokens(ctx, c.windowLimit(), probe)
+	ids, err := c.tokens(ctx, c.server.WindowLimit(), wire.Probe)
 	if err != nil {
 		return "", err
 	}
@@ -104,14 +92,14 @@ func (c *Client) fingerprint(ctx context.Context) (string, error) {
 			} `json:"meta"`
 		} `json:"data"`
 	}
-	if err := c.ask(ctx, c.windowLimit(), "/v1/models", nil, &models, maxPropsBytes); err != nil && !missing(err) {
+	if err := c.server.Ask(ctx, c.server.WindowLimit(), "/v1/models", nil, &models, wire.MaxDescription); err != nil && !missing(err) {
 		return "", err
 	}
 	size := 0
 	if len(models.Data) > 0 {
 		size = models.Data[0].Meta.Vocabulary
 	}
-	return digest([]any{size, ids}), nil
+	return wire.Digest([]any{size, ids}), nil
 }
 
 // agrees refuses a vocabulary of ours that cuts the probe in another way than the server: it is another model's.
@@ -120,9 +108,9 @@ func (c *Client) agrees(ids []int) error {
 	if t == nil {
 		return nil
 	}
-	same := slices.EqualFunc(t.Append(nil, probe, tokenizer.Prompt), ids, func(ours int32, its int) bool { return int(ours) == its })
+	same := slices.EqualFunc(t.Append(nil, wire.Probe, tokenizer.Prompt), ids, func(ours int32, its int) bool { return int(ours) == its })
 	if !same {
-		return c.fault(llm.FaultProtocol, nil, "the vocabulary in the backends file (`tokenizer`) cuts a text into other tokens than the server: it is another model's")
+		return c.server.Fault(llm.FaultProtocol, nil, "the vocabulary in the backends file (`tokenizer`) cuts a text into other tokens than the server: it is another model's")
 	}
 	return nil
 }
@@ -131,11 +119,4 @@ func (c *Client) agrees(ids []int) error {
 func missing(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && e.Fault == llm.FaultProtocol
-}
-
-// digest is the first half of the SHA-256 of a value's JSON, in hex.
-func digest(v any) string {
-	data, _ := json.Marshal(v) // plain structs, slices and numbers: cannot fail
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
 }

@@ -1,4 +1,4 @@
-package llamacpp
+package wire
 
 import (
 	"encoding/json"
@@ -33,11 +33,11 @@ func FuzzAssembler(f *testing.F) {
 		f.Add(s, uint8(2))
 	}
 	f.Fuzz(func(t *testing.T, text string, step uint8) {
-		var a assembler
+		var a Assembler
 		var out strings.Builder
 		for rest := text; rest != ""; {
 			n := min(int(step)%5+1, len(rest))
-			s, err := a.add(raw(rest[:n]))
+			s, err := a.Add(raw(rest[:n]))
 			if !utf8.ValidString(s) {
 				t.Fatalf("%q gave %q", text, s)
 			}
@@ -50,7 +50,7 @@ func FuzzAssembler(f *testing.F) {
 			}
 			rest = rest[n:]
 		}
-		if utf8.ValidString(text) && (out.String() != text || a.half()) {
+		if utf8.ValidString(text) && (out.String() != text || a.Half()) {
 			t.Errorf("%q became %q", text, out.String())
 		}
 	})

@@ -1,4 +1,4 @@
-package llamacpp
+package wire
 
 import (
 	"errors"
@@ -29,13 +29,13 @@ func TestEvents(t *testing.T) {
 		"half an event":      {"data: a\n\ndata: b\n", []string{"a"}, io.EOF},
 		"half a line":        {"data: a\n\nda", []string{"a"}, io.EOF},
 		"over the buffer":    {"data: " + long + "\n\ndata: b\n\n", []string{long, "b"}, io.EOF},
-		"over the limit":     {"data: " + long + long + "\n\n", nil, errTooLarge},
-		"in many lines":      {strings.Repeat("data: "+long[:1000]+"\n", 200), nil, errTooLarge},
+		"over the limit":     {"data: " + long + long + "\n\n", nil, ErrTooLarge},
+		"in many lines":      {strings.Repeat("data: "+long[:1000]+"\n", 200), nil, ErrTooLarge},
 		"nothing":            {"", nil, io.EOF},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := drain(newEvents(iotest.OneByteReader(strings.NewReader(test.in)), 150_000))
+			got, err := drain(NewEvents(iotest.OneByteReader(strings.NewReader(test.in)), 150_000))
 			if diff := cmp.Diff(test.want, got); diff != "" || !errors.Is(err, test.end) {
 				t.Errorf("the end is %v; want -, got +:\n%s", err, diff)
 			}
@@ -43,15 +43,15 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func drain(e *events) ([]string, error) {
+func drain(e *Events) ([]string, error) {
 	var got []string
 	for {
-		ev, err := e.next()
+		ev, err := e.Next()
 		if err != nil {
 			return got, err
 		}
-		s := string(ev.data)
-		if ev.failed {
+		s := string(ev.Data)
+		if ev.Failed {
 			s = "error " + s
 		}
 		got = append(got, s)
@@ -64,8 +64,8 @@ func FuzzEvents(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		whole, err1 := drain(newEvents(strings.NewReader(in), 1000))
-		bits, err2 := drain(newEvents(iotest.OneByteReader(strings.NewReader(in)), 1000))
+		whole, err1 := drain(NewEvents(strings.NewReader(in), 1000))
+		bits, err2 := drain(NewEvents(iotest.OneByteReader(strings.NewReader(in)), 1000))
 		if diff := cmp.Diff(whole, bits); diff != "" || !errors.Is(err1, err2) {
 			t.Errorf("%v, %v, %s", err1, err2, diff)
 		}

@@ -1,4 +1,4 @@
-package llamacpp
+package wire
 
 import (
 	"encoding/json"
@@ -12,17 +12,17 @@ var (
 	errNoText   = errors.New("it has bytes that are not UTF-8")
 )
 
-// assembler joins the pieces of an answer and cuts them between characters (cases/wannabe.md 35).
-type assembler struct {
+// Assembler joins the pieces of an answer and cuts them between characters (cases/wannabe.md 35).
+type Assembler struct {
 	held []byte // the beginning of a character
 }
 
-// half says whether the text so far ends inside a character.
-func (a *assembler) half() bool { return len(a.held) > 0 }
+// Half says whether the text so far ends inside a character.
+func (a *Assembler) Half() bool { return len(a.held) > 0 }
 
-// add takes the JSON string of one event and gives what is whole characters by now. With an error it gives the characters
+// Add takes the JSON string of one event and gives what is whole characters by now. With an error it gives the characters
 // before the damage: U+FFFD never stands in for what the model wrote.
-func (a *assembler) add(raw json.RawMessage) (string, error) {
+func (a *Assembler) Add(raw json.RawMessage) (string, error) {
 	text, err := unquote(raw)
 	text = append(a.held, text...)
 	whole := characters(text)

@@ -1,0 +1,194 @@
+// Package wire is what the kinds of model servers share: requests over HTTP with limits on time and size, refusals as
+// typed errors, streams of server-sent events, and text that is never cut inside a character. What the words of a server
+// mean is the business of its own package.
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+const (
+	// maxErrorBytes is how much of a refusal is read.
+	maxErrorBytes = 64 << 10
+	// MaxDescription bounds what a server says of itself, in bytes: a chat template or a list of models takes tens of KiB.
+	MaxDescription = 4 << 20
+)
+
+// ErrTooLarge says that an answer is longer than anything a server of its kind says.
+var ErrTooLarge = errors.New("the answer is too long")
+
+// Config is one model server.
+type Config struct {
+	// Kind is what the program at the address is called, for sentences such as `this may be no llama.cpp server`.
+	Kind string
+	// Name is the backend's name in the backends file.
+	Name string
+	// Address is the base address, such as `http://127.0.0.1:8080`, without a slash at the end.
+	Address string
+	// APIKey is sent as bearer token; empty for none. It is never logged.
+	APIKey string
+	// KeyName is what this kind of server calls the key.
+	KeyName string
+	// Timeouts are the time limits; each must be positive.
+	Timeouts llm.Timeouts
+	// Idle is how long an unused connection is kept: shorter than the server keeps it, so that no request meets a
+	// connection that is just being closed.
+	Idle time.Duration
+	// Words reads the body of a refusal. What it leaves empty is told by the status. nil: every refusal is.
+	Words func(body []byte) Words
+}
+
+// Server sends requests to one model server. Safe for concurrent use.
+type Server struct {
+	Config
+	http *http.Client
+}
+
+// maxIdleConnections are kept open.
+const maxIdleConnections = 2
+
+// NewServer makes a Server. It connects when it is first asked something. Prompts go to the address of the config and
+// nowhere else: neither redirects nor the proxies of the environment are followed.
+func NewServer(config Config) *Server {
+	dialer := &net.Dialer{Timeout: config.Timeouts.Connect}
+	return &Server{Config: config, http: &http.Client{
+		Transport: &http.Transport{
+			DialContext:         dialer.DialContext,
+			TLSHandshakeTimeout: config.Timeouts.Connect,
+			MaxIdleConnsPerHost: maxIdleConnections,
+			IdleConnTimeout:     config.Idle,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Close closes the connections that are not in use. The server can still be asked.
+func (s *Server) Close() error {
+	s.http.CloseIdleConnections()
+	return nil
+}
+
+// Ask sends body as JSON (nil: GET) within the time limit l, and reads the JSON answer, of at most most bytes, into answer.
+func (s *Server) Ask(ctx context.Context, l Limit, path string, body, answer any, most int64) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.after, l)
+	defer cancel()
+	response, failed := s.send(ctx, path, body)
+	if failed != nil {
+		return failed
+	}
+	defer response.Body.Close()
+	data, err := readAll(response.Body, most)
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return s.Fault(llm.FaultProtocol, err, "the answer to %s is longer than %d bytes", path, most)
+	case err != nil:
+		return s.broken(ctx, err, llm.FaultUnreachable)
+	}
+	if err := json.Unmarshal(data, answer); err != nil {
+		return s.Fault(llm.FaultProtocol, err, "the answer to %s is not the JSON of a %s server", path, s.Kind)
+	}
+	return nil
+}
+
+// send makes a request and gives the answer if its status is 200. The caller closes its body.
+func (s *Server) send(ctx context.Context, path string, body any) (*http.Response, error) {
+	request, err := s.request(ctx, path, body)
+	if err != nil {
+		return nil, s.Fault(llm.FaultRefused, err, "the request cannot be written down: %v", err)
+	}
+	response, err := s.http.Do(request)
+	if err != nil {
+		return nil, s.broken(ctx, err, llm.FaultUnreachable)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response, nil
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
+	if err != nil {
+		return nil, s.broken(ctx, err, llm.FaultUnreachable)
+	}
+	return nil, s.refusal(response, data)
+}
+
+func (s *Server) request(ctx context.Context, path string, body any) (*http.Request, error) {
+	method, content := http.MethodGet, io.Reader(nil)
+	if body != nil {
+		var buffer bytes.Buffer
+		encoder := json.NewEncoder(&buffer)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(body); err != nil {
+			return nil, err
+		}
+		method, content = http.MethodPost, &buffer
+	}
+	request, err := http.NewRequestWithContext(ctx, method, s.Address+path, content)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+		// A server closes a kept connection after some time or some requests, and a request may cross that. None of them
+		// changes anything at the server, so it is sent again on a new connection; net/http takes an empty key for that
+		// permission and does not send it.
+		request.Header["Idempotency-Key"] = []string{}
+	}
+	if s.APIKey != "" {
+		request.Header.Set("Authorization", "Bearer "+s.APIKey)
+	}
+	return request, nil
+}
+
+// refusal is the error of an answer that is not 200.
+func (s *Server) refusal(response *http.Response, body []byte) *llm.Error {
+	var w Words
+	if s.Words != nil {
+		w = s.Words(body)
+	}
+	if w.Message == "" {
+		w.Message = "status " + response.Status
+	}
+	w.Status = response.StatusCode
+	e := s.Told(w, llm.FaultProtocol)
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		e.RetryAfter = min(time.Duration(seconds)*time.Second, time.Hour)
+	}
+	return e
+}
+
+// readAll reads to the end, or fails with ErrTooLarge.
+func readAll(r io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = ErrTooLarge
+	}
+	return data, err
+}
+
+// Limit is a time limit of ours, by its key in the backends file. It is the cause of a context that ran into it.
+type Limit struct {
+	key   string
+	after time.Duration
+}
+
+// Error names the limit.
+func (l Limit) Error() string {
+	return fmt.Sprintf("no answer within %v (timeouts.%s)", l.after, l.key)
+}
+
+// WindowLimit is the time limit for saying who the server is.
+func (s *Server) WindowLimit() Limit { return Limit{"window", s.Timeouts.Window} }
+
+// CountLimit is the time limit for counting one text.
+func (s *Server) CountLimit() Limit { return Limit{"count", s.Timeouts.Count} }

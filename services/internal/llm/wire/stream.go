@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// Answer makes sense of the events of one stream.
+type Answer interface {
+	// Take moves the answer on by one event and gives the text that is whole by now. io.EOF is the good end. It may give
+	// text and an error: the text came before what the error tells.
+	Take(e Event) (string, error)
+	// End is asked when the stream ended although Take did not say so: nil where the answer is not whole.
+	End() error
+	// Result says how the answer ended, as far as it is known.
+	Result() llm.Result
+}
+
+// Stream is one answer that comes as server-sent events, as an llm.Stream. The connection is not used again.
+type Stream struct {
+	server *Server
+	answer Answer
+	// ctx ends with the caller's context, with Close, and with a time limit of ours as its cause. The connection goes with it.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	body   io.Closer
+	events *Events
+	next   Limit         // the time limit of the next piece
+	left   time.Duration // how much of it is left
+	end    error         // what Recv gives from now on
+}
+
+var _ llm.Stream = (*Stream)(nil)
+
+// Stream sends body as JSON and waits for the status. A line of the stream has at most most bytes.
+func (s *Server) Stream(ctx context.Context, path string, body any, most int, answer Answer) (*Stream, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stream := &Stream{server: s, answer: answer, ctx: ctx, cancel: cancel}
+	stream.within(Limit{"first_byte", s.Timeouts.FirstByte})
+	if err := stream.open(path, body, most); err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	return stream, nil
+}
+
+func (s *Stream) open(path string, body any, most int) error {
+	begin, stop := time.Now(), s.watch()
+	response, err := s.server.send(s.ctx, path, body)
+	stop()
+	s.left -= time.Since(begin)
+	if err != nil {
+		return err
+	}
+	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "text/event-stream" {
+		_ = response.Body.Close()
+		return s.server.Fault(llm.FaultProtocol, nil, "the answer to %s is no event stream but %q", path, kind)
+	}
+	s.body, s.events = response.Body, NewEvents(response.Body, most)
+	return nil
+}
+
+// Recv implements llm.Stream.
+func (s *Stream) Recv() (string, error) {
+	for s.end == nil {
+		text, err := s.piece()
+		if err != nil {
+			s.finish(err)
+		}
+		if text != "" {
+			return text, nil
+		}
+	}
+	return "", s.end
+}
+
+// piece reads one event.
+func (s *Stream) piece() (string, error) {
+	defer s.watch()()
+	e, err := s.events.Next()
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return "", s.server.Fault(llm.FaultProtocol, err, "an event of the stream is longer than %d bytes", s.events.most)
+	case errors.Is(err, io.EOF):
+		if good := s.answer.End(); good != nil {
+			return "", good
+		}
+		return "", s.server.broken(s.ctx, io.ErrUnexpectedEOF, llm.FaultCut)
+	case err != nil:
+		return "", s.server.broken(s.ctx, err, llm.FaultCut)
+	}
+	s.within(Limit{"idle", s.server.Timeouts.Idle})
+	return s.answer.Take(e)
+}
+
+// Result implements llm.Stream.
+func (s *Stream) Result() llm.Result { return s.answer.Result() }
+
+// Close implements llm.Stream. Closing the connection is what aborts the answer at the server.
+func (s *Stream) Close() error {
+	if s.end == nil {
+		s.finish(s.server.Fault(llm.FaultCancelled, context.Canceled, "the answer was closed"))
+	}
+	return nil
+}
+
+func (s *Stream) finish(end error) {
+	s.end = end
+	s.cancel(nil)
+	_ = s.body.Close()
+}
+
+// within sets the time limit of the next piece.
+func (s *Stream) within(l Limit) { s.next, s.left = l, l.after }
+
+// watch lets the time limit of the next piece run until what it returns is called; the time between two calls of Recv
+// does not count.
+func (s *Stream) watch() (stop func()) {
+	next := s.next
+	timer := time.AfterFunc(s.left, func() { s.cancel(next) })
+	return func() { timer.Stop() }
+}
