@@ -29,7 +29,7 @@ type Identity struct {
 // Every error is an *Error.
 type Counter interface {
 	// Window asks the server who it is and how large its window is. Asked afresh at each call, since a server may be
-	// restarted with another model; cheap (no text is tokenised unless the server changed).
+	// restarted with another model; cheap (at most one short text is tokenised).
 	Window(ctx context.Context) (Identity, error)
 	// Count gives the tokens of text as generation would read it, BOS included where the server adds one.
 	// A failed, negative or zero count of a text that is not empty is an error, never a number (field/wannabe.md 1.1 D7).

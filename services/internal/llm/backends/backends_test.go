@@ -117,7 +117,7 @@ default: nobody
 hosts: 3
 backends:
   Upper: {kind: llamacpp, address: "http://h"}
-  a: {kind: koboldcpp}
+  a: {kind: nonesuch}
   b: {address: "http://h"}
   c: {kind: llamacpp, address: "localhost:8080", api_key_env: TEST_EMPTY_KEY, script: x}
   d: {kind: llamacpp, timeouts: {connect: 0s, window: -1s, count: 25h, first_byte: 5, idle: 1m, total: 3s}}
@@ -136,8 +136,8 @@ backends:
 		"the backends file " + path + ":",
 		"line 3: hosts: unknown key",
 		"backends.Upper: a name is 1 to 63 small letters, digits, dots, dashes and underscores, and begins with a letter or digit",
-		`backends.a.kind: is "koboldcpp"; it must be one of llamacpp, scripted`,
-		`backends.b.kind: is ""; it must be one of llamacpp, scripted`,
+		`backends.a.kind: is "nonesuch"; it must be one of koboldcpp, llamacpp, scripted`,
+		`backends.b.kind: is ""; it must be one of koboldcpp, llamacpp, scripted`,
 		"line 8: backends.c.script: unknown key",
 		"backends.c.address: must begin with http:// or https:// and a host, such as http://127.0.0.1:8080",
 		"backends.c.api_key_env: the environment has no variable TEST_EMPTY_KEY, or it is empty",
@@ -155,7 +155,7 @@ backends:
 		"backends.h.script: cannot be read: open " + filepath.Join(filepath.Dir(path), "missing.yaml") + ": no such file or directory",
 		`backends.i.script: bad.yaml: line 1: window: "x" must be a whole number from -9223372036854775808 to 9223372036854775807`,
 		"backends.i.script: bad.yaml: replies: are 0; there must be from 1 to 10000",
-		`backends.j.kind: is ""; it must be one of llamacpp, scripted`,
+		`backends.j.kind: is ""; it must be one of koboldcpp, llamacpp, scripted`,
 		`default: there is no backend "nobody"; the backends file has: Upper, a, b, c, d, e, f, g, h, i, j`,
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {

@@ -251,7 +251,7 @@ func (s Subject) closeEarly(t *testing.T) {
 
 func (s Subject) cancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	stream := s.start(t, ctx, s.request(s.Prompt, 1000))
+	stream := s.start(t, ctx, s.request(s.Prompt, 40))
 	cancel()
 	var err error
 	for err == nil {

@@ -21,7 +21,8 @@ type Words struct {
 	// Status is the HTTP status, or the number in an error inside a stream.
 	Status  int
 	Message string
-	// Fault is what the words tell where the status does not: llm.FaultTooLong or llm.FaultLoading. Empty: nothing.
+	// Fault is what the words tell where the status does not: llm.FaultTooLong, llm.FaultLoading (only with 503) or
+	// llm.FaultRefused. Empty: nothing.
 	Fault llm.Fault
 	// Tokens and Window are what it says of a prompt that is too long.
 	Tokens, Window int
@@ -93,7 +94,7 @@ func (s *Server) Told(w Words, otherwise llm.Fault) *llm.Error {
 		return s.Fault(llm.FaultProtocol, nil, "an endpoint is missing, so this may be no %s server: %s", s.Kind, words)
 	case w.Status >= 300 && w.Status < 400:
 		return s.Fault(llm.FaultProtocol, nil, "the address leads elsewhere (%s); name the server itself", words)
-	case w.Status >= 400 && w.Status < 500:
+	case w.Status >= 400 && w.Status < 500, w.Fault == llm.FaultRefused:
 		return s.Fault(llm.FaultRefused, nil, "the server refuses the request: %s", words)
 	}
 	return s.Fault(otherwise, nil, "the server failed: %s", words)

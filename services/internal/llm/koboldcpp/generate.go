@@ -1,0 +1,64 @@
+package koboldcpp
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
+)
+
+// maxLine is the longest line of a stream, in bytes: the first event may hold what was generated until then.
+const maxLine = 4 << 20
+
+// Generate asks for a stream, after it has made sure that prompt and answer fit: the server would drop the beginning of the
+// prompt without a word.
+func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
+	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, c.Knobs()), check(req.Sampling)); err != nil {
+		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
+	}
+	window, tokens, err := c.fits(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	key, seed := draw()
+	if req.Sampling.Seed != nil {
+		seed = seedOf(*req.Sampling.Seed)
+	}
+	s := newStream(ctx, c, key, &answer{
+		server: c.server, stops: wire.NewStops(req.Sampling.Stop), seed: seed, most: req.Sampling.MaxTokens,
+		result: llm.Result{PromptTokens: tokens},
+	})
+	if err := s.open(newGeneration(req, key, seed, window)); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// fits gives the window and the tokens of the prompt. Exactly full fits.
+func (c *Client) fits(ctx context.Context, req llm.Request) (window, tokens int, err error) {
+	if window, err = c.window(ctx); err != nil {
+		return 0, 0, err
+	}
+	if tokens, err = c.count(ctx, req.Prompt); err != nil {
+		return 0, 0, err
+	}
+	if tokens+req.Sampling.MaxTokens > window {
+		e := c.server.Fault(llm.FaultTooLong, nil, "the prompt has %d tokens and the answer may have %d; the window holds %d, and this kind of server would drop the beginning of the prompt",
+			tokens, req.Sampling.MaxTokens, window)
+		e.Tokens, e.Window = tokens, window
+		return 0, 0, e
+	}
+	return window, tokens, nil
+}
+
+// draw gives a key that no other generation has, and a seed as the server would draw one. That seed tells later whose
+// generation the server's figures are.
+func draw() (key string, seed int32) {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
+	return "tsumugi-" + hex.EncodeToString(random[:12]), seedOf(binary.LittleEndian.Uint32(random[12:]))
+}

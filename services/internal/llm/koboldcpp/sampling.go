@@ -1,0 +1,143 @@
+package koboldcpp
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// Knobs are what this kind of server can be told about sampling (KoboldCpp 1.76 and later, native API). It has no
+// frequency_penalty.
+func (c *Client) Knobs() []llm.Knob {
+	return []llm.Knob{
+		llm.KnobTemperature, llm.KnobTopK, llm.KnobTopP, llm.KnobMinP, llm.KnobTypicalP, llm.KnobTopA, llm.KnobTailFree,
+		llm.KnobRepeatPenalty, llm.KnobRepeatRange, llm.KnobRepeatSlope, llm.KnobPresencePenalty, llm.KnobDRY, llm.KnobXTC,
+		llm.KnobMirostat, llm.KnobDynamicTemperature, llm.KnobSmoothing, llm.KnobLogitBias, llm.KnobBanEOS, llm.KnobGrammar,
+		llm.KnobSeed,
+	}
+}
+
+// The most that the server looks at; it drops the rest without a word.
+const (
+	maxBiases   = 512
+	maxBreakers = 128
+	maxBias     = 100
+)
+
+// check refuses what the server would drop or change without a word.
+func check(s llm.Sampling) error {
+	var wide error
+	for _, b := range s.LogitBias {
+		if math.Abs(b.Bias) > maxBias {
+			wide = fmt.Errorf("logit_bias of token %d is %g; a KoboldCpp server takes -%d to %d", b.Token, b.Bias, maxBias, maxBias)
+		}
+	}
+	return cmp.Or(wide,
+		atMost("logit_bias", len(s.LogitBias), maxBiases),
+		atMost("dry.breakers", breakers(s), maxBreakers),
+		curve(s),
+	)
+}
+
+func atMost(what string, n, most int) error {
+	if n <= most {
+		return nil
+	}
+	return fmt.Errorf("%s has %d entries; a KoboldCpp server takes at most %d", what, n, most)
+}
+
+func breakers(s llm.Sampling) int {
+	if s.DRY == nil {
+		return 0
+	}
+	return len(s.DRY.Breakers)
+}
+
+func curve(s llm.Sampling) error {
+	if s.Smoothing == nil || s.Smoothing.Curve == 0 {
+		return nil
+	}
+	return fmt.Errorf("smoothing.curve is %g; not every KoboldCpp server has a curve: leave it out", s.Smoothing.Curve)
+}
+
+// generation is the body of generate/stream. A field that is left out leaves the server's default.
+type generation struct {
+	Prompt          string             `json:"prompt"`
+	GenKey          string             `json:"genkey"`
+	MaxLength       int                `json:"max_length"`
+	Seed            int32              `json:"sampler_seed"`
+	Temperature     *float64           `json:"temperature,omitempty"`
+	DynamicRange    *float64           `json:"dynatemp_range,omitempty"`
+	DynamicExponent *float64           `json:"dynatemp_exponent,omitempty"`
+	SmoothingFactor *float64           `json:"smoothing_factor,omitempty"`
+	TopK            *int               `json:"top_k,omitempty"`
+	TopP            *float64           `json:"top_p,omitempty"`
+	TopA            *float64           `json:"top_a,omitempty"`
+	MinP            *float64           `json:"min_p,omitempty"`
+	TypicalP        *float64           `json:"typical,omitempty"`
+	TailFree        *float64           `json:"tfs,omitempty"`
+	RepeatPenalty   *float64           `json:"rep_pen,omitempty"`
+	RepeatRange     *int               `json:"rep_pen_range,omitempty"`
+	RepeatSlope     *float64           `json:"rep_pen_slope,omitempty"`
+	PresencePenalty *float64           `json:"presence_penalty,omitempty"`
+	XTCProbability  *float64           `json:"xtc_probability,omitempty"`
+	XTCThreshold    *float64           `json:"xtc_threshold,omitempty"`
+	DRYMultiplier   *float64           `json:"dry_multiplier,omitempty"`
+	DRYBase         *float64           `json:"dry_base,omitempty"`
+	DRYAllowed      *int               `json:"dry_allowed_length,omitempty"`
+	DRYRange        *int               `json:"dry_penalty_last_n,omitempty"`
+	DRYBreakers     []string           `json:"dry_sequence_breakers,omitempty"`
+	Mirostat        *int               `json:"mirostat,omitempty"`
+	MirostatTau     *float64           `json:"mirostat_tau,omitempty"`
+	MirostatEta     *float64           `json:"mirostat_eta,omitempty"`
+	Grammar         string             `json:"grammar,omitempty"`
+	BanEOS          bool               `json:"ban_eos_token"`
+	LogitBias       map[string]float64 `json:"logit_bias,omitempty"`
+	Stop            []string           `json:"stop_sequence,omitempty"`
+}
+
+// newGeneration maps a request; window is what DRY looks at when it is to look at everything.
+func newGeneration(req llm.Request, key string, seed int32, window int) generation {
+	s := req.Sampling
+	g := generation{
+		Prompt: req.Prompt, GenKey: key, MaxLength: s.MaxTokens, Seed: seed,
+		Temperature: s.Temperature, TopK: s.TopK, TopP: s.TopP, TopA: s.TopA, MinP: s.MinP, TypicalP: s.TypicalP, TailFree: s.TailFree,
+		RepeatPenalty: s.RepeatPenalty, RepeatRange: s.RepeatRange, RepeatSlope: s.RepeatSlope, PresencePenalty: s.PresencePenalty,
+		Grammar: s.Grammar, BanEOS: s.BanEOS, Stop: s.Stop,
+	}
+	if d := s.DynamicTemperature; d != nil {
+		g.DynamicRange, g.DynamicExponent = &d.Range, &d.Exponent
+	}
+	if q := s.Smoothing; q != nil {
+		g.SmoothingFactor = &q.Factor
+	}
+	if x := s.XTC; x != nil {
+		g.XTCProbability, g.XTCThreshold = &x.Probability, &x.Threshold
+	}
+	if m := s.Mirostat; m != nil {
+		g.Mirostat, g.MirostatTau, g.MirostatEta = &m.Mode, &m.Tau, &m.Eta
+	}
+	if d := s.DRY; d != nil {
+		look := cmp.Or(d.Range, window)
+		g.DRYMultiplier, g.DRYBase, g.DRYAllowed, g.DRYRange, g.DRYBreakers = &d.Multiplier, &d.Base, &d.AllowedLength, &look, d.Breakers
+	}
+	for _, b := range s.LogitBias {
+		if g.LogitBias == nil {
+			g.LogitBias = map[string]float64{}
+		}
+		g.LogitBias[strconv.Itoa(b.Token)] = b.Bias
+	}
+	return g
+}
+
+// seedOf folds a seed into what the server takes for one, 1 to 2^31-1: numbers in that range stay, and the same number
+// always gives the same.
+func seedOf(seed uint32) int32 {
+	if seed >= 1 && seed <= math.MaxInt32 {
+		return int32(seed)
+	}
+	return int32(seed%math.MaxInt32) + 1
+}
