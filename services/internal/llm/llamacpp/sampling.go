@@ -4,7 +4,10 @@ import "github.com/tsumugi-dev/tsumugi/services/internal/llm"
 
 // Knobs are what a server of this kind can be told about sampling (llama.cpp, tools/server/README.md, October 2026). It has
 // no top_a, tail_free (taken out in 2024), repeat_slope and smoothing.
-func (*Client) Knobs() []llm.Knob {
+func (*Client) Knobs() []llm.Knob { return Knobs() }
+
+// Knobs are what every server of llama.cpp can be told about sampling.
+func Knobs() []llm.Knob {
 	return []llm.Knob{
 		llm.KnobTemperature, llm.KnobTopK, llm.KnobTopP, llm.KnobMinP, llm.KnobTypicalP, llm.KnobRepeatPenalty, llm.KnobRepeatRange,
 		llm.KnobPresencePenalty, llm.KnobFrequencyPenalty, llm.KnobDRY, llm.KnobXTC, llm.KnobMirostat, llm.KnobDynamicTemperature,
@@ -12,12 +15,19 @@ func (*Client) Knobs() []llm.Knob {
 	}
 }
 
-// completion is the body of /completion. A field that is left out leaves the server's default.
+// completion is the body of /completion.
 type completion struct {
-	Prompt           string       `json:"prompt"`
-	Stream           bool         `json:"stream"`
-	CachePrompt      bool         `json:"cache_prompt"`
-	MaxTokens        int          `json:"n_predict"`
+	Prompt      string   `json:"prompt"`
+	Stream      bool     `json:"stream"`
+	CachePrompt bool     `json:"cache_prompt"`
+	MaxTokens   int      `json:"n_predict"`
+	Stop        []string `json:"stop,omitempty"`
+	Fields
+}
+
+// Fields are the settings of sampling in the words of this server, which knows them at its /v1 endpoints, too. A field that
+// is left out leaves the server's default.
+type Fields struct {
 	Temperature      *float64     `json:"temperature,omitempty"`
 	DynamicRange     *float64     `json:"dynatemp_range,omitempty"`
 	DynamicExponent  *float64     `json:"dynatemp_exponent,omitempty"`
@@ -43,38 +53,43 @@ type completion struct {
 	IgnoreEOS        bool         `json:"ignore_eos,omitempty"`
 	LogitBias        [][2]float64 `json:"logit_bias,omitempty"`
 	Seed             *uint32      `json:"seed,omitempty"`
-	Stop             []string     `json:"stop,omitempty"`
 }
 
 // wholeWindow is how the server is told to look at all tokens.
 const wholeWindow = -1
 
 func newCompletion(req llm.Request) completion {
-	s := req.Sampling
-	c := completion{
-		Prompt: req.Prompt, Stream: true, CachePrompt: true, MaxTokens: s.MaxTokens,
+	return completion{
+		Prompt: req.Prompt, Stream: true, CachePrompt: true, MaxTokens: req.Sampling.MaxTokens, Stop: req.Sampling.Stop,
+		Fields: NewFields(req.Sampling),
+	}
+}
+
+// NewFields maps sampling, but for MaxTokens and Stop, whose names differ between endpoints.
+func NewFields(s llm.Sampling) Fields {
+	f := Fields{
 		Temperature: s.Temperature, TopK: s.TopK, TopP: s.TopP, MinP: s.MinP, TypicalP: s.TypicalP,
 		RepeatPenalty: s.RepeatPenalty, RepeatRange: s.RepeatRange, PresencePenalty: s.PresencePenalty, FrequencyPenalty: s.FrequencyPenalty,
-		Grammar: s.Grammar, IgnoreEOS: s.BanEOS, Seed: s.Seed, Stop: s.Stop,
+		Grammar: s.Grammar, IgnoreEOS: s.BanEOS, Seed: s.Seed,
 	}
 	if d := s.DynamicTemperature; d != nil {
-		c.DynamicRange, c.DynamicExponent = &d.Range, &d.Exponent
+		f.DynamicRange, f.DynamicExponent = &d.Range, &d.Exponent
 	}
 	if x := s.XTC; x != nil {
-		c.XTCProbability, c.XTCThreshold = &x.Probability, &x.Threshold
+		f.XTCProbability, f.XTCThreshold = &x.Probability, &x.Threshold
 	}
 	if m := s.Mirostat; m != nil {
-		c.Mirostat, c.MirostatTau, c.MirostatEta = &m.Mode, &m.Tau, &m.Eta
+		f.Mirostat, f.MirostatTau, f.MirostatEta = &m.Mode, &m.Tau, &m.Eta
 	}
 	if d := s.DRY; d != nil {
 		look := d.Range
 		if look == 0 {
 			look = wholeWindow
 		}
-		c.DRYMultiplier, c.DRYBase, c.DRYAllowed, c.DRYRange, c.DRYBreakers = &d.Multiplier, &d.Base, &d.AllowedLength, &look, d.Breakers
+		f.DRYMultiplier, f.DRYBase, f.DRYAllowed, f.DRYRange, f.DRYBreakers = &d.Multiplier, &d.Base, &d.AllowedLength, &look, d.Breakers
 	}
 	for _, b := range s.LogitBias {
-		c.LogitBias = append(c.LogitBias, [2]float64{float64(b.Token), b.Bias})
+		f.LogitBias = append(f.LogitBias, [2]float64{float64(b.Token), b.Bias})
 	}
-	return c
+	return f
 }

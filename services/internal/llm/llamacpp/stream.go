@@ -3,7 +3,6 @@ package llamacpp
 import (
 	"encoding/json"
 	"io"
-	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
@@ -79,8 +78,8 @@ func (a *answer) note(c chunk) {
 	a.result.PromptTokens, a.result.AnswerTokens = c.Evaluated, c.Predicted
 	if c.Timings != nil {
 		a.result.CachedTokens = c.Timings.CacheN
-		a.result.PromptTime = milliseconds(c.Timings.PromptMS)
-		a.result.AnswerTime = milliseconds(c.Timings.PredictedMS)
+		a.result.PromptTime = wire.Milliseconds(c.Timings.PromptMS)
+		a.result.AnswerTime = wire.Milliseconds(c.Timings.PredictedMS)
 	}
 }
 
@@ -104,11 +103,3 @@ func (a *answer) last(c chunk) error {
 
 // Result implements wire.Answer.
 func (a *answer) Result() llm.Result { return a.result }
-
-// milliseconds turns a timing into a duration; what is no time is 0.
-func milliseconds(ms float64) time.Duration {
-	if !(ms > 0 && ms < 1e12) {
-		return 0
-	}
-	return time.Duration(ms * float64(time.Millisecond))
-}

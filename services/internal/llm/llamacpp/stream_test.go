@@ -35,8 +35,8 @@ func TestTheRequest(t *testing.T) {
 	read(t, start(t, t.Context(), client(t, server.URL), r))
 	read(t, start(t, t.Context(), client(t, server.URL), request("x", 7)))
 	want := []string{
-		`{"prompt":"<夜> & \u2028","stream":true,"cache_prompt":true,"n_predict":1,"temperature":0,"top_k":40,"top_p":0.9,` +
-			`"min_p":0.05,"repeat_penalty":1.1,"seed":4294967295,"stop":["。"]}`,
+		`{"prompt":"<夜> & \u2028","stream":true,"cache_prompt":true,"n_predict":1,"stop":["。"],"temperature":0,"top_k":40,"top_p":0.9,` +
+			`"min_p":0.05,"repeat_penalty":1.1,"seed":4294967295}`,
 		`{"prompt":"x","stream":true,"cache_prompt":true,"n_predict":7}`,
 	}
 	var got []string

@@ -76,7 +76,11 @@ func (s *Server) broken(ctx context.Context, cause error, otherwise llm.Fault) *
 
 // Told translates what the server says of itself; otherwise is the fault of a server that failed without a known reason.
 func (s *Server) Told(w Words, otherwise llm.Fault) *llm.Error {
-	words := Clip(w.Message)
+	words := w.Message
+	if s.APIKey != "" {
+		words = strings.ReplaceAll(words, s.APIKey, "…")
+	}
+	words = Clip(words)
 	switch {
 	case w.Fault == llm.FaultTooLong:
 		e := s.Fault(llm.FaultTooLong, nil, "the prompt does not fit the window: %s", words)
@@ -84,6 +88,8 @@ func (s *Server) Told(w Words, otherwise llm.Fault) *llm.Error {
 		return e
 	case w.Status == http.StatusServiceUnavailable && w.Fault == llm.FaultLoading:
 		return s.Fault(llm.FaultLoading, nil, "the server is loading its model; try again in a moment")
+	case w.Fault == llm.FaultRefused:
+		return s.Fault(llm.FaultRefused, nil, "the server refuses the request: %s", words)
 	case w.Status == http.StatusServiceUnavailable, w.Status == http.StatusTooManyRequests:
 		return s.Fault(llm.FaultBusy, nil, "the server has too much to do: %s", words)
 	case w.Status == http.StatusBadGateway, w.Status == http.StatusGatewayTimeout:
@@ -94,7 +100,7 @@ func (s *Server) Told(w Words, otherwise llm.Fault) *llm.Error {
 		return s.Fault(llm.FaultProtocol, nil, "an endpoint is missing, so this may be no %s server: %s", s.Kind, words)
 	case w.Status >= 300 && w.Status < 400:
 		return s.Fault(llm.FaultProtocol, nil, "the address leads elsewhere (%s); name the server itself", words)
-	case w.Status >= 400 && w.Status < 500, w.Fault == llm.FaultRefused:
+	case w.Status >= 400 && w.Status < 500:
 		return s.Fault(llm.FaultRefused, nil, "the server refuses the request: %s", words)
 	}
 	return s.Fault(otherwise, nil, "the server failed: %s", words)

@@ -125,3 +125,11 @@ func (s *Stream) watch() (stop func()) {
 	timer := time.AfterFunc(s.left, func() { s.cancel(next) })
 	return func() { timer.Stop() }
 }
+
+// Milliseconds turns a timing into a duration; what is no time is 0.
+func Milliseconds(ms float64) time.Duration {
+	if !(ms > 0 && ms < 1e12) {
+		return 0
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}

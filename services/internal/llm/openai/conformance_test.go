@@ -1,0 +1,136 @@
+package openai_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/conformance"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai/openaitest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// gpt2 is a vocabulary of OpenAI, and the tokens of a fake that has it.
+func gpt2(t *testing.T) (*tokenizer.Tokenizer, llmtest.Rule) {
+	t.Helper()
+	v, err := tokenizer.OpenAI("r50k_base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, func(text string) []string {
+		var pieces []string
+		for _, n := range v.Lengths(text, tokenizer.Prompt) {
+			pieces, text = append(pieces, text[:n]), text[n:]
+		}
+		return pieces
+	}
+}
+
+func TestConformance(t *testing.T) {
+	vocabulary, cut := gpt2(t)
+	for name, test := range map[string]struct {
+		server openaitest.Options
+		config openai.Config
+	}{
+		"vLLM":          {openaitest.Options{Program: openaitest.VLLM, BOS: true, Window: 64}, openai.Config{Program: openai.VLLM}},
+		"vLLMChat":      {openaitest.Options{Program: openaitest.VLLM, BOS: true, Around: 11}, openai.Config{Program: openai.VLLM, API: openai.Chat}},
+		"vLLMWithAKey":  {openaitest.Options{Program: openaitest.VLLM, Cut: llmtest.Pairs, APIKey: "secret"}, openai.Config{Program: openai.VLLM, Model: "fake"}},
+		"llama.cpp":     {openaitest.Options{Program: openaitest.LlamaCpp, BOS: true, Cut: llmtest.Bytes}, openai.Config{Program: openai.LlamaCpp}},
+		"llama.cppChat": {openaitest.Options{Program: openaitest.LlamaCpp, Around: 5}, openai.Config{Program: openai.LlamaCpp, API: openai.Chat}},
+		"OpenAI":        {openaitest.Options{Cut: cut, Models: []string{"a", "b"}}, openai.Config{Model: "b", Window: 4096, Tokenizer: vocabulary}},
+		"OpenAIChat":    {openaitest.Options{Cut: cut}, openai.Config{API: openai.Chat, Window: 4096, Tokenizer: vocabulary}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := openaitest.New(t, test.server)
+			c := client(t, server.URL, test.config)
+			conformance.Run(t, conformance.Subject{
+				Backend: c, Prompt: "むかしむかし、", NoPieces: test.config.Tokenizer == nil,
+				NoStopString: test.server.Program != openaitest.VLLM, Wrapped: test.config.API == openai.Chat,
+			})
+		})
+	}
+}
+
+// The suite on a real llama.cpp server, raw and as a chat.
+func TestRealServer(t *testing.T) {
+	for name, config := range map[string]openai.Config{
+		"Completions": {Program: openai.LlamaCpp},
+		"Chat":        {Program: openai.LlamaCpp, API: openai.Chat},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := client(t, testkit.Model(t, "gemma")+"/v1", config)
+			conformance.Run(t, conformance.Subject{
+				Backend: c, Prompt: "むかしむかし、", NoPieces: true, NoStopString: true, Wrapped: config.API == openai.Chat,
+			})
+		})
+	}
+}
+
+func TestFaulty(t *testing.T) {
+	for _, api := range []openai.API{openai.Completions, openai.Chat} {
+		t.Run(string(api), func(t *testing.T) {
+			conformance.Faulty(t, conformance.Faults{
+				At: func(t *testing.T, address string, limits llm.Timeouts) conformance.Backend {
+					t.Helper()
+					return client(t, address, openai.Config{Program: openai.VLLM, API: api, Timeouts: limits, Model: "fake"})
+				},
+				With: func(t *testing.T, how conformance.Way, limits llm.Timeouts) *conformance.Broken {
+					t.Helper()
+					return broken(t, how, limits, api)
+				},
+			})
+		})
+	}
+}
+
+// client is a client with the name and the key that all tests use.
+func client(t *testing.T, address string, config openai.Config) *openai.Client {
+	t.Helper()
+	config.Name, config.Address, config.APIKey = "test", address, "secret"
+	if config.Timeouts == (llm.Timeouts{}) {
+		config.Timeouts = llm.DefaultTimeouts()
+	}
+	if config.Program == "" {
+		config.Program = openai.OpenAI
+	}
+	if config.API == "" {
+		config.API = openai.Completions
+	}
+	c := openai.New(config)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func broken(t *testing.T, how conformance.Way, limits llm.Timeouts, api openai.API) *conformance.Broken {
+	t.Helper()
+	reply := llmtest.Runes("糸は夜の港へ")
+	breaks := map[conformance.Way]openaitest.BreakFault{
+		conformance.CutOff: openaitest.BreakCut, conformance.Garbage: openaitest.BreakGarbage,
+		conformance.Silent: openaitest.BreakSilent, conformance.ErrorInside: openaitest.BreakError,
+	}
+	switch how {
+	case conformance.HalfCharacters:
+		reply = []string{"\xe3\x83\xaa", "\xe3\x83\xb3\xe3\x82", "\xb4"}
+	case conformance.HalfAtTheEnd:
+		reply = []string{"a", "b\xe3\x83"}
+	case conformance.Empty:
+		reply = nil
+	}
+	server := openaitest.New(t, openaitest.Options{Program: openaitest.VLLM, Stepped: how == conformance.Endless, Reply: func(string) []string {
+		if how == conformance.SlowStart {
+			time.Sleep(3 * limits.Idle) // the slow model that this is about
+		}
+		return reply
+	}})
+	server.Break(openaitest.Faults{Break: breaks[how], BreakAfter: 3})
+	if how == conformance.Endless {
+		go server.Step(t) // the reader waits for the first piece
+	}
+	c := client(t, server.URL, openai.Config{Program: openai.VLLM, API: api, Timeouts: limits})
+	return &conformance.Broken{Backend: c, Stopped: func(*testing.T) { <-server.Aborted() }}
+}

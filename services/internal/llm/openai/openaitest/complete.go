@@ -1,0 +1,305 @@
+package openaitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// Each token takes this long by the timings of llama.cpp. No time passes.
+const (
+	promptMS  = 2.5
+	predictMS = 8.0
+)
+
+// ask is the part of a request that decides the answer.
+type ask struct {
+	Model     string    `json:"model"`
+	Prompt    string    `json:"prompt"`
+	Messages  []message `json:"messages"`
+	Most      *int      `json:"max_tokens"`
+	MostChat  *int      `json:"max_completion_tokens"`
+	Stop      []string  `json:"stop"`
+	Stream    bool      `json:"stream"`
+	IgnoreEOS bool      `json:"ignore_eos"`
+	Options   struct {
+		Usage bool `json:"include_usage"`
+	} `json:"stream_options"`
+}
+
+// work is one answer in the making.
+type work struct {
+	call
+	s       *Server
+	chat    bool
+	usage   bool
+	prompt  string
+	pieces  []string
+	finish  string
+	stop    string // the stop string, empty for none
+	counted object // the usage
+	timings object
+}
+
+// known are the settings that OpenAI takes; it refuses others by name.
+var known = []string{
+	"model", "prompt", "messages", "max_tokens", "max_completion_tokens", "stop", "stream", "stream_options", "temperature",
+	"top_p", "presence_penalty", "frequency_penalty", "logit_bias", "seed",
+}
+
+func (s *Server) complete(c call, chat bool) {
+	var a ask
+	if !c.read(&a) {
+		return
+	}
+	if chat && len(a.Messages) == 1 {
+		a.Prompt = a.Messages[0].Content
+	}
+	if c.refused(a) {
+		return
+	}
+	most := 16 // where a request names none
+	for _, m := range []*int{a.Most, a.MostChat} {
+		if m != nil {
+			most = *m
+		}
+	}
+	prompt := c.options.tokens(a.Prompt, chat)
+	if c.tooLong(len(prompt), most) {
+		return
+	}
+	j := &work{call: c, s: s, chat: chat, usage: a.Options.Usage, prompt: a.Prompt, finish: c.options.Finish}
+	pieces := c.options.Reply(a.Prompt)
+	if len(pieces) > most {
+		pieces, j.finish = pieces[:most], "length"
+	}
+	n := len(pieces)
+	if j.pieces, j.stop = llm.CutAtStop(pieces, a.Stop); j.stop != "" {
+		j.finish, n = "stop", min(len(j.pieces)+1, n)
+	}
+	cached := s.reuse(prompt)
+	j.counted = object{"prompt_tokens": len(prompt), "completion_tokens": n, "total_tokens": len(prompt) + n,
+		"prompt_tokens_details": object{"cached_tokens": cached}}
+	j.timings = object{"cache_n": cached, "prompt_n": len(prompt) - cached, "prompt_ms": float64(len(prompt)-cached) * promptMS,
+		"predicted_n": n, "predicted_ms": float64(n) * predictMS}
+	j.run()
+}
+
+// refused turns away what the program does not take.
+func (c call) refused(a ask) bool {
+	if c.options.Program == LlamaCpp {
+		return false
+	}
+	if !slices.Contains(c.options.Models, a.Model) {
+		c.refuse(http.StatusNotFound, "The model `"+a.Model+"` does not exist.", "NotFoundError", "model_not_found")
+		return true
+	}
+	if c.options.Program == VLLM {
+		return false
+	}
+	var fields object
+	_ = json.Unmarshal(c.body, &fields) // which was read already
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(known, name) {
+			c.refuse(http.StatusBadRequest, "Unrecognized request argument supplied: "+name, "invalid_request_error", nil)
+			return true
+		}
+	}
+	switch {
+	case len(a.Stop) > 4:
+		c.refuse(http.StatusBadRequest, "Invalid 'stop': array too long. Expected an array with maximum length 4.", "invalid_request_error", "array_above_max_length")
+	case a.Messages != nil && a.Most != nil:
+		c.refuse(http.StatusBadRequest, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "invalid_request_error", "unsupported_parameter")
+	default:
+		return false
+	}
+	return true
+}
+
+// tooLong turns away what does not fit, in the words of each.
+func (c call) tooLong(prompt, most int) bool {
+	window := c.options.Window
+	switch {
+	case c.options.Program == LlamaCpp && prompt >= window:
+		c.answer(http.StatusBadRequest, object{"error": object{
+			"code": http.StatusBadRequest, "type": "exceed_context_size_error", "n_prompt_tokens": prompt, "n_ctx": window,
+			"message": fmt.Sprintf("request (%d tokens) exceeds the available context size (%d tokens), try increasing it", prompt, window),
+		}})
+	case c.options.Program == VLLM && prompt+most > window:
+		c.refuse(http.StatusBadRequest, fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d output tokens and your prompt contains at least %d input tokens, for a total of at least %d tokens.",
+			window, most, prompt, prompt+most), "BadRequestError", nil)
+	case c.options.Program == OpenAI && prompt+most > window:
+		c.refuse(http.StatusBadRequest, fmt.Sprintf("This model's maximum context length is %d tokens, however you requested %d tokens (%d in your prompt; %d for the completion). Please reduce your prompt; or completion length.",
+			window, prompt+most, prompt, most), "invalid_request_error", "context_length_exceeded")
+	default:
+		return false
+	}
+	return true
+}
+
+// run sends the answer as a stream. vLLM sends its last piece with the finish reason, the others one without text.
+func (j *work) run() {
+	j.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	if j.chat {
+		j.choice("null", nil, nil)
+	}
+	last := "\"\""
+	for i, p := range j.pieces {
+		if !j.next() || j.breaks(i) {
+			return
+		}
+		if i == len(j.pieces)-1 && j.options.Program == VLLM {
+			last = quoted(p)
+			break
+		}
+		j.choice(quoted(p), nil, nil)
+	}
+	if !j.next() || j.breaks(len(j.pieces)) {
+		return
+	}
+	own := object{}
+	if j.options.Program == LlamaCpp && !j.chat {
+		own["usage"], own["timings"] = j.counted, j.timings
+	}
+	j.choice(last, j.finish, own)
+	if j.usage && len(own) == 0 {
+		own["choices"], own["usage"] = []object{}, j.counted
+		if j.options.Program == LlamaCpp {
+			own["timings"] = j.timings
+		}
+		j.event(own)
+	}
+	if !j.options.NoDone {
+		j.send("data: [DONE]\n\n")
+	}
+}
+
+// choice sends an event with text, a JSON string.
+func (j *work) choice(text string, finish any, more object) {
+	c := object{"index": 0, "finish_reason": finish}
+	if j.chat {
+		c["delta"] = object{"content": json.RawMessage(text)}
+	} else {
+		c["text"], c["logprobs"] = json.RawMessage(text), nil
+	}
+	if j.options.Program == VLLM {
+		c["stop_reason"] = nil
+		if finish != nil && j.stop != "" {
+			c["stop_reason"] = j.stop
+		}
+	}
+	e := object{"choices": []object{c}}
+	if j.options.Program == OpenAI && j.usage {
+		e["usage"] = nil
+	}
+	maps.Copy(e, more)
+	j.event(e)
+}
+
+// event sends an object with what all events have. What is not UTF-8 in a text stays as it is.
+func (j *work) event(e object) {
+	e["id"], e["created"], e["model"] = "cmpl-1", 1795851213, j.options.Models[0]
+	e["object"] = "text_completion"
+	if j.chat {
+		e["object"] = "chat.completion.chunk"
+	}
+	var b strings.Builder
+	write(&b, e)
+	j.send("data: " + b.String() + "\n\n")
+}
+
+// write is JSON without the repair of encoding/json.
+func write(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case object:
+		for i, k := range slices.Sorted(maps.Keys(v)) {
+			b.WriteString([]string{"{", ","}[min(i, 1)])
+			fmt.Fprintf(b, "%q:", k)
+			write(b, v[k])
+		}
+		b.WriteString("}")
+	case []object:
+		b.WriteString("[")
+		for _, o := range v {
+			write(b, o)
+		}
+		b.WriteString("]")
+	case json.RawMessage:
+		b.Write(v)
+	default:
+		data, _ := json.Marshal(v) // plain values: cannot fail
+		b.Write(data)
+	}
+}
+
+// next waits for its turn and says whether the client is still there.
+func (j *work) next() bool {
+	turn := j.s.steps
+	if !j.options.Stepped {
+		turn = free
+	}
+	select {
+	case <-j.r.Context().Done():
+		select {
+		case j.s.aborted <- j.prompt:
+		default: // nobody looks at a thousand of them
+		}
+		return false
+	case <-j.s.closed:
+		return false
+	case <-turn:
+		return true
+	}
+}
+
+// free is a turn that always comes.
+var free = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// breaks lets the stream go wrong when it is time for that, and says whether it did.
+func (j *work) breaks(sent int) bool {
+	if j.faults.Break == "" || sent < j.faults.BreakAfter {
+		return false
+	}
+	switch j.faults.Break {
+	case BreakCut:
+		_ = http.NewResponseController(j.w).Flush() // so that the headers are there before the end
+		panic(http.ErrAbortHandler)
+	case BreakGarbage:
+		j.send("data: {\"choices\":[{\n\n")
+	case BreakError:
+		e := j.failure(http.StatusInternalServerError, "EngineCore encountered an issue.", "InternalServerError", nil)
+		data, _ := json.Marshal(object{"error": e}) // plain values: cannot fail
+		j.send("data: " + string(data) + "\n\ndata: [DONE]\n\n")
+	case BreakSilent:
+		_ = http.NewResponseController(j.w).Flush() // as above
+		select {
+		case <-j.r.Context().Done():
+		case <-j.s.closed:
+		}
+	}
+	return true
+}
+
+// send writes and flushes; when the client has gone, next notices.
+func (j *work) send(s string) {
+	_, _ = j.w.Write([]byte(s))
+	_ = http.NewResponseController(j.w).Flush() // as above
+}
+
+// quoted is a JSON string that keeps bytes that are not UTF-8 as they are, as encoding/json would not.
+func quoted(s string) string {
+	out := []byte{'"'}
+	for _, b := range []byte(s) {
+		if b < ' ' || b == '"' || b == '\\' {
+			out = fmt.Appendf(out, `\u%04x`, b)
+			continue
+		}
+		out = append(out, b)
+	}
+	return string(append(out, '"'))
+}

@@ -1,0 +1,185 @@
+package openai
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
+)
+
+const (
+	// maxLine is the longest line of a stream, in bytes.
+	maxLine = 4 << 20
+	// maxStops is how many stop strings OpenAI takes.
+	maxStops = 4
+	// maxBias is how far OpenAI and vLLM take a bias.
+	maxBias = 100
+)
+
+// Knobs are what the program at the address can be told about sampling: OpenAI (API reference, November 2026), vLLM
+// (protocol.py at 030ea52e), and llama.cpp as at its own endpoints.
+func (c *Client) Knobs() []llm.Knob {
+	knobs := []llm.Knob{
+		llm.KnobTemperature, llm.KnobTopP, llm.KnobPresencePenalty, llm.KnobFrequencyPenalty, llm.KnobLogitBias, llm.KnobSeed,
+	}
+	switch c.config.Program {
+	case LlamaCpp:
+		return llamacpp.Knobs()
+	case VLLM:
+		return append(knobs, llm.KnobTopK, llm.KnobMinP, llm.KnobRepeatPenalty, llm.KnobBanEOS)
+	}
+	return knobs
+}
+
+// Generate asks for a stream.
+func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
+	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, c.Knobs()), c.biases(req.Sampling)); err != nil {
+		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
+	}
+	model, err := c.named(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{server: c.server, chat: c.config.API == Chat}
+	stops := req.Sampling.Stop
+	if c.config.Program == OpenAI && len(stops) > maxStops {
+		stops = stops[:maxStops]
+		a.stops = wire.NewStops(req.Sampling.Stop[maxStops:])
+	}
+	path, body := "/v1/completions", any(c.completion(req, model, stops))
+	if a.chat {
+		path, body = "/v1/chat/completions", c.conversation(req, model, stops)
+	}
+	stream, err := c.server.Stream(ctx, path, body, maxLine, a)
+	if err != nil {
+		return nil, c.without(err) // not the nil *wire.Stream
+	}
+	return stream, nil
+}
+
+// without takes the form of a chat off the figures of a prompt that is too long: they are then of the window that Window
+// tells.
+func (c *Client) without(err error) error {
+	var e *llm.Error
+	if c.config.API != Chat || !errors.As(err, &e) || e.Fault != llm.FaultTooLong {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.Tokens, e.Window = max(e.Tokens-c.around, 0), max(e.Window-c.around, 0)
+	return e
+}
+
+// biases refuses what the server would refuse in words of its own.
+func (c *Client) biases(s llm.Sampling) error {
+	for _, b := range s.LogitBias {
+		if c.config.Program != LlamaCpp && math.Abs(b.Bias) > maxBias {
+			return fmt.Errorf("logit_bias of token %d is %g; this kind of server takes -%d to %d", b.Token, b.Bias, maxBias, maxBias)
+		}
+	}
+	return nil
+}
+
+// usage has the server tell at the end what an answer had in tokens.
+var usage = openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)}
+
+func (c *Client) completion(req llm.Request, model string, stops []string) openai.CompletionNewParams {
+	p := openai.CompletionNewParams{
+		Model: openai.CompletionNewParamsModel(model), MaxTokens: openai.Int(int64(req.Sampling.MaxTokens)), StreamOptions: usage,
+		Prompt: openai.CompletionNewParamsPromptUnion{OfString: openai.String(req.Prompt)},
+		Stop:   openai.CompletionNewParamsStopUnion{OfStringArray: stops},
+	}
+	if c.config.Program == LlamaCpp {
+		p.SetExtraFields(own(req.Sampling))
+		return p
+	}
+	s := req.Sampling
+	p.Temperature, p.TopP, p.Seed = opt(s.Temperature), opt(s.TopP), seed(s.Seed)
+	p.PresencePenalty, p.FrequencyPenalty = opt(s.PresencePenalty), opt(s.FrequencyPenalty)
+	p.SetExtraFields(extra(s))
+	return p
+}
+
+func (c *Client) conversation(req llm.Request, model string, stops []string) openai.ChatCompletionNewParams {
+	p := openai.ChatCompletionNewParams{
+		Model: model, StreamOptions: usage, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(req.Prompt)},
+		Stop: openai.ChatCompletionNewParamsStopUnion{OfStringArray: stops},
+	}
+	most := openai.Int(int64(req.Sampling.MaxTokens))
+	if c.config.Program == OpenAI {
+		p.MaxCompletionTokens = most // its newer models refuse the other name
+	} else {
+		p.MaxTokens = most // which servers have always known
+	}
+	if c.config.Program == LlamaCpp {
+		p.SetExtraFields(own(req.Sampling))
+		return p
+	}
+	s := req.Sampling
+	p.Temperature, p.TopP, p.Seed = opt(s.Temperature), opt(s.TopP), seed(s.Seed)
+	p.PresencePenalty, p.FrequencyPenalty = opt(s.PresencePenalty), opt(s.FrequencyPenalty)
+	p.SetExtraFields(extra(s))
+	return p
+}
+
+func opt(v *float64) param.Opt[float64] {
+	if v == nil {
+		return param.Opt[float64]{}
+	}
+	return openai.Float(*v)
+}
+
+func seed(v *uint32) param.Opt[int64] {
+	if v == nil {
+		return param.Opt[int64]{}
+	}
+	return openai.Int(int64(*v))
+}
+
+// extra are the fields that the library does not know: those of vLLM, and biases that are no whole numbers.
+func extra(s llm.Sampling) map[string]any {
+	fields := map[string]any{"stream": true}
+	if len(s.LogitBias) > 0 {
+		biases := map[string]float64{}
+		for _, b := range s.LogitBias {
+			biases[strconv.Itoa(b.Token)] = b.Bias
+		}
+		fields["logit_bias"] = biases
+	}
+	if s.TopK != nil {
+		fields["top_k"] = *s.TopK
+	}
+	if s.MinP != nil {
+		fields["min_p"] = *s.MinP
+	}
+	if s.RepeatPenalty != nil {
+		fields["repetition_penalty"] = *s.RepeatPenalty
+	}
+	if s.BanEOS {
+		fields["ignore_eos"] = true
+	}
+	return fields
+}
+
+// own are the fields of llama.cpp.
+func own(s llm.Sampling) map[string]any {
+	fields := map[string]any{}
+	data, _ := json.Marshal(llamacpp.NewFields(s)) // plain values: cannot fail
+	known := map[string]json.RawMessage{}
+	_ = json.Unmarshal(data, &known) // what was just written
+	for name, value := range known {
+		fields[name] = value
+	}
+	fields["stream"] = true
+	return fields
+}

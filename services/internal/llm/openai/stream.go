@@ -1,0 +1,165 @@
+package openai
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/openai/openai-go/v3"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
+)
+
+// done is the data of the last event.
+const done = "[DONE]"
+
+// answer reads the events of a completion.
+type answer struct {
+	server *wire.Server
+	chat   bool
+	text   wire.Assembler
+	stops  wire.Stops // those that the server was not told
+	result llm.Result
+	reason string // the finish reason, empty before
+}
+
+// Take implements wire.Answer.
+func (a *answer) Take(e wire.Event) (string, error) {
+	if string(e.Data) == done {
+		if end := a.End(); end != nil {
+			return a.stops.Rest(), end
+		}
+		return a.stops.Rest(), a.server.Fault(llm.FaultProtocol, nil, "the answer is said to be done without a finish_reason")
+	}
+	w, is := failed(e.Data)
+	if e.Failed { // the data is the error itself
+		var told wireError
+		_ = json.Unmarshal(e.Data, &told) // what cannot be read stays untold
+		w, is = told.words(), true
+	}
+	if is {
+		return a.stops.Rest(), a.server.Told(w, llm.FaultCut)
+	}
+	c, ok := a.read(e.Data)
+	if !ok {
+		return a.stops.Rest(), a.server.Fault(llm.FaultProtocol, nil, "an event of the stream is not the JSON of an OpenAI-compatible server")
+	}
+	return a.piece(c)
+}
+
+// piece moves the answer on by one event.
+func (a *answer) piece(c chunk) (string, error) {
+	a.note(c)
+	text := ""
+	if c.text != "" && c.text != "null" {
+		piece, damage := a.text.Add(json.RawMessage(c.text))
+		text = a.stops.Add(piece)
+		if damage != nil {
+			return text + a.stops.Rest(), a.server.Fault(llm.FaultProtocol, damage, "the text of the answer is damaged: %v", damage)
+		}
+	}
+	if stop := a.stops.Found(); stop != "" {
+		a.result.Finish, a.result.StopString = llm.FinishStop, stop
+		return text, io.EOF
+	}
+	if c.refusal != "" {
+		return text + a.stops.Rest(), a.server.Fault(llm.FaultCut, nil, "the model refused to answer: %s", wire.Clip(c.refusal))
+	}
+	if c.finish == "" {
+		return text, nil
+	}
+	a.reason = c.finish
+	return text + a.stops.Rest(), a.finish(c.stop)
+}
+
+// finish reads the finish reason. The end of the stream is still to come, and the usage may be, too.
+func (a *answer) finish(stop string) error {
+	if a.text.Half() {
+		return a.server.Fault(llm.FaultProtocol, nil, "the text of the answer is damaged: it ends inside a character")
+	}
+	switch a.reason {
+	case "stop":
+		a.result.Finish, a.result.StopString = llm.FinishStop, stop
+	case "length":
+		a.result.Finish = llm.FinishLength
+	case "content_filter":
+		return a.server.Fault(llm.FaultCut, nil, "the server's content filter ended the answer")
+	default:
+		return a.server.Fault(llm.FaultProtocol, nil, "the answer ended for the unknown reason %q", wire.Clip(a.reason))
+	}
+	return nil
+}
+
+// End implements wire.Answer: an answer with a finish reason is whole, also where a server leaves out the [DONE].
+func (a *answer) End() error {
+	if a.reason != "" {
+		return io.EOF
+	}
+	return nil
+}
+
+// Result implements wire.Answer.
+func (a *answer) Result() llm.Result { return a.result }
+
+// chunk is one event, of either API.
+type chunk struct {
+	text    string // a JSON string, null or nothing
+	refusal string
+	finish  string
+	stop    string // the stop string, from vLLM
+	usage   openai.CompletionUsage
+	counted bool   // there is usage
+	timings string // llama.cpp's, as JSON
+}
+
+// read reads an event. Choices other than the first were not asked for.
+func (a *answer) read(data []byte) (chunk, bool) {
+	if a.chat {
+		var c openai.ChatCompletionChunk
+		if json.Unmarshal(data, &c) != nil || !c.JSON.Choices.Valid() {
+			return chunk{}, false
+		}
+		got := chunk{usage: c.Usage, counted: c.JSON.Usage.Valid(), timings: c.JSON.ExtraFields["timings"].Raw()}
+		if len(c.Choices) > 0 {
+			first := c.Choices[0]
+			got.text, got.refusal, got.finish = first.Delta.JSON.Content.Raw(), first.Delta.Refusal, first.FinishReason
+			got.stop = word(first.JSON.ExtraFields["stop_reason"].Raw())
+		}
+		return got, true
+	}
+	var c openai.Completion
+	if json.Unmarshal(data, &c) != nil || !c.JSON.Choices.Valid() {
+		return chunk{}, false
+	}
+	got := chunk{usage: c.Usage, counted: c.JSON.Usage.Valid(), timings: c.JSON.ExtraFields["timings"].Raw()}
+	if len(c.Choices) > 0 {
+		first := c.Choices[0]
+		got.text, got.finish = first.JSON.Text.Raw(), string(first.FinishReason)
+		got.stop = word(first.JSON.ExtraFields["stop_reason"].Raw())
+	}
+	return got, true
+}
+
+// word gives the text of a JSON string; a number, as vLLM names tokens, is none.
+func word(raw string) string {
+	var s string
+	if json.Unmarshal([]byte(raw), &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// note keeps what an event tells of the numbers.
+func (a *answer) note(c chunk) {
+	if c.counted {
+		a.result.PromptTokens, a.result.AnswerTokens = int(c.usage.PromptTokens), int(c.usage.CompletionTokens)
+		a.result.CachedTokens = int(c.usage.PromptTokensDetails.CachedTokens)
+	}
+	var t struct {
+		PromptMS    float64 `json:"prompt_ms"`
+		PredictedMS float64 `json:"predicted_ms"`
+	}
+	if c.timings != "" && json.Unmarshal([]byte(c.timings), &t) == nil {
+		a.result.PromptTime, a.result.AnswerTime = wire.Milliseconds(t.PromptMS), wire.Milliseconds(t.PredictedMS)
+	}
+}
