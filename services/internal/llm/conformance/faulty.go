@@ -232,6 +232,9 @@ func (f Faults) slowStart(t *testing.T) {
 	}
 }
 
+// patience is how long a server may take to notice.
+const patience = 20 * time.Second
+
 // workStops: whoever leaves stops the work of the server, not only the reading of it.
 func (f Faults) workStops(t *testing.T) {
 	for name, leave := range map[string]func(cancel func(), s llm.Stream){
@@ -247,7 +250,16 @@ func (f Faults) workStops(t *testing.T) {
 				t.Fatal(err)
 			}
 			leave(cancel, stream)
-			b.Stopped(t)
+			stopped := make(chan struct{})
+			go func() {
+				defer close(stopped)
+				b.Stopped(t)
+			}()
+			select {
+			case <-stopped:
+			case <-time.After(patience):
+				t.Fatalf("the server still works %v after its client left", patience)
+			}
 			_, err := stream.Recv()
 			wantFault(t, err, llm.FaultCancelled)
 		})
