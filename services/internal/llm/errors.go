@@ -84,11 +84,12 @@ func (e *BudgetError) Error() string {
 // OverflowError says that what may not be cut is larger than the window leaves. Of a story that is all but the body, of
 // a plain prompt the whole.
 type OverflowError struct {
-	// Limit is the most tokens that the prompt may have, Tokens what the smallest one has.
-	Limit, Tokens int
+	// Limit is the most tokens that the prompt may have, Tokens what the smallest one has, and MaxTokens what is kept
+	// free for the answer.
+	Limit, Tokens, MaxTokens int
 	// Blocks are the parts of the smallest one; empty for a plain prompt.
 	Blocks []BlockSize
-	// Field is the field of the request that would have to be shorter; empty where only a shorter answer makes room.
+	// Field is the field of the request that has enough text to lose; empty where none has.
 	Field string
 }
 
@@ -108,6 +109,6 @@ func (e *OverflowError) Error() string {
 	if len(sizes) > 0 {
 		parts = " (" + strings.Join(sizes, ", ") + ")"
 	}
-	return fmt.Sprintf("what may not be cut of the prompt has %d tokens%s, and the window less max_tokens leaves %d: shorten it, or lower max_tokens",
-		e.Tokens, parts, e.Limit)
+	return fmt.Sprintf("what may not be cut of the prompt has %d tokens%s, and the window less max_tokens leaves %d: %d too many",
+		e.Tokens, parts, e.Limit, e.Tokens-e.Limit)
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -47,11 +48,19 @@ func tooLarge(e *llm.OverflowError, maxTokens string) *apierr.Error {
 	for _, b := range e.Blocks {
 		a.Metadata["block."+b.Kind] = strconv.Itoa(b.Tokens)
 	}
-	over := strconv.Itoa(e.Tokens - e.Limit)
-	if e.Field == "" {
-		return a.About(maxTokens, "must be at least "+over+" smaller, so that the prompt has room")
+	over := e.Tokens - e.Limit
+	shorter := fmt.Sprintf("must be shorter, by about %d tokens", over)
+	smaller := fmt.Sprintf("must be smaller, by at least %d", over)
+	answerHelps := e.MaxTokens > over // it keeps a token at least
+	switch {
+	case e.Field != "" && answerHelps:
+		return a.About(e.Field, shorter+", unless the answer is").About(maxTokens, smaller+", unless the prompt is shorter")
+	case e.Field != "":
+		return a.About(e.Field, shorter)
+	case answerHelps:
+		return a.About(maxTokens, smaller)
 	}
-	return a.About(e.Field, "must have about "+over+" tokens less")
+	return a.About("backend", fmt.Sprintf("must be one whose window is larger, by at least %d tokens, unless prompt and answer are both shorter", over))
 }
 
 // faults says which trouble of a model server is which code and reason, and whether waiting helps. What is not in it is

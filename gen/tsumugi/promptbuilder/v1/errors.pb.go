@@ -33,6 +33,7 @@ const (
 	// INVALID_ARGUMENT: the answer length leaves no room for a prompt. Metadata: `window`, `max_tokens`.
 	ErrorReason_ERROR_REASON_INVALID_BUDGET ErrorReason = 2
 	// FAILED_PRECONDITION: what may not be cut, instruction, story fields and note, is larger than the window leaves.
+	// `BadRequest` names what can make room, each enough alone: `story`, `max_tokens`, or only `backend`.
 	// Metadata: `limit`, `tokens` and `block.<kind>` with the tokens of each block.
 	ErrorReason_ERROR_REASON_CONTEXT_OVERFLOW ErrorReason = 3
 	// NOT_FOUND: the backends file has no such name. Metadata: `backend`, `known`.

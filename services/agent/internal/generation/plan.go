@@ -131,7 +131,7 @@ func (s *Service) plain(ctx context.Context, ns string, req Request, model llm.G
 		return Built{}, err
 	}
 	if limit := measured.Window - req.Sampling.MaxTokens; tokens > limit {
-		return Built{}, &llm.OverflowError{Limit: limit, Tokens: tokens, Field: "prompt"}
+		return Built{}, &llm.OverflowError{Limit: limit, Tokens: tokens, MaxTokens: req.Sampling.MaxTokens, Field: "prompt"}
 	}
 	return Built{Prompt: req.Prompt, Digest: digest(req.Prompt), Task: taskPlain, Tokens: tokens, Measured: measured}, nil
 }

@@ -338,7 +338,7 @@ func TestAPlainPromptMustFit(t *testing.T) {
 	req = w.request("")
 	req.Prompt, req.Sampling.MaxTokens = strings.Repeat("夜", 801), 200
 	overflow := new(llm.OverflowError)
-	if r := w.read(w.generate(req), 0); !errors.As(r.err, &overflow) || overflow.Limit != 800 || overflow.Tokens != 801 {
+	if r := w.read(w.generate(req), 0); !errors.As(r.err, &overflow) || overflow.Limit != 800 || overflow.Tokens != 801 || overflow.MaxTokens != 200 {
 		t.Errorf("one token too many: %v", r.err)
 	}
 	if w.model.calls() != 0 {

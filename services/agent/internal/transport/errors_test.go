@@ -115,7 +115,7 @@ var fieldOf = []struct {
 	{&llm.UnknownBackendError{Name: "x", Known: []string{"a", "b"}}, "backend"},
 	{&llm.BudgetError{Window: 5, MaxTokens: 7}, "sampling.max_tokens"},
 	{&llm.OverflowError{Limit: 5, Tokens: 7, Field: "prompt"}, "prompt"},
-	{&llm.OverflowError{Limit: 5, Tokens: 7}, "sampling.max_tokens"},
+	{&llm.OverflowError{Limit: 5, Tokens: 7, MaxTokens: 3}, "sampling.max_tokens"},
 	{&llm.Error{Fault: llm.FaultTooLong, Window: 5, Tokens: 7}, "sampling.max_tokens"},
 	{&generation.CutError{Finish: generation.FinishBackendError, Err: &llm.Error{Fault: llm.FaultTooLong}}, "sampling.max_tokens"},
 }

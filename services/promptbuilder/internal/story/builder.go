@@ -85,12 +85,16 @@ func (p *Prompt) fit(ctx context.Context, counter Counter, r Request, blockFence
 
 // tooLarge says what the least prompt is made of.
 func (p *Prompt) tooLarge() error {
-	e := &llm.OverflowError{Limit: p.Limit, Tokens: p.Tokens}
+	e := &llm.OverflowError{Limit: p.Limit, Tokens: p.Tokens, MaxTokens: p.MaxTokens}
+	ofStory := 0
 	for _, b := range p.Blocks {
 		if b.Kind == KindReference || b.Kind == KindNote {
-			e.Field = "story"
+			ofStory += b.Tokens
 		}
 		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: string(b.Kind), Tokens: b.Tokens})
+	}
+	if ofStory > p.Tokens-p.Limit {
+		e.Field = "story"
 	}
 	return e
 }

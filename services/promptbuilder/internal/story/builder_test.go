@@ -331,3 +331,19 @@ func TestReturnOver(t *testing.T) {
 	}
 	checkBlocks(t, p)
 }
+
+// TestOverflowNamesWhatHelps: the story is named only where it has as much to lose as must go.
+func TestOverflowNamesWhatHelps(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		window int
+		note   string
+		want   string
+	}{{550, "", ""}, {550, strings.Repeat("静かに", 200), ""}, {600, strings.Repeat("静かに", 200), "story"}} {
+		_, err := builder(runesOf(tt.window)).Build(t.Context(), story.Request{Work: story.Work{Note: tt.note}, Body: body40(20), MaxTokens: 500})
+		over := (*llm.OverflowError)(nil)
+		if !errors.As(err, &over) || over.Field != tt.want || over.MaxTokens != 500 {
+			t.Errorf("window %d, a note of %d bytes: %v, field %q, want %q", tt.window, len(tt.note), err, over.Field, tt.want)
+		}
+	}
+}

@@ -43,12 +43,22 @@ var answers = map[string]struct {
 		code: codes.InvalidArgument, reason: "INVALID_BUDGET", metadata: map[string]string{"window": "200", "max_tokens": "250"}, field: "max_tokens",
 	},
 	"OverflowError": {
-		err:  &llm.OverflowError{Limit: 1, Tokens: 5, Blocks: []llm.BlockSize{{Kind: "note", Tokens: 5}}, Field: "story"},
+		err:  &llm.OverflowError{Limit: 1, Tokens: 5, MaxTokens: 4, Blocks: []llm.BlockSize{{Kind: "note", Tokens: 5}}, Field: "story"},
 		code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW",
 		metadata: map[string]string{"limit": "1", "tokens": "5", "block.note": "5"}, field: "story",
 	},
+	"OverflowError of story or answer": {
+		err:  &llm.OverflowError{Limit: 1, Tokens: 5, MaxTokens: 5, Blocks: []llm.BlockSize{{Kind: "note", Tokens: 5}}, Field: "story"},
+		code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW",
+		metadata: map[string]string{"limit": "1", "tokens": "5", "block.note": "5"}, field: "story,max_tokens",
+	},
+	"OverflowError of a small window": {
+		err:  &llm.OverflowError{Limit: 1, Tokens: 5, MaxTokens: 4, Blocks: []llm.BlockSize{{Kind: "instruction", Tokens: 5}}},
+		code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW",
+		metadata: map[string]string{"limit": "1", "tokens": "5", "block.instruction": "5"}, field: "backend",
+	},
 	"OverflowError of a long answer": {
-		err:  &llm.OverflowError{Limit: 1, Tokens: 5, Blocks: []llm.BlockSize{{Kind: "instruction", Tokens: 5}}},
+		err:  &llm.OverflowError{Limit: 1, Tokens: 5, MaxTokens: 5, Blocks: []llm.BlockSize{{Kind: "instruction", Tokens: 5}}},
 		code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW",
 		metadata: map[string]string{"limit": "1", "tokens": "5", "block.instruction": "5"}, field: "max_tokens",
 	},
