@@ -2,12 +2,12 @@ package filesys_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // syncedKey names, to the process that strace watches, the folder to work in.
@@ -21,25 +21,10 @@ func TestDirSyncs(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace is not installed: nothing counts system calls")
-	}
 	dir := t.TempDir()
-	calls := filepath.Join(dir, "calls")
-	cmd := exec.Command(strace, "-f", "-y", "-o", calls, "-e", "trace=fsync,fdatasync", os.Args[0], "-test.run=^TestDirSyncs$")
-	cmd.Env = append(os.Environ(), syncedKey+"="+dir)
-	if out, err := cmd.CombinedOutput(); strings.Contains(string(out), "ptrace") {
-		t.Skipf("strace may not watch a process here: %s", out)
-	} else if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	log, err := os.ReadFile(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := testkit.SyncCalls(t, syncedKey, dir)
 	for _, path := range []string{dir, dir + "/a", dir + "/a/b", dir + "/a/b/folder", dir + "/a/b/file"} {
-		if !strings.Contains(string(log), "<"+path+">") {
+		if !strings.Contains(log, "<"+path+">") {
 			t.Errorf("%s is not synced:\n%s", path, log)
 		}
 	}

@@ -2,7 +2,6 @@ package commitlog_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // transactionsKey tells the process that is watched how many transactions it shall make, behind which folder.
@@ -23,12 +23,8 @@ func TestOneFsyncForEachTransaction(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace is not installed: nothing counts system calls")
-	}
 	const few, many = 5, 105
-	if got := syncs(t, strace, many) - syncs(t, strace, few); got != many-few {
+	if got := syncs(t, many) - syncs(t, few); got != many-few {
 		t.Errorf("%d more transactions made %d more fsyncs of the write-ahead log", many-few, got)
 	}
 }
@@ -56,23 +52,11 @@ func transact(t *testing.T, job string) {
 }
 
 // syncs counts the fsyncs of the write-ahead log of a process that makes so many transactions.
-func syncs(t *testing.T, strace string, transactions int) int {
+func syncs(t *testing.T, transactions int) int {
 	t.Helper()
-	dir := t.TempDir()
-	calls := filepath.Join(dir, "calls")
-	cmd := exec.Command(strace, "-f", "-y", "-o", calls, "-e", "trace=fsync,fdatasync", os.Args[0], "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), transactionsKey+"="+strconv.Itoa(transactions)+" "+dir)
-	if out, err := cmd.CombinedOutput(); strings.Contains(string(out), "ptrace") {
-		t.Skipf("strace may not watch a process here: %s", out)
-	} else if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	log, err := os.ReadFile(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := testkit.SyncCalls(t, transactionsKey, strconv.Itoa(transactions)+" "+t.TempDir())
 	n := 0
-	for line := range strings.Lines(string(log)) {
+	for line := range strings.Lines(log) {
 		// A call that another thread interrupts takes two lines, of which only the first names the file.
 		if strings.Contains(line, "sync(") && strings.Contains(line, "local.db-wal") {
 			n++
