@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -20,6 +22,9 @@ const (
 	// stopLimit is how long a server may take to end before it is killed.
 	stopLimit = 5 * time.Second
 )
+
+// ErrPortTaken says that another program listens at the port.
+var ErrPortTaken = errors.New("something else listens there")
 
 // Options are what Start starts.
 type Options struct {
@@ -41,11 +46,15 @@ type Server struct {
 	ended chan struct{} // closed when the process has ended
 }
 
-// Start starts a model and returns when it answers. ctx is for the start alone. ErrNotInstalled where Install is owed.
+// Start starts a model and returns when it answers. ctx is for the start alone. ErrNotInstalled where Install is owed,
+// ErrPortTaken where the port is not free.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	model, ok := models[o.Model]
 	if !ok {
 		return nil, fmt.Errorf("there is no small model %q; there are %s", o.Model, strings.Join(Models(), ", "))
+	}
+	if err := free(ctx, o.Port); err != nil {
+		return nil, err
 	}
 	if !Installed(o.Dir) {
 		return nil, fmt.Errorf("%s: %w", o.Dir, ErrNotInstalled)
@@ -68,6 +77,19 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	_ = os.Remove(s.log) // only a start that failed is explained by it; so no way to end leaves it behind
 	return s, nil
+}
+
+// free says whether the server will be able to listen. llama.cpp's own words for a port that is taken name no cause.
+func free(ctx context.Context, port int) error {
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s: %w", address, ErrPortTaken)
+	case err != nil:
+		return fmt.Errorf("the model server cannot listen: %w", err)
+	}
+	return l.Close()
 }
 
 // run starts the process and waits until it is ready.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os/signal"
 	"strings"
@@ -41,6 +42,13 @@ func installCommand() *cobra.Command {
 	}
 }
 
+// defaultPort is where the backends of a program that was given no file look.
+const defaultPort = 8080
+
+// elsewhere is for a server that is not there.
+const elsewhere = "Tell `tsumugi serve --backends FILE` of it, in a FILE with this line:\n" +
+	"backends: {local: {kind: llamacpp, address: \"%s\"}}\n"
+
 func serveModelCommand() *cobra.Command {
 	var o localmodel.Options
 	c := &cobra.Command{
@@ -54,16 +62,22 @@ func serveModelCommand() *cobra.Command {
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			server, err := localmodel.Start(ctx, o)
+			if errors.Is(err, localmodel.ErrPortTaken) {
+				return fmt.Errorf("%w; give another port (--port N, 0 for a free one), and its address to `tsumugi serve` in a backends file", err)
+			}
 			if err != nil {
 				return err
 			}
 			defer server.Stop()
 			fmt.Fprintf(c.OutOrStdout(), "%s answers at %s; stop it with Ctrl-C\n", o.Model, server.URL())
+			if o.Port != defaultPort {
+				fmt.Fprintf(c.OutOrStdout(), elsewhere, server.URL())
+			}
 			<-ctx.Done()
 			return nil
 		},
 	}
 	c.Flags().StringVar(&o.Model, "model", "gemma", "one of "+strings.Join(localmodel.Models(), ", "))
-	c.Flags().IntVar(&o.Port, "port", 8080, "port on 127.0.0.1; 0: a free one")
+	c.Flags().IntVar(&o.Port, "port", defaultPort, "port on 127.0.0.1; 0: a free one")
 	return c
 }
