@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/stablejson"
 )
 
 // httpStatuses are those that the gRPC code alone does not give.
@@ -51,7 +53,7 @@ func Write(w http.ResponseWriter, st *status.Status) {
 
 // JSON is a google.rpc.Status in JSON: code, message, details, and of the details what is set.
 func JSON(status proto.Message) []byte {
-	b, err := protojson.Marshal(status)
+	b, err := stablejson.Marshal(protojson.MarshalOptions{}, status)
 	if err != nil {
 		return []byte(undescribed)
 	}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/problem"
+	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/stablejson"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
@@ -53,6 +54,9 @@ func New() *Marshaler { return &Marshaler{runtime.JSONPb{MarshalOptions: write}}
 // Marshal writes a whole answer, which ends its line: two answers in a terminal stay apart.
 func (m *Marshaler) Marshal(v any) ([]byte, error) {
 	b, err := m.JSONPb.Marshal(v)
+	if err == nil {
+		b, err = stablejson.Compact(b)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +64,7 @@ func (m *Marshaler) Marshal(v any) ([]byte, error) {
 }
 
 // Marshal writes one message.
-func Marshal(m proto.Message) ([]byte, error) { return write.Marshal(m) }
+func Marshal(m proto.Message) ([]byte, error) { return stablejson.Marshal(write, m) }
 
 // NewDecoder makes a decoder of a Body. It decodes once, into a message or a pointer to one.
 func (*Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
