@@ -47,7 +47,7 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 	surface, err := rest.New(rest.Options{
 		PromptBuilder: deps.PromptBuilder, Agent: deps.Agent, FlowStore: deps.FlowStore,
 		MaxBodyBytes: int64(cfg.MaxBody), BodyTimeout: cfg.BodyTimeout, Timeout: cfg.Timeout, MaxTimeout: cfg.MaxTimeout,
-		Streams: streams, Log: deps.Log,
+		Streams: streams,
 	})
 	if err != nil {
 		cut()

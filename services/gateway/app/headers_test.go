@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -119,6 +120,31 @@ func TestLog(t *testing.T) {
 		"status": int64(404), "peer": "127.0.0.1", "reason": "NODE_NOT_FOUND", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A call that fails for a cause of which the caller learns less is one line too, and the cause stands in it; also in a
+// stream, which began well.
+func TestLogOfAFault(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.InfoLevel)
+	server, _ := start(t, generation(died(), opened, text), func(_ *app.Config, d *app.Deps) {
+		d.Log, d.FlowStore = zap.New(core), fails{errors.New("dial tcp: refused")}
+	})
+	for path, want := range map[string]map[string]any{
+		"/v1/nodes/" + id: {"level": zap.ErrorLevel, "reason": "INTERNAL", "service": "flowstore", "error": "dial tcp: refused"},
+		watch:             {"level": zap.WarnLevel, "reason": "BACKEND_UNAVAILABLE", "service": "agent", "error": "rpc error: code = Unavailable desc = モデルが答えない"},
+	} {
+		do(t, newRequest(t, "GET", server.URL+path, ""))
+		lines := logs.TakeAll()
+		if len(lines) != 1 {
+			t.Fatalf("%s: %v", path, lines)
+		}
+		line := lines[0].ContextMap()
+		got := map[string]any{"level": lines[0].Level, "reason": line["reason"], "service": line["service"], "error": line["error"]}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
 	}
 }
 

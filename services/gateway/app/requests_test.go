@@ -54,11 +54,11 @@ func TestBadRequests(t *testing.T) {
 		"POST of a page":            {method: "POST", path: "/openapi.json", body: "{}", status: 405, reason: "METHOD_NOT_ALLOWED", says: "it takes GET, HEAD, OPTIONS"},
 		"method override":           {method: "POST", path: "/v1/nodes/" + id, headers: []string{"X-HTTP-Method-Override", "GET", "Content-Type", "application/x-www-form-urlencoded"}, status: 405, reason: "METHOD_NOT_ALLOWED"},
 		"a form as GET":             {method: "POST", path: "/v1/flows/" + id + ":listPathNodes", body: "pageSize=1", headers: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 405, reason: "METHOD_NOT_ALLOWED"},
-		"text":                      {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Content-Type", "text/plain"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE", says: "Content-Type: application/json"},
+		"text":                      {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Content-Type", "text/plain"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE", says: "Content-Type: must be application/json, in UTF-8, is \"text/plain\""},
 		"a form":                    {method: "POST", path: "/v1/store:flushStore", headers: []string{"Content-Type", "multipart/form-data; boundary=x"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
 		"no content type":           {method: "POST", path: "/v1/store:flushStore", headers: []string{"Content-Type", ""}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
 		"another charset":           {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Content-Type", "application/json; charset=shift_jis"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
-		"compressed":                {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Content-Encoding", "gzip"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
+		"compressed":                {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Content-Encoding", "gzip"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE", says: "Content-Encoding: must be left out, since bodies are not compressed, is \"gzip\""},
 		"20 MiB":                    {method: "POST", path: "/v1/nodes", body: big, status: 413, reason: "BODY_TOO_LARGE", says: "larger than 16777216 bytes"},
 		"unknown host":              {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Host", "evil.example"}, status: 421, reason: "UNKNOWN_HOST", says: `"evil.example"`},
 		"unknown host, page":        {method: "GET", path: "/", headers: []string{"Host", "evil.example:7480"}, status: 421, reason: "UNKNOWN_HOST"},
@@ -87,7 +87,8 @@ func TestBadRequests(t *testing.T) {
 		"two ids of a request":      {method: "POST", path: "/v1/nodes?requestId=a", body: "{}", headers: []string{"Idempotency-Key", key}, status: 400, reason: "INVALID_FIELD", says: "requestId: the header Idempotency-Key"},
 		"idempotency key":           {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Idempotency-Key", "紡ぎ"}, status: 400, reason: "INVALID_FIELD", says: "Idempotency-Key: must be one UUID"},
 		"long authorization":        {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Authorization", "Bearer " + strings.Repeat("x", 8<<10)}, status: 400, reason: "INVALID_FIELD", says: "Authorization: must be at most 8192 bytes"},
-		"time limit":                {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Grpc-Timeout", "soon"}, status: 400, reason: "INVALID_FIELD", says: "invalid grpc-timeout: soon"},
+		"time without a unit":       {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Grpc-Timeout", "30"}, status: 400, reason: "INVALID_FIELD", says: `is "30"`},
+		"time limit":                {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Grpc-Timeout", "soon"}, status: 400, reason: "INVALID_FIELD", says: "Grpc-Timeout: must be a time limit such as 30S"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := do(t, newRequest(t, tt.method, server.URL+tt.path, tt.body, tt.headers...))

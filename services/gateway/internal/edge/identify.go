@@ -15,7 +15,10 @@ type call struct {
 	id     string
 	route  string // path template; empty until a path has matched
 	reason string // of the error that was answered
-	answer answer
+	// service was called and cause is what it, or the connection to it, said, where that is a fault of ours.
+	service string
+	cause   error
+	answer  answer
 }
 
 type callKey struct{}
@@ -33,6 +36,13 @@ func SetRoute(ctx context.Context, template string) { of(ctx).route = template }
 
 // SetReason notes the reason of the error that a request ended with, for the log.
 func SetReason(ctx context.Context, reason string) { of(ctx).reason = reason }
+
+// SetCause notes, for the log, what stands behind an error of which the caller learns less: the service that was called,
+// and what it said.
+func SetCause(ctx context.Context, service string, cause error) {
+	c := of(ctx)
+	c.service, c.cause = service, cause
+}
 
 // traces reads the headers traceparent and tracestate.
 var traces = propagation.TraceContext{}

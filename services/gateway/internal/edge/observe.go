@@ -52,7 +52,7 @@ func observe(next http.Handler, log *zap.Logger, m *metrics) http.Handler {
 			took := time.Since(start)
 			m.running.Dec()
 			m.count(r, took)
-			if entry := log.Check(level(of(r.Context()).answer.status), "request"); entry != nil {
+			if entry := log.Check(level(of(r.Context())), "request"); entry != nil {
 				entry.Write(fields(r, took)...)
 			}
 		}()
@@ -60,11 +60,12 @@ func observe(next http.Handler, log *zap.Logger, m *metrics) http.Handler {
 	})
 }
 
-func level(status int) zapcore.Level {
+func level(c *call) zapcore.Level {
+	status := c.answer.status
 	switch {
 	case status == http.StatusInternalServerError:
 		return zap.ErrorLevel
-	case status > http.StatusInternalServerError || status == http.StatusTooManyRequests:
+	case status > http.StatusInternalServerError || status == http.StatusTooManyRequests || c.cause != nil: // a stream has begun with 200
 		return zap.WarnLevel
 	}
 	return zap.InfoLevel
@@ -93,6 +94,9 @@ func fields(r *http.Request, took time.Duration) []zap.Field {
 	}
 	if c.reason != "" {
 		out = append(out, zap.String("reason", c.reason))
+	}
+	if c.cause != nil {
+		out = append(out, zap.String("service", c.service), zap.Error(c.cause))
 	}
 	return out
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"go.uber.org/zap"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -34,7 +33,7 @@ func (s *surface) refuse(ctx context.Context, w http.ResponseWriter, err error) 
 	problem.Write(w, s.status(ctx, err))
 }
 
-// status is what the caller gets for err, before or in a stream. The log keeps the cause of what is not a service's own answer.
+// status is what the caller gets for err, before or in a stream. The log keeps the cause of a fault and of a service that is away.
 func (s *surface) status(ctx context.Context, err error) *status.Status {
 	if errors.Is(context.Cause(ctx), errDraining) {
 		err = apierr.New(codes.Unavailable, problem.Draining, "the gateway is stopping; a stream can be taken up again with WatchGeneration")
@@ -51,7 +50,7 @@ func (s *surface) status(ctx context.Context, err error) *status.Status {
 		edge.SetReason(ctx, e.Reason)
 	}
 	if st.Code() == codes.Internal || st.Code() == codes.Unavailable {
-		s.Log.Warn("a call failed", zap.String("request_id", call.RequestID), zap.String("service", call.Service), zap.Error(err))
+		edge.SetCause(ctx, call.Service, err)
 	}
 	return st
 }

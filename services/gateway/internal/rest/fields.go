@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,12 @@ import (
 // lastEventID is what a browser sends when it takes up a stream again. It stands for the field `after`, and wins over
 // it: the address with its `after` is the one that the page first opened.
 const lastEventID = "Last-Event-ID"
+
+// grpcTimeout is the header with the time limit of a call.
+const grpcTimeout = "Grpc-Timeout"
+
+// timeLimit is what gRPC over HTTP/2 takes for one (its PROTOCOL-HTTP2, Timeout).
+var timeLimit = regexp.MustCompile(`^[0-9]{1,8}[HMSmun]$`)
 
 // maxAuthorization bounds the header Authorization in bytes: with it a call's metadata stays under the 16 KiB that a
 // server of ours takes.
@@ -65,6 +72,9 @@ func checkHeaders(r *http.Request, wrong *apierr.Fields) {
 	keys := r.Header.Values(upstream.IdempotencyKey)
 	if len(keys) > 1 || len(keys) == 1 && uuid.Validate(keys[0]) != nil {
 		wrong.Add("Idempotency-Key", "must be one UUID")
+	}
+	if limit := r.Header.Get(grpcTimeout); limit != "" && !timeLimit.MatchString(limit) {
+		wrong.Add(grpcTimeout, "must be a time limit such as 30S: up to 8 digits and H, M, S (seconds), m (milliseconds), u or n, is %.20q", limit)
 	}
 }
 

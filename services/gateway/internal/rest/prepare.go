@@ -2,12 +2,10 @@ package rest
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"mime"
 	"net/http"
 	"strings"
-
-	"google.golang.org/grpc/codes"
 
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/problem"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/routes"
@@ -51,12 +49,19 @@ func checkMediaType(r *http.Request, route routes.Route) error {
 	mediaType, params, err := mime.ParseMediaType(header)
 	charset := strings.ToLower(params["charset"])
 	encoding := r.Header.Get("Content-Encoding")
-	if err == nil && mediaType == "application/json" && (charset == "" || charset == "utf-8") && (encoding == "" || encoding == "identity") {
+	var wrong apierr.Fields
+	if err != nil || mediaType != "application/json" || charset != "" && charset != "utf-8" {
+		wrong.Add("Content-Type", "must be application/json, in UTF-8, is %.60q", header)
+	}
+	if encoding != "" && encoding != "identity" {
+		wrong.Add("Content-Encoding", "must be left out, since bodies are not compressed, is %.60q", encoding)
+	}
+	refusal, ok := errors.AsType[*apierr.Error](wrong.Err())
+	if !ok {
 		return nil
 	}
-	return apierr.New(codes.InvalidArgument, problem.UnsupportedMediaType,
-		fmt.Sprintf("the request must be JSON in UTF-8, not compressed, with the header Content-Type: application/json, not %q", header),
-		"content_type", header)
+	refusal.Reason = problem.UnsupportedMediaType
+	return refusal.WithMetadata("content_type", header).WithMetadata("content_encoding", encoding)
 }
 
 // choose picks the form of a stream, and tells grpc-gateway by the one header value that it compares whole.
@@ -80,7 +85,7 @@ func (s *surface) bound(r *http.Request, route routes.Route) (context.Context, c
 		return ctx, func() { stop(); cancel(nil) }
 	}
 	limit := s.Timeout
-	if r.Header.Get("Grpc-Timeout") != "" { // grpc-gateway reads it, and the shorter limit holds
+	if r.Header.Get(grpcTimeout) != "" { // grpc-gateway reads it, and the shorter limit holds
 		limit = s.MaxTimeout
 	}
 	return context.WithTimeout(r.Context(), limit)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
@@ -35,8 +34,6 @@ type Options struct {
 	Timeout, MaxTimeout time.Duration
 	// Streams is the life of all streams: when it ends, those that are open end with DRAINING.
 	Streams context.Context
-	// Log hears of faults.
-	Log *zap.Logger
 }
 
 type surface struct {
