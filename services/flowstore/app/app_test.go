@@ -173,7 +173,7 @@ func TestBrokenFile(t *testing.T) {
 	a = start(t, data)
 	c = client(t, a)
 	nodes := path(t, c, flow).GetNodes()
-	if len(nodes) != 2 || nodes[0].GetProblem() == "" || nodes[0].GetNode().GetName() != first || nodes[1].GetProblem() != "" {
+	if len(nodes) != 2 || nodes[0].GetProblem() == "" || nodes[0].GetProblemPath() != "nodes/000/000.xml" || nodes[0].GetNode().GetName() != first || nodes[1].GetProblem() != "" {
 		t.Errorf("the path: %v", nodes)
 	}
 	if checks := a.Ready(t.Context()); checks[1].OK || checks[1].Fatal || !strings.HasPrefix(checks[1].Message, "nodes/000/000.xml: ") {
@@ -234,7 +234,7 @@ func closeCycle(t *testing.T, c flowstorev1.FlowStoreServiceClient, flow string)
 		}
 		refused++
 		e, ok := apierr.FromStatus(err)
-		if !ok || e.Reason != "CYCLE" || (e.Metadata["path"] != one+" "+two+" "+one && e.Metadata["path"] != two+" "+one+" "+two) {
+		if !ok || e.Reason != "CYCLE" || (e.Metadata["path"] != one+","+two+","+one && e.Metadata["path"] != two+","+one+","+two) {
 			t.Errorf("refused with %v, metadata %v", err, e)
 		}
 	}

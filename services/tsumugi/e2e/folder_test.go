@@ -65,7 +65,11 @@ func fileBroken(t *testing.T, m mode) {
 		if len(nodes) != 3 || nodes[1].Node.Name != broken || !strings.Contains(nodes[1].Problem, filepath.Base(path)) || len(nodes[1].Node.Texts) > 0 || nodes[2].Problem != "" {
 			t.Errorf("%s the path is %v", when, nodes)
 		}
-		unreadable.in("parent").check(t, w.generated(short(flow, last)))
+		err = w.generated(short(flow, last))
+		unreadable.in("parent").check(t, err)
+		if got := told(t, err).Metadata["path"]; got == "" || !strings.HasSuffix(path, got) {
+			t.Errorf("%s the agent tells the path as %q; want the end of %q", when, got, path)
+		}
 		unreadable.in("parent").check(t, w.generated(short(flow, broken)))
 		w.say(t, flow, "四。\n", last)
 		w.restart(t)

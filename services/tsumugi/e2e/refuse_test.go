@@ -232,7 +232,7 @@ func (w *world) wrongGraphs(l library) map[string]wrong {
 		return refusal{code: codes.FailedPrecondition, reason: "NOT_IN_FLOW", metadata: map[string]string{"flow": l.flow, "node": node}}
 	}
 	cycle := func(path ...string) refusal {
-		return refusal{code: codes.FailedPrecondition, reason: "CYCLE", metadata: map[string]string{"flow": l.flow, "path": strings.Join(path, " ")}}
+		return refusal{code: codes.FailedPrecondition, reason: "CYCLE", metadata: map[string]string{"flow": l.flow, "path": strings.Join(path, ",")}}
 	}
 	return map[string]wrong{
 		"AddNode behind a node of another flow": {func() error {

@@ -42,7 +42,7 @@ const (
 	// names each node.
 	ErrorReason_ERROR_REASON_NOT_IN_FLOW ErrorReason = 5
 	// FAILED_PRECONDITION: the edge would close a cycle. Metadata: `flow`; `path`, the nodes of one such cycle in order, with
-	// blanks between them, beginning and ending with the same node. `BadRequest` names all that would close one.
+	// commas between them, beginning and ending with the same node. `BadRequest` names all that would close one.
 	ErrorReason_ERROR_REASON_CYCLE ErrorReason = 6
 	// INVALID_ARGUMENT: this request id was used for another request. Metadata: `request_id`.
 	ErrorReason_ERROR_REASON_REQUEST_ID_REUSED ErrorReason = 7

@@ -641,7 +641,9 @@ type PathNode struct {
 	// The nodes it continues, in the order of their numbers.
 	Parents []string `protobuf:"bytes,3,rep,name=parents,proto3" json:"parents,omitempty"`
 	// Why the node cannot be read. Empty when it can.
-	Problem       string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
+	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
+	// The file that cannot be read, seen from the folder of the namespace. Empty where there is none.
+	ProblemPath   string `protobuf:"bytes,5,opt,name=problem_path,json=problemPath,proto3" json:"problem_path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -700,6 +702,13 @@ func (x *PathNode) GetParents() []string {
 func (x *PathNode) GetProblem() string {
 	if x != nil {
 		return x.Problem
+	}
+	return ""
+}
+
+func (x *PathNode) GetProblemPath() string {
+	if x != nil {
+		return x.ProblemPath
 	}
 	return ""
 }
@@ -833,12 +842,13 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tB\x03\xe0A\x01R\tpageToken\"\x7f\n" +
 	"\x15ListPathNodesResponse\x129\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.PathNodeB\x03\xe0A\x03R\x05nodes\x12+\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\x98\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xc0\x01\n" +
 	"\bPathNode\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x03R\x04node\x12\x19\n" +
 	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x1d\n" +
 	"\aparents\x18\x03 \x03(\tB\x03\xe0A\x03R\aparents\x12\x1d\n" +
-	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblem\"\x13\n" +
+	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblem\x12&\n" +
+	"\fproblem_path\x18\x05 \x01(\tB\x03\xe0A\x03R\vproblemPath\"\x13\n" +
 	"\x11FlushStoreRequest\">\n" +
 	"\x12FlushStoreResponse\x12(\n" +
 	"\rfiles_written\x18\x01 \x01(\x05B\x03\xe0A\x03R\ffilesWritten2\xdd\a\n" +

@@ -117,7 +117,7 @@ func (f *flows) Path(_ context.Context, _ string, _, node uuid.UUID) iter.Seq2[g
 			return
 		}
 		for _, id := range f.order {
-			n := generation.PathNode{ID: id, Parents: f.parents[id], Texts: f.nodes[id].Texts, Problem: f.problem[id]}
+			n := generation.PathNode{ID: id, Parents: f.parents[id], Texts: f.nodes[id].Texts, Problem: f.problem[id], File: id.String() + ".xml"}
 			if before[id] && !yield(n, nil) {
 				return
 			}

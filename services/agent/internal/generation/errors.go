@@ -24,10 +24,21 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("generations/%s does not exist: nothing runs or is stored under that name", e.ID)
 }
 
-// FieldError is a wrong field of the request that shows only beside the stored flow.
-type FieldError struct{ Field, Description string }
+// ViaError says which items of `via` are no help in finding the path: all that are on none, or on another than the one
+// that the rest chooses.
+type ViaError struct {
+	Via []uuid.UUID
+	// Wrong are indexes in Via, rising.
+	Wrong []int
+}
 
-func (e *FieldError) Error() string { return e.Field + ": " + e.Description }
+func (e *ViaError) Error() string {
+	names := make([]string, len(e.Wrong))
+	for i, at := range e.Wrong {
+		names[i] = fmt.Sprintf("via[%d], nodes/%s", at, e.Via[at])
+	}
+	return "not on the path to the parent: " + strings.Join(names, "; ")
+}
 
 // AmbiguousError says that a node on the path continues several nodes and that `via` does not name exactly one of them.
 type AmbiguousError struct {
@@ -51,6 +62,8 @@ func join(ids []uuid.UUID) string {
 type UnreadableError struct {
 	Node    uuid.UUID
 	Problem string
+	// Path is its file, seen from the folder of the namespace; empty where that is not known.
+	Path string
 }
 
 func (e *UnreadableError) Error() string {

@@ -3,7 +3,6 @@ package generation
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"unicode/utf8"
 
@@ -13,7 +12,7 @@ import (
 // path is a node and everything before it, as it was read.
 type path struct {
 	parents  map[uuid.UUID][]uuid.UUID
-	problems map[uuid.UUID]string
+	problems map[uuid.UUID]*UnreadableError
 	text     body
 }
 
@@ -44,14 +43,14 @@ func (s *Service) body(ctx context.Context, ns string, req Request) (body, error
 
 // readPath reads the path to the parent. The text is that of the nodes on the way, of all nodes where way is nil.
 func (s *Service) readPath(ctx context.Context, ns string, req Request, way map[uuid.UUID]bool) (path, error) {
-	p := path{parents: map[uuid.UUID][]uuid.UUID{}, problems: map[uuid.UUID]string{}}
+	p := path{parents: map[uuid.UUID][]uuid.UUID{}, problems: map[uuid.UUID]*UnreadableError{}}
 	for n, err := range s.flows.Path(ctx, ns, req.Flow, req.Parent) {
 		if err != nil {
 			return path{}, err
 		}
 		p.parents[n.ID] = n.Parents
 		if n.Problem != "" {
-			p.problems[n.ID] = n.Problem
+			p.problems[n.ID] = &UnreadableError{Node: n.ID, Problem: n.Problem, Path: n.File}
 		}
 		if way == nil || way[n.ID] {
 			p.text.addNode(n)
@@ -61,8 +60,11 @@ func (s *Service) readPath(ctx context.Context, ns string, req Request, way map[
 }
 
 // choose gives the nodes on the one way from a root to the node, following via where a node continues several.
-// *AmbiguousError; *UnreadableError; *FieldError for a via that is not on the way.
+// *AmbiguousError; *UnreadableError; *ViaError.
 func (p path) choose(to uuid.UUID, via []uuid.UUID) (map[uuid.UUID]bool, error) {
+	if err := offPath(via, func(id uuid.UUID) bool { _, listed := p.parents[id]; return listed }); err != nil {
+		return nil, err
+	}
 	way := map[uuid.UUID]bool{}
 	for at := to; at != uuid.Nil && !way[at]; {
 		way[at] = true
@@ -70,8 +72,8 @@ func (p path) choose(to uuid.UUID, via []uuid.UUID) (map[uuid.UUID]bool, error) 
 		if !listed {
 			return nil, &UnreadableError{Node: at, Problem: "it is not in the listing of the path"}
 		}
-		if problem := p.problems[at]; problem != "" {
-			return nil, &UnreadableError{Node: at, Problem: problem}
+		if unreadable := p.problems[at]; unreadable != nil {
+			return nil, unreadable
 		}
 		next, ok := follow(parents, via)
 		if !ok {
@@ -79,12 +81,24 @@ func (p path) choose(to uuid.UUID, via []uuid.UUID) (map[uuid.UUID]bool, error) 
 		}
 		at = next
 	}
-	for i, id := range via {
-		if !way[id] {
-			return nil, &FieldError{Field: fmt.Sprintf("via[%d]", i), Description: "must be a node on the path to the parent"}
-		}
+	if err := offPath(via, func(id uuid.UUID) bool { return way[id] }); err != nil {
+		return nil, err
 	}
 	return way, nil
+}
+
+// offPath is a *ViaError about the nodes that are not on the path, nil where all are.
+func offPath(via []uuid.UUID, on func(uuid.UUID) bool) error {
+	e := &ViaError{Via: via}
+	for i, id := range via {
+		if !on(id) {
+			e.Wrong = append(e.Wrong, i)
+		}
+	}
+	if e.Wrong == nil {
+		return nil
+	}
+	return e
 }
 
 // follow gives the parent to go on with, the zero UUID at a root; ok is false where several would do.

@@ -33,6 +33,7 @@ func TestWayThroughMergedBranches(t *testing.T) {
 		"not named":            {parent: e, wrong: "continues 2 nodes"},
 		"both named":           {parent: e, via: []uuid.UUID{b, c}, wrong: "continues 2 nodes"},
 		"named, but elsewhere": {parent: e, via: []uuid.UUID{c, lone}, wrong: "via[1]"},
+		"two that are nowhere": {parent: e, via: []uuid.UUID{lone, uuid.Max}, wrong: "via[0], nodes/" + lone.String() + "; via[1], nodes/" + uuid.Max.String()},
 		"nothing to choose":    {parent: c, via: []uuid.UUID{b}, wrong: "via[0]"},
 		"a root":               {body: ""},
 	} {
@@ -74,7 +75,7 @@ func TestANodeThatCannotBeReadIsNoHoleInTheText(t *testing.T) {
 	}
 	req.Via = []uuid.UUID{b}
 	unreadable := new(generation.UnreadableError)
-	if _, err := w.Preview(t.Context(), ns, req); !errors.As(err, &unreadable) || unreadable.Node != b || unreadable.Problem != "not XML" {
+	if _, err := w.Preview(t.Context(), ns, req); !errors.As(err, &unreadable) || unreadable.Node != b || unreadable.Problem != "not XML" || unreadable.Path != b.String()+".xml" {
 		t.Errorf("on the way: %v", err)
 	}
 }

@@ -38,8 +38,8 @@ type PathNode struct {
 	// Parents are the nodes it continues.
 	Parents []uuid.UUID
 	Texts   []NodeText
-	// Problem is why the node cannot be read; empty when it can.
-	Problem string
+	// Problem is why the node cannot be read, and File what it would be read from, where that is known; empty when it can.
+	Problem, File string
 }
 
 // Addition is a new node with its place in a flow. Parent is zero for a root.

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -46,8 +47,12 @@ var table = []rule{
 	}),
 	on(cut),
 	model,
-	on(func(e *generation.FieldError) *apierr.Error {
-		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error()).About(e.Field, e.Description)
+	on(func(e *generation.ViaError) *apierr.Error {
+		a := apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error())
+		for _, at := range e.Wrong {
+			a = a.About(fmt.Sprintf("via[%d]", at), "must be a node on the path to the parent, is "+wire.Name(wire.Nodes, e.Via[at]))
+		}
+		return a
 	}),
 	on(func(e *generation.NotFoundError) *apierr.Error {
 		return apierr.New(codes.NotFound, "GENERATION_NOT_FOUND", e.Error(), "generation", wire.Name(wire.Generations, e.ID)).
@@ -59,8 +64,12 @@ var table = []rule{
 			About("via", "must name exactly one of "+names(e.Parents))
 	}),
 	on(func(e *generation.UnreadableError) *apierr.Error {
-		return apierr.New(codes.DataLoss, "UNREADABLE_FILE", e.Error(), "name", wire.Name(wire.Nodes, e.Node)).
+		a := apierr.New(codes.DataLoss, "UNREADABLE_FILE", e.Error(), "name", wire.Name(wire.Nodes, e.Node)).
 			About("parent", "must be a node whose whole path can be read")
+		if e.Path != "" {
+			a = a.WithMetadata("path", e.Path)
+		}
+		return a
 	}),
 	on(func(e *generation.BackendChangedError) *apierr.Error {
 		return apierr.New(codes.FailedPrecondition, "BACKEND_CHANGED", e.Error(), "measured", identity(e.Measured), "found", identity(e.Found))

@@ -36,9 +36,10 @@ var answers = []struct {
 	meta   string
 }{
 	{&generation.NotFoundError{ID: uid}, codes.NotFound, "GENERATION_NOT_FOUND", "generation=generations/" + uid.String()},
-	{&generation.FieldError{Field: "via[0]", Description: "d"}, codes.InvalidArgument, "INVALID_FIELD", ""},
+	{&generation.ViaError{Via: []uuid.UUID{uid}, Wrong: []int{0}}, codes.InvalidArgument, "INVALID_FIELD", ""},
 	{&generation.AmbiguousError{Node: uid, Parents: []uuid.UUID{uid, uid}}, codes.FailedPrecondition, "AMBIGUOUS_PATH", "parents=" + node + "," + node},
 	{&generation.UnreadableError{Node: uid, Problem: "not XML"}, codes.DataLoss, "UNREADABLE_FILE", "name=" + node},
+	{&generation.UnreadableError{Node: uid, Problem: "not XML", Path: "nodes/000/001.xml"}, codes.DataLoss, "UNREADABLE_FILE", "path=nodes/000/001.xml"},
 	{&llm.UnknownBackendError{Name: "x", Known: []string{"a", "b"}}, codes.NotFound, "UNKNOWN_BACKEND", "known=a,b"},
 	{&generation.BackendChangedError{Measured: llm.Identity{Model: "m", Window: 5}}, codes.FailedPrecondition, "BACKEND_CHANGED", "measured=m 5  "},
 	{&llm.BudgetError{Window: 5, MaxTokens: 7}, codes.InvalidArgument, "INVALID_BUDGET", "max_tokens=7"},
@@ -107,7 +108,7 @@ var fieldOf = []struct {
 	field string
 }{
 	{&generation.NotFoundError{ID: uid}, "name"},
-	{&generation.FieldError{Field: "via[0]", Description: "d"}, "via[0]"},
+	{&generation.ViaError{Via: []uuid.UUID{uid, uid}, Wrong: []int{1}}, "via[1]"},
 	{&generation.AmbiguousError{Node: uid, Parents: []uuid.UUID{uid, uid}}, "via"},
 	{&generation.UnreadableError{Node: uid, Problem: "not XML"}, "parent"},
 	{&generation.ReusedError{RequestID: uid}, "request_id"},

@@ -40,6 +40,8 @@ type PathNode struct {
 	Placed
 	// Problem says why the node cannot be read; empty when it can. The rest of the path goes on.
 	Problem string
+	// File is what it would be read from, seen from the folder of the namespace; empty where there is none, or it can.
+	File string
 }
 
 // Path gives a page of a path, roots first, in the order of flow.Path. *NotFoundError, *UnreadableError for the flow,
@@ -137,7 +139,7 @@ func (l *Library) readStep(ctx context.Context, ns string, step flow.Step) (Path
 	case errors.As(err, &missing):
 		at.Problem = "its file is missing"
 	case errors.As(err, &unreadable):
-		at.Problem = unreadable.Cause.Error()
+		at.Problem, at.File = unreadable.Cause.Error(), unreadable.Cause.Path
 	case errors.As(err, &large):
 		at.Problem = large.Error()
 	default:

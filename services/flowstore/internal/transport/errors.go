@@ -167,7 +167,7 @@ func notInFlow(f *fields, e *flow.NotMemberError) *apierr.Error {
 
 // cycle names the neighbours by which the cycles would be closed.
 func cycle(f *fields, e *flow.CycleError) *apierr.Error {
-	out := apierr.New(codes.FailedPrecondition, "CYCLE", e.Error(), "flow", flow.Name(e.Flow), "path", strings.Join(nodeNames(e.Path), " "))
+	out := apierr.New(codes.FailedPrecondition, "CYCLE", e.Error(), "flow", flow.Name(e.Flow), "path", strings.Join(nodeNames(e.Path), ","))
 	for _, p := range f.places {
 		closes := func(edge [2]uuid.UUID) bool { return slices.Contains(edge[:], p.id) }
 		if p.role == neighbour && slices.ContainsFunc(e.Closing, closes) {

@@ -46,7 +46,7 @@ var answers = map[string]struct {
 	"flow.NotMemberError": {&flow.NotMemberError{Flow: one, Nodes: []uuid.UUID{two, one}}, "FailedPrecondition NOT_IN_FLOW",
 		map[string]string{"flow": "flows/" + id(1), "node": "nodes/" + id(2)}},
 	"flow.CycleError": {&flow.CycleError{Flow: one, Path: []uuid.UUID{two, one, two}}, "FailedPrecondition CYCLE",
-		map[string]string{"flow": "flows/" + id(1), "path": "nodes/" + id(2) + " nodes/" + id(1) + " nodes/" + id(2)}},
+		map[string]string{"flow": "flows/" + id(1), "path": "nodes/" + id(2) + ",nodes/" + id(1) + ",nodes/" + id(2)}},
 	"flow.NoCurrentError": {&flow.NoCurrentError{Flow: one}, "FailedPrecondition NO_CURRENT_NODE", map[string]string{"flow": "flows/" + id(1)}},
 	"flow.FullError": {&flow.FullError{Flow: one, What: "nodes", Limit: 5}, "ResourceExhausted LIMIT_EXCEEDED",
 		map[string]string{"flow": "flows/" + id(1), "what": "nodes", "limit": "5"}},

@@ -82,7 +82,7 @@ func fromPath(path []library.PathNode) []*flowstorev1.PathNode {
 		if p.Problem == "" {
 			n = fromNode(p.Node)
 		}
-		out[i] = &flowstorev1.PathNode{Node: n, Index: number(p.Index), Parents: nodeNames(p.Parents), Problem: p.Problem}
+		out[i] = &flowstorev1.PathNode{Node: n, Index: number(p.Index), Parents: nodeNames(p.Parents), Problem: p.Problem, ProblemPath: p.File}
 	}
 	return out
 }

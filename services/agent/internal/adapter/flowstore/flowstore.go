@@ -91,7 +91,7 @@ func (c *Client) Path(ctx context.Context, ns string, flow, node uuid.UUID) iter
 
 func pathNode(n *flowstorev1.PathNode) (generation.PathNode, error) {
 	id, err := wire.ParseName(wire.Nodes, n.GetNode().GetName())
-	p := generation.PathNode{ID: id, Texts: wire.Texts(n.GetNode()), Problem: n.GetProblem()}
+	p := generation.PathNode{ID: id, Texts: wire.Texts(n.GetNode()), Problem: n.GetProblem(), File: n.GetProblemPath()}
 	for _, name := range n.GetParents() {
 		parent, wrong := wire.ParseName(wire.Nodes, name)
 		p.Parents = append(p.Parents, parent)
