@@ -117,10 +117,15 @@ func (x *index) problems() []store.Problem {
 		list = append(list, store.Problem{Path: file, Reason: x.broken[file]})
 	}
 	for id, others := range x.others {
+		head := x.heads[id]
 		for _, h := range others {
+			better := "is newer"
+			if h.time.Equal(head.time) {
+				better = "has the same time, a later name"
+			}
 			list = append(list, store.Problem{
 				Path:   h.path,
-				Reason: fmt.Sprintf("it has the id %s, as %s has, which is newer and counts", id, x.heads[id].path),
+				Reason: fmt.Sprintf("it has the id %s, as %s has, which %s and counts", id, head.path, better),
 			})
 		}
 	}

@@ -356,6 +356,26 @@ func TestOneIDInSeveralFiles(t *testing.T) {
 	}
 }
 
+// Why one of several files with one id counts is told: it is newer, or of the same time and behind in the tree.
+func TestWhyAFileCounts(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.must(d.createNode("one"))
+	d.flushed()
+	original := d.read("nodes/000/000.xml")
+	for _, tt := range []struct{ text, why string }{
+		{original, "nodes/000/003.xml has, which has the same time, a later name and counts"},
+		{strings.Replace(original, "T09:30:00.000000+09:00", "T01:30:00.5Z", 1), "nodes/000/003.xml has, which is newer and counts"},
+	} {
+		d.put("nodes/000/003.xml", tt.text)
+		d.restart()
+		problems, err := d.store.Problems(t.Context(), ns)
+		if err != nil || len(problems) != 1 || problems[0].Path != "nodes/000/000.xml" || !strings.HasSuffix(problems[0].Reason, tt.why) {
+			t.Errorf("%v, %v; want %s", problems, err, tt.why)
+		}
+	}
+}
+
 // An index that is damaged or gone is made anew (cases/flowstore.md 19 and 31; field/flowstore.md row 17).
 func TestAnIndexIsMadeAnew(t *testing.T) {
 	t.Parallel()
