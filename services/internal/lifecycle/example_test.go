@@ -51,7 +51,7 @@ type settings struct {
 }
 
 // A whole cmd/<service>/main.go: copy settings and this function, which is main there. A program whose service answers
-// HTTP leaves GRPC out. A service that reads the backends file adds a key `backends` and loads it in Start.
+// HTTP leaves GRPC out. A service that reads the backends file adds a key `backends` and a Check that loads it.
 func Example() {
 	s := settings{
 		Settings:  lifecycle.DefaultSettings("127.0.0.1:7452", "127.0.0.1:7492"),

@@ -9,7 +9,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 )
 
 func main() {
@@ -24,15 +23,14 @@ func main() {
 
 func start(ctx context.Context, s settings, e lifecycle.Env) (lifecycle.App, error) {
 	deps := app.Deps{Log: e.Log, Metrics: e.Metrics}
-	set, noBackends := backends.Load(s.Backends)
 	prompts, noPrompts := grpcclient.Dial(s.PromptBuilder, grpcclient.Options{})
 	flows, noFlows := grpcclient.Dial(s.FlowStore, grpcclient.Options{ToTheLast: true}) // stopped together, it takes our last words
-	if err := errors.Join(noBackends, noPrompts, noFlows); err != nil {
+	if err := errors.Join(noPrompts, noFlows); err != nil {
 		return nil, err
 	}
-	for _, f := range []func() error{set.Close, prompts.Close, flows.Close} {
+	for _, f := range []func() error{s.set.Close, prompts.Close, flows.Close} {
 		e.Defer(f)
 	}
-	deps.Backends, deps.PromptBuilder, deps.FlowStore = set, prompts, flows
+	deps.Backends, deps.PromptBuilder, deps.FlowStore = s.set, prompts, flows
 	return app.New(ctx, s.Config, deps)
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 )
 
 type settings struct {
@@ -14,10 +15,15 @@ type settings struct {
 	Backends           string            `yaml:"backends" help:"backends file; empty: a llama.cpp server on port 8080"`
 	PromptBuilder      string            `yaml:"promptbuilder" help:"address of promptbuilder"`
 	FlowStore          string            `yaml:"flowstore" help:"address of flowstore"`
+
+	set *backends.Set // what Backends holds, once Check has read it
 }
 
-// Check finds settings that contradict each other.
-func (s settings) Check(p *config.Problems) { s.CheckIdle(p, "", s.GRPC.StreamIdle) }
+// Check reads the backends file, and finds settings that contradict each other.
+func (s *settings) Check(p *config.Problems) {
+	s.set = backends.Check(p, "backends", s.Backends)
+	s.CheckIdle(p, "", s.GRPC.StreamIdle)
+}
 
 func defaults() settings {
 	return settings{

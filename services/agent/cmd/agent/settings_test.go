@@ -17,6 +17,7 @@ func TestSettings(t *testing.T) {
 		{map[string]string{"generation.heartbeat": "15s", "grpc.stream_idle": "30s"}, nil},
 		{map[string]string{"generation.heartbeat": "16s", "grpc.stream_idle": "30s"}, []string{"generation.heartbeat: must be at most half of grpc.stream_idle (30s)"}},
 		{map[string]string{"generation.heartbeat": "50s", "grpc.stream_idle": "1m", "listen": "0.0.0.0:1"}, []string{"generation.heartbeat: ", "listen: "}},
+		{map[string]string{"backends": "/nope.yaml", "listen": "0.0.0.0:1"}, []string{"backends: the backends file: open /nope.yaml", "listen: "}},
 		{map[string]string{"grpc.max_message_bytes": "12MiB"}, []string{"grpc.max_message_bytes: must be from 13MiB"}},
 	} {
 		s := defaults()

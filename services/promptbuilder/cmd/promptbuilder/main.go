@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
@@ -16,7 +17,12 @@ type settings struct {
 	app.Config         `yaml:",inline"`
 	GRPC               grpcserver.Config `yaml:"grpc"`
 	Backends           string            `yaml:"backends" help:"backends file; empty: a llama.cpp server on port 8080"`
+
+	set *backends.Set // what Backends holds, once Check has read it
 }
+
+// Check reads the backends file.
+func (s *settings) Check(p *config.Problems) { s.set = backends.Check(p, "backends", s.Backends) }
 
 func main() {
 	s := settings{
@@ -32,10 +38,6 @@ func main() {
 }
 
 func start(ctx context.Context, s settings, e lifecycle.Env) (lifecycle.App, error) {
-	set, err := backends.Load(s.Backends)
-	if err != nil {
-		return nil, err
-	}
-	e.Defer(set.Close)
-	return app.New(ctx, s.Config, app.Deps{Log: e.Log, Metrics: e.Metrics, Backends: set})
+	e.Defer(s.set.Close)
+	return app.New(ctx, s.Config, app.Deps{Log: e.Log, Metrics: e.Metrics, Backends: s.set})
 }

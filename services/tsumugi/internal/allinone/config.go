@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 	promptbuilder "github.com/tsumugi-dev/tsumugi/services/promptbuilder/app"
 )
@@ -27,6 +28,8 @@ type Config struct {
 	Agent         agent.Config         `yaml:"agent"`
 	FlowStore     flowstore.Config     `yaml:"flowstore"`
 	Gateway       gateway.Config       `yaml:"gateway"`
+
+	set *backends.Set // what Backends holds, once Check has read it
 }
 
 // Listen are the addresses. Port 0 takes a free one.
@@ -55,8 +58,9 @@ var Sections = map[string]string{
 	"TSUMUGI": "", "PROMPTBUILDER": "promptbuilder", "AGENT": "agent", "FLOWSTORE": "flowstore", "GATEWAY": "gateway",
 }
 
-// Check finds settings of different services that contradict each other.
-func (c Config) Check(p *config.Problems) {
+// Check reads the backends file, and finds settings of different services that contradict each other.
+func (c *Config) Check(p *config.Problems) {
+	c.set = backends.Check(p, "backends", c.Backends)
 	c.Agent.CheckIdle(p, "agent.", c.GRPC.StreamIdle)
 	if store := c.Agent.Generation.Store; store > c.Stop.Total {
 		p.Add("agent.generation.store", "must be at most stop.total (%s), in which a stopping process stores what it has, and is %s", c.Stop.Total, store)

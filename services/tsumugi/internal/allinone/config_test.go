@@ -49,6 +49,28 @@ func TestAddressesBeyondLoopbackAreRefusedTogether(t *testing.T) {
 	}
 }
 
+// What is wrong in the file is told with what is wrong in the settings, one problem a line.
+func TestTheBackendsFileIsToldWithTheRest(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "b.yaml")
+	if err := os.WriteFile(file, []byte("backends: {a: {kind: x}, b: {kind: llamacpp}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][]string{
+		"/nope.yaml": {"backends: the backends file: open /nope.yaml: no such file"},
+		file: {"backends: the file " + file + ": backends.a.kind: ", "backends: the file " + file + ": backends.b.address: is missing",
+			"backends: the file " + file + ": default: "},
+	} {
+		cfg := DefaultConfig()
+		err := config.Load(&cfg, config.Source{Flags: map[string]string{"backends": path, "listen.grpc": "0.0.0.0:1"}})
+		for _, line := range append(want, "listen.grpc: ") {
+			if err == nil || !strings.Contains(err.Error(), "\n  "+line) {
+				t.Errorf("%v, want a line %q", err, line)
+			}
+		}
+	}
+}
+
 func TestContradictionsAreRefused(t *testing.T) {
 	t.Parallel()
 	cfg := DefaultConfig()

@@ -65,9 +65,12 @@ func (p *Process) open(ctx context.Context, cfg Config) error {
 		return err
 	}
 	metrics := obs.NewRegistry()
-	set, err := backends.Load(cfg.Backends)
-	if err != nil {
-		return err
+	set := cfg.set
+	if set == nil { // settings that nobody loaded
+		var err error
+		if set, err = backends.Load(cfg.Backends); err != nil {
+			return err
+		}
 	}
 	p.connections = append(p.connections, set.Close)
 	p.front = p.server(cfg, metrics, "front")
