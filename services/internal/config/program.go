@@ -12,6 +12,9 @@ func AsksHelp(args []string) bool {
 	return slices.Contains(args, "--help") || slices.Contains(args, "-h")
 }
 
+// AsksVersion says whether a command line asks which version the program has.
+func AsksVersion(args []string) bool { return slices.Contains(args, "--version") }
+
 // LoadProgram fills the settings of a program from the file that --config names, the environment and the command line,
 // in the order of Load. sections are those of Source.
 func LoadProgram(dst any, sections map[string]string, args, env []string) error {

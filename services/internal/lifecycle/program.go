@@ -88,6 +88,10 @@ func run(p Program, args, env []string, out io.Writer, trouble *os.File) error {
 	if config.AsksHelp(args) {
 		return help(p, out)
 	}
+	if config.AsksVersion(args) {
+		_, err := fmt.Fprintln(out, Version(p.Name))
+		return err
+	}
 	if err := config.LoadProgram(p.Config, map[string]string{strings.ToUpper(p.Name): ""}, args, env); err != nil {
 		return err
 	}

@@ -6,18 +6,22 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 )
 
 func main() {
 	root := &cobra.Command{
 		Use:           "tsumugi",
 		Short:         "Prompts that fit, conversations that stay: services between an application and its language models",
+		Version:       lifecycle.Version("tsumugi"),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{
 			HiddenDefaultCmd: true,
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(serveCommand(), demoCommand(), modelCommand())
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "tsumugi:", err)
