@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 )
@@ -101,7 +102,22 @@ func refused(t *testing.T, m mode) {
 				t.Run(kind+"/"+name, func(t *testing.T) { c.want.check(t, c.call()) })
 			}
 		}
+		t.Run("one rule has one wording", func(t *testing.T) { w.oneWording(t, l) })
 	})
+}
+
+// oneWording: each service that takes story fields says the same of a rating that there is not.
+func (w *world) oneWording(t *testing.T, l library) {
+	bad := &commonv1.Story{Rating: proto.String("r20")}
+	_, built := w.prompts.BuildStory(w.ctx, &promptbuilderv1.BuildStoryRequest{Story: bad})
+	_, stored := w.flows.CreateFlow(w.ctx, &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "題", Story: bad}})
+	generated := w.generated(&agentv1.GenerateNodeRequest{Flow: l.flow, Story: bad})
+	want := told(t, built).Violations[0].Description
+	for _, err := range []error{stored, generated} {
+		if got := told(t, err).Violations[0].Description; got != want {
+			t.Errorf("%q and %q", got, want)
+		}
+	}
 }
 
 func invalid(fields ...string) refusal {
@@ -318,7 +334,7 @@ func refusedHTTP(t *testing.T, m mode) {
 		"a wrong type":     {http.MethodPost, add, []byte(`{"newNode":5}`), nil, 400, invalidJSON("newNode"), ""},
 		"no JSON":          {http.MethodPost, add, []byte(`text=x`), nil, 400, invalidJSON(""), "is not one JSON object"},
 		"a wrong content type": {http.MethodPost, add, body, []string{"Content-Type", "text/plain"}, 415,
-			refusal{code: codes.InvalidArgument, reason: "UNSUPPORTED_MEDIA_TYPE"}, "application/json"},
+			refusal{code: codes.InvalidArgument, reason: "UNSUPPORTED_MEDIA_TYPE"}.in("Content-Type"), "application/json"},
 		"a wrong method": {http.MethodDelete, "/v1/" + l.a, nil, nil, 405,
 			refusal{code: codes.Unimplemented, reason: "METHOD_NOT_ALLOWED", metadata: map[string]string{"allow": "GET, OPTIONS"}}, "GET"},
 		"an unknown host": {http.MethodPost, add, body, []string{"Host", "evil.example"}, 421,

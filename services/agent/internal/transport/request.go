@@ -140,7 +140,7 @@ func checkStory(f *apierr.Fields, s *commonv1.Story) {
 	checkItems(f, "story.keywords", s.GetKeywords())
 	checkItems(f, "story.genres", s.GetGenres())
 	if r := s.GetRating(); r != "" && r != "general" && r != "r18" {
-		f.Add("story.rating", "must be `general` or `r18`, or empty, is %.20q", r)
+		f.Add("story.rating", `must be "general", "r18" or empty for the default, and is %.20q`, r)
 	}
 }
 

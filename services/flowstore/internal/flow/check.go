@@ -39,7 +39,7 @@ func (f Flow) CheckWords() []check.Violation {
 		}
 	}
 	if r := s.Rating; r != nil && *r != "" && *r != "general" && *r != "r18" {
-		l.Add("story.rating", "must be general, r18 or empty")
+		l.Add("story.rating", `must be "general", "r18" or empty for the default, and is %.20q`, *r)
 	}
 	checkList(l, "story.keywords", s.Keywords)
 	checkList(l, "story.genres", s.Genres)
