@@ -59,7 +59,7 @@ vectors: ## story prompts against reference prompts: DIR= names the folder of a 
 	@test -n "$(DIR)" || { echo "vectors: no reference prompts at $(or $(TSUMUGI_SHARED),../shared)/vectors; name the folder of a story.jsonl with DIR=" >&2; exit 1; }
 	@$(GO) run ./services/promptbuilder/vectors "$(DIR)"
 
-tokenizers: ## our tokenizers against the PyPI package tokenizers, on 200,000 random texts (needs Python 3 with pip)
+tokenizers: ## our tokenizers against the PyPI package tokenizers, on 200,000 random texts (needs Python 3.10 or later with pip)
 	@tools/tokenizers.sh
 
 N ?= 1000

@@ -17,7 +17,7 @@ func demoCommand() *cobra.Command {
 		Long: `Continue a short Japanese story with a real model: the prompt's breakdown, the continuation as it is generated, a retry
 that becomes a second branch, the files that were written, and the path read back over REST.
 
-Without --model-url it installs and starts a small model (needs Python 3 with pip, once a network). Everything that it
+Without --model-url it installs and starts a small model (needs Python 3.10 or later with pip, once a network). Everything that it
 starts ends with it, and its data are removed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

