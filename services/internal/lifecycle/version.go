@@ -19,11 +19,10 @@ func Version(name string) string {
 
 func version(name string, info *debug.BuildInfo) string {
 	line := fmt.Sprintf("%s %s, ", name, cmp.Or(info.Main.Version, "(devel)"))
-	switch revision := stamp(info, "vcs.revision"); {
-	case revision == "":
-		line += "revision unknown" // built outside a clone, or with -buildvcs=false
-	default:
+	if revision := stamp(info, "vcs.revision"); revision != "" {
 		line += fmt.Sprintf("revision %.12s of %s", revision, stamp(info, "vcs.time"))
+	} else {
+		line += "revision unknown" // built outside a clone, or with -buildvcs=false
 	}
 	if stamp(info, "vcs.modified") == "true" {
 		line += " with changes"

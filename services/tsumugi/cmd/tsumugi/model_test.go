@@ -13,7 +13,7 @@ func TestModelServeAtAPortThatIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close() //nolint:errcheck // the test is over
+	defer taken.Close()
 	address := taken.Addr().String()
 	c := modelCommand()
 	c.SetArgs([]string{"serve", "--port", address[strings.LastIndex(address, ":")+1:]})
