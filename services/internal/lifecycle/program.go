@@ -114,17 +114,19 @@ func run(p Program, args, env []string, out io.Writer, trouble *os.File) error {
 	return Run(background, Options{Log: log, Stop: p.Settings.Stop, Signals: signals}, parts...)
 }
 
-// listen opens both addresses before anything else is started: a taken port is told within a moment.
+// listen opens both addresses before anything else is started: ports that are taken are told within a moment.
 func listen(s *Settings) (service, admin net.Listener, err error) {
-	service, err = Listen("listen", s.Listen)
-	if err != nil {
-		return nil, nil, err
+	service, noService := Listen("listen", s.Listen)
+	admin, noAdmin := Listen("admin", s.Admin)
+	if err = errors.Join(noService, noAdmin); err == nil {
+		return service, admin, nil
 	}
-	admin, err = Listen("admin", s.Admin)
-	if err != nil {
-		return nil, nil, errors.Join(err, service.Close())
+	for _, opened := range []net.Listener{service, admin} {
+		if opened != nil {
+			err = errors.Join(err, opened.Close())
+		}
 	}
-	return service, admin, nil
+	return nil, nil, err
 }
 
 // parts starts the service and lists what runs, in the order in which it stops.

@@ -169,6 +169,7 @@ func TestMainRefuses(t *testing.T) {
 		"missing file":                       {[]string{"--config", "/none.yaml"}, nil, nil, "the file /none.yaml cannot be read: no such file or directory"},
 		"beyond loopback":                    {[]string{"--listen", "0.0.0.0:7453"}, nil, nil, `listen: "0.0.0.0:7453" can be reached from other machines, and there is no authentication yet: use a loopback address such as 127.0.0.1 (command line)`},
 		"taken port":                         {[]string{"--listen", l.Addr().String()}, nil, nil, "the address " + l.Addr().String() + " is in use by another program"},
+		"both taken":                         {[]string{"--listen", l.Addr().String(), "--admin", l.Addr().String()}, nil, nil, "program; stop that one or set another address\nadmin: the address"},
 		"taken admin port":                   {[]string{"--admin", l.Addr().String()}, nil, nil, "admin: the address " + l.Addr().String() + " is in use by another program"},
 		"failing start": {nil, nil, func(p *Program) {
 			p.Start = func(context.Context, Env) (App, error) { return nil, broken }

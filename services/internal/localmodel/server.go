@@ -81,6 +81,9 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 
 // free says whether the server will be able to listen. llama.cpp's own words for a port that is taken name no cause.
 func free(ctx context.Context, port int) error {
+	if port < 0 || port > 65535 {
+		return fmt.Errorf("there is no port %d: it must be from 1 to 65535, or 0 for a free one", port)
+	}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {

@@ -211,4 +211,8 @@ func TestPortTaken(t *testing.T) {
 	if !errors.Is(err, localmodel.ErrPortTaken) || !strings.Contains(err.Error(), listener.Addr().String()) {
 		t.Errorf("the error is %v", err)
 	}
+	_, err = localmodel.Start(t.Context(), localmodel.Options{Dir: t.TempDir(), Model: "smollm2", Port: 65536})
+	if err == nil || !strings.Contains(err.Error(), "must be from 1 to 65535") {
+		t.Errorf("the error is %v", err)
+	}
 }

@@ -33,8 +33,8 @@ const (
 	GatewayErrorReason_GATEWAY_ERROR_REASON_ROUTE_NOT_FOUND GatewayErrorReason = 1
 	// UNIMPLEMENTED, 405: the path does not take this method; the header Allow names those that it takes. Metadata: `allow`.
 	GatewayErrorReason_GATEWAY_ERROR_REASON_METHOD_NOT_ALLOWED GatewayErrorReason = 2
-	// INVALID_ARGUMENT, 415: the request is not declared as JSON in UTF-8, or is compressed. Metadata: `content_type`, `content_encoding`;
-	// `BadRequest` names the header that is wrong.
+	// INVALID_ARGUMENT, 415: the request is not declared as JSON in UTF-8, or is compressed. Metadata: `content_type`, `content_encoding`, of the
+	// header that is wrong; `BadRequest` names it.
 	GatewayErrorReason_GATEWAY_ERROR_REASON_UNSUPPORTED_MEDIA_TYPE GatewayErrorReason = 3
 	// RESOURCE_EXHAUSTED, 413: the body is larger than the gateway takes. Metadata: `limit_bytes`.
 	GatewayErrorReason_GATEWAY_ERROR_REASON_BODY_TOO_LARGE GatewayErrorReason = 4

@@ -49,19 +49,21 @@ func checkMediaType(r *http.Request, route routes.Route) error {
 	mediaType, params, err := mime.ParseMediaType(header)
 	charset := strings.ToLower(params["charset"])
 	encoding := r.Header.Get("Content-Encoding")
-	var wrong apierr.Fields
+	wrong, headers := apierr.Fields{}, map[string]string{}
 	if err != nil || mediaType != "application/json" || charset != "" && charset != "utf-8" {
 		wrong.Add("Content-Type", "must be application/json, in UTF-8, is %.60q", header)
+		headers["content_type"] = header
 	}
 	if encoding != "" && encoding != "identity" {
 		wrong.Add("Content-Encoding", "must be left out, since bodies are not compressed, is %.60q", encoding)
+		headers["content_encoding"] = encoding
 	}
 	refusal, ok := errors.AsType[*apierr.Error](wrong.Err())
 	if !ok {
 		return nil
 	}
-	refusal.Reason = problem.UnsupportedMediaType
-	return refusal.WithMetadata("content_type", header).WithMetadata("content_encoding", encoding)
+	refusal.Reason, refusal.Metadata = problem.UnsupportedMediaType, headers
+	return refusal
 }
 
 // choose picks the form of a stream, and tells grpc-gateway by the one header value that it compares whole.

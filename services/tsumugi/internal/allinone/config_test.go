@@ -138,6 +138,10 @@ func TestFailedOpenLeavesNothing(t *testing.T) {
 	if _, err := Open(t.Context(), cfg, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "in use by") {
 		t.Errorf("a second owner of the data got %v", err)
 	}
+	cfg.Listen = Listen{GRPC: first.GRPC(), HTTP: first.HTTP(), Admin: first.Admin()}
+	if _, err := Open(t.Context(), cfg, zap.NewNop()); err == nil || strings.Count(err.Error(), "is in use by another program") != 3 {
+		t.Errorf("a second process at the same addresses got %v", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := first.Run(ctx, lifecycle.Options{Signals: make(chan os.Signal)}); err != nil {

@@ -84,17 +84,22 @@ func (p *Process) open(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-func (p *Process) listen(l Listen) (err error) {
+// listen opens all addresses, and tells of all that are taken.
+func (p *Process) listen(l Listen) error {
+	var taken []error
 	for _, address := range []struct {
 		key, address string
 		to           *net.Listener
 	}{{"listen.grpc", l.GRPC, &p.grpc}, {"listen.http", l.HTTP, &p.http}, {"listen.admin", l.Admin, &p.adm}} {
-		if *address.to, err = lifecycle.Listen(address.key, address.address); err != nil {
-			return err
+		listener, err := lifecycle.Listen(address.key, address.address)
+		if err != nil {
+			taken = append(taken, err)
+			continue
 		}
-		p.undo = append(p.undo, (*address.to).Close)
+		*address.to = listener
+		p.undo = append(p.undo, listener.Close)
 	}
-	return nil
+	return errors.Join(taken...)
 }
 
 // server makes front or inner. Both count into one registry and are told apart by the label `server`.
