@@ -54,7 +54,7 @@ func tooLarge(e *llm.OverflowError, maxTokens string) *apierr.Error {
 	answerHelps := e.MaxTokens > over // it keeps a token at least
 	switch {
 	case e.Field != "" && answerHelps:
-		return a.About(e.Field, shorter+", unless the answer is").About(maxTokens, smaller+", unless the prompt is shorter")
+		return a.About(e.Field, shorter+", if the answer stays as long").About(maxTokens, smaller+", if the prompt stays as long")
 	case e.Field != "":
 		return a.About(e.Field, shorter)
 	case answerHelps:

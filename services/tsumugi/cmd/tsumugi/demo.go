@@ -28,7 +28,7 @@ starts ends with it, and its data are removed.`,
 		},
 	}
 	c.Flags().StringVar(&o.ModelURL, "model-url", "", "address of a model server of yours, such as http://127.0.0.1:8080")
-	c.Flags().StringVar(&o.ModelKind, "model-kind", "", "kind of that server: llamacpp")
+	c.Flags().StringVar(&o.ModelKind, "model-kind", "", "kind of that server: llamacpp (default) or koboldcpp")
 	c.Flags().BoolVar(&o.Keep, "keep", false, "leave it running at the end, until Ctrl-C")
 	return c
 }

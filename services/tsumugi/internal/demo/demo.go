@@ -4,6 +4,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,13 +21,15 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/localmodel"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/allinone"
 )
 
 // Options of a demo.
 type Options struct {
-	// ModelURL is a model server of the person's; empty: the small local model. ModelKind may say its kind, llamacpp.
+	// ModelURL is a model server of the person's; empty: the small local model. ModelKind is one of kinds; empty: llamacpp.
 	ModelURL, ModelKind string
 	// Keep leaves everything running at the end, until ctx ends.
 	Keep bool
@@ -45,8 +49,8 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// kind is the one kind of model server that has an address.
-const kind = "llamacpp"
+// kinds are those of model servers of which an address is all that must be known, the usual one first.
+var kinds = []string{llamacpp.Kind, koboldcpp.Kind}
 
 // check tells all that is wrong with what the person named.
 func (o Options) check() error {
@@ -58,8 +62,8 @@ func (o Options) check() error {
 	case o.ModelURL != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")):
 		wrong = append(wrong, fmt.Sprintf("MODEL_URL (--model-url) is %q; it must be an address such as http://127.0.0.1:8080", o.ModelURL))
 	}
-	if o.ModelKind != "" && o.ModelKind != kind {
-		wrong = append(wrong, fmt.Sprintf("MODEL_KIND (--model-kind) is %q; it must be %s", o.ModelKind, kind))
+	if o.ModelKind != "" && !slices.Contains(kinds, o.ModelKind) {
+		wrong = append(wrong, fmt.Sprintf("MODEL_KIND (--model-kind) is %q; it must be %s", o.ModelKind, strings.Join(kinds, " or ")))
 	}
 	if len(wrong) == 0 {
 		return nil
@@ -75,7 +79,7 @@ func (o Options) look(ctx context.Context) error {
 	if o.ModelURL == "" {
 		return nil
 	}
-	set, err := backends.Parse([]byte(backendsFile(o.ModelURL)))
+	set, err := backends.Parse([]byte(o.server().backendsFile()))
 	if err != nil {
 		return fmt.Errorf("MODEL_URL is %q: %w", o.ModelURL, err)
 	}
@@ -141,14 +145,19 @@ func run(ctx context.Context, o Options) (err error) {
 }
 
 // server is the model server that the demo uses.
-type server struct{ url, what string }
+type server struct{ kind, url, what string }
+
+// server is the person's.
+func (o Options) server() server {
+	return server{kind: cmp.Or(o.ModelKind, kinds[0]), url: o.ModelURL, what: "the model at " + o.ModelURL}
+}
 
 // model finds or starts the model server.
 func (p *page) model(ctx context.Context, o Options) (server, func(), error) {
 	p.title("A model server")
 	if o.ModelURL != "" {
 		p.line("yours, at %s", o.ModelURL)
-		return server{url: o.ModelURL, what: "the model at " + o.ModelURL}, func() {}, nil
+		return o.server(), func() {}, nil
 	}
 	dir, err := localmodel.DefaultDir()
 	if err != nil {
@@ -162,13 +171,13 @@ func (p *page) model(ctx context.Context, o Options) (server, func(), error) {
 		return server{}, nil, err
 	}
 	p.line("Gemma 3 270M (base) on llama.cpp at %s, from %s", s.URL(), dir)
-	return server{url: s.URL(), what: "Gemma 3 270M"}, s.Stop, nil
+	return server{kind: llamacpp.Kind, url: s.URL(), what: "Gemma 3 270M"}, s.Stop, nil
 }
 
 // open makes a process on free ports that knows one model server.
 func open(ctx context.Context, data string, m server) (*allinone.Process, error) {
 	file := filepath.Join(data, "backends.yaml")
-	if err := os.WriteFile(file, []byte(backendsFile(m.url)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(m.backendsFile()), 0o600); err != nil {
 		return nil, fmt.Errorf("the demo's backends file cannot be written: %w", err)
 	}
 	cfg := allinone.DefaultConfig()
@@ -179,8 +188,8 @@ func open(ctx context.Context, data string, m server) (*allinone.Process, error)
 }
 
 // backendsFile names one model server.
-func backendsFile(url string) string {
-	return fmt.Sprintf("default: demo\nbackends:\n  demo:\n    kind: %q\n    address: %q\n", kind, url)
+func (m server) backendsFile() string {
+	return fmt.Sprintf("default: demo\nbackends:\n  demo:\n    kind: %q\n    address: %q\n", m.kind, m.url)
 }
 
 // indented writes lines below a title.

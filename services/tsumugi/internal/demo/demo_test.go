@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp/koboldcpptest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
@@ -42,6 +43,16 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// A server of another kind is asked in its own words.
+func TestDemoWithKoboldCpp(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	model := koboldcpptest.New(t, koboldcpptest.Options{Reply: func(string) []string { return []string{"低い男の", "声だった。"} }})
+	out := new(bytes.Buffer)
+	if err := Run(t.Context(), Options{ModelURL: model.URL, ModelKind: "koboldcpp", Out: out}); err != nil || !strings.Contains(out.String(), "低い男の声だった。") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // watched fails the test when the demo says that it is ok while its data are still there.
 type watched struct {
 	bytes.Buffer
@@ -66,7 +77,7 @@ func TestDemoSaysWhatToDo(t *testing.T) {
 		want string
 	}{
 		"no address":        {Options{ModelURL: "my model", ModelKind: "llamacpp"}, `MODEL_URL (--model-url) is "my model"; it must be an address such as http://127.0.0.1:8080`},
-		"unknown kind":      {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "x"}, `MODEL_KIND (--model-kind) is "x"; it must be llamacpp`},
+		"unknown kind":      {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "x"}, `MODEL_KIND (--model-kind) is "x"; it must be llamacpp or koboldcpp`},
 		"both wrong":        {Options{ModelURL: "ftp://x", ModelKind: "x"}, `MODEL_URL (--model-url) is "ftp://x"; it must be an address such as http://127.0.0.1:8080; MODEL_KIND (--model-kind) is "x"`},
 		"a kind alone":      {Options{ModelKind: "llamacpp"}, "MODEL_KIND (--model-kind) is given without MODEL_URL"},
 		"nobody is there":   {Options{ModelURL: "http://127.0.0.1:9", ModelKind: "llamacpp"}, "MODEL_URL names http://127.0.0.1:9: nobody answers there"},

@@ -1,0 +1,43 @@
+package modelerr_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/modelerr"
+)
+
+// A prompt that is too large is answered with what makes room, each enough alone, and by how much.
+func TestWhatMakesRoom(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		err  llm.OverflowError
+		want []apierr.Violation
+	}{
+		"either": {llm.OverflowError{Limit: 10, Tokens: 14, MaxTokens: 5, Field: "story"}, []apierr.Violation{
+			{Field: "story", Description: "must be shorter, by about 4 tokens, if the answer stays as long"},
+			{Field: "length", Description: "must be smaller, by at least 4, if the prompt stays as long"},
+		}},
+		"the story": {llm.OverflowError{Limit: 10, Tokens: 14, MaxTokens: 4, Field: "story"}, []apierr.Violation{
+			{Field: "story", Description: "must be shorter, by about 4 tokens"},
+		}},
+		"the answer": {llm.OverflowError{Limit: 10, Tokens: 14, MaxTokens: 5}, []apierr.Violation{
+			{Field: "length", Description: "must be smaller, by at least 4"},
+		}},
+		"neither": {llm.OverflowError{Limit: 10, Tokens: 14, MaxTokens: 4}, []apierr.Violation{
+			{Field: "backend", Description: "must be one whose window is larger, by at least 4 tokens, unless prompt and answer are both shorter"},
+		}},
+	} {
+		var got *apierr.Error
+		if !errors.As(modelerr.Answer(&tt.err, "length"), &got) {
+			t.Fatalf("%s: no answer", name)
+		}
+		if diff := cmp.Diff(tt.want, got.Violations); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
