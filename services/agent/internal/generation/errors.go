@@ -67,7 +67,7 @@ type UnreadableError struct {
 }
 
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("nodes/%s on the path cannot be read: %s", e.Node, e.Problem)
+	return fmt.Sprintf("nodes/%s is on the path and cannot be used: %s", e.Node, e.Problem)
 }
 
 // BackendChangedError says that the model server is not the one that the prompt was measured with, also after a rebuild.
