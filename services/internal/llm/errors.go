@@ -39,6 +39,9 @@ const (
 // it tells does not add up to the text. Count still works. Test with errors.Is.
 var ErrNoPieces = errors.New("the token borders of this text are not known")
 
+// ErrPiecesUntold is an ErrNoPieces for which the server was asked. Other ErrNoPieces cost nothing.
+var ErrPiecesUntold = fmt.Errorf("asked in vain: %w", ErrNoPieces)
+
 // Error is trouble with a model server. Message is one sentence for people and never holds prompt text.
 type Error struct {
 	Fault            Fault

@@ -13,6 +13,7 @@ import (
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/linecosts"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/models"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/transport"
@@ -25,6 +26,9 @@ type Deps struct {
 	// Backends are the model servers; the agent reads the same file.
 	Backends *backends.Set
 }
+
+// memoryBytes is what may be taken to remember what lines cost: a hundred thousand lines, a dozen of novels.
+const memoryBytes = 16 << 20
 
 // App is promptbuilder.
 type App struct {
@@ -48,7 +52,7 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 		return nil, err
 	}
 	deps.Log.Info("model servers", zap.Strings("backends", deps.Backends.Names()), zap.String("default", cmp.Or(cfg.Backend, deps.Backends.Default())))
-	builder := story.NewBuilder(servers, story.Defaults{MaxTokens: cfg.MaxTokens, Rating: cfg.Rating})
+	builder := story.NewBuilder(servers, linecosts.New(memoryBytes), story.Defaults{MaxTokens: cfg.MaxTokens, Rating: cfg.Rating, Slack: cfg.Slack})
 	return &App{backends: deps.Backends, service: transport.New(builder)}, nil
 }
 

@@ -41,7 +41,7 @@ func (l local) Pieces(_ context.Context, text string) ([]int, error) {
 // builder makes prompts that are counted with the vocabulary of the rows.
 func builder() (*story.Builder, *tokenizer.Tokenizer, error) {
 	v, err := tokenizer.OpenAI(encoding)
-	return story.NewBuilder(local{v}, story.Defaults{MaxTokens: answer, Rating: story.RatingGeneral}), v, err
+	return story.NewBuilder(local{v}, nil, story.Defaults{MaxTokens: answer, Rating: story.RatingGeneral}), v, err
 }
 
 // build gives the milliseconds of one BuildStory of a body.

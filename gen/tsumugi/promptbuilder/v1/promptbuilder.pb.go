@@ -787,8 +787,15 @@ type BuildStoryRequest struct {
 	OnOverflow OnOverflow `protobuf:"varint,18,opt,name=on_overflow,json=onOverflow,proto3,enum=tsumugi.promptbuilder.v1.OnOverflow" json:"on_overflow,omitempty"`
 	// Characters (code points) that FIT_CHAR_TRIM keeps. 0: 8000. With FIT_CHAR_TRIM only.
 	MaxMainTextChars int32 `protobuf:"varint,19,opt,name=max_main_text_chars,json=maxMainTextChars,proto3" json:"max_main_text_chars,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// How much of the limit a cut may leave unused so that it stays where it is while the text grows, in percent, 0 to 75.
+	// Then the model server finds most of the prompt in its cache: with 25, four turns of five (docs/story-prompt.md). Not
+	// given: the configured default (0, the most text).
+	SlackPercent *int32 `protobuf:"varint,20,opt,name=slack_percent,json=slackPercent,proto3,oneof" json:"slack_percent,omitempty"`
+	// `state` of an earlier reply: the text is cut at the same line again, whatever changed before it, while the prompt fits
+	// there and uses half of the limit.
+	State         string `protobuf:"bytes,21,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BuildStoryRequest) Reset() {
@@ -954,6 +961,20 @@ func (x *BuildStoryRequest) GetMaxMainTextChars() int32 {
 	return 0
 }
 
+func (x *BuildStoryRequest) GetSlackPercent() int32 {
+	if x != nil && x.SlackPercent != nil {
+		return *x.SlackPercent
+	}
+	return 0
+}
+
+func (x *BuildStoryRequest) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
 // Wrapping is what stands around the parts of a prompt: the form in which a model was trained to be asked. The BOS token
 // is no part of it: servers add it, and counts hold it.
 type Wrapping struct {
@@ -1113,7 +1134,8 @@ type BuildStoryResponse struct {
 	Cut *Cut `protobuf:"bytes,8,opt,name=cut,proto3" json:"cut,omitempty"`
 	// The prompt is over the limit (only with FIT_NONE or ON_OVERFLOW_RETURN).
 	Overflow bool `protobuf:"varint,9,opt,name=overflow,proto3" json:"overflow,omitempty"`
-	// How often the backend was asked to count: at most 8; 0 where the backends file names the model's vocabulary.
+	// How often the backend was asked to count: at most 8; 0 where the backends file names
+	// the model's vocabulary.
 	CountsUsed int32 `protobuf:"varint,10,opt,name=counts_used,json=countsUsed,proto3" json:"counts_used,omitempty"`
 	// What a careful reader should know, each in one sentence.
 	Warnings []*Warning `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`
@@ -1130,7 +1152,14 @@ type BuildStoryResponse struct {
 	// There are more combinations than `combinations` holds.
 	MoreCombinations bool `protobuf:"varint,17,opt,name=more_combinations,json=moreCombinations,proto3" json:"more_combinations,omitempty"`
 	// The wrapping that held, with its marks and stop strings.
-	Wrapping      *Wrapping `protobuf:"bytes,18,opt,name=wrapping,proto3" json:"wrapping,omitempty"`
+	Wrapping *Wrapping `protobuf:"bytes,18,opt,name=wrapping,proto3" json:"wrapping,omitempty"`
+	// Names the line that the text begins with after a cut, for `state` of the next request. Empty when nothing was cut, or
+	// inside a line.
+	State string `protobuf:"bytes,19,opt,name=state,proto3" json:"state,omitempty"`
+	// Characters (code points) that the backend was sent for all counts.
+	CharactersSent int32 `protobuf:"varint,20,opt,name=characters_sent,json=charactersSent,proto3" json:"characters_sent,omitempty"`
+	// The slack that held.
+	SlackPercent  int32 `protobuf:"varint,21,opt,name=slack_percent,json=slackPercent,proto3" json:"slack_percent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1291,6 +1320,27 @@ func (x *BuildStoryResponse) GetWrapping() *Wrapping {
 	return nil
 }
 
+func (x *BuildStoryResponse) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *BuildStoryResponse) GetCharactersSent() int32 {
+	if x != nil {
+		return x.CharactersSent
+	}
+	return 0
+}
+
+func (x *BuildStoryResponse) GetSlackPercent() int32 {
+	if x != nil {
+		return x.SlackPercent
+	}
+	return 0
+}
+
 // Combination is one choice of options for all groups of a request.
 type Combination struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1420,7 +1470,9 @@ type Cut struct {
 	// Characters of the body after the cut.
 	KeptCharacters int32 `protobuf:"varint,3,opt,name=kept_characters,json=keptCharacters,proto3" json:"kept_characters,omitempty"`
 	// The first line after the cut that is not blank, its first 80 characters.
-	FirstKept     string `protobuf:"bytes,4,opt,name=first_kept,json=firstKept,proto3" json:"first_kept,omitempty"`
+	FirstKept string `protobuf:"bytes,4,opt,name=first_kept,json=firstKept,proto3" json:"first_kept,omitempty"`
+	// Which share of the characters of the body was kept, from 0 to 1.
+	KeptShare     float64 `protobuf:"fixed64,5,opt,name=kept_share,json=keptShare,proto3" json:"kept_share,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1481,6 +1533,13 @@ func (x *Cut) GetFirstKept() string {
 		return x.FirstKept
 	}
 	return ""
+}
+
+func (x *Cut) GetKeptShare() float64 {
+	if x != nil {
+		return x.KeptShare
+	}
+	return 0
 }
 
 // Warning is something that a careful reader should know.
@@ -2140,7 +2199,8 @@ var File_tsumugi_promptbuilder_v1_promptbuilder_proto protoreflect.FileDescripto
 
 const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
-	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xb2\t\n" +
+	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\x8e\n" +
+	"\n" +
 	"\x11BuildStoryRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12<\n" +
 	"\x04mode\x18\x02 \x01(\x0e2#.tsumugi.promptbuilder.v1.StoryModeB\x03\xe0A\x01R\x04mode\x123\n" +
@@ -2167,10 +2227,13 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x0fcut_granularity\x18\x11 \x01(\x0e2(.tsumugi.promptbuilder.v1.CutGranularityB\x03\xe0A\x01R\x0ecutGranularity\x12J\n" +
 	"\von_overflow\x18\x12 \x01(\x0e2$.tsumugi.promptbuilder.v1.OnOverflowB\x03\xe0A\x01R\n" +
 	"onOverflow\x122\n" +
-	"\x13max_main_text_chars\x18\x13 \x01(\x05B\x03\xe0A\x01R\x10maxMainTextChars\x1a\\\n" +
+	"\x13max_main_text_chars\x18\x13 \x01(\x05B\x03\xe0A\x01R\x10maxMainTextChars\x12-\n" +
+	"\rslack_percent\x18\x14 \x01(\x05B\x03\xe0A\x01H\x00R\fslackPercent\x88\x01\x01\x12\x19\n" +
+	"\x05state\x18\x15 \x01(\tB\x03\xe0A\x01R\x05state\x1a\\\n" +
 	"\tSetsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
-	"\x05value\x18\x02 \x01(\v2#.tsumugi.promptbuilder.v1.OptionSetR\x05value:\x028\x01\"\xe8\x01\n" +
+	"\x05value\x18\x02 \x01(\v2#.tsumugi.promptbuilder.v1.OptionSetR\x05value:\x028\x01B\x10\n" +
+	"\x0e_slack_percent\"\xe8\x01\n" +
 	"\bWrapping\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x01R\x04name\x122\n" +
 	"\x12before_instruction\x18\x02 \x01(\tB\x03\xe0A\x01R\x11beforeInstruction\x12&\n" +
@@ -2180,7 +2243,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\rbefore_suffix\x18\x05 \x01(\tB\x03\xe0A\x01R\fbeforeSuffix\x12\x17\n" +
 	"\x04stop\x18\x06 \x03(\tB\x03\xe0A\x01R\x04stop\"*\n" +
 	"\tOptionSet\x12\x1d\n" +
-	"\aoptions\x18\x01 \x03(\tB\x03\xe0A\x02R\aoptions\"\xe2\x06\n" +
+	"\aoptions\x18\x01 \x03(\tB\x03\xe0A\x02R\aoptions\"\xd5\a\n" +
 	"\x12BuildStoryResponse\x12\x1b\n" +
 	"\x06prompt\x18\x01 \x01(\tB\x03\xe0A\x03R\x06prompt\x12\x1b\n" +
 	"\x06digest\x18\x02 \x01(\tB\x03\xe0A\x03R\x06digest\x12<\n" +
@@ -2202,7 +2265,10 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x06rating\x18\x0f \x01(\tB\x03\xe0A\x03R\x06rating\x12N\n" +
 	"\fcombinations\x18\x10 \x03(\v2%.tsumugi.promptbuilder.v1.CombinationB\x03\xe0A\x03R\fcombinations\x120\n" +
 	"\x11more_combinations\x18\x11 \x01(\bB\x03\xe0A\x03R\x10moreCombinations\x12C\n" +
-	"\bwrapping\x18\x12 \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x03R\bwrapping\"H\n" +
+	"\bwrapping\x18\x12 \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x03R\bwrapping\x12\x19\n" +
+	"\x05state\x18\x13 \x01(\tB\x03\xe0A\x03R\x05state\x12,\n" +
+	"\x0fcharacters_sent\x18\x14 \x01(\x05B\x03\xe0A\x03R\x0echaractersSent\x12(\n" +
+	"\rslack_percent\x18\x15 \x01(\x05B\x03\xe0A\x03R\fslackPercent\"H\n" +
 	"\vCombination\x129\n" +
 	"\x05picks\x18\x01 \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x03R\x05picks\"\xaa\x01\n" +
 	"\x05Block\x12<\n" +
@@ -2211,7 +2277,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
 	"characters\x18\x03 \x01(\x05B\x03\xe0A\x03R\n" +
 	"characters\x12!\n" +
-	"\testimated\x18\x04 \x01(\bB\x03\xe0A\x03R\testimated\"\x97\x01\n" +
+	"\testimated\x18\x04 \x01(\bB\x03\xe0A\x03R\testimated\"\xbb\x01\n" +
 	"\x03Cut\x12#\n" +
 	"\n" +
 	"characters\x18\x01 \x01(\x05B\x03\xe0A\x03R\n" +
@@ -2219,7 +2285,9 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x05lines\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05lines\x12,\n" +
 	"\x0fkept_characters\x18\x03 \x01(\x05B\x03\xe0A\x03R\x0ekeptCharacters\x12\"\n" +
 	"\n" +
-	"first_kept\x18\x04 \x01(\tB\x03\xe0A\x03R\tfirstKept\"\\\n" +
+	"first_kept\x18\x04 \x01(\tB\x03\xe0A\x03R\tfirstKept\x12\"\n" +
+	"\n" +
+	"kept_share\x18\x05 \x01(\x01B\x03\xe0A\x03R\tkeptShare\"\\\n" +
 	"\aWarning\x12\x17\n" +
 	"\x04code\x18\x01 \x01(\tB\x03\xe0A\x03R\x04code\x12\x19\n" +
 	"\x05field\x18\x02 \x01(\tB\x03\xe0A\x03R\x05field\x12\x1d\n" +
@@ -2440,6 +2508,7 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() {
 	if File_tsumugi_promptbuilder_v1_promptbuilder_proto != nil {
 		return
 	}
+	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -54,14 +54,14 @@ func (c *Client) Pieces(ctx context.Context, text string) ([]int, error) {
 	var shape *json.UnmarshalTypeError
 	switch err := c.tokenize(ctx, c.server.CountLimit(), ask, &answer); {
 	case errors.As(err, &shape):
-		return nil, c.server.Fault(llm.FaultProtocol, llm.ErrNoPieces, "this build of the server does not tell the pieces of a text")
+		return nil, c.server.Fault(llm.FaultProtocol, llm.ErrPiecesUntold, "this build of the server does not tell the pieces of a text")
 	case err != nil:
 		return nil, err
 	}
 	ids, pieces := make([]int, len(answer.Tokens)), make([]string, len(answer.Tokens))
 	for i, t := range answer.Tokens {
 		if t.Piece == nil {
-			return nil, c.server.Fault(llm.FaultProtocol, llm.ErrNoPieces, "the server leaves out the piece of a token")
+			return nil, c.server.Fault(llm.FaultProtocol, llm.ErrPiecesUntold, "the server leaves out the piece of a token")
 		}
 		ids[i], pieces[i] = t.ID, string(*t.Piece)
 	}
@@ -70,7 +70,7 @@ func (c *Client) Pieces(ctx context.Context, text string) ([]int, error) {
 	}
 	lengths, ok := align(text, pieces)
 	if !ok {
-		return nil, c.server.Fault(llm.FaultProtocol, llm.ErrNoPieces, "the pieces that the server tells do not add up to the text")
+		return nil, c.server.Fault(llm.FaultProtocol, llm.ErrPiecesUntold, "the pieces that the server tells do not add up to the text")
 	}
 	return lengths, nil
 }

@@ -9,15 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNoPieces says that a counter cannot tell where tokens begin.
+// ErrNoPieces says that a counter cannot tell where tokens begin, and that it cost nothing to learn that.
 var ErrNoPieces = errors.New("the counter does not tell token borders")
+
+// ErrPiecesUntold is an ErrNoPieces that cost what a count costs.
+var ErrPiecesUntold = fmt.Errorf("asked in vain: %w", ErrNoPieces)
 
 // Counter says how large a text is, as the model server would read it.
 type Counter interface {
 	// Count gives the tokens of text.
 	Count(ctx context.Context, text string) (int, error)
-	// Pieces gives the bytes of each token of text, in order; they add up to len(text). It costs what Count costs, also
-	// where the error wraps ErrNoPieces: then the counter cannot tell, and Count still works.
+	// Pieces gives the bytes of each token of text, in order; they add up to len(text). It costs what Count costs. Where the
+	// error wraps ErrNoPieces the counter cannot tell, and Count still works.
 	Pieces(ctx context.Context, text string) ([]int, error)
 }
 
@@ -32,25 +35,56 @@ func (e *CountError) Error() string {
 	return fmt.Sprintf("the model server counted %d tokens for a text of %d characters, which cannot be right", e.Tokens, e.Characters)
 }
 
+// FailedError is a count that the counter did not make.
+type FailedError struct {
+	// Count is which of the counts of this prompt, from 1; Characters is the size in code points of what was to be counted.
+	Count, Characters int
+	// Err is the counter's own.
+	Err error
+}
+
+// Error says which count failed, and why.
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("count %d of this prompt, of %d characters: %v", e.Count, e.Characters, e.Err)
+}
+
+// Unwrap gives the counter's own error.
+func (e *FailedError) Unwrap() error { return e.Err }
+
 // meter counts, checks the counts, and counts how often it does.
 type meter struct {
 	counter  Counter
 	counts   int
 	noPieces bool
+	// sent is how many characters were counted, those of texts counted twice twice.
+	sent int
 }
 
 // size counts a text, with its token borders where the counter tells them. Never more than MaxCounts are spent: the last
 // one is for a plain count, which needs no second try.
 func (m *meter) size(ctx context.Context, text string) (Size, error) {
+	size, err := m.ask(ctx, text)
+	if wrong := (*CountError)(nil); err != nil && !errors.As(err, &wrong) {
+		err = &FailedError{Count: m.counts, Characters: utf8.RuneCountInString(text), Err: err}
+	}
+	return size, err
+}
+
+func (m *meter) ask(ctx context.Context, text string) (Size, error) {
+	characters := utf8.RuneCountInString(text)
 	if !m.noPieces && m.counts < MaxCounts-1 {
-		m.counts++
 		pieces, err := m.counter.Pieces(ctx, text)
-		if !errors.Is(err, ErrNoPieces) {
+		m.noPieces = errors.Is(err, ErrNoPieces)
+		if !m.noPieces || errors.Is(err, ErrPiecesUntold) {
+			m.counts++
+			m.sent += characters
+		}
+		if !m.noPieces {
 			return checkPieces(text, pieces, err)
 		}
-		m.noPieces = true
 	}
 	m.counts++
+	m.sent += characters
 	tokens, err := m.counter.Count(ctx, text)
 	if err != nil {
 		return Size{}, err

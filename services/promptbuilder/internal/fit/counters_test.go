@@ -15,7 +15,7 @@ type counter struct {
 	pieces func(string) []int
 	size   func(string) int
 	asked  []string
-	// refused is how often it could not tell the pieces.
+	// refused is how often it was asked for pieces in vain.
 	refused int
 }
 
@@ -26,13 +26,12 @@ func (c *counter) Count(_ context.Context, text string) (int, error) {
 
 func (c *counter) Pieces(_ context.Context, text string) ([]int, error) {
 	if c.pieces == nil {
-		c.refused++
 		return nil, fit.ErrNoPieces
 	}
 	pieces := c.pieces(text)
 	if pieces == nil && c.size != nil {
 		c.refused++
-		return nil, fmt.Errorf("of this text: %w", fit.ErrNoPieces)
+		return nil, fmt.Errorf("of this text: %w", fit.ErrPiecesUntold)
 	}
 	c.asked = append(c.asked, text)
 	return pieces, nil
@@ -106,3 +105,13 @@ type failing struct{ err error }
 
 func (f failing) Count(context.Context, string) (int, error)    { return 0, f.err }
 func (f failing) Pieces(context.Context, string) ([]int, error) { return nil, f.err }
+
+// memory forgets nothing.
+type memory map[string]int
+
+func (m memory) Cost(line string) (cost int, known bool) {
+	cost, known = m[line]
+	return cost, known
+}
+
+func (m memory) Learn(line string, cost int) { m[line] = cost }

@@ -17,8 +17,19 @@ import (
 // MaxCounts is the most counts that one prompt costs.
 const MaxCounts = 8
 
-// leastPercent is how much of the limit a cut must use before a finer one is looked for.
-const leastPercent = 98
+// After how many counts a prompt will do that uses most of the limit: in general, and where the counter tells no borders
+// and memory knows the lines.
+const (
+	enoughCounts      = 5
+	enoughKnownCounts = 2
+)
+
+// leastPercent is how much of the limit a cut must use before a finer one is looked for, leastKnownPercent how much after
+// enoughKnownCounts.
+const (
+	leastPercent      = 98
+	leastKnownPercent = 97
+)
 
 // Place is what kind of place a cut lies at, from the best to the last resort.
 type Place int
@@ -35,6 +46,8 @@ const (
 	Clause
 	// Character: anywhere between two grapheme clusters.
 	Character
+	// places is how many there are.
+	places = iota
 )
 
 // Size is how large a text was counted.
@@ -51,8 +64,8 @@ type Result struct {
 	Offset int
 	Place  Place
 	Size   Size
-	// Counts is how often the counter was asked.
-	Counts int
+	// Counts is how often the counter was asked, Sent how many characters (code points) it was sent in all.
+	Counts, Sent int
 	// Over says that the prompt is over the limit: after Cut, that it is so with the least that may be kept.
 	Over bool
 }
@@ -65,7 +78,7 @@ func Measure(ctx context.Context, c Counter, p Prompt, limit, offset int) (Resul
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Prompt: prompt, Offset: offset, Place: Character, Size: size, Counts: m.counts, Over: size.Tokens > limit}
+	r := Result{Prompt: prompt, Offset: offset, Place: Character, Size: size, Counts: m.counts, Sent: m.sent, Over: size.Tokens > limit}
 	switch _, isLine := slices.BinarySearch(p.Lines, offset); {
 	case offset == 0:
 		r.Place = Whole
@@ -81,6 +94,13 @@ type Options struct {
 	Limit int
 	// Finest is how fine the places are that a cut may always lie at: Line, Sentence or Character; none is Line.
 	Finest Place
+	// Slack is how much of the limit may be left unused, in percent, for a cut that stays where it is while the text grows.
+	Slack int
+	// Anchor is the offset of a line at which the cut is to stay while the prompt fits there and uses half of the limit;
+	// 0 for none.
+	Anchor int
+	// Memory makes the first guess good; nil where nothing is remembered.
+	Memory Memory
 	// Used are counts that were spent before, of MaxCounts; the result has them too.
 	Used int
 }
@@ -88,7 +108,7 @@ type Options struct {
 // Cut cuts as little of the text as makes the prompt fit. Errors are those of the counter and *CountError.
 func Cut(ctx context.Context, c Counter, p Prompt, o Options) (Result, error) {
 	m := meter{counter: c, counts: o.Used}
-	s := newSearch(p, o.Limit, o.Finest)
+	s := newSearch(p, o)
 	for m.counts < MaxCounts {
 		at, place, ok := s.next(MaxCounts - m.counts)
 		if !ok {
@@ -104,9 +124,11 @@ func Cut(ctx context.Context, c Counter, p Prompt, o Options) (Result, error) {
 	if best == nil {
 		best = s.over
 	}
-	r := Result{Prompt: p.From(best.at), Offset: best.at, Place: best.place, Size: best.size, Counts: m.counts, Over: s.fits == nil}
+	r := Result{Prompt: p.From(best.at), Offset: best.at, Place: best.place, Size: best.size, Counts: m.counts, Sent: m.sent, Over: s.fits == nil}
 	if r.Offset == 0 {
 		r.Place = Whole
 	}
+	learn(o.Memory, p, s.probes)
+	s.remember(r)
 	return r, nil
 }

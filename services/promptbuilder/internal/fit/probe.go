@@ -4,10 +4,9 @@ import "sort"
 
 // probe is one prompt that was counted.
 type probe struct {
-	prompt Prompt
-	at     int
-	place  Place
-	size   Size
+	at    int
+	place Place
+	size  Size
 	// begins are the bytes of the prompt at which its tokens begin; nil where the counter does not tell.
 	begins []int
 	spans  []span
@@ -18,7 +17,7 @@ type probe struct {
 type span struct{ from, to, open, text, end int }
 
 func newProbe(p Prompt, at int, place Place, size Size) *probe {
-	r := &probe{prompt: p, at: at, place: place, size: size}
+	r := &probe{at: at, place: place, size: size}
 	if size.Pieces == nil {
 		return r
 	}
@@ -52,23 +51,9 @@ func spans(p Prompt, at int) []span {
 	return all
 }
 
-// expect is the size to expect when the text is cut at a later offset: less the tokens that begin in what is cut.
-func (p *probe) expect(at int) int {
-	if p.begins == nil {
-		all := p.prompt.length(p.at)
-		return p.size.Tokens - share(p.size.Tokens, all-p.prompt.length(at), all)
-	}
-	tokens := p.size.Tokens
-	for _, s := range p.spans {
-		switch {
-		case at >= s.to:
-			tokens -= p.between(s.open, s.end)
-		case at > s.from:
-			tokens -= p.between(s.text, s.text+at-s.from)
-		}
-	}
-	return tokens
-}
+// expect is the size when the text is cut at a later offset: less the tokens that begin in what is cut. Token borders are
+// known.
+func (p *probe) expect(at int) int { return kept(p.size.Tokens, p.spans, at, p.between) }
 
 // between is how many tokens begin there.
 func (p *probe) between(from, to int) int {

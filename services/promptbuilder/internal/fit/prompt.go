@@ -16,6 +16,9 @@ type Prompt struct {
 	Parts []Part
 	// Lines are the offsets at which a line begins that is not blank, ascending.
 	Lines []int
+	// Places are where each of the lines stands in the document, in bytes, ascending: a line keeps its place while the
+	// document grows. Used for Slack only.
+	Places []int
 }
 
 // Text is what may lose its head.

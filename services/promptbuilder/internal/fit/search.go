@@ -1,6 +1,8 @@
 package fit
 
 import (
+	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -10,26 +12,47 @@ import (
 type search struct {
 	prompt Prompt
 	text   string
-	limit  int
-	// finest is how fine places are always looked at; finer ones only where the coarser are wasteful.
-	finest Place
-	// least is how many tokens a cut must use before a finer one is looked for.
-	least int
+	Options
+	// least is how many tokens a cut must use before a finer one is looked for, room how many with slack it must.
+	least, room int
 	// lines are the cuts at lines, from the longest prompt to the shortest; the first is none.
 	lines []int
+	// places are where in the document the lines stand.
+	places []int
+	// estimate is what lines are expected to cost before anything is counted.
+	estimate *estimate
+	// slope is how much of what it is expected to cost the text costs that was not counted, in percent.
+	slope int
+	// probes are what was counted, by their offsets.
+	probes []*probe
 	// over is the shortest prompt known to be over the limit, fits the one to return as things stand.
 	over, fits *probe
-	// misses and hits are how many prompts were over the limit and within it.
-	misses, hits int
+	// misses is how many prompts were over the limit.
+	misses int
+	// recalled: the first prompt that was counted is cut where the same prompt was cut before.
+	recalled bool
 	// done: a counter that contradicts itself is asked no further.
 	done bool
 }
 
-func newSearch(p Prompt, limit int, finest Place) *search {
-	s := &search{prompt: p, text: p.Text(), limit: limit, finest: max(finest, Line), least: (limit*leastPercent + 99) / 100, lines: []int{0}}
-	for _, at := range p.Lines {
+// How much less a line may cost than it is expected to, in percent of that: one that was never counted, and one that was.
+const (
+	doubt      = 20
+	knownDoubt = 4
+)
+
+func newSearch(p Prompt, o Options) *search {
+	o.Finest = max(o.Finest, Line)
+	s := &search{
+		prompt: p, text: p.Text(), Options: o, least: (o.Limit*leastPercent + 99) / 100, room: o.Limit * (100 - o.Slack) / 100,
+		lines: []int{0}, places: []int{0}, estimate: newEstimate(p, o.Memory), slope: 100,
+	}
+	for i, at := range p.Lines {
 		if at > 0 {
 			s.lines = append(s.lines, at)
+			if len(p.Places) > 0 {
+				s.places = append(s.places, p.Places[i])
+			}
 		}
 	}
 	return s
@@ -37,68 +60,153 @@ func newSearch(p Prompt, limit int, finest Place) *search {
 
 // note takes in what was counted.
 func (s *search) note(p *probe) {
-	if p.size.Tokens <= s.limit {
-		s.hits++
-		if s.fits == nil || p.at < s.fits.at || p.size.Tokens >= s.least {
-			s.fits = p
-		}
+	s.probes = slices.Insert(s.probes, s.seek(p.at), p)
+	if p.size.Tokens <= s.Limit {
+		s.fits = p
 		return
 	}
 	s.misses++
-	s.done = s.fits != nil && p.at > s.fits.at
-	if !s.done {
+	s.done = s.fits != nil && p.at > s.fits.at && s.Slack == 0
+	if s.over == nil || p.at > s.over.at {
 		s.over = p
 	}
 }
 
-// next is the cut to count next, when that many counts are left; ok is false when there is nothing more to learn.
-func (s *search) next(left int) (at int, place Place, ok bool) {
-	if s.settled() {
-		return 0, Whole, false
-	}
-	at, place, ok = s.choose()
-	switch {
-	case s.fits == nil && (!ok || left == 1):
-		at, place = s.shortest()
-		return at, place, s.over == nil || s.over.at < at
-	case s.fits == nil:
-		return at, place, true
-	case s.over == nil && (!ok || at >= s.fits.at):
-		return s.lines[sort.SearchInts(s.lines, s.fits.at)-1], Line, true
-	}
-	coarser := at > s.fits.at && place < s.fits.place && s.fits.place > s.finest && s.expect(at) >= s.least
-	return at, place, ok && (at < s.fits.at || coarser)
+// seek is which of the probes is the first at or behind an offset.
+func (s *search) seek(at int) int {
+	return sort.Search(len(s.probes), func(i int) bool { return s.probes[i].at >= at })
 }
 
-// settled says that the answer is known: all of the text fits, or, where the counter gives no token borders, enough
-// of the limit is used.
-func (s *search) settled() bool {
+// next is the cut to count next, when that many counts are left; ok is false when there is nothing more to learn.
+func (s *search) next(left int) (at int, place Place, ok bool) {
+	if s.settled(left) {
+		return 0, Whole, false
+	}
+	if len(s.probes) == 0 {
+		if at, place, ok := s.recall(); ok {
+			s.recalled = true
+			return at, place, true
+		}
+	}
+	at, place, ok = s.choose()
+	if s.fits == nil {
+		if !ok || left == 1 {
+			at, place = s.shortest()
+		}
+		return at, place, s.over == nil || s.over.at < at
+	}
+	if i := s.seek(at); ok && i < len(s.probes) && s.probes[i].at == at {
+		if s.probes[i].size.Tokens <= s.Limit {
+			s.fits = s.probes[i]
+		}
+		ok = false
+	}
+	switch {
+	case !ok:
+		return s.doubtful()
+	case at < s.fits.at || (s.Slack > 0 || s.Anchor > 0) && place == Line:
+		return at, place, true
+	}
+	return at, place, place < s.fits.place && s.fits.place > s.Finest && s.expect(at) >= s.least
+}
+
+// settled says that the answer is known, or known well enough for what was asked already.
+func (s *search) settled(left int) bool {
 	if s.done || s.fits == nil {
 		return s.done
 	}
-	return s.fits.at == 0 || s.over != nil && s.over.begins == nil && s.fits.size.Tokens >= s.least
+	counts, use := MaxCounts-left, s.fits.size.Tokens*100
+	switch {
+	case s.fits.at == 0, s.recalled && len(s.probes) == 1:
+		return true
+	case s.fits.begins == nil && s.knows():
+		return counts >= enoughKnownCounts && use >= s.Limit*(leastKnownPercent-s.Slack)
+	}
+	return counts >= enoughCounts && s.fits.size.Tokens >= s.least
+}
+
+// before is the line before the cut to return.
+func (s *search) before() int { return s.lines[max(sort.SearchInts(s.lines, s.fits.at)-1, 0)] }
+
+// knows says that memory knew the line before the cut to return.
+func (s *search) knows() bool { return s.estimate.known(s.before()) }
+
+// doubtful is an earlier cut that may fit although it is not expected to; ok is false where there is none.
+func (s *search) doubtful() (at int, place Place, ok bool) {
+	switch {
+	case s.over != nil && s.over.begins != nil:
+		return 0, Whole, false
+	case s.over == nil && s.fits.begins != nil && !s.knows():
+		at = s.farther()
+		return at, Line, at < s.fits.at
+	case s.knows():
+		s.slope = 100 - knownDoubt
+	default:
+		s.slope = 100 - doubt
+	}
+	at, place, ok = s.choose()
+	s.slope = 100
+	if i := s.seek(at); i < len(s.probes) && s.probes[i].at == at {
+		ok = false
+	}
+	return at, place, ok && at < s.fits.at
+}
+
+// farther is a line that is expected to be a little over the limit, when none over the limit was counted.
+func (s *search) farther() int {
+	i := sort.Search(len(s.lines), func(i int) bool { return s.expect(s.lines[i]) <= s.Limit+s.Limit/100 })
+	return min(s.before(), s.lines[max(i-1, 0)])
 }
 
 // target is how large the next prompt should be.
 func (s *search) target() int {
-	step := func(percent, doubled int) int { return (s.limit*percent/100 + 1) << (2 * doubled) }
+	step := func(doubled int) int { return (s.Limit/100 + 1) << (2 * doubled) }
 	switch {
-	case s.over == nil && s.fits == nil:
-		return s.limit
-	case s.over == nil: // All that was counted fits: look over the limit, farther each time.
-		return s.limit + step(5, s.hits-1)
-	case s.over.begins == nil && s.fits == nil: // Guessed by size: step back farther each time.
-		return s.limit - step(1, s.misses-1)
-	case s.over.begins != nil && s.misses > 1: // Token borders were known and yet the prompt was over: the same.
-		return s.limit - step(1, s.misses-2)
+	case len(s.probes) == 0:
+		return s.Limit - s.caution()
+	case s.over == nil && s.fits.begins != nil && !s.knows():
+		// The counter tells borders: once a prompt over the limit was counted, all shorter ones are known.
+		return s.Limit + step(0)
+	case s.over == nil || s.fits != nil:
+		return s.Limit
+	case s.over.begins == nil: // Guessed: step back farther each time.
+		return s.Limit - step(s.misses-1)/2
+	case s.misses > 1: // Token borders were known and yet the prompt was over: the same.
+		return s.Limit - step(s.misses-2)
 	}
-	return s.limit
+	return s.Limit
+}
+
+// caution is by how much the first prompt is to be smaller where memory knows most of it, so that it fits for sure: a
+// tenth of what it does not know, or a fifth where that is of a kind that it never saw. Where it knows little, the first count is there to learn from.
+func (s *search) caution() int {
+	cost := s.estimate.from(0)
+	whole := s.Limit * token
+	guesswork := 0
+	if cost > whole {
+		i := sort.Search(len(s.lines), func(i int) bool { return s.estimate.from(s.lines[i]) <= whole })
+		if i < len(s.lines) {
+			guesswork = s.estimate.guesswork(s.lines[i])
+		}
+	}
+	if guesswork > whole/4 {
+		return 0
+	}
+	if s.estimate.strange {
+		guesswork *= 2
+	}
+	return min(guesswork/token/10, s.Limit/100)
 }
 
 // choose is the longest prompt that is expected to keep to the target, at the coarsest place that is not wasteful.
 func (s *search) choose() (at int, place Place, ok bool) {
 	target, from := s.target(), s.tooEarly()
 	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > from && s.expect(s.lines[i]) <= target })
+	if i > 0 {
+		if steady, ok := s.steady(i); ok {
+			return s.lines[steady], Line, true
+		}
+	}
 	if i > 0 {
 		from = max(from, s.lines[i-1])
 	}
@@ -107,7 +215,7 @@ func (s *search) choose() (at int, place Place, ok bool) {
 		at = s.lines[i]
 	}
 	for finer := Sentence; finer <= Character; finer++ {
-		if ok && finer > s.finest && (s.enough(at) || finer == Character) {
+		if ok && finer > s.Finest && (s.expect(at) >= s.least || finer == Character) {
 			break
 		}
 		if start, found := s.inside(finer, from, at, target); found {
@@ -117,10 +225,35 @@ func (s *search) choose() (at int, place Place, ok bool) {
 	return at, place, ok
 }
 
-// enough says that a finer place need not be looked for: the limit is used, or, while all that was counted fits, the
-// cut is an earlier one.
-func (s *search) enough(at int) bool {
-	return s.expect(at) >= s.least && (s.over != nil || s.fits == nil || at < s.fits.at)
+// steady is a line from one on that stays the cut while a text grows: the anchor; else the first behind the next line of a
+// grid in the document, whose steps are about as large as the slack (field/wannabe.md 5, KV stability).
+func (s *search) steady(from int) (line int, ok bool) {
+	if anchor := sort.SearchInts(s.lines, s.Anchor); s.Anchor > 0 && anchor >= from && anchor < len(s.lines) &&
+		s.lines[anchor] == s.Anchor && s.expect(s.Anchor) >= s.Limit/2 {
+		return anchor, true
+	}
+	if s.Slack == 0 || from == len(s.lines) || len(s.places) < len(s.lines) {
+		return 0, false
+	}
+	grid := gridOf(s.prompt.length(s.lines[from]) * s.Slack / 100)
+	next := (s.places[from-1]/grid + 1) * grid
+	line = from + sort.SearchInts(s.places[from:], next)
+	return line, line < len(s.lines) && s.expect(s.lines[line]) >= s.room
+}
+
+// gridOf is the largest step of a grid in a document that is at most so many bytes. Few steps are possible, three for each
+// doubling, so that a text that grows keeps its step although its tokens become a little denser.
+func gridOf(bytes int) int {
+	step := 1
+	for k := 0; ; k++ {
+		for _, thousandths := range []int{1000, 1260, 1587} {
+			next := thousandths << k / 1000
+			if next > bytes {
+				return step
+			}
+			step = max(step, next)
+		}
+	}
 }
 
 // tooEarly is the last offset that is known to be over the limit.
@@ -163,24 +296,52 @@ func (s *search) shortest() (at int, place Place) {
 // ink is where the blanks at the end of the text begin.
 func (s *search) ink() int { return len(strings.TrimRightFunc(s.text, unicode.IsSpace)) }
 
-// expect is how large the prompt is expected to be with the text cut at an offset. It never grows with the offset.
+// expect is how large the prompt is expected to be with the text cut at an offset.
 func (s *search) expect(at int) int {
-	switch {
-	case s.fits != nil && at >= s.fits.at:
-		return s.fits.expect(at)
-	case s.over != nil && s.over.begins != nil:
-		return s.over.expect(at)
-	case s.over != nil && s.fits != nil:
-		long, short := s.over, s.fits
-		return long.size.Tokens - share(long.size.Tokens-short.size.Tokens, at-long.at, short.at-long.at)
-	case s.over != nil:
-		return s.over.expect(at)
-	case s.fits != nil:
-		return s.fits.size.Tokens + share(s.fits.size.Tokens, s.fits.at-at, s.prompt.length(s.fits.at))
+	cost := s.estimate.from(at)
+	i := s.seek(at)
+	var longer, shorter *probe
+	if i < len(s.probes) {
+		shorter = s.probes[i]
 	}
-	// Nothing is known yet: 4.5 bytes a token, which for big vocabularies is near the truth in Japanese as in English.
-	return s.prompt.length(at) * 2 / 9
+	if i > 0 {
+		longer = s.probes[i-1]
+	}
+	switch {
+	case shorter != nil && shorter.at == at:
+		return shorter.size.Tokens
+	case longer != nil && longer.begins != nil:
+		return longer.expect(at)
+	case longer != nil && shorter != nil:
+		least := shorter.size.Tokens
+		from, to := s.estimate.from(longer.at), s.estimate.from(shorter.at)
+		return least + scale(max(0, longer.size.Tokens-least), cost-to, from-to)*s.slope/100
+	case longer != nil:
+		return scale(longer.size.Tokens, cost, s.estimate.from(longer.at))
+	case shorter != nil:
+		counted := s.estimate.from(shorter.at)
+		return shorter.size.Tokens + scale(shorter.size.Tokens, cost-counted, counted)*s.slope/100
+	}
+	return (cost + token - 1) / token
 }
 
-// share is the part of tokens that falls to some of all bytes. In whole numbers, so that all machines agree.
-func share(tokens, bytes, all int) int { return tokens * bytes / max(all, 1) }
+// The cut of a prompt is remembered under the prompt and all that decides, so that the same request gets the same cut
+// where memory has learnt since.
+func (s *search) name() string {
+	return fmt.Sprint("\x00", s.Limit, s.Slack, s.Finest, s.Anchor, "\x00", s.prompt.From(0))
+}
+
+func (s *search) remember(r Result) {
+	if s.Memory != nil && !r.Over {
+		s.Memory.Learn(s.name(), r.Offset*places+int(r.Place))
+	}
+}
+
+// recall is the cut of the same prompt, if one is remembered.
+func (s *search) recall() (at int, place Place, ok bool) {
+	if s.Memory == nil {
+		return 0, Whole, false
+	}
+	cut, ok := s.Memory.Cost(s.name())
+	return cut / places, Place(cut % places), ok
+}

@@ -16,19 +16,28 @@ type Defaults struct {
 	MaxTokens int
 	// Rating is one of the ratings.
 	Rating string
+	// Slack is in percent.
+	Slack int
 }
 
-// Builder makes prompts. Safe for concurrent use; it keeps nothing between calls.
+// Memories remember what lines cost.
+type Memories interface {
+	// Of is the memory of what cuts text into the same tokens.
+	Of(tokenizer string) fit.Memory
+}
+
+// Builder makes prompts. Safe for concurrent use; between calls it keeps what lines cost, and nothing else.
 type Builder struct {
 	backends Backends
 	defaults Defaults
+	memories Memories
 	// bytesEach is how many bytes of a body are looked at for each token of the limit, to begin with.
 	bytesEach int
 }
 
-// NewBuilder makes a Builder over model servers.
-func NewBuilder(backends Backends, defaults Defaults) *Builder {
-	return &Builder{backends: backends, defaults: defaults, bytesEach: bytesEach}
+// NewBuilder makes a Builder over model servers. Without memories it keeps nothing.
+func NewBuilder(backends Backends, memories Memories, defaults Defaults) *Builder {
+	return &Builder{backends: backends, defaults: defaults, memories: memories, bytesEach: bytesEach}
 }
 
 // Build makes the prompt of a request in which Check finds nothing wrong. Errors: *llm.UnknownBackendError, *llm.BudgetError
@@ -36,6 +45,9 @@ func NewBuilder(backends Backends, defaults Defaults) *Builder {
 func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	r.MaxTokens = cmp.Or(r.MaxTokens, b.defaults.MaxTokens)
 	r.Work.Rating = cmp.Or(r.Work.Rating, b.defaults.Rating)
+	if r.Slack == nil {
+		r.Slack = &b.defaults.Slack
+	}
 	counter, backend, err := b.open(ctx, r.Backend)
 	if err != nil {
 		return Prompt{}, err
@@ -45,28 +57,33 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 		return Prompt{}, &llm.BudgetError{Window: backend.Window, MaxTokens: r.MaxTokens}
 	}
 	d := newDraws(r)
-	p := Prompt{Limit: limit, MaxTokens: r.MaxTokens, Rating: r.Work.Rating, Seed: r.Seed, Wrapping: r.Wrapping.resolve(), Backend: backend}
+	p := Prompt{Limit: limit, MaxTokens: r.MaxTokens, Rating: r.Work.Rating, Seed: r.Seed, Wrapping: r.Wrapping.resolve(), Slack: *r.Slack, Backend: backend}
 	if r.Sampler == All {
 		p.Combinations, p.Some = d.combinations()
 	}
 	drawn, picks := d.settle()
 	blockFence := drawn.guard(&d)
 	p.Picks, p.Warnings = picks, d.warnings
-	if err := p.fit(ctx, counter, drawn, blockFence, b.bytesEach*limit); err != nil {
+	c := cutter{counter: counter, request: drawn, fence: blockFence, limit: limit, reach: b.bytesEach * limit}
+	if b.memories != nil && !counter.Local() {
+		c.memory = b.memories.Of(backend.tokenizer())
+	}
+	if err := p.fit(ctx, c); err != nil {
 		return Prompt{}, err
 	}
 	return p, nil
 }
 
-// fit makes the text of a prompt from a request whose draws are made, of whose body it looks at reach bytes to begin with.
-func (p *Prompt) fit(ctx context.Context, counter Counter, r Request, blockFence string, reach int) error {
-	l, fitted, err := cut(ctx, counter, r, blockFence, p.Limit, reach)
+// fit makes the text of a prompt.
+func (p *Prompt) fit(ctx context.Context, c cutter) error {
+	l, fitted, err := c.cut(ctx)
 	if err != nil {
 		return p.Backend.blame(err)
 	}
 	p.Task, p.Text, p.Tokens, p.Overflow = l.task, fitted.Prompt, fitted.Size.Tokens, fitted.Over
-	if !counter.Local() {
-		p.Counts = fitted.Counts
+	r := c.request
+	if !c.counter.Local() {
+		p.Counts, p.Sent = fitted.Counts, fitted.Sent
 	}
 	p.Blocks = sizes(l.stretches(fitted.Offset), fitted.Size)
 	if fitted.Over && !r.Uncut && !r.ReturnOver {
@@ -78,6 +95,7 @@ func (p *Prompt) fit(ctx context.Context, counter Counter, r Request, blockFence
 	if fitted.Place != fit.Whole {
 		at = l.inBody(fitted.Offset)
 		p.Cut = l.cutOf(r.Body, at)
+		p.State = l.lineState(fitted.Offset)
 	}
 	p.Warnings = append(p.Warnings, l.warnings(r, *p, fitted, r.Body[len(l.skipped)+at:])...)
 	return nil
@@ -97,46 +115,6 @@ func (p *Prompt) tooLarge() error {
 		e.Field = "story"
 	}
 	return e
-}
-
-// bytesEach is more than twice what a token of prose has in any script.
-const bytesEach = 12
-
-// cut lays the request out and cuts it. Where all of the body's end fits that was looked at, the whole body is.
-func cut(ctx context.Context, counter Counter, r Request, blockFence string, limit, reach int) (layout, fit.Result, error) {
-	switch {
-	case r.Uncut:
-		l := arrange(r, blockFence, 0)
-		fitted, err := fit.Measure(ctx, counter, l.prompt(), limit, 0)
-		return l, fitted, err
-	case r.Trim > 0:
-		return trim(ctx, counter, r, blockFence, limit)
-	}
-	head := 0
-	if taskOf(r.Mode, r.Body, r.Work).continues() {
-		head = beyond(r.Body, reach)
-	}
-	l := arrange(r, blockFence, head)
-	fitted, err := fit.Cut(ctx, counter, l.prompt(), fit.Options{Limit: limit, Finest: r.Finest})
-	if err == nil && head > 0 && fitted.Place == fit.Whole {
-		l = arrange(r, blockFence, 0)
-		fitted, err = fit.Cut(ctx, counter, l.prompt(), fit.Options{Limit: limit, Finest: r.Finest, Used: fitted.Counts})
-	}
-	return l, fitted, err
-}
-
-// trim keeps the last characters of a body whose whole is over the limit, and counts what is left (seed 000, 2.3).
-func trim(ctx context.Context, counter Counter, r Request, blockFence string, limit int) (layout, fit.Result, error) {
-	l := arrange(r, blockFence, 0)
-	fitted, err := fit.Measure(ctx, counter, l.prompt(), limit, 0)
-	offset := l.inText(beforeLast(r.Body, r.Trim))
-	if err != nil || !fitted.Over || offset == 0 {
-		return l, fitted, err
-	}
-	counts := fitted.Counts
-	fitted, err = fit.Measure(ctx, counter, l.prompt(), limit, offset)
-	fitted.Counts += counts
-	return l, fitted, err
 }
 
 // Counts is how large texts are.

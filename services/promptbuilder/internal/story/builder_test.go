@@ -225,6 +225,20 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestACountFailsHalfWay: the error says which count it was, and stays that of the server.
+func TestACountFailsHalfWay(t *testing.T) {
+	t.Parallel()
+	s := &server{window: 2048, blind: true, fails: 2, err: &llm.Error{Fault: llm.FaultUnreachable, Backend: "f1", Address: "a", Message: "nobody answers"}}
+	_, err := builder(s).Build(t.Context(), story.Request{Body: body40(400)})
+	var server *llm.Error
+	if !errors.As(err, &server) || server.Fault != llm.FaultUnreachable {
+		t.Fatalf("error %v", err)
+	}
+	if want := "nobody answers (asked for count 2 of this prompt, of "; !strings.HasPrefix(server.Message, want) {
+		t.Errorf("message %q, want %q...", server.Message, want)
+	}
+}
+
 func TestErrorsOfTheServer(t *testing.T) {
 	t.Parallel()
 	dead := errors.New("dead")

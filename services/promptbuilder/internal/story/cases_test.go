@@ -10,7 +10,6 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
@@ -35,6 +34,101 @@ func bodyBlock(t *testing.T, prompt string) string {
 		t.Fatalf("no 【本文】 in %.200q", prompt)
 	}
 	return text
+}
+
+// beforeNewText is a prompt up to the end of what its 【本文】 holds.
+func beforeNewText(t *testing.T, prompt string) string {
+	t.Helper()
+	text := bodyBlock(t, prompt)
+	return prompt[:strings.Index(prompt, text)+len(text)]
+}
+
+// turns builds a text that grows by 6 lines a turn, and gives how often its cut moved; check sees each prompt and the one
+// before.
+func turns(t *testing.T, n, slack int, check func(before, p story.Prompt)) (moves int) {
+	t.Helper()
+	for _, blind := range []bool{false, true} {
+		b, moved := builder(&server{window: 8192, blind: blind}), 0
+		var before story.Prompt
+		for turn := range n {
+			p, err := b.Build(t.Context(), story.Request{Body: body40(300 + 6*turn), Slack: &slack})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Tokens > p.Limit || p.Slack != slack {
+				t.Errorf("%d tokens of %d, slack %d", p.Tokens, p.Limit, p.Slack)
+			}
+			if turn > 0 && p.Cut.Lines != before.Cut.Lines {
+				moved++
+			} else if turn > 0 {
+				check(before, p)
+			}
+			before = p
+		}
+		moves = max(moves, moved)
+	}
+	return moves
+}
+
+func TestCase1TheServerKeepsItsCache(t *testing.T) {
+	t.Parallel()
+	moves := turns(t, 20, 25, func(before, p story.Prompt) {
+		if !strings.HasPrefix(p.Text, beforeNewText(t, before.Text)) {
+			t.Errorf("the prompt of %d lines begins otherwise than that before", p.Cut.Lines)
+		}
+	})
+	if moves > 3 {
+		t.Errorf("the cut moved in %d of 19 turns, want at most 3", moves)
+	}
+}
+
+func TestCase2TheCutMovesSeldom(t *testing.T) {
+	t.Parallel()
+	for slack, most := range map[int]int{25: 10, 13: 17} {
+		if moves := turns(t, 60, slack, func(_, _ story.Prompt) {}); moves > most {
+			t.Errorf("with a slack of %d %% the cut moved in %d of 59 turns, want at most %d", slack, moves, most)
+		}
+	}
+	if moves := turns(t, 10, 0, func(_, _ story.Prompt) {}); moves != 9 {
+		t.Errorf("without slack the cut moved in %d of 9 turns", moves)
+	}
+}
+
+func TestCase4TheHeadMayChange(t *testing.T) {
+	t.Parallel()
+	body := body40(400)
+	for _, blind := range []bool{false, true} {
+		s := &server{window: 8192, blind: blind}
+		p := build(t, s, story.Request{Body: body})
+		shorter := body[:0] + strings.Join(strings.SplitAfter(body, "\n")[3:], "")
+		again := build(t, s, story.Request{Body: shorter, State: p.State})
+		if p.State == "" || again.Text != p.Text || again.State != p.State || again.Cut.Lines != p.Cut.Lines-3 {
+			t.Errorf("state %q: after an edit of the head the text is cut before %q, and was before %q", p.State, again.Cut.FirstKept, p.Cut.FirstKept)
+		}
+		// A text that became shorter at its end keeps its cut too.
+		if shorter = strings.Join(strings.SplitAfter(body, "\n")[:350], ""); build(t, s, story.Request{Body: shorter, State: p.State}).Cut.FirstKept != p.Cut.FirstKept {
+			t.Error("old text comes back when the end of the text is cut off")
+		}
+	}
+}
+
+func TestCase5TheSameBeginningInASession(t *testing.T) {
+	t.Parallel()
+	head := func(seed uint32, lines int) string {
+		p := build(t, runesOf(8192), story.Request{Body: body40(lines), Seed: seed, Work: story.Work{Title: "{朝|夜}の街"}})
+		before, _, _ := strings.Cut(p.Text, "【本文】")
+		return before
+	}
+	heads := map[string]bool{}
+	for seed := range uint32(8) {
+		if head(seed, 10) != head(seed, 50) {
+			t.Errorf("seed %d: the prompt begins otherwise when the text grew", seed)
+		}
+		heads[head(seed, 10)] = true
+	}
+	if len(heads) != 2 {
+		t.Errorf("8 seeds give %d titles, want 2", len(heads))
+	}
 }
 
 func TestCase7CutsAtALineStart(t *testing.T) {
@@ -142,9 +236,16 @@ func TestCase22FewCounts(t *testing.T) {
 	t.Parallel()
 	for _, blind := range []bool{false, true} {
 		s := &server{window: 8192, blind: blind}
-		p := build(t, s, story.Request{Body: body40(2500)})
-		if s.counts > 6 || p.Counts < s.counts || p.Counts > fit.MaxCounts {
-			t.Errorf("%d counts and %d noted, want at most 6", s.counts, p.Counts)
+		b := builder(s)
+		for i, most := range []int{5, 2} {
+			s.counts = 0
+			p, err := b.Build(t.Context(), story.Request{Body: body40(2500 + i)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.counts > most || p.Counts != s.counts {
+				t.Errorf("build %d: %d counts and %d noted, want at most %d", i, s.counts, p.Counts, most)
+			}
 		}
 	}
 }

@@ -23,6 +23,8 @@ const (
 	MaxSets = 64
 	// MaxSetOptions is how many options each of them may have.
 	MaxSetOptions = 1000
+	// MaxSlack is the largest slack, in percent of the limit.
+	MaxSlack = 75
 	// MaxCountTexts is how many texts one count may have.
 	MaxCountTexts = 64
 )
@@ -54,6 +56,12 @@ func (r Request) Check() []Violation {
 	}
 	if r.MaxTokens < 0 {
 		all.add("max_tokens", "must be 0 for the default or a positive number, and is %d", r.MaxTokens)
+	}
+	if r.Slack != nil && (*r.Slack < 0 || *r.Slack > MaxSlack) {
+		all.add("slack_percent", "must be from 0 to %d, and is %d", MaxSlack, *r.Slack)
+	}
+	if r.State != "" && !isState(r.State) {
+		all.add("state", "must be the state of an earlier reply, or empty")
 	}
 	all.wrapping(r.Wrapping)
 	if r.Compat && r.Neutralize {

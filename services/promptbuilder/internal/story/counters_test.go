@@ -2,10 +2,12 @@ package story_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
@@ -17,7 +19,11 @@ type server struct {
 	blind bool
 	// tokens of a text that is counted without borders.
 	tokens func(string) int
-	err    error
+	// vocabulary is a real one, instead of the rule.
+	vocabulary *tokenizer.Tokenizer
+	err        error
+	// fails is the count that gives err; 0: asking for the window does.
+	fails int
 	// local counts without a server.
 	local  bool
 	counts int
@@ -37,15 +43,29 @@ func (s *server) List() []story.Listed {
 }
 
 func (s *server) Window(context.Context) (story.Backend, error) {
-	return story.Backend{Backend: "f1", Kind: "rule", Model: "runes", Window: s.window, Tokenizer: "f1"}, s.err
+	return story.Backend{Backend: "f1", Kind: "rule", Model: "runes", Window: s.window, Tokenizer: "f1"}, s.trouble(0)
+}
+
+// trouble is the error of the count that fails.
+func (s *server) trouble(count int) error {
+	if count == s.fails {
+		return s.err
+	}
+	return nil
 }
 
 func (s *server) Local() bool { return s.local }
 
 func (s *server) Count(_ context.Context, text string) (int, error) {
 	s.counts++
+	if err := s.trouble(s.counts); err != nil {
+		return 0, err
+	}
 	if s.tokens != nil {
 		return s.tokens(text), nil
+	}
+	if s.vocabulary != nil {
+		return s.vocabulary.Count(text, tokenizer.Prompt), nil
 	}
 	return f1(text), nil
 }
@@ -55,6 +75,9 @@ func (s *server) Pieces(_ context.Context, text string) ([]int, error) {
 		return nil, fit.ErrNoPieces
 	}
 	s.counts++
+	if s.vocabulary != nil {
+		return s.vocabulary.Lengths(text, tokenizer.Prompt), nil
+	}
 	pieces := []int{0}
 	for text != "" {
 		_, n := utf8.DecodeRuneInString(text)
@@ -66,7 +89,7 @@ func (s *server) Pieces(_ context.Context, text string) ([]int, error) {
 func f1(text string) int { return 1 + utf8.RuneCountInString(text) }
 
 func builder(s *server) *story.Builder {
-	return story.NewBuilder(s, story.Defaults{MaxTokens: 250, Rating: story.RatingGeneral})
+	return story.NewBuilder(s, &memories{}, story.Defaults{MaxTokens: 250, Rating: story.RatingGeneral})
 }
 
 func build(t *testing.T, s *server, r story.Request) story.Prompt {
@@ -80,3 +103,21 @@ func build(t *testing.T, s *server, r story.Request) story.Prompt {
 	}
 	return p
 }
+
+// memories forget nothing.
+type memories struct{ all sync.Map }
+
+type lineCosts struct {
+	all       *sync.Map
+	tokenizer string
+}
+
+func (m *memories) Of(tokenizer string) fit.Memory { return lineCosts{&m.all, tokenizer} }
+
+func (l lineCosts) Cost(line string) (cost int, known bool) {
+	v, known := l.all.Load(l.tokenizer + line)
+	cost, _ = v.(int)
+	return cost, known
+}
+
+func (l lineCosts) Learn(line string, cost int) { l.all.Store(l.tokenizer+line, cost) }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
@@ -22,10 +23,16 @@ func (e *CountError) Error() string {
 // Unwrap gives the count.
 func (e *CountError) Unwrap() error { return e.Err }
 
-// blame names the model server in an error about a count.
+// blame names the model server in an error about a count, and which of the counts it was.
 func (b Backend) blame(err error) error {
 	if wrong := (*fit.CountError)(nil); errors.As(err, &wrong) {
 		return &CountError{Backend: b, Err: wrong}
+	}
+	var server *llm.Error
+	if failed := (*fit.FailedError)(nil); errors.As(err, &failed) && errors.As(err, &server) {
+		tried := *server
+		tried.Message = fmt.Sprintf("%s (asked for count %d of this prompt, of %d characters)", server.Message, failed.Count, failed.Characters)
+		return &tried
 	}
 	return err
 }

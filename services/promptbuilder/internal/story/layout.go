@@ -186,6 +186,7 @@ func (l layout) prompt() fit.Prompt {
 	for i, line := range l.shown {
 		if line.content() || l.starts[i] == l.tail {
 			p.Lines = append(p.Lines, l.starts[i])
+			p.Places = append(p.Places, len(l.skipped)+line.start)
 		}
 	}
 	return p
@@ -240,7 +241,10 @@ func (l layout) stretches(offset int) []stretch {
 func (l layout) cutOf(body string, at int) *Cut {
 	i := sort.Search(len(l.body), func(i int) bool { return l.body[i].start > at }) - 1
 	border := len(l.skipped) + at
-	c := &Cut{Lines: countLines(l.skipped) + i, Characters: characters(body[:border]), KeptCharacters: characters(body[border:])}
+	lines, skipped := countLines(l.skipped)
+	c := &Cut{
+		Lines: lines + i, Characters: skipped + characters(body[len(l.skipped):border]), KeptCharacters: characters(body[border:]),
+	}
 	first := line{l.body[i].text[at-l.body[i].start:], at}
 	for !first.content() && i < len(l.body)-1 {
 		i++

@@ -66,31 +66,6 @@ func beforeLast(body string, last int) int {
 	return fit.ClusterStart(body, at)
 }
 
-// countLines counts the line ends of a text that ends with one, CR LF being one.
-func countLines(text string) int {
-	n := 0
-	for _, end := range []string{"\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e"} {
-		n += strings.Count(text, end)
-	}
-	if strings.IndexByte(text, '\r') >= 0 {
-		n -= strings.Count(text, "\r\n")
-	}
-	return n + countLong(text, 0xc2) + countLong(text, 0xe2)
-}
-
-// countLong counts the line ends of several bytes that begin with a byte.
-func countLong(text string, first byte) int {
-	n := 0
-	for i := strings.IndexByte(text, first); i >= 0; i = strings.IndexByte(text, first) {
-		text = text[i:]
-		if end, size := lineEnd(text[:min(3, len(text))]); end == 0 && size > 1 {
-			n++
-		}
-		text = text[1:]
-	}
-	return n
-}
-
 // splitLines cuts a body into lines. An end of line at the end of the body opens no further line.
 func splitLines(body string) []line {
 	var lines []line

@@ -1,9 +1,6 @@
 package story
 
 import (
-	"math/bits"
-	"unicode/utf8"
-
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
@@ -35,22 +32,4 @@ func sizes(stretches []stretch, size fit.Size) []Block {
 		begin += bytes
 	}
 	return blocks
-}
-
-// characters are code points: of UTF-8, the bytes that continue none. Eight bytes at a time, since a novel is counted for
-// every prompt of its end.
-func characters(text string) int {
-	n, i := len(text), 0
-	for ; i+8 <= len(text); i += 8 {
-		w := uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
-			uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
-		// A byte that continues is 10xxxxxx.
-		n -= bits.OnesCount64(w >> 7 &^ (w >> 6) & 0x0101010101010101)
-	}
-	for ; i < len(text); i++ {
-		if !utf8.RuneStart(text[i]) {
-			n--
-		}
-	}
-	return n
 }

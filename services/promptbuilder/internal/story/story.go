@@ -82,6 +82,11 @@ type Request struct {
 	Trim int
 	// Finest is how fine the places are that a cut may always lie at; the zero value is fit.Line.
 	Finest fit.Place
+	// Slack is how much of the limit a cut may leave unused, in percent, so that it stays where it is while the text grows;
+	// nil for the default.
+	Slack *int
+	// State is that of an earlier prompt, whose cut is kept while the prompt fits there and uses half of the limit.
+	State string
 	// ReturnOver gives the smallest prompt where even that is over the limit, and says so; else it is an error.
 	ReturnOver bool
 	// Uncut leaves a prompt that is too large as it is, and says so.
@@ -116,8 +121,12 @@ type Prompt struct {
 	Cut *Cut
 	// Overflow says that Tokens is over Limit; only with Request.Uncut or Request.ReturnOver.
 	Overflow bool
-	// Counts is how often the server was asked to count.
-	Counts   int
+	// State names the line that the text begins with after a cut at a line; empty where nothing was cut, or not there.
+	State string
+	// Counts is how often the server was asked to count, Sent how many characters (code points) it was sent for that.
+	Counts, Sent int
+	// Slack is the one that held.
+	Slack    int
 	Warnings []Warning
 	Seed     uint32
 	Picks    []Pick
@@ -174,6 +183,11 @@ type Backend struct {
 	Window int
 	// Tokenizer is a hash of how the server cuts a fixed text into tokens.
 	Tokenizer string
+}
+
+// tokenizer names what cuts text into tokens.
+func (b Backend) tokenizer() string {
+	return b.Kind + " " + b.Address + " " + b.Model + " " + b.Tokenizer
 }
 
 // Counter says how large a text is for one model server. Safe for concurrent use.

@@ -62,8 +62,17 @@ func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 		Wrapping:   toWrapping(req.GetWrapping()),
 		Neutralize: req.GetNeutralize(), LenientBody: req.GetLenientBody(),
 		Finest: places[req.GetCutGranularity()], ReturnOver: req.GetOnOverflow() == promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN,
-		Trim: trim(req),
+		Trim: trim(req), Slack: slack(req), State: req.GetState(),
 	}
+}
+
+// slack is nil for the default.
+func slack(req *promptbuilderv1.BuildStoryRequest) *int {
+	if req == nil || req.SlackPercent == nil {
+		return nil
+	}
+	percent := int(req.GetSlackPercent())
+	return &percent
 }
 
 // trim is how many characters are kept; 0 for what fits.
@@ -160,6 +169,7 @@ func fromPrompt(p story.Prompt) *promptbuilderv1.BuildStoryResponse {
 	res := &promptbuilderv1.BuildStoryResponse{
 		Prompt: p.Text, Digest: p.Digest, Task: tasks[p.Task], Tokens: int32(p.Tokens), Limit: int32(p.Limit),
 		MaxTokens: int32(p.MaxTokens), Rating: p.Rating, Overflow: p.Overflow, CountsUsed: int32(p.Counts), Seed: p.Seed,
+		CharactersSent: int32(p.Sent), State: p.State, SlackPercent: int32(p.Slack),
 		Backend: fromBackend(p.Backend), Wrapping: fromWrapping(p.Wrapping),
 	}
 	for _, b := range p.Blocks {
@@ -170,6 +180,7 @@ func fromPrompt(p story.Prompt) *promptbuilderv1.BuildStoryResponse {
 	if c := p.Cut; c != nil {
 		res.Cut = &promptbuilderv1.Cut{
 			Characters: int32(c.Characters), Lines: int32(c.Lines), KeptCharacters: int32(c.KeptCharacters), FirstKept: c.FirstKept,
+			KeptShare: float64(c.KeptCharacters) / float64(c.KeptCharacters+c.Characters),
 		}
 	}
 	for _, w := range p.Warnings {

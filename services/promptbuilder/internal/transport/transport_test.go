@@ -66,7 +66,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 			Plot: proto.String("f"), Note: proto.String("g"), DialogueLevel: proto.String(""), Rating: proto.String("r18"),
 		},
 		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY,
-		MaxTokens: 7, Fit: promptbuilderv1.Fit_FIT_NONE, Seed: 9,
+		MaxTokens: 7, Fit: promptbuilderv1.Fit_FIT_NONE, Seed: 9, SlackPercent: proto.Int32(0), State: "bm90YXN0YXRl",
 		Compatibility: promptbuilderv1.Compatibility_COMPATIBILITY_STRICT, Sampler: promptbuilderv1.Sampler_SAMPLER_CYCLIC, Neutralize: true, LenientBody: true,
 		CutGranularity: promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE, OnOverflow: promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN,
 		Sets: map[string]*promptbuilderv1.OptionSet{"h": {Options: []string{"i"}}},
@@ -80,7 +80,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := story.Request{
-		Backend: "gemma", Body: "本文", TextFirst: true, LegacyNote: true, MaxTokens: 7, Uncut: true, Seed: 9,
+		Backend: "gemma", Body: "本文", TextFirst: true, LegacyNote: true, MaxTokens: 7, Uncut: true, Seed: 9, Slack: new(int), State: "bm90YXN0YXRl",
 		Sampler: story.Cyclic, Neutralize: true, LenientBody: true, Finest: fit.Sentence, ReturnOver: true, Sets: dynamic.Sets{"h": {"i"}},
 		Picks: []story.Pick{
 			{Field: "body", Pick: dynamic.Pick{Group: 1, Options: []int{2}}}, {Field: "body", Pick: dynamic.Pick{Group: 3, Options: []int{4, 5}}},
@@ -113,7 +113,7 @@ func TestPromptReachesTheCaller(t *testing.T) {
 	t.Parallel()
 	backend := story.Backend{Backend: "gemma", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"}
 	s := &stories{prompt: story.Prompt{
-		Text: "p", Digest: "d", Task: story.ContInfo, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general", Overflow: true, Counts: 4, Seed: 5,
+		Text: "p", Digest: "d", Task: story.ContInfo, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general", Overflow: true, Counts: 4, Seed: 5, Sent: 6, State: "s", Slack: 7,
 		Blocks:       []story.Block{{Kind: story.KindTail, Tokens: 6, Characters: 7, Estimated: true}},
 		Cut:          &story.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f"},
 		Warnings:     []story.Warning{{Code: story.LittleTextLeft, Field: "body", Message: "m"}},
@@ -129,9 +129,9 @@ func TestPromptReachesTheCaller(t *testing.T) {
 	wantBackend := &commonv1.BackendIdentity{Backend: "gemma", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"}
 	want := &promptbuilderv1.BuildStoryResponse{
 		Prompt: "p", Digest: "d", Task: promptbuilderv1.StoryTask_STORY_TASK_CONT_INFO, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general",
-		Overflow: true, CountsUsed: 4, Seed: 5,
+		Overflow: true, CountsUsed: 4, Seed: 5, CharactersSent: 6, State: "s", SlackPercent: 7,
 		Blocks:       []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_TAIL, Tokens: 6, Characters: 7, Estimated: true}},
-		Cut:          &promptbuilderv1.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f"},
+		Cut:          &promptbuilderv1.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f", KeptShare: 10.0 / 18},
 		Warnings:     []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},
 		Picks:        []*promptbuilderv1.Pick{{Field: "body", Group: 11, Option: 12, Options: []int32{12, 13}, Text: "x", Line: 14, Column: 15}},
 		Combinations: []*promptbuilderv1.Combination{{Picks: []*promptbuilderv1.Pick{{Field: "story.title", Group: 16, Option: 17, Options: []int32{17}, Text: "y", Line: 18, Column: 19}}}}, MoreCombinations: true,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
@@ -22,19 +23,24 @@ type Backends struct {
 	standard string
 	counts   *prometheus.CounterVec
 	seconds  *prometheus.CounterVec
+	// asked are the counts under way, by backend.
+	asked map[string]*singleflight.Group
 }
 
 // New makes Backends and registers their metrics, whose labels are names of the file. The empty name means standard, or
 // the default of the file where standard is empty too.
 func New(set *backends.Set, standard string, metrics prometheus.Registerer) (*Backends, error) {
 	b := &Backends{
-		set: set, standard: standard,
+		set: set, standard: standard, asked: make(map[string]*singleflight.Group),
 		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tsumugi_promptbuilder_counts_total", Help: "Texts that model servers were asked to count.",
 		}, []string{"backend"}),
 		seconds: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tsumugi_promptbuilder_count_seconds_total", Help: "Seconds that model servers took to count.",
 		}, []string{"backend"}),
+	}
+	for _, name := range set.Names() {
+		b.asked[name] = new(singleflight.Group)
 	}
 	for _, c := range []prometheus.Collector{b.counts, b.seconds} {
 		if err := metrics.Register(c); err != nil {
@@ -57,7 +63,7 @@ func (b *Backends) Counter(name string) (story.Counter, error) {
 		name = b.set.Default()
 	}
 	local, _ := c.(llm.Local)
-	return &counter{llm: c, local: local != nil && local.CountsHere(), asked: func(began time.Time) {
+	return &counter{llm: c, local: local != nil && local.CountsHere(), asked: b.asked[name], done: func(began time.Time) {
 		b.counts.WithLabelValues(name).Inc()
 		b.seconds.WithLabelValues(name).Add(time.Since(began).Seconds())
 	}}, nil
@@ -90,18 +96,14 @@ func (b *Backends) List() []story.Listed {
 type counter struct {
 	llm   llm.Counter
 	local bool
-	asked func(began time.Time)
+	// asked are the counts of this backend that are under way.
+	asked *singleflight.Group
+	// done notes that a count is over.
+	done func(began time.Time)
 }
 
 // Local says that counting asks no server.
 func (c *counter) Local() bool { return c.local }
-
-// ask notes that the server was asked to count, if it was.
-func (c *counter) ask(began time.Time) {
-	if !c.local {
-		c.asked(began)
-	}
-}
 
 // Window asks the server who it is.
 func (c *counter) Window(ctx context.Context) (story.Backend, error) {
@@ -111,16 +113,32 @@ func (c *counter) Window(ctx context.Context) (story.Backend, error) {
 
 // Count asks for the tokens of a text.
 func (c *counter) Count(ctx context.Context, text string) (int, error) {
-	defer c.ask(time.Now())
-	return c.llm.Count(ctx, text)
+	if c.local {
+		return c.llm.Count(ctx, text)
+	}
+	return shared(ctx, c.asked, "count "+text, func(ctx context.Context) (int, error) {
+		defer c.done(time.Now())
+		return c.llm.Count(ctx, text)
+	})
 }
 
 // Pieces asks for the token borders of a text.
 func (c *counter) Pieces(ctx context.Context, text string) ([]int, error) {
-	defer c.ask(time.Now())
+	if c.local {
+		return c.llm.Pieces(ctx, text)
+	}
+	return shared(ctx, c.asked, "pieces "+text, func(ctx context.Context) ([]int, error) { return c.pieces(ctx, text) })
+}
+
+func (c *counter) pieces(ctx context.Context, text string) ([]int, error) {
+	began := time.Now()
 	pieces, err := c.llm.Pieces(ctx, text)
-	if errors.Is(err, llm.ErrNoPieces) {
+	switch {
+	case errors.Is(err, llm.ErrPiecesUntold):
+		err = fmt.Errorf("%w: %w", fit.ErrPiecesUntold, err)
+	case errors.Is(err, llm.ErrNoPieces):
 		return nil, fmt.Errorf("%w: %w", fit.ErrNoPieces, err)
 	}
+	c.done(began)
 	return pieces, err
 }

@@ -1,0 +1,80 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// TestOneCountForMany: callers of one text share a count; another text is counted by itself.
+func TestOneCountForMany(t *testing.T) {
+	t.Parallel()
+	var group singleflight.Group
+	var asked atomic.Int32
+	started, release := make(chan struct{}), make(chan struct{})
+	ask := func(context.Context) (int, error) {
+		if asked.Add(1) == 1 {
+			close(started)
+		}
+		<-release
+		return 7, nil
+	}
+	var all sync.WaitGroup
+	count := func() {
+		if n, err := shared(t.Context(), &group, "a", ask); n != 7 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	all.Go(count)
+	<-started
+	joined := make(chan struct{}, 9)
+	for range 9 {
+		all.Go(func() { joined <- struct{}{}; count() })
+	}
+	for range 9 {
+		<-joined
+	}
+	if n, err := shared(t.Context(), &group, "b", func(context.Context) (int, error) { return 8, nil }); n != 8 || err != nil {
+		t.Errorf("another text: %d, %v", n, err)
+	}
+	close(release)
+	all.Wait()
+	// Those that came after the end may have asked anew.
+	if n := asked.Load(); n > 9 {
+		t.Errorf("asked %d times for 10 callers", n)
+	}
+}
+
+// TestOneGivesUp: the caller that asked gives up, and the one that waits with it gets its count all the same.
+func TestOneGivesUp(t *testing.T) {
+	t.Parallel()
+	var group singleflight.Group
+	hasty, cancel := context.WithCancel(t.Context())
+	started := make(chan struct{})
+	var first atomic.Bool
+	ask := func(ctx context.Context) (int, error) {
+		if first.CompareAndSwap(false, true) {
+			close(started)
+			<-ctx.Done()
+		}
+		return 5, ctx.Err()
+	}
+	var both sync.WaitGroup
+	both.Go(func() {
+		if _, err := shared(hasty, &group, "a", ask); !errors.Is(err, context.Canceled) {
+			t.Errorf("who gave up gets %v", err)
+		}
+	})
+	<-started
+	both.Go(func() {
+		if n, err := shared(t.Context(), &group, "a", ask); n != 5 || err != nil {
+			t.Errorf("who waited gets %d, %v", n, err)
+		}
+	})
+	cancel()
+	both.Wait()
+}

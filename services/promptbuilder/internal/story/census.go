@@ -1,0 +1,79 @@
+package story
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// The first bits and the last bits of eight bytes.
+const (
+	highBits = 0x8080808080808080
+	lowBits  = 0x0101010101010101
+)
+
+// characters are code points: of UTF-8, the bytes that continue none.
+func characters(text string) int {
+	n, _ := census(text)
+	return n
+}
+
+// census counts the code points of a text and its bytes under the space. Eight bytes at a time and both at once, since a
+// novel is counted for every prompt of its end.
+func census(text string) (characters, controls int) {
+	characters = len(text)
+	for ; len(text) >= 32; text = text[32:] {
+		for _, w := range [4]uint64{eight(text[:8]), eight(text[8:16]), eight(text[16:24]), eight(text[24:32])} {
+			characters -= continuations(w)
+			controls += underSpace(w)
+		}
+	}
+	for i := range len(text) {
+		if text[i]&0xc0 == 0x80 {
+			characters--
+		}
+		if text[i] < ' ' {
+			controls++
+		}
+	}
+	return characters, controls
+}
+
+func eight(text string) uint64 {
+	_ = text[7]
+	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
+		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
+}
+
+// continuations counts the bytes 10xxxxxx.
+func continuations(w uint64) int { return bits.OnesCount64(w >> 7 &^ (w >> 6) & lowBits) }
+
+// underSpace counts the bytes under 0x20: those that stay without a first bit when 0x60 is added to the rest of them.
+func underSpace(w uint64) int {
+	return bits.OnesCount64(^(w&^highBits + 0x60*lowBits) &^ w & highBits)
+}
+
+// countLines counts the line ends of a text that ends with one, CR LF being one, and its code points.
+func countLines(text string) (lines, characters int) {
+	characters, controls := census(text)
+	lines = strings.Count(text, "\n")
+	if controls > lines+strings.Count(text, "\t") {
+		for _, end := range []string{"\r", "\v", "\f", "\x1c", "\x1d", "\x1e"} {
+			lines += strings.Count(text, end)
+		}
+		lines -= strings.Count(text, "\r\n")
+	}
+	return lines + countLong(text, 0xc2) + countLong(text, 0xe2), characters
+}
+
+// countLong counts the line ends of several bytes that begin with a byte.
+func countLong(text string, first byte) int {
+	n := 0
+	for i := strings.IndexByte(text, first); i >= 0; i = strings.IndexByte(text, first) {
+		text = text[i:]
+		if end, size := lineEnd(text[:min(3, len(text))]); end == 0 && size > 1 {
+			n++
+		}
+		text = text[1:]
+	}
+	return n
+}

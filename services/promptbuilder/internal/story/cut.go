@@ -1,0 +1,69 @@
+package story
+
+import (
+	"context"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+)
+
+// bytesEach is more than twice what a token of prose has in any script.
+const bytesEach = 12
+
+// cutter makes a request fit whose draws are made.
+type cutter struct {
+	counter Counter
+	// memory is nil where counting costs next to nothing.
+	memory  fit.Memory
+	request Request
+	// fence stands around blocks.
+	fence string
+	limit int
+	// reach is how many bytes of the body are looked at to begin with.
+	reach int
+}
+
+// cut lays the request out and cuts it. Where all of the body's end fits that was looked at, the whole body is.
+func (c cutter) cut(ctx context.Context) (layout, fit.Result, error) {
+	r := c.request
+	switch {
+	case r.Uncut:
+		l := arrange(r, c.fence, 0)
+		fitted, err := fit.Measure(ctx, c.counter, l.prompt(), c.limit, 0)
+		return l, fitted, err
+	case r.Trim > 0:
+		return c.trim(ctx)
+	}
+	head := 0
+	if taskOf(r.Mode, r.Body, r.Work).continues() {
+		head = beyond(r.Body, c.reach)
+	}
+	l, fitted, err := c.from(ctx, head, fit.Result{})
+	if err == nil && head > 0 && fitted.Place == fit.Whole {
+		l, fitted, err = c.from(ctx, 0, fitted)
+	}
+	return l, fitted, err
+}
+
+// from cuts what is behind a head of the body that is not looked at. Earlier counts are among those of the result.
+func (c cutter) from(ctx context.Context, head int, earlier fit.Result) (layout, fit.Result, error) {
+	l := arrange(c.request, c.fence, head)
+	fitted, err := fit.Cut(ctx, c.counter, l.prompt(), fit.Options{
+		Limit: c.limit, Finest: c.request.Finest, Slack: *c.request.Slack, Anchor: l.anchor(c.request.State), Memory: c.memory, Used: earlier.Counts,
+	})
+	fitted.Sent += earlier.Sent
+	return l, fitted, err
+}
+
+// trim keeps the last characters of a body whose whole is over the limit, and counts what is left (seed 000, 2.3).
+func (c cutter) trim(ctx context.Context) (layout, fit.Result, error) {
+	l := arrange(c.request, c.fence, 0)
+	whole, err := fit.Measure(ctx, c.counter, l.prompt(), c.limit, 0)
+	offset := l.inText(beforeLast(c.request.Body, c.request.Trim))
+	if err != nil || !whole.Over || offset == 0 {
+		return l, whole, err
+	}
+	fitted, err := fit.Measure(ctx, c.counter, l.prompt(), c.limit, offset)
+	fitted.Counts += whole.Counts
+	fitted.Sent += whole.Sent
+	return l, fitted, err
+}
