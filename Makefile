@@ -12,7 +12,7 @@ OUTSIDE := services/flowstore/bench services/promptbuilder/bench
 # These look at files of other modules, which Go's test cache does not see.
 UNCACHED := ./services/internal/archtest/... ./services/tsumugi/e2e/...
 
-.PHONY: help demo test check generate model lint vectors tokenizers crash bench fuzz build
+.PHONY: help demo test check generate model lint vectors tokenizers crash bench session fuzz build
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ tokenizers: ## our tokenizers against the PyPI package tokenizers, on 200,000 ra
 N ?= 1000
 crash: build ## kill -9 under load N times, restart, compare with what was acknowledged
 	@$(GO) run ./services/flowstore/crash -n $(N) -binary bin/flowstore
+
+session: ## 60 turns of a story on a real model server: what it reads again, ours against seed 000 (half an hour; TEXT=file)
+	@GOWORK=off $(GO) -C services/promptbuilder/bench run . -session $(if $(TEXT),-text "$(abspath $(TEXT))")
 
 bench: ## our operations against their peers, in one run
 	@set +e; for dir in $(OUTSIDE); do GOWORK=off $(GO) -C $$dir run . || echo "bench: 0 of 0 in $$dir failed" ; done | \

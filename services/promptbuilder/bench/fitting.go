@@ -17,6 +17,12 @@ const (
 	answer     = 250
 )
 
+// The loop of the peer cuts so many characters at a time, and begins so many before its guess.
+const (
+	peerStep   = 100
+	peerOffset = 4000
+)
+
 // local is a model server that counts here.
 type local struct{ vocabulary *tokenizer.Tokenizer }
 
@@ -73,7 +79,7 @@ func fitting() (benchtable.Row, error) {
 		Build: func(body string) string {
 			return "[INST]続きを書いてください。\n【本文】\n```\n" + body + "\n```\n[/INST]"
 		},
-		Step: 100, Offset: 4000,
+		Step: peerStep, Offset: peerOffset,
 	}
 	p, err := ours.Build(context.Background(), story.Request{Body: body})
 	if err != nil {

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/benchtable"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/localmodel"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/bench/peer"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/linecosts"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/models"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+)
+
+// A session: a text that is over the window from the first turn on and grows by a turn's tokens each time.
+const (
+	sessionTurns  = 60
+	tokensPerTurn = 250
+	// sessionStart is in characters: about twice a window of 4,096.
+	sessionStart = 14_000
+	slackPercent = 25
+)
+
+// session compares how many tokens of its prompts a real llama.cpp server has to read again in a session. The text is that
+// of a file, or made up.
+func session(ctx context.Context, file string) (benchtable.Row, error) {
+	row := benchtable.Row{
+		Ours: fmt.Sprintf("%d turns of %d tokens with a slack of %d %%", sessionTurns, tokensPerTurn, slackPercent), Peer: "the cut of seed 000",
+		Unit: "prompt tokens read again", Goal: benchtable.AtMost(1.0 / 6),
+	}
+	novel := prose(japanese, "", 300_000)
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return row, err
+		}
+		novel = string(text)
+	}
+	s, err := openSession(ctx)
+	if err != nil {
+		return row, err
+	}
+	defer s.close()
+	turns, err := s.turns(ctx, novel)
+	if err != nil {
+		return row, err
+	}
+	slack := slackPercent
+	sent, counts := 0, 0
+	ours, err := s.play(ctx, turns, func(body string) (string, error) {
+		p, err := s.builder.Build(ctx, story.Request{Body: body, Slack: &slack})
+		sent, counts = sent+p.Sent, counts+p.Counts
+		return p.Text, err
+	})
+	if err != nil {
+		return row, err
+	}
+	peersSent, peersCounts := 0, 0
+	peers, err := s.play(ctx, turns, func(body string) (string, error) { return s.fitAsPeer(ctx, body, &peersSent, &peersCounts) })
+	row.OursFigures, row.PeerFigures = []float64{float64(ours)}, []float64{float64(peers)}
+	row.Facts = []benchtable.Fact{
+		{Name: "counts of ours", Figure: float64(counts)}, {Name: "characters sent for them", Figure: float64(sent)},
+		{Name: "counts of the peer", Figure: float64(peersCounts)}, {Name: "characters sent for them", Figure: float64(peersSent)},
+	}
+	return row, err
+}
+
+// modelSession is a real model server and our builder on it.
+type modelSession struct {
+	server    *localmodel.Server
+	set       *backends.Set
+	builder   *story.Builder
+	counter   story.Counter
+	generator llm.Generator
+	limit     int
+}
+
+func openSession(ctx context.Context) (*modelSession, error) {
+	dir, err := localmodel.DefaultDir()
+	if err != nil {
+		return nil, err
+	}
+	if err := localmodel.Install(ctx, dir, os.Stderr); err != nil {
+		return nil, err
+	}
+	s := &modelSession{}
+	if s.server, err = localmodel.Start(ctx, localmodel.Options{Dir: dir, Model: "gemma"}); err != nil {
+		return nil, err
+	}
+	// The server counts for ours, and the same vocabulary counts here for the peer: it would take the peer hours there.
+	s.set, err = backends.Parse(fmt.Appendf(nil, "default: server\nbackends:\n  server: {kind: llamacpp, address: %q}\n  here: {kind: llamacpp, address: %q, tokenizer: %q}\n",
+		s.server.URL(), s.server.URL(), filepath.Join(dir, "gemma.gguf")))
+	if err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	servers, err := models.New(s.set, "", prometheus.NewRegistry())
+	if err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	s.builder = story.NewBuilder(servers, linecosts.New(16<<20), story.Defaults{MaxTokens: answer, Rating: story.RatingGeneral})
+	counter, err := servers.Counter("here")
+	generator, err2 := s.set.Generator("server")
+	window, err3 := s.builder.Build(ctx, story.Request{})
+	if err := errors.Join(err, err2, err3); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	s.counter, s.generator, s.limit = counter, generator, window.Limit
+	return s, nil
+}
+
+func (s *modelSession) stop() error { s.server.Stop(); return nil }
+
+func (s *modelSession) close() {
+	_ = s.set.Close()
+	s.server.Stop()
+}
+
+// turns are the texts of a session.
+func (s *modelSession) turns(ctx context.Context, novel string) ([]string, error) {
+	start := len(string([]rune(novel)[:min(sessionStart, len([]rune(novel)))]))
+	start += strings.IndexByte(novel[start:], '\n') + 1
+	body, rest := novel[:start], novel[start:]
+	all := []string{body}
+	for range sessionTurns {
+		tokens := 0
+		for tokens < tokensPerTurn {
+			line, after, found := strings.Cut(rest, "\n")
+			if !found {
+				return nil, errors.New("the text is too short for a session")
+			}
+			n, err := s.counter.Count(ctx, line+"\n")
+			if err != nil {
+				return nil, err
+			}
+			tokens, body, rest = tokens+n, body+line+"\n", after
+		}
+		all = append(all, body)
+	}
+	return all, nil
+}
+
+// play sends the prompts of all turns and gives how many of their tokens the server read that it had not in its cache; the
+// first turn, which is new to both sides, does not count.
+func (s *modelSession) play(ctx context.Context, turns []string, build func(body string) (string, error)) (read int, err error) {
+	for i, body := range turns {
+		prompt, err := build(body)
+		if err != nil {
+			return 0, err
+		}
+		n, err := s.ask(ctx, prompt)
+		if err != nil {
+			return 0, err
+		}
+		if i > 0 {
+			read += n
+		}
+	}
+	return read, nil
+}
+
+// ask gives how many tokens of a prompt the server read.
+func (s *modelSession) ask(ctx context.Context, prompt string) (read int, err error) {
+	stream, err := s.generator.Generate(ctx, llm.Request{Prompt: prompt, Sampling: llm.Sampling{MaxTokens: 1}})
+	if err != nil {
+		return 0, err
+	}
+	defer stream.Close()
+	for {
+		if _, err := stream.Recv(); errors.Is(err, io.EOF) {
+			r := stream.Result()
+			return r.PromptTokens - r.CachedTokens, nil
+		} else if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// fitAsPeer is the prompt of a body that the loop of seed 000 cuts.
+func (s *modelSession) fitAsPeer(ctx context.Context, body string, sent, counts *int) (string, error) {
+	var wrong error
+	loop := peer.Loop{
+		Count: func(text string) int {
+			*sent += len([]rune(text))
+			n, err := s.counter.Count(ctx, text)
+			wrong = errors.Join(wrong, err)
+			return n
+		},
+		Build: func(body string) string {
+			p, err := s.builder.Build(ctx, story.Request{Backend: "here", Body: body, Uncut: true})
+			wrong = errors.Join(wrong, err)
+			return p.Text
+		},
+		Step: peerStep, Offset: peerOffset,
+	}
+	prompt, n := loop.Fit(body, s.limit)
+	*counts += n
+	if prompt == "" {
+		wrong = errors.Join(wrong, errors.New("the peer finds no cut"))
+	}
+	return prompt, wrong
+}
