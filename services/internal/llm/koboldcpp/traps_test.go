@@ -13,9 +13,9 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 )
 
-// A text of 50,000 tokens or more is counted as 0 by the server (cases/wannabe.md 20). Here it is counted in parts, and
+// A text of 50,000 tokens or more is counted as 0 by the server. Here it is counted in parts, and
 // never as less than it has.
-func TestTextsThatTheServerCannotCount(t *testing.T) {
+func TestCase20TextsThatTheServerCannotCount(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]koboldcpptest.Options{"BOS": {}, "no BOS": {NoBOS: true}, "pairs": {Cut: llmtest.Pairs}} {
 		server := koboldcpptest.New(t, o)

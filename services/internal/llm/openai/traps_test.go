@@ -54,8 +54,8 @@ func ask(t *testing.T, c *openai.Client, r llm.Request) (text string, result llm
 	}
 }
 
-// A text in a chat counts as what it is; what the form costs is off the window (cases/wannabe.md 23).
-func TestAChatCountsTheTextAlone(t *testing.T) {
+// A text in a chat counts as what it is; what the form costs is off the window.
+func TestCase23AChatCountsTheTextAlone(t *testing.T) {
 	t.Parallel()
 	server := openaitest.New(t, openaitest.Options{Program: openaitest.VLLM, Around: 6})
 	c := client(t, server.URL, openai.Config{Program: openai.VLLM, API: openai.Chat})

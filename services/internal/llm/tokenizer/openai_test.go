@@ -50,3 +50,23 @@ func TestOpenAI(t *testing.T) {
 		t.Errorf("an unknown encoding gives %v", err)
 	}
 }
+
+// TestPerfCase2LongPieces: the ids of a text without a break are those of the library; that the time grows with the length
+// and not with its square is a row of the bench.
+func TestPerfCase2LongPieces(t *testing.T) {
+	t.Parallel()
+	ours, err := tokenizer.OpenAI("cl100k_base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := codec.NewCl100kBase()
+	for _, text := range []string{strings.Repeat("あいうえおかきくけこ", 1600), strings.Repeat("a", 10_000)} {
+		ids, _, err := library.Encode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.EqualFunc(ours.Append(nil, text, tokenizer.Options{}), ids, func(a int32, b uint) bool { return uint(a) == b }) {
+			t.Errorf("%.20q... is cut into other tokens", text)
+		}
+	}
+}

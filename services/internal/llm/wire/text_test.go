@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,6 +23,23 @@ func TestUnquote(t *testing.T) {
 		if got, err := unquote(json.RawMessage(in)); err == nil {
 			t.Errorf("%q is read as %q", in, got)
 		}
+	}
+}
+
+// A token that holds a whole character and the beginning of another, with the rest in the next.
+func TestCase35NoCharacterIsLost(t *testing.T) {
+	t.Parallel()
+	var a Assembler
+	var pieces []string
+	for _, bytes := range []string{"\xe3\x83\xaa", "\xe3\x83\xb3\xe3\x82", "\xb4"} {
+		piece, err := a.Add(raw(bytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pieces = append(pieces, piece)
+	}
+	if want := []string{"リ", "ン", "ゴ"}; !slices.Equal(pieces, want) || a.Half() {
+		t.Errorf("got %q, want %q", pieces, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package story_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -194,6 +195,23 @@ func TestCases13And14And19BracesThatAreText(t *testing.T) {
 		if want := "# 設定:\n" + tt.want + "[/INST]"; !strings.HasSuffix(p.Text, want) {
 			t.Errorf("%q became %q", tt.setting, p.Text)
 		}
+	}
+}
+
+func TestCase16GroupsInGroups(t *testing.T) {
+	t.Parallel()
+	drawn := map[string]bool{}
+	for seed := range uint32(40) {
+		p := build(t, runesOf(8192), story.Request{Work: story.Work{Title: "{in a {red|blue} car|on foot}"}, Seed: seed})
+		_, title, _ := strings.Cut(strings.TrimSuffix(p.Text, "[/INST]"), "# タイトル:\n")
+		drawn[title] = true
+	}
+	if want := map[string]bool{"in a red car": true, "in a blue car": true, "on foot": true}; !maps.Equal(drawn, want) {
+		t.Errorf("drawn were %v, want %v", drawn, want)
+	}
+	p := build(t, runesOf(8192), story.Request{Work: story.Work{Title: "{in a {red|red} car|on foot}"}, Compat: true})
+	if !strings.Contains(p.Text, "car|on foot}") {
+		t.Errorf("COMPAT does not break the group as the program does: %q", p.Text)
 	}
 }
 

@@ -24,6 +24,10 @@ type server struct {
 	err        error
 	// fails is the count that gives err; 0: asking for the window does.
 	fails int
+	// hangs is called by a count that then waits for the end of the call.
+	hangs context.CancelFunc
+	// bytes were counted.
+	bytes int
 	// local counts without a server.
 	local  bool
 	counts int
@@ -70,11 +74,17 @@ func (s *server) Count(_ context.Context, text string) (int, error) {
 	return f1(text), nil
 }
 
-func (s *server) Pieces(_ context.Context, text string) ([]int, error) {
+func (s *server) Pieces(ctx context.Context, text string) ([]int, error) {
 	if s.blind {
 		return nil, fit.ErrNoPieces
 	}
 	s.counts++
+	s.bytes += len(text)
+	if s.hangs != nil {
+		s.hangs()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if s.vocabulary != nil {
 		return s.vocabulary.Lengths(text, tokenizer.Prompt), nil
 	}
