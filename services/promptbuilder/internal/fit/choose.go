@@ -1,0 +1,127 @@
+package fit
+
+import (
+	"sort"
+	"strings"
+	"unicode"
+)
+
+// caution is by how much the first prompt is to be smaller where memory knows most of it, so that it fits for sure: a
+// tenth of what it does not know, or a fifth where that is of a kind that it never saw. Where it knows little, the first
+// count is there to learn from.
+func (s *search) caution() int {
+	cost := s.estimate.from(0)
+	whole := s.Limit * token
+	guesswork := 0
+	if cost > whole {
+		i := sort.Search(len(s.lines), func(i int) bool { return s.estimate.from(s.lines[i]) <= whole })
+		if i < len(s.lines) {
+			guesswork = s.estimate.guesswork(s.lines[i])
+		}
+	}
+	if guesswork > whole/4 {
+		return 0
+	}
+	if s.estimate.strange {
+		guesswork *= 2
+	}
+	return min(guesswork/token/10, s.Limit/100)
+}
+
+// choose is the longest prompt that is expected to keep to the target, at the coarsest place that is not wasteful.
+func (s *search) choose() (at int, place Place, ok bool) {
+	target, from := s.target(), s.tooEarly()
+	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > from && s.expect(s.lines[i]) <= target })
+	if i > 0 {
+		if steady, ok := s.steady(i); ok {
+			return s.lines[steady], Line, true
+		}
+	}
+	if i > 0 {
+		from = max(from, s.lines[i-1])
+	}
+	at, place = len(s.text), Line
+	if ok = i < len(s.lines); ok {
+		at = s.lines[i]
+	}
+	for finer := Sentence; finer <= Character; finer++ {
+		if ok && finer > s.Finest && (s.expect(at) >= s.least || finer == Character) {
+			break
+		}
+		if start, found := s.inside(finer, from, at, target); found {
+			at, place, ok = start, finer, true
+		}
+	}
+	return at, place, ok
+}
+
+// steady is a line from one on that stays the cut while a text grows: the anchor; else the first behind the next line of a
+// grid in the document, whose steps are about as large as the slack (field/wannabe.md 5, KV stability).
+func (s *search) steady(from int) (line int, ok bool) {
+	if anchor := sort.SearchInts(s.lines, s.Anchor); s.Anchor > 0 && anchor >= from && anchor < len(s.lines) &&
+		s.lines[anchor] == s.Anchor && s.expect(s.Anchor) >= s.Limit/2 {
+		return anchor, true
+	}
+	if s.Slack == 0 || from == len(s.lines) || len(s.places) < len(s.lines) {
+		return 0, false
+	}
+	grid := gridOf(s.prompt.length(s.lines[from]) * s.Slack / 100)
+	next := (s.places[from-1]/grid + 1) * grid
+	line = from + sort.SearchInts(s.places[from:], next)
+	return line, line < len(s.lines) && s.expect(s.lines[line]) >= s.room
+}
+
+// gridOf is the largest step of a grid in a document that is at most so many bytes. Few steps are possible, three for each
+// doubling, so that a text that grows keeps its step although its tokens become a little denser.
+func gridOf(bytes int) int {
+	step := 1
+	for k := 0; ; k++ {
+		for _, thousandths := range []int{1000, 1260, 1587} {
+			next := thousandths << k / 1000
+			if next > bytes {
+				return step
+			}
+			step = max(step, next)
+		}
+	}
+}
+
+// tooEarly is the last offset that is known to be over the limit.
+func (s *search) tooEarly() int {
+	if s.over == nil {
+		return -1
+	}
+	return s.over.at
+}
+
+// inside is the first place of a kind between two offsets that is expected to keep to the target.
+func (s *search) inside(place Place, from, to, target int) (at int, found bool) {
+	if from < 0 || from >= to {
+		return 0, false
+	}
+	keeps := func(at int) bool { return s.expect(at) <= target }
+	if place == Character {
+		to = min(to, s.ink())
+		roughly := from + 1 + sort.Search(max(0, to-from-1), func(i int) bool { return keeps(from + 1 + i) })
+		at = clusterStart(s.text, from, roughly)
+		return at, at < to
+	}
+	all := starts(s.text, from, to, place)
+	i := sort.Search(len(all), func(i int) bool { return keeps(all[i]) })
+	if i == len(all) {
+		return 0, false
+	}
+	return all[i], true
+}
+
+// shortest is the least that may be kept: the last character that is not blank, and what follows it.
+func (s *search) shortest() (at int, place Place) {
+	from, end := s.lines[len(s.lines)-1], s.ink()
+	if sentences := starts(s.text, from, end, Sentence); len(sentences) > 0 {
+		from = sentences[len(sentences)-1]
+	}
+	return lastCluster(s.text[:max(from, end)], from), Character
+}
+
+// ink is where the blanks at the end of the text begin.
+func (s *search) ink() int { return len(strings.TrimRightFunc(s.text, unicode.IsSpace)) }
