@@ -52,7 +52,10 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 		return nil, err
 	}
 	deps.Log.Info("model servers", zap.Strings("backends", deps.Backends.Names()), zap.String("default", cmp.Or(cfg.Backend, deps.Backends.Default())))
-	builder := story.NewBuilder(servers, linecosts.New(memoryBytes), story.Defaults{MaxTokens: cfg.MaxTokens, Rating: cfg.Rating, Slack: cfg.Slack})
+	builder := story.NewBuilder(servers, linecosts.New(memoryBytes), story.Defaults{
+		MaxTokens: cfg.MaxTokens, IdeaTokens: cfg.IdeaTokens, AutocompleteTokens: cfg.AutocompleteTokens, Rating: cfg.Rating,
+		Slack: cfg.Slack,
+	})
 	return &App{backends: deps.Backends, service: transport.New(builder)}, nil
 }
 

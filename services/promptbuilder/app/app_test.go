@@ -120,6 +120,21 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestAnswerLengths: each mode has a length of its own, which the answer repeats.
+func TestAnswerLengths(t *testing.T) {
+	t.Parallel()
+	client := serve(t, llmtest.New(t, llmtest.Options{}).URL)
+	for mode, want := range map[promptbuilderv1.StoryMode]int32{
+		promptbuilderv1.StoryMode_STORY_MODE_UNSPECIFIED: 250, promptbuilderv1.StoryMode_STORY_MODE_GENERATE: 250,
+		promptbuilderv1.StoryMode_STORY_MODE_IDEA: 500, promptbuilderv1.StoryMode_STORY_MODE_AUTOCOMPLETE: 64,
+	} {
+		got, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{Mode: mode})
+		if err != nil || got.GetMaxTokens() != want || got.GetLimit() != 4096-want {
+			t.Errorf("%s: %d tokens are kept free of 4096 and the limit is %d, want %d; error %v", mode, got.GetMaxTokens(), got.GetLimit(), want, err)
+		}
+	}
+}
+
 // asked are the prompts that a server was asked to count.
 func asked(t *testing.T, server *llmtest.Server) []string {
 	t.Helper()
@@ -194,9 +209,9 @@ func TestConfig(t *testing.T) {
 	if _, err := app.New(t.Context(), c, app.Deps{Backends: set(t, "http://127.0.0.1:1")}); err == nil || !strings.Contains(err.Error(), "gone, here") {
 		t.Errorf("a default that is not in the file gives %v", err)
 	}
-	c = app.Config{MaxTokens: 0, Rating: "x"}
+	c = app.Config{Rating: "x"}
 	err := config.Load(&c, config.Source{})
-	for _, key := range []string{"default_max_tokens", "default_rating"} {
+	for _, key := range []string{"default_max_tokens:", "default_max_tokens_idea:", "default_max_tokens_autocomplete:", "default_rating:"} {
 		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("error %v, want one about %s", err, key)
 		}

@@ -9,24 +9,36 @@ import (
 type Config struct {
 	// Backend is a name in the backends file; empty for the file's own default.
 	Backend string `yaml:"default_backend" help:"backend of requests that name none; empty: the default of the backends file"`
-	// MaxTokens are kept free for an answer.
-	MaxTokens int `yaml:"default_max_tokens" help:"tokens kept free for the answer where a request does not say"`
+	// MaxTokens are kept free for the continuation of a story, IdeaTokens for an idea, AutocompleteTokens for the rest of a line.
+	MaxTokens          int `yaml:"default_max_tokens" help:"tokens kept free for the answer where a request does not say"`
+	IdeaTokens         int `yaml:"default_max_tokens_idea" help:"the same for an idea"`
+	AutocompleteTokens int `yaml:"default_max_tokens_autocomplete" help:"the same for the completion of a line"`
 	// Rating is general or r18.
 	Rating string `yaml:"default_rating" help:"rating of stories that name none: general or r18"`
 	// Slack is in percent.
 	Slack int `yaml:"default_slack_percent" help:"how much of the limit a cut may leave unused so that it stays while the text grows, 0 to 75"`
 }
 
-// DefaultConfig keeps 250 tokens for an answer, as the program of seed 000 does (field/wannabe.md 1.5).
-func DefaultConfig() Config { return Config{MaxTokens: 250, Rating: story.RatingGeneral} }
+// DefaultConfig keeps 250 tokens for an answer, 500 for an idea and 64 for a line, as the program of seed 000 does
+// (field/wannabe.md 1.5).
+func DefaultConfig() Config {
+	return Config{MaxTokens: 250, IdeaTokens: 500, AutocompleteTokens: 64, Rating: story.RatingGeneral}
+}
 
 // maxMaxTokens is the largest default; no window is that large.
 const maxMaxTokens = 1 << 20
 
 // Check finds settings that cannot be.
 func (c Config) Check(p *config.Problems) {
-	if c.MaxTokens < 1 || c.MaxTokens > maxMaxTokens {
-		p.Add("default_max_tokens", "must be from 1 to %d, is %d", maxMaxTokens, c.MaxTokens)
+	for _, length := range []struct {
+		key    string
+		tokens int
+	}{
+		{"default_max_tokens", c.MaxTokens}, {"default_max_tokens_idea", c.IdeaTokens}, {"default_max_tokens_autocomplete", c.AutocompleteTokens},
+	} {
+		if length.tokens < 1 || length.tokens > maxMaxTokens {
+			p.Add(length.key, "must be from 1 to %d, is %d", maxMaxTokens, length.tokens)
+		}
 	}
 	if c.Slack < 0 || c.Slack > story.MaxSlack {
 		p.Add("default_slack_percent", "must be from 0 to %d, is %d", story.MaxSlack, c.Slack)

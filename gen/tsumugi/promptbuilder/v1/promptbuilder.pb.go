@@ -757,7 +757,8 @@ type BuildStoryRequest struct {
 	BlockOrder BlockOrder `protobuf:"varint,5,opt,name=block_order,json=blockOrder,proto3,enum=tsumugi.promptbuilder.v1.BlockOrder" json:"block_order,omitempty"`
 	// Heading over the author's note.
 	NoteHeader NoteHeader `protobuf:"varint,6,opt,name=note_header,json=noteHeader,proto3,enum=tsumugi.promptbuilder.v1.NoteHeader" json:"note_header,omitempty"`
-	// Tokens kept free for the answer. 0: the configured default (250). Must be under the window of the backend.
+	// Tokens kept free for the answer. 0: the configured default of the mode (250; for an idea 500, for autocomplete 64). Must
+	// be under the window of the backend.
 	MaxTokens int32 `protobuf:"varint,7,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// What happens to a prompt that is too large.
 	Fit Fit `protobuf:"varint,8,opt,name=fit,proto3,enum=tsumugi.promptbuilder.v1.Fit" json:"fit,omitempty"`

@@ -12,8 +12,8 @@ import (
 
 // Defaults stand in for what a request leaves open.
 type Defaults struct {
-	// MaxTokens are kept free for the answer.
-	MaxTokens int
+	// MaxTokens are kept free for the answer, IdeaTokens and AutocompleteTokens in the modes of these names.
+	MaxTokens, IdeaTokens, AutocompleteTokens int
 	// Rating is one of the ratings.
 	Rating string
 	// Slack is in percent.
@@ -24,6 +24,17 @@ type Defaults struct {
 type Memories interface {
 	// Of is the memory of what cuts text into the same tokens.
 	Of(tokenizer string) fit.Memory
+}
+
+// maxTokens are kept free for the answer of a mode.
+func (d Defaults) maxTokens(mode Mode) int {
+	switch mode {
+	case Idea:
+		return d.IdeaTokens
+	case Autocomplete:
+		return d.AutocompleteTokens
+	}
+	return d.MaxTokens
 }
 
 // Builder makes prompts. Safe for concurrent use; between calls it keeps what lines cost, and nothing else.
@@ -43,7 +54,7 @@ func NewBuilder(backends Backends, memories Memories, defaults Defaults) *Builde
 // Build makes the prompt of a request in which Check finds nothing wrong. Errors: *llm.UnknownBackendError, *llm.BudgetError
 // (before anything is counted), *llm.OverflowError, *CountError, and those of the counter.
 func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
-	r.MaxTokens = cmp.Or(r.MaxTokens, b.defaults.MaxTokens)
+	r.MaxTokens = cmp.Or(r.MaxTokens, b.defaults.maxTokens(r.Mode))
 	r.Work.Rating = cmp.Or(r.Work.Rating, b.defaults.Rating)
 	if r.Slack == nil {
 		r.Slack = &b.defaults.Slack

@@ -99,7 +99,7 @@ func (s *server) Pieces(ctx context.Context, text string) ([]int, error) {
 func f1(text string) int { return 1 + utf8.RuneCountInString(text) }
 
 func builder(s *server) *story.Builder {
-	return story.NewBuilder(s, &memories{}, story.Defaults{MaxTokens: 250, Rating: story.RatingGeneral})
+	return story.NewBuilder(s, &memories{}, story.Defaults{MaxTokens: 250, IdeaTokens: 500, AutocompleteTokens: 64, Rating: story.RatingGeneral})
 }
 
 func build(t *testing.T, s *server, r story.Request) story.Prompt {
