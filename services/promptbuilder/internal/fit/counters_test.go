@@ -21,6 +21,9 @@ type counter struct {
 
 func (c *counter) Count(_ context.Context, text string) (int, error) {
 	c.asked = append(c.asked, text)
+	if c.size == nil { // the last of many counts is a plain one
+		return len(c.pieces(text)), nil
+	}
 	return c.size(text), nil
 }
 

@@ -3,6 +3,7 @@ package fit_test
 import (
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,11 +54,33 @@ func parted(t *rapid.T) fit.Prompt {
 func story() *rapid.Generator[string] {
 	piece := rapid.SampledFrom([]string{
 		"彼は歩いた。", "「待て！」", "雨、風、", "\n", "\n\n", "　", "Hello, world. ", "👨‍👩‍👧‍👦が\u3099", "あいうえおかきくけこ", "e\u0301", "3.14", "……",
+		"漢字《かんじ》", "｜Hello, world. 「は！」《よ、み。》", "|", "《", "\n　", "ｶﾞ",
 	})
 	return rapid.Custom(func(t *rapid.T) string {
 		n := rapid.SampledFrom([]int{0, 1, 3, 10, 100, 300}).Draw(t, "pieces")
 		return strings.Join(rapid.SliceOfN(piece, n, n).Draw(t, "text"), "")
 	})
+}
+
+// rubies are bases with their readings.
+var rubies = regexp.MustCompile(`([|｜][^|｜《》\n]{1,64}|[\p{Han}〆ヶヵ]{1,64})《[^|｜《》\n]{1,64}》`)
+
+// inside says that an offset lies in a ruby, or beside a full-width space that it would part from what it belongs to. The
+// slow way, a line at a time.
+func inside(text string, at int) bool {
+	begin := strings.LastIndexByte(text[:at], '\n') + 1
+	line, _, _ := strings.Cut(text[begin:], "\n")
+	at -= begin
+	for _, r := range rubies.FindAllStringIndex(line, -1) {
+		if at > r[0] && at < r[1] {
+			return true
+		}
+	}
+	if at == 0 || begin+at == len(text) {
+		return false
+	}
+	next, _, _, _ := uniseg.FirstGraphemeClusterInString(line[at:], -1)
+	return strings.Trim(line[:at], "　") == "" || next == "　"
 }
 
 // places are the offsets of each kind, found the slow way.
@@ -70,6 +93,10 @@ func places(p fit.Prompt) map[fit.Place][]int {
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
 		at += len(cluster)
 		all[fit.Character] = append(all[fit.Character], at)
+		if inside(text, at) {
+			all[fit.Character] = all[fit.Character][:len(all[fit.Character])-1]
+			continue
+		}
 		next, _ := utf8.DecodeRuneInString(text[at:])
 		if strings.ContainsRune("　 」。！…、\n", next) {
 			continue
