@@ -88,7 +88,7 @@ func checkRecord(t *testing.T, got reading, q *agentv1.GenerateNodeRequest) {
 // checkShown finds whether all that promptbuilder said is shown, but for the prompt.
 func checkShown(t *testing.T, built, shown *promptbuilderv1.BuildStoryResponse) {
 	t.Helper()
-	all(t, built, "combinations", "more_combinations") // only where they are asked for, which a generation never does
+	all(t, built, "combinations", "more_combinations", "held") // only where they are asked for, which a generation never does
 	want := proto.CloneOf(built)
 	want.Prompt = ""
 	if diff := cmp.Diff(want, shown, protocmp.Transform()); diff != "" {

@@ -25,6 +25,7 @@ const balancingAndRetries = `
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildStory"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ParseIdea"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ListBackends"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ListPresets"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "CountTokens"}
 		],
 		"retryPolicy": {

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/linecosts"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/models"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/presets"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/transport"
 )
@@ -52,9 +53,13 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 		return nil, err
 	}
 	deps.Log.Info("model servers", zap.Strings("backends", deps.Backends.Names()), zap.String("default", cmp.Or(cfg.Backend, deps.Backends.Default())))
+	named, err := presets.Load(cfg.Presets)
+	if err != nil {
+		return nil, err
+	}
 	builder := story.NewBuilder(servers, linecosts.New(memoryBytes), story.Defaults{
 		MaxTokens: cfg.MaxTokens, IdeaTokens: cfg.IdeaTokens, AutocompleteTokens: cfg.AutocompleteTokens, Rating: cfg.Rating,
-		Slack: cfg.Slack,
+		Slack: cfg.Slack, Presets: named,
 	})
 	return &App{backends: deps.Backends, service: transport.New(builder)}, nil
 }

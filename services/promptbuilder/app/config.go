@@ -9,6 +9,8 @@ import (
 type Config struct {
 	// Backend is a name in the backends file; empty for the file's own default.
 	Backend string `yaml:"default_backend" help:"backend of requests that name none; empty: the default of the backends file"`
+	// Presets is a path; empty for the preset of each wrapping alone.
+	Presets string `yaml:"presets" help:"presets file (docs/story-prompt.md); empty: one preset for each wrapping"`
 	// MaxTokens are kept free for the continuation of a story, IdeaTokens for an idea, AutocompleteTokens for the rest of a line.
 	MaxTokens          int `yaml:"default_max_tokens" help:"tokens kept free for the answer where a request does not say"`
 	IdeaTokens         int `yaml:"default_max_tokens_idea" help:"the same for an idea"`

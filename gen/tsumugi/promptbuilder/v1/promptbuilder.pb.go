@@ -794,7 +794,13 @@ type BuildStoryRequest struct {
 	SlackPercent *int32 `protobuf:"varint,20,opt,name=slack_percent,json=slackPercent,proto3,oneof" json:"slack_percent,omitempty"`
 	// `state` of an earlier reply: the text is cut at the same line again, whatever changed before it, while the prompt fits
 	// there and uses half of the limit.
-	State         string `protobuf:"bytes,21,opt,name=state,proto3" json:"state,omitempty"`
+	State string `protobuf:"bytes,21,opt,name=state,proto3" json:"state,omitempty"`
+	// Name of a preset (ListPresets), which stands in for each field that this request leaves open: wrapping, fit,
+	// max_main_text_chars, cut_granularity, slack_percent, block_order, note_header, max_tokens, and each field of sampling. Empty: none.
+	Preset string `protobuf:"bytes,28,opt,name=preset,proto3" json:"preset,omitempty"`
+	// How the answer should be drawn. It bears on no byte of the prompt; `held.sampling` gives it back, filled from the
+	// preset, for whoever sends the prompt. Without `max_tokens`, which this request has itself.
+	Sampling      *Sampling `protobuf:"bytes,29,opt,name=sampling,proto3" json:"sampling,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -976,6 +982,342 @@ func (x *BuildStoryRequest) GetState() string {
 	return ""
 }
 
+func (x *BuildStoryRequest) GetPreset() string {
+	if x != nil {
+		return x.Preset
+	}
+	return ""
+}
+
+func (x *BuildStoryRequest) GetSampling() *Sampling {
+	if x != nil {
+		return x.Sampling
+	}
+	return nil
+}
+
+// Sampling is how the tokens of an answer are drawn, with the fields of `tsumugi.flowstore.v1.Sampling`. An absent field
+// leaves the server's default.
+type Sampling struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 0 (always the likeliest) to 5.
+	Temperature *float64 `protobuf:"fixed64,1,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
+	// 0 to 1.
+	TopP *float64 `protobuf:"fixed64,2,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
+	// 0 (off) to 1,000,000.
+	TopK *int32 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
+	// 0 to 1.
+	MinP *float64 `protobuf:"fixed64,4,opt,name=min_p,json=minP,proto3,oneof" json:"min_p,omitempty"`
+	// 0 to 10; 1 is off.
+	RepeatPenalty *float64 `protobuf:"fixed64,5,opt,name=repeat_penalty,json=repeatPenalty,proto3,oneof" json:"repeat_penalty,omitempty"`
+	// Seed of the server's draws.
+	Seed *uint32 `protobuf:"varint,6,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
+	// The most tokens of the answer: what was kept free for it.
+	MaxTokens int32 `protobuf:"varint,7,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// The answer ends before the first of these, at most 16, each at most 256 bytes. The stop strings of the wrapping come
+	// beside them.
+	Stop          []string `protobuf:"bytes,8,rep,name=stop,proto3" json:"stop,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sampling) Reset() {
+	*x = Sampling{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sampling) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sampling) ProtoMessage() {}
+
+func (x *Sampling) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sampling.ProtoReflect.Descriptor instead.
+func (*Sampling) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Sampling) GetTemperature() float64 {
+	if x != nil && x.Temperature != nil {
+		return *x.Temperature
+	}
+	return 0
+}
+
+func (x *Sampling) GetTopP() float64 {
+	if x != nil && x.TopP != nil {
+		return *x.TopP
+	}
+	return 0
+}
+
+func (x *Sampling) GetTopK() int32 {
+	if x != nil && x.TopK != nil {
+		return *x.TopK
+	}
+	return 0
+}
+
+func (x *Sampling) GetMinP() float64 {
+	if x != nil && x.MinP != nil {
+		return *x.MinP
+	}
+	return 0
+}
+
+func (x *Sampling) GetRepeatPenalty() float64 {
+	if x != nil && x.RepeatPenalty != nil {
+		return *x.RepeatPenalty
+	}
+	return 0
+}
+
+func (x *Sampling) GetSeed() uint32 {
+	if x != nil && x.Seed != nil {
+		return *x.Seed
+	}
+	return 0
+}
+
+func (x *Sampling) GetMaxTokens() int32 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *Sampling) GetStop() []string {
+	if x != nil {
+		return x.Stop
+	}
+	return nil
+}
+
+// Preset is a set of choices under a name. In ListPresets, what it leaves open is not set; in `BuildStoryResponse.held`,
+// everything is.
+type Preset struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name in the presets file.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The form in which the model is asked.
+	Wrapping *Wrapping `protobuf:"bytes,2,opt,name=wrapping,proto3" json:"wrapping,omitempty"`
+	// What happens to a prompt that is too large.
+	Fit Fit `protobuf:"varint,3,opt,name=fit,proto3,enum=tsumugi.promptbuilder.v1.Fit" json:"fit,omitempty"`
+	// Characters (code points) that FIT_CHAR_TRIM keeps.
+	MaxMainTextChars int32 `protobuf:"varint,4,opt,name=max_main_text_chars,json=maxMainTextChars,proto3" json:"max_main_text_chars,omitempty"`
+	// How fine a cut may be.
+	CutGranularity CutGranularity `protobuf:"varint,5,opt,name=cut_granularity,json=cutGranularity,proto3,enum=tsumugi.promptbuilder.v1.CutGranularity" json:"cut_granularity,omitempty"`
+	// Which large block comes first.
+	BlockOrder BlockOrder `protobuf:"varint,6,opt,name=block_order,json=blockOrder,proto3,enum=tsumugi.promptbuilder.v1.BlockOrder" json:"block_order,omitempty"`
+	// Heading over the author's note.
+	NoteHeader NoteHeader `protobuf:"varint,7,opt,name=note_header,json=noteHeader,proto3,enum=tsumugi.promptbuilder.v1.NoteHeader" json:"note_header,omitempty"`
+	// Tokens kept free for the answer.
+	MaxTokens int32 `protobuf:"varint,8,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// How the answer should be drawn.
+	Sampling *Sampling `protobuf:"bytes,9,opt,name=sampling,proto3" json:"sampling,omitempty"`
+	// How much of the limit a cut may leave unused.
+	SlackPercent  *int32 `protobuf:"varint,12,opt,name=slack_percent,json=slackPercent,proto3,oneof" json:"slack_percent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Preset) Reset() {
+	*x = Preset{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Preset) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Preset) ProtoMessage() {}
+
+func (x *Preset) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Preset.ProtoReflect.Descriptor instead.
+func (*Preset) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Preset) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Preset) GetWrapping() *Wrapping {
+	if x != nil {
+		return x.Wrapping
+	}
+	return nil
+}
+
+func (x *Preset) GetFit() Fit {
+	if x != nil {
+		return x.Fit
+	}
+	return Fit_FIT_UNSPECIFIED
+}
+
+func (x *Preset) GetMaxMainTextChars() int32 {
+	if x != nil {
+		return x.MaxMainTextChars
+	}
+	return 0
+}
+
+func (x *Preset) GetCutGranularity() CutGranularity {
+	if x != nil {
+		return x.CutGranularity
+	}
+	return CutGranularity_CUT_GRANULARITY_UNSPECIFIED
+}
+
+func (x *Preset) GetBlockOrder() BlockOrder {
+	if x != nil {
+		return x.BlockOrder
+	}
+	return BlockOrder_BLOCK_ORDER_UNSPECIFIED
+}
+
+func (x *Preset) GetNoteHeader() NoteHeader {
+	if x != nil {
+		return x.NoteHeader
+	}
+	return NoteHeader_NOTE_HEADER_UNSPECIFIED
+}
+
+func (x *Preset) GetMaxTokens() int32 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *Preset) GetSampling() *Sampling {
+	if x != nil {
+		return x.Sampling
+	}
+	return nil
+}
+
+func (x *Preset) GetSlackPercent() int32 {
+	if x != nil && x.SlackPercent != nil {
+		return *x.SlackPercent
+	}
+	return 0
+}
+
+// ListPresetsRequest asks for all of them: there are at most 70, so there are no pages.
+type ListPresetsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPresetsRequest) Reset() {
+	*x = ListPresetsRequest{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPresetsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPresetsRequest) ProtoMessage() {}
+
+func (x *ListPresetsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPresetsRequest.ProtoReflect.Descriptor instead.
+func (*ListPresetsRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
+}
+
+// ListPresetsResponse tells them.
+type ListPresetsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The presets, by name.
+	Presets       []*Preset `protobuf:"bytes,1,rep,name=presets,proto3" json:"presets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPresetsResponse) Reset() {
+	*x = ListPresetsResponse{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPresetsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPresetsResponse) ProtoMessage() {}
+
+func (x *ListPresetsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPresetsResponse.ProtoReflect.Descriptor instead.
+func (*ListPresetsResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ListPresetsResponse) GetPresets() []*Preset {
+	if x != nil {
+		return x.Presets
+	}
+	return nil
+}
+
 // Wrapping is what stands around the parts of a prompt: the form in which a model was trained to be asked. The BOS token
 // is no part of it: servers add it, and counts hold it.
 type Wrapping struct {
@@ -998,7 +1340,7 @@ type Wrapping struct {
 
 func (x *Wrapping) Reset() {
 	*x = Wrapping{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1010,7 +1352,7 @@ func (x *Wrapping) String() string {
 func (*Wrapping) ProtoMessage() {}
 
 func (x *Wrapping) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1023,7 +1365,7 @@ func (x *Wrapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wrapping.ProtoReflect.Descriptor instead.
 func (*Wrapping) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{1}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Wrapping) GetName() string {
@@ -1079,7 +1421,7 @@ type OptionSet struct {
 
 func (x *OptionSet) Reset() {
 	*x = OptionSet{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1433,7 @@ func (x *OptionSet) String() string {
 func (*OptionSet) ProtoMessage() {}
 
 func (x *OptionSet) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1446,7 @@ func (x *OptionSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OptionSet.ProtoReflect.Descriptor instead.
 func (*OptionSet) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *OptionSet) GetOptions() []string {
@@ -1160,14 +1502,16 @@ type BuildStoryResponse struct {
 	// Characters (code points) that the backend was sent for all counts.
 	CharactersSent int32 `protobuf:"varint,20,opt,name=characters_sent,json=charactersSent,proto3" json:"characters_sent,omitempty"`
 	// The slack that held.
-	SlackPercent  int32 `protobuf:"varint,21,opt,name=slack_percent,json=slackPercent,proto3" json:"slack_percent,omitempty"`
+	SlackPercent int32 `protobuf:"varint,21,opt,name=slack_percent,json=slackPercent,proto3" json:"slack_percent,omitempty"`
+	// Everything that a preset can hold, as it held: from the request, else from the preset that it names, else the default.
+	Held          *Preset `protobuf:"bytes,24,opt,name=held,proto3" json:"held,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BuildStoryResponse) Reset() {
 	*x = BuildStoryResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1179,7 +1523,7 @@ func (x *BuildStoryResponse) String() string {
 func (*BuildStoryResponse) ProtoMessage() {}
 
 func (x *BuildStoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1192,7 +1536,7 @@ func (x *BuildStoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildStoryResponse.ProtoReflect.Descriptor instead.
 func (*BuildStoryResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BuildStoryResponse) GetPrompt() string {
@@ -1342,6 +1686,13 @@ func (x *BuildStoryResponse) GetSlackPercent() int32 {
 	return 0
 }
 
+func (x *BuildStoryResponse) GetHeld() *Preset {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
 // Combination is one choice of options for all groups of a request.
 type Combination struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1353,7 +1704,7 @@ type Combination struct {
 
 func (x *Combination) Reset() {
 	*x = Combination{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1716,7 @@ func (x *Combination) String() string {
 func (*Combination) ProtoMessage() {}
 
 func (x *Combination) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1729,7 @@ func (x *Combination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Combination.ProtoReflect.Descriptor instead.
 func (*Combination) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Combination) GetPicks() []*Pick {
@@ -1405,7 +1756,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1768,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1781,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Block) GetKind() BlockKind {
@@ -1480,7 +1831,7 @@ type Cut struct {
 
 func (x *Cut) Reset() {
 	*x = Cut{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1492,7 +1843,7 @@ func (x *Cut) String() string {
 func (*Cut) ProtoMessage() {}
 
 func (x *Cut) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1505,7 +1856,7 @@ func (x *Cut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cut.ProtoReflect.Descriptor instead.
 func (*Cut) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Cut) GetCharacters() int32 {
@@ -1558,7 +1909,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1570,7 +1921,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1583,7 +1934,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Warning) GetCode() string {
@@ -1631,7 +1982,7 @@ type Pick struct {
 
 func (x *Pick) Reset() {
 	*x = Pick{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1643,7 +1994,7 @@ func (x *Pick) String() string {
 func (*Pick) ProtoMessage() {}
 
 func (x *Pick) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1656,7 +2007,7 @@ func (x *Pick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pick.ProtoReflect.Descriptor instead.
 func (*Pick) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Pick) GetField() string {
@@ -1722,7 +2073,7 @@ type ParseIdeaRequest struct {
 
 func (x *ParseIdeaRequest) Reset() {
 	*x = ParseIdeaRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +2085,7 @@ func (x *ParseIdeaRequest) String() string {
 func (*ParseIdeaRequest) ProtoMessage() {}
 
 func (x *ParseIdeaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +2098,7 @@ func (x *ParseIdeaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseIdeaRequest.ProtoReflect.Descriptor instead.
 func (*ParseIdeaRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ParseIdeaRequest) GetText() string {
@@ -1782,7 +2133,7 @@ type ParseIdeaResponse struct {
 
 func (x *ParseIdeaResponse) Reset() {
 	*x = ParseIdeaResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1794,7 +2145,7 @@ func (x *ParseIdeaResponse) String() string {
 func (*ParseIdeaResponse) ProtoMessage() {}
 
 func (x *ParseIdeaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1807,7 +2158,7 @@ func (x *ParseIdeaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseIdeaResponse.ProtoReflect.Descriptor instead.
 func (*ParseIdeaResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ParseIdeaResponse) GetStory() *v1.Story {
@@ -1851,7 +2202,7 @@ type IdeaExtra struct {
 
 func (x *IdeaExtra) Reset() {
 	*x = IdeaExtra{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1863,7 +2214,7 @@ func (x *IdeaExtra) String() string {
 func (*IdeaExtra) ProtoMessage() {}
 
 func (x *IdeaExtra) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1876,7 +2227,7 @@ func (x *IdeaExtra) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdeaExtra.ProtoReflect.Descriptor instead.
 func (*IdeaExtra) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *IdeaExtra) GetHeader() string {
@@ -1902,7 +2253,7 @@ type ListBackendsRequest struct {
 
 func (x *ListBackendsRequest) Reset() {
 	*x = ListBackendsRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1914,7 +2265,7 @@ func (x *ListBackendsRequest) String() string {
 func (*ListBackendsRequest) ProtoMessage() {}
 
 func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1927,7 +2278,7 @@ func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsRequest.ProtoReflect.Descriptor instead.
 func (*ListBackendsRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{16}
 }
 
 // ListBackendsResponse tells them.
@@ -1941,7 +2292,7 @@ type ListBackendsResponse struct {
 
 func (x *ListBackendsResponse) Reset() {
 	*x = ListBackendsResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1953,7 +2304,7 @@ func (x *ListBackendsResponse) String() string {
 func (*ListBackendsResponse) ProtoMessage() {}
 
 func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1966,7 +2317,7 @@ func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsResponse.ProtoReflect.Descriptor instead.
 func (*ListBackendsResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{13}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListBackendsResponse) GetBackends() []*Backend {
@@ -2001,7 +2352,7 @@ type Backend struct {
 
 func (x *Backend) Reset() {
 	*x = Backend{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2013,7 +2364,7 @@ func (x *Backend) String() string {
 func (*Backend) ProtoMessage() {}
 
 func (x *Backend) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2026,7 +2377,7 @@ func (x *Backend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backend.ProtoReflect.Descriptor instead.
 func (*Backend) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{14}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Backend) GetName() string {
@@ -2099,7 +2450,7 @@ type CountTokensRequest struct {
 
 func (x *CountTokensRequest) Reset() {
 	*x = CountTokensRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2462,7 @@ func (x *CountTokensRequest) String() string {
 func (*CountTokensRequest) ProtoMessage() {}
 
 func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2475,7 @@ func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensRequest.ProtoReflect.Descriptor instead.
 func (*CountTokensRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{15}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CountTokensRequest) GetBackend() string {
@@ -2154,7 +2505,7 @@ type CountTokensResponse struct {
 
 func (x *CountTokensResponse) Reset() {
 	*x = CountTokensResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2166,7 +2517,7 @@ func (x *CountTokensResponse) String() string {
 func (*CountTokensResponse) ProtoMessage() {}
 
 func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2179,7 +2530,7 @@ func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensResponse.ProtoReflect.Descriptor instead.
 func (*CountTokensResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{16}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CountTokensResponse) GetTokens() []int32 {
@@ -2200,7 +2551,7 @@ var File_tsumugi_promptbuilder_v1_promptbuilder_proto protoreflect.FileDescripto
 
 const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
-	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\x8e\n" +
+	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xf0\n" +
 	"\n" +
 	"\x11BuildStoryRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12<\n" +
@@ -2230,11 +2581,47 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"onOverflow\x122\n" +
 	"\x13max_main_text_chars\x18\x13 \x01(\x05B\x03\xe0A\x01R\x10maxMainTextChars\x12-\n" +
 	"\rslack_percent\x18\x14 \x01(\x05B\x03\xe0A\x01H\x00R\fslackPercent\x88\x01\x01\x12\x19\n" +
-	"\x05state\x18\x15 \x01(\tB\x03\xe0A\x01R\x05state\x1a\\\n" +
+	"\x05state\x18\x15 \x01(\tB\x03\xe0A\x01R\x05state\x12\x1b\n" +
+	"\x06preset\x18\x1c \x01(\tB\x03\xe0A\x01R\x06preset\x12C\n" +
+	"\bsampling\x18\x1d \x01(\v2\".tsumugi.promptbuilder.v1.SamplingB\x03\xe0A\x01R\bsampling\x1a\\\n" +
 	"\tSetsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
 	"\x05value\x18\x02 \x01(\v2#.tsumugi.promptbuilder.v1.OptionSetR\x05value:\x028\x01B\x10\n" +
-	"\x0e_slack_percent\"\xe8\x01\n" +
+	"\x0e_slack_percent\"\xe9\x02\n" +
+	"\bSampling\x12*\n" +
+	"\vtemperature\x18\x01 \x01(\x01B\x03\xe0A\x01H\x00R\vtemperature\x88\x01\x01\x12\x1d\n" +
+	"\x05top_p\x18\x02 \x01(\x01B\x03\xe0A\x01H\x01R\x04topP\x88\x01\x01\x12\x1d\n" +
+	"\x05top_k\x18\x03 \x01(\x05B\x03\xe0A\x01H\x02R\x04topK\x88\x01\x01\x12\x1d\n" +
+	"\x05min_p\x18\x04 \x01(\x01B\x03\xe0A\x01H\x03R\x04minP\x88\x01\x01\x12/\n" +
+	"\x0erepeat_penalty\x18\x05 \x01(\x01B\x03\xe0A\x01H\x04R\rrepeatPenalty\x88\x01\x01\x12\x1c\n" +
+	"\x04seed\x18\x06 \x01(\rB\x03\xe0A\x01H\x05R\x04seed\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"max_tokens\x18\a \x01(\x05B\x03\xe0A\x03R\tmaxTokens\x12\x17\n" +
+	"\x04stop\x18\b \x03(\tB\x03\xe0A\x01R\x04stopB\x0e\n" +
+	"\f_temperatureB\b\n" +
+	"\x06_top_pB\b\n" +
+	"\x06_top_kB\b\n" +
+	"\x06_min_pB\x11\n" +
+	"\x0f_repeat_penaltyB\a\n" +
+	"\x05_seed\"\xea\x04\n" +
+	"\x06Preset\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12C\n" +
+	"\bwrapping\x18\x02 \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x03R\bwrapping\x124\n" +
+	"\x03fit\x18\x03 \x01(\x0e2\x1d.tsumugi.promptbuilder.v1.FitB\x03\xe0A\x03R\x03fit\x122\n" +
+	"\x13max_main_text_chars\x18\x04 \x01(\x05B\x03\xe0A\x03R\x10maxMainTextChars\x12V\n" +
+	"\x0fcut_granularity\x18\x05 \x01(\x0e2(.tsumugi.promptbuilder.v1.CutGranularityB\x03\xe0A\x03R\x0ecutGranularity\x12J\n" +
+	"\vblock_order\x18\x06 \x01(\x0e2$.tsumugi.promptbuilder.v1.BlockOrderB\x03\xe0A\x03R\n" +
+	"blockOrder\x12J\n" +
+	"\vnote_header\x18\a \x01(\x0e2$.tsumugi.promptbuilder.v1.NoteHeaderB\x03\xe0A\x03R\n" +
+	"noteHeader\x12\"\n" +
+	"\n" +
+	"max_tokens\x18\b \x01(\x05B\x03\xe0A\x03R\tmaxTokens\x12C\n" +
+	"\bsampling\x18\t \x01(\v2\".tsumugi.promptbuilder.v1.SamplingB\x03\xe0A\x03R\bsampling\x12-\n" +
+	"\rslack_percent\x18\f \x01(\x05B\x03\xe0A\x03H\x00R\fslackPercent\x88\x01\x01B\x10\n" +
+	"\x0e_slack_percent\"\x14\n" +
+	"\x12ListPresetsRequest\"V\n" +
+	"\x13ListPresetsResponse\x12?\n" +
+	"\apresets\x18\x01 \x03(\v2 .tsumugi.promptbuilder.v1.PresetB\x03\xe0A\x03R\apresets\"\xe8\x01\n" +
 	"\bWrapping\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x01R\x04name\x122\n" +
 	"\x12before_instruction\x18\x02 \x01(\tB\x03\xe0A\x01R\x11beforeInstruction\x12&\n" +
@@ -2244,7 +2631,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\rbefore_suffix\x18\x05 \x01(\tB\x03\xe0A\x01R\fbeforeSuffix\x12\x17\n" +
 	"\x04stop\x18\x06 \x03(\tB\x03\xe0A\x01R\x04stop\"*\n" +
 	"\tOptionSet\x12\x1d\n" +
-	"\aoptions\x18\x01 \x03(\tB\x03\xe0A\x02R\aoptions\"\xd5\a\n" +
+	"\aoptions\x18\x01 \x03(\tB\x03\xe0A\x02R\aoptions\"\x90\b\n" +
 	"\x12BuildStoryResponse\x12\x1b\n" +
 	"\x06prompt\x18\x01 \x01(\tB\x03\xe0A\x03R\x06prompt\x12\x1b\n" +
 	"\x06digest\x18\x02 \x01(\tB\x03\xe0A\x03R\x06digest\x12<\n" +
@@ -2269,7 +2656,8 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\bwrapping\x18\x12 \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x03R\bwrapping\x12\x19\n" +
 	"\x05state\x18\x13 \x01(\tB\x03\xe0A\x03R\x05state\x12,\n" +
 	"\x0fcharacters_sent\x18\x14 \x01(\x05B\x03\xe0A\x03R\x0echaractersSent\x12(\n" +
-	"\rslack_percent\x18\x15 \x01(\x05B\x03\xe0A\x03R\fslackPercent\"H\n" +
+	"\rslack_percent\x18\x15 \x01(\x05B\x03\xe0A\x03R\fslackPercent\x129\n" +
+	"\x04held\x18\x18 \x01(\v2 .tsumugi.promptbuilder.v1.PresetB\x03\xe0A\x03R\x04held\"H\n" +
 	"\vCombination\x129\n" +
 	"\x05picks\x18\x01 \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x03R\x05picks\"\xaa\x01\n" +
 	"\x05Block\x12<\n" +
@@ -2401,12 +2789,13 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x15BACKEND_STATE_LOADING\x10\x02\x12\x16\n" +
 	"\x12BACKEND_STATE_BUSY\x10\x03\x12\x1d\n" +
 	"\x19BACKEND_STATE_UNREACHABLE\x10\x04\x12\x18\n" +
-	"\x14BACKEND_STATE_FAULTY\x10\x052\xc3\x04\n" +
+	"\x14BACKEND_STATE_FAULTY\x10\x052\xc4\x05\n" +
 	"\x14PromptBuilderService\x12\x8a\x01\n" +
 	"\n" +
 	"BuildStory\x12+.tsumugi.promptbuilder.v1.BuildStoryRequest\x1a,.tsumugi.promptbuilder.v1.BuildStoryResponse\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/prompts:buildStory\x12\x86\x01\n" +
 	"\tParseIdea\x12*.tsumugi.promptbuilder.v1.ParseIdeaRequest\x1a+.tsumugi.promptbuilder.v1.ParseIdeaResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/prompts:parseIdea\x12\x83\x01\n" +
-	"\fListBackends\x12-.tsumugi.promptbuilder.v1.ListBackendsRequest\x1a..tsumugi.promptbuilder.v1.ListBackendsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/backends\x12\x8e\x01\n" +
+	"\fListBackends\x12-.tsumugi.promptbuilder.v1.ListBackendsRequest\x1a..tsumugi.promptbuilder.v1.ListBackendsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/backends\x12\x7f\n" +
+	"\vListPresets\x12,.tsumugi.promptbuilder.v1.ListPresetsRequest\x1a-.tsumugi.promptbuilder.v1.ListPresetsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/presets\x12\x8e\x01\n" +
 	"\vCountTokens\x12,.tsumugi.promptbuilder.v1.CountTokensRequest\x1a-.tsumugi.promptbuilder.v1.CountTokensResponse\"\"\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/prompts:countTokensBMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
 
 var (
@@ -2422,7 +2811,7 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(StoryMode)(0),               // 0: tsumugi.promptbuilder.v1.StoryMode
 	(Compatibility)(0),           // 1: tsumugi.promptbuilder.v1.Compatibility
@@ -2437,71 +2826,86 @@ var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(IdeaPart)(0),                // 10: tsumugi.promptbuilder.v1.IdeaPart
 	(BackendState)(0),            // 11: tsumugi.promptbuilder.v1.BackendState
 	(*BuildStoryRequest)(nil),    // 12: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*Wrapping)(nil),             // 13: tsumugi.promptbuilder.v1.Wrapping
-	(*OptionSet)(nil),            // 14: tsumugi.promptbuilder.v1.OptionSet
-	(*BuildStoryResponse)(nil),   // 15: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*Combination)(nil),          // 16: tsumugi.promptbuilder.v1.Combination
-	(*Block)(nil),                // 17: tsumugi.promptbuilder.v1.Block
-	(*Cut)(nil),                  // 18: tsumugi.promptbuilder.v1.Cut
-	(*Warning)(nil),              // 19: tsumugi.promptbuilder.v1.Warning
-	(*Pick)(nil),                 // 20: tsumugi.promptbuilder.v1.Pick
-	(*ParseIdeaRequest)(nil),     // 21: tsumugi.promptbuilder.v1.ParseIdeaRequest
-	(*ParseIdeaResponse)(nil),    // 22: tsumugi.promptbuilder.v1.ParseIdeaResponse
-	(*IdeaExtra)(nil),            // 23: tsumugi.promptbuilder.v1.IdeaExtra
-	(*ListBackendsRequest)(nil),  // 24: tsumugi.promptbuilder.v1.ListBackendsRequest
-	(*ListBackendsResponse)(nil), // 25: tsumugi.promptbuilder.v1.ListBackendsResponse
-	(*Backend)(nil),              // 26: tsumugi.promptbuilder.v1.Backend
-	(*CountTokensRequest)(nil),   // 27: tsumugi.promptbuilder.v1.CountTokensRequest
-	(*CountTokensResponse)(nil),  // 28: tsumugi.promptbuilder.v1.CountTokensResponse
-	nil,                          // 29: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	(*v1.Story)(nil),             // 30: tsumugi.common.v1.Story
-	(*v1.BackendIdentity)(nil),   // 31: tsumugi.common.v1.BackendIdentity
+	(*Sampling)(nil),             // 13: tsumugi.promptbuilder.v1.Sampling
+	(*Preset)(nil),               // 14: tsumugi.promptbuilder.v1.Preset
+	(*ListPresetsRequest)(nil),   // 15: tsumugi.promptbuilder.v1.ListPresetsRequest
+	(*ListPresetsResponse)(nil),  // 16: tsumugi.promptbuilder.v1.ListPresetsResponse
+	(*Wrapping)(nil),             // 17: tsumugi.promptbuilder.v1.Wrapping
+	(*OptionSet)(nil),            // 18: tsumugi.promptbuilder.v1.OptionSet
+	(*BuildStoryResponse)(nil),   // 19: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*Combination)(nil),          // 20: tsumugi.promptbuilder.v1.Combination
+	(*Block)(nil),                // 21: tsumugi.promptbuilder.v1.Block
+	(*Cut)(nil),                  // 22: tsumugi.promptbuilder.v1.Cut
+	(*Warning)(nil),              // 23: tsumugi.promptbuilder.v1.Warning
+	(*Pick)(nil),                 // 24: tsumugi.promptbuilder.v1.Pick
+	(*ParseIdeaRequest)(nil),     // 25: tsumugi.promptbuilder.v1.ParseIdeaRequest
+	(*ParseIdeaResponse)(nil),    // 26: tsumugi.promptbuilder.v1.ParseIdeaResponse
+	(*IdeaExtra)(nil),            // 27: tsumugi.promptbuilder.v1.IdeaExtra
+	(*ListBackendsRequest)(nil),  // 28: tsumugi.promptbuilder.v1.ListBackendsRequest
+	(*ListBackendsResponse)(nil), // 29: tsumugi.promptbuilder.v1.ListBackendsResponse
+	(*Backend)(nil),              // 30: tsumugi.promptbuilder.v1.Backend
+	(*CountTokensRequest)(nil),   // 31: tsumugi.promptbuilder.v1.CountTokensRequest
+	(*CountTokensResponse)(nil),  // 32: tsumugi.promptbuilder.v1.CountTokensResponse
+	nil,                          // 33: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	(*v1.Story)(nil),             // 34: tsumugi.common.v1.Story
+	(*v1.BackendIdentity)(nil),   // 35: tsumugi.common.v1.BackendIdentity
 }
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.promptbuilder.v1.BuildStoryRequest.mode:type_name -> tsumugi.promptbuilder.v1.StoryMode
-	30, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
+	34, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
 	4,  // 2: tsumugi.promptbuilder.v1.BuildStoryRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
 	5,  // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
 	6,  // 4: tsumugi.promptbuilder.v1.BuildStoryRequest.fit:type_name -> tsumugi.promptbuilder.v1.Fit
 	1,  // 5: tsumugi.promptbuilder.v1.BuildStoryRequest.compatibility:type_name -> tsumugi.promptbuilder.v1.Compatibility
 	2,  // 6: tsumugi.promptbuilder.v1.BuildStoryRequest.sampler:type_name -> tsumugi.promptbuilder.v1.Sampler
-	29, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	20, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	13, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	33, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	24, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	17, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
 	7,  // 10: tsumugi.promptbuilder.v1.BuildStoryRequest.cut_granularity:type_name -> tsumugi.promptbuilder.v1.CutGranularity
 	8,  // 11: tsumugi.promptbuilder.v1.BuildStoryRequest.on_overflow:type_name -> tsumugi.promptbuilder.v1.OnOverflow
-	3,  // 12: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
-	17, // 13: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
-	18, // 14: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
-	19, // 15: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
-	20, // 16: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	31, // 17: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	16, // 18: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
-	13, // 19: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
-	20, // 20: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	9,  // 21: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
-	10, // 22: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	30, // 23: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
-	10, // 24: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	23, // 25: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
-	26, // 26: tsumugi.promptbuilder.v1.ListBackendsResponse.backends:type_name -> tsumugi.promptbuilder.v1.Backend
-	11, // 27: tsumugi.promptbuilder.v1.Backend.state:type_name -> tsumugi.promptbuilder.v1.BackendState
-	31, // 28: tsumugi.promptbuilder.v1.Backend.identity:type_name -> tsumugi.common.v1.BackendIdentity
-	31, // 29: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	14, // 30: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
-	12, // 31: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
-	21, // 32: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
-	24, // 33: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:input_type -> tsumugi.promptbuilder.v1.ListBackendsRequest
-	27, // 34: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
-	15, // 35: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	22, // 36: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
-	25, // 37: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:output_type -> tsumugi.promptbuilder.v1.ListBackendsResponse
-	28, // 38: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
-	35, // [35:39] is the sub-list for method output_type
-	31, // [31:35] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	13, // 12: tsumugi.promptbuilder.v1.BuildStoryRequest.sampling:type_name -> tsumugi.promptbuilder.v1.Sampling
+	17, // 13: tsumugi.promptbuilder.v1.Preset.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	6,  // 14: tsumugi.promptbuilder.v1.Preset.fit:type_name -> tsumugi.promptbuilder.v1.Fit
+	7,  // 15: tsumugi.promptbuilder.v1.Preset.cut_granularity:type_name -> tsumugi.promptbuilder.v1.CutGranularity
+	4,  // 16: tsumugi.promptbuilder.v1.Preset.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
+	5,  // 17: tsumugi.promptbuilder.v1.Preset.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
+	13, // 18: tsumugi.promptbuilder.v1.Preset.sampling:type_name -> tsumugi.promptbuilder.v1.Sampling
+	14, // 19: tsumugi.promptbuilder.v1.ListPresetsResponse.presets:type_name -> tsumugi.promptbuilder.v1.Preset
+	3,  // 20: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
+	21, // 21: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
+	22, // 22: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
+	23, // 23: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
+	24, // 24: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	35, // 25: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	20, // 26: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
+	17, // 27: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	14, // 28: tsumugi.promptbuilder.v1.BuildStoryResponse.held:type_name -> tsumugi.promptbuilder.v1.Preset
+	24, // 29: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	9,  // 30: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
+	10, // 31: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
+	34, // 32: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
+	10, // 33: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
+	27, // 34: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
+	30, // 35: tsumugi.promptbuilder.v1.ListBackendsResponse.backends:type_name -> tsumugi.promptbuilder.v1.Backend
+	11, // 36: tsumugi.promptbuilder.v1.Backend.state:type_name -> tsumugi.promptbuilder.v1.BackendState
+	35, // 37: tsumugi.promptbuilder.v1.Backend.identity:type_name -> tsumugi.common.v1.BackendIdentity
+	35, // 38: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	18, // 39: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
+	12, // 40: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
+	25, // 41: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
+	28, // 42: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:input_type -> tsumugi.promptbuilder.v1.ListBackendsRequest
+	15, // 43: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:input_type -> tsumugi.promptbuilder.v1.ListPresetsRequest
+	31, // 44: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
+	19, // 45: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	26, // 46: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
+	29, // 47: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:output_type -> tsumugi.promptbuilder.v1.ListBackendsResponse
+	16, // 48: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:output_type -> tsumugi.promptbuilder.v1.ListPresetsResponse
+	32, // 49: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
+	45, // [45:50] is the sub-list for method output_type
+	40, // [40:45] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() }
@@ -2510,13 +2914,15 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() {
 		return
 	}
 	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[0].OneofWrappers = []any{}
+	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1].OneofWrappers = []any{}
+	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   18,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -110,6 +110,27 @@ func local_request_PromptBuilderService_ListBackends_0(ctx context.Context, mars
 	return msg, metadata, err
 }
 
+func request_PromptBuilderService_ListPresets_0(ctx context.Context, marshaler runtime.Marshaler, client PromptBuilderServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListPresetsRequest
+		metadata runtime.ServerMetadata
+	)
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ListPresets(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_PromptBuilderService_ListPresets_0(ctx context.Context, marshaler runtime.Marshaler, server PromptBuilderServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListPresetsRequest
+		metadata runtime.ServerMetadata
+	)
+	msg, err := server.ListPresets(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_PromptBuilderService_CountTokens_0(ctx context.Context, marshaler runtime.Marshaler, client PromptBuilderServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq CountTokensRequest
@@ -202,6 +223,26 @@ func RegisterPromptBuilderServiceHandlerServer(ctx context.Context, mux *runtime
 			return
 		}
 		forward_PromptBuilderService_ListBackends_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodGet, pattern_PromptBuilderService_ListPresets_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/tsumugi.promptbuilder.v1.PromptBuilderService/ListPresets", runtime.WithHTTPPathPattern("/v1/presets"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_PromptBuilderService_ListPresets_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_PromptBuilderService_ListPresets_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_PromptBuilderService_CountTokens_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -314,6 +355,23 @@ func RegisterPromptBuilderServiceHandlerClient(ctx context.Context, mux *runtime
 		}
 		forward_PromptBuilderService_ListBackends_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_PromptBuilderService_ListPresets_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/tsumugi.promptbuilder.v1.PromptBuilderService/ListPresets", runtime.WithHTTPPathPattern("/v1/presets"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_PromptBuilderService_ListPresets_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_PromptBuilderService_ListPresets_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_PromptBuilderService_CountTokens_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -338,6 +396,7 @@ var (
 	pattern_PromptBuilderService_BuildStory_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "buildStory"))
 	pattern_PromptBuilderService_ParseIdea_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "parseIdea"))
 	pattern_PromptBuilderService_ListBackends_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "backends"}, ""))
+	pattern_PromptBuilderService_ListPresets_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "presets"}, ""))
 	pattern_PromptBuilderService_CountTokens_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "countTokens"))
 )
 
@@ -345,5 +404,6 @@ var (
 	forward_PromptBuilderService_BuildStory_0   = runtime.ForwardResponseMessage
 	forward_PromptBuilderService_ParseIdea_0    = runtime.ForwardResponseMessage
 	forward_PromptBuilderService_ListBackends_0 = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_ListPresets_0  = runtime.ForwardResponseMessage
 	forward_PromptBuilderService_CountTokens_0  = runtime.ForwardResponseMessage
 )

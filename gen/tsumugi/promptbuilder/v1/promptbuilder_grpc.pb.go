@@ -22,6 +22,7 @@ const (
 	PromptBuilderService_BuildStory_FullMethodName   = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildStory"
 	PromptBuilderService_ParseIdea_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/ParseIdea"
 	PromptBuilderService_ListBackends_FullMethodName = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListBackends"
+	PromptBuilderService_ListPresets_FullMethodName  = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListPresets"
 	PromptBuilderService_CountTokens_FullMethodName  = "/tsumugi.promptbuilder.v1.PromptBuilderService/CountTokens"
 )
 
@@ -41,6 +42,8 @@ type PromptBuilderServiceClient interface {
 	// ListBackends tells the model servers of the backends file, by name, and how each of them is just now. All are asked at
 	// once; one that does not answer is told with the reason, and is no error.
 	ListBackends(ctx context.Context, in *ListBackendsRequest, opts ...grpc.CallOption) (*ListBackendsResponse, error)
+	// ListPresets tells the presets of the presets file, and the one of each wrapping that is always there, by name.
+	ListPresets(ctx context.Context, in *ListPresetsRequest, opts ...grpc.CallOption) (*ListPresetsResponse, error)
 	// CountTokens counts texts as the backend would, each on its own.
 	CountTokens(ctx context.Context, in *CountTokensRequest, opts ...grpc.CallOption) (*CountTokensResponse, error)
 }
@@ -83,6 +86,16 @@ func (c *promptBuilderServiceClient) ListBackends(ctx context.Context, in *ListB
 	return out, nil
 }
 
+func (c *promptBuilderServiceClient) ListPresets(ctx context.Context, in *ListPresetsRequest, opts ...grpc.CallOption) (*ListPresetsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPresetsResponse)
+	err := c.cc.Invoke(ctx, PromptBuilderService_ListPresets_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *promptBuilderServiceClient) CountTokens(ctx context.Context, in *CountTokensRequest, opts ...grpc.CallOption) (*CountTokensResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CountTokensResponse)
@@ -109,6 +122,8 @@ type PromptBuilderServiceServer interface {
 	// ListBackends tells the model servers of the backends file, by name, and how each of them is just now. All are asked at
 	// once; one that does not answer is told with the reason, and is no error.
 	ListBackends(context.Context, *ListBackendsRequest) (*ListBackendsResponse, error)
+	// ListPresets tells the presets of the presets file, and the one of each wrapping that is always there, by name.
+	ListPresets(context.Context, *ListPresetsRequest) (*ListPresetsResponse, error)
 	// CountTokens counts texts as the backend would, each on its own.
 	CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error)
 	mustEmbedUnimplementedPromptBuilderServiceServer()
@@ -129,6 +144,9 @@ func (UnimplementedPromptBuilderServiceServer) ParseIdea(context.Context, *Parse
 }
 func (UnimplementedPromptBuilderServiceServer) ListBackends(context.Context, *ListBackendsRequest) (*ListBackendsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListBackends not implemented")
+}
+func (UnimplementedPromptBuilderServiceServer) ListPresets(context.Context, *ListPresetsRequest) (*ListPresetsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPresets not implemented")
 }
 func (UnimplementedPromptBuilderServiceServer) CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CountTokens not implemented")
@@ -208,6 +226,24 @@ func _PromptBuilderService_ListBackends_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PromptBuilderService_ListPresets_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPresetsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PromptBuilderServiceServer).ListPresets(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PromptBuilderService_ListPresets_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PromptBuilderServiceServer).ListPresets(ctx, req.(*ListPresetsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PromptBuilderService_CountTokens_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CountTokensRequest)
 	if err := dec(in); err != nil {
@@ -244,6 +280,10 @@ var PromptBuilderService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListBackends",
 			Handler:    _PromptBuilderService_ListBackends_Handler,
+		},
+		{
+			MethodName: "ListPresets",
+			Handler:    _PromptBuilderService_ListPresets_Handler,
 		},
 		{
 			MethodName: "CountTokens",

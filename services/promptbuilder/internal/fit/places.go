@@ -1,12 +1,26 @@
 package fit
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
+
+// words are the names of places in settings.
+var words = map[string]Place{"line": Line, "sentence": Sentence, "character": Character}
+
+// UnmarshalText reads the name of a place as settings write it: line, sentence or character.
+func (p *Place) UnmarshalText(text []byte) error {
+	place, ok := words[string(text)]
+	if !ok {
+		return fmt.Errorf("is %.40q; it must be line, sentence or character", text)
+	}
+	*p = place
+	return nil
+}
 
 // What ends a sentence or a clause, and what may close after it. A mark of western writing counts only before a space,
 // so that 3.14 and 1,000 stay whole.
@@ -25,9 +39,8 @@ func starts(text string, from, to int, place Place) []int {
 	text = text[:to]
 	ended, glossed := false, strings.Contains(text[from:], openReading)
 	before := from // where the character before i begins
-	for i, size := from, 0; i < to; i += size {
-		var r rune
-		r, size = utf8.DecodeRuneInString(text[i:])
+	for i := from; i < to; {
+		r, size := utf8.DecodeRuneInString(text[i:])
 		inner := 0
 		if glossed {
 			inner = ruby(text[i:])
@@ -44,6 +57,7 @@ func starts(text string, from, to int, place Place) []int {
 		if inner > 0 {
 			size = inner + len(closeReading)
 		}
+		i += size
 	}
 	return all
 }

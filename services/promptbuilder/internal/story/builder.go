@@ -18,6 +18,8 @@ type Defaults struct {
 	Rating string
 	// Slack is in percent.
 	Slack int
+	// Presets are those that a request may name, in each of which Check finds nothing wrong.
+	Presets map[string]Preset
 }
 
 // Memories remember what lines cost.
@@ -68,7 +70,7 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 		return Prompt{}, &llm.BudgetError{Window: backend.Window, MaxTokens: r.MaxTokens}
 	}
 	d := newDraws(r)
-	p := Prompt{Limit: limit, MaxTokens: r.MaxTokens, Rating: r.Work.Rating, Seed: r.Seed, Wrapping: r.Wrapping.resolve(), Slack: *r.Slack, Backend: backend}
+	p := Prompt{Limit: limit, MaxTokens: r.MaxTokens, Rating: r.Work.Rating, Seed: r.Seed, Wrapping: r.Wrapping.resolve(), Slack: *r.Slack, Held: r.held(), Backend: backend}
 	if r.Sampler == All {
 		p.Combinations, p.Some = d.combinations()
 	}
@@ -97,7 +99,7 @@ func (p *Prompt) fit(ctx context.Context, c cutter) error {
 		p.Counts, p.Sent = fitted.Counts, fitted.Sent
 	}
 	p.Blocks = sizes(l.stretches(fitted.Offset), fitted.Size)
-	if fitted.Over && !r.Uncut && !r.ReturnOver {
+	if fitted.Over && r.Fit != FitNone && !r.ReturnOver {
 		return p.tooLarge()
 	}
 	digest := sha256.Sum256([]byte(p.Text))

@@ -24,7 +24,7 @@ func TestCutIsAHead(t *testing.T) {
 			"彼は歩いた。\n", "「待て！」\n", "\n", "　雨、風、", "a\r\n", "b\u2028", "👨‍👩‍👧が\u3099", "あいうえお\n\n", "end.\t",
 		}), n, n).Draw(t, "body")
 		r := story.Request{
-			Body: strings.Join(pieces, ""), TextFirst: rapid.Bool().Draw(t, "text first"),
+			Body: strings.Join(pieces, ""), Order: rapid.SampledFrom([]story.Order{"", story.TextFirst}).Draw(t, "order"),
 			Work: story.Work{Title: rapid.SampledFrom([]string{"", "題"}).Draw(t, "title"), Note: "注"},
 		}
 		whole, err := builder(runesOf(1<<20)).Build(t.Context(), r)
@@ -128,7 +128,7 @@ func TestBlocks(t *testing.T) {
 			}
 		}
 	}
-	r.TextFirst = true
+	r.Order = story.TextFirst
 	p := build(t, runesOf(4096), r)
 	if got := []story.Kind{p.Blocks[1].Kind, p.Blocks[2].Kind}; !slices.Equal(got, []story.Kind{story.KindBody, story.KindReference}) {
 		t.Errorf("text first gives %v", got)
@@ -137,7 +137,7 @@ func TestBlocks(t *testing.T) {
 
 func TestUncut(t *testing.T) {
 	t.Parallel()
-	r := story.Request{Body: body40(400), Uncut: true}
+	r := story.Request{Body: body40(400), Fit: story.FitNone}
 	p := build(t, runesOf(2048), r)
 	if !p.Overflow || p.Cut != nil || p.Counts != 1 || p.Tokens != f1(p.Text) || !hasWarning(p, story.OverLimit) {
 		t.Errorf("overflow %t, cut %v, %d counts, warnings %v", p.Overflow, p.Cut, p.Counts, p.Warnings)
@@ -311,7 +311,7 @@ func TestGranularity(t *testing.T) {
 // reader sees as one.
 func TestTrim(t *testing.T) {
 	t.Parallel()
-	r := story.Request{Body: strings.Repeat("彼は歩いた。\n", 1000), Trim: 700, MaxTokens: 100}
+	r := story.Request{Body: strings.Repeat("彼は歩いた。\n", 1000), Fit: story.FitCharTrim, TrimTo: 700, MaxTokens: 100}
 	p := build(t, runesOf(3000), r)
 	if p.Cut == nil || p.Cut.KeptCharacters != 700 || p.Cut.Lines != 900 || p.Counts != 2 || p.Tokens > p.Limit {
 		t.Errorf("cut %+v, %d tokens in %d counts", p.Cut, p.Tokens, p.Counts)
@@ -320,7 +320,7 @@ func TestTrim(t *testing.T) {
 	if p := build(t, runesOf(30000), r); p.Cut != nil || p.Counts != 1 {
 		t.Errorf("what fits is cut: %+v", p.Cut)
 	}
-	r.Trim = 5000
+	r.TrimTo = 5000
 	var over *llm.OverflowError
 	if _, err := builder(runesOf(3000)).Build(t.Context(), r); !errors.As(err, &over) {
 		t.Errorf("what is kept is over the limit too: %v", err)
@@ -329,7 +329,7 @@ func TestTrim(t *testing.T) {
 	if p := build(t, runesOf(3000), r); !p.Overflow || !hasWarning(p, story.OverLimit) || p.Cut.KeptCharacters != 5000 {
 		t.Errorf("overflow %t, cut %+v", p.Overflow, p.Cut)
 	}
-	r = story.Request{Body: strings.Repeat("あ\n", 3000) + "が\u3099👨‍👩‍👧‍👦終", Trim: 2, MaxTokens: 100}
+	r = story.Request{Body: strings.Repeat("あ\n", 3000) + "が\u3099👨‍👩‍👧‍👦終", Fit: story.FitCharTrim, TrimTo: 2, MaxTokens: 100}
 	if p := build(t, runesOf(3000), r); p.Cut.KeptCharacters != 1 || p.Cut.FirstKept != "終" {
 		t.Errorf("cut %+v", p.Cut)
 	}

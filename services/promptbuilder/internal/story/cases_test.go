@@ -244,7 +244,7 @@ func TestCase20ACountOfZeroNeverFits(t *testing.T) {
 	if n := f1(p.Text); n > 32_768 || p.Tokens != n {
 		t.Errorf("the prompt has %d tokens and says %d, the limit is 32768", n, p.Tokens)
 	}
-	_, err := builder(s).Build(t.Context(), story.Request{Body: body, MaxTokens: 32_768, Uncut: true})
+	_, err := builder(s).Build(t.Context(), story.Request{Body: body, MaxTokens: 32_768, Fit: story.FitNone})
 	if wrong := (*story.CountError)(nil); !errors.As(err, &wrong) {
 		t.Errorf("a count of 0 for 60,000 characters gives error %v, want a CountError", err)
 	}

@@ -54,12 +54,7 @@ func (r Request) Check() []Violation {
 	if rating := r.Work.Rating; rating != "" && rating != RatingGeneral && rating != RatingR18 {
 		all.add("story.rating", "must be %q, %q or empty for the default, and is %.20q", RatingGeneral, RatingR18, rating)
 	}
-	if r.MaxTokens < 0 {
-		all.add("max_tokens", "must be 0 for the default or a positive number, and is %d", r.MaxTokens)
-	}
-	if r.Slack != nil && (*r.Slack < 0 || *r.Slack > MaxSlack) {
-		all.add("slack_percent", "must be from 0 to %d, and is %d", MaxSlack, *r.Slack)
-	}
+	all.settings(r)
 	if r.State != "" && !isState(r.State) {
 		all.add("state", "must be the state of an earlier reply, or empty")
 	}

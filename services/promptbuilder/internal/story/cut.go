@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
@@ -25,12 +26,12 @@ type cutter struct {
 // cut lays the request out and cuts it. Where all of the body's end fits that was looked at, the whole body is.
 func (c cutter) cut(ctx context.Context) (layout, fit.Result, error) {
 	r := c.request
-	switch {
-	case r.Uncut:
+	switch r.Fit {
+	case FitNone:
 		l := arrange(r, c.fence, 0)
 		fitted, err := fit.Measure(ctx, c.counter, l.prompt(), c.limit, 0)
 		return l, fitted, err
-	case r.Trim > 0:
+	case FitCharTrim:
 		return c.trim(ctx)
 	}
 	head := 0
@@ -58,7 +59,7 @@ func (c cutter) from(ctx context.Context, head int, earlier fit.Result) (layout,
 func (c cutter) trim(ctx context.Context) (layout, fit.Result, error) {
 	l := arrange(c.request, c.fence, 0)
 	whole, err := fit.Measure(ctx, c.counter, l.prompt(), c.limit, 0)
-	offset := l.inText(beforeLast(c.request.Body, c.request.Trim))
+	offset := l.inText(beforeLast(c.request.Body, cmp.Or(c.request.TrimTo, DefaultTrim)))
 	if err != nil || !whole.Over || offset == 0 {
 		return l, whole, err
 	}

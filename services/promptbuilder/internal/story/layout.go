@@ -92,14 +92,14 @@ func (l *layout) toContinue(r Request) {
 	l.spaceLost = s.spaceLost
 	older, tail := l.body[:s.tail], l.body[s.tail:s.end]
 	metadata := l.block(KindReference, referenceHeader, r.Work.metadata())
-	if !r.TextFirst {
+	if r.Order != TextFirst {
 		l.add(metadata)
 	}
 	l.show(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + l.fence + "\n", Text: join(older), Close: "\n" + l.fence}, older)
-	if r.TextFirst {
+	if r.Order == TextFirst {
 		l.add(metadata)
 	}
-	l.add(l.block(KindNote, r.noteHeader(), strip(r.Work.Note)))
+	l.add(l.block(KindNote, r.noteHeading(), strip(r.Work.Note)))
 	l.tail = len(join(older))
 	l.show(KindTail, fit.Part{Open: "\n", Text: join(tail)}, tail)
 	l.add(fixed(KindSuffix, l.closing))
@@ -117,14 +117,14 @@ func (l *layout) toComplete(r Request) {
 		tailAt = l.body[tail].start
 	}
 	metadata := l.block(KindReference, referenceHeader, r.Work.metadata())
-	if !r.TextFirst {
+	if r.Order != TextFirst {
 		l.add(metadata)
 	}
 	l.keep(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + l.fence + "\n", Text: r.Body[:tailAt], Close: "\n" + l.fence}, l.body[:tail])
-	if r.TextFirst {
+	if r.Order == TextFirst {
 		l.add(metadata)
 	}
-	l.add(l.block(KindNote, r.noteHeader(), strip(r.Work.Note)))
+	l.add(l.block(KindNote, r.noteHeading(), strip(r.Work.Note)))
 	l.tail = tailAt
 	l.keep(KindTail, fit.Part{Open: "\n", Text: r.Body[tailAt:border]}, l.body[tail:n])
 	l.add(fixed(KindSuffix, l.closing))
@@ -139,9 +139,9 @@ func (l *layout) keep(kind Kind, p fit.Part, lines []line) {
 	}
 }
 
-// noteHeader is what stands over the author's note.
-func (r Request) noteHeader() string {
-	if r.LegacyNote {
+// noteHeading is what stands over the author's note.
+func (r Request) noteHeading() string {
+	if r.NoteHeader == NoteHeaderLegacy {
 		return legacyNoteHeader
 	}
 	return noteHeader

@@ -32,7 +32,7 @@ func TestOnlyTheEndIsRead(t *testing.T) {
 		}), 0, 200).Draw(t, "body"), "")
 		r := Request{
 			Body: body, Mode: rapid.SampledFrom([]Mode{Generate, Autocomplete}).Draw(t, "mode"),
-			TextFirst: rapid.Bool().Draw(t, "order"), Work: Work{Note: "注"},
+			Order: rapid.SampledFrom([]Order{"", TextFirst}).Draw(t, "order"), Work: Work{Note: "注"},
 		}
 		window := rapid.IntRange(260, 900).Draw(t, "window")
 		var got [2]Prompt

@@ -72,14 +72,18 @@ type Request struct {
 	Body string
 	// LenientBody takes a malformed group in the body for text and tells of it; else it is an error.
 	LenientBody bool
-	// TextFirst puts the text before the story fields.
-	TextFirst bool
-	// LegacyNote writes the older heading over the author's note.
-	LegacyNote bool
+	// Preset is the name of the one that Prepare put in the place of what the request leaves open; empty for none.
+	Preset string
+	// Order is that of the text and the story fields; empty: ReferenceFirst.
+	Order Order
+	// NoteHeader stands over the author's note; empty: NoteHeaderDefault.
+	NoteHeader NoteHeader
 	// MaxTokens are kept free for the answer; 0 for the default.
 	MaxTokens int
-	// Trim keeps the last so many characters (code points) of a body that is too large, instead of what fits; 0: what fits.
-	Trim int
+	// Fit is what happens to a prompt that is too large; empty: FitLines.
+	Fit Fit
+	// TrimTo is how many characters (code points) FitCharTrim keeps of a body that is too large; 0: DefaultTrim.
+	TrimTo int
 	// Finest is how fine the places are that a cut may always lie at; the zero value is fit.Line.
 	Finest fit.Place
 	// Slack is how much of the limit a cut may leave unused, in percent, so that it stays where it is while the text grows;
@@ -89,10 +93,10 @@ type Request struct {
 	State string
 	// ReturnOver gives the smallest prompt where even that is over the limit, and says so; else it is an error.
 	ReturnOver bool
-	// Uncut leaves a prompt that is too large as it is, and says so.
-	Uncut bool
 	// Wrapping is the form in which the model is asked: a name of Wrappings, empty for the default, or a custom one.
 	Wrapping Wrapping
+	// Sampling is how the answer should be drawn; it is given back in Prompt.Held.
+	Sampling Sampling
 	// Neutralize makes text of what looks like a control token or a fence in the texts; else that is only told.
 	Neutralize bool
 	Sampler    Sampler
@@ -117,9 +121,11 @@ type Prompt struct {
 	MaxTokens     int
 	Rating        string
 	Wrapping      Wrapping
+	// Held is everything that a preset can hold, as it held.
+	Held Preset
 	// Cut is what was left out, nil when nothing was.
 	Cut *Cut
-	// Overflow says that Tokens is over Limit; only with Request.Uncut or Request.ReturnOver.
+	// Overflow says that Tokens is over Limit; only with FitNone or Request.ReturnOver.
 	Overflow bool
 	// State names the line that the text begins with after a cut at a line; empty where nothing was cut, or not there.
 	State string

@@ -63,7 +63,7 @@ var vectors = []struct {
 		"[INST]" + genInfo + "r18\n# キーワード:\n雨\n夜\n古い 鍵\n\n# ジャンル:\n怪談[/INST]　一。\n二。\n三。",
 	},
 	{
-		"V10", story.Request{Body: "一。\n二。\n三。\n四。", Work: story.Work{Synopsis: "筋", Note: "注"}, TextFirst: true}, story.ContInfo,
+		"V10", story.Request{Body: "一。\n二。\n三。\n四。", Work: story.Work{Synopsis: "筋", Note: "注"}, Order: story.TextFirst}, story.ContInfo,
 		"[INST]" + contInfo + "\n【本文】\n```\n一。\n```\n【参考情報】\n```\n# あらすじ:\n筋\n```\n" +
 			"【この先の展開についての指示・メモ】\n```\n注\n```\n二。\n三。\n四。[/INST]",
 	},
@@ -93,7 +93,7 @@ var vectors = []struct {
 		"[INST]自由に小説を生成してください。 レーティング: r18[/INST]",
 	},
 	{
-		"the older heading", story.Request{Body: "一。\n二。\n三。\n四", Work: story.Work{Note: "注"}, LegacyNote: true}, story.ContZero,
+		"the older heading", story.Request{Body: "一。\n二。\n三。\n四", Work: story.Work{Note: "注"}, NoteHeader: story.NoteHeaderLegacy}, story.ContZero,
 		"[INST]" + contZero + "\n【オーサーズノート】\n```\n注\n```\n一。\n二。\n三。[/INST]四",
 	},
 	{

@@ -11,12 +11,15 @@ import (
 // Wrapping is what stands around the parts of a prompt: the form in which a model was trained to be asked.
 type Wrapping struct {
 	// Name is one of Wrappings, or CustomWrapping.
-	Name string
+	Name string `yaml:"name"`
 	// BeforeInstruction begins the prompt. BeforeInput stands between the instruction and the input, where there is one; it
 	// ends with a line feed. AfterInput ends the input, BeforeSuffix begins what the model continues.
-	BeforeInstruction, BeforeInput, AfterInput, BeforeSuffix string
+	BeforeInstruction string `yaml:"before_instruction"`
+	BeforeInput       string `yaml:"before_input"`
+	AfterInput        string `yaml:"after_input"`
+	BeforeSuffix      string `yaml:"before_suffix"`
 	// Stop are the strings at which an answer ends; whoever sends the prompt sends them too.
-	Stop []string
+	Stop []string `yaml:"stop"`
 }
 
 // CustomWrapping is the name of a wrapping that a request brings itself.
@@ -61,7 +64,7 @@ func (w Wrapping) resolve() Wrapping {
 	return known
 }
 
-// maxMark is the longest mark of a custom wrapping, and maxStops how many stop strings it may have.
+// maxMark is the longest mark of a custom wrapping, and maxStops how many stop strings it, or a sampling, may have.
 const (
 	maxMark  = 1 << 10
 	maxStops = 16
@@ -92,13 +95,18 @@ func (v *violations) wrapping(w Wrapping) {
 	if !strings.HasSuffix(w.BeforeInput, "\n") {
 		v.add("wrapping.before_input", "must end with a line feed: the blocks of the input stand on lines of their own")
 	}
-	if n := len(w.Stop); n > maxStops {
-		v.add("wrapping.stop", "has %d items; the limit is %d", n, maxStops)
+	v.stops("wrapping.stop", w.Stop, maxMark)
+}
+
+// stops finds what is wrong with the stop strings of a field, each of so many bytes at most.
+func (v *violations) stops(list string, stops []string, limit int) {
+	if n := len(stops); n > maxStops {
+		v.add(list, "has %d items; the limit is %d", n, maxStops)
 		return
 	}
-	for i, stop := range w.Stop {
-		field := fmt.Sprintf("wrapping.stop[%d]", i)
-		v.size(field, stop, maxMark)
+	for i, stop := range stops {
+		field := fmt.Sprintf("%s[%d]", list, i)
+		v.size(field, stop, limit)
 		if stop == "" {
 			v.add(field, "must not be empty")
 		}

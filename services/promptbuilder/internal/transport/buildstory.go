@@ -1,14 +1,12 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
@@ -24,15 +22,8 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 	known(f, "sampler", req.GetSampler())
 	known(f, "cut_granularity", req.GetCutGranularity())
 	known(f, "on_overflow", req.GetOnOverflow())
-	trims := req.GetFit() == promptbuilderv1.Fit_FIT_CHAR_TRIM
-	switch n := req.GetMaxMainTextChars(); {
-	case n < 0:
-		f.Add("max_main_text_chars", "must be 0 for %d or a positive number, and is %d", defaultTrim, n)
-	case n > 0 && !trims:
-		f.Add("max_main_text_chars", "is given, but only FIT_CHAR_TRIM keeps a number of characters")
-	}
-	r := toRequest(req)
-	wrong(f, r.Check())
+	r, found := s.stories.Prepare(toRequest(req))
+	wrong(f, found)
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
@@ -43,16 +34,15 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 	return fromPrompt(p), nil
 }
 
-// defaultTrim is how many characters FIT_CHAR_TRIM keeps (field/wannabe.md 1.5).
-const defaultTrim = 8000
-
 func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 	return story.Request{
 		Backend: req.GetBackend(), Work: toWork(req.GetStory()), Body: req.GetBody(),
-		TextFirst:  req.GetBlockOrder() == promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST,
-		LegacyNote: req.GetNoteHeader() == promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY,
+		Preset: req.GetPreset(), Sampling: toSampling(req.GetSampling()),
+		Order:      story.Order(word(req.GetBlockOrder(), "BLOCK_ORDER_")),
+		NoteHeader: story.NoteHeader(word(req.GetNoteHeader(), "NOTE_HEADER_")),
 		MaxTokens:  int(req.GetMaxTokens()),
-		Uncut:      req.GetFit() == promptbuilderv1.Fit_FIT_NONE,
+		Fit:        story.Fit(word(req.GetFit(), "FIT_")),
+		TrimTo:     int(req.GetMaxMainTextChars()),
 		Seed:       req.GetSeed(),
 		Mode:       modes[req.GetMode()],
 		Compat:     req.GetCompatibility() == promptbuilderv1.Compatibility_COMPATIBILITY_COMPAT,
@@ -62,7 +52,7 @@ func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 		Wrapping:   toWrapping(req.GetWrapping()),
 		Neutralize: req.GetNeutralize(), LenientBody: req.GetLenientBody(),
 		Finest: places[req.GetCutGranularity()], ReturnOver: req.GetOnOverflow() == promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN,
-		Trim: trim(req), Slack: slack(req), State: req.GetState(),
+		Slack: slack(req), State: req.GetState(),
 	}
 }
 
@@ -75,21 +65,10 @@ func slack(req *promptbuilderv1.BuildStoryRequest) *int {
 	return &percent
 }
 
-// trim is how many characters are kept; 0 for what fits.
-func trim(req *promptbuilderv1.BuildStoryRequest) int {
-	if req.GetFit() != promptbuilderv1.Fit_FIT_CHAR_TRIM {
-		return 0
-	}
-	return cmp.Or(int(req.GetMaxMainTextChars()), defaultTrim)
-}
-
 // What the contract leaves open is the zero value of the domain.
 var (
 	modes = map[promptbuilderv1.StoryMode]story.Mode{
 		promptbuilderv1.StoryMode_STORY_MODE_IDEA: story.Idea, promptbuilderv1.StoryMode_STORY_MODE_AUTOCOMPLETE: story.Autocomplete,
-	}
-	places = map[promptbuilderv1.CutGranularity]fit.Place{
-		promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE: fit.Sentence, promptbuilderv1.CutGranularity_CUT_GRANULARITY_CHARACTER: fit.Character,
 	}
 	samplers = map[promptbuilderv1.Sampler]story.Sampler{
 		promptbuilderv1.Sampler_SAMPLER_CYCLIC: story.Cyclic, promptbuilderv1.Sampler_SAMPLER_ALL: story.All,
@@ -170,7 +149,7 @@ func fromPrompt(p story.Prompt) *promptbuilderv1.BuildStoryResponse {
 		Prompt: p.Text, Digest: p.Digest, Task: tasks[p.Task], Tokens: int32(p.Tokens), Limit: int32(p.Limit),
 		MaxTokens: int32(p.MaxTokens), Rating: p.Rating, Overflow: p.Overflow, CountsUsed: int32(p.Counts), Seed: p.Seed,
 		CharactersSent: int32(p.Sent), State: p.State, SlackPercent: int32(p.Slack),
-		Backend: fromBackend(p.Backend), Wrapping: fromWrapping(p.Wrapping),
+		Backend: fromBackend(p.Backend), Wrapping: fromWrapping(p.Wrapping), Held: fromPreset(p.Held),
 	}
 	for _, b := range p.Blocks {
 		res.Blocks = append(res.Blocks, &promptbuilderv1.Block{

@@ -15,9 +15,11 @@ import (
 
 // Stories is the domain that the service speaks for.
 type Stories interface {
+	Prepare(r story.Request) (story.Request, []story.Violation)
 	Build(ctx context.Context, r story.Request) (story.Prompt, error)
 	Count(ctx context.Context, backend string, texts []string) (story.Counts, error)
 	Backends(ctx context.Context) []story.Status
+	Presets() []story.Preset
 }
 
 // Server is PromptBuilderService.

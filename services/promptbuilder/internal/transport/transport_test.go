@@ -31,6 +31,7 @@ type stories struct {
 	counts  story.Counts
 	// backends are how the model servers are.
 	backends []story.Status
+	presets  []story.Preset
 	err      error
 	calls    int
 }
@@ -40,6 +41,11 @@ func (s *stories) Build(_ context.Context, r story.Request) (story.Prompt, error
 	s.request = r
 	return s.prompt, s.err
 }
+
+// Prepare is the domain's, without presets.
+func (s *stories) Prepare(r story.Request) (story.Request, []story.Violation) { return r, r.Check() }
+
+func (s *stories) Presets() []story.Preset { return s.presets }
 
 func (s *stories) Count(_ context.Context, _ string, texts []string) (story.Counts, error) {
 	s.calls++
@@ -66,7 +72,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 			Plot: proto.String("f"), Note: proto.String("g"), DialogueLevel: proto.String(""), Rating: proto.String("r18"),
 		},
 		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY,
-		MaxTokens: 7, Fit: promptbuilderv1.Fit_FIT_NONE, Seed: 9, SlackPercent: proto.Int32(0), State: "bm90YXN0YXRl",
+		MaxTokens: 7, Fit: promptbuilderv1.Fit_FIT_CHAR_TRIM, MaxMainTextChars: 8, Seed: 9, SlackPercent: proto.Int32(0), State: "bm90YXN0YXRl", Preset: "n", Sampling: samplingOfAll(0),
 		Compatibility: promptbuilderv1.Compatibility_COMPATIBILITY_STRICT, Sampler: promptbuilderv1.Sampler_SAMPLER_CYCLIC, Neutralize: true, LenientBody: true,
 		CutGranularity: promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE, OnOverflow: promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN,
 		Sets: map[string]*promptbuilderv1.OptionSet{"h": {Options: []string{"i"}}},
@@ -80,7 +86,8 @@ func TestRequestReachesTheDomain(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := story.Request{
-		Backend: "gemma", Body: "本文", TextFirst: true, LegacyNote: true, MaxTokens: 7, Uncut: true, Seed: 9, Slack: new(int), State: "bm90YXN0YXRl",
+		Backend: "gemma", Body: "本文", Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, MaxTokens: 7, Fit: story.FitCharTrim, TrimTo: 8, Seed: 9,
+		Slack: new(int), State: "bm90YXN0YXRl", Preset: "n", Sampling: everyKnob(),
 		Sampler: story.Cyclic, Neutralize: true, LenientBody: true, Finest: fit.Sentence, ReturnOver: true, Sets: dynamic.Sets{"h": {"i"}},
 		Picks: []story.Pick{
 			{Field: "body", Pick: dynamic.Pick{Group: 1, Options: []int{2}}}, {Field: "body", Pick: dynamic.Pick{Group: 3, Options: []int{4, 5}}},
@@ -94,6 +101,22 @@ func TestRequestReachesTheDomain(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, s.request); diff != "" {
 		t.Errorf("the domain was asked (-want +got):\n%s", diff)
+	}
+}
+
+// everyKnob is a sampling that says everything, samplingOfAll the same in the contract.
+func everyKnob() story.Sampling {
+	k, seed := 3, uint32(6)
+	return story.Sampling{
+		Temperature: proto.Float64(0.1), TopP: proto.Float64(0.2), TopK: &k, MinP: proto.Float64(0.4), RepeatPenalty: proto.Float64(0.5), Seed: &seed,
+		Stop: []string{"s"},
+	}
+}
+
+func samplingOfAll(maxTokens int32) *promptbuilderv1.Sampling {
+	return &promptbuilderv1.Sampling{
+		Temperature: proto.Float64(0.1), TopP: proto.Float64(0.2), TopK: proto.Int32(3), MinP: proto.Float64(0.4), RepeatPenalty: proto.Float64(0.5),
+		Seed: proto.Uint32(6), Stop: []string{"s"}, MaxTokens: maxTokens,
 	}
 }
 
@@ -120,6 +143,7 @@ func TestPromptReachesTheCaller(t *testing.T) {
 		Picks:        []story.Pick{{Field: "body", Pick: dynamic.Pick{Group: 11, Options: []int{12, 13}, Text: "x", Line: 14, Column: 15}}},
 		Combinations: [][]story.Pick{{{Field: "story.title", Pick: dynamic.Pick{Group: 16, Options: []int{17}, Text: "y", Line: 18, Column: 19}}}}, Some: true,
 		Backend: backend, Wrapping: story.Wrapping{Name: "n", BeforeInstruction: "o", BeforeInput: "p", AfterInput: "q", BeforeSuffix: "r", Stop: []string{"s"}},
+		Held: everyChoice("h"),
 	}}
 	got, err := serve(t, s).BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{})
 	if err != nil {
@@ -138,6 +162,7 @@ func TestPromptReachesTheCaller(t *testing.T) {
 		Backend: wantBackend, Wrapping: &promptbuilderv1.Wrapping{
 			Name: "n", BeforeInstruction: "o", BeforeInput: "p", AfterInput: "q", BeforeSuffix: "r", Stop: []string{"s"},
 		},
+		Held: presetOfAll("h"),
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
@@ -203,9 +228,11 @@ func TestAllViolationsAtOnce(t *testing.T) {
 	s := &stories{}
 	client := serve(t, s)
 	_, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{
-		Mode: 7, BlockOrder: 7, NoteHeader: 7, Fit: 7, MaxTokens: -1, Story: &commonv1.Story{Rating: proto.String("r15")},
+		Mode: 7, BlockOrder: 7, NoteHeader: 7, Fit: 7, MaxTokens: -1, MaxMainTextChars: -1,
+		Sampling: &promptbuilderv1.Sampling{TopP: proto.Float64(2), Stop: []string{""}}, Story: &commonv1.Story{Rating: proto.String("r15")},
 	})
-	violations(t, err, "block_order", "fit", "max_tokens", "mode", "note_header", "story.rating")
+	violations(t, err, "block_order", "fit", "max_main_text_chars", "max_tokens", "mode", "note_header",
+		"sampling.stop[0]", "sampling.top_p", "story.rating")
 	_, err = client.CountTokens(t.Context(), &promptbuilderv1.CountTokensRequest{})
 	violations(t, err, "texts")
 	_, err = client.CountTokens(t.Context(), &promptbuilderv1.CountTokensRequest{Texts: make([]string, 65)})

@@ -1,0 +1,217 @@
+package story
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+)
+
+// Preset is a set of choices under a name. The zero value of each leaves it open: a request that names the preset says it
+// itself, or the default holds. The words of its yaml tags are those of the contract.
+type Preset struct {
+	Name       string     `yaml:"-"`
+	Wrapping   Wrapping   `yaml:"wrapping"`
+	Fit        Fit        `yaml:"fit"`
+	TrimTo     int        `yaml:"max_main_text_chars"`
+	Finest     fit.Place  `yaml:"cut_granularity"`
+	Slack      *int       `yaml:"slack_percent"`
+	Order      Order      `yaml:"block_order"`
+	NoteHeader NoteHeader `yaml:"note_header"`
+	MaxTokens  int        `yaml:"max_tokens"`
+	Sampling   Sampling   `yaml:"sampling"`
+}
+
+// Fit is what happens to a prompt that is too large.
+type Fit string
+
+// The ways to fit: the first is the default.
+const (
+	// FitLines cuts the head of the text, as little as fits.
+	FitLines Fit = "lines"
+	// FitNone cuts nothing, and says that the prompt is too large.
+	FitNone Fit = "none"
+	// FitCharTrim keeps the last TrimTo characters.
+	FitCharTrim Fit = "char_trim"
+)
+
+// Order is which of the two large blocks comes first.
+type Order string
+
+// The orders: the first is the default.
+const (
+	ReferenceFirst Order = "reference_first"
+	TextFirst      Order = "text_first"
+)
+
+// NoteHeader is what stands over the author's note.
+type NoteHeader string
+
+// The headers: the first is the default, the other the older one.
+const (
+	NoteHeaderDefault NoteHeader = "default"
+	NoteHeaderLegacy  NoteHeader = "legacy"
+)
+
+// DefaultTrim is how many characters FitCharTrim keeps (field/wannabe.md 1.5).
+const DefaultTrim = 8000
+
+// Sampling is how an answer should be drawn. No byte of a prompt depends on it: it is given back to whoever sends the
+// prompt. A nil field leaves the server's default.
+type Sampling struct {
+	Temperature   *float64 `yaml:"temperature"`
+	TopP          *float64 `yaml:"top_p"`
+	TopK          *int     `yaml:"top_k"`
+	MinP          *float64 `yaml:"min_p"`
+	RepeatPenalty *float64 `yaml:"repeat_penalty"`
+	Seed          *uint32  `yaml:"seed"`
+	// Stop are the strings at which an answer ends, beside those of the wrapping.
+	Stop []string `yaml:"stop"`
+}
+
+// over puts what a sampling says over what another does.
+func (s Sampling) over(other Sampling) Sampling {
+	if s.Stop == nil {
+		s.Stop = other.Stop
+	}
+	return Sampling{
+		Temperature: cmp.Or(s.Temperature, other.Temperature), TopP: cmp.Or(s.TopP, other.TopP), TopK: cmp.Or(s.TopK, other.TopK),
+		MinP: cmp.Or(s.MinP, other.MinP), RepeatPenalty: cmp.Or(s.RepeatPenalty, other.RepeatPenalty), Seed: cmp.Or(s.Seed, other.Seed),
+		Stop: s.Stop,
+	}
+}
+
+// Prepare puts the preset that a request names in the place of what the request leaves open, and finds everything that is
+// wrong with the whole. Build takes only what it gives without a violation.
+func (b *Builder) Prepare(r Request) (Request, []Violation) {
+	var all violations
+	if r.Preset != "" {
+		p, known := b.defaults.Presets[r.Preset]
+		if !known {
+			all.add("preset", "there is no preset %.63q; there are: %s", r.Preset, strings.Join(slices.Sorted(maps.Keys(b.defaults.Presets)), ", "))
+		}
+		r = r.over(p)
+	}
+	return r, append(all, r.Check()...)
+}
+
+// over puts a request over a preset.
+func (r Request) over(p Preset) Request {
+	if w := r.Wrapping; w.Name == "" && w.BeforeInstruction+w.BeforeInput+w.AfterInput+w.BeforeSuffix == "" && w.Stop == nil {
+		r.Wrapping = p.Wrapping
+	}
+	r.Fit = cmp.Or(r.Fit, p.Fit)
+	if r.Fit == FitCharTrim {
+		r.TrimTo = cmp.Or(r.TrimTo, p.TrimTo)
+	}
+	r.Finest = cmp.Or(r.Finest, p.Finest)
+	r.Slack = cmp.Or(r.Slack, p.Slack)
+	r.Order = cmp.Or(r.Order, p.Order)
+	r.NoteHeader = cmp.Or(r.NoteHeader, p.NoteHeader)
+	r.MaxTokens = cmp.Or(r.MaxTokens, p.MaxTokens)
+	r.Sampling = r.Sampling.over(p.Sampling)
+	return r
+}
+
+// held is what a request says of what a preset can hold, with the defaults where it says nothing.
+func (r Request) held() Preset {
+	p := Preset{
+		Name: r.Preset, Wrapping: r.Wrapping.resolve(), Fit: cmp.Or(r.Fit, FitLines), Finest: cmp.Or(r.Finest, fit.Line),
+		Slack: r.Slack, Order: cmp.Or(r.Order, ReferenceFirst), NoteHeader: cmp.Or(r.NoteHeader, NoteHeaderDefault), MaxTokens: r.MaxTokens, Sampling: r.Sampling,
+	}
+	if p.Fit == FitCharTrim {
+		p.TrimTo = cmp.Or(r.TrimTo, DefaultTrim)
+	}
+	return p
+}
+
+// Check finds everything that is wrong with a preset, by the keys of its yaml tags.
+func (p Preset) Check() []Violation {
+	all := violations(Request{}.over(p).Check())
+	if p.TrimTo > 0 && p.Fit != FitCharTrim {
+		all.add("max_main_text_chars", "is given, but only the fit %s keeps a number of characters", FitCharTrim)
+	}
+	if p.MaxTokens > maxPresetTokens {
+		all.add("max_tokens", "must be at most %d, and is %d", maxPresetTokens, p.MaxTokens)
+	}
+	if p.TrimTo > MaxBody {
+		all.add("max_main_text_chars", "must be at most %d, and is %d: no text is longer", MaxBody, p.TrimTo)
+	}
+	return all
+}
+
+// maxPresetTokens is the longest answer of a preset; no window is that large.
+const maxPresetTokens = 1 << 20
+
+// Presets gives all presets, by name.
+func (b *Builder) Presets() []Preset {
+	all := make([]Preset, 0, len(b.defaults.Presets))
+	for _, name := range slices.Sorted(maps.Keys(b.defaults.Presets)) {
+		p := b.defaults.Presets[name]
+		p.Name = name
+		all = append(all, p)
+	}
+	return all
+}
+
+// settings finds what is wrong with what a preset can hold, beside its wrapping.
+func (v *violations) settings(r Request) {
+	word(v, "fit", r.Fit, FitLines, FitNone, FitCharTrim)
+	word(v, "block_order", r.Order, ReferenceFirst, TextFirst)
+	word(v, "note_header", r.NoteHeader, NoteHeaderDefault, NoteHeaderLegacy)
+	switch {
+	case r.TrimTo < 0:
+		v.add("max_main_text_chars", "must be 0 for %d or a positive number, and is %d", DefaultTrim, r.TrimTo)
+	case r.TrimTo > 0 && r.Fit != FitCharTrim:
+		v.add("max_main_text_chars", "is given, but only FIT_CHAR_TRIM keeps a number of characters")
+	}
+	if r.MaxTokens < 0 {
+		v.add("max_tokens", "must be 0 for the default or a positive number, and is %d", r.MaxTokens)
+	}
+	if r.Slack != nil && (*r.Slack < 0 || *r.Slack > MaxSlack) {
+		v.add("slack_percent", "must be from 0 to %d, and is %d", MaxSlack, *r.Slack)
+	}
+	v.sampling(r.Sampling)
+}
+
+// word notes a word that is none of those that are known; the empty one leaves the choice open.
+func word[W ~string](v *violations, field string, w W, known ...W) {
+	if w == "" || slices.Contains(known, w) {
+		return
+	}
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = string(k)
+	}
+	v.add(field, "must be one of %s, and is %.40q", strings.Join(names, ", "), string(w))
+}
+
+// The limits of a sampling, which are those of the contract of a node's record.
+const (
+	maxTemperature   = 5
+	maxRepeatPenalty = 10
+	maxTopK          = 1_000_000
+	maxSamplingStop  = 256
+)
+
+// sampling finds what is wrong with a sampling.
+func (v *violations) sampling(s Sampling) {
+	for _, knob := range []struct {
+		name  string
+		value *float64
+		most  float64
+	}{
+		{"temperature", s.Temperature, maxTemperature}, {"top_p", s.TopP, 1}, {"min_p", s.MinP, 1}, {"repeat_penalty", s.RepeatPenalty, maxRepeatPenalty},
+	} {
+		if n := knob.value; n != nil && (math.IsNaN(*n) || *n < 0 || *n > knob.most) {
+			v.add("sampling."+knob.name, "must be from 0 to %v, and is %v", knob.most, *n)
+		}
+	}
+	if k := s.TopK; k != nil && (*k < 0 || *k > maxTopK) {
+		v.add("sampling.top_k", "must be from 0 to %d, and is %d", maxTopK, *k)
+	}
+	v.stops("sampling.stop", s.Stop, maxSamplingStop)
+}

@@ -1,0 +1,126 @@
+package story_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+)
+
+func num[T any](n T) *T { return &n }
+
+// whole leaves nothing open, bare nothing said.
+var whole = story.Preset{
+	Name: "whole", Wrapping: story.Wrapping{Name: "raw", BeforeInput: "\n", AfterInput: "\n\n"}, Fit: story.FitCharTrim, TrimTo: 40,
+	Finest: fit.Sentence, Slack: num(30), Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, MaxTokens: 70,
+	Sampling: story.Sampling{
+		Temperature: num(0.1), TopP: num(0.2), TopK: num(3), MinP: num(0.4), RepeatPenalty: num(0.5), Seed: num(uint32(6)), Stop: []string{"s"},
+	},
+}
+
+func presetBuilder() *story.Builder {
+	named := whole
+	named.Wrapping = story.Wrapping{Name: "raw"}
+	return story.NewBuilder(runesOf(4096), nil, story.Defaults{
+		MaxTokens: 250, IdeaTokens: 500, AutocompleteTokens: 64, Rating: story.RatingGeneral,
+		Presets: map[string]story.Preset{"whole": named, "bare": {}},
+	})
+}
+
+// held is what held for a request.
+func held(t *testing.T, r story.Request) story.Preset {
+	t.Helper()
+	b := presetBuilder()
+	r, found := b.Prepare(r)
+	if found != nil {
+		t.Fatal(found)
+	}
+	p, err := b.Build(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Held
+}
+
+// TestPresetHolds: what a request leaves open is that of the preset, each choice by itself, else the default.
+func TestPresetHolds(t *testing.T) {
+	t.Parallel()
+	defaults := story.Preset{
+		Wrapping: story.Wrapping{Name: "mistral", BeforeInstruction: "[INST]", BeforeInput: "\n", AfterInput: "[/INST]", Stop: []string{"[INST]", "[/INST]"}},
+		Fit:      story.FitLines, Finest: fit.Line, Slack: num(0), Order: story.ReferenceFirst, NoteHeader: story.NoteHeaderDefault, MaxTokens: 250,
+	}
+	for name, tt := range map[string]struct {
+		request story.Request
+		base    story.Preset
+		change  func(*story.Preset)
+	}{
+		"nothing named":  {story.Request{}, defaults, func(*story.Preset) {}},
+		"nothing said":   {story.Request{Preset: "bare"}, defaults, func(p *story.Preset) { p.Name = "bare" }},
+		"all said":       {story.Request{Preset: "whole"}, whole, func(*story.Preset) {}},
+		"wrapping":       {story.Request{Preset: "whole", Wrapping: story.Wrapping{Name: "mistral"}}, whole, func(p *story.Preset) { p.Wrapping = defaults.Wrapping }},
+		"fit":            {story.Request{Preset: "whole", Fit: story.FitNone}, whole, func(p *story.Preset) { p.Fit, p.TrimTo = story.FitNone, 0 }},
+		"characters":     {story.Request{Preset: "whole", TrimTo: 9}, whole, func(p *story.Preset) { p.TrimTo = 9 }},
+		"granularity":    {story.Request{Preset: "whole", Finest: fit.Line}, whole, func(p *story.Preset) { p.Finest = fit.Line }},
+		"slack":          {story.Request{Preset: "whole", Slack: num(0)}, whole, func(p *story.Preset) { p.Slack = num(0) }},
+		"order":          {story.Request{Preset: "whole", Order: story.ReferenceFirst}, whole, func(p *story.Preset) { p.Order = story.ReferenceFirst }},
+		"note":           {story.Request{Preset: "whole", NoteHeader: story.NoteHeaderDefault}, whole, func(p *story.Preset) { p.NoteHeader = story.NoteHeaderDefault }},
+		"length":         {story.Request{Preset: "whole", MaxTokens: 8}, whole, func(p *story.Preset) { p.MaxTokens = 8 }},
+		"length of mode": {story.Request{Preset: "bare", Mode: story.Idea}, defaults, func(p *story.Preset) { p.Name, p.MaxTokens = "bare", 500 }},
+		"a knob": {
+			story.Request{Preset: "whole", Sampling: story.Sampling{MinP: num(0.0), Stop: []string{"t"}}}, whole,
+			func(p *story.Preset) { p.Sampling.MinP, p.Sampling.Stop = num(0.0), []string{"t"} },
+		},
+	} {
+		want := tt.base
+		tt.change(&want)
+		if diff := cmp.Diff(want, held(t, tt.request)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestPresetIsAsGoodAsSaid: the prompt is that of a request that says the same itself.
+func TestPresetIsAsGoodAsSaid(t *testing.T) {
+	t.Parallel()
+	r := story.Request{Body: body40(30), Work: story.Work{Title: "題", Note: "注"}}
+	said := r
+	said.Wrapping, said.Order, said.NoteHeader, said.MaxTokens = story.Wrapping{Name: "raw"}, story.TextFirst, story.NoteHeaderLegacy, 70
+	said.Fit, said.TrimTo, said.Finest = story.FitCharTrim, 40, fit.Sentence
+	said.Slack = num(30)
+	r.Preset = "whole"
+	b := presetBuilder()
+	r, _ = b.Prepare(r)
+	got, err := b.Build(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := build(t, runesOf(4096), said); got.Text != want.Text || got.Limit != want.Limit {
+		t.Errorf("%q, want %q", got.Text, want.Text)
+	}
+}
+
+func TestWrongPreset(t *testing.T) {
+	t.Parallel()
+	_, found := presetBuilder().Prepare(story.Request{Preset: "hole", Fit: "x", TrimTo: 3})
+	var said []string
+	for _, v := range found {
+		said = append(said, v.Field+": "+v.Description)
+	}
+	want := []string{
+		`preset: there is no preset "hole"; there are: bare, whole`,
+		`fit: must be one of lines, none, char_trim, and is "x"`,
+		"max_main_text_chars: is given, but only FIT_CHAR_TRIM keeps a number of characters",
+	}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if names := presetBuilder().Presets(); len(names) != 2 || names[0].Name != "bare" || names[1].Name != "whole" {
+		t.Errorf("presets %v", names)
+	}
+	if strings.Contains(said[0], "mistral") {
+		t.Error("a preset is told that is not there")
+	}
+}
