@@ -556,6 +556,10 @@ const (
 	// What the model continues directly, with the closing mark of the format before it. When a novel is begun, the whole
 	// text, and the part that is cut.
 	BlockKind_BLOCK_KIND_SUFFIX BlockKind = 6
+	// What came before the text, in short: 【これまでの要約】
+	BlockKind_BLOCK_KIND_SUMMARY BlockKind = 7
+	// What the model should keep in mind: 【覚えておくこと】
+	BlockKind_BLOCK_KIND_MEMORY BlockKind = 8
 )
 
 // Enum value maps for BlockKind.
@@ -568,6 +572,8 @@ var (
 		4: "BLOCK_KIND_NOTE",
 		5: "BLOCK_KIND_TAIL",
 		6: "BLOCK_KIND_SUFFIX",
+		7: "BLOCK_KIND_SUMMARY",
+		8: "BLOCK_KIND_MEMORY",
 	}
 	BlockKind_value = map[string]int32{
 		"BLOCK_KIND_UNSPECIFIED": 0,
@@ -577,6 +583,8 @@ var (
 		"BLOCK_KIND_NOTE":        4,
 		"BLOCK_KIND_TAIL":        5,
 		"BLOCK_KIND_SUFFIX":      6,
+		"BLOCK_KIND_SUMMARY":     7,
+		"BLOCK_KIND_MEMORY":      8,
 	}
 )
 
@@ -605,6 +613,63 @@ func (x BlockKind) Number() protoreflect.EnumNumber {
 // Deprecated: Use BlockKind.Descriptor instead.
 func (BlockKind) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
+}
+
+// BlockTrim is the side at which a pinned block gives way.
+type BlockTrim int32
+
+const (
+	// Taken as TOP for the summary, else as BOTTOM.
+	BlockTrim_BLOCK_TRIM_UNSPECIFIED BlockTrim = 0
+	// It does not.
+	BlockTrim_BLOCK_TRIM_NONE BlockTrim = 1
+	// Its first lines go.
+	BlockTrim_BLOCK_TRIM_TOP BlockTrim = 2
+	// Its last lines go.
+	BlockTrim_BLOCK_TRIM_BOTTOM BlockTrim = 3
+)
+
+// Enum value maps for BlockTrim.
+var (
+	BlockTrim_name = map[int32]string{
+		0: "BLOCK_TRIM_UNSPECIFIED",
+		1: "BLOCK_TRIM_NONE",
+		2: "BLOCK_TRIM_TOP",
+		3: "BLOCK_TRIM_BOTTOM",
+	}
+	BlockTrim_value = map[string]int32{
+		"BLOCK_TRIM_UNSPECIFIED": 0,
+		"BLOCK_TRIM_NONE":        1,
+		"BLOCK_TRIM_TOP":         2,
+		"BLOCK_TRIM_BOTTOM":      3,
+	}
+)
+
+func (x BlockTrim) Enum() *BlockTrim {
+	p := new(BlockTrim)
+	*p = x
+	return p
+}
+
+func (x BlockTrim) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BlockTrim) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[10].Descriptor()
+}
+
+func (BlockTrim) Type() protoreflect.EnumType {
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[10]
+}
+
+func (x BlockTrim) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BlockTrim.Descriptor instead.
+func (BlockTrim) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
 }
 
 // IdeaPart is a part of an idea.
@@ -660,11 +725,11 @@ func (x IdeaPart) String() string {
 }
 
 func (IdeaPart) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[10].Descriptor()
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[11].Descriptor()
 }
 
 func (IdeaPart) Type() protoreflect.EnumType {
-	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[10]
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[11]
 }
 
 func (x IdeaPart) Number() protoreflect.EnumNumber {
@@ -673,7 +738,7 @@ func (x IdeaPart) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use IdeaPart.Descriptor instead.
 func (IdeaPart) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
 }
 
 // BackendState is how a model server is.
@@ -725,11 +790,11 @@ func (x BackendState) String() string {
 }
 
 func (BackendState) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[11].Descriptor()
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[12].Descriptor()
 }
 
 func (BackendState) Type() protoreflect.EnumType {
-	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[11]
+	return &file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes[12]
 }
 
 func (x BackendState) Number() protoreflect.EnumNumber {
@@ -738,7 +803,91 @@ func (x BackendState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BackendState.Descriptor instead.
 func (BackendState) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
+}
+
+// BlockRule bounds a block. Tokens are those that `Block.tokens` tells, heading and fences included.
+type BlockRule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REFERENCE, SUMMARY, MEMORY or NOTE; or BODY, with `min_tokens` alone: so much is left to the text, tail and suffix
+	// included, as far as it has as much and the others can give way.
+	Kind BlockKind `protobuf:"varint,1,opt,name=kind,proto3,enum=tsumugi.promptbuilder.v1.BlockKind" json:"kind,omitempty"`
+	// It is not trimmed to fewer for want of room in the window. At most `max_tokens`.
+	MinTokens int32 `protobuf:"varint,2,opt,name=min_tokens,json=minTokens,proto3" json:"min_tokens,omitempty"`
+	// It never has more, whatever the window has room for. 0: no such limit. Not with NONE.
+	MaxTokens int32 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// When not everything fits, the block of the lowest priority is trimmed first. 0 to 100; absent: 1 for the summary, 2 for
+	// the memory, 3 for the note, 4 for the reference.
+	Priority *int32 `protobuf:"varint,4,opt,name=priority,proto3,oneof" json:"priority,omitempty"`
+	// Where it is trimmed.
+	Trim          BlockTrim `protobuf:"varint,5,opt,name=trim,proto3,enum=tsumugi.promptbuilder.v1.BlockTrim" json:"trim,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BlockRule) Reset() {
+	*x = BlockRule{}
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockRule) ProtoMessage() {}
+
+func (x *BlockRule) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlockRule.ProtoReflect.Descriptor instead.
+func (*BlockRule) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *BlockRule) GetKind() BlockKind {
+	if x != nil {
+		return x.Kind
+	}
+	return BlockKind_BLOCK_KIND_UNSPECIFIED
+}
+
+func (x *BlockRule) GetMinTokens() int32 {
+	if x != nil {
+		return x.MinTokens
+	}
+	return 0
+}
+
+func (x *BlockRule) GetMaxTokens() int32 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *BlockRule) GetPriority() int32 {
+	if x != nil && x.Priority != nil {
+		return *x.Priority
+	}
+	return 0
+}
+
+func (x *BlockRule) GetTrim() BlockTrim {
+	if x != nil {
+		return x.Trim
+	}
+	return BlockTrim_BLOCK_TRIM_UNSPECIFIED
 }
 
 // BuildStoryRequest asks for the prompt of one continuation.
@@ -795,8 +944,20 @@ type BuildStoryRequest struct {
 	// `state` of an earlier reply: the text is cut at the same line again, whatever changed before it, while the prompt fits
 	// there and uses half of the limit.
 	State string `protobuf:"bytes,21,opt,name=state,proto3" json:"state,omitempty"`
+	// What came before the text, in short: a block before the older text. At most 64 KiB, not drawn from, and not used for an
+	// idea. It counts as a story field. Not with COMPAT.
+	Summary string `protobuf:"bytes,24,opt,name=summary,proto3" json:"summary,omitempty"`
+	// What the model should keep in mind: a block before the summary, otherwise like it.
+	Memory string `protobuf:"bytes,25,opt,name=memory,proto3" json:"memory,omitempty"`
+	// Bounds of blocks, at most one for each kind. Without one, reference and note are never trimmed; summary and memory are,
+	// to nothing if need be. Not with COMPAT.
+	Blocks []*BlockRule `protobuf:"bytes,26,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	// A text that is cut and has less than this share of the limit to itself, in percent, is told in `warnings`
+	// (LITTLE_ROOM_FOR_TEXT). At most 100; 0: 25.
+	TextPercent int32 `protobuf:"varint,30,opt,name=text_percent,json=textPercent,proto3" json:"text_percent,omitempty"`
 	// Name of a preset (ListPresets), which stands in for each field that this request leaves open: wrapping, fit,
-	// max_main_text_chars, cut_granularity, slack_percent, block_order, note_header, max_tokens, and each field of sampling. Empty: none.
+	// max_main_text_chars, cut_granularity, slack_percent, block_order, note_header, max_tokens, each field of sampling, and
+	// the rule of each kind of block. Empty: none.
 	Preset string `protobuf:"bytes,28,opt,name=preset,proto3" json:"preset,omitempty"`
 	// How the answer should be drawn. It bears on no byte of the prompt; `held.sampling` gives it back, filled from the
 	// preset, for whoever sends the prompt. Without `max_tokens`, which this request has itself.
@@ -807,7 +968,7 @@ type BuildStoryRequest struct {
 
 func (x *BuildStoryRequest) Reset() {
 	*x = BuildStoryRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[0]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -819,7 +980,7 @@ func (x *BuildStoryRequest) String() string {
 func (*BuildStoryRequest) ProtoMessage() {}
 
 func (x *BuildStoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[0]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,7 +993,7 @@ func (x *BuildStoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildStoryRequest.ProtoReflect.Descriptor instead.
 func (*BuildStoryRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{0}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *BuildStoryRequest) GetBackend() string {
@@ -982,6 +1143,34 @@ func (x *BuildStoryRequest) GetState() string {
 	return ""
 }
 
+func (x *BuildStoryRequest) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *BuildStoryRequest) GetMemory() string {
+	if x != nil {
+		return x.Memory
+	}
+	return ""
+}
+
+func (x *BuildStoryRequest) GetBlocks() []*BlockRule {
+	if x != nil {
+		return x.Blocks
+	}
+	return nil
+}
+
+func (x *BuildStoryRequest) GetTextPercent() int32 {
+	if x != nil {
+		return x.TextPercent
+	}
+	return 0
+}
+
 func (x *BuildStoryRequest) GetPreset() string {
 	if x != nil {
 		return x.Preset
@@ -1023,7 +1212,7 @@ type Sampling struct {
 
 func (x *Sampling) Reset() {
 	*x = Sampling{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1035,7 +1224,7 @@ func (x *Sampling) String() string {
 func (*Sampling) ProtoMessage() {}
 
 func (x *Sampling) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1048,7 +1237,7 @@ func (x *Sampling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sampling.ProtoReflect.Descriptor instead.
 func (*Sampling) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{1}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Sampling) GetTemperature() float64 {
@@ -1129,6 +1318,8 @@ type Preset struct {
 	MaxTokens int32 `protobuf:"varint,8,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// How the answer should be drawn.
 	Sampling *Sampling `protobuf:"bytes,9,opt,name=sampling,proto3" json:"sampling,omitempty"`
+	// Bounds of blocks.
+	Blocks []*BlockRule `protobuf:"bytes,10,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	// How much of the limit a cut may leave unused.
 	SlackPercent  *int32 `protobuf:"varint,12,opt,name=slack_percent,json=slackPercent,proto3,oneof" json:"slack_percent,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1137,7 +1328,7 @@ type Preset struct {
 
 func (x *Preset) Reset() {
 	*x = Preset{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1340,7 @@ func (x *Preset) String() string {
 func (*Preset) ProtoMessage() {}
 
 func (x *Preset) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1353,7 @@ func (x *Preset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Preset.ProtoReflect.Descriptor instead.
 func (*Preset) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Preset) GetName() string {
@@ -1228,6 +1419,13 @@ func (x *Preset) GetSampling() *Sampling {
 	return nil
 }
 
+func (x *Preset) GetBlocks() []*BlockRule {
+	if x != nil {
+		return x.Blocks
+	}
+	return nil
+}
+
 func (x *Preset) GetSlackPercent() int32 {
 	if x != nil && x.SlackPercent != nil {
 		return *x.SlackPercent
@@ -1244,7 +1442,7 @@ type ListPresetsRequest struct {
 
 func (x *ListPresetsRequest) Reset() {
 	*x = ListPresetsRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1454,7 @@ func (x *ListPresetsRequest) String() string {
 func (*ListPresetsRequest) ProtoMessage() {}
 
 func (x *ListPresetsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1467,7 @@ func (x *ListPresetsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPresetsRequest.ProtoReflect.Descriptor instead.
 func (*ListPresetsRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
 }
 
 // ListPresetsResponse tells them.
@@ -1283,7 +1481,7 @@ type ListPresetsResponse struct {
 
 func (x *ListPresetsResponse) Reset() {
 	*x = ListPresetsResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1295,7 +1493,7 @@ func (x *ListPresetsResponse) String() string {
 func (*ListPresetsResponse) ProtoMessage() {}
 
 func (x *ListPresetsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1308,7 +1506,7 @@ func (x *ListPresetsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPresetsResponse.ProtoReflect.Descriptor instead.
 func (*ListPresetsResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListPresetsResponse) GetPresets() []*Preset {
@@ -1340,7 +1538,7 @@ type Wrapping struct {
 
 func (x *Wrapping) Reset() {
 	*x = Wrapping{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +1550,7 @@ func (x *Wrapping) String() string {
 func (*Wrapping) ProtoMessage() {}
 
 func (x *Wrapping) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +1563,7 @@ func (x *Wrapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wrapping.ProtoReflect.Descriptor instead.
 func (*Wrapping) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Wrapping) GetName() string {
@@ -1421,7 +1619,7 @@ type OptionSet struct {
 
 func (x *OptionSet) Reset() {
 	*x = OptionSet{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1433,7 +1631,7 @@ func (x *OptionSet) String() string {
 func (*OptionSet) ProtoMessage() {}
 
 func (x *OptionSet) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1446,7 +1644,7 @@ func (x *OptionSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OptionSet.ProtoReflect.Descriptor instead.
 func (*OptionSet) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *OptionSet) GetOptions() []string {
@@ -1465,7 +1663,7 @@ type BuildStoryResponse struct {
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// What the model is asked to do.
 	Task StoryTask `protobuf:"varint,3,opt,name=task,proto3,enum=tsumugi.promptbuilder.v1.StoryTask" json:"task,omitempty"`
-	// The parts of the prompt, in its order. Their tokens add up to `tokens`.
+	// The parts of the prompt, in its order. Their tokens add up to `tokens`. Pinned blocks of which nothing is left come last.
 	Blocks []*Block `protobuf:"bytes,4,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	// Tokens of the prompt, as the backend counted the very string in `prompt`.
 	Tokens int32 `protobuf:"varint,5,opt,name=tokens,proto3" json:"tokens,omitempty"`
@@ -1511,7 +1709,7 @@ type BuildStoryResponse struct {
 
 func (x *BuildStoryResponse) Reset() {
 	*x = BuildStoryResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1721,7 @@ func (x *BuildStoryResponse) String() string {
 func (*BuildStoryResponse) ProtoMessage() {}
 
 func (x *BuildStoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1734,7 @@ func (x *BuildStoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildStoryResponse.ProtoReflect.Descriptor instead.
 func (*BuildStoryResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BuildStoryResponse) GetPrompt() string {
@@ -1704,7 +1902,7 @@ type Combination struct {
 
 func (x *Combination) Reset() {
 	*x = Combination{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1716,7 +1914,7 @@ func (x *Combination) String() string {
 func (*Combination) ProtoMessage() {}
 
 func (x *Combination) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1729,7 +1927,7 @@ func (x *Combination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Combination.ProtoReflect.Descriptor instead.
 func (*Combination) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Combination) GetPicks() []*Pick {
@@ -1749,14 +1947,20 @@ type Block struct {
 	// Its characters (code points), marks and fences included.
 	Characters int32 `protobuf:"varint,3,opt,name=characters,proto3" json:"characters,omitempty"`
 	// The backend gives no token borders: the tokens are shared out by characters.
-	Estimated     bool `protobuf:"varint,4,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	Estimated bool `protobuf:"varint,4,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	// Of a pinned block that was trimmed: characters (code points) left out.
+	CutCharacters int32 `protobuf:"varint,5,opt,name=cut_characters,json=cutCharacters,proto3" json:"cut_characters,omitempty"`
+	// Of a pinned block that was trimmed: line ends left out.
+	CutLines int32 `protobuf:"varint,6,opt,name=cut_lines,json=cutLines,proto3" json:"cut_lines,omitempty"`
+	// Of a pinned block that was trimmed: the tokens that it could have, by its `max_tokens` or in the window.
+	Limit         int32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1768,7 +1972,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1781,7 +1985,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Block) GetKind() BlockKind {
@@ -1812,6 +2016,27 @@ func (x *Block) GetEstimated() bool {
 	return false
 }
 
+func (x *Block) GetCutCharacters() int32 {
+	if x != nil {
+		return x.CutCharacters
+	}
+	return 0
+}
+
+func (x *Block) GetCutLines() int32 {
+	if x != nil {
+		return x.CutLines
+	}
+	return 0
+}
+
+func (x *Block) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
 // Cut is what was left out of the text to make the prompt fit. It is always the head of the body.
 type Cut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1831,7 +2056,7 @@ type Cut struct {
 
 func (x *Cut) Reset() {
 	*x = Cut{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1843,7 +2068,7 @@ func (x *Cut) String() string {
 func (*Cut) ProtoMessage() {}
 
 func (x *Cut) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1856,7 +2081,7 @@ func (x *Cut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cut.ProtoReflect.Descriptor instead.
 func (*Cut) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Cut) GetCharacters() int32 {
@@ -1909,7 +2134,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1921,7 +2146,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1934,7 +2159,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Warning) GetCode() string {
@@ -1982,7 +2207,7 @@ type Pick struct {
 
 func (x *Pick) Reset() {
 	*x = Pick{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1994,7 +2219,7 @@ func (x *Pick) String() string {
 func (*Pick) ProtoMessage() {}
 
 func (x *Pick) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2007,7 +2232,7 @@ func (x *Pick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pick.ProtoReflect.Descriptor instead.
 func (*Pick) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Pick) GetField() string {
@@ -2073,7 +2298,7 @@ type ParseIdeaRequest struct {
 
 func (x *ParseIdeaRequest) Reset() {
 	*x = ParseIdeaRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2310,7 @@ func (x *ParseIdeaRequest) String() string {
 func (*ParseIdeaRequest) ProtoMessage() {}
 
 func (x *ParseIdeaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2323,7 @@ func (x *ParseIdeaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseIdeaRequest.ProtoReflect.Descriptor instead.
 func (*ParseIdeaRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{13}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ParseIdeaRequest) GetText() string {
@@ -2133,7 +2358,7 @@ type ParseIdeaResponse struct {
 
 func (x *ParseIdeaResponse) Reset() {
 	*x = ParseIdeaResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2145,7 +2370,7 @@ func (x *ParseIdeaResponse) String() string {
 func (*ParseIdeaResponse) ProtoMessage() {}
 
 func (x *ParseIdeaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2158,7 +2383,7 @@ func (x *ParseIdeaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseIdeaResponse.ProtoReflect.Descriptor instead.
 func (*ParseIdeaResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{14}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ParseIdeaResponse) GetStory() *v1.Story {
@@ -2202,7 +2427,7 @@ type IdeaExtra struct {
 
 func (x *IdeaExtra) Reset() {
 	*x = IdeaExtra{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2214,7 +2439,7 @@ func (x *IdeaExtra) String() string {
 func (*IdeaExtra) ProtoMessage() {}
 
 func (x *IdeaExtra) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2227,7 +2452,7 @@ func (x *IdeaExtra) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdeaExtra.ProtoReflect.Descriptor instead.
 func (*IdeaExtra) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{15}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *IdeaExtra) GetHeader() string {
@@ -2253,7 +2478,7 @@ type ListBackendsRequest struct {
 
 func (x *ListBackendsRequest) Reset() {
 	*x = ListBackendsRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2265,7 +2490,7 @@ func (x *ListBackendsRequest) String() string {
 func (*ListBackendsRequest) ProtoMessage() {}
 
 func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2278,7 +2503,7 @@ func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsRequest.ProtoReflect.Descriptor instead.
 func (*ListBackendsRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{16}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{17}
 }
 
 // ListBackendsResponse tells them.
@@ -2292,7 +2517,7 @@ type ListBackendsResponse struct {
 
 func (x *ListBackendsResponse) Reset() {
 	*x = ListBackendsResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[17]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2304,7 +2529,7 @@ func (x *ListBackendsResponse) String() string {
 func (*ListBackendsResponse) ProtoMessage() {}
 
 func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[17]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2317,7 +2542,7 @@ func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsResponse.ProtoReflect.Descriptor instead.
 func (*ListBackendsResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{17}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListBackendsResponse) GetBackends() []*Backend {
@@ -2352,7 +2577,7 @@ type Backend struct {
 
 func (x *Backend) Reset() {
 	*x = Backend{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[18]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2364,7 +2589,7 @@ func (x *Backend) String() string {
 func (*Backend) ProtoMessage() {}
 
 func (x *Backend) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[18]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2377,7 +2602,7 @@ func (x *Backend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backend.ProtoReflect.Descriptor instead.
 func (*Backend) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{18}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Backend) GetName() string {
@@ -2450,7 +2675,7 @@ type CountTokensRequest struct {
 
 func (x *CountTokensRequest) Reset() {
 	*x = CountTokensRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[19]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2462,7 +2687,7 @@ func (x *CountTokensRequest) String() string {
 func (*CountTokensRequest) ProtoMessage() {}
 
 func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[19]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2475,7 +2700,7 @@ func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensRequest.ProtoReflect.Descriptor instead.
 func (*CountTokensRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{19}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CountTokensRequest) GetBackend() string {
@@ -2505,7 +2730,7 @@ type CountTokensResponse struct {
 
 func (x *CountTokensResponse) Reset() {
 	*x = CountTokensResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[20]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2517,7 +2742,7 @@ func (x *CountTokensResponse) String() string {
 func (*CountTokensResponse) ProtoMessage() {}
 
 func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[20]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2530,7 +2755,7 @@ func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensResponse.ProtoReflect.Descriptor instead.
 func (*CountTokensResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{20}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CountTokensResponse) GetTokens() []int32 {
@@ -2551,8 +2776,16 @@ var File_tsumugi_promptbuilder_v1_promptbuilder_proto protoreflect.FileDescripto
 
 const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
-	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\xf0\n" +
+	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\x82\x02\n" +
+	"\tBlockRule\x12<\n" +
+	"\x04kind\x18\x01 \x01(\x0e2#.tsumugi.promptbuilder.v1.BlockKindB\x03\xe0A\x02R\x04kind\x12\"\n" +
 	"\n" +
+	"min_tokens\x18\x02 \x01(\x05B\x03\xe0A\x01R\tminTokens\x12\"\n" +
+	"\n" +
+	"max_tokens\x18\x03 \x01(\x05B\x03\xe0A\x01R\tmaxTokens\x12$\n" +
+	"\bpriority\x18\x04 \x01(\x05B\x03\xe0A\x01H\x00R\bpriority\x88\x01\x01\x12<\n" +
+	"\x04trim\x18\x05 \x01(\x0e2#.tsumugi.promptbuilder.v1.BlockTrimB\x03\xe0A\x01R\x04trimB\v\n" +
+	"\t_priority\"\x96\f\n" +
 	"\x11BuildStoryRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12<\n" +
 	"\x04mode\x18\x02 \x01(\x0e2#.tsumugi.promptbuilder.v1.StoryModeB\x03\xe0A\x01R\x04mode\x123\n" +
@@ -2581,7 +2814,11 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"onOverflow\x122\n" +
 	"\x13max_main_text_chars\x18\x13 \x01(\x05B\x03\xe0A\x01R\x10maxMainTextChars\x12-\n" +
 	"\rslack_percent\x18\x14 \x01(\x05B\x03\xe0A\x01H\x00R\fslackPercent\x88\x01\x01\x12\x19\n" +
-	"\x05state\x18\x15 \x01(\tB\x03\xe0A\x01R\x05state\x12\x1b\n" +
+	"\x05state\x18\x15 \x01(\tB\x03\xe0A\x01R\x05state\x12\x1d\n" +
+	"\asummary\x18\x18 \x01(\tB\x03\xe0A\x01R\asummary\x12\x1b\n" +
+	"\x06memory\x18\x19 \x01(\tB\x03\xe0A\x01R\x06memory\x12@\n" +
+	"\x06blocks\x18\x1a \x03(\v2#.tsumugi.promptbuilder.v1.BlockRuleB\x03\xe0A\x01R\x06blocks\x12&\n" +
+	"\ftext_percent\x18\x1e \x01(\x05B\x03\xe0A\x01R\vtextPercent\x12\x1b\n" +
 	"\x06preset\x18\x1c \x01(\tB\x03\xe0A\x01R\x06preset\x12C\n" +
 	"\bsampling\x18\x1d \x01(\v2\".tsumugi.promptbuilder.v1.SamplingB\x03\xe0A\x01R\bsampling\x1a\\\n" +
 	"\tSetsEntry\x12\x10\n" +
@@ -2603,7 +2840,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x06_top_kB\b\n" +
 	"\x06_min_pB\x11\n" +
 	"\x0f_repeat_penaltyB\a\n" +
-	"\x05_seed\"\xea\x04\n" +
+	"\x05_seed\"\xac\x05\n" +
 	"\x06Preset\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12C\n" +
 	"\bwrapping\x18\x02 \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x03R\bwrapping\x124\n" +
@@ -2616,7 +2853,9 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"noteHeader\x12\"\n" +
 	"\n" +
 	"max_tokens\x18\b \x01(\x05B\x03\xe0A\x03R\tmaxTokens\x12C\n" +
-	"\bsampling\x18\t \x01(\v2\".tsumugi.promptbuilder.v1.SamplingB\x03\xe0A\x03R\bsampling\x12-\n" +
+	"\bsampling\x18\t \x01(\v2\".tsumugi.promptbuilder.v1.SamplingB\x03\xe0A\x03R\bsampling\x12@\n" +
+	"\x06blocks\x18\n" +
+	" \x03(\v2#.tsumugi.promptbuilder.v1.BlockRuleB\x03\xe0A\x03R\x06blocks\x12-\n" +
 	"\rslack_percent\x18\f \x01(\x05B\x03\xe0A\x03H\x00R\fslackPercent\x88\x01\x01B\x10\n" +
 	"\x0e_slack_percent\"\x14\n" +
 	"\x12ListPresetsRequest\"V\n" +
@@ -2659,14 +2898,17 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\rslack_percent\x18\x15 \x01(\x05B\x03\xe0A\x03R\fslackPercent\x129\n" +
 	"\x04held\x18\x18 \x01(\v2 .tsumugi.promptbuilder.v1.PresetB\x03\xe0A\x03R\x04held\"H\n" +
 	"\vCombination\x129\n" +
-	"\x05picks\x18\x01 \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x03R\x05picks\"\xaa\x01\n" +
+	"\x05picks\x18\x01 \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x03R\x05picks\"\x93\x02\n" +
 	"\x05Block\x12<\n" +
 	"\x04kind\x18\x01 \x01(\x0e2#.tsumugi.promptbuilder.v1.BlockKindB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
 	"\x06tokens\x18\x02 \x01(\x05B\x03\xe0A\x03R\x06tokens\x12#\n" +
 	"\n" +
 	"characters\x18\x03 \x01(\x05B\x03\xe0A\x03R\n" +
 	"characters\x12!\n" +
-	"\testimated\x18\x04 \x01(\bB\x03\xe0A\x03R\testimated\"\xbb\x01\n" +
+	"\testimated\x18\x04 \x01(\bB\x03\xe0A\x03R\testimated\x12*\n" +
+	"\x0ecut_characters\x18\x05 \x01(\x05B\x03\xe0A\x03R\rcutCharacters\x12 \n" +
+	"\tcut_lines\x18\x06 \x01(\x05B\x03\xe0A\x03R\bcutLines\x12\x19\n" +
+	"\x05limit\x18\a \x01(\x05B\x03\xe0A\x03R\x05limit\"\xbb\x01\n" +
 	"\x03Cut\x12#\n" +
 	"\n" +
 	"characters\x18\x01 \x01(\x05B\x03\xe0A\x03R\n" +
@@ -2766,7 +3008,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"OnOverflow\x12\x1b\n" +
 	"\x17ON_OVERFLOW_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11ON_OVERFLOW_ERROR\x10\x01\x12\x16\n" +
-	"\x12ON_OVERFLOW_RETURN\x10\x02*\xb3\x01\n" +
+	"\x12ON_OVERFLOW_RETURN\x10\x02*\xe2\x01\n" +
 	"\tBlockKind\x12\x1a\n" +
 	"\x16BLOCK_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16BLOCK_KIND_INSTRUCTION\x10\x01\x12\x18\n" +
@@ -2774,7 +3016,14 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x0fBLOCK_KIND_BODY\x10\x03\x12\x13\n" +
 	"\x0fBLOCK_KIND_NOTE\x10\x04\x12\x13\n" +
 	"\x0fBLOCK_KIND_TAIL\x10\x05\x12\x15\n" +
-	"\x11BLOCK_KIND_SUFFIX\x10\x06*\xab\x01\n" +
+	"\x11BLOCK_KIND_SUFFIX\x10\x06\x12\x16\n" +
+	"\x12BLOCK_KIND_SUMMARY\x10\a\x12\x15\n" +
+	"\x11BLOCK_KIND_MEMORY\x10\b*g\n" +
+	"\tBlockTrim\x12\x1a\n" +
+	"\x16BLOCK_TRIM_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fBLOCK_TRIM_NONE\x10\x01\x12\x12\n" +
+	"\x0eBLOCK_TRIM_TOP\x10\x02\x12\x15\n" +
+	"\x11BLOCK_TRIM_BOTTOM\x10\x03*\xab\x01\n" +
 	"\bIdeaPart\x12\x19\n" +
 	"\x15IDEA_PART_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fIDEA_PART_TITLE\x10\x01\x12\x16\n" +
@@ -2810,8 +3059,8 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP() []byte {
 	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescData
 }
 
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(StoryMode)(0),               // 0: tsumugi.promptbuilder.v1.StoryMode
 	(Compatibility)(0),           // 1: tsumugi.promptbuilder.v1.Compatibility
@@ -2823,89 +3072,95 @@ var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(CutGranularity)(0),          // 7: tsumugi.promptbuilder.v1.CutGranularity
 	(OnOverflow)(0),              // 8: tsumugi.promptbuilder.v1.OnOverflow
 	(BlockKind)(0),               // 9: tsumugi.promptbuilder.v1.BlockKind
-	(IdeaPart)(0),                // 10: tsumugi.promptbuilder.v1.IdeaPart
-	(BackendState)(0),            // 11: tsumugi.promptbuilder.v1.BackendState
-	(*BuildStoryRequest)(nil),    // 12: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*Sampling)(nil),             // 13: tsumugi.promptbuilder.v1.Sampling
-	(*Preset)(nil),               // 14: tsumugi.promptbuilder.v1.Preset
-	(*ListPresetsRequest)(nil),   // 15: tsumugi.promptbuilder.v1.ListPresetsRequest
-	(*ListPresetsResponse)(nil),  // 16: tsumugi.promptbuilder.v1.ListPresetsResponse
-	(*Wrapping)(nil),             // 17: tsumugi.promptbuilder.v1.Wrapping
-	(*OptionSet)(nil),            // 18: tsumugi.promptbuilder.v1.OptionSet
-	(*BuildStoryResponse)(nil),   // 19: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*Combination)(nil),          // 20: tsumugi.promptbuilder.v1.Combination
-	(*Block)(nil),                // 21: tsumugi.promptbuilder.v1.Block
-	(*Cut)(nil),                  // 22: tsumugi.promptbuilder.v1.Cut
-	(*Warning)(nil),              // 23: tsumugi.promptbuilder.v1.Warning
-	(*Pick)(nil),                 // 24: tsumugi.promptbuilder.v1.Pick
-	(*ParseIdeaRequest)(nil),     // 25: tsumugi.promptbuilder.v1.ParseIdeaRequest
-	(*ParseIdeaResponse)(nil),    // 26: tsumugi.promptbuilder.v1.ParseIdeaResponse
-	(*IdeaExtra)(nil),            // 27: tsumugi.promptbuilder.v1.IdeaExtra
-	(*ListBackendsRequest)(nil),  // 28: tsumugi.promptbuilder.v1.ListBackendsRequest
-	(*ListBackendsResponse)(nil), // 29: tsumugi.promptbuilder.v1.ListBackendsResponse
-	(*Backend)(nil),              // 30: tsumugi.promptbuilder.v1.Backend
-	(*CountTokensRequest)(nil),   // 31: tsumugi.promptbuilder.v1.CountTokensRequest
-	(*CountTokensResponse)(nil),  // 32: tsumugi.promptbuilder.v1.CountTokensResponse
-	nil,                          // 33: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	(*v1.Story)(nil),             // 34: tsumugi.common.v1.Story
-	(*v1.BackendIdentity)(nil),   // 35: tsumugi.common.v1.BackendIdentity
+	(BlockTrim)(0),               // 10: tsumugi.promptbuilder.v1.BlockTrim
+	(IdeaPart)(0),                // 11: tsumugi.promptbuilder.v1.IdeaPart
+	(BackendState)(0),            // 12: tsumugi.promptbuilder.v1.BackendState
+	(*BlockRule)(nil),            // 13: tsumugi.promptbuilder.v1.BlockRule
+	(*BuildStoryRequest)(nil),    // 14: tsumugi.promptbuilder.v1.BuildStoryRequest
+	(*Sampling)(nil),             // 15: tsumugi.promptbuilder.v1.Sampling
+	(*Preset)(nil),               // 16: tsumugi.promptbuilder.v1.Preset
+	(*ListPresetsRequest)(nil),   // 17: tsumugi.promptbuilder.v1.ListPresetsRequest
+	(*ListPresetsResponse)(nil),  // 18: tsumugi.promptbuilder.v1.ListPresetsResponse
+	(*Wrapping)(nil),             // 19: tsumugi.promptbuilder.v1.Wrapping
+	(*OptionSet)(nil),            // 20: tsumugi.promptbuilder.v1.OptionSet
+	(*BuildStoryResponse)(nil),   // 21: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*Combination)(nil),          // 22: tsumugi.promptbuilder.v1.Combination
+	(*Block)(nil),                // 23: tsumugi.promptbuilder.v1.Block
+	(*Cut)(nil),                  // 24: tsumugi.promptbuilder.v1.Cut
+	(*Warning)(nil),              // 25: tsumugi.promptbuilder.v1.Warning
+	(*Pick)(nil),                 // 26: tsumugi.promptbuilder.v1.Pick
+	(*ParseIdeaRequest)(nil),     // 27: tsumugi.promptbuilder.v1.ParseIdeaRequest
+	(*ParseIdeaResponse)(nil),    // 28: tsumugi.promptbuilder.v1.ParseIdeaResponse
+	(*IdeaExtra)(nil),            // 29: tsumugi.promptbuilder.v1.IdeaExtra
+	(*ListBackendsRequest)(nil),  // 30: tsumugi.promptbuilder.v1.ListBackendsRequest
+	(*ListBackendsResponse)(nil), // 31: tsumugi.promptbuilder.v1.ListBackendsResponse
+	(*Backend)(nil),              // 32: tsumugi.promptbuilder.v1.Backend
+	(*CountTokensRequest)(nil),   // 33: tsumugi.promptbuilder.v1.CountTokensRequest
+	(*CountTokensResponse)(nil),  // 34: tsumugi.promptbuilder.v1.CountTokensResponse
+	nil,                          // 35: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	(*v1.Story)(nil),             // 36: tsumugi.common.v1.Story
+	(*v1.BackendIdentity)(nil),   // 37: tsumugi.common.v1.BackendIdentity
 }
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_depIdxs = []int32{
-	0,  // 0: tsumugi.promptbuilder.v1.BuildStoryRequest.mode:type_name -> tsumugi.promptbuilder.v1.StoryMode
-	34, // 1: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
-	4,  // 2: tsumugi.promptbuilder.v1.BuildStoryRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
-	5,  // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
-	6,  // 4: tsumugi.promptbuilder.v1.BuildStoryRequest.fit:type_name -> tsumugi.promptbuilder.v1.Fit
-	1,  // 5: tsumugi.promptbuilder.v1.BuildStoryRequest.compatibility:type_name -> tsumugi.promptbuilder.v1.Compatibility
-	2,  // 6: tsumugi.promptbuilder.v1.BuildStoryRequest.sampler:type_name -> tsumugi.promptbuilder.v1.Sampler
-	33, // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	24, // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	17, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
-	7,  // 10: tsumugi.promptbuilder.v1.BuildStoryRequest.cut_granularity:type_name -> tsumugi.promptbuilder.v1.CutGranularity
-	8,  // 11: tsumugi.promptbuilder.v1.BuildStoryRequest.on_overflow:type_name -> tsumugi.promptbuilder.v1.OnOverflow
-	13, // 12: tsumugi.promptbuilder.v1.BuildStoryRequest.sampling:type_name -> tsumugi.promptbuilder.v1.Sampling
-	17, // 13: tsumugi.promptbuilder.v1.Preset.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
-	6,  // 14: tsumugi.promptbuilder.v1.Preset.fit:type_name -> tsumugi.promptbuilder.v1.Fit
-	7,  // 15: tsumugi.promptbuilder.v1.Preset.cut_granularity:type_name -> tsumugi.promptbuilder.v1.CutGranularity
-	4,  // 16: tsumugi.promptbuilder.v1.Preset.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
-	5,  // 17: tsumugi.promptbuilder.v1.Preset.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
-	13, // 18: tsumugi.promptbuilder.v1.Preset.sampling:type_name -> tsumugi.promptbuilder.v1.Sampling
-	14, // 19: tsumugi.promptbuilder.v1.ListPresetsResponse.presets:type_name -> tsumugi.promptbuilder.v1.Preset
-	3,  // 20: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
-	21, // 21: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
-	22, // 22: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
-	23, // 23: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
-	24, // 24: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	35, // 25: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	20, // 26: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
-	17, // 27: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
-	14, // 28: tsumugi.promptbuilder.v1.BuildStoryResponse.held:type_name -> tsumugi.promptbuilder.v1.Preset
-	24, // 29: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	9,  // 30: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
-	10, // 31: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	34, // 32: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
-	10, // 33: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	27, // 34: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
-	30, // 35: tsumugi.promptbuilder.v1.ListBackendsResponse.backends:type_name -> tsumugi.promptbuilder.v1.Backend
-	11, // 36: tsumugi.promptbuilder.v1.Backend.state:type_name -> tsumugi.promptbuilder.v1.BackendState
-	35, // 37: tsumugi.promptbuilder.v1.Backend.identity:type_name -> tsumugi.common.v1.BackendIdentity
-	35, // 38: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	18, // 39: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
-	12, // 40: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
-	25, // 41: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
-	28, // 42: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:input_type -> tsumugi.promptbuilder.v1.ListBackendsRequest
-	15, // 43: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:input_type -> tsumugi.promptbuilder.v1.ListPresetsRequest
-	31, // 44: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
-	19, // 45: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	26, // 46: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
-	29, // 47: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:output_type -> tsumugi.promptbuilder.v1.ListBackendsResponse
-	16, // 48: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:output_type -> tsumugi.promptbuilder.v1.ListPresetsResponse
-	32, // 49: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
-	45, // [45:50] is the sub-list for method output_type
-	40, // [40:45] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	9,  // 0: tsumugi.promptbuilder.v1.BlockRule.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
+	10, // 1: tsumugi.promptbuilder.v1.BlockRule.trim:type_name -> tsumugi.promptbuilder.v1.BlockTrim
+	0,  // 2: tsumugi.promptbuilder.v1.BuildStoryRequest.mode:type_name -> tsumugi.promptbuilder.v1.StoryMode
+	36, // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
+	4,  // 4: tsumugi.promptbuilder.v1.BuildStoryRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
+	5,  // 5: tsumugi.promptbuilder.v1.BuildStoryRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
+	6,  // 6: tsumugi.promptbuilder.v1.BuildStoryRequest.fit:type_name -> tsumugi.promptbuilder.v1.Fit
+	1,  // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.compatibility:type_name -> tsumugi.promptbuilder.v1.Compatibility
+	2,  // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.sampler:type_name -> tsumugi.promptbuilder.v1.Sampler
+	35, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	26, // 10: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	19, // 11: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	7,  // 12: tsumugi.promptbuilder.v1.BuildStoryRequest.cut_granularity:type_name -> tsumugi.promptbuilder.v1.CutGranularity
+	8,  // 13: tsumugi.promptbuilder.v1.BuildStoryRequest.on_overflow:type_name -> tsumugi.promptbuilder.v1.OnOverflow
+	13, // 14: tsumugi.promptbuilder.v1.BuildStoryRequest.blocks:type_name -> tsumugi.promptbuilder.v1.BlockRule
+	15, // 15: tsumugi.promptbuilder.v1.BuildStoryRequest.sampling:type_name -> tsumugi.promptbuilder.v1.Sampling
+	19, // 16: tsumugi.promptbuilder.v1.Preset.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	6,  // 17: tsumugi.promptbuilder.v1.Preset.fit:type_name -> tsumugi.promptbuilder.v1.Fit
+	7,  // 18: tsumugi.promptbuilder.v1.Preset.cut_granularity:type_name -> tsumugi.promptbuilder.v1.CutGranularity
+	4,  // 19: tsumugi.promptbuilder.v1.Preset.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
+	5,  // 20: tsumugi.promptbuilder.v1.Preset.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
+	15, // 21: tsumugi.promptbuilder.v1.Preset.sampling:type_name -> tsumugi.promptbuilder.v1.Sampling
+	13, // 22: tsumugi.promptbuilder.v1.Preset.blocks:type_name -> tsumugi.promptbuilder.v1.BlockRule
+	16, // 23: tsumugi.promptbuilder.v1.ListPresetsResponse.presets:type_name -> tsumugi.promptbuilder.v1.Preset
+	3,  // 24: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
+	23, // 25: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
+	24, // 26: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
+	25, // 27: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
+	26, // 28: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	37, // 29: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	22, // 30: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
+	19, // 31: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	16, // 32: tsumugi.promptbuilder.v1.BuildStoryResponse.held:type_name -> tsumugi.promptbuilder.v1.Preset
+	26, // 33: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	9,  // 34: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
+	11, // 35: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
+	36, // 36: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
+	11, // 37: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
+	29, // 38: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
+	32, // 39: tsumugi.promptbuilder.v1.ListBackendsResponse.backends:type_name -> tsumugi.promptbuilder.v1.Backend
+	12, // 40: tsumugi.promptbuilder.v1.Backend.state:type_name -> tsumugi.promptbuilder.v1.BackendState
+	37, // 41: tsumugi.promptbuilder.v1.Backend.identity:type_name -> tsumugi.common.v1.BackendIdentity
+	37, // 42: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	20, // 43: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
+	14, // 44: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
+	27, // 45: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
+	30, // 46: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:input_type -> tsumugi.promptbuilder.v1.ListBackendsRequest
+	17, // 47: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:input_type -> tsumugi.promptbuilder.v1.ListPresetsRequest
+	33, // 48: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
+	21, // 49: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	28, // 50: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
+	31, // 51: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:output_type -> tsumugi.promptbuilder.v1.ListBackendsResponse
+	18, // 52: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:output_type -> tsumugi.promptbuilder.v1.ListPresetsResponse
+	34, // 53: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
+	49, // [49:54] is the sub-list for method output_type
+	44, // [44:49] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() }
@@ -2916,13 +3171,14 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() {
 	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[0].OneofWrappers = []any{}
 	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1].OneofWrappers = []any{}
 	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2].OneofWrappers = []any{}
+	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc)),
-			NumEnums:      12,
-			NumMessages:   22,
+			NumEnums:      13,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
@@ -77,7 +78,7 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	drawn, picks := d.settle()
 	blockFence := drawn.guard(&d)
 	p.Picks, p.Warnings = picks, d.warnings
-	c := cutter{counter: counter, request: drawn, fence: blockFence, limit: limit, reach: b.bytesEach * limit}
+	c := cutter{counter: counter, request: drawn, frame: frame{fence: blockFence}, limit: limit, reach: b.bytesEach * limit}
 	if b.memories != nil && !counter.Local() {
 		c.memory = b.memories.Of(backend.tokenizer())
 	}
@@ -89,7 +90,7 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 
 // fit makes the text of a prompt.
 func (p *Prompt) fit(ctx context.Context, c cutter) error {
-	l, fitted, err := c.cut(ctx)
+	l, fitted, trimmed, err := c.cutBlocks(ctx)
 	if err != nil {
 		return p.Backend.blame(err)
 	}
@@ -98,7 +99,7 @@ func (p *Prompt) fit(ctx context.Context, c cutter) error {
 	if !c.counter.Local() {
 		p.Counts, p.Sent = fitted.Counts, fitted.Sent
 	}
-	p.Blocks = sizes(l.stretches(fitted.Offset), fitted.Size)
+	p.Blocks = trimmed.tell(sizes(l.stretches(fitted.Offset), fitted.Size))
 	if fitted.Over && r.Fit != FitNone && !r.ReturnOver {
 		return p.tooLarge()
 	}
@@ -111,21 +112,24 @@ func (p *Prompt) fit(ctx context.Context, c cutter) error {
 		p.State = l.lineState(fitted.Offset)
 	}
 	p.Warnings = append(p.Warnings, l.warnings(r, *p, fitted, r.Body[len(l.skipped)+at:])...)
+	p.Warnings = append(p.Warnings, trimmed.warnings(r, *p)...)
 	return nil
 }
 
 // tooLarge says what the least prompt is made of.
 func (p *Prompt) tooLarge() error {
 	e := &llm.OverflowError{Limit: p.Limit, Tokens: p.Tokens, MaxTokens: p.MaxTokens}
-	ofStory := 0
+	tokens := map[string]int{}
 	for _, b := range p.Blocks {
-		if b.Kind == KindReference || b.Kind == KindNote {
-			ofStory += b.Tokens
-		}
+		field, _, _ := strings.Cut(fieldOf(b.Kind), ".") // the note is one of the story's
+		tokens[field] += b.Tokens
 		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: string(b.Kind), Tokens: b.Tokens})
 	}
-	if ofStory > p.Tokens-p.Limit {
-		e.Field = "story"
+	most := p.Tokens - p.Limit // what is shorter by less makes no room
+	for _, field := range []string{"story", "memory", "summary"} {
+		if tokens[field] > most {
+			e.Field, most = field, tokens[field]
+		}
 	}
 	return e
 }

@@ -55,6 +55,7 @@ func (r Request) Check() []Violation {
 		all.add("story.rating", "must be %q, %q or empty for the default, and is %.20q", RatingGeneral, RatingR18, rating)
 	}
 	all.settings(r)
+	all.blocks(r)
 	if r.State != "" && !isState(r.State) {
 		all.add("state", "must be the state of an earlier reply, or empty")
 	}

@@ -32,6 +32,7 @@ var wide = map[byte]string{'<': "＜", '[': "［", '#': "＃"}
 // which it gives, becomes longer than any inside them.
 func (r *Request) guard(d *draws) (blockFence string) {
 	blockFence = fence
+	always := []*string{&r.Work.Summary, &r.Work.Memory}
 	fenced := taskOf(r.Mode, r.Body, r.Work).continues()
 	for _, f := range r.guarded() {
 		if found := controls(*f.text); found != nil {
@@ -43,7 +44,7 @@ func (r *Request) guard(d *draws) (blockFence string) {
 			}
 			d.warn(ControlText, f.name, "line %d, %d in all: %q looks like a control token and %s", line, len(found), token, said)
 		}
-		if !fenced || !strings.Contains(*f.text, fence) {
+		if !fenced && !slices.Contains(always, f.text) || !strings.Contains(*f.text, fence) {
 			continue
 		}
 		longest := ""
@@ -77,7 +78,7 @@ func controls(text string) [][]int {
 
 // guarded are the fields whose text reaches the prompt as it is.
 func (r *Request) guarded() []field {
-	all := r.drawn()
+	all := append(r.drawn(), field{"summary", &r.Work.Summary}, field{"memory", &r.Work.Memory})
 	if r.Work.DialogueLevel != nil {
 		level := *r.Work.DialogueLevel
 		r.Work.DialogueLevel = &level

@@ -16,8 +16,7 @@ type cutter struct {
 	// memory is nil where counting costs next to nothing.
 	memory  fit.Memory
 	request Request
-	// fence stands around blocks.
-	fence string
+	frame
 	limit int
 	// reach is how many bytes of the body are looked at to begin with.
 	reach int
@@ -28,26 +27,38 @@ func (c cutter) cut(ctx context.Context) (layout, fit.Result, error) {
 	r := c.request
 	switch r.Fit {
 	case FitNone:
-		l := arrange(r, c.fence, 0)
+		l := arrange(r, c.frame, 0)
 		fitted, err := fit.Measure(ctx, c.counter, l.prompt(), c.limit, 0)
-		return l, fitted, err
+		return l, after(fitted, c.spent), err
 	case FitCharTrim:
 		return c.trim(ctx)
 	}
-	head := 0
-	if taskOf(r.Mode, r.Body, r.Work).continues() {
-		head = beyond(r.Body, c.reach)
-	}
-	l, fitted, err := c.from(ctx, head, fit.Result{})
+	head := c.head()
+	l, fitted, err := c.from(ctx, head, c.spent)
 	if err == nil && head > 0 && fitted.Place == fit.Whole {
 		l, fitted, err = c.from(ctx, 0, fitted)
 	}
 	return l, fitted, err
 }
 
+// head is how much of the head of the body is not looked at.
+func (c cutter) head() int {
+	if r := c.request; taskOf(r.Mode, r.Body, r.Work).continues() {
+		return beyond(r.Body, c.reach)
+	}
+	return 0
+}
+
+// after adds what was counted before.
+func after(fitted, earlier fit.Result) fit.Result {
+	fitted.Counts += earlier.Counts
+	fitted.Sent += earlier.Sent
+	return fitted
+}
+
 // from cuts what is behind a head of the body that is not looked at. Earlier counts are among those of the result.
 func (c cutter) from(ctx context.Context, head int, earlier fit.Result) (layout, fit.Result, error) {
-	l := arrange(c.request, c.fence, head)
+	l := arrange(c.request, c.frame, head)
 	fitted, err := fit.Cut(ctx, c.counter, l.prompt(), fit.Options{
 		Limit: c.limit, Finest: c.request.Finest, Slack: *c.request.Slack, Anchor: l.anchor(c.request.State), Memory: c.memory, Used: earlier.Counts,
 	})
@@ -57,14 +68,13 @@ func (c cutter) from(ctx context.Context, head int, earlier fit.Result) (layout,
 
 // trim keeps the last characters of a body whose whole is over the limit, and counts what is left (seed 000, 2.3).
 func (c cutter) trim(ctx context.Context) (layout, fit.Result, error) {
-	l := arrange(c.request, c.fence, 0)
+	l := arrange(c.request, c.frame, 0)
 	whole, err := fit.Measure(ctx, c.counter, l.prompt(), c.limit, 0)
+	whole = after(whole, c.spent)
 	offset := l.inText(beforeLast(c.request.Body, cmp.Or(c.request.TrimTo, DefaultTrim)))
 	if err != nil || !whole.Over || offset == 0 {
 		return l, whole, err
 	}
 	fitted, err := fit.Measure(ctx, c.counter, l.prompt(), c.limit, offset)
-	fitted.Counts += whole.Counts
-	fitted.Sent += whole.Sent
-	return l, fitted, err
+	return l, after(fitted, whole), err
 }

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -14,6 +15,9 @@ const (
 	noteHeader       = "【この先の展開についての指示・メモ】"
 	legacyNoteHeader = "【オーサーズノート】"
 	fence            = "```"
+	// Those of the blocks that seed 000 does not have, in words that it does not use for another.
+	summaryHeader = "【これまでの要約】"
+	memoryHeader  = "【覚えておくこと】"
 	// tailLines stand bare at the end, blank ones among them counted.
 	tailLines = 3
 )
@@ -30,8 +34,9 @@ func fixed(kind Kind, text string) part { return part{kind, fit.Part{Text: text,
 type layout struct {
 	task  Task
 	parts []part
-	// fence stands around blocks.
-	fence string
+	frame
+	// pins are the blocks that are not cut with the text.
+	pins []pin
 	// closing ends the input and begins what the model continues.
 	closing string
 	// body are the lines of the body, shown those of them that are in the prompt, starts where in the text that may be
@@ -45,13 +50,14 @@ type layout struct {
 	spaceLost bool
 }
 
-// arrange lays a request out whose draws are made, with a fence around its blocks. Of the body the first bytes, as many as
+// arrange lays a request out whose draws are made, with its blocks as the frame has them. Of the body the first bytes, as many as
 // skip says, are not looked at but for the task.
-func arrange(r Request, blockFence string, skip int) layout {
+func arrange(r Request, f frame, skip int) layout {
 	if r.Mode == Idea {
 		r.Work.DialogueLevel = nil // no part of an idea (seed 000, 2.4)
+		r.Work.Summary, r.Work.Memory = "", ""
 	}
-	l := layout{task: taskOf(r.Mode, r.Body, r.Work), fence: blockFence}
+	l := layout{task: taskOf(r.Mode, r.Body, r.Work), frame: f}
 	l.skipped, r.Body = r.Body[:skip], r.Body[skip:]
 	lines := splitLines(r.Body)
 	l.body = lines
@@ -70,9 +76,12 @@ func arrange(r Request, blockFence string, skip int) layout {
 		l.toContinue(r)
 		return l
 	}
-	if metadata := r.Work.metadata(); metadata != "" {
+	blocks := append([]part{l.pinned(KindReference, "\n", r.Work.metadata(), "")}, l.remembered(r)...)
+	if slices.ContainsFunc(blocks, func(p part) bool { return p.Text != "" }) {
 		l.add(between)
-		l.add(fixed(KindReference, "\n"+metadata))
+	}
+	for _, block := range blocks {
+		l.add(block)
 	}
 	l.add(fixed(KindSuffix, l.closing))
 	if r.Mode == Idea {
@@ -92,9 +101,7 @@ func (l *layout) toContinue(r Request) {
 	l.spaceLost = s.spaceLost
 	older, tail := l.body[:s.tail], l.body[s.tail:s.end]
 	metadata := l.block(KindReference, referenceHeader, r.Work.metadata())
-	if r.Order != TextFirst {
-		l.add(metadata)
-	}
+	l.before(r, metadata)
 	l.show(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + l.fence + "\n", Text: join(older), Close: "\n" + l.fence}, older)
 	if r.Order == TextFirst {
 		l.add(metadata)
@@ -117,9 +124,7 @@ func (l *layout) toComplete(r Request) {
 		tailAt = l.body[tail].start
 	}
 	metadata := l.block(KindReference, referenceHeader, r.Work.metadata())
-	if r.Order != TextFirst {
-		l.add(metadata)
-	}
+	l.before(r, metadata)
 	l.keep(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + l.fence + "\n", Text: r.Body[:tailAt], Close: "\n" + l.fence}, l.body[:tail])
 	if r.Order == TextFirst {
 		l.add(metadata)
@@ -147,12 +152,39 @@ func (r Request) noteHeading() string {
 	return noteHeader
 }
 
+// before adds the blocks that stand before the older text. Memory and summary are always among them, since they change more
+// seldom than the text grows, and a server keeps what it has read up to the first change.
+func (l *layout) before(r Request, metadata part) {
+	if r.Order != TextFirst {
+		l.add(metadata)
+	}
+	for _, block := range l.remembered(r) {
+		l.add(block)
+	}
+}
+
+// remembered are the blocks of memory and summary.
+func (l *layout) remembered(r Request) []part {
+	return []part{
+		l.block(KindMemory, memoryHeader, strip(r.Work.Memory)), l.block(KindSummary, summaryHeader, strip(r.Work.Summary)),
+	}
+}
+
 // block fences a text under its header; nothing for nothing.
 func (l *layout) block(kind Kind, header, text string) part {
+	return l.pinned(kind, "\n"+header+"\n"+l.fence+"\n", text, "\n"+l.fence)
+}
+
+// pinned is a block that is not cut with the text, or what is kept of it; nothing for nothing.
+func (l *layout) pinned(kind Kind, before, text, after string) part {
+	if kept, trimmed := l.kept[kind]; trimmed {
+		text = kept
+	}
 	if text == "" {
 		return part{}
 	}
-	return fixed(kind, "\n"+header+"\n"+l.fence+"\n"+text+"\n"+l.fence)
+	l.pins = append(l.pins, pin{kind, text, len(before)})
+	return fixed(kind, before+text+after)
 }
 
 // add puts a part behind the others, unless it is nothing.

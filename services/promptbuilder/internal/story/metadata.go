@@ -3,9 +3,10 @@ package story
 import "strings"
 
 // told says that the writer gave metadata. Texts count when something stands in them, lists by their length, the
-// dialogue level by being there; note and rating do not count (seed 000, 2.4; field/wannabe.md 1.3).
+// dialogue level by being there; note and rating do not count (seed 000, 2.4; field/wannabe.md 1.3). Summary and memory, which
+// seed 000 does not have, are texts.
 func (w Work) told() bool {
-	for _, text := range []string{w.Title, w.Synopsis, w.Setting, w.Plot} {
+	for _, text := range []string{w.Title, w.Synopsis, w.Setting, w.Plot, w.Summary, w.Memory} {
 		if strip(text) != "" {
 			return true
 		}

@@ -23,6 +23,8 @@ type Preset struct {
 	NoteHeader NoteHeader `yaml:"note_header"`
 	MaxTokens  int        `yaml:"max_tokens"`
 	Sampling   Sampling   `yaml:"sampling"`
+	// Blocks bound blocks. A rule of a request stands instead of that for the same kind.
+	Blocks []Rule `yaml:"blocks"`
 }
 
 // Fit is what happens to a prompt that is too large.
@@ -113,6 +115,7 @@ func (r Request) over(p Preset) Request {
 	r.NoteHeader = cmp.Or(r.NoteHeader, p.NoteHeader)
 	r.MaxTokens = cmp.Or(r.MaxTokens, p.MaxTokens)
 	r.Sampling = r.Sampling.over(p.Sampling)
+	r.Blocks = overRules(r.Blocks, p.Blocks)
 	return r
 }
 
@@ -124,6 +127,9 @@ func (r Request) held() Preset {
 	}
 	if p.Fit == FitCharTrim {
 		p.TrimTo = cmp.Or(r.TrimTo, DefaultTrim)
+	}
+	if !r.Compat {
+		p.Blocks = r.rules()
 	}
 	return p
 }

@@ -30,6 +30,12 @@ func presetBuilder() *story.Builder {
 	})
 }
 
+// rulesWithout hold for a request without rules.
+var rulesWithout = []story.Rule{
+	{Kind: story.KindSummary, Priority: num(1), Trim: story.TrimTop}, {Kind: story.KindMemory, Priority: num(2), Trim: story.TrimBottom},
+	{Kind: story.KindNote, Priority: num(3), Trim: story.TrimNone}, {Kind: story.KindReference, Priority: num(4), Trim: story.TrimNone},
+}
+
 // held is what held for a request.
 func held(t *testing.T, r story.Request) story.Preset {
 	t.Helper()
@@ -75,6 +81,7 @@ func TestPresetHolds(t *testing.T) {
 		},
 	} {
 		want := tt.base
+		want.Blocks = rulesWithout
 		tt.change(&want)
 		if diff := cmp.Diff(want, held(t, tt.request)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -24,6 +24,9 @@ type Work struct {
 	Note string
 	// DialogueLevel counts as metadata by being there, even when empty (field/wannabe.md 1.3). Never drawn from.
 	DialogueLevel *string
+	// Summary tells in short what came before the text, Memory what the model should keep in mind. Neither is drawn from; they
+	// count as metadata, and have no place in an idea.
+	Summary, Memory string
 	// Rating is RatingGeneral, RatingR18 or empty for the default.
 	Rating string
 }
@@ -95,6 +98,10 @@ type Request struct {
 	ReturnOver bool
 	// Wrapping is the form in which the model is asked: a name of Wrappings, empty for the default, or a custom one.
 	Wrapping Wrapping
+	// Blocks bound blocks; those without a rule stand as rules says.
+	Blocks []Rule
+	// TextPercent is the share of the limit that a text which is cut should have to itself; 0: defaultTextPercent.
+	TextPercent int
 	// Sampling is how the answer should be drawn; it is given back in Prompt.Held.
 	Sampling Sampling
 	// Neutralize makes text of what looks like a control token or a fence in the texts; else that is only told.
@@ -153,6 +160,8 @@ const (
 	KindNote        Kind = "note"
 	KindTail        Kind = "tail"
 	KindSuffix      Kind = "suffix"
+	KindSummary     Kind = "summary"
+	KindMemory      Kind = "memory"
 )
 
 // Block is the size of one part.
@@ -164,6 +173,9 @@ type Block struct {
 	Characters int
 	// Estimated: the server tells no token borders, and the tokens are shared out by characters.
 	Estimated bool
+	// CutCharacters and CutLines are left out of a pinned block that was trimmed, in code points and line ends; Limit is what
+	// it could have, in tokens.
+	CutCharacters, CutLines, Limit int
 }
 
 // Cut is what was left out of the head of the body.

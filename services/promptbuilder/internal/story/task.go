@@ -36,6 +36,9 @@ func (t Task) instruction(rating string) string {
 
 // taskOf decides on the whole text, before anything is cut (field/wannabe.md 1.1 D10).
 func taskOf(mode Mode, body string, w Work) Task {
+	if mode == Idea {
+		w.Summary, w.Memory = "", ""
+	}
 	long, told := hasContentLines(body, continueFrom), w.told()
 	switch {
 	case mode == Idea && told:

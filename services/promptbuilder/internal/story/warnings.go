@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -27,6 +28,9 @@ const (
 	TailCut         Code = "TAIL_CUT"
 	LittleTextLeft  Code = "LITTLE_TEXT_LEFT"
 	OverLimit       Code = "OVER_LIMIT"
+	BlockTrimmed    Code = "BLOCK_TRIMMED"
+	BlockNotUsed    Code = "BLOCK_NOT_USED"
+	LittleRoom      Code = "LITTLE_ROOM_FOR_TEXT"
 )
 
 // Warning is something that a careful reader should know.
@@ -56,6 +60,8 @@ func (l layout) warnings(r Request, p Prompt, f fit.Result, kept string) []Warni
 	add(!continues && strip(r.Work.Note) != "", NoteNotUsed, "story.note",
 		"the author's note is not in the prompt: it is used when a body of %d lines or more that are not blank is continued", continueFrom)
 	add(r.Mode == Idea && strip(r.Body) != "", BodyNotUsed, "body", "the body is not in the prompt of an idea")
+	add(r.Mode == Idea && strip(r.Work.Summary) != "", BlockNotUsed, "summary", "the summary is not in the prompt of an idea")
+	add(r.Mode == Idea && strip(r.Work.Memory) != "", BlockNotUsed, "memory", "the memory is not in the prompt of an idea")
 	add(l.spaceLost, SpaceLeftOut, "body", "blank lines or spaces at the end of the body are not in the prompt")
 	add(continues && strings.ContainsAny(kept, lineEnds[len("\n"):]), LineEndsChanged, "body",
 		"ends of line other than LF are LF in the prompt")
@@ -68,5 +74,35 @@ func (l layout) warnings(r Request, p Prompt, f fit.Result, kept string) []Warni
 			"only %d of %d characters of the body are left", c.KeptCharacters, c.KeptCharacters+c.Characters)
 	}
 	add(p.Overflow, OverLimit, "fit", "the prompt has %d tokens and the limit is %d; it is given as it is, as asked", p.Tokens, p.Limit)
+	return all
+}
+
+// defaultTextPercent is the share of the limit, in percent, that a text which is cut should have to itself.
+const defaultTextPercent = 25
+
+// warnings say which blocks were trimmed and why, and that the blocks leave little to the text.
+func (t *trimming) warnings(r Request, p Prompt) []Warning {
+	var all []Warning
+	room, short := p.Limit, p.Cut != nil
+	for _, b := range p.Blocks {
+		if b.Kind != KindBody && b.Kind != KindTail && b.Kind != KindSuffix {
+			room -= b.Tokens
+		}
+		if b.CutCharacters == 0 {
+			continue
+		}
+		short = true
+		reason := "as its max_tokens says"
+		if t.byWindow[b.Kind] {
+			reason = "so that the blocks fit the window"
+		}
+		all = append(all, Warning{BlockTrimmed, fieldOf(b.Kind), fmt.Sprintf(
+			"%d characters of the block %s are not in the prompt: it could have %d tokens, %s, and has %d", b.CutCharacters, b.Kind, b.Limit, reason, b.Tokens)})
+	}
+	percent := cmp.Or(r.TextPercent, defaultTextPercent)
+	if short && room*100 < p.Limit*percent && !p.Overflow {
+		all = append(all, Warning{LittleRoom, "story", fmt.Sprintf(
+			"the blocks beside the text leave it %d of %d tokens, less than %d %%", max(0, room), p.Limit, percent)})
+	}
 	return all
 }

@@ -2,8 +2,8 @@ package transport
 
 import (
 	"context"
+	"fmt"
 
-	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
@@ -22,6 +22,9 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 	known(f, "sampler", req.GetSampler())
 	known(f, "cut_granularity", req.GetCutGranularity())
 	known(f, "on_overflow", req.GetOnOverflow())
+	for i, b := range req.GetBlocks() {
+		known(f, fmt.Sprintf("blocks[%d].trim", i), b.GetTrim())
+	}
 	r, found := s.stories.Prepare(toRequest(req))
 	wrong(f, found)
 	if err := f.Err(); err != nil {
@@ -36,7 +39,8 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 
 func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 	return story.Request{
-		Backend: req.GetBackend(), Work: toWork(req.GetStory()), Body: req.GetBody(),
+		Backend: req.GetBackend(), Work: toWork(req), Body: req.GetBody(),
+		Blocks: toRules(req.GetBlocks()), TextPercent: int(req.GetTextPercent()),
 		Preset: req.GetPreset(), Sampling: toSampling(req.GetSampling()),
 		Order:      story.Order(word(req.GetBlockOrder(), "BLOCK_ORDER_")),
 		NoteHeader: story.NoteHeader(word(req.GetNoteHeader(), "NOTE_HEADER_")),
@@ -115,10 +119,12 @@ func toPicks(picks []*promptbuilderv1.Pick) []story.Pick {
 	return all
 }
 
-func toWork(s *commonv1.Story) story.Work {
+func toWork(req *promptbuilderv1.BuildStoryRequest) story.Work {
+	s := req.GetStory()
 	w := story.Work{
 		Title: s.GetTitle(), Keywords: s.GetKeywords(), Genres: s.GetGenres(), Synopsis: s.GetSynopsis(), Setting: s.GetSetting(),
 		Plot: s.GetPlot(), Note: s.GetNote(), Rating: s.GetRating(),
+		Summary: req.GetSummary(), Memory: req.GetMemory(),
 	}
 	if s != nil {
 		w.DialogueLevel = s.DialogueLevel
@@ -142,6 +148,8 @@ var kinds = map[story.Kind]promptbuilderv1.BlockKind{
 	story.KindNote:        promptbuilderv1.BlockKind_BLOCK_KIND_NOTE,
 	story.KindTail:        promptbuilderv1.BlockKind_BLOCK_KIND_TAIL,
 	story.KindSuffix:      promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX,
+	story.KindSummary:     promptbuilderv1.BlockKind_BLOCK_KIND_SUMMARY,
+	story.KindMemory:      promptbuilderv1.BlockKind_BLOCK_KIND_MEMORY,
 }
 
 func fromPrompt(p story.Prompt) *promptbuilderv1.BuildStoryResponse {
@@ -154,6 +162,7 @@ func fromPrompt(p story.Prompt) *promptbuilderv1.BuildStoryResponse {
 	for _, b := range p.Blocks {
 		res.Blocks = append(res.Blocks, &promptbuilderv1.Block{
 			Kind: kinds[b.Kind], Tokens: int32(b.Tokens), Characters: int32(b.Characters), Estimated: b.Estimated,
+			CutCharacters: int32(b.CutCharacters), CutLines: int32(b.CutLines), Limit: int32(b.Limit),
 		})
 	}
 	if c := p.Cut; c != nil {

@@ -17,7 +17,7 @@ func everyChoice(name string) story.Preset {
 	return story.Preset{
 		Name: name, Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "a", BeforeInput: "\n", AfterInput: "b", BeforeSuffix: "c", Stop: []string{"d"}},
 		Fit: story.FitCharTrim, TrimTo: 1, Finest: fit.Sentence, Slack: new(int), Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, MaxTokens: 2,
-		Sampling: everyKnob(),
+		Sampling: everyKnob(), Blocks: everyRule(),
 	}
 }
 
@@ -27,7 +27,20 @@ func presetOfAll(name string) *promptbuilderv1.Preset {
 		Wrapping: &promptbuilderv1.Wrapping{Name: "custom", BeforeInstruction: "a", BeforeInput: "\n", AfterInput: "b", BeforeSuffix: "c", Stop: []string{"d"}},
 		Fit:      promptbuilderv1.Fit_FIT_CHAR_TRIM, MaxMainTextChars: 1, CutGranularity: promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE,
 		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY, MaxTokens: 2,
-		Sampling: samplingOfAll(2), SlackPercent: proto.Int32(0),
+		Sampling: samplingOfAll(2), SlackPercent: proto.Int32(0), Blocks: rulesOfAll(),
+	}
+}
+
+// everyRule are rules that say everything, rulesOfAll the same in the contract.
+func everyRule() []story.Rule {
+	priority := 0
+	return []story.Rule{{Kind: story.KindMemory, Min: 3, Max: 4, Priority: &priority, Trim: story.TrimTop}, {Kind: story.KindReference, Trim: story.TrimNone}}
+}
+
+func rulesOfAll() []*promptbuilderv1.BlockRule {
+	return []*promptbuilderv1.BlockRule{
+		{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_MEMORY, MinTokens: 3, MaxTokens: 4, Priority: proto.Int32(0), Trim: promptbuilderv1.BlockTrim_BLOCK_TRIM_TOP},
+		{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_REFERENCE, Trim: promptbuilderv1.BlockTrim_BLOCK_TRIM_NONE},
 	}
 }
 

@@ -72,7 +72,9 @@ func TestRequestReachesTheDomain(t *testing.T) {
 			Plot: proto.String("f"), Note: proto.String("g"), DialogueLevel: proto.String(""), Rating: proto.String("r18"),
 		},
 		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY,
-		MaxTokens: 7, Fit: promptbuilderv1.Fit_FIT_CHAR_TRIM, MaxMainTextChars: 8, Seed: 9, SlackPercent: proto.Int32(0), State: "bm90YXN0YXRl", Preset: "n", Sampling: samplingOfAll(0),
+		MaxTokens: 7, Fit: promptbuilderv1.Fit_FIT_CHAR_TRIM, MaxMainTextChars: 8, Seed: 9, SlackPercent: proto.Int32(0), State: "bm90YXN0YXRl", Preset: "n",
+		Sampling: samplingOfAll(0),
+		Summary:  "o", Memory: "p", TextPercent: 10, Blocks: rulesOfAll(),
 		Compatibility: promptbuilderv1.Compatibility_COMPATIBILITY_STRICT, Sampler: promptbuilderv1.Sampler_SAMPLER_CYCLIC, Neutralize: true, LenientBody: true,
 		CutGranularity: promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE, OnOverflow: promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN,
 		Sets: map[string]*promptbuilderv1.OptionSet{"h": {Options: []string{"i"}}},
@@ -87,7 +89,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 	}
 	want := story.Request{
 		Backend: "gemma", Body: "本文", Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, MaxTokens: 7, Fit: story.FitCharTrim, TrimTo: 8, Seed: 9,
-		Slack: new(int), State: "bm90YXN0YXRl", Preset: "n", Sampling: everyKnob(),
+		Slack: new(int), State: "bm90YXN0YXRl", Preset: "n", Sampling: everyKnob(), TextPercent: 10, Blocks: everyRule(),
 		Sampler: story.Cyclic, Neutralize: true, LenientBody: true, Finest: fit.Sentence, ReturnOver: true, Sets: dynamic.Sets{"h": {"i"}},
 		Picks: []story.Pick{
 			{Field: "body", Pick: dynamic.Pick{Group: 1, Options: []int{2}}}, {Field: "body", Pick: dynamic.Pick{Group: 3, Options: []int{4, 5}}},
@@ -96,7 +98,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 		Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "j", BeforeInput: "\n", AfterInput: "k", BeforeSuffix: "l", Stop: []string{"m"}},
 		Work: story.Work{
 			Title: "a", Keywords: []string{"b"}, Genres: []string{"c"}, Synopsis: "d", Setting: "e", Plot: "f", Note: "g",
-			DialogueLevel: proto.String(""), Rating: "r18",
+			DialogueLevel: proto.String(""), Rating: "r18", Summary: "o", Memory: "p",
 		},
 	}
 	if diff := cmp.Diff(want, s.request); diff != "" {
@@ -137,7 +139,7 @@ func TestPromptReachesTheCaller(t *testing.T) {
 	backend := story.Backend{Backend: "gemma", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"}
 	s := &stories{prompt: story.Prompt{
 		Text: "p", Digest: "d", Task: story.ContInfo, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general", Overflow: true, Counts: 4, Seed: 5, Sent: 6, State: "s", Slack: 7,
-		Blocks:       []story.Block{{Kind: story.KindTail, Tokens: 6, Characters: 7, Estimated: true}},
+		Blocks:       []story.Block{{Kind: story.KindTail, Tokens: 6, Characters: 7, Estimated: true, CutCharacters: 20, CutLines: 21, Limit: 22}},
 		Cut:          &story.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f"},
 		Warnings:     []story.Warning{{Code: story.LittleTextLeft, Field: "body", Message: "m"}},
 		Picks:        []story.Pick{{Field: "body", Pick: dynamic.Pick{Group: 11, Options: []int{12, 13}, Text: "x", Line: 14, Column: 15}}},
@@ -154,7 +156,7 @@ func TestPromptReachesTheCaller(t *testing.T) {
 	want := &promptbuilderv1.BuildStoryResponse{
 		Prompt: "p", Digest: "d", Task: promptbuilderv1.StoryTask_STORY_TASK_CONT_INFO, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general",
 		Overflow: true, CountsUsed: 4, Seed: 5, CharactersSent: 6, State: "s", SlackPercent: 7,
-		Blocks:       []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_TAIL, Tokens: 6, Characters: 7, Estimated: true}},
+		Blocks:       []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_TAIL, Tokens: 6, Characters: 7, Estimated: true, CutCharacters: 20, CutLines: 21, Limit: 22}},
 		Cut:          &promptbuilderv1.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f", KeptShare: 10.0 / 18},
 		Warnings:     []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},
 		Picks:        []*promptbuilderv1.Pick{{Field: "body", Group: 11, Option: 12, Options: []int32{12, 13}, Text: "x", Line: 14, Column: 15}},
@@ -209,6 +211,7 @@ func TestEveryWordHasItsEnum(t *testing.T) {
 	s.prompt = story.Prompt{}
 	for _, kind := range []story.Kind{
 		story.KindInstruction, story.KindReference, story.KindBody, story.KindNote, story.KindTail, story.KindSuffix,
+		story.KindSummary, story.KindMemory,
 	} {
 		s.prompt.Blocks = append(s.prompt.Blocks, story.Block{Kind: kind})
 	}
@@ -229,9 +232,10 @@ func TestAllViolationsAtOnce(t *testing.T) {
 	client := serve(t, s)
 	_, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{
 		Mode: 7, BlockOrder: 7, NoteHeader: 7, Fit: 7, MaxTokens: -1, MaxMainTextChars: -1,
+		Blocks:   []*promptbuilderv1.BlockRule{{Kind: 9, Trim: 9, MinTokens: -1}},
 		Sampling: &promptbuilderv1.Sampling{TopP: proto.Float64(2), Stop: []string{""}}, Story: &commonv1.Story{Rating: proto.String("r15")},
 	})
-	violations(t, err, "block_order", "fit", "max_main_text_chars", "max_tokens", "mode", "note_header",
+	violations(t, err, "block_order", "blocks[0].kind", "blocks[0].min_tokens", "blocks[0].trim", "fit", "max_main_text_chars", "max_tokens", "mode", "note_header",
 		"sampling.stop[0]", "sampling.top_p", "story.rating")
 	_, err = client.CountTokens(t.Context(), &promptbuilderv1.CountTokensRequest{})
 	violations(t, err, "texts")

@@ -57,12 +57,14 @@ presets:
     note_header: legacy
     max_tokens: 300
     sampling: {temperature: 0.8, top_p: 0.9, top_k: 40, min_p: 0.05, repeat_penalty: 1.1, seed: 7, stop: ["。"]}
+    blocks:
+      - {kind: memory, min_tokens: 10, max_tokens: 300, priority: 5, trim: top}
   gemma: {max_tokens: 64}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	temperature, topP, topK, minP, penalty, seed, slack := 0.8, 0.9, 40, 0.05, 1.1, uint32(7), 25
+	temperature, topP, topK, minP, penalty, seed, slack, priority := 0.8, 0.9, 40, 0.05, 1.1, uint32(7), 25, 5
 	want := story.Preset{
 		Name:     "novel",
 		Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "<<", BeforeInput: "\n", AfterInput: ">>", BeforeSuffix: "**", Stop: []string{"<<"}},
@@ -70,6 +72,7 @@ presets:
 		Sampling: story.Sampling{
 			Temperature: &temperature, TopP: &topP, TopK: &topK, MinP: &minP, RepeatPenalty: &penalty, Seed: &seed, Stop: []string{"。"},
 		},
+		Blocks: []story.Rule{{Kind: story.KindMemory, Min: 10, Max: 300, Priority: &priority, Trim: story.TrimTop}},
 	}
 	if diff := cmp.Diff(want, all["novel"]); diff != "" {
 		t.Errorf("novel (-want +got):\n%s", diff)
@@ -105,6 +108,10 @@ presets:
         - ""
   d: {slack_percent: 76}
   e: {max_tokens: 5000000000, fit: char_trim, max_main_text_chars: 5000000}
+  f:
+    blocks:
+      - {kind: memory}
+      - {kind: tail, min_tokens: -1}
 `)
 	_, err := presets.Load(path)
 	if err == nil {
@@ -134,6 +141,8 @@ presets:
 		"line 23: presets.d.slack_percent: must be from 0 to 75, and is 76",
 		"line 24: presets.e.max_tokens: must be at most 1048576, and is 5000000000",
 		"line 24: presets.e.max_main_text_chars: must be at most 4194304, and is 5000000: no text is longer",
+		`line 28: presets.f.blocks[1].kind: must be summary, memory, note, reference or body, and is "tail"`,
+		"line 28: presets.f.blocks[1].min_tokens: must be 0 or a positive number, and is -1",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

@@ -1,0 +1,38 @@
+package transport
+
+import (
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+)
+
+func toRules(rules []*promptbuilderv1.BlockRule) []story.Rule {
+	var all []story.Rule
+	for _, r := range rules {
+		rule := story.Rule{
+			Kind: story.Kind(word(r.GetKind(), "BLOCK_KIND_")), Min: int(r.GetMinTokens()), Max: int(r.GetMaxTokens()),
+			Trim: story.Trim(word(r.GetTrim(), "BLOCK_TRIM_")),
+		}
+		if r.Priority != nil {
+			priority := int(r.GetPriority())
+			rule.Priority = &priority
+		}
+		all = append(all, rule)
+	}
+	return all
+}
+
+func fromRules(rules []story.Rule) []*promptbuilderv1.BlockRule {
+	var all []*promptbuilderv1.BlockRule
+	for _, r := range rules {
+		rule := &promptbuilderv1.BlockRule{
+			Kind: kinds[r.Kind], MinTokens: int32(r.Min), MaxTokens: int32(r.Max),
+			Trim: promptbuilderv1.BlockTrim(number(promptbuilderv1.BlockTrim_value, "BLOCK_TRIM_", string(r.Trim))),
+		}
+		if r.Priority != nil {
+			priority := int32(*r.Priority)
+			rule.Priority = &priority
+		}
+		all = append(all, rule)
+	}
+	return all
+}
