@@ -551,7 +551,7 @@ const (
 	BlockKind_BLOCK_KIND_BODY BlockKind = 3
 	// The author's note.
 	BlockKind_BLOCK_KIND_NOTE BlockKind = 4
-	// The last three lines before the place of continuation. Cut only when nothing of the older text is left.
+	// The last lines before the place of continuation, three or as `note_depth` says. Cut only when nothing of the older text is left.
 	BlockKind_BLOCK_KIND_TAIL BlockKind = 5
 	// What the model continues directly, with the closing mark of the format before it. When a novel is begun, the whole
 	// text, and the part that is cut.
@@ -952,12 +952,17 @@ type BuildStoryRequest struct {
 	// Bounds of blocks, at most one for each kind. Without one, reference and note are never trimmed; summary and memory are,
 	// to nothing if need be. Not with COMPAT.
 	Blocks []*BlockRule `protobuf:"bytes,26,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	// How many lines of the text stand behind the author's note, its last, unfinished line among them; the note stands between
+	// whole lines. Older ones are in the block of the older text, before the note. At most 1000; a shorter text stands behind
+	// the note as a whole. 0: where seed 000 has it, before the last three whole lines. Without a note it changes nothing. Not
+	// with COMPAT.
+	NoteDepth int32 `protobuf:"varint,27,opt,name=note_depth,json=noteDepth,proto3" json:"note_depth,omitempty"`
 	// A text that is cut and has less than this share of the limit to itself, in percent, is told in `warnings`
 	// (LITTLE_ROOM_FOR_TEXT). At most 100; 0: 25.
 	TextPercent int32 `protobuf:"varint,30,opt,name=text_percent,json=textPercent,proto3" json:"text_percent,omitempty"`
 	// Name of a preset (ListPresets), which stands in for each field that this request leaves open: wrapping, fit,
-	// max_main_text_chars, cut_granularity, slack_percent, block_order, note_header, max_tokens, each field of sampling, and
-	// the rule of each kind of block. Empty: none.
+	// max_main_text_chars, cut_granularity, slack_percent, block_order, note_header, note_depth, max_tokens, each field of
+	// sampling, and the rule of each kind of block. Empty: none.
 	Preset string `protobuf:"bytes,28,opt,name=preset,proto3" json:"preset,omitempty"`
 	// How the answer should be drawn. It bears on no byte of the prompt; `held.sampling` gives it back, filled from the
 	// preset, for whoever sends the prompt. Without `max_tokens`, which this request has itself.
@@ -1164,6 +1169,13 @@ func (x *BuildStoryRequest) GetBlocks() []*BlockRule {
 	return nil
 }
 
+func (x *BuildStoryRequest) GetNoteDepth() int32 {
+	if x != nil {
+		return x.NoteDepth
+	}
+	return 0
+}
+
 func (x *BuildStoryRequest) GetTextPercent() int32 {
 	if x != nil {
 		return x.TextPercent
@@ -1320,6 +1332,8 @@ type Preset struct {
 	Sampling *Sampling `protobuf:"bytes,9,opt,name=sampling,proto3" json:"sampling,omitempty"`
 	// Bounds of blocks.
 	Blocks []*BlockRule `protobuf:"bytes,10,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	// How many lines of the text stand behind the author's note; 0: where seed 000 has it.
+	NoteDepth int32 `protobuf:"varint,11,opt,name=note_depth,json=noteDepth,proto3" json:"note_depth,omitempty"`
 	// How much of the limit a cut may leave unused.
 	SlackPercent  *int32 `protobuf:"varint,12,opt,name=slack_percent,json=slackPercent,proto3,oneof" json:"slack_percent,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1424,6 +1438,13 @@ func (x *Preset) GetBlocks() []*BlockRule {
 		return x.Blocks
 	}
 	return nil
+}
+
+func (x *Preset) GetNoteDepth() int32 {
+	if x != nil {
+		return x.NoteDepth
+	}
+	return 0
 }
 
 func (x *Preset) GetSlackPercent() int32 {
@@ -2785,7 +2806,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"max_tokens\x18\x03 \x01(\x05B\x03\xe0A\x01R\tmaxTokens\x12$\n" +
 	"\bpriority\x18\x04 \x01(\x05B\x03\xe0A\x01H\x00R\bpriority\x88\x01\x01\x12<\n" +
 	"\x04trim\x18\x05 \x01(\x0e2#.tsumugi.promptbuilder.v1.BlockTrimB\x03\xe0A\x01R\x04trimB\v\n" +
-	"\t_priority\"\x96\f\n" +
+	"\t_priority\"\xba\f\n" +
 	"\x11BuildStoryRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12<\n" +
 	"\x04mode\x18\x02 \x01(\x0e2#.tsumugi.promptbuilder.v1.StoryModeB\x03\xe0A\x01R\x04mode\x123\n" +
@@ -2817,7 +2838,9 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x05state\x18\x15 \x01(\tB\x03\xe0A\x01R\x05state\x12\x1d\n" +
 	"\asummary\x18\x18 \x01(\tB\x03\xe0A\x01R\asummary\x12\x1b\n" +
 	"\x06memory\x18\x19 \x01(\tB\x03\xe0A\x01R\x06memory\x12@\n" +
-	"\x06blocks\x18\x1a \x03(\v2#.tsumugi.promptbuilder.v1.BlockRuleB\x03\xe0A\x01R\x06blocks\x12&\n" +
+	"\x06blocks\x18\x1a \x03(\v2#.tsumugi.promptbuilder.v1.BlockRuleB\x03\xe0A\x01R\x06blocks\x12\"\n" +
+	"\n" +
+	"note_depth\x18\x1b \x01(\x05B\x03\xe0A\x01R\tnoteDepth\x12&\n" +
 	"\ftext_percent\x18\x1e \x01(\x05B\x03\xe0A\x01R\vtextPercent\x12\x1b\n" +
 	"\x06preset\x18\x1c \x01(\tB\x03\xe0A\x01R\x06preset\x12C\n" +
 	"\bsampling\x18\x1d \x01(\v2\".tsumugi.promptbuilder.v1.SamplingB\x03\xe0A\x01R\bsampling\x1a\\\n" +
@@ -2840,7 +2863,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x06_top_kB\b\n" +
 	"\x06_min_pB\x11\n" +
 	"\x0f_repeat_penaltyB\a\n" +
-	"\x05_seed\"\xac\x05\n" +
+	"\x05_seed\"\xd0\x05\n" +
 	"\x06Preset\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12C\n" +
 	"\bwrapping\x18\x02 \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x03R\bwrapping\x124\n" +
@@ -2855,7 +2878,9 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"max_tokens\x18\b \x01(\x05B\x03\xe0A\x03R\tmaxTokens\x12C\n" +
 	"\bsampling\x18\t \x01(\v2\".tsumugi.promptbuilder.v1.SamplingB\x03\xe0A\x03R\bsampling\x12@\n" +
 	"\x06blocks\x18\n" +
-	" \x03(\v2#.tsumugi.promptbuilder.v1.BlockRuleB\x03\xe0A\x03R\x06blocks\x12-\n" +
+	" \x03(\v2#.tsumugi.promptbuilder.v1.BlockRuleB\x03\xe0A\x03R\x06blocks\x12\"\n" +
+	"\n" +
+	"note_depth\x18\v \x01(\x05B\x03\xe0A\x03R\tnoteDepth\x12-\n" +
 	"\rslack_percent\x18\f \x01(\x05B\x03\xe0A\x03H\x00R\fslackPercent\x88\x01\x01B\x10\n" +
 	"\x0e_slack_percent\"\x14\n" +
 	"\x12ListPresetsRequest\"V\n" +

@@ -166,6 +166,37 @@ func TestCase8CutsAtAJapaneseSentence(t *testing.T) {
 	}
 }
 
+func TestCase10TheNoteStandsBetweenLines(t *testing.T) {
+	t.Parallel()
+	const body = "短い。\nこれは少し長い一行である。\n三。\n　四行目は字下げされ、そしてとても長く続いていく。\n\n六。\n「七」\n八。\n九は長い、長い、長い行。\n十。"
+	const note = "\n【この先の展開についての指示・メモ】\n```\n注\n```"
+	for _, tt := range []struct {
+		mode         story.Mode
+		end          string
+		depth        int
+		older, after string
+	}{
+		{story.Generate, "", 2, "「七」\n八。\n```", "\n九は長い、長い、長い行。\n十。[/INST]"},
+		{story.Generate, "", 1, "九は長い、長い、長い行。\n```", "\n十。[/INST]"},
+		{story.Generate, "", 0, "「七」\n```", "\n八。\n九は長い、長い、長い行。\n十。[/INST]"},
+		{story.Generate, "", 6, "続いていく。\n```", "\n\n六。\n「七」\n八。\n九は長い、長い、長い行。\n十。[/INST]"},
+		{story.Generate, "", 1000, "レーティング: general", "\n" + body + "[/INST]"},
+		{story.Generate, "\nそして", 3, "「七」\n八。\n```", "\n九は長い、長い、長い行。\n十。[/INST]そして"},
+		{story.Generate, "\nそして", 1, "十。\n```", "[/INST]そして"},
+		{story.Autocomplete, "\nそして", 2, "九は長い、長い、長い行。\n\n```", "\n十。\n[/INST]そして"},
+		{story.Autocomplete, "\n", 2, "八。\n\n```", "\n九は長い、長い、長い行。\n十。\n[/INST]"},
+	} {
+		p := build(t, runesOf(4096), story.Request{Body: body + tt.end, Work: story.Work{Note: "注"}, NoteDepth: tt.depth, Mode: tt.mode})
+		older, after, _ := strings.Cut(p.Text, note)
+		if !strings.HasSuffix(older, tt.older) || after != tt.after {
+			t.Errorf("depth %d before %q: %q and %q stand around the note, want %q and %q", tt.depth, tt.end, older, after, tt.older, tt.after)
+		}
+	}
+	if p, q := build(t, runesOf(4096), story.Request{Body: body, NoteDepth: 9}), build(t, runesOf(4096), story.Request{Body: body}); p.Text != q.Text {
+		t.Error("without a note its depth changes the prompt")
+	}
+}
+
 func TestCase11CutsBetweenCharactersAsAReaderSeesThem(t *testing.T) {
 	t.Parallel()
 	const unit = "👨‍👩‍👧‍👦が\u3099😀"

@@ -97,7 +97,7 @@ func arrange(r Request, f frame, skip int) layout {
 
 // toContinue lays the blocks, the tail and the suffix of a text that is continued (seed 000, 2.6.2).
 func (l *layout) toContinue(r Request) {
-	s := split(r.Body, l.body)
+	s := split(r.Body, l.body, r.tailLines)
 	l.spaceLost = s.spaceLost
 	older, tail := l.body[:s.tail], l.body[s.tail:s.end]
 	metadata := l.block(KindReference, referenceHeader, r.Work.metadata())
@@ -118,7 +118,7 @@ func (l *layout) toContinue(r Request) {
 func (l *layout) toComplete(r Request) {
 	border := strings.LastIndexByte(r.Body, '\n') + 1
 	n := sort.Search(len(l.body), func(i int) bool { return l.body[i].start >= border })
-	tail := max(0, n-tailLines)
+	tail := max(0, n-r.tailLines(border < len(r.Body)))
 	tailAt := border
 	if tail < n {
 		tailAt = l.body[tail].start
@@ -142,6 +142,17 @@ func (l *layout) keep(kind Kind, p fit.Part, lines []line) {
 	for _, line := range lines {
 		l.shown, l.starts = append(l.shown, line), append(l.starts, line.start)
 	}
+}
+
+// tailLines are how many lines stand bare at the end, before a suffix or without one.
+func (r Request) tailLines(suffix bool) int {
+	switch {
+	case r.NoteDepth == 0 || strip(r.Work.Note) == "":
+		return tailLines
+	case suffix:
+		return r.NoteDepth - 1
+	}
+	return r.NoteDepth
 }
 
 // noteHeading is what stands over the author's note.

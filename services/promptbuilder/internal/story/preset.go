@@ -21,6 +21,7 @@ type Preset struct {
 	Slack      *int       `yaml:"slack_percent"`
 	Order      Order      `yaml:"block_order"`
 	NoteHeader NoteHeader `yaml:"note_header"`
+	NoteDepth  int        `yaml:"note_depth"`
 	MaxTokens  int        `yaml:"max_tokens"`
 	Sampling   Sampling   `yaml:"sampling"`
 	// Blocks bound blocks. A rule of a request stands instead of that for the same kind.
@@ -113,6 +114,7 @@ func (r Request) over(p Preset) Request {
 	r.Slack = cmp.Or(r.Slack, p.Slack)
 	r.Order = cmp.Or(r.Order, p.Order)
 	r.NoteHeader = cmp.Or(r.NoteHeader, p.NoteHeader)
+	r.NoteDepth = cmp.Or(r.NoteDepth, p.NoteDepth)
 	r.MaxTokens = cmp.Or(r.MaxTokens, p.MaxTokens)
 	r.Sampling = r.Sampling.over(p.Sampling)
 	r.Blocks = overRules(r.Blocks, p.Blocks)
@@ -123,7 +125,7 @@ func (r Request) over(p Preset) Request {
 func (r Request) held() Preset {
 	p := Preset{
 		Name: r.Preset, Wrapping: r.Wrapping.resolve(), Fit: cmp.Or(r.Fit, FitLines), Finest: cmp.Or(r.Finest, fit.Line),
-		Slack: r.Slack, Order: cmp.Or(r.Order, ReferenceFirst), NoteHeader: cmp.Or(r.NoteHeader, NoteHeaderDefault), MaxTokens: r.MaxTokens, Sampling: r.Sampling,
+		Slack: r.Slack, Order: cmp.Or(r.Order, ReferenceFirst), NoteHeader: cmp.Or(r.NoteHeader, NoteHeaderDefault), NoteDepth: r.NoteDepth, MaxTokens: r.MaxTokens, Sampling: r.Sampling,
 	}
 	if p.Fit == FitCharTrim {
 		p.TrimTo = cmp.Or(r.TrimTo, DefaultTrim)
@@ -174,6 +176,9 @@ func (v *violations) settings(r Request) {
 	case r.TrimTo > 0 && r.Fit != FitCharTrim:
 		v.add("max_main_text_chars", "is given, but only FIT_CHAR_TRIM keeps a number of characters")
 	}
+	if r.NoteDepth < 0 || r.NoteDepth > maxNoteDepth {
+		v.add("note_depth", "must be from 1 to %d, or 0 for the place before the last %d whole lines, and is %d", maxNoteDepth, tailLines, r.NoteDepth)
+	}
 	if r.MaxTokens < 0 {
 		v.add("max_tokens", "must be 0 for the default or a positive number, and is %d", r.MaxTokens)
 	}
@@ -182,6 +187,9 @@ func (v *violations) settings(r Request) {
 	}
 	v.sampling(r.Sampling)
 }
+
+// maxNoteDepth is the most lines behind the author's note.
+const maxNoteDepth = 1000
 
 // word notes a word that is none of those that are known; the empty one leaves the choice open.
 func word[W ~string](v *violations, field string, w W, known ...W) {

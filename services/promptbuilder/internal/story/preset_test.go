@@ -15,7 +15,7 @@ func num[T any](n T) *T { return &n }
 // whole leaves nothing open, bare nothing said.
 var whole = story.Preset{
 	Name: "whole", Wrapping: story.Wrapping{Name: "raw", BeforeInput: "\n", AfterInput: "\n\n"}, Fit: story.FitCharTrim, TrimTo: 40,
-	Finest: fit.Sentence, Slack: num(30), Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, MaxTokens: 70,
+	Finest: fit.Sentence, Slack: num(30), Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, NoteDepth: 2, MaxTokens: 70,
 	Sampling: story.Sampling{
 		Temperature: num(0.1), TopP: num(0.2), TopK: num(3), MinP: num(0.4), RepeatPenalty: num(0.5), Seed: num(uint32(6)), Stop: []string{"s"},
 	},
@@ -73,6 +73,7 @@ func TestPresetHolds(t *testing.T) {
 		"slack":          {story.Request{Preset: "whole", Slack: num(0)}, whole, func(p *story.Preset) { p.Slack = num(0) }},
 		"order":          {story.Request{Preset: "whole", Order: story.ReferenceFirst}, whole, func(p *story.Preset) { p.Order = story.ReferenceFirst }},
 		"note":           {story.Request{Preset: "whole", NoteHeader: story.NoteHeaderDefault}, whole, func(p *story.Preset) { p.NoteHeader = story.NoteHeaderDefault }},
+		"depth":          {story.Request{Preset: "whole", NoteDepth: 7}, whole, func(p *story.Preset) { p.NoteDepth = 7 }},
 		"length":         {story.Request{Preset: "whole", MaxTokens: 8}, whole, func(p *story.Preset) { p.MaxTokens = 8 }},
 		"length of mode": {story.Request{Preset: "bare", Mode: story.Idea}, defaults, func(p *story.Preset) { p.Name, p.MaxTokens = "bare", 500 }},
 		"a knob": {
@@ -96,7 +97,7 @@ func TestPresetIsAsGoodAsSaid(t *testing.T) {
 	said := r
 	said.Wrapping, said.Order, said.NoteHeader, said.MaxTokens = story.Wrapping{Name: "raw"}, story.TextFirst, story.NoteHeaderLegacy, 70
 	said.Fit, said.TrimTo, said.Finest = story.FitCharTrim, 40, fit.Sentence
-	said.Slack = num(30)
+	said.Slack, said.NoteDepth = num(30), 2
 	r.Preset = "whole"
 	b := presetBuilder()
 	r, _ = b.Prepare(r)

@@ -118,7 +118,7 @@ func (v *violations) blocks(r Request) {
 		for _, f := range []struct {
 			name  string
 			given bool
-		}{{"summary", r.Work.Summary != ""}, {"memory", r.Work.Memory != ""}, {"blocks", len(r.Blocks) > 0}} {
+		}{{"summary", r.Work.Summary != ""}, {"memory", r.Work.Memory != ""}, {"blocks", len(r.Blocks) > 0}, {"note_depth", r.NoteDepth != 0}} {
 			if f.given {
 				v.add(f.name, never)
 			}

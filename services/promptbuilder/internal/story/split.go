@@ -11,17 +11,17 @@ type halves struct {
 	spaceLost bool
 }
 
-// split parts a text with at least continueFrom content lines. The whole text is parted and not the rest without the
+// split parts a text with at least continueFrom content lines, with a tail of so many. The whole text is parted and not the rest without the
 // suffix (D1: the seed's own example).
-func split(body string, lines []line) halves {
+func split(body string, lines []line, tail func(suffix bool) int) halves {
 	content := contentLines(lines)
 	last := content[len(content)-1]
 	if complete(body) {
-		return halves{tail: last + 1 - tailLines, end: last + 1, spaceLost: last+1 < len(lines)}
+		return halves{tail: max(0, last+1-tail(false)), end: last + 1, spaceLost: last+1 < len(lines)}
 	}
 	before := content[len(content)-2]
 	raw := lines[last]
-	h := halves{tail: before + 1 - tailLines, end: before + 1, suffix: line{text: strip(raw.text)}}
+	h := halves{tail: max(0, before+1-tail(true)), end: before + 1, suffix: line{text: strip(raw.text)}}
 	h.suffix.start = raw.start + strings.Index(raw.text, h.suffix.text)
 	h.spaceLost = last+1 < len(lines) || before+1 < last || h.suffix.text != raw.text
 	return h

@@ -83,6 +83,8 @@ type Request struct {
 	NoteHeader NoteHeader
 	// MaxTokens are kept free for the answer; 0 for the default.
 	MaxTokens int
+	// NoteDepth is how many lines of the text stand behind the author's note, the suffix among them; 0: tailLines without it.
+	NoteDepth int
 	// Fit is what happens to a prompt that is too large; empty: FitLines.
 	Fit Fit
 	// TrimTo is how many characters (code points) FitCharTrim keeps of a body that is too large; 0: DefaultTrim.

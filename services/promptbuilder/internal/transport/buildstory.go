@@ -40,7 +40,7 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 	return story.Request{
 		Backend: req.GetBackend(), Work: toWork(req), Body: req.GetBody(),
-		Blocks: toRules(req.GetBlocks()), TextPercent: int(req.GetTextPercent()),
+		Blocks: toRules(req.GetBlocks()), NoteDepth: int(req.GetNoteDepth()), TextPercent: int(req.GetTextPercent()),
 		Preset: req.GetPreset(), Sampling: toSampling(req.GetSampling()),
 		Order:      story.Order(word(req.GetBlockOrder(), "BLOCK_ORDER_")),
 		NoteHeader: story.NoteHeader(word(req.GetNoteHeader(), "NOTE_HEADER_")),

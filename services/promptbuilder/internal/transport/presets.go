@@ -26,7 +26,7 @@ func fromPreset(p story.Preset) *promptbuilderv1.Preset {
 		CutGranularity: granularities[p.Finest],
 		BlockOrder:     promptbuilderv1.BlockOrder(number(promptbuilderv1.BlockOrder_value, "BLOCK_ORDER_", string(p.Order))),
 		NoteHeader:     promptbuilderv1.NoteHeader(number(promptbuilderv1.NoteHeader_value, "NOTE_HEADER_", string(p.NoteHeader))),
-		MaxTokens:      int32(p.MaxTokens), Sampling: fromSampling(p.Sampling, p.MaxTokens),
+		NoteDepth:      int32(p.NoteDepth), MaxTokens: int32(p.MaxTokens), Sampling: fromSampling(p.Sampling, p.MaxTokens),
 		Blocks: fromRules(p.Blocks),
 	}
 	if p.Slack != nil {

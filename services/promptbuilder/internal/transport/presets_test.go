@@ -16,7 +16,7 @@ import (
 func everyChoice(name string) story.Preset {
 	return story.Preset{
 		Name: name, Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "a", BeforeInput: "\n", AfterInput: "b", BeforeSuffix: "c", Stop: []string{"d"}},
-		Fit: story.FitCharTrim, TrimTo: 1, Finest: fit.Sentence, Slack: new(int), Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, MaxTokens: 2,
+		Fit: story.FitCharTrim, TrimTo: 1, Finest: fit.Sentence, Slack: new(int), Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, NoteDepth: 5, MaxTokens: 2,
 		Sampling: everyKnob(), Blocks: everyRule(),
 	}
 }
@@ -26,7 +26,7 @@ func presetOfAll(name string) *promptbuilderv1.Preset {
 		Name:     name,
 		Wrapping: &promptbuilderv1.Wrapping{Name: "custom", BeforeInstruction: "a", BeforeInput: "\n", AfterInput: "b", BeforeSuffix: "c", Stop: []string{"d"}},
 		Fit:      promptbuilderv1.Fit_FIT_CHAR_TRIM, MaxMainTextChars: 1, CutGranularity: promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE,
-		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY, MaxTokens: 2,
+		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY, NoteDepth: 5, MaxTokens: 2,
 		Sampling: samplingOfAll(2), SlackPercent: proto.Int32(0), Blocks: rulesOfAll(),
 	}
 }

@@ -55,6 +55,7 @@ presets:
     slack_percent: 25
     block_order: text_first
     note_header: legacy
+    note_depth: 6
     max_tokens: 300
     sampling: {temperature: 0.8, top_p: 0.9, top_k: 40, min_p: 0.05, repeat_penalty: 1.1, seed: 7, stop: ["。"]}
     blocks:
@@ -68,7 +69,7 @@ presets:
 	want := story.Preset{
 		Name:     "novel",
 		Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "<<", BeforeInput: "\n", AfterInput: ">>", BeforeSuffix: "**", Stop: []string{"<<"}},
-		Fit:      story.FitCharTrim, TrimTo: 4000, Finest: fit.Sentence, Slack: &slack, Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, MaxTokens: 300,
+		Fit:      story.FitCharTrim, TrimTo: 4000, Finest: fit.Sentence, Slack: &slack, Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, NoteDepth: 6, MaxTokens: 300,
 		Sampling: story.Sampling{
 			Temperature: &temperature, TopP: &topP, TopK: &topK, MinP: &minP, RepeatPenalty: &penalty, Seed: &seed, Stop: []string{"。"},
 		},
