@@ -52,6 +52,12 @@ type Sampler interface {
 	Knobs() []Knob
 }
 
+// Warner is a Counter that has something to say of how it is set up.
+type Warner interface {
+	// Warnings says in sentences what a person should know of the window, as of the last call of Window.
+	Warnings() []string
+}
+
 // Generator makes text longer with one backend. Safe for concurrent use.
 // Every error is an *Error.
 type Generator interface {

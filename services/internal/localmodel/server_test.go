@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/conformance"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 	"github.com/tsumugi-dev/tsumugi/services/internal/localmodel"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
@@ -31,7 +32,7 @@ func start(t *testing.T, model string) (*localmodel.Server, *llamacpp.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	client := llamacpp.New(llamacpp.Config{Name: "real", Address: server.URL(), Timeouts: llm.DefaultTimeouts()})
+	client := llamacpp.New(llamacpp.Config{Endpoint: wire.Endpoint{Name: "real", Address: server.URL(), Timeouts: llm.DefaultTimeouts()}})
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
 			t.Error(err)

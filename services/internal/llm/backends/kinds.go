@@ -1,7 +1,6 @@
 package backends
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -9,16 +8,15 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/scripted"
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 )
 
 // kinds are the kinds of backend by the word in the file. Another kind is a line here, a struct with its keys below, and
 // a package beside this one that passes the suite of package conformance.
 var kinds = map[string]func(dir string) settings{
-	koboldcpp.Kind: func(string) settings { return &koboldcppSettings{newEndpoint()} },
-	llamacpp.Kind:  func(dir string) settings { return &llamacppSettings{endpoint: newEndpoint(), dir: dir} },
+	koboldcpp.Kind: func(dir string) settings { return &koboldcppSettings{newEndpoint(dir)} },
+	llamacpp.Kind:  func(dir string) settings { return &llamacppSettings{endpoint: newEndpoint(dir)} },
 	openai.Kind: func(dir string) settings {
-		return &openaiSettings{endpoint: newEndpoint(), Server: openai.OpenAI, API: openai.Completions, dir: dir}
+		return &openaiSettings{endpoint: newEndpoint(dir), Server: openai.OpenAI, API: openai.Completions}
 	},
 	scripted.Kind: func(dir string) settings { return &scriptedSettings{dir: dir} },
 }
@@ -33,27 +31,17 @@ type settings interface {
 
 // llamacppSettings are the keys of kind llamacpp.
 type llamacppSettings struct {
-	endpoint  `yaml:",inline"`
-	Tokenizer string `yaml:"tokenizer"`
-
-	dir   string
-	vocab *tokenizer.Tokenizer
+	endpoint   `yaml:",inline"`
+	vocabulary `yaml:",inline"`
 }
 
 func (s *llamacppSettings) check(add func(key, format string, args ...any)) {
 	s.endpoint.check(add)
-	if s.Tokenizer != "" {
-		var err error
-		if s.vocab, err = tokenizer.Open(beside(s.dir, s.Tokenizer)); err != nil {
-			add("tokenizer", "%v", err)
-		}
-	}
+	s.vocabulary.check(s.dir, add)
 }
 
 func (s *llamacppSettings) open(name string) Backend {
-	return llamacpp.New(llamacpp.Config{
-		Name: name, Address: s.address(), APIKey: s.apiKey, Timeouts: s.Timeouts, Tokenizer: s.vocab,
-	})
+	return llamacpp.New(llamacpp.Config{Endpoint: s.at(name), Tokenizer: s.opened})
 }
 
 // koboldcppSettings are the keys of kind koboldcpp.
@@ -62,64 +50,34 @@ type koboldcppSettings struct {
 }
 
 func (s *koboldcppSettings) open(name string) Backend {
-	return koboldcpp.New(koboldcpp.Config{Name: name, Address: s.address(), Password: s.apiKey, Timeouts: s.Timeouts})
+	return koboldcpp.New(koboldcpp.Config{Endpoint: s.at(name)})
 }
 
 // openaiSettings are the keys of kind openai.
 type openaiSettings struct {
-	endpoint  `yaml:",inline"`
-	Server    openai.Program `yaml:"server"`
-	API       openai.API     `yaml:"api"`
-	Model     string         `yaml:"model"`
-	Window    int            `yaml:"window"`
-	Tokenizer string         `yaml:"tokenizer"`
-
-	dir   string
-	vocab *tokenizer.Tokenizer
+	endpoint   `yaml:",inline"`
+	vocabulary `yaml:",inline"`
+	Server     openai.Program `yaml:"server"`
+	API        openai.API     `yaml:"api"`
+	Model      string         `yaml:"model"`
 }
-
-// maxWindow is the largest window that a file may name, in tokens.
-const maxWindow = 1 << 24
 
 func (s *openaiSettings) check(add func(key, format string, args ...any)) {
 	s.endpoint.check(add)
+	s.vocabulary.check(s.dir, add)
 	if s.Server != openai.OpenAI && s.Server != openai.VLLM && s.Server != openai.LlamaCpp {
 		add("server", "is %q; it must be %s, %s or %s", s.Server, openai.OpenAI, openai.VLLM, openai.LlamaCpp)
 	}
 	if s.API != openai.Completions && s.API != openai.Chat {
 		add("api", "is %q; it must be %s or %s", s.API, openai.Completions, openai.Chat)
 	}
-	if s.Window < 0 || s.Window > maxWindow {
-		add("window", "is %d; it must be from 1 to %d tokens, or be left out where the server tells it", s.Window, maxWindow)
-	}
-	switch {
-	case s.Tokenizer != "":
-		var err error
-		if s.vocab, err = vocabulary(s.dir, s.Tokenizer); err != nil {
-			add("tokenizer", "%v", err)
-		}
-	case s.Server == openai.OpenAI:
+	if s.Tokenizer == "" && s.Server == openai.OpenAI {
 		add("tokenizer", "is missing; this server does not count, so the model's vocabulary must be named: an encoding of OpenAI such as o200k_base, or the path of a tokenizer.json or .gguf file (or say `server: vllm` or `server: llamacpp` where one of these answers)")
 	}
 }
 
-// vocabulary opens an encoding of OpenAI by its name, else a file.
-func vocabulary(dir, name string) (*tokenizer.Tokenizer, error) {
-	known, unknown := tokenizer.OpenAI(name)
-	if unknown == nil {
-		return known, nil
-	}
-	if !strings.ContainsAny(name, `./\`) {
-		return nil, fmt.Errorf("%w, and a file has an extension", unknown)
-	}
-	return tokenizer.Open(beside(dir, name))
-}
-
 func (s *openaiSettings) open(name string) Backend {
-	return openai.New(openai.Config{
-		Name: name, Address: s.address(), APIKey: s.apiKey, Timeouts: s.Timeouts, Program: s.Server, API: s.API, Model: s.Model,
-		Window: s.Window, Tokenizer: s.vocab,
-	})
+	return openai.New(openai.Config{Endpoint: s.at(name), Program: s.Server, API: s.API, Model: s.Model, Tokenizer: s.opened})
 }
 
 // beside is a path as the backends file means it: seen from the folder of the file.

@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp/koboldcpptest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai/openaitest"
 )
 
@@ -29,6 +30,25 @@ func answerOf(t *testing.T, g llm.Generator, r llm.Request) string {
 			t.Fatal(err)
 		}
 		text += piece
+	}
+}
+
+// fake is a server of one kind that wants the key `hush`, and what a backends file says of it besides the address and the
+// key: the kind and whatever that must have.
+type fake struct {
+	url, keys string
+	window    int // its own
+}
+
+// everyKind starts a server of each kind.
+func everyKind(t *testing.T) map[string]fake {
+	t.Helper()
+	gpt2 := "tokenizer: r50k_base"
+	return map[string]fake{
+		"llamacpp":  {llmtest.New(t, llmtest.Options{APIKey: "hush", Window: 1024}).URL, "llamacpp", 1024},
+		"koboldcpp": {koboldcpptest.New(t, koboldcpptest.Options{Password: "hush", Window: 1024}).URL, "koboldcpp", 1024},
+		"openai":    {openaitest.New(t, openaitest.Options{APIKey: "hush"}).URL, "openai, window: 1024, " + gpt2, 9999},
+		"vllm":      {openaitest.New(t, openaitest.Options{Program: openaitest.VLLM, APIKey: "hush", Window: 1024}).URL, "openai, server: vllm", 1024},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp/koboldcpptest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -42,7 +43,7 @@ func client(t *testing.T, address string) *koboldcpp.Client {
 
 func limited(t *testing.T, address string, limits llm.Timeouts) *koboldcpp.Client {
 	t.Helper()
-	c := koboldcpp.New(koboldcpp.Config{Name: "test", Address: address, Password: "secret", Timeouts: limits})
+	c := koboldcpp.New(koboldcpp.Config{Endpoint: wire.Endpoint{Name: "test", Address: address, APIKey: "secret", Timeouts: limits}})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

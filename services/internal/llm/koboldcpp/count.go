@@ -93,18 +93,12 @@ func lineEnd(text string) int {
 	return best
 }
 
-// tokencount asks for the tokens of a text, one text at a time: the server writes all counts into one buffer.
+// tokencount asks for the tokens of a text.
 func (c *Client) tokencount(ctx context.Context, l wire.Limit, text string) (counted, error) {
-	select {
-	case c.counting <- struct{}{}:
-		defer func() { <-c.counting }()
-	case <-ctx.Done():
-		return counted{}, c.server.Ended(ctx)
-	}
 	var answer counted
 	ask := struct {
 		Prompt string `json:"prompt"`
 	}{text}
-	err := c.server.Ask(ctx, l, "/api/extra/tokencount", ask, &answer, countBase+countEach*int64(len(text)))
+	err := c.server.Count(ctx, l, "/api/extra/tokencount", ask, &answer, countBase+countEach*int64(len(text)))
 	return answer, err
 }

@@ -5,7 +5,7 @@
 // What this server does that surprises, and where it is handled:
 //
 //   - A text of 50,000 tokens or more is counted as 0, with status 200 (count.go).
-//   - Counts share one buffer of the server: two at once may give each the other's number (count.go).
+//   - Counts share one buffer of the server: two at once may give each the other's number (OneCount, below).
 //   - A prompt that does not fit loses its beginning without a word, so each is counted before it is sent (generate.go).
 //   - The stop string is in the text, perhaps with more behind it, and a generation that it ended says `length` (stream.go).
 //   - While streaming, finish_reason is the string `null`; the stream ends with the connection (stream.go).
@@ -29,38 +29,31 @@ const idleConnection = time.Second
 
 // Config is one server.
 type Config struct {
-	// Name is the backend's name in the backends file.
-	Name string
-	// Address is the base address, such as `http://127.0.0.1:5001`, without a slash at the end.
-	Address string
-	// Password is sent as bearer token; empty for none. It is never logged.
-	Password string
-	// Timeouts are the time limits; each must be positive.
-	Timeouts llm.Timeouts
+	// Endpoint is where it is. Its key is the server's password.
+	wire.Endpoint
 }
 
 // Client is one KoboldCpp server, as Counter and as Generator. Safe for concurrent use.
 type Client struct {
-	config Config
 	server *wire.Server
-	// counting holds a token while a count is under way.
-	counting chan struct{}
 }
 
 var (
 	_ llm.Counter   = (*Client)(nil)
 	_ llm.Generator = (*Client)(nil)
 	_ llm.Sampler   = (*Client)(nil)
+	_ llm.Warner    = (*Client)(nil)
 )
 
-// New makes a client. It connects when it is first asked something. Prompts go to the address of the config and nowhere
-// else: neither redirects nor the proxies of the environment are followed.
+// New makes a client. It connects when it is first asked something (wire.NewServer says where prompts go).
 func New(config Config) *Client {
-	return &Client{config: config, counting: make(chan struct{}, 1), server: wire.NewServer(wire.Config{
-		Kind: "KoboldCpp", KeyName: "password", Name: config.Name, Address: config.Address, APIKey: config.Password,
-		Timeouts: config.Timeouts, Idle: idleConnection, Words: words,
+	return &Client{server: wire.NewServer(wire.Config{
+		Endpoint: config.Endpoint, Kind: "KoboldCpp", KeyName: "password", Idle: idleConnection, OneCount: true, Words: words,
 	})}
 }
 
 // Close closes the connections that are not in use. The client can still be used.
 func (c *Client) Close() error { return c.server.Close() }
+
+// Warnings implements llm.Warner.
+func (c *Client) Warnings() []string { return c.server.Warnings() }

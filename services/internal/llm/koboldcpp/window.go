@@ -34,7 +34,7 @@ func (c *Client) Window(ctx context.Context) (llm.Identity, error) {
 		return llm.Identity{}, c.server.Fault(llm.FaultCount, nil, "the server counts %d tokens in a text and names %d", counted.Value, len(counted.IDs))
 	}
 	return llm.Identity{
-		Backend: c.config.Name, Kind: Kind, Address: c.config.Address,
+		Backend: c.server.Name, Kind: Kind, Address: c.server.Address,
 		Model: model.Result, Window: window, Tokenizer: wire.Digest(counted.IDs),
 	}, nil
 }
@@ -48,8 +48,5 @@ func (c *Client) window(ctx context.Context) (int, error) {
 	if err := c.server.Ask(ctx, c.server.WindowLimit(), path, nil, &answer, wire.MaxDescription); err != nil {
 		return 0, err
 	}
-	if answer.Value <= 0 {
-		return 0, c.server.Fault(llm.FaultProtocol, nil, "%s does not tell a value, the window", path)
-	}
-	return answer.Value, nil
+	return c.server.Window(answer.Value)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/conformance"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
 func TestConformance(t *testing.T) {
@@ -29,7 +30,7 @@ func TestFaulty(t *testing.T) {
 
 // at is a client with its own time limits.
 func at(t *testing.T, address string, limits llm.Timeouts) conformance.Backend {
-	c := llamacpp.New(llamacpp.Config{Name: "test", Address: address, Timeouts: limits})
+	c := llamacpp.New(llamacpp.Config{Endpoint: wire.Endpoint{Name: "test", Address: address, Timeouts: limits}})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -63,9 +64,9 @@ func broken(t *testing.T, how conformance.Way, limits llm.Timeouts) *conformance
 
 func client(t *testing.T, address string) *llamacpp.Client {
 	t.Helper()
-	c := llamacpp.New(llamacpp.Config{
+	c := llamacpp.New(llamacpp.Config{Endpoint: wire.Endpoint{
 		Name: "test", Address: address, APIKey: "secret", Timeouts: llm.DefaultTimeouts(),
-	})
+	}})
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
 // outcomes asks a server everything and gives the fault of each answer, "ok" where there was none.
@@ -191,7 +192,7 @@ func TestTimeouts(t *testing.T) {
 	server.Break(llmtest.Faults{Hang: true})
 	short := llm.DefaultTimeouts()
 	short.Window, short.Count, short.FirstByte = time.Millisecond, time.Millisecond, time.Millisecond
-	c := llamacpp.New(llamacpp.Config{Name: "test", Address: server.URL, Timeouts: short})
+	c := llamacpp.New(llamacpp.Config{Endpoint: wire.Endpoint{Name: "test", Address: server.URL, Timeouts: short}})
 	t.Cleanup(func() { _ = c.Close() })
 	want := map[string]string{"window": "timeout", "count": "timeout", "pieces": "timeout", "generate": "timeout"}
 	if diff := cmp.Diff(want, outcomes(t, c)); diff != "" {

@@ -30,14 +30,7 @@ const idleConnection = 3 * time.Second
 
 // Config is one server.
 type Config struct {
-	// Name is the backend's name in the backends file.
-	Name string
-	// Address is the base address, such as `http://127.0.0.1:8080`, without a slash at the end.
-	Address string
-	// APIKey is sent as bearer token; empty for none. It is never logged.
-	APIKey string
-	// Timeouts are the time limits; each must be positive.
-	Timeouts llm.Timeouts
+	wire.Endpoint
 	// Tokenizer is the model's own vocabulary, read from a file. With it texts are counted here; nil: the server counts.
 	Tokenizer *tokenizer.Tokenizer
 }
@@ -56,16 +49,19 @@ var (
 	_ llm.Counter   = (*Client)(nil)
 	_ llm.Generator = (*Client)(nil)
 	_ llm.Local     = (*Client)(nil)
+	_ llm.Sampler   = (*Client)(nil)
+	_ llm.Warner    = (*Client)(nil)
 )
 
-// New makes a client. It connects when it is first asked something. Prompts go to the address of the config and nowhere
-// else: neither redirects nor the proxies of the environment are followed.
+// New makes a client. It connects when it is first asked something (wire.NewServer says where prompts go).
 func New(config Config) *Client {
 	return &Client{config: config, server: wire.NewServer(wire.Config{
-		Kind: "llama.cpp", KeyName: "API key", Name: config.Name, Address: config.Address, APIKey: config.APIKey, Timeouts: config.Timeouts,
-		Idle: idleConnection, Words: words,
+		Endpoint: config.Endpoint, Kind: "llama.cpp", KeyName: "API key", Idle: idleConnection, Words: words,
 	})}
 }
 
 // Close closes the connections that are not in use. The client can still be used.
 func (c *Client) Close() error { return c.server.Close() }
+
+// Warnings implements llm.Warner.
+func (c *Client) Warnings() []string { return c.server.Warnings() }

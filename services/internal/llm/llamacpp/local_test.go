@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/conformance"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -21,7 +22,7 @@ func own(t *testing.T, server, vocabulary string) *llamacpp.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return llamacpp.New(llamacpp.Config{Name: "own", Address: address, Timeouts: llm.DefaultTimeouts(), Tokenizer: v})
+	return llamacpp.New(llamacpp.Config{Endpoint: wire.Endpoint{Name: "own", Address: address, Timeouts: llm.DefaultTimeouts()}, Tokenizer: v})
 }
 
 // TestOwnVocabulary: a client that counts by itself is a backend like any other, on the real server.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
 // A server may close a kept connection at the moment at which the next request is on its way.
@@ -30,7 +31,7 @@ func TestARequestThatCrossesACloseIsSentAgain(t *testing.T) {
 			go oneAnswer(conn, &answered)
 		}
 	}()
-	c := New(Config{Name: "b", Address: "http://" + l.Addr().String(), Timeouts: llm.DefaultTimeouts()})
+	c := New(Config{Endpoint: wire.Endpoint{Name: "b", Address: "http://" + l.Addr().String(), Timeouts: llm.DefaultTimeouts()}})
 	defer c.Close()
 	for range 5 {
 		if n, err := c.Count(t.Context(), "夜"); err != nil || n != 2 {

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
 func start(t *testing.T, ctx context.Context, c *llamacpp.Client, r llm.Request) llm.Stream { //nolint:revive // t comes first in tests
@@ -153,7 +154,7 @@ func TestIdleLimit(t *testing.T) {
 	server.Break(llmtest.Faults{Break: llmtest.BreakSilent, BreakAfter: 2})
 	short := llm.DefaultTimeouts()
 	short.Idle = 200 * time.Millisecond
-	c := llamacpp.New(llamacpp.Config{Name: "test", Address: server.URL, Timeouts: short})
+	c := llamacpp.New(llamacpp.Config{Endpoint: wire.Endpoint{Name: "test", Address: server.URL, Timeouts: short}})
 	t.Cleanup(func() { _ = c.Close() })
 	stream, err := c.Generate(t.Context(), request("夜", 9))
 	if err != nil {

@@ -36,8 +36,9 @@ func (c *Client) Window(ctx context.Context) (llm.Identity, error) {
 	if err := c.server.Ask(ctx, c.server.WindowLimit(), "/props", nil, &p, wire.MaxDescription); err != nil {
 		return llm.Identity{}, err
 	}
-	if p.Defaults.Window <= 0 {
-		return llm.Identity{}, c.server.Fault(llm.FaultProtocol, nil, "/props does not tell default_generation_settings.n_ctx, the window")
+	window, err := c.server.Window(p.Defaults.Window)
+	if err != nil {
+		return llm.Identity{}, err
 	}
 	fingerprint, err := c.fingerprintOf(ctx, p)
 	if err != nil {
@@ -45,7 +46,7 @@ func (c *Client) Window(ctx context.Context) (llm.Identity, error) {
 	}
 	return llm.Identity{
 		Backend: c.config.Name, Kind: Kind, Address: c.config.Address,
-		Model: p.model(), Window: p.Defaults.Window, Tokenizer: fingerprint,
+		Model: p.model(), Window: window, Tokenizer: fingerprint,
 	}, nil
 }
 

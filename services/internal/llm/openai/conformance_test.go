@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai/openaitest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -42,8 +43,8 @@ func TestConformance(t *testing.T) {
 		"vLLMWithAKey":  {openaitest.Options{Program: openaitest.VLLM, Cut: llmtest.Pairs, APIKey: "secret"}, openai.Config{Program: openai.VLLM, Model: "fake"}},
 		"llama.cpp":     {openaitest.Options{Program: openaitest.LlamaCpp, BOS: true, Cut: llmtest.Bytes}, openai.Config{Program: openai.LlamaCpp}},
 		"llama.cppChat": {openaitest.Options{Program: openaitest.LlamaCpp, Around: 5}, openai.Config{Program: openai.LlamaCpp, API: openai.Chat}},
-		"OpenAI":        {openaitest.Options{Cut: cut, Models: []string{"a", "b"}}, openai.Config{Model: "b", Window: 4096, Tokenizer: vocabulary}},
-		"OpenAIChat":    {openaitest.Options{Cut: cut}, openai.Config{API: openai.Chat, Window: 4096, Tokenizer: vocabulary}},
+		"OpenAI":        {openaitest.Options{Cut: cut, Models: []string{"a", "b"}}, openai.Config{Model: "b", Endpoint: wire.Endpoint{Window: 4096}, Tokenizer: vocabulary}},
+		"OpenAIChat":    {openaitest.Options{Cut: cut}, openai.Config{API: openai.Chat, Endpoint: wire.Endpoint{Window: 4096}, Tokenizer: vocabulary}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := openaitest.New(t, test.server)
@@ -77,7 +78,7 @@ func TestFaulty(t *testing.T) {
 			conformance.Faulty(t, conformance.Faults{
 				At: func(t *testing.T, address string, limits llm.Timeouts) conformance.Backend {
 					t.Helper()
-					return client(t, address, openai.Config{Program: openai.VLLM, API: api, Timeouts: limits, Model: "fake"})
+					return client(t, address, openai.Config{Program: openai.VLLM, API: api, Endpoint: wire.Endpoint{Timeouts: limits}, Model: "fake"})
 				},
 				With: func(t *testing.T, how conformance.Way, limits llm.Timeouts) *conformance.Broken {
 					t.Helper()
@@ -131,6 +132,6 @@ func broken(t *testing.T, how conformance.Way, limits llm.Timeouts, api openai.A
 	if how == conformance.Endless {
 		go server.Step(t) // the reader waits for the first piece
 	}
-	c := client(t, server.URL, openai.Config{Program: openai.VLLM, API: api, Timeouts: limits})
+	c := client(t, server.URL, openai.Config{Program: openai.VLLM, API: api, Endpoint: wire.Endpoint{Timeouts: limits}})
 	return &conformance.Broken{Backend: c, Stopped: func(*testing.T) { <-server.Aborted() }}
 }

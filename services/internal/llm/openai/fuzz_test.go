@@ -39,7 +39,7 @@ func FuzzStream(f *testing.F) {
 
 // drain reads a stream to its end; a good end is no error.
 func drain(events *wire.Events, chat bool) (string, error) {
-	a := &answer{server: wire.NewServer(wire.Config{Name: "b", Timeouts: llm.DefaultTimeouts()}), chat: chat, stops: wire.NewStops([]string{"。"})}
+	a := &answer{server: wire.NewServer(wire.Config{Endpoint: wire.Endpoint{Name: "b", Timeouts: llm.DefaultTimeouts()}}), chat: chat, stops: wire.NewStops([]string{"。"})}
 	text := ""
 	for {
 		e, err := events.Next()

@@ -56,23 +56,14 @@ const (
 
 // Config is one server.
 type Config struct {
-	// Name is the backend's name in the backends file.
-	Name string
-	// Address is the base address, such as `https://api.openai.com`, without a slash at the end. A `/v1` there is left out.
-	Address string
-	// APIKey is sent as bearer token; empty for none. It is never logged.
-	APIKey string
-	// Timeouts are the time limits; each must be positive.
-	Timeouts llm.Timeouts
+	// Endpoint is where it is. A `/v1` at the end of the address is left out.
+	wire.Endpoint
 	// Program is what answers there.
 	Program Program
 	// API is how a prompt is sent.
 	API API
 	// Model is the model as the server names it; empty: the only one that it has.
 	Model string
-	// Window is how many tokens prompt and answer may have together. Where the server tells it, too, the smaller one
-	// holds. 0: the server must tell it.
-	Window int
 	// Tokenizer is the model's own vocabulary. With it texts are counted here; nil: the server counts.
 	Tokenizer *tokenizer.Tokenizer
 }
@@ -92,17 +83,19 @@ var (
 	_ llm.Generator = (*Client)(nil)
 	_ llm.Local     = (*Client)(nil)
 	_ llm.Sampler   = (*Client)(nil)
+	_ llm.Warner    = (*Client)(nil)
 )
 
-// New makes a client. It connects when it is first asked something. Prompts go to the address of the config and nowhere
-// else: neither redirects nor the proxies of the environment are followed.
+// New makes a client. It connects when it is first asked something (wire.NewServer says where prompts go).
 func New(config Config) *Client {
 	config.Address = strings.TrimSuffix(config.Address, "/v1")
 	return &Client{config: config, server: wire.NewServer(wire.Config{
-		Kind: "OpenAI-compatible", KeyName: "API key", Name: config.Name, Address: config.Address, APIKey: config.APIKey,
-		Timeouts: config.Timeouts, Idle: idleConnection, Words: words,
+		Endpoint: config.Endpoint, Kind: "OpenAI-compatible", KeyName: "API key", Idle: idleConnection, Words: words,
 	})}
 }
 
 // Close closes the connections that are not in use. The client can still be used.
 func (c *Client) Close() error { return c.server.Close() }
+
+// Warnings implements llm.Warner.
+func (c *Client) Warnings() []string { return c.server.Warnings() }

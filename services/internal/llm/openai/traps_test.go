@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai/openaitest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
 func faultOf(err error) llm.Fault {
@@ -89,18 +90,18 @@ func TestWindow(t *testing.T) {
 		says   string
 	}{
 		"told":                  {vllm, openai.Config{Program: openai.VLLM}, 4096, ""},
-		"told, config smaller":  {vllm, openai.Config{Program: openai.VLLM, Window: 1000}, 1000, ""},
-		"told, config larger":   {vllm, openai.Config{Program: openai.VLLM, Window: 9000}, 4096, ""},
+		"told, config smaller":  {vllm, openai.Config{Program: openai.VLLM, Endpoint: wire.Endpoint{Window: 1000}}, 1000, ""},
+		"told, config larger":   {vllm, openai.Config{Program: openai.VLLM, Endpoint: wire.Endpoint{Window: 9000}}, 4096, ""},
 		"told by llama.cpp":     {openaitest.Options{Program: openaitest.LlamaCpp, Window: 512}, openai.Config{Program: openai.LlamaCpp}, 512, ""},
-		"configured":            {openaitest.Options{}, openai.Config{Window: 8192, Tokenizer: vocabulary}, 8192, ""},
-		"configured, a chat":    {openaitest.Options{}, openai.Config{Window: 8192, Tokenizer: vocabulary, API: openai.Chat}, 8183, ""},
+		"configured":            {openaitest.Options{}, openai.Config{Endpoint: wire.Endpoint{Window: 8192}, Tokenizer: vocabulary}, 8192, ""},
+		"configured, a chat":    {openaitest.Options{}, openai.Config{Endpoint: wire.Endpoint{Window: 8192}, Tokenizer: vocabulary, API: openai.Chat}, 8183, ""},
 		"nowhere":               {openaitest.Options{}, openai.Config{Tokenizer: vocabulary}, 0, "set `window` in the backends file"},
-		"smaller than the form": {vllm, openai.Config{Program: openai.VLLM, API: openai.Chat, Window: 7}, 0, "the form of a chat has 7 tokens and the window 7"},
-		"no vocabulary":         {openaitest.Options{}, openai.Config{Window: 8192}, 0, "name the model's vocabulary as `tokenizer`"},
+		"smaller than the form": {vllm, openai.Config{Program: openai.VLLM, API: openai.Chat, Endpoint: wire.Endpoint{Window: 7}}, 0, "the form of a chat has 7 tokens and the window 7"},
+		"no vocabulary":         {openaitest.Options{}, openai.Config{Endpoint: wire.Endpoint{Window: 8192}}, 0, "name the model's vocabulary as `tokenizer`"},
 		"another vocabulary":    {openaitest.Options{Program: openaitest.VLLM, Cut: cut}, openai.Config{Program: openai.VLLM, Tokenizer: foreign}, 0, "it is another model's"},
-		"many models":           {openaitest.Options{Models: []string{"a", "b"}}, openai.Config{Window: 1, Tokenizer: vocabulary}, 0, "has 2 models; name one as `model` in the backends file: a, b"},
+		"many models":           {openaitest.Options{Models: []string{"a", "b"}}, openai.Config{Endpoint: wire.Endpoint{Window: 1}, Tokenizer: vocabulary}, 0, "has 2 models; name one as `model` in the backends file: a, b"},
 		"another model":         {vllm, openai.Config{Program: openai.VLLM, Model: "nope"}, 0, `no model "nope"; of the 1 that it has: fake`},
-		"no models":             {openaitest.Options{Models: []string{}}, openai.Config{Window: 1, Tokenizer: vocabulary}, 0, "has no models"},
+		"no models":             {openaitest.Options{Models: []string{}}, openai.Config{Endpoint: wire.Endpoint{Window: 1}, Tokenizer: vocabulary}, 0, "has no models"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +156,7 @@ func TestManyStopStrings(t *testing.T) {
 	t.Parallel()
 	vocabulary, cut := gpt2(t)
 	server := openaitest.New(t, openaitest.Options{Cut: cut, Reply: func(string) []string { return []string{"ab", "c[/I", "NST]", "d"} }})
-	c := client(t, server.URL, openai.Config{Window: 4096, Tokenizer: vocabulary})
+	c := client(t, server.URL, openai.Config{Endpoint: wire.Endpoint{Window: 4096}, Tokenizer: vocabulary})
 	for _, test := range []struct {
 		stops      []string
 		want, stop string
@@ -204,10 +205,10 @@ func TestEnds(t *testing.T) {
 			llm.Result{Finish: llm.FinishLength, PromptTokens: 2, CachedTokens: 1, AnswerTokens: 2},
 		},
 		"content filter": {
-			openaitest.Options{Cut: cut, Finish: "content_filter"}, openai.Config{Window: 99, Tokenizer: vocabulary}, nil, 9, "abcdef", llm.FaultCut, llm.Result{},
+			openaitest.Options{Cut: cut, Finish: "content_filter"}, openai.Config{Endpoint: wire.Endpoint{Window: 99}, Tokenizer: vocabulary}, nil, 9, "abcdef", llm.FaultCut, llm.Result{},
 		},
 		"another reason": {
-			openaitest.Options{Cut: cut, Finish: "tool_calls"}, openai.Config{Window: 99, Tokenizer: vocabulary}, nil, 9, "abcdef", llm.FaultProtocol, llm.Result{},
+			openaitest.Options{Cut: cut, Finish: "tool_calls"}, openai.Config{Endpoint: wire.Endpoint{Window: 99}, Tokenizer: vocabulary}, nil, 9, "abcdef", llm.FaultProtocol, llm.Result{},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -247,10 +248,10 @@ func TestTheRequest(t *testing.T) {
 		path     string
 		want     map[string]any
 	}{
-		"OpenAI": {openaitest.OpenAI, openai.Config{Window: 99, Tokenizer: vocabulary}, common, "/v1/completions", map[string]any{
+		"OpenAI": {openaitest.OpenAI, openai.Config{Endpoint: wire.Endpoint{Window: 99}, Tokenizer: vocabulary}, common, "/v1/completions", map[string]any{
 			"prompt": "<夜> & \u2028", "max_tokens": 3., "logit_bias": map[string]any{"5": -1.5},
 		}},
-		"OpenAI chat": {openaitest.OpenAI, openai.Config{Window: 99, Tokenizer: vocabulary, API: openai.Chat}, common, "/v1/chat/completions", map[string]any{
+		"OpenAI chat": {openaitest.OpenAI, openai.Config{Endpoint: wire.Endpoint{Window: 99}, Tokenizer: vocabulary, API: openai.Chat}, common, "/v1/chat/completions", map[string]any{
 			"messages": user, "max_completion_tokens": 3., "logit_bias": map[string]any{"5": -1.5},
 		}},
 		"vLLM": {openaitest.VLLM, openai.Config{Program: openai.VLLM}, more, "/v1/completions", map[string]any{

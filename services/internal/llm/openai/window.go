@@ -63,17 +63,11 @@ func (c *Client) probe(ctx context.Context, m model) (fingerprint string, window
 	return wire.Digest(counted.Tokens), cmp.Or(counted.MaxLen, window), nil
 }
 
-// window is the smaller one of what the server tells and the config says, less what a chat costs.
+// window is what prompt and answer may have, less what a chat costs.
 func (c *Client) window(ctx context.Context, model string, told int) (int, error) {
-	window := told
-	if own := c.config.Window; own > 0 && (told == 0 || own < told) {
-		window = own
-	}
-	if window <= 0 {
-		return 0, c.server.Fault(llm.FaultProtocol, nil, "the server does not tell its window; set `window` in the backends file to the tokens that prompt and answer may have together")
-	}
-	if c.config.API != Chat {
-		return window, nil
+	window, err := c.server.Window(told)
+	if err != nil || c.config.API != Chat {
+		return window, err
 	}
 	around, err := c.measure(ctx, c.server.WindowLimit(), model)
 	if err != nil {

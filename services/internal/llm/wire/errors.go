@@ -2,12 +2,15 @@ package wire
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -26,7 +29,12 @@ type Words struct {
 	Fault llm.Fault
 	// Tokens and Window are what it says of a prompt that is too long.
 	Tokens, Window int
+	// RetryAfter is when it asks to be tried again; 0 where it does not.
+	RetryAfter time.Duration
 }
+
+// maxRetryAfter is the longest wait that is passed on.
+const maxRetryAfter = time.Hour
 
 // Fault makes an error of this backend.
 func (s *Server) Fault(fault llm.Fault, cause error, format string, args ...any) *llm.Error {
@@ -65,7 +73,13 @@ func (s *Server) broken(ctx context.Context, cause error, otherwise llm.Fault) *
 	if errors.As(cause, &request) {
 		cause = request.Err // without the address, which the error tells already
 	}
+	var opened *net.OpError
+	var stranger x509.UnknownAuthorityError
 	switch {
+	case errors.As(cause, &opened) && opened.Op == "proxyconnect":
+		return s.Fault(otherwise, cause, "the proxy %s cannot be reached: %v", s.Proxy.Redacted(), opened.Err)
+	case errors.As(cause, &stranger):
+		return s.Fault(otherwise, cause, "the server's certificate is not to be trusted: %v; name the authority that signed it in `ca`", stranger)
 	case errors.Is(cause, syscall.ECONNREFUSED):
 		return s.Fault(otherwise, cause, "nobody answers there; start the model server or correct the address")
 	case otherwise == llm.FaultCut:
@@ -76,6 +90,12 @@ func (s *Server) broken(ctx context.Context, cause error, otherwise llm.Fault) *
 
 // Told translates what the server says of itself; otherwise is the fault of a server that failed without a known reason.
 func (s *Server) Told(w Words, otherwise llm.Fault) *llm.Error {
+	e := s.translate(w, otherwise)
+	e.RetryAfter = min(w.RetryAfter, maxRetryAfter)
+	return e
+}
+
+func (s *Server) translate(w Words, otherwise llm.Fault) *llm.Error {
 	words := w.Message
 	if s.APIKey != "" {
 		words = strings.ReplaceAll(words, s.APIKey, "…")
@@ -84,7 +104,7 @@ func (s *Server) Told(w Words, otherwise llm.Fault) *llm.Error {
 	switch {
 	case w.Fault == llm.FaultTooLong:
 		e := s.Fault(llm.FaultTooLong, nil, "the prompt does not fit the window: %s", words)
-		e.Tokens, e.Window = w.Tokens, w.Window
+		e.Tokens, e.Window = w.Tokens, max(s.smaller(w.Window)-s.Margin, 0)
 		return e
 	case w.Status == http.StatusServiceUnavailable && w.Fault == llm.FaultLoading:
 		return s.Fault(llm.FaultLoading, nil, "the server is loading its model; try again in a moment")

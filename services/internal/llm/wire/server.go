@@ -5,7 +5,9 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -28,23 +31,21 @@ const (
 // ErrTooLarge says that an answer is longer than anything a server of its kind says.
 var ErrTooLarge = errors.New("the answer is too long")
 
-// Config is one model server.
+// Config is one model server, and what its kind is.
 type Config struct {
+	Endpoint
 	// Kind is what the program at the address is called, for sentences such as `this may be no llama.cpp server`.
 	Kind string
-	// Name is the backend's name in the backends file.
-	Name string
-	// Address is the base address, such as `http://127.0.0.1:8080`, without a slash at the end.
-	Address string
-	// APIKey is sent as bearer token; empty for none. It is never logged.
-	APIKey string
-	// KeyName is what this kind of server calls the key.
-	KeyName string
-	// Timeouts are the time limits; each must be positive.
-	Timeouts llm.Timeouts
+	// KeyName is what this kind of server calls the key, and KeyHeader the header that carries it; empty: Authorization,
+	// as bearer token.
+	KeyName, KeyHeader string
 	// Idle is how long an unused connection is kept: shorter than the server keeps it, so that no request meets a
 	// connection that is just being closed.
 	Idle time.Duration
+	// Lines: answers come as lines of JSON (application/x-ndjson), not as server-sent events.
+	Lines bool
+	// OneCount: the server must not be asked for two counts at once.
+	OneCount bool
 	// Words reads the body of a refusal. What it leaves empty is told by the status. nil: every refusal is.
 	Words func(body []byte) Words
 }
@@ -53,24 +54,39 @@ type Config struct {
 type Server struct {
 	Config
 	http *http.Client
+	// told is the window that the server told last, 0 where it told none.
+	told atomic.Int64
+	// answering and counting are the calls under way.
+	answering, counting slots
 }
 
 // maxIdleConnections are kept open.
 const maxIdleConnections = 2
 
-// NewServer makes a Server. It connects when it is first asked something. Prompts go to the address of the config and
-// nowhere else: neither redirects nor the proxies of the environment are followed.
+// NewServer makes a Server. It connects when it is first asked something. Prompts go to the address of the config, through
+// its proxy where it has one, and nowhere else: neither redirects nor the proxies of the environment are followed.
 func NewServer(config Config) *Server {
 	dialer := &net.Dialer{Timeout: config.Timeouts.Connect}
-	return &Server{Config: config, http: &http.Client{
-		Transport: &http.Transport{
-			DialContext:         dialer.DialContext,
-			TLSHandshakeTimeout: config.Timeouts.Connect,
-			MaxIdleConnsPerHost: maxIdleConnections,
-			IdleConnTimeout:     config.Idle,
-		},
+	transport := &http.Transport{
+		DialContext:         dialer.DialContext,
+		TLSHandshakeTimeout: config.Timeouts.Connect,
+		TLSClientConfig:     &tls.Config{RootCAs: config.CA, MinVersion: tls.VersionTLS12},
+		MaxIdleConnsPerHost: maxIdleConnections,
+		IdleConnTimeout:     config.Idle,
+	}
+	if config.Proxy != nil {
+		transport.Proxy = http.ProxyURL(config.Proxy)
+	}
+	at := cmp.Or(config.Concurrency, DefaultConcurrency)
+	s := &Server{Config: config, answering: make(slots, at), counting: make(slots, at), http: &http.Client{
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+	if config.OneCount {
+		s.counting = make(slots, 1)
+	}
+	s.told.Store(unasked)
+	return s
 }
 
 // Close closes the connections that are not in use. The server can still be asked.
@@ -99,6 +115,15 @@ func (s *Server) Ask(ctx context.Context, l Limit, path string, body, answer any
 		return s.Fault(llm.FaultProtocol, err, "the answer to %s is not the JSON of a %s server", path, s.Kind)
 	}
 	return nil
+}
+
+// Count is Ask for a count, of which only so many are under way at once. The time limit runs from when it is asked.
+func (s *Server) Count(ctx context.Context, l Limit, path string, body, answer any, most int64) error {
+	if err := s.take(ctx, s.counting); err != nil {
+		return err
+	}
+	defer s.counting.give()
+	return s.Ask(ctx, l, path, body, answer, most)
 }
 
 // send makes a request and gives the answer if its status is 200. The caller closes its body.
@@ -144,7 +169,11 @@ func (s *Server) request(ctx context.Context, path string, body any) (*http.Requ
 		// permission and does not send it.
 		request.Header["Idempotency-Key"] = []string{}
 	}
-	if s.APIKey != "" {
+	switch {
+	case s.APIKey == "":
+	case s.KeyHeader != "":
+		request.Header.Set(s.KeyHeader, s.APIKey)
+	default:
 		request.Header.Set("Authorization", "Bearer "+s.APIKey)
 	}
 	return request, nil
@@ -160,11 +189,10 @@ func (s *Server) refusal(response *http.Response, body []byte) *llm.Error {
 		w.Message = "status " + response.Status
 	}
 	w.Status = response.StatusCode
-	e := s.Told(w, llm.FaultProtocol)
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		e.RetryAfter = min(time.Duration(seconds)*time.Second, time.Hour)
+		w.RetryAfter = max(w.RetryAfter, time.Duration(min(seconds, 3600))*time.Second)
 	}
-	return e
+	return s.Told(w, llm.FaultProtocol)
 }
 
 // readAll reads to the end, or fails with ErrTooLarge.

@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"io"
 )
 
@@ -16,15 +14,10 @@ type Event struct {
 
 // Events reads server-sent events (WHATWG HTML, 9.2.6). Comments, which keep the connection alive, and fields other than
 // data and error are skipped.
-type Events struct {
-	r    *bufio.Reader
-	most int // the longest line, in bytes
-}
+type Events struct{ lines }
 
 // NewEvents reads r, and events of at most most bytes.
-func NewEvents(r io.Reader, most int) *Events {
-	return &Events{r: bufio.NewReaderSize(r, 32<<10), most: most}
-}
+func NewEvents(r io.Reader, most int) *Events { return &Events{newLines(r, most)} }
 
 // Next gives the next event. io.EOF at the end of the stream; what stands there without the blank line that ends an event
 // is dropped, as it may be half of one. ErrTooLarge for an event that is longer than most.
@@ -54,28 +47,4 @@ func (e *Events) Next() (Event, error) {
 			return Event{}, ErrTooLarge
 		}
 	}
-}
-
-// line gives a line without its end. The slice is valid until the next call.
-func (e *Events) line() ([]byte, error) {
-	line, err := e.r.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		line, err = e.longLine(bytes.Clone(line))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
-}
-
-// longLine reads the rest of a line that is longer than the buffer.
-func (e *Events) longLine(line []byte) ([]byte, error) {
-	for len(line) <= e.most {
-		more, err := e.r.ReadSlice('\n')
-		line = append(line, more...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
-	return nil, ErrTooLarge
 }

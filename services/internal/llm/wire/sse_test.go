@@ -43,7 +43,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func drain(e *Events) ([]string, error) {
+func drain(e interface{ Next() (Event, error) }) ([]string, error) {
 	var got []string
 	for {
 		ev, err := e.Next()

@@ -21,7 +21,7 @@ type Answer interface {
 	Result() llm.Result
 }
 
-// Stream is one answer that comes as server-sent events, as an llm.Stream. The connection is not used again.
+// Stream is one answer that comes in events, as an llm.Stream. The connection is not used again.
 type Stream struct {
 	server *Server
 	answer Answer
@@ -29,7 +29,8 @@ type Stream struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	body   io.Closer
-	events *Events
+	most   int // the longest event, in bytes
+	events interface{ Next() (Event, error) }
 	next   Limit         // the time limit of the next piece
 	left   time.Duration // how much of it is left
 	end    error         // what Recv gives from now on
@@ -37,19 +38,24 @@ type Stream struct {
 
 var _ llm.Stream = (*Stream)(nil)
 
-// Stream sends body as JSON and waits for the status. A line of the stream has at most most bytes.
+// Stream sends body as JSON, as soon as not too many answers are under way, and waits for the status. An event of the
+// stream has at most most bytes.
 func (s *Server) Stream(ctx context.Context, path string, body any, most int, answer Answer) (*Stream, error) {
+	if err := s.take(ctx, s.answering); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	stream := &Stream{server: s, answer: answer, ctx: ctx, cancel: cancel}
+	stream := &Stream{server: s, answer: answer, ctx: ctx, cancel: cancel, most: most}
 	stream.within(Limit{"first_byte", s.Timeouts.FirstByte})
-	if err := stream.open(path, body, most); err != nil {
+	if err := stream.open(path, body); err != nil {
 		cancel(nil)
+		s.answering.give()
 		return nil, err
 	}
 	return stream, nil
 }
 
-func (s *Stream) open(path string, body any, most int) error {
+func (s *Stream) open(path string, body any) error {
 	begin, stop := time.Now(), s.watch()
 	response, err := s.server.send(s.ctx, path, body)
 	stop()
@@ -57,11 +63,20 @@ func (s *Stream) open(path string, body any, most int) error {
 	if err != nil {
 		return err
 	}
-	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "text/event-stream" {
-		_ = response.Body.Close()
-		return s.server.Fault(llm.FaultProtocol, nil, "the answer to %s is no event stream but %q", path, kind)
+	want := "text/event-stream"
+	if s.server.Lines {
+		want = "application/x-ndjson"
 	}
-	s.body, s.events = response.Body, NewEvents(response.Body, most)
+	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != want {
+		_ = response.Body.Close()
+		return s.server.Fault(llm.FaultProtocol, nil, "the answer to %s is no stream of type %s but %q", path, want, Clip(kind))
+	}
+	s.body = response.Body
+	if s.server.Lines {
+		s.events = NewNDJSON(response.Body, s.most)
+	} else {
+		s.events = NewEvents(response.Body, s.most)
+	}
 	return nil
 }
 
@@ -85,7 +100,7 @@ func (s *Stream) piece() (string, error) {
 	e, err := s.events.Next()
 	switch {
 	case errors.Is(err, ErrTooLarge):
-		return "", s.server.Fault(llm.FaultProtocol, err, "an event of the stream is longer than %d bytes", s.events.most)
+		return "", s.server.Fault(llm.FaultProtocol, err, "an event of the stream is longer than %d bytes", s.most)
 	case errors.Is(err, io.EOF):
 		if good := s.answer.End(); good != nil {
 			return "", good
@@ -113,6 +128,7 @@ func (s *Stream) finish(end error) {
 	s.end = end
 	s.cancel(nil)
 	_ = s.body.Close()
+	s.server.answering.give()
 }
 
 // within sets the time limit of the next piece.
