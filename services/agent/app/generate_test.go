@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 )
 
 func TestContinueAFlow(t *testing.T) {
@@ -302,7 +303,7 @@ func TestCloseKeepsWhatNobodyWatches(t *testing.T) {
 func TestTheModelServerDiesInTheMiddle(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, llmtest.Options{Reply: func(string) []string { return []string{"あ", "い", "う"} }})
-	r.model.Break(llmtest.Faults{Break: llmtest.BreakCut, BreakAfter: 2})
+	r.model.Break(llmtest.Faults{Break: servertest.BreakCut, BreakAfter: 2})
 	got := r.all(r.request("前"))
 	node := strings.Replace(got.opened.Generation, "generations/", "nodes/", 1)
 	r.is(got.err, codes.Unavailable, "BACKEND_UNAVAILABLE", "node", node, "backend", "tale", "address", r.model.URL)

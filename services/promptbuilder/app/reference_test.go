@@ -7,6 +7,7 @@ import (
 
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/vectors/reference"
 )
@@ -43,7 +44,7 @@ func novel(t *testing.T) map[string]string {
 // TestNovel builds from a whole novel: within the limit, nearly all of it used, with few counts.
 func TestNovel(t *testing.T) {
 	t.Parallel()
-	for name, cut := range map[string]llmtest.Rule{"characters": llmtest.Runes, "pairs": llmtest.Pairs, "bytes": llmtest.Bytes} {
+	for name, cut := range map[string]servertest.Rule{"characters": servertest.Runes, "pairs": servertest.Pairs, "bytes": servertest.Bytes} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fitsTheNovel(t, serve(t, llmtest.New(t, llmtest.Options{Window: 8192, Cut: cut, BOS: true}).URL))

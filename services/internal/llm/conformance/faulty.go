@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 )
 
 // Way is how a server misbehaves while it answers.
@@ -37,6 +38,36 @@ const (
 	// Endless sends a piece and then works on until its client leaves.
 	Endless Way = "endless"
 )
+
+// Reply is what the model says meanwhile, one token each; where it is slow, slow by the limits.
+func (how Way) Reply(limits llm.Timeouts) func(prompt string) []string {
+	reply := servertest.Runes("糸は夜の港へ")
+	switch how {
+	case HalfCharacters:
+		reply = []string{"\xe3\x83\xaa", "\xe3\x83\xb3\xe3\x82", "\xb4"}
+	case HalfAtTheEnd:
+		reply = []string{"a", "b\xe3\x83"}
+	case Empty:
+		reply = nil
+	}
+	return func(string) []string {
+		if how == SlowStart {
+			time.Sleep(3 * limits.Idle) // the slow model that this is about
+		}
+		return reply
+	}
+}
+
+// breaks are the ways that a stream of package servertest knows; it has sent BreakAfter pieces before.
+var breaks = map[Way]servertest.Break{
+	CutOff: servertest.BreakCut, ErrorInside: servertest.BreakError, Garbage: servertest.BreakGarbage, Silent: servertest.BreakSilent,
+}
+
+// BreakAfter is how many pieces come before a stream goes wrong.
+const BreakAfter = 3
+
+// Break is how the stream goes wrong; empty where it is something else that does.
+func (how Way) Break() servertest.Break { return breaks[how] }
 
 // Broken is a backend whose server misbehaves.
 type Broken struct {

@@ -2,13 +2,12 @@ package koboldcpp_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/conformance"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp/koboldcpptest"
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
@@ -18,8 +17,8 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 func TestConformance(t *testing.T) {
 	for name, o := range map[string]koboldcpptest.Options{
 		"Runes":              {Window: 64},
-		"BytesWithoutBOS":    {Cut: llmtest.Bytes, NoBOS: true},
-		"PairsWithAPassword": {Cut: llmtest.Pairs, Password: "secret"},
+		"BytesWithoutBOS":    {Cut: servertest.Bytes, NoBOS: true},
+		"PairsWithAPassword": {Cut: servertest.Pairs, Password: "secret"},
 		"Bursts":             {Burst: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,37 +54,20 @@ func at(t *testing.T, address string, limits llm.Timeouts) conformance.Backend {
 
 func broken(t *testing.T, how conformance.Way, limits llm.Timeouts) *conformance.Broken {
 	t.Helper()
-	reply := llmtest.Runes("糸は夜の港へ")
-	breaks := map[conformance.Way]koboldcpptest.BreakFault{
-		conformance.CutOff: koboldcpptest.BreakCut, conformance.Garbage: koboldcpptest.BreakGarbage, conformance.Silent: koboldcpptest.BreakSilent,
-	}
-	switch how {
-	case conformance.ErrorInside:
+	if how == conformance.ErrorInside {
 		return nil // a stream of this server has no place for one
-	case conformance.HalfCharacters:
-		reply = []string{"\xe3\x83\xaa", "\xe3\x83\xb3\xe3\x82", "\xb4"}
-	case conformance.HalfAtTheEnd:
-		reply = []string{"a", "b\xe3\x83"}
-	case conformance.Empty:
-		reply = nil
 	}
 	server := koboldcpptest.New(t, koboldcpptest.Options{
 		// Behind something that keeps its connection to the server: only the abort reaches it.
-		Stepped: how == conformance.Endless, Deaf: how == conformance.Endless,
-		Reply: func(string) []string {
-			if how == conformance.SlowStart {
-				time.Sleep(3 * limits.Idle) // the slow model that this is about
-			}
-			return reply
-		},
+		Stepped: how == conformance.Endless, Deaf: how == conformance.Endless, Reply: how.Reply(limits),
 	})
-	server.Break(koboldcpptest.Faults{Break: breaks[how], BreakAfter: 3})
+	server.Break(koboldcpptest.Faults{Break: how.Break(), BreakAfter: conformance.BreakAfter})
 	if how == conformance.Endless {
 		go server.Step(t) // the reader waits for the first piece
 	}
 	return &conformance.Broken{Backend: limited(t, server.URL, limits), Stopped: func(t *testing.T) {
 		t.Helper()
-		if by := <-server.Stopped(); by != "abort" {
+		if by := <-server.Aborted(); by != "abort" {
 			t.Errorf("the work was stopped by %s", by)
 		}
 	}}

@@ -1,7 +1,6 @@
 package koboldcpp_test
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -93,7 +93,7 @@ func TestReplayCount(t *testing.T) {
 		"generate, bad JSON": llm.FaultRefused, "three at once on --multiuser 2, number 1": llm.FaultBusy,
 	} {
 		_, err := replay(t, map[string]string{"/api/extra/tokencount": title}).Count(t.Context(), "x")
-		if faultOf(err) != want {
+		if servertest.FaultOf(err) != want {
 			t.Errorf("%q is %v, not %s", title, err, want)
 		}
 	}
@@ -124,10 +124,10 @@ func TestReplayStream(t *testing.T) {
 		"three at once on --multiuser 2, number 1": {fault: llm.FaultBusy},
 	} {
 		t.Run(title, func(t *testing.T) {
-			r := request("Once upon a time", 60)
+			r := servertest.Request("Once upon a time", 60)
 			r.Sampling.Stop = test.stops
-			text, result, err := ask(t, generating(t, title), r)
-			if text != test.want || faultOf(err) != test.fault {
+			text, result, err := servertest.Ask(t, generating(t, title), r)
+			if text != test.want || servertest.FaultOf(err) != test.fault {
 				t.Errorf("the answer is %q, %v", text, err)
 			}
 			want := llm.Result{Finish: test.end, StopString: test.stop, PromptTokens: 3}
@@ -144,43 +144,8 @@ func TestReplayStream(t *testing.T) {
 
 // An aborted stream ends like one that is done; the recording shortens it.
 func TestReplayAborted(t *testing.T) {
-	text, result, err := ask(t, generating(t, "stream, aborted by POST /api/extra/abort with its genkey"), request("x", 600))
+	text, result, err := servertest.Ask(t, generating(t, "stream, aborted by POST /api/extra/abort with its genkey"), servertest.Request("x", 600))
 	if err != nil || !strings.HasPrefix(text, "\nThe story about the sea is a very long") || result.Finish != llm.FinishLength {
 		t.Errorf("the answer is %q with %+v, %v", text, result, err)
-	}
-}
-
-func faultOf(err error) llm.Fault {
-	var e *llm.Error
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &e):
-		return e.Fault
-	}
-	return llm.Fault("untyped: " + err.Error())
-}
-
-func request(prompt string, most int) llm.Request {
-	return llm.Request{Prompt: prompt, Sampling: llm.Sampling{MaxTokens: most}}
-}
-
-// ask reads an answer to its end; a good end is no error.
-func ask(t *testing.T, c *koboldcpp.Client, r llm.Request) (text string, result llm.Result, err error) {
-	t.Helper()
-	stream, err := c.Generate(t.Context(), r)
-	if err != nil {
-		return "", llm.Result{}, err
-	}
-	defer stream.Close()
-	for {
-		piece, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return text, stream.Result(), nil
-		}
-		if err != nil {
-			return text, stream.Result(), err
-		}
-		text += piece
 	}
 }

@@ -10,17 +10,17 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp/koboldcpptest"
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 )
 
 // A text of 50,000 tokens or more is counted as 0 by the server. Here it is counted in parts, and
 // never as less than it has.
 func TestCase20TextsThatTheServerCannotCount(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]koboldcpptest.Options{"BOS": {}, "no BOS": {NoBOS: true}, "pairs": {Cut: llmtest.Pairs}} {
+	for name, o := range map[string]koboldcpptest.Options{"BOS": {}, "no BOS": {NoBOS: true}, "pairs": {Cut: servertest.Pairs}} {
 		server := koboldcpptest.New(t, o)
 		c := client(t, server.URL)
-		cut, bos := llmtest.Runes, 1
+		cut, bos := servertest.Runes, 1
 		if o.Cut != nil {
 			cut = o.Cut
 		}
@@ -49,7 +49,7 @@ func TestALineThatTheServerCannotCount(t *testing.T) {
 	c := client(t, koboldcpptest.New(t, koboldcpptest.Options{}).URL)
 	for _, text := range []string{strings.Repeat("夜", 60_000), strings.Repeat("夜", 60_000) + "\n", "a\n" + strings.Repeat("夜", 60_000)} {
 		n, err := c.Count(t.Context(), text)
-		if faultOf(err) != llm.FaultCount || n != 0 || !strings.Contains(err.Error(), "divided at line ends") {
+		if servertest.FaultOf(err) != llm.FaultCount || n != 0 || !strings.Contains(err.Error(), "divided at line ends") {
 			t.Errorf("the count is %d, %v", n, err)
 		}
 	}
@@ -68,9 +68,9 @@ func TestWrongCounts(t *testing.T) {
 		c := client(t, server.URL)
 		_, counted := c.Count(t.Context(), "夜")
 		_, asked := c.Window(t.Context())
-		_, generated := c.Generate(t.Context(), request("夜", 1))
+		_, generated := c.Generate(t.Context(), servertest.Request("夜", 1))
 		for _, err := range []error{counted, asked, generated} {
-			if faultOf(err) != llm.FaultCount {
+			if servertest.FaultOf(err) != llm.FaultCount {
 				t.Errorf("%d is %v", wrong, err)
 			}
 		}
@@ -85,7 +85,7 @@ func TestTooLongIsNotSent(t *testing.T) {
 	t.Parallel()
 	server := koboldcpptest.New(t, koboldcpptest.Options{Window: 100})
 	c := client(t, server.URL)
-	_, _, err := ask(t, c, request(strings.Repeat("夜", 90), 10)) // and BOS
+	_, _, err := servertest.Ask(t, c, servertest.Request(strings.Repeat("夜", 90), 10)) // and BOS
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Fault != llm.FaultTooLong || e.Tokens != 91 || e.Window != 100 {
 		t.Errorf("the error is %+v", err)
@@ -93,7 +93,7 @@ func TestTooLongIsNotSent(t *testing.T) {
 	if n := len(server.Requests("/api/extra/generate/stream")); n != 0 {
 		t.Errorf("%d prompts were sent", n)
 	}
-	text, result, err := ask(t, c, request(strings.Repeat("夜", 89), 10))
+	text, result, err := servertest.Ask(t, c, servertest.Request(strings.Repeat("夜", 89), 10))
 	if text != "糸は夜の港へ続いて"+"い" || result.PromptTokens != 90 || err != nil {
 		t.Errorf("the answer is %q with %+v, %v", text, result, err)
 	}
@@ -127,9 +127,9 @@ func TestEnds(t *testing.T) {
 			test.options.Reply = func(string) []string { return pieces }
 			server := koboldcpptest.New(t, test.options)
 			server.Break(test.faults)
-			r := request("夜の港", test.most)
+			r := servertest.Request("夜の港", test.most)
 			r.Sampling.Stop = test.stops
-			text, result, err := ask(t, client(t, server.URL), r)
+			text, result, err := servertest.Ask(t, client(t, server.URL), r)
 			test.want.PromptTokens = 4
 			if diff := cmp.Diff(test.want, result); diff != "" || text != test.text || err != nil {
 				t.Errorf("the answer is %q, %v; want -, got +:\n%s", text, err, diff)
@@ -145,11 +145,11 @@ func TestEnds(t *testing.T) {
 func TestWhatWasHeldBackStands(t *testing.T) {
 	t.Parallel()
 	server := koboldcpptest.New(t, koboldcpptest.Options{})
-	server.Break(koboldcpptest.Faults{Break: koboldcpptest.BreakCut, BreakAfter: 3})
-	r := request("夜", 9)
+	server.Break(koboldcpptest.Faults{Break: servertest.BreakCut, BreakAfter: 3})
+	r := servertest.Request("夜", 9)
 	r.Sampling.Stop = []string{"は夜明け"}
-	text, _, err := ask(t, client(t, server.URL), r)
-	if text != "糸は夜" || faultOf(err) != llm.FaultCut {
+	text, _, err := servertest.Ask(t, client(t, server.URL), r)
+	if text != "糸は夜" || servertest.FaultOf(err) != llm.FaultCut {
 		t.Errorf("the answer is %q, %v", text, err)
 	}
 }
@@ -168,7 +168,7 @@ func TestTheRequest(t *testing.T) {
 		Smoothing: &llm.Smoothing{Factor: 0.3}, LogitBias: []llm.Bias{{Token: 5, Bias: -100}}, BanEOS: true, Grammar: "root ::= \"a\"",
 		Seed: &seed, MaxTokens: 3, Stop: []string{"。"},
 	}}
-	if _, _, err := ask(t, client(t, server.URL), r); err != nil {
+	if _, _, err := servertest.Ask(t, client(t, server.URL), r); err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]any
@@ -206,7 +206,7 @@ func TestRefusedSampling(t *testing.T) {
 	} {
 		s.MaxTokens = 1
 		_, err := c.Generate(t.Context(), llm.Request{Prompt: "x", Sampling: s})
-		if faultOf(err) != llm.FaultRefused || !strings.Contains(err.Error(), want) {
+		if servertest.FaultOf(err) != llm.FaultRefused || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: the error is %v", want, err)
 		}
 	}
@@ -218,9 +218,9 @@ func TestSeeds(t *testing.T) {
 	server := koboldcpptest.New(t, koboldcpptest.Options{})
 	c := client(t, server.URL)
 	for seed, want := range map[uint32]int{1: 1, 2147483647: 2147483647, 0: 1, 2147483648: 2, 4294967295: 2} {
-		r := request("夜", 1)
+		r := servertest.Request("夜", 1)
 		r.Sampling.Seed = &seed
-		if _, _, err := ask(t, c, r); err != nil {
+		if _, _, err := servertest.Ask(t, c, r); err != nil {
 			t.Fatal(err)
 		}
 		var got struct {
@@ -237,8 +237,8 @@ func TestBusy(t *testing.T) {
 	t.Parallel()
 	server := koboldcpptest.New(t, koboldcpptest.Options{})
 	server.Break(koboldcpptest.Faults{Busy: 1})
-	_, _, err := ask(t, client(t, server.URL), request("夜", 1))
-	if faultOf(err) != llm.FaultBusy {
+	_, _, err := servertest.Ask(t, client(t, server.URL), servertest.Request("夜", 1))
+	if servertest.FaultOf(err) != llm.FaultBusy {
 		t.Errorf("the error is %v", err)
 	}
 	if n := len(server.Requests("/api/extra/abort")); n != 0 {
@@ -249,7 +249,7 @@ func TestBusy(t *testing.T) {
 func TestNoModelForText(t *testing.T) {
 	t.Parallel()
 	_, err := client(t, koboldcpptest.New(t, koboldcpptest.Options{Model: "inactive"}).URL).Window(t.Context())
-	if faultOf(err) != llm.FaultProtocol || !strings.Contains(err.Error(), "no model for text") {
+	if servertest.FaultOf(err) != llm.FaultProtocol || !strings.Contains(err.Error(), "no model for text") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -258,7 +258,7 @@ func TestNoModelForText(t *testing.T) {
 func TestErrorsHoldNoSecrets(t *testing.T) {
 	t.Parallel()
 	for _, o := range []koboldcpptest.Options{{Password: "another"}, {Window: 4}} {
-		_, _, err := ask(t, client(t, koboldcpptest.New(t, o).URL), request("ひみつひみつ", 1))
+		_, _, err := servertest.Ask(t, client(t, koboldcpptest.New(t, o).URL), servertest.Request("ひみつひみつ", 1))
 		if err == nil || strings.Contains(err.Error(), "ひみつ") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("the error is %v", err)
 		}

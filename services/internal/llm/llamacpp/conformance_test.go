@@ -2,20 +2,20 @@ package llamacpp_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/conformance"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
 func TestConformance(t *testing.T) {
 	for name, o := range map[string]llmtest.Options{
 		"Runes":         {Window: 64},
-		"BytesWithBOS":  {Cut: llmtest.Bytes, BOS: true},
-		"PairsWithAKey": {Cut: llmtest.Pairs, APIKey: "secret"},
+		"BytesWithBOS":  {Cut: servertest.Bytes, BOS: true},
+		"PairsWithAKey": {Cut: servertest.Pairs, APIKey: "secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.New(t, o)
@@ -36,26 +36,9 @@ func at(t *testing.T, address string, limits llm.Timeouts) conformance.Backend {
 }
 
 func broken(t *testing.T, how conformance.Way, limits llm.Timeouts) *conformance.Broken {
-	reply := llmtest.Runes("糸は夜の港へ")
-	breaks := map[conformance.Way]llmtest.BreakFault{
-		conformance.CutOff: llmtest.BreakCut, conformance.ErrorInside: llmtest.BreakError,
-		conformance.Garbage: llmtest.BreakGarbage, conformance.Silent: llmtest.BreakSilent,
-	}
-	switch how {
-	case conformance.HalfCharacters:
-		reply = []string{"\xe3\x83\xaa", "\xe3\x83\xb3\xe3\x82", "\xb4"}
-	case conformance.HalfAtTheEnd:
-		reply = []string{"a", "b\xe3\x83"}
-	case conformance.Empty:
-		reply = nil
-	}
-	server := llmtest.New(t, llmtest.Options{Stepped: how == conformance.Endless, Reply: func(string) []string {
-		if how == conformance.SlowStart {
-			time.Sleep(3 * limits.Idle) // the slow model that this is about
-		}
-		return reply
-	}})
-	server.Break(llmtest.Faults{Break: breaks[how], BreakAfter: 3})
+	t.Helper()
+	server := llmtest.New(t, llmtest.Options{Stepped: how == conformance.Endless, Reply: how.Reply(limits)})
+	server.Break(llmtest.Faults{Break: how.Break(), BreakAfter: conformance.BreakAfter})
 	if how == conformance.Endless {
 		go server.Step(t) // Generate waits for the first piece
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
@@ -92,11 +93,11 @@ func TestFaultsOfTheServer(t *testing.T) {
 		"negative":    {llmtest.Faults{Count: llmtest.CountNegative}, with("window", "count", "count", "count", "pieces", "count")},
 		"garbage":     {llmtest.Faults{Count: llmtest.CountGarbage}, with("window", "protocol", "count", "protocol", "pieces", "protocol")},
 		"failed":      {llmtest.Faults{Count: llmtest.CountFailed}, with("window", "protocol", "count", "protocol", "pieces", "protocol")},
-		"cut":         {llmtest.Faults{Break: llmtest.BreakCut, BreakAfter: 3}, with("text", "cut")},
-		"no end":      {llmtest.Faults{Break: llmtest.BreakEnd, BreakAfter: 3}, with("text", "cut")},
-		"error event": {llmtest.Faults{Break: llmtest.BreakError, BreakAfter: 3}, with("text", "cut")},
-		"error field": {llmtest.Faults{Break: llmtest.BreakErrorField, BreakAfter: 3}, with("text", "cut")},
-		"bad event":   {llmtest.Faults{Break: llmtest.BreakGarbage, BreakAfter: 3}, with("text", "protocol")},
+		"cut":         {llmtest.Faults{Break: servertest.BreakCut, BreakAfter: 3}, with("text", "cut")},
+		"no end":      {llmtest.Faults{Break: servertest.BreakEnd, BreakAfter: 3}, with("text", "cut")},
+		"error event": {llmtest.Faults{Break: servertest.BreakError, BreakAfter: 3}, with("text", "cut")},
+		"error field": {llmtest.Faults{Break: servertest.BreakErrorField, BreakAfter: 3}, with("text", "cut")},
+		"bad event":   {llmtest.Faults{Break: servertest.BreakGarbage, BreakAfter: 3}, with("text", "protocol")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
@@ -134,7 +135,7 @@ func TestErrorsInsideAStream(t *testing.T) {
 func TestWhatCameBeforeTheBreakStands(t *testing.T) {
 	t.Parallel()
 	server := llmtest.New(t, llmtest.Options{})
-	for _, how := range []llmtest.BreakFault{llmtest.BreakCut, llmtest.BreakEnd, llmtest.BreakError, llmtest.BreakErrorField, llmtest.BreakGarbage} {
+	for _, how := range []servertest.Break{servertest.BreakCut, servertest.BreakEnd, servertest.BreakError, servertest.BreakErrorField, servertest.BreakGarbage} {
 		server.Break(llmtest.Faults{Break: how, BreakAfter: 3})
 		stream := start(t, t.Context(), client(t, server.URL), request("夜", 9))
 		if text, fault := read(t, stream); text != "糸は夜" || fault == "ok" {
@@ -151,7 +152,7 @@ func TestWhatCameBeforeTheBreakStands(t *testing.T) {
 func TestIdleLimit(t *testing.T) {
 	t.Parallel()
 	server := llmtest.New(t, llmtest.Options{})
-	server.Break(llmtest.Faults{Break: llmtest.BreakSilent, BreakAfter: 2})
+	server.Break(llmtest.Faults{Break: servertest.BreakSilent, BreakAfter: 2})
 	short := llm.DefaultTimeouts()
 	short.Idle = 200 * time.Millisecond
 	c := llamacpp.New(llamacpp.Config{Endpoint: wire.Endpoint{Name: "test", Address: server.URL, Timeouts: short}})
@@ -201,7 +202,7 @@ func TestLeavingAborts(t *testing.T) {
 // The last event repeats the prompt: it is far longer than the usual limit of a line.
 func TestLongLines(t *testing.T) {
 	t.Parallel()
-	server := llmtest.New(t, llmtest.Options{Window: 1 << 24, Cut: llmtest.Pairs, Reply: func(string) []string {
+	server := llmtest.New(t, llmtest.Options{Window: 1 << 24, Cut: servertest.Pairs, Reply: func(string) []string {
 		return []string{strings.Repeat("夜", 400_000), "港"}
 	}})
 	prompt := strings.Repeat("\x01夜の港で", 300_000)

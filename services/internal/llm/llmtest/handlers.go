@@ -3,27 +3,42 @@ package llmtest
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 )
 
 // slots is how many requests the server works on at once, as far as it tells.
 const slots = 2
 
-func (s *Server) handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", s.serve(func(w http.ResponseWriter, _ *http.Request, _ call) {
-		answer(w, http.StatusOK, map[string]string{"status": "ok"})
-	}))
-	mux.HandleFunc("GET /props", s.serve(s.props))
-	mux.HandleFunc("GET /slots", s.serve(s.showSlots))
-	mux.HandleFunc("GET /v1/models", s.serve(showModels))
-	mux.HandleFunc("POST /tokenize", s.serve(tokenize))
-	mux.HandleFunc("POST /completion", s.serve(s.completion))
-	mux.HandleFunc("/", s.serve(func(w http.ResponseWriter, _ *http.Request, _ call) {
-		refuse(w, failure{Code: http.StatusNotFound, Message: "File Not Found", Type: "not_found_error"})
-	}))
-	return mux
+func (s *Server) handler() func(http.ResponseWriter, *http.Request, []byte) {
+	endpoints := map[string]func(http.ResponseWriter, *http.Request, call){
+		"GET /health": func(w http.ResponseWriter, _ *http.Request, _ call) {
+			answer(w, http.StatusOK, map[string]string{"status": "ok"})
+		},
+		"GET /props":       s.props,
+		"GET /slots":       s.showSlots,
+		"GET /v1/models":   showModels,
+		"POST /tokenize":   tokenize,
+		"POST /completion": s.completion,
+	}
+	return func(w http.ResponseWriter, r *http.Request, body []byte) {
+		w.Header().Set("Server", "llama.cpp")
+		w.Header().Set("Access-Control-Allow-Origin", "")
+		words, away := s.enter()
+		o, f := s.state()
+		handle, known := endpoints[r.Method+" "+r.URL.Path]
+		switch {
+		case f.Hang:
+			s.Wait(r)
+		case away:
+			refuse(w, failure{Code: http.StatusServiceUnavailable, Message: words, Type: "unavailable_error"})
+		case o.APIKey != "" && r.Header.Get("Authorization") != "Bearer "+o.APIKey:
+			refuse(w, failure{Code: http.StatusUnauthorized, Message: "Invalid API Key", Type: "authentication_error"})
+		case !known:
+			refuse(w, failure{Code: http.StatusNotFound, Message: "File Not Found", Type: "not_found_error"})
+		default:
+			handle(w, r, call{body, o, f})
+		}
+	}
 }
 
 // call is a request and what it finds.
@@ -31,38 +46,6 @@ type call struct {
 	body    []byte
 	options Options
 	faults  Faults
-}
-
-// serve is what happens before every endpoint.
-func (s *Server) serve(handle func(http.ResponseWriter, *http.Request, call)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // the client left
-		}
-		w.Header().Set("Server", "llama.cpp")
-		w.Header().Set("Access-Control-Allow-Origin", "")
-		words, away := s.enter(r, body)
-		o, f := s.state()
-		switch {
-		case f.Hang:
-			s.wait(r)
-		case away:
-			refuse(w, failure{Code: http.StatusServiceUnavailable, Message: words, Type: "unavailable_error"})
-		case o.APIKey != "" && r.Header.Get("Authorization") != "Bearer "+o.APIKey:
-			refuse(w, failure{Code: http.StatusUnauthorized, Message: "Invalid API Key", Type: "authentication_error"})
-		default:
-			handle(w, r, call{body, o, f})
-		}
-	}
-}
-
-// wait returns when the client or the test has gone.
-func (s *Server) wait(r *http.Request) {
-	select {
-	case <-r.Context().Done():
-	case <-s.closed:
-	}
 }
 
 func answer(w http.ResponseWriter, status int, v any) {

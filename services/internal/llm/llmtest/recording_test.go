@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -105,7 +106,7 @@ func ask(t *testing.T, base string, e exchange) exchange {
 // The fake answers recorded requests in the shape in which the real server answered them.
 func TestFakeBehavesLikeTheRecording(t *testing.T) {
 	all := recording(t)
-	server := llmtest.New(t, llmtest.Options{Cut: llmtest.Bytes, Reply: func(string) []string {
+	server := llmtest.New(t, llmtest.Options{Cut: servertest.Bytes, Reply: func(string) []string {
 		return []string{",", " the", " city", " of", " New", " Haven", " was", " a"}
 	}})
 	for _, title := range []string{

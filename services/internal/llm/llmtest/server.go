@@ -3,13 +3,10 @@
 package llmtest
 
 import (
-	"encoding/json"
-	"net/http"
-	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 )
 
 // Options are what the server is. The zero value is a server with a window of 4096 tokens, one token a character, that
@@ -19,8 +16,8 @@ type Options struct {
 	Window int
 	// Model is its name. Empty: `fake.gguf`. Another name is another tokenizer: the numbers of its tokens differ.
 	Model string
-	// Cut says what the tokens of a text are. nil: Runes.
-	Cut Rule
+	// Cut says what the tokens of a text are. nil: servertest.Runes.
+	Cut servertest.Rule
 	// BOS puts a token in front of every text, as many models want. It is named `<bos>` and stands for no byte.
 	BOS bool
 	// APIKey refuses requests without this bearer token. Empty: no key.
@@ -41,7 +38,7 @@ type Faults struct {
 	// Hang takes requests and never answers them.
 	Hang bool
 	// Break is how a stream goes wrong after BreakAfter pieces.
-	Break      BreakFault
+	Break      servertest.Break
 	BreakAfter int
 }
 
@@ -60,65 +57,30 @@ const (
 	CountFailed CountFault = "failed"
 )
 
-// BreakFault is a stream that goes wrong.
-type BreakFault string
-
-// Streams that go wrong.
-const (
-	// BreakCut closes the connection, as a server does that is killed.
-	BreakCut BreakFault = "cut"
-	// BreakEnd ends the stream in good form but without its last event.
-	BreakEnd BreakFault = "end"
-	// BreakError sends an error as an event, as builds of 2026 do.
-	BreakError BreakFault = "error"
-	// BreakErrorField sends an error in a field of its own, as builds of 2025 do.
-	BreakErrorField BreakFault = "error field"
-	// BreakGarbage sends an event that is no JSON.
-	BreakGarbage BreakFault = "garbage"
-	// BreakSilent sends nothing any more but keeps the connection open.
-	BreakSilent BreakFault = "silent"
-)
-
 // Server is a fake llama.cpp server. Safe for concurrent use.
 type Server struct {
-	// URL is its base address.
-	URL string
+	*servertest.Server
 
-	steps   chan struct{}
-	aborted chan string
-	closed  chan struct{}
-
-	mu       sync.Mutex
-	options  Options
-	faults   Faults
-	marker   int
-	requests map[string][]json.RawMessage
-	cached   []string // the tokens of the last prompt
-	slots    int      // how many answers are being made
+	mu      sync.Mutex
+	options Options
+	faults  Faults
+	marker  int
 }
 
 // New starts a server that stops at the end of the test.
 func New(tb testing.TB, o Options) *Server {
 	tb.Helper()
-	s := &Server{
-		steps: make(chan struct{}), aborted: make(chan string, 1024), closed: make(chan struct{}),
-		options: o, requests: map[string][]json.RawMessage{},
-	}
-	server := httptest.NewServer(s.handler())
-	s.URL = server.URL
-	tb.Cleanup(func() {
-		close(s.closed)
-		server.CloseClientConnections()
-		server.Close()
-	})
+	s := &Server{options: o}
+	s.Server = servertest.New(tb, s.handler())
 	return s
 }
 
 // Restart puts other options in place, as when the server was started again.
 func (s *Server) Restart(o Options) {
+	s.Forget()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.options, s.cached, s.marker = o, nil, s.marker+1
+	s.options, s.marker = o, s.marker+1
 }
 
 // Break makes things go wrong from now on; the zero Faults mend it.
@@ -126,40 +88,6 @@ func (s *Server) Break(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = f
-}
-
-// Step lets one event of one stepped answer go: each piece, and the last event, wait for a step. The test fails when no
-// answer waits for it.
-func (s *Server) Step(tb testing.TB) {
-	tb.Helper()
-	select {
-	case s.steps <- struct{}{}:
-	case <-time.After(patience):
-		tb.Errorf("no answer asked for its next piece within %v", patience) // Step may run beside the test: not Fatal
-	}
-}
-
-// patience is how long a test waits for what must come.
-const patience = 30 * time.Second
-
-// Aborted gives the prompt of each answer whose client went away before its end, in that order.
-func (s *Server) Aborted() <-chan string { return s.aborted }
-
-// Calls says how often an endpoint, such as `/tokenize`, was called. Refused calls count too.
-func (s *Server) Calls(path string) int { return len(s.Requests(path)) }
-
-// Requests gives the bodies that an endpoint was sent, in order.
-func (s *Server) Requests(path string) []json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests[path])
-}
-
-// Running says how many answers are being made.
-func (s *Server) Running() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.slots
 }
 
 // state is what a request finds.
@@ -174,19 +102,18 @@ func (s *Server) state() (Options, Faults) {
 		o.Model = "fake.gguf"
 	}
 	if o.Cut == nil {
-		o.Cut = Runes
+		o.Cut = servertest.Runes
 	}
 	if o.Reply == nil {
-		o.Reply = func(string) []string { return Runes("糸は夜の港へ続いていた。") }
+		o.Reply = servertest.Story
 	}
 	return o, s.faults
 }
 
-// enter notes a call and says whether it is turned away with 503, and in which words.
-func (s *Server) enter(r *http.Request, body []byte) (words string, away bool) {
+// enter says whether a call is turned away with 503, and in which words.
+func (s *Server) enter() (words string, away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests[r.URL.Path] = append(s.requests[r.URL.Path], body)
 	switch {
 	case s.faults.Loading > 0:
 		s.faults.Loading--

@@ -2,7 +2,6 @@ package llmtest
 
 import (
 	"encoding/json"
-	"fmt"
 	"unicode/utf8"
 )
 
@@ -132,17 +131,4 @@ type timings struct {
 	PredictedMS        float64 `json:"predicted_ms"`
 	PredictedPerToken  float64 `json:"predicted_per_token_ms"`
 	PredictedPerSecond float64 `json:"predicted_per_second"`
-}
-
-// quoted is a JSON string that keeps bytes that are not UTF-8 as they are, as encoding/json would not.
-func quoted(s string) json.RawMessage {
-	out := []byte{'"'}
-	for _, b := range []byte(s) {
-		if b < ' ' || b == '"' || b == '\\' {
-			out = fmt.Appendf(out, `\u%04x`, b)
-			continue
-		}
-		out = append(out, b)
-	}
-	return append(out, '"')
 }

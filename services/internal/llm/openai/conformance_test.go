@@ -2,13 +2,12 @@ package openai_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/conformance"
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai/openaitest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
@@ -17,7 +16,7 @@ import (
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 // gpt2 is a vocabulary of OpenAI, and the tokens of a fake that has it.
-func gpt2(t *testing.T) (*tokenizer.Tokenizer, llmtest.Rule) {
+func gpt2(t *testing.T) (*tokenizer.Tokenizer, servertest.Rule) {
 	t.Helper()
 	v, err := tokenizer.OpenAI("r50k_base")
 	if err != nil {
@@ -40,8 +39,8 @@ func TestConformance(t *testing.T) {
 	}{
 		"vLLM":          {openaitest.Options{Program: openaitest.VLLM, BOS: true, Window: 64}, openai.Config{Program: openai.VLLM}},
 		"vLLMChat":      {openaitest.Options{Program: openaitest.VLLM, BOS: true, Around: 11}, openai.Config{Program: openai.VLLM, API: openai.Chat}},
-		"vLLMWithAKey":  {openaitest.Options{Program: openaitest.VLLM, Cut: llmtest.Pairs, APIKey: "secret"}, openai.Config{Program: openai.VLLM, Model: "fake"}},
-		"llama.cpp":     {openaitest.Options{Program: openaitest.LlamaCpp, BOS: true, Cut: llmtest.Bytes}, openai.Config{Program: openai.LlamaCpp}},
+		"vLLMWithAKey":  {openaitest.Options{Program: openaitest.VLLM, Cut: servertest.Pairs, APIKey: "secret"}, openai.Config{Program: openai.VLLM, Model: "fake"}},
+		"llama.cpp":     {openaitest.Options{Program: openaitest.LlamaCpp, BOS: true, Cut: servertest.Bytes}, openai.Config{Program: openai.LlamaCpp}},
 		"llama.cppChat": {openaitest.Options{Program: openaitest.LlamaCpp, Around: 5}, openai.Config{Program: openai.LlamaCpp, API: openai.Chat}},
 		"OpenAI":        {openaitest.Options{Cut: cut, Models: []string{"a", "b"}}, openai.Config{Model: "b", Endpoint: wire.Endpoint{Window: 4096}, Tokenizer: vocabulary}},
 		"OpenAIChat":    {openaitest.Options{Cut: cut}, openai.Config{API: openai.Chat, Endpoint: wire.Endpoint{Window: 4096}, Tokenizer: vocabulary}},
@@ -109,26 +108,8 @@ func client(t *testing.T, address string, config openai.Config) *openai.Client {
 
 func broken(t *testing.T, how conformance.Way, limits llm.Timeouts, api openai.API) *conformance.Broken {
 	t.Helper()
-	reply := llmtest.Runes("糸は夜の港へ")
-	breaks := map[conformance.Way]openaitest.BreakFault{
-		conformance.CutOff: openaitest.BreakCut, conformance.Garbage: openaitest.BreakGarbage,
-		conformance.Silent: openaitest.BreakSilent, conformance.ErrorInside: openaitest.BreakError,
-	}
-	switch how {
-	case conformance.HalfCharacters:
-		reply = []string{"\xe3\x83\xaa", "\xe3\x83\xb3\xe3\x82", "\xb4"}
-	case conformance.HalfAtTheEnd:
-		reply = []string{"a", "b\xe3\x83"}
-	case conformance.Empty:
-		reply = nil
-	}
-	server := openaitest.New(t, openaitest.Options{Program: openaitest.VLLM, Stepped: how == conformance.Endless, Reply: func(string) []string {
-		if how == conformance.SlowStart {
-			time.Sleep(3 * limits.Idle) // the slow model that this is about
-		}
-		return reply
-	}})
-	server.Break(openaitest.Faults{Break: breaks[how], BreakAfter: 3})
+	server := openaitest.New(t, openaitest.Options{Program: openaitest.VLLM, Stepped: how == conformance.Endless, Reply: how.Reply(limits)})
+	server.Break(openaitest.Faults{Break: how.Break(), BreakAfter: conformance.BreakAfter})
 	if how == conformance.Endless {
 		go server.Step(t) // the reader waits for the first piece
 	}

@@ -3,7 +3,6 @@ package openai_test
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,47 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai/openaitest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
-
-func faultOf(err error) llm.Fault {
-	var e *llm.Error
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &e):
-		return e.Fault
-	}
-	return llm.Fault("untyped: " + err.Error())
-}
-
-func request(prompt string, most int, stops ...string) llm.Request {
-	return llm.Request{Prompt: prompt, Sampling: llm.Sampling{MaxTokens: most, Stop: stops}}
-}
-
-// ask reads an answer to its end; a good end is no error.
-func ask(t *testing.T, c *openai.Client, r llm.Request) (text string, result llm.Result, err error) {
-	t.Helper()
-	stream, err := c.Generate(t.Context(), r)
-	if err != nil {
-		return "", llm.Result{}, err
-	}
-	defer stream.Close()
-	for {
-		piece, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return text, stream.Result(), nil
-		}
-		if err != nil {
-			return text, stream.Result(), err
-		}
-		text += piece
-	}
-}
 
 // A text in a chat counts as what it is; what the form costs is off the window.
 func TestCase23AChatCountsTheTextAlone(t *testing.T) {
@@ -69,7 +33,7 @@ func TestCase23AChatCountsTheTextAlone(t *testing.T) {
 	if n, err := c.Count(t.Context(), ""); n != 0 || err != nil {
 		t.Errorf("the empty text has %d tokens, %v", n, err)
 	}
-	if _, result, err := ask(t, c, request("…", 2)); result.PromptTokens != 7 || err != nil {
+	if _, result, err := servertest.Ask(t, c, servertest.Request("…", 2)); result.PromptTokens != 7 || err != nil {
 		t.Errorf("the result is %+v, %v", result, err)
 	}
 }
@@ -140,13 +104,13 @@ func TestWrongCounts(t *testing.T) {
 			server := openaitest.New(t, openaitest.Options{Program: openaitest.VLLM})
 			server.Break(openaitest.Faults{Count: &wrong})
 			c := client(t, server.URL, openai.Config{Program: openai.VLLM, API: api})
-			if n, err := c.Count(t.Context(), "夜"); faultOf(err) != llm.FaultCount || n != 0 {
+			if n, err := c.Count(t.Context(), "夜"); servertest.FaultOf(err) != llm.FaultCount || n != 0 {
 				t.Errorf("%s: %d gives %d, %v", api, wrong, n, err)
 			}
 		}
 	}
 	c := client(t, "http://127.0.0.1:1", openai.Config{}) // nobody: it is not asked
-	if _, err := c.Count(t.Context(), "夜"); faultOf(err) != llm.FaultCount || !strings.Contains(err.Error(), "o200k_base") {
+	if _, err := c.Count(t.Context(), "夜"); servertest.FaultOf(err) != llm.FaultCount || !strings.Contains(err.Error(), "o200k_base") {
 		t.Errorf("without a vocabulary the error is %v", err)
 	}
 }
@@ -165,7 +129,7 @@ func TestManyStopStrings(t *testing.T) {
 		{[]string{"1", "2", "3", "c", "[/INST]"}, "ab", ""},
 		{[]string{"1", "2", "3", "4", "d!"}, "abc[/INST]d", ""},
 	} {
-		text, result, err := ask(t, c, request("夜", 9, test.stops...))
+		text, result, err := servertest.Ask(t, c, servertest.Request("夜", 9, test.stops...))
 		if text != test.want || err != nil || result.Finish != llm.FinishStop || result.StopString != test.stop {
 			t.Errorf("%q gives %q with %+v, %v", test.stops, text, result, err)
 		}
@@ -215,11 +179,11 @@ func TestEnds(t *testing.T) {
 			t.Parallel()
 			test.options.Reply = func(string) []string { return []string{"ab", "cd", "ef"} }
 			c := client(t, openaitest.New(t, test.options).URL, test.config)
-			if _, _, err := ask(t, c, request("夜の", test.most)); faultOf(err) != test.fault {
+			if _, _, err := servertest.Ask(t, c, servertest.Request("夜の", test.most)); servertest.FaultOf(err) != test.fault {
 				t.Fatal(err) // and fills the cache
 			}
-			text, result, err := ask(t, c, request("夜の", test.most, test.stops...))
-			if diff := cmp.Diff(test.want, result); diff != "" || text != test.text || faultOf(err) != test.fault {
+			text, result, err := servertest.Ask(t, c, servertest.Request("夜の", test.most, test.stops...))
+			if diff := cmp.Diff(test.want, result); diff != "" || text != test.text || servertest.FaultOf(err) != test.fault {
 				t.Errorf("the answer is %q, %v; want -, got +:\n%s", text, err, diff)
 			}
 		})
@@ -269,7 +233,7 @@ func TestTheRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := openaitest.New(t, openaitest.Options{Program: test.program})
-			if _, _, err := ask(t, client(t, server.URL, test.config), llm.Request{Prompt: "<夜> & \u2028", Sampling: test.sampling}); err != nil {
+			if _, _, err := servertest.Ask(t, client(t, server.URL, test.config), llm.Request{Prompt: "<夜> & \u2028", Sampling: test.sampling}); err != nil {
 				t.Fatal(err)
 			}
 			for key, v := range map[string]any{
@@ -303,7 +267,7 @@ func TestRefusedSampling(t *testing.T) {
 	} {
 		test.sampling.MaxTokens = 1
 		_, err := client(t, "http://127.0.0.1:1", openai.Config{Program: test.program}).Generate(t.Context(), llm.Request{Prompt: "x", Sampling: test.sampling})
-		if faultOf(err) != llm.FaultRefused || !strings.Contains(err.Error(), want) {
+		if servertest.FaultOf(err) != llm.FaultRefused || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: the error is %v", want, err)
 		}
 	}
@@ -336,7 +300,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		server := openaitest.New(t, openaitest.Options{Program: openaitest.VLLM})
 		server.Break(openaitest.Faults{Refuse: test.status, Body: body})
-		_, err := client(t, server.URL, openai.Config{Program: openai.VLLM, Model: "fake"}).Generate(t.Context(), request("ひみつ", 1))
+		_, err := client(t, server.URL, openai.Config{Program: openai.VLLM, Model: "fake"}).Generate(t.Context(), servertest.Request("ひみつ", 1))
 		var e *llm.Error
 		if !errors.As(err, &e) || e.Fault != test.want || e.Tokens != test.tokens || e.Window != test.window || !strings.Contains(e.Message, test.says) {
 			t.Errorf("%s gives %+v", body, err)
@@ -374,8 +338,8 @@ func TestOddStreams(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Write([]byte(stream))
 		}))
-		text, result, err := ask(t, client(t, server.URL, openai.Config{Program: openai.VLLM, Model: "fake"}), request("x", 1))
-		if text != want.text || faultOf(err) != want.fault || result.StopString != "" {
+		text, result, err := servertest.Ask(t, client(t, server.URL, openai.Config{Program: openai.VLLM, Model: "fake"}), servertest.Request("x", 1))
+		if text != want.text || servertest.FaultOf(err) != want.fault || result.StopString != "" {
 			t.Errorf("%q gives %q, %v with %+v; want %+v", stream, text, err, result, want)
 		}
 		server.Close()
@@ -396,8 +360,8 @@ func TestChatEvents(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Write([]byte(stream))
 		}))
-		text, _, err := ask(t, client(t, server.URL, openai.Config{Program: openai.VLLM, API: openai.Chat, Model: "fake"}), request("x", 1))
-		if text != "a" || faultOf(err) != fault {
+		text, _, err := servertest.Ask(t, client(t, server.URL, openai.Config{Program: openai.VLLM, API: openai.Chat, Model: "fake"}), servertest.Request("x", 1))
+		if text != "a" || servertest.FaultOf(err) != fault {
 			t.Errorf("%q gives %q, %v", stream, text, err)
 		}
 		server.Close()
@@ -419,11 +383,11 @@ func TestOwnVocabulary(t *testing.T) {
 	if asked := len(server.Requests("/tokenize")); asked != 0 {
 		t.Errorf("the server counted %d texts", asked)
 	}
-	if _, err := c.Window(t.Context()); faultOf(err) != llm.FaultProtocol {
+	if _, err := c.Window(t.Context()); servertest.FaultOf(err) != llm.FaultProtocol {
 		t.Errorf("other numbers are not noticed: %v", err)
 	}
 	pieces, err := c.Pieces(t.Context(), "夜の港")
-	if err != nil || len(pieces) != len(cut("夜の港")) || len(llmtest.Bytes("夜の港")) != sum(pieces) {
+	if err != nil || len(pieces) != len(cut("夜の港")) || len(servertest.Bytes("夜の港")) != sum(pieces) {
 		t.Errorf("the pieces are %v, %v", pieces, err)
 	}
 }

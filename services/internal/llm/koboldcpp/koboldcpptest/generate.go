@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 )
 
 // How a generation ended, as /api/extra/perf tells it.
@@ -60,7 +62,7 @@ func (s *Server) generate(c call, stream bool) {
 	if stream {
 		s.stream(c, pieces, reason, finish, aborted)
 	} else {
-		c.send(200, "application/json", fmt.Sprintf(`{"results": [{"text": %s, "finish_reason": %q}]}`, quoted(strings.Join(pieces, "")), finish))
+		c.send(200, "application/json", fmt.Sprintf(`{"results": [{"text": %s, "finish_reason": %q}]}`, servertest.Quoted(strings.Join(pieces, "")), finish))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,29 +142,23 @@ func burst(pieces []string, n int) []string {
 
 // turn waits for the next event's turn and says whether the work goes on.
 func (s *Server) turn(c call, aborted <-chan struct{}) bool {
-	turn, gone := s.steps, c.gone
-	if !c.options.Stepped {
-		turn = free
-	}
+	gone := c.gone
 	if c.options.Deaf {
 		gone = nil
 	}
 	select {
 	case <-aborted:
-		s.stopped <- "abort"
+		s.Leave("abort")
 		return false
 	case <-gone:
-		s.stopped <- "disconnect"
+		s.Leave("disconnect")
 		return false
-	case <-s.closed:
+	case <-s.Closed():
 		return false
-	case <-turn:
+	case <-s.Turn(c.options.Stepped):
 		return true
 	}
 }
-
-// free is a turn that always comes.
-var free = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // breaks lets the stream go wrong when it is time for that, and says whether it did.
 func (c call) breaks(s *Server, sent int) bool {
@@ -170,31 +166,18 @@ func (c call) breaks(s *Server, sent int) bool {
 		return false
 	}
 	switch c.faults.Break {
-	case BreakGarbage:
+	case servertest.BreakGarbage:
 		_, _ = io.WriteString(c.conn, "event: message\ndata: {\"token\": \"a\n\n")
-	case BreakSilent:
+	case servertest.BreakSilent:
 		select {
 		case <-c.gone:
-		case <-s.closed:
+		case <-s.Closed():
 		}
-	case BreakCut:
+	default: // the connection is closed
 	}
 	return true
 }
 
 func (c call) event(text, finish string) {
-	_, _ = fmt.Fprintf(c.conn, "event: message\ndata: {\"token\": %s, \"finish_reason\": %q}\n\n", quoted(text), finish)
-}
-
-// quoted is a JSON string as the server writes it, with escapes for all but ASCII, except that what is not UTF-8 stays.
-func quoted(s string) string {
-	out := []byte{'"'}
-	for _, b := range []byte(s) {
-		if b < ' ' || b == '"' || b == '\\' {
-			out = fmt.Appendf(out, `\u%04x`, b)
-			continue
-		}
-		out = append(out, b)
-	}
-	return string(append(out, '"'))
+	_, _ = fmt.Fprintf(c.conn, "event: message\ndata: {\"token\": %s, \"finish_reason\": %q}\n\n", servertest.Quoted(text), finish)
 }

@@ -44,7 +44,7 @@ type call struct {
 	faults  Faults
 }
 
-func (s *Server) handler() http.Handler {
+func (s *Server) handle(w http.ResponseWriter, r *http.Request, body []byte) {
 	endpoints := map[string]func(call){
 		"GET /api/extra/version":                 version,
 		"GET /api/extra/true_max_context_length": window,
@@ -56,29 +56,20 @@ func (s *Server) handler() http.Handler {
 		"POST /api/extra/generate/stream":        func(c call) { s.generate(c, true) },
 		"POST /api/extra/abort":                  s.stop,
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // the client left
-		}
-		s.mu.Lock()
-		s.requests[r.URL.Path] = append(s.requests[r.URL.Path], body)
-		s.mu.Unlock()
-		o, f := s.state()
-		c := call{reply: take(w), body: body, options: o, faults: f}
-		defer c.conn.Close()
-		handle, ok := endpoints[r.Method+" "+r.URL.Path]
-		switch {
-		case !ok:
-			c.send(404, "text/html", "Error: HTTP Server is running, but this endpoint does not exist. Please check the URL.")
-		case r.Method == http.MethodPost && o.Password != "" && r.Header.Get("Authorization") != "Bearer "+o.Password:
-			c.json(401, map[string]any{"detail": map[string]any{
-				"error": "Unauthorized", "msg": "Authentication key is missing or invalid.", "type": "unauthorized",
-			}})
-		default:
-			handle(c)
-		}
-	})
+	o, f := s.state()
+	c := call{reply: take(w), body: body, options: o, faults: f}
+	defer c.conn.Close()
+	handle, ok := endpoints[r.Method+" "+r.URL.Path]
+	switch {
+	case !ok:
+		c.send(404, "text/html", "Error: HTTP Server is running, but this endpoint does not exist. Please check the URL.")
+	case r.Method == http.MethodPost && o.Password != "" && r.Header.Get("Authorization") != "Bearer "+o.Password:
+		c.json(401, map[string]any{"detail": map[string]any{
+			"error": "Unauthorized", "msg": "Authentication key is missing or invalid.", "type": "unauthorized",
+		}})
+	default:
+		handle(c)
+	}
 }
 
 // take takes the connection out of the hands of net/http, which speaks HTTP/1.1.

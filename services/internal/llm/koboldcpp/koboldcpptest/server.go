@@ -3,15 +3,10 @@
 package koboldcpptest
 
 import (
-	"encoding/json"
-	"hash/fnv"
-	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 )
 
 // Options are what the server is. The zero value is a server with a window of 2048 tokens, one token a character, that
@@ -21,8 +16,8 @@ type Options struct {
 	Window int
 	// Model is its name. Empty: `koboldcpp/fake`. Another name is another tokenizer: the numbers of its tokens differ.
 	Model string
-	// Cut says what the tokens of a text are. nil: llmtest.Runes.
-	Cut llmtest.Rule
+	// Cut says what the tokens of a text are. nil: servertest.Runes.
+	Cut servertest.Rule
 	// NoBOS leaves out the token that the server puts in front of every text.
 	NoBOS bool
 	// Password refuses requests without this bearer token. Empty: none.
@@ -47,7 +42,7 @@ type Faults struct {
 	// Count is what tokencount says instead of the truth.
 	Count *int
 	// Break is how a stream goes wrong after BreakAfter pieces.
-	Break      BreakFault
+	Break      servertest.Break
 	BreakAfter int
 	// OthersPerf: /api/extra/perf tells of another client's generation.
 	OthersPerf bool
@@ -55,29 +50,14 @@ type Faults struct {
 	AlwaysLength bool
 }
 
-// BreakFault is a stream that goes wrong.
-type BreakFault string
-
-// Streams that go wrong. An error inside a stream is none that this server knows.
-const (
-	BreakCut     BreakFault = "cut"
-	BreakGarbage BreakFault = "garbage"
-	BreakSilent  BreakFault = "silent"
-)
-
-// Server is a fake KoboldCpp server. Safe for concurrent use.
+// Server is a fake KoboldCpp server. Safe for concurrent use. Aborted tells how each generation that did not come to its end
+// was stopped: `abort` or `disconnect`.
 type Server struct {
-	// URL is its base address.
-	URL string
-
-	steps   chan struct{}
-	stopped chan string
-	closed  chan struct{}
+	*servertest.Server
 
 	mu       sync.Mutex
 	options  Options
 	faults   Faults
-	requests map[string][]json.RawMessage
 	counting int // counts at this moment
 	together int // the most at once
 	waiting  int // generations at this moment
@@ -89,17 +69,8 @@ type Server struct {
 // New starts a server that stops at the end of the test.
 func New(tb testing.TB, o Options) *Server {
 	tb.Helper()
-	s := &Server{
-		steps: make(chan struct{}), stopped: make(chan string, 1024), closed: make(chan struct{}),
-		options: o, requests: map[string][]json.RawMessage{},
-	}
-	server := httptest.NewServer(s.handler())
-	s.URL = server.URL
-	tb.Cleanup(func() {
-		close(s.closed)
-		server.CloseClientConnections()
-		server.Close()
-	})
+	s := &Server{options: o}
+	s.Server = servertest.New(tb, s.handle)
 	return s
 }
 
@@ -110,34 +81,11 @@ func (s *Server) Break(f Faults) {
 	s.faults = f
 }
 
-// patience is how long a test waits for what must come.
-const patience = 30 * time.Second
-
-// Step lets one event of one stepped answer go. The test fails when no answer waits for it.
-func (s *Server) Step(tb testing.TB) {
-	tb.Helper()
-	select {
-	case s.steps <- struct{}{}:
-	case <-time.After(patience):
-		tb.Errorf("no answer asked for its next piece within %v", patience) // Step may run beside the test: not Fatal
-	}
-}
-
-// Stopped gives how each generation that did not come to its end was stopped: `abort` or `disconnect`.
-func (s *Server) Stopped() <-chan string { return s.stopped }
-
 // Together says how many counts were under way at once at the most.
 func (s *Server) Together() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.together
-}
-
-// Requests gives the bodies that an endpoint, such as `/api/extra/tokencount`, was sent, in order.
-func (s *Server) Requests(path string) []json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests[path])
 }
 
 // state is what a request finds.
@@ -152,13 +100,13 @@ func (s *Server) state() (Options, Faults) {
 		o.Model = "koboldcpp/fake"
 	}
 	if o.Cut == nil {
-		o.Cut = llmtest.Runes
+		o.Cut = servertest.Runes
 	}
 	if o.Queue == 0 {
 		o.Queue = 7
 	}
 	if o.Reply == nil {
-		o.Reply = func(string) []string { return llmtest.Runes("糸は夜の港へ続いていた。") }
+		o.Reply = servertest.Story
 	}
 	return o, s.faults
 }
@@ -170,9 +118,7 @@ func (o Options) tokens(text string) []int {
 		ids = append(ids, 1)
 	}
 	for _, piece := range o.Cut(text) {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(o.Model + "\x00" + piece)) // a hash takes everything
-		ids = append(ids, 10+int(h.Sum32()%49_000))
+		ids = append(ids, servertest.Number(o.Model, piece, 49_000))
 	}
 	return ids
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 )
 
 // Each token takes this long by the timings of llama.cpp. No time passes.
@@ -35,10 +36,9 @@ type ask struct {
 // work is one answer in the making.
 type work struct {
 	call
-	s       *Server
+	servertest.Stream
 	chat    bool
 	usage   bool
-	prompt  string
 	pieces  []string
 	finish  string
 	stop    string // the stop string, empty for none
@@ -73,7 +73,7 @@ func (s *Server) complete(c call, chat bool) {
 	if c.tooLong(len(prompt), most) {
 		return
 	}
-	j := &work{call: c, s: s, chat: chat, usage: a.Options.Usage, prompt: a.Prompt, finish: c.options.Finish}
+	j := &work{call: c, chat: chat, usage: a.Options.Usage, finish: c.options.Finish, Stream: s.stream(c, a.Prompt)}
 	pieces := c.options.Reply(a.Prompt)
 	if len(pieces) > most {
 		pieces, j.finish = pieces[:most], "length"
@@ -82,12 +82,25 @@ func (s *Server) complete(c call, chat bool) {
 	if j.pieces, j.stop = llm.CutAtStop(pieces, a.Stop); j.stop != "" {
 		j.finish, n = "stop", min(len(j.pieces)+1, n)
 	}
-	cached := s.reuse(prompt)
+	cached := s.Reuse(prompt)
 	j.counted = object{"prompt_tokens": len(prompt), "completion_tokens": n, "total_tokens": len(prompt) + n,
 		"prompt_tokens_details": object{"cached_tokens": cached}}
 	j.timings = object{"cache_n": cached, "prompt_n": len(prompt) - cached, "prompt_ms": float64(len(prompt)-cached) * promptMS,
 		"predicted_n": n, "predicted_ms": float64(n) * predictMS}
 	j.run()
+}
+
+// stream is an answer to a prompt, and how it goes wrong.
+func (s *Server) stream(c call, prompt string) servertest.Stream {
+	e := c.failure(http.StatusInternalServerError, "EngineCore encountered an issue.", "InternalServerError", nil)
+	data, _ := json.Marshal(object{"error": e}) // plain values: cannot fail
+	return servertest.Stream{
+		Server: s.Server, W: c.w, R: c.r, Prompt: prompt, Stepped: c.options.Stepped, Break: c.faults.Break, After: c.faults.BreakAfter,
+		Wrong: map[servertest.Break]string{
+			servertest.BreakGarbage: "data: {\"choices\":[{\n\n",
+			servertest.BreakError:   "data: " + string(data) + "\n\ndata: [DONE]\n\n",
+		},
+	}
 }
 
 // refused turns away what the program does not take.
@@ -150,16 +163,16 @@ func (j *work) run() {
 	}
 	last := "\"\""
 	for i, p := range j.pieces {
-		if !j.next() || j.breaks(i) {
+		if !j.Next(i) {
 			return
 		}
 		if i == len(j.pieces)-1 && j.options.Program == VLLM {
-			last = quoted(p)
+			last = servertest.Quoted(p)
 			break
 		}
-		j.choice(quoted(p), nil, nil)
+		j.choice(servertest.Quoted(p), nil, nil)
 	}
-	if !j.next() || j.breaks(len(j.pieces)) {
+	if !j.Next(len(j.pieces)) {
 		return
 	}
 	own := object{}
@@ -175,7 +188,7 @@ func (j *work) run() {
 		j.event(own)
 	}
 	if !j.options.NoDone {
-		j.send("data: [DONE]\n\n")
+		j.Send("data: [DONE]\n\n")
 	}
 }
 
@@ -210,7 +223,7 @@ func (j *work) event(e object) {
 	}
 	var b strings.Builder
 	write(&b, e)
-	j.send("data: " + b.String() + "\n\n")
+	j.Send("data: " + b.String() + "\n\n")
 }
 
 // write is JSON without the repair of encoding/json.
@@ -235,71 +248,4 @@ func write(b *strings.Builder, v any) {
 		data, _ := json.Marshal(v) // plain values: cannot fail
 		b.Write(data)
 	}
-}
-
-// next waits for its turn and says whether the client is still there.
-func (j *work) next() bool {
-	turn := j.s.steps
-	if !j.options.Stepped {
-		turn = free
-	}
-	select {
-	case <-j.r.Context().Done():
-		select {
-		case j.s.aborted <- j.prompt:
-		default: // nobody looks at a thousand of them
-		}
-		return false
-	case <-j.s.closed:
-		return false
-	case <-turn:
-		return true
-	}
-}
-
-// free is a turn that always comes.
-var free = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-// breaks lets the stream go wrong when it is time for that, and says whether it did.
-func (j *work) breaks(sent int) bool {
-	if j.faults.Break == "" || sent < j.faults.BreakAfter {
-		return false
-	}
-	switch j.faults.Break {
-	case BreakCut:
-		_ = http.NewResponseController(j.w).Flush() // so that the headers are there before the end
-		panic(http.ErrAbortHandler)
-	case BreakGarbage:
-		j.send("data: {\"choices\":[{\n\n")
-	case BreakError:
-		e := j.failure(http.StatusInternalServerError, "EngineCore encountered an issue.", "InternalServerError", nil)
-		data, _ := json.Marshal(object{"error": e}) // plain values: cannot fail
-		j.send("data: " + string(data) + "\n\ndata: [DONE]\n\n")
-	case BreakSilent:
-		_ = http.NewResponseController(j.w).Flush() // as above
-		select {
-		case <-j.r.Context().Done():
-		case <-j.s.closed:
-		}
-	}
-	return true
-}
-
-// send writes and flushes; when the client has gone, next notices.
-func (j *work) send(s string) {
-	_, _ = j.w.Write([]byte(s))
-	_ = http.NewResponseController(j.w).Flush() // as above
-}
-
-// quoted is a JSON string that keeps bytes that are not UTF-8 as they are, as encoding/json would not.
-func quoted(s string) string {
-	out := []byte{'"'}
-	for _, b := range []byte(s) {
-		if b < ' ' || b == '"' || b == '\\' {
-			out = fmt.Appendf(out, `\u%04x`, b)
-			continue
-		}
-		out = append(out, b)
-	}
-	return string(append(out, '"'))
 }

@@ -3,7 +3,6 @@ package openaitest
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,25 +20,19 @@ type call struct {
 	faults  Faults
 }
 
-func (s *Server) handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // the client left
-		}
-		o, f := s.enter(r, body)
-		c := call{w, r, body, o, f}
-		switch {
-		case f.Refuse != 0:
-			w.Header().Set("Retry-After", "7")
-			w.WriteHeader(f.Refuse)
-			w.Write([]byte(f.Body))
-		case o.APIKey != "" && r.Header.Get("Authorization") != "Bearer "+o.APIKey:
-			c.refuse(http.StatusUnauthorized, "Incorrect API key provided: "+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")+".", "invalid_request_error", "invalid_api_key")
-		default:
-			s.route(c)
-		}
-	})
+func (s *Server) handle(w http.ResponseWriter, r *http.Request, body []byte) {
+	o, f := s.state()
+	c := call{w, r, body, o, f}
+	switch {
+	case f.Refuse != 0:
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(f.Refuse)
+		w.Write([]byte(f.Body))
+	case o.APIKey != "" && r.Header.Get("Authorization") != "Bearer "+o.APIKey:
+		c.refuse(http.StatusUnauthorized, "Incorrect API key provided: "+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")+".", "invalid_request_error", "invalid_api_key")
+	default:
+		s.route(c)
+	}
 }
 
 func (s *Server) route(c call) {

@@ -3,16 +3,10 @@
 package openaitest
 
 import (
-	"encoding/json"
-	"hash/fnv"
-	"net/http"
-	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 )
 
 // Program is whose words the server speaks.
@@ -36,8 +30,8 @@ type Options struct {
 	Window int
 	// Models are what it has. nil: `fake`.
 	Models []string
-	// Cut says what the tokens of a text are. nil: llmtest.Runes.
-	Cut llmtest.Rule
+	// Cut says what the tokens of a text are. nil: servertest.Runes.
+	Cut servertest.Rule
 	// BOS puts a token in front of raw prompts.
 	BOS bool
 	// Around is how many tokens the form of a chat has. 0: 7, as with OpenAI.
@@ -61,53 +55,26 @@ type Faults struct {
 	Refuse int
 	Body   string
 	// Break is how a stream goes wrong after BreakAfter pieces.
-	Break      BreakFault
+	Break      servertest.Break
 	BreakAfter int
 	// Count is what /tokenize says instead of the truth, without naming tokens.
 	Count *int
 }
 
-// BreakFault is a stream that goes wrong.
-type BreakFault string
-
-// Streams that go wrong.
-const (
-	BreakCut     BreakFault = "cut"
-	BreakGarbage BreakFault = "garbage"
-	BreakSilent  BreakFault = "silent"
-	BreakError   BreakFault = "error"
-)
-
-// Server is a fake server. Safe for concurrent use.
+// Server is a fake server, whose URL is without /v1. Safe for concurrent use.
 type Server struct {
-	// URL is its base address, without /v1.
-	URL string
+	*servertest.Server
 
-	steps   chan struct{}
-	aborted chan string
-	closed  chan struct{}
-
-	mu       sync.Mutex
-	options  Options
-	faults   Faults
-	requests map[string][]json.RawMessage
-	cached   []string
+	mu      sync.Mutex
+	options Options
+	faults  Faults
 }
 
 // New starts a server that stops at the end of the test.
 func New(tb testing.TB, o Options) *Server {
 	tb.Helper()
-	s := &Server{
-		steps: make(chan struct{}), aborted: make(chan string, 1024), closed: make(chan struct{}),
-		options: o, requests: map[string][]json.RawMessage{},
-	}
-	server := httptest.NewServer(s.handler())
-	s.URL = server.URL
-	tb.Cleanup(func() {
-		close(s.closed)
-		server.CloseClientConnections()
-		server.Close()
-	})
+	s := &Server{options: o}
+	s.Server = servertest.New(tb, s.handle)
 	return s
 }
 
@@ -120,39 +87,16 @@ func (s *Server) Break(f Faults) {
 
 // Restart puts other options in place, as when the server was started again.
 func (s *Server) Restart(o Options) {
+	s.Forget()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.options, s.cached = o, nil
+	s.options = o
 }
 
-// patience is how long a test waits for what must come.
-const patience = 30 * time.Second
-
-// Step lets one event of one stepped answer go. The test fails when no answer waits for it.
-func (s *Server) Step(tb testing.TB) {
-	tb.Helper()
-	select {
-	case s.steps <- struct{}{}:
-	case <-time.After(patience):
-		tb.Errorf("no answer asked for its next piece within %v", patience) // Step may run beside the test: not Fatal
-	}
-}
-
-// Aborted gives the prompt of each answer whose client went away before its end, in that order.
-func (s *Server) Aborted() <-chan string { return s.aborted }
-
-// Requests gives the bodies that an endpoint, such as `/v1/completions`, was sent, in order.
-func (s *Server) Requests(path string) []json.RawMessage {
+// state is what a request finds.
+func (s *Server) state() (Options, Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.requests[path])
-}
-
-// enter notes a call and gives what it finds.
-func (s *Server) enter(r *http.Request, body []byte) (Options, Faults) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests[r.URL.Path] = append(s.requests[r.URL.Path], body)
 	o := s.options
 	if o.Window == 0 {
 		o.Window = 4096
@@ -164,7 +108,7 @@ func (s *Server) enter(r *http.Request, body []byte) (Options, Faults) {
 		o.Models = []string{"fake"}
 	}
 	if o.Cut == nil {
-		o.Cut = llmtest.Runes
+		o.Cut = servertest.Runes
 	}
 	if o.Around == 0 {
 		o.Around = 7
@@ -173,7 +117,7 @@ func (s *Server) enter(r *http.Request, body []byte) (Options, Faults) {
 		o.Finish = "stop"
 	}
 	if o.Reply == nil {
-		o.Reply = func(string) []string { return llmtest.Runes("糸は夜の港へ続いていた。") }
+		o.Reply = servertest.Story
 	}
 	return o, s.faults
 }
@@ -193,19 +137,5 @@ func (o Options) tokens(prompt string, chat bool) []string {
 
 // number is the id of a token: the same for the same piece of the same model.
 func (o Options) number(piece string) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(o.Models[0] + "\x00" + piece)) // a hash takes everything
-	return 10 + int(h.Sum32()%100_000)
-}
-
-// reuse remembers a prompt and says how much of it is that of the last one. At least one token is always read.
-func (s *Server) reuse(prompt []string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for n < len(prompt)-1 && n < len(s.cached) && prompt[n] == s.cached[n] {
-		n++
-	}
-	s.cached = prompt
-	return n
+	return servertest.Number(o.Models[0], piece, 100_000)
 }
