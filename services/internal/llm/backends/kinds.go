@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/ollama"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/scripted"
 )
@@ -15,6 +16,7 @@ import (
 var kinds = map[string]func(dir string) settings{
 	koboldcpp.Kind: func(dir string) settings { return &koboldcppSettings{newEndpoint(dir)} },
 	llamacpp.Kind:  func(dir string) settings { return &llamacppSettings{endpoint: newEndpoint(dir)} },
+	ollama.Kind:    func(dir string) settings { return &ollamaSettings{endpoint: newEndpoint(dir)} },
 	openai.Kind: func(dir string) settings {
 		return &openaiSettings{endpoint: newEndpoint(dir), Server: openai.OpenAI, API: openai.Completions}
 	},
@@ -51,6 +53,28 @@ type koboldcppSettings struct {
 
 func (s *koboldcppSettings) open(name string) Backend {
 	return koboldcpp.New(koboldcpp.Config{Endpoint: s.at(name)})
+}
+
+// ollamaSettings are the keys of kind ollama.
+type ollamaSettings struct {
+	endpoint   `yaml:",inline"`
+	vocabulary `yaml:",inline"`
+	Model      string `yaml:"model"`
+}
+
+func (s *ollamaSettings) check(add func(key, format string, args ...any)) {
+	s.endpoint.check(add)
+	s.vocabulary.check(s.dir, add)
+	if strings.TrimSpace(s.Model) == "" {
+		add("model", "is missing; it must be a name that `ollama list` shows, such as gemma3:4b")
+	}
+	if s.Tokenizer == "" {
+		add("tokenizer", "is missing; an Ollama server does not count, so the model's vocabulary must be named: the path of its tokenizer.json, or of the .gguf file that it was made from")
+	}
+}
+
+func (s *ollamaSettings) open(name string) Backend {
+	return ollama.New(ollama.Config{Endpoint: s.at(name), Model: s.Model, Tokenizer: s.opened})
 }
 
 // openaiSettings are the keys of kind openai.

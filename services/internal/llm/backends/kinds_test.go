@@ -3,12 +3,14 @@ package backends_test
 import (
 	"errors"
 	"io"
+	"path/filepath"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp/koboldcpptest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/ollama/ollamatest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai/openaitest"
 )
 
@@ -44,9 +46,14 @@ type fake struct {
 func everyKind(t *testing.T) map[string]fake {
 	t.Helper()
 	gpt2 := "tokenizer: r50k_base"
+	gemma, err := filepath.Abs("../tokenizer/testdata/gemma.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return map[string]fake{
 		"llamacpp":  {llmtest.New(t, llmtest.Options{APIKey: "hush", Window: 1024}).URL, "llamacpp", 1024},
 		"koboldcpp": {koboldcpptest.New(t, koboldcpptest.Options{Password: "hush", Window: 1024}).URL, "koboldcpp", 1024},
+		"ollama":    {ollamatest.New(t, ollamatest.Options{APIKey: "hush", Trained: 1024}).URL, "ollama, model: story, window: 1024, tokenizer: " + gemma, 1024},
 		"openai":    {openaitest.New(t, openaitest.Options{APIKey: "hush"}).URL, "openai, window: 1024, " + gpt2, 9999},
 		"vllm":      {openaitest.New(t, openaitest.Options{Program: openaitest.VLLM, APIKey: "hush", Window: 1024}).URL, "openai, server: vllm", 1024},
 	}
