@@ -72,6 +72,9 @@ type Generator interface {
 type Request struct {
 	// Prompt is sent as it is.
 	Prompt string
+	// Suffix is how many bytes at the end of Prompt are the beginning of the answer, which the model goes on with. A server
+	// that has only turns of users and models takes them as the beginning of the model's; to all others it is nothing.
+	Suffix int
 	// Sampling is how the answer is drawn.
 	Sampling Sampling
 }

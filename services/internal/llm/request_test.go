@@ -58,9 +58,12 @@ func TestRequestCheck(t *testing.T) {
 	for want, r := range map[string]llm.Request{
 		"":                                     {Prompt: "夜", Sampling: llm.Sampling{MaxTokens: 1, Stop: []string{"。"}}},
 		"max tokens is 0; it must be positive": {Prompt: "夜"},
-		"the text is not valid UTF-8 and cannot be sent as it is": {Prompt: "\xff", Sampling: llm.Sampling{MaxTokens: 1}},
-		"stop string 1 is empty or not valid UTF-8":               {Sampling: llm.Sampling{MaxTokens: 1, Stop: []string{"a", ""}}},
-		"stop string 0 is empty or not valid UTF-8":               {Sampling: llm.Sampling{MaxTokens: 1, Stop: []string{"\xff"}}},
+		"the text is not valid UTF-8 and cannot be sent as it is":                                                  {Prompt: "\xff", Sampling: llm.Sampling{MaxTokens: 1}},
+		"suffix is 4; it must be a number of bytes at the end of a prompt of 3, and not begin inside a character":  {Prompt: "夜", Suffix: 4, Sampling: llm.Sampling{MaxTokens: 1}},
+		"suffix is 2; it must be a number of bytes at the end of a prompt of 3, and not begin inside a character":  {Prompt: "夜", Suffix: 2, Sampling: llm.Sampling{MaxTokens: 1}},
+		"suffix is -1; it must be a number of bytes at the end of a prompt of 3, and not begin inside a character": {Prompt: "夜", Suffix: -1, Sampling: llm.Sampling{MaxTokens: 1}},
+		"stop string 1 is empty or not valid UTF-8":                                                                {Sampling: llm.Sampling{MaxTokens: 1, Stop: []string{"a", ""}}},
+		"stop string 0 is empty or not valid UTF-8":                                                                {Sampling: llm.Sampling{MaxTokens: 1, Stop: []string{"\xff"}}},
 	} {
 		got := ""
 		if err := r.Check(); err != nil {

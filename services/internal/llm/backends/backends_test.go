@@ -132,6 +132,7 @@ backends:
   m: {kind: openai, address: "http://h", tokenizer: o1k}
   n: {kind: openai, address: "http://h", server: vllm, tokenizer: missing.json}
   o: {kind: ollama, address: "http://h", api: chat}
+  p: {kind: gemini, address: "ftp://h", model: ../x, thinking_budget: -1}
 `, "bad.yaml", "window: x\nreplies: []")
 	_, err := backends.Load(path)
 	if err == nil {
@@ -141,8 +142,8 @@ backends:
 		"the backends file " + path + ":",
 		"line 3: hosts: unknown key",
 		"backends.Upper: a name is 1 to 63 small letters, digits, dots, dashes and underscores, and begins with a letter or digit",
-		`backends.a.kind: is "nonesuch"; it must be one of koboldcpp, llamacpp, ollama, openai, scripted`,
-		`backends.b.kind: is ""; it must be one of koboldcpp, llamacpp, ollama, openai, scripted`,
+		`backends.a.kind: is "nonesuch"; it must be one of gemini, koboldcpp, llamacpp, ollama, openai, scripted`,
+		`backends.b.kind: is ""; it must be one of gemini, koboldcpp, llamacpp, ollama, openai, scripted`,
 		"line 8: backends.c.script: unknown key",
 		"backends.c.address: must begin with http:// or https:// and a host, such as http://127.0.0.1:8080",
 		"backends.c.api_key_env: the environment has no variable TEST_EMPTY_KEY, or it is empty",
@@ -160,7 +161,7 @@ backends:
 		"backends.h.script: cannot be read: open " + filepath.Join(filepath.Dir(path), "missing.yaml") + ": no such file or directory",
 		`backends.i.script: bad.yaml: line 1: window: "x" must be a whole number from -9223372036854775808 to 9223372036854775807`,
 		"backends.i.script: bad.yaml: replies: are 0; there must be from 1 to 10000",
-		`backends.j.kind: is ""; it must be one of koboldcpp, llamacpp, ollama, openai, scripted`,
+		`backends.j.kind: is ""; it must be one of gemini, koboldcpp, llamacpp, ollama, openai, scripted`,
 		"backends.k.window: is -1; it must be from 1 to 16777216 tokens, or be left out where the server tells it",
 		`backends.k.server: is "tgi"; it must be openai, vllm or llamacpp`,
 		`backends.k.api: is "text"; it must be completions or chat`,
@@ -170,7 +171,11 @@ backends:
 		"line 20: backends.o.api: unknown key",
 		"backends.o.model: is missing; it must be a name that `ollama list` shows, such as gemma3:4b",
 		"backends.o.tokenizer: is missing; an Ollama server does not count, so the model's vocabulary must be named: the path of its tokenizer.json, or of the .gguf file that it was made from",
-		`default: there is no backend "nobody"; the backends file has: Upper, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o`,
+		"backends.p.address: must begin with http:// or https:// and a host, such as http://127.0.0.1:8080",
+		"backends.p.api_key_env: is missing; it must be the name of the environment variable that holds the API key, or api_key_file must name a file with it",
+		`backends.p.model: is "../x"; it must be the name of a model, such as gemini-2.5-flash`,
+		"backends.p.thinking_budget: is -1; it must be from 0 to 65536 tokens, or be left out so that the model decides",
+		`default: there is no backend "nobody"; the backends file has: Upper, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p`,
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

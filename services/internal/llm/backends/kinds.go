@@ -2,8 +2,10 @@ package backends
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/gemini"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/ollama"
@@ -14,6 +16,11 @@ import (
 // kinds are the kinds of backend by the word in the file. Another kind is a line here, a struct with its keys below, and
 // a package beside this one that passes the suite of package conformance.
 var kinds = map[string]func(dir string) settings{
+	gemini.Kind: func(dir string) settings {
+		s := &geminiSettings{endpoint: newEndpoint(dir)}
+		s.Address, s.Margin = gemini.Address, gemini.Margin
+		return s
+	},
 	koboldcpp.Kind: func(dir string) settings { return &koboldcppSettings{newEndpoint(dir)} },
 	llamacpp.Kind:  func(dir string) settings { return &llamacppSettings{endpoint: newEndpoint(dir)} },
 	ollama.Kind:    func(dir string) settings { return &ollamaSettings{endpoint: newEndpoint(dir)} },
@@ -53,6 +60,33 @@ type koboldcppSettings struct {
 
 func (s *koboldcppSettings) open(name string) Backend {
 	return koboldcpp.New(koboldcpp.Config{Endpoint: s.at(name)})
+}
+
+// geminiSettings are the keys of kind gemini.
+type geminiSettings struct {
+	endpoint       `yaml:",inline"`
+	Model          string `yaml:"model"`
+	ThinkingBudget *int   `yaml:"thinking_budget"`
+}
+
+// geminiModel is what the name of a model looks like: it becomes a part of an address.
+var geminiModel = regexp.MustCompile(`^(models/|tunedModels/)?[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+func (s *geminiSettings) check(add func(key, format string, args ...any)) {
+	s.endpoint.check(add)
+	if s.APIKeyEnv == "" && s.APIKeyFile == "" {
+		add("api_key_env", "is missing; it must be the name of the environment variable that holds the API key, or api_key_file must name a file with it")
+	}
+	if !geminiModel.MatchString(s.Model) {
+		add("model", "is %q; it must be the name of a model, such as gemini-2.5-flash", s.Model)
+	}
+	if s.ThinkingBudget != nil {
+		between(add, "thinking_budget", "tokens, or be left out so that the model decides", *s.ThinkingBudget, 0, maxMargin)
+	}
+}
+
+func (s *geminiSettings) open(name string) Backend {
+	return gemini.New(gemini.Config{Endpoint: s.at(name), Model: s.Model, ThinkingBudget: s.ThinkingBudget})
 }
 
 // ollamaSettings are the keys of kind ollama.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/gemini/geminitest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp/koboldcpptest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/ollama/ollamatest"
@@ -54,6 +55,7 @@ func everyKind(t *testing.T) map[string]fake {
 		"llamacpp":  {llmtest.New(t, llmtest.Options{APIKey: "hush", Window: 1024}).URL, "llamacpp", 1024},
 		"koboldcpp": {koboldcpptest.New(t, koboldcpptest.Options{Password: "hush", Window: 1024}).URL, "koboldcpp", 1024},
 		"ollama":    {ollamatest.New(t, ollamatest.Options{APIKey: "hush", Trained: 1024}).URL, "ollama, model: story, window: 1024, tokenizer: " + gemma, 1024},
+		"gemini":    {geminitest.New(t, geminitest.Options{APIKey: "hush", Limit: 1024}).URL, "gemini, model: gemini-story, thinking_budget: 0", 1024},
 		"openai":    {openaitest.New(t, openaitest.Options{APIKey: "hush"}).URL, "openai, window: 1024, " + gpt2, 9999},
 		"vllm":      {openaitest.New(t, openaitest.Options{Program: openaitest.VLLM, APIKey: "hush", Window: 1024}).URL, "openai, server: vllm", 1024},
 	}
@@ -64,12 +66,14 @@ func TestKindsArrive(t *testing.T) {
 	t.Setenv("TEST_KEY", "hush")
 	kobold := koboldcpptest.New(t, koboldcpptest.Options{Password: "hush", Window: 512})
 	vllm := openaitest.New(t, openaitest.Options{Program: openaitest.VLLM, APIKey: "hush", Models: []string{"m1", "m2"}, Around: 9})
+	google := geminitest.New(t, geminitest.Options{APIKey: "hush", Thoughts: 99})
 	gpt := openaitest.New(t, openaitest.Options{APIKey: "hush"})
 	set, err := backends.Parse([]byte(`
 default: kobold
 backends:
   kobold: {kind: koboldcpp, address: ` + kobold.URL + `/, api_key_env: TEST_KEY}
   vllm: {kind: openai, server: vllm, api: chat, model: m2, window: 3000, address: ` + vllm.URL + `/v1/, api_key_env: TEST_KEY}
+  google: {kind: gemini, model: gemini-story, thinking_budget: 0, address: ` + google.URL + `, api_key_env: TEST_KEY}
   gpt: {kind: openai, tokenizer: r50k_base, window: 4096, address: ` + gpt.URL + `, api_key_env: TEST_KEY}
 `))
 	if err != nil {
@@ -79,6 +83,7 @@ backends:
 	for name, want := range map[string]llm.Identity{
 		"kobold": {Backend: "kobold", Kind: "koboldcpp", Address: kobold.URL, Model: "koboldcpp/fake", Window: 512},
 		"vllm":   {Backend: "vllm", Kind: "openai", Address: vllm.URL, Model: "m2", Window: 2991},
+		"google": {Backend: "google", Kind: "gemini", Address: google.URL, Model: "gemini-story", Window: 4032},
 		"gpt":    {Backend: "gpt", Kind: "openai", Address: gpt.URL, Model: "fake", Window: 4096},
 	} {
 		model, err := set.Generator(name)

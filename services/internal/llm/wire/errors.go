@@ -27,6 +27,8 @@ type Words struct {
 	// Fault is what the words tell where the status does not: llm.FaultTooLong, llm.FaultLoading (only with 503) or
 	// llm.FaultRefused. Empty: nothing.
 	Fault llm.Fault
+	// Key says that it does not accept the key, whatever the status.
+	Key bool
 	// Tokens and Window are what it says of a prompt that is too long.
 	Tokens, Window int
 	// RetryAfter is when it asks to be tried again; 0 where it does not.
@@ -106,6 +108,8 @@ func (s *Server) translate(w Words, otherwise llm.Fault) *llm.Error {
 		e := s.Fault(llm.FaultTooLong, nil, "the prompt does not fit the window: %s", words)
 		e.Tokens, e.Window = w.Tokens, max(s.smaller(w.Window)-s.Margin, 0)
 		return e
+	case w.Key, w.Status == http.StatusUnauthorized, w.Status == http.StatusForbidden:
+		return s.Fault(llm.FaultRefused, nil, "the server wants another %s (api_key_env): %s", s.KeyName, words)
 	case w.Status == http.StatusServiceUnavailable && w.Fault == llm.FaultLoading:
 		return s.Fault(llm.FaultLoading, nil, "the server is loading its model; try again in a moment")
 	case w.Fault == llm.FaultRefused:
@@ -114,8 +118,6 @@ func (s *Server) translate(w Words, otherwise llm.Fault) *llm.Error {
 		return s.Fault(llm.FaultBusy, nil, "the server has too much to do: %s", words)
 	case w.Status == http.StatusBadGateway, w.Status == http.StatusGatewayTimeout:
 		return s.Fault(llm.FaultUnreachable, nil, "the proxy there does not reach the model server: %s", words)
-	case w.Status == http.StatusUnauthorized, w.Status == http.StatusForbidden:
-		return s.Fault(llm.FaultRefused, nil, "the server wants another %s (api_key_env): %s", s.KeyName, words)
 	case w.Status == http.StatusNotFound, w.Status == http.StatusMethodNotAllowed, w.Status == http.StatusNotImplemented:
 		return s.Fault(llm.FaultProtocol, nil, "an endpoint is missing, so this may be no %s server: %s", s.Kind, words)
 	case w.Status >= 300 && w.Status < 400:

@@ -97,9 +97,9 @@ func (j *work) decide(ask request) {
 		pieces, j.reason = pieces[:most], "length"
 	}
 	j.made = len(pieces)
-	stop := ""
-	if j.pieces, stop = llm.CutAtStop(pieces, ask.Options.Stop); stop != "" {
-		j.reason, j.made = "stop", len(j.pieces)+1
+	kept, stop := llm.CutAtStop(pieces, ask.Options.Stop)
+	if j.pieces = kept; stop != "" {
+		j.reason, j.made = "stop", len(kept)+1
 	}
 }
 
@@ -112,12 +112,12 @@ func (j *work) run(thinks bool) {
 		if !j.Next(i) {
 			return
 		}
-		field := "response"
+		text := `"response":` + servertest.Quoted(p)
 		if thinks {
-			field = `response":"","thinking`
+			text = `"response":"","thinking":` + servertest.Quoted(p)
 			thinks = p != "</think>"
 		}
-		j.Send(fmt.Sprintf("{\"model\":%q,\"created_at\":%q,\"%s\":%s,\"done\":false}\n", j.o.Model, created, field, servertest.Quoted(p)))
+		j.Send(fmt.Sprintf("{\"model\":%q,\"created_at\":%q,%s,\"done\":false}\n", j.o.Model, created, text))
 	}
 	if !j.Next(len(j.pieces)) {
 		return

@@ -1,0 +1,85 @@
+package gemini
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+
+	"google.golang.org/genai"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
+)
+
+const (
+	// maxLine is the longest line of a stream, in bytes.
+	maxLine = 4 << 20
+	// maxStops is how many stop strings the service takes.
+	maxStops = 5
+)
+
+// errEmpty: a turn has a text.
+var errEmpty = errors.New("the prompt is empty, and the Gemini API takes no turn without a text")
+
+// Knobs are what the service can be told about sampling (GenerationConfig, v1beta). Not every model takes the penalties.
+func (*Client) Knobs() []llm.Knob {
+	return []llm.Knob{
+		llm.KnobTemperature, llm.KnobTopK, llm.KnobTopP, llm.KnobPresencePenalty, llm.KnobFrequencyPenalty, llm.KnobSeed,
+	}
+}
+
+// generation is the body of streamGenerateContent.
+type generation struct {
+	Contents []*genai.Content       `json:"contents"`
+	Config   genai.GenerationConfig `json:"generationConfig"`
+}
+
+// Generate asks streamGenerateContent.
+func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
+	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, c.Knobs()), given(req.Prompt)); err != nil {
+		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
+	}
+	stops := req.Sampling.Stop
+	sent := min(len(stops), maxStops)
+	body := generation{contents(req.Prompt, req.Suffix), c.settings(req.Sampling, stops[:sent])}
+	a := &answer{server: c.server, stops: wire.NewStops(stops[sent:])}
+	stream, err := c.server.Stream(ctx, c.path+":streamGenerateContent?alt=sse", body, maxLine, a)
+	if err != nil {
+		return nil, err // not the nil *wire.Stream
+	}
+	return stream, nil
+}
+
+func given(prompt string) error {
+	if prompt == "" {
+		return errEmpty
+	}
+	return nil
+}
+
+// settings maps sampling. A seed has a sign there: those over 2147483647 are the negative numbers of the same bits.
+func (c *Client) settings(s llm.Sampling, stops []string) genai.GenerationConfig {
+	g := genai.GenerationConfig{
+		MaxOutputTokens: int32(min(s.MaxTokens, math.MaxInt32)), StopSequences: stops,
+		Temperature: narrow(s.Temperature), TopP: narrow(s.TopP),
+		PresencePenalty: narrow(s.PresencePenalty), FrequencyPenalty: narrow(s.FrequencyPenalty),
+	}
+	if s.TopK != nil {
+		g.TopK = genai.Ptr(float32(*s.TopK))
+	}
+	if s.Seed != nil {
+		g.Seed = genai.Ptr(int32(*s.Seed))
+	}
+	if budget := c.config.ThinkingBudget; budget != nil {
+		g.ThinkingConfig = &genai.ThinkingConfig{ThinkingBudget: genai.Ptr(int32(*budget))}
+	}
+	return g
+}
+
+func narrow(f *float64) *float32 {
+	if f == nil {
+		return nil
+	}
+	return genai.Ptr(float32(*f))
+}
