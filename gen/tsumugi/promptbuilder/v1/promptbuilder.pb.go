@@ -2591,7 +2591,9 @@ type Backend struct {
 	// Texts are counted here, with the model's own vocabulary, and the server is not asked.
 	CountsHere bool `protobuf:"varint,7,opt,name=counts_here,json=countsHere,proto3" json:"counts_here,omitempty"`
 	// What it can be told about sampling, such as `min_p` or `dry`. Anything else is refused by name.
-	Sampling      []string `protobuf:"bytes,8,rep,name=sampling,proto3" json:"sampling,omitempty"`
+	Sampling []string `protobuf:"bytes,8,rep,name=sampling,proto3" json:"sampling,omitempty"`
+	// What to know of how it is set up, each in one sentence, such as that its window is what the backends file says.
+	Warnings      []string `protobuf:"bytes,9,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2678,6 +2680,13 @@ func (x *Backend) GetCountsHere() bool {
 func (x *Backend) GetSampling() []string {
 	if x != nil {
 		return x.Sampling
+	}
+	return nil
+}
+
+func (x *Backend) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
 	}
 	return nil
 }
@@ -2969,7 +2978,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"\x15\n" +
 	"\x13ListBackendsRequest\"Z\n" +
 	"\x14ListBackendsResponse\x12B\n" +
-	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\xcd\x02\n" +
+	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\xee\x02\n" +
 	"\aBackend\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x17\n" +
 	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x03R\x04kind\x12\"\n" +
@@ -2980,7 +2989,8 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\bidentity\x18\x06 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\bidentity\x12$\n" +
 	"\vcounts_here\x18\a \x01(\bB\x03\xe0A\x03R\n" +
 	"countsHere\x12\x1f\n" +
-	"\bsampling\x18\b \x03(\tB\x03\xe0A\x03R\bsampling\"N\n" +
+	"\bsampling\x18\b \x03(\tB\x03\xe0A\x03R\bsampling\x12\x1f\n" +
+	"\bwarnings\x18\t \x03(\tB\x03\xe0A\x03R\bwarnings\"N\n" +
 	"\x12CountTokensRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x19\n" +
 	"\x05texts\x18\x02 \x03(\tB\x03\xe0A\x02R\x05texts\"u\n" +

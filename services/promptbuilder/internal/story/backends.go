@@ -3,6 +3,8 @@ package story
 import (
 	"context"
 	"sync"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
 // Status is a backend and how it is just now.
@@ -10,6 +12,8 @@ type Status struct {
 	Listed
 	// Identity is what the server told; nothing where Err says why it cannot be used.
 	Identity Backend
+	// Warnings are what a person should know of how it is set up, such as that the window is somebody's word.
+	Warnings []string
 	Err      error
 }
 
@@ -20,7 +24,13 @@ func (b *Builder) Backends(ctx context.Context) []Status {
 	var asked sync.WaitGroup
 	for i, l := range listed {
 		all[i].Listed = l
-		asked.Go(func() { _, all[i].Identity, all[i].Err = b.open(ctx, l.Name) })
+		asked.Go(func() {
+			var counter Counter
+			counter, all[i].Identity, all[i].Err = b.open(ctx, l.Name)
+			if w, ok := counter.(llm.Warner); ok {
+				all[i].Warnings = w.Warnings()
+			}
+		})
 	}
 	asked.Wait()
 	return all

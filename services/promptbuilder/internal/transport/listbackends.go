@@ -21,6 +21,7 @@ func (s *Server) ListBackends(ctx context.Context, _ *promptbuilderv1.ListBacken
 func fromStatus(b story.Status) *promptbuilderv1.Backend {
 	out := &promptbuilderv1.Backend{
 		Name: b.Name, Kind: b.Kind, IsDefault: b.Default, CountsHere: b.CountsHere, Sampling: b.Knobs, State: stateOf(b.Err),
+		Warnings: b.Warnings,
 	}
 	if b.Err == nil {
 		out.Identity = fromBackend(b.Identity)

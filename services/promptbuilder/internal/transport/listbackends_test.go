@@ -18,13 +18,14 @@ func TestListBackends(t *testing.T) {
 	s := &stories{backends: []story.Status{{
 		Listed:   story.Listed{Name: "a", Kind: "llamacpp", Default: true, CountsHere: true, Knobs: []string{"min_p"}},
 		Identity: story.Backend{Backend: "a", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"},
+		Warnings: []string{"w"},
 	}}}
 	trouble := map[llm.Fault]promptbuilderv1.BackendState{
 		llm.FaultLoading: promptbuilderv1.BackendState_BACKEND_STATE_LOADING, llm.FaultBusy: promptbuilderv1.BackendState_BACKEND_STATE_BUSY,
 		llm.FaultTimeout: promptbuilderv1.BackendState_BACKEND_STATE_UNREACHABLE, llm.FaultRefused: promptbuilderv1.BackendState_BACKEND_STATE_FAULTY,
 	}
 	want := &promptbuilderv1.ListBackendsResponse{Backends: []*promptbuilderv1.Backend{{
-		Name: "a", Kind: "llamacpp", IsDefault: true, State: promptbuilderv1.BackendState_BACKEND_STATE_READY, CountsHere: true, Sampling: []string{"min_p"},
+		Name: "a", Kind: "llamacpp", IsDefault: true, State: promptbuilderv1.BackendState_BACKEND_STATE_READY, CountsHere: true, Sampling: []string{"min_p"}, Warnings: []string{"w"},
 		Identity: &commonv1.BackendIdentity{Backend: "a", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"},
 	}}}
 	for fault, state := range trouble {

@@ -105,6 +105,14 @@ type counter struct {
 // Local says that counting asks no server.
 func (c *counter) Local() bool { return c.local }
 
+// Warnings implements llm.Warner.
+func (c *counter) Warnings() []string {
+	if w, ok := c.llm.(llm.Warner); ok {
+		return w.Warnings()
+	}
+	return nil
+}
+
 // Window asks the server who it is.
 func (c *counter) Window(ctx context.Context) (story.Backend, error) {
 	id, err := c.llm.Window(ctx)

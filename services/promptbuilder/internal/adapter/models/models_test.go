@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/models"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -63,6 +64,37 @@ func TestNames(t *testing.T) {
 	_, err = b.Counter("c")
 	if unknown := (*llm.UnknownBackendError)(nil); !errors.As(err, &unknown) || !cmp.Equal(*unknown, llm.UnknownBackendError{Name: "c", Known: []string{"a", "b"}}) {
 		t.Errorf("error %v, want an UnknownBackendError with all names", err)
+	}
+}
+
+// A window that a person wrote down is told to be that, in the list of backends.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t, llmtest.Options{})
+	set, err := backends.Parse([]byte("default: a\nbackends:\n" +
+		"  a: {kind: llamacpp, address: '" + server.URL + "', window: 1000}\n" +
+		"  b: {kind: llamacpp, address: '" + server.URL + "', window: 9999}\n" +
+		"  c: {kind: llamacpp, address: '" + server.URL + "', margin: 96}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	known, err := models.New(set, "", prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := story.NewBuilder(known, nil, story.Defaults{}).Backends(t.Context())
+	for i, want := range []struct {
+		window   int
+		warnings []string
+	}{
+		{1000, []string{"the window of 1000 tokens is what the backends file says (window): the server tells 4096"}},
+		{4096, []string{"the backends file says a window of 9999 tokens (window), and the server tells 4096: the smaller one holds"}},
+		{4000, nil},
+	} {
+		if got := all[i]; got.Err != nil || got.Identity.Window != want.window || !slices.Equal(got.Warnings, want.warnings) {
+			t.Errorf("got %+v, not a window of %d with %q", got, want.window, want.warnings)
+		}
 	}
 }
 
