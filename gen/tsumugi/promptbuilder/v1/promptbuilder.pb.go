@@ -1722,6 +1722,8 @@ type BuildStoryResponse struct {
 	CharactersSent int32 `protobuf:"varint,20,opt,name=characters_sent,json=charactersSent,proto3" json:"characters_sent,omitempty"`
 	// The slack that held.
 	SlackPercent int32 `protobuf:"varint,21,opt,name=slack_percent,json=slackPercent,proto3" json:"slack_percent,omitempty"`
+	// How many characters (code points) at the end of the prompt are the beginning of the answer, which the model goes on with.
+	SuffixCharacters int32 `protobuf:"varint,22,opt,name=suffix_characters,json=suffixCharacters,proto3" json:"suffix_characters,omitempty"`
 	// Everything that a preset can hold, as it held: from the request, else from the preset that it names, else the default.
 	Held          *Preset `protobuf:"bytes,24,opt,name=held,proto3" json:"held,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1901,6 +1903,13 @@ func (x *BuildStoryResponse) GetCharactersSent() int32 {
 func (x *BuildStoryResponse) GetSlackPercent() int32 {
 	if x != nil {
 		return x.SlackPercent
+	}
+	return 0
+}
+
+func (x *BuildStoryResponse) GetSuffixCharacters() int32 {
+	if x != nil {
+		return x.SuffixCharacters
 	}
 	return 0
 }
@@ -2904,7 +2913,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\rbefore_suffix\x18\x05 \x01(\tB\x03\xe0A\x01R\fbeforeSuffix\x12\x17\n" +
 	"\x04stop\x18\x06 \x03(\tB\x03\xe0A\x01R\x04stop\"*\n" +
 	"\tOptionSet\x12\x1d\n" +
-	"\aoptions\x18\x01 \x03(\tB\x03\xe0A\x02R\aoptions\"\x90\b\n" +
+	"\aoptions\x18\x01 \x03(\tB\x03\xe0A\x02R\aoptions\"\xc2\b\n" +
 	"\x12BuildStoryResponse\x12\x1b\n" +
 	"\x06prompt\x18\x01 \x01(\tB\x03\xe0A\x03R\x06prompt\x12\x1b\n" +
 	"\x06digest\x18\x02 \x01(\tB\x03\xe0A\x03R\x06digest\x12<\n" +
@@ -2929,7 +2938,8 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\bwrapping\x18\x12 \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x03R\bwrapping\x12\x19\n" +
 	"\x05state\x18\x13 \x01(\tB\x03\xe0A\x03R\x05state\x12,\n" +
 	"\x0fcharacters_sent\x18\x14 \x01(\x05B\x03\xe0A\x03R\x0echaractersSent\x12(\n" +
-	"\rslack_percent\x18\x15 \x01(\x05B\x03\xe0A\x03R\fslackPercent\x129\n" +
+	"\rslack_percent\x18\x15 \x01(\x05B\x03\xe0A\x03R\fslackPercent\x120\n" +
+	"\x11suffix_characters\x18\x16 \x01(\x05B\x03\xe0A\x03R\x10suffixCharacters\x129\n" +
 	"\x04held\x18\x18 \x01(\v2 .tsumugi.promptbuilder.v1.PresetB\x03\xe0A\x03R\x04held\"H\n" +
 	"\vCombination\x129\n" +
 	"\x05picks\x18\x01 \x03(\v2\x1e.tsumugi.promptbuilder.v1.PickB\x03\xe0A\x03R\x05picks\"\x93\x02\n" +

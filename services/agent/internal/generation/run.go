@@ -50,7 +50,7 @@ func failed(ctx context.Context, g *generation, err error) ending {
 func (s *Service) answer(ctx context.Context, g *generation, p plan) (llm.Result, error) {
 	silence := s.endAfter(s.limits.FirstPiece, g, FinishIdle)
 	defer func() { silence.Stop() }()
-	stream, err := p.model.Generate(ctx, llm.Request{Prompt: p.built.Prompt, Sampling: p.req.Sampling})
+	stream, err := p.model.Generate(ctx, llm.Request{Prompt: p.built.Prompt, Suffix: p.built.Suffix, Sampling: p.req.Sampling})
 	if err != nil {
 		return llm.Result{}, err
 	}

@@ -346,6 +346,16 @@ func TestAPlainPromptMustFit(t *testing.T) {
 	}
 }
 
+// The model learns what of the prompt is the beginning of its answer.
+func TestTheSuffixReachesTheModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, says("あ"))
+	w.read(w.generate(w.request("彼は")), 0)
+	if got := w.model.requests[0]; got.Suffix != len("彼は") || got.Prompt != "<>彼は" {
+		t.Errorf("the model is asked %+v", got)
+	}
+}
+
 func TestAServerThatChangedIsMeasuredOnceMore(t *testing.T) {
 	t.Parallel()
 	old := identity

@@ -142,8 +142,8 @@ func TestRefusedHere(t *testing.T) {
 	}
 }
 
-// One token over the window less one is refused, and never sent: the server would halve it (cases/wannabe.md 25 and 28).
-func TestOverTheWindow(t *testing.T) {
+// One token over the window less one is refused, and never sent: the server would halve it.
+func TestCase28OverTheWindow(t *testing.T) {
 	t.Parallel()
 	for _, old := range []bool{false, true} {
 		server := fake(t, ollamatest.Options{Old: old})

@@ -99,7 +99,8 @@ func (p *Prompt) fit(ctx context.Context, c cutter) error {
 	if !c.counter.Local() {
 		p.Counts, p.Sent = fitted.Counts, fitted.Sent
 	}
-	p.Blocks = trimmed.tell(sizes(l.stretches(fitted.Offset), fitted.Size))
+	parts := l.stretches(fitted.Offset)
+	p.Blocks, p.Suffix = trimmed.tell(sizes(parts, fitted.Size)), l.begun(parts)
 	if fitted.Over && r.Fit != FitNone && !r.ReturnOver {
 		return p.tooLarge()
 	}

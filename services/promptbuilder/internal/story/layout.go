@@ -280,6 +280,15 @@ func (l layout) stretches(offset int) []stretch {
 	return all
 }
 
+// begun is how many characters of the answer stand at the end of the prompt already.
+func (l layout) begun(all []stretch) int {
+	last := all[len(all)-1]
+	if last.kind != KindSuffix {
+		return 0
+	}
+	return characters(strings.TrimPrefix(last.text, l.closing))
+}
+
 // cutOf describes a cut of the body at an offset of what was looked at.
 func (l layout) cutOf(body string, at int) *Cut {
 	i := sort.Search(len(l.body), func(i int) bool { return l.body[i].start > at }) - 1

@@ -123,6 +123,8 @@ type Prompt struct {
 	// Digest is the SHA-256 of Text in hex.
 	Digest string
 	Task   Task
+	// Suffix is how many characters (code points) at the end of Text are the beginning of the answer.
+	Suffix int
 	// Blocks are the parts of Text in its order; their tokens add up to Tokens.
 	Blocks []Block
 	// Tokens is what the server counted for the very string in Text, Limit the most that it may have.

@@ -156,7 +156,7 @@ func fromPrompt(p story.Prompt) *promptbuilderv1.BuildStoryResponse {
 	res := &promptbuilderv1.BuildStoryResponse{
 		Prompt: p.Text, Digest: p.Digest, Task: tasks[p.Task], Tokens: int32(p.Tokens), Limit: int32(p.Limit),
 		MaxTokens: int32(p.MaxTokens), Rating: p.Rating, Overflow: p.Overflow, CountsUsed: int32(p.Counts), Seed: p.Seed,
-		CharactersSent: int32(p.Sent), State: p.State, SlackPercent: int32(p.Slack),
+		CharactersSent: int32(p.Sent), State: p.State, SlackPercent: int32(p.Slack), SuffixCharacters: int32(p.Suffix),
 		Backend: fromBackend(p.Backend), Wrapping: fromWrapping(p.Wrapping), Held: fromPreset(p.Held),
 	}
 	for _, b := range p.Blocks {

@@ -138,7 +138,7 @@ func TestPromptReachesTheCaller(t *testing.T) {
 	t.Parallel()
 	backend := story.Backend{Backend: "gemma", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"}
 	s := &stories{prompt: story.Prompt{
-		Text: "p", Digest: "d", Task: story.ContInfo, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general", Overflow: true, Counts: 4, Seed: 5, Sent: 6, State: "s", Slack: 7,
+		Text: "p", Digest: "d", Task: story.ContInfo, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general", Overflow: true, Counts: 4, Seed: 5, Sent: 6, State: "s", Slack: 7, Suffix: 8,
 		Blocks:       []story.Block{{Kind: story.KindTail, Tokens: 6, Characters: 7, Estimated: true, CutCharacters: 20, CutLines: 21, Limit: 22}},
 		Cut:          &story.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f"},
 		Warnings:     []story.Warning{{Code: story.LittleTextLeft, Field: "body", Message: "m"}},
@@ -155,7 +155,7 @@ func TestPromptReachesTheCaller(t *testing.T) {
 	wantBackend := &commonv1.BackendIdentity{Backend: "gemma", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"}
 	want := &promptbuilderv1.BuildStoryResponse{
 		Prompt: "p", Digest: "d", Task: promptbuilderv1.StoryTask_STORY_TASK_CONT_INFO, Tokens: 1, Limit: 2, MaxTokens: 3, Rating: "general",
-		Overflow: true, CountsUsed: 4, Seed: 5, CharactersSent: 6, State: "s", SlackPercent: 7,
+		Overflow: true, CountsUsed: 4, Seed: 5, CharactersSent: 6, State: "s", SlackPercent: 7, SuffixCharacters: 8,
 		Blocks:       []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_TAIL, Tokens: 6, Characters: 7, Estimated: true, CutCharacters: 20, CutLines: 21, Limit: 22}},
 		Cut:          &promptbuilderv1.Cut{Characters: 8, Lines: 9, KeptCharacters: 10, FirstKept: "f", KeptShare: 10.0 / 18},
 		Warnings:     []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},

@@ -20,8 +20,11 @@ type heard struct {
 
 func (h heard) Invoke(ctx context.Context, method string, _, reply any, _ ...grpc.CallOption) error {
 	h.in[method] = namespace.From(ctx)
-	if r, ok := reply.(*promptbuilderv1.CountTokensResponse); ok {
+	switch r := reply.(type) {
+	case *promptbuilderv1.CountTokensResponse:
 		r.Tokens = []int32{1}
+	case *promptbuilderv1.BuildStoryResponse:
+		r.Prompt, r.SuffixCharacters = "夜の港で。[/INST]彼は", 2
 	}
 	return nil
 }
@@ -31,8 +34,8 @@ func TestCallsActInTheNamespaceOfTheGeneration(t *testing.T) {
 	t.Parallel()
 	h := heard{in: map[string]string{}}
 	c := promptbuilder.New(h)
-	if _, err := c.Build(t.Context(), "team-a", generation.BuildRequest{}); err != nil {
-		t.Error(err)
+	if built, err := c.Build(t.Context(), "team-a", generation.BuildRequest{}); err != nil || built.Suffix != len("彼は") {
+		t.Errorf("the suffix has %d bytes, %v", built.Suffix, err)
 	}
 	if _, _, err := c.Count(t.Context(), "team-a", "", "夜"); err != nil {
 		t.Error(err)
