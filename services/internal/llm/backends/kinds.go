@@ -21,9 +21,13 @@ var kinds = map[string]func(dir string) settings{
 		s.Address, s.Margin = gemini.Address, gemini.Margin
 		return s
 	},
-	koboldcpp.Kind: func(dir string) settings { return &koboldcppSettings{newEndpoint(dir)} },
-	llamacpp.Kind:  func(dir string) settings { return &llamacppSettings{endpoint: newEndpoint(dir)} },
-	ollama.Kind:    func(dir string) settings { return &ollamaSettings{endpoint: newEndpoint(dir)} },
+	koboldcpp.Kind: func(dir string) settings {
+		s := &koboldcppSettings{newEndpoint(dir)}
+		s.Concurrency = 1 // it makes one answer at a time, and turns away whoever is the eighth to wait
+		return s
+	},
+	llamacpp.Kind: func(dir string) settings { return &llamacppSettings{endpoint: newEndpoint(dir)} },
+	ollama.Kind:   func(dir string) settings { return &ollamaSettings{endpoint: newEndpoint(dir)} },
 	openai.Kind: func(dir string) settings {
 		return &openaiSettings{endpoint: newEndpoint(dir), Server: openai.OpenAI, API: openai.Completions}
 	},

@@ -43,6 +43,9 @@ func (c *Client) fits(ctx context.Context, req llm.Request) (window, tokens int,
 	if window, err = c.window(ctx); err != nil {
 		return 0, 0, err
 	}
+	if most := longest(window); req.Sampling.MaxTokens > most {
+		return 0, 0, c.server.Fault(llm.FaultRefused, nil, "max tokens is %d; it must be at most %d, as KoboldCpp servers make no longer answers in a window of %d and do not say so", req.Sampling.MaxTokens, most, window)
+	}
 	if tokens, err = c.count(ctx, req.Prompt); err != nil {
 		return 0, 0, err
 	}
@@ -54,6 +57,10 @@ func (c *Client) fits(ctx context.Context, req llm.Request) (window, tokens int,
 	}
 	return window, tokens, nil
 }
+
+// longest is how long an answer may be: version 1.102 shortens it to four fifths of the window without a word, 1.76 to all
+// but 16 tokens (field/wannabe.md 2).
+func longest(window int) int { return window * 4 / 5 }
 
 // draw gives a key that no other generation has, and a seed as the server would draw one. That seed tells later whose
 // generation the server's figures are.

@@ -99,6 +99,20 @@ func TestTooLongIsNotSent(t *testing.T) {
 	}
 }
 
+// The server would shorten an answer without a word: it is asked for none that it would.
+func TestTooLongAnAnswerIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	server := koboldcpptest.New(t, koboldcpptest.Options{Window: 100})
+	c := client(t, server.URL)
+	_, err := c.Generate(t.Context(), servertest.Request("夜", 81))
+	if servertest.FaultOf(err) != llm.FaultRefused || !strings.Contains(err.Error(), "max tokens is 81; it must be at most 80") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, _, err := servertest.Ask(t, c, servertest.Request("夜", 80)); err != nil {
+		t.Error(err)
+	}
+}
+
 // How an answer ended, and what it cost, where the server's own word is of no use.
 func TestEnds(t *testing.T) {
 	t.Parallel()

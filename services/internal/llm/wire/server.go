@@ -189,10 +189,20 @@ func (s *Server) refusal(response *http.Response, body []byte) *llm.Error {
 		w.Message = "status " + response.Status
 	}
 	w.Status = response.StatusCode
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		w.RetryAfter = max(w.RetryAfter, time.Duration(min(seconds, 3600))*time.Second)
-	}
+	w.RetryAfter = max(w.RetryAfter, retryAfter(response.Header.Get("Retry-After"), time.Now()))
 	return s.Told(w, llm.FaultProtocol)
+}
+
+// retryAfter reads the header of that name: seconds, or a date (RFC 9110, 10.2.3); 0 for anything else.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(header); err == nil {
+		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
+	}
+	date, err := http.ParseTime(header)
+	if err != nil {
+		return 0
+	}
+	return max(date.Sub(now), 0)
 }
 
 // readAll reads to the end, or fails with ErrTooLarge.
