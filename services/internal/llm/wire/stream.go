@@ -109,6 +109,9 @@ func (s *Stream) piece() (string, error) {
 	case err != nil:
 		return "", s.server.broken(s.ctx, err, llm.FaultCut)
 	}
+	if s.ctx.Err() != nil { // what a server says that was told to stop is not the end of the answer
+		return "", s.server.broken(s.ctx, s.ctx.Err(), llm.FaultCut)
+	}
 	s.within(Limit{"idle", s.server.Timeouts.Idle})
 	return s.answer.Take(e)
 }
