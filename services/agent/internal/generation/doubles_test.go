@@ -188,7 +188,7 @@ func (p *prompts) Build(_ context.Context, _ string, q generation.BuildRequest) 
 	}
 	prompt := "<" + title + ">" + q.Body
 	return generation.Built{
-		Prompt: prompt, Suffix: len(q.Body), Digest: "digest of " + prompt, Task: "CONT_INFO", Tokens: len([]rune(prompt)),
+		Prompt: prompt, Suffix: len([]rune(q.Body)), Digest: "digest of " + prompt, Task: "CONT_INFO", Tokens: len([]rune(prompt)),
 		Picks: []generation.Pick{{Field: "story.note", Group: 0, Options: []int{1}, Text: "雨"}}, Measured: p.identity(),
 	}, nil
 }

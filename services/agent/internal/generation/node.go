@@ -114,7 +114,7 @@ type Built struct {
 	Prompt, Digest, Task                 string
 	Blocks                               []Block
 	Tokens, Limit, MaxTokens, CountsUsed int
-	// Suffix is how many bytes at the end of Prompt are the beginning of the answer.
+	// Suffix is how many characters at the end of Prompt are the beginning of the answer.
 	Suffix int
 	// Cut is what was left out; nil when nothing was.
 	Cut      *Cut

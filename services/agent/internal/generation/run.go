@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -46,11 +47,21 @@ func failed(ctx context.Context, g *generation, err error) ending {
 	return ending{err: err}
 }
 
+// lastBytes gives how many bytes the last characters of a text have.
+func lastBytes(text string, characters int) int {
+	end := len(text)
+	for ; characters > 0 && end > 0; characters-- {
+		_, size := utf8.DecodeLastRuneInString(text[:end])
+		end -= size
+	}
+	return len(text) - end
+}
+
 // answer takes the model's answer into the log. The error is why it is not whole, or errFull.
 func (s *Service) answer(ctx context.Context, g *generation, p plan) (llm.Result, error) {
 	silence := s.endAfter(s.limits.FirstPiece, g, FinishIdle)
 	defer func() { silence.Stop() }()
-	stream, err := p.model.Generate(ctx, llm.Request{Prompt: p.built.Prompt, Suffix: p.built.Suffix, Sampling: p.req.Sampling})
+	stream, err := p.model.Generate(ctx, llm.Request{Prompt: p.built.Prompt, Suffix: lastBytes(p.built.Prompt, p.built.Suffix), Sampling: p.req.Sampling})
 	if err != nil {
 		return llm.Result{}, err
 	}

@@ -42,7 +42,7 @@ func build(b generation.Built) *promptbuilderv1.BuildStoryResponse {
 		Prompt: b.Prompt, Digest: b.Digest,
 		Task:   promptbuilderv1.StoryTask(promptbuilderv1.StoryTask_value["STORY_TASK_"+b.Task]),
 		Tokens: int32(b.Tokens), Limit: int32(b.Limit), MaxTokens: int32(b.MaxTokens), CountsUsed: int32(b.CountsUsed),
-		Overflow: b.Overflow, Rating: b.Rating, Seed: b.Seed, Backend: wire.FromIdentity(b.Measured),
+		Overflow: b.Overflow, Rating: b.Rating, Seed: b.Seed, Backend: wire.FromIdentity(b.Measured), SuffixCharacters: int32(b.Suffix),
 	}
 	if c := b.Cut; c != nil {
 		out.Cut = &promptbuilderv1.Cut{

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/grpc"
 
@@ -67,21 +66,11 @@ func (c *Client) Count(ctx context.Context, ns, backend, text string) (int, llm.
 	return int(r.GetTokens()[0]), wire.Identity(r.GetBackend()), nil
 }
 
-// suffix gives the bytes of so many characters at the end of a prompt.
-func suffix(prompt string, characters int) int {
-	end := len(prompt)
-	for ; characters > 0 && end > 0; characters-- {
-		_, size := utf8.DecodeLastRuneInString(prompt[:end])
-		end -= size
-	}
-	return len(prompt) - end
-}
-
 func built(b *promptbuilderv1.BuildStoryResponse) generation.Built {
 	out := generation.Built{
 		Prompt: b.GetPrompt(), Digest: b.GetDigest(), Task: strings.TrimPrefix(b.GetTask().String(), "STORY_TASK_"),
 		Tokens: int(b.GetTokens()), Limit: int(b.GetLimit()), MaxTokens: int(b.GetMaxTokens()), CountsUsed: int(b.GetCountsUsed()),
-		Suffix:   suffix(b.GetPrompt(), int(b.GetSuffixCharacters())),
+		Suffix:   int(b.GetSuffixCharacters()),
 		Overflow: b.GetOverflow(), Rating: b.GetRating(), Seed: b.GetSeed(), Measured: wire.Identity(b.GetBackend()),
 	}
 	if c := b.GetCut(); c != nil {

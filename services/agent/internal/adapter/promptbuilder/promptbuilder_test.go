@@ -34,8 +34,8 @@ func TestCallsActInTheNamespaceOfTheGeneration(t *testing.T) {
 	t.Parallel()
 	h := heard{in: map[string]string{}}
 	c := promptbuilder.New(h)
-	if built, err := c.Build(t.Context(), "team-a", generation.BuildRequest{}); err != nil || built.Suffix != len("彼は") {
-		t.Errorf("the suffix has %d bytes, %v", built.Suffix, err)
+	if built, err := c.Build(t.Context(), "team-a", generation.BuildRequest{}); err != nil || built.Suffix != 2 {
+		t.Errorf("the suffix has %d characters, %v", built.Suffix, err)
 	}
 	if _, _, err := c.Count(t.Context(), "team-a", "", "夜"); err != nil {
 		t.Error(err)
