@@ -195,7 +195,7 @@ func (s *modelSession) fitAsPeer(ctx context.Context, body string, sent, counts 
 			return n
 		},
 		Build: func(body string) string {
-			p, err := s.builder.Build(ctx, story.Request{Backend: "here", Body: body, Uncut: true})
+			p, err := s.builder.Build(ctx, story.Request{Backend: "here", Body: body, Fit: story.FitNone})
 			wrong = errors.Join(wrong, err)
 			return p.Text
 		},
