@@ -810,7 +810,7 @@ func (BackendState) EnumDescriptor() ([]byte, []int) {
 type BlockRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REFERENCE, SUMMARY, MEMORY or NOTE; or BODY, with `min_tokens` alone: so much is left to the text, tail and suffix
-	// included, as far as it has as much and the others can give way.
+	// included, instead of `text_percent`, as far as it has as much and the others can give way.
 	Kind BlockKind `protobuf:"varint,1,opt,name=kind,proto3,enum=tsumugi.promptbuilder.v1.BlockKind" json:"kind,omitempty"`
 	// It is not trimmed to fewer for want of room in the window. At most `max_tokens`.
 	MinTokens int32 `protobuf:"varint,2,opt,name=min_tokens,json=minTokens,proto3" json:"min_tokens,omitempty"`
@@ -949,16 +949,17 @@ type BuildStoryRequest struct {
 	Summary string `protobuf:"bytes,24,opt,name=summary,proto3" json:"summary,omitempty"`
 	// What the model should keep in mind: a block before the summary, otherwise like it.
 	Memory string `protobuf:"bytes,25,opt,name=memory,proto3" json:"memory,omitempty"`
-	// Bounds of blocks, at most one for each kind. Without one, reference and note are never trimmed; summary and memory are,
-	// to nothing if need be. Not with COMPAT.
+	// Bounds of blocks, at most one for each kind. Without one, reference and note are never trimmed; summary and memory are
+	// where not everything fits, to nothing if need be. Not with COMPAT.
 	Blocks []*BlockRule `protobuf:"bytes,26,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	// How many lines of the text stand behind the author's note, its last, unfinished line among them; the note stands between
 	// whole lines. Older ones are in the block of the older text, before the note. At most 1000; a shorter text stands behind
 	// the note as a whole. 0: where seed 000 has it, before the last three whole lines. Without a note it changes nothing. Not
 	// with COMPAT.
 	NoteDepth int32 `protobuf:"varint,27,opt,name=note_depth,json=noteDepth,proto3" json:"note_depth,omitempty"`
-	// A text that is cut and has less than this share of the limit to itself, in percent, is told in `warnings`
-	// (LITTLE_ROOM_FOR_TEXT). At most 100; 0: 25.
+	// The share of the limit, in percent, that the text should have to itself: blocks that can give way do so for it, unless
+	// a rule for BODY says otherwise. A text that is cut and has less is told in `warnings` (LITTLE_ROOM_FOR_TEXT). At most
+	// 100; 0: 25.
 	TextPercent int32 `protobuf:"varint,30,opt,name=text_percent,json=textPercent,proto3" json:"text_percent,omitempty"`
 	// Name of a preset (ListPresets), which stands in for each field that this request leaves open: wrapping, fit,
 	// max_main_text_chars, cut_granularity, slack_percent, block_order, note_header, note_depth, max_tokens, each field of

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 )
@@ -30,22 +31,19 @@ func Trim(text string, top bool, low, high int, tokens func(from, to int) int) (
 		if place == Character {
 			least = low
 		}
-		for _, at := range cuts {
-			from, to := kept(at)
-			n := tokens(from, to)
-			if n <= high && n >= least && strings.TrimSpace(text[from:to]) != "" {
-				return from, to
-			}
-			if n <= high {
-				break // what follows is shorter
-			}
+		i := sort.Search(len(cuts), func(i int) bool { return tokens(kept(cuts[i])) <= high })
+		if i == len(cuts) {
+			continue
+		}
+		if from, to := kept(cuts[i]); tokens(from, to) >= least && strings.TrimSpace(text[from:to]) != "" {
+			return from, to
 		}
 	}
 	if low <= 0 {
 		return 0, 0
 	}
-	for _, at := range slices.Backward(cuts) {
-		if from, to := kept(at); tokens(from, to) >= low && strings.TrimSpace(text[from:to]) != "" {
+	for i := sort.Search(len(cuts), func(i int) bool { return tokens(kept(cuts[i])) < low }) - 1; i >= 0; i-- {
+		if from, to := kept(cuts[i]); strings.TrimSpace(text[from:to]) != "" {
 			return from, to
 		}
 	}

@@ -188,8 +188,8 @@ func (l *layout) block(kind Kind, header, text string) part {
 
 // pinned is a block that is not cut with the text, or what is kept of it; nothing for nothing.
 func (l *layout) pinned(kind Kind, before, text, after string) part {
-	if kept, trimmed := l.kept[kind]; trimmed {
-		text = kept
+	if left, trimmed := l.kept[kind]; trimmed {
+		text = left.text
 	}
 	if text == "" {
 		return part{}

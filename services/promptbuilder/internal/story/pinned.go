@@ -1,8 +1,8 @@
 package story
 
 import (
+	"cmp"
 	"context"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -20,9 +20,19 @@ type frame struct {
 	// fence stands around them.
 	fence string
 	// kept is what is left of those that are trimmed.
-	kept map[Kind]string
+	kept map[Kind]remnant
 	// spent are the counts that were spent, or are kept back, of fit.MaxCounts, and what was sent for them.
 	spent fit.Result
+}
+
+// remnant is what is left of a pinned block that was trimmed.
+type remnant struct {
+	text string
+	// atEnd: it is the end of the block, and not its beginning.
+	atEnd bool
+	// bound is what the block could have, in tokens: in the window, and not by its max_tokens, where window says so.
+	bound  int
+	window bool
 }
 
 // pin is a pinned block of a layout: its text, and how many bytes stand before it.
@@ -35,19 +45,14 @@ type pin struct {
 // trimming is how the pinned blocks of a request are trimmed.
 type trimming struct {
 	rules []Rule
-	// text is what the rules leave to the text, in tokens, as far as it has as much.
+	// text is what is left to the text, in tokens, as far as it has as much.
 	text int
 	// window says that blocks are trimmed for want of room there too.
 	window bool
 	limit  int
-	// whole are the texts of the blocks before anything was trimmed, kept those that are trimmed.
-	whole, kept map[Kind]string
-	// fromTop says of a trimmed block that its beginning is gone, and not its end.
-	fromTop map[Kind]bool
-	// bound is what a trimmed block may have.
-	bound map[Kind]int
-	// byWindow says of a trimmed block that the window was too small, and not its max_tokens.
-	byWindow map[Kind]bool
+	// whole are the texts of the blocks before anything was trimmed.
+	whole map[Kind]string
+	kept  map[Kind]remnant
 	// measured are the tokens of the blocks, where the counter does not tell borders: better than their share of the prompt.
 	measured map[Kind]int
 }
@@ -59,10 +64,10 @@ func newTrimming(r Request, limit int) *trimming {
 	}
 	t := &trimming{
 		rules: r.rules(), window: r.Fit != FitNone && r.Fit != FitCharTrim, limit: limit,
-		whole: map[Kind]string{}, kept: map[Kind]string{}, fromTop: map[Kind]bool{}, bound: map[Kind]int{}, byWindow: map[Kind]bool{},
+		whole: map[Kind]string{}, kept: map[Kind]remnant{},
 	}
-	if body := r.rule(KindBody); body != nil {
-		t.text = body.Min
+	if t.text = limit * cmp.Or(r.TextPercent, defaultTextPercent) / 100; r.rule(KindBody) != nil {
+		t.text = r.rule(KindBody).Min
 	}
 	return t
 }
@@ -157,8 +162,8 @@ func (t *trimming) trim(l layout, m fit.Result) bool {
 	excess := m.Size.Tokens - t.limit + t.reserve(l, m, s)
 	for _, rule := range t.rules {
 		if n := s.of(rule.Kind); rule.Max > 0 && n > rule.Max {
-			excess -= n - t.cut(l, s, rule, min(rule.Min, rule.Max-slack), rule.Max-slack)
-			t.bound[rule.Kind], t.byWindow[rule.Kind], trimmed = rule.Max, false, true
+			excess -= n - t.cut(l, s, rule, min(rule.Min, rule.Max-slack), remnant{bound: rule.Max})
+			trimmed = true
 		}
 	}
 	for _, rule := range t.rules {
@@ -166,13 +171,10 @@ func (t *trimming) trim(l layout, m fit.Result) bool {
 		if !t.window || excess <= 0 || rule.Kind == KindBody || rule.Trim == TrimNone || now <= rule.Min {
 			continue
 		}
-		high := max(rule.Min, now-excess-slack)
-		left := t.cut(l, s, rule, rule.Min, high)
-		if left == now {
-			continue
+		if left := t.cut(l, s, rule, rule.Min, remnant{bound: max(rule.Min+slack, now-excess), window: true}); left < now {
+			excess -= now - left
+			trimmed = true
 		}
-		excess -= now - left
-		t.bound[rule.Kind], t.byWindow[rule.Kind], trimmed = high, true, true
 	}
 	if m.Size.Pieces == nil {
 		t.measured = map[Kind]int{}
@@ -196,22 +198,26 @@ func (t *trimming) reserve(l layout, m fit.Result, s scale) int {
 	return want - has
 }
 
-// cut trims a block from its whole text to at most high tokens and at least low, and gives how many it is expected to have
-// left.
-func (t *trimming) cut(l layout, s scale, rule Rule, low, high int) int {
+// cut trims a block from its whole text to slack less than its bound and at least low, and gives how many tokens it is
+// expected to have left.
+func (t *trimming) cut(l layout, s scale, rule Rule, low int, left remnant) int {
 	for _, p := range l.pins {
 		if p.kind != rule.Kind {
 			continue
 		}
+		left.atEnd = rule.Trim == TrimTop
 		size := func(from, to int) int { return s.without(p, from, to) }
-		from, to := fit.Trim(p.text, rule.Trim == TrimTop, low, high, size)
+		from, to := fit.Trim(p.text, left.atEnd, low, left.bound-slack, size)
 		if size(from, to) > rule.Max && rule.Max > 0 {
-			from, to = fit.Trim(p.text, rule.Trim == TrimTop, 0, high, size)
+			from, to = fit.Trim(p.text, left.atEnd, 0, left.bound-slack, size)
 		}
-		if end := from + len(whole(p.text[from:to])); p.kind == KindReference && rule.Trim == TrimBottom && size(from, end) >= low {
+		if end := from + len(cutFieldName(p.text[from:to])); p.kind == KindReference && !left.atEnd && size(from, end) >= low {
 			to = end
 		}
-		t.kept[p.kind], t.fromTop[p.kind] = p.text[from:to], rule.Trim == TrimTop
+		left.text = p.text[from:to]
+		if left.text != p.text {
+			t.kept[p.kind] = left
+		}
 		return size(from, to)
 	}
 	return 0
@@ -219,21 +225,21 @@ func (t *trimming) cut(l layout, s scale, rule Rule, low, high int) int {
 
 // sizeOf is how many tokens a block is expected to have as it is trimmed so far.
 func (t *trimming) sizeOf(l layout, s scale, kind Kind) int {
+	left, trimmed := t.kept[kind]
 	for _, p := range l.pins {
-		kept, trimmed := t.kept[kind]
 		switch {
 		case p.kind != kind || !trimmed:
-		case t.fromTop[kind]:
-			return s.without(p, len(p.text)-len(kept), len(p.text))
+		case left.atEnd:
+			return s.without(p, len(p.text)-len(left.text), len(p.text))
 		default:
-			return s.without(p, 0, len(kept))
+			return s.without(p, 0, len(left.text))
 		}
 	}
 	return s.of(kind)
 }
 
-// whole is a trimmed text without the name of a story field at its end of which nothing is left.
-func whole(text string) string {
+// cutFieldName is a trimmed text without the name of a story field at its end of which nothing is left.
+func cutFieldName(text string) string {
 	for {
 		at := strings.LastIndexByte(text, '\n') + 1
 		if last := text[at:]; !strings.HasPrefix(last, "# ") || !strings.HasSuffix(last, ":") {
@@ -249,7 +255,7 @@ func (t *trimming) tell(blocks []Block) []Block {
 		return blocks
 	}
 	for _, p := range pinnedKinds {
-		kept, trimmed := t.kept[p.kind]
+		left, trimmed := t.kept[p.kind]
 		if !trimmed {
 			continue
 		}
@@ -261,8 +267,8 @@ func (t *trimming) tell(blocks []Block) []Block {
 			blocks = append(blocks, Block{Kind: p.kind})
 		}
 		all := t.whole[p.kind]
-		blocks[i].Limit, blocks[i].CutCharacters = t.bound[p.kind], characters(all)-characters(kept)
-		blocks[i].CutLines = strings.Count(all, "\n") - strings.Count(kept, "\n")
+		blocks[i].Limit, blocks[i].CutCharacters = left.bound, characters(all)-characters(left.text)
+		blocks[i].CutLines = strings.Count(all, "\n") - strings.Count(left.text, "\n")
 	}
 	return t.share(blocks)
 }
@@ -282,49 +288,4 @@ func (t *trimming) share(blocks []Block) []Block {
 		}
 	}
 	return blocks
-}
-
-// scale tells the tokens of the blocks of a prompt that was counted.
-type scale struct {
-	starts map[Kind]int
-	tokens map[Kind]int
-	// begins are where tokens begin in the prompt, where that is known.
-	begins []int
-	text   string
-	size   fit.Size
-}
-
-func newScale(stretches []stretch, size fit.Size) scale {
-	s := scale{starts: map[Kind]int{}, tokens: map[Kind]int{}, size: size}
-	for i, b := range sizes(stretches, size) {
-		s.starts[b.Kind] = len(s.text)
-		s.tokens[b.Kind] += b.Tokens
-		s.text += stretches[i].text
-	}
-	begin := 0
-	for _, bytes := range size.Pieces {
-		s.begins = append(s.begins, begin)
-		begin += bytes
-	}
-	return s
-}
-
-// of is how many tokens a block has.
-func (s scale) of(kind Kind) int { return s.tokens[kind] }
-
-// without is how many tokens a pinned block has when only a stretch of its text is left; none when that is nothing.
-func (s scale) without(p pin, from, to int) int {
-	if from == to {
-		return 0
-	}
-	text := s.starts[p.kind] + p.before
-	return s.tokens[p.kind] - s.between(text, text+from) - s.between(text+to, text+len(p.text))
-}
-
-// between is how many tokens begin there; their share by characters, rounded down, where that is not known.
-func (s scale) between(from, to int) int {
-	if s.size.Pieces == nil {
-		return characters(s.text[from:to]) * s.size.Tokens / max(1, characters(s.text))
-	}
-	return sort.SearchInts(s.begins, to) - sort.SearchInts(s.begins, from)
 }

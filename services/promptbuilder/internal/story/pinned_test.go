@@ -158,6 +158,20 @@ func TestRoomForTheText(t *testing.T) {
 	}
 }
 
+// TestTheTextHasItsShare: without a rule, memory and summary do not take the whole window.
+func TestTheTextHasItsShare(t *testing.T) {
+	t.Parallel()
+	r := story.Request{Work: story.Work{Memory: body40(100), Summary: body40(100)}, Body: body40(100), MaxTokens: 10}
+	for _, percent := range []int{0, 60} {
+		r.TextPercent = percent
+		p := build(t, runesOf(2010), r)
+		text := block(p, story.KindBody).Tokens + block(p, story.KindTail).Tokens + block(p, story.KindSuffix).Tokens
+		if want := 2000 * max(25, percent) / 100; text < want || text > want+100 || hasWarning(p, story.LittleRoom) {
+			t.Errorf("the text has %d tokens of 2000, want %d; blocks %v", text, want, p.Blocks)
+		}
+	}
+}
+
 // TestLittleRoom: blocks that leave the text less than a share are told, and only then.
 func TestLittleRoom(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 // Rule bounds a block, in tokens as Block.Tokens tells them, heading and fences included. At most one for each kind.
 type Rule struct {
 	// Kind is one of the pinned blocks (KindReference, KindSummary, KindMemory, KindNote), or KindBody with Min alone: so
-	// much is left to the text, as far as it has as much and the pinned blocks can give way.
+	// much is left to the text instead of TextPercent, as far as it has as much and the pinned blocks can give way.
 	Kind Kind `yaml:"kind"`
 	// Min is what the block is not trimmed below for want of room in the window. Max it never has more than; 0: no such limit.
 	Min int `yaml:"min_tokens"`

@@ -102,7 +102,7 @@ type Request struct {
 	Wrapping Wrapping
 	// Blocks bound blocks; those without a rule stand as rules says.
 	Blocks []Rule
-	// TextPercent is the share of the limit that a text which is cut should have to itself; 0: defaultTextPercent.
+	// TextPercent is the share of the limit that the text should have to itself; 0: defaultTextPercent.
 	TextPercent int
 	// Sampling is how the answer should be drawn; it is given back in Prompt.Held.
 	Sampling Sampling

@@ -77,7 +77,7 @@ func (l layout) warnings(r Request, p Prompt, f fit.Result, kept string) []Warni
 	return all
 }
 
-// defaultTextPercent is the share of the limit, in percent, that a text which is cut should have to itself.
+// defaultTextPercent is the share of the limit, in percent, that the text should have to itself.
 const defaultTextPercent = 25
 
 // warnings say which blocks were trimmed and why, and that the blocks leave little to the text.
@@ -93,7 +93,7 @@ func (t *trimming) warnings(r Request, p Prompt) []Warning {
 		}
 		short = true
 		reason := "as its max_tokens says"
-		if t.byWindow[b.Kind] {
+		if t.kept[b.Kind].window {
 			reason = "so that the blocks fit the window"
 		}
 		all = append(all, Warning{BlockTrimmed, fieldOf(b.Kind), fmt.Sprintf(
