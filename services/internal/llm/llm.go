@@ -52,6 +52,12 @@ type Sampler interface {
 	Knobs() []Knob
 }
 
+// Estimator is a Counter whose counts may be estimates.
+type Estimator interface {
+	// Estimates says that Count and Pieces only estimate: nobody can count for the server, and no vocabulary is named.
+	Estimates() bool
+}
+
 // Warner is a Counter that has something to say of how it is set up.
 type Warner interface {
 	// Warnings says in sentences what a person should know of the window, as of the last call of Window.

@@ -32,6 +32,8 @@ func (local) List() []story.Listed { return nil }
 
 func (local) Local() bool { return true }
 
+func (local) Estimates() bool { return false }
+
 func (local) Window(context.Context) (story.Backend, error) {
 	return story.Backend{Backend: "local", Kind: "local", Window: limit + answer}, nil
 }

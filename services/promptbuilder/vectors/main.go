@@ -65,6 +65,8 @@ func (endless) List() []story.Listed { return nil }
 
 func (endless) Local() bool { return true }
 
+func (endless) Estimates() bool { return false }
+
 func (endless) Count(_ context.Context, text string) (int, error) {
 	return utf8.RuneCountInString(text), nil
 }

@@ -1977,7 +1977,8 @@ type Block struct {
 	Tokens int32 `protobuf:"varint,2,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	// Its characters (code points), marks and fences included.
 	Characters int32 `protobuf:"varint,3,opt,name=characters,proto3" json:"characters,omitempty"`
-	// The backend gives no token borders: the tokens are shared out by characters.
+	// The backend gives no token borders, and the tokens are shared out by characters; or nobody counts for it, and they are
+	// estimated (TOKENS_ESTIMATED).
 	Estimated bool `protobuf:"varint,4,opt,name=estimated,proto3" json:"estimated,omitempty"`
 	// Of a pinned block that was trimmed: characters (code points) left out.
 	CutCharacters int32 `protobuf:"varint,5,opt,name=cut_characters,json=cutCharacters,proto3" json:"cut_characters,omitempty"`
@@ -2763,7 +2764,9 @@ type CountTokensResponse struct {
 	// Tokens of each text, in the order of the request.
 	Tokens []int32 `protobuf:"varint,1,rep,packed,name=tokens,proto3" json:"tokens,omitempty"`
 	// What they were counted with.
-	Backend       *v1.BackendIdentity `protobuf:"bytes,2,opt,name=backend,proto3" json:"backend,omitempty"`
+	Backend *v1.BackendIdentity `protobuf:"bytes,2,opt,name=backend,proto3" json:"backend,omitempty"`
+	// Nobody counts for this backend: the tokens are estimated, rather too high than too low (`tokenizer: estimate`).
+	Estimated     bool `protobuf:"varint,3,opt,name=estimated,proto3" json:"estimated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2810,6 +2813,13 @@ func (x *CountTokensResponse) GetBackend() *v1.BackendIdentity {
 		return x.Backend
 	}
 	return nil
+}
+
+func (x *CountTokensResponse) GetEstimated() bool {
+	if x != nil {
+		return x.Estimated
+	}
+	return false
 }
 
 var File_tsumugi_promptbuilder_v1_promptbuilder_proto protoreflect.FileDescriptor
@@ -3004,10 +3014,11 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\bwarnings\x18\t \x03(\tB\x03\xe0A\x03R\bwarnings\"N\n" +
 	"\x12CountTokensRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x19\n" +
-	"\x05texts\x18\x02 \x03(\tB\x03\xe0A\x02R\x05texts\"u\n" +
+	"\x05texts\x18\x02 \x03(\tB\x03\xe0A\x02R\x05texts\"\x98\x01\n" +
 	"\x13CountTokensResponse\x12\x1b\n" +
 	"\x06tokens\x18\x01 \x03(\x05B\x03\xe0A\x03R\x06tokens\x12A\n" +
-	"\abackend\x18\x02 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\abackend*r\n" +
+	"\abackend\x18\x02 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\abackend\x12!\n" +
+	"\testimated\x18\x03 \x01(\bB\x03\xe0A\x03R\testimated*r\n" +
 	"\tStoryMode\x12\x1a\n" +
 	"\x16STORY_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13STORY_MODE_GENERATE\x10\x01\x12\x13\n" +

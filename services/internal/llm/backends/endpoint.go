@@ -186,9 +186,20 @@ type vocabulary struct {
 	opened *tokenizer.Tokenizer
 }
 
-// check opens an encoding of OpenAI by its name, else a file. Without one nothing is opened.
-func (v *vocabulary) check(dir string, add func(key, format string, args ...any)) {
-	if v.Tokenizer == "" {
+// estimate is the tokenizer of a server for which nobody can count.
+const estimate = "estimate"
+
+// check opens an encoding of OpenAI by its name, else a file. Without one nothing is opened. Where nobody counts, a word may
+// say that estimates will do.
+func (v *vocabulary) check(dir string, nobodyCounts bool, add func(key, format string, args ...any)) {
+	switch {
+	case v.Tokenizer == "":
+		return
+	case v.Tokenizer == estimate && nobodyCounts:
+		v.opened = tokenizer.Estimate()
+		return
+	case v.Tokenizer == estimate:
+		add("tokenizer", "is `estimate`, but this server counts; leave it out, or name the model's vocabulary")
 		return
 	}
 	known, err := tokenizer.OpenAI(v.Tokenizer)

@@ -50,7 +50,7 @@ type llamacppSettings struct {
 
 func (s *llamacppSettings) check(add func(key, format string, args ...any)) {
 	s.endpoint.check(add)
-	s.vocabulary.check(s.dir, add)
+	s.vocabulary.check(s.dir, false, add)
 }
 
 func (s *llamacppSettings) open(name string) Backend {
@@ -102,12 +102,12 @@ type ollamaSettings struct {
 
 func (s *ollamaSettings) check(add func(key, format string, args ...any)) {
 	s.endpoint.check(add)
-	s.vocabulary.check(s.dir, add)
+	s.vocabulary.check(s.dir, true, add)
 	if strings.TrimSpace(s.Model) == "" {
 		add("model", "is missing; it must be a name that `ollama list` shows, such as gemma3:4b")
 	}
 	if s.Tokenizer == "" {
-		add("tokenizer", "is missing; an Ollama server does not count, so the model's vocabulary must be named: the path of its tokenizer.json, or of the .gguf file that it was made from")
+		add("tokenizer", "is missing; an Ollama server does not count, so the model's vocabulary must be named: the path of its tokenizer.json, or of the .gguf file that it was made from, or `estimate` for a guess that is rather too high")
 	}
 }
 
@@ -126,7 +126,7 @@ type openaiSettings struct {
 
 func (s *openaiSettings) check(add func(key, format string, args ...any)) {
 	s.endpoint.check(add)
-	s.vocabulary.check(s.dir, add)
+	s.vocabulary.check(s.dir, s.Server == openai.OpenAI, add)
 	if s.Server != openai.OpenAI && s.Server != openai.VLLM && s.Server != openai.LlamaCpp {
 		add("server", "is %q; it must be %s, %s or %s", s.Server, openai.OpenAI, openai.VLLM, openai.LlamaCpp)
 	}
@@ -134,7 +134,7 @@ func (s *openaiSettings) check(add func(key, format string, args ...any)) {
 		add("api", "is %q; it must be %s or %s", s.API, openai.Completions, openai.Chat)
 	}
 	if s.Tokenizer == "" && s.Server == openai.OpenAI {
-		add("tokenizer", "is missing; this server does not count, so the model's vocabulary must be named: an encoding of OpenAI such as o200k_base, or the path of a tokenizer.json or .gguf file (or say `server: vllm` or `server: llamacpp` where one of these answers)")
+		add("tokenizer", "is missing; this server does not count, so the model's vocabulary must be named: an encoding of OpenAI such as o200k_base, or the path of a tokenizer.json or .gguf file, or `estimate` for a guess that is rather too high (or say `server: vllm` or `server: llamacpp` where one of these answers)")
 	}
 }
 

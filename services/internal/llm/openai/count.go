@@ -35,6 +35,9 @@ type tokenized struct {
 // CountsHere says that the backends file names the model's vocabulary.
 func (c *Client) CountsHere() bool { return c.config.Tokenizer != nil }
 
+// Estimates says that the config names no vocabulary for a server that does not count.
+func (c *Client) Estimates() bool { return c.config.Tokenizer != nil && c.config.Tokenizer.Estimates() }
+
 // Count gives the tokens of text: of a raw prompt with what the server puts around it, such as BOS; of a chat without,
 // since that is not of the window that Window tells.
 func (c *Client) Count(ctx context.Context, text string) (int, error) {

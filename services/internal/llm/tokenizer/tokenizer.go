@@ -16,6 +16,7 @@ import (
 
 // Tokenizer cuts text into the tokens of one model. Safe for concurrent use; it never changes.
 type Tokenizer struct {
+	// vocab is nil for Estimate.
 	vocab *vocabulary
 	// fingerprint is a hash of all that decides how a text is cut.
 	fingerprint string
@@ -73,8 +74,13 @@ func (t *Tokenizer) Lengths(text string, o Options) []int {
 // Fingerprint names the vocabulary and its rules: two tokenizers with one fingerprint cut every text alike.
 func (t *Tokenizer) Fingerprint() string { return t.fingerprint }
 
-// Size is how many tokens the vocabulary has.
-func (t *Tokenizer) Size() int { return len(t.vocab.tokens) }
+// Size is how many tokens the vocabulary has; 0 for Estimate.
+func (t *Tokenizer) Size() int {
+	if t.vocab == nil {
+		return 0
+	}
+	return len(t.vocab.tokens)
+}
 
 func newTokenizer(v *vocabulary) (*Tokenizer, error) {
 	if err := v.prepare(); err != nil {
@@ -94,6 +100,9 @@ func (t *Tokenizer) borrow() *scratch {
 func (t *Tokenizer) encode(s *scratch, text string, o Options) []token {
 	v := t.vocab
 	s.out = s.out[:0]
+	if v == nil {
+		return s.estimate(text, o)
+	}
 	if o.Around {
 		s.add(v.front, 0)
 	}

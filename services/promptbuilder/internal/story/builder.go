@@ -114,7 +114,19 @@ func (p *Prompt) fit(ctx context.Context, c cutter) error {
 	}
 	p.Warnings = append(p.Warnings, l.warnings(r, *p, fitted, r.Body[len(l.skipped)+at:])...)
 	p.Warnings = append(p.Warnings, trimmed.warnings(r, *p)...)
+	if c.counter.Estimates() {
+		p.estimated()
+	}
 	return nil
+}
+
+// estimated says that no figure of the prompt was counted.
+func (p *Prompt) estimated() {
+	for i := range p.Blocks {
+		p.Blocks[i].Estimated = true
+	}
+	p.Warnings = append(p.Warnings, Warning{TokensEstimated, "backend",
+		"the tokens are estimated, rather too high than too low: with the model's vocabulary as `tokenizer` in the backends file more of the window is used"})
 }
 
 // tooLarge says what the least prompt is made of.
@@ -137,9 +149,10 @@ func (p *Prompt) tooLarge() error {
 
 // Counts is how large texts are.
 type Counts struct {
-	// Tokens of each text.
-	Tokens  []int
-	Backend Backend
+	// Tokens of each text; Estimated says that nobody counted them.
+	Tokens    []int
+	Estimated bool
+	Backend   Backend
 }
 
 // Count counts texts, each on its own. Errors: *llm.UnknownBackendError, *CountError, and those of the counter.
@@ -157,7 +170,7 @@ func (b *Builder) Count(ctx context.Context, backend string, texts []string) (Co
 			return Counts{}, identity.blame(err)
 		}
 	}
-	return Counts{Tokens: tokens, Backend: identity}, nil
+	return Counts{Tokens: tokens, Estimated: counter.Estimates(), Backend: identity}, nil
 }
 
 func (b *Builder) open(ctx context.Context, name string) (Counter, Backend, error) {

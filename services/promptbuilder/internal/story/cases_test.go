@@ -11,6 +11,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
@@ -310,6 +311,18 @@ func TestCase25TheLimitToTheToken(t *testing.T) {
 				t.Errorf("%d tokens to spare: cut %t, %d of %d tokens", spare, cut, p.Tokens, p.Limit)
 			}
 		}
+	}
+}
+
+func TestCase26NobodyCounts(t *testing.T) {
+	t.Parallel()
+	body := strings.Repeat(strings.Repeat("雨の港で灯台を見上げ", 4)[:99]+"。\n", 240)
+	p := build(t, &server{window: 8192, local: true, vocabulary: tokenizer.Estimate()}, story.Request{Body: body, MaxTokens: 512})
+	if !hasWarning(p, story.TokensEstimated) || !p.Blocks[0].Estimated {
+		t.Errorf("not told to be estimated: %v", p.Warnings)
+	}
+	if characters := utf8.RuneCountInString(p.Text); p.Tokens*10 < characters*9 || characters*86/100 > p.Limit {
+		t.Errorf("%d characters are estimated at %d tokens, of %d", characters, p.Tokens, p.Limit)
 	}
 }
 

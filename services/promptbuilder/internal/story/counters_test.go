@@ -64,6 +64,8 @@ func (s *server) trouble(count int) error {
 
 func (s *server) Local() bool { return s.local }
 
+func (s *server) Estimates() bool { return s.vocabulary != nil && s.vocabulary.Estimates() }
+
 func (s *server) Count(_ context.Context, text string) (int, error) {
 	s.counts++
 	if err := s.trouble(s.counts); err != nil {

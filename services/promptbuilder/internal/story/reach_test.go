@@ -18,6 +18,7 @@ type runes struct{ window int }
 func (r runes) Counter(string) (Counter, error)         { return r, nil }
 func (runes) List() []Listed                            { return nil }
 func (runes) Local() bool                               { return false }
+func (runes) Estimates() bool                           { return false }
 func (r runes) Window(context.Context) (Backend, error) { return Backend{Window: r.window}, nil }
 func (runes) Count(_ context.Context, text string) (int, error) {
 	return 1 + utf8.RuneCountInString(text), nil

@@ -219,6 +219,8 @@ type Counter interface {
 	Window(ctx context.Context) (Backend, error)
 	// Local says that counting asks no server.
 	Local() bool
+	// Estimates says that counts are estimates, which are rather too high than too low.
+	Estimates() bool
 }
 
 // Backends knows the model servers by name; the empty name is the default. An unknown one is an *llm.UnknownBackendError.

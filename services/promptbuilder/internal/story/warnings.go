@@ -27,6 +27,7 @@ const (
 	CutAtCharacter  Code = "CUT_AT_CHARACTER"
 	TailCut         Code = "TAIL_CUT"
 	LittleTextLeft  Code = "LITTLE_TEXT_LEFT"
+	TokensEstimated Code = "TOKENS_ESTIMATED"
 	OverLimit       Code = "OVER_LIMIT"
 	BlockTrimmed    Code = "BLOCK_TRIMMED"
 	BlockNotUsed    Code = "BLOCK_NOT_USED"

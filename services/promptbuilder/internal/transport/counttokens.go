@@ -20,7 +20,7 @@ func (s *Server) CountTokens(ctx context.Context, req *promptbuilderv1.CountToke
 	if err != nil {
 		return nil, fault(err)
 	}
-	res := &promptbuilderv1.CountTokensResponse{Backend: fromBackend(c.Backend)}
+	res := &promptbuilderv1.CountTokensResponse{Backend: fromBackend(c.Backend), Estimated: c.Estimated}
 	for _, tokens := range c.Tokens {
 		res.Tokens = append(res.Tokens, int32(tokens))
 	}

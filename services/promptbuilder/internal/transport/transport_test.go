@@ -169,12 +169,12 @@ func TestPromptReachesTheCaller(t *testing.T) {
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
 	}
-	s.counts = story.Counts{Tokens: []int{3, 0}, Backend: backend}
+	s.counts = story.Counts{Tokens: []int{3, 0}, Estimated: true, Backend: backend}
 	counts, err := serve(t, s).CountTokens(t.Context(), &promptbuilderv1.CountTokensRequest{Texts: []string{"a", ""}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&promptbuilderv1.CountTokensResponse{Tokens: []int32{3, 0}, Backend: wantBackend}, counts, protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(&promptbuilderv1.CountTokensResponse{Tokens: []int32{3, 0}, Estimated: true, Backend: wantBackend}, counts, protocmp.Transform()); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 }

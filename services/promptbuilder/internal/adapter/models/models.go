@@ -63,7 +63,8 @@ func (b *Backends) Counter(name string) (story.Counter, error) {
 		name = b.set.Default()
 	}
 	local, _ := c.(llm.Local)
-	return &counter{llm: c, local: local != nil && local.CountsHere(), asked: b.asked[name], done: func(began time.Time) {
+	estimator, _ := c.(llm.Estimator)
+	return &counter{llm: c, local: local != nil && local.CountsHere(), estimates: estimator != nil && estimator.Estimates(), asked: b.asked[name], done: func(began time.Time) {
 		b.counts.WithLabelValues(name).Inc()
 		b.seconds.WithLabelValues(name).Add(time.Since(began).Seconds())
 	}}, nil
@@ -94,8 +95,8 @@ func (b *Backends) List() []story.Listed {
 
 // counter is an llm.Counter as the domain sees it. Errors pass as they are.
 type counter struct {
-	llm   llm.Counter
-	local bool
+	llm              llm.Counter
+	local, estimates bool
 	// asked are the counts of this backend that are under way.
 	asked *singleflight.Group
 	// done notes that a count is over.
@@ -112,6 +113,9 @@ func (c *counter) Warnings() []string {
 	}
 	return nil
 }
+
+// Estimates says that counts are estimates.
+func (c *counter) Estimates() bool { return c.estimates }
 
 // Window asks the server who it is.
 func (c *counter) Window(ctx context.Context) (story.Backend, error) {
