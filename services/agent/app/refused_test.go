@@ -14,6 +14,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 )
@@ -38,8 +39,18 @@ func TestWrongFields(t *testing.T) {
 		"huge text":         {func(q *agentv1.GenerateNodeRequest) { q.Text = huge }, []string{"text"}},
 		"two at once": {func(q *agentv1.GenerateNodeRequest) {
 			q.Prompt, q.Text, q.Via, q.Story, q.PickSeed, q.BlockOrder, q.NoteHeader = "詩", "夜", []string{node}, &commonv1.Story{}, 1, 1, 1
-			q.Parent = node
-		}, []string{"block_order", "note_header", "pick_seed", "story", "text", "via"}},
+			q.Parent, q.Build = node, &promptbuilderv1.BuildStoryRequest{}
+		}, []string{"block_order", "build", "note_header", "pick_seed", "story", "text", "via"}},
+		"send_overflow alone": {func(q *agentv1.GenerateNodeRequest) { q.SendOverflow = true }, []string{"send_overflow"}},
+		"build": {func(q *agentv1.GenerateNodeRequest) {
+			q.Build = &promptbuilderv1.BuildStoryRequest{
+				Backend: "b", Story: &commonv1.Story{}, Body: "b", BlockOrder: 1, NoteHeader: 1, Seed: 1, MaxTokens: 1, LenientBody: true,
+				Picks: []*promptbuilderv1.Pick{{}},
+			}
+		}, []string{
+			"build.backend", "build.block_order", "build.body", "build.lenient_body", "build.max_tokens", "build.note_header", "build.picks[0].field",
+			"build.seed", "build.story",
+		}},
 		"enums": {func(q *agentv1.GenerateNodeRequest) { q.BlockOrder, q.NoteHeader, q.OnDisconnect = 9, 9, 9 }, []string{"block_order", "note_header", "on_disconnect"}},
 		"story": {func(q *agentv1.GenerateNodeRequest) {
 			q.Story = &commonv1.Story{
@@ -139,6 +150,12 @@ func TestWhatOthersRefuse(t *testing.T) {
 			code: codes.Unavailable, reason: "BACKEND_UNAVAILABLE", metadata: []string{"address", deadAddress}},
 		"too large": {builder: apierr.New(codes.FailedPrecondition, "CONTEXT_OVERFLOW", "m", "block.NOTE", "7"),
 			code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW", metadata: []string{"block.NOTE", "7"}},
+		"over the limit, not asked for": {
+			change: func(q *agentv1.GenerateNodeRequest) {
+				q.Build = &promptbuilderv1.BuildStoryRequest{OnOverflow: promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN}
+			},
+			code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW", metadata: []string{"block.NOTE", "14"},
+		},
 		"fields":    {builder: wrong, code: codes.InvalidArgument, reason: "INVALID_FIELD"},
 		"its fault": {builder: apierr.New(codes.Internal, "INTERNAL", "secret"), code: codes.Internal, reason: "INTERNAL"},
 	} {

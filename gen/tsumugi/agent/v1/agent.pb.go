@@ -177,7 +177,15 @@ type GenerateNodeRequest struct {
 	// What happens when the last watcher has gone.
 	OnDisconnect OnDisconnect `protobuf:"varint,14,opt,name=on_disconnect,json=onDisconnect,proto3,enum=tsumugi.agent.v1.OnDisconnect" json:"on_disconnect,omitempty"`
 	// Make the new node, whole or cut, the flow's current node. Otherwise the reader's place stays where it is.
-	SetCurrent    bool `protobuf:"varint,15,opt,name=set_current,json=setCurrent,proto3" json:"set_current,omitempty"`
+	SetCurrent bool `protobuf:"varint,15,opt,name=set_current,json=setCurrent,proto3" json:"set_current,omitempty"`
+	// Everything else about the story prompt, as BuildStory takes it and described there: mode, sampler, picks, wrapping, fit
+	// and so on. Fields that this request has itself or that are set here stay empty in it: `backend`, `story`, `body`,
+	// `block_order`, `note_header`, `seed`, `max_tokens`, `lenient_body`. With it, a request that names no `max_tokens` has
+	// the length that promptbuilder chooses. Not together with `prompt`.
+	Build *v12.BuildStoryRequest `protobuf:"bytes,16,opt,name=build,proto3" json:"build,omitempty"`
+	// Send also a prompt that is over the limit, which `build` lets happen (`FIT_NONE`, `ON_OVERFLOW_RETURN`). Otherwise it
+	// is refused with CONTEXT_OVERFLOW. Only together with `build`.
+	SendOverflow  bool `protobuf:"varint,17,opt,name=send_overflow,json=sendOverflow,proto3" json:"send_overflow,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -313,6 +321,20 @@ func (x *GenerateNodeRequest) GetOnDisconnect() OnDisconnect {
 func (x *GenerateNodeRequest) GetSetCurrent() bool {
 	if x != nil {
 		return x.SetCurrent
+	}
+	return false
+}
+
+func (x *GenerateNodeRequest) GetBuild() *v12.BuildStoryRequest {
+	if x != nil {
+		return x.Build
+	}
+	return nil
+}
+
+func (x *GenerateNodeRequest) GetSendOverflow() bool {
+	if x != nil {
+		return x.SendOverflow
 	}
 	return false
 }
@@ -482,7 +504,8 @@ type Opened struct {
 	PromptTokens int32 `protobuf:"varint,5,opt,name=prompt_tokens,json=promptTokens,proto3" json:"prompt_tokens,omitempty"`
 	// The model server.
 	Backend *v1.BackendIdentity `protobuf:"bytes,6,opt,name=backend,proto3" json:"backend,omitempty"`
-	// How the answer is drawn, with every default filled in that we know.
+	// How the answer is drawn, with every default filled in that we know, and with the stop strings of the prompt's form
+	// (`build.wrapping.stop`) behind those of the request.
 	Sampling      *v11.Sampling `protobuf:"bytes,7,opt,name=sampling,proto3" json:"sampling,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1029,7 +1052,7 @@ var File_tsumugi_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\x99\x05\n" +
+	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\x8b\x06\n" +
 	"\x13GenerateNodeRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x1b\n" +
 	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x01R\x06parent\x12\x15\n" +
@@ -1050,7 +1073,9 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\adry_run\x18\r \x01(\bB\x03\xe0A\x01R\x06dryRun\x12H\n" +
 	"\ron_disconnect\x18\x0e \x01(\x0e2\x1e.tsumugi.agent.v1.OnDisconnectB\x03\xe0A\x01R\fonDisconnect\x12$\n" +
 	"\vset_current\x18\x0f \x01(\bB\x03\xe0A\x01R\n" +
-	"setCurrent\"\xbd\x02\n" +
+	"setCurrent\x12F\n" +
+	"\x05build\x18\x10 \x01(\v2+.tsumugi.promptbuilder.v1.BuildStoryRequestB\x03\xe0A\x01R\x05build\x12(\n" +
+	"\rsend_overflow\x18\x11 \x01(\bB\x03\xe0A\x01R\fsendOverflow\"\xbd\x02\n" +
 	"\x11GenerateNodeEvent\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\x05B\x03\xe0A\x03R\x02id\x122\n" +
 	"\x06opened\x18\x02 \x01(\v2\x18.tsumugi.agent.v1.OpenedH\x00R\x06opened\x121\n" +
@@ -1151,10 +1176,11 @@ var file_tsumugi_agent_v1_agent_proto_goTypes = []any{
 	(*v11.Sampling)(nil),            // 14: tsumugi.flowstore.v1.Sampling
 	(v12.BlockOrder)(0),             // 15: tsumugi.promptbuilder.v1.BlockOrder
 	(v12.NoteHeader)(0),             // 16: tsumugi.promptbuilder.v1.NoteHeader
-	(*v12.BuildStoryResponse)(nil),  // 17: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*v1.BackendIdentity)(nil),      // 18: tsumugi.common.v1.BackendIdentity
-	(*v11.Node)(nil),                // 19: tsumugi.flowstore.v1.Node
-	(*timestamppb.Timestamp)(nil),   // 20: google.protobuf.Timestamp
+	(*v12.BuildStoryRequest)(nil),   // 17: tsumugi.promptbuilder.v1.BuildStoryRequest
+	(*v12.BuildStoryResponse)(nil),  // 18: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*v1.BackendIdentity)(nil),      // 19: tsumugi.common.v1.BackendIdentity
+	(*v11.Node)(nil),                // 20: tsumugi.flowstore.v1.Node
+	(*timestamppb.Timestamp)(nil),   // 21: google.protobuf.Timestamp
 }
 var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
 	13, // 0: tsumugi.agent.v1.GenerateNodeRequest.story:type_name -> tsumugi.common.v1.Story
@@ -1162,31 +1188,32 @@ var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
 	15, // 2: tsumugi.agent.v1.GenerateNodeRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
 	16, // 3: tsumugi.agent.v1.GenerateNodeRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
 	0,  // 4: tsumugi.agent.v1.GenerateNodeRequest.on_disconnect:type_name -> tsumugi.agent.v1.OnDisconnect
-	4,  // 5: tsumugi.agent.v1.GenerateNodeEvent.opened:type_name -> tsumugi.agent.v1.Opened
-	5,  // 6: tsumugi.agent.v1.GenerateNodeEvent.text:type_name -> tsumugi.agent.v1.TextPiece
-	6,  // 7: tsumugi.agent.v1.GenerateNodeEvent.heartbeat:type_name -> tsumugi.agent.v1.Heartbeat
-	7,  // 8: tsumugi.agent.v1.GenerateNodeEvent.lagged:type_name -> tsumugi.agent.v1.Lagged
-	8,  // 9: tsumugi.agent.v1.GenerateNodeEvent.stored:type_name -> tsumugi.agent.v1.Stored
-	17, // 10: tsumugi.agent.v1.Opened.build:type_name -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	18, // 11: tsumugi.agent.v1.Opened.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	14, // 12: tsumugi.agent.v1.Opened.sampling:type_name -> tsumugi.flowstore.v1.Sampling
-	19, // 13: tsumugi.agent.v1.Stored.node:type_name -> tsumugi.flowstore.v1.Node
-	1,  // 14: tsumugi.agent.v1.Generation.state:type_name -> tsumugi.agent.v1.Generation.State
-	20, // 15: tsumugi.agent.v1.Generation.start_time:type_name -> google.protobuf.Timestamp
-	20, // 16: tsumugi.agent.v1.Generation.end_time:type_name -> google.protobuf.Timestamp
-	2,  // 17: tsumugi.agent.v1.AgentService.GenerateNode:input_type -> tsumugi.agent.v1.GenerateNodeRequest
-	10, // 18: tsumugi.agent.v1.AgentService.GetGeneration:input_type -> tsumugi.agent.v1.GetGenerationRequest
-	11, // 19: tsumugi.agent.v1.AgentService.WatchGeneration:input_type -> tsumugi.agent.v1.WatchGenerationRequest
-	12, // 20: tsumugi.agent.v1.AgentService.CancelGeneration:input_type -> tsumugi.agent.v1.CancelGenerationRequest
-	3,  // 21: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	9,  // 22: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
-	3,  // 23: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	9,  // 24: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
-	21, // [21:25] is the sub-list for method output_type
-	17, // [17:21] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	17, // 5: tsumugi.agent.v1.GenerateNodeRequest.build:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest
+	4,  // 6: tsumugi.agent.v1.GenerateNodeEvent.opened:type_name -> tsumugi.agent.v1.Opened
+	5,  // 7: tsumugi.agent.v1.GenerateNodeEvent.text:type_name -> tsumugi.agent.v1.TextPiece
+	6,  // 8: tsumugi.agent.v1.GenerateNodeEvent.heartbeat:type_name -> tsumugi.agent.v1.Heartbeat
+	7,  // 9: tsumugi.agent.v1.GenerateNodeEvent.lagged:type_name -> tsumugi.agent.v1.Lagged
+	8,  // 10: tsumugi.agent.v1.GenerateNodeEvent.stored:type_name -> tsumugi.agent.v1.Stored
+	18, // 11: tsumugi.agent.v1.Opened.build:type_name -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	19, // 12: tsumugi.agent.v1.Opened.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	14, // 13: tsumugi.agent.v1.Opened.sampling:type_name -> tsumugi.flowstore.v1.Sampling
+	20, // 14: tsumugi.agent.v1.Stored.node:type_name -> tsumugi.flowstore.v1.Node
+	1,  // 15: tsumugi.agent.v1.Generation.state:type_name -> tsumugi.agent.v1.Generation.State
+	21, // 16: tsumugi.agent.v1.Generation.start_time:type_name -> google.protobuf.Timestamp
+	21, // 17: tsumugi.agent.v1.Generation.end_time:type_name -> google.protobuf.Timestamp
+	2,  // 18: tsumugi.agent.v1.AgentService.GenerateNode:input_type -> tsumugi.agent.v1.GenerateNodeRequest
+	10, // 19: tsumugi.agent.v1.AgentService.GetGeneration:input_type -> tsumugi.agent.v1.GetGenerationRequest
+	11, // 20: tsumugi.agent.v1.AgentService.WatchGeneration:input_type -> tsumugi.agent.v1.WatchGenerationRequest
+	12, // 21: tsumugi.agent.v1.AgentService.CancelGeneration:input_type -> tsumugi.agent.v1.CancelGenerationRequest
+	3,  // 22: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	9,  // 23: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
+	3,  // 24: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	9,  // 25: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
+	22, // [22:26] is the sub-list for method output_type
+	18, // [18:22] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_agent_proto_init() }

@@ -377,7 +377,8 @@ type Sampling struct {
 	Seed *uint32 `protobuf:"varint,6,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
 	// The most tokens of the answer. 0: the configured default (250).
 	MaxTokens int32 `protobuf:"varint,7,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// The answer ends before the first of these, at most 16, each at most 256 bytes.
+	// The answer ends before the first of these. In a request at most 16, each at most 256 bytes; in a record, which also
+	// has those of the prompt's form, at most 32, each at most 1 KiB.
 	Stop          []string `protobuf:"bytes,8,rep,name=stop,proto3" json:"stop,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

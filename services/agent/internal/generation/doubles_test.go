@@ -1,6 +1,7 @@
 package generation_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -165,6 +166,8 @@ type prompts struct {
 	mu       sync.Mutex
 	builds   []generation.BuildRequest
 	measured func(build int) llm.Identity
+	stop     []string
+	overflow *llm.OverflowError
 	err      error
 }
 
@@ -189,7 +192,8 @@ func (p *prompts) Build(_ context.Context, _ string, q generation.BuildRequest) 
 	prompt := "<" + title + ">" + q.Body
 	return generation.Built{
 		Prompt: prompt, Suffix: len([]rune(q.Body)), Digest: "digest of " + prompt, Task: "CONT_INFO", Tokens: len([]rune(prompt)),
-		Picks: []generation.Pick{{Field: "story.note", Group: 0, Options: []int{1}, Text: "雨"}}, Measured: p.identity(),
+		MaxTokens: cmp.Or(q.MaxTokens, 500), Overflow: p.overflow,
+		Picks: []generation.Pick{{Field: "story.note", Group: 0, Options: []int{1}}}, Stop: p.stop, Measured: p.identity(),
 	}, nil
 }
 

@@ -32,12 +32,17 @@ type Request struct {
 	Prompt string
 	// Backend is a name in the backends file; empty: the default.
 	Backend string
-	// Sampling is how the answer is drawn. MaxTokens 0 and a nil Seed are filled in.
+	// Sampling is how the answer is drawn. MaxTokens 0, with Build by promptbuilder, and a nil Seed are filled in.
 	Sampling llm.Sampling
 	// PickSeed, BlockOrder and NoteHeader shape the story prompt; the last two are enum values of promptbuilder without
 	// their prefix, or empty.
 	PickSeed               uint32
 	BlockOrder, NoteHeader string
+	// Build is everything else about the story prompt, in the wire form of promptbuilder's BuildStoryRequest; empty: nothing.
+	// It is promptbuilder's business.
+	Build []byte
+	// SendOverflow sends also a prompt that is over the limit.
+	SendOverflow bool
 	// SetCurrent makes the new node the flow's current one.
 	SetCurrent bool
 	// Continue keeps the generation running when its last watcher has gone.

@@ -30,7 +30,12 @@ func (r Request) Digest() string {
 		PickSeed               uint32
 		BlockOrder, NoteHeader string
 		SetCurrent             bool
-	}{r.Flow, r.Parent, r.Via, r.Text, r.Story, r.Prompt, r.Backend, r.Sampling, r.PickSeed, r.BlockOrder, r.NoteHeader, r.SetCurrent})
+		Build                  []byte `json:",omitempty"`
+		SendOverflow           bool   `json:",omitempty"`
+	}{
+		r.Flow, r.Parent, r.Via, r.Text, r.Story, r.Prompt, r.Backend, r.Sampling, r.PickSeed, r.BlockOrder, r.NoteHeader, r.SetCurrent,
+		r.Build, r.SendOverflow,
+	})
 	return digest(string(text))
 }
 

@@ -24,18 +24,20 @@ func TestDigestIsOfWhatShapesTheNode(t *testing.T) {
 	base := generation.Request{ID: uuid.New(), Flow: uuid.New(), Parent: uuid.New(), Text: "夜"}
 	seen := map[string]string{base.Digest(): "base"}
 	for name, change := range map[string]func(*generation.Request){
-		"flow":        func(r *generation.Request) { r.Flow = uuid.New() },
-		"parent":      func(r *generation.Request) { r.Parent = uuid.New() },
-		"via":         func(r *generation.Request) { r.Via = []uuid.UUID{r.Flow} },
-		"text":        func(r *generation.Request) { r.Text += "。" },
-		"story":       func(r *generation.Request) { r.Story.Note = ptr("") },
-		"prompt":      func(r *generation.Request) { r.Prompt = "夜" },
-		"backend":     func(r *generation.Request) { r.Backend = "m" },
-		"sampling":    func(r *generation.Request) { r.Sampling = llm.Sampling{TopK: ptr(0)} },
-		"pick_seed":   func(r *generation.Request) { r.PickSeed = 1 },
-		"block_order": func(r *generation.Request) { r.BlockOrder = "TEXT_FIRST" },
-		"note_header": func(r *generation.Request) { r.NoteHeader = "LEGACY" },
-		"set_current": func(r *generation.Request) { r.SetCurrent = true },
+		"flow":          func(r *generation.Request) { r.Flow = uuid.New() },
+		"parent":        func(r *generation.Request) { r.Parent = uuid.New() },
+		"via":           func(r *generation.Request) { r.Via = []uuid.UUID{r.Flow} },
+		"text":          func(r *generation.Request) { r.Text += "。" },
+		"story":         func(r *generation.Request) { r.Story.Note = ptr("") },
+		"prompt":        func(r *generation.Request) { r.Prompt = "夜" },
+		"backend":       func(r *generation.Request) { r.Backend = "m" },
+		"sampling":      func(r *generation.Request) { r.Sampling = llm.Sampling{TopK: ptr(0)} },
+		"pick_seed":     func(r *generation.Request) { r.PickSeed = 1 },
+		"block_order":   func(r *generation.Request) { r.BlockOrder = "TEXT_FIRST" },
+		"note_header":   func(r *generation.Request) { r.NoteHeader = "LEGACY" },
+		"build":         func(r *generation.Request) { r.Build = []byte{0x10, 1} },
+		"send_overflow": func(r *generation.Request) { r.SendOverflow = true },
+		"set_current":   func(r *generation.Request) { r.SetCurrent = true },
 	} {
 		r := base
 		change(&r)

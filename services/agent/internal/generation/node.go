@@ -109,30 +109,27 @@ func (s Story) over(base Story) Story {
 	return merged
 }
 
-// Built is a story prompt and what promptbuilder says of it. Names of enum values stand without their prefix.
+// Built is a story prompt and what promptbuilder says of it: what is read here, and Told.
 type Built struct {
-	Prompt, Digest, Task                 string
-	Blocks                               []Block
-	Tokens, Limit, MaxTokens, CountsUsed int
+	Prompt, Digest string
+	// Task is an enum value of promptbuilder without its prefix.
+	Task string
+	// Tokens are those of the prompt, MaxTokens those kept free for the answer.
+	Tokens, MaxTokens int
 	// Suffix is how many characters at the end of Prompt are the beginning of the answer.
 	Suffix int
 	// Cut is what was left out; nil when nothing was.
-	Cut      *Cut
-	Overflow bool
-	Warnings []Warning
-	Rating   string
-	Seed     uint32
+	Cut *Cut
+	// Overflow says that the prompt is over the limit all the same; nil when it is not.
+	Overflow *llm.OverflowError
 	Picks    []Pick
-	Wrapping Wrapping
+	// Stop are the strings at which an answer to a prompt of this form ends.
+	Stop []string
 	// Measured is the model server that counted.
 	Measured llm.Identity
-}
-
-// Block is one part of a prompt.
-type Block struct {
-	Kind               string
-	Tokens, Characters int
-	Estimated          bool
+	// Told is the whole reply but for the prompt and the cut, in promptbuilder's wire form: it is for the caller, and says
+	// nothing here.
+	Told []byte
 }
 
 // Cut is the head of the text that was left out.
@@ -141,20 +138,9 @@ type Cut struct {
 	FirstKept                         string
 }
 
-// Warning is something that a careful reader should know.
-type Warning struct{ Code, Field, Message string }
-
 // Pick is what was taken of one group: its options, in the order in which they were taken.
 type Pick struct {
-	Field        string
-	Group        int
-	Options      []int
-	Text         string
-	Line, Column int
-}
-
-// Wrapping is the form in which the model is asked.
-type Wrapping struct {
-	Name, BeforeInstruction, BeforeInput, AfterInput, BeforeSuffix string
-	Stop                                                           []string
+	Field   string
+	Group   int
+	Options []int
 }

@@ -1,8 +1,10 @@
 package generation
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +42,7 @@ func (s *Service) fill(req Request) Request {
 	if req.ID == uuid.Nil {
 		req.ID = s.random.ID()
 	}
-	if req.Sampling.MaxTokens == 0 {
+	if req.Sampling.MaxTokens == 0 && len(req.Build) == 0 {
 		req.Sampling.MaxTokens = s.limits.MaxTokens
 	}
 	if req.Sampling.Seed == nil {
@@ -72,6 +74,7 @@ func (s *Service) prepare(ctx context.Context, ns string, req Request) (plan, er
 			return plan{}, err
 		}
 		if built.Measured == found {
+			req.Sampling = built.sampling(req.Sampling)
 			return plan{req: req, built: built, model: model}, nil
 		}
 		changed.Measured, changed.Found = built.Measured, found
@@ -96,12 +99,26 @@ func (s *Service) builder(ctx context.Context, ns string, req Request) (func(con
 	q := BuildRequest{
 		Backend: req.Backend, Story: req.Story.over(story), Body: string(text.text),
 		BlockOrder: req.BlockOrder, NoteHeader: req.NoteHeader, MaxTokens: req.Sampling.MaxTokens, Seed: req.PickSeed,
+		Form: req.Build,
 	}
 	return func(ctx context.Context, _ llm.Generator) (Built, error) {
 		built, err := s.prompts.Build(ctx, ns, q)
 		text.report(&built)
 		return built, err
 	}, nil
+}
+
+// sampling is how the answer to the prompt is drawn: as asked, as long as the prompt leaves room for, and to the stop
+// strings of the prompt's form, since a model that goes on with its marks has ended the text.
+func (b Built) sampling(asked llm.Sampling) llm.Sampling {
+	asked.MaxTokens = cmp.Or(asked.MaxTokens, b.MaxTokens)
+	asked.Stop = slices.Clone(asked.Stop)
+	for _, stop := range b.Stop {
+		if !slices.Contains(asked.Stop, stop) {
+			asked.Stop = append(asked.Stop, stop)
+		}
+	}
+	return asked
 }
 
 // checkParent sees that the parent is a node of the flow, where the path does not enter the prompt.

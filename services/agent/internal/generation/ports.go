@@ -63,8 +63,11 @@ type BuildRequest struct {
 	Story                  Story
 	Body                   string
 	BlockOrder, NoteHeader string
-	MaxTokens              int
-	Seed                   uint32
+	// MaxTokens 0 leaves the length to promptbuilder.
+	MaxTokens int
+	Seed      uint32
+	// Form is Request.Build.
+	Form []byte
 }
 
 // Models are the model servers of the backends file.

@@ -26,6 +26,9 @@ func (s *Service) run(ctx context.Context, g *generation, req Request) ending {
 	if err != nil {
 		return failed(ctx, g, err)
 	}
+	if over := p.built.Overflow; over != nil && !req.SendOverflow {
+		return failed(ctx, g, over)
+	}
 	g.open(p.opened())
 	result, err := s.answer(ctx, g, p)
 	return s.settle(ctx, g, p, result, err)

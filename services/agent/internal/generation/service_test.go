@@ -3,6 +3,7 @@ package generation_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,7 @@ func TestContinueStoresWhatWasSaidByteForByte(t *testing.T) {
 func TestRecordSaysHowTheAnswerWasMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, says("あ"))
+	w.prompts.stop = []string{"[INST]", "。"}
 	req := w.request("い")
 	req.PickSeed, req.Sampling = 5, llm.Sampling{Temperature: ptr(0.5), Stop: []string{"。"}}
 	r := w.read(w.generate(req), 0)
@@ -68,6 +70,14 @@ func TestRecordSaysHowTheAnswerWasMade(t *testing.T) {
 	}
 	if *r.opened.Sampling.Seed != *rec.Sampling.Seed || *w.model.requests[0].Sampling.Seed != *rec.Sampling.Seed {
 		t.Error("the seed that was told, used and recorded is not one")
+	}
+	stops := []string{"。", "[INST]"}
+	if !slices.Equal(rec.Sampling.Stop, stops) || !slices.Equal(r.opened.Sampling.Stop, stops) || !slices.Equal(w.model.requests[0].Sampling.Stop, stops) {
+		t.Errorf("stop strings %q in the record, %q in Opened, %q for the model; want %q",
+			rec.Sampling.Stop, r.opened.Sampling.Stop, w.model.requests[0].Sampling.Stop, stops)
+	}
+	if again := w.read(w.generate(req), 0); !slices.Equal(again.opened.Sampling.Stop, stops) {
+		t.Errorf("stop strings %q in Opened when it is asked again; want %q", again.opened.Sampling.Stop, stops)
 	}
 	want.Sampling = rec.Sampling
 	if !equal(*rec, want) {

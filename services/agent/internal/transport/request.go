@@ -40,8 +40,8 @@ func parse(q *agentv1.GenerateNodeRequest) (generation.Request, error) {
 		Sampling: wire.Sampling(q.GetSampling()), PickSeed: q.GetPickSeed(),
 		BlockOrder: enum(f, "block_order", q.GetBlockOrder(), "BLOCK_ORDER_"),
 		NoteHeader: enum(f, "note_header", q.GetNoteHeader(), "NOTE_HEADER_"),
-		SetCurrent: q.GetSetCurrent(),
-		Continue:   enum(f, "on_disconnect", q.GetOnDisconnect(), "ON_DISCONNECT_") == "CONTINUE",
+		SetCurrent: q.GetSetCurrent(), Build: build(f, q), SendOverflow: q.GetSendOverflow(),
+		Continue: enum(f, "on_disconnect", q.GetOnDisconnect(), "ON_DISCONNECT_") == "CONTINUE",
 	}
 	f.Size("text", q.GetText(), maxText)
 	f.Size("prompt", q.GetPrompt(), maxText)
@@ -123,6 +123,7 @@ func checkAlone(f *apierr.Fields, q *agentv1.GenerateNodeRequest) {
 		{"pick_seed", q.GetPickSeed() != 0},
 		{"block_order", q.GetBlockOrder() != 0},
 		{"note_header", q.GetNoteHeader() != 0},
+		{"build", q.GetBuild() != nil},
 	} {
 		if c.given {
 			f.Add(c.field, "not together with prompt, which is sent as it is")

@@ -23,9 +23,10 @@ const (
 	// MaxPicks is the most drawn options, MaxPick the longest, in bytes.
 	MaxPicks = 1000
 	MaxPick  = 256
-	// MaxStops is the most stop strings, MaxStop the longest, in bytes.
-	MaxStops = 16
-	MaxStop  = 256
+	// MaxStops is the most stop strings, MaxStop the longest, in bytes: 16 of the request and 16 of the prompt's form, of
+	// which a mark may have 1 KiB.
+	MaxStops = 32
+	MaxStop  = 1 << 10
 	// MaxError is the longest sentence that says why an answer is not whole, in bytes.
 	MaxError = 4 << 10
 	// MaxSize is the largest node that is sent, by Size. Only one that was made by hand can be larger.
@@ -145,6 +146,11 @@ func (n Node) Size() int {
 		}
 		for _, pick := range g.Picks {
 			size += overhead + len(pick)
+		}
+		if g.Sampling != nil {
+			for _, stop := range g.Sampling.Stop {
+				size += overhead + len(stop)
+			}
 		}
 	}
 	return size

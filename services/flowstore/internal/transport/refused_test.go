@@ -111,12 +111,12 @@ func TestWrongFields(t *testing.T) {
 		"1,001 picks": {generated(&flowstorev1.Generation{Picks: many(1001, "x")}), []string{"node.generation.picks"}},
 		"sampling": {generated(&flowstorev1.Generation{Sampling: &flowstorev1.Sampling{
 			Temperature: proto.Float64(5.1), TopP: proto.Float64(-0.1), TopK: proto.Int32(-1), MinP: proto.Float64(math.NaN()), RepeatPenalty: proto.Float64(11),
-			MaxTokens: -1, Stop: []string{strings.Repeat("x", 257)},
+			MaxTokens: -1, Stop: []string{strings.Repeat("x", 1025)},
 		}}), []string{
 			"node.generation.sampling.max_tokens", "node.generation.sampling.min_p", "node.generation.sampling.repeat_penalty",
 			"node.generation.sampling.stop[0]", "node.generation.sampling.temperature", "node.generation.sampling.top_k", "node.generation.sampling.top_p",
 		}},
-		"17 stops":   {generated(&flowstorev1.Generation{Sampling: &flowstorev1.Sampling{Stop: many(17, "x")}}), []string{"node.generation.sampling.stop"}},
+		"33 stops":   {generated(&flowstorev1.Generation{Sampling: &flowstorev1.Sampling{Stop: many(33, "x")}}), []string{"node.generation.sampling.stop"}},
 		"no display": {flow(&flowstorev1.Flow{}), []string{"flow.display_name"}},
 		"a flow": {flow(&flowstorev1.Flow{
 			Name: "flows/" + id(1), DisplayName: strings.Repeat("長", 257), Description: strings.Repeat("x", 64<<10+1),

@@ -35,6 +35,9 @@ type Service struct {
 	// Fields says from which field of the caller's request a field of the call was made. Where both have one name, the
 	// rest of the path stays.
 	Fields map[string]string
+	// Under is the field of the caller's request that was passed on as it is, and in which all other fields are; empty
+	// where none was.
+	Under string
 }
 
 // Error is what the caller is told: an *apierr.Error, or an untyped one for a fault of ours. nil stays nil.
@@ -80,10 +83,12 @@ func (s Service) translate(violations []apierr.Violation) (callers []apierr.Viol
 		end := strings.IndexAny(v.Field+".", ".[")
 		head, rest := v.Field[:end], v.Field[end:]
 		to, ok := s.Fields[head]
-		if !ok {
+		switch {
+		case !ok && s.Under == "":
 			continue
-		}
-		if to == head {
+		case !ok:
+			to = s.Under + "." + v.Field
+		case to == head:
 			to += rest
 		}
 		callers = append(callers, apierr.Violation{Field: to, Description: v.Description})

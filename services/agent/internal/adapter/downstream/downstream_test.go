@@ -81,6 +81,16 @@ func TestFieldsOfAPassedErrorGetTheCallersNames(t *testing.T) {
 	}
 }
 
+func TestFieldsOfWhatWasPassedOnStandUnderIt(t *testing.T) {
+	t.Parallel()
+	under, got := service, new(apierr.Error)
+	under.Under = "build"
+	if !errors.As(under.Error(invalid("wrapping.name", "max_tokens")), &got) || len(got.Violations) != 2 ||
+		got.Violations[0].Field != "build.wrapping.name" || got.Violations[1].Field != "sampling.max_tokens" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestFieldsGetTheCallersNames(t *testing.T) {
 	t.Parallel()
 	var got *apierr.Error

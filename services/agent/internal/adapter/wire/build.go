@@ -1,0 +1,72 @@
+package wire
+
+import (
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// Built reads a story prompt. The reply is no longer the caller's.
+func Built(b *promptbuilderv1.BuildStoryResponse) (generation.Built, error) {
+	out := generation.Built{
+		Prompt: b.GetPrompt(), Digest: b.GetDigest(), Task: strings.TrimPrefix(b.GetTask().String(), "STORY_TASK_"),
+		Tokens: int(b.GetTokens()), MaxTokens: int(b.GetMaxTokens()), Suffix: int(b.GetSuffixCharacters()),
+		Overflow: overflow(b), Picks: picks(b.GetPicks()), Stop: b.GetWrapping().GetStop(), Measured: Identity(b.GetBackend()),
+	}
+	if c := b.GetCut(); c != nil {
+		out.Cut = &generation.Cut{
+			Characters: int(c.GetCharacters()), Lines: int(c.GetLines()),
+			KeptCharacters: int(c.GetKeptCharacters()), FirstKept: c.GetFirstKept(),
+		}
+	}
+	b.Prompt, b.Cut = "", nil
+	var err error
+	out.Told, err = proto.Marshal(b)
+	return out, err
+}
+
+// FromBuilt writes a story prompt with everything that promptbuilder said of it.
+func FromBuilt(b generation.Built) (*promptbuilderv1.BuildStoryResponse, error) {
+	out := &promptbuilderv1.BuildStoryResponse{}
+	err := proto.Unmarshal(b.Told, out)
+	out.Prompt = b.Prompt
+	if c := b.Cut; c != nil {
+		out.Cut = &promptbuilderv1.Cut{
+			Characters: int32(c.Characters), Lines: int32(c.Lines),
+			KeptCharacters: int32(c.KeptCharacters), FirstKept: c.FirstKept,
+		}
+	}
+	return out, err
+}
+
+// overflow is what promptbuilder would have said of a prompt that is over the limit; nil of one that is not.
+func overflow(b *promptbuilderv1.BuildStoryResponse) *llm.OverflowError {
+	if !b.GetOverflow() {
+		return nil
+	}
+	e := &llm.OverflowError{Limit: int(b.GetLimit()), Tokens: int(b.GetTokens())}
+	for _, x := range b.GetBlocks() {
+		switch x.GetKind() {
+		case promptbuilderv1.BlockKind_BLOCK_KIND_REFERENCE, promptbuilderv1.BlockKind_BLOCK_KIND_NOTE:
+			e.Field = "story"
+		}
+		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: strings.TrimPrefix(x.GetKind().String(), "BLOCK_KIND_"), Tokens: int(x.GetTokens())})
+	}
+	return e
+}
+
+func picks(all []*promptbuilderv1.Pick) []generation.Pick {
+	var out []generation.Pick
+	for _, x := range all {
+		p := generation.Pick{Field: x.GetField(), Group: int(x.GetGroup())}
+		for _, o := range x.GetOptions() {
+			p.Options = append(p.Options, int(o))
+		}
+		out = append(out, p)
+	}
+	return out
+}
