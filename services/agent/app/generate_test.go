@@ -92,6 +92,9 @@ func checkRecord(t *testing.T, got reading, q *agentv1.GenerateNodeRequest) {
 		t.Errorf("figures of the answer: %v, %v", g, n.Texts[1])
 	}
 	prompt := int32(len([]rune("[INST]朝[/INST]夜の港で、彼は歩き")))
+	if got.stored.PromptTokensRead == nil || *got.stored.PromptTokensRead != prompt || got.stored.GetPromptTokensCached() != 0 {
+		t.Errorf("the server read %v, and had %v", got.stored.PromptTokensRead, got.stored.PromptTokensCached)
+	}
 	if g.PromptTokens != prompt || g.PromptSeconds != float64(prompt)*0.0025 || got.opened.PromptTokens != prompt {
 		t.Errorf("figures of the prompt: %v", g)
 	}

@@ -115,6 +115,8 @@ type Result struct {
 	StopString string
 	// PromptTokens is the whole prompt, CachedTokens the part that came from the server's prefix cache.
 	PromptTokens, CachedTokens int
+	// CacheTold: the server said how many came from the cache, so that CachedTokens 0 means none.
+	CacheTold bool
 	// AnswerTokens is what was generated.
 	AnswerTokens int
 	// PromptTime and AnswerTime are the server's own timings.

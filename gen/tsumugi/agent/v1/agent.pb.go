@@ -725,9 +725,15 @@ type Stored struct {
 	// The node, a little over 8 MiB at most. Its `generation.finish_reason` says why the answer ended.
 	Node *v11.Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	// The generation had ended before, and its node is the answer: it stands for all text, also for what was cut off.
-	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	// Tokens of the prompt that the model server read. Absent where it did not tell what came from its cache, and with
+	// `replayed` also where nothing did.
+	PromptTokensRead *int32 `protobuf:"varint,3,opt,name=prompt_tokens_read,json=promptTokensRead,proto3,oneof" json:"prompt_tokens_read,omitempty"`
+	// Tokens of the prompt that the model server had in its cache. Absent as above. The node keeps it as
+	// `generation.cached_tokens`.
+	PromptTokensCached *int32 `protobuf:"varint,4,opt,name=prompt_tokens_cached,json=promptTokensCached,proto3,oneof" json:"prompt_tokens_cached,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Stored) Reset() {
@@ -772,6 +778,20 @@ func (x *Stored) GetReplayed() bool {
 		return x.Replayed
 	}
 	return false
+}
+
+func (x *Stored) GetPromptTokensRead() int32 {
+	if x != nil && x.PromptTokensRead != nil {
+		return *x.PromptTokensRead
+	}
+	return 0
+}
+
+func (x *Stored) GetPromptTokensCached() int32 {
+	if x != nil && x.PromptTokensCached != nil {
+		return *x.PromptTokensCached
+	}
+	return 0
 }
 
 // Generation is one call of a model.
@@ -1099,10 +1119,14 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x03R\x04text\"\v\n" +
 	"\tHeartbeat\"%\n" +
 	"\x06Lagged\x12\x1b\n" +
-	"\x06joined\x18\x01 \x01(\x05B\x03\xe0A\x03R\x06joined\"^\n" +
+	"\x06joined\x18\x01 \x01(\x05B\x03\xe0A\x03R\x06joined\"\x82\x02\n" +
 	"\x06Stored\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x03R\x04node\x12\x1f\n" +
-	"\breplayed\x18\x02 \x01(\bB\x03\xe0A\x03R\breplayed\"\x8a\x04\n" +
+	"\breplayed\x18\x02 \x01(\bB\x03\xe0A\x03R\breplayed\x126\n" +
+	"\x12prompt_tokens_read\x18\x03 \x01(\x05B\x03\xe0A\x03H\x00R\x10promptTokensRead\x88\x01\x01\x12:\n" +
+	"\x14prompt_tokens_cached\x18\x04 \x01(\x05B\x03\xe0A\x03H\x01R\x12promptTokensCached\x88\x01\x01B\x15\n" +
+	"\x13_prompt_tokens_readB\x17\n" +
+	"\x15_prompt_tokens_cached\"\x8a\x04\n" +
 	"\n" +
 	"Generation\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12=\n" +
@@ -1228,6 +1252,7 @@ func file_tsumugi_agent_v1_agent_proto_init() {
 		(*GenerateNodeEvent_Lagged)(nil),
 		(*GenerateNodeEvent_Stored)(nil),
 	}
+	file_tsumugi_agent_v1_agent_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

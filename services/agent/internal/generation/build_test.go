@@ -2,8 +2,10 @@ package generation_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
@@ -47,5 +49,31 @@ func TestTheBuildDecidesTheLengthThatNobodyNamed(t *testing.T) {
 	w.read(w.generate(req), 0)
 	if got := w.prompts.builds[1]; got.MaxTokens != 250 {
 		t.Errorf("without build: %d tokens, want the default", got.MaxTokens)
+	}
+}
+
+// TestTheCacheIsToldWhereTheServerTellsIt: 0 tokens from the cache are not the same as no word of it.
+func TestTheCacheIsToldWhereTheServerTellsIt(t *testing.T) {
+	t.Parallel()
+	none := says("い")
+	none.result.CachedTokens = 0
+	silent := says("い")
+	silent.result.CachedTokens, silent.result.CacheTold = 0, false
+	for name, c := range map[string]struct {
+		model        *model
+		first, again *generation.Cache
+	}{
+		"some":   {says("い"), &generation.Cache{Read: 4, Cached: 3}, &generation.Cache{Read: 4, Cached: 3}},
+		"none":   {none, &generation.Cache{Read: 7}, nil},
+		"silent": {silent, nil, nil},
+	} {
+		w := newWorld(t, c.model)
+		req := w.request("夜")
+		if got := w.read(w.generate(req), 0).stored.Cache; !reflect.DeepEqual(got, c.first) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.first)
+		}
+		if got := w.read(w.generate(req), 0).stored.Cache; !reflect.DeepEqual(got, c.again) {
+			t.Errorf("%s, replayed: %+v, want %+v", name, got, c.again)
+		}
 	}
 }

@@ -222,7 +222,7 @@ type model struct {
 
 func says(pieces ...string) *model {
 	m := &model{result: llm.Result{
-		Finish: llm.FinishStop, PromptTokens: 7, CachedTokens: 3, AnswerTokens: len(pieces),
+		Finish: llm.FinishStop, PromptTokens: 7, CachedTokens: 3, CacheTold: true, AnswerTokens: len(pieces),
 		PromptTime: time.Second, AnswerTime: 2 * time.Second,
 	}}
 	for _, p := range pieces {

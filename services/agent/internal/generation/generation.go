@@ -85,9 +85,14 @@ type Stored struct {
 	// ID is one more than that of the last Text; 0 when Replayed.
 	ID   int
 	Node Node
+	// Cache is what became of the prompt at the server; nil where it did not tell.
+	Cache *Cache
 	// Replayed: the generation had ended before, so that no Text came; the node stands for it.
 	Replayed bool
 }
+
+// Cache says how many tokens of a prompt a model server read, and how many it had in its cache.
+type Cache struct{ Read, Cached int }
 
 func (Opened) event()    {}
 func (Text) event()      {}

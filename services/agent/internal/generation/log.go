@@ -47,6 +47,7 @@ type ending struct {
 	finish Finish
 	// node is stored; nil where none is. replayed: it was there already, and opened is what is known of its beginning.
 	node     *Node
+	cache    *Cache
 	replayed bool
 	opened   *Opened
 	// err is what the watchers are told; nil when the answer is whole and stored.
@@ -58,6 +59,7 @@ type ending struct {
 // answer is a finished answer on its way into the store.
 type answer struct {
 	addition Addition
+	cache    *Cache
 	// cut is why it is not whole; nil when it is.
 	cut *CutError
 }

@@ -106,7 +106,15 @@ func (s *Service) settle(ctx context.Context, g *generation, p plan, result llm.
 	n := p.node(text, result, finish, why)
 	n.Record.RequestDigest = g.digest
 	a := Addition{Flow: p.req.Flow, Parent: p.req.Parent, Node: n, SetCurrent: p.req.SetCurrent}
-	return s.store(ctx, g, &answer{addition: a, cut: cut})
+	return s.store(ctx, g, &answer{addition: a, cache: cacheOf(result), cut: cut})
+}
+
+// cacheOf is nil where the server told nothing of its cache.
+func cacheOf(r llm.Result) *Cache {
+	if !r.CacheTold || r.PromptTokens == 0 {
+		return nil
+	}
+	return &Cache{Read: r.PromptTokens - r.CachedTokens, Cached: r.CachedTokens}
 }
 
 // verdict says why an answer is not whole; nil when it is.
@@ -149,7 +157,7 @@ func (s *Service) store(ctx context.Context, g *generation, a *answer) ending {
 	if err != nil {
 		return ending{finish: finish, err: &NotStoredError{Generation: g.id, Err: err, Cut: a.cut, Lost: s.stopping()}, unstored: a}
 	}
-	e := ending{finish: finish, node: &n}
+	e := ending{finish: finish, node: &n, cache: a.cache}
 	if a.cut != nil {
 		cut := *a.cut
 		cut.Node = n.ID

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
 // stored gives the node of a generation of which only that is left. *NotFoundError, also for a node that no model made.
@@ -30,6 +32,8 @@ func replayed(n Node, request uuid.UUID) ending {
 	r := n.Record
 	return ending{
 		finish: r.Finish, node: &n, replayed: true,
+		// The record has 0 for what the server did not tell.
+		cache: cacheOf(llm.Result{PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CacheTold: r.CachedTokens > 0}),
 		opened: &Opened{
 			Generation: n.ID, RequestID: request,
 			PromptDigest: r.PromptDigest, PromptTokens: r.PromptTokens, Backend: r.Backend, Sampling: r.Sampling,

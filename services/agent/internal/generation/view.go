@@ -80,10 +80,11 @@ func (v *View) step() (Event, <-chan struct{}, error) {
 		return nil, nil, io.EOF
 	}
 	v.after = len(g.ends) + 1
-	if g.end.replayed {
-		return Stored{Node: *g.end.node, Replayed: true}, nil, nil
+	stored := Stored{ID: v.after, Node: *g.end.node, Cache: g.end.cache, Replayed: g.end.replayed}
+	if stored.Replayed {
+		stored.ID = 0
 	}
-	return Stored{ID: v.after, Node: *g.end.node}, nil, nil
+	return stored, nil, nil
 }
 
 // greet opens the view. Where only the node is left its events have no numbers, and the watcher gets the node.

@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
@@ -16,11 +18,19 @@ func event(e generation.Event) *agentv1.GenerateNodeEvent {
 		return &agentv1.GenerateNodeEvent{Event: &agentv1.GenerateNodeEvent_Lagged{Lagged: &agentv1.Lagged{Joined: int32(e.Joined)}}}
 	case generation.Stored:
 		return &agentv1.GenerateNodeEvent{Id: int32(e.ID), Event: &agentv1.GenerateNodeEvent_Stored{
-			Stored: &agentv1.Stored{Node: wire.FromNode(e.Node), Replayed: e.Replayed},
+			Stored: stored(e),
 		}}
 	default:
 		return &agentv1.GenerateNodeEvent{Event: &agentv1.GenerateNodeEvent_Heartbeat{Heartbeat: &agentv1.Heartbeat{}}}
 	}
+}
+
+func stored(s generation.Stored) *agentv1.Stored {
+	out := &agentv1.Stored{Node: wire.FromNode(s.Node), Replayed: s.Replayed}
+	if c := s.Cache; c != nil {
+		out.PromptTokensRead, out.PromptTokensCached = proto.Int32(int32(c.Read)), proto.Int32(int32(c.Cached))
+	}
+	return out
 }
 
 func opened(o generation.Opened) *agentv1.Opened {

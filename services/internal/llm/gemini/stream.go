@@ -128,6 +128,7 @@ func (a *answer) note(u *genai.GenerateContentResponseUsageMetadata) {
 		return
 	}
 	a.result.PromptTokens, a.result.CachedTokens = int(u.PromptTokenCount), int(u.CachedContentTokenCount)
+	a.result.CacheTold = u.CachedContentTokenCount > 0 // 0 is left out
 	a.result.AnswerTokens = int(u.CandidatesTokenCount) + int(u.ThoughtsTokenCount)
 }
 

@@ -201,7 +201,7 @@ func TestResult(t *testing.T) {
 	c := client(t, server.URL, gemini.Config{})
 	for cached, r := range []llm.Request{servertest.Request("夜の港", 99), servertest.Request("夜の港", 99, "。")} {
 		text, result, err := servertest.Ask(t, c, r)
-		want := llm.Result{Finish: llm.FinishStop, PromptTokens: 3, CachedTokens: 2 * cached, AnswerTokens: 9 - cached}
+		want := llm.Result{Finish: llm.FinishStop, PromptTokens: 3, CachedTokens: 2 * cached, CacheTold: cached > 0, AnswerTokens: 9 - cached}
 		if diff := cmp.Diff(want, result); diff != "" || err != nil || text != []string{"abcd。ef", "abcd"}[cached] {
 			t.Errorf("the answer is %q, %v; want -, got +:\n%s", text, err, diff)
 		}

@@ -120,7 +120,7 @@ func TestReplayStream(t *testing.T) {
 		t.Errorf("the answer is %q, %s", text, fault)
 	}
 	want := llm.Result{
-		Finish: llm.FinishLength, PromptTokens: 4, CachedTokens: 3, AnswerTokens: 8,
+		Finish: llm.FinishLength, PromptTokens: 4, CachedTokens: 3, CacheTold: true, AnswerTokens: 8,
 		PromptTime: 18252 * time.Microsecond, AnswerTime: 45051 * time.Microsecond,
 	}
 	if diff := cmp.Diff(want, stream.Result()); diff != "" {

@@ -30,7 +30,7 @@ type chunk struct {
 
 // timings are the server's own, in milliseconds. prompt_n is what was read, without what came from the cache.
 type timings struct {
-	CacheN      int     `json:"cache_n"`
+	CacheN      *int    `json:"cache_n"`
 	PromptMS    float64 `json:"prompt_ms"`
 	PredictedMS float64 `json:"predicted_ms"`
 }
@@ -77,7 +77,9 @@ func (a *answer) take(c chunk) (string, error) {
 func (a *answer) note(c chunk) {
 	a.result.PromptTokens, a.result.AnswerTokens = c.Evaluated, c.Predicted
 	if c.Timings != nil {
-		a.result.CachedTokens = c.Timings.CacheN
+		if n := c.Timings.CacheN; n != nil {
+			a.result.CachedTokens, a.result.CacheTold = *n, true
+		}
 		a.result.PromptTime = wire.Milliseconds(c.Timings.PromptMS)
 		a.result.AnswerTime = wire.Milliseconds(c.Timings.PredictedMS)
 	}

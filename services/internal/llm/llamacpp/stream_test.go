@@ -63,7 +63,7 @@ func TestResult(t *testing.T) {
 		t.Errorf("the answer up to the stop string is %q", text)
 	}
 	want := llm.Result{
-		Finish: llm.FinishStop, StopString: "。", PromptTokens: 4, CachedTokens: 3, AnswerTokens: 3,
+		Finish: llm.FinishStop, StopString: "。", PromptTokens: 4, CachedTokens: 3, CacheTold: true, AnswerTokens: 3,
 		PromptTime: 2500 * time.Microsecond, AnswerTime: 24 * time.Millisecond,
 	}
 	if diff := cmp.Diff(want, stream.Result()); diff != "" {

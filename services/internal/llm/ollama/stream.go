@@ -70,7 +70,7 @@ func (a *answer) last(c chunk) error {
 		return a.server.Fault(llm.FaultProtocol, nil, "the text of the answer is damaged: it ends inside a character")
 	}
 	a.result = llm.Result{
-		PromptTokens: c.PromptTokens, CachedTokens: c.CachedTokens, AnswerTokens: c.AnswerTokens,
+		PromptTokens: c.PromptTokens, CachedTokens: c.CachedTokens, CacheTold: c.CachedTokens > 0, AnswerTokens: c.AnswerTokens,
 		PromptTime: max(time.Duration(c.PromptTime), 0), AnswerTime: max(time.Duration(c.AnswerTime), 0),
 	}
 	switch c.Reason {

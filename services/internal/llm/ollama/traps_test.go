@@ -205,7 +205,7 @@ func TestResult(t *testing.T) {
 	for cached, r := range []llm.Request{servertest.Request("夜の港", 9), servertest.Request("夜の港", 9, "。")} {
 		text, result, err := servertest.Ask(t, c, r)
 		want := llm.Result{
-			Finish: llm.FinishStop, PromptTokens: n, CachedTokens: 2 * cached, AnswerTokens: 3,
+			Finish: llm.FinishStop, PromptTokens: n, CachedTokens: 2 * cached, CacheTold: cached > 0, AnswerTokens: 3,
 			PromptTime: time.Duration(n-2*cached) * 2500 * time.Microsecond, AnswerTime: 24 * time.Millisecond,
 		}
 		if diff := cmp.Diff(want, result); diff != "" || err != nil || text != []string{"abcd。ef", "abcd"}[cached] {

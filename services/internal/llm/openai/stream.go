@@ -153,7 +153,8 @@ func word(raw string) string {
 func (a *answer) note(c chunk) {
 	if c.counted {
 		a.result.PromptTokens, a.result.AnswerTokens = int(c.usage.PromptTokens), int(c.usage.CompletionTokens)
-		a.result.CachedTokens = int(c.usage.PromptTokensDetails.CachedTokens)
+		cache := c.usage.PromptTokensDetails
+		a.result.CachedTokens, a.result.CacheTold = int(cache.CachedTokens), cache.JSON.CachedTokens.Valid()
 	}
 	var t struct {
 		PromptMS    float64 `json:"prompt_ms"`

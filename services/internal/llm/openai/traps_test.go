@@ -150,23 +150,23 @@ func TestEnds(t *testing.T) {
 	}{
 		"usage of its own": {
 			openaitest.Options{Program: openaitest.VLLM}, openai.Config{Program: openai.VLLM}, nil, 9, "abcdef", "",
-			llm.Result{Finish: llm.FinishStop, PromptTokens: 2, CachedTokens: 1, AnswerTokens: 3},
+			llm.Result{Finish: llm.FinishStop, PromptTokens: 2, CachedTokens: 1, CacheTold: true, AnswerTokens: 3},
 		},
 		"usage with the end": {
 			openaitest.Options{Program: openaitest.LlamaCpp}, openai.Config{Program: openai.LlamaCpp}, nil, 9, "abcdef", "",
-			llm.Result{Finish: llm.FinishStop, PromptTokens: 2, CachedTokens: 1, AnswerTokens: 3, PromptTime: 2500 * time.Microsecond, AnswerTime: 24 * time.Millisecond},
+			llm.Result{Finish: llm.FinishStop, PromptTokens: 2, CachedTokens: 1, CacheTold: true, AnswerTokens: 3, PromptTime: 2500 * time.Microsecond, AnswerTime: 24 * time.Millisecond},
 		},
 		"a stop string by name": {
 			openaitest.Options{Program: openaitest.VLLM}, openai.Config{Program: openai.VLLM}, []string{"x", "d"}, 9, "abc", "",
-			llm.Result{Finish: llm.FinishStop, StopString: "d", PromptTokens: 2, CachedTokens: 1, AnswerTokens: 3},
+			llm.Result{Finish: llm.FinishStop, StopString: "d", PromptTokens: 2, CachedTokens: 1, CacheTold: true, AnswerTokens: 3},
 		},
 		"length": {
 			openaitest.Options{Program: openaitest.VLLM}, openai.Config{Program: openai.VLLM}, nil, 2, "abcd", "",
-			llm.Result{Finish: llm.FinishLength, PromptTokens: 2, CachedTokens: 1, AnswerTokens: 2},
+			llm.Result{Finish: llm.FinishLength, PromptTokens: 2, CachedTokens: 1, CacheTold: true, AnswerTokens: 2},
 		},
 		"no [DONE]": {
 			openaitest.Options{Program: openaitest.VLLM, NoDone: true}, openai.Config{Program: openai.VLLM}, nil, 2, "abcd", "",
-			llm.Result{Finish: llm.FinishLength, PromptTokens: 2, CachedTokens: 1, AnswerTokens: 2},
+			llm.Result{Finish: llm.FinishLength, PromptTokens: 2, CachedTokens: 1, CacheTold: true, AnswerTokens: 2},
 		},
 		"content filter": {
 			openaitest.Options{Cut: cut, Finish: "content_filter"}, openai.Config{Endpoint: wire.Endpoint{Window: 99}, Tokenizer: vocabulary}, nil, 9, "abcdef", llm.FaultCut, llm.Result{},
