@@ -16,6 +16,11 @@ type Config struct {
 type GenerationConfig struct {
 	// MaxTokens is the length of an answer that asks for none.
 	MaxTokens int `yaml:"max_tokens" help:"tokens of an answer that asks for no length"`
+	// Variants, Options and Repeat are how many answers one request may ask for. Of the first two, which run at once, never
+	// more than Running.
+	Variants int `yaml:"variants" help:"answers to one prompt that a request may ask for"`
+	Options  int `yaml:"options" help:"combinations of options of dynamic prompts for which a request may ask an answer each"`
+	Repeat   int `yaml:"repeat" help:"answers one behind the other that a request may ask for"`
 	// Running is how many may run at once.
 	Running int `yaml:"running" help:"generations that may run at once"`
 	// Total is how long one may take, FirstPiece and Silence how long the model may say nothing before and after its first piece.
@@ -36,7 +41,7 @@ type GenerationConfig struct {
 func DefaultConfig() Config {
 	l := generation.DefaultLimits()
 	return Config{Generation: GenerationConfig{
-		MaxTokens: l.MaxTokens, Running: l.Running,
+		MaxTokens: l.MaxTokens, Variants: l.Variants, Options: l.Options, Repeat: l.Repeat, Running: l.Running,
 		Total: l.Total, FirstPiece: l.FirstPiece, Silence: l.Silence, Store: l.Store, Heartbeat: l.Heartbeat,
 		Keep: l.Keep, Kept: l.Kept, KeptBytes: config.Size(l.KeptBytes),
 	}}
@@ -44,7 +49,8 @@ func DefaultConfig() Config {
 
 func (c GenerationConfig) limits() generation.Limits {
 	return generation.Limits{
-		MaxTokens: c.MaxTokens, Running: c.Running,
+		MaxTokens: c.MaxTokens,
+		Variants:  min(c.Variants, c.Running), Options: min(c.Options, c.Running), Repeat: c.Repeat, Running: c.Running,
 		Total: c.Total, FirstPiece: c.FirstPiece, Silence: c.Silence, Store: c.Store, Heartbeat: c.Heartbeat,
 		Keep: c.Keep, Kept: c.Kept, KeptBytes: int(c.KeptBytes),
 	}
@@ -69,6 +75,9 @@ func (c GenerationConfig) Check(p *config.Problems) {
 		{"max_tokens", c.MaxTokens, 1 << 20},
 		{"running", c.Running, 10_000},
 		{"kept", c.Kept, 1_000_000},
+		{"variants", c.Variants, 64},
+		{"options", c.Options, 100}, // promptbuilder lists no more
+		{"repeat", c.Repeat, 1000},
 	} {
 		if n.got < 1 || n.got > n.most {
 			p.Add(n.key, "must be from 1 to %d, is %d", n.most, n.got)

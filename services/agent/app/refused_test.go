@@ -39,8 +39,19 @@ func TestWrongFields(t *testing.T) {
 		"huge text":         {func(q *agentv1.GenerateNodeRequest) { q.Text = huge }, []string{"text"}},
 		"two at once": {func(q *agentv1.GenerateNodeRequest) {
 			q.Prompt, q.Text, q.Via, q.Story, q.PickSeed, q.BlockOrder, q.NoteHeader = "詩", "夜", []string{node}, &commonv1.Story{}, 1, 1, 1
-			q.Parent, q.Build = node, &promptbuilderv1.BuildStoryRequest{}
-		}, []string{"block_order", "build", "note_header", "pick_seed", "story", "text", "via"}},
+			q.Parent, q.Build, q.EveryOption = node, &promptbuilderv1.BuildStoryRequest{}, true
+		}, []string{"block_order", "build", "every_option", "note_header", "pick_seed", "story", "text", "via"}},
+		"repeat of a plain prompt": {func(q *agentv1.GenerateNodeRequest) { q.Prompt, q.Repeat = "詩", 2 }, []string{"repeat"}},
+		"several kinds of several": {func(q *agentv1.GenerateNodeRequest) {
+			q.Variants, q.EveryOption, q.Repeat, q.SetCurrent = 2, true, 2, true
+			q.Build = &promptbuilderv1.BuildStoryRequest{
+				Sampler: promptbuilderv1.Sampler_SAMPLER_CYCLIC, Picks: []*promptbuilderv1.Pick{{Field: "body"}},
+			}
+		}, []string{"build.picks", "build.sampler", "every_option", "repeat", "set_current", "variants"}},
+		"too few":             {func(q *agentv1.GenerateNodeRequest) { q.Variants = 1 }, []string{"variants"}},
+		"negative":            {func(q *agentv1.GenerateNodeRequest) { q.Repeat = -1 }, []string{"repeat"}},
+		"too many":            {func(q *agentv1.GenerateNodeRequest) { q.Variants = 9 }, []string{"variants"}},
+		"too long":            {func(q *agentv1.GenerateNodeRequest) { q.Repeat = 51 }, []string{"repeat"}},
 		"send_overflow alone": {func(q *agentv1.GenerateNodeRequest) { q.SendOverflow = true }, []string{"send_overflow"}},
 		"build": {func(q *agentv1.GenerateNodeRequest) {
 			q.Build = &promptbuilderv1.BuildStoryRequest{

@@ -139,6 +139,9 @@ func (r *rig) rest(s grpc.ServerStreamingClient[agentv1.GenerateNodeEvent]) read
 			}
 			return got
 		}
+		if e.Index != nil {
+			r.Errorf("one answer has the index %d", *e.Index)
+		}
 		got.last = max(got.last, e.Id)
 		text.WriteString(e.GetText().GetText())
 		if o := e.GetOpened(); o != nil {

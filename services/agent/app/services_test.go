@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,6 +33,7 @@ type flowstore struct {
 	nodes map[string]*flowstorev1.Node
 	adds  []*flowstorev1.AddNodeRequest
 	fail  []error // what the next AddNode calls answer
+	grows bool    // what is added stands on the path
 }
 
 func notFound(reason, key, name string) error {
@@ -89,6 +91,9 @@ func (f *flowstore) AddNode(ctx context.Context, q *flowstorev1.AddNodeRequest) 
 	n := proto.CloneOf(q.GetNewNode())
 	n.Name, n.CreateTime = "nodes/"+q.NodeId, timestamppb.Now()
 	f.nodes[n.Name] = n
+	if f.grows {
+		f.path = append(f.path, &flowstorev1.PathNode{Node: n, Parents: q.Parents})
+	}
 	return &flowstorev1.AddNodeResponse{Node: n, Index: 1, Parents: q.Parents}, nil
 }
 
@@ -142,7 +147,7 @@ func (p *promptbuilder) BuildStory(ctx context.Context, q *promptbuilderv1.Build
 	defer p.mu.Unlock()
 	p.built = &promptbuilderv1.BuildStoryResponse{
 		Prompt: prompt, Digest: hex.EncodeToString(sum[:]), Task: promptbuilderv1.StoryTask_STORY_TASK_CONT_INFO,
-		Tokens: tokens, Limit: who.Window - q.MaxTokens, MaxTokens: q.MaxTokens, CountsUsed: 1, Seed: q.Seed, Backend: who,
+		Tokens: tokens, Limit: who.Window - q.MaxTokens, MaxTokens: cmp.Or(q.MaxTokens, 250), CountsUsed: 1, Seed: q.Seed, Backend: who,
 		Overflow: q.OnOverflow == promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN, Rating: "r18", SuffixCharacters: 2,
 		Blocks:   []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_NOTE, Tokens: tokens, Characters: 9, Estimated: true}},
 		Cut:      &promptbuilderv1.Cut{Characters: 1, Lines: 2, KeptCharacters: 3, FirstKept: "一"},
@@ -151,6 +156,16 @@ func (p *promptbuilder) BuildStory(ctx context.Context, q *promptbuilderv1.Build
 		Wrapping: &promptbuilderv1.Wrapping{
 			Name: "custom", BeforeInstruction: "a", BeforeInput: "b", AfterInput: "c", BeforeSuffix: "d", Stop: []string{"<e>"},
 		},
+	}
+	if q.Sampler == promptbuilderv1.Sampler_SAMPLER_ALL {
+		for i, text := range []string{"雨", "雪"} {
+			p.built.Combinations = append(p.built.Combinations, &promptbuilderv1.Combination{
+				Picks: []*promptbuilderv1.Pick{{Field: "story.note", Option: int32(i), Options: []int32{int32(i)}, Text: text}},
+			})
+		}
+	}
+	if len(q.Picks) > 0 {
+		p.built.Picks = q.Picks
 	}
 	return p.built, nil
 }

@@ -27,6 +27,7 @@ var (
 	text      = &event{Id: 1, Event: &agentv1.GenerateNodeEvent_Text{Text: &agentv1.TextPiece{Text: "夜の\n図書館🧵"}}}
 	heartbeat = &event{Event: &agentv1.GenerateNodeEvent_Heartbeat{Heartbeat: &agentv1.Heartbeat{}}}
 	lagged    = &event{Event: &agentv1.GenerateNodeEvent_Lagged{Lagged: &agentv1.Lagged{Joined: 3}}}
+	failed    = &event{Event: &agentv1.GenerateNodeEvent_Failed{Failed: &agentv1.Failed{Reason: "BACKEND_BUSY"}}}
 	stored    = &event{Id: 2, Event: &agentv1.GenerateNodeEvent_Stored{Stored: &agentv1.Stored{Node: &flowstorev1.Node{Name: "nodes/" + id}}}}
 )
 
@@ -51,7 +52,7 @@ func died() error {
 
 func TestLines(t *testing.T) {
 	t.Parallel()
-	server, _ := start(t, generation(nil, opened, text, heartbeat, lagged, stored))
+	server, _ := start(t, generation(nil, opened, text, heartbeat, lagged, failed, stored))
 	got := do(t, newRequest(t, "POST", server.URL+generate, `{"flow":"flows/`+id+`"}`))
 	if got.status != 200 || got.header.Get("Content-Type") != "application/x-ndjson" || got.header.Get("Cache-Control") != "no-cache" ||
 		got.header.Get("X-Accel-Buffering") != "no" {
@@ -70,7 +71,7 @@ func TestLines(t *testing.T) {
 			kinds = append(kinds, kind)
 		}
 	}
-	if got := strings.Join(kinds, " "); got != "opened text heartbeat lagged stored" {
+	if got := strings.Join(kinds, " "); got != "opened text heartbeat lagged failed stored" {
 		t.Error(got)
 	}
 	if !strings.Contains(got.body, `夜の\n図書館🧵`) {
@@ -80,12 +81,12 @@ func TestLines(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	server, _ := start(t, generation(nil, opened, text, heartbeat, lagged, stored))
+	server, _ := start(t, generation(nil, opened, text, heartbeat, lagged, failed, stored))
 	got := do(t, newRequest(t, "GET", server.URL+watch, "", "Accept", "text/event-stream, */*"))
 	if got.status != 200 || got.header.Get("Content-Type") != "text/event-stream" || got.header.Get("Cache-Control") != "no-cache" {
 		t.Errorf("%d %v", got.status, got.header)
 	}
-	want := []string{"event: opened\ndata: {", "id: 1\nevent: text\ndata: {", ": heartbeat", "event: lagged\ndata: {", "id: 2\nevent: stored\ndata: {", ""}
+	want := []string{"event: opened\ndata: {", "id: 1\nevent: text\ndata: {", ": heartbeat", "event: lagged\ndata: {", "event: failed\ndata: {", "id: 2\nevent: stored\ndata: {", ""}
 	for i, e := range strings.Split(got.body, "\n\n") {
 		if i >= len(want) || !strings.HasPrefix(e, want[i]) || strings.Count(e, "\n") > 2 {
 			t.Errorf("event %d is %q", i, e)

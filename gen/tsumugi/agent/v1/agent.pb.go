@@ -137,7 +137,7 @@ func (x Generation_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Generation_State.Descriptor instead.
 func (Generation_State) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{7, 0}
+	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{8, 0}
 }
 
 // GenerateNodeRequest asks for a continuation.
@@ -169,8 +169,8 @@ type GenerateNodeRequest struct {
 	BlockOrder v12.BlockOrder `protobuf:"varint,10,opt,name=block_order,json=blockOrder,proto3,enum=tsumugi.promptbuilder.v1.BlockOrder" json:"block_order,omitempty"`
 	// Heading over the author's note. Not together with `prompt`.
 	NoteHeader v12.NoteHeader `protobuf:"varint,11,opt,name=note_header,json=noteHeader,proto3,enum=tsumugi.promptbuilder.v1.NoteHeader" json:"note_header,omitempty"`
-	// A UUID for this request. The node's id is UUIDv5 of the name `0` in the namespace that this UUID is. Empty: a new one,
-	// told in the opening event.
+	// A UUID for this request. The node's id is UUIDv5 of the name `0` in the namespace that this UUID is, of several answers
+	// `0`, `1` and so on. Empty: a new one, told in the opening event.
 	RequestId string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Build the prompt, show it and stop there: the model is not called, nothing is stored.
 	DryRun bool `protobuf:"varint,13,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
@@ -185,7 +185,20 @@ type GenerateNodeRequest struct {
 	Build *v12.BuildStoryRequest `protobuf:"bytes,16,opt,name=build,proto3" json:"build,omitempty"`
 	// Send also a prompt that is over the limit, which `build` lets happen (`FIT_NONE`, `ON_OVERFLOW_RETURN`). Otherwise it
 	// is refused with CONTEXT_OVERFLOW. Only together with `build`.
-	SendOverflow  bool `protobuf:"varint,17,opt,name=send_overflow,json=sendOverflow,proto3" json:"send_overflow,omitempty"`
+	SendOverflow bool `protobuf:"varint,17,opt,name=send_overflow,json=sendOverflow,proto3" json:"send_overflow,omitempty"`
+	// Several answers to one prompt, side by side, each a node of its own: 2 to 8 (`generation.variants` of the agent). With
+	// a seed s in `sampling` they are drawn with s, s+1 and so on. 0: one. Not together with `set_current`, `every_option` or
+	// `repeat`.
+	Variants int32 `protobuf:"varint,18,opt,name=variants,proto3" json:"variants,omitempty"`
+	// One answer for each combination of options of the dynamic prompts, side by side, each a node of its own, with seeds
+	// as for `variants`: at most 16 (`generation.options` of the agent). `build.picks`, and a `build.sampler` other than
+	// SAMPLER_ALL, stay empty. Not together with `prompt`, `set_current`, `variants` or `repeat`.
+	EveryOption bool `protobuf:"varint,19,opt,name=every_option,json=everyOption,proto3" json:"every_option,omitempty"`
+	// Several answers one after the other, 2 to 50 (`generation.repeat` of the agent), each the parent of the next; `text`
+	// stands before the first. The picks are those of the first, and the seed in `sampling` grows by one each time. The
+	// first answer that is empty, or whose finish reason is not `stop` or `length`, ends them. 0: one. Not together with
+	// `prompt`, `variants` or `every_option`.
+	Repeat        int32 `protobuf:"varint,20,opt,name=repeat,proto3" json:"repeat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -339,6 +352,27 @@ func (x *GenerateNodeRequest) GetSendOverflow() bool {
 	return false
 }
 
+func (x *GenerateNodeRequest) GetVariants() int32 {
+	if x != nil {
+		return x.Variants
+	}
+	return 0
+}
+
+func (x *GenerateNodeRequest) GetEveryOption() bool {
+	if x != nil {
+		return x.EveryOption
+	}
+	return false
+}
+
+func (x *GenerateNodeRequest) GetRepeat() int32 {
+	if x != nil {
+		return x.Repeat
+	}
+	return 0
+}
+
 // GenerateNodeEvent is one event of a generation. An event with an `id` can be asked for again with `after`.
 type GenerateNodeEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -355,7 +389,11 @@ type GenerateNodeEvent struct {
 	//	*GenerateNodeEvent_Heartbeat
 	//	*GenerateNodeEvent_Lagged
 	//	*GenerateNodeEvent_Stored
-	Event         isGenerateNodeEvent_Event `protobuf_oneof:"event"`
+	//	*GenerateNodeEvent_Failed
+	Event isGenerateNodeEvent_Event `protobuf_oneof:"event"`
+	// Which of several answers (`variants`, `every_option`, `repeat`) the event is about, from 0. Absent where the request
+	// asks for one.
+	Index         *int32 `protobuf:"varint,7,opt,name=index,proto3,oneof" json:"index,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -449,6 +487,22 @@ func (x *GenerateNodeEvent) GetStored() *Stored {
 	return nil
 }
 
+func (x *GenerateNodeEvent) GetFailed() *Failed {
+	if x != nil {
+		if x, ok := x.Event.(*GenerateNodeEvent_Failed); ok {
+			return x.Failed
+		}
+	}
+	return nil
+}
+
+func (x *GenerateNodeEvent) GetIndex() int32 {
+	if x != nil && x.Index != nil {
+		return *x.Index
+	}
+	return 0
+}
+
 type isGenerateNodeEvent_Event interface {
 	isGenerateNodeEvent_Event()
 }
@@ -474,8 +528,13 @@ type GenerateNodeEvent_Lagged struct {
 }
 
 type GenerateNodeEvent_Stored struct {
-	// The last event: the answer is whole and stored.
+	// The last event of an answer: it is whole and stored.
 	Stored *Stored `protobuf:"bytes,6,opt,name=stored,proto3,oneof"`
+}
+
+type GenerateNodeEvent_Failed struct {
+	// The last event of one of several answers that is not whole. The others go on.
+	Failed *Failed `protobuf:"bytes,8,opt,name=failed,proto3,oneof"`
 }
 
 func (*GenerateNodeEvent_Opened) isGenerateNodeEvent_Event() {}
@@ -487,6 +546,8 @@ func (*GenerateNodeEvent_Heartbeat) isGenerateNodeEvent_Event() {}
 func (*GenerateNodeEvent_Lagged) isGenerateNodeEvent_Event() {}
 
 func (*GenerateNodeEvent_Stored) isGenerateNodeEvent_Event() {}
+
+func (*GenerateNodeEvent_Failed) isGenerateNodeEvent_Event() {}
 
 // Opened tells what was asked of which model.
 type Opened struct {
@@ -506,7 +567,12 @@ type Opened struct {
 	Backend *v1.BackendIdentity `protobuf:"bytes,6,opt,name=backend,proto3" json:"backend,omitempty"`
 	// How the answer is drawn, with every default filled in that we know, and with the stop strings of the prompt's form
 	// (`build.wrapping.stop`) behind those of the request.
-	Sampling      *v11.Sampling `protobuf:"bytes,7,opt,name=sampling,proto3" json:"sampling,omitempty"`
+	Sampling *v11.Sampling `protobuf:"bytes,7,opt,name=sampling,proto3" json:"sampling,omitempty"`
+	// With `every_option`: what was picked for this answer, the texts of its picks with ` / ` between them, at most 256
+	// characters.
+	Branch string `protobuf:"bytes,8,opt,name=branch,proto3" json:"branch,omitempty"`
+	// How many answers the request asks for, where it asks for several. Empty for WatchGeneration where only the node is left.
+	Answers       int32 `protobuf:"varint,9,opt,name=answers,proto3" json:"answers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -590,6 +656,84 @@ func (x *Opened) GetSampling() *v11.Sampling {
 	return nil
 }
 
+func (x *Opened) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *Opened) GetAnswers() int32 {
+	if x != nil {
+		return x.Answers
+	}
+	return 0
+}
+
+// Failed says why one of several answers is not whole. The stream ends with the error of the first of them, by index.
+type Failed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why, as the `ErrorInfo.reason` of a stream that ends with it.
+	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Why, in one sentence.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// The node that keeps what was received, `nodes/{uuid}`. Empty where nothing was.
+	Node          string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Failed) Reset() {
+	*x = Failed{}
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Failed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Failed) ProtoMessage() {}
+
+func (x *Failed) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Failed.ProtoReflect.Descriptor instead.
+func (*Failed) Descriptor() ([]byte, []int) {
+	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Failed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Failed) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Failed) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
 // TextPiece is a piece of the answer. Joined in order they are the answer, byte for byte.
 type TextPiece struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -601,7 +745,7 @@ type TextPiece struct {
 
 func (x *TextPiece) Reset() {
 	*x = TextPiece{}
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[3]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -613,7 +757,7 @@ func (x *TextPiece) String() string {
 func (*TextPiece) ProtoMessage() {}
 
 func (x *TextPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[3]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -626,7 +770,7 @@ func (x *TextPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextPiece.ProtoReflect.Descriptor instead.
 func (*TextPiece) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *TextPiece) GetText() string {
@@ -645,7 +789,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[4]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -657,7 +801,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[4]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -670,7 +814,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{5}
 }
 
 // Lagged says that the reader is behind.
@@ -684,7 +828,7 @@ type Lagged struct {
 
 func (x *Lagged) Reset() {
 	*x = Lagged{}
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[5]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +840,7 @@ func (x *Lagged) String() string {
 func (*Lagged) ProtoMessage() {}
 
 func (x *Lagged) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[5]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +853,7 @@ func (x *Lagged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lagged.ProtoReflect.Descriptor instead.
 func (*Lagged) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{5}
+	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Lagged) GetJoined() int32 {
@@ -738,7 +882,7 @@ type Stored struct {
 
 func (x *Stored) Reset() {
 	*x = Stored{}
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[6]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +894,7 @@ func (x *Stored) String() string {
 func (*Stored) ProtoMessage() {}
 
 func (x *Stored) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[6]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +907,7 @@ func (x *Stored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stored.ProtoReflect.Descriptor instead.
 func (*Stored) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{6}
+	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Stored) GetNode() *v11.Node {
@@ -823,7 +967,7 @@ type Generation struct {
 
 func (x *Generation) Reset() {
 	*x = Generation{}
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[7]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +979,7 @@ func (x *Generation) String() string {
 func (*Generation) ProtoMessage() {}
 
 func (x *Generation) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[7]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +992,7 @@ func (x *Generation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generation.ProtoReflect.Descriptor instead.
 func (*Generation) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{7}
+	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Generation) GetName() string {
@@ -932,7 +1076,7 @@ type GetGenerationRequest struct {
 
 func (x *GetGenerationRequest) Reset() {
 	*x = GetGenerationRequest{}
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[8]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +1088,7 @@ func (x *GetGenerationRequest) String() string {
 func (*GetGenerationRequest) ProtoMessage() {}
 
 func (x *GetGenerationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[8]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +1101,7 @@ func (x *GetGenerationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGenerationRequest.ProtoReflect.Descriptor instead.
 func (*GetGenerationRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{8}
+	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetGenerationRequest) GetName() string {
@@ -980,7 +1124,7 @@ type WatchGenerationRequest struct {
 
 func (x *WatchGenerationRequest) Reset() {
 	*x = WatchGenerationRequest{}
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[9]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1136,7 @@ func (x *WatchGenerationRequest) String() string {
 func (*WatchGenerationRequest) ProtoMessage() {}
 
 func (x *WatchGenerationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[9]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1149,7 @@ func (x *WatchGenerationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchGenerationRequest.ProtoReflect.Descriptor instead.
 func (*WatchGenerationRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{9}
+	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *WatchGenerationRequest) GetName() string {
@@ -1033,7 +1177,7 @@ type CancelGenerationRequest struct {
 
 func (x *CancelGenerationRequest) Reset() {
 	*x = CancelGenerationRequest{}
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[10]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1189,7 @@ func (x *CancelGenerationRequest) String() string {
 func (*CancelGenerationRequest) ProtoMessage() {}
 
 func (x *CancelGenerationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[10]
+	mi := &file_tsumugi_agent_v1_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1202,7 @@ func (x *CancelGenerationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelGenerationRequest.ProtoReflect.Descriptor instead.
 func (*CancelGenerationRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{10}
+	return file_tsumugi_agent_v1_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CancelGenerationRequest) GetName() string {
@@ -1072,7 +1216,7 @@ var File_tsumugi_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\x8b\x06\n" +
+	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xf1\x06\n" +
 	"\x13GenerateNodeRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x1b\n" +
 	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x01R\x06parent\x12\x15\n" +
@@ -1095,15 +1239,21 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\vset_current\x18\x0f \x01(\bB\x03\xe0A\x01R\n" +
 	"setCurrent\x12F\n" +
 	"\x05build\x18\x10 \x01(\v2+.tsumugi.promptbuilder.v1.BuildStoryRequestB\x03\xe0A\x01R\x05build\x12(\n" +
-	"\rsend_overflow\x18\x11 \x01(\bB\x03\xe0A\x01R\fsendOverflow\"\xbd\x02\n" +
+	"\rsend_overflow\x18\x11 \x01(\bB\x03\xe0A\x01R\fsendOverflow\x12\x1f\n" +
+	"\bvariants\x18\x12 \x01(\x05B\x03\xe0A\x01R\bvariants\x12&\n" +
+	"\fevery_option\x18\x13 \x01(\bB\x03\xe0A\x01R\veveryOption\x12\x1b\n" +
+	"\x06repeat\x18\x14 \x01(\x05B\x03\xe0A\x01R\x06repeat\"\x9b\x03\n" +
 	"\x11GenerateNodeEvent\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\x05B\x03\xe0A\x03R\x02id\x122\n" +
 	"\x06opened\x18\x02 \x01(\v2\x18.tsumugi.agent.v1.OpenedH\x00R\x06opened\x121\n" +
 	"\x04text\x18\x03 \x01(\v2\x1b.tsumugi.agent.v1.TextPieceH\x00R\x04text\x12;\n" +
 	"\theartbeat\x18\x04 \x01(\v2\x1b.tsumugi.agent.v1.HeartbeatH\x00R\theartbeat\x122\n" +
 	"\x06lagged\x18\x05 \x01(\v2\x18.tsumugi.agent.v1.LaggedH\x00R\x06lagged\x122\n" +
-	"\x06stored\x18\x06 \x01(\v2\x18.tsumugi.agent.v1.StoredH\x00R\x06storedB\a\n" +
-	"\x05event\"\xf2\x02\n" +
+	"\x06stored\x18\x06 \x01(\v2\x18.tsumugi.agent.v1.StoredH\x00R\x06stored\x122\n" +
+	"\x06failed\x18\b \x01(\v2\x18.tsumugi.agent.v1.FailedH\x00R\x06failed\x12\x1e\n" +
+	"\x05index\x18\a \x01(\x05B\x03\xe0A\x03H\x01R\x05index\x88\x01\x01B\a\n" +
+	"\x05eventB\b\n" +
+	"\x06_index\"\xae\x03\n" +
 	"\x06Opened\x12#\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\tB\x03\xe0A\x03R\n" +
@@ -1114,7 +1264,13 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\rprompt_digest\x18\x04 \x01(\tB\x03\xe0A\x03R\fpromptDigest\x12(\n" +
 	"\rprompt_tokens\x18\x05 \x01(\x05B\x03\xe0A\x03R\fpromptTokens\x12A\n" +
 	"\abackend\x18\x06 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\abackend\x12?\n" +
-	"\bsampling\x18\a \x01(\v2\x1e.tsumugi.flowstore.v1.SamplingB\x03\xe0A\x03R\bsampling\"$\n" +
+	"\bsampling\x18\a \x01(\v2\x1e.tsumugi.flowstore.v1.SamplingB\x03\xe0A\x03R\bsampling\x12\x1b\n" +
+	"\x06branch\x18\b \x01(\tB\x03\xe0A\x03R\x06branch\x12\x1d\n" +
+	"\aanswers\x18\t \x01(\x05B\x03\xe0A\x03R\aanswers\"]\n" +
+	"\x06Failed\x12\x1b\n" +
+	"\x06reason\x18\x01 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
+	"\amessage\x18\x02 \x01(\tB\x03\xe0A\x03R\amessage\x12\x17\n" +
+	"\x04node\x18\x03 \x01(\tB\x03\xe0A\x03R\x04node\"$\n" +
 	"\tTextPiece\x12\x17\n" +
 	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x03R\x04text\"\v\n" +
 	"\tHeartbeat\"%\n" +
@@ -1181,63 +1337,65 @@ func file_tsumugi_agent_v1_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_agent_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tsumugi_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_tsumugi_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_tsumugi_agent_v1_agent_proto_goTypes = []any{
 	(OnDisconnect)(0),               // 0: tsumugi.agent.v1.OnDisconnect
 	(Generation_State)(0),           // 1: tsumugi.agent.v1.Generation.State
 	(*GenerateNodeRequest)(nil),     // 2: tsumugi.agent.v1.GenerateNodeRequest
 	(*GenerateNodeEvent)(nil),       // 3: tsumugi.agent.v1.GenerateNodeEvent
 	(*Opened)(nil),                  // 4: tsumugi.agent.v1.Opened
-	(*TextPiece)(nil),               // 5: tsumugi.agent.v1.TextPiece
-	(*Heartbeat)(nil),               // 6: tsumugi.agent.v1.Heartbeat
-	(*Lagged)(nil),                  // 7: tsumugi.agent.v1.Lagged
-	(*Stored)(nil),                  // 8: tsumugi.agent.v1.Stored
-	(*Generation)(nil),              // 9: tsumugi.agent.v1.Generation
-	(*GetGenerationRequest)(nil),    // 10: tsumugi.agent.v1.GetGenerationRequest
-	(*WatchGenerationRequest)(nil),  // 11: tsumugi.agent.v1.WatchGenerationRequest
-	(*CancelGenerationRequest)(nil), // 12: tsumugi.agent.v1.CancelGenerationRequest
-	(*v1.Story)(nil),                // 13: tsumugi.common.v1.Story
-	(*v11.Sampling)(nil),            // 14: tsumugi.flowstore.v1.Sampling
-	(v12.BlockOrder)(0),             // 15: tsumugi.promptbuilder.v1.BlockOrder
-	(v12.NoteHeader)(0),             // 16: tsumugi.promptbuilder.v1.NoteHeader
-	(*v12.BuildStoryRequest)(nil),   // 17: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*v12.BuildStoryResponse)(nil),  // 18: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*v1.BackendIdentity)(nil),      // 19: tsumugi.common.v1.BackendIdentity
-	(*v11.Node)(nil),                // 20: tsumugi.flowstore.v1.Node
-	(*timestamppb.Timestamp)(nil),   // 21: google.protobuf.Timestamp
+	(*Failed)(nil),                  // 5: tsumugi.agent.v1.Failed
+	(*TextPiece)(nil),               // 6: tsumugi.agent.v1.TextPiece
+	(*Heartbeat)(nil),               // 7: tsumugi.agent.v1.Heartbeat
+	(*Lagged)(nil),                  // 8: tsumugi.agent.v1.Lagged
+	(*Stored)(nil),                  // 9: tsumugi.agent.v1.Stored
+	(*Generation)(nil),              // 10: tsumugi.agent.v1.Generation
+	(*GetGenerationRequest)(nil),    // 11: tsumugi.agent.v1.GetGenerationRequest
+	(*WatchGenerationRequest)(nil),  // 12: tsumugi.agent.v1.WatchGenerationRequest
+	(*CancelGenerationRequest)(nil), // 13: tsumugi.agent.v1.CancelGenerationRequest
+	(*v1.Story)(nil),                // 14: tsumugi.common.v1.Story
+	(*v11.Sampling)(nil),            // 15: tsumugi.flowstore.v1.Sampling
+	(v12.BlockOrder)(0),             // 16: tsumugi.promptbuilder.v1.BlockOrder
+	(v12.NoteHeader)(0),             // 17: tsumugi.promptbuilder.v1.NoteHeader
+	(*v12.BuildStoryRequest)(nil),   // 18: tsumugi.promptbuilder.v1.BuildStoryRequest
+	(*v12.BuildStoryResponse)(nil),  // 19: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*v1.BackendIdentity)(nil),      // 20: tsumugi.common.v1.BackendIdentity
+	(*v11.Node)(nil),                // 21: tsumugi.flowstore.v1.Node
+	(*timestamppb.Timestamp)(nil),   // 22: google.protobuf.Timestamp
 }
 var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
-	13, // 0: tsumugi.agent.v1.GenerateNodeRequest.story:type_name -> tsumugi.common.v1.Story
-	14, // 1: tsumugi.agent.v1.GenerateNodeRequest.sampling:type_name -> tsumugi.flowstore.v1.Sampling
-	15, // 2: tsumugi.agent.v1.GenerateNodeRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
-	16, // 3: tsumugi.agent.v1.GenerateNodeRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
+	14, // 0: tsumugi.agent.v1.GenerateNodeRequest.story:type_name -> tsumugi.common.v1.Story
+	15, // 1: tsumugi.agent.v1.GenerateNodeRequest.sampling:type_name -> tsumugi.flowstore.v1.Sampling
+	16, // 2: tsumugi.agent.v1.GenerateNodeRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
+	17, // 3: tsumugi.agent.v1.GenerateNodeRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
 	0,  // 4: tsumugi.agent.v1.GenerateNodeRequest.on_disconnect:type_name -> tsumugi.agent.v1.OnDisconnect
-	17, // 5: tsumugi.agent.v1.GenerateNodeRequest.build:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest
+	18, // 5: tsumugi.agent.v1.GenerateNodeRequest.build:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest
 	4,  // 6: tsumugi.agent.v1.GenerateNodeEvent.opened:type_name -> tsumugi.agent.v1.Opened
-	5,  // 7: tsumugi.agent.v1.GenerateNodeEvent.text:type_name -> tsumugi.agent.v1.TextPiece
-	6,  // 8: tsumugi.agent.v1.GenerateNodeEvent.heartbeat:type_name -> tsumugi.agent.v1.Heartbeat
-	7,  // 9: tsumugi.agent.v1.GenerateNodeEvent.lagged:type_name -> tsumugi.agent.v1.Lagged
-	8,  // 10: tsumugi.agent.v1.GenerateNodeEvent.stored:type_name -> tsumugi.agent.v1.Stored
-	18, // 11: tsumugi.agent.v1.Opened.build:type_name -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	19, // 12: tsumugi.agent.v1.Opened.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	14, // 13: tsumugi.agent.v1.Opened.sampling:type_name -> tsumugi.flowstore.v1.Sampling
-	20, // 14: tsumugi.agent.v1.Stored.node:type_name -> tsumugi.flowstore.v1.Node
-	1,  // 15: tsumugi.agent.v1.Generation.state:type_name -> tsumugi.agent.v1.Generation.State
-	21, // 16: tsumugi.agent.v1.Generation.start_time:type_name -> google.protobuf.Timestamp
-	21, // 17: tsumugi.agent.v1.Generation.end_time:type_name -> google.protobuf.Timestamp
-	2,  // 18: tsumugi.agent.v1.AgentService.GenerateNode:input_type -> tsumugi.agent.v1.GenerateNodeRequest
-	10, // 19: tsumugi.agent.v1.AgentService.GetGeneration:input_type -> tsumugi.agent.v1.GetGenerationRequest
-	11, // 20: tsumugi.agent.v1.AgentService.WatchGeneration:input_type -> tsumugi.agent.v1.WatchGenerationRequest
-	12, // 21: tsumugi.agent.v1.AgentService.CancelGeneration:input_type -> tsumugi.agent.v1.CancelGenerationRequest
-	3,  // 22: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	9,  // 23: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
-	3,  // 24: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	9,  // 25: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
-	22, // [22:26] is the sub-list for method output_type
-	18, // [18:22] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	6,  // 7: tsumugi.agent.v1.GenerateNodeEvent.text:type_name -> tsumugi.agent.v1.TextPiece
+	7,  // 8: tsumugi.agent.v1.GenerateNodeEvent.heartbeat:type_name -> tsumugi.agent.v1.Heartbeat
+	8,  // 9: tsumugi.agent.v1.GenerateNodeEvent.lagged:type_name -> tsumugi.agent.v1.Lagged
+	9,  // 10: tsumugi.agent.v1.GenerateNodeEvent.stored:type_name -> tsumugi.agent.v1.Stored
+	5,  // 11: tsumugi.agent.v1.GenerateNodeEvent.failed:type_name -> tsumugi.agent.v1.Failed
+	19, // 12: tsumugi.agent.v1.Opened.build:type_name -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	20, // 13: tsumugi.agent.v1.Opened.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	15, // 14: tsumugi.agent.v1.Opened.sampling:type_name -> tsumugi.flowstore.v1.Sampling
+	21, // 15: tsumugi.agent.v1.Stored.node:type_name -> tsumugi.flowstore.v1.Node
+	1,  // 16: tsumugi.agent.v1.Generation.state:type_name -> tsumugi.agent.v1.Generation.State
+	22, // 17: tsumugi.agent.v1.Generation.start_time:type_name -> google.protobuf.Timestamp
+	22, // 18: tsumugi.agent.v1.Generation.end_time:type_name -> google.protobuf.Timestamp
+	2,  // 19: tsumugi.agent.v1.AgentService.GenerateNode:input_type -> tsumugi.agent.v1.GenerateNodeRequest
+	11, // 20: tsumugi.agent.v1.AgentService.GetGeneration:input_type -> tsumugi.agent.v1.GetGenerationRequest
+	12, // 21: tsumugi.agent.v1.AgentService.WatchGeneration:input_type -> tsumugi.agent.v1.WatchGenerationRequest
+	13, // 22: tsumugi.agent.v1.AgentService.CancelGeneration:input_type -> tsumugi.agent.v1.CancelGenerationRequest
+	3,  // 23: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	10, // 24: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
+	3,  // 25: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	10, // 26: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
+	23, // [23:27] is the sub-list for method output_type
+	19, // [19:23] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_agent_proto_init() }
@@ -1251,15 +1409,16 @@ func file_tsumugi_agent_v1_agent_proto_init() {
 		(*GenerateNodeEvent_Heartbeat)(nil),
 		(*GenerateNodeEvent_Lagged)(nil),
 		(*GenerateNodeEvent_Stored)(nil),
+		(*GenerateNodeEvent_Failed)(nil),
 	}
-	file_tsumugi_agent_v1_agent_proto_msgTypes[6].OneofWrappers = []any{}
+	file_tsumugi_agent_v1_agent_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_agent_v1_agent_proto_rawDesc), len(file_tsumugi_agent_v1_agent_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

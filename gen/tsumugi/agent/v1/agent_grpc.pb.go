@@ -38,6 +38,8 @@ type AgentServiceClient interface {
 	// an error that names the cause and, where text was kept, the node. Text events are not acknowledgements; the stored
 	// node is. The same `request_id` again re-attaches while the generation runs, is answered with the node afterwards, and
 	// begins anew where nothing was kept.
+	// Of several answers (`variants`, `every_option`, `repeat`) each is a generation of its own, with its own events, node and
+	// end; the same `request_id` again goes on with what is missing.
 	GenerateNode(ctx context.Context, in *GenerateNodeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GenerateNodeEvent], error)
 	// GetGeneration says how far a generation is. Of one that ended long ago, or before a restart, only the node is left:
 	// `flow` is then empty, `start_time` absent and `last_event` 0.
@@ -129,6 +131,8 @@ type AgentServiceServer interface {
 	// an error that names the cause and, where text was kept, the node. Text events are not acknowledgements; the stored
 	// node is. The same `request_id` again re-attaches while the generation runs, is answered with the node afterwards, and
 	// begins anew where nothing was kept.
+	// Of several answers (`variants`, `every_option`, `repeat`) each is a generation of its own, with its own events, node and
+	// end; the same `request_id` again goes on with what is missing.
 	GenerateNode(*GenerateNodeRequest, grpc.ServerStreamingServer[GenerateNodeEvent]) error
 	// GetGeneration says how far a generation is. Of one that ended long ago, or before a restart, only the node is left:
 	// `flow` is then empty, `start_time` absent and `last_event` 0.

@@ -90,6 +90,12 @@ func (f *flows) put(parents []uuid.UUID, texts ...string) uuid.UUID {
 	return n.ID
 }
 
+// lose takes a node away, as if it had never been stored.
+func (f *flows) lose(id uuid.UUID) {
+	delete(f.nodes, id)
+	f.order = slices.DeleteFunc(f.order, func(other uuid.UUID) bool { return other == id })
+}
+
 func (f *flows) Node(_ context.Context, _ string, id uuid.UUID) (generation.Node, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,7 +174,12 @@ type prompts struct {
 	measured func(build int) llm.Identity
 	stop     []string
 	overflow *llm.OverflowError
-	err      error
+	// combinations are those of a build that asks for all; more says that they are not.
+	combinations [][]generation.Pick
+	more         bool
+	// wait is how long a build takes.
+	wait time.Duration
+	err  error
 }
 
 func (p *prompts) identity() llm.Identity {
@@ -178,10 +189,19 @@ func (p *prompts) identity() llm.Identity {
 	return identity
 }
 
-func (p *prompts) Build(_ context.Context, _ string, q generation.BuildRequest) (generation.Built, error) {
+func (p *prompts) Build(ctx context.Context, _ string, q generation.BuildRequest) (generation.Built, error) {
+	p.mu.Lock()
+	p.builds = append(p.builds, q)
+	p.mu.Unlock()
+	if p.wait > 0 {
+		select {
+		case <-time.After(p.wait):
+		case <-ctx.Done():
+			return generation.Built{}, ctx.Err()
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.builds = append(p.builds, q)
 	if p.err != nil {
 		return generation.Built{}, p.err
 	}
@@ -190,10 +210,18 @@ func (p *prompts) Build(_ context.Context, _ string, q generation.BuildRequest) 
 		title = *q.Story.Title
 	}
 	prompt := "<" + title + ">" + q.Body
+	picks := []generation.Pick{{Field: "story.note", Group: 0, Options: []int{1}, Text: "雨"}}
+	if q.Picks != nil {
+		picks = q.Picks
+	}
+	all, more := p.combinations, p.more
+	if !q.All {
+		all, more = nil, false
+	}
 	return generation.Built{
 		Prompt: prompt, Suffix: len([]rune(q.Body)), Digest: "digest of " + prompt, Task: "CONT_INFO", Tokens: len([]rune(prompt)),
 		MaxTokens: cmp.Or(q.MaxTokens, 500), Overflow: p.overflow,
-		Picks: []generation.Pick{{Field: "story.note", Group: 0, Options: []int{1}}}, Stop: p.stop, Measured: p.identity(),
+		Picks: picks, Combinations: all, More: more, Stop: p.stop, Measured: p.identity(),
 	}, nil
 }
 
@@ -217,7 +245,9 @@ type model struct {
 	startErr error
 	result   llm.Result
 	requests []llm.Request
-	window   func() (llm.Identity, error)
+	// fail, where set, gives the steps of a request instead; nil: the usual ones.
+	fail   func(llm.Request) []step
+	window func() (llm.Identity, error)
 }
 
 func says(pieces ...string) *model {
@@ -253,7 +283,13 @@ func (m *model) Generate(ctx context.Context, req llm.Request) (llm.Stream, erro
 	if m.startErr != nil {
 		return nil, m.startErr
 	}
-	return &stream{ctx: ctx, m: m}, nil
+	steps := m.steps
+	if m.fail != nil {
+		if own := m.fail(req); own != nil {
+			steps = own
+		}
+	}
+	return &stream{ctx: ctx, m: m, steps: steps}, nil
 }
 
 func (m *model) calls() int {
@@ -263,17 +299,18 @@ func (m *model) calls() int {
 }
 
 type stream struct {
-	ctx  context.Context
-	m    *model
-	at   int
-	done bool
+	ctx   context.Context
+	m     *model
+	steps []step
+	at    int
+	done  bool
 }
 
 func (s *stream) Recv() (string, error) {
 	if err := s.ctx.Err(); err != nil {
 		return "", &llm.Error{Fault: llm.FaultCancelled, Message: "cancelled", Err: err}
 	}
-	next := s.m.steps[s.at]
+	next := s.steps[s.at]
 	s.at++
 	if next.wait > 0 {
 		select {

@@ -73,7 +73,7 @@ func TestEveryCutKeepsWhatWasReceived(t *testing.T) {
 				}
 				w := newWorld(t, m)
 				req := w.request("前")
-				id := generation.NodeID(req.ID)
+				id := generation.NodeID(req.ID, 0)
 				v := w.generate(req)
 				if c.do != nil {
 					time.Sleep(time.Second)
@@ -145,7 +145,7 @@ func TestNothingReceivedNothingStored(t *testing.T) {
 				v := w.generate(req)
 				synctest.Wait()
 				if c.do != nil {
-					c.do(w, generation.NodeID(req.ID))
+					c.do(w, generation.NodeID(req.ID, 0))
 				}
 				r := w.read(v, 0)
 				cut := new(generation.CutError)
@@ -155,7 +155,7 @@ func TestNothingReceivedNothingStored(t *testing.T) {
 				if len(w.flows.added()) != 0 {
 					t.Error("a node was stored")
 				}
-				if st, err := w.Status(t.Context(), ns, generation.NodeID(req.ID)); err != nil || st.Finish != c.want || st.Node != uuid.Nil {
+				if st, err := w.Status(t.Context(), ns, generation.NodeID(req.ID, 0)); err != nil || st.Finish != c.want || st.Node != uuid.Nil {
 					t.Errorf("status %+v, %v", st, err)
 				}
 				c.m.startErr, c.m.steps = nil, []step{{text: "あ"}, {}}
@@ -177,7 +177,7 @@ func TestContinueOutlivesItsWatchers(t *testing.T) {
 		req.Continue = true
 		w.generate(req).Close()
 		time.Sleep(time.Hour - 51*time.Minute)
-		v, err := w.Watch(t.Context(), ns, generation.NodeID(req.ID), 1)
+		v, err := w.Watch(t.Context(), ns, generation.NodeID(req.ID, 0), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestAnAnswerThatCouldNotBeStoredIsStoredByTheNextTry(t *testing.T) {
 				w := newWorld(t, says("あ", "い"))
 				w.flows.fault = fault
 				req := w.request("前")
-				id := generation.NodeID(req.ID)
+				id := generation.NodeID(req.ID, 0)
 				began := time.Now()
 				r := w.read(w.generate(req), 0)
 				lost := new(generation.NotStoredError)
@@ -332,7 +332,7 @@ func TestAnotherAgentWasFaster(t *testing.T) {
 		return func(context.Context) error {
 			w.flows.mu.Lock()
 			defer w.flows.mu.Unlock()
-			id := generation.NodeID(req.ID)
+			id := generation.NodeID(req.ID, 0)
 			w.flows.nodes[id] = generation.Node{ID: id, Record: record}
 			return nil
 		}
@@ -368,7 +368,7 @@ func TestCancelEndAndDisconnectAtOnce(t *testing.T) {
 	for range 200 {
 		w := newWorld(t, says("あ", "い", "う"))
 		req := w.request("")
-		id := generation.NodeID(req.ID)
+		id := generation.NodeID(req.ID, 0)
 		v := w.generate(req)
 		stays, err := w.Watch(t.Context(), ns, id, 0)
 		if err != nil {
@@ -427,12 +427,12 @@ func TestEventsThatAreNotThere(t *testing.T) {
 	req := w.request("")
 	w.read(w.generate(req), 0)
 	for after, want := range map[int]string{0: "あい", 2: "", 3: ""} {
-		v, _ := w.Watch(t.Context(), ns, generation.NodeID(req.ID), after)
+		v, _ := w.Watch(t.Context(), ns, generation.NodeID(req.ID, 0), after)
 		if r := w.read(v, after); r.err != nil || r.text != want || (r.stored != nil) != (after < 3) {
 			t.Errorf("after %d: %q, stored %v, %v", after, r.text, r.stored, r.err)
 		}
 	}
-	v, _ := w.Watch(t.Context(), ns, generation.NodeID(req.ID), 4)
+	v, _ := w.Watch(t.Context(), ns, generation.NodeID(req.ID, 0), 4)
 	beyond := new(generation.RangeError)
 	if r := w.read(v, 4); !errors.As(r.err, &beyond) || beyond.Last != 3 || r.events != 0 {
 		t.Errorf("after 4: %v", r.err)

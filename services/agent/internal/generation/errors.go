@@ -104,6 +104,23 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%d generations are running, which is the limit", e.Limit)
 }
 
+// OptionsError says that the dynamic prompts have more combinations of options than a request may ask for.
+type OptionsError struct {
+	// Count is how many were listed; More says that there are more.
+	Count int
+	More  bool
+	Limit int
+}
+
+func (e *OptionsError) Error() string {
+	more := ""
+	if e.More {
+		more = "more than "
+	}
+	return fmt.Sprintf("the dynamic prompts have %s%d combinations of options, and one request makes answers for at most %d: take options away",
+		more, e.Count, e.Limit)
+}
+
 // CutError says why an answer is not whole. It is how a generation ends for its watchers when it was cut.
 type CutError struct {
 	Generation uuid.UUID

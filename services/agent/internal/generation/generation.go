@@ -43,13 +43,22 @@ type Request struct {
 	Build []byte
 	// SendOverflow sends also a prompt that is over the limit.
 	SendOverflow bool
+	// Variants are how many answers to one prompt are made side by side; 0: one. EveryOption makes one for each combination
+	// of options of the dynamic prompts. Repeat are how many answers are made one behind the other; 0: one. At most one of
+	// the three is given, EveryOption and Repeat not with Prompt.
+	Variants    int
+	EveryOption bool
+	Repeat      int
 	// SetCurrent makes the new node the flow's current one.
 	SetCurrent bool
 	// Continue keeps the generation running when its last watcher has gone.
 	Continue bool
 }
 
-// Event is what a watcher reads: Opened, Text, Heartbeat, Lagged or Stored.
+// Several says that the request asks for more than one answer.
+func (r Request) Several() bool { return r.Variants > 0 || r.EveryOption || r.Repeat > 0 }
+
+// Event is what a watcher reads: Opened, Text, Heartbeat, Lagged or Stored, and of several answers also Broken.
 type Event interface{ event() }
 
 // Opened is the first event of every watcher: what was asked of which model.
@@ -64,6 +73,10 @@ type Opened struct {
 	Backend      llm.Identity
 	// Sampling has every default filled in that is known.
 	Sampling llm.Sampling
+	// Branch is what was picked for the answer, in words; empty but for EveryOption.
+	Branch string
+	// Answers are how many the request asks for; 0 for one, and where only the node is left.
+	Answers int
 }
 
 // Text is a piece of the answer, or several that were joined, at most maxPiece bytes and never half a character. ID is the
@@ -91,6 +104,9 @@ type Stored struct {
 	Replayed bool
 }
 
+// Broken is the last event of one of several answers that is not whole. Its node, where it has one, is in the error.
+type Broken struct{ Err error }
+
 // Cache says how many tokens of a prompt a model server read, and how many it had in its cache.
 type Cache struct{ Read, Cached int }
 
@@ -99,6 +115,7 @@ func (Text) event()      {}
 func (Heartbeat) event() {}
 func (Lagged) event()    {}
 func (Stored) event()    {}
+func (Broken) event()    {}
 
 // State is how far a generation is.
 type State int
@@ -135,6 +152,9 @@ type Status struct {
 type Limits struct {
 	// MaxTokens is the length of an answer that asks for none.
 	MaxTokens int
+	// Variants, Options and Repeat are how many answers one request may ask for: side by side, for the options of its dynamic
+	// prompts, and one behind the other.
+	Variants, Options, Repeat int
 	// Running is how many generations may run at once.
 	Running int
 	// Total is how long one may take. FirstPiece is how long the model may be silent before its first piece, Silence after it.
@@ -152,8 +172,9 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		MaxTokens: 250,
-		Running:   64,
-		Total:     30 * time.Minute, FirstPiece: 10 * time.Minute, Silence: 2 * time.Minute,
+		Variants:  8, Options: 16, Repeat: 50,
+		Running: 64,
+		Total:   30 * time.Minute, FirstPiece: 10 * time.Minute, Silence: 2 * time.Minute,
 		Store:     5 * time.Second,
 		Heartbeat: 15 * time.Second,
 		Keep:      10 * time.Minute, Kept: 1000, KeptBytes: 64 << 20,

@@ -4,16 +4,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
-// NodeID gives the id of the node, and of the generation, that a request makes: UUIDv5 of the name `0` in the namespace
-// that the request id is. So the node of a request can be asked for before it is made, and a request makes only one;
-// variants of one request would be `1`, `2` and so on.
-func NodeID(request uuid.UUID) uuid.UUID { return uuid.NewSHA1(request, []byte("0")) }
+// NodeID gives the id of the node, and of the generation, of one answer that a request asks for, from 0: UUIDv5 of that
+// number in the namespace that the request id is. So the nodes of a request can be asked for before they are made, and it
+// makes each only once.
+func NodeID(request uuid.UUID, answer int) uuid.UUID {
+	return uuid.NewSHA1(request, []byte(strconv.Itoa(answer)))
+}
 
 // Digest is a SHA-256, in hex, of everything that shapes the node. Two requests with one id and different digests are not
 // the same request. How the caller watches (Continue) does not enter it. A field that is added here must leave the digest
@@ -32,9 +35,12 @@ func (r Request) Digest() string {
 		SetCurrent             bool
 		Build                  []byte `json:",omitempty"`
 		SendOverflow           bool   `json:",omitempty"`
+		Variants               int    `json:",omitempty"`
+		EveryOption            bool   `json:",omitempty"`
+		Repeat                 int    `json:",omitempty"`
 	}{
 		r.Flow, r.Parent, r.Via, r.Text, r.Story, r.Prompt, r.Backend, r.Sampling, r.PickSeed, r.BlockOrder, r.NoteHeader, r.SetCurrent,
-		r.Build, r.SendOverflow,
+		r.Build, r.SendOverflow, r.Variants, r.EveryOption, r.Repeat,
 	})
 	return digest(string(text))
 }

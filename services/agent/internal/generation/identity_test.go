@@ -12,9 +12,10 @@ import (
 // TestNodeIDIsForEver: stored nodes are found by it. Python: uuid.uuid5(uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8"), "0").
 func TestNodeIDIsForEver(t *testing.T) {
 	t.Parallel()
-	got := generation.NodeID(uuid.MustParse("6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
-	if want := "6af613b6-569c-5c22-9c37-2ed93f31d3af"; got.String() != want {
-		t.Errorf("%s, want %s", got, want)
+	for n, want := range []string{"6af613b6-569c-5c22-9c37-2ed93f31d3af", "b04965e6-a9bb-591f-8f8a-1adcb2c8dc39"} {
+		if got := generation.NodeID(uuid.MustParse("6ba7b810-9dad-11d1-80b4-00c04fd430c8"), n); got.String() != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
@@ -37,6 +38,9 @@ func TestDigestIsOfWhatShapesTheNode(t *testing.T) {
 		"note_header":   func(r *generation.Request) { r.NoteHeader = "LEGACY" },
 		"build":         func(r *generation.Request) { r.Build = []byte{0x10, 1} },
 		"send_overflow": func(r *generation.Request) { r.SendOverflow = true },
+		"variants":      func(r *generation.Request) { r.Variants = 2 },
+		"every_option":  func(r *generation.Request) { r.EveryOption = true },
+		"repeat":        func(r *generation.Request) { r.Repeat = 2 },
 		"set_current":   func(r *generation.Request) { r.SetCurrent = true },
 	} {
 		r := base

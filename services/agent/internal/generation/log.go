@@ -12,12 +12,12 @@ import (
 
 // generation is one generation: the log of what the model said, who watches it, and how it ended.
 type generation struct {
-	ns        string
-	id        uuid.UUID
-	requestID uuid.UUID
-	flow      uuid.UUID
-	digest    string
-	started   time.Time
+	ns      string
+	id      uuid.UUID
+	asked   asked
+	flow    uuid.UUID
+	digest  string
+	started time.Time
 	// lasting: it runs on when its last watcher has gone.
 	lasting bool
 	// expiry lets go of it after a while, and bytes is what it then gives back. Both are the Service's.
@@ -55,6 +55,9 @@ type ending struct {
 	// unstored is the answer that has no node yet.
 	unstored *answer
 }
+
+// leftNothing says that it ended without an answer, so that the same request begins anew. False for nil.
+func (e *ending) leftNothing() bool { return e != nil && e.node == nil && e.unstored == nil }
 
 // answer is a finished answer on its way into the store.
 type answer struct {

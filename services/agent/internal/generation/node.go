@@ -123,6 +123,10 @@ type Built struct {
 	// Overflow says that the prompt is over the limit all the same; nil when it is not.
 	Overflow *llm.OverflowError
 	Picks    []Pick
+	// Combinations are the picks of every combination of options, where they were asked for; More says that there are
+	// more of them than are listed.
+	Combinations [][]Pick
+	More         bool
 	// Stop are the strings at which an answer to a prompt of this form ends.
 	Stop []string
 	// Measured is the model server that counted.
@@ -143,4 +147,6 @@ type Pick struct {
 	Field   string
 	Group   int
 	Options []int
+	// Text is what stands in place of the group; empty where it is not known.
+	Text string
 }

@@ -5,19 +5,55 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
-// plan is what will be asked of which model.
-type plan struct {
-	req   Request
+// draft is a prompt and the model that it was measured for.
+type draft struct {
 	built Built
 	model llm.Generator
+}
+
+// plan is what will be asked of which model for one answer.
+type plan struct {
+	order
+	draft
+}
+
+// order is one answer that is asked for.
+type order struct {
+	// Request is the whole request, as it is for this answer.
+	Request
+	// n is which of its answers it is, from 0; answers how many there are, 0 for one; branch the name of this one.
+	n, answers int
+	branch     string
+	// digest is that of the whole request.
+	digest string
+	// follows: the answer before it has just ended, and it runs in its place.
+	follows bool
+	// drafter makes the prompt.
+	drafter drafter
+}
+
+// drafter makes a prompt.
+type drafter func(ctx context.Context) (draft, error)
+
+// asked is what the Opened of an answer tells of its request.
+type asked struct {
+	request uuid.UUID
+	branch  string
+	answers int
+}
+
+func (o order) asked() asked { return asked{o.ID, o.branch, o.answers} }
+
+// plan gives an order its prompt.
+func (o order) plan(d draft) plan {
+	o.Sampling = d.built.sampling(o.Sampling)
+	return plan{o, d}
 }
 
 // Preview builds the prompt of a request and shows it whole. The model is not called and nothing is stored, so that the
@@ -25,9 +61,16 @@ type plan struct {
 // The errors are those with which Generate ends before its Opened.
 func (s *Service) Preview(ctx context.Context, ns string, req Request) (Opened, error) {
 	req = s.fill(req)
-	p, err := s.prepare(ctx, ns, req)
+	d, err := s.draft(ctx, ns, req, draw{all: req.EveryOption})
 	if err != nil {
 		return Opened{}, err
+	}
+	p := order{Request: req}.plan(d)
+	if req.EveryOption {
+		if err := s.checkOptions(d.built); err != nil {
+			return Opened{}, err
+		}
+		p.answers = len(d.built.Combinations)
 	}
 	o := p.opened()
 	o.Generation = uuid.Nil
@@ -52,38 +95,45 @@ func (s *Service) fill(req Request) Request {
 	return req
 }
 
-// prepare finds the text, builds the prompt and sees that the model server is the one that the prompt was measured with.
+// draw says how the options of the dynamic prompts are taken, where it is not as the request says.
+type draw struct {
+	// picks are taken again.
+	picks []Pick
+	// all takes the first ones and lists every combination.
+	all bool
+}
+
+// draft finds the text, builds the prompt and sees that the model server is the one that the prompt was measured with.
 // A server that changed in between is measured once more.
-func (s *Service) prepare(ctx context.Context, ns string, req Request) (plan, error) {
-	build, err := s.builder(ctx, ns, req)
+func (s *Service) draft(ctx context.Context, ns string, req Request, how draw) (draft, error) {
+	build, err := s.builder(ctx, ns, req, how)
 	if err != nil {
-		return plan{}, err
+		return draft{}, err
 	}
 	model, err := s.models.Generator(req.Backend)
 	if err != nil {
-		return plan{}, err
+		return draft{}, err
 	}
 	changed := &BackendChangedError{}
 	for range 2 {
 		built, err := build(ctx, model)
 		if err != nil {
-			return plan{}, err
+			return draft{}, err
 		}
 		found, err := model.Window(ctx)
 		if err != nil {
-			return plan{}, err
+			return draft{}, err
 		}
 		if built.Measured == found {
-			req.Sampling = built.sampling(req.Sampling)
-			return plan{req: req, built: built, model: model}, nil
+			return draft{built: built, model: model}, nil
 		}
 		changed.Measured, changed.Found = built.Measured, found
 	}
-	return plan{}, changed
+	return draft{}, changed
 }
 
 // builder gives the way in which the request's prompt is made, after reading what it is made from.
-func (s *Service) builder(ctx context.Context, ns string, req Request) (func(context.Context, llm.Generator) (Built, error), error) {
+func (s *Service) builder(ctx context.Context, ns string, req Request, how draw) (func(context.Context, llm.Generator) (Built, error), error) {
 	story, err := s.flows.Story(ctx, ns, req.Flow)
 	if err != nil {
 		return nil, err
@@ -99,7 +149,7 @@ func (s *Service) builder(ctx context.Context, ns string, req Request) (func(con
 	q := BuildRequest{
 		Backend: req.Backend, Story: req.Story.over(story), Body: string(text.text),
 		BlockOrder: req.BlockOrder, NoteHeader: req.NoteHeader, MaxTokens: req.Sampling.MaxTokens, Seed: req.PickSeed,
-		Form: req.Build,
+		Form: req.Build, Picks: how.picks, All: how.all,
 	}
 	return func(ctx context.Context, _ llm.Generator) (Built, error) {
 		built, err := s.prompts.Build(ctx, ns, q)
@@ -156,11 +206,12 @@ func (s *Service) plain(ctx context.Context, ns string, req Request, model llm.G
 // opened is the opening event, without the prompt: it is kept as long as the generation.
 func (p plan) opened() Opened {
 	o := Opened{
-		Generation: NodeID(p.req.ID), RequestID: p.req.ID,
+		Generation: NodeID(p.ID, p.n), RequestID: p.ID,
 		PromptDigest: p.built.Digest, PromptTokens: p.built.Tokens,
-		Backend: p.built.Measured, Sampling: p.req.Sampling,
+		Backend: p.built.Measured, Sampling: p.Sampling,
+		Branch: p.branch, Answers: p.answers,
 	}
-	if p.req.Prompt == "" {
+	if p.Prompt == "" {
 		shown := p.built
 		shown.Prompt = ""
 		o.Build = &shown
@@ -170,17 +221,17 @@ func (p plan) opened() Opened {
 
 // node is the node that an answer makes, whole or cut. What the server did not say stays 0.
 func (p plan) node(text string, result llm.Result, finish Finish, why string) Node {
-	n := Node{ID: NodeID(p.req.ID), Model: p.built.Measured.Model, Record: &Record{
+	n := Node{ID: NodeID(p.ID, p.n), Model: p.built.Measured.Model, Record: &Record{
 		Backend:      p.built.Measured,
 		PromptDigest: p.built.Digest, Task: p.built.Task,
-		PickSeed: p.req.PickSeed, Picks: picked(p.built.Picks),
-		Sampling:     p.req.Sampling,
+		PickSeed: p.PickSeed, Picks: picked(p.built.Picks),
+		Sampling:     p.Sampling,
 		PromptTokens: result.PromptTokens, CachedTokens: result.CachedTokens, AnswerTokens: result.AnswerTokens,
 		PromptTime: result.PromptTime, AnswerTime: result.AnswerTime,
 		Finish: finish, Error: shorten(why),
 	}}
 	// One of the two is empty: they do not come together.
-	if asked := p.req.Text + p.req.Prompt; asked != "" {
+	if asked := p.Text + p.Prompt; asked != "" {
 		n.Texts = append(n.Texts, NodeText{Role: roleUser, Content: asked})
 	}
 	n.Texts = append(n.Texts, NodeText{
@@ -197,19 +248,6 @@ func shorten(why string) string {
 		return string(runes[:most]) + "…"
 	}
 	return why
-}
-
-// picked writes the drawn options as the node keeps them.
-func picked(picks []Pick) []string {
-	var list []string
-	for _, p := range picks {
-		options := make([]string, len(p.Options))
-		for i, o := range p.Options {
-			options[i] = strconv.Itoa(o)
-		}
-		list = append(list, p.Field+"#"+strconv.Itoa(p.Group)+"="+strings.Join(options, ","))
-	}
-	return list
 }
 
 // rate is tokens per second, to two decimals as in seed 004, 4.1; 0 where the server measured no time worth dividing by.

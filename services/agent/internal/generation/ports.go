@@ -68,6 +68,10 @@ type BuildRequest struct {
 	Seed      uint32
 	// Form is Request.Build.
 	Form []byte
+	// Picks are taken instead of those in Form; nil: those are.
+	Picks []Pick
+	// All asks for Built.Combinations.
+	All bool
 }
 
 // Models are the model servers of the backends file.

@@ -15,20 +15,21 @@ import (
 var errFull = fmt.Errorf("the answer was ended at %d bytes, the most that a text may hold", maxAnswer)
 
 // run is a generation from its beginning to its end. Whatever ends it, what was received is stored.
-func (s *Service) run(ctx context.Context, g *generation, req Request) ending {
+func (s *Service) run(ctx context.Context, g *generation, o order) ending {
 	switch n, err := s.flows.Node(ctx, g.ns, g.id); {
 	case err == nil:
 		return answered(g, n)
 	case !errors.Is(err, ErrNoNode):
 		return failed(ctx, g, err)
 	}
-	p, err := s.prepare(ctx, g.ns, req)
+	d, err := o.drafter(ctx)
 	if err != nil {
 		return failed(ctx, g, err)
 	}
-	if over := p.built.Overflow; over != nil && !req.SendOverflow {
+	if over := d.built.Overflow; over != nil && !o.SendOverflow {
 		return failed(ctx, g, over)
 	}
+	p := o.plan(d)
 	g.open(p.opened())
 	result, err := s.answer(ctx, g, p)
 	return s.settle(ctx, g, p, result, err)
@@ -37,9 +38,9 @@ func (s *Service) run(ctx context.Context, g *generation, req Request) ending {
 // answered ends a generation whose node is there already.
 func answered(g *generation, n Node) ending {
 	if n.Record == nil || n.Record.RequestDigest != g.digest {
-		return ending{err: &ReusedError{RequestID: g.requestID}}
+		return ending{err: &ReusedError{RequestID: g.asked.request}}
 	}
-	return replayed(n, g.requestID)
+	return replayed(n, g.asked)
 }
 
 // failed ends a generation that did not reach the model.
@@ -64,7 +65,7 @@ func lastBytes(text string, characters int) int {
 func (s *Service) answer(ctx context.Context, g *generation, p plan) (llm.Result, error) {
 	silence := s.endAfter(s.limits.FirstPiece, g, FinishIdle)
 	defer func() { silence.Stop() }()
-	stream, err := p.model.Generate(ctx, llm.Request{Prompt: p.built.Prompt, Suffix: lastBytes(p.built.Prompt, p.built.Suffix), Sampling: p.req.Sampling})
+	stream, err := p.model.Generate(ctx, llm.Request{Prompt: p.built.Prompt, Suffix: lastBytes(p.built.Prompt, p.built.Suffix), Sampling: p.Sampling})
 	if err != nil {
 		return llm.Result{}, err
 	}
@@ -105,7 +106,7 @@ func (s *Service) settle(ctx context.Context, g *generation, p plan, result llm.
 	}
 	n := p.node(text, result, finish, why)
 	n.Record.RequestDigest = g.digest
-	a := Addition{Flow: p.req.Flow, Parent: p.req.Parent, Node: n, SetCurrent: p.req.SetCurrent}
+	a := Addition{Flow: p.Flow, Parent: p.Parent, Node: n, SetCurrent: p.SetCurrent}
 	return s.store(ctx, g, &answer{addition: a, cache: cacheOf(result), cut: cut})
 }
 

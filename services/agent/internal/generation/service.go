@@ -42,6 +42,9 @@ type Service struct {
 	draining  bool
 }
 
+// Limits are those that it was made with.
+func (s *Service) Limits() Limits { return s.limits }
+
 // key names a generation: an id says nothing without its namespace.
 type key struct {
 	ns string
@@ -57,32 +60,37 @@ func New(d Deps) *Service {
 	}
 }
 
-// Generate begins the generation of a request, or attaches to it where it is under way, and gives a watcher of it from
+// Generate begins the generation of a request for one answer, or attaches to it where it is under way, and gives a watcher of it from
 // the beginning. A request that was answered before is answered with its node, also where the answer was cut; one whose
 // answer could not be stored is stored now; one that left nothing begins anew.
 // *ReusedError; *BusyError; *DrainingError. All else is told by the View.
 func (s *Service) Generate(ctx context.Context, ns string, req Request) (*View, error) {
-	digest := req.Digest()
-	req = s.fill(req)
+	o := order{digest: req.Digest(), Request: s.fill(req)}
+	o.drafter = s.drafter(ns, o.Request, draw{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.attach(ctx, ns, o)
+}
+
+// attach begins one answer, or attaches to it. The caller holds mu.
+func (s *Service) attach(ctx context.Context, ns string, o order) (*View, error) {
 	if s.draining {
 		return nil, &DrainingError{}
 	}
-	k := key{ns, NodeID(req.ID)}
+	k := key{ns, NodeID(o.ID, o.n)}
 	g := s.all[k]
 	if g == nil {
-		return s.begin(ctx, k, req, digest)
+		return s.begin(ctx, k, o)
 	}
 	end := g.ended()
 	switch {
-	case end != nil && end.node == nil && end.unstored == nil:
+	case end.leftNothing():
 		s.forget(g)
-		return s.begin(ctx, k, req, digest)
-	case g.digest != digest:
-		return nil, &ReusedError{RequestID: req.ID}
+		return s.begin(ctx, k, o)
+	case g.digest != o.digest:
+		return nil, &ReusedError{RequestID: o.ID}
 	case end != nil && end.node != nil:
-		return s.newView(replay(g.ns, *end.node, req.ID), 0), nil
+		return s.newView(replay(g.ns, *end.node, o.asked()), 0), nil
 	case end != nil:
 		return s.storeAgain(ctx, g)
 	}
@@ -90,19 +98,19 @@ func (s *Service) Generate(ctx context.Context, ns string, req Request) (*View, 
 }
 
 // begin takes on a new generation. The caller holds mu.
-func (s *Service) begin(ctx context.Context, k key, req Request, digest string) (*View, error) {
-	if s.running >= s.limits.Running {
+func (s *Service) begin(ctx context.Context, k key, o order) (*View, error) {
+	if s.running >= s.limits.Running && !o.follows {
 		return nil, &BusyError{Limit: s.limits.Running}
 	}
 	// Its context has the values of the call that began it, such as the trace, but neither its cancellation nor its time limit.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	g := &generation{
-		ns: k.ns, id: k.id, requestID: req.ID, flow: req.Flow, digest: digest,
-		started: s.clock.Now(), lasting: req.Continue, cancel: cancel,
+		ns: k.ns, id: k.id, asked: o.asked(), flow: o.Flow, digest: o.digest,
+		started: s.clock.Now(), lasting: o.Continue, cancel: cancel,
 	}
 	s.all[k] = g
 	view := s.newView(g, 0)
-	s.start(ctx, g, func(ctx context.Context) ending { return s.run(ctx, g, req) })
+	s.start(ctx, g, func(ctx context.Context) ending { return s.run(ctx, g, o) })
 	return view, nil
 }
 
@@ -168,7 +176,7 @@ func (s *Service) Watch(ctx context.Context, ns string, id uuid.UUID, after int)
 	if err != nil {
 		return nil, err
 	}
-	return s.newView(replay(ns, n, uuid.Nil), after), nil
+	return s.newView(replay(ns, n, asked{}), after), nil
 }
 
 // Status says how far a generation is. *NotFoundError.

@@ -39,7 +39,7 @@ func TestContinueStoresWhatWasSaidByteForByte(t *testing.T) {
 		t.Errorf("watched %q, want %q", r.text, want)
 	}
 	a := w.flows.added()[0]
-	if a.Flow != w.flow || a.Parent != parent || !a.SetCurrent || a.Node.ID != generation.NodeID(req.ID) {
+	if a.Flow != w.flow || a.Parent != parent || !a.SetCurrent || a.Node.ID != generation.NodeID(req.ID, 0) {
 		t.Errorf("stored as %+v", a)
 	}
 	texts := a.Node.Texts
@@ -131,7 +131,7 @@ func TestWatchAndStatusAfterRestart(t *testing.T) {
 	w := newWorld(t, says("あ", "い"))
 	req := w.request("う")
 	w.read(w.generate(req), 0)
-	id := generation.NodeID(req.ID)
+	id := generation.NodeID(req.ID, 0)
 	live, err := w.Status(t.Context(), ns, id)
 	if err != nil || live.State != generation.Done || live.LastEvent != 3 || live.Characters != 2 || live.Flow != w.flow || live.Node != id {
 		t.Errorf("status %+v, error %v", live, err)
@@ -174,7 +174,7 @@ func TestNamespacesDoNotMeet(t *testing.T) {
 		w := newWorld(t, m)
 		req := w.request("")
 		v := w.generate(req)
-		if _, err := w.Watch(t.Context(), "other", generation.NodeID(req.ID), 0); err == nil {
+		if _, err := w.Watch(t.Context(), "other", generation.NodeID(req.ID, 0), 0); err == nil {
 			t.Error("a running generation was seen from another namespace")
 		}
 		w.read(v, 0)
@@ -193,11 +193,11 @@ func TestAttachWhileItRuns(t *testing.T) {
 		first := w.generate(req)
 		time.Sleep(2500 * time.Millisecond)
 		again := w.generate(req)
-		watched, err := w.Watch(t.Context(), ns, generation.NodeID(req.ID), 1)
+		watched, err := w.Watch(t.Context(), ns, generation.NodeID(req.ID, 0), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st, _ := w.Status(t.Context(), ns, generation.NodeID(req.ID)); st.State != generation.Running || st.LastEvent != 2 || !st.Ended.IsZero() {
+		if st, _ := w.Status(t.Context(), ns, generation.NodeID(req.ID, 0)); st.State != generation.Running || st.LastEvent != 2 || !st.Ended.IsZero() {
 			t.Errorf("status %+v", st)
 		}
 		for i, c := range []struct {
@@ -266,7 +266,7 @@ func TestEndedOnesAreKeptForAWhile(t *testing.T) {
 		for range 3 {
 			req := w.request("")
 			w.read(w.generate(req), 0)
-			ids = append(ids, generation.NodeID(req.ID))
+			ids = append(ids, generation.NodeID(req.ID, 0))
 		}
 		kept := func(id uuid.UUID) bool {
 			st, err := w.Status(t.Context(), ns, id)
@@ -398,7 +398,7 @@ func TestWhatFailsBeforeTheModelLeavesNothing(t *testing.T) {
 	if r := w.read(w.generate(req), 0); !errors.Is(r.err, w.prompts.err) || r.events != 0 {
 		t.Errorf("%d events, error %v", r.events, r.err)
 	}
-	if _, err := w.Status(t.Context(), ns, generation.NodeID(req.ID)); err == nil {
+	if _, err := w.Status(t.Context(), ns, generation.NodeID(req.ID, 0)); err == nil {
 		t.Error("it is kept")
 	}
 	w.prompts.err = nil

@@ -20,22 +20,22 @@ func (s *Service) stored(ctx context.Context, ns string, id uuid.UUID) (Node, er
 }
 
 // replay is the generation of which only the node is left.
-func replay(ns string, n Node, request uuid.UUID) *generation {
-	e := replayed(n, request)
-	g := &generation{ns: ns, id: n.ID, requestID: request, cancel: func(error) {}}
+func replay(ns string, n Node, a asked) *generation {
+	e := replayed(n, a)
+	g := &generation{ns: ns, id: n.ID, asked: a, cancel: func(error) {}}
 	g.finish(e)
 	return g
 }
 
 // replayed is the ending of a generation of which only the node is left.
-func replayed(n Node, request uuid.UUID) ending {
+func replayed(n Node, a asked) ending {
 	r := n.Record
 	return ending{
 		finish: r.Finish, node: &n, replayed: true,
 		// The record has 0 for what the server did not tell.
 		cache: cacheOf(llm.Result{PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CacheTold: r.CachedTokens > 0}),
 		opened: &Opened{
-			Generation: n.ID, RequestID: request,
+			Generation: n.ID, RequestID: a.request, Branch: a.branch, Answers: a.answers,
 			PromptDigest: r.PromptDigest, PromptTokens: r.PromptTokens, Backend: r.Backend, Sampling: r.Sampling,
 		},
 	}

@@ -27,7 +27,7 @@ func TestAWatcherThatNeverReadsSlowsNobody(t *testing.T) {
 	idle := w.generate(req)
 	var all sync.WaitGroup
 	for i := range 49 {
-		v, err := w.Watch(t.Context(), ns, generation.NodeID(req.ID), 0)
+		v, err := w.Watch(t.Context(), ns, generation.NodeID(req.ID, 0), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestNoTextIsTooLargeForAClient(t *testing.T) {
 // texts watches a generation from behind an event on.
 func (w *world) texts(req generation.Request, after int) (texts []string, ids []int, joined int) {
 	w.t.Helper()
-	v, err := w.Watch(w.t.Context(), ns, generation.NodeID(req.ID), after)
+	v, err := w.Watch(w.t.Context(), ns, generation.NodeID(req.ID, 0), after)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -37,6 +37,7 @@ var answers = []struct {
 }{
 	{&generation.NotFoundError{ID: uid}, codes.NotFound, "GENERATION_NOT_FOUND", "generation=generations/" + uid.String()},
 	{&generation.ViaError{Via: []uuid.UUID{uid}, Wrong: []int{0}}, codes.InvalidArgument, "INVALID_FIELD", ""},
+	{&generation.OptionsError{Count: 17, Limit: 16}, codes.InvalidArgument, "INVALID_FIELD", "limit=16"},
 	{&generation.AmbiguousError{Node: uid, Parents: []uuid.UUID{uid, uid}}, codes.FailedPrecondition, "AMBIGUOUS_PATH", "parents=" + node + "," + node},
 	{&generation.UnreadableError{Node: uid, Problem: "not XML"}, codes.DataLoss, "UNREADABLE_FILE", "name=" + node},
 	{&generation.UnreadableError{Node: uid, Problem: "not XML", Path: "nodes/000/001.xml"}, codes.DataLoss, "UNREADABLE_FILE", "path=nodes/000/001.xml"},
@@ -109,6 +110,7 @@ var fieldOf = []struct {
 }{
 	{&generation.NotFoundError{ID: uid}, "name"},
 	{&generation.ViaError{Via: []uuid.UUID{uid, uid}, Wrong: []int{1}}, "via[1]"},
+	{&generation.OptionsError{Count: 17, Limit: 16}, "every_option"},
 	{&generation.AmbiguousError{Node: uid, Parents: []uuid.UUID{uid, uid}}, "via"},
 	{&generation.UnreadableError{Node: uid, Problem: "not XML"}, "parent"},
 	{&generation.ReusedError{RequestID: uid}, "request_id"},

@@ -1,11 +1,14 @@
 package transport
 
 import (
+	"errors"
+
 	"google.golang.org/protobuf/proto"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
 func event(e generation.Event) *agentv1.GenerateNodeEvent {
@@ -20,9 +23,20 @@ func event(e generation.Event) *agentv1.GenerateNodeEvent {
 		return &agentv1.GenerateNodeEvent{Id: int32(e.ID), Event: &agentv1.GenerateNodeEvent_Stored{
 			Stored: stored(e),
 		}}
+	case generation.Broken:
+		return &agentv1.GenerateNodeEvent{Event: &agentv1.GenerateNodeEvent_Failed{Failed: failed(e.Err)}}
 	default:
 		return &agentv1.GenerateNodeEvent{Event: &agentv1.GenerateNodeEvent_Heartbeat{Heartbeat: &agentv1.Heartbeat{}}}
 	}
+}
+
+func failed(err error) *agentv1.Failed {
+	f := &agentv1.Failed{Reason: reason(fault(err)), Message: sentence(err)}
+	var told *apierr.Error
+	if errors.As(fault(err), &told) {
+		f.Node = told.Metadata["node"]
+	}
+	return f
 }
 
 func stored(s generation.Stored) *agentv1.Stored {
@@ -39,6 +53,7 @@ func opened(o generation.Opened) *agentv1.Opened {
 		PromptDigest: o.PromptDigest, PromptTokens: int32(o.PromptTokens),
 		Backend: wire.FromIdentity(o.Backend), Sampling: wire.FromSampling(o.Sampling),
 		RequestId: wire.Name("", o.RequestID),
+		Branch:    o.Branch, Answers: int32(o.Answers),
 	}
 	if o.Build != nil {
 		out.Build, _ = wire.FromBuilt(*o.Build) // what wire.Built wrote can be read

@@ -13,7 +13,7 @@ import (
 
 // GenerateNode continues a flow, or with `dry_run` shows the prompt.
 func (s *Server) GenerateNode(q *agentv1.GenerateNodeRequest, stream grpc.ServerStreamingServer[agentv1.GenerateNodeEvent]) error {
-	req, err := parse(q)
+	req, err := parse(q, s.generations.Limits())
 	if err != nil {
 		return err
 	}
@@ -25,6 +25,13 @@ func (s *Server) GenerateNode(q *agentv1.GenerateNodeRequest, stream grpc.Server
 			return fault(err)
 		}
 		return stream.Send(event(o))
+	}
+	if req.Several() {
+		a, err := s.generations.GenerateSeveral(ctx, ns, req)
+		if err != nil {
+			return fault(err)
+		}
+		return byRequestID(s.showAll(stream, a))
 	}
 	v, err := s.generations.Generate(ctx, ns, req)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 )
 
 // parse reads a request and finds everything that is wrong with it.
-func parse(q *agentv1.GenerateNodeRequest) (generation.Request, error) {
+func parse(q *agentv1.GenerateNodeRequest, l generation.Limits) (generation.Request, error) {
 	f := &apierr.Fields{}
 	f.Required(q)
 	r := generation.Request{
@@ -41,12 +41,14 @@ func parse(q *agentv1.GenerateNodeRequest) (generation.Request, error) {
 		BlockOrder: enum(f, "block_order", q.GetBlockOrder(), "BLOCK_ORDER_"),
 		NoteHeader: enum(f, "note_header", q.GetNoteHeader(), "NOTE_HEADER_"),
 		SetCurrent: q.GetSetCurrent(), Build: build(f, q), SendOverflow: q.GetSendOverflow(),
+		Variants: int(q.GetVariants()), EveryOption: q.GetEveryOption(), Repeat: int(q.GetRepeat()),
 		Continue: enum(f, "on_disconnect", q.GetOnDisconnect(), "ON_DISCONNECT_") == "CONTINUE",
 	}
 	f.Size("text", q.GetText(), maxText)
 	f.Size("prompt", q.GetPrompt(), maxText)
 	f.Size("backend", q.GetBackend(), maxBackend)
 	checkAlone(f, q)
+	checkSeveral(f, q, l)
 	checkStory(f, q.GetStory())
 	checkSampling(f, q.GetSampling())
 	return r, f.Err()
@@ -124,6 +126,8 @@ func checkAlone(f *apierr.Fields, q *agentv1.GenerateNodeRequest) {
 		{"block_order", q.GetBlockOrder() != 0},
 		{"note_header", q.GetNoteHeader() != 0},
 		{"build", q.GetBuild() != nil},
+		{"every_option", q.GetEveryOption()},
+		{"repeat", q.GetRepeat() != 0},
 	} {
 		if c.given {
 			f.Add(c.field, "not together with prompt, which is sent as it is")

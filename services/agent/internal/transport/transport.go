@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
@@ -43,6 +44,21 @@ func (s *Server) show(stream grpc.ServerStreamingServer[agentv1.GenerateNodeEven
 			return err
 		}
 	}
+}
+
+// showAll sends what the watcher of several answers reads.
+func (s *Server) showAll(stream grpc.ServerStreamingServer[agentv1.GenerateNodeEvent], a *generation.Answers) error {
+	defer a.Close()
+	ctx := stream.Context()
+	done := make(chan struct{})
+	defer close(done)
+	go s.drainWith(ctx, done)
+	err := a.Read(ctx, func(n int, e generation.Event) error {
+		out := event(e)
+		out.Index = proto.Int32(int32(n))
+		return stream.Send(out)
+	})
+	return fault(err)
 }
 
 // drainWith drains the generations when the server of the call drains.

@@ -52,6 +52,15 @@ func (c *Client) Build(ctx context.Context, ns string, q generation.BuildRequest
 	req.NoteHeader = promptbuilderv1.NoteHeader(promptbuilderv1.NoteHeader_value["NOTE_HEADER_"+q.NoteHeader])
 	req.MaxTokens, req.Seed = int32(q.MaxTokens), q.Seed
 	req.LenientBody = true // a model wrote of it, and nobody could mend that before the story goes on
+	if q.Picks != nil {
+		req.Picks = wire.FromPicks(q.Picks)
+		if req.Sampler == promptbuilderv1.Sampler_SAMPLER_ALL {
+			req.Sampler = promptbuilderv1.Sampler_SAMPLER_UNSPECIFIED // it is one of them
+		}
+	}
+	if q.All {
+		req.Sampler = promptbuilderv1.Sampler_SAMPLER_ALL
+	}
 	b, err := c.rpc.BuildStory(namespace.With(ctx, ns), req)
 	if err != nil {
 		return generation.Built{}, called.Error(err)

@@ -15,8 +15,12 @@ func Built(b *promptbuilderv1.BuildStoryResponse) (generation.Built, error) {
 	out := generation.Built{
 		Prompt: b.GetPrompt(), Digest: b.GetDigest(), Task: strings.TrimPrefix(b.GetTask().String(), "STORY_TASK_"),
 		Tokens: int(b.GetTokens()), MaxTokens: int(b.GetMaxTokens()), Suffix: int(b.GetSuffixCharacters()),
-		Overflow: overflow(b), Picks: picks(b.GetPicks()), Stop: b.GetWrapping().GetStop(), Measured: Identity(b.GetBackend()),
+		Overflow: overflow(b), Picks: Picks(b.GetPicks()), Stop: b.GetWrapping().GetStop(), Measured: Identity(b.GetBackend()),
 	}
+	for _, c := range b.GetCombinations() {
+		out.Combinations = append(out.Combinations, Picks(c.GetPicks()))
+	}
+	out.More = b.GetMoreCombinations()
 	if c := b.GetCut(); c != nil {
 		out.Cut = &generation.Cut{
 			Characters: int(c.GetCharacters()), Lines: int(c.GetLines()),
@@ -59,12 +63,26 @@ func overflow(b *promptbuilderv1.BuildStoryResponse) *llm.OverflowError {
 	return e
 }
 
-func picks(all []*promptbuilderv1.Pick) []generation.Pick {
+// Picks reads what was taken of groups.
+func Picks(all []*promptbuilderv1.Pick) []generation.Pick {
 	var out []generation.Pick
 	for _, x := range all {
-		p := generation.Pick{Field: x.GetField(), Group: int(x.GetGroup())}
+		p := generation.Pick{Field: x.GetField(), Group: int(x.GetGroup()), Text: x.GetText()}
 		for _, o := range x.GetOptions() {
 			p.Options = append(p.Options, int(o))
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// FromPicks writes what is to be taken of groups.
+func FromPicks(all []generation.Pick) []*promptbuilderv1.Pick {
+	var out []*promptbuilderv1.Pick
+	for _, x := range all {
+		p := &promptbuilderv1.Pick{Field: x.Field, Group: int32(x.Group), Option: -1}
+		for _, o := range x.Options {
+			p.Options = append(p.Options, int32(o))
 		}
 		out = append(out, p)
 	}

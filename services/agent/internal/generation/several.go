@@ -1,0 +1,116 @@
+package generation
+
+import "context"
+
+// GenerateSeveral is Generate for a request that asks for several answers. Each is a generation of its own: what runs is
+// attached to, what is stored is not made again, and only the rest begins.
+// *ReusedError; *BusyError where not all that would be made side by side may run; *DrainingError; *OptionsError; with
+// EveryOption also the errors of the prompt. All else is told by Answers.
+func (s *Service) GenerateSeveral(ctx context.Context, ns string, req Request) (*Answers, error) {
+	digest := req.Digest()
+	req = s.fill(req)
+	if req.Repeat > 0 {
+		return s.repeat(ctx, ns, req, digest)
+	}
+	orders, err := s.sideBySide(ctx, ns, req, digest)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running+s.missing(ns, orders) > s.limits.Running {
+		return nil, &BusyError{Limit: s.limits.Running}
+	}
+	a := &Answers{}
+	for _, o := range orders {
+		v, err := s.attach(ctx, ns, o)
+		if err != nil {
+			a.Close()
+			return nil, err
+		}
+		a.views = append(a.views, v)
+	}
+	return a, nil
+}
+
+// missing is how many of the answers neither run nor are known to be there. The caller holds mu.
+func (s *Service) missing(ns string, orders []order) int {
+	n := 0
+	for _, o := range orders {
+		g := s.all[key{ns, NodeID(o.ID, o.n)}]
+		if g == nil || g.ended().leftNothing() {
+			n++
+		}
+	}
+	return n
+}
+
+// sideBySide gives the orders of variants, which share one prompt, or of the options of dynamic prompts, with one each.
+func (s *Service) sideBySide(ctx context.Context, ns string, req Request, digest string) ([]order, error) {
+	if !req.EveryOption {
+		shared := share(s.drafter(ns, req, draw{}))
+		orders := make([]order, req.Variants)
+		for n := range orders {
+			orders[n] = order{Request: req.numbered(n), n: n, answers: req.Variants, digest: digest, drafter: shared}
+		}
+		return orders, nil
+	}
+	d, err := s.draft(ctx, ns, req, draw{all: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkOptions(d.built); err != nil {
+		return nil, err
+	}
+	all := d.built.Combinations
+	orders := make([]order, len(all))
+	for n, picks := range all {
+		orders[n] = order{
+			Request: req.numbered(n), n: n, answers: len(all), branch: branch(picks), digest: digest,
+			drafter: s.drafter(ns, req, draw{picks: picks}),
+		}
+	}
+	return orders, nil
+}
+
+// checkOptions is an *OptionsError for more combinations than one request may ask for.
+func (s *Service) checkOptions(b Built) error {
+	if n := len(b.Combinations); n > s.limits.Options || b.More {
+		return &OptionsError{Count: n, More: b.More, Limit: s.limits.Options}
+	}
+	return nil
+}
+
+// numbered is the request for one of its answers: each is drawn with another seed.
+func (r Request) numbered(n int) Request {
+	seed := *r.Sampling.Seed + uint32(n)
+	r.Sampling.Seed = &seed
+	return r
+}
+
+// drafter makes the prompt of a request when it is called.
+func (s *Service) drafter(ns string, req Request, how draw) drafter {
+	return func(ctx context.Context) (draft, error) { return s.draft(ctx, ns, req, how) }
+}
+
+// share makes a prompt once for all who ask: who comes first makes it, the others wait. Only where the one who makes it
+// gives up, the next one does.
+func share(one drafter) drafter {
+	turn := make(chan struct{}, 1)
+	var done bool
+	var d draft
+	var err error
+	return func(ctx context.Context) (draft, error) {
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			return draft{}, ctx.Err()
+		}
+		defer func() { <-turn }()
+		if !done {
+			d, err = one(ctx)
+			done = err == nil || ctx.Err() == nil
+		}
+		return d, err
+	}
+}
