@@ -42,6 +42,9 @@ p.n_ctx = SLOTS * WINDOW
 # machine, it writes several times slower than with one.
 p.cpuparams.n_threads = max(1, min(4, (os.cpu_count() or 1) // 2))
 p.cache_ram_mib = 256  # for prompts of earlier requests; 8 GiB would be the default
+# Gemma's layers look back 512 tokens only, and the server would keep no more of them: a prompt that differs from the one
+# before by more than that at its end, as each next prompt of a story does, would be read anew from its beginning.
+p.swa_full = True
 p.endpoint_props = True
 p.endpoint_slots = True
 p.ui = False

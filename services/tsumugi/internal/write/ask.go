@@ -1,0 +1,186 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+)
+
+// help tells the keys.
+const help = `   k  残して続ける  keep it and go on (番号 a number keeps that one)
+   a  もう一度      again, from the same place
+   t  三つの案      three ways to go on
+   e  直して続ける  edit it in EDITOR and go on (e2: 二つ目 the second)
+   s  終わる        stop; 何も失われません nothing is lost
+   ?  この説明      this help`
+
+// ask asks what becomes of a round, and gives what to ask for next; nil at the end of the session.
+func (s *session) ask(ctx context.Context, r *round) (*shape, error) {
+	for {
+		s.say("k 残す keep / a もう一度 again / t 三案 three ways / e 直す edit / s 終わる stop / ? :")
+		line, ok := s.line(ctx)
+		if !ok {
+			s.bye()
+			return nil, nil
+		}
+		key, number := split(line)
+		switch {
+		case key == "s":
+			s.bye()
+			return nil, nil
+		case key == "a":
+			return &r.shape, nil
+		case key == "t":
+			return &three, nil
+		case key == "k" || key == "e" || (key == "" && number > 0):
+			a, why := r.choose(number)
+			if why == nil && key == "e" {
+				why = s.edit(ctx, r, a)
+			} else if why == nil {
+				why = s.keep(ctx, a)
+			}
+			if why == nil {
+				return &s.usual, nil
+			}
+			s.say("%v", s.plain(why))
+		default:
+			s.say("\n%s", help)
+		}
+	}
+}
+
+func (s *session) bye() {
+	s.say("すべて保存済みです everything is stored; 続きは come back with: tsumugi write %s", s.flow)
+}
+
+// line reads what the writer types; false at the end of the input, or at Ctrl-C.
+func (s *session) line(ctx context.Context) (string, bool) {
+	type typed struct {
+		text string
+		err  error
+	}
+	read := make(chan typed, 1)
+	go func() {
+		text, err := s.lines.ReadString('\n')
+		read <- typed{text, err}
+	}()
+	select {
+	case got := <-read:
+		return strings.TrimSpace(got.text), got.err == nil || (errors.Is(got.err, io.EOF) && got.text != "")
+	case <-s.Interrupts:
+		return "", false
+	case <-ctx.Done():
+		return "", false
+	}
+}
+
+// split takes a key and a number apart: `e2`, `k`, `3`. What is neither is the key `?`.
+func split(line string) (key string, number int) {
+	key = strings.ToLower(strings.TrimRight(line, "0123456789"))
+	if rest := line[len(key):]; rest != "" {
+		n, err := strconv.Atoi(rest)
+		if err != nil || n < 1 {
+			return "?", 0
+		}
+		number = n
+	}
+	if key == "" && number == 0 {
+		return "?", 0
+	}
+	return strings.TrimSpace(key), number
+}
+
+// choose gives the answer that a writer means.
+func (r *round) choose(number int) (*answer, error) {
+	var stored []*answer
+	for _, a := range r.answers {
+		if a.node != "" {
+			stored = append(stored, a)
+		}
+	}
+	switch {
+	case len(stored) == 0:
+		return nil, errors.New("まだ何もありません there is no answer yet: a もう一度 again, s 終わる stop")
+	case number > len(r.answers) || (number > 0 && r.answers[number-1].node == ""):
+		return nil, errors.New("その番号の答えはありません there is no answer with that number")
+	case number > 0:
+		return r.answers[number-1], nil
+	case r.shape.repeat > 0:
+		return stored[len(stored)-1], nil
+	case len(r.answers) > 1:
+		return nil, errors.New("どれですか which one? Type its number, 番号で答えてください")
+	}
+	return stored[0], nil
+}
+
+// edit lets the writer change an answer. The changed text is a node of the writer's own, beside the answer, and the story
+// goes on from there.
+func (s *session) edit(ctx context.Context, r *round, a *answer) error {
+	text, err := s.edited(ctx, a.text)
+	if err != nil {
+		return err
+	}
+	if text == a.text {
+		return s.keep(ctx, a)
+	}
+	q := &flowstorev1.AddNodeRequest{Flow: s.flow, Source: written(text), SetCurrent: true, RequestId: uuid.NewString()}
+	parent := s.at
+	if i := slices.Index(r.answers, a); r.shape.repeat > 0 && i > 0 {
+		parent = r.answers[i-1].node
+	}
+	if parent != "" {
+		q.Parents = []string{parent}
+	}
+	added, err := s.flows.AddNode(ctx, q)
+	if err != nil {
+		return err
+	}
+	s.stand(added.Node.Name, text)
+	s.say("直した文を残しました kept as you wrote it: %s", added.Node.Name)
+	return nil
+}
+
+// edited gives the text as it is after the writer's editor has ended.
+func (s *session) edited(ctx context.Context, text string) (string, error) {
+	command := strings.Fields(s.Editor)
+	if len(command) == 0 {
+		return "", errNoEditor
+	}
+	file, err := os.CreateTemp("", "tsumugi-*.txt")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // a temporary file; the system removes it too
+	_, err = file.WriteString(text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return "", err
+	}
+	run := exec.CommandContext(ctx, command[0], append(command[1:], file.Name())...)
+	run.Stdout, run.Stderr = s.Out, s.Out
+	if terminal, ok := s.In.(*os.File); ok {
+		run.Stdin = terminal
+	}
+	err = run.Run()
+	select {
+	case <-s.Interrupts: // it was the editor's
+	default:
+	}
+	if err != nil {
+		return "", errors.Join(errors.New("エディタが失敗しました the editor failed; the answer is as it was"), err)
+	}
+	changed, err := readText(file.Name())
+	if err == nil && !strings.HasSuffix(text, "\n") {
+		// Many editors end the last line of a file, which a sentence in the making does not want.
+		changed = strings.TrimSuffix(changed, "\n")
+	}
+	return changed, err
+}

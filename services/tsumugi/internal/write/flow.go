@@ -1,0 +1,142 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+)
+
+// maxFile is how many bytes a text of a node may have.
+const maxFile = 4 << 20
+
+// open finds the flow, or begins it, and the place to go on from.
+func (s *session) open(ctx context.Context) error {
+	if s.File != "" {
+		return s.begin(ctx)
+	}
+	id := strings.TrimPrefix(s.Flow, "flows/")
+	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
+		return fmt.Errorf("%.80q is not a flow: it must be flows/ and a UUID, or the UUID, as `tsumugi write --file novel.txt` tells it", s.Flow)
+	}
+	s.flow = "flows/" + id
+	flow, err := s.flows.GetFlow(ctx, &flowstorev1.GetFlowRequest{Name: s.flow})
+	if err != nil {
+		return err
+	}
+	s.say("「%s」 %s", flow.DisplayName, s.flow)
+	place := flow.Current
+	if place == "" {
+		if place = newestEnd(flow); place != "" {
+			s.say("どこを読んでいたかの記録がないので、一番新しい枝から続けます no place is recorded: from the newest branch, %s", place)
+		}
+	}
+	if place == "" {
+		return nil
+	}
+	node, err := s.flows.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: place})
+	if err != nil {
+		return err
+	}
+	text := ""
+	for _, t := range node.Texts {
+		text += t.Content
+	}
+	s.stand(place, text)
+	return nil
+}
+
+// newestEnd is the node that was added last of those that nothing continues; empty in a flow without nodes.
+func newestEnd(f *flowstorev1.Flow) string {
+	continued := map[int32]bool{}
+	for _, e := range f.Edges {
+		continued[e.From] = true
+	}
+	end := ""
+	for _, n := range f.Nodes { // by index, which grows
+		if !continued[n.Index] {
+			end = n.Node
+		}
+	}
+	return end
+}
+
+// begin makes a flow from a text, byte for byte.
+func (s *session) begin(ctx context.Context) error {
+	text, err := readText(s.File)
+	if err != nil {
+		return err
+	}
+	name := s.Flow
+	if name == "" {
+		name = strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File))
+	}
+	flow, err := s.flows.CreateFlow(ctx, &flowstorev1.CreateFlowRequest{
+		Flow: &flowstorev1.Flow{DisplayName: name}, RequestId: uuid.NewString(),
+	})
+	if err != nil {
+		return err
+	}
+	added, err := s.flows.AddNode(ctx, &flowstorev1.AddNodeRequest{
+		Flow: flow.Name, Source: written(text), SetCurrent: true, RequestId: uuid.NewString(),
+	})
+	if err != nil {
+		return err
+	}
+	s.flow = flow.Name
+	s.stand(added.Node.Name, text)
+	s.say("新しい作品 a new flow: 「%s」", name)
+	s.say("続きは come back with: tsumugi write %s", s.flow)
+	return nil
+}
+
+// written is a node with what a person wrote.
+func written(text string) *flowstorev1.AddNodeRequest_NewNode {
+	return &flowstorev1.AddNodeRequest_NewNode{NewNode: &flowstorev1.Node{Texts: []*flowstorev1.Text{{Role: "user", Content: text}}}}
+}
+
+// readText reads a text that may stand in a node.
+func readText(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("--file cannot be read: %w", err)
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("--file %s is no file with a text", path)
+	case info.Size() > maxFile:
+		return "", fmt.Errorf("--file %s has %d bytes; one text may have %d (4 MiB)", path, info.Size(), maxFile)
+	}
+	text, err := os.ReadFile(path)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("--file cannot be read: %w", err)
+	case len(text) == 0:
+		return "", fmt.Errorf("--file %s is empty", path)
+	}
+	return string(text), checkText(path, text)
+}
+
+// checkText says in which line a text is not UTF-8.
+func checkText(path string, text []byte) error {
+	for line := 1; len(text) > 0; {
+		r, n := utf8.DecodeRune(text)
+		if r == utf8.RuneError && n == 1 {
+			return fmt.Errorf("%s is not UTF-8 (line %d): save it in UTF-8, or convert it with iconv", path, line)
+		}
+		if r == '\n' {
+			line++
+		}
+		text = text[n:]
+	}
+	return nil
+}
+
+// errNoEditor says how to get one.
+var errNoEditor = errors.New("エディタがありません no editor: set EDITOR, such as EDITOR=nano")

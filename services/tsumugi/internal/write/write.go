@@ -1,0 +1,167 @@
+// Package write is `tsumugi write`: a writer at a terminal continues a flow with a model, and chooses after each answer
+// what becomes of it.
+//
+// It is a client like any other, over gRPC. Every answer is a node before it is shown as whole, so that nothing hangs on
+// this program: whatever is not kept stays in the flow as a branch.
+package write
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+)
+
+// Options of a session.
+type Options struct {
+	// Addr is the address of gRPC of a running `tsumugi serve`.
+	Addr string
+	// Flow is the flow to continue, `flows/{uuid}` or the UUID alone. With File it is what the new flow is called.
+	Flow string
+	// File is a text in UTF-8, at most 4 MiB, with which a new flow begins; empty: none.
+	File string
+	// Variants are how many answers are made side by side each time, a number from 2, or `all`: one for each combination of
+	// options; empty: one answer.
+	Variants string
+	// Repeat are how many answers are made one behind the other each time; 0: one.
+	Repeat int
+	// Tokens are the most of one answer; 0: the agent's default.
+	Tokens int
+	// Note is an author's note instead of the flow's; Backend the name of a backend instead of the default one.
+	Note, Backend string
+	// Yes asks nothing: one round, of which the first whole answer, or the last of Repeat, is kept.
+	Yes bool
+	// Editor is the command that edits a file; empty: there is none.
+	Editor string
+	// In is where the writer types, Out where everything is shown.
+	In  io.Reader
+	Out io.Writer
+	// Interrupts are Ctrl-C: during an answer it ends the answer, at a question the session. nil: never.
+	Interrupts <-chan os.Signal
+}
+
+// session is a writer at a place in a flow.
+type session struct {
+	Options
+	flows  flowstorev1.FlowStoreServiceClient
+	agents agentv1.AgentServiceClient
+	lines  *bufio.Reader
+	usual  shape
+
+	flow string
+	// at is the node that is continued, empty in a flow without nodes; tail the last line of its text.
+	at, tail string
+}
+
+// shape is how many answers are asked for.
+type shape struct {
+	variants, repeat int
+	every            bool
+}
+
+// three are the three ways.
+var three = shape{variants: 3}
+
+// Run is a session from its beginning to its end. An error is a sentence that says what to do.
+func Run(ctx context.Context, o Options) error {
+	usual, err := o.shape()
+	if err != nil {
+		return err
+	}
+	conn, err := grpcclient.Dial(o.Addr, grpcclient.Options{})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	s := &session{
+		Options: o, usual: usual, lines: bufio.NewReader(o.In),
+		flows: flowstorev1.NewFlowStoreServiceClient(conn), agents: agentv1.NewAgentServiceClient(conn),
+	}
+	if err := s.open(ctx); err != nil {
+		return s.plain(err)
+	}
+	return s.plain(s.write(ctx))
+}
+
+// shape reads how many answers are made each time, and finds what cannot be.
+func (o Options) shape() (shape, error) {
+	var wrong []error
+	if o.Flow == "" && o.File == "" {
+		wrong = append(wrong, errors.New("name the flow to continue, or begin one from a text with --file novel.txt"))
+	}
+	if o.Variants != "" && o.Repeat != 0 {
+		wrong = append(wrong, errors.New("--variants makes answers side by side and --repeat one behind the other: only one of them"))
+	}
+	if o.Repeat < 0 || o.Repeat == 1 {
+		wrong = append(wrong, fmt.Errorf("--repeat must be 2 or more, is %d", o.Repeat))
+	}
+	if o.Tokens < 0 {
+		wrong = append(wrong, fmt.Errorf("--tokens must be positive, or 0 for the default, is %d", o.Tokens))
+	}
+	s := shape{repeat: o.Repeat, every: o.Variants == "all"}
+	if o.Variants != "" && !s.every {
+		var err error
+		if s.variants, err = strconv.Atoi(o.Variants); err != nil || s.variants < 2 {
+			wrong = append(wrong, fmt.Errorf("--variants must be a number from 2, or `all`, is %q", o.Variants))
+		}
+	}
+	return s, errors.Join(wrong...)
+}
+
+// write makes answers and asks what becomes of them, until the writer has enough.
+func (s *session) write(ctx context.Context) error {
+	for want := s.usual; ; {
+		r, err := s.round(ctx, want)
+		if err != nil {
+			return err
+		}
+		if s.Yes {
+			return s.keepUnasked(ctx, r)
+		}
+		next, err := s.ask(ctx, r)
+		if err != nil || next == nil {
+			return err
+		}
+		want = *next
+	}
+}
+
+// keepUnasked keeps what --yes means. What failed is the error all the same.
+func (s *session) keepUnasked(ctx context.Context, r *round) error {
+	if a := r.usual(); a != nil {
+		if err := s.keep(ctx, a); err != nil {
+			return err
+		}
+	}
+	return r.err
+}
+
+// keep makes an answer the place from which the story goes on.
+func (s *session) keep(ctx context.Context, a *answer) error {
+	if _, err := s.flows.SetCurrentNode(ctx, &flowstorev1.SetCurrentNodeRequest{Flow: s.flow, Node: a.node}); err != nil {
+		return err
+	}
+	s.stand(a.node, a.text)
+	s.say("残しました kept: %s", a.node)
+	return nil
+}
+
+// stand moves to a node; of an empty text the line before stays.
+func (s *session) stand(node, text string) {
+	s.at = node
+	if text != "" {
+		s.tail = lastLine(text)
+	}
+}
+
+// say is one line that is not of the story.
+func (s *session) say(format string, args ...any) {
+	fmt.Fprintf(s.Out, "── %s\n", visible(fmt.Sprintf(format, args...)))
+}
