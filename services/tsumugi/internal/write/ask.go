@@ -24,23 +24,23 @@ const help = `   k  残して続ける  keep it and go on (番号 a number keeps
    ?  この説明      this help`
 
 // ask asks what becomes of a round, and gives what to ask for next; nil at the end of the session.
-func (s *session) ask(ctx context.Context, r *round) (*shape, error) {
+func (s *session) ask(ctx context.Context, r *round) *shape {
 	for {
 		s.say("k 残す keep / a もう一度 again / t 三案 three ways / e 直す edit / s 終わる stop / ? :")
 		line, ok := s.line(ctx)
 		if !ok {
 			s.bye()
-			return nil, nil
+			return nil
 		}
 		key, number := split(line)
 		switch {
 		case key == "s":
 			s.bye()
-			return nil, nil
+			return nil
 		case key == "a":
-			return &r.shape, nil
+			return &r.shape
 		case key == "t":
-			return &three, nil
+			return &three
 		case key == "k" || key == "e" || (key == "" && number > 0):
 			a, why := r.choose(number)
 			if why == nil && key == "e" {
@@ -49,7 +49,7 @@ func (s *session) ask(ctx context.Context, r *round) (*shape, error) {
 				why = s.keep(ctx, a)
 			}
 			if why == nil {
-				return &s.usual, nil
+				return &s.usual
 			}
 			s.say("%v", s.plain(why))
 		default:

@@ -125,9 +125,9 @@ func (s *session) write(ctx context.Context) error {
 		if s.Yes {
 			return s.keepUnasked(ctx, r)
 		}
-		next, err := s.ask(ctx, r)
-		if err != nil || next == nil {
-			return err
+		next := s.ask(ctx, r)
+		if next == nil {
+			return nil
 		}
 		want = *next
 	}
