@@ -47,6 +47,8 @@ read from the standard input, one on a line.`,
 	f.IntVar(&o.Tokens, "tokens", 0, "the most tokens of one answer; 0: the default of the agent")
 	f.StringVar(&o.Note, "note", "", "author's note, instead of the flow's")
 	f.StringVar(&o.Backend, "backend", "", "name of a backend; empty: the default")
+	f.IntVar(&o.Slack, "slack", 25, "percent of the window that a cut may leave unused, so that it stays and the model server keeps its cache")
+	f.StringVar(&o.Preset, "preset", "", "name of a preset (GET /v1/presets), such as the form in which the model is asked: mistral, gemma, raw")
 	f.BoolVar(&o.Yes, "yes", false, "ask nothing: one round, keep the first answer that is whole (with --repeat the last), and end")
 	return c
 }

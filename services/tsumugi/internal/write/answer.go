@@ -12,6 +12,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
@@ -133,6 +134,7 @@ func (s *session) request(want shape) *agentv1.GenerateNodeRequest {
 	q := &agentv1.GenerateNodeRequest{
 		Flow: s.flow, Parent: s.at, RequestId: uuid.NewString(), Backend: s.Backend,
 		Variants: int32(want.variants), EveryOption: want.every, Repeat: int32(want.repeat),
+		Build: &promptbuilderv1.BuildStoryRequest{SlackPercent: proto.Int32(int32(s.Slack)), Preset: s.Preset},
 	}
 	if s.Tokens > 0 {
 		q.Sampling = &flowstorev1.Sampling{MaxTokens: int32(s.Tokens)}

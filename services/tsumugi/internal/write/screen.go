@@ -123,6 +123,9 @@ func head(n int, want shape, o *agentv1.Opened) string {
 	} else {
 		line("記憶 memory: 全文 the whole text")
 	}
+	if b := o.Build; b.CountsUsed > 0 {
+		line("数えた回数 counts: %d、送った字 characters sent: %d", b.CountsUsed, b.CharactersSent)
+	}
 	if o.Branch == "" && n == 0 {
 		for _, p := range o.Build.Picks {
 			line("抽選 drawn: %s → %s", p.Field, p.Text)

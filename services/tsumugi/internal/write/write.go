@@ -36,6 +36,10 @@ type Options struct {
 	Tokens int
 	// Note is an author's note instead of the flow's; Backend the name of a backend instead of the default one.
 	Note, Backend string
+	// Slack is how much of the window a cut may leave unused so that it stays where it is, in percent; Preset a preset of
+	// promptbuilder, empty for none.
+	Slack  int
+	Preset string
 	// Yes asks nothing: one round, of which the first whole answer, or the last of Repeat, is kept.
 	Yes bool
 	// Editor is the command that edits a file; empty: there is none.
