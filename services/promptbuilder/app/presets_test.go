@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
@@ -40,7 +41,7 @@ func TestPresets(t *testing.T) {
 		t.Errorf("presets %s", got)
 	}
 	got, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{
-		Body: "本文", Preset: "mine", Sampling: &promptbuilderv1.Sampling{Temperature: proto.Float64(0), MaxTokens: 5},
+		Body: "本文", Preset: "mine", Sampling: &flowstorev1.Sampling{Temperature: proto.Float64(0)},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -360,18 +360,20 @@ func (x *Generation) GetRequestDigest() string {
 	return ""
 }
 
-// Sampling is how the tokens of an answer are drawn. An absent field leaves the server's default.
+// Sampling is how the tokens of an answer are drawn. An absent field, a list without items, and a 0 where the field says so,
+// leave the server's default. No kind of model server has everything: what it does not have is refused by name when an answer
+// is asked for (docs/generation.md).
 type Sampling struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 0 (always the likeliest) to 5.
 	Temperature *float64 `protobuf:"fixed64,1,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
-	// 0 to 1.
+	// 0 to 1; 1 is off. Keeps the likeliest tokens that have this probability together.
 	TopP *float64 `protobuf:"fixed64,2,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
-	// 0 (off) to 1,000,000.
+	// 0 (off) to 1,000,000. Keeps so many of the likeliest tokens.
 	TopK *int32 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// 0 to 1.
+	// 0 (off) to 1. Keeps tokens of at least this part of the likeliest one's probability.
 	MinP *float64 `protobuf:"fixed64,4,opt,name=min_p,json=minP,proto3,oneof" json:"min_p,omitempty"`
-	// 0 to 10; 1 is off.
+	// 0 to 10; 1 is off. Makes tokens of the last `repeat_range` tokens less likely.
 	RepeatPenalty *float64 `protobuf:"fixed64,5,opt,name=repeat_penalty,json=repeatPenalty,proto3,oneof" json:"repeat_penalty,omitempty"`
 	// Seed of the server's draws. Absent: drawn by us and recorded.
 	Seed *uint32 `protobuf:"varint,6,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
@@ -379,7 +381,37 @@ type Sampling struct {
 	MaxTokens int32 `protobuf:"varint,7,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// The answer ends before the first of these. In a request at most 16, each at most 256 bytes; in a record, which also
 	// has those of the prompt's form, at most 32, each at most 1 KiB.
-	Stop          []string `protobuf:"bytes,8,rep,name=stop,proto3" json:"stop,omitempty"`
+	Stop []string `protobuf:"bytes,8,rep,name=stop,proto3" json:"stop,omitempty"`
+	// 0 to 1; 1 is off. Keeps the tokens whose surprise is nearest to what is expected.
+	TypicalP *float64 `protobuf:"fixed64,9,opt,name=typical_p,json=typicalP,proto3,oneof" json:"typical_p,omitempty"`
+	// 0 (off) to 1. Keeps tokens of at least this part of the square of the likeliest one's probability.
+	TopA *float64 `protobuf:"fixed64,10,opt,name=top_a,json=topA,proto3,oneof" json:"top_a,omitempty"`
+	// 0 to 1; 1 is off. Cuts the tail where the probabilities become flat.
+	TailFree *float64 `protobuf:"fixed64,11,opt,name=tail_free,json=tailFree,proto3,oneof" json:"tail_free,omitempty"`
+	// How many of the last tokens `repeat_penalty` looks at: 0 (none) to 1,000,000.
+	RepeatRange *int32 `protobuf:"varint,12,opt,name=repeat_range,json=repeatRange,proto3,oneof" json:"repeat_range,omitempty"`
+	// 0 (off) to 10. Makes `repeat_penalty` heavier for the later tokens of its range.
+	RepeatSlope *float64 `protobuf:"fixed64,13,opt,name=repeat_slope,json=repeatSlope,proto3,oneof" json:"repeat_slope,omitempty"`
+	// -2 to 2; 0 is off. Makes tokens less likely that stand in the text.
+	PresencePenalty *float64 `protobuf:"fixed64,14,opt,name=presence_penalty,json=presencePenalty,proto3,oneof" json:"presence_penalty,omitempty"`
+	// -2 to 2; 0 is off. Makes tokens less likely by how often they stand in the text.
+	FrequencyPenalty *float64 `protobuf:"fixed64,15,opt,name=frequency_penalty,json=frequencyPenalty,proto3,oneof" json:"frequency_penalty,omitempty"`
+	// Makes it unlikely that a sequence is repeated.
+	Dry *Sampling_Dry `protobuf:"bytes,16,opt,name=dry,proto3" json:"dry,omitempty"`
+	// Now and then leaves out the likeliest tokens.
+	Xtc *Sampling_Xtc `protobuf:"bytes,17,opt,name=xtc,proto3" json:"xtc,omitempty"`
+	// Keeps the surprise of the text near a value.
+	Mirostat *Sampling_Mirostat `protobuf:"bytes,18,opt,name=mirostat,proto3" json:"mirostat,omitempty"`
+	// A temperature that follows the entropy.
+	DynamicTemperature *Sampling_DynamicTemperature `protobuf:"bytes,19,opt,name=dynamic_temperature,json=dynamicTemperature,proto3" json:"dynamic_temperature,omitempty"`
+	// Quadratic sampling.
+	Smoothing *Sampling_Smoothing `protobuf:"bytes,20,opt,name=smoothing,proto3" json:"smoothing,omitempty"`
+	// Makes single tokens more or less likely. At most 512, each token once.
+	LogitBias []*Sampling_LogitBias `protobuf:"bytes,21,rep,name=logit_bias,json=logitBias,proto3" json:"logit_bias,omitempty"`
+	// The model may not end the text by itself: it goes on to `max_tokens` or a stop string.
+	BanEos bool `protobuf:"varint,22,opt,name=ban_eos,json=banEos,proto3" json:"ban_eos,omitempty"`
+	// A grammar in GBNF that the answer follows, such as `root ::= "はい" | "いいえ"`. At most 64 KiB. Empty: none.
+	Grammar       string `protobuf:"bytes,23,opt,name=grammar,proto3" json:"grammar,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -468,6 +500,111 @@ func (x *Sampling) GetStop() []string {
 		return x.Stop
 	}
 	return nil
+}
+
+func (x *Sampling) GetTypicalP() float64 {
+	if x != nil && x.TypicalP != nil {
+		return *x.TypicalP
+	}
+	return 0
+}
+
+func (x *Sampling) GetTopA() float64 {
+	if x != nil && x.TopA != nil {
+		return *x.TopA
+	}
+	return 0
+}
+
+func (x *Sampling) GetTailFree() float64 {
+	if x != nil && x.TailFree != nil {
+		return *x.TailFree
+	}
+	return 0
+}
+
+func (x *Sampling) GetRepeatRange() int32 {
+	if x != nil && x.RepeatRange != nil {
+		return *x.RepeatRange
+	}
+	return 0
+}
+
+func (x *Sampling) GetRepeatSlope() float64 {
+	if x != nil && x.RepeatSlope != nil {
+		return *x.RepeatSlope
+	}
+	return 0
+}
+
+func (x *Sampling) GetPresencePenalty() float64 {
+	if x != nil && x.PresencePenalty != nil {
+		return *x.PresencePenalty
+	}
+	return 0
+}
+
+func (x *Sampling) GetFrequencyPenalty() float64 {
+	if x != nil && x.FrequencyPenalty != nil {
+		return *x.FrequencyPenalty
+	}
+	return 0
+}
+
+func (x *Sampling) GetDry() *Sampling_Dry {
+	if x != nil {
+		return x.Dry
+	}
+	return nil
+}
+
+func (x *Sampling) GetXtc() *Sampling_Xtc {
+	if x != nil {
+		return x.Xtc
+	}
+	return nil
+}
+
+func (x *Sampling) GetMirostat() *Sampling_Mirostat {
+	if x != nil {
+		return x.Mirostat
+	}
+	return nil
+}
+
+func (x *Sampling) GetDynamicTemperature() *Sampling_DynamicTemperature {
+	if x != nil {
+		return x.DynamicTemperature
+	}
+	return nil
+}
+
+func (x *Sampling) GetSmoothing() *Sampling_Smoothing {
+	if x != nil {
+		return x.Smoothing
+	}
+	return nil
+}
+
+func (x *Sampling) GetLogitBias() []*Sampling_LogitBias {
+	if x != nil {
+		return x.LogitBias
+	}
+	return nil
+}
+
+func (x *Sampling) GetBanEos() bool {
+	if x != nil {
+		return x.BanEos
+	}
+	return false
+}
+
+func (x *Sampling) GetGrammar() string {
+	if x != nil {
+		return x.Grammar
+	}
+	return ""
 }
 
 // Flow is a graph of nodes: a novel, a conversation. At most 100,000 nodes and 200,000 edges; no call makes a cycle of them.
@@ -708,6 +845,373 @@ func (x *Edge) GetTo() int32 {
 	return 0
 }
 
+// Dry ("don't repeat yourself") takes multiplier × base ^ (length - allowed_length) from the logit of a token that would
+// go on with a sequence that stood before.
+type Sampling_Dry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 0 to 10. 0 turns it off; the other fields are then empty.
+	Multiplier float64 `protobuf:"fixed64,1,opt,name=multiplier,proto3" json:"multiplier,omitempty"`
+	// 1 to 10. 0: the server's default (usually 1.75).
+	Base float64 `protobuf:"fixed64,2,opt,name=base,proto3" json:"base,omitempty"`
+	// The longest sequence, in tokens, that may be repeated: 1 to 1,000. 0: the server's default (usually 2).
+	AllowedLength int32 `protobuf:"varint,3,opt,name=allowed_length,json=allowedLength,proto3" json:"allowed_length,omitempty"`
+	// How many of the last tokens are looked at, at most 1,000,000. 0: all.
+	Range int32 `protobuf:"varint,4,opt,name=range,proto3" json:"range,omitempty"`
+	// Texts over which no sequence reaches, at most 128, each 1 to 256 bytes. None: the server's default.
+	Breakers      []string `protobuf:"bytes,5,rep,name=breakers,proto3" json:"breakers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sampling_Dry) Reset() {
+	*x = Sampling_Dry{}
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sampling_Dry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sampling_Dry) ProtoMessage() {}
+
+func (x *Sampling_Dry) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sampling_Dry.ProtoReflect.Descriptor instead.
+func (*Sampling_Dry) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 0}
+}
+
+func (x *Sampling_Dry) GetMultiplier() float64 {
+	if x != nil {
+		return x.Multiplier
+	}
+	return 0
+}
+
+func (x *Sampling_Dry) GetBase() float64 {
+	if x != nil {
+		return x.Base
+	}
+	return 0
+}
+
+func (x *Sampling_Dry) GetAllowedLength() int32 {
+	if x != nil {
+		return x.AllowedLength
+	}
+	return 0
+}
+
+func (x *Sampling_Dry) GetRange() int32 {
+	if x != nil {
+		return x.Range
+	}
+	return 0
+}
+
+func (x *Sampling_Dry) GetBreakers() []string {
+	if x != nil {
+		return x.Breakers
+	}
+	return nil
+}
+
+// Xtc ("exclude top choices") leaves out all tokens over the threshold but the least likely of them.
+type Sampling_Xtc struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How often it does: 0 to 1. 0 turns it off; the other field is then 0.
+	Probability float64 `protobuf:"fixed64,1,opt,name=probability,proto3" json:"probability,omitempty"`
+	// 0 to 1; over 0.5 it does nothing. 0: the server's default (usually 0.1).
+	Threshold     float64 `protobuf:"fixed64,2,opt,name=threshold,proto3" json:"threshold,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sampling_Xtc) Reset() {
+	*x = Sampling_Xtc{}
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sampling_Xtc) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sampling_Xtc) ProtoMessage() {}
+
+func (x *Sampling_Xtc) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sampling_Xtc.ProtoReflect.Descriptor instead.
+func (*Sampling_Xtc) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 1}
+}
+
+func (x *Sampling_Xtc) GetProbability() float64 {
+	if x != nil {
+		return x.Probability
+	}
+	return 0
+}
+
+func (x *Sampling_Xtc) GetThreshold() float64 {
+	if x != nil {
+		return x.Threshold
+	}
+	return 0
+}
+
+// Mirostat keeps the surprise of the text near tau.
+type Sampling_Mirostat struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 or 2: which of its two forms. 0 turns it off; the other fields are then 0.
+	Mode int32 `protobuf:"varint,1,opt,name=mode,proto3" json:"mode,omitempty"`
+	// At most 20. 0: the server's default (usually 5).
+	Tau float64 `protobuf:"fixed64,2,opt,name=tau,proto3" json:"tau,omitempty"`
+	// The learning rate, at most 1. 0: the server's default (usually 0.1).
+	Eta           float64 `protobuf:"fixed64,3,opt,name=eta,proto3" json:"eta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sampling_Mirostat) Reset() {
+	*x = Sampling_Mirostat{}
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sampling_Mirostat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sampling_Mirostat) ProtoMessage() {}
+
+func (x *Sampling_Mirostat) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sampling_Mirostat.ProtoReflect.Descriptor instead.
+func (*Sampling_Mirostat) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 2}
+}
+
+func (x *Sampling_Mirostat) GetMode() int32 {
+	if x != nil {
+		return x.Mode
+	}
+	return 0
+}
+
+func (x *Sampling_Mirostat) GetTau() float64 {
+	if x != nil {
+		return x.Tau
+	}
+	return 0
+}
+
+func (x *Sampling_Mirostat) GetEta() float64 {
+	if x != nil {
+		return x.Eta
+	}
+	return 0
+}
+
+// DynamicTemperature moves the temperature: from `temperature` - range where the model is sure, to `temperature` + range.
+type Sampling_DynamicTemperature struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 0 to 5. 0 turns it off; the other field is then 0.
+	Range float64 `protobuf:"fixed64,1,opt,name=range,proto3" json:"range,omitempty"`
+	// The exponent of the entropy, at most 10. 0: the server's default (usually 1).
+	Exponent      float64 `protobuf:"fixed64,2,opt,name=exponent,proto3" json:"exponent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sampling_DynamicTemperature) Reset() {
+	*x = Sampling_DynamicTemperature{}
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sampling_DynamicTemperature) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sampling_DynamicTemperature) ProtoMessage() {}
+
+func (x *Sampling_DynamicTemperature) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sampling_DynamicTemperature.ProtoReflect.Descriptor instead.
+func (*Sampling_DynamicTemperature) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 3}
+}
+
+func (x *Sampling_DynamicTemperature) GetRange() float64 {
+	if x != nil {
+		return x.Range
+	}
+	return 0
+}
+
+func (x *Sampling_DynamicTemperature) GetExponent() float64 {
+	if x != nil {
+		return x.Exponent
+	}
+	return 0
+}
+
+// Smoothing is quadratic sampling, with a cubic part where a curve is given.
+type Sampling_Smoothing struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 0 to 10. 0 turns it off; the other field is then 0.
+	Factor float64 `protobuf:"fixed64,1,opt,name=factor,proto3" json:"factor,omitempty"`
+	// At most 10. 0: the server's default (none).
+	Curve         float64 `protobuf:"fixed64,2,opt,name=curve,proto3" json:"curve,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sampling_Smoothing) Reset() {
+	*x = Sampling_Smoothing{}
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sampling_Smoothing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sampling_Smoothing) ProtoMessage() {}
+
+func (x *Sampling_Smoothing) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sampling_Smoothing.ProtoReflect.Descriptor instead.
+func (*Sampling_Smoothing) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 4}
+}
+
+func (x *Sampling_Smoothing) GetFactor() float64 {
+	if x != nil {
+		return x.Factor
+	}
+	return 0
+}
+
+func (x *Sampling_Smoothing) GetCurve() float64 {
+	if x != nil {
+		return x.Curve
+	}
+	return 0
+}
+
+// LogitBias is added to the logit of a token.
+type Sampling_LogitBias struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The token's number in the model's vocabulary, from 0.
+	Token int32 `protobuf:"varint,1,opt,name=token,proto3" json:"token,omitempty"`
+	// -100 (as good as never) to 100 (as good as always).
+	Bias          float64 `protobuf:"fixed64,2,opt,name=bias,proto3" json:"bias,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sampling_LogitBias) Reset() {
+	*x = Sampling_LogitBias{}
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sampling_LogitBias) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sampling_LogitBias) ProtoMessage() {}
+
+func (x *Sampling_LogitBias) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sampling_LogitBias.ProtoReflect.Descriptor instead.
+func (*Sampling_LogitBias) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 5}
+}
+
+func (x *Sampling_LogitBias) GetToken() int32 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *Sampling_LogitBias) GetBias() float64 {
+	if x != nil {
+		return x.Bias
+	}
+	return 0
+}
+
 var File_tsumugi_flowstore_v1_resources_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
@@ -746,7 +1250,7 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\x0eanswer_seconds\x18\v \x01(\x01B\x03\xe0A\x01R\ranswerSeconds\x12(\n" +
 	"\rfinish_reason\x18\f \x01(\tB\x03\xe0A\x01R\ffinishReason\x12\x19\n" +
 	"\x05error\x18\r \x01(\tB\x03\xe0A\x01R\x05error\x12*\n" +
-	"\x0erequest_digest\x18\x0e \x01(\tB\x03\xe0A\x01R\rrequestDigest\"\xe9\x02\n" +
+	"\x0erequest_digest\x18\x0e \x01(\tB\x03\xe0A\x01R\rrequestDigest\"\xba\x0e\n" +
 	"\bSampling\x12*\n" +
 	"\vtemperature\x18\x01 \x01(\x01B\x03\xe0A\x01H\x00R\vtemperature\x88\x01\x01\x12\x1d\n" +
 	"\x05top_p\x18\x02 \x01(\x01B\x03\xe0A\x01H\x01R\x04topP\x88\x01\x01\x12\x1d\n" +
@@ -756,13 +1260,64 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\x04seed\x18\x06 \x01(\rB\x03\xe0A\x01H\x05R\x04seed\x88\x01\x01\x12\"\n" +
 	"\n" +
 	"max_tokens\x18\a \x01(\x05B\x03\xe0A\x01R\tmaxTokens\x12\x17\n" +
-	"\x04stop\x18\b \x03(\tB\x03\xe0A\x01R\x04stopB\x0e\n" +
+	"\x04stop\x18\b \x03(\tB\x03\xe0A\x01R\x04stop\x12%\n" +
+	"\ttypical_p\x18\t \x01(\x01B\x03\xe0A\x01H\x06R\btypicalP\x88\x01\x01\x12\x1d\n" +
+	"\x05top_a\x18\n" +
+	" \x01(\x01B\x03\xe0A\x01H\aR\x04topA\x88\x01\x01\x12%\n" +
+	"\ttail_free\x18\v \x01(\x01B\x03\xe0A\x01H\bR\btailFree\x88\x01\x01\x12+\n" +
+	"\frepeat_range\x18\f \x01(\x05B\x03\xe0A\x01H\tR\vrepeatRange\x88\x01\x01\x12+\n" +
+	"\frepeat_slope\x18\r \x01(\x01B\x03\xe0A\x01H\n" +
+	"R\vrepeatSlope\x88\x01\x01\x123\n" +
+	"\x10presence_penalty\x18\x0e \x01(\x01B\x03\xe0A\x01H\vR\x0fpresencePenalty\x88\x01\x01\x125\n" +
+	"\x11frequency_penalty\x18\x0f \x01(\x01B\x03\xe0A\x01H\fR\x10frequencyPenalty\x88\x01\x01\x129\n" +
+	"\x03dry\x18\x10 \x01(\v2\".tsumugi.flowstore.v1.Sampling.DryB\x03\xe0A\x01R\x03dry\x129\n" +
+	"\x03xtc\x18\x11 \x01(\v2\".tsumugi.flowstore.v1.Sampling.XtcB\x03\xe0A\x01R\x03xtc\x12H\n" +
+	"\bmirostat\x18\x12 \x01(\v2'.tsumugi.flowstore.v1.Sampling.MirostatB\x03\xe0A\x01R\bmirostat\x12g\n" +
+	"\x13dynamic_temperature\x18\x13 \x01(\v21.tsumugi.flowstore.v1.Sampling.DynamicTemperatureB\x03\xe0A\x01R\x12dynamicTemperature\x12K\n" +
+	"\tsmoothing\x18\x14 \x01(\v2(.tsumugi.flowstore.v1.Sampling.SmoothingB\x03\xe0A\x01R\tsmoothing\x12L\n" +
+	"\n" +
+	"logit_bias\x18\x15 \x03(\v2(.tsumugi.flowstore.v1.Sampling.LogitBiasB\x03\xe0A\x01R\tlogitBias\x12\x1c\n" +
+	"\aban_eos\x18\x16 \x01(\bB\x03\xe0A\x01R\x06banEos\x12\x1d\n" +
+	"\agrammar\x18\x17 \x01(\tB\x03\xe0A\x01R\agrammar\x1a\xab\x01\n" +
+	"\x03Dry\x12#\n" +
+	"\n" +
+	"multiplier\x18\x01 \x01(\x01B\x03\xe0A\x01R\n" +
+	"multiplier\x12\x17\n" +
+	"\x04base\x18\x02 \x01(\x01B\x03\xe0A\x01R\x04base\x12*\n" +
+	"\x0eallowed_length\x18\x03 \x01(\x05B\x03\xe0A\x01R\rallowedLength\x12\x19\n" +
+	"\x05range\x18\x04 \x01(\x05B\x03\xe0A\x01R\x05range\x12\x1f\n" +
+	"\bbreakers\x18\x05 \x03(\tB\x03\xe0A\x01R\bbreakers\x1aO\n" +
+	"\x03Xtc\x12%\n" +
+	"\vprobability\x18\x01 \x01(\x01B\x03\xe0A\x01R\vprobability\x12!\n" +
+	"\tthreshold\x18\x02 \x01(\x01B\x03\xe0A\x01R\tthreshold\x1aQ\n" +
+	"\bMirostat\x12\x17\n" +
+	"\x04mode\x18\x01 \x01(\x05B\x03\xe0A\x01R\x04mode\x12\x15\n" +
+	"\x03tau\x18\x02 \x01(\x01B\x03\xe0A\x01R\x03tau\x12\x15\n" +
+	"\x03eta\x18\x03 \x01(\x01B\x03\xe0A\x01R\x03eta\x1aP\n" +
+	"\x12DynamicTemperature\x12\x19\n" +
+	"\x05range\x18\x01 \x01(\x01B\x03\xe0A\x01R\x05range\x12\x1f\n" +
+	"\bexponent\x18\x02 \x01(\x01B\x03\xe0A\x01R\bexponent\x1aC\n" +
+	"\tSmoothing\x12\x1b\n" +
+	"\x06factor\x18\x01 \x01(\x01B\x03\xe0A\x01R\x06factor\x12\x19\n" +
+	"\x05curve\x18\x02 \x01(\x01B\x03\xe0A\x01R\x05curve\x1a?\n" +
+	"\tLogitBias\x12\x19\n" +
+	"\x05token\x18\x01 \x01(\x05B\x03\xe0A\x01R\x05token\x12\x17\n" +
+	"\x04bias\x18\x02 \x01(\x01B\x03\xe0A\x01R\x04biasB\x0e\n" +
 	"\f_temperatureB\b\n" +
 	"\x06_top_pB\b\n" +
 	"\x06_top_kB\b\n" +
 	"\x06_min_pB\x11\n" +
 	"\x0f_repeat_penaltyB\a\n" +
-	"\x05_seed\"\xd9\x03\n" +
+	"\x05_seedB\f\n" +
+	"\n" +
+	"_typical_pB\b\n" +
+	"\x06_top_aB\f\n" +
+	"\n" +
+	"_tail_freeB\x0f\n" +
+	"\r_repeat_rangeB\x0f\n" +
+	"\r_repeat_slopeB\x13\n" +
+	"\x11_presence_penaltyB\x14\n" +
+	"\x12_frequency_penalty\"\xd9\x03\n" +
 	"\x04Flow\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12&\n" +
 	"\fdisplay_name\x18\x02 \x01(\tB\x03\xe0A\x02R\vdisplayName\x12%\n" +
@@ -796,35 +1351,47 @@ func file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_resources_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_resources_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_tsumugi_flowstore_v1_resources_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_tsumugi_flowstore_v1_resources_proto_goTypes = []any{
-	(*Node)(nil),                  // 0: tsumugi.flowstore.v1.Node
-	(*Text)(nil),                  // 1: tsumugi.flowstore.v1.Text
-	(*Generation)(nil),            // 2: tsumugi.flowstore.v1.Generation
-	(*Sampling)(nil),              // 3: tsumugi.flowstore.v1.Sampling
-	(*Flow)(nil),                  // 4: tsumugi.flowstore.v1.Flow
-	(*FlowNode)(nil),              // 5: tsumugi.flowstore.v1.FlowNode
-	(*Edge)(nil),                  // 6: tsumugi.flowstore.v1.Edge
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
-	(*v1.BackendIdentity)(nil),    // 8: tsumugi.common.v1.BackendIdentity
-	(*v1.Story)(nil),              // 9: tsumugi.common.v1.Story
+	(*Node)(nil),                        // 0: tsumugi.flowstore.v1.Node
+	(*Text)(nil),                        // 1: tsumugi.flowstore.v1.Text
+	(*Generation)(nil),                  // 2: tsumugi.flowstore.v1.Generation
+	(*Sampling)(nil),                    // 3: tsumugi.flowstore.v1.Sampling
+	(*Flow)(nil),                        // 4: tsumugi.flowstore.v1.Flow
+	(*FlowNode)(nil),                    // 5: tsumugi.flowstore.v1.FlowNode
+	(*Edge)(nil),                        // 6: tsumugi.flowstore.v1.Edge
+	(*Sampling_Dry)(nil),                // 7: tsumugi.flowstore.v1.Sampling.Dry
+	(*Sampling_Xtc)(nil),                // 8: tsumugi.flowstore.v1.Sampling.Xtc
+	(*Sampling_Mirostat)(nil),           // 9: tsumugi.flowstore.v1.Sampling.Mirostat
+	(*Sampling_DynamicTemperature)(nil), // 10: tsumugi.flowstore.v1.Sampling.DynamicTemperature
+	(*Sampling_Smoothing)(nil),          // 11: tsumugi.flowstore.v1.Sampling.Smoothing
+	(*Sampling_LogitBias)(nil),          // 12: tsumugi.flowstore.v1.Sampling.LogitBias
+	(*timestamppb.Timestamp)(nil),       // 13: google.protobuf.Timestamp
+	(*v1.BackendIdentity)(nil),          // 14: tsumugi.common.v1.BackendIdentity
+	(*v1.Story)(nil),                    // 15: tsumugi.common.v1.Story
 }
 var file_tsumugi_flowstore_v1_resources_proto_depIdxs = []int32{
-	7,  // 0: tsumugi.flowstore.v1.Node.create_time:type_name -> google.protobuf.Timestamp
+	13, // 0: tsumugi.flowstore.v1.Node.create_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: tsumugi.flowstore.v1.Node.texts:type_name -> tsumugi.flowstore.v1.Text
 	2,  // 2: tsumugi.flowstore.v1.Node.generation:type_name -> tsumugi.flowstore.v1.Generation
-	8,  // 3: tsumugi.flowstore.v1.Generation.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	14, // 3: tsumugi.flowstore.v1.Generation.backend:type_name -> tsumugi.common.v1.BackendIdentity
 	3,  // 4: tsumugi.flowstore.v1.Generation.sampling:type_name -> tsumugi.flowstore.v1.Sampling
-	7,  // 5: tsumugi.flowstore.v1.Flow.create_time:type_name -> google.protobuf.Timestamp
-	7,  // 6: tsumugi.flowstore.v1.Flow.update_time:type_name -> google.protobuf.Timestamp
-	9,  // 7: tsumugi.flowstore.v1.Flow.story:type_name -> tsumugi.common.v1.Story
-	5,  // 8: tsumugi.flowstore.v1.Flow.nodes:type_name -> tsumugi.flowstore.v1.FlowNode
-	6,  // 9: tsumugi.flowstore.v1.Flow.edges:type_name -> tsumugi.flowstore.v1.Edge
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	7,  // 5: tsumugi.flowstore.v1.Sampling.dry:type_name -> tsumugi.flowstore.v1.Sampling.Dry
+	8,  // 6: tsumugi.flowstore.v1.Sampling.xtc:type_name -> tsumugi.flowstore.v1.Sampling.Xtc
+	9,  // 7: tsumugi.flowstore.v1.Sampling.mirostat:type_name -> tsumugi.flowstore.v1.Sampling.Mirostat
+	10, // 8: tsumugi.flowstore.v1.Sampling.dynamic_temperature:type_name -> tsumugi.flowstore.v1.Sampling.DynamicTemperature
+	11, // 9: tsumugi.flowstore.v1.Sampling.smoothing:type_name -> tsumugi.flowstore.v1.Sampling.Smoothing
+	12, // 10: tsumugi.flowstore.v1.Sampling.logit_bias:type_name -> tsumugi.flowstore.v1.Sampling.LogitBias
+	13, // 11: tsumugi.flowstore.v1.Flow.create_time:type_name -> google.protobuf.Timestamp
+	13, // 12: tsumugi.flowstore.v1.Flow.update_time:type_name -> google.protobuf.Timestamp
+	15, // 13: tsumugi.flowstore.v1.Flow.story:type_name -> tsumugi.common.v1.Story
+	5,  // 14: tsumugi.flowstore.v1.Flow.nodes:type_name -> tsumugi.flowstore.v1.FlowNode
+	6,  // 15: tsumugi.flowstore.v1.Flow.edges:type_name -> tsumugi.flowstore.v1.Edge
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_resources_proto_init() }
@@ -839,7 +1406,7 @@ func file_tsumugi_flowstore_v1_resources_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_resources_proto_rawDesc), len(file_tsumugi_flowstore_v1_resources_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -8,6 +8,7 @@ package promptbuilderv1
 
 import (
 	v1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
+	v11 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -966,8 +967,9 @@ type BuildStoryRequest struct {
 	// sampling, and the rule of each kind of block. Empty: none.
 	Preset string `protobuf:"bytes,28,opt,name=preset,proto3" json:"preset,omitempty"`
 	// How the answer should be drawn. It bears on no byte of the prompt; `held.sampling` gives it back, filled from the
-	// preset, for whoever sends the prompt. Without `max_tokens`, which this request has itself.
-	Sampling      *Sampling `protobuf:"bytes,29,opt,name=sampling,proto3" json:"sampling,omitempty"`
+	// preset, for whoever sends the prompt. A message or list in it stands whole instead of the preset's; a preset's `ban_eos`,
+	// `grammar` and lists cannot be emptied. `max_tokens` in it must be 0: this request has it itself.
+	Sampling      *v11.Sampling `protobuf:"bytes,29,opt,name=sampling,proto3" json:"sampling,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1191,120 +1193,9 @@ func (x *BuildStoryRequest) GetPreset() string {
 	return ""
 }
 
-func (x *BuildStoryRequest) GetSampling() *Sampling {
+func (x *BuildStoryRequest) GetSampling() *v11.Sampling {
 	if x != nil {
 		return x.Sampling
-	}
-	return nil
-}
-
-// Sampling is how the tokens of an answer are drawn, with the fields of `tsumugi.flowstore.v1.Sampling`. An absent field
-// leaves the server's default.
-type Sampling struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// 0 (always the likeliest) to 5.
-	Temperature *float64 `protobuf:"fixed64,1,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
-	// 0 to 1.
-	TopP *float64 `protobuf:"fixed64,2,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
-	// 0 (off) to 1,000,000.
-	TopK *int32 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// 0 to 1.
-	MinP *float64 `protobuf:"fixed64,4,opt,name=min_p,json=minP,proto3,oneof" json:"min_p,omitempty"`
-	// 0 to 10; 1 is off.
-	RepeatPenalty *float64 `protobuf:"fixed64,5,opt,name=repeat_penalty,json=repeatPenalty,proto3,oneof" json:"repeat_penalty,omitempty"`
-	// Seed of the server's draws.
-	Seed *uint32 `protobuf:"varint,6,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
-	// The most tokens of the answer: what was kept free for it.
-	MaxTokens int32 `protobuf:"varint,7,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// The answer ends before the first of these, at most 16, each at most 256 bytes. The stop strings of the wrapping come
-	// beside them.
-	Stop          []string `protobuf:"bytes,8,rep,name=stop,proto3" json:"stop,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Sampling) Reset() {
-	*x = Sampling{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Sampling) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Sampling) ProtoMessage() {}
-
-func (x *Sampling) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Sampling.ProtoReflect.Descriptor instead.
-func (*Sampling) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *Sampling) GetTemperature() float64 {
-	if x != nil && x.Temperature != nil {
-		return *x.Temperature
-	}
-	return 0
-}
-
-func (x *Sampling) GetTopP() float64 {
-	if x != nil && x.TopP != nil {
-		return *x.TopP
-	}
-	return 0
-}
-
-func (x *Sampling) GetTopK() int32 {
-	if x != nil && x.TopK != nil {
-		return *x.TopK
-	}
-	return 0
-}
-
-func (x *Sampling) GetMinP() float64 {
-	if x != nil && x.MinP != nil {
-		return *x.MinP
-	}
-	return 0
-}
-
-func (x *Sampling) GetRepeatPenalty() float64 {
-	if x != nil && x.RepeatPenalty != nil {
-		return *x.RepeatPenalty
-	}
-	return 0
-}
-
-func (x *Sampling) GetSeed() uint32 {
-	if x != nil && x.Seed != nil {
-		return *x.Seed
-	}
-	return 0
-}
-
-func (x *Sampling) GetMaxTokens() int32 {
-	if x != nil {
-		return x.MaxTokens
-	}
-	return 0
-}
-
-func (x *Sampling) GetStop() []string {
-	if x != nil {
-		return x.Stop
 	}
 	return nil
 }
@@ -1329,8 +1220,8 @@ type Preset struct {
 	NoteHeader NoteHeader `protobuf:"varint,7,opt,name=note_header,json=noteHeader,proto3,enum=tsumugi.promptbuilder.v1.NoteHeader" json:"note_header,omitempty"`
 	// Tokens kept free for the answer.
 	MaxTokens int32 `protobuf:"varint,8,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// How the answer should be drawn.
-	Sampling *Sampling `protobuf:"bytes,9,opt,name=sampling,proto3" json:"sampling,omitempty"`
+	// How the answer should be drawn. In `held` with `max_tokens` and without the stop strings of the wrapping.
+	Sampling *v11.Sampling `protobuf:"bytes,9,opt,name=sampling,proto3" json:"sampling,omitempty"`
 	// Bounds of blocks.
 	Blocks []*BlockRule `protobuf:"bytes,10,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	// How many lines of the text stand behind the author's note; 0: where seed 000 has it.
@@ -1343,7 +1234,7 @@ type Preset struct {
 
 func (x *Preset) Reset() {
 	*x = Preset{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1246,7 @@ func (x *Preset) String() string {
 func (*Preset) ProtoMessage() {}
 
 func (x *Preset) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1259,7 @@ func (x *Preset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Preset.ProtoReflect.Descriptor instead.
 func (*Preset) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Preset) GetName() string {
@@ -1427,7 +1318,7 @@ func (x *Preset) GetMaxTokens() int32 {
 	return 0
 }
 
-func (x *Preset) GetSampling() *Sampling {
+func (x *Preset) GetSampling() *v11.Sampling {
 	if x != nil {
 		return x.Sampling
 	}
@@ -1464,7 +1355,7 @@ type ListPresetsRequest struct {
 
 func (x *ListPresetsRequest) Reset() {
 	*x = ListPresetsRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1367,7 @@ func (x *ListPresetsRequest) String() string {
 func (*ListPresetsRequest) ProtoMessage() {}
 
 func (x *ListPresetsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1380,7 @@ func (x *ListPresetsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPresetsRequest.ProtoReflect.Descriptor instead.
 func (*ListPresetsRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{3}
 }
 
 // ListPresetsResponse tells them.
@@ -1503,7 +1394,7 @@ type ListPresetsResponse struct {
 
 func (x *ListPresetsResponse) Reset() {
 	*x = ListPresetsResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +1406,7 @@ func (x *ListPresetsResponse) String() string {
 func (*ListPresetsResponse) ProtoMessage() {}
 
 func (x *ListPresetsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +1419,7 @@ func (x *ListPresetsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPresetsResponse.ProtoReflect.Descriptor instead.
 func (*ListPresetsResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListPresetsResponse) GetPresets() []*Preset {
@@ -1560,7 +1451,7 @@ type Wrapping struct {
 
 func (x *Wrapping) Reset() {
 	*x = Wrapping{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1572,7 +1463,7 @@ func (x *Wrapping) String() string {
 func (*Wrapping) ProtoMessage() {}
 
 func (x *Wrapping) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1585,7 +1476,7 @@ func (x *Wrapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wrapping.ProtoReflect.Descriptor instead.
 func (*Wrapping) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Wrapping) GetName() string {
@@ -1641,7 +1532,7 @@ type OptionSet struct {
 
 func (x *OptionSet) Reset() {
 	*x = OptionSet{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1653,7 +1544,7 @@ func (x *OptionSet) String() string {
 func (*OptionSet) ProtoMessage() {}
 
 func (x *OptionSet) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1666,7 +1557,7 @@ func (x *OptionSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OptionSet.ProtoReflect.Descriptor instead.
 func (*OptionSet) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *OptionSet) GetOptions() []string {
@@ -1733,7 +1624,7 @@ type BuildStoryResponse struct {
 
 func (x *BuildStoryResponse) Reset() {
 	*x = BuildStoryResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +1636,7 @@ func (x *BuildStoryResponse) String() string {
 func (*BuildStoryResponse) ProtoMessage() {}
 
 func (x *BuildStoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +1649,7 @@ func (x *BuildStoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildStoryResponse.ProtoReflect.Descriptor instead.
 func (*BuildStoryResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BuildStoryResponse) GetPrompt() string {
@@ -1933,7 +1824,7 @@ type Combination struct {
 
 func (x *Combination) Reset() {
 	*x = Combination{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +1836,7 @@ func (x *Combination) String() string {
 func (*Combination) ProtoMessage() {}
 
 func (x *Combination) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +1849,7 @@ func (x *Combination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Combination.ProtoReflect.Descriptor instead.
 func (*Combination) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Combination) GetPicks() []*Pick {
@@ -1992,7 +1883,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2004,7 +1895,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2017,7 +1908,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Block) GetKind() BlockKind {
@@ -2088,7 +1979,7 @@ type Cut struct {
 
 func (x *Cut) Reset() {
 	*x = Cut{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2100,7 +1991,7 @@ func (x *Cut) String() string {
 func (*Cut) ProtoMessage() {}
 
 func (x *Cut) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2113,7 +2004,7 @@ func (x *Cut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cut.ProtoReflect.Descriptor instead.
 func (*Cut) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Cut) GetCharacters() int32 {
@@ -2166,7 +2057,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2178,7 +2069,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2191,7 +2082,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Warning) GetCode() string {
@@ -2239,7 +2130,7 @@ type Pick struct {
 
 func (x *Pick) Reset() {
 	*x = Pick{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2251,7 +2142,7 @@ func (x *Pick) String() string {
 func (*Pick) ProtoMessage() {}
 
 func (x *Pick) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2264,7 +2155,7 @@ func (x *Pick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pick.ProtoReflect.Descriptor instead.
 func (*Pick) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{13}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Pick) GetField() string {
@@ -2330,7 +2221,7 @@ type ParseIdeaRequest struct {
 
 func (x *ParseIdeaRequest) Reset() {
 	*x = ParseIdeaRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2342,7 +2233,7 @@ func (x *ParseIdeaRequest) String() string {
 func (*ParseIdeaRequest) ProtoMessage() {}
 
 func (x *ParseIdeaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2355,7 +2246,7 @@ func (x *ParseIdeaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseIdeaRequest.ProtoReflect.Descriptor instead.
 func (*ParseIdeaRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{14}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ParseIdeaRequest) GetText() string {
@@ -2390,7 +2281,7 @@ type ParseIdeaResponse struct {
 
 func (x *ParseIdeaResponse) Reset() {
 	*x = ParseIdeaResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2402,7 +2293,7 @@ func (x *ParseIdeaResponse) String() string {
 func (*ParseIdeaResponse) ProtoMessage() {}
 
 func (x *ParseIdeaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2415,7 +2306,7 @@ func (x *ParseIdeaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParseIdeaResponse.ProtoReflect.Descriptor instead.
 func (*ParseIdeaResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{15}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ParseIdeaResponse) GetStory() *v1.Story {
@@ -2459,7 +2350,7 @@ type IdeaExtra struct {
 
 func (x *IdeaExtra) Reset() {
 	*x = IdeaExtra{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2471,7 +2362,7 @@ func (x *IdeaExtra) String() string {
 func (*IdeaExtra) ProtoMessage() {}
 
 func (x *IdeaExtra) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2484,7 +2375,7 @@ func (x *IdeaExtra) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdeaExtra.ProtoReflect.Descriptor instead.
 func (*IdeaExtra) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{16}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *IdeaExtra) GetHeader() string {
@@ -2510,7 +2401,7 @@ type ListBackendsRequest struct {
 
 func (x *ListBackendsRequest) Reset() {
 	*x = ListBackendsRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[17]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2522,7 +2413,7 @@ func (x *ListBackendsRequest) String() string {
 func (*ListBackendsRequest) ProtoMessage() {}
 
 func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[17]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2535,7 +2426,7 @@ func (x *ListBackendsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsRequest.ProtoReflect.Descriptor instead.
 func (*ListBackendsRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{17}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{16}
 }
 
 // ListBackendsResponse tells them.
@@ -2549,7 +2440,7 @@ type ListBackendsResponse struct {
 
 func (x *ListBackendsResponse) Reset() {
 	*x = ListBackendsResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[18]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2561,7 +2452,7 @@ func (x *ListBackendsResponse) String() string {
 func (*ListBackendsResponse) ProtoMessage() {}
 
 func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[18]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2574,7 +2465,7 @@ func (x *ListBackendsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackendsResponse.ProtoReflect.Descriptor instead.
 func (*ListBackendsResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{18}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListBackendsResponse) GetBackends() []*Backend {
@@ -2611,7 +2502,7 @@ type Backend struct {
 
 func (x *Backend) Reset() {
 	*x = Backend{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[19]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2623,7 +2514,7 @@ func (x *Backend) String() string {
 func (*Backend) ProtoMessage() {}
 
 func (x *Backend) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[19]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2636,7 +2527,7 @@ func (x *Backend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backend.ProtoReflect.Descriptor instead.
 func (*Backend) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{19}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Backend) GetName() string {
@@ -2716,7 +2607,7 @@ type CountTokensRequest struct {
 
 func (x *CountTokensRequest) Reset() {
 	*x = CountTokensRequest{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[20]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2728,7 +2619,7 @@ func (x *CountTokensRequest) String() string {
 func (*CountTokensRequest) ProtoMessage() {}
 
 func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[20]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2741,7 +2632,7 @@ func (x *CountTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensRequest.ProtoReflect.Descriptor instead.
 func (*CountTokensRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{20}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CountTokensRequest) GetBackend() string {
@@ -2773,7 +2664,7 @@ type CountTokensResponse struct {
 
 func (x *CountTokensResponse) Reset() {
 	*x = CountTokensResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[21]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2785,7 +2676,7 @@ func (x *CountTokensResponse) String() string {
 func (*CountTokensResponse) ProtoMessage() {}
 
 func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[21]
+	mi := &file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2798,7 +2689,7 @@ func (x *CountTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountTokensResponse.ProtoReflect.Descriptor instead.
 func (*CountTokensResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{21}
+	return file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CountTokensResponse) GetTokens() []int32 {
@@ -2826,7 +2717,7 @@ var File_tsumugi_promptbuilder_v1_promptbuilder_proto protoreflect.FileDescripto
 
 const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
-	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\"\x82\x02\n" +
+	",tsumugi/promptbuilder/v1/promptbuilder.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x82\x02\n" +
 	"\tBlockRule\x12<\n" +
 	"\x04kind\x18\x01 \x01(\x0e2#.tsumugi.promptbuilder.v1.BlockKindB\x03\xe0A\x02R\x04kind\x12\"\n" +
 	"\n" +
@@ -2835,7 +2726,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"max_tokens\x18\x03 \x01(\x05B\x03\xe0A\x01R\tmaxTokens\x12$\n" +
 	"\bpriority\x18\x04 \x01(\x05B\x03\xe0A\x01H\x00R\bpriority\x88\x01\x01\x12<\n" +
 	"\x04trim\x18\x05 \x01(\x0e2#.tsumugi.promptbuilder.v1.BlockTrimB\x03\xe0A\x01R\x04trimB\v\n" +
-	"\t_priority\"\xba\f\n" +
+	"\t_priority\"\xb6\f\n" +
 	"\x11BuildStoryRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12<\n" +
 	"\x04mode\x18\x02 \x01(\x0e2#.tsumugi.promptbuilder.v1.StoryModeB\x03\xe0A\x01R\x04mode\x123\n" +
@@ -2871,28 +2762,12 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\n" +
 	"note_depth\x18\x1b \x01(\x05B\x03\xe0A\x01R\tnoteDepth\x12&\n" +
 	"\ftext_percent\x18\x1e \x01(\x05B\x03\xe0A\x01R\vtextPercent\x12\x1b\n" +
-	"\x06preset\x18\x1c \x01(\tB\x03\xe0A\x01R\x06preset\x12C\n" +
-	"\bsampling\x18\x1d \x01(\v2\".tsumugi.promptbuilder.v1.SamplingB\x03\xe0A\x01R\bsampling\x1a\\\n" +
+	"\x06preset\x18\x1c \x01(\tB\x03\xe0A\x01R\x06preset\x12?\n" +
+	"\bsampling\x18\x1d \x01(\v2\x1e.tsumugi.flowstore.v1.SamplingB\x03\xe0A\x01R\bsampling\x1a\\\n" +
 	"\tSetsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
 	"\x05value\x18\x02 \x01(\v2#.tsumugi.promptbuilder.v1.OptionSetR\x05value:\x028\x01B\x10\n" +
-	"\x0e_slack_percent\"\xe9\x02\n" +
-	"\bSampling\x12*\n" +
-	"\vtemperature\x18\x01 \x01(\x01B\x03\xe0A\x01H\x00R\vtemperature\x88\x01\x01\x12\x1d\n" +
-	"\x05top_p\x18\x02 \x01(\x01B\x03\xe0A\x01H\x01R\x04topP\x88\x01\x01\x12\x1d\n" +
-	"\x05top_k\x18\x03 \x01(\x05B\x03\xe0A\x01H\x02R\x04topK\x88\x01\x01\x12\x1d\n" +
-	"\x05min_p\x18\x04 \x01(\x01B\x03\xe0A\x01H\x03R\x04minP\x88\x01\x01\x12/\n" +
-	"\x0erepeat_penalty\x18\x05 \x01(\x01B\x03\xe0A\x01H\x04R\rrepeatPenalty\x88\x01\x01\x12\x1c\n" +
-	"\x04seed\x18\x06 \x01(\rB\x03\xe0A\x01H\x05R\x04seed\x88\x01\x01\x12\"\n" +
-	"\n" +
-	"max_tokens\x18\a \x01(\x05B\x03\xe0A\x03R\tmaxTokens\x12\x17\n" +
-	"\x04stop\x18\b \x03(\tB\x03\xe0A\x01R\x04stopB\x0e\n" +
-	"\f_temperatureB\b\n" +
-	"\x06_top_pB\b\n" +
-	"\x06_top_kB\b\n" +
-	"\x06_min_pB\x11\n" +
-	"\x0f_repeat_penaltyB\a\n" +
-	"\x05_seed\"\xd0\x05\n" +
+	"\x0e_slack_percent\"\xcc\x05\n" +
 	"\x06Preset\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12C\n" +
 	"\bwrapping\x18\x02 \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x03R\bwrapping\x124\n" +
@@ -2904,8 +2779,8 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\vnote_header\x18\a \x01(\x0e2$.tsumugi.promptbuilder.v1.NoteHeaderB\x03\xe0A\x03R\n" +
 	"noteHeader\x12\"\n" +
 	"\n" +
-	"max_tokens\x18\b \x01(\x05B\x03\xe0A\x03R\tmaxTokens\x12C\n" +
-	"\bsampling\x18\t \x01(\v2\".tsumugi.promptbuilder.v1.SamplingB\x03\xe0A\x03R\bsampling\x12@\n" +
+	"max_tokens\x18\b \x01(\x05B\x03\xe0A\x03R\tmaxTokens\x12?\n" +
+	"\bsampling\x18\t \x01(\v2\x1e.tsumugi.flowstore.v1.SamplingB\x03\xe0A\x03R\bsampling\x12@\n" +
 	"\x06blocks\x18\n" +
 	" \x03(\v2#.tsumugi.promptbuilder.v1.BlockRuleB\x03\xe0A\x03R\x06blocks\x12\"\n" +
 	"\n" +
@@ -3117,7 +2992,7 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
-var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(StoryMode)(0),               // 0: tsumugi.promptbuilder.v1.StoryMode
 	(Compatibility)(0),           // 1: tsumugi.promptbuilder.v1.Compatibility
@@ -3134,85 +3009,85 @@ var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
 	(BackendState)(0),            // 12: tsumugi.promptbuilder.v1.BackendState
 	(*BlockRule)(nil),            // 13: tsumugi.promptbuilder.v1.BlockRule
 	(*BuildStoryRequest)(nil),    // 14: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*Sampling)(nil),             // 15: tsumugi.promptbuilder.v1.Sampling
-	(*Preset)(nil),               // 16: tsumugi.promptbuilder.v1.Preset
-	(*ListPresetsRequest)(nil),   // 17: tsumugi.promptbuilder.v1.ListPresetsRequest
-	(*ListPresetsResponse)(nil),  // 18: tsumugi.promptbuilder.v1.ListPresetsResponse
-	(*Wrapping)(nil),             // 19: tsumugi.promptbuilder.v1.Wrapping
-	(*OptionSet)(nil),            // 20: tsumugi.promptbuilder.v1.OptionSet
-	(*BuildStoryResponse)(nil),   // 21: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*Combination)(nil),          // 22: tsumugi.promptbuilder.v1.Combination
-	(*Block)(nil),                // 23: tsumugi.promptbuilder.v1.Block
-	(*Cut)(nil),                  // 24: tsumugi.promptbuilder.v1.Cut
-	(*Warning)(nil),              // 25: tsumugi.promptbuilder.v1.Warning
-	(*Pick)(nil),                 // 26: tsumugi.promptbuilder.v1.Pick
-	(*ParseIdeaRequest)(nil),     // 27: tsumugi.promptbuilder.v1.ParseIdeaRequest
-	(*ParseIdeaResponse)(nil),    // 28: tsumugi.promptbuilder.v1.ParseIdeaResponse
-	(*IdeaExtra)(nil),            // 29: tsumugi.promptbuilder.v1.IdeaExtra
-	(*ListBackendsRequest)(nil),  // 30: tsumugi.promptbuilder.v1.ListBackendsRequest
-	(*ListBackendsResponse)(nil), // 31: tsumugi.promptbuilder.v1.ListBackendsResponse
-	(*Backend)(nil),              // 32: tsumugi.promptbuilder.v1.Backend
-	(*CountTokensRequest)(nil),   // 33: tsumugi.promptbuilder.v1.CountTokensRequest
-	(*CountTokensResponse)(nil),  // 34: tsumugi.promptbuilder.v1.CountTokensResponse
-	nil,                          // 35: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	(*v1.Story)(nil),             // 36: tsumugi.common.v1.Story
+	(*Preset)(nil),               // 15: tsumugi.promptbuilder.v1.Preset
+	(*ListPresetsRequest)(nil),   // 16: tsumugi.promptbuilder.v1.ListPresetsRequest
+	(*ListPresetsResponse)(nil),  // 17: tsumugi.promptbuilder.v1.ListPresetsResponse
+	(*Wrapping)(nil),             // 18: tsumugi.promptbuilder.v1.Wrapping
+	(*OptionSet)(nil),            // 19: tsumugi.promptbuilder.v1.OptionSet
+	(*BuildStoryResponse)(nil),   // 20: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*Combination)(nil),          // 21: tsumugi.promptbuilder.v1.Combination
+	(*Block)(nil),                // 22: tsumugi.promptbuilder.v1.Block
+	(*Cut)(nil),                  // 23: tsumugi.promptbuilder.v1.Cut
+	(*Warning)(nil),              // 24: tsumugi.promptbuilder.v1.Warning
+	(*Pick)(nil),                 // 25: tsumugi.promptbuilder.v1.Pick
+	(*ParseIdeaRequest)(nil),     // 26: tsumugi.promptbuilder.v1.ParseIdeaRequest
+	(*ParseIdeaResponse)(nil),    // 27: tsumugi.promptbuilder.v1.ParseIdeaResponse
+	(*IdeaExtra)(nil),            // 28: tsumugi.promptbuilder.v1.IdeaExtra
+	(*ListBackendsRequest)(nil),  // 29: tsumugi.promptbuilder.v1.ListBackendsRequest
+	(*ListBackendsResponse)(nil), // 30: tsumugi.promptbuilder.v1.ListBackendsResponse
+	(*Backend)(nil),              // 31: tsumugi.promptbuilder.v1.Backend
+	(*CountTokensRequest)(nil),   // 32: tsumugi.promptbuilder.v1.CountTokensRequest
+	(*CountTokensResponse)(nil),  // 33: tsumugi.promptbuilder.v1.CountTokensResponse
+	nil,                          // 34: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	(*v1.Story)(nil),             // 35: tsumugi.common.v1.Story
+	(*v11.Sampling)(nil),         // 36: tsumugi.flowstore.v1.Sampling
 	(*v1.BackendIdentity)(nil),   // 37: tsumugi.common.v1.BackendIdentity
 }
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_depIdxs = []int32{
 	9,  // 0: tsumugi.promptbuilder.v1.BlockRule.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
 	10, // 1: tsumugi.promptbuilder.v1.BlockRule.trim:type_name -> tsumugi.promptbuilder.v1.BlockTrim
 	0,  // 2: tsumugi.promptbuilder.v1.BuildStoryRequest.mode:type_name -> tsumugi.promptbuilder.v1.StoryMode
-	36, // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
+	35, // 3: tsumugi.promptbuilder.v1.BuildStoryRequest.story:type_name -> tsumugi.common.v1.Story
 	4,  // 4: tsumugi.promptbuilder.v1.BuildStoryRequest.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
 	5,  // 5: tsumugi.promptbuilder.v1.BuildStoryRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
 	6,  // 6: tsumugi.promptbuilder.v1.BuildStoryRequest.fit:type_name -> tsumugi.promptbuilder.v1.Fit
 	1,  // 7: tsumugi.promptbuilder.v1.BuildStoryRequest.compatibility:type_name -> tsumugi.promptbuilder.v1.Compatibility
 	2,  // 8: tsumugi.promptbuilder.v1.BuildStoryRequest.sampler:type_name -> tsumugi.promptbuilder.v1.Sampler
-	35, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	26, // 10: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
-	19, // 11: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	34, // 9: tsumugi.promptbuilder.v1.BuildStoryRequest.sets:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	25, // 10: tsumugi.promptbuilder.v1.BuildStoryRequest.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	18, // 11: tsumugi.promptbuilder.v1.BuildStoryRequest.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
 	7,  // 12: tsumugi.promptbuilder.v1.BuildStoryRequest.cut_granularity:type_name -> tsumugi.promptbuilder.v1.CutGranularity
 	8,  // 13: tsumugi.promptbuilder.v1.BuildStoryRequest.on_overflow:type_name -> tsumugi.promptbuilder.v1.OnOverflow
 	13, // 14: tsumugi.promptbuilder.v1.BuildStoryRequest.blocks:type_name -> tsumugi.promptbuilder.v1.BlockRule
-	15, // 15: tsumugi.promptbuilder.v1.BuildStoryRequest.sampling:type_name -> tsumugi.promptbuilder.v1.Sampling
-	19, // 16: tsumugi.promptbuilder.v1.Preset.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	36, // 15: tsumugi.promptbuilder.v1.BuildStoryRequest.sampling:type_name -> tsumugi.flowstore.v1.Sampling
+	18, // 16: tsumugi.promptbuilder.v1.Preset.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
 	6,  // 17: tsumugi.promptbuilder.v1.Preset.fit:type_name -> tsumugi.promptbuilder.v1.Fit
 	7,  // 18: tsumugi.promptbuilder.v1.Preset.cut_granularity:type_name -> tsumugi.promptbuilder.v1.CutGranularity
 	4,  // 19: tsumugi.promptbuilder.v1.Preset.block_order:type_name -> tsumugi.promptbuilder.v1.BlockOrder
 	5,  // 20: tsumugi.promptbuilder.v1.Preset.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
-	15, // 21: tsumugi.promptbuilder.v1.Preset.sampling:type_name -> tsumugi.promptbuilder.v1.Sampling
+	36, // 21: tsumugi.promptbuilder.v1.Preset.sampling:type_name -> tsumugi.flowstore.v1.Sampling
 	13, // 22: tsumugi.promptbuilder.v1.Preset.blocks:type_name -> tsumugi.promptbuilder.v1.BlockRule
-	16, // 23: tsumugi.promptbuilder.v1.ListPresetsResponse.presets:type_name -> tsumugi.promptbuilder.v1.Preset
+	15, // 23: tsumugi.promptbuilder.v1.ListPresetsResponse.presets:type_name -> tsumugi.promptbuilder.v1.Preset
 	3,  // 24: tsumugi.promptbuilder.v1.BuildStoryResponse.task:type_name -> tsumugi.promptbuilder.v1.StoryTask
-	23, // 25: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
-	24, // 26: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
-	25, // 27: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
-	26, // 28: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	22, // 25: tsumugi.promptbuilder.v1.BuildStoryResponse.blocks:type_name -> tsumugi.promptbuilder.v1.Block
+	23, // 26: tsumugi.promptbuilder.v1.BuildStoryResponse.cut:type_name -> tsumugi.promptbuilder.v1.Cut
+	24, // 27: tsumugi.promptbuilder.v1.BuildStoryResponse.warnings:type_name -> tsumugi.promptbuilder.v1.Warning
+	25, // 28: tsumugi.promptbuilder.v1.BuildStoryResponse.picks:type_name -> tsumugi.promptbuilder.v1.Pick
 	37, // 29: tsumugi.promptbuilder.v1.BuildStoryResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	22, // 30: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
-	19, // 31: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
-	16, // 32: tsumugi.promptbuilder.v1.BuildStoryResponse.held:type_name -> tsumugi.promptbuilder.v1.Preset
-	26, // 33: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
+	21, // 30: tsumugi.promptbuilder.v1.BuildStoryResponse.combinations:type_name -> tsumugi.promptbuilder.v1.Combination
+	18, // 31: tsumugi.promptbuilder.v1.BuildStoryResponse.wrapping:type_name -> tsumugi.promptbuilder.v1.Wrapping
+	15, // 32: tsumugi.promptbuilder.v1.BuildStoryResponse.held:type_name -> tsumugi.promptbuilder.v1.Preset
+	25, // 33: tsumugi.promptbuilder.v1.Combination.picks:type_name -> tsumugi.promptbuilder.v1.Pick
 	9,  // 34: tsumugi.promptbuilder.v1.Block.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
 	11, // 35: tsumugi.promptbuilder.v1.ParseIdeaRequest.parts:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	36, // 36: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
+	35, // 36: tsumugi.promptbuilder.v1.ParseIdeaResponse.story:type_name -> tsumugi.common.v1.Story
 	11, // 37: tsumugi.promptbuilder.v1.ParseIdeaResponse.missing:type_name -> tsumugi.promptbuilder.v1.IdeaPart
-	29, // 38: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
-	32, // 39: tsumugi.promptbuilder.v1.ListBackendsResponse.backends:type_name -> tsumugi.promptbuilder.v1.Backend
+	28, // 38: tsumugi.promptbuilder.v1.ParseIdeaResponse.extra:type_name -> tsumugi.promptbuilder.v1.IdeaExtra
+	31, // 39: tsumugi.promptbuilder.v1.ListBackendsResponse.backends:type_name -> tsumugi.promptbuilder.v1.Backend
 	12, // 40: tsumugi.promptbuilder.v1.Backend.state:type_name -> tsumugi.promptbuilder.v1.BackendState
 	37, // 41: tsumugi.promptbuilder.v1.Backend.identity:type_name -> tsumugi.common.v1.BackendIdentity
 	37, // 42: tsumugi.promptbuilder.v1.CountTokensResponse.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	20, // 43: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
+	19, // 43: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry.value:type_name -> tsumugi.promptbuilder.v1.OptionSet
 	14, // 44: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:input_type -> tsumugi.promptbuilder.v1.BuildStoryRequest
-	27, // 45: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
-	30, // 46: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:input_type -> tsumugi.promptbuilder.v1.ListBackendsRequest
-	17, // 47: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:input_type -> tsumugi.promptbuilder.v1.ListPresetsRequest
-	33, // 48: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
-	21, // 49: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	28, // 50: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
-	31, // 51: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:output_type -> tsumugi.promptbuilder.v1.ListBackendsResponse
-	18, // 52: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:output_type -> tsumugi.promptbuilder.v1.ListPresetsResponse
-	34, // 53: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
+	26, // 45: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:input_type -> tsumugi.promptbuilder.v1.ParseIdeaRequest
+	29, // 46: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:input_type -> tsumugi.promptbuilder.v1.ListBackendsRequest
+	16, // 47: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:input_type -> tsumugi.promptbuilder.v1.ListPresetsRequest
+	32, // 48: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
+	20, // 49: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	27, // 50: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
+	30, // 51: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:output_type -> tsumugi.promptbuilder.v1.ListBackendsResponse
+	17, // 52: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:output_type -> tsumugi.promptbuilder.v1.ListPresetsResponse
+	33, // 53: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
 	49, // [49:54] is the sub-list for method output_type
 	44, // [44:49] is the sub-list for method input_type
 	44, // [44:44] is the sub-list for extension type_name
@@ -3228,14 +3103,13 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_init() {
 	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[0].OneofWrappers = []any{}
 	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[1].OneofWrappers = []any{}
 	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[2].OneofWrappers = []any{}
-	file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc)),
 			NumEnums:      13,
-			NumMessages:   23,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

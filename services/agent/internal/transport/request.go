@@ -163,13 +163,7 @@ func checkSampling(f *apierr.Fields, s *flowstorev1.Sampling) {
 	if s == nil {
 		return
 	}
-	between(f, "temperature", s.Temperature, 5)
-	between(f, "top_p", s.TopP, 1)
-	between(f, "min_p", s.MinP, 1)
-	between(f, "repeat_penalty", s.RepeatPenalty, 10)
-	if k := s.GetTopK(); k < 0 || k > 1_000_000 {
-		f.Add("sampling.top_k", "must be from 0 to 1,000,000, is %d", k)
-	}
+	wire.Sampling(s).Check(func(field, format string, args ...any) { f.Add("sampling."+field, format, args...) })
 	if s.GetMaxTokens() < 0 {
 		f.Add("sampling.max_tokens", "must be 0 for the default, or positive, is %d", s.GetMaxTokens())
 	}
@@ -183,12 +177,5 @@ func checkSampling(f *apierr.Fields, s *flowstorev1.Sampling) {
 			f.Add(field, "must not be empty: every text begins with it")
 		}
 		f.Size(field, stop, maxStopText)
-	}
-}
-
-// between finds a number that is not from 0 to most; NaN is not.
-func between(f *apierr.Fields, field string, value *float64, most float64) {
-	if value != nil && !(*value >= 0 && *value <= most) {
-		f.Add("sampling."+field, "must be from 0 to %g, is %g", most, *value)
 	}
 }

@@ -43,14 +43,6 @@ func (l *List) Items(field string, n, limit int) {
 	}
 }
 
-// Within refuses a number outside a range, and what is no number.
-func (l *List) Within(field string, v, low, high float64) {
-	if v >= low && v <= high { // never true of NaN
-		return
-	}
-	l.Add(field, "is %v; it must be a number from %v to %v", v, low, high)
-}
-
 // Positive refuses a negative number, and what is no number.
 func (l *List) Positive(field string, v float64) {
 	if v >= 0 && v <= math.MaxFloat64 {

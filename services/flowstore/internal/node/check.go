@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/check"
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 )
 
 // Limits of a node. Together they keep an answer with a whole node below the largest message
@@ -108,20 +109,9 @@ func (g *Generation) labels() func(yield func(field, text string) bool) {
 	}
 }
 
-func checkSampling(l *check.List, s *Sampling) {
+func checkSampling(l *check.List, s *sampling.Sampling) {
 	const field = "generation.sampling."
-	within := func(name string, v *float64, high float64) {
-		if v != nil {
-			l.Within(field+name, *v, 0, high)
-		}
-	}
-	within("temperature", s.Temperature, 5)
-	within("top_p", s.TopP, 1)
-	within("min_p", s.MinP, 1)
-	within("repeat_penalty", s.RepeatPenalty, 10)
-	if s.TopK != nil {
-		l.Within(field+"top_k", float64(*s.TopK), 0, 1_000_000)
-	}
+	s.Check(func(name, format string, args ...any) { l.Add(field+name, format, args...) })
 	l.Positive(field+"max_tokens", float64(s.MaxTokens))
 	l.Items(field+"stop", len(s.Stop), MaxStops)
 	for i, stop := range s.Stop {
@@ -148,9 +138,20 @@ func (n Node) Size() int {
 			size += overhead + len(pick)
 		}
 		if g.Sampling != nil {
-			for _, stop := range g.Sampling.Stop {
-				size += overhead + len(stop)
-			}
+			size += samplingSize(g.Sampling, overhead)
+		}
+	}
+	return size
+}
+
+func samplingSize(s *sampling.Sampling, overhead int) int {
+	size := 4*overhead + len(s.Grammar) + len(s.LogitBias)*overhead
+	for _, stop := range s.Stop {
+		size += overhead + len(stop)
+	}
+	if s.DRY != nil {
+		for _, b := range s.DRY.Breakers {
+			size += overhead + len(b)
 		}
 	}
 	return size

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 )
 
 // Collection begins the names of nodes.
@@ -58,19 +60,10 @@ type Generation struct {
 	PromptDigest, Task                string
 	PickSeed                          uint32
 	Picks                             []string
-	Sampling                          *Sampling
+	Sampling                          *sampling.Sampling
 	PromptTokens, CachedTokens        int
 	AnswerTokens                      int
 	PromptSeconds, AnswerSeconds      float64
 	Finish, Error                     string
 	RequestDigest                     string
-}
-
-// Sampling is how tokens were drawn; nil is the server's default.
-type Sampling struct {
-	Temperature, TopP, MinP, RepeatPenalty *float64
-	TopK                                   *int
-	Seed                                   *uint32
-	MaxTokens                              int
-	Stop                                   []string
 }

@@ -10,6 +10,8 @@ import (
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling/wire"
 )
 
 // newNode reads a node that is to be made.
@@ -44,19 +46,12 @@ func toGeneration(in *flowstorev1.Generation) *node.Generation {
 	}
 }
 
-func toSampling(in *flowstorev1.Sampling) *node.Sampling {
+func toSampling(in *flowstorev1.Sampling) *sampling.Sampling {
 	if in == nil {
 		return nil
 	}
-	s := &node.Sampling{
-		Temperature: in.Temperature, TopP: in.TopP, MinP: in.MinP, RepeatPenalty: in.RepeatPenalty, Seed: in.Seed,
-		MaxTokens: int(in.GetMaxTokens()), Stop: in.GetStop(),
-	}
-	if in.TopK != nil {
-		k := int(in.GetTopK())
-		s.TopK = &k
-	}
-	return s
+	s := wire.Sampling(in)
+	return &s
 }
 
 func fromNode(n node.Node) *flowstorev1.Node {
@@ -101,17 +96,9 @@ func fromGeneration(g *node.Generation) *flowstorev1.Generation {
 	return out
 }
 
-func fromSampling(s *node.Sampling) *flowstorev1.Sampling {
+func fromSampling(s *sampling.Sampling) *flowstorev1.Sampling {
 	if s == nil {
 		return nil
 	}
-	out := &flowstorev1.Sampling{
-		Temperature: s.Temperature, TopP: s.TopP, MinP: s.MinP, RepeatPenalty: s.RepeatPenalty, Seed: s.Seed,
-		MaxTokens: number(s.MaxTokens), Stop: s.Stop,
-	}
-	if s.TopK != nil {
-		k := number(*s.TopK)
-		out.TopK = &k
-	}
-	return out
+	return wire.FromSampling(*s)
 }

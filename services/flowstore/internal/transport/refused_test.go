@@ -111,8 +111,9 @@ func TestWrongFields(t *testing.T) {
 		"1,001 picks": {generated(&flowstorev1.Generation{Picks: many(1001, "x")}), []string{"node.generation.picks"}},
 		"sampling": {generated(&flowstorev1.Generation{Sampling: &flowstorev1.Sampling{
 			Temperature: proto.Float64(5.1), TopP: proto.Float64(-0.1), TopK: proto.Int32(-1), MinP: proto.Float64(math.NaN()), RepeatPenalty: proto.Float64(11),
-			MaxTokens: -1, Stop: []string{strings.Repeat("x", 1025)},
+			MaxTokens: -1, Stop: []string{strings.Repeat("x", 1025)}, Dry: &flowstorev1.Sampling_Dry{Base: 2}, Grammar: strings.Repeat("x", 64<<10+1),
 		}}), []string{
+			"node.generation.sampling.dry.multiplier", "node.generation.sampling.grammar",
 			"node.generation.sampling.max_tokens", "node.generation.sampling.min_p", "node.generation.sampling.repeat_penalty",
 			"node.generation.sampling.stop[0]", "node.generation.sampling.temperature", "node.generation.sampling.top_k", "node.generation.sampling.top_p",
 		}},

@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -87,7 +88,13 @@ func whole() *flowstorev1.Node {
 			PromptDigest: "d", Task: "CONT_INFO", PickSeed: 1, Picks: []string{"story.note#0=1"},
 			Sampling: &flowstorev1.Sampling{
 				Temperature: proto.Float64(0), TopP: proto.Float64(1), TopK: proto.Int32(0), MinP: proto.Float64(0.05), RepeatPenalty: proto.Float64(1.1),
-				Seed: proto.Uint32(0), MaxTokens: 250, Stop: []string{"\n"},
+				Seed: proto.Uint32(0), MaxTokens: 250, Stop: []string{"\n"}, TypicalP: proto.Float64(1), TopA: proto.Float64(0), TailFree: proto.Float64(1),
+				RepeatRange: proto.Int32(0), RepeatSlope: proto.Float64(10), PresencePenalty: proto.Float64(-2), FrequencyPenalty: proto.Float64(2),
+				Dry:      &flowstorev1.Sampling_Dry{Multiplier: 10, Base: 1, AllowedLength: 1000, Range: 1_000_000, Breakers: slices.Repeat([]string{"b"}, 128)},
+				Xtc:      &flowstorev1.Sampling_Xtc{Probability: 1, Threshold: 0.5},
+				Mirostat: &flowstorev1.Sampling_Mirostat{Mode: 1, Tau: 20, Eta: 1}, DynamicTemperature: &flowstorev1.Sampling_DynamicTemperature{Range: 5, Exponent: 10},
+				Smoothing: &flowstorev1.Sampling_Smoothing{Factor: 10, Curve: 10}, LogitBias: []*flowstorev1.Sampling_LogitBias{{Token: 1<<31 - 1, Bias: 100}, {}},
+				BanEos: true, Grammar: strings.Repeat("x", 64<<10),
 			},
 			PromptTokens: 10, CachedTokens: 5, AnswerTokens: 3, PromptSeconds: 1.5, AnswerSeconds: 2.5, FinishReason: "length", Error: "e", RequestDigest: "r",
 		},

@@ -37,7 +37,7 @@ type generation struct {
 
 // Generate asks streamGenerateContent.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, c.Knobs()), given(req.Prompt)); err != nil {
+	if err := cmp.Or(req.Check(), req.Unknown(Kind, c.Knobs()), given(req.Prompt)); err != nil {
 		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
 	}
 	stops := req.Sampling.Stop

@@ -17,7 +17,7 @@ const maxLine = 4 << 20
 // Generate asks for a stream, after it has made sure that prompt and answer fit: the server would drop the beginning of the
 // prompt without a word.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, c.Knobs()), check(req.Sampling)); err != nil {
+	if err := cmp.Or(req.Check(), req.Unknown(Kind, c.Knobs()), check(req.Sampling)); err != nil {
 		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
 	}
 	window, tokens, err := c.fits(ctx, req)

@@ -109,20 +109,20 @@ func newGeneration(req llm.Request, key string, seed int32, window int) generati
 		Grammar: s.Grammar, BanEOS: s.BanEOS, Stop: s.Stop,
 	}
 	if d := s.DynamicTemperature; d != nil {
-		g.DynamicRange, g.DynamicExponent = &d.Range, &d.Exponent
+		g.DynamicRange, g.DynamicExponent = &d.Range, llm.Said(d.Exponent)
 	}
 	if q := s.Smoothing; q != nil {
 		g.SmoothingFactor = &q.Factor
 	}
 	if x := s.XTC; x != nil {
-		g.XTCProbability, g.XTCThreshold = &x.Probability, &x.Threshold
+		g.XTCProbability, g.XTCThreshold = &x.Probability, llm.Said(x.Threshold)
 	}
 	if m := s.Mirostat; m != nil {
-		g.Mirostat, g.MirostatTau, g.MirostatEta = &m.Mode, &m.Tau, &m.Eta
+		g.Mirostat, g.MirostatTau, g.MirostatEta = &m.Mode, llm.Said(m.Tau), llm.Said(m.Eta)
 	}
 	if d := s.DRY; d != nil {
 		look := cmp.Or(d.Range, window)
-		g.DRYMultiplier, g.DRYBase, g.DRYAllowed, g.DRYRange, g.DRYBreakers = &d.Multiplier, &d.Base, &d.AllowedLength, &look, d.Breakers
+		g.DRYMultiplier, g.DRYBase, g.DRYAllowed, g.DRYRange, g.DRYBreakers = &d.Multiplier, llm.Said(d.Base), llm.Said(d.AllowedLength), &look, d.Breakers
 	}
 	for _, b := range s.LogitBias {
 		if g.LogitBias == nil {

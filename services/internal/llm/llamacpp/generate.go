@@ -16,7 +16,7 @@ const (
 
 // Generate asks /completion for a stream and waits for its first line, which comes when the prompt has been read.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, c.Knobs())); err != nil {
+	if err := cmp.Or(req.Check(), req.Unknown(Kind, c.Knobs())); err != nil {
 		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
 	}
 	most := lineBase + lineEach*len(req.Prompt)

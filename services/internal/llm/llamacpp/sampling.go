@@ -73,20 +73,20 @@ func NewFields(s llm.Sampling) Fields {
 		Grammar: s.Grammar, IgnoreEOS: s.BanEOS, Seed: s.Seed,
 	}
 	if d := s.DynamicTemperature; d != nil {
-		f.DynamicRange, f.DynamicExponent = &d.Range, &d.Exponent
+		f.DynamicRange, f.DynamicExponent = &d.Range, llm.Said(d.Exponent)
 	}
 	if x := s.XTC; x != nil {
-		f.XTCProbability, f.XTCThreshold = &x.Probability, &x.Threshold
+		f.XTCProbability, f.XTCThreshold = &x.Probability, llm.Said(x.Threshold)
 	}
 	if m := s.Mirostat; m != nil {
-		f.Mirostat, f.MirostatTau, f.MirostatEta = &m.Mode, &m.Tau, &m.Eta
+		f.Mirostat, f.MirostatTau, f.MirostatEta = &m.Mode, llm.Said(m.Tau), llm.Said(m.Eta)
 	}
 	if d := s.DRY; d != nil {
 		look := d.Range
 		if look == 0 {
 			look = wholeWindow
 		}
-		f.DRYMultiplier, f.DRYBase, f.DRYAllowed, f.DRYRange, f.DRYBreakers = &d.Multiplier, &d.Base, &d.AllowedLength, &look, d.Breakers
+		f.DRYMultiplier, f.DRYBase, f.DRYAllowed, f.DRYRange, f.DRYBreakers = &d.Multiplier, llm.Said(d.Base), llm.Said(d.AllowedLength), &look, d.Breakers
 	}
 	for _, b := range s.LogitBias {
 		f.LogitBias = append(f.LogitBias, [2]float64{float64(b.Token), b.Bias})

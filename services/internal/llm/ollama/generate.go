@@ -17,7 +17,7 @@ var errEmpty = errors.New("the prompt is empty, and an Ollama server only loads 
 // Generate asks /api/generate for a stream, after it has made sure that the prompt fits, and waits for its first line,
 // which comes when the model is loaded and the prompt read.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, c.Knobs()), given(req.Prompt)); err != nil {
+	if err := cmp.Or(req.Check(), req.Unknown(Kind, c.Knobs()), given(req.Prompt)); err != nil {
 		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
 	}
 	m, window, err := c.describe(ctx)

@@ -43,7 +43,7 @@ func (c *Client) Knobs() []llm.Knob {
 
 // Generate asks for a stream.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := cmp.Or(req.Check(), req.Sampling.Unknown(Kind, c.Knobs()), c.biases(req.Sampling)); err != nil {
+	if err := cmp.Or(req.Check(), req.Unknown(Kind, c.Knobs()), c.biases(req.Sampling)); err != nil {
 		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
 	}
 	model, err := c.named(ctx)

@@ -3,10 +3,10 @@ package story
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
@@ -23,7 +23,9 @@ type Preset struct {
 	NoteHeader NoteHeader `yaml:"note_header"`
 	NoteDepth  int        `yaml:"note_depth"`
 	MaxTokens  int        `yaml:"max_tokens"`
-	Sampling   Sampling   `yaml:"sampling"`
+	// Sampling is how an answer should be drawn. No byte of a prompt depends on it: it is given back to whoever sends the
+	// prompt.
+	Sampling sampling.Sampling `yaml:"sampling"`
 	// Blocks bound blocks. A rule of a request stands instead of that for the same kind.
 	Blocks []Rule `yaml:"blocks"`
 }
@@ -62,31 +64,6 @@ const (
 // DefaultTrim is how many characters FitCharTrim keeps (field/wannabe.md 1.5).
 const DefaultTrim = 8000
 
-// Sampling is how an answer should be drawn. No byte of a prompt depends on it: it is given back to whoever sends the
-// prompt. A nil field leaves the server's default.
-type Sampling struct {
-	Temperature   *float64 `yaml:"temperature"`
-	TopP          *float64 `yaml:"top_p"`
-	TopK          *int     `yaml:"top_k"`
-	MinP          *float64 `yaml:"min_p"`
-	RepeatPenalty *float64 `yaml:"repeat_penalty"`
-	Seed          *uint32  `yaml:"seed"`
-	// Stop are the strings at which an answer ends, beside those of the wrapping.
-	Stop []string `yaml:"stop"`
-}
-
-// over puts what a sampling says over what another does.
-func (s Sampling) over(other Sampling) Sampling {
-	if s.Stop == nil {
-		s.Stop = other.Stop
-	}
-	return Sampling{
-		Temperature: cmp.Or(s.Temperature, other.Temperature), TopP: cmp.Or(s.TopP, other.TopP), TopK: cmp.Or(s.TopK, other.TopK),
-		MinP: cmp.Or(s.MinP, other.MinP), RepeatPenalty: cmp.Or(s.RepeatPenalty, other.RepeatPenalty), Seed: cmp.Or(s.Seed, other.Seed),
-		Stop: s.Stop,
-	}
-}
-
 // Prepare puts the preset that a request names in the place of what the request leaves open, and finds everything that is
 // wrong with the whole. Build takes only what it gives without a violation.
 func (b *Builder) Prepare(r Request) (Request, []Violation) {
@@ -116,7 +93,7 @@ func (r Request) over(p Preset) Request {
 	r.NoteHeader = cmp.Or(r.NoteHeader, p.NoteHeader)
 	r.NoteDepth = cmp.Or(r.NoteDepth, p.NoteDepth)
 	r.MaxTokens = cmp.Or(r.MaxTokens, p.MaxTokens)
-	r.Sampling = r.Sampling.over(p.Sampling)
+	r.Sampling = r.Sampling.Over(p.Sampling)
 	r.Blocks = overRules(r.Blocks, p.Blocks)
 	return r
 }
@@ -203,29 +180,15 @@ func word[W ~string](v *violations, field string, w W, known ...W) {
 	v.add(field, "must be one of %s, and is %.40q", strings.Join(names, ", "), string(w))
 }
 
-// The limits of a sampling, which are those of the contract of a node's record.
-const (
-	maxTemperature   = 5
-	maxRepeatPenalty = 10
-	maxTopK          = 1_000_000
-	maxSamplingStop  = 256
-)
+// maxSamplingStop is the longest stop string of a sampling, in bytes, as in a request to generate.
+const maxSamplingStop = 256
 
 // sampling finds what is wrong with a sampling.
-func (v *violations) sampling(s Sampling) {
-	for _, knob := range []struct {
-		name  string
-		value *float64
-		most  float64
-	}{
-		{"temperature", s.Temperature, maxTemperature}, {"top_p", s.TopP, 1}, {"min_p", s.MinP, 1}, {"repeat_penalty", s.RepeatPenalty, maxRepeatPenalty},
-	} {
-		if n := knob.value; n != nil && (math.IsNaN(*n) || *n < 0 || *n > knob.most) {
-			v.add("sampling."+knob.name, "must be from 0 to %v, and is %v", knob.most, *n)
-		}
+func (v *violations) sampling(s sampling.Sampling) {
+	const field = "sampling."
+	s.Check(func(name, format string, args ...any) { v.add(field+name, format, args...) })
+	if s.MaxTokens != 0 {
+		v.add(field+"max_tokens", "must be 0, and is %d: max_tokens beside the sampling says how long the answer may be", s.MaxTokens)
 	}
-	if k := s.TopK; k != nil && (*k < 0 || *k > maxTopK) {
-		v.add("sampling.top_k", "must be from 0 to %d, and is %d", maxTopK, *k)
-	}
-	v.stops("sampling.stop", s.Stop, maxSamplingStop)
+	v.stops(field+"stop", s.Stop, maxSamplingStop)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
@@ -16,7 +17,7 @@ func num[T any](n T) *T { return &n }
 var whole = story.Preset{
 	Name: "whole", Wrapping: story.Wrapping{Name: "raw", BeforeInput: "\n", AfterInput: "\n\n"}, Fit: story.FitCharTrim, TrimTo: 40,
 	Finest: fit.Sentence, Slack: num(30), Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, NoteDepth: 2, MaxTokens: 70,
-	Sampling: story.Sampling{
+	Sampling: sampling.Sampling{
 		Temperature: num(0.1), TopP: num(0.2), TopK: num(3), MinP: num(0.4), RepeatPenalty: num(0.5), Seed: num(uint32(6)), Stop: []string{"s"},
 	},
 }
@@ -77,7 +78,7 @@ func TestPresetHolds(t *testing.T) {
 		"length":         {story.Request{Preset: "whole", MaxTokens: 8}, whole, func(p *story.Preset) { p.MaxTokens = 8 }},
 		"length of mode": {story.Request{Preset: "bare", Mode: story.Idea}, defaults, func(p *story.Preset) { p.Name, p.MaxTokens = "bare", 500 }},
 		"a knob": {
-			story.Request{Preset: "whole", Sampling: story.Sampling{MinP: num(0.0), Stop: []string{"t"}}}, whole,
+			story.Request{Preset: "whole", Sampling: sampling.Sampling{MinP: num(0.0), Stop: []string{"t"}}}, whole,
 			func(p *story.Preset) { p.Sampling.MinP, p.Sampling.Stop = num(0.0), []string{"t"} },
 		},
 	} {

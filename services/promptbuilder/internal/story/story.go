@@ -12,6 +12,7 @@ package story
 import (
 	"context"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
@@ -105,7 +106,7 @@ type Request struct {
 	// TextPercent is the share of the limit that the text should have to itself; 0: defaultTextPercent.
 	TextPercent int
 	// Sampling is how the answer should be drawn; it is given back in Prompt.Held.
-	Sampling Sampling
+	Sampling sampling.Sampling
 	// Neutralize makes text of what looks like a control token or a fence in the texts; else that is only told.
 	Neutralize bool
 	Sampler    Sampler

@@ -6,6 +6,7 @@ import (
 
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling/wire"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
@@ -41,7 +42,7 @@ func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 	return story.Request{
 		Backend: req.GetBackend(), Work: toWork(req), Body: req.GetBody(),
 		Blocks: toRules(req.GetBlocks()), NoteDepth: int(req.GetNoteDepth()), TextPercent: int(req.GetTextPercent()),
-		Preset: req.GetPreset(), Sampling: toSampling(req.GetSampling()),
+		Preset: req.GetPreset(), Sampling: wire.Sampling(req.GetSampling()),
 		Order:      story.Order(word(req.GetBlockOrder(), "BLOCK_ORDER_")),
 		NoteHeader: story.NoteHeader(word(req.GetNoteHeader(), "NOTE_HEADER_")),
 		MaxTokens:  int(req.GetMaxTokens()),

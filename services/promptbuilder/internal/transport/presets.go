@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling/wire"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
@@ -21,12 +22,14 @@ func (s *Server) ListPresets(context.Context, *promptbuilderv1.ListPresetsReques
 }
 
 func fromPreset(p story.Preset) *promptbuilderv1.Preset {
+	drawn := p.Sampling
+	drawn.MaxTokens = p.MaxTokens
 	out := &promptbuilderv1.Preset{
 		Name: p.Name, Fit: promptbuilderv1.Fit(number(promptbuilderv1.Fit_value, "FIT_", string(p.Fit))), MaxMainTextChars: int32(p.TrimTo),
 		CutGranularity: granularities[p.Finest],
 		BlockOrder:     promptbuilderv1.BlockOrder(number(promptbuilderv1.BlockOrder_value, "BLOCK_ORDER_", string(p.Order))),
 		NoteHeader:     promptbuilderv1.NoteHeader(number(promptbuilderv1.NoteHeader_value, "NOTE_HEADER_", string(p.NoteHeader))),
-		NoteDepth:      int32(p.NoteDepth), MaxTokens: int32(p.MaxTokens), Sampling: fromSampling(p.Sampling, p.MaxTokens),
+		NoteDepth:      int32(p.NoteDepth), MaxTokens: int32(p.MaxTokens), Sampling: wire.FromSampling(drawn),
 		Blocks: fromRules(p.Blocks),
 	}
 	if p.Slack != nil {
@@ -67,30 +70,3 @@ var places = func() map[promptbuilderv1.CutGranularity]fit.Place {
 	}
 	return all
 }()
-
-func toSampling(s *promptbuilderv1.Sampling) story.Sampling {
-	if s == nil {
-		return story.Sampling{}
-	}
-	out := story.Sampling{
-		Temperature: s.Temperature, TopP: s.TopP, MinP: s.MinP, RepeatPenalty: s.RepeatPenalty, Seed: s.Seed, Stop: s.GetStop(),
-	}
-	if s.TopK != nil {
-		k := int(s.GetTopK())
-		out.TopK = &k
-	}
-	return out
-}
-
-// fromSampling gives a sampling with the length of the answer.
-func fromSampling(s story.Sampling, maxTokens int) *promptbuilderv1.Sampling {
-	out := &promptbuilderv1.Sampling{
-		Temperature: s.Temperature, TopP: s.TopP, MinP: s.MinP, RepeatPenalty: s.RepeatPenalty, Seed: s.Seed, Stop: s.Stop,
-		MaxTokens: int32(maxTokens),
-	}
-	if s.TopK != nil {
-		k := int32(*s.TopK)
-		out.TopK = &k
-	}
-	return out
-}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
@@ -51,7 +52,7 @@ func TestListPresets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &promptbuilderv1.ListPresetsResponse{Presets: []*promptbuilderv1.Preset{presetOfAll("all"), {Name: "none", Sampling: &promptbuilderv1.Sampling{}}}}
+	want := &promptbuilderv1.ListPresetsResponse{Presets: []*promptbuilderv1.Preset{presetOfAll("all"), {Name: "none", Sampling: &flowstorev1.Sampling{}}}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("presets (-want +got):\n%s", diff)
 	}

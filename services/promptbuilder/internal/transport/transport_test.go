@@ -12,8 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
@@ -107,18 +109,28 @@ func TestRequestReachesTheDomain(t *testing.T) {
 }
 
 // everyKnob is a sampling that says everything, samplingOfAll the same in the contract.
-func everyKnob() story.Sampling {
+func everyKnob() sampling.Sampling {
 	k, seed := 3, uint32(6)
-	return story.Sampling{
+	return sampling.Sampling{
 		Temperature: proto.Float64(0.1), TopP: proto.Float64(0.2), TopK: &k, MinP: proto.Float64(0.4), RepeatPenalty: proto.Float64(0.5), Seed: &seed,
-		Stop: []string{"s"},
+		Stop: []string{"s"}, TypicalP: proto.Float64(0.6), TopA: proto.Float64(0.7), TailFree: proto.Float64(0.8), RepeatRange: &k, RepeatSlope: proto.Float64(0.9),
+		PresencePenalty: proto.Float64(1), FrequencyPenalty: proto.Float64(1.1), XTC: &sampling.XTC{Probability: 0.5, Threshold: 0.1},
+		DRY:      &sampling.DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2, Range: 9, Breakers: []string{"b"}},
+		Mirostat: &sampling.Mirostat{Mode: 2, Tau: 5, Eta: 0.1}, DynamicTemperature: &sampling.DynamicTemperature{Range: 0.5, Exponent: 1},
+		Smoothing: &sampling.Smoothing{Factor: 0.3, Curve: 1}, LogitBias: []sampling.Bias{{Token: 5, Bias: -100}}, BanEOS: true, Grammar: "root ::= x",
 	}
 }
 
-func samplingOfAll(maxTokens int32) *promptbuilderv1.Sampling {
-	return &promptbuilderv1.Sampling{
+func samplingOfAll(maxTokens int32) *flowstorev1.Sampling {
+	return &flowstorev1.Sampling{
 		Temperature: proto.Float64(0.1), TopP: proto.Float64(0.2), TopK: proto.Int32(3), MinP: proto.Float64(0.4), RepeatPenalty: proto.Float64(0.5),
 		Seed: proto.Uint32(6), Stop: []string{"s"}, MaxTokens: maxTokens,
+		TypicalP: proto.Float64(0.6), TopA: proto.Float64(0.7), TailFree: proto.Float64(0.8), RepeatRange: proto.Int32(3), RepeatSlope: proto.Float64(0.9),
+		PresencePenalty: proto.Float64(1), FrequencyPenalty: proto.Float64(1.1), Xtc: &flowstorev1.Sampling_Xtc{Probability: 0.5, Threshold: 0.1},
+		Dry:      &flowstorev1.Sampling_Dry{Multiplier: 0.8, Base: 1.75, AllowedLength: 2, Range: 9, Breakers: []string{"b"}},
+		Mirostat: &flowstorev1.Sampling_Mirostat{Mode: 2, Tau: 5, Eta: 0.1}, DynamicTemperature: &flowstorev1.Sampling_DynamicTemperature{Range: 0.5, Exponent: 1},
+		Smoothing: &flowstorev1.Sampling_Smoothing{Factor: 0.3, Curve: 1}, LogitBias: []*flowstorev1.Sampling_LogitBias{{Token: 5, Bias: -100}},
+		BanEos: true, Grammar: "root ::= x",
 	}
 }
 
@@ -233,10 +245,10 @@ func TestAllViolationsAtOnce(t *testing.T) {
 	_, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{
 		Mode: 7, BlockOrder: 7, NoteHeader: 7, Fit: 7, MaxTokens: -1, MaxMainTextChars: -1,
 		Blocks:   []*promptbuilderv1.BlockRule{{Kind: 9, Trim: 9, MinTokens: -1}},
-		Sampling: &promptbuilderv1.Sampling{TopP: proto.Float64(2), Stop: []string{""}}, Story: &commonv1.Story{Rating: proto.String("r15")},
+		Sampling: &flowstorev1.Sampling{TopP: proto.Float64(2), Stop: []string{""}, MaxTokens: 5, Xtc: &flowstorev1.Sampling_Xtc{Threshold: 0.1}}, Story: &commonv1.Story{Rating: proto.String("r15")},
 	})
 	violations(t, err, "block_order", "blocks[0].kind", "blocks[0].min_tokens", "blocks[0].trim", "fit", "max_main_text_chars", "max_tokens", "mode", "note_header",
-		"sampling.stop[0]", "sampling.top_p", "story.rating")
+		"sampling.max_tokens", "sampling.stop[0]", "sampling.top_p", "sampling.xtc.probability", "story.rating")
 	_, err = client.CountTokens(t.Context(), &promptbuilderv1.CountTokensRequest{})
 	violations(t, err, "texts")
 	_, err = client.CountTokens(t.Context(), &promptbuilderv1.CountTokensRequest{Texts: make([]string, 65)})

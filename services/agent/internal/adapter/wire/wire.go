@@ -12,6 +12,7 @@ import (
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling/wire"
 )
 
 // The collections of resource names.
@@ -85,30 +86,7 @@ func FromIdentity(i llm.Identity) *commonv1.BackendIdentity {
 }
 
 // Sampling reads how an answer is drawn.
-func Sampling(s *flowstorev1.Sampling) llm.Sampling {
-	if s == nil {
-		return llm.Sampling{}
-	}
-	out := llm.Sampling{
-		Temperature: s.Temperature, TopP: s.TopP, MinP: s.MinP, RepeatPenalty: s.RepeatPenalty,
-		Seed: s.Seed, MaxTokens: int(s.MaxTokens), Stop: s.Stop,
-	}
-	if s.TopK != nil {
-		k := int(*s.TopK)
-		out.TopK = &k
-	}
-	return out
-}
+func Sampling(s *flowstorev1.Sampling) llm.Sampling { return wire.Sampling(s) }
 
 // FromSampling writes how an answer is drawn.
-func FromSampling(s llm.Sampling) *flowstorev1.Sampling {
-	out := &flowstorev1.Sampling{
-		Temperature: s.Temperature, TopP: s.TopP, MinP: s.MinP, RepeatPenalty: s.RepeatPenalty,
-		Seed: s.Seed, MaxTokens: int32(s.MaxTokens), Stop: s.Stop,
-	}
-	if s.TopK != nil {
-		k := int32(*s.TopK)
-		out.TopK = &k
-	}
-	return out
-}
+func FromSampling(s llm.Sampling) *flowstorev1.Sampling { return wire.FromSampling(s) }

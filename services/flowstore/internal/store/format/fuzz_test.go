@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
@@ -35,6 +36,9 @@ func FuzzNodeText(f *testing.F) {
 func FuzzDecodeNode(f *testing.F) {
 	f.Add(format.EncodeNode(whole()))
 	f.Add(format.EncodeNode(person()))
+	knobs := person()
+	knobs.Generation = &node.Generation{Sampling: everyKnob()}
+	f.Add(format.EncodeNode(knobs))
 	f.Add([]byte(`<node id="0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" timestamp="2025-05-09T06:48:06"><contents><content role="a" esc="u">\\\u{0}\x</content></contents></node>`))
 	f.Add([]byte("<?xml version=\"1.0\"?><!DOCTYPE node [<!ENTITY a \"b\">]><node>&a;</node>"))
 	f.Add([]byte("\ufeff<node/>\x00"))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -38,10 +39,23 @@ func whole() node.Node {
 			Backend: "gemma", Kind: "llamacpp", Address: "http://127.0.0.1:18080", Tokenizer: "5d41402abc4b2a76", Model: "gemma.gguf",
 			Window: 4096, PromptDigest: "9f86d081884c7d65", Task: "CONT_INFO", PickSeed: 42,
 			Picks:        []string{"story.note#0=1"},
-			Sampling:     &node.Sampling{Temperature: ptr(0.8), TopP: ptr(0.95), TopK: ptr(0), MinP: ptr(0.0), RepeatPenalty: ptr(1.1), Seed: ptr(uint32(7)), MaxTokens: 250, Stop: []string{"***", "\n\n"}},
+			Sampling:     &sampling.Sampling{Temperature: ptr(0.8), TopP: ptr(0.95), TopK: ptr(0), MinP: ptr(0.0), RepeatPenalty: ptr(1.1), Seed: ptr(uint32(7)), MaxTokens: 250, Stop: []string{"***", "\n\n"}},
 			PromptTokens: 3200, CachedTokens: 1200, AnswerTokens: 8, PromptSeconds: 1.25, AnswerSeconds: 0.5,
 			Finish: "backend_error", Error: "the model server went away", RequestDigest: "2c26b46b68ffc68f",
 		},
+	}
+}
+
+// everyKnob is a sampling that says everything.
+func everyKnob() *sampling.Sampling {
+	return &sampling.Sampling{
+		Temperature: ptr(0.0), TopK: ptr(40), TopP: ptr(0.95), MinP: ptr(0.05), TypicalP: ptr(0.9), TopA: ptr(0.2), TailFree: ptr(0.95),
+		RepeatPenalty: ptr(1.1), RepeatSlope: ptr(0.7), RepeatRange: ptr(0), PresencePenalty: ptr(-0.5), FrequencyPenalty: ptr(1e-7),
+		DRY: &sampling.DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2, Range: 1024, Breakers: []string{"\n", "\"<\x00"}},
+		XTC: &sampling.XTC{Probability: 0.5, Threshold: 0.1}, Mirostat: &sampling.Mirostat{Mode: 2, Tau: 5, Eta: 0.1},
+		DynamicTemperature: &sampling.DynamicTemperature{Range: 0.5, Exponent: 1.5}, Smoothing: &sampling.Smoothing{Factor: 0.3, Curve: 1},
+		LogitBias: []sampling.Bias{{Token: 0, Bias: -100}, {Token: 5}}, BanEOS: true, Grammar: "root ::= \"はい\" | [^]]>\n\r",
+		Seed: ptr(uint32(0)), MaxTokens: 250, Stop: []string{"***"},
 	}
 }
 
@@ -67,7 +81,12 @@ func TestNodeFiles(t *testing.T) {
 	t.Parallel()
 	empty := person()
 	empty.Texts[0].Content = ""
-	for name, n := range map[string]node.Node{"whole.xml": whole(), "person.xml": person(), "empty.xml": empty} {
+	knobs, off := person(), person()
+	knobs.Generation = &node.Generation{Sampling: everyKnob()}
+	off.Generation = &node.Generation{Sampling: &sampling.Sampling{
+		DRY: &sampling.DRY{}, XTC: &sampling.XTC{}, Mirostat: &sampling.Mirostat{}, DynamicTemperature: &sampling.DynamicTemperature{}, Smoothing: &sampling.Smoothing{},
+	}}
+	for name, n := range map[string]node.Node{"whole.xml": whole(), "person.xml": person(), "empty.xml": empty, "knobs.xml": knobs, "off.xml": off} {
 		data := format.EncodeNode(n)
 		testkit.Golden(t, name, data)
 		if diff := cmp.Diff(n, decodeNode(t, data), sameTime); diff != "" {
@@ -227,6 +246,8 @@ func TestUnreadableNodes(t *testing.T) {
 		"bad count":       {head + `<contents><text count="six"/></contents></node>`, `count="six" is not a whole number`},
 		"bad rate":        {head + `<contents><text rate="fast"/></contents></node>`, `rate="fast" is not a number`},
 		"bad seed":        {head + `<metadata><generation><picks seed="-1"/></generation></metadata></node>`, `seed="-1" is not a whole number from 0 to 4294967295`},
+		"bad switch":      {head + `<metadata><generation><sampling ban_eos="yes"/></generation></metadata></node>`, `ban_eos="yes" is neither true nor false`},
+		"bad mode":        {head + `<metadata><generation><sampling><mirostat mode="x"/></sampling></generation></metadata></node>`, `mode="x" is not a whole number`},
 		"unknown esc":     {head + `<contents><text esc="x">a</text></contents></node>`, `esc="x" is not known; it is esc="u" or absent`},
 		"element in text": {head + `<contents><text>a<b>c</b></text></contents></node>`, "there is an element <b> within a text; write &lt; for a bracket, or use a CDATA section"},
 		"attribute twice": {`<node id="a" id="b"/>`, "<node> has the attribute id twice"},

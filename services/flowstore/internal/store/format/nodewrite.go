@@ -75,10 +75,8 @@ func (w *xmlWriter) generation(g *node.Generation) {
 	if g.PickSeed != 0 || len(g.Picks) > 0 {
 		w.list("picks", "pick", g.Picks, attr{"seed", unsigned(g.PickSeed)})
 	}
-	if s := g.Sampling; s != nil {
-		w.list("sampling", "stop", s.Stop, attr{"temperature", decimalOf(s.Temperature)}, attr{"top_p", decimalOf(s.TopP)},
-			attr{"top_k", numberOf(s.TopK)}, attr{"min_p", decimalOf(s.MinP)}, attr{"repeat_penalty", decimalOf(s.RepeatPenalty)},
-			attr{"seed", unsignedOf(s.Seed)}, attr{"max_tokens", number(s.MaxTokens)})
+	if g.Sampling != nil {
+		w.sampling(g.Sampling)
 	}
 	w.part("request", attr{"digest", g.RequestDigest})
 	w.end("generation")
@@ -108,25 +106,3 @@ func (w *xmlWriter) list(name, item string, items []string, attrs ...attr) {
 }
 
 func unsigned(n uint32) string { return number(int(n)) }
-
-// decimalOf and its kin write a value that was given, 0 included.
-func decimalOf(f *float64) string {
-	if f == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*f, 'f', -1, 64)
-}
-
-func numberOf(n *int) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.Itoa(*n)
-}
-
-func unsignedOf(n *uint32) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.FormatUint(uint64(*n), 10)
-}

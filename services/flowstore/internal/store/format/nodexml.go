@@ -81,16 +81,6 @@ type (
 		Seconds string `xml:"seconds,attr"`
 		Digest  string `xml:"digest,attr"`
 	}
-	xmlSampling struct {
-		Temperature   *string      `xml:"temperature,attr"`
-		TopP          *string      `xml:"top_p,attr"`
-		TopK          *string      `xml:"top_k,attr"`
-		MinP          *string      `xml:"min_p,attr"`
-		RepeatPenalty *string      `xml:"repeat_penalty,attr"`
-		Seed          *string      `xml:"seed,attr"`
-		MaxTokens     string       `xml:"max_tokens,attr"`
-		Stops         []xmlElement `xml:"stop"`
-	}
 )
 
 // verbatim gives a value of an element, an attribute or the text, as it was before it was escaped.
@@ -192,21 +182,5 @@ func (r *reading) generation(g *xmlGeneration) *node.Generation {
 		Picks:         r.inlines(g.Picks.Picks),
 		Sampling:      r.sampling(g.Sampling),
 		RequestDigest: r.verbatim(g.Request.Esc, g.Request.Digest),
-	}
-}
-
-func (r *reading) sampling(s *xmlSampling) *node.Sampling {
-	if s == nil {
-		return nil
-	}
-	return &node.Sampling{
-		Temperature:   given(r, (*reading).decimal, "temperature", s.Temperature),
-		TopP:          given(r, (*reading).decimal, "top_p", s.TopP),
-		TopK:          given(r, (*reading).number, "top_k", s.TopK),
-		MinP:          given(r, (*reading).decimal, "min_p", s.MinP),
-		RepeatPenalty: given(r, (*reading).decimal, "repeat_penalty", s.RepeatPenalty),
-		Seed:          given(r, (*reading).unsigned, "seed", s.Seed),
-		MaxTokens:     r.number("max_tokens", s.MaxTokens),
-		Stop:          r.inlines(s.Stops),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 )
 
 // texts draws strings in which the things that formats stumble over are frequent.
@@ -55,6 +56,15 @@ func lists() *rapid.Generator[[]string] {
 	})
 }
 
+func biases() *rapid.Generator[[]sampling.Bias] {
+	return rapid.Custom(func(t *rapid.T) []sampling.Bias {
+		if list := rapid.SliceOfN(rapid.Make[sampling.Bias](), 0, 3).Draw(t, "list"); len(list) > 0 {
+			return list
+		}
+		return nil
+	})
+}
+
 func nodes() *rapid.Generator[node.Node] {
 	count, seconds := rapid.IntRange(0, 1<<31-1), rapid.Float64Min(0)
 	return rapid.Custom(func(t *rapid.T) node.Node {
@@ -71,7 +81,10 @@ func nodes() *rapid.Generator[node.Node] {
 			g := rapid.Make[node.Generation]().Draw(t, "generation")
 			g.Backend, g.Error, g.Picks = texts().Draw(t, "backend"), texts().Draw(t, "error"), lists().Draw(t, "picks")
 			if g.Sampling != nil {
-				g.Sampling.Stop = lists().Draw(t, "stop")
+				g.Sampling.Stop, g.Sampling.Grammar, g.Sampling.LogitBias = lists().Draw(t, "stop"), texts().Draw(t, "grammar"), biases().Draw(t, "biases")
+				if g.Sampling.DRY != nil {
+					g.Sampling.DRY.Breakers = lists().Draw(t, "breakers")
+				}
 			}
 			n.Generation = &g
 		}

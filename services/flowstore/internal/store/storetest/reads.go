@@ -7,6 +7,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 )
 
 func readCases() []testCase {
@@ -81,8 +82,13 @@ func fullNode() node.Node {
 		Generation: &node.Generation{
 			Backend: "gemma", Kind: "llamacpp", Address: "http://127.0.0.1:18080", Tokenizer: "abc123", Model: "gemma.gguf",
 			Window: 4096, PromptDigest: "0123abcd", Task: "CONT_INFO", PickSeed: 7, Picks: []string{"story.note#0=1"},
-			Sampling: &node.Sampling{
-				Temperature: &temperature, TopP: &temperature, MinP: &temperature, RepeatPenalty: &temperature,
+			Sampling: &sampling.Sampling{
+				Temperature: &temperature, TopP: &temperature, MinP: &temperature, TypicalP: &temperature, TopA: &temperature, TailFree: &temperature,
+				RepeatPenalty: &temperature, RepeatSlope: &temperature, RepeatRange: &topK, PresencePenalty: &temperature, FrequencyPenalty: &temperature,
+				DRY: &sampling.DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2, Range: 1024, Breakers: []string{"\n", "」"}},
+				XTC: &sampling.XTC{Probability: 0.5, Threshold: 0.1}, Mirostat: &sampling.Mirostat{Mode: 2, Tau: 5, Eta: 0.1},
+				DynamicTemperature: &sampling.DynamicTemperature{Range: 0.5, Exponent: 1}, Smoothing: &sampling.Smoothing{Factor: 0.3, Curve: 1},
+				LogitBias: []sampling.Bias{{Token: 5, Bias: -100}}, BanEOS: true, Grammar: "root ::= \"はい\"\n",
 				TopK: &topK, Seed: &seed, MaxTokens: 250, Stop: []string{"\n\n", "」"},
 			},
 			PromptTokens: 3900, CachedTokens: 12, AnswerTokens: 14, PromptSeconds: 1.5, AnswerSeconds: 2.75,

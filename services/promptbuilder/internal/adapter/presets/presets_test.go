@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/presets"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
@@ -33,6 +34,8 @@ func TestWithoutAFile(t *testing.T) {
 		}
 	}
 }
+
+func num[T any](n T) *T { return &n }
 
 func write(t *testing.T, text string) string {
 	t.Helper()
@@ -57,7 +60,11 @@ presets:
     note_header: legacy
     note_depth: 6
     max_tokens: 300
-    sampling: {temperature: 0.8, top_p: 0.9, top_k: 40, min_p: 0.05, repeat_penalty: 1.1, seed: 7, stop: ["。"]}
+    sampling: {temperature: 0.8, top_p: 0.9, top_k: 40, min_p: 0.05, repeat_penalty: 1.1, seed: 7, stop: ["。"],
+      typical_p: 0.9, top_a: 0.1, tail_free: 0.95, repeat_range: 512, repeat_slope: 0.7, presence_penalty: -0.5, frequency_penalty: 0.5,
+      dry: {multiplier: 0.8, base: 1.75, allowed_length: 2, range: 1024, breakers: ["\n", "」"]}, xtc: {probability: 0.5, threshold: 0.1},
+      mirostat: {mode: 2, tau: 5, eta: 0.1}, dynamic_temperature: {range: 0.5, exponent: 1}, smoothing: {factor: 0.3, curve: 1},
+      logit_bias: [{token: 5, bias: -100}], ban_eos: true, grammar: 'root ::= "はい"'}
     blocks:
       - {kind: memory, min_tokens: 10, max_tokens: 300, priority: 5, trim: top}
   gemma: {max_tokens: 64}
@@ -70,8 +77,12 @@ presets:
 		Name:     "novel",
 		Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "<<", BeforeInput: "\n", AfterInput: ">>", BeforeSuffix: "**", Stop: []string{"<<"}},
 		Fit:      story.FitCharTrim, TrimTo: 4000, Finest: fit.Sentence, Slack: &slack, Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, NoteDepth: 6, MaxTokens: 300,
-		Sampling: story.Sampling{
+		Sampling: sampling.Sampling{
 			Temperature: &temperature, TopP: &topP, TopK: &topK, MinP: &minP, RepeatPenalty: &penalty, Seed: &seed, Stop: []string{"。"},
+			TypicalP: num(0.9), TopA: num(0.1), TailFree: num(0.95), RepeatRange: num(512), RepeatSlope: num(0.7), PresencePenalty: num(-0.5), FrequencyPenalty: num(0.5),
+			DRY: &sampling.DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2, Range: 1024, Breakers: []string{"\n", "」"}}, XTC: &sampling.XTC{Probability: 0.5, Threshold: 0.1},
+			Mirostat: &sampling.Mirostat{Mode: 2, Tau: 5, Eta: 0.1}, DynamicTemperature: &sampling.DynamicTemperature{Range: 0.5, Exponent: 1},
+			Smoothing: &sampling.Smoothing{Factor: 0.3, Curve: 1}, LogitBias: []sampling.Bias{{Token: 5, Bias: -100}}, BanEOS: true, Grammar: `root ::= "はい"`,
 		},
 		Blocks: []story.Rule{{Kind: story.KindMemory, Min: 10, Max: 300, Priority: &priority, Trim: story.TrimTop}},
 	}
@@ -179,6 +190,7 @@ func TestDocumentation(t *testing.T) {
 // FuzzParse: whatever the text says, reading it ends with presets that can be used, or with an error.
 func FuzzParse(f *testing.F) {
 	f.Add("presets: {a: {wrapping: {name: raw}, sampling: {stop: [b]}}}")
+	f.Add("presets: {a: {sampling: {dry: {multiplier: .nan}, logit_bias: [{token: 1}, {token: 1}], xtc: {threshold: 1}}}}")
 	f.Add("presets: {a: [1]}")
 	f.Fuzz(func(t *testing.T, text string) {
 		all, err := presets.Parse([]byte(text))
