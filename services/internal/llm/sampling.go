@@ -78,23 +78,41 @@ func Knobs(s Sampling) []Knob {
 	return set
 }
 
-// Missing gives the knobs that a sampling sets and a kind of server does not know.
-func Missing(s Sampling, known []Knob) []Knob {
-	return slices.DeleteFunc(Knobs(s), func(k Knob) bool { return slices.Contains(known, k) })
+// KnobsError says that a kind of server does not have knobs that a request sets.
+type KnobsError struct {
+	Kind string
+	// Missing are the knobs that it does not have, at least one, Known those that it has.
+	Missing, Known []Knob
 }
 
-// Unknown says which knobs are set that a kind of server does not know; nil when it knows them all. A kind makes
+func (e *KnobsError) Error() string {
+	return fmt.Sprintf("a server of kind %s has no %s; leave it out, or use another backend", e.Kind, joined(e.Missing, ", no "))
+}
+
+// Has says what the kind knows, for the end of a sentence.
+func (e *KnobsError) Has() string {
+	if len(e.Known) == 0 {
+		return "none of the knobs"
+	}
+	return joined(e.Known, ", ")
+}
+
+func joined(knobs []Knob, between string) string {
+	names := make([]string, len(knobs))
+	for i, k := range knobs {
+		names[i] = string(k)
+	}
+	return strings.Join(names, between)
+}
+
+// Unknown is a *KnobsError where knobs are set that a kind of server does not know; nil when it knows them all. A kind makes
 // FaultRefused of it, before anything is sent.
 func (r Request) Unknown(kind string, known []Knob) error {
-	missing := Missing(r.Sampling, known)
+	missing := slices.DeleteFunc(Knobs(r.Sampling), func(k Knob) bool { return slices.Contains(known, k) })
 	if len(missing) == 0 {
 		return nil
 	}
-	names := make([]string, len(missing))
-	for i, k := range missing {
-		names[i] = string(k)
-	}
-	return fmt.Errorf("a server of kind %s has no %s; leave it out, or use another backend", kind, strings.Join(names, ", no "))
+	return &KnobsError{Kind: kind, Missing: missing, Known: known}
 }
 
 // Said is a number as it is sent where 0 leaves the server's default: nil then.

@@ -26,6 +26,7 @@ func Answer(err error, maxTokens string) error {
 	var unknown *llm.UnknownBackendError
 	var budget *llm.BudgetError
 	var overflow *llm.OverflowError
+	var knobs *llm.KnobsError
 	var server *llm.Error
 	switch {
 	case errors.As(err, &unknown):
@@ -37,6 +38,8 @@ func Answer(err error, maxTokens string) error {
 			About(maxTokens, "must be smaller than "+strconv.Itoa(budget.Window)+", the window of the backend")
 	case errors.As(err, &overflow):
 		return tooLarge(overflow, maxTokens)
+	case errors.As(err, &knobs): // also where a model server's client refuses them
+		return without(knobs)
 	case errors.As(err, &server):
 		return Trouble(server, maxTokens)
 	}
@@ -61,6 +64,15 @@ func tooLarge(e *llm.OverflowError, maxTokens string) *apierr.Error {
 		return a.About(maxTokens, smaller)
 	}
 	return a.About("backend", fmt.Sprintf("must be one whose window is larger, by at least %d tokens, unless prompt and answer are both shorter", over))
+}
+
+// without names every knob that the kind of server does not have. Requests have them in `sampling`.
+func without(e *llm.KnobsError) *apierr.Error {
+	a := apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "kind", e.Kind)
+	for _, k := range e.Missing {
+		a = a.About("sampling."+string(k), "must be left out: a server of kind "+e.Kind+" does not have it; it has "+e.Has())
+	}
+	return a
 }
 
 // faults says which trouble of a model server is which code and reason, and whether waiting helps. What is not in it is

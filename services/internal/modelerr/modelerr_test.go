@@ -41,3 +41,22 @@ func TestWhatMakesRoom(t *testing.T) {
 		}
 	}
 }
+
+// What a kind of server does not have is named knob by knob, also where its client says so.
+func TestKnobsThatAKindDoesNotHave(t *testing.T) {
+	t.Parallel()
+	err := llm.Request{Sampling: llm.Sampling{BanEOS: true, Grammar: "root ::= x"}}.Unknown("tale", []llm.Knob{llm.KnobSeed, llm.KnobTopK})
+	for _, e := range []error{err, &llm.Error{Fault: llm.FaultRefused, Err: err}} {
+		var got *apierr.Error
+		if !errors.As(modelerr.Answer(e, "length"), &got) {
+			t.Fatalf("no answer to %v", e)
+		}
+		want := []apierr.Violation{
+			{Field: "sampling.ban_eos", Description: "must be left out: a server of kind tale does not have it; it has seed, top_k"},
+			{Field: "sampling.grammar", Description: "must be left out: a server of kind tale does not have it; it has seed, top_k"},
+		}
+		if diff := cmp.Diff(want, got.Violations); diff != "" || got.Reason != apierr.ReasonInvalidField {
+			t.Errorf("%s: %s", got.Reason, diff)
+		}
+	}
+}

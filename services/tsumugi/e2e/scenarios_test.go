@@ -36,6 +36,8 @@ var scenarios = []struct {
 	{"addresses beyond loopback are refused", beyondLoopback},
 	{"the same request gives the same prompt", deterministic},
 	{"a whole novel fits", novelFits},
+	{"every knob of sampling arrives", knobs},
+	{"a grammar holds", grammarHolds},
 	{"two callers close a cycle", cycles},
 	{"every required field is asked for", required},
 }

@@ -269,6 +269,8 @@ func (m *model) Generator(name string) (llm.Generator, error) {
 	return m, nil
 }
 
+func (m *model) Kind(string) string { return "fake" }
+
 func (m *model) Window(context.Context) (llm.Identity, error) {
 	if m.window != nil {
 		return m.window()

@@ -106,11 +106,14 @@ type draw struct {
 // draft finds the text, builds the prompt and sees that the model server is the one that the prompt was measured with.
 // A server that changed in between is measured once more.
 func (s *Service) draft(ctx context.Context, ns string, req Request, how draw) (draft, error) {
-	build, err := s.builder(ctx, ns, req, how)
+	model, err := s.models.Generator(req.Backend)
 	if err != nil {
 		return draft{}, err
 	}
-	model, err := s.models.Generator(req.Backend)
+	if err := s.checkKnobs(req.Backend, model, req.Sampling); err != nil {
+		return draft{}, err
+	}
+	build, err := s.builder(ctx, ns, req, how)
 	if err != nil {
 		return draft{}, err
 	}

@@ -78,6 +78,8 @@ type BuildRequest struct {
 type Models interface {
 	// Generator gives a backend by name, the default one for the empty name. *llm.UnknownBackendError.
 	Generator(name string) (llm.Generator, error)
+	// Kind gives the kind of that backend, in the word of the backends file.
+	Kind(name string) string
 }
 
 // Clock tells the time and waits. The functions are those of package time.

@@ -5,6 +5,7 @@
 package backends
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -74,8 +75,8 @@ func Parse(text []byte) (*Set, error) { return parse(text, "") }
 // Names gives the names of all backends, sorted.
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.open)) }
 
-// Kind gives the kind of the backend of that name, empty for one that there is not.
-func (s *Set) Kind(name string) string { return s.kinds[name] }
+// Kind gives the kind of the backend of that name, the default for the empty name; empty for one that there is not.
+func (s *Set) Kind(name string) string { return s.kinds[cmp.Or(name, s.standard)] }
 
 // Default is the name of the backend that an empty name means.
 func (s *Set) Default() string { return s.standard }

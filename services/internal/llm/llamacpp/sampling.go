@@ -55,8 +55,9 @@ type Fields struct {
 	Seed             *uint32      `json:"seed,omitempty"`
 }
 
-// wholeWindow is how the server is told to look at all tokens.
-const wholeWindow = -1
+// wholeWindow is how the server is told to look at all tokens: no window is larger. Its README has -1 for this, which builds
+// of 2026 refuse ("must be between 0 <= value <= 2147483647"), and 64 may be what it looks at by itself.
+const wholeWindow = 1 << 20
 
 func newCompletion(req llm.Request) completion {
 	return completion{

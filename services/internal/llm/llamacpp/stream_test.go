@@ -36,10 +36,18 @@ func TestTheRequest(t *testing.T) {
 	}}
 	read(t, start(t, t.Context(), client(t, server.URL), r))
 	read(t, start(t, t.Context(), client(t, server.URL), request("x", 7)))
+	some, off := request("y", 7), request("z", 7) // a number that was not given is the server's; what is off is told
+	some.Sampling.DRY, some.Sampling.XTC = &llm.DRY{Multiplier: 0.8}, &llm.XTC{Probability: 0.5}
+	some.Sampling.Mirostat, some.Sampling.DynamicTemperature = &llm.Mirostat{Mode: 2}, &llm.DynamicTemperature{Range: 0.5}
+	off.Sampling.DRY, off.Sampling.XTC, off.Sampling.Mirostat, off.Sampling.DynamicTemperature = &llm.DRY{}, &llm.XTC{}, &llm.Mirostat{}, &llm.DynamicTemperature{}
+	read(t, start(t, t.Context(), client(t, server.URL), some))
+	read(t, start(t, t.Context(), client(t, server.URL), off))
 	want := []string{
 		`{"prompt":"<夜> & \u2028","stream":true,"cache_prompt":true,"n_predict":1,"stop":["。"],"temperature":0,"top_k":40,"top_p":0.9,` +
 			`"min_p":0.05,"repeat_penalty":1.1,"seed":4294967295}`,
 		`{"prompt":"x","stream":true,"cache_prompt":true,"n_predict":7}`,
+		`{"prompt":"y","stream":true,"cache_prompt":true,"n_predict":7,"dynatemp_range":0.5,"xtc_probability":0.5,"dry_multiplier":0.8,"dry_penalty_last_n":1048576,"mirostat":2}`,
+		`{"prompt":"z","stream":true,"cache_prompt":true,"n_predict":7,"dynatemp_range":0,"xtc_probability":0,"dry_multiplier":0,"dry_penalty_last_n":1048576,"mirostat":0}`,
 	}
 	var got []string
 	for _, body := range server.Requests("/completion") {
