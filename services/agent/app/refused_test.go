@@ -56,11 +56,11 @@ func TestWrongFields(t *testing.T) {
 		"build": {func(q *agentv1.GenerateNodeRequest) {
 			q.Build = &promptbuilderv1.BuildStoryRequest{
 				Backend: "b", Story: &commonv1.Story{}, Body: "b", BlockOrder: 1, NoteHeader: 1, Seed: 1, MaxTokens: 1, LenientBody: true,
-				Picks: []*promptbuilderv1.Pick{{}},
+				Sampling: &flowstorev1.Sampling{}, Picks: []*promptbuilderv1.Pick{{}},
 			}
 		}, []string{
 			"build.backend", "build.block_order", "build.body", "build.lenient_body", "build.max_tokens", "build.note_header", "build.picks[0].field",
-			"build.seed", "build.story",
+			"build.sampling", "build.seed", "build.story",
 		}},
 		"enums": {func(q *agentv1.GenerateNodeRequest) { q.BlockOrder, q.NoteHeader, q.OnDisconnect = 9, 9, 9 }, []string{"block_order", "note_header", "on_disconnect"}},
 		"story": {func(q *agentv1.GenerateNodeRequest) {

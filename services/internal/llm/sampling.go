@@ -89,6 +89,9 @@ func (e *KnobsError) Error() string {
 	return fmt.Sprintf("a server of kind %s has no %s; leave it out, or use another backend", e.Kind, joined(e.Missing, ", no "))
 }
 
+// Names are the missing ones, for a sentence.
+func (e *KnobsError) Names() string { return joined(e.Missing, " and ") }
+
 // Has says what the kind knows, for the end of a sentence.
 func (e *KnobsError) Has() string {
 	if len(e.Known) == 0 {

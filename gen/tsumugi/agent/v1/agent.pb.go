@@ -161,7 +161,8 @@ type GenerateNodeRequest struct {
 	Prompt string `protobuf:"bytes,6,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	// Name of a backend in the backends file. Empty: the configured default.
 	Backend string `protobuf:"bytes,7,opt,name=backend,proto3" json:"backend,omitempty"`
-	// How the answer is drawn, and how long it may be.
+	// How the answer is drawn, and how long it may be. A field that the kind of the backend does not have is refused with
+	// INVALID_FIELD, before a prompt is built.
 	Sampling *v11.Sampling `protobuf:"bytes,8,opt,name=sampling,proto3" json:"sampling,omitempty"`
 	// Seed of the draws in `{A|B}` groups. Not together with `prompt`.
 	PickSeed uint32 `protobuf:"varint,9,opt,name=pick_seed,json=pickSeed,proto3" json:"pick_seed,omitempty"`
@@ -180,8 +181,9 @@ type GenerateNodeRequest struct {
 	SetCurrent bool `protobuf:"varint,15,opt,name=set_current,json=setCurrent,proto3" json:"set_current,omitempty"`
 	// Everything else about the story prompt, as BuildStory takes it and described there: mode, sampler, picks, wrapping, fit
 	// and so on. Fields that this request has itself or that are set here stay empty in it: `backend`, `story`, `body`,
-	// `block_order`, `note_header`, `seed`, `max_tokens`, `lenient_body`. With it, a request that names no `max_tokens` has
-	// the length that promptbuilder chooses. Not together with `prompt`.
+	// `block_order`, `note_header`, `seed`, `max_tokens`, `sampling`, `lenient_body`. With it, a request that names no
+	// `max_tokens` has the length that promptbuilder chooses, and what `sampling` leaves open is that of `build.preset`. Not
+	// together with `prompt`.
 	Build *v12.BuildStoryRequest `protobuf:"bytes,16,opt,name=build,proto3" json:"build,omitempty"`
 	// Send also a prompt that is over the limit, which `build` lets happen (`FIT_NONE`, `ON_OVERFLOW_RETURN`). Otherwise it
 	// is refused with CONTEXT_OVERFLOW. Only together with `build`.
@@ -565,8 +567,8 @@ type Opened struct {
 	PromptTokens int32 `protobuf:"varint,5,opt,name=prompt_tokens,json=promptTokens,proto3" json:"prompt_tokens,omitempty"`
 	// The model server.
 	Backend *v1.BackendIdentity `protobuf:"bytes,6,opt,name=backend,proto3" json:"backend,omitempty"`
-	// How the answer is drawn, with every default filled in that we know, and with the stop strings of the prompt's form
-	// (`build.wrapping.stop`) behind those of the request.
+	// How the answer is drawn: as asked, else as the preset of `build` has it, with every default filled in that we know, and
+	// with the stop strings of the prompt's form (`build.wrapping.stop`) behind those that were asked for.
 	Sampling *v11.Sampling `protobuf:"bytes,7,opt,name=sampling,proto3" json:"sampling,omitempty"`
 	// With `every_option`: what was picked for this answer, the texts of its picks with ` / ` between them, at most 256
 	// characters.

@@ -173,6 +173,7 @@ type prompts struct {
 	builds   []generation.BuildRequest
 	measured func(build int) llm.Identity
 	stop     []string
+	sampling llm.Sampling
 	overflow *llm.OverflowError
 	// combinations are those of a build that asks for all; more says that they are not.
 	combinations [][]generation.Pick
@@ -221,7 +222,7 @@ func (p *prompts) Build(ctx context.Context, _ string, q generation.BuildRequest
 	return generation.Built{
 		Prompt: prompt, Suffix: len([]rune(q.Body)), Digest: "digest of " + prompt, Task: "CONT_INFO", Tokens: len([]rune(prompt)),
 		MaxTokens: cmp.Or(q.MaxTokens, 500), Overflow: p.overflow,
-		Picks: picks, Combinations: all, More: more, Stop: p.stop, Measured: p.identity(),
+		Picks: picks, Combinations: all, More: more, Stop: p.stop, Sampling: p.sampling, Measured: p.identity(),
 	}, nil
 }
 
@@ -248,6 +249,8 @@ type model struct {
 	// fail, where set, gives the steps of a request instead; nil: the usual ones.
 	fail   func(llm.Request) []step
 	window func() (llm.Identity, error)
+	// without are the knobs that it does not have.
+	without []llm.Knob
 }
 
 func says(pieces ...string) *model {
@@ -270,6 +273,11 @@ func (m *model) Generator(name string) (llm.Generator, error) {
 }
 
 func (m *model) Kind(string) string { return "fake" }
+
+// Knobs are all but those in without.
+func (m *model) Knobs() []llm.Knob {
+	return slices.DeleteFunc(llm.Knobs(everyKnob()), func(k llm.Knob) bool { return slices.Contains(m.without, k) })
+}
 
 func (m *model) Window(context.Context) (llm.Identity, error) {
 	if m.window != nil {

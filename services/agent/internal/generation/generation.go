@@ -34,6 +34,8 @@ type Request struct {
 	Backend string
 	// Sampling is how the answer is drawn. MaxTokens 0, with Build by promptbuilder, and a nil Seed are filled in.
 	Sampling llm.Sampling
+	// drawn: Sampling.Seed was left open, and a preset's stands before the one that was drawn for it.
+	drawn bool
 	// PickSeed, BlockOrder and NoteHeader shape the story prompt; the last two are enum values of promptbuilder without
 	// their prefix, or empty.
 	PickSeed               uint32

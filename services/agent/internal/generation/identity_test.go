@@ -61,3 +61,13 @@ func TestDigestIsOfWhatShapesTheNode(t *testing.T) {
 		}
 	}
 }
+
+// TestDigestsOfStoredNodesStay: a node that an older version stored is the answer to the same request.
+func TestDigestsOfStoredNodesStay(t *testing.T) {
+	t.Parallel()
+	id := uuid.MustParse("0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41")
+	r := generation.Request{ID: id, Flow: id, Text: "夜", Sampling: llm.Sampling{Temperature: ptr(0.8), TopK: ptr(40), MaxTokens: 60, Stop: []string{"。"}}}
+	if got := r.Digest(); got != "bd1a987e3dbcc5b18e6d176204238d9e0247cb53bb598943ce59c3f6a077f68b" {
+		t.Errorf("the digest of a request of 0.1 is %s", got)
+	}
+}

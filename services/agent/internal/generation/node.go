@@ -127,6 +127,8 @@ type Built struct {
 	// more of them than are listed.
 	Combinations [][]Pick
 	More         bool
+	// Sampling is how the answer is drawn where the request leaves it open: what a preset says.
+	Sampling llm.Sampling
 	// Stop are the strings at which an answer to a prompt of this form ends.
 	Stop []string
 	// Measured is the model server that counted.

@@ -52,6 +52,10 @@ func (o order) asked() asked { return asked{o.ID, o.branch, o.answers} }
 
 // plan gives an order its prompt.
 func (o order) plan(d draft) plan {
+	if seed := d.built.Sampling.Seed; o.drawn && seed != nil {
+		o.Sampling.Seed = seed
+		o.Request = o.numbered(o.n)
+	}
 	o.Sampling = d.built.sampling(o.Sampling)
 	return plan{o, d}
 }
@@ -90,7 +94,7 @@ func (s *Service) fill(req Request) Request {
 	}
 	if req.Sampling.Seed == nil {
 		seed := s.random.Seed()
-		req.Sampling.Seed = &seed
+		req.Sampling.Seed, req.drawn = &seed, true
 	}
 	return req
 }
@@ -128,6 +132,9 @@ func (s *Service) draft(ctx context.Context, ns string, req Request, how draw) (
 			return draft{}, err
 		}
 		if built.Measured == found {
+			if err := s.checkPreset(req.Backend, model, built.Sampling); err != nil {
+				return draft{}, err
+			}
 			return draft{built: built, model: model}, nil
 		}
 		changed.Measured, changed.Found = built.Measured, found
@@ -161,9 +168,10 @@ func (s *Service) builder(ctx context.Context, ns string, req Request, how draw)
 	}, nil
 }
 
-// sampling is how the answer to the prompt is drawn: as asked, as long as the prompt leaves room for, and to the stop
-// strings of the prompt's form, since a model that goes on with its marks has ended the text.
+// sampling is how the answer to the prompt is drawn: as asked, else as a preset has it, as long as the prompt leaves room
+// for, and to the stop strings of the prompt's form, since a model that goes on with its marks has ended the text.
 func (b Built) sampling(asked llm.Sampling) llm.Sampling {
+	asked = asked.Over(b.Sampling)
 	asked.MaxTokens = cmp.Or(asked.MaxTokens, b.MaxTokens)
 	asked.Stop = slices.Clone(asked.Stop)
 	for _, stop := range b.Stop {

@@ -75,7 +75,7 @@ func (o order) behind(n int, last Node) (step, error) {
 	}
 	o.n, o.follows = n, true
 	o.Parent, o.Text = last.ID, ""
-	o.Sampling.Seed = last.Record.Sampling.Seed
+	o.Sampling.Seed, o.drawn = last.Record.Sampling.Seed, false
 	o.Request = o.numbered(1)
 	return step{o, draw{picks: picks}}, nil
 }

@@ -28,6 +28,7 @@ func build(f *apierr.Fields, q *agentv1.GenerateNodeRequest) []byte {
 		{"note_header", "`note_header` beside it is used", b.GetNoteHeader() != 0},
 		{"seed", "`pick_seed` beside it is used", b.GetSeed() != 0},
 		{"max_tokens", "`sampling.max_tokens` is used", b.GetMaxTokens() != 0},
+		{"sampling", "`sampling` beside it is used", b.GetSampling() != nil},
 		{"lenient_body", "it always holds here", b.GetLenientBody()},
 	} {
 		if c.given {

@@ -58,6 +58,10 @@ var table = []rule{
 		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "limit", strconv.Itoa(e.Limit)).
 			About("every_option", fmt.Sprintf("must be for at most %d combinations of options (generation.options of the agent)", e.Limit))
 	}),
+	on(func(e *generation.PresetError) *apierr.Error {
+		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "kind", e.Knobs.Kind).
+			About("build.preset", "must be one without "+e.Knobs.Names()+": a server of kind "+e.Knobs.Kind+" has "+e.Knobs.Has())
+	}),
 	on(func(e *generation.NotFoundError) *apierr.Error {
 		return apierr.New(codes.NotFound, "GENERATION_NOT_FOUND", e.Error(), "generation", wire.Name(wire.Generations, e.ID)).
 			About("name", "must be a generation that runs or has a node")

@@ -70,6 +70,7 @@ var answers = []struct {
 	{&llm.Error{Fault: llm.FaultCount}, codes.Internal, "BACKEND_FAULT", ""},
 	{&llm.Error{Fault: llm.FaultProtocol}, codes.Internal, "BACKEND_FAULT", ""},
 	{&llm.Error{Fault: llm.FaultCancelled}, codes.Canceled, "CANCELLED", ""},
+	{&generation.PresetError{Knobs: llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}}}, codes.InvalidArgument, "INVALID_FIELD", "kind=tale"},
 	{&llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}}, codes.InvalidArgument, "INVALID_FIELD", "kind=tale"},
 	{&llm.Error{Fault: "new"}, codes.Internal, "BACKEND_FAULT", ""},
 }
@@ -117,6 +118,7 @@ var fieldOf = []struct {
 	{&generation.ReusedError{RequestID: uid}, "request_id"},
 	{&generation.RangeError{After: 5, Last: 3}, "after"},
 	{&llm.UnknownBackendError{Name: "x", Known: []string{"a", "b"}}, "backend"},
+	{&generation.PresetError{Knobs: llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}}}, "build.preset"},
 	{&llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}}, "sampling.dry"},
 	{&llm.BudgetError{Window: 5, MaxTokens: 7}, "sampling.max_tokens"},
 	{&llm.OverflowError{Limit: 5, Tokens: 7, Field: "prompt"}, "prompt"},

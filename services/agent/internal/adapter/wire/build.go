@@ -15,7 +15,7 @@ func Built(b *promptbuilderv1.BuildStoryResponse) (generation.Built, error) {
 	out := generation.Built{
 		Prompt: b.GetPrompt(), Digest: b.GetDigest(), Task: strings.TrimPrefix(b.GetTask().String(), "STORY_TASK_"),
 		Tokens: int(b.GetTokens()), MaxTokens: int(b.GetMaxTokens()), Suffix: int(b.GetSuffixCharacters()),
-		Overflow: overflow(b), Picks: Picks(b.GetPicks()), Stop: b.GetWrapping().GetStop(), Measured: Identity(b.GetBackend()),
+		Overflow: overflow(b), Picks: Picks(b.GetPicks()), Sampling: Sampling(b.GetHeld().GetSampling()), Stop: b.GetWrapping().GetStop(), Measured: Identity(b.GetBackend()),
 	}
 	for _, c := range b.GetCombinations() {
 		out.Combinations = append(out.Combinations, Picks(c.GetPicks()))
