@@ -150,7 +150,7 @@ func (p *promptbuilder) BuildStory(ctx context.Context, q *promptbuilderv1.Build
 		Tokens: tokens, Limit: who.Window - q.MaxTokens, MaxTokens: cmp.Or(q.MaxTokens, 250), CountsUsed: 1, Seed: q.Seed, Backend: who,
 		Overflow: q.OnOverflow == promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN, Rating: "r18", SuffixCharacters: 2,
 		Blocks:   []*promptbuilderv1.Block{{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_NOTE, Tokens: tokens, Characters: 9, Estimated: true}},
-		Cut:      &promptbuilderv1.Cut{Characters: 1, Lines: 2, KeptCharacters: 3, FirstKept: "一"},
+		Cut:      &promptbuilderv1.Cut{Characters: 1, Lines: 2, KeptCharacters: 3, FirstKept: "一", KeptShare: 0.75},
 		Warnings: []*promptbuilderv1.Warning{{Code: "LITTLE_TEXT_LEFT", Field: "body", Message: "m"}},
 		Picks:    []*promptbuilderv1.Pick{{Field: "story.note", Group: 1, Option: 2, Options: []int32{2, 0}, Text: "雨", Line: 3, Column: 4}},
 		Wrapping: &promptbuilderv1.Wrapping{

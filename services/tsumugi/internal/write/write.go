@@ -109,6 +109,9 @@ func (o Options) shape() (shape, error) {
 	if o.Tokens < 0 {
 		wrong = append(wrong, fmt.Errorf("--tokens must be positive, or 0 for the default, is %d", o.Tokens))
 	}
+	if o.Slack < 0 || o.Slack > 75 {
+		wrong = append(wrong, fmt.Errorf("--slack must be from 0 to 75, is %d", o.Slack))
+	}
 	s := shape{repeat: o.Repeat, every: o.Variants == "all"}
 	if o.Variants != "" && !s.every {
 		var err error

@@ -249,7 +249,7 @@ func TestErrorsAreSentences(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		"nothing":   {Options{Variants: "x", Repeat: 1, Tokens: -1}, []string{"--file novel.txt", "only one of them", "--repeat must be 2", "--tokens must be", "--variants must be"}},
+		"nothing":   {Options{Variants: "x", Repeat: 1, Tokens: -1, Slack: 80}, []string{"--slack must be", "--file novel.txt", "only one of them", "--repeat must be 2", "--tokens must be", "--variants must be"}},
 		"no flow":   {Options{Flow: "夜"}, []string{`"夜" is not a flow`, "--file"}},
 		"gone flow": {Options{Flow: "flows/0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41"}, []string{"flows/0192f0c1"}},
 		"no file":   {Options{File: filepath.Join(d.dir, "x.txt")}, []string{"x.txt", "no such file"}},

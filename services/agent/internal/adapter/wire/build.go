@@ -42,6 +42,7 @@ func FromBuilt(b generation.Built) (*promptbuilderv1.BuildStoryResponse, error) 
 		out.Cut = &promptbuilderv1.Cut{
 			Characters: int32(c.Characters), Lines: int32(c.Lines),
 			KeptCharacters: int32(c.KeptCharacters), FirstKept: c.FirstKept,
+			KeptShare: float64(c.KeptCharacters) / float64(max(1, c.KeptCharacters+c.Characters)),
 		}
 	}
 	return out, err
@@ -52,15 +53,25 @@ func overflow(b *promptbuilderv1.BuildStoryResponse) *llm.OverflowError {
 	if !b.GetOverflow() {
 		return nil
 	}
-	e := &llm.OverflowError{Limit: int(b.GetLimit()), Tokens: int(b.GetTokens())}
+	e := &llm.OverflowError{Limit: int(b.GetLimit()), Tokens: int(b.GetTokens()), MaxTokens: int(b.GetMaxTokens())}
+	tokens := map[string]int{}
 	for _, x := range b.GetBlocks() {
-		switch x.GetKind() {
-		case promptbuilderv1.BlockKind_BLOCK_KIND_REFERENCE, promptbuilderv1.BlockKind_BLOCK_KIND_NOTE:
-			e.Field = "story"
-		}
+		tokens[givenBy[x.GetKind()]] += int(x.GetTokens())
 		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: strings.TrimPrefix(x.GetKind().String(), "BLOCK_KIND_"), Tokens: int(x.GetTokens())})
 	}
+	most := e.Tokens - e.Limit // what is shorter by less makes no room
+	for _, field := range []string{"story", "build.memory", "build.summary"} {
+		if tokens[field] > most {
+			e.Field, most = field, tokens[field]
+		}
+	}
 	return e
+}
+
+// givenBy says from which field of a GenerateNodeRequest a block is made, where it is from one.
+var givenBy = map[promptbuilderv1.BlockKind]string{
+	promptbuilderv1.BlockKind_BLOCK_KIND_REFERENCE: "story", promptbuilderv1.BlockKind_BLOCK_KIND_NOTE: "story",
+	promptbuilderv1.BlockKind_BLOCK_KIND_MEMORY: "build.memory", promptbuilderv1.BlockKind_BLOCK_KIND_SUMMARY: "build.summary",
 }
 
 // Picks reads what was taken of groups.
