@@ -116,7 +116,8 @@ func (s *search) inside(place Place, from, to, target int) (at int, found bool) 
 
 // shortest is the least that may be kept: the last character that is not blank, and what follows it.
 func (s *search) shortest() (at int, place Place) {
-	from, end := s.lines[len(s.lines)-1], s.ink()
+	end := s.ink()
+	from := s.lines[max(sort.SearchInts(s.lines, end)-1, 0)] // a line may begin among the blanks, where the tail does
 	if sentences := starts(s.text, from, end, Sentence); len(sentences) > 0 {
 		from = sentences[len(sentences)-1]
 	}

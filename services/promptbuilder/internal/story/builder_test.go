@@ -225,6 +225,18 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestATailOfBlankLines: nothing of the blanks at the end is mistaken for the last line with something in it.
+func TestATailOfBlankLines(t *testing.T) {
+	t.Parallel()
+	body := strings.Repeat("彼は歩いた。", 180) + strings.Repeat("「待て！」\n彼は歩いた。彼は歩いた。", 4) + "「待て！」\n\n\n\n"
+	for window := 10; window < 150; window++ {
+		_, err := builder(runesOf(window)).Build(t.Context(), story.Request{Mode: story.Autocomplete, Body: body, MaxTokens: 1, Work: story.Work{Summary: "雨。"}})
+		if err != nil && !errors.As(err, new(*llm.OverflowError)) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestACountFailsHalfWay: the error says which count it was, and stays that of the server.
 func TestACountFailsHalfWay(t *testing.T) {
 	t.Parallel()
