@@ -52,24 +52,6 @@ func TestTheBuildDecidesTheLengthThatNobodyNamed(t *testing.T) {
 	}
 }
 
-// TestAPresetsSamplingHoldsWhereTheRequestIsSilent, and the node tells what held.
-func TestAPresetsSamplingHoldsWhereTheRequestIsSilent(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, says("い"))
-	w.prompts.sampling = llm.Sampling{Temperature: ptr(0.8), MinP: ptr(0.05), TopP: ptr(0.9), TopK: ptr(7), RepeatPenalty: ptr(1.1), Stop: []string{"了"}}
-	w.prompts.stop = []string{"[INST]"}
-	req := w.request("夜")
-	req.Build, req.Sampling = []byte("form"), llm.Sampling{MinP: ptr(0.0), Seed: ptr(uint32(3))}
-	want := llm.Sampling{
-		Temperature: ptr(0.8), MinP: ptr(0.0), TopP: ptr(0.9), TopK: ptr(7), RepeatPenalty: ptr(1.1), Seed: ptr(uint32(3)),
-		MaxTokens: 500, Stop: []string{"了", "[INST]"},
-	}
-	r := w.read(w.generate(req), 0)
-	if got := r.stored.Node.Record.Sampling; !reflect.DeepEqual(got, want) || !reflect.DeepEqual(w.model.requests[0].Sampling, want) {
-		t.Errorf("%+v in the record, %+v for the model", got, w.model.requests[0].Sampling)
-	}
-}
-
 // TestTheCacheIsToldWhereTheServerTellsIt: 0 tokens from the cache are not the same as no word of it.
 func TestTheCacheIsToldWhereTheServerTellsIt(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,10 @@ var answers = map[string]struct {
 		err:  &llm.UnknownBackendError{Name: "x", Known: []string{"a", "b"}},
 		code: codes.NotFound, reason: "UNKNOWN_BACKEND", metadata: map[string]string{"backend": "x", "known": "a,b"}, field: "backend",
 	},
+	"KnobsError": {
+		err:  &llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}},
+		code: codes.InvalidArgument, reason: "INVALID_FIELD", metadata: map[string]string{"kind": "tale"}, field: "sampling.dry",
+	},
 	"BudgetError": {
 		err:  &llm.BudgetError{Window: 200, MaxTokens: 250},
 		code: codes.InvalidArgument, reason: "INVALID_BUDGET", metadata: map[string]string{"window": "200", "max_tokens": "250"}, field: "max_tokens",
