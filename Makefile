@@ -66,7 +66,7 @@ N ?= 1000
 crash: build ## kill -9 under load N times, restart, compare with what was acknowledged
 	@$(GO) run ./services/flowstore/crash -n $(N) -binary bin/flowstore
 
-session: ## 60 turns of a story on a real model server: what it reads again, ours against seed 000 (half an hour; TEXT=file)
+session: ## 60 turns of a story on a real model server: what it reads again, ours against seed 000 (a quarter of an hour; TEXT=file)
 	@GOWORK=off $(GO) -C services/promptbuilder/bench run . -session $(if $(TEXT),-text "$(abspath $(TEXT))")
 
 bench: ## our operations against their peers, in one run

@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	withModel := flag.Bool("session", false, "play a session on a real model server instead: half an hour on two cores")
+	withModel := flag.Bool("session", false, "play a session on a real model server instead: a quarter of an hour on two cores")
 	text := flag.String("text", "", "with -session: the file of the text, instead of one that is made up")
 	flag.Parse()
 	all := []func() (benchtable.Row, error){englishCounts, japaneseCounts, longPiece, fitting, bodySize, remoteCounts}

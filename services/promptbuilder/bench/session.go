@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -21,13 +22,15 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
-// A session: a text that is over the window from the first turn on and grows by a turn's tokens each time.
+// A session: a text that is over the window from the first turn on and grows by a turn's tokens each time. Most of what a
+// server reads again in a turn that keeps its cut are the new text and the last three lines, which move; a slack of 60 % leaves
+// about as much for the turns that cut.
 const (
 	sessionTurns  = 60
 	tokensPerTurn = 250
 	// sessionStart is in characters: about twice a window of 4,096.
 	sessionStart = 14_000
-	slackPercent = 25
+	slackPercent = 60
 )
 
 // session compares how many tokens of its prompts a real llama.cpp server has to read again in a session. The text is that
@@ -55,10 +58,10 @@ func session(ctx context.Context, file string) (benchtable.Row, error) {
 		return row, err
 	}
 	slack := slackPercent
-	sent, counts := 0, 0
+	sent, counts, used, state := 0, 0, 0, ""
 	ours, err := s.play(ctx, turns, func(body string) (string, error) {
-		p, err := s.builder.Build(ctx, story.Request{Body: body, Slack: &slack})
-		sent, counts = sent+p.Sent, counts+p.Counts
+		p, err := s.builder.Build(ctx, story.Request{Body: body, Slack: &slack, State: state})
+		sent, counts, used, state = sent+p.Sent, counts+p.Counts, used+p.Tokens, p.State
 		return p.Text, err
 	})
 	if err != nil {
@@ -68,6 +71,7 @@ func session(ctx context.Context, file string) (benchtable.Row, error) {
 	peers, err := s.play(ctx, turns, func(body string) (string, error) { return s.fitAsPeer(ctx, body, &peersSent, &peersCounts) })
 	row.OursFigures, row.PeerFigures = []float64{float64(ours)}, []float64{float64(peers)}
 	row.Facts = []benchtable.Fact{
+		{Name: "percent of the limit that ours uses, on average", Figure: 100 * float64(used) / float64(len(turns)*s.limit)},
 		{Name: "counts of ours", Figure: float64(counts)}, {Name: "characters sent for them", Figure: float64(sent)},
 		{Name: "counts of the peer", Figure: float64(peersCounts)}, {Name: "characters sent for them", Figure: float64(peersSent)},
 	}
@@ -131,18 +135,21 @@ func (s *modelSession) turns(ctx context.Context, novel string) ([]string, error
 	body, rest := novel[:start], novel[start:]
 	all := []string{body}
 	for range sessionTurns {
-		tokens := 0
-		for tokens < tokensPerTurn {
-			line, after, found := strings.Cut(rest, "\n")
-			if !found {
-				return nil, errors.New("the text is too short for a session")
-			}
-			n, err := s.counter.Count(ctx, line+"\n")
-			if err != nil {
-				return nil, err
-			}
-			tokens, body, rest = tokens+n, body+line+"\n", after
+		ahead := []rune(rest)
+		if len(ahead) < 8*tokensPerTurn {
+			return nil, errors.New("the text is too short for a session")
 		}
+		pieces, err := s.counter.Pieces(ctx, string(ahead[:8*tokensPerTurn]))
+		if err != nil {
+			return nil, err
+		}
+		n := 0
+		for i, bytes := range pieces {
+			if n += bytes; i >= tokensPerTurn && utf8.RuneStart(rest[n]) {
+				break
+			}
+		}
+		body, rest = body+rest[:n], rest[n:]
 		all = append(all, body)
 	}
 	return all, nil

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"math/bits"
 	"sort"
 	"strings"
 	"unicode"
@@ -55,35 +56,32 @@ func (s *search) choose() (at int, place Place, ok bool) {
 	return at, place, ok
 }
 
-// steady is a line from one on that stays the cut while a text grows: the anchor; else the first behind the next line of a
-// grid in the document, whose steps are about as large as the slack (field/wannabe.md 5, KV stability).
+// steady is a line from one on that stays the cut while a text grows: the anchor; where that has no room any more, the last
+// that the slack allows; without one, of those that it allows the one at the roundest place of the document, which is the
+// first behind a multiple of the largest power of two. Where the slack begins and ends moves a little with every turn, and
+// that one stays (field/wannabe.md 5, KV stability: a grid of fixed steps, here as large as the slack has room for).
 func (s *search) steady(from int) (line int, ok bool) {
 	if anchor := sort.SearchInts(s.lines, s.Anchor); s.Anchor > 0 && anchor >= from && anchor < len(s.lines) &&
-		s.lines[anchor] == s.Anchor && s.expect(s.Anchor) >= s.Limit/2 {
+		s.lines[anchor] == s.Anchor && s.expect(s.Anchor) >= min(s.Limit/2, s.room) {
 		return anchor, true
 	}
-	if s.Slack == 0 || from == len(s.lines) || len(s.places) < len(s.lines) {
+	if s.Slack == 0 || from == len(s.lines) {
 		return 0, false
 	}
-	grid := gridOf(s.prompt.length(s.lines[from]) * s.Slack / 100)
-	next := (s.places[from-1]/grid + 1) * grid
-	line = from + sort.SearchInts(s.places[from:], next)
-	return line, line < len(s.lines) && s.expect(s.lines[line]) >= s.room
-}
-
-// gridOf is the largest step of a grid in a document that is at most so many bytes. Few steps are possible, three for each
-// doubling, so that a text that grows keeps its step although its tokens become a little denser.
-func gridOf(bytes int) int {
-	step := 1
-	for k := 0; ; k++ {
-		for _, thousandths := range []int{1000, 1260, 1587} {
-			next := thousandths << k / 1000
-			if next > bytes {
-				return step
-			}
-			step = max(step, next)
+	if s.Anchor > 0 { // whoever has an anchor gets the next one back: the farther, the longer it stays
+		line = from + sort.Search(len(s.lines)-from, func(i int) bool { return s.expect(s.lines[from+i]) < s.room }) - 1
+		return line, line >= from
+	}
+	if len(s.places) < len(s.lines) {
+		return 0, false
+	}
+	best := -1
+	for i := from; i < len(s.lines) && s.expect(s.lines[i]) >= s.room; i++ {
+		if round := bits.Len(uint(s.places[i-1] ^ s.places[i])); round > best {
+			best, line = round, i
 		}
 	}
+	return line, best >= 0
 }
 
 // tooEarly is the last offset that is known to be over the limit.

@@ -45,15 +45,19 @@ func beforeNewText(t *testing.T, prompt string) string {
 	return prompt[:strings.Index(prompt, text)+len(text)]
 }
 
-// turns builds a text that grows by 6 lines a turn, and gives how often its cut moved; check sees each prompt and the one
-// before.
-func turns(t *testing.T, n, slack int, check func(before, p story.Prompt)) (moves int) {
+// turns builds a text that grows by 6 lines a turn, with the state of the turn before or without, and gives how often its cut
+// moved; check sees each prompt and the one before.
+func turns(t *testing.T, n, slack int, stateful bool, check func(before, p story.Prompt)) (moves int) {
 	t.Helper()
 	for _, blind := range []bool{false, true} {
 		b, moved := builder(&server{window: 8192, blind: blind}), 0
 		var before story.Prompt
 		for turn := range n {
-			p, err := b.Build(t.Context(), story.Request{Body: body40(300 + 6*turn), Slack: &slack})
+			r := story.Request{Body: body40(300 + 6*turn), Slack: &slack}
+			if stateful {
+				r.State = before.State
+			}
+			p, err := b.Build(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +78,7 @@ func turns(t *testing.T, n, slack int, check func(before, p story.Prompt)) (move
 
 func TestCase1TheServerKeepsItsCache(t *testing.T) {
 	t.Parallel()
-	moves := turns(t, 20, 25, func(before, p story.Prompt) {
+	moves := turns(t, 20, 25, false, func(before, p story.Prompt) {
 		if !strings.HasPrefix(p.Text, beforeNewText(t, before.Text)) {
 			t.Errorf("the prompt of %d lines begins otherwise than that before", p.Cut.Lines)
 		}
@@ -86,12 +90,16 @@ func TestCase1TheServerKeepsItsCache(t *testing.T) {
 
 func TestCase2TheCutMovesSeldom(t *testing.T) {
 	t.Parallel()
-	for slack, most := range map[int]int{25: 10, 13: 17} {
-		if moves := turns(t, 60, slack, func(_, _ story.Prompt) {}); moves > most {
-			t.Errorf("with a slack of %d %% the cut moved in %d of 59 turns, want at most %d", slack, moves, most)
+	for _, tt := range []struct {
+		slack    int
+		stateful bool
+		most     int
+	}{{25, false, 10}, {25, true, 8}, {12, false, 20}, {12, true, 17}} {
+		if moves := turns(t, 60, tt.slack, tt.stateful, func(_, _ story.Prompt) {}); moves > tt.most {
+			t.Errorf("with a slack of %d %% (state: %t) the cut moved in %d of 59 turns, want at most %d", tt.slack, tt.stateful, moves, tt.most)
 		}
 	}
-	if moves := turns(t, 10, 0, func(_, _ story.Prompt) {}); moves != 9 {
+	if moves := turns(t, 10, 0, false, func(_, _ story.Prompt) {}); moves != 9 {
 		t.Errorf("without slack the cut moved in %d of 9 turns", moves)
 	}
 }
