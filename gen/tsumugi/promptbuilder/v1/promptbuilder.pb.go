@@ -939,11 +939,11 @@ type BuildStoryRequest struct {
 	// Characters (code points) that FIT_CHAR_TRIM keeps. 0: 8000. With FIT_CHAR_TRIM only.
 	MaxMainTextChars int32 `protobuf:"varint,19,opt,name=max_main_text_chars,json=maxMainTextChars,proto3" json:"max_main_text_chars,omitempty"`
 	// How much of the limit a cut may leave unused so that it stays where it is while the text grows, in percent, 0 to 75.
-	// Then the model server finds most of the prompt in its cache: with 25, four turns of five (docs/story-prompt.md). Not
-	// given: the configured default (0, the most text).
+	// Then the model server finds most of the prompt in its cache (docs/story-prompt.md). Not given: the configured default (0,
+	// the most text).
 	SlackPercent *int32 `protobuf:"varint,20,opt,name=slack_percent,json=slackPercent,proto3,oneof" json:"slack_percent,omitempty"`
 	// `state` of an earlier reply: the text is cut at the same line again, whatever changed before it, while the prompt fits
-	// there and uses half of the limit.
+	// there and uses half of the limit, or what the slack leaves. Then the next cut uses all of the slack.
 	State string `protobuf:"bytes,21,opt,name=state,proto3" json:"state,omitempty"`
 	// What came before the text, in short: a block before the older text. At most 64 KiB, not drawn from, and not used for an
 	// idea. It counts as a story field. Not with COMPAT.

@@ -134,7 +134,7 @@ func (s *session) request(want shape) *agentv1.GenerateNodeRequest {
 	q := &agentv1.GenerateNodeRequest{
 		Flow: s.flow, Parent: s.at, RequestId: uuid.NewString(), Backend: s.Backend,
 		Variants: int32(want.variants), EveryOption: want.every, Repeat: int32(want.repeat),
-		Build: &promptbuilderv1.BuildStoryRequest{SlackPercent: proto.Int32(int32(s.Slack)), Preset: s.Preset},
+		Build: &promptbuilderv1.BuildStoryRequest{SlackPercent: proto.Int32(int32(s.Slack)), State: s.state, Preset: s.Preset},
 	}
 	if s.Tokens > 0 {
 		q.Sampling = &flowstorev1.Sampling{MaxTokens: int32(s.Tokens)}

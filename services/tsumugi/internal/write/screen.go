@@ -34,6 +34,9 @@ func (c *screen) take(r *round, e *agentv1.GenerateNodeEvent) {
 	case *agentv1.GenerateNodeEvent_Opened:
 		a.generation, a.branch = e.Opened.Generation, e.Opened.Branch
 		c.heads[n] = head(n, r.shape, e.Opened)
+		if b := e.Opened.Build; b != nil {
+			c.state = b.State
+		}
 	case *agentv1.GenerateNodeEvent_Text:
 		a.text += e.Text.Text
 	case *agentv1.GenerateNodeEvent_Stored:

@@ -60,6 +60,8 @@ type session struct {
 	usual  shape
 
 	flow string
+	// state names the line at which the last prompt was cut: the next one is cut there too, as long as that has room.
+	state string
 	// at is the node that is continued, empty in a flow without nodes; tail the last line of its text.
 	at, tail string
 }
