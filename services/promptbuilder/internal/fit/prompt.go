@@ -47,18 +47,6 @@ func (p Prompt) From(offset int) string {
 	return prompt.String()
 }
 
-// length is how many bytes From(offset) has.
-func (p Prompt) length(offset int) int {
-	length := 0
-	for _, part := range p.Parts {
-		n := part.skip(&offset)
-		if n < len(part.Text) || part.Fixed {
-			length += len(part.Open) + len(part.Text) - n + len(part.Close)
-		}
-	}
-	return length
-}
-
 // skip takes from an offset what falls into this part, and gives it.
 func (p Part) skip(offset *int) int {
 	if p.Fixed {
