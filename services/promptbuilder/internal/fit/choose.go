@@ -34,11 +34,9 @@ func (s *search) choose() (at int, place Place, ok bool) {
 	target, from := s.target(), s.tooEarly()
 	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > from && s.expect(s.lines[i]) <= target })
 	if i > 0 {
-		if steady, ok := s.steady(i); ok {
-			return s.lines[steady], Line, true
+		if at, place, ok := s.steady(i, target); ok {
+			return at, place, true
 		}
-	}
-	if i > 0 {
 		from = max(from, s.lines[i-1])
 	}
 	at, place = len(s.text), Line
@@ -46,50 +44,89 @@ func (s *search) choose() (at int, place Place, ok bool) {
 		at = s.lines[i]
 	}
 	for finer := Sentence; finer <= Character; finer++ {
-		if ok && finer > s.Finest && (s.expect(at) >= s.least || finer == Character) {
+		least := s.least
+		if finer == Character {
+			least = s.Limit * leastBrokenPercent / 100
+		}
+		if ok && finer > s.Finest && s.expect(at) >= least {
 			break
 		}
-		if start, found := s.inside(finer, from, at, target); found {
+		if start, found := s.inside(finer, from, at, target); found && strings.TrimSpace(s.text[start:at]) != "" {
 			at, place, ok = start, finer, true
 		}
 	}
 	return at, place, ok
 }
 
-// steady is a line from one on that stays the cut while a text grows: the anchor; where that has no room any more, the last
-// that the slack allows; without one, of those that it allows the one at the roundest place of the document, which is the
+// steady is a cut from a line on that stays while a text grows: the anchor; where that has no room any more, the last line
+// that the slack allows; without one, of the lines that it allows the one at the roundest place of the document, which is the
 // first behind a multiple of the largest power of two. Where the slack begins and ends moves a little with every turn, and
-// that one stays (field/wannabe.md 5, KV stability: a grid of fixed steps, here as large as the slack has room for).
-func (s *search) steady(from int) (line int, ok bool) {
-	if anchor := sort.SearchInts(s.lines, s.Anchor); s.Anchor > 0 && anchor >= from && anchor < len(s.lines) &&
-		s.lines[anchor] == s.Anchor && s.expect(s.Anchor) >= min(s.Limit/2, s.room) {
-		return anchor, true
+// that one stays (field/wannabe.md 5, KV stability: a grid of fixed steps, here as large as the slack has room for). In a
+// line that is longer than the slack, the same of its sentences.
+func (s *search) steady(from, target int) (at int, place Place, ok bool) {
+	anchor := sort.SearchInts(s.lines, s.Anchor)
+	if s.Anchor > 0 && anchor >= from && anchor < len(s.lines) && s.lines[anchor] == s.Anchor && s.expect(s.Anchor) >= min(s.Limit/2, s.room) {
+		return s.Anchor, Line, true
 	}
-	if s.Slack == 0 || from == len(s.lines) {
-		return 0, false
+	if s.Slack == 0 {
+		return 0, Whole, false
 	}
-	if s.Anchor > 0 { // whoever has an anchor gets the next one back: the farther, the longer it stays
-		line = from + sort.Search(len(s.lines)-from, func(i int) bool { return s.expect(s.lines[from+i]) < s.room }) - 1
-		return line, line >= from
+	allowed := sort.Search(len(s.lines)-from, func(i int) bool { return s.expect(s.lines[from+i]) < s.room })
+	switch lines := s.lines[from : from+allowed]; {
+	case len(lines) > 0 && s.Anchor > 0: // the farther, the longer it stays
+		return lines[len(lines)-1], Line, true
+	case len(s.places) < len(s.lines):
+		return 0, Whole, false
+	case len(lines) > 0:
+		return lines[roundest(s.places[from-1], s.places[from:from+allowed])], Line, true
 	}
-	if len(s.places) < len(s.lines) {
-		return 0, false
+	return s.steadySentence(from-1, target)
+}
+
+// steadySentence is steady in a line.
+func (s *search) steadySentence(line, target int) (at int, place Place, ok bool) {
+	to := len(s.text)
+	if line+1 < len(s.lines) {
+		to = s.lines[line+1]
 	}
-	best := -1
-	for i := from; i < len(s.lines) && s.expect(s.lines[i]) >= s.room; i++ {
-		if round := bits.Len(uint(s.places[i-1] ^ s.places[i])); round > best {
-			best, line = round, i
+	all := starts(s.text, s.lines[line], to, Sentence)
+	first := sort.Search(len(all), func(i int) bool { return all[i] > s.tooEarly() && s.expect(all[i]) <= target })
+	end := first + sort.Search(len(all)-first, func(i int) bool { return s.expect(all[first+i]) < s.room })
+	if first == end {
+		return 0, Whole, false
+	}
+	inDocument := make([]int, end-first)
+	for i, at := range all[first:end] {
+		inDocument[i] = s.places[line] + at - s.lines[line]
+	}
+	before := s.places[line]
+	if first > 0 {
+		before += all[first-1] - s.lines[line]
+	}
+	return all[first+roundest(before, inDocument)], Sentence, true
+}
+
+// roundest is which of some places, ascending, is the first behind a multiple of the largest power of two.
+func roundest(before int, places []int) int {
+	best, most := 0, -1
+	for i, at := range places {
+		if round := bits.Len(uint(before ^ at)); round > most {
+			best, most = i, round
 		}
+		before = at
 	}
-	return line, best >= 0
+	return best
 }
 
 // tooEarly is the last offset that is known to be over the limit.
 func (s *search) tooEarly() int {
-	if s.over == nil {
-		return -1
+	at := -1
+	for _, p := range []*probe{s.over, s.excluded} {
+		if p != nil {
+			at = max(at, p.at)
+		}
 	}
-	return s.over.at
+	return at
 }
 
 // inside is the first place of a kind between two offsets that is expected to keep to the target.
@@ -122,5 +159,10 @@ func (s *search) shortest() (at int, place Place) {
 	return lastCluster(s.text[:max(from, end)], from), Character
 }
 
-// ink is where the blanks at the end of the text begin.
-func (s *search) ink() int { return len(strings.TrimRightFunc(s.text, unicode.IsSpace)) }
+// ink is where the blanks at the end of the text begin. A text of blanks alone has as good a place anywhere.
+func (s *search) ink() int {
+	if ink := len(strings.TrimRightFunc(s.text, unicode.IsSpace)); ink > 0 {
+		return ink
+	}
+	return len(s.text)
+}

@@ -5,8 +5,8 @@
 //
 // The cut lies at the first place at which the prompt fits: the start of a line that is not blank. Where that leaves
 // more than 2 % of the limit unused, it lies at a sentence start inside the line before, and where that does too, at a
-// clause start. Inside a clause it lies only when otherwise nothing of the text would be kept, and then between two
-// characters as a reader sees them. Where the counter gives no token borders, the first count that uses 98 % settles it.
+// clause start. Where a clause is so long that more than 10 % would be unused, it lies between two characters as a
+// reader sees them. Where the counter gives no token borders, the first count that uses 98 % settles it.
 package fit
 
 import (
@@ -24,11 +24,19 @@ const (
 	enoughKnownCounts = 2
 )
 
-// leastPercent is how much of the limit a cut must use before a finer one is looked for, leastKnownPercent how much after
-// enoughKnownCounts.
+// leastPercent is how much of the limit a cut must use before a finer one is looked for, leastBrokenPercent how much before
+// one inside a clause is, and leastKnownPercent how much after enoughKnownCounts.
 const (
-	leastPercent      = 98
-	leastKnownPercent = 97
+	leastPercent       = 98
+	leastBrokenPercent = 90
+	leastKnownPercent  = 97
+)
+
+// A prompt is over the limit for sure, and not sent to be counted, where it is larger than a novel and has more bytes than so
+// many to a token: more than tokens have on average in any script; a run of blanks has the longest.
+const (
+	longestToken = 64
+	novelBytes   = 256 << 10
 )
 
 // Place is what kind of place a cut lies at, from the best to the last resort.
@@ -114,16 +122,18 @@ func Cut(ctx context.Context, c Counter, p Prompt, o Options) (Result, error) {
 		if !ok {
 			break
 		}
-		size, err := m.size(ctx, p.From(at))
+		prompt := p.From(at)
+		if least := len(prompt) / longestToken; least > o.Limit && len(prompt) > novelBytes {
+			s.exclude(newProbe(p, at, place, Size{Tokens: least})) // nobody is sent a novel to count
+			continue
+		}
+		size, err := m.size(ctx, prompt)
 		if err != nil {
 			return Result{}, err
 		}
 		s.note(newProbe(p, at, place, size))
 	}
-	best := s.fits
-	if best == nil {
-		best = s.over
-	}
+	best := s.best()
 	r := Result{Prompt: p.From(best.at), Offset: best.at, Place: best.place, Size: best.size, Counts: m.counts, Sent: m.sent, Over: s.fits == nil}
 	if r.Offset == 0 {
 		r.Place = Whole

@@ -194,7 +194,8 @@ func slowly(p fit.Prompt, limit int) (at int, place fit.Place) {
 	all, text := places(p), p.Text()
 	at, place = len(text), fit.Whole
 	for _, finer := range []fit.Place{fit.Line, fit.Sentence, fit.Clause, fit.Character} {
-		if finer == fit.Character && at < len(text) || at < len(text) && size(at)*100 >= limit*98 {
+		least := map[bool]int{true: 90, false: 98}[finer == fit.Character]
+		if at < len(text) && size(at)*100 >= limit*least {
 			break
 		}
 		for _, a := range all[finer] {

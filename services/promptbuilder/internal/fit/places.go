@@ -49,6 +49,8 @@ func starts(text string, from, to int, place Place) []int {
 		case inner == 0 && ends(text[i:], r, place):
 			ended = true
 		case !ended, unicode.IsSpace(r), strings.ContainsRune(closers, r), joins(text[before:], i-before, r):
+		case quotes(text[:i], text[i:]):
+			ended = false
 		default:
 			all = append(all, i)
 			ended = false
@@ -60,6 +62,12 @@ func starts(text string, from, to int, place Place) []int {
 		i += size
 	}
 	return all
+}
+
+// quotes says that what comes next goes on with the sentence that a quotation stands in: 「行く。」と言った.
+func quotes(before, rest string) bool {
+	closing, _ := utf8.DecodeLastRuneInString(before)
+	return strings.ContainsRune("」』", closing) && (strings.HasPrefix(rest, "と") || strings.HasPrefix(rest, "って"))
 }
 
 // openReading and closeReading stand around the reading of a ruby, `｜漢字《かんじ》`.

@@ -86,10 +86,22 @@ func TestSentencesOfEveryHand(t *testing.T) {
 	for _, end := range []string{
 		"。", "！", "？", "…", "‥", "｡", "!", "?", "……", "⁉", "！」", "。』", "？）", "…】", "｡｣", "!｣", "?)", "。」』", "！　", "。”",
 	} {
-		text := strings.Repeat("あ", 50) + end + "次は" + strings.Repeat("い", 80)
+		text := strings.Repeat("あ", 50) + end + "次は" + strings.Repeat("い", 800)
 		r, err := fit.Cut(t.Context(), byPieces(runes), prompt(text), fit.Options{Limit: len(runes(prompt(text).From(0))) - 20})
 		if err != nil || r.Place != fit.Sentence || !strings.HasPrefix(text[r.Offset:], "次は") {
 			t.Errorf("behind %s the text is cut before %.20q (place %d), error %v", end, text[r.Offset:], r.Place, err)
+		}
+	}
+}
+
+// TestAQuotationIsNoSentence: what follows it with と goes on with the sentence.
+func TestAQuotationIsNoSentence(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"彼は「行く。」と言った。", "彼は「行く。」って。"} {
+		text = strings.Repeat("あ", 50) + text + strings.Repeat("い", 300)
+		r, err := fit.Cut(t.Context(), byPieces(runes), prompt(text), fit.Options{Limit: len(runes(prompt(text).From(0))) - 52})
+		if err != nil || r.Place == fit.Sentence && strings.HasPrefix(text[r.Offset:], "と") || r.Place == fit.Sentence && strings.HasPrefix(text[r.Offset:], "って") {
+			t.Errorf("cut before %.20q (place %d), error %v", text[r.Offset:], r.Place, err)
 		}
 	}
 }

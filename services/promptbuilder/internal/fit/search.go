@@ -25,6 +25,8 @@ type search struct {
 	probes []*probe
 	// over is the shortest prompt known to be over the limit, fits the one to return as things stand.
 	over, fits *probe
+	// excluded is the shortest prompt that is over the limit for sure, without a count.
+	excluded *probe
 	// misses is how many prompts were over the limit.
 	misses int
 	// recalled: the first prompt that was counted is cut where the same prompt was cut before.
@@ -70,6 +72,26 @@ func (s *search) note(p *probe) {
 	}
 }
 
+// exclude takes in a prompt that is over the limit for sure.
+func (s *search) exclude(p *probe) {
+	if s.excluded == nil || p.at > s.excluded.at {
+		s.excluded = p
+		return
+	}
+	s.done = true
+}
+
+// best is the prompt to return.
+func (s *search) best() *probe {
+	switch {
+	case s.fits != nil:
+		return s.fits
+	case s.over != nil:
+		return s.over
+	}
+	return s.excluded
+}
+
 // seek is which of the probes is the first at or behind an offset.
 func (s *search) seek(at int) int {
 	return sort.Search(len(s.probes), func(i int) bool { return s.probes[i].at >= at })
@@ -91,7 +113,7 @@ func (s *search) next(left int) (at int, place Place, ok bool) {
 		if !ok || left == 1 {
 			at, place = s.shortest()
 		}
-		return at, place, s.over == nil || s.over.at < at
+		return at, place, s.tooEarly() < at
 	}
 	if i := s.seek(at); ok && i < len(s.probes) && s.probes[i].at == at {
 		if s.probes[i].size.Tokens <= s.Limit {
@@ -102,7 +124,7 @@ func (s *search) next(left int) (at int, place Place, ok bool) {
 	switch {
 	case !ok:
 		return s.doubtful()
-	case at < s.fits.at || (s.Slack > 0 || s.Anchor > 0) && place == Line:
+	case at < s.fits.at || (s.Slack > 0 || s.Anchor > 0) && place <= Sentence:
 		return at, place, true
 	}
 	return at, place, place < s.fits.place && s.fits.place > s.Finest && s.expect(at) >= s.least
@@ -135,8 +157,8 @@ func (s *search) doubtful() (at int, place Place, ok bool) {
 	case s.over != nil && s.over.begins != nil:
 		return 0, Whole, false
 	case s.over == nil && s.fits.begins != nil && !s.knows():
-		at = s.farther()
-		return at, Line, at < s.fits.at
+		at, place = s.farther()
+		return at, place, at < s.fits.at
 	case s.knows():
 		s.slope = 100 - knownDoubt
 	default:
@@ -150,10 +172,17 @@ func (s *search) doubtful() (at int, place Place, ok bool) {
 	return at, place, ok && at < s.fits.at
 }
 
-// farther is a line that is expected to be a little over the limit, when none over the limit was counted.
-func (s *search) farther() int {
-	i := sort.Search(len(s.lines), func(i int) bool { return s.expect(s.lines[i]) <= s.Limit+s.Limit/100 })
-	return min(s.before(), s.lines[max(i-1, 0)])
+// farther is a place that is expected to be a little over the limit, when none over the limit was counted: a line, or, in a
+// line that is far over it, any place.
+func (s *search) farther() (at int, place Place) {
+	little := s.Limit + s.Limit/100
+	i := sort.Search(len(s.lines), func(i int) bool { return s.expect(s.lines[i]) <= little })
+	line := min(s.before(), s.lines[max(i-1, 0)])
+	if s.expect(line) <= 2*s.Limit {
+		return line, Line
+	}
+	at, _ = s.inside(Character, line, s.fits.at, little)
+	return at, Character
 }
 
 // target is how large the next prompt should be.

@@ -237,6 +237,38 @@ func TestATailOfBlankLines(t *testing.T) {
 	}
 }
 
+// TestALineWithoutAMark: one line without a sentence or a clause uses the window too, and is cut between characters.
+func TestALineWithoutAMark(t *testing.T) {
+	t.Parallel()
+	for _, blind := range []bool{false, true} {
+		p := build(t, &server{window: 4096, blind: blind}, story.Request{Body: "一。\n二。\n三。\n" + strings.Repeat("い", 9000) + "\n終"})
+		if p.Tokens*100 < p.Limit*90 || !hasWarning(p, story.CutAtCharacter) {
+			t.Errorf("%d of %d tokens, warnings %v", p.Tokens, p.Limit, p.Warnings)
+		}
+	}
+}
+
+// TestNoNovelIsSent: however a body is made up, no count is far larger than what could fit.
+func TestNoNovelIsSent(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("い", 400_000)
+	for name, body := range map[string]string{
+		"two long lines": "一。\n二。\n" + long + "\n" + long + "\n終", "line feeds": strings.Repeat("\n", 4<<20), "blanks": strings.Repeat("　", 1<<20),
+		"one character": "あ" + strings.Repeat("\u3099", 1<<20), "no line end": strings.Repeat("い", 1<<20),
+	} {
+		for _, blind := range []bool{false, true} {
+			s := &server{window: 4096, blind: blind}
+			p, err := builder(s).Build(t.Context(), story.Request{Body: body})
+			if err != nil && !errors.As(err, new(*llm.OverflowError)) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if s.largest > 512<<10 || err == nil && p.Tokens > p.Limit {
+				t.Errorf("%s: %d bytes were sent for one count", name, s.largest)
+			}
+		}
+	}
+}
+
 // TestACountFailsHalfWay: the error says which count it was, and stays that of the server.
 func TestACountFailsHalfWay(t *testing.T) {
 	t.Parallel()

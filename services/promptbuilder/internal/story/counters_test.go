@@ -30,8 +30,8 @@ type server struct {
 	fails int
 	// hangs is called by a count that then waits for the end of the call.
 	hangs context.CancelFunc
-	// bytes were counted.
-	bytes int
+	// bytes were counted, largest at once.
+	bytes, largest int
 	// local counts without a server.
 	local  bool
 	counts int
@@ -68,6 +68,7 @@ func (s *server) Estimates() bool { return s.vocabulary != nil && s.vocabulary.E
 
 func (s *server) Count(_ context.Context, text string) (int, error) {
 	s.counts++
+	s.bytes, s.largest = s.bytes+len(text), max(s.largest, len(text))
 	if err := s.trouble(s.counts); err != nil {
 		return 0, err
 	}
@@ -85,7 +86,7 @@ func (s *server) Pieces(ctx context.Context, text string) ([]int, error) {
 		return nil, fit.ErrNoPieces
 	}
 	s.counts++
-	s.bytes += len(text)
+	s.bytes, s.largest = s.bytes+len(text), max(s.largest, len(text))
 	if s.hangs != nil {
 		s.hangs()
 		<-ctx.Done()

@@ -131,7 +131,7 @@ func (c *counter) Count(ctx context.Context, text string) (int, error) {
 	return shared(ctx, c.asked, "count "+text, func(ctx context.Context) (int, error) {
 		defer c.done(time.Now())
 		return c.llm.Count(ctx, text)
-	})
+	}, func(ctx context.Context) (int, error) { return c.llm.Count(ctx, text) }) // says how a call ends whose time is over
 }
 
 // Pieces asks for the token borders of a text.
@@ -139,7 +139,8 @@ func (c *counter) Pieces(ctx context.Context, text string) ([]int, error) {
 	if c.local {
 		return c.llm.Pieces(ctx, text)
 	}
-	return shared(ctx, c.asked, "pieces "+text, func(ctx context.Context) ([]int, error) { return c.pieces(ctx, text) })
+	return shared(ctx, c.asked, "pieces "+text, func(ctx context.Context) ([]int, error) { return c.pieces(ctx, text) },
+		func(ctx context.Context) ([]int, error) { return c.llm.Pieces(ctx, text) })
 }
 
 func (c *counter) pieces(ctx context.Context, text string) ([]int, error) {

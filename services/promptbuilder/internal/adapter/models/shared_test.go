@@ -23,9 +23,10 @@ func TestOneCountForMany(t *testing.T) {
 		<-release
 		return 7, nil
 	}
+	eight := func(context.Context) (int, error) { return 8, nil }
 	var all sync.WaitGroup
 	count := func() {
-		if n, err := shared(t.Context(), &group, "a", ask); n != 7 || err != nil {
+		if n, err := shared(t.Context(), &group, "a", ask, ask); n != 7 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
 	}
@@ -38,7 +39,7 @@ func TestOneCountForMany(t *testing.T) {
 	for range 9 {
 		<-joined
 	}
-	if n, err := shared(t.Context(), &group, "b", func(context.Context) (int, error) { return 8, nil }); n != 8 || err != nil {
+	if n, err := shared(t.Context(), &group, "b", eight, eight); n != 8 || err != nil {
 		t.Errorf("another text: %d, %v", n, err)
 	}
 	close(release)
@@ -65,16 +66,26 @@ func TestOneGivesUp(t *testing.T) {
 	}
 	var both sync.WaitGroup
 	both.Go(func() {
-		if _, err := shared(hasty, &group, "a", ask); !errors.Is(err, context.Canceled) {
+		if _, err := shared(hasty, &group, "a", ask, ask); !errors.Is(err, context.Canceled) {
 			t.Errorf("who gave up gets %v", err)
 		}
 	})
 	<-started
 	both.Go(func() {
-		if n, err := shared(t.Context(), &group, "a", ask); n != 5 || err != nil {
+		if n, err := shared(t.Context(), &group, "a", ask, ask); n != 5 || err != nil {
 			t.Errorf("who waited gets %d, %v", n, err)
 		}
 	})
 	cancel()
 	both.Wait()
+}
+
+// TestAFaultIsOneCalls: the group asks in a goroutine that no interceptor guards.
+func TestAFaultIsOneCalls(t *testing.T) {
+	t.Parallel()
+	var group singleflight.Group
+	faulty := func(context.Context) (int, error) { panic("boom") }
+	if _, err := shared(t.Context(), &group, "a", faulty, faulty); err == nil {
+		t.Error("no error")
+	}
 }
