@@ -7,8 +7,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
-// bytesEach is more than twice what a token of prose has in any script.
-const bytesEach = 12
+// bytesEach is well over what a token of prose has in any script: 3 to 5. Where it is too little, the whole body is looked at.
+const bytesEach = 8
 
 // cutter makes a request fit whose draws are made.
 type cutter struct {
