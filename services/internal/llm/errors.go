@@ -92,8 +92,10 @@ type OverflowError struct {
 	Limit, Tokens, MaxTokens int
 	// Blocks are the parts of the smallest one; empty for a plain prompt.
 	Blocks []BlockSize
-	// Field is the field of the request that has enough text to lose; empty where none has.
+	// Field is the field of the request in which enough can be mended to make room; empty where there is none.
 	Field string
+	// Wish says what would be right there, in the words of a violation; empty: what stands there must be shorter.
+	Wish string
 }
 
 // BlockSize is how large one part of a prompt is.

@@ -52,7 +52,7 @@ func tooLarge(e *llm.OverflowError, maxTokens string) *apierr.Error {
 		a.Metadata["block."+b.Kind] = strconv.Itoa(b.Tokens)
 	}
 	over := e.Tokens - e.Limit
-	shorter := fmt.Sprintf("must be shorter, by about %d tokens", over)
+	shorter := cmp.Or(e.Wish, fmt.Sprintf("must be shorter, by about %d tokens", over))
 	smaller := fmt.Sprintf("must be smaller, by at least %d", over)
 	answerHelps := e.MaxTokens > over // it keeps a token at least
 	switch {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
@@ -102,7 +101,7 @@ func (p *Prompt) fit(ctx context.Context, c cutter) error {
 	parts := l.stretches(fitted.Offset)
 	p.Blocks, p.Suffix = trimmed.tell(sizes(parts, fitted.Size)), l.begun(parts)
 	if fitted.Over && r.Fit != FitNone && !r.ReturnOver {
-		return p.tooLarge()
+		return p.tooLarge(r)
 	}
 	digest := sha256.Sum256([]byte(p.Text))
 	p.Digest = hex.EncodeToString(digest[:])
@@ -127,24 +126,6 @@ func (p *Prompt) estimated() {
 	}
 	p.Warnings = append(p.Warnings, Warning{TokensEstimated, "backend",
 		"the tokens are estimated, rather too high than too low: with the model's vocabulary as `tokenizer` in the backends file more of the window is used"})
-}
-
-// tooLarge says what the least prompt is made of.
-func (p *Prompt) tooLarge() error {
-	e := &llm.OverflowError{Limit: p.Limit, Tokens: p.Tokens, MaxTokens: p.MaxTokens}
-	tokens := map[string]int{}
-	for _, b := range p.Blocks {
-		field, _, _ := strings.Cut(fieldOf(b.Kind), ".") // the note is one of the story's
-		tokens[field] += b.Tokens
-		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: string(b.Kind), Tokens: b.Tokens})
-	}
-	most := p.Tokens - p.Limit // what is shorter by less makes no room
-	for _, field := range []string{"story", "memory", "summary"} {
-		if tokens[field] > most {
-			e.Field, most = field, tokens[field]
-		}
-	}
-	return e
 }
 
 // Counts is how large texts are.

@@ -405,3 +405,27 @@ func TestOverflowNamesWhatHelps(t *testing.T) {
 		}
 	}
 }
+
+// TestOverflowOfTheTextNamesItsField: a text that is kept whatever the window has room for is mended where that is said.
+func TestOverflowOfTheTextNamesItsField(t *testing.T) {
+	t.Parallel()
+	zalgo := "あ" + strings.Repeat("\u3099", 3000) // one character as a reader sees it
+	for name, tt := range map[string]struct {
+		request story.Request
+		want    string
+	}{
+		"trimmed":             {story.Request{Body: body40(100), Fit: story.FitCharTrim, TrimTo: 3000}, "max_main_text_chars"},
+		"shorter than that":   {story.Request{Body: body40(100), Fit: story.FitCharTrim}, "max_main_text_chars"},
+		"begun":               {story.Request{Body: strings.Repeat("あ", 3000), Fit: story.FitCharTrim}, "max_main_text_chars"},
+		"the story is larger": {story.Request{Body: body40(100), Work: story.Work{Plot: body40(100)}, Fit: story.FitCharTrim, TrimTo: 1000}, "story"},
+		"both are too large":  {story.Request{Body: body40(100), Work: story.Work{Plot: body40(100)}, Fit: story.FitCharTrim, TrimTo: 2000}, "story"},
+		"nothing to cut":      {story.Request{Body: zalgo}, "body"},
+	} {
+		_, err := builder(runesOf(2000)).Build(t.Context(), tt.request)
+		over := (*llm.OverflowError)(nil)
+		if !errors.As(err, &over) || over.Field != tt.want || strings.Contains(over.Wish, "FIT_LINES") != (tt.want == "max_main_text_chars") ||
+			strings.Contains(over.Wish, "together with max_main_text_chars") != (name == "both are too large") {
+			t.Errorf("%s: %v with %+v, want the field %s", name, err, over, tt.want)
+		}
+	}
+}

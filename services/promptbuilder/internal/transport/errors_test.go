@@ -56,6 +56,11 @@ var answers = map[string]struct {
 		code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW",
 		metadata: map[string]string{"limit": "1", "tokens": "5", "block.note": "5"}, field: "story,max_tokens",
 	},
+	"OverflowError of a trim": {
+		err:  &llm.OverflowError{Limit: 1, Tokens: 5, MaxTokens: 4, Field: "max_main_text_chars", Wish: "must be smaller"},
+		code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW",
+		metadata: map[string]string{"limit": "1", "tokens": "5"}, field: "max_main_text_chars",
+	},
 	"OverflowError of a small window": {
 		err:  &llm.OverflowError{Limit: 1, Tokens: 5, MaxTokens: 4, Blocks: []llm.BlockSize{{Kind: "instruction", Tokens: 5}}},
 		code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW",

@@ -59,19 +59,33 @@ func overflow(b *promptbuilderv1.BuildStoryResponse) *llm.OverflowError {
 		tokens[givenBy[x.GetKind()]] += int(x.GetTokens())
 		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: strings.TrimPrefix(x.GetKind().String(), "BLOCK_KIND_"), Tokens: int(x.GetTokens())})
 	}
+	text := tokens["body"]
+	if n := len(b.GetBlocks()); n > 0 && b.GetSuffixCharacters() == 0 && b.GetBlocks()[n-1].GetKind() == promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX {
+		text -= int(b.GetBlocks()[n-1].GetTokens()) // marks alone
+	}
 	most := e.Tokens - e.Limit // what is shorter by less makes no room
 	for _, field := range []string{"story", "build.memory", "build.summary"} {
 		if tokens[field] > most {
 			e.Field, most = field, tokens[field]
 		}
 	}
+	if keep, ok := keeps[b.GetHeld().GetFit()]; ok && text > most {
+		e.Field, e.Wish = keep.field, keep.wish
+	}
 	return e
 }
 
-// givenBy says from which field of a GenerateNodeRequest a block is made, where it is from one.
+// keeps says where a request mends that its text is kept whatever the window has room for.
+var keeps = map[promptbuilderv1.Fit]struct{ field, wish string }{
+	promptbuilderv1.Fit_FIT_NONE:      {"build.fit", "must be FIT_LINES, which cuts as much of the text as the window asks for"},
+	promptbuilderv1.Fit_FIT_CHAR_TRIM: {"build.max_main_text_chars", "must be smaller; or build.fit must be FIT_LINES, which cuts as much of the text as the window asks for"},
+}
+
+// givenBy says from which field of a GenerateNodeRequest a block is made, where it is from one; "body" is the text of the path.
 var givenBy = map[promptbuilderv1.BlockKind]string{
 	promptbuilderv1.BlockKind_BLOCK_KIND_REFERENCE: "story", promptbuilderv1.BlockKind_BLOCK_KIND_NOTE: "story",
 	promptbuilderv1.BlockKind_BLOCK_KIND_MEMORY: "build.memory", promptbuilderv1.BlockKind_BLOCK_KIND_SUMMARY: "build.summary",
+	promptbuilderv1.BlockKind_BLOCK_KIND_BODY: "body", promptbuilderv1.BlockKind_BLOCK_KIND_TAIL: "body", promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX: "body",
 }
 
 // Picks reads what was taken of groups.

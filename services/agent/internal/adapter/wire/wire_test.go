@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -94,6 +95,32 @@ func TestNames(t *testing.T) {
 	} {
 		if got, err := wire.ParseName(wire.Nodes, name); err == nil {
 			t.Errorf("%q is taken for %s", name, got)
+		}
+	}
+}
+
+// TestOverflowNamesWhatHelps: a text that is kept whatever the window has room for is mended where the request says so.
+func TestOverflowNamesWhatHelps(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fit                 promptbuilderv1.Fit
+		story, text, suffix int32
+		want                string
+	}{
+		"nothing is cut":      {promptbuilderv1.Fit_FIT_NONE, 10, 90, 5, "build.fit"},
+		"characters are kept": {promptbuilderv1.Fit_FIT_CHAR_TRIM, 10, 90, 5, "build.max_main_text_chars"},
+		"the story is larger": {promptbuilderv1.Fit_FIT_NONE, 95, 90, 5, "story"},
+		"lines were cut":      {promptbuilderv1.Fit_FIT_LINES, 10, 90, 5, ""},
+		"marks alone":         {promptbuilderv1.Fit_FIT_NONE, 10, 90, 0, ""},
+	} {
+		built, err := wire.Built(&promptbuilderv1.BuildStoryResponse{
+			Overflow: true, Tokens: 100, Limit: 50, SuffixCharacters: tt.suffix, Held: &promptbuilderv1.Preset{Fit: tt.fit},
+			Blocks: []*promptbuilderv1.Block{
+				{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_REFERENCE, Tokens: tt.story}, {Kind: promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX, Tokens: tt.text},
+			},
+		})
+		if err != nil || built.Overflow == nil || built.Overflow.Field != tt.want {
+			t.Errorf("%s: %+v of %v, want the field %q", name, built.Overflow, err, tt.want)
 		}
 	}
 }
