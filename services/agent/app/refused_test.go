@@ -69,6 +69,10 @@ func TestWrongFields(t *testing.T) {
 				Keywords: slices.Repeat([]string{"x"}, 65), Genres: []string{"x", strings.Repeat("x", 1025)},
 			}
 		}, []string{"story.genres[1]", "story.keywords", "story.rating", "story.title"}},
+		"a rating of COMPAT": {func(q *agentv1.GenerateNodeRequest) {
+			q.Story = &commonv1.Story{Rating: proto.String("r20")}
+			q.Build = &promptbuilderv1.BuildStoryRequest{Compatibility: promptbuilderv1.Compatibility_COMPATIBILITY_COMPAT, Body: "b"}
+		}, []string{"build.body"}},
 		"sampling": {func(q *agentv1.GenerateNodeRequest) {
 			q.Sampling = &flowstorev1.Sampling{
 				Temperature: proto.Float64(5.1), TopP: proto.Float64(math.NaN()), MinP: proto.Float64(-1), RepeatPenalty: proto.Float64(math.Inf(1)),

@@ -45,7 +45,7 @@ type Story struct {
 	Note *string `protobuf:"bytes,7,opt,name=note,proto3,oneof" json:"note,omitempty"`
 	// How much dialogue, in the words that the model was trained on. Never drawn from.
 	DialogueLevel *string `protobuf:"bytes,8,opt,name=dialogue_level,json=dialogueLevel,proto3,oneof" json:"dialogue_level,omitempty"`
-	// `general` or `r18`. Empty: the configured default.
+	// `general` or `r18`; in a prompt by the rules of COMPAT any word of at most 1 KiB. Empty: the configured default.
 	Rating        *string `protobuf:"bytes,9,opt,name=rating,proto3,oneof" json:"rating,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -811,7 +811,7 @@ func (BackendState) EnumDescriptor() ([]byte, []int) {
 type BlockRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REFERENCE, SUMMARY, MEMORY or NOTE; or BODY, with `min_tokens` alone: so much is left to the text, tail and suffix
-	// included, instead of `text_percent`, as far as it has as much and the others can give way.
+	// included, instead of `text_percent`, as far as it has as much and the others can give way. BODY with 0 is no rule.
 	Kind BlockKind `protobuf:"varint,1,opt,name=kind,proto3,enum=tsumugi.promptbuilder.v1.BlockKind" json:"kind,omitempty"`
 	// It is not trimmed to fewer for want of room in the window. At most `max_tokens`.
 	MinTokens int32 `protobuf:"varint,2,opt,name=min_tokens,json=minTokens,proto3" json:"min_tokens,omitempty"`
@@ -930,7 +930,7 @@ type BuildStoryRequest struct {
 	// `warnings`. Not with COMPAT.
 	Neutralize bool `protobuf:"varint,15,opt,name=neutralize,proto3" json:"neutralize,omitempty"`
 	// A malformed group in the body is taken for text and told in `warnings`, instead of being an error: for texts that a
-	// model wrote.
+	// model wrote. Not with COMPAT, where no group is malformed.
 	LenientBody bool `protobuf:"varint,16,opt,name=lenient_body,json=lenientBody,proto3" json:"lenient_body,omitempty"`
 	// How fine a cut may be, with FIT_LINES.
 	CutGranularity CutGranularity `protobuf:"varint,17,opt,name=cut_granularity,json=cutGranularity,proto3,enum=tsumugi.promptbuilder.v1.CutGranularity" json:"cut_granularity,omitempty"`
@@ -955,20 +955,22 @@ type BuildStoryRequest struct {
 	Blocks []*BlockRule `protobuf:"bytes,26,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	// How many lines of the text stand behind the author's note, its last, unfinished line among them; the note stands between
 	// whole lines. Older ones are in the block of the older text, before the note. At most 1000; a shorter text stands behind
-	// the note as a whole. 0: where seed 000 has it, before the last three whole lines. Without a note it changes nothing. Not
-	// with COMPAT.
-	NoteDepth int32 `protobuf:"varint,27,opt,name=note_depth,json=noteDepth,proto3" json:"note_depth,omitempty"`
+	// the note as a whole. 0: where seed 000 has it, before the last three whole lines, which holds too where neither this nor
+	// the preset says otherwise. Without a note it changes nothing. More than 0 not with COMPAT.
+	NoteDepth *int32 `protobuf:"varint,27,opt,name=note_depth,json=noteDepth,proto3,oneof" json:"note_depth,omitempty"`
 	// The share of the limit, in percent, that the text should have to itself: blocks that can give way do so for it, unless
 	// a rule for BODY says otherwise. A text that is cut and has less is told in `warnings` (LITTLE_ROOM_FOR_TEXT). At most
-	// 100; 0: 25.
+	// 100; 0: 25. Not with COMPAT.
 	TextPercent int32 `protobuf:"varint,30,opt,name=text_percent,json=textPercent,proto3" json:"text_percent,omitempty"`
 	// Name of a preset (ListPresets), which stands in for each field that this request leaves open: wrapping, fit,
 	// max_main_text_chars, cut_granularity, slack_percent, block_order, note_header, note_depth, max_tokens, each field of
-	// sampling, and the rule of each kind of block. Empty: none.
+	// sampling, and the rule of each kind of block. A rule that bounds nothing takes the preset's away: its kind alone, for
+	// REFERENCE and NOTE with the trim NONE. The preset's max_tokens and knobs of sampling can be set otherwise, and not be
+	// left to the default or to the server: that takes a preset without them. Empty: none.
 	Preset string `protobuf:"bytes,28,opt,name=preset,proto3" json:"preset,omitempty"`
 	// How the answer should be drawn. It bears on no byte of the prompt; `held.sampling` gives it back, filled from the
-	// preset, for whoever sends the prompt. A message or list in it stands whole instead of the preset's; a preset's `ban_eos`,
-	// `grammar` and lists cannot be emptied. `max_tokens` in it must be 0: this request has it itself.
+	// preset, for whoever sends the prompt. A message or list in it stands whole instead of the preset's; what a preset
+	// says cannot be emptied. `max_tokens` in it must be 0: this request has it itself.
 	Sampling      *v11.Sampling `protobuf:"bytes,29,opt,name=sampling,proto3" json:"sampling,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1173,8 +1175,8 @@ func (x *BuildStoryRequest) GetBlocks() []*BlockRule {
 }
 
 func (x *BuildStoryRequest) GetNoteDepth() int32 {
-	if x != nil {
-		return x.NoteDepth
+	if x != nil && x.NoteDepth != nil {
+		return *x.NoteDepth
 	}
 	return 0
 }
@@ -2726,7 +2728,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"max_tokens\x18\x03 \x01(\x05B\x03\xe0A\x01R\tmaxTokens\x12$\n" +
 	"\bpriority\x18\x04 \x01(\x05B\x03\xe0A\x01H\x00R\bpriority\x88\x01\x01\x12<\n" +
 	"\x04trim\x18\x05 \x01(\x0e2#.tsumugi.promptbuilder.v1.BlockTrimB\x03\xe0A\x01R\x04trimB\v\n" +
-	"\t_priority\"\xb6\f\n" +
+	"\t_priority\"\xca\f\n" +
 	"\x11BuildStoryRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12<\n" +
 	"\x04mode\x18\x02 \x01(\x0e2#.tsumugi.promptbuilder.v1.StoryModeB\x03\xe0A\x01R\x04mode\x123\n" +
@@ -2758,16 +2760,17 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x05state\x18\x15 \x01(\tB\x03\xe0A\x01R\x05state\x12\x1d\n" +
 	"\asummary\x18\x18 \x01(\tB\x03\xe0A\x01R\asummary\x12\x1b\n" +
 	"\x06memory\x18\x19 \x01(\tB\x03\xe0A\x01R\x06memory\x12@\n" +
-	"\x06blocks\x18\x1a \x03(\v2#.tsumugi.promptbuilder.v1.BlockRuleB\x03\xe0A\x01R\x06blocks\x12\"\n" +
+	"\x06blocks\x18\x1a \x03(\v2#.tsumugi.promptbuilder.v1.BlockRuleB\x03\xe0A\x01R\x06blocks\x12'\n" +
 	"\n" +
-	"note_depth\x18\x1b \x01(\x05B\x03\xe0A\x01R\tnoteDepth\x12&\n" +
+	"note_depth\x18\x1b \x01(\x05B\x03\xe0A\x01H\x01R\tnoteDepth\x88\x01\x01\x12&\n" +
 	"\ftext_percent\x18\x1e \x01(\x05B\x03\xe0A\x01R\vtextPercent\x12\x1b\n" +
 	"\x06preset\x18\x1c \x01(\tB\x03\xe0A\x01R\x06preset\x12?\n" +
 	"\bsampling\x18\x1d \x01(\v2\x1e.tsumugi.flowstore.v1.SamplingB\x03\xe0A\x01R\bsampling\x1a\\\n" +
 	"\tSetsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
 	"\x05value\x18\x02 \x01(\v2#.tsumugi.promptbuilder.v1.OptionSetR\x05value:\x028\x01B\x10\n" +
-	"\x0e_slack_percent\"\xcc\x05\n" +
+	"\x0e_slack_percentB\r\n" +
+	"\v_note_depth\"\xcc\x05\n" +
 	"\x06Preset\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12C\n" +
 	"\bwrapping\x18\x02 \x01(\v2\".tsumugi.promptbuilder.v1.WrappingB\x03\xe0A\x03R\bwrapping\x124\n" +

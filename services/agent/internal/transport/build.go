@@ -29,7 +29,7 @@ func build(f *apierr.Fields, q *agentv1.GenerateNodeRequest) []byte {
 		{"seed", "`pick_seed` beside it is used", b.GetSeed() != 0},
 		{"max_tokens", "`sampling.max_tokens` is used", b.GetMaxTokens() != 0},
 		{"sampling", "`sampling` beside it is used", b.GetSampling() != nil},
-		{"lenient_body", "it always holds here", b.GetLenientBody()},
+		{"lenient_body", "it holds here wherever it can", b.GetLenientBody()},
 	} {
 		if c.given {
 			f.Add("build."+c.field, "must be empty: %s", c.instead)

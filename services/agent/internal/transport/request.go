@@ -10,6 +10,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
@@ -49,7 +50,7 @@ func parse(q *agentv1.GenerateNodeRequest, l generation.Limits) (generation.Requ
 	f.Size("backend", q.GetBackend(), maxBackend)
 	checkAlone(f, q)
 	checkSeveral(f, q, l)
-	checkStory(f, q.GetStory())
+	checkStory(f, q.GetStory(), q.GetBuild().GetCompatibility() == promptbuilderv1.Compatibility_COMPATIBILITY_COMPAT)
 	checkSampling(f, q.GetSampling())
 	return r, f.Err()
 }
@@ -135,7 +136,8 @@ func checkAlone(f *apierr.Fields, q *agentv1.GenerateNodeRequest) {
 	}
 }
 
-func checkStory(f *apierr.Fields, s *commonv1.Story) {
+// checkStory finds what is wrong with the story fields; by the rules of COMPAT a rating may be any word.
+func checkStory(f *apierr.Fields, s *commonv1.Story, compat bool) {
 	for _, t := range []struct{ field, text string }{
 		{"title", s.GetTitle()}, {"synopsis", s.GetSynopsis()}, {"setting", s.GetSetting()}, {"plot", s.GetPlot()},
 		{"note", s.GetNote()}, {"dialogue_level", s.GetDialogueLevel()},
@@ -144,7 +146,7 @@ func checkStory(f *apierr.Fields, s *commonv1.Story) {
 	}
 	checkItems(f, "story.keywords", s.GetKeywords())
 	checkItems(f, "story.genres", s.GetGenres())
-	if r := s.GetRating(); r != "" && r != "general" && r != "r18" {
+	if r := s.GetRating(); !compat && r != "" && r != "general" && r != "r18" {
 		f.Add("story.rating", `must be "general", "r18" or empty for the default, and is %.20q`, r)
 	}
 }

@@ -24,7 +24,7 @@ func TestCutIsAHead(t *testing.T) {
 			"彼は歩いた。\n", "「待て！」\n", "\n", "　雨、風、", "a\r\n", "b\u2028", "👨‍👩‍👧が\u3099", "あいうえお\n\n", "end.\t",
 		}), n, n).Draw(t, "body")
 		r := story.Request{
-			Body: strings.Join(pieces, ""), Order: rapid.SampledFrom([]story.Order{"", story.TextFirst}).Draw(t, "order"), NoteDepth: rapid.SampledFrom([]int{0, 1, 2, 5, 1000}).Draw(t, "depth"),
+			Body: strings.Join(pieces, ""), Order: rapid.SampledFrom([]story.Order{"", story.TextFirst}).Draw(t, "order"), NoteDepth: num(rapid.SampledFrom([]int{0, 1, 2, 5, 1000}).Draw(t, "depth")),
 			Work: story.Work{Title: rapid.SampledFrom([]string{"", "題"}).Draw(t, "title"), Note: "注"},
 		}
 		whole, err := builder(runesOf(1<<20)).Build(t.Context(), r)

@@ -195,13 +195,13 @@ func TestCase10TheNoteStandsBetweenLines(t *testing.T) {
 		{story.Autocomplete, "\nそして", 2, "九は長い、長い、長い行。\n\n```", "\n十。\n[/INST]そして"},
 		{story.Autocomplete, "\n", 2, "八。\n\n```", "\n九は長い、長い、長い行。\n十。\n[/INST]"},
 	} {
-		p := build(t, runesOf(4096), story.Request{Body: body + tt.end, Work: story.Work{Note: "注"}, NoteDepth: tt.depth, Mode: tt.mode})
+		p := build(t, runesOf(4096), story.Request{Body: body + tt.end, Work: story.Work{Note: "注"}, NoteDepth: num(tt.depth), Mode: tt.mode})
 		older, after, _ := strings.Cut(p.Text, note)
 		if !strings.HasSuffix(older, tt.older) || after != tt.after {
 			t.Errorf("depth %d before %q: %q and %q stand around the note, want %q and %q", tt.depth, tt.end, older, after, tt.older, tt.after)
 		}
 	}
-	if p, q := build(t, runesOf(4096), story.Request{Body: body, NoteDepth: 9}), build(t, runesOf(4096), story.Request{Body: body}); p.Text != q.Text {
+	if p, q := build(t, runesOf(4096), story.Request{Body: body, NoteDepth: num(9)}), build(t, runesOf(4096), story.Request{Body: body}); p.Text != q.Text {
 		t.Error("without a note its depth changes the prompt")
 	}
 }

@@ -51,24 +51,52 @@ func (r Request) Check() []Violation {
 			all.size(f.name, *f.text, MaxItem)
 		}
 	}
-	if rating := r.Work.Rating; rating != "" && rating != RatingGeneral && rating != RatingR18 {
-		all.add("story.rating", "must be %q, %q or empty for the default, and is %.20q", RatingGeneral, RatingR18, rating)
-	}
+	all.rating(r)
 	all.settings(r)
 	all.blocks(r)
 	if r.State != "" && !isState(r.State) {
 		all.add("state", "must be the state of an earlier reply, or empty")
 	}
 	all.wrapping(r.Wrapping)
-	if r.Compat && r.Neutralize {
-		all.add("neutralize", "must not be given with COMPAT, which changes no byte")
-	}
+	all.compat(r)
 	all.sets(r)
 	all.picks(r)
 	if all == nil {
 		all.groups(r)
 	}
 	return all
+}
+
+// rating finds what is wrong with the rating: the program of seed 000 takes any, and no other rules know more than two.
+func (v *violations) rating(r Request) {
+	switch rating := r.Work.Rating; {
+	case r.Compat:
+		v.size("story.rating", rating, MaxItem)
+	case rating != "" && rating != RatingGeneral && rating != RatingR18:
+		v.add("story.rating", "must be %q, %q or empty for the default, and is %.20q", RatingGeneral, RatingR18, rating)
+	}
+}
+
+// compat finds what the program of seed 000 does not have.
+func (v *violations) compat(r Request) {
+	if !r.Compat {
+		return
+	}
+	const never = "must not be given with COMPAT: the program that it follows has no such thing"
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"summary", r.Work.Summary != ""}, {"memory", r.Work.Memory != ""}, {"blocks", len(r.Blocks) > 0}, {"note_depth", r.noteDepth() != 0},
+		{"text_percent", r.TextPercent != 0}, {"sets", len(r.Sets) > 0}, {"lenient_body", r.LenientBody},
+	} {
+		if f.given {
+			v.add(f.name, never)
+		}
+	}
+	if r.Neutralize {
+		v.add("neutralize", "must not be given with COMPAT, which changes no byte")
+	}
 }
 
 // CheckCount finds everything that is wrong with the texts of a count.

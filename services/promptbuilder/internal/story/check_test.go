@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
@@ -31,6 +32,13 @@ func TestCheck(t *testing.T) {
 			"body", "max_tokens", "story.dialogue_level", "story.genres", "story.keywords[1]", "story.note", "story.plot",
 			"story.rating", "story.setting", "story.synopsis", "story.title",
 		}},
+		{"a rating that is not known", story.Request{Work: story.Work{Rating: "r15"}}, []string{"story.rating"}},
+		{"any rating that the program takes", story.Request{Compat: true, Work: story.Work{Rating: "r15"}}, nil},
+		{"a long one", story.Request{Compat: true, Work: story.Work{Rating: item}}, []string{"story.rating"}},
+		{"what the program does not have", story.Request{
+			Compat: true, Work: story.Work{Summary: "a", Memory: "b"}, Blocks: []story.Rule{{Kind: story.KindMemory}}, NoteDepth: num(1), TextPercent: 1,
+			Sets: dynamic.Sets{"a": {"b"}}, LenientBody: true, Neutralize: true,
+		}, []string{"blocks", "lenient_body", "memory", "neutralize", "note_depth", "sets", "summary", "text_percent"}},
 		{"the most groups", story.Request{Body: strings.Repeat("{a|b}", story.MaxGroups)}, nil},
 		{"too many groups", story.Request{Work: story.Work{Note: "{a|b}"}, Body: strings.Repeat("{a|b}", story.MaxGroups)}, []string{"body"}},
 	} {

@@ -146,13 +146,14 @@ func (l *layout) keep(kind Kind, p fit.Part, lines []line) {
 
 // tailLines are how many lines stand bare at the end, before a suffix or without one.
 func (r Request) tailLines(suffix bool) int {
-	switch {
-	case r.NoteDepth == 0 || strip(r.Work.Note) == "":
+	switch depth := r.noteDepth(); {
+	case depth == 0 || strip(r.Work.Note) == "":
 		return tailLines
 	case suffix:
-		return r.NoteDepth - 1
+		return depth - 1
+	default:
+		return depth
 	}
-	return r.NoteDepth
 }
 
 // noteHeading is what stands over the author's note.

@@ -72,7 +72,7 @@ func anyRequest(t *rapid.T) story.Request {
 		Mode:      rapid.SampledFrom([]story.Mode{story.Generate, story.Autocomplete, story.Idea}).Draw(t, "mode"),
 		Finest:    rapid.SampledFrom([]fit.Place{fit.Line, fit.Sentence, fit.Character}).Draw(t, "finest"),
 		Order:     rapid.SampledFrom([]story.Order{story.ReferenceFirst, story.TextFirst}).Draw(t, "order"),
-		NoteDepth: rapid.IntRange(0, 9).Draw(t, "depth"), Neutralize: rapid.Bool().Draw(t, "neutralize"),
+		NoteDepth: num(rapid.IntRange(0, 9).Draw(t, "depth")), Neutralize: rapid.Bool().Draw(t, "neutralize"),
 	}
 	r.Wrapping.Name = rapid.SampledFrom([]string{"", "chatml", "llama3", "gemma", "alpaca", "raw"}).Draw(t, "wrapping")
 	if rapid.Bool().Draw(t, "noted") {

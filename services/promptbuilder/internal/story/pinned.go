@@ -66,7 +66,7 @@ func newTrimming(r Request, limit int) *trimming {
 		rules: r.rules(), window: r.Fit != FitNone && r.Fit != FitCharTrim, limit: limit,
 		whole: map[Kind]string{}, kept: map[Kind]remnant{},
 	}
-	if t.text = limit * cmp.Or(r.TextPercent, defaultTextPercent) / 100; r.rule(KindBody) != nil {
+	if t.text = limit * cmp.Or(r.TextPercent, defaultTextPercent) / 100; r.rule(KindBody).bounds() {
 		t.text = r.rule(KindBody).Min
 	}
 	return t

@@ -297,7 +297,7 @@ func TestWrongBlocks(t *testing.T) {
 	high := story.MaxPriority + 1
 	var got []string
 	for _, v := range (story.Request{
-		Compat: true, TextPercent: 101, NoteDepth: 1001, Work: story.Work{Summary: strings.Repeat("a", story.MaxText+1), Memory: "b"},
+		TextPercent: 101, NoteDepth: num(1001), Work: story.Work{Summary: strings.Repeat("a", story.MaxText+1), Memory: "b"},
 		Blocks: []story.Rule{
 			{Kind: story.KindTail}, {Kind: story.KindMemory, Min: 5, Max: 4, Priority: &high}, {Kind: story.KindMemory, Min: -1, Max: -1, Trim: "left"},
 			{Kind: story.KindNote, Max: 1, Trim: story.TrimNone}, {Kind: story.KindBody, Max: 1},
@@ -306,7 +306,7 @@ func TestWrongBlocks(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s", v.Field, v.Description))
 	}
 	for i, want := range []string{
-		"note_depth must be from 1 to 1000", "summary is 65537 bytes long", "text_percent must be from 1 to 100", "summary must not be given with COMPAT", "memory must not be", "blocks must not be", "note_depth must not be",
+		"note_depth must be from 1 to 1000", "summary is 65537 bytes long", "text_percent must be from 1 to 100",
 		"blocks[0].kind must be summary, memory, note, reference or body", "blocks[1].max_tokens is 4, less than min_tokens", "blocks[1].priority must be from 0 to 100",
 		"blocks[2].kind is memory, as in blocks[1]", "blocks[2].min_tokens must be 0 or", "blocks[2].max_tokens must be 0 for", "blocks[2].trim must be one of none, top, bottom",
 		"blocks[3].max_tokens is given with trim none", "blocks[4].kind is body, which takes min_tokens alone",

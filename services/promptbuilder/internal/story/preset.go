@@ -2,6 +2,7 @@ package story
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -65,17 +66,30 @@ const (
 const DefaultTrim = 8000
 
 // Prepare puts the preset that a request names in the place of what the request leaves open, and finds everything that is
-// wrong with the whole. Build takes only what it gives without a violation.
+// wrong with the whole; what only the preset makes wrong is told of the field preset. Build takes only what it gives without
+// a violation.
 func (b *Builder) Prepare(r Request) (Request, []Violation) {
-	var all violations
-	if r.Preset != "" {
-		p, known := b.defaults.Presets[r.Preset]
-		if !known {
-			all.add("preset", "there is no preset %.63q; there are: %s", r.Preset, strings.Join(slices.Sorted(maps.Keys(b.defaults.Presets)), ", "))
-		}
-		r = r.over(p)
+	if r.Preset == "" {
+		return r, r.Check()
 	}
-	return r, append(all, r.Check()...)
+	p, known := b.defaults.Presets[r.Preset]
+	if !known {
+		var all violations
+		all.add("preset", "there is no preset %.63q; there are: %s", r.Preset, strings.Join(slices.Sorted(maps.Keys(b.defaults.Presets)), ", "))
+		return r, append(all, r.Check()...)
+	}
+	whole := r.over(p)
+	all := whole.Check()
+	if all == nil {
+		return whole, nil
+	}
+	own := r.Check()
+	for i, v := range all {
+		if !slices.Contains(own, v) {
+			all[i] = Violation{"preset", fmt.Sprintf("%q brings %s, which %s", r.Preset, v.Field, v.Description)}
+		}
+	}
+	return whole, all
 }
 
 // over puts a request over a preset.
@@ -91,7 +105,9 @@ func (r Request) over(p Preset) Request {
 	r.Slack = cmp.Or(r.Slack, p.Slack)
 	r.Order = cmp.Or(r.Order, p.Order)
 	r.NoteHeader = cmp.Or(r.NoteHeader, p.NoteHeader)
-	r.NoteDepth = cmp.Or(r.NoteDepth, p.NoteDepth)
+	if r.NoteDepth == nil && p.NoteDepth != 0 {
+		r.NoteDepth = &p.NoteDepth
+	}
 	r.MaxTokens = cmp.Or(r.MaxTokens, p.MaxTokens)
 	r.Sampling = r.Sampling.Over(p.Sampling)
 	r.Blocks = overRules(r.Blocks, p.Blocks)
@@ -102,7 +118,7 @@ func (r Request) over(p Preset) Request {
 func (r Request) held() Preset {
 	p := Preset{
 		Name: r.Preset, Wrapping: r.Wrapping.resolve(), Fit: cmp.Or(r.Fit, FitLines), Finest: cmp.Or(r.Finest, fit.Line),
-		Slack: r.Slack, Order: cmp.Or(r.Order, ReferenceFirst), NoteHeader: cmp.Or(r.NoteHeader, NoteHeaderDefault), NoteDepth: r.NoteDepth, MaxTokens: r.MaxTokens, Sampling: r.Sampling,
+		Slack: r.Slack, Order: cmp.Or(r.Order, ReferenceFirst), NoteHeader: cmp.Or(r.NoteHeader, NoteHeaderDefault), NoteDepth: r.noteDepth(), MaxTokens: r.MaxTokens, Sampling: r.Sampling,
 	}
 	if p.Fit == FitCharTrim {
 		p.TrimTo = cmp.Or(r.TrimTo, DefaultTrim)
@@ -153,8 +169,8 @@ func (v *violations) settings(r Request) {
 	case r.TrimTo > 0 && r.Fit != FitCharTrim:
 		v.add("max_main_text_chars", "is given, but only FIT_CHAR_TRIM keeps a number of characters")
 	}
-	if r.NoteDepth < 0 || r.NoteDepth > maxNoteDepth {
-		v.add("note_depth", "must be from 1 to %d, or 0 for the place before the last %d whole lines, and is %d", maxNoteDepth, tailLines, r.NoteDepth)
+	if n := r.noteDepth(); n < 0 || n > maxNoteDepth {
+		v.add("note_depth", "must be from 1 to %d, or 0 for the place before the last %d whole lines, and is %d", maxNoteDepth, tailLines, n)
 	}
 	if r.MaxTokens < 0 {
 		v.add("max_tokens", "must be 0 for the default or a positive number, and is %d", r.MaxTokens)
@@ -163,6 +179,14 @@ func (v *violations) settings(r Request) {
 		v.add("slack_percent", "must be from 0 to %d, and is %d", MaxSlack, *r.Slack)
 	}
 	v.sampling(r.Sampling)
+}
+
+// noteDepth is how many lines stand behind the author's note; 0 for tailLines without the suffix.
+func (r Request) noteDepth() int {
+	if r.NoteDepth == nil {
+		return 0
+	}
+	return *r.NoteDepth
 }
 
 // maxNoteDepth is the most lines behind the author's note.

@@ -27,7 +27,9 @@ func presetBuilder() *story.Builder {
 	named.Wrapping = story.Wrapping{Name: "raw"}
 	return story.NewBuilder(runesOf(4096), nil, story.Defaults{
 		MaxTokens: 250, IdeaTokens: 500, AutocompleteTokens: 64, Rating: story.RatingGeneral,
-		Presets: map[string]story.Preset{"whole": named, "bare": {}},
+		Presets: map[string]story.Preset{"whole": named, "bare": {}, "ruled": {NoteDepth: 6, Blocks: []story.Rule{
+			{Kind: story.KindMemory, Max: 90}, {Kind: story.KindNote, Max: 80}, {Kind: story.KindBody, Min: 70},
+		}}},
 	})
 }
 
@@ -74,7 +76,8 @@ func TestPresetHolds(t *testing.T) {
 		"slack":          {story.Request{Preset: "whole", Slack: num(0)}, whole, func(p *story.Preset) { p.Slack = num(0) }},
 		"order":          {story.Request{Preset: "whole", Order: story.ReferenceFirst}, whole, func(p *story.Preset) { p.Order = story.ReferenceFirst }},
 		"note":           {story.Request{Preset: "whole", NoteHeader: story.NoteHeaderDefault}, whole, func(p *story.Preset) { p.NoteHeader = story.NoteHeaderDefault }},
-		"depth":          {story.Request{Preset: "whole", NoteDepth: 7}, whole, func(p *story.Preset) { p.NoteDepth = 7 }},
+		"depth":          {story.Request{Preset: "whole", NoteDepth: num(7)}, whole, func(p *story.Preset) { p.NoteDepth = 7 }},
+		"seed's depth":   {story.Request{Preset: "whole", NoteDepth: num(0)}, whole, func(p *story.Preset) { p.NoteDepth = 0 }},
 		"length":         {story.Request{Preset: "whole", MaxTokens: 8}, whole, func(p *story.Preset) { p.MaxTokens = 8 }},
 		"length of mode": {story.Request{Preset: "bare", Mode: story.Idea}, defaults, func(p *story.Preset) { p.Name, p.MaxTokens = "bare", 500 }},
 		"a knob": {
@@ -98,7 +101,7 @@ func TestPresetIsAsGoodAsSaid(t *testing.T) {
 	said := r
 	said.Wrapping, said.Order, said.NoteHeader, said.MaxTokens = story.Wrapping{Name: "raw"}, story.TextFirst, story.NoteHeaderLegacy, 70
 	said.Fit, said.TrimTo, said.Finest = story.FitCharTrim, 40, fit.Sentence
-	said.Slack, said.NoteDepth = num(30), 2
+	said.Slack, said.NoteDepth = num(30), num(2)
 	r.Preset = "whole"
 	b := presetBuilder()
 	r, _ = b.Prepare(r)
@@ -119,17 +122,53 @@ func TestWrongPreset(t *testing.T) {
 		said = append(said, v.Field+": "+v.Description)
 	}
 	want := []string{
-		`preset: there is no preset "hole"; there are: bare, whole`,
+		`preset: there is no preset "hole"; there are: bare, ruled, whole`,
 		`fit: must be one of lines, none, char_trim, and is "x"`,
 		"max_main_text_chars: is given, but only FIT_CHAR_TRIM keeps a number of characters",
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if names := presetBuilder().Presets(); len(names) != 2 || names[0].Name != "bare" || names[1].Name != "whole" {
+	if names := presetBuilder().Presets(); len(names) != 3 || names[0].Name != "bare" || names[1].Name != "ruled" {
 		t.Errorf("presets %v", names)
 	}
 	if strings.Contains(said[0], "mistral") {
 		t.Error("a preset is told that is not there")
+	}
+}
+
+// TestRulesOfAPresetCanBeTakenAway by rules that bound nothing.
+func TestRulesOfAPresetCanBeTakenAway(t *testing.T) {
+	t.Parallel()
+	if got := held(t, story.Request{Preset: "ruled"}).Blocks; len(got) != 5 || got[4].Min != 70 {
+		t.Errorf("rules %+v", got)
+	}
+	got := held(t, story.Request{Preset: "ruled", Blocks: []story.Rule{
+		{Kind: story.KindMemory}, {Kind: story.KindNote, Trim: story.TrimNone}, {Kind: story.KindBody},
+	}})
+	if diff := cmp.Diff(rulesWithout, got.Blocks); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+}
+
+// TestAPresetIsToldOfItsFault: what is right in the request is not blamed for what the preset brings, and rules are counted as the
+// request has them.
+func TestAPresetIsToldOfItsFault(t *testing.T) {
+	t.Parallel()
+	_, found := presetBuilder().Prepare(story.Request{Preset: "ruled", Compat: true})
+	for i, want := range []string{"blocks, which must not be given with COMPAT", "note_depth, which must not be given with COMPAT"} {
+		if len(found) != 2 || found[i].Field != "preset" || !strings.HasPrefix(found[i].Description, `"ruled" brings `+want) {
+			t.Fatalf("found %+v, want %s", found, want)
+		}
+	}
+	_, found = presetBuilder().Prepare(story.Request{Preset: "ruled", Blocks: []story.Rule{{Kind: story.KindSummary}, {Kind: story.KindMemory, Min: -1}}})
+	if len(found) != 1 || found[0].Field != "blocks[1].min_tokens" {
+		t.Errorf("found %+v", found)
+	}
+	if _, found := presetBuilder().Prepare(story.Request{Preset: "ruled", Compat: true, NoteDepth: num(0)}); len(found) != 1 {
+		t.Errorf("found %+v", found)
+	}
+	if _, found := presetBuilder().Prepare(story.Request{Preset: "whole", TrimTo: 9}); found != nil {
+		t.Errorf("a field that is right with the preset is wrong: %+v", found)
 	}
 }

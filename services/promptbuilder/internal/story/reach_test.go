@@ -33,7 +33,7 @@ func TestOnlyTheEndIsRead(t *testing.T) {
 		}), 0, 200).Draw(t, "body"), "")
 		r := Request{
 			Body: body, Mode: rapid.SampledFrom([]Mode{Generate, Autocomplete}).Draw(t, "mode"),
-			Order: rapid.SampledFrom([]Order{"", TextFirst}).Draw(t, "order"), Work: Work{Note: "注"}, NoteDepth: rapid.SampledFrom([]int{0, 1, 2, 7, 1000}).Draw(t, "depth"),
+			Order: rapid.SampledFrom([]Order{"", TextFirst}).Draw(t, "order"), Work: Work{Note: "注"}, NoteDepth: new(rapid.SampledFrom([]int{0, 1, 2, 7, 1000}).Draw(t, "depth")),
 		}
 		window := rapid.IntRange(260, 900).Draw(t, "window")
 		var got [2]Prompt

@@ -79,7 +79,7 @@ func (r Request) rules() []Rule {
 		all = append(all, rule)
 	}
 	slices.SortStableFunc(all, func(a, b Rule) int { return cmp.Compare(*a.Priority, *b.Priority) })
-	if body := r.rule(KindBody); body != nil {
+	if body := r.rule(KindBody); body.bounds() {
 		all = append(all, *body)
 	}
 	return all
@@ -94,6 +94,10 @@ func (r Request) rule(kind Kind) *Rule {
 	}
 	return nil
 }
+
+// bounds says that there is a rule for the body and that it asks for something: with nothing asked for it only stands instead
+// of that of a preset.
+func (r *Rule) bounds() bool { return r != nil && r.Min > 0 }
 
 // overRules puts rules over others, kind by kind.
 func overRules(rules, others []Rule) []Rule {
@@ -112,17 +116,6 @@ func (v *violations) blocks(r Request) {
 	v.size("memory", r.Work.Memory, MaxText)
 	if n := r.TextPercent; n < 0 || n > 100 {
 		v.add("text_percent", "must be from 1 to 100, or 0 for %d, and is %d", defaultTextPercent, n)
-	}
-	if r.Compat {
-		const never = "must not be given with COMPAT: the program that it follows has no such thing"
-		for _, f := range []struct {
-			name  string
-			given bool
-		}{{"summary", r.Work.Summary != ""}, {"memory", r.Work.Memory != ""}, {"blocks", len(r.Blocks) > 0}, {"note_depth", r.NoteDepth != 0}} {
-			if f.given {
-				v.add(f.name, never)
-			}
-		}
 	}
 	seen := map[Kind]int{}
 	for i, rule := range r.Blocks {

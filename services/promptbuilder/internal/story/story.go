@@ -28,7 +28,7 @@ type Work struct {
 	// Summary tells in short what came before the text, Memory what the model should keep in mind. Neither is drawn from; they
 	// count as metadata, and have no place in an idea.
 	Summary, Memory string
-	// Rating is RatingGeneral, RatingR18 or empty for the default.
+	// Rating is RatingGeneral, RatingR18 or empty for the default; with Request.Compat it is any word.
 	Rating string
 }
 
@@ -84,8 +84,9 @@ type Request struct {
 	NoteHeader NoteHeader
 	// MaxTokens are kept free for the answer; 0 for the default.
 	MaxTokens int
-	// NoteDepth is how many lines of the text stand behind the author's note, the suffix among them; 0: tailLines without it.
-	NoteDepth int
+	// NoteDepth is how many lines of the text stand behind the author's note, the suffix among them; 0: tailLines without it,
+	// as nil is where no preset says otherwise.
+	NoteDepth *int
 	// Fit is what happens to a prompt that is too large; empty: FitLines.
 	Fit Fit
 	// TrimTo is how many characters (code points) FitCharTrim keeps of a body that is too large; 0: DefaultTrim.

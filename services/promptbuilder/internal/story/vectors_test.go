@@ -93,6 +93,10 @@ var vectors = []struct {
 		"[INST]自由に小説を生成してください。 レーティング: r18[/INST]",
 	},
 	{
+		"the program takes any rating", story.Request{Work: story.Work{Rating: "r15"}, Compat: true}, story.GenZero,
+		"[INST]自由に小説を生成してください。 レーティング: r15[/INST]",
+	},
+	{
 		"the older heading", story.Request{Body: "一。\n二。\n三。\n四", Work: story.Work{Note: "注"}, NoteHeader: story.NoteHeaderLegacy}, story.ContZero,
 		"[INST]" + contZero + "\n【オーサーズノート】\n```\n注\n```\n一。\n二。\n三。[/INST]四",
 	},

@@ -39,9 +39,12 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 }
 
 func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
+	if req == nil {
+		req = &promptbuilderv1.BuildStoryRequest{}
+	}
 	return story.Request{
 		Backend: req.GetBackend(), Work: toWork(req), Body: req.GetBody(),
-		Blocks: toRules(req.GetBlocks()), NoteDepth: int(req.GetNoteDepth()), TextPercent: int(req.GetTextPercent()),
+		Blocks: toRules(req.GetBlocks()), NoteDepth: whole(req.NoteDepth), TextPercent: int(req.GetTextPercent()),
 		Preset: req.GetPreset(), Sampling: wire.Sampling(req.GetSampling()),
 		Order:      story.Order(word(req.GetBlockOrder(), "BLOCK_ORDER_")),
 		NoteHeader: story.NoteHeader(word(req.GetNoteHeader(), "NOTE_HEADER_")),
@@ -57,17 +60,17 @@ func toRequest(req *promptbuilderv1.BuildStoryRequest) story.Request {
 		Wrapping:   toWrapping(req.GetWrapping()),
 		Neutralize: req.GetNeutralize(), LenientBody: req.GetLenientBody(),
 		Finest: places[req.GetCutGranularity()], ReturnOver: req.GetOnOverflow() == promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN,
-		Slack: slack(req), State: req.GetState(),
+		Slack: whole(req.SlackPercent), State: req.GetState(),
 	}
 }
 
-// slack is nil for the default.
-func slack(req *promptbuilderv1.BuildStoryRequest) *int {
-	if req == nil || req.SlackPercent == nil {
+// whole is a number of the domain, and nil for one that is not given.
+func whole(given *int32) *int {
+	if given == nil {
 		return nil
 	}
-	percent := int(req.GetSlackPercent())
-	return &percent
+	n := int(*given)
+	return &n
 }
 
 // What the contract leaves open is the zero value of the domain.

@@ -12,9 +12,8 @@ func toRules(rules []*promptbuilderv1.BlockRule) []story.Rule {
 			Kind: story.Kind(word(r.GetKind(), "BLOCK_KIND_")), Min: int(r.GetMinTokens()), Max: int(r.GetMaxTokens()),
 			Trim: story.Trim(word(r.GetTrim(), "BLOCK_TRIM_")),
 		}
-		if r.Priority != nil {
-			priority := int(r.GetPriority())
-			rule.Priority = &priority
+		if r != nil {
+			rule.Priority = whole(r.Priority)
 		}
 		all = append(all, rule)
 	}

@@ -76,7 +76,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY,
 		MaxTokens: 7, Fit: promptbuilderv1.Fit_FIT_CHAR_TRIM, MaxMainTextChars: 8, Seed: 9, SlackPercent: proto.Int32(0), State: "bm90YXN0YXRl", Preset: "n",
 		Sampling: samplingOfAll(0),
-		Summary:  "o", Memory: "p", TextPercent: 10, NoteDepth: 5, Blocks: rulesOfAll(),
+		Summary:  "o", Memory: "p", TextPercent: 10, NoteDepth: proto.Int32(5), Blocks: rulesOfAll(),
 		Compatibility: promptbuilderv1.Compatibility_COMPATIBILITY_STRICT, Sampler: promptbuilderv1.Sampler_SAMPLER_CYCLIC, Neutralize: true, LenientBody: true,
 		CutGranularity: promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE, OnOverflow: promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN,
 		Sets: map[string]*promptbuilderv1.OptionSet{"h": {Options: []string{"i"}}},
@@ -91,7 +91,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 	}
 	want := story.Request{
 		Backend: "gemma", Body: "本文", Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, MaxTokens: 7, Fit: story.FitCharTrim, TrimTo: 8, Seed: 9,
-		Slack: new(int), State: "bm90YXN0YXRl", Preset: "n", Sampling: everyKnob(), TextPercent: 10, NoteDepth: 5, Blocks: everyRule(),
+		Slack: new(int), State: "bm90YXN0YXRl", Preset: "n", Sampling: everyKnob(), TextPercent: 10, NoteDepth: new(5), Blocks: everyRule(),
 		Sampler: story.Cyclic, Neutralize: true, LenientBody: true, Finest: fit.Sentence, ReturnOver: true, Sets: dynamic.Sets{"h": {"i"}},
 		Picks: []story.Pick{
 			{Field: "body", Pick: dynamic.Pick{Group: 1, Options: []int{2}}}, {Field: "body", Pick: dynamic.Pick{Group: 3, Options: []int{4, 5}}},

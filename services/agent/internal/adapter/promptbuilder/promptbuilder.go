@@ -51,7 +51,8 @@ func (c *Client) Build(ctx context.Context, ns string, q generation.BuildRequest
 	req.BlockOrder = promptbuilderv1.BlockOrder(promptbuilderv1.BlockOrder_value["BLOCK_ORDER_"+q.BlockOrder])
 	req.NoteHeader = promptbuilderv1.NoteHeader(promptbuilderv1.NoteHeader_value["NOTE_HEADER_"+q.NoteHeader])
 	req.MaxTokens, req.Seed = int32(q.MaxTokens), q.Seed
-	req.LenientBody = true // a model wrote of it, and nobody could mend that before the story goes on
+	// A model wrote of the body, and nobody could mend that before the story goes on. By the rules of COMPAT nothing is malformed.
+	req.LenientBody = req.GetCompatibility() != promptbuilderv1.Compatibility_COMPATIBILITY_COMPAT
 	if q.Picks != nil {
 		req.Picks = wire.FromPicks(q.Picks)
 		if req.Sampler == promptbuilderv1.Sampler_SAMPLER_ALL {
