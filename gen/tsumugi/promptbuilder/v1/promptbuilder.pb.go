@@ -493,7 +493,8 @@ const (
 	OnOverflow_ON_OVERFLOW_UNSPECIFIED OnOverflow = 0
 	// CONTEXT_OVERFLOW, with the size of each block.
 	OnOverflow_ON_OVERFLOW_ERROR OnOverflow = 1
-	// The smallest prompt, with `overflow` and the same sizes in `blocks`.
+	// The smallest prompt that `fit` allows, with `overflow` and the same sizes in `blocks`. With FIT_CHAR_TRIM it is the one
+	// that keeps `max_main_text_chars` characters.
 	OnOverflow_ON_OVERFLOW_RETURN OnOverflow = 2
 )
 
@@ -1877,7 +1878,8 @@ type Block struct {
 	CutCharacters int32 `protobuf:"varint,5,opt,name=cut_characters,json=cutCharacters,proto3" json:"cut_characters,omitempty"`
 	// Of a pinned block that was trimmed: line ends left out.
 	CutLines int32 `protobuf:"varint,6,opt,name=cut_lines,json=cutLines,proto3" json:"cut_lines,omitempty"`
-	// Of a pinned block that was trimmed: the tokens that it could have, by its `max_tokens` or in the window.
+	// Of a pinned block that was trimmed: the tokens that it could have, by its `max_tokens` or in the window; 0 where it is
+	// gone for want of room in the window.
 	Limit         int32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -63,7 +63,7 @@ func newTrimming(r Request, limit int) *trimming {
 		return nil
 	}
 	t := &trimming{
-		rules: r.rules(), window: r.Fit != FitNone && r.Fit != FitCharTrim, limit: limit,
+		rules: r.rules(), window: r.cutsLines(), limit: limit,
 		whole: map[Kind]string{}, kept: map[Kind]remnant{},
 	}
 	if t.text = limit * cmp.Or(r.TextPercent, defaultTextPercent) / 100; r.rule(KindBody).bounds() {
@@ -206,13 +206,19 @@ func (t *trimming) cut(l layout, s scale, rule Rule, low int, left remnant) int 
 			continue
 		}
 		left.atEnd = rule.Trim == TrimTop
-		size := func(from, to int) int { return s.without(p, from, to) }
+		bare := p.kind == KindReference && !left.atEnd // a name of a field without a value goes too, and takes no room
+		size := func(from, to int) int {
+			if bare && to < len(p.text) {
+				to = from + len(cutFieldName(p.text[from:to]))
+			}
+			return s.without(p, from, to)
+		}
 		from, to := fit.Trim(p.text, left.atEnd, low, left.bound-slack, size)
 		if size(from, to) > rule.Max && rule.Max > 0 {
 			from, to = fit.Trim(p.text, left.atEnd, 0, left.bound-slack, size)
 		}
-		if end := from + len(cutFieldName(p.text[from:to])); p.kind == KindReference && !left.atEnd && size(from, end) >= low {
-			to = end
+		if bare && to < len(p.text) {
+			to = from + len(cutFieldName(p.text[from:to]))
 		}
 		left.text = p.text[from:to]
 		if left.text != p.text {
@@ -267,6 +273,9 @@ func (t *trimming) tell(blocks []Block) []Block {
 			blocks = append(blocks, Block{Kind: p.kind})
 		}
 		all := t.whole[p.kind]
+		if left.window && left.text == "" {
+			left.bound = 0 // it is gone for want of any
+		}
 		blocks[i].Limit, blocks[i].CutCharacters = left.bound, characters(all)-characters(left.text)
 		blocks[i].CutLines = strings.Count(all, "\n") - strings.Count(left.text, "\n")
 	}

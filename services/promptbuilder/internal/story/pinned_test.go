@@ -316,3 +316,75 @@ func TestWrongBlocks(t *testing.T) {
 		}
 	}
 }
+
+// warning is the first with a code.
+func warning(p story.Prompt, code story.Code) story.Warning {
+	for _, w := range p.Warnings {
+		if w.Code == code {
+			return w
+		}
+	}
+	return story.Warning{}
+}
+
+// TestAFieldNameTakesNoRoom: a value of which characters have room is not left out with the name over it.
+func TestAFieldNameTakesNoRoom(t *testing.T) {
+	t.Parallel()
+	for _, blind := range []bool{false, true} {
+		r := story.Request{
+			Work: story.Work{Title: "題", Setting: strings.Repeat("町", 240)}, Body: body40(20), Blocks: []story.Rule{{Kind: story.KindReference, Max: 60}},
+		}
+		p := build(t, &server{window: 4096, blind: blind}, r)
+		if b, w := block(p, story.KindReference), warning(p, story.BlockTrimmed); b.Tokens < 50 || b.Tokens > 60 || w.Field != "story.setting" {
+			t.Errorf("blind %t: %+v, warning %+v in %.200q", blind, b, w, p.Text)
+		}
+	}
+}
+
+// TestTheTrimmedFieldIsNamed: of the story fields the one in which the cut lies.
+func TestTheTrimmedFieldIsNamed(t *testing.T) {
+	t.Parallel()
+	work := story.Work{Title: "題", Synopsis: body40(3), Plot: body40(3), Note: body40(9), Memory: body40(9)}
+	for _, tt := range []struct {
+		rule story.Rule
+		want string
+	}{
+		{story.Rule{Kind: story.KindReference, Max: 30}, "story.synopsis"},
+		{story.Rule{Kind: story.KindReference, Max: 160}, "story.plot"},
+		{story.Rule{Kind: story.KindReference, Max: 160, Trim: story.TrimTop}, "story.synopsis"},
+		{story.Rule{Kind: story.KindReference, Max: 3}, "story"},
+		{story.Rule{Kind: story.KindNote, Max: 100}, "story.note"},
+		{story.Rule{Kind: story.KindMemory, Max: 100}, "memory"},
+	} {
+		p := build(t, runesOf(4096), story.Request{Work: work, Body: body40(20), Blocks: []story.Rule{tt.rule}})
+		if w := warning(p, story.BlockTrimmed); w.Field != tt.want {
+			t.Errorf("%+v: %+v, want the field %s", tt.rule, w, tt.want)
+		}
+	}
+}
+
+// TestWhatIsGoneCouldHaveNothing: a block that is gone for want of room is not told to have had some.
+func TestWhatIsGoneCouldHaveNothing(t *testing.T) {
+	t.Parallel()
+	r := story.Request{Work: story.Work{Plot: strings.Repeat("筋", 500), Memory: body40(9)}, Body: body40(20), MaxTokens: 10}
+	p := build(t, runesOf(720), r)
+	if b, w := block(p, story.KindMemory), warning(p, story.BlockTrimmed); b.Tokens != 0 || b.Limit != 0 || !strings.Contains(w.Message, "nothing of it is left") {
+		t.Errorf("%+v told as %+v", b, w)
+	}
+	if w := warning(p, story.LittleRoom); w.Field != "story" {
+		t.Errorf("the story takes the room, and %+v is told", w)
+	}
+	r = story.Request{Work: story.Work{Title: "題", Memory: body40(20)}, Body: body40(20), MaxTokens: 10, Blocks: []story.Rule{{Kind: story.KindMemory, Min: 600}}}
+	if w := warning(build(t, runesOf(900), r), story.LittleRoom); w.Field != "memory" {
+		t.Errorf("the memory takes the room, and %+v is told", w)
+	}
+}
+
+// TestTheInstructionIsNoBlockBesideTheText: nothing that could give way takes room from a text that is to have all.
+func TestTheInstructionIsNoBlockBesideTheText(t *testing.T) {
+	t.Parallel()
+	p := build(t, runesOf(2010), story.Request{Body: body40(100), TextPercent: 100, MaxTokens: 10})
+	if p.Cut == nil || hasWarning(p, story.LittleRoom) {
+		t.Errorf("cut %+v, warnings %v", p.Cut, p.Warnings)
+	}
+}

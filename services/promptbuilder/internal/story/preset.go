@@ -44,6 +44,9 @@ const (
 	FitCharTrim Fit = "char_trim"
 )
 
+// cutsLines says that a place is looked for at which the text is cut.
+func (r Request) cutsLines() bool { return r.Fit != FitNone && r.Fit != FitCharTrim }
+
 // Order is which of the two large blocks comes first.
 type Order string
 
@@ -69,25 +72,23 @@ const DefaultTrim = 8000
 // wrong with the whole; what only the preset makes wrong is told of the field preset. Build takes only what it gives without
 // a violation.
 func (b *Builder) Prepare(r Request) (Request, []Violation) {
-	if r.Preset == "" {
-		return r, r.Check()
-	}
 	p, known := b.defaults.Presets[r.Preset]
-	if !known {
-		var all violations
+	var all violations
+	if r.Preset != "" && !known {
 		all.add("preset", "there is no preset %.63q; there are: %s", r.Preset, strings.Join(slices.Sorted(maps.Keys(b.defaults.Presets)), ", "))
-		return r, append(all, r.Check()...)
 	}
 	whole := r.over(p)
-	all := whole.Check()
-	if all == nil {
-		return whole, nil
+	whole.Unused = r.unused(whole)
+	found := whole.Check()
+	if found == nil || !known {
+		return whole, append(all, found...)
 	}
 	own := r.Check()
-	for i, v := range all {
+	for _, v := range found {
 		if !slices.Contains(own, v) {
-			all[i] = Violation{"preset", fmt.Sprintf("%q brings %s, which %s", r.Preset, v.Field, v.Description)}
+			v = Violation{"preset", fmt.Sprintf("%q brings %s, which %s", r.Preset, v.Field, v.Description)}
 		}
+		all = append(all, v)
 	}
 	return whole, all
 }

@@ -29,15 +29,23 @@ func (l layout) hash(i int) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:stateBytes])
 }
 
-// anchor is where in the text that may be cut the line of a state begins, of several the last; 0 where there is none.
+// lineOf is the line of a state, of several the last; -1 where there is none.
+func (l layout) lineOf(state string) int {
+	for i := len(l.shown) - 1; i >= 0; i-- {
+		if l.shown[i].content() && l.hash(i) == state {
+			return i
+		}
+	}
+	return -1
+}
+
+// anchor is where in the text that may be cut the line of a state begins; 0 where there is none.
 func (l layout) anchor(state string) int {
 	if state == "" {
 		return 0
 	}
-	for i := len(l.shown) - 1; i >= 0; i-- {
-		if l.shown[i].content() && l.hash(i) == state {
-			return l.starts[i]
-		}
+	if i := l.lineOf(state); i >= 0 {
+		return l.starts[i]
 	}
 	return 0
 }

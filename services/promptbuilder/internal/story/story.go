@@ -78,6 +78,8 @@ type Request struct {
 	LenientBody bool
 	// Preset is the name of the one that Prepare put in the place of what the request leaves open; empty for none.
 	Preset string
+	// Unused are what Prepare found to be given in vain; the prompt tells it.
+	Unused []Warning
 	// Order is that of the text and the story fields; empty: ReferenceFirst.
 	Order Order
 	// NoteHeader stands over the author's note; empty: NoteHeaderDefault.
