@@ -135,8 +135,10 @@ func TestAnswerFitsTrailers(t *testing.T) {
 			bad = b
 		}
 	}
-	if n := len(bad.GetFieldViolations()); n < 10 || !strings.HasPrefix(bad.FieldViolations[n-1].Description, "and ") {
-		t.Errorf("%d violations, the last is %v", n, bad.FieldViolations[n-1])
+	n := len(bad.GetFieldViolations())
+	last := bad.FieldViolations[n-1]
+	if want := fmt.Sprintf("is wrong too, and so are %d more for which this answer has no room", len(many.Violations)-n); n < 10 || last.Field != many.Violations[n-1].Field || last.Description != want {
+		t.Errorf("%d violations, the last is %v, want %s", n, last, want)
 	}
 	if !strings.HasSuffix(many.Message, "(and 4999 more)") {
 		t.Errorf("message %q", many.Message)

@@ -18,6 +18,8 @@ const (
 	maxDetailBytes  = 3 << 10
 	maxMessageBytes = 512
 	maxValueBytes   = 2 << 10
+	// maxLastField is that of the field of the last violation, for which nothing of the budget may be left.
+	maxLastField = 128
 )
 
 // budget is how many bytes of text an answer may still carry.
@@ -61,7 +63,15 @@ func (b *budget) metadata(m map[string]string) map[string]string {
 	return out
 }
 
-// badRequest carries as many violations as the budget allows; the last one says how many more there are.
+// others says how many violations are not told.
+func others(n int) string {
+	if n == 0 {
+		return "and this answer has no room to say how"
+	}
+	return fmt.Sprintf("and so are %d more for which this answer has no room", n)
+}
+
+// badRequest carries as many violations as the budget allows; the last one names one more and says how many there are.
 func (b *budget) badRequest(list []Violation, reason string) *errdetails.BadRequest {
 	out := &errdetails.BadRequest{}
 	add := func(field, description, own string) {
@@ -70,7 +80,7 @@ func (b *budget) badRequest(list []Violation, reason string) *errdetails.BadRequ
 	}
 	for i, v := range list {
 		if i > 0 && *b < budget(len(v.Field)+len(v.Description)+len(reason)) {
-			add("", fmt.Sprintf("and %d more", len(list)-i), "")
+			add(shorten(v.Field, maxLastField), "is wrong too, "+others(len(list)-i-1), "")
 			break
 		}
 		*b -= budget(len(cmp.Or(v.Reason, reason)))

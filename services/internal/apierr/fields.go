@@ -30,6 +30,11 @@ func (f *Fields) Add(field, format string, args ...any) {
 	}
 }
 
+// Has says that a field is noted.
+func (f *Fields) Has(field string) bool {
+	return slices.ContainsFunc(f.list, func(v Violation) bool { return v.Field == field })
+}
+
 // Size notes a text that is longer than so many bytes.
 func (f *Fields) Size(field, text string, limit int) {
 	switch {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -20,6 +21,20 @@ type problem struct{ key, message string }
 // Add notes that the value of a key, such as `http.max_body`, is wrong and what would be right.
 func (p *Problems) Add(key, format string, args ...any) {
 	p.list = append(p.list, problem{key, fmt.Sprintf(format, args...)})
+}
+
+// AddFile notes what is wrong with a file that the value of a key names, so that it is told together with all else that is
+// wrong in the settings: each problem of a *yamlx.Error by itself, any other error as it is, nil not at all.
+func (p *Problems) AddFile(key, path string, err error) {
+	var wrong *yamlx.Error
+	switch {
+	case errors.As(err, &wrong):
+		for _, problem := range wrong.Problems {
+			p.Add(key, "the file %s: %v", path, problem)
+		}
+	case err != nil:
+		p.Add(key, "%v", err)
+	}
 }
 
 // Err is nil where nothing was noted, else an *Error.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/presets"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
@@ -30,8 +31,10 @@ func DefaultConfig() Config {
 // maxMaxTokens is the largest default; no window is that large.
 const maxMaxTokens = 1 << 20
 
-// Check finds settings that cannot be.
+// Check finds settings that cannot be, and what is wrong with the presets file.
 func (c Config) Check(p *config.Problems) {
+	_, err := presets.Load(c.Presets)
+	p.AddFile("presets", c.Presets, err)
 	for _, length := range []struct {
 		key    string
 		tokens int

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/app"
@@ -55,5 +57,26 @@ func TestPresets(t *testing.T) {
 	cfg.Presets = filepath.Join(t.TempDir(), "none.yaml")
 	if _, err := app.New(t.Context(), cfg, app.Deps{Backends: set(t, "http://127.0.0.1:1")}); err == nil || !strings.Contains(err.Error(), "none.yaml") {
 		t.Errorf("a file that is not there gives %v", err)
+	}
+}
+
+// TestAWrongPresetsFileIsToldWithTheSettings, each problem in it by itself.
+func TestAWrongPresetsFileIsToldWithTheSettings(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "presets.yaml")
+	if err := os.WriteFile(path, []byte("presets:\n  mine: {fit: x}\n  other: {note_depth: -1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := app.DefaultConfig()
+	cfg.Presets, cfg.Rating = path, "r15"
+	err := config.Load(&cfg, config.Source{})
+	wrong := (*config.Error)(nil)
+	if !errors.As(err, &wrong) || len(wrong.Lines) != 3 {
+		t.Fatalf("error %v", err)
+	}
+	for _, want := range []string{"presets.mine.fit", "presets.other.note_depth", "default_rating"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not tell %s", err, want)
+		}
 	}
 }

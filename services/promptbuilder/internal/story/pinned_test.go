@@ -307,9 +307,9 @@ func TestWrongBlocks(t *testing.T) {
 	}
 	for i, want := range []string{
 		"note_depth must be from 1 to 1000", "summary is 65537 bytes long", "text_percent must be from 1 to 100",
-		"blocks[0].kind must be summary, memory, note, reference or body", "blocks[1].max_tokens is 4, less than min_tokens", "blocks[1].priority must be from 0 to 100",
-		"blocks[2].kind is memory, as in blocks[1]", "blocks[2].min_tokens must be 0 or", "blocks[2].max_tokens must be 0 for", "blocks[2].trim must be one of none, top, bottom",
-		"blocks[3].max_tokens is given with trim none", "blocks[4].kind is body, which takes min_tokens alone",
+		"blocks[0].kind must be one of body, summary, memory, note, reference, and is", "blocks[1].max_tokens is 4, less than min_tokens", "blocks[1].priority must be from 0 to 100",
+		"blocks[2].kind is the same as in blocks[1]", "blocks[2].min_tokens must be 0 or", "blocks[2].max_tokens must be 0 for", "blocks[2].trim must be one of none, top, bottom",
+		"blocks[3].max_tokens is given, and trim says", "blocks[4].kind takes min_tokens alone",
 	} {
 		if i >= len(got) || !strings.HasPrefix(got[i], want) {
 			t.Fatalf("violation %d of %q, want %q", i, got, want)

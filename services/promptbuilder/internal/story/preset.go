@@ -133,7 +133,7 @@ func (r Request) held() Preset {
 // Check finds everything that is wrong with a preset, by the keys of its yaml tags.
 func (p Preset) Check() []Violation {
 	all := violations(Request{}.over(p).Check())
-	if p.TrimTo > 0 && p.Fit != FitCharTrim {
+	if p.TrimTo != 0 && p.Fit != FitCharTrim {
 		all.add("max_main_text_chars", "is given, but only the fit %s keeps a number of characters", FitCharTrim)
 	}
 	if p.MaxTokens > maxPresetTokens {

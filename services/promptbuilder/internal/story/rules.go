@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Rule bounds a block, in tokens as Block.Tokens tells them, heading and fences included. At most one for each kind.
@@ -48,6 +47,15 @@ var pinnedKinds = []struct {
 	{KindMemory, 2, TrimBottom, TrimBottom, "memory"},
 	{KindNote, 3, TrimBottom, TrimNone, "story.note"},
 	{KindReference, 4, TrimBottom, TrimNone, "story"},
+}
+
+// Bounded are the blocks that a rule may bound.
+func Bounded() []Kind {
+	all := []Kind{KindBody}
+	for _, p := range pinnedKinds {
+		all = append(all, p.kind)
+	}
+	return all
 }
 
 // isPinned says that a block is not part of the text.
@@ -121,7 +129,7 @@ func (v *violations) blocks(r Request) {
 	for i, rule := range r.Blocks {
 		field := fmt.Sprintf("blocks[%d].", i)
 		if first, twice := seen[rule.Kind]; twice {
-			v.add(field+"kind", "is %s, as in blocks[%d]; a kind has one rule", rule.Kind, first)
+			v.add(field+"kind", "is the same as in blocks[%d]; a kind has one rule", first)
 		} else {
 			seen[rule.Kind] = i
 		}
@@ -134,14 +142,12 @@ func (v *violations) rule(field string, r Rule) {
 	switch {
 	case r.Kind == KindBody:
 		if r.Max != 0 || r.Priority != nil || r.Trim != "" {
-			v.add(field+"kind", "is %s, which takes min_tokens alone: the text has what the other blocks leave", KindBody)
+			v.add(field+"kind", "takes min_tokens alone: the text has what the other blocks leave")
 		}
+	case r.Kind == "":
+		v.add(field+"kind", "is required")
 	case !isPinned(r.Kind):
-		var known []string
-		for _, p := range pinnedKinds {
-			known = append(known, string(p.kind))
-		}
-		v.add(field+"kind", "must be %s or %s, and is %.40q", strings.Join(known, ", "), KindBody, string(r.Kind))
+		word(v, field+"kind", r.Kind, Bounded()...)
 	}
 	if r.Min < 0 {
 		v.add(field+"min_tokens", "must be 0 or a positive number, and is %d", r.Min)
@@ -152,7 +158,7 @@ func (v *violations) rule(field string, r Rule) {
 	case r.Max > 0 && r.Max < r.Min:
 		v.add(field+"max_tokens", "is %d, less than min_tokens, which is %d", r.Max, r.Min)
 	case r.Max > 0 && r.Trim == TrimNone:
-		v.add(field+"max_tokens", "is given with trim none; a block that may be too large must give way at its top or bottom")
+		v.add(field+"max_tokens", "is given, and trim says that the block does not give way; one that may be too large must, at its top or bottom")
 	}
 	if p := r.Priority; p != nil && (*p < 0 || *p > MaxPriority) {
 		v.add(field+"priority", "must be from 0 to %d, and is %d", MaxPriority, *p)

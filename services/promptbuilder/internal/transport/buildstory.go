@@ -24,6 +24,7 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 	known(f, "cut_granularity", req.GetCutGranularity())
 	known(f, "on_overflow", req.GetOnOverflow())
 	for i, b := range req.GetBlocks() {
+		bounded(f, fmt.Sprintf("blocks[%d].kind", i), b.GetKind())
 		known(f, fmt.Sprintf("blocks[%d].trim", i), b.GetTrim())
 	}
 	r, found := s.stories.Prepare(toRequest(req))

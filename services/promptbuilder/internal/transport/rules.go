@@ -1,9 +1,26 @@
 package transport
 
 import (
+	"strings"
+
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
+
+// bounded notes a block that no rule may bound; one that is not given is told already.
+func bounded(f *apierr.Fields, field string, kind promptbuilderv1.BlockKind) {
+	var names []string
+	for _, k := range story.Bounded() {
+		if kinds[k] == kind {
+			return
+		}
+		names = append(names, kinds[k].String())
+	}
+	if !f.Has(field) {
+		f.Add(field, "must be one of %s, and is %s", strings.Join(names, ", "), kind)
+	}
+}
 
 func toRules(rules []*promptbuilderv1.BlockRule) []story.Rule {
 	var all []story.Rule

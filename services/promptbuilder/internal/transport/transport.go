@@ -3,6 +3,7 @@ package transport
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -44,8 +45,10 @@ func known(f *apierr.Fields, field string, value protoreflect.Enum) {
 	f.Add(field, "must be one of %s, and is %d", strings.Join(names, ", "), value.Number())
 }
 
-// wrong notes what the domain found.
+// wrong notes what the domain found in fields that are not told yet: to the domain a word that the contract does not have is
+// none.
 func wrong(f *apierr.Fields, found []story.Violation) {
+	found = slices.DeleteFunc(found, func(v story.Violation) bool { return f.Has(v.Field) })
 	for _, v := range found {
 		f.Add(v.Field, "%s", v.Description)
 	}

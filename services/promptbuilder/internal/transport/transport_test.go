@@ -272,3 +272,26 @@ func violations(t *testing.T, err error, want ...string) {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
 }
+
+// TestAWrongBlockIsToldOnce, in the words of the contract.
+func TestAWrongBlockIsToldOnce(t *testing.T) {
+	t.Parallel()
+	client := serve(t, &stories{})
+	_, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{Blocks: []*promptbuilderv1.BlockRule{
+		{Kind: 99}, {Kind: 99}, {Kind: promptbuilderv1.BlockKind_BLOCK_KIND_TAIL}, {}, {Kind: promptbuilderv1.BlockKind_BLOCK_KIND_MEMORY},
+		{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_MEMORY},
+	}})
+	e, _ := apierr.FromStatus(err)
+	const known = "must be one of BLOCK_KIND_BODY, BLOCK_KIND_SUMMARY, BLOCK_KIND_MEMORY, BLOCK_KIND_NOTE, BLOCK_KIND_REFERENCE, and is "
+	want := []apierr.Violation{
+		{Field: "blocks[0].kind", Description: known + "99"}, {Field: "blocks[1].kind", Description: known + "99"},
+		{Field: "blocks[2].kind", Description: known + "BLOCK_KIND_TAIL"}, {Field: "blocks[3].kind", Description: "is required"},
+		{Field: "blocks[5].kind", Description: "is the same as in blocks[4]; a kind has one rule"},
+	}
+	if e == nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, e.Violations); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}

@@ -153,7 +153,7 @@ presets:
 		"line 23: presets.d.slack_percent: must be from 0 to 75, and is 76",
 		"line 24: presets.e.max_tokens: must be at most 1048576, and is 5000000000",
 		"line 24: presets.e.max_main_text_chars: must be at most 4194304, and is 5000000: no text is longer",
-		`line 28: presets.f.blocks[1].kind: must be summary, memory, note, reference or body, and is "tail"`,
+		`line 28: presets.f.blocks[1].kind: must be one of body, summary, memory, note, reference, and is "tail"`,
 		"line 28: presets.f.blocks[1].min_tokens: must be 0 or a positive number, and is -1",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
