@@ -3,7 +3,6 @@ package generation
 import (
 	"context"
 	"errors"
-	"io"
 	"runtime/debug"
 	"sync"
 )
@@ -19,8 +18,9 @@ type Answers struct {
 // Read gives the events of all answers, each with the number of its answer, to send, one at a time, and waits for them.
 // An answer that is not whole ends with a Broken, and the others go on. The error is that of the first answer, by number,
 // that is not whole; where none was opened nothing but the error is given. What send answers ends the reading; so does
-// the context.
-func (a *Answers) Read(ctx context.Context, send func(n int, e Event) error) error {
+// the context. A fault of ours is a *PanicError, here and not in the process.
+func (a *Answers) Read(ctx context.Context, send func(n int, e Event) error) (err error) {
+	defer caught(&err)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t := &teller{send: send, cancel: cancel}
@@ -44,12 +44,18 @@ func (a *Answers) Read(ctx context.Context, send func(n int, e Event) error) err
 	return nil
 }
 
+// errUntold is a fault of ours.
+var errUntold = errors.New("an answer ended well without telling its node")
+
 // inTurn reads one answer after the other.
 func (a *Answers) inTurn(ctx context.Context, t *teller) error {
 	for n, v := 0, a.views[0]; v != nil; {
 		last, err := t.follow(ctx, n, v)
 		if err != nil {
 			return err
+		}
+		if last == nil {
+			return errUntold
 		}
 		v.Close()
 		n++
@@ -61,6 +67,13 @@ func (a *Answers) inTurn(ctx context.Context, t *teller) error {
 		}
 	}
 	return nil
+}
+
+// caught makes an error of a panic. It is deferred.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = &PanicError{Value: p, Stack: debug.Stack()}
+	}
 }
 
 // Close detaches the watcher from all answers. It may be called again.
@@ -90,15 +103,11 @@ type heldFailure struct {
 
 // follow reads one answer to its end, and gives its node where it is whole. A fault of ours is kept to this one call.
 func (t *teller) follow(ctx context.Context, n int, v *View) (last *Node, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &PanicError{Value: p, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err)
 	for {
 		e, err := v.Next(ctx)
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, ErrEnd):
 			return last, nil
 		case err != nil && ctx.Err() != nil:
 			return nil, err

@@ -41,6 +41,13 @@ type observer struct {
 	mu    sync.Mutex
 	began int
 	ends  []generation.Outcome
+	fault []error
+}
+
+func (o *observer) Fault(_ context.Context, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.fault = append(o.fault, err)
 }
 
 func (o *observer) Began(context.Context) {
@@ -417,7 +424,7 @@ func (w *world) read(v *generation.View, after int) reading {
 		e, err := v.Next(w.t.Context())
 		if err != nil {
 			r.text = text.String()
-			if !errors.Is(err, io.EOF) {
+			if !errors.Is(err, generation.ErrEnd) {
 				r.err = err
 			}
 			return r

@@ -437,7 +437,27 @@ func TestEventsThatAreNotThere(t *testing.T) {
 	if r := w.read(v, 4); !errors.As(r.err, &beyond) || beyond.Last != 3 || r.events != 0 {
 		t.Errorf("after 4: %v", r.err)
 	}
-	if _, err := v.Next(t.Context()); err == nil || errors.Is(err, io.EOF) {
+	if _, err := v.Next(t.Context()); err == nil || errors.Is(err, generation.ErrEnd) {
 		t.Errorf("once more: %v", err)
+	}
+}
+
+// TestNoErrorIsAGoodEnd, whatever it wraps.
+func TestNoErrorIsAGoodEnd(t *testing.T) {
+	t.Parallel()
+	m := says("あ")
+	m.startErr = &llm.Error{Fault: llm.FaultUnreachable, Message: "hung up", Err: io.EOF}
+	w := newWorld(t, m)
+	if r := w.read(w.generate(w.request("夜")), 0); r.err == nil {
+		t.Error("one answer ended well")
+	}
+	for _, req := range []generation.Request{{Variants: 2}, {Repeat: 2}, {Repeat: 2, Continue: true}} {
+		req.ID, req.Flow, req.Text = uuid.New(), w.flow, "夜"
+		if got := w.readAll(w.several(req)); got.err == nil || len(got.failed) == 0 {
+			t.Errorf("%+v ended well: %v", req, got.failed)
+		}
+	}
+	if len(w.observer.fault) != 0 {
+		t.Errorf("%v is no fault of ours", w.observer.fault)
 	}
 }

@@ -2,7 +2,6 @@ package generation
 
 import (
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -87,7 +86,7 @@ func TestEveryWatcherReadsTheSameBytes(t *testing.T) {
 			for w.ended == nil {
 				w.step(t)
 			}
-			if want := strings.Join(pieces[w.from:], ""); w.text.String() != want || !errors.Is(w.ended, io.EOF) {
+			if want := strings.Join(pieces[w.from:], ""); w.text.String() != want || !errors.Is(w.ended, ErrEnd) {
 				t.Fatalf("after %d: read %q, want %q, ended with %v", w.from, w.text.String(), want, w.ended)
 			}
 			last := w.from

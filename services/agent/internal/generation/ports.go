@@ -103,6 +103,8 @@ type Observer interface {
 	Began(ctx context.Context)
 	// Ended: it has ended and is no longer one of those that run.
 	Ended(ctx context.Context, o Outcome)
+	// Fault: a fault of ours struck beside a generation, where no caller hears of it.
+	Fault(ctx context.Context, err error)
 }
 
 // Outcome is how a generation ended.

@@ -2,6 +2,7 @@ package generation
 
 import (
 	"context"
+	"errors"
 )
 
 // repeat gives answers that are made one behind the other. Whoever reads them goes on: at the end of one he attaches to
@@ -33,10 +34,17 @@ func (s *Service) repeat(ctx context.Context, ns string, req Request, digest str
 	go func() {
 		defer s.work.Done()
 		defer own.Close()
-		// What is not read here is read by others, or in the store.
-		_ = own.Read(context.WithoutCancel(ctx), func(int, Event) error { return nil })
+		s.readOn(context.WithoutCancel(ctx), own)
 	}()
 	return reader, nil
+}
+
+// readOn reads answers for nobody. What is not read here is read by others, or in the store, but a fault of ours is told.
+func (s *Service) readOn(ctx context.Context, own *Answers) {
+	err := own.Read(ctx, func(int, Event) error { return nil })
+	if errors.Is(err, errUntold) || errors.As(err, new(*PanicError)) {
+		s.observer.Fault(ctx, err)
+	}
 }
 
 // next attaches to the answer behind another; nil where that is the last.

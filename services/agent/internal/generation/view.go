@@ -2,9 +2,13 @@ package generation
 
 import (
 	"context"
-	"io"
+	"errors"
 	"time"
 )
+
+// ErrEnd is what a View gives after its last event when the answer is whole. It is no error of any other package, so that
+// none is taken for it. Test with errors.Is.
+var ErrEnd = errors.New("the answer is whole and has been read")
 
 // View is one watcher's reading of a generation. It is used by one goroutine.
 type View struct {
@@ -27,7 +31,7 @@ func (s *Service) newView(g *generation, after int) *View {
 	return &View{clock: s.clock, heartbeat: s.limits.Heartbeat, g: g, after: after}
 }
 
-// Next gives the next event and waits for it. The first one is always an Opened. After the last event it gives io.EOF
+// Next gives the next event and waits for it. The first one is always an Opened. After the last event it gives ErrEnd
 // when the answer is whole, else why it is not, such as a *CutError. *RangeError, instead of any event, when the watcher
 // claims to have events that are not there; the context's error when that ends. No watcher slows the generation, nor
 // another watcher.
@@ -77,7 +81,7 @@ func (v *View) step() (Event, <-chan struct{}, error) {
 	case g.end.err != nil:
 		return nil, nil, g.end.err
 	case v.after > len(g.ends):
-		return nil, nil, io.EOF
+		return nil, nil, ErrEnd
 	}
 	v.after = len(g.ends) + 1
 	stored := Stored{ID: v.after, Node: *g.end.node, Cache: g.end.cache, Replayed: g.end.replayed}

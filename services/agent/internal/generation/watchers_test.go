@@ -2,7 +2,6 @@ package generation_test
 
 import (
 	"errors"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +93,7 @@ func (w *world) texts(req generation.Request, after int) (texts []string, ids []
 	defer v.Close()
 	for {
 		e, err := v.Next(w.t.Context())
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, generation.ErrEnd) {
 			return texts, ids, joined
 		}
 		if err != nil {

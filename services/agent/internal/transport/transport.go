@@ -5,7 +5,6 @@ package transport
 import (
 	"context"
 	"errors"
-	"io"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -35,7 +34,7 @@ func (s *Server) show(stream grpc.ServerStreamingServer[agentv1.GenerateNodeEven
 	for {
 		e, err := v.Next(ctx)
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, generation.ErrEnd):
 			return nil
 		case err != nil:
 			return fault(err)

@@ -329,6 +329,9 @@ func typed(t *testing.T, err error, fault llm.Fault) *llm.Error {
 	if e.Fault != fault {
 		t.Errorf("the error is %s (%v), not %s", e.Fault, e, fault)
 	}
+	if errors.Is(err, io.EOF) {
+		t.Errorf("%v looks like the good end of a stream", e)
+	}
 	if e.Backend == "" || e.Address == "" || e.Message == "" {
 		t.Errorf("the error does not say where and what: %+v", e)
 	}

@@ -89,6 +89,7 @@ func Faulty(t *testing.T, f Faults) {
 	t.Helper()
 	t.Run("Refusals", f.refusals)
 	t.Run("Gone", f.gone)
+	t.Run("Hangs up", f.hangsUp)
 	t.Run("Hangs", f.hangs)
 	t.Run("Breaks", f.breaks)
 	t.Run("Characters", f.characters)
@@ -181,6 +182,15 @@ func (f Faults) hangs(t *testing.T) {
 		if errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v looks like the caller's own deadline", err)
 		}
+	}
+}
+
+// hangsUp is a server that closes each connection instead of an answer.
+func (f Faults) hangsUp(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer server.Close()
+	for _, err := range asked(t, f.At(t, server.URL, llm.DefaultTimeouts())) {
+		wantFault(t, err, llm.FaultUnreachable)
 	}
 }
 

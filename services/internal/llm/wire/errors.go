@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -38,8 +39,11 @@ type Words struct {
 // maxRetryAfter is the longest wait that is passed on.
 const maxRetryAfter = time.Hour
 
-// Fault makes an error of this backend.
+// Fault makes an error of this backend. It never wraps io.EOF, which is the good end of a stream.
 func (s *Server) Fault(fault llm.Fault, cause error, format string, args ...any) *llm.Error {
+	if errors.Is(cause, io.EOF) {
+		cause = io.ErrUnexpectedEOF
+	}
 	return &llm.Error{
 		Fault: fault, Backend: s.Name, Address: s.Address,
 		Message: fmt.Sprintf(format, args...), Err: cause,
@@ -84,6 +88,8 @@ func (s *Server) broken(ctx context.Context, cause error, otherwise llm.Fault) *
 		return s.Fault(otherwise, cause, "the server's certificate is not to be trusted: %v; name the authority that signed it in `ca`", stranger)
 	case errors.Is(cause, syscall.ECONNREFUSED):
 		return s.Fault(otherwise, cause, "nobody answers there; start the model server or correct the address")
+	case errors.Is(cause, io.EOF):
+		return s.Fault(otherwise, cause, "the connection was closed without an answer")
 	case otherwise == llm.FaultCut:
 		return s.Fault(otherwise, cause, "the answer broke off: %v", cause)
 	}

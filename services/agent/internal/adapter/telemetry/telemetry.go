@@ -84,6 +84,11 @@ func (o *Observer) Ended(ctx context.Context, e generation.Outcome) {
 		zap.Error(e.Status.Err))
 }
 
+// Fault writes what no caller hears of.
+func (o *Observer) Fault(ctx context.Context, err error) {
+	o.log.Error("generation", zap.String("request_id", interceptor.RequestID(ctx)), zap.String("namespace", namespace.From(ctx)), zap.Error(err))
+}
+
 // ours says that somebody has to look: a fault of ours, or an answer without a node.
 func ours(err error) bool {
 	var fault *generation.PanicError
