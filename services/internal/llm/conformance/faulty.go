@@ -82,6 +82,8 @@ type Faults struct {
 	At func(t *testing.T, address string, limits llm.Timeouts) Backend
 	// With gives a backend whose server misbehaves, nil where a server of this kind cannot.
 	With func(t *testing.T, how Way, limits llm.Timeouts) *Broken
+	// Good starts a server without faults, for whose client At is told another address.
+	Good func(t *testing.T) Good
 }
 
 // Faulty is what every kind must make of servers that misbehave.
@@ -89,7 +91,9 @@ func Faulty(t *testing.T, f Faults) {
 	t.Helper()
 	t.Run("Refusals", f.refusals)
 	t.Run("Gone", f.gone)
-	t.Run("Hangs up", f.hangsUp)
+	t.Run("HangsUp", f.hangsUp)
+	t.Run("Once", f.once)
+	t.Run("Quotes", f.quotes)
 	t.Run("Hangs", f.hangs)
 	t.Run("Breaks", f.breaks)
 	t.Run("Characters", f.characters)

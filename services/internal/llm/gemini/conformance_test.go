@@ -52,6 +52,10 @@ func TestFaulty(t *testing.T) {
 			t.Helper()
 			return client(t, address, gemini.Config{Endpoint: wire.Endpoint{Timeouts: limits}})
 		},
+		Good: func(t *testing.T) conformance.Good {
+			t.Helper()
+			return conformance.Good{Address: geminitest.New(t, geminitest.Options{}).URL, Path: ":streamGenerateContent"}
+		},
 		With: func(t *testing.T, how conformance.Way, limits llm.Timeouts) *conformance.Broken {
 			t.Helper()
 			server := geminitest.New(t, geminitest.Options{Stepped: how == conformance.Endless, Reply: how.Reply(limits)})

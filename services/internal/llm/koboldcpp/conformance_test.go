@@ -32,7 +32,10 @@ func TestConformance(t *testing.T) {
 }
 
 func TestFaulty(t *testing.T) {
-	conformance.Faulty(t, conformance.Faults{At: at, With: broken})
+	conformance.Faulty(t, conformance.Faults{At: at, With: broken, Good: func(t *testing.T) conformance.Good {
+		t.Helper()
+		return conformance.Good{Address: koboldcpptest.New(t, koboldcpptest.Options{}).URL, Path: "/generate/stream"}
+	}})
 }
 
 func client(t *testing.T, address string) *koboldcpp.Client {

@@ -25,7 +25,10 @@ func TestConformance(t *testing.T) {
 }
 
 func TestFaulty(t *testing.T) {
-	conformance.Faulty(t, conformance.Faults{At: at, With: broken})
+	conformance.Faulty(t, conformance.Faults{At: at, With: broken, Good: func(t *testing.T) conformance.Good {
+		t.Helper()
+		return conformance.Good{Address: llmtest.New(t, llmtest.Options{}).URL, Path: "/completion"}
+	}})
 }
 
 // at is a client with its own time limits.

@@ -70,6 +70,10 @@ func TestFaulty(t *testing.T) {
 			t.Helper()
 			return client(t, wire.Endpoint{Address: address, Window: 512, Timeouts: limits})
 		},
+		Good: func(t *testing.T) conformance.Good {
+			t.Helper()
+			return conformance.Good{Address: fake(t, ollamatest.Options{}).URL, Path: "/api/generate"}
+		},
 		With: func(t *testing.T, how conformance.Way, limits llm.Timeouts) *conformance.Broken {
 			t.Helper()
 			server := fake(t, ollamatest.Options{Stepped: how == conformance.Endless, Reply: how.Reply(limits)})

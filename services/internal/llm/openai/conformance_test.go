@@ -79,6 +79,10 @@ func TestFaulty(t *testing.T) {
 					t.Helper()
 					return client(t, address, openai.Config{Program: openai.VLLM, API: api, Endpoint: wire.Endpoint{Timeouts: limits}, Model: "fake"})
 				},
+				Good: func(t *testing.T) conformance.Good {
+					t.Helper()
+					return conformance.Good{Address: openaitest.New(t, openaitest.Options{Program: openaitest.VLLM}).URL, Path: "/completions"}
+				},
 				With: func(t *testing.T, how conformance.Way, limits llm.Timeouts) *conformance.Broken {
 					t.Helper()
 					return broken(t, how, limits, api)

@@ -17,8 +17,12 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
-// maxMessage is how much of a server's own words is passed on, in bytes.
-const maxMessage = 300
+const (
+	// maxMessage is how much of a server's own words is passed on, in bytes, and maxSentence how much is said around them.
+	maxMessage, maxSentence = 300, 100
+	// maxWords is how much of them is looked at.
+	maxWords = 4 << 10
+)
 
 // Words are what a server says of itself when it refuses or fails.
 type Words struct {
@@ -108,7 +112,7 @@ func (s *Server) translate(w Words, otherwise llm.Fault) *llm.Error {
 	if s.APIKey != "" {
 		words = strings.ReplaceAll(words, s.APIKey, "…")
 	}
-	words = Clip(words)
+	words = clip(words, maxWords) // discreet shortens them, after it has looked for quotes
 	switch {
 	case w.Fault == llm.FaultTooLong:
 		e := s.Fault(llm.FaultTooLong, nil, "the prompt does not fit the window: %s", words)
@@ -135,12 +139,14 @@ func (s *Server) translate(w Words, otherwise llm.Fault) *llm.Error {
 }
 
 // Clip shortens a server's words to one line of at most 300 bytes.
-func Clip(words string) string {
+func Clip(words string) string { return clip(words, maxMessage) }
+
+func clip(words string, most int) string {
 	words = strings.Join(strings.Fields(strings.ToValidUTF8(words, "?")), " ")
-	if len(words) <= maxMessage {
+	if len(words) <= most {
 		return words
 	}
-	end := maxMessage
+	end := most
 	for !utf8.RuneStart(words[end]) {
 		end--
 	}

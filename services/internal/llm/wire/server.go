@@ -53,7 +53,9 @@ type Config struct {
 // Server sends requests to one model server. Safe for concurrent use.
 type Server struct {
 	Config
-	http *http.Client
+	// http keeps connections; once opens one for each request. A kept one may be closed by the server just when it is used
+	// again: then a question is asked again, but a prompt must neither be sent twice nor fail for that.
+	http, once *http.Client
 	// told is the window that the server told last, 0 where it told none.
 	told atomic.Int64
 	// answering and counting are the calls under way.
@@ -77,16 +79,20 @@ func NewServer(config Config) *Server {
 	if config.Proxy != nil {
 		transport.Proxy = http.ProxyURL(config.Proxy)
 	}
+	single := transport.Clone()
+	single.DisableKeepAlives = true
 	at := cmp.Or(config.Concurrency, DefaultConcurrency)
-	s := &Server{Config: config, answering: make(slots, at), counting: make(slots, at), http: &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	s := &Server{Config: config, answering: make(slots, at), counting: make(slots, at), http: straight(transport), once: straight(single)}
 	if config.OneCount {
 		s.counting = make(slots, 1)
 	}
 	s.told.Store(unasked)
 	return s
+}
+
+// straight is a client that follows no redirects.
+func straight(t *http.Transport) *http.Client {
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // Close closes the connections that are not in use. The server can still be asked.
@@ -96,10 +102,11 @@ func (s *Server) Close() error {
 }
 
 // Ask sends body as JSON (nil: GET) within the time limit l, and reads the JSON answer, of at most most bytes, into answer.
+// It is for what may be asked twice: where a kept connection breaks, it is.
 func (s *Server) Ask(ctx context.Context, l Limit, path string, body, answer any, most int64) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.after, l)
 	defer cancel()
-	response, failed := s.send(ctx, path, body)
+	response, failed := s.send(ctx, s.http, path, body)
 	if failed != nil {
 		return failed
 	}
@@ -127,14 +134,18 @@ func (s *Server) Count(ctx context.Context, l Limit, path string, body, answer a
 }
 
 // send makes a request and gives the answer if its status is 200. The caller closes its body.
-func (s *Server) send(ctx context.Context, path string, body any) (*http.Response, error) {
+func (s *Server) send(ctx context.Context, client *http.Client, path string, body any) (*http.Response, error) {
 	request, err := s.request(ctx, path, body)
 	if err != nil {
 		return nil, s.Fault(llm.FaultRefused, err, "the request cannot be written down: %v", err)
 	}
-	response, err := s.http.Do(request)
+	if client == s.http && body != nil {
+		// What allows net/http to send it again, as a GET; an empty key is not sent.
+		request.Header["Idempotency-Key"] = []string{}
+	}
+	response, err := client.Do(request)
 	if err != nil {
-		return nil, s.broken(ctx, err, llm.FaultUnreachable)
+		return nil, discreet(s.broken(ctx, err, llm.FaultUnreachable), body)
 	}
 	if response.StatusCode == http.StatusOK {
 		return response, nil
@@ -144,7 +155,7 @@ func (s *Server) send(ctx context.Context, path string, body any) (*http.Respons
 	if err != nil {
 		return nil, s.broken(ctx, err, llm.FaultUnreachable)
 	}
-	return nil, s.refusal(response, data)
+	return nil, s.refusal(response, data, body)
 }
 
 func (s *Server) request(ctx context.Context, path string, body any) (*http.Request, error) {
@@ -164,10 +175,6 @@ func (s *Server) request(ctx context.Context, path string, body any) (*http.Requ
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
-		// A server closes a kept connection after some time or some requests, and a request may cross that. None of them
-		// changes anything at the server, so it is sent again on a new connection; net/http takes an empty key for that
-		// permission and does not send it.
-		request.Header["Idempotency-Key"] = []string{}
 	}
 	switch {
 	case s.APIKey == "":
@@ -179,8 +186,8 @@ func (s *Server) request(ctx context.Context, path string, body any) (*http.Requ
 	return request, nil
 }
 
-// refusal is the error of an answer that is not 200.
-func (s *Server) refusal(response *http.Response, body []byte) *llm.Error {
+// refusal is the error of an answer that is not 200, to a request with the body sent.
+func (s *Server) refusal(response *http.Response, body []byte, sent any) *llm.Error {
 	var w Words
 	if s.Words != nil {
 		w = s.Words(body)
@@ -190,7 +197,7 @@ func (s *Server) refusal(response *http.Response, body []byte) *llm.Error {
 	}
 	w.Status = response.StatusCode
 	w.RetryAfter = max(w.RetryAfter, retryAfter(response.Header.Get("Retry-After"), time.Now()))
-	return s.Told(w, llm.FaultProtocol)
+	return discreet(s.Told(w, llm.FaultProtocol), sent)
 }
 
 // retryAfter reads the header of that name: seconds, or a date (RFC 9110, 10.2.3); 0 for anything else.

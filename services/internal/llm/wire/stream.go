@@ -33,6 +33,7 @@ type Stream struct {
 	events interface{ Next() (Event, error) }
 	next   Limit         // the time limit of the next piece
 	left   time.Duration // how much of it is left
+	sent   any           // the body of the request
 	end    error         // what Recv gives from now on
 }
 
@@ -45,7 +46,7 @@ func (s *Server) Stream(ctx context.Context, path string, body any, most int, an
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	stream := &Stream{server: s, answer: answer, ctx: ctx, cancel: cancel, most: most}
+	stream := &Stream{server: s, answer: answer, ctx: ctx, cancel: cancel, most: most, sent: body}
 	stream.within(Limit{"first_byte", s.Timeouts.FirstByte})
 	if err := stream.open(path, body); err != nil {
 		cancel(nil)
@@ -57,7 +58,7 @@ func (s *Server) Stream(ctx context.Context, path string, body any, most int, an
 
 func (s *Stream) open(path string, body any) error {
 	begin, stop := time.Now(), s.watch()
-	response, err := s.server.send(s.ctx, path, body)
+	response, err := s.server.send(s.ctx, s.server.once, path, body)
 	stop()
 	s.left -= time.Since(begin)
 	if err != nil {
@@ -113,7 +114,12 @@ func (s *Stream) piece() (string, error) {
 		return "", s.server.broken(s.ctx, s.ctx.Err(), llm.FaultCut)
 	}
 	s.within(Limit{"idle", s.server.Timeouts.Idle})
-	return s.answer.Take(e)
+	text, err := s.answer.Take(e)
+	var told *llm.Error
+	if errors.As(err, &told) {
+		err = discreet(told, s.sent)
+	}
+	return text, err
 }
 
 // Result implements llm.Stream.
