@@ -3,6 +3,7 @@ package llamacpp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -76,6 +77,25 @@ func TestResult(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, stream.Result()); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
+	}
+}
+
+// The server takes a prompt of fewer tokens than its window (cases/wannabe.md 25), which one that leaves a token to the answer
+// always is.
+func TestWannabe25TheLimitOfTheServer(t *testing.T) {
+	t.Parallel()
+	const window = 16
+	c := client(t, llmtest.New(t, llmtest.Options{BOS: true, Window: window}).URL)
+	for _, predict := range []int{1, 9} {
+		_, result, err := servertest.Ask(t, c, request(strings.Repeat("夜", window-predict-1), predict)) // and a BOS
+		if err != nil || result.PromptTokens != window-predict || result.AnswerTokens != predict {
+			t.Errorf("%d for the answer: %+v, %v", predict, result, err)
+		}
+	}
+	_, _, err := servertest.Ask(t, c, request(strings.Repeat("夜", window-1), 1))
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Fault != llm.FaultTooLong || e.Tokens != window || e.Window != window {
+		t.Errorf("a prompt as large as the window: %v", err)
 	}
 }
 

@@ -163,6 +163,26 @@ func TestCase28OverTheWindow(t *testing.T) {
 	}
 }
 
+// The server takes num_ctx-1 tokens of a prompt. Since an answer has one token at least, a prompt that leaves num_predict of
+// num_ctx free is never more, and one that is a token under that (num_ctx-1-num_predict, the limit of cases/wannabe.md 25)
+// is not needed: both reach it whole, and the whole answer is there.
+func TestWannabe25TheLimitOfTheServer(t *testing.T) {
+	t.Parallel()
+	const window = 32
+	for _, old := range []bool{false, true} {
+		c := client(t, wire.Endpoint{Address: fake(t, ollamatest.Options{Old: old}).URL, Window: window})
+		for _, predict := range []int{1, 9} {
+			for _, tokens := range []int{window - 1 - predict, window - predict} {
+				prompt := strings.Repeat("7", tokens-2) // one each, with a BOS and a blank in front
+				_, result, err := servertest.Ask(t, c, servertest.Request(prompt, predict))
+				if err != nil || result.PromptTokens != tokens || result.AnswerTokens != predict {
+					t.Errorf("old %v: %d of %d tokens, %d for the answer: %+v, %v", old, tokens, window, predict, result, err)
+				}
+			}
+		}
+	}
+}
+
 // A vocabulary that counts too little: the server is told not to cut, and its refusal is understood in various words.
 func TestTheServersOwnRefusals(t *testing.T) {
 	t.Parallel()

@@ -290,6 +290,7 @@ func TestCase20ACountOfZeroNeverFits(t *testing.T) {
 	}
 }
 
+// The 50 ms that a call of this case takes are left out: what is right is a number of calls, which no clock changes.
 func TestCase22FewCounts(t *testing.T) {
 	t.Parallel()
 	for _, blind := range []bool{false, true} {
@@ -308,6 +309,7 @@ func TestCase22FewCounts(t *testing.T) {
 	}
 }
 
+// The limits of the servers themselves are in packages ollama and llamacpp.
 func TestCase25TheLimitToTheToken(t *testing.T) {
 	t.Parallel()
 	body := body40(100)

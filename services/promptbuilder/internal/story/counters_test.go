@@ -28,8 +28,8 @@ type server struct {
 	err        error
 	// fails is the count that gives err; 0: asking for the window does.
 	fails int
-	// hangs is called by a count that then waits for the end of the call.
-	hangs context.CancelFunc
+	// hangs: a count waits for the end of the call.
+	hangs bool
 	// bytes were counted, largest at once.
 	bytes, largest int
 	// local counts without a server.
@@ -87,8 +87,7 @@ func (s *server) Pieces(ctx context.Context, text string) ([]int, error) {
 	}
 	s.counts++
 	s.bytes, s.largest = s.bytes+len(text), max(s.largest, len(text))
-	if s.hangs != nil {
-		s.hangs()
+	if s.hangs {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}

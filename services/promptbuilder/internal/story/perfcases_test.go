@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
@@ -30,9 +31,10 @@ func TestPerfCase1FewCalls(t *testing.T) {
 		}
 	}
 	// A server that hangs: the build ends with the caller's deadline.
-	ctx, cancel := context.WithCancel(t.Context())
-	s := &server{window: 8192, hangs: cancel}
-	if _, err := builder(s).Build(ctx, story.Request{Body: body}); !errors.Is(err, context.Canceled) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	s := &server{window: 8192, hangs: true}
+	if _, err := builder(s).Build(ctx, story.Request{Body: body}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -53,10 +55,19 @@ func TestPerfCase4EachByteOnce(t *testing.T) {
 
 func TestPerfCase5AZeroIsNoCount(t *testing.T) {
 	t.Parallel()
-	s := &server{window: 8192, blind: true, tokens: func(string) int { return 0 }}
-	_, err := builder(s).Build(t.Context(), story.Request{Body: strings.Repeat("あ", 66_000), MaxTokens: 1024})
+	body := strings.Repeat("あ", 200_000/len("あ"))
+	s := &server{window: 8192, blind: true, tokens: func(text string) int {
+		if len(text) >= len(body) { // the server's fault, in bytes for once
+			return 0
+		}
+		return f1(text)
+	}}
+	_, err := builder(s).Build(t.Context(), story.Request{Body: body, MaxTokens: 1024, Fit: story.FitNone})
 	var wrong *story.CountError
 	if !errors.As(err, &wrong) || errors.As(err, new(*llm.OverflowError)) {
 		t.Errorf("error %v, want a CountError", err)
+	}
+	if p := build(t, s, story.Request{Body: body, MaxTokens: 1024}); p.Cut == nil || p.Tokens == 0 || f1(p.Text) > 8192-1024 {
+		t.Errorf("%d tokens told of %d, cut %+v", p.Tokens, f1(p.Text), p.Cut)
 	}
 }
