@@ -1,26 +1,12 @@
 package fit
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
-
-// words are the names of places in settings.
-var words = map[string]Place{"line": Line, "sentence": Sentence, "character": Character}
-
-// UnmarshalText reads the name of a place as settings write it: line, sentence or character.
-func (p *Place) UnmarshalText(text []byte) error {
-	place, ok := words[string(text)]
-	if !ok {
-		return fmt.Errorf("is %.40q; it must be line, sentence or character", text)
-	}
-	*p = place
-	return nil
-}
 
 // What ends a sentence or a clause, and what may close after it. A mark of western writing counts only before a space,
 // so that 3.14 and 1,000 stay whole.

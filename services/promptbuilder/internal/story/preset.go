@@ -12,23 +12,23 @@ import (
 )
 
 // Preset is a set of choices under a name. The zero value of each leaves it open: a request that names the preset says it
-// itself, or the default holds. The words of its yaml tags are those of the contract.
+// itself, or the default holds.
 type Preset struct {
-	Name       string     `yaml:"-"`
-	Wrapping   Wrapping   `yaml:"wrapping"`
-	Fit        Fit        `yaml:"fit"`
-	TrimTo     int        `yaml:"max_main_text_chars"`
-	Finest     fit.Place  `yaml:"cut_granularity"`
-	Slack      *int       `yaml:"slack_percent"`
-	Order      Order      `yaml:"block_order"`
-	NoteHeader NoteHeader `yaml:"note_header"`
-	NoteDepth  int        `yaml:"note_depth"`
-	MaxTokens  int        `yaml:"max_tokens"`
+	Name       string
+	Wrapping   Wrapping
+	Fit        Fit
+	TrimTo     int
+	Finest     fit.Place
+	Slack      *int
+	Order      Order
+	NoteHeader NoteHeader
+	NoteDepth  int
+	MaxTokens  int
 	// Sampling is how an answer should be drawn. No byte of a prompt depends on it: it is given back to whoever sends the
 	// prompt.
-	Sampling sampling.Sampling `yaml:"sampling"`
+	Sampling sampling.Sampling
 	// Blocks bound blocks. A rule of a request stands instead of that for the same kind.
-	Blocks []Rule `yaml:"blocks"`
+	Blocks []Rule
 }
 
 // Fit is what happens to a prompt that is too large.
@@ -130,7 +130,7 @@ func (r Request) held() Preset {
 	return p
 }
 
-// Check finds everything that is wrong with a preset, by the keys of its yaml tags.
+// Check finds everything that is wrong with a preset, by the names of the fields of a request.
 func (p Preset) Check() []Violation {
 	all := violations(Request{}.over(p).Check())
 	if p.TrimTo != 0 && p.Fit != FitCharTrim {

@@ -10,14 +10,14 @@ import (
 type Rule struct {
 	// Kind is one of the pinned blocks (KindReference, KindSummary, KindMemory, KindNote), or KindBody with Min alone: so
 	// much is left to the text instead of TextPercent, as far as it has as much and the pinned blocks can give way.
-	Kind Kind `yaml:"kind"`
+	Kind Kind
 	// Min is what the block is not trimmed below for want of room in the window. Max it never has more than; 0: no such limit.
-	Min int `yaml:"min_tokens"`
-	Max int `yaml:"max_tokens"`
+	Min int
+	Max int
 	// Priority decides which block is trimmed first when not all fit: that of the lowest. Nil: that of the kind.
-	Priority *int `yaml:"priority"`
+	Priority *int
 	// Trim is the side at which the block gives way; empty: that of the kind.
-	Trim Trim `yaml:"trim"`
+	Trim Trim
 }
 
 // Trim is the side at which a pinned block gives way.

@@ -11,15 +11,15 @@ import (
 // Wrapping is what stands around the parts of a prompt: the form in which a model was trained to be asked.
 type Wrapping struct {
 	// Name is one of Wrappings, or CustomWrapping.
-	Name string `yaml:"name"`
+	Name string
 	// BeforeInstruction begins the prompt. BeforeInput stands between the instruction and the input, where there is one; it
 	// ends with a line feed. AfterInput ends the input, BeforeSuffix begins what the model continues.
-	BeforeInstruction string `yaml:"before_instruction"`
-	BeforeInput       string `yaml:"before_input"`
-	AfterInput        string `yaml:"after_input"`
-	BeforeSuffix      string `yaml:"before_suffix"`
+	BeforeInstruction string
+	BeforeInput       string
+	AfterInput        string
+	BeforeSuffix      string
 	// Stop are the strings at which an answer ends; whoever sends the prompt sends them too.
-	Stop []string `yaml:"stop"`
+	Stop []string
 }
 
 // CustomWrapping is the name of a wrapping that a request brings itself.

@@ -110,8 +110,9 @@ func (p *parser) preset(name string, node *yamlx.Node) story.Preset {
 	if !nameForm.MatchString(name) {
 		p.add(path, node, "a name is 1 to 63 small letters, digits, dots, dashes and underscores, and begins with a letter or digit")
 	}
-	preset := story.Preset{Name: name}
-	unread := p.decode(path, node, &preset)
+	var e entry
+	unread := p.decode(path, node, &e)
+	preset := e.preset(name)
 	for _, v := range preset.Check() {
 		if !unread[v.Field] { // else it is what the key stands at when it is left out
 			p.add(join(path, v.Field), find(node, v.Field), "%s", v.Description)
