@@ -24,7 +24,7 @@ func TestExamineSoundFlow(t *testing.T) {
 }
 
 // cases/flowstore.md 4: a pointer and an edge to something that is not there. The flow opens with what remains.
-func TestCase04PointerAndEdgeToNothing(t *testing.T) {
+func TestFlowstore04PointerAndEdgeToNothing(t *testing.T) {
 	t.Parallel()
 	f := flow.Examine(flow.Flow{
 		Members: []flow.Member{{Index: 1, Node: node(1)}, {Index: 2, Node: node(2)}},

@@ -168,7 +168,7 @@ func TestPairsThatCloseACycle(t *testing.T) {
 }
 
 // cases/flowstore.md 1: switching branches hides nothing.
-func TestCase01SwitchingBranches(t *testing.T) {
+func TestFlowstore01SwitchingBranches(t *testing.T) {
 	t.Parallel()
 	l := open()
 	f := newFlow(t, l)
@@ -190,7 +190,7 @@ func TestCase01SwitchingBranches(t *testing.T) {
 }
 
 // cases/flowstore.md 2: many writers under one node lose nothing.
-func TestCase02ManyWriters(t *testing.T) {
+func TestFlowstore02ManyWriters(t *testing.T) {
 	t.Parallel()
 	l := open()
 	f := newFlow(t, l)

@@ -15,7 +15,7 @@ import (
 
 // A text of 50,000 tokens or more is counted as 0 by the server. Here it is counted in parts, and
 // never as less than it has.
-func TestCase20TextsThatTheServerCannotCount(t *testing.T) {
+func TestWannabe20TextsThatTheServerCannotCount(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]koboldcpptest.Options{"BOS": {}, "no BOS": {NoBOS: true}, "pairs": {Cut: servertest.Pairs}} {
 		server := koboldcpptest.New(t, o)

@@ -143,7 +143,7 @@ func TestRefusedHere(t *testing.T) {
 }
 
 // One token over the window less one is refused, and never sent: the server would halve it.
-func TestCase28OverTheWindow(t *testing.T) {
+func TestWannabe28OverTheWindow(t *testing.T) {
 	t.Parallel()
 	for _, old := range []bool{false, true} {
 		server := fake(t, ollamatest.Options{Old: old})

@@ -20,7 +20,7 @@ import (
 )
 
 // A text in a chat counts as what it is; what the form costs is off the window.
-func TestCase23AChatCountsTheTextAlone(t *testing.T) {
+func TestWannabe23AChatCountsTheTextAlone(t *testing.T) {
 	t.Parallel()
 	server := openaitest.New(t, openaitest.Options{Program: openaitest.VLLM, Around: 6})
 	c := client(t, server.URL, openai.Config{Program: openai.VLLM, API: openai.Chat})

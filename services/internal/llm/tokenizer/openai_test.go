@@ -51,9 +51,9 @@ func TestOpenAI(t *testing.T) {
 	}
 }
 
-// TestPerfCase2LongPieces: the ids of a text without a break are those of the library; that the time grows with the length
+// TestPerf2LongPieces: the ids of a text without a break are those of the library; that the time grows with the length
 // and not with its square is a row of the bench.
-func TestPerfCase2LongPieces(t *testing.T) {
+func TestPerf2LongPieces(t *testing.T) {
 	t.Parallel()
 	ours, err := tokenizer.OpenAI("cl100k_base")
 	if err != nil {

@@ -27,7 +27,7 @@ func TestUnquote(t *testing.T) {
 }
 
 // A token that holds a whole character and the beginning of another, with the rest in the next.
-func TestCase35NoCharacterIsLost(t *testing.T) {
+func TestWannabe35NoCharacterIsLost(t *testing.T) {
 	t.Parallel()
 	var a Assembler
 	var pieces []string

@@ -76,7 +76,7 @@ func turns(t *testing.T, n, slack int, stateful bool, check func(before, p story
 	return moves
 }
 
-func TestCase1TheServerKeepsItsCache(t *testing.T) {
+func TestWannabe1TheServerKeepsItsCache(t *testing.T) {
 	t.Parallel()
 	moves := turns(t, 20, 25, false, func(before, p story.Prompt) {
 		if !strings.HasPrefix(p.Text, beforeNewText(t, before.Text)) {
@@ -88,7 +88,7 @@ func TestCase1TheServerKeepsItsCache(t *testing.T) {
 	}
 }
 
-func TestCase2TheCutMovesSeldom(t *testing.T) {
+func TestWannabe2TheCutMovesSeldom(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		slack    int
@@ -104,7 +104,7 @@ func TestCase2TheCutMovesSeldom(t *testing.T) {
 	}
 }
 
-func TestCase4TheHeadMayChange(t *testing.T) {
+func TestWannabe4TheHeadMayChange(t *testing.T) {
 	t.Parallel()
 	body := body40(400)
 	for _, blind := range []bool{false, true} {
@@ -122,7 +122,7 @@ func TestCase4TheHeadMayChange(t *testing.T) {
 	}
 }
 
-func TestCase5TheSameBeginningInASession(t *testing.T) {
+func TestWannabe5TheSameBeginningInASession(t *testing.T) {
 	t.Parallel()
 	head := func(seed uint32, lines int) string {
 		p := build(t, runesOf(8192), story.Request{Body: body40(lines), Seed: seed, Work: story.Work{Title: "{朝|夜}の街"}})
@@ -141,7 +141,7 @@ func TestCase5TheSameBeginningInASession(t *testing.T) {
 	}
 }
 
-func TestCase7CutsAtALineStart(t *testing.T) {
+func TestWannabe7CutsAtALineStart(t *testing.T) {
 	t.Parallel()
 	body := body40(400)
 	for _, blind := range []bool{false, true} {
@@ -159,7 +159,7 @@ func TestCase7CutsAtALineStart(t *testing.T) {
 	}
 }
 
-func TestCase8CutsAtAJapaneseSentence(t *testing.T) {
+func TestWannabe8CutsAtAJapaneseSentence(t *testing.T) {
 	t.Parallel()
 	body := string([]rune(strings.Repeat("彼は歩いた。「待て！」彼女は言った。", 200))[:3000])
 	for _, blind := range []bool{false, true} {
@@ -175,7 +175,7 @@ func TestCase8CutsAtAJapaneseSentence(t *testing.T) {
 	}
 }
 
-func TestCase10TheNoteStandsBetweenLines(t *testing.T) {
+func TestWannabe10TheNoteStandsBetweenLines(t *testing.T) {
 	t.Parallel()
 	const body = "短い。\nこれは少し長い一行である。\n三。\n　四行目は字下げされ、そしてとても長く続いていく。\n\n六。\n「七」\n八。\n九は長い、長い、長い行。\n十。"
 	const note = "\n【この先の展開についての指示・メモ】\n```\n注\n```"
@@ -206,7 +206,7 @@ func TestCase10TheNoteStandsBetweenLines(t *testing.T) {
 	}
 }
 
-func TestCase11CutsBetweenCharactersAsAReaderSeesThem(t *testing.T) {
+func TestWannabe11CutsBetweenCharactersAsAReaderSeesThem(t *testing.T) {
 	t.Parallel()
 	const unit = "👨‍👩‍👧‍👦が\u3099😀"
 	for room := 90; room < 100; room++ {
@@ -223,7 +223,7 @@ func TestCase11CutsBetweenCharactersAsAReaderSeesThem(t *testing.T) {
 	}
 }
 
-func TestCases13And14And19BracesThatAreText(t *testing.T) {
+func TestWannabe13And14And19BracesThatAreText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ setting, want string }{
 		{"閉じ}括弧と{晴|晴}", "閉じ}括弧と晴"},
@@ -238,7 +238,7 @@ func TestCases13And14And19BracesThatAreText(t *testing.T) {
 	}
 }
 
-func TestCase16GroupsInGroups(t *testing.T) {
+func TestWannabe16GroupsInGroups(t *testing.T) {
 	t.Parallel()
 	drawn := map[string]bool{}
 	for seed := range uint32(40) {
@@ -255,7 +255,7 @@ func TestCase16GroupsInGroups(t *testing.T) {
 	}
 }
 
-func TestCase17OneSeedOnePick(t *testing.T) {
+func TestWannabe17OneSeedOnePick(t *testing.T) {
 	t.Parallel()
 	prompts := map[string]bool{}
 	for range 10 {
@@ -270,7 +270,7 @@ func TestCase17OneSeedOnePick(t *testing.T) {
 	}
 }
 
-func TestCase20ACountOfZeroNeverFits(t *testing.T) {
+func TestWannabe20ACountOfZeroNeverFits(t *testing.T) {
 	t.Parallel()
 	f2 := func(text string) int {
 		if n := f1(text); n < 50_000 {
@@ -291,7 +291,7 @@ func TestCase20ACountOfZeroNeverFits(t *testing.T) {
 }
 
 // The 50 ms that a call of this case takes are left out: what is right is a number of calls, which no clock changes.
-func TestCase22FewCounts(t *testing.T) {
+func TestWannabe22FewCounts(t *testing.T) {
 	t.Parallel()
 	for _, blind := range []bool{false, true} {
 		s := &server{window: 8192, blind: blind}
@@ -310,7 +310,7 @@ func TestCase22FewCounts(t *testing.T) {
 }
 
 // The limits of the servers themselves are in packages ollama and llamacpp.
-func TestCase25TheLimitToTheToken(t *testing.T) {
+func TestWannabe25TheLimitToTheToken(t *testing.T) {
 	t.Parallel()
 	body := body40(100)
 	fixed := build(t, runesOf(1<<20), story.Request{Body: body}).Tokens
@@ -324,7 +324,7 @@ func TestCase25TheLimitToTheToken(t *testing.T) {
 	}
 }
 
-func TestCase26NobodyCounts(t *testing.T) {
+func TestWannabe26NobodyCounts(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat(strings.Repeat("雨の港で灯台を見上げ", 4)[:99]+"。\n", 240)
 	p := build(t, &server{window: 8192, local: true, vocabulary: tokenizer.Estimate()}, story.Request{Body: body, MaxTokens: 512})
@@ -336,7 +336,7 @@ func TestCase26NobodyCounts(t *testing.T) {
 	}
 }
 
-func TestCase29TheBodyGoesBeforeTheInstruction(t *testing.T) {
+func TestWannabe29TheBodyGoesBeforeTheInstruction(t *testing.T) {
 	t.Parallel()
 	work := story.Work{Plot: strings.Repeat("筋", 3000)}
 	p := build(t, runesOf(4096), story.Request{Work: work, Body: strings.Repeat("あ", 6000), MaxTokens: 256})
@@ -361,7 +361,7 @@ func TestCase29TheBodyGoesBeforeTheInstruction(t *testing.T) {
 	}
 }
 
-func TestCase31NoRoomForAPrompt(t *testing.T) {
+func TestWannabe31NoRoomForAPrompt(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ window, maxTokens int }{{200, 250}, {200, 0}, {250, 250}} {
 		s := runesOf(tt.window)

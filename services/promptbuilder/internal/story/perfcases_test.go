@@ -14,7 +14,7 @@ import (
 // The tests of this file are public reports about speed, by their numbers in the collection of cases. What they measure is
 // counted: calls, and bytes.
 
-func TestPerfCase1FewCalls(t *testing.T) {
+func TestPerf1FewCalls(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat(strings.Repeat("あ", 199)+"\n", 500)
 	for name, s := range map[string]*server{"counts": {window: 8192, blind: true}, "borders": {window: 8192}, "local": {window: 8192, local: true}} {
@@ -39,7 +39,7 @@ func TestPerfCase1FewCalls(t *testing.T) {
 	}
 }
 
-func TestPerfCase4EachByteOnce(t *testing.T) {
+func TestPerf4EachByteOnce(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat(strings.Repeat("あ", 39)+"\n", 2000)
 	s := runesOf(300*40 + 250)
@@ -53,7 +53,7 @@ func TestPerfCase4EachByteOnce(t *testing.T) {
 	}
 }
 
-func TestPerfCase5AZeroIsNoCount(t *testing.T) {
+func TestPerf5AZeroIsNoCount(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("あ", 200_000/len("あ"))
 	s := &server{window: 8192, blind: true, tokens: func(text string) int {

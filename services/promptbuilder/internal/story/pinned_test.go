@@ -62,8 +62,8 @@ func TestWhereTheyStand(t *testing.T) {
 	}
 }
 
-// TestCase32PinnedBlocksStay: two blocks with a least size are in every prompt, however long the text is.
-func TestCase32PinnedBlocksStay(t *testing.T) {
+// TestWannabe32PinnedBlocksStay: two blocks with a least size are in every prompt, however long the text is.
+func TestWannabe32PinnedBlocksStay(t *testing.T) {
 	t.Parallel()
 	work := story.Work{Memory: body40(20), Summary: body40(30)}
 	rules := []story.Rule{{Kind: story.KindMemory, Min: 300, Max: 400}, {Kind: story.KindSummary, Min: 300, Max: 500}}

@@ -60,7 +60,7 @@ var case20 = []string{
 	"%", "@", "`", "*a", "&a", "!t", "a #b", "{a: b}", "[", "|", "---\na", "a\n---\n...\n", "a\n# b", "か\u3099", "👩‍👩‍👧", "\ufffd", "\t", "a\tb\nc\t",
 }
 
-func TestCase20TextsThatYAMLTakesForSomethingElse(t *testing.T) {
+func TestFlowstore20TextsThatYAMLTakesForSomethingElse(t *testing.T) {
 	t.Parallel()
 	for _, text := range case20 {
 		f := novel()
@@ -75,7 +75,7 @@ func TestCase20TextsThatYAMLTakesForSomethingElse(t *testing.T) {
 }
 
 // cases/flowstore.md 14 for flows, and 25: marks and line ends of editors change no value.
-func TestCase14And25ConvertedFlow(t *testing.T) {
+func TestFlowstore14And25ConvertedFlow(t *testing.T) {
 	t.Parallel()
 	converted := "\ufeff" + strings.ReplaceAll(string(format.EncodeFlow(novel())), "\n", "\r\n")
 	if diff := cmp.Diff(novel(), decodeFlow(t, []byte(converted)), sameTime); diff != "" {
@@ -84,7 +84,7 @@ func TestCase14And25ConvertedFlow(t *testing.T) {
 }
 
 // cases/flowstore.md 19: the id and the time of a flow come out of its file, to the microsecond; a change leaves other edges alone.
-func TestCase19IDAndTime(t *testing.T) {
+func TestFlowstore19IDAndTime(t *testing.T) {
 	t.Parallel()
 	f := novel()
 	f.Edges = []flow.Edge{{From: 1, To: 2}, {From: 2, To: 3}}

@@ -105,7 +105,7 @@ func roundTrip(t *testing.T, text string) (data []byte, back string) {
 }
 
 // cases/flowstore.md 22: control characters make the file unreadable later.
-func TestCase22ControlCharacters(t *testing.T) {
+func TestFlowstore22ControlCharacters(t *testing.T) {
 	t.Parallel()
 	for text, escaped := range map[string]bool{
 		"\x1b[31mred\x1b[0m": true, "a\x00b": true, "a\ufffeb": true, "\uffff": true, "\x00\\u{0007}\\\\": true,
@@ -123,7 +123,7 @@ func TestCase22ControlCharacters(t *testing.T) {
 }
 
 // cases/flowstore.md 23: `]]>` and line ends at the edges of a text.
-func TestCase23SectionEndsAndEdges(t *testing.T) {
+func TestFlowstore23SectionEndsAndEdges(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`if (a[b[0]]>1) return "]]>";`, "]]", "]]>", "", "\n", "\n\nx\n", "  x  ", "]]" + ">", "]]]]>>", "<![CDATA[", "&amp;&#13;", "]]\r>", "-->",
@@ -141,7 +141,7 @@ func TestCase23SectionEndsAndEdges(t *testing.T) {
 }
 
 // cases/flowstore.md 25: carriage returns in a text stay; those of a file that was converted on disk do not become part of it.
-func TestCase25LineEnds(t *testing.T) {
+func TestFlowstore25LineEnds(t *testing.T) {
 	t.Parallel()
 	const text = "a\r\nb\rc\n\r"
 	data, back := roundTrip(t, text)
@@ -155,7 +155,7 @@ func TestCase25LineEnds(t *testing.T) {
 }
 
 // cases/flowstore.md 14: a byte order mark is read over; half a file is refused with the reason.
-func TestCase14ByteOrderMarkAndHalfAFile(t *testing.T) {
+func TestFlowstore14ByteOrderMarkAndHalfAFile(t *testing.T) {
 	t.Parallel()
 	data := format.EncodeNode(whole())
 	if diff := cmp.Diff(whole(), decodeNode(t, append([]byte("\ufeff"), data...)), sameTime); diff != "" {
