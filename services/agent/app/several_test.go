@@ -133,3 +133,51 @@ func TestAnAnswerThatFailsIsTold(t *testing.T) {
 		t.Errorf("%d nodes; want 2", len(r.flows.added()))
 	}
 }
+
+// TestRepeatAfterAGracefulStop: the same request makes what is missing, from what was received.
+func TestRepeatAfterAGracefulStop(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, llmtest.Options{Stepped: true, Reply: func(string) []string { return []string{"港", "へ"} }})
+	r.flows.grows = true
+	q := r.request("夜の")
+	q.Repeat = 4
+	s, err := r.agent.GenerateNode(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for range 4 { // the first answer, and a piece of the second
+			r.model.Step(t)
+		}
+	}()
+	for {
+		e, err := s.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.GetIndex() == 1 && e.GetText() != nil {
+			break
+		}
+	}
+	r.server.Drain()
+	for err == nil {
+		_, err = s.Recv()
+	}
+	if why, _ := apierr.FromStatus(err); why == nil || why.Reason != "DRAINING" {
+		t.Errorf("the stop ends with %v", err)
+	}
+	after := newRig(t, llmtest.Options{Reply: func(string) []string { return []string{"港", "へ"} }})
+	after.flows.flow, after.flows.nodes, after.flows.path, after.flows.grows = r.flows.flow, r.flows.nodes, r.flows.path, true
+	for range 2 {
+		each, failed, why := after.several(q)
+		if len(each) != 4 || len(failed) != 0 || why != nil {
+			t.Fatalf("%d answers, failed %v, %v", len(each), failed, why)
+		}
+		if n := each[1].stored.GetNode(); n.Texts[len(n.Texts)-1].Content != "港" || n.Generation.FinishReason != "shutdown" || !each[1].stored.Replayed {
+			t.Errorf("the answer that was cut is %v", n)
+		}
+	}
+	if n := after.flows.added(); len(n) != 2 || n[0].Parents[0] != "nodes/"+uuid.NewSHA1(uuid.MustParse(q.RequestId), []byte("1")).String() {
+		t.Errorf("made again: %v", n)
+	}
+}

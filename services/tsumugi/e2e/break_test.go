@@ -121,9 +121,11 @@ func stopped(t *testing.T, m mode) {
 	for name, again := range map[string]*reading{
 		"WatchGeneration": w.watch(r.opened.Generation, r.last), "SSE": w.watchOver(r.opened.Generation, 2), "the same request": w.generate(q),
 	} {
-		if diff := cmp.Diff(kept, again.node(t), protocmp.Transform()); diff != "" || !again.stored.Replayed || again.pieces > 0 {
-			t.Errorf("%s: replayed %v, %d pieces, %s", name, again.stored.Replayed, again.pieces, diff)
+		again.rest(t)
+		if diff := cmp.Diff(kept, again.stored.GetNode(), protocmp.Transform()); diff != "" || !again.stored.GetReplayed() || again.pieces > 0 {
+			t.Errorf("%s: replayed %v, %d pieces, %s", name, again.stored.GetReplayed(), again.pieces, diff)
 		}
+		refusal{code: codes.Aborted, reason: "DRAINING"}.check(t, again.err)
 	}
 	if got := len(w.flow(t, flow).Nodes); got != 2 {
 		t.Errorf("the flow has %d nodes; want 2", got)

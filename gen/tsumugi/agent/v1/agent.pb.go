@@ -198,7 +198,8 @@ type GenerateNodeRequest struct {
 	EveryOption bool `protobuf:"varint,19,opt,name=every_option,json=everyOption,proto3" json:"every_option,omitempty"`
 	// Several answers one after the other, 2 to 50 (`generation.repeat` of the agent), each the parent of the next; `text`
 	// stands before the first. The picks are those of the first, and the seed in `sampling` grows by one each time. The
-	// first answer that is empty, or whose finish reason is not `stop` or `length`, ends them. 0: one. Not together with
+	// first answer that is empty, or whose finish reason is not `stop` or `length`, ends them; the same request goes on from
+	// an answer that was cut, unless it was cancelled. 0: one. Not together with
 	// `prompt`, `variants` or `every_option`.
 	Repeat        int32 `protobuf:"varint,20,opt,name=repeat,proto3" json:"repeat,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -530,7 +531,8 @@ type GenerateNodeEvent_Lagged struct {
 }
 
 type GenerateNodeEvent_Stored struct {
-	// The last event of an answer: it is whole and stored.
+	// The last event of an answer: it is whole and stored. With `replayed` it may be one that was cut: then the stream ends
+	// with why (ABORTED), and of several answers `failed` follows, unless `repeat` goes on from it.
 	Stored *Stored `protobuf:"bytes,6,opt,name=stored,proto3,oneof"`
 }
 

@@ -30,7 +30,10 @@ func (a *Answers) Read(ctx context.Context, send func(n int, e Event) error) (er
 	errs := make([]error, len(a.views))
 	var readers sync.WaitGroup
 	for n, v := range a.views {
-		readers.Go(func() { _, errs[n] = t.follow(ctx, n, v) })
+		readers.Go(func() {
+			_, err := t.follow(ctx, n, v)
+			errs[n] = t.fail(ctx, n, err)
+		})
 	}
 	readers.Wait()
 	if t.broken != nil {
@@ -49,24 +52,24 @@ var errUntold = errors.New("an answer ended well without telling its node")
 
 // inTurn reads one answer after the other.
 func (a *Answers) inTurn(ctx context.Context, t *teller) error {
-	for n, v := 0, a.views[0]; v != nil; {
-		last, err := t.follow(ctx, n, v)
-		if err != nil {
-			return err
-		}
-		if last == nil {
+	for n, v := 0, a.views[0]; ; n++ {
+		last, cut := t.follow(ctx, n, v)
+		switch {
+		case last == nil && cut == nil:
 			return errUntold
+		case last == nil:
+			return t.fail(ctx, n, cut)
 		}
 		v.Close()
-		n++
-		if v, err = a.next(ctx, n, *last); err != nil {
+		var err error
+		if v, err = a.next(ctx, n+1, *last); err != nil {
 			return err
 		}
-		if v != nil {
-			a.views = append(a.views, v)
+		if v == nil {
+			return t.fail(ctx, n, cut)
 		}
+		a.views = append(a.views, v)
 	}
-	return nil
 }
 
 // caught makes an error of a panic. It is deferred.
@@ -101,7 +104,8 @@ type heldFailure struct {
 	e Broken
 }
 
-// follow reads one answer to its end, and gives its node where it is whole. A fault of ours is kept to this one call.
+// follow reads one answer to its end, and gives its node where it was told, and why it is not whole where it is not. A
+// fault of ours is kept to this one call.
 func (t *teller) follow(ctx context.Context, n int, v *View) (last *Node, err error) {
 	defer caught(&err)
 	for {
@@ -109,11 +113,8 @@ func (t *teller) follow(ctx context.Context, n int, v *View) (last *Node, err er
 		switch {
 		case errors.Is(err, ErrEnd):
 			return last, nil
-		case err != nil && ctx.Err() != nil:
-			return nil, err
 		case err != nil:
-			_ = t.tell(n, Broken{Err: err}) // the error stands for it where it cannot be told
-			return nil, err
+			return last, err
 		}
 		if s, ok := e.(Stored); ok {
 			last = &s.Node
@@ -122,6 +123,14 @@ func (t *teller) follow(ctx context.Context, n int, v *View) (last *Node, err er
 			return nil, err
 		}
 	}
+}
+
+// fail tells why an answer is not whole, unless nobody listens, and gives that error. nil: it is.
+func (t *teller) fail(ctx context.Context, n int, err error) error {
+	if err != nil && ctx.Err() == nil {
+		_ = t.tell(n, Broken{Err: err}) // the error stands for it where it cannot be told
+	}
+	return err
 }
 
 // tell gives one event to the watcher.

@@ -132,12 +132,17 @@ type CutError struct {
 	Node uuid.UUID
 	// Err is what the model server did; nil where it is not to blame.
 	Err error
+	// Replayed: it happened when the node was made, and Err is what the node tells of it.
+	Replayed bool
 }
 
 func (e *CutError) Error() string {
 	text := e.reason()
 	if e.Node != uuid.Nil {
 		text += "; what was received is kept in nodes/" + e.Node.String()
+	}
+	if e.Replayed {
+		text += ", which is the answer to this request id; another one makes another answer"
 	}
 	return text
 }

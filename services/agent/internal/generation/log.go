@@ -50,6 +50,8 @@ type ending struct {
 	cache    *Cache
 	replayed bool
 	opened   *Opened
+	// cut is why a node that was there already is not whole; nil where it is. It follows the Stored.
+	cut *CutError
 	// err is what the watchers are told; nil when the answer is whole and stored.
 	err error
 	// unstored is the answer that has no node yet.

@@ -326,7 +326,11 @@ func TestRepeatEndsWithAnAnswerThatIsNotWholeOrEmpty(t *testing.T) {
 			}
 			w.restart()
 			again := w.readAll(w.several(req))
-			if len(again.each) != 2 || again.err != nil || !again.each[1].stored.Replayed {
+			want := 2
+			if c.failed {
+				want = 5 // the words that came are in the story
+			}
+			if len(again.each) != want || again.err != nil || !again.each[1].stored.Replayed {
 				t.Errorf("asked again: %d answers, %v", len(again.each), again.err)
 			}
 		})

@@ -31,7 +31,7 @@ func replay(ns string, n Node, a asked) *generation {
 func replayed(n Node, a asked) ending {
 	r := n.Record
 	return ending{
-		finish: r.Finish, node: &n, replayed: true,
+		finish: r.Finish, node: &n, replayed: true, cut: cutOf(n),
 		// The record has 0 for what the server did not tell.
 		cache: cacheOf(llm.Result{PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CacheTold: r.CachedTokens > 0}),
 		opened: &Opened{
@@ -41,11 +41,19 @@ func replayed(n Node, a asked) ending {
 	}
 }
 
+// cutOf is why a node is not whole; nil where it is.
+func cutOf(n Node) *CutError {
+	if n.Record.Finish.state() == Done {
+		return nil
+	}
+	return &CutError{Generation: n.ID, Finish: n.Record.Finish, Node: n.ID, Err: errors.New(n.Record.Error), Replayed: true}
+}
+
 // nodeStatus is what a node tells of the generation that made it.
 func nodeStatus(n Node) Status {
 	st := Status{ID: n.ID, State: n.Record.Finish.state(), Node: n.ID, Ended: n.Created, Finish: n.Record.Finish}
-	if st.State != Done {
-		st.Err = &CutError{Generation: n.ID, Finish: st.Finish, Node: n.ID, Err: errors.New(n.Record.Error)}
+	if cut := cutOf(n); cut != nil {
+		st.Err = cut
 	}
 	for _, t := range n.Texts {
 		if t.Role == roleAssistant {

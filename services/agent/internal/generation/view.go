@@ -32,7 +32,7 @@ func (s *Service) newView(g *generation, after int) *View {
 }
 
 // Next gives the next event and waits for it. The first one is always an Opened. After the last event it gives ErrEnd
-// when the answer is whole, else why it is not, such as a *CutError. *RangeError, instead of any event, when the watcher
+// when the answer is whole, else why it is not, such as a *CutError; of a node that was there already after its Stored. *RangeError, instead of any event, when the watcher
 // claims to have events that are not there; the context's error when that ends. No watcher slows the generation, nor
 // another watcher.
 func (v *View) Next(ctx context.Context) (Event, error) {
@@ -80,6 +80,8 @@ func (v *View) step() (Event, <-chan struct{}, error) {
 		return nil, g.news(), nil
 	case g.end.err != nil:
 		return nil, nil, g.end.err
+	case v.after > len(g.ends) && g.end.cut != nil:
+		return nil, nil, g.end.cut
 	case v.after > len(g.ends):
 		return nil, nil, ErrEnd
 	}

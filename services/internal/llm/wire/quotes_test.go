@@ -45,7 +45,7 @@ func TestQuotesAreTakenOut(t *testing.T) {
 // asciiEscape is a character as JSON in ASCII.
 func asciiEscape(r rune) string {
 	out := ""
-	for _, u := range []rune(string(r)) {
+	for _, u := range string(r) {
 		if u > 0xffff {
 			u -= 0x10000
 			out += hexEscape(0xd800+u>>10) + hexEscape(0xdc00+u&0x3ff)
