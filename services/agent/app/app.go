@@ -3,7 +3,6 @@ package app
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,4 +95,3 @@ func (clock) AfterFunc(d time.Duration, f func()) *time.Timer { return time.Afte
 type random struct{}
 
 func (random) ID() uuid.UUID { return uuid.New() }
-func (random) Seed() uint32  { return rand.Uint32() }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,7 +33,6 @@ func (clock) AfterFunc(d time.Duration, f func()) *time.Timer { return time.Afte
 type dice struct{}
 
 func (dice) ID() uuid.UUID { return uuid.New() }
-func (dice) Seed() uint32  { return rand.Uint32() }
 
 // observer remembers the ends.
 type observer struct {

@@ -104,15 +104,18 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%d generations are running, which is the limit", e.Limit)
 }
 
-// OptionsError says that the dynamic prompts have more combinations of options than a request may ask for.
+// OptionsError says that the dynamic prompts have more combinations of options than a request may ask for, or none.
 type OptionsError struct {
-	// Count is how many were listed; More says that there are more.
+	// Count is how many were listed, 0 where no group has options; More says that there are more.
 	Count int
 	More  bool
 	Limit int
 }
 
 func (e *OptionsError) Error() string {
+	if e.Count == 0 {
+		return "the dynamic prompts have no options, so that there is nothing to choose: write a group such as {A|B}, or leave every_option out"
+	}
 	more := ""
 	if e.More {
 		more = "more than "

@@ -2,6 +2,7 @@ package generation
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"strconv"
@@ -16,6 +17,13 @@ import (
 // makes each only once.
 func NodeID(request uuid.UUID, answer int) uuid.UUID {
 	return uuid.NewSHA1(request, []byte(strconv.Itoa(answer)))
+}
+
+// seedOf is the seed of a request that names none: the first four bytes of UUIDv5 of `seed` in the namespace that the
+// request id is. So it is the same after a restart, for the answers that are still missing.
+func seedOf(request uuid.UUID) uint32 {
+	id := uuid.NewSHA1(request, []byte("seed"))
+	return binary.BigEndian.Uint32(id[:4])
 }
 
 // Digest is a SHA-256, in hex, of everything that shapes the node. Two requests with one id and different digests are not

@@ -61,6 +61,9 @@ type ending struct {
 // leftNothing says that it ended without an answer, so that the same request begins anew. False for nil.
 func (e *ending) leftNothing() bool { return e != nil && e.node == nil && e.unstored == nil }
 
+// withoutNode says that it ended and has no node, so that something is to be done. False for nil.
+func (e *ending) withoutNode() bool { return e != nil && e.node == nil }
+
 // answer is a finished answer on its way into the store.
 type answer struct {
 	addition Addition

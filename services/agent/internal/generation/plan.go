@@ -32,8 +32,8 @@ type order struct {
 	branch     string
 	// digest is that of the whole request.
 	digest string
-	// follows: the answer before it has just ended, and it runs in its place.
-	follows bool
+	// free: it needs no place among those that run, as its node is stored, or it runs in place of the answer before it.
+	free bool
 	// drafter makes the prompt.
 	drafter drafter
 }
@@ -93,7 +93,7 @@ func (s *Service) fill(req Request) Request {
 		req.Sampling.MaxTokens = s.limits.MaxTokens
 	}
 	if req.Sampling.Seed == nil {
-		seed := s.random.Seed()
+		seed := seedOf(req.ID)
 		req.Sampling.Seed, req.drawn = &seed, true
 	}
 	return req

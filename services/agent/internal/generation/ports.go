@@ -93,8 +93,6 @@ type Clock interface {
 type Random interface {
 	// ID is a UUID that nobody can foresee.
 	ID() uuid.UUID
-	// Seed is for the server's draws.
-	Seed() uint32
 }
 
 // Observer hears of generations, for logs and metrics. It does not block.

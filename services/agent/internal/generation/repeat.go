@@ -10,14 +10,12 @@ import (
 // reads too.
 func (s *Service) repeat(ctx context.Context, ns string, req Request, digest string) (*Answers, error) {
 	first := order{Request: req, answers: req.Repeat, digest: digest, drafter: s.drafter(ns, req, draw{})}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	attach := func() (*Answers, error) {
-		v, err := s.attach(ctx, ns, first)
+		views, err := s.attachAll(ctx, ns, []order{first})
 		if err != nil {
 			return nil, err
 		}
-		return &Answers{views: []*View{v}, next: func(ctx context.Context, n int, last Node) (*View, error) {
+		return &Answers{views: views, next: func(ctx context.Context, n int, last Node) (*View, error) {
 			return s.next(ctx, ns, first, n, last)
 		}}, nil
 	}
@@ -82,7 +80,7 @@ func (o order) behind(n int, last Node) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	o.n, o.follows = n, true
+	o.n, o.free = n, true
 	o.Parent, o.Text = last.ID, ""
 	o.Sampling.Seed, o.drawn = last.Record.Sampling.Seed, false
 	o.Request = o.numbered(1)

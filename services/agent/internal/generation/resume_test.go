@@ -112,3 +112,56 @@ func TestTheReplayOfACutAnswerIsNoGoodEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestStoredAnswersNeedNoPlace: to give them again asks no model.
+func TestStoredAnswersNeedNoPlace(t *testing.T) {
+	t.Parallel()
+	m := says("あ")
+	w := newWorld(t, m)
+	var asked []generation.Request
+	for _, req := range []generation.Request{{}, {Variants: 2}, {Repeat: 2}} {
+		req.ID, req.Flow, req.Text = uuid.New(), w.flow, "夜"
+		asked = append(asked, req)
+		if req.Several() {
+			w.readAll(w.several(req))
+		} else {
+			w.read(w.generate(req), 0)
+		}
+	}
+	w.restart(func(l *generation.Limits) { l.Running = 1 })
+	m.steps = []step{{text: "い"}, {wait: time.Hour}}
+	running := w.generate(w.request("長い")) // takes the only place
+	defer running.Close()
+	if r := w.read(w.generate(asked[0]), 0); r.err != nil || !r.stored.Replayed {
+		t.Errorf("one answer: %+v", r)
+	}
+	for _, req := range asked[1:] {
+		if got := w.readAll(w.several(req)); got.err != nil || len(got.each) != 2 || !got.each[1].stored.Replayed {
+			t.Errorf("%+v: %d answers, %v", req, len(got.each), got.err)
+		}
+	}
+	if _, err := w.Generate(t.Context(), ns, w.request("夜")); !errors.As(err, new(*generation.BusyError)) {
+		t.Errorf("a new one: %v", err)
+	}
+}
+
+// TestADrawnSeedStaysTheSame for a request, so that an answer that is made later fits its siblings.
+func TestADrawnSeedStaysTheSame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, says("あ"))
+	req := w.request("夜")
+	req.Variants = 3
+	first := w.readAll(w.several(req))
+	w.flows.lose(generation.NodeID(req.ID, 1))
+	w.restart()
+	again := w.readAll(w.several(req))
+	for n := range 3 {
+		was, is := first.each[n].stored.Node.Record, again.each[n].stored.Node.Record
+		if *was.Sampling.Seed != *is.Sampling.Seed || *is.Sampling.Seed != *first.each[0].stored.Node.Record.Sampling.Seed+uint32(n) {
+			t.Errorf("answer %d was drawn with %d, then with %d", n, *was.Sampling.Seed, *is.Sampling.Seed)
+		}
+	}
+	if other := w.read(w.generate(w.request("夜")), 0); *other.opened.Sampling.Seed == *first.each[0].opened.Sampling.Seed {
+		t.Error("two requests have one seed")
+	}
+}

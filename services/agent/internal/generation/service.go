@@ -2,6 +2,7 @@ package generation
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -30,7 +31,7 @@ type Service struct {
 	observer Observer
 	limits   Limits
 
-	// work counts the goroutines, one for each generation that runs.
+	// work counts the goroutines: one for each generation that runs, and one for each repeat that the service reads itself.
 	work sync.WaitGroup
 
 	mu  sync.Mutex
@@ -67,9 +68,60 @@ func New(d Deps) *Service {
 func (s *Service) Generate(ctx context.Context, ns string, req Request) (*View, error) {
 	o := order{digest: req.Digest(), Request: s.fill(req)}
 	o.drafter = s.drafter(ns, o.Request, draw{})
+	views, err := s.attachAll(ctx, ns, []order{o})
+	if err != nil {
+		return nil, err
+	}
+	return views[0], nil
+}
+
+// attachAll begins answers, or attaches to them: all of them, or none where not all that would be made may run.
+func (s *Service) attachAll(ctx context.Context, ns string, orders []order) ([]*View, error) {
+	views, err := s.tryAll(ctx, ns, orders)
+	if errors.As(err, new(*BusyError)) && s.lookUp(ctx, ns, orders) {
+		return s.tryAll(ctx, ns, orders)
+	}
+	return views, err
+}
+
+func (s *Service) tryAll(ctx context.Context, ns string, orders []order) ([]*View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.attach(ctx, ns, o)
+	if n := s.missing(ns, orders); n > 0 && s.running+n > s.limits.Running {
+		return nil, &BusyError{Limit: s.limits.Running}
+	}
+	var views []*View
+	for _, o := range orders {
+		v, err := s.attach(ctx, ns, o)
+		if err != nil {
+			(&Answers{views: views}).Close()
+			return nil, err
+		}
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// missing is how many of the answers neither run nor are known to be stored. The caller holds mu.
+func (s *Service) missing(ns string, orders []order) int {
+	n := 0
+	for _, o := range orders {
+		g := s.all[key{ns, NodeID(o.ID, o.n)}]
+		if !o.free && (g == nil || g.ended().withoutNode()) {
+			n++
+		}
+	}
+	return n
+}
+
+// lookUp frees the answers whose nodes are in the store: to give them again asks no model. It says whether there are any.
+func (s *Service) lookUp(ctx context.Context, ns string, orders []order) (found bool) {
+	for i, o := range orders {
+		if _, err := s.flows.Node(ctx, ns, NodeID(o.ID, o.n)); err == nil {
+			orders[i].free, found = true, true
+		}
+	}
+	return found
 }
 
 // attach begins one answer, or attaches to it. The caller holds mu.
@@ -99,7 +151,7 @@ func (s *Service) attach(ctx context.Context, ns string, o order) (*View, error)
 
 // begin takes on a new generation. The caller holds mu.
 func (s *Service) begin(ctx context.Context, k key, o order) (*View, error) {
-	if s.running >= s.limits.Running && !o.follows {
+	if s.running >= s.limits.Running && !o.free {
 		return nil, &BusyError{Limit: s.limits.Running}
 	}
 	// Its context has the values of the call that began it, such as the trace, but neither its cancellation nor its time limit.

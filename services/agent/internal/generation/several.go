@@ -16,33 +16,11 @@ func (s *Service) GenerateSeveral(ctx context.Context, ns string, req Request) (
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running+s.missing(ns, orders) > s.limits.Running {
-		return nil, &BusyError{Limit: s.limits.Running}
+	views, err := s.attachAll(ctx, ns, orders)
+	if err != nil {
+		return nil, err
 	}
-	a := &Answers{}
-	for _, o := range orders {
-		v, err := s.attach(ctx, ns, o)
-		if err != nil {
-			a.Close()
-			return nil, err
-		}
-		a.views = append(a.views, v)
-	}
-	return a, nil
-}
-
-// missing is how many of the answers neither run nor are known to be there. The caller holds mu.
-func (s *Service) missing(ns string, orders []order) int {
-	n := 0
-	for _, o := range orders {
-		g := s.all[key{ns, NodeID(o.ID, o.n)}]
-		if g == nil || g.ended().leftNothing() {
-			n++
-		}
-	}
-	return n
+	return &Answers{views: views}, nil
 }
 
 // sideBySide gives the orders of variants, which share one prompt, or of the options of dynamic prompts, with one each.
@@ -73,9 +51,13 @@ func (s *Service) sideBySide(ctx context.Context, ns string, req Request, digest
 	return orders, nil
 }
 
-// checkOptions is an *OptionsError for more combinations than one request may ask for.
+// checkOptions is an *OptionsError for more combinations than one request may ask for, and where there is nothing to choose.
 func (s *Service) checkOptions(b Built) error {
-	if n := len(b.Combinations); n > s.limits.Options || b.More {
+	n := len(b.Combinations)
+	if n == 0 || len(b.Combinations[0]) == 0 {
+		return &OptionsError{Limit: s.limits.Options}
+	}
+	if n > s.limits.Options || b.More {
 		return &OptionsError{Count: n, More: b.More, Limit: s.limits.Options}
 	}
 	return nil

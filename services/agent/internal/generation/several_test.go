@@ -395,3 +395,20 @@ func TestTwoReadersOfOneChain(t *testing.T) {
 		t.Errorf("%d calls of the model, %d nodes", w.model.calls(), len(w.flows.added()))
 	}
 }
+
+func TestEveryOptionNeedsOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, says("あ"))
+	for _, none := range [][][]generation.Pick{nil, {nil}} {
+		w.prompts.combinations = none
+		req := w.request("夜")
+		req.EveryOption = true
+		options := new(generation.OptionsError)
+		if _, err := w.GenerateSeveral(t.Context(), ns, req); !errors.As(err, &options) || options.Count != 0 {
+			t.Errorf("%v: %v", none, err)
+		}
+		if _, err := w.Preview(t.Context(), ns, req); !errors.As(err, &options) {
+			t.Errorf("a preview of %v: %v", none, err)
+		}
+	}
+}

@@ -56,7 +56,7 @@ var table = []rule{
 	}),
 	on(func(e *generation.OptionsError) *apierr.Error {
 		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "limit", strconv.Itoa(e.Limit)).
-			About("every_option", fmt.Sprintf("must be for at most %d combinations of options (generation.options of the agent)", e.Limit))
+			About("every_option", fmt.Sprintf("must be for 1 to %d combinations of options (generation.options of the agent), has %d", e.Limit, e.Count))
 	}),
 	on(func(e *generation.PresetError) *apierr.Error {
 		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "kind", e.Knobs.Kind).
