@@ -1,12 +1,17 @@
 package idea_test
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/idea"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
 )
 
 func TestParse(t *testing.T) {
@@ -52,17 +57,87 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestHeader(t *testing.T) {
+// TestParseShort: small things that models write.
+func TestParseShort(t *testing.T) {
 	t.Parallel()
-	for _, f := range idea.Fields() {
-		got := idea.Parse(idea.Header(f)+"\nx", []idea.Field{f})
-		if got.Missing != nil || got.Extra != nil {
-			t.Errorf("%s is not read under its own header: %+v", f, got)
+	for text, want := range map[string]idea.Idea{
+		"# キーワード: 雨\n港\n猫":                      {Keywords: []string{"雨", "港", "猫"}},
+		"# キーワード:\n雨,港\n夜":                      {Keywords: []string{"雨", "港", "夜"}},
+		"# キーワード:\n-5度\n- 雨\n-夜\nC++/C\n1.5倍":   {Keywords: []string{"-5度", "雨", "夜", "C++/C", "1.5倍"}},
+		"# キーワード:\n1. 雨\n2) **夜**\n\"古い, 鍵\"":   {Keywords: []string{"雨", "夜", "古い, 鍵"}},
+		"# キーワード: \"雨\", 彼の\"夜\"":               {Keywords: []string{"雨", "彼の\"夜\""}},
+		"# キーワード:\r-\r雨\r":                      {Keywords: []string{"-", "雨"}},
+		"# あらすじ: 一行目。\n二行目。":                    {Synopsis: "一行目。\n二行目。"},
+		"# あらすじ: 一行目。\r二行目。\r# 設定:\r館":          {Synopsis: "一行目。\r二行目。", Setting: "館"},
+		"# プロット:\n# 第一章: 出会い\nあ\n## 第二章: 別れ\nい": {Plot: "# 第一章: 出会い\nあ\n## 第二章: 別れ\nい"},
+		"# タイトル: **夜の港**":                       {Title: "夜の港"},
+		"# タイトル:\n**夜の港**":                      {Title: "夜の港"},
+		"**タイトル: 夜の港**":                         {Title: "夜の港"},
+		"**タイトル**: 夜の**港**":                     {Title: "夜の**港**"},
+		"1. タイトル: 夜\n- 設定: 館":                   {Title: "夜", Setting: "館"},
+		"\ufeff# タイトル:\n夜":                      {Title: "夜"},
+		"# 【タイトル】夜\n**【設定】**\n館":                {Title: "夜", Setting: "館"},
+		"# タイトル\n夜":                             {Title: "夜"},
+		"# タイトル:\n題\n# 役: x\ny": {
+			Title: "題", Extra: []idea.Extra{{Header: "# 役: x", Text: "x\ny"}},
+		},
+	} {
+		got := idea.Parse(text, nil)
+		got.Missing = nil
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: -want +got\n%s", text, diff)
 		}
 	}
 }
 
-// FuzzParse: nothing of an answer is lost.
+// TestNothingIsLost: every word of an answer is in what was read, and no two words of different lines on one line.
+func TestNothingIsLost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		heads := []string{
+			"", "", "", "", "# タイトル: ", "# キーワード:", "【ジャンル】", "## あらすじ: ", "**設定**: ", "プロット：", "# 第一章: ", "# 役", "- ", "1. ", "**タイトル: ",
+		}
+		tails := []string{"", "", "**", ":", "、", "\"", " # ", "　"}
+		ends := []string{"\n", "\n\n", "\r", "\r\n", "\u2028", "\n　"}
+		var text strings.Builder
+		lineOf := map[string]int{}
+		for i := range rapid.IntRange(0, 12).Draw(t, "lines") {
+			text.WriteString(rapid.SampledFrom(heads).Draw(t, "head"))
+			for j := range rapid.IntRange(0, 2).Draw(t, "words") {
+				word := fmt.Sprintf("w%d_%d;", i, j)
+				lineOf[word] = i
+				text.WriteString(word + rapid.SampledFrom(tails).Draw(t, "tail"))
+			}
+			text.WriteString(rapid.SampledFrom(ends).Draw(t, "end"))
+		}
+		wanted := rapid.SliceOfDistinct(rapid.SampledFrom(idea.Fields()), rapid.ID).Draw(t, "wanted")
+		whole := told(idea.Parse(text.String(), wanted))
+		for word := range lineOf {
+			if !strings.Contains(whole, word) {
+				t.Fatalf("%s of %q is lost in %q", word, text.String(), whole)
+			}
+		}
+		for _, line := range textline.All(whole) {
+			last := -1
+			for _, word := range regexp.MustCompile(`w\d+_\d+;`).FindAllString(line, -1) {
+				if n := lineOf[word]; last >= 0 && n != last {
+					t.Fatalf("%q joins lines of %q", line, text.String())
+				}
+				last = lineOf[word]
+			}
+		}
+	})
+}
+
+// told is everything that was read of an answer.
+func told(i idea.Idea) string {
+	all := slices.Concat([]string{i.Title}, i.Keywords, i.Genres, []string{i.Synopsis, i.Setting, i.Plot})
+	for _, e := range i.Extra {
+		all = append(all, e.Header, e.Text)
+	}
+	return strings.Join(append(all, i.Rest), "\n")
+}
+
+// FuzzParse: every answer is read, and what is left is its end.
 func FuzzParse(f *testing.F) {
 	f.Add("はい。\n# タイトル:\n題\n## x: y\n【設定】館\n", true)
 	f.Fuzz(func(t *testing.T, text string, some bool) {

@@ -3,6 +3,8 @@ package story
 import (
 	"math/bits"
 	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
 )
 
 // The first bits and the last bits of eight bytes.
@@ -70,7 +72,7 @@ func countLong(text string, first byte) int {
 	n := 0
 	for i := strings.IndexByte(text, first); i >= 0; i = strings.IndexByte(text, first) {
 		text = text[i:]
-		if end, size := lineEnd(text[:min(3, len(text))]); end == 0 && size > 1 {
+		if end, size := textline.End(text[:min(3, len(text))]); end == 0 && size > 1 {
 			n++
 		}
 		text = text[1:]

@@ -1,5 +1,7 @@
 package story
 
+import "github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
+
 // Task is what the model is asked to do (seed 000, 2.4).
 type Task string
 
@@ -58,7 +60,7 @@ func taskOf(mode Mode, body string, w Work) Task {
 // hasContentLines says that a text has at least n lines that are not blank. It reads no further than that.
 func hasContentLines(body string, n int) bool {
 	for start := 0; n > 0 && start < len(body); {
-		end, size := lineEnd(body[start:])
+		end, size := textline.End(body[start:])
 		if (line{text: body[start : start+end]}).content() {
 			n--
 		}

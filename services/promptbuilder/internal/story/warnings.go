@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
 )
 
 // Code is a stable word for what a warning is about; docs/story-prompt.md lists them.
@@ -67,7 +68,7 @@ func (l layout) warnings(r Request, p Prompt, f fit.Result, kept string) []Warni
 	add(r.Mode == Idea && strip(r.Work.Summary) != "", BlockNotUsed, "summary", "the summary is not in the prompt of an idea")
 	add(r.Mode == Idea && strip(r.Work.Memory) != "", BlockNotUsed, "memory", "the memory is not in the prompt of an idea")
 	add(l.spaceLost, SpaceLeftOut, "body", "blank lines or spaces at the end of the body are not in the prompt")
-	add(continues && strings.ContainsAny(kept, lineEnds[len("\n"):]), LineEndsChanged, "body",
+	add(continues && strings.ContainsAny(kept, textline.Ends[len("\n"):]), LineEndsChanged, "body",
 		"ends of line other than LF are LF in the prompt")
 	add(r.State != "" && r.Mode != Idea && r.cutsLines() && l.lineOf(r.State) < 0, StateNotFound, "state",
 		"the line that it names is not in the text any more, or stands too far from its end for the window; the cut is a new one")
