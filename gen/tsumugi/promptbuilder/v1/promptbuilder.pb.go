@@ -144,9 +144,10 @@ const (
 	Sampler_SAMPLER_UNSPECIFIED Sampler = 0
 	// Drawn by seed and weights: the same seed draws the same options, on every machine and with every version.
 	Sampler_SAMPLER_RANDOM Sampler = 1
-	// In turn: with seed n the n-th option of each group, and again from the first behind the last. Weights do not matter.
+	// In turn: with seed n the n-th option of each group, and again from the first behind the last. Weights do not matter, but
+	// an option of weight 0 is never taken.
 	Sampler_SAMPLER_CYCLIC Sampler = 2
-	// The first options, and in `combinations` the picks of every combination.
+	// The first combination of options, and in `combinations` the picks of every one.
 	Sampler_SAMPLER_ALL Sampler = 3
 )
 

@@ -259,6 +259,22 @@ func TestCyclic(t *testing.T) {
 	}
 }
 
+// TestWeightZero: no sampler takes an option of weight 0, and neither does a pick.
+func TestWeightZero(t *testing.T) {
+	t.Parallel()
+	template := parse(t, `{0::a|b|0::c|d}{1-2$$+$$0::x|y|z}`)
+	for seed := range uint32(12) {
+		for name, chooser := range map[string]dynamic.Chooser{
+			"random": dynamic.Random(seed, "body"), "cyclic": dynamic.Cyclic(seed), "walk": &dynamic.Walk{},
+			"fixed": &dynamic.Fixed{Picks: map[int][]int{0: {0}, 1: {0, 1}}, Else: dynamic.Cyclic(seed)},
+		} {
+			if text, _ := template.Draw(chooser); strings.ContainsAny(text, "acx") {
+				t.Errorf("%s with seed %d takes %q", name, seed, text)
+			}
+		}
+	}
+}
+
 // TestFixed: picks that are sent again are taken again; what no longer fits is told and drawn.
 func TestFixed(t *testing.T) {
 	t.Parallel()

@@ -40,19 +40,32 @@ func (s *source) weighted(weights []uint64) int {
 }
 
 // Cyclic takes the options in turn: with seed n, the n-th of each group, and begins again behind the last. Weights do not
-// matter. A group of several options takes those that follow each other; of a range of counts each in its turn.
+// matter, but options of weight 0 are left out. A group of several options takes those that follow each other; of a range of
+// counts each in its turn.
 func Cyclic(seed uint32) Chooser { return cyclic(seed) }
 
 type cyclic uint32
 
 // Choose takes what the seed says.
 func (c cyclic) Choose(_ int, weights []uint64, least, most int) []int {
+	open := drawable(weights)
 	n := least + int(uint64(c)%uint64(most-least+1))
 	taken := make([]int, 0, n)
 	for i := range n {
-		taken = append(taken, int((uint64(c)+uint64(i))%uint64(len(weights))))
+		taken = append(taken, open[(uint64(c)+uint64(i))%uint64(len(open))])
 	}
 	return taken
+}
+
+// drawable are the options that have a weight.
+func drawable(weights []uint64) []int {
+	open := make([]int, 0, len(weights))
+	for i, weight := range weights {
+		if weight > 0 {
+			open = append(open, i)
+		}
+	}
+	return open
 }
 
 // Fixed takes what was taken before, by the number of the group, and asks another chooser for the rest. What cannot be
@@ -72,7 +85,7 @@ func (f *Fixed) Choose(group int, weights []uint64, least, most int) []int {
 	}
 	seen := map[int]bool{}
 	for _, o := range taken {
-		if o < 0 || o >= len(weights) || seen[o] {
+		if o < 0 || o >= len(weights) || weights[o] == 0 || seen[o] {
 			ok = false
 		}
 		seen[o] = true

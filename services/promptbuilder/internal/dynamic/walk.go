@@ -21,12 +21,7 @@ type choice struct{ taken, of int }
 
 // Choose takes what this round says.
 func (w *Walk) Choose(_ int, weights []uint64, least, most int) []int {
-	var open []int
-	for i, weight := range weights {
-		if weight > 0 {
-			open = append(open, i)
-		}
-	}
+	open := drawable(weights)
 	if w.at == len(w.choices) {
 		w.choices = append(w.choices, choice{of: ways(len(open), least, most)})
 	}

@@ -96,14 +96,13 @@ func (d *draws) fixed(field string) map[int][]int {
 }
 
 func (d *draws) sampler(field string) dynamic.Chooser {
-	if d.request.Sampler == Random {
-		return dynamic.Random(d.request.Seed, field)
+	switch d.request.Sampler {
+	case Cyclic:
+		return dynamic.Cyclic(d.request.Seed)
+	case All:
+		return &dynamic.Walk{} // it begins with the first choice of every group
 	}
-	turn := d.request.Seed
-	if d.request.Sampler == All {
-		turn = 0
-	}
-	return dynamic.Cyclic(turn)
+	return dynamic.Random(d.request.Seed, field)
 }
 
 // combinations are the picks of all combinations; some says that there are more than MaxCombinations.

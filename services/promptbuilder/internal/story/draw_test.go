@@ -101,6 +101,17 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
+// TestAllIsItsFirstCombination: weights and counts of options do not make the prompt another one.
+func TestAllIsItsFirstCombination(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"{0::A|B|C}", "{0-2$$A|B}", "{2$$0::A|B|C|D}{x|y}"} {
+		p := build(t, runesOf(4096), story.Request{Sampler: story.All, Seed: 5, Body: body, Work: story.Work{Title: "{0::p|q}"}})
+		if !cmp.Equal(p.Picks, p.Combinations[0]) {
+			t.Errorf("%s: drawn were %v, and the first combination is %v", body, p.Picks, p.Combinations[0])
+		}
+	}
+}
+
 func TestCyclicTurns(t *testing.T) {
 	t.Parallel()
 	var got []string

@@ -60,7 +60,7 @@ const (
 	Random Sampler = iota
 	// Cyclic takes the options in turn, with the seed as the turn.
 	Cyclic
-	// All takes the first options, and tells every combination.
+	// All takes the first combination, and tells every one.
 	All
 )
 
