@@ -255,6 +255,8 @@ func TestWannabe16GroupsInGroups(t *testing.T) {
 	}
 }
 
+// The case builds five times singly and five times in one batch. There is no batch here: a call builds one prompt, so ten
+// calls are all the ways that there are.
 func TestWannabe17OneSeedOnePick(t *testing.T) {
 	t.Parallel()
 	prompts := map[string]bool{}

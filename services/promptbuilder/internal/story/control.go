@@ -1,31 +1,99 @@
 package story
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
 )
+
+// tokens are control tokens that are in no wrapping: those of SentencePiece vocabularies, of Mistral's tokenizers and of
+// Llama 2, of Gemma and of GLM, as their tokenizer files name them.
+var tokens = []string{
+	"<s>", "</s>", "<unk>", "<pad>", "<mask>", "<bos>", "<eos>", "<table>", "<start_of_image>", "<end_of_image>",
+	"[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]",
+	"[IMG]", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "<<SYS>>", "<</SYS>>",
+	"[gMASK]", "[sMASK]", "[MASK]",
+}
+
+// families are control tokens by their form: those of ChatML and Llama 3, those of DeepSeek, whose bars are full-width, and
+// what Gemma keeps free.
+const families = `<\|[A-Za-z0-9_ ]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<unused[0-9]{1,4}>`
 
 // control finds text that a model server reads as a control token, or a model as the form of a prompt: the marks of the
 // known wrappings, whatever the family of the model, and BOS, EOS and the like (cases/wannabe.md 34).
 var control = func() *regexp.Regexp {
-	marks := []string{"<s>", "</s>", "<unk>", "<pad>", "<bos>", "<eos>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]"}
+	marks := slices.Clone(tokens)
 	for _, w := range wrappings {
 		marks = append(marks, w.Stop...)
 	}
-	slices.Sort(marks)
-	quoted := []string{`<\|[A-Za-z0-9_ ]{1,40}\|>`}
-	for _, m := range slices.Compact(marks) {
-		quoted = append(quoted, regexp.QuoteMeta(m))
-	}
-	return regexp.MustCompile(strings.Join(quoted, "|"))
+	return anyOf(families, marks)
 }()
 
-// fences finds lines that begin like the fence around a block, and would end it.
-var fences = regexp.MustCompile("(?m)^[ \t]*(`{3,})")
+// anyOf finds what a pattern finds, and marks as they are, the longer one where two begin at one place.
+func anyOf(pattern string, marks []string) *regexp.Regexp {
+	slices.SortFunc(marks, func(a, b string) int { return len(b) - len(a) })
+	quoted := []string{}
+	for _, m := range slices.Compact(marks) {
+		quoted = append(quoted, regexp.QuoteMeta(strings.ToValidUTF8(m, "\ufffd")))
+	}
+	return regexp.MustCompile(strings.Join(append(quoted, pattern), "|"))
+}
 
-// wide are the full-width forms of the characters with which control tokens begin.
-var wide = map[byte]string{'<': "＜", '[': "［", '#': "＃"}
+// controls finds the control tokens in the texts of a request.
+type controls struct {
+	pattern *regexp.Regexp
+	// first are the characters with which one begins; few texts hold any.
+	first string
+}
+
+// controls looks for the marks of a custom wrapping too: those with two characters or more beside the blanks around them,
+// since one character alone is text.
+func (r *Request) controls() controls {
+	c := controls{pattern: control, first: "<[#"}
+	if r.Wrapping.Name != CustomWrapping {
+		return c
+	}
+	var marks []string
+	for _, m := range []string{r.Wrapping.BeforeInstruction, r.Wrapping.BeforeInput, r.Wrapping.AfterInput, r.Wrapping.BeforeSuffix} {
+		if m = strip(m); utf8.RuneCountInString(m) < 2 {
+			continue
+		}
+		marks = append(marks, m)
+		character, _ := utf8.DecodeRuneInString(m)
+		c.first += string(character)
+	}
+	if marks != nil {
+		c.pattern = anyOf(control.String(), marks)
+	}
+	return c
+}
+
+// in are where control tokens stand in a text, from and to, in bytes.
+func (c controls) in(text string) [][]int {
+	if !strings.ContainsAny(text, c.first) {
+		return nil
+	}
+	return c.pattern.FindAllStringIndex(text, -1)
+}
+
+// fencesIn are where lines begin like the fence around a block, and would end it: from and to of the fence, in bytes.
+func fencesIn(text string) (found [][]int) {
+	if !strings.Contains(text, fence) {
+		return nil
+	}
+	for start, line := range textline.All(text) {
+		from := len(line) - len(strings.TrimLeft(line, " \t"))
+		size := len(line[from:]) - len(strings.TrimLeft(line[from:], "`"))
+		if size >= len(fence) {
+			found = append(found, []int{start + from, start + from + size})
+		}
+	}
+	return found
+}
 
 // guard looks for control tokens and fences in the texts of a request, and notes where they are. Where Neutralize asks for
 // it, a control token gets the full-width form of its first character, so that it is text, and the fence around blocks,
@@ -34,46 +102,58 @@ func (r *Request) guard(d *draws) (blockFence string) {
 	blockFence = fence
 	always := []*string{&r.Work.Summary, &r.Work.Memory}
 	fenced := taskOf(r.Mode, r.Body, r.Work).continues()
+	c := r.controls()
 	for _, f := range r.guarded() {
-		if found := controls(*f.text); found != nil {
-			line, token := 1+strings.Count((*f.text)[:found[0][0]], "\n"), (*f.text)[found[0][0]:found[0][1]]
-			said := "stands there as a server reads it"
+		if found := c.in(*f.text); found != nil {
+			told, said := places(*f.text, found), "stand there as a server reads them"
 			if r.Neutralize {
-				*f.text = neutral(*f.text, found)
-				said = "has the full-width form of its first character in the prompt"
+				left := 0
+				*f.text, left = neutral(*f.text, found)
+				said = fmt.Sprintf("%d have the full-width form of a character in the prompt", len(found)-left)
 			}
-			d.warn(ControlText, f.name, "line %d, %d in all: %q looks like a control token and %s", line, len(found), token, said)
+			d.warn(ControlText, f.name, "%d in all look like control tokens and %s: %s", len(found), said, told)
 		}
-		if !fenced && !slices.Contains(always, f.text) || !strings.Contains(*f.text, fence) {
+		if !fenced && !slices.Contains(always, f.text) {
 			continue
 		}
-		longest := ""
-		lines := fences.FindAllStringSubmatchIndex(*f.text, -1)
-		for _, at := range lines {
-			longest = max(longest, (*f.text)[at[2]:at[3]])
-		}
-		if longest == "" {
+		found := fencesIn(*f.text)
+		if found == nil {
 			continue
 		}
 		said := "a fence of its block ends there"
 		if r.Neutralize {
-			blockFence = max(blockFence, longest+"`")
+			for _, at := range found {
+				blockFence = max(blockFence, (*f.text)[at[0]:at[1]]+"`")
+			}
 			said = "the fences around blocks are longer"
 		}
-		d.warn(FenceInText, f.name, "line %d, %d in all, begins like a fence: %s",
-			1+strings.Count((*f.text)[:lines[0][2]], "\n"), len(lines), said)
+		d.warn(FenceInText, f.name, "%d in all begin a line like a fence, and %s: %s", len(found), said, places(*f.text, found))
 	}
 	return blockFence
 }
 
-// controls are where control tokens stand. Few texts hold a character with which one begins.
-func controls(text string) [][]int {
-	for first := range wide {
-		if strings.IndexByte(text, first) >= 0 {
-			return control.FindAllStringIndex(text, -1)
+// maxPlaces is how many different tokens or fences a warning names.
+const maxPlaces = 20
+
+// places names each different stretch of those that were found, and where the first of each stands.
+func places(text string, found [][]int) string {
+	position := textline.NewPosition(text)
+	named := map[string]bool{}
+	var told []string
+	for _, at := range found {
+		stretch := text[at[0]:at[1]]
+		if named[stretch] {
+			continue
+		}
+		if named[stretch] = true; len(told) < maxPlaces {
+			line, column := position.Of(at[0])
+			told = append(told, fmt.Sprintf("%.60q at line %d, column %d", stretch, line, column))
 		}
 	}
-	return nil
+	if more := len(named) - len(told); more > 0 {
+		return fmt.Sprintf("%s, and %d more", strings.Join(told, ", "), more)
+	}
+	return strings.Join(told, ", ")
 }
 
 // guarded are the fields whose text reaches the prompt as it is.
@@ -87,16 +167,26 @@ func (r *Request) guarded() []field {
 	return all
 }
 
-// neutral puts the full-width form in the place of the first character of each token. The text has as many characters as
-// before.
-func neutral(text string, found [][]int) string {
+// neutral puts the full-width form in the place of the first character of each token that has one, which is that of ASCII.
+// The text has as many characters as before. left are the tokens that have none.
+func neutral(text string, found [][]int) (changed string, left int) {
 	var out strings.Builder
 	from := 0
 	for _, at := range found {
-		out.WriteString(text[from:at[0]])
-		out.WriteString(wide[text[at[0]]])
-		from = at[0] + 1
+		i := at[0] + max(0, strings.IndexFunc(text[at[0]:at[1]], isWidened))
+		if !isWidened(rune(text[i])) {
+			left++
+			continue
+		}
+		out.WriteString(text[from:i])
+		out.WriteRune(rune(text[i]) + widen)
+		from = i + 1
 	}
 	out.WriteString(text[from:])
-	return out.String()
+	return out.String(), left
 }
+
+// widen is how far the full-width forms of Unicode (U+FF01 to U+FF5E) stand behind those of ASCII.
+const widen = 0xff01 - '!'
+
+func isWidened(r rune) bool { return r >= '!' && r <= '~' }

@@ -1,11 +1,13 @@
 package story_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
 )
 
 const (
@@ -69,7 +71,8 @@ func TestWrappingsAreChecked(t *testing.T) {
 	}
 }
 
-// What looks like structure is told, and made text when asked.
+// What looks like structure is told, and made text when asked. The case would have that done unasked; a text is never changed
+// unasked here, since a writer may want such a line, and the warning tells of it.
 func TestWannabe34ControlText(t *testing.T) {
 	t.Parallel()
 	r := story.Request{
@@ -101,4 +104,65 @@ func TestWannabe34ControlText(t *testing.T) {
 	if v := r.Check(); len(v) != 1 || v[0].Field != "neutralize" {
 		t.Errorf("with COMPAT: %v", v)
 	}
+}
+
+// TestControlTokens: of every family, and the marks of a custom wrapping.
+func TestControlTokens(t *testing.T) {
+	t.Parallel()
+	custom := story.Wrapping{Name: "custom", BeforeInstruction: "USER: ", BeforeInput: "\n", AfterInput: "【答え】\n", BeforeSuffix: ":"}
+	for _, token := range []string{
+		"<start_of_image>", "<end_of_image>", "<unused12>", "<mask>", "<table>", "[IMG]", "[SUFFIX]", "[PREFIX]", "[MIDDLE]", "[TOOL_RESULTS]",
+		"[AVAILABLE_TOOLS]", "[TOOL_CALLS]", "<<SYS>>", "<</SYS>>", "[gMASK]", "<｜User｜>", "<｜end▁of▁sentence｜>", "<|eot_id|>", "### Input:", "USER:", "【答え】",
+	} {
+		r := story.Request{Body: "一。\n\u2028夜" + token + "だ", Wrapping: custom}
+		if message := warned(t, r, story.ControlText); !strings.Contains(message, fmt.Sprintf("1 in all look like control tokens and stand there as a server reads them: %q at line 3, column 2", token)) {
+			t.Errorf("%s: %q", token, message)
+		}
+		r.Neutralize = true
+		if text := build(t, runesOf(4096), r).Text; strings.Contains(text, "夜"+token) != (token == "【答え】") {
+			t.Errorf("%s in %q", token, text)
+		}
+	}
+	if message := warned(t, story.Request{Body: "USER: 【答え】<unused>[img]<｜a b｜>: x", Wrapping: story.Wrapping{}}, story.ControlText); message != "" {
+		t.Errorf("%q", message)
+	}
+}
+
+// TestFencesBehindAnyEndOfLine: the prompt has LF there, so that each would end its block.
+func TestFencesBehindAnyEndOfLine(t *testing.T) {
+	t.Parallel()
+	for _, end := range append(strings.Split(textline.Ends, ""), "\r\n") {
+		r := story.Request{Body: "一。\n二。" + end + " ````x\n三。\n四。\n五。\n六。\n七は"}
+		if message := warned(t, r, story.FenceInText); !strings.Contains(message, "\"````\" at line 3, column 2") {
+			t.Errorf("%q: %q", end, message)
+		}
+		r.Neutralize = true
+		if text := build(t, runesOf(4096), r).Text; !strings.Contains(text, "【本文】\n`````\n") {
+			t.Errorf("%q: %q", end, text)
+		}
+	}
+}
+
+// TestPlacesAreBounded: a warning names 20 different tokens.
+func TestPlacesAreBounded(t *testing.T) {
+	t.Parallel()
+	var body strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&body, "<unused%d><unused%d>\n", i, i)
+	}
+	message := warned(t, story.Request{Body: body.String()}, story.ControlText)
+	if strings.Count(message, "at line") != 20 || !strings.HasPrefix(message, "60 in all") || !strings.HasSuffix(message, "and 10 more") {
+		t.Error(message)
+	}
+}
+
+// warned is the message of the first warning of a code.
+func warned(t *testing.T, r story.Request, code story.Code) string {
+	t.Helper()
+	for _, w := range build(t, runesOf(4096), r).Warnings {
+		if w.Code == code {
+			return w.Message
+		}
+	}
+	return ""
 }
