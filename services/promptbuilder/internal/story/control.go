@@ -107,7 +107,7 @@ func (r *Request) guard(d *draws) (blockFence string) {
 		if found := c.in(*f.text); found != nil {
 			told, said := places(*f.text, found), "stand there as a server reads them"
 			if r.Neutralize {
-				left := 0
+				var left int
 				*f.text, left = neutral(*f.text, found)
 				said = fmt.Sprintf("%d have the full-width form of a character in the prompt", len(found)-left)
 			}
