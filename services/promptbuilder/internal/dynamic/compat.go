@@ -5,19 +5,20 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
 )
 
-// What the program of seed 000 reads as a comment, a group and an option (field/wannabe.md 1.2).
+// What the program of seed 000 reads as a comment and an option (field/wannabe.md 1.2).
 var (
 	compatBlock  = regexp.MustCompile(`(?s)@/\*.*?@\*/`)
 	compatLine   = regexp.MustCompile(`@//[^\n]*`)
-	compatGroup  = regexp.MustCompile(`(?s)\{(.*?)\}`)
 	compatOption = regexp.MustCompile(`"([^"]*)"|'([^']*)'|([^|]+)`)
 )
 
 // ParseCompat reads what the program of seed 000 reads: a group ends at the first }, whatever stands in it; one option
 // loses its braces, be it JSON or program code; there are no escapes; comments and markers count wherever their letters
-// stand. The error is a *SyntaxError for more than MaxGroups groups.
+// stand. The error is a *SyntaxErrors for more than MaxGroups groups.
 func ParseCompat(text string) (*Template, error) {
 	kept := compatLine.ReplaceAllString(compatBlock.ReplaceAllString(text, ""), "")
 	for _, marker := range []string{"@break", "@startpoint"} {
@@ -27,24 +28,36 @@ func ParseCompat(text string) (*Template, error) {
 	}
 	kept, _, _ = strings.Cut(kept, "@endpoint")
 	t := &Template{left: utf8.RuneCountInString(text) - utf8.RuneCountInString(kept)}
-	from := 0
-	for _, found := range compatGroup.FindAllStringSubmatchIndex(kept, -1) {
-		options := compatOptions(kept[found[2]:found[3]])
+	from, position := 0, textline.NewPosition(kept)
+	for open, end := compatGroup(kept, 0); end > 0; open, end = compatGroup(kept, end+1) {
+		options := compatOptions(kept[open+1 : end])
 		if len(options) == 0 {
 			continue
 		}
-		before := kept[:found[0]]
-		line, column := 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+		line, column := position.Of(open)
 		if len(t.groups) == MaxGroups {
-			return nil, &SyntaxError{line, column, fmt.Sprintf("there are more than %d groups", MaxGroups)}
+			return nil, &SyntaxErrors{Told: []*SyntaxError{{line, column, fmt.Sprintf("there are more than %d groups", MaxGroups)}}}
 		}
 		g := &group{index: len(t.groups), line: line, column: column, options: options, least: 1, most: 1}
 		t.groups = append(t.groups, g)
-		t.parts = append(t.parts, part{text: kept[from:found[0]]}, part{group: g})
-		from = found[1]
+		t.parts = append(t.parts, part{text: kept[from:open]}, part{group: g})
+		from = end + 1
 	}
 	t.parts = append(t.parts, part{text: kept[from:]})
 	return t, nil
+}
+
+// compatGroup gives the places of the first brace from a place on, and of the first } behind it; end is 0 where there is none.
+func compatGroup(text string, from int) (open, end int) {
+	at := strings.IndexByte(text[from:], '{')
+	if at < 0 {
+		return 0, 0
+	}
+	open = from + at
+	if at = strings.IndexByte(text[open:], '}'); at < 0 {
+		return 0, 0
+	}
+	return open, open + at
 }
 
 // compatOptions are those between two braces: one in quotes as it is, any other without the blanks around it, none for
@@ -54,7 +67,7 @@ func compatOptions(inside string) []option {
 	for _, found := range compatOption.FindAllStringSubmatch(inside, -1) {
 		text, given := found[1]+found[2], found[3] == ""
 		if !given {
-			text = strings.TrimFunc(found[3], isBlank)
+			text = strings.TrimFunc(found[3], textline.IsBlank)
 			given = text != ""
 		}
 		if given {
@@ -62,9 +75,4 @@ func compatOptions(inside string) []option {
 		}
 	}
 	return all
-}
-
-// isBlank is what Python's strip takes off: White_Space of Unicode and the separators of ASCII.
-func isBlank(r rune) bool {
-	return strings.ContainsRune(blankCharacters, r) || r >= 0x1c && r <= 0x1f
 }

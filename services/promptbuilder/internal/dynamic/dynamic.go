@@ -9,10 +9,7 @@
 // 000 reads, faults and all.
 package dynamic
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // The limits of a text.
 const (
@@ -31,7 +28,7 @@ type Template struct {
 	parts  []part
 	groups []*group
 	// malformed is what Options.Lenient made text of.
-	malformed []*SyntaxError
+	malformed *SyntaxErrors
 	// left are the characters (code points) of comments, and of what stands outside of the start and end markers.
 	left int
 }
@@ -66,8 +63,8 @@ func (t *Template) Groups() int { return len(t.groups) }
 // LeftOut is how many characters (code points) of the text are comments or stand outside of its markers.
 func (t *Template) LeftOut() int { return t.left }
 
-// Malformed is what is malformed and was taken for text, as Options.Lenient asked, in the order of the text.
-func (t *Template) Malformed() []*SyntaxError { return t.malformed }
+// Malformed is what is malformed and was taken for text, as Options.Lenient asked; nil where nothing is.
+func (t *Template) Malformed() *SyntaxErrors { return t.malformed }
 
 // Pick says what was taken of one group.
 type Pick struct {
@@ -127,17 +124,4 @@ func (d *drawing) take(g *group) string {
 	}
 	d.picks[at].Options, d.picks[at].Text = taken, strings.Join(texts, g.between)
 	return d.picks[at].Text
-}
-
-// SyntaxError is a malformed group, or a comment that does not end.
-type SyntaxError struct {
-	// Line and Column, from 1; a column is a character (code point).
-	Line, Column int
-	// Message says what is wrong and what would be right.
-	Message string
-}
-
-// Error says where and what.
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 }

@@ -3,6 +3,7 @@ package dynamic_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +88,14 @@ func TestStrict(t *testing.T) {
 		{"a comment of several lines", "一。\n  @/* a\n{b|c\n@*/\n二。", []string{"一。\n二。"}},
 		{"a comment of one line", "@/* a @*/\n二。", []string{"二。"}},
 		{"start and end", "x\n@startpoint\n一。\n@break\n二。\n@endpoint\n三。\n@endpoint", []string{"二。\n"}},
+		{"a comment behind any end of line", "一。\r@// x\r\n二。\u2028@/* x\u0085y @*/\v三。", []string{"一。\r二。\u2028三。"}},
+		{"markers behind any end of line", "x\r@startpoint\r一。\u2029@endpoint\fy", []string{"一。\u2029"}},
+		{"the end before the start", "x\n@endpoint\ny\n@startpoint\n一。\n@endpoint\nz", []string{"一。\n"}},
+		{"a comment that is left out need not end", "一。\n@endpoint\n@/* x", []string{"一。\n"}},
+		{"colons further inside an option", `{std::x|a 1::b|12:30::c|::|"1e3::d"}`, []string{"12:30::c", "1e3::d", "::", "a 1::b", "std::x"}},
+		{"dollars further inside an option", `{a$$b|$$c|a 1$$d|"1-$$e"}`, []string{"$$c", "1-$$e", "a 1$$d", "a$$b"}},
+		{"dollars in an option behind a count", `{1$${a$$b|c}|d$$e|"f"}`, []string{"a$$b", "c", "d$$e", "f"}},
+		{"dollars in quotes behind a count", `{1$$"a$$b"|c}`, []string{"a$$b", "c"}},
 		{"markers inside of words are text", "a@breakfast @endpoint b@//c", []string{"a@breakfast @endpoint b@//c"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,60 +133,6 @@ func TestText(t *testing.T) {
 				t.Errorf("%q became %q", text, got)
 			}
 		})
-	}
-}
-
-func TestSyntaxErrors(t *testing.T) {
-	t.Parallel()
-	many := strings.Repeat("{a|b}", dynamic.MaxGroups+1)
-	for name, tt := range map[string]struct {
-		text         string
-		line, column int
-		want         string
-	}{
-		"never closed":          {"一。\n夜の{雨|雪だ", 2, 3, "never closed"},
-		"behind a comment":      {"@// x\n@// y\n{a|b", 3, 1, "never closed"},
-		"unknown set":           {"あ{@wether}", 1, 2, "@wether"},
-		"more than there are":   {"{3$$A|B}", 1, 1, "of 2 options"},
-		"the wrong way round":   {"{2-1$$A|B}", 1, 1, "2 to 1"},
-		"no weight at all":      {"{0::A|0::B}", 1, 1, "weight 0"},
-		"more than have weight": {"{2$$0::A|B}", 1, 1, "of 1 options"},
-		"too heavy":             {"{9999999::A|B}", 1, 2, "1000000"},
-		"a comment that stays":  {"一。\n@/* x\n二。", 2, 1, "never ended"},
-		"too deep":              {strings.Repeat("{a|", 20) + strings.Repeat("}", 20), 1, 49, "16 deep"},
-		"too many":              {many, 1, 5001, "1000 groups"},
-		"too many options":      {"{" + strings.Repeat("|", 1000) + "}", 1, 1, "1001 options"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := dynamic.Parse(tt.text, dynamic.Options{Sets: sets})
-			var wrong *dynamic.SyntaxError
-			if !errors.As(err, &wrong) || wrong.Line != tt.line || wrong.Column != tt.column || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want line %d, column %d: %s", err, tt.line, tt.column, tt.want)
-			}
-		})
-	}
-}
-
-// TestLenient: what is malformed is text, and told; what stands in it is drawn all the same.
-func TestLenient(t *testing.T) {
-	t.Parallel()
-	for text, tt := range map[string]struct {
-		want      []string
-		malformed int
-	}{
-		"夜の{雨|雪だ。{a|b}":         {[]string{"夜の{雨|雪だ。a", "夜の{雨|雪だ。b"}, 1},
-		"{@wether}{3$$c|{d|e}}": {[]string{"{@wether}{3$$c|d}", "{@wether}{3$$c|e}"}, 2},
-		"@/* x\n{a|b}":          {[]string{"@/* x\na", "@/* x\nb"}, 1},
-		"{a|b}":                 {[]string{"a", "b"}, 0},
-	} {
-		template, err := dynamic.Parse(text, dynamic.Options{Sets: sets, Lenient: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := all(template); !slices.Equal(got, tt.want) || len(template.Malformed()) != tt.malformed {
-			t.Errorf("%q draws %q, want %q; told %v", text, got, tt.want, template.Malformed())
-		}
 	}
 }
 
@@ -338,6 +293,20 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
+// TestBracesTakeLittleMemory: a text that is nothing but braces, as large as one may be.
+func TestBracesTakeLittleMemory(t *testing.T) {
+	for piece, limit := range map[string]uint64{"{}": 60, "{|": 90, "{a|b}": 60, `\{|}`: 60} {
+		text := strings.Repeat(piece, (4<<20)/len(piece))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := dynamic.Parse(text, dynamic.Options{Lenient: true})
+		runtime.ReadMemStats(&after)
+		if used := (after.TotalAlloc - before.TotalAlloc) / uint64(len(text)); err != nil || used > limit {
+			t.Errorf("%s: %d bytes for each byte of the text, want at most %d (%v)", piece, used, limit, err)
+		}
+	}
+}
+
 // FuzzParse: every text is read or refused, and what has no group in it stays as it is, less its comments.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{`{A|B|"C D"}`, `{1-2$$と$${@weather}|0.5::B|C}`, "@// x\n{a|{b|c}}\\{d|e\\}", `{"a": {"b": "x|y"}}`, "@startpoint\n{a\n|b}"} {
@@ -353,7 +322,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%v", err)
 			}
 			lenient, err := dynamic.Parse(text, dynamic.Options{Sets: sets, Lenient: true})
-			if err != nil || len(lenient.Malformed()) == 0 {
+			if err != nil || malformed(lenient) == 0 {
 				t.Fatalf("%v, and %v are told", err, lenient.Malformed())
 			}
 			lenient.Draw(dynamic.Random(1, "body"))

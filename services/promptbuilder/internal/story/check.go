@@ -1,10 +1,14 @@
 package story
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
 )
 
 // The limits of a request.
@@ -61,9 +65,7 @@ func (r Request) Check() []Violation {
 	all.compat(r)
 	all.sets(r)
 	all.picks(r)
-	if all == nil {
-		all.groups(r)
-	}
+	all.groups(r)
 	return all
 }
 
@@ -171,18 +173,35 @@ func (v *violations) picks(r Request) {
 	}
 }
 
-// groups notes what is malformed in the dynamic prompts of a request, and the field in which they become too many.
+// groups notes what is malformed in the dynamic prompts of a request, and the field in which they become too many. Fields that
+// are wrong by themselves, such as those that are too long, are not read.
 func (v *violations) groups(r Request) {
-	groups := 0
+	wrong := map[string]bool{}
+	for _, found := range *v {
+		wrong[found.Field] = true
+	}
+	groups, full := 0, false
 	for _, f := range r.drawn() {
-		template, err := r.parse(f)
-		if err != nil {
-			v.add(f.name, "%s", err)
+		if list, _, _ := strings.Cut(f.name, "["); wrong[f.name] || wrong[list] {
 			continue
 		}
-		if groups += template.Groups(); groups > MaxGroups {
-			v.add(f.name, "brings the request to more than %d groups like {A|B}, which is the limit", MaxGroups)
-			return
+		template, err := r.parse(f)
+		if malformed := (*dynamic.SyntaxErrors)(nil); errors.As(err, &malformed) {
+			v.malformed(f.name, malformed)
+			continue
 		}
+		if groups += template.Groups(); groups > MaxGroups && !full {
+			full = true
+			v.add(f.name, "brings the request to more than %d groups like {A|B}, which is the limit", MaxGroups)
+		}
+	}
+}
+
+func (v *violations) malformed(field string, all *dynamic.SyntaxErrors) {
+	for _, one := range all.Told {
+		v.add(field, "%s", one)
+	}
+	if all.More > 0 {
+		v.add(field, "holds %d more groups that are malformed", all.More)
 	}
 }

@@ -36,8 +36,8 @@ func newDraws(r Request) draws {
 			panic(fmt.Sprintf("a request that Check refuses was built: %s: %v", f.name, err))
 		}
 		d.templates = append(d.templates, t)
-		if m := t.Malformed(); len(m) > 0 {
-			d.warn(MalformedGroup, f.name, "%v; %d in all are taken for text", m[0], len(m))
+		if m := t.Malformed(); m != nil {
+			d.warn(MalformedGroup, f.name, "%v; %d in all are taken for text", m.Told[0], len(m.Told)+m.More)
 		}
 		if n := t.LeftOut(); n > 0 {
 			d.warn(TextLeftOut, f.name, "%d characters that are comments, or stand outside of @startpoint and @endpoint, are not in the prompt", n)

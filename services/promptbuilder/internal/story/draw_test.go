@@ -30,6 +30,25 @@ func TestMalformedGroups(t *testing.T) {
 	}
 }
 
+// TestAllMalformedGroups: all of all fields at once, beside what else is wrong; a field that is too long is not read.
+func TestAllMalformedGroups(t *testing.T) {
+	t.Parallel()
+	r := story.Request{
+		MaxTokens: -1, Body: strings.Repeat("{3$$a|b}\n", 30),
+		Work: story.Work{Title: "{a|b{.5::c|d}", Note: strings.Repeat("{3$$a|b}", story.MaxText)},
+	}
+	told := map[string][]string{}
+	for _, v := range r.Check() {
+		told[v.Field] = append(told[v.Field], v.Description)
+	}
+	if len(told["story.title"]) != 2 || len(told["max_tokens"]) != 1 || len(told["story.note"]) != 1 {
+		t.Errorf("%v", told)
+	}
+	if body := told["body"]; len(body) != 21 || !strings.HasPrefix(body[19], "line 20, column 1") || body[20] != "holds 10 more groups that are malformed" {
+		t.Errorf("%q", body)
+	}
+}
+
 // TestLenientBody: what a model wrote does not stop the story; the writer's own fields are checked all the same.
 func TestLenientBody(t *testing.T) {
 	t.Parallel()
