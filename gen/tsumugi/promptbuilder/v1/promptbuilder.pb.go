@@ -922,8 +922,8 @@ type BuildStoryRequest struct {
 	Sampler Sampler `protobuf:"varint,11,opt,name=sampler,proto3,enum=tsumugi.promptbuilder.v1.Sampler" json:"sampler,omitempty"`
 	// Named lists of options for `{@name}`, at most 64: 1 to 64 letters, digits, `_` and `-`. Not with COMPAT.
 	Sets map[string]*OptionSet `protobuf:"bytes,12,rep,name=sets,proto3" json:"sets,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Picks of an earlier reply, at most 1000: their options are taken again, and only the other groups are drawn. One that
-	// cannot be taken again is told in `warnings`. To draw anew, leave it out and send another seed.
+	// Picks of an earlier reply, at most 1000 and one for each group: their options are taken again, and only the other groups
+	// are drawn. One that cannot be taken again is told in `warnings`. To draw anew, leave it out and send another seed.
 	Picks []*Pick `protobuf:"bytes,13,rep,name=picks,proto3" json:"picks,omitempty"`
 	// The form in which the model is asked. Empty: `mistral`.
 	Wrapping *Wrapping `protobuf:"bytes,14,opt,name=wrapping,proto3" json:"wrapping,omitempty"`
@@ -1605,7 +1605,8 @@ type BuildStoryResponse struct {
 	Backend *v1.BackendIdentity `protobuf:"bytes,14,opt,name=backend,proto3" json:"backend,omitempty"`
 	// The rating that was used.
 	Rating string `protobuf:"bytes,15,opt,name=rating,proto3" json:"rating,omitempty"`
-	// The picks of every combination of options, in the order of the text (only with SAMPLER_ALL). At most 100.
+	// The picks of every combination of options, in the order of the text (only with SAMPLER_ALL). At most 100 and 1 MiB; the
+	// first is always there.
 	Combinations []*Combination `protobuf:"bytes,16,rep,name=combinations,proto3" json:"combinations,omitempty"`
 	// There are more combinations than `combinations` holds.
 	MoreCombinations bool `protobuf:"varint,17,opt,name=more_combinations,json=moreCombinations,proto3" json:"more_combinations,omitempty"`
@@ -2121,7 +2122,8 @@ type Pick struct {
 	// Which option, from 0; of a group of several, the first that was taken; -1 where none was. In a request it is used
 	// where `options` is empty.
 	Option int32 `protobuf:"varint,3,opt,name=option,proto3" json:"option,omitempty"`
-	// What stands in place of the group. Not read in a request.
+	// What stands in place of the group. In a request: where it is given and the options come to another text now, they are
+	// those of another group, which is drawn and told in `warnings`. Leave it empty for the options whatever they say.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// Which options, from 0, in the order in which they were taken: as many as the group asks for, such as two of
 	// `{2$$A|B|C}`.
@@ -2863,7 +2865,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x05field\x18\x01 \x01(\tB\x03\xe0A\x02R\x05field\x12\x19\n" +
 	"\x05group\x18\x02 \x01(\x05B\x03\xe0A\x01R\x05group\x12\x1b\n" +
 	"\x06option\x18\x03 \x01(\x05B\x03\xe0A\x01R\x06option\x12\x17\n" +
-	"\x04text\x18\x04 \x01(\tB\x03\xe0A\x03R\x04text\x12\x1d\n" +
+	"\x04text\x18\x04 \x01(\tB\x03\xe0A\x01R\x04text\x12\x1d\n" +
 	"\aoptions\x18\x05 \x03(\x05B\x03\xe0A\x01R\aoptions\x12\x17\n" +
 	"\x04line\x18\x06 \x01(\x05B\x03\xe0A\x03R\x04line\x12\x1b\n" +
 	"\x06column\x18\a \x01(\x05B\x03\xe0A\x03R\x06column\"j\n" +

@@ -110,11 +110,28 @@ func (d *drawing) draw(parts []part) string {
 	return out.String()
 }
 
+// keeper is a Chooser that looks at what its choice came to.
+type keeper interface {
+	// keeps says that the text may stand in place of the group; where not, the group is drawn once more.
+	keeps(group int, text string) bool
+}
+
 func (d *drawing) take(g *group) string {
 	weights := make([]uint64, len(g.options))
 	for i, o := range g.options {
 		weights[i] = o.weight
 	}
+	at := len(d.picks)
+	d.once(g, weights)
+	if k, looks := d.chooser.(keeper); looks && !k.keeps(g.index, d.picks[at].Text) {
+		d.picks = d.picks[:at]
+		d.once(g, weights)
+	}
+	return d.picks[at].Text
+}
+
+// once draws a group and those in its options, and notes the picks in the order of the text.
+func (d *drawing) once(g *group, weights []uint64) {
 	at := len(d.picks)
 	d.picks = append(d.picks, Pick{Group: g.index, Line: g.line, Column: g.column})
 	taken := d.chooser.Choose(g.index, weights, g.least, g.most)
@@ -123,5 +140,4 @@ func (d *drawing) take(g *group) string {
 		texts[i] = d.draw(g.options[o].parts)
 	}
 	d.picks[at].Options, d.picks[at].Text = taken, strings.Join(texts, g.between)
-	return d.picks[at].Text
 }

@@ -221,7 +221,7 @@ func TestWeightZero(t *testing.T) {
 	for seed := range uint32(12) {
 		for name, chooser := range map[string]dynamic.Chooser{
 			"random": dynamic.Random(seed, "body"), "cyclic": dynamic.Cyclic(seed), "walk": &dynamic.Walk{},
-			"fixed": &dynamic.Fixed{Picks: map[int][]int{0: {0}, 1: {0, 1}}, Else: dynamic.Cyclic(seed)},
+			"fixed": &dynamic.Fixed{Picks: map[int]dynamic.Pick{0: {Options: []int{0}}, 1: {Options: []int{0, 1}}}, Else: dynamic.Cyclic(seed)},
 		} {
 			if text, _ := template.Draw(chooser); strings.ContainsAny(text, "acx") {
 				t.Errorf("%s with seed %d takes %q", name, seed, text)
@@ -235,24 +235,68 @@ func TestFixed(t *testing.T) {
 	t.Parallel()
 	template := parse(t, `{a|b|c}{1|2}{2$$+$$x|y|z}`)
 	first, picks := template.Draw(dynamic.Random(7, "body"))
-	again := &dynamic.Fixed{Picks: map[int][]int{}, Else: dynamic.Cyclic(0)}
+	again := &dynamic.Fixed{Picks: map[int]dynamic.Pick{}, Else: dynamic.Cyclic(0)}
 	for _, p := range picks {
-		again.Picks[p.Group] = p.Options
+		again.Picks[p.Group] = p
 	}
 	if second, same := template.Draw(again); second != first || !cmp.Equal(same, picks) || again.Missed != nil {
 		t.Errorf("%q became %q; missed %v", first, second, again.Missed)
 	}
-	odd := &dynamic.Fixed{Picks: map[int][]int{0: {3}, 1: {-1}, 2: {1, 1}}, Else: dynamic.Cyclic(0)}
+	odd := &dynamic.Fixed{Picks: map[int]dynamic.Pick{0: {Options: []int{3}}, 1: {Options: []int{-1}}, 2: {Options: []int{1, 1}}}, Else: dynamic.Cyclic(0)}
 	if text, _ := template.Draw(odd); text != "a1x+y" || !slices.Equal(odd.Missed, []int{0, 1, 2}) {
 		t.Errorf("%q, missed %v", text, odd.Missed)
 	}
+}
+
+// TestFixedText: a pick that comes to another text is of another group, and is drawn; a pick without a text is taken.
+func TestFixedText(t *testing.T) {
+	t.Parallel()
+	_, picks := parse(t, `{a|{b|c}|d}{1|2}`).Draw(&dynamic.Fixed{
+		Picks: map[int]dynamic.Pick{0: {Options: []int{1}}, 1: {Options: []int{1}}, 2: {Options: []int{1}}},
+	})
+	if len(picks) != 3 || picks[0].Text != "c" {
+		t.Fatalf("%v", picks)
+	}
+	for _, tt := range []struct {
+		text, want string
+		missed     []int
+	}{
+		{`{a|{b|c}|d}{1|2}`, "c2", nil},
+		{`{x|y|z}{a|{b|c}|d}{1|2}`, "xa1", []int{0, 2, 1}}, // 2 was another one, too
+		{`{a|{b|e}|d}{1|2}`, "a2", []int{1, 0}},
+		{`{a|{b|c}|d}{1|3}`, "c1", []int{2}},
+	} {
+		f := &dynamic.Fixed{Picks: map[int]dynamic.Pick{}, Else: dynamic.Cyclic(0)}
+		for _, p := range picks {
+			f.Picks[p.Group] = p
+		}
+		text, taken := parse(t, tt.text).Draw(f)
+		if text != tt.want || !slices.Equal(f.Missed, tt.missed) || text != joined(taken, tt.text) {
+			t.Errorf("%s draws %q, missed %v, picks %v", tt.text, text, f.Missed, taken)
+		}
+	}
+	f := &dynamic.Fixed{Picks: map[int]dynamic.Pick{0: {Options: []int{1}}}, Else: dynamic.Cyclic(0)}
+	if text, _ := parse(t, `{x|y}`).Draw(f); text != "y" || f.Missed != nil {
+		t.Errorf("%q, missed %v", text, f.Missed)
+	}
+}
+
+// joined are the texts of the picks whose groups stand in no option.
+func joined(picks []dynamic.Pick, text string) string {
+	var all string
+	for _, p := range picks {
+		if before := text[:p.Column-1]; strings.Count(before, "{") == strings.Count(before, "}") {
+			all += p.Text
+		}
+	}
+	return all
 }
 
 // TestPicks: each pick says where its group begins and what stands there now; groups count by their opening braces.
 func TestPicks(t *testing.T) {
 	t.Parallel()
 	text := "@// x\n夜の{a|{b|c}}\n{d|e}"
-	_, got := parse(t, text).Draw(&dynamic.Fixed{Picks: map[int][]int{0: {1}, 1: {0}, 2: {1}}})
+	_, got := parse(t, text).Draw(&dynamic.Fixed{Picks: map[int]dynamic.Pick{0: {Options: []int{1}}, 1: {Options: []int{0}}, 2: {Options: []int{1}}}})
 	want := []dynamic.Pick{
 		{Group: 0, Options: []int{1}, Text: "b", Line: 2, Column: 3}, {Group: 1, Options: []int{0}, Text: "b", Line: 2, Column: 6},
 		{Group: 2, Options: []int{1}, Text: "e", Line: 3, Column: 1},

@@ -71,7 +71,8 @@ func drawable(weights []uint64) []int {
 // Fixed takes what was taken before, by the number of the group, and asks another chooser for the rest. What cannot be
 // taken of a group, since it is another one now, is not: Missed tells.
 type Fixed struct {
-	Picks map[int][]int
+	// Picks are the options of a group; with a Text only where they still come to it, which a group put before it changes.
+	Picks map[int]Pick
 	Else  Chooser
 	// Missed are the groups whose picks could not be taken, in the order in which they were asked for.
 	Missed []int
@@ -79,10 +80,11 @@ type Fixed struct {
 
 // Choose takes what was fixed.
 func (f *Fixed) Choose(group int, weights []uint64, least, most int) []int {
-	taken, ok := f.Picks[group]
-	if !ok {
+	pick, ok := f.Picks[group]
+	if !ok || slices.Contains(f.Missed, group) {
 		return f.Else.Choose(group, weights, least, most)
 	}
+	taken := pick.Options
 	seen := map[int]bool{}
 	for _, o := range taken {
 		if o < 0 || o >= len(weights) || weights[o] == 0 || seen[o] {
@@ -95,4 +97,13 @@ func (f *Fixed) Choose(group int, weights []uint64, least, most int) []int {
 		return f.Else.Choose(group, weights, least, most)
 	}
 	return taken
+}
+
+func (f *Fixed) keeps(group int, text string) bool {
+	pick, ok := f.Picks[group]
+	if !ok || pick.Text == "" || pick.Text == text || slices.Contains(f.Missed, group) {
+		return true
+	}
+	f.Missed = append(f.Missed, group)
+	return false
 }

@@ -166,7 +166,18 @@ func (v *violations) picks(r Request) {
 	for _, f := range r.drawn() {
 		names[f.name] = true
 	}
+	type group struct {
+		field string
+		n     int
+	}
+	first := map[group]int{}
 	for i, p := range r.Picks {
+		g := group{p.Field, p.Group}
+		if before, twice := first[g]; twice {
+			v.add(fmt.Sprintf("picks[%d].group", i), "is %d of %.60q, which picks[%d] names too; a group has one pick", p.Group, p.Field, before)
+		} else {
+			first[g] = i
+		}
 		if !names[p.Field] {
 			v.add(fmt.Sprintf("picks[%d].field", i), "is %.60q; it must be a field in which dynamic prompts are drawn, such as story.title or body", p.Field)
 		}

@@ -7,8 +7,15 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
 )
 
-// MaxCombinations is how many combinations of options one prompt tells.
-const MaxCombinations = 100
+// The limits of what one prompt tells of combinations of options.
+const (
+	// MaxCombinations is how many there may be.
+	MaxCombinations = 100
+	// MaxCombinationBytes is how large all of them may be together, but for the first, which is always told: the fields and
+	// texts of their picks, and pickBytes for each pick.
+	MaxCombinationBytes = 1 << 20
+	pickBytes           = 32
+)
 
 // parse reads the dynamic prompts of a field.
 func (r *Request) parse(f field) (*dynamic.Template, error) {
@@ -85,11 +92,11 @@ func (d *draws) settle() (drawn Request, picks []Pick) {
 }
 
 // fixed are the picks of a field that are taken again, by group.
-func (d *draws) fixed(field string) map[int][]int {
-	picks := map[int][]int{}
+func (d *draws) fixed(field string) map[int]dynamic.Pick {
+	picks := map[int]dynamic.Pick{}
 	for _, p := range d.request.Picks {
 		if p.Field == field {
-			picks[p.Group] = p.Options
+			picks[p.Group] = p.Pick
 		}
 	}
 	return picks
@@ -105,16 +112,20 @@ func (d *draws) sampler(field string) dynamic.Chooser {
 	return dynamic.Random(d.request.Seed, field)
 }
 
-// combinations are the picks of all combinations; some says that there are more than MaxCombinations.
+// combinations are the picks of all combinations; some says that there are more than may be told.
 func (d *draws) combinations() (all [][]Pick, some bool) {
+	size := 0
 	for w := (dynamic.Walk{}); ; {
 		_, picks := d.draw(func(string) dynamic.Chooser { return &w })
+		for _, p := range picks {
+			size += len(p.Field) + len(p.Text) + pickBytes
+		}
+		if len(all) == MaxCombinations || len(all) > 0 && size > MaxCombinationBytes {
+			return all, true
+		}
 		all = append(all, picks)
 		if !w.Next() {
 			return all, false
-		}
-		if len(all) == MaxCombinations {
-			return all, true
 		}
 	}
 }

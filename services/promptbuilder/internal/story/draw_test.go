@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -66,13 +67,13 @@ func TestSetsAndPicksAreChecked(t *testing.T) {
 	t.Parallel()
 	r := story.Request{
 		Sets:  dynamic.Sets{"a b": {"x"}, "empty": nil, "long": {strings.Repeat("x", story.MaxItem+1)}, "天気": {"晴"}},
-		Picks: []story.Pick{{Field: "body"}, {Field: "story.rating"}},
+		Picks: []story.Pick{{Field: "body"}, {Field: "story.rating"}, {Field: "story.title"}, {Field: "body"}},
 	}
 	var got []string
 	for _, v := range r.Check() {
 		got = append(got, v.Field)
 	}
-	if want := []string{`sets["a b"]`, `sets["empty"]`, `sets["long"].options[0]`, "picks[1].field"}; !slices.Equal(got, want) {
+	if want := []string{`sets["a b"]`, `sets["empty"]`, `sets["long"].options[0]`, "picks[1].field", "picks[3].group"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -88,6 +89,11 @@ func TestPicksAreTakenAgain(t *testing.T) {
 		if again := build(t, runesOf(4096), r); again.Digest != first.Digest || !cmp.Equal(again.Picks, first.Picks) {
 			t.Fatalf("seed %d: %q, want %q", seed, again.Text, first.Text)
 		}
+	}
+	r.Picks = first.Picks
+	r.Body = "{x|y|z}{猫|犬|兎}が{2$$と$$a|b|c}。" // all groups of the body are other ones now
+	if p := build(t, runesOf(4096), r); strings.Count(fmt.Sprint(p.Warnings), string(story.PickNotTaken)) != 2 || !strings.Contains(p.Text, first.Picks[0].Text) {
+		t.Errorf("warnings %v in %q", p.Warnings, p.Text)
 	}
 	r.Body = "猫が{2$$と$$a|b|c}。" // the first group of the body is another one now
 	p := build(t, runesOf(4096), r)
@@ -128,6 +134,26 @@ func TestAllIsItsFirstCombination(t *testing.T) {
 		if !cmp.Equal(p.Picks, p.Combinations[0]) {
 			t.Errorf("%s: drawn were %v, and the first combination is %v", body, p.Picks, p.Combinations[0])
 		}
+	}
+}
+
+// TestCombinationsAreBoundedByBytes: a thousand groups of large options are told once, not a hundred times.
+func TestCombinationsAreBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("あ", 1<<10)
+	p := build(t, runesOf(8<<20), story.Request{Sampler: story.All, Body: strings.Repeat("{"+large+"|b}", 1000)})
+	if len(p.Combinations) != 1 || !p.Some || len(p.Combinations[0]) != 1000 {
+		t.Errorf("%d combinations, more %t", len(p.Combinations), p.Some)
+	}
+	p = build(t, runesOf(8<<20), story.Request{Sampler: story.All, Body: strings.Repeat("{"+large+"|b}", 100)})
+	bytes := 0
+	for _, picks := range p.Combinations {
+		for _, pick := range picks {
+			bytes += len(pick.Text)
+		}
+	}
+	if len(p.Combinations) < 2 || bytes > story.MaxCombinationBytes || !p.Some {
+		t.Errorf("%d combinations of %d bytes, more %t", len(p.Combinations), bytes, p.Some)
 	}
 }
 

@@ -119,7 +119,7 @@ func toPicks(picks []*promptbuilderv1.Pick) []story.Pick {
 		if options == nil && p.GetOption() >= 0 {
 			options = []int{int(p.GetOption())}
 		}
-		all = append(all, story.Pick{Field: p.GetField(), Pick: dynamic.Pick{Group: int(p.GetGroup()), Options: options}})
+		all = append(all, story.Pick{Field: p.GetField(), Pick: dynamic.Pick{Group: int(p.GetGroup()), Options: options, Text: p.GetText()}})
 	}
 	return all
 }
