@@ -40,7 +40,7 @@ read from the standard input, one on a line.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Addr, "addr", "127.0.0.1:7450", "gRPC address of `tsumugi serve`")
+	f.StringVar(&o.Addr, "addr", "127.0.0.1:7450", "gRPC address of a running tsumugi serve")
 	f.StringVar(&o.File, "file", "", "begin a new flow from this text (UTF-8); NAME is what it is called")
 	f.StringVar(&o.Variants, "variants", "", "answers side by side each time: a number from 2, or all: one for each option of {A|B}")
 	f.IntVar(&o.Repeat, "repeat", 0, "answers one behind the other each time")
@@ -49,6 +49,6 @@ read from the standard input, one on a line.`,
 	f.StringVar(&o.Backend, "backend", "", "name of a backend; empty: the default")
 	f.IntVar(&o.Slack, "slack", 25, "percent of the window that a cut may leave unused, so that it stays and the model server keeps its cache")
 	f.StringVar(&o.Preset, "preset", "", "name of a preset (GET /v1/presets), such as the form in which the model is asked: mistral, gemma, raw")
-	f.BoolVar(&o.Yes, "yes", false, "ask nothing: one round, keep the first answer that is whole (with --repeat the last), and end")
+	f.BoolVar(&o.Yes, "yes", false, "ask nothing: one round, keep the first answer that is whole (with --repeat the last), and end; where there is none, that is an error")
 	return c
 }

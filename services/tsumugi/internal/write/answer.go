@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
@@ -14,43 +17,75 @@ import (
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 )
 
-// round is what came of one request.
-type round struct {
-	shape   shape
-	answers []*answer
-	// err is why not all of it is whole.
-	err error
-}
+// A connection that breaks is tried again after firstWait, and then after twice the time before, up to lastWait: half a
+// minute in all, in which a service that was started again is there.
+const (
+	firstWait = time.Second
+	lastWait  = 16 * time.Second
+)
 
-// answer is one answer as far as it has come.
-type answer struct {
-	generation, branch string
-	text               string
-	// node holds the text; empty where nothing was stored. whole: the answer has its end.
-	node         string
-	whole, ended bool
-}
+// plan makes a round of the place where the writer is. It has a request id for as long as it lasts.
+func (s *session) plan(want shape) *round { return &round{shape: want, request: s.request(want)} }
 
-// usual is the answer that is kept without a question: the last one of a chain, else the first that is whole. nil where
-// there is none.
-func (r *round) usual() (kept *answer) {
-	for _, a := range r.answers {
-		if a.whole && (kept == nil || r.shape.repeat > 0) {
-			kept = a
+// round asks for what is missing of a round and shows it as it comes. Where the connection breaks, the same request goes
+// out again: the agent knows by its id what is stored, and makes only the rest. The error ends the session.
+func (s *session) round(ctx context.Context, r *round) error {
+	r.stopping = false
+	for wait := firstWait; ; wait *= 2 {
+		r.err = s.attempt(ctx, r)
+		if !broken(r.err) || wait > lastWait || !s.pause(ctx, wait, r.err) {
+			break
 		}
 	}
-	return kept
+	switch _, later := retryAfter(r.err); {
+	case r.err == nil || errors.Is(r.err, errStopped):
+	case len(r.answers) == 0 && (s.Yes || (!later && !broken(r.err))):
+		return r.err // nothing was opened, and nothing is to be had by asking again
+	case !s.Yes:
+		s.say("%v", s.plain(r.err))
+	}
+	return nil
 }
 
-// round asks for answers and shows them as they come.
-func (s *session) round(ctx context.Context, want shape) (*round, error) {
+// broken says that it was the connection that failed, and not what was asked: the services name their own errors.
+func broken(err error) bool {
+	_, named := apierr.FromStatus(err)
+	return !named && status.Code(err) == codes.Unavailable
+}
+
+// retryAfter is when the same request may go better; false where it would not.
+func retryAfter(err error) (time.Duration, bool) {
+	e, ok := apierr.FromStatus(err)
+	if !ok {
+		return 0, false
+	}
+	return e.RetryAfter, e.RetryAfter > 0
+}
+
+// pause waits before a request goes out again. False where the writer does not want to.
+func (s *session) pause(ctx context.Context, wait time.Duration, err error) bool {
+	s.say("つながりが切れました the connection broke (%s); %d秒後に同じ依頼を続けます the same request goes on in %s",
+		grpcclient.Reason(err), int(wait.Seconds()), wait)
+	select {
+	case <-s.after(wait):
+		return true
+	case <-s.Interrupts:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// attempt sends the request of a round once and shows what comes.
+func (s *session) attempt(ctx context.Context, r *round) error {
+	r.resume()
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	stream, err := s.agents.GenerateNode(ctx, s.request(want))
+	stream, err := s.agents.GenerateNode(ctx, r.request)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	type received struct {
 		event *agentv1.GenerateNodeEvent
@@ -70,63 +105,55 @@ func (s *session) round(ctx context.Context, want shape) (*round, error) {
 			}
 		}
 	}()
-	r, screen := &round{shape: want}, &screen{session: s}
+	screen := &screen{session: s}
 	for {
 		select {
 		case <-s.Interrupts:
 			if !s.interrupt(ctx, r) {
-				leave() // nothing is opened that could be named
+				screen.finish(r)
 				s.say("%v", errStopped)
-				return &round{shape: want, err: errStopped}, nil
+				return errStopped
 			}
 		case got := <-events:
 			if got.err != nil {
-				return r, s.end(r, screen, got.err)
+				r.end(got.err)
+				screen.finish(r)
+				if errors.Is(got.err, io.EOF) {
+					return nil
+				}
+				return got.err
 			}
-			screen.take(r, got.event)
+			n := screen.take(r, got.event)
+			if got.event.GetOpened() != nil && r.stopping {
+				s.cancel(ctx, r.answers[n])
+			}
 		}
 	}
 }
 
-// errStopped is for an answer that the writer did not wait for.
-var errStopped = errors.New("止めました stopped, before the model said anything")
+// errStopped is for answers that the writer did not wait for.
+var errStopped = errors.New("止めました stopped, without waiting for the model")
 
-// end takes the end of a stream. An error before anything was opened ends the session; later, the writer decides.
-func (s *session) end(r *round, screen *screen, err error) error {
-	screen.finish(r)
-	if errors.Is(err, io.EOF) {
-		return nil
+// interrupt is Ctrl-C: it ends the answers that are being made, and those that are opened later; what has come of them is
+// kept. False where there is nothing to wait for: none was opened yet, or it is the second time.
+func (s *session) interrupt(ctx context.Context, r *round) bool {
+	if r.stopping || len(r.answers) == 0 {
+		r.stopping = true
+		return false
 	}
-	if len(r.answers) == 0 && (s.Yes || !again(err)) {
-		return err
+	r.stopping = true
+	for _, a := range r.answers {
+		if a.opened != nil && !a.ended {
+			s.cancel(ctx, a)
+		}
 	}
-	r.err = err
-	if e, ok := apierr.FromStatus(err); ok && len(r.answers) == 1 && r.answers[0].node == "" {
-		r.answers[0].node = e.Metadata["node"]
-	}
-	if !s.Yes {
+	return true
+}
+
+func (s *session) cancel(ctx context.Context, a *answer) {
+	if _, err := s.agents.CancelGeneration(ctx, &agentv1.CancelGenerationRequest{Name: a.opened.Generation}); err != nil {
 		s.say("%v", s.plain(err))
 	}
-	return nil
-}
-
-// again says that the same request may go better in a moment.
-func again(err error) bool {
-	e, ok := apierr.FromStatus(err)
-	return ok && e.RetryAfter > 0
-}
-
-// interrupt ends the answers that are being made; what has come of them is kept. False where none is opened.
-func (s *session) interrupt(ctx context.Context, r *round) bool {
-	for _, a := range r.answers {
-		if a.ended {
-			continue
-		}
-		if _, err := s.agents.CancelGeneration(ctx, &agentv1.CancelGenerationRequest{Name: a.generation}); err != nil {
-			s.say("%v", s.plain(err))
-		}
-	}
-	return len(r.answers) > 0
 }
 
 // request asks for answers behind the place where the writer is.
@@ -145,10 +172,11 @@ func (s *session) request(want shape) *agentv1.GenerateNodeRequest {
 	return q
 }
 
-// lastLine is the end of a text to go on from: at most 80 characters of its last line that is not empty.
+// lastLine is the end of a text to go on from: at most 80 characters of its last line that is not empty, and the line
+// feeds behind it, of which more than two look like two.
 func lastLine(text string) string {
 	const most = 80
-	text = strings.TrimRight(text, "\n")
-	line := []rune(text[strings.LastIndexByte(text, '\n')+1:])
-	return string(line[max(0, len(line)-most):])
+	rest := strings.TrimRight(text, "\r\n")
+	line := []rune(rest[strings.LastIndexByte(rest, '\n')+1:])
+	return string(line[max(0, len(line)-most):]) + strings.Repeat("\n", min(2, strings.Count(text[len(rest):], "\n")))
 }

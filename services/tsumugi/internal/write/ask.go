@@ -17,49 +17,50 @@ import (
 
 // help tells the keys.
 const help = `   k  残して続ける  keep it and go on (番号 a number keeps that one)
-   a  もう一度      again, from the same place
+   a  もう一度      again, from the same place; where something broke off: 欠けた分を続ける go on with what is missing
    t  三つの案      three ways to go on
    e  直して続ける  edit it in EDITOR and go on (e2: 二つ目 the second)
    s  終わる        stop; 何も失われません nothing is lost
    ?  この説明      this help`
 
-// ask asks what becomes of a round, and gives what to ask for next; nil at the end of the session.
-func (s *session) ask(ctx context.Context, r *round) *shape {
+// ask asks what becomes of a round, and gives the next one, which is the same one where it goes on; nil at the end of the
+// session.
+func (s *session) ask(ctx context.Context, r *round) *round {
+	again := "もう一度 again"
+	if r.missing() {
+		again = "欠けた分を続ける go on with what is missing"
+	}
 	for {
-		s.say("k 残す keep / a もう一度 again / t 三案 three ways / e 直す edit / s 終わる stop / ? :")
+		s.say("k 残す keep / a %s / t 三案 three ways / e 直す edit / s 終わる stop / ? :", again)
 		line, ok := s.line(ctx)
 		if !ok {
-			s.bye()
 			return nil
 		}
 		key, number := split(line)
 		switch {
 		case key == "s":
-			s.bye()
 			return nil
+		case key == "a" && r.missing():
+			return r
 		case key == "a":
-			return &r.shape
+			return s.plan(r.shape)
 		case key == "t":
-			return &three
+			return s.plan(three)
 		case key == "k" || key == "e" || (key == "" && number > 0):
 			a, why := r.choose(number)
 			if why == nil && key == "e" {
 				why = s.edit(ctx, r, a)
 			} else if why == nil {
-				why = s.keep(ctx, a)
+				why = s.keep(ctx, r, a)
 			}
 			if why == nil {
-				return &s.usual
+				return s.plan(s.usual)
 			}
 			s.say("%v", s.plain(why))
 		default:
 			s.say("\n%s", help)
 		}
 	}
-}
-
-func (s *session) bye() {
-	s.say("すべて保存済みです everything is stored; 続きは come back with: tsumugi write %s", s.flow)
 }
 
 // line reads what the writer types; false at the end of the input, or at Ctrl-C.
@@ -130,9 +131,11 @@ func (s *session) edit(ctx context.Context, r *round, a *answer) error {
 		return err
 	}
 	if text == a.text {
-		return s.keep(ctx, a)
+		return s.keep(ctx, r, a)
 	}
-	q := &flowstorev1.AddNodeRequest{Flow: s.flow, Source: written(text), SetCurrent: true, RequestId: uuid.NewString()}
+	// The same change of the same answer is one node, also where it is made again since the connection broke.
+	id := uuid.NewSHA1(uuid.MustParse(strings.TrimPrefix(a.node, "nodes/")), []byte(text))
+	q := &flowstorev1.AddNodeRequest{Flow: s.flow, Source: written(text), SetCurrent: true, RequestId: id.String()}
 	parent := s.at
 	if i := slices.Index(r.answers, a); r.shape.repeat > 0 && i > 0 {
 		parent = r.answers[i-1].node
@@ -144,7 +147,7 @@ func (s *session) edit(ctx context.Context, r *round, a *answer) error {
 	if err != nil {
 		return err
 	}
-	s.stand(added.Node.Name, text)
+	s.stand(added.Node.Name, r.before(a)+text)
 	s.say("直した文を残しました kept as you wrote it: %s", added.Node.Name)
 	return nil
 }

@@ -10,8 +10,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
 // maxFile is how many bytes a text of a node may have.
@@ -71,7 +73,7 @@ func newestEnd(f *flowstorev1.Flow) string {
 // begin makes a flow from a text, byte for byte.
 func (s *session) begin(ctx context.Context) error {
 	text, err := readText(s.File)
-	if err != nil {
+	if err := errors.Join(err, s.check(ctx)); err != nil {
 		return err
 	}
 	name := s.Flow
@@ -95,6 +97,30 @@ func (s *session) begin(ctx context.Context) error {
 	s.say("新しい作品 a new flow: 「%s」", name)
 	s.say("続きは come back with: tsumugi write %s", s.flow)
 	return nil
+}
+
+// check finds what the services would refuse, before anything is stored. The agent finds what is wrong with a request before
+// it looks for the flow, so it is asked for one that is not there; promptbuilder builds the prompt of a short text.
+func (s *session) check(ctx context.Context) error {
+	q := s.request(s.usual)
+	q.Flow, q.DryRun = "flows/"+uuid.NewString(), true
+	stream, err := s.agents.GenerateNode(ctx, q)
+	if err == nil {
+		_, err = stream.Recv()
+	}
+	if e, ok := apierr.FromStatus(err); ok && e.Code == codes.NotFound {
+		err = nil
+	}
+	build := q.Build
+	build.Backend, build.Story, build.Body, build.LenientBody = q.Backend, q.Story, "…", true
+	build.MaxTokens = q.Sampling.GetMaxTokens()
+	built, unfit := s.prompts.BuildStory(ctx, build)
+	s.total.prompt(built)
+	err, unfit = s.plain(err), s.plain(unfit)
+	if err != nil && unfit != nil && err.Error() == unfit.Error() {
+		return err
+	}
+	return errors.Join(err, unfit)
 }
 
 // written is a node with what a person wrote.

@@ -1,9 +1,12 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -18,7 +21,7 @@ func (s *session) plain(err error) error {
 		return nil
 	}
 	if e, ok := apierr.FromStatus(err); ok {
-		return errors.New(e.Message)
+		return sentences(e)
 	}
 	rpc, is := status.FromError(err)
 	switch {
@@ -31,4 +34,29 @@ func (s *session) plain(err error) error {
 	default:
 		return fmt.Errorf("%s answered: %s", s.Addr, grpcclient.Reason(err))
 	}
+}
+
+// flags are the options by what the services call them.
+var flags = map[string]string{
+	"backend": "--backend", "story.note": "--note",
+	"build.preset": "--preset", "preset": "--preset", "build.slack_percent": "--slack", "slack_percent": "--slack",
+	"sampling.max_tokens": "--tokens", "max_tokens": "--tokens",
+	"variants": "--variants", "every_option": "--variants all", "repeat": "--repeat",
+}
+
+// sentences are everything that an error of a service says: what is wrong, by the names that the writer knows, and when to
+// come again.
+func sentences(e *apierr.Error) error {
+	var all []error
+	if v := e.Violations; len(v) == 0 || !strings.HasPrefix(e.Message, v[0].Field+": ") {
+		all = append(all, errors.New(e.Message))
+	}
+	for _, v := range e.Violations {
+		all = append(all, fmt.Errorf("%s: %s", cmp.Or(flags[v.Field], v.Field), v.Description))
+	}
+	if e.RetryAfter > 0 {
+		seconds := int(math.Ceil(e.RetryAfter.Seconds()))
+		all = append(all, fmt.Errorf("%d秒後にもう一度どうぞ try again in %d s", seconds, seconds))
+	}
+	return errors.Join(all...)
 }

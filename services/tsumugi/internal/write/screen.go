@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 )
 
 // screen shows the answers of a round one after the other, although they may come side by side: the first that has not
@@ -16,109 +17,123 @@ type screen struct {
 	shown int
 	begun bool
 	upto  int
-	// ends are what to say at the end of each answer.
-	ends []string
-	// heads are what to say before each.
-	heads []string
+	// built: a prompt was told; told: it was also shown.
+	built, told bool
 }
 
-// take takes an event into the round and shows what can be shown.
-func (c *screen) take(r *round, e *agentv1.GenerateNodeEvent) {
+// take takes an event into the round, shows what can be shown, and says which answer the event is about.
+func (c *screen) take(r *round, e *agentv1.GenerateNodeEvent) int {
 	n := int(e.GetIndex())
 	for len(r.answers) <= n {
 		r.answers = append(r.answers, &answer{})
-		c.heads, c.ends = append(c.heads, ""), append(c.ends, "")
 	}
 	a := r.answers[n]
 	switch e := e.Event.(type) {
 	case *agentv1.GenerateNodeEvent_Opened:
-		a.generation, a.branch = e.Opened.Generation, e.Opened.Branch
-		c.heads[n] = head(n, r.shape, e.Opened)
-		if b := e.Opened.Build; b != nil {
-			c.state = b.State
-		}
+		r.total = max(1, int(e.Opened.Answers))
+		a.opened = e.Opened
+		c.prompt(r, e.Opened.Build)
 	case *agentv1.GenerateNodeEvent_Text:
 		a.text += e.Text.Text
 	case *agentv1.GenerateNodeEvent_Stored:
-		a.take(e.Stored)
-		c.ends[n] = told(e.Stored)
+		if !a.known {
+			a.take(e.Stored)
+			c.total.answer(e.Stored)
+		}
 	case *agentv1.GenerateNodeEvent_Failed:
-		a.node, a.ended = e.Failed.Node, true
-		c.ends[n] = e.Failed.Message
+		a.node, a.ended, a.tail = e.Failed.Node, true, r.label(n)+e.Failed.Message
 	}
 	c.show(r)
+	return n
 }
 
-// take takes the stored node.
+// take takes the stored node. One that is told again may be of an answer that was cut.
 func (a *answer) take(s *agentv1.Stored) {
-	a.node, a.whole, a.ended = s.Node.Name, true, true
+	finish := s.Node.GetGeneration().GetFinishReason()
+	a.node, a.whole, a.ended = s.Node.Name, finish == "stop" || finish == "length", true
 	a.text = s.Node.Texts[len(s.Node.Texts)-1].Content
+	a.tail = told(s)
+}
+
+// prompt takes what is told of a prompt. That of variants is one and the same.
+func (c *screen) prompt(r *round, b *promptbuilderv1.BuildStoryResponse) {
+	if b == nil {
+		return
+	}
+	if !c.built || r.shape.variants == 0 {
+		c.total.prompt(b)
+	}
+	c.state, c.built = b.State, true
 }
 
 // show goes on with what is shown.
 func (c *screen) show(r *round) {
 	for c.shown < len(r.answers) {
-		a := r.answers[c.shown]
-		if !c.begun && a.generation != "" {
-			fmt.Fprint(c.Out, c.heads[c.shown])
-			if before := c.before(r); before != "" {
-				fmt.Fprintf(c.Out, "…%s", visible(before))
-			}
-			c.begun = true
-		}
-		if c.begun {
-			fmt.Fprint(c.Out, visible(a.text[c.upto:]))
-			c.upto = len(a.text)
-		}
-		if !a.ended {
+		if a := r.answers[c.shown]; a.known {
+			c.say("%s保存済みです stored already: %s", r.label(c.shown), a.node)
+			c.shown++
+		} else if !c.one(r, a) {
 			return
 		}
-		c.close(c.ends[c.shown])
 	}
 }
 
-// before is the line that the answer goes on from.
-func (c *screen) before(r *round) string {
-	if r.shape.repeat > 0 && c.shown > 0 {
-		return "" // it has just been shown
+// one goes on with one answer, and says whether it has ended.
+func (c *screen) one(r *round, a *answer) bool {
+	if !c.begun && a.opened != nil {
+		fmt.Fprint(c.Out, head(r, c.shown, a.opened, !c.told))
+		c.told = c.told || a.opened.Build != nil
+		if before := lastLine(c.tail + r.before(a)); before != "" {
+			fmt.Fprintf(c.Out, "…%s", visible(before))
+		}
+		c.begun = true
 	}
-	return c.tail
-}
-
-// close ends the answer that is shown.
-func (c *screen) close(end string) {
+	if c.begun {
+		fmt.Fprint(c.Out, visible(a.text[c.upto:]))
+		c.upto = len(a.text)
+	}
+	if !a.ended {
+		return false
+	}
 	if c.begun {
 		fmt.Fprintln(c.Out)
 	}
-	if end != "" {
-		c.say("%s", end)
+	if a.tail != "" {
+		c.say("%s", a.tail)
 	}
 	c.shown, c.begun, c.upto = c.shown+1, false, 0
+	return true
 }
 
-// finish ends what is still shown when the stream has ended.
+// finish ends what is still shown when the stream has ended. What has neither an end nor a node broke off.
 func (c *screen) finish(r *round) {
 	for c.shown < len(r.answers) {
-		r.answers[c.shown].ended = true
-		c.show(r)
+		a := r.answers[c.shown]
+		if a.known || a.opened == nil && a.tail == "" {
+			c.shown++
+			continue
+		}
+		if !a.ended && a.unstored() {
+			a.tail = r.label(c.shown) + "broke off 途中で切れました"
+		}
+		a.ended = true
+		c.one(r, a)
 	}
 }
 
-// head says before an answer where the model's memory begins, and what was drawn.
-func head(n int, want shape, o *agentv1.Opened) string {
+// head says before an answer where the model's memory begins, and what was drawn. Of answers side by side only the first
+// one tells it.
+func head(r *round, n int, o *agentv1.Opened, first bool) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
 		fmt.Fprintf(&b, "── %s\n", visible(fmt.Sprintf(format, args...)))
 	}
 	b.WriteByte('\n')
-	switch {
-	case o.Branch != "":
-		line("[%d/%d] %s", n+1, o.Answers, o.Branch)
-	case o.Answers > 0:
-		line("[%d/%d]", n+1, o.Answers)
+	if o.Answers > 0 {
+		line("%s", strings.TrimSpace(r.label(n)+o.Branch))
 	}
-	if (n > 0 && want.repeat == 0) || o.Build == nil {
-		return b.String() // as the first one
+	if o.Build == nil || (!first && r.shape.repeat == 0) {
+		return b.String()
 	}
 	if c := o.Build.Cut; c != nil {
 		line("記憶はここから memory begins at: 「%s」", c.FirstKept)
@@ -129,7 +144,7 @@ func head(n int, want shape, o *agentv1.Opened) string {
 	if b := o.Build; b.CountsUsed > 0 {
 		line("数えた回数 counts: %d、送った字 characters sent: %d", b.CountsUsed, b.CharactersSent)
 	}
-	if o.Branch == "" && n == 0 {
+	if o.Branch == "" && first {
 		for _, p := range o.Build.Picks {
 			line("抽選 drawn: %s → %s", p.Field, p.Text)
 		}

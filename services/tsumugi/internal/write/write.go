@@ -7,15 +7,20 @@ package write
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 )
 
@@ -49,20 +54,24 @@ type Options struct {
 	Out io.Writer
 	// Interrupts are Ctrl-C: during an answer it ends the answer, at a question the session. nil: never.
 	Interrupts <-chan os.Signal
+	// after is time.After; tests have another.
+	after func(time.Duration) <-chan time.Time
 }
 
 // session is a writer at a place in a flow.
 type session struct {
 	Options
-	flows  flowstorev1.FlowStoreServiceClient
-	agents agentv1.AgentServiceClient
-	lines  *bufio.Reader
-	usual  shape
+	flows   flowstorev1.FlowStoreServiceClient
+	agents  agentv1.AgentServiceClient
+	prompts promptbuilderv1.PromptBuilderServiceClient
+	lines   *bufio.Reader
+	usual   shape
+	total   totals
 
 	flow string
 	// state names the line at which the last prompt was cut: the next one is cut there too, as long as that has room.
 	state string
-	// at is the node that is continued, empty in a flow without nodes; tail the last line of its text.
+	// at is the node that is continued, empty in a flow without nodes; tail the last line of its text, with what ends it.
 	at, tail string
 }
 
@@ -77,23 +86,39 @@ var three = shape{variants: 3}
 
 // Run is a session from its beginning to its end. An error is a sentence that says what to do.
 func Run(ctx context.Context, o Options) error {
-	usual, err := o.shape()
-	if err != nil {
-		return err
-	}
 	conn, err := grpcclient.Dial(o.Addr, grpcclient.Options{})
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	s := &session{
-		Options: o, usual: usual, lines: bufio.NewReader(o.In),
-		flows: flowstorev1.NewFlowStoreServiceClient(conn), agents: agentv1.NewAgentServiceClient(conn),
+	s, err := newSession(o, conn)
+	if err != nil {
+		return err
 	}
 	if err := s.open(ctx); err != nil {
 		return s.plain(err)
 	}
-	return s.plain(s.write(ctx))
+	err = s.write(ctx)
+	s.say("%v", &s.total)
+	if err == nil && !s.Yes {
+		s.bye()
+	}
+	return s.plain(err)
+}
+
+// newSession makes a session that is at no place yet. The error is everything that is wrong with the options.
+func newSession(o Options, conn *grpc.ClientConn) (*session, error) {
+	usual, err := o.shape()
+	if err != nil {
+		return nil, err
+	}
+	if o.after == nil {
+		o.after = time.After
+	}
+	return &session{
+		Options: o, usual: usual, lines: bufio.NewReader(o.In), flows: flowstorev1.NewFlowStoreServiceClient(conn),
+		agents: agentv1.NewAgentServiceClient(conn), prompts: promptbuilderv1.NewPromptBuilderServiceClient(conn),
+	}, nil
 }
 
 // shape reads how many answers are made each time, and finds what cannot be.
@@ -126,48 +151,59 @@ func (o Options) shape() (shape, error) {
 
 // write makes answers and asks what becomes of them, until the writer has enough.
 func (s *session) write(ctx context.Context) error {
-	for want := s.usual; ; {
-		r, err := s.round(ctx, want)
-		if err != nil {
+	for r := s.plan(s.usual); r != nil; {
+		if err := s.round(ctx, r); err != nil {
 			return err
 		}
 		if s.Yes {
+			s.total.round(r)
 			return s.keepUnasked(ctx, r)
 		}
 		next := s.ask(ctx, r)
-		if next == nil {
-			return nil
+		if next != r {
+			s.total.round(r)
 		}
-		want = *next
+		r = next
 	}
+	return nil
 }
 
-// keepUnasked keeps what --yes means. What failed is the error all the same.
+// keepUnasked keeps what --yes means. What failed is the error all the same, and so is that there is nothing to keep.
 func (s *session) keepUnasked(ctx context.Context, r *round) error {
-	if a := r.usual(); a != nil {
-		if err := s.keep(ctx, a); err != nil {
-			return err
-		}
+	a := r.usual()
+	if a == nil {
+		return cmp.Or(r.err, errNothing)
+	}
+	if err := s.keep(ctx, r, a); err != nil {
+		return err
 	}
 	return r.err
 }
 
+// errNothing is for a round without a question in which the model wrote nothing.
+var errNothing = errors.New("何も書かれませんでした nothing was written: no answer is whole and has a text; the story is where it was")
+
 // keep makes an answer the place from which the story goes on.
-func (s *session) keep(ctx context.Context, a *answer) error {
+func (s *session) keep(ctx context.Context, r *round, a *answer) error {
 	if _, err := s.flows.SetCurrentNode(ctx, &flowstorev1.SetCurrentNodeRequest{Flow: s.flow, Node: a.node}); err != nil {
 		return err
 	}
-	s.stand(a.node, a.text)
+	s.stand(a.node, r.before(a)+a.text)
 	s.say("残しました kept: %s", a.node)
 	return nil
 }
 
-// stand moves to a node; of an empty text the line before stays.
-func (s *session) stand(node, text string) {
-	s.at = node
-	if text != "" {
-		s.tail = lastLine(text)
+// stand moves to a node, with the text between the last place and the next.
+func (s *session) stand(node, text string) { s.at, s.tail = node, lastLine(s.tail+text) }
+
+// bye says how to come back, and whether anything that was shown may be gone.
+func (s *session) bye() {
+	if n := s.total.broke; n > 0 {
+		s.say("途中で切れて保存を確かめられない答え answers that broke off and are not known to be stored: %d; ほかは保存済み the rest is stored", n)
+	} else {
+		s.say("すべて保存済みです everything is stored")
 	}
+	s.say("続きは come back with: tsumugi write %s", s.flow)
 }
 
 // say is one line that is not of the story.

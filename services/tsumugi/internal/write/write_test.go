@@ -17,11 +17,9 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
-	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/allinone"
 )
-
-func TestMain(m *testing.M) { testkit.Main(m) }
 
 // desk is a running Tsumugi with a model server that speaks llama.cpp's wire format, and a folder for files.
 type desk struct {
@@ -34,11 +32,8 @@ type desk struct {
 func newDesk(t *testing.T, o llmtest.Options) *desk {
 	t.Helper()
 	d := &desk{T: t, dir: t.TempDir(), model: llmtest.New(t, o)}
-	cfg := allinone.DefaultConfig()
-	cfg.Listen = allinone.Listen{GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"}
-	cfg.Backends, cfg.FlowStore.Data = d.file("backends.yaml", "default: m\nbackends:\n  m: {kind: llamacpp, address: '"+d.model.URL+"'}\n"), filepath.Join(d.dir, "data")
-	cfg.Stop.Delay = 0
-	p, err := allinone.Open(t.Context(), cfg, zap.NewNop())
+	d.file("backends.yaml", "default: m\nbackends:\n  m: {kind: llamacpp, address: '"+d.model.URL+"'}\n")
+	p, err := allinone.Open(t.Context(), settings("127.0.0.1:0", d.dir), zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +136,7 @@ func TestAWriterKeepsAsksAgainAndEdits(t *testing.T) {
 	novel := d.file("夜.txt", "前の行\n夜の港で、\r\n彼は")
 	// 一 is kept, 二 is not, 三 is edited, 四 is not kept, 五 六 七 are three ways of which one is kept, 八 stays a branch.
 	shown := d.must(Options{File: novel, Editor: editor}, "k", "a", "x", "e", "t", "k", "2", "s")
-	d.shows(shown, "「夜」", "the whole text", "…彼は第一。", "残しました kept", "…第一。第二。", "…第一。第三。", "三つの案", "which one?", "[3/3]", "読み直し", "nothing is lost", "第八。")
+	d.shows(shown, "「夜」", "the whole text", "…彼は第一。", "残しました kept", "…彼は第一。第二。", "…彼は第一。第三。", "三つの案", "which one?", "[3/3]", "読み直し", "nothing is lost", "第八。")
 	flow, text := d.story(shown)
 	if !regexp.MustCompile("^前の行\n夜の港で、\r\n彼は第一。書き直した。第[五六七]。$").MatchString(text) {
 		t.Errorf("the story is %q", text)
@@ -166,7 +161,7 @@ func TestScriptsAreNotAsked(t *testing.T) {
 	if flow, _ := d.story(shown); len(flow.Nodes) != 3 || flow.Current == "" {
 		t.Errorf("the flow is %v", flow)
 	}
-	if shown, err := d.write(Options{File: novel, Yes: true, Variants: "9"}); err == nil || !strings.Contains(err.Error(), "variants: must be from 2 to 8") {
+	if shown, err := d.write(Options{File: novel, Yes: true, Variants: "9"}); err == nil || !strings.Contains(err.Error(), "--variants: must be from 2 to 8") {
 		t.Errorf("%v\n%s", err, shown)
 	}
 }
@@ -202,6 +197,45 @@ func TestCtrlCEndsTheAnswer(t *testing.T) {
 	flow, text := d.story(out.text())
 	if text != "夜、灯台" || len(flow.Nodes) != 3 {
 		t.Errorf("the story is %q, of %d nodes\n%s", text, len(flow.Nodes), out.text())
+	}
+}
+
+// TestCtrlCBetweenTwoAnswers of a chain ends it: the next one is cancelled as soon as it is opened.
+func TestCtrlCBetweenTwoAnswers(t *testing.T) {
+	var counting sync.Mutex // held: the server counts nothing
+	d := newDesk(t, llmtest.Options{Stepped: true, Reply: replies(), Cut: func(text string) []string {
+		counting.Lock()
+		defer counting.Unlock()
+		return servertest.Runes(text)
+	}})
+	interrupts, out := make(chan os.Signal), newWatch()
+	in, typing := io.Pipe()
+	ended := make(chan error, 1)
+	novel := d.file("夜.txt", "夜、")
+	go func() {
+		ended <- Run(t.Context(), Options{Addr: d.addr, File: novel, Repeat: 5, In: in, Out: out, Interrupts: interrupts})
+	}()
+	for range 3 {
+		d.model.Step(t)
+	}
+	out.until("第一。", 1)
+	counting.Lock()
+	d.model.Step(t) // the end of the first answer
+	out.until("(stop)", 1)
+	interrupts <- os.Interrupt
+	counting.Unlock()
+	out.until("? :", 1)
+	if _, err := typing.Write([]byte("s\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatalf("%v\n%s", err, out.text())
+	}
+	typing.Close()
+	// What the writer stopped is not missing.
+	d.shows(out.text(), "was cancelled", "a もう一度 again", "すべて保存済み")
+	if flow, _ := d.story(out.text()); len(flow.Nodes) != 2 {
+		t.Errorf("the flow has %d nodes\n%s", len(flow.Nodes), out.text())
 	}
 }
 
@@ -258,11 +292,18 @@ func TestErrorsAreSentences(t *testing.T) {
 		"too large": {Options{File: big}, []string{"4 MiB"}},
 		"Shift JIS": {Options{File: d.file("sjis.txt", "a\n\x96\xe9")}, []string{"not UTF-8 (line 2)"}},
 		"backend":   {Options{File: d.file("a.txt", "夜、"), Backend: "x"}, []string{`no backend "x"`}},
+		"options":   {Options{File: d.file("a.txt", "夜、"), Variants: "9", Preset: "nope"}, []string{"--variants: must be from 2 to 8", "--preset: ", "nope"}},
+		"tokens":    {Options{File: d.file("a.txt", "夜、"), Tokens: 5000}, []string{"--tokens"}},
+		"note":      {Options{File: d.file("a.txt", "夜、"), Note: "{雨|雪"}, []string{"--note"}},
+		"all":       {Options{File: d.dir, Repeat: 51, Backend: "x"}, []string{"no file with a text", "--repeat: must be from 2 to 50", `no backend "x"`}},
 	} {
-		_, err := d.write(c.o)
+		shown, err := d.write(c.o)
 		if err == nil {
 			t.Errorf("%s: no error", name)
 			continue
+		}
+		if strings.Contains(shown, "a new flow") {
+			t.Errorf("%s: a flow was made before the options were looked at:\n%s", name, shown)
 		}
 		for _, w := range append(c.want, "") {
 			if !strings.Contains(err.Error(), w) || strings.Contains(err.Error(), "rpc error") {

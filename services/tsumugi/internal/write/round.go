@@ -1,0 +1,104 @@
+package write
+
+import (
+	"fmt"
+	"slices"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+)
+
+// round is one request and what came of it, however often it was sent.
+type round struct {
+	shape   shape
+	request *agentv1.GenerateNodeRequest
+	answers []*answer
+	// total is how many answers the request asks for, once one is opened.
+	total int
+	// stopping: the writer wants no more of it.
+	stopping bool
+	// err is why not all of it is whole.
+	err error
+}
+
+// answer is one answer as far as it has come.
+type answer struct {
+	// opened is what was asked for it; nil before it is.
+	opened *agentv1.Opened
+	text   string
+	// node holds the text; empty where nothing is known to be stored. whole: the answer has its end.
+	node         string
+	whole, ended bool
+	// known: its node was there before the request was sent again. broke: some of it was shown, of which nothing is stored.
+	known, broke bool
+	// tail is what to say behind it.
+	tail string
+}
+
+// resume makes a round ready to be sent again: what has a node stays.
+func (r *round) resume() {
+	for i, a := range r.answers {
+		if a.node == "" {
+			r.answers[i] = &answer{broke: a.unstored()}
+			continue
+		}
+		a.known, a.ended = true, true
+	}
+}
+
+// end takes what the end of a stream tells of its answers: the error of a single one names its node.
+func (r *round) end(err error) {
+	e, ok := apierr.FromStatus(err)
+	if ok && r.total == 1 && len(r.answers) == 1 && r.answers[0].node == "" {
+		r.answers[0].node = e.Metadata["node"]
+	}
+}
+
+// missing says that the same request, sent again, makes answers that are not there because of some trouble. A chain ends
+// with the first node that is not whole.
+func (r *round) missing() bool {
+	if r.err == nil || r.stopping {
+		return false
+	}
+	n := len(r.answers)
+	if n == 0 || slices.ContainsFunc(r.answers, func(a *answer) bool { return a.node == "" }) {
+		return true
+	}
+	return n < r.total && (r.shape.repeat == 0 || r.answers[n-1].whole)
+}
+
+// unstored says that some of an answer was shown, and nothing of it is known to be stored.
+func (a *answer) unstored() bool { return a.node == "" && (a.broke || a.text != "") }
+
+// usual is the answer that is kept without a question: the last one of a chain, else the first, of those that are whole
+// and not empty. nil where there is none.
+func (r *round) usual() (kept *answer) {
+	for _, a := range r.answers {
+		if a.whole && a.text != "" && (kept == nil || r.shape.repeat > 0) {
+			kept = a
+		}
+	}
+	return kept
+}
+
+// before is the text of a round that stands before one of its answers: that of the answers before it in a chain.
+func (r *round) before(a *answer) (text string) {
+	if r.shape.repeat == 0 {
+		return ""
+	}
+	for _, b := range r.answers {
+		if b == a {
+			break
+		}
+		text += b.text
+	}
+	return text
+}
+
+// label names one of several answers, from 0; empty of a single one.
+func (r *round) label(n int) string {
+	if r.total < 2 {
+		return ""
+	}
+	return fmt.Sprintf("[%d/%d] ", n+1, r.total)
+}
