@@ -33,14 +33,14 @@ var control = func() *regexp.Regexp {
 	return anyOf(families, marks)
 }()
 
-// anyOf finds what a pattern finds, and marks as they are, the longer one where two begin at one place.
+// anyOf finds, at the beginning of a text, what a pattern finds, and marks as they are, the longer one first.
 func anyOf(pattern string, marks []string) *regexp.Regexp {
 	slices.SortFunc(marks, func(a, b string) int { return len(b) - len(a) })
 	quoted := []string{}
 	for _, m := range slices.Compact(marks) {
 		quoted = append(quoted, regexp.QuoteMeta(strings.ToValidUTF8(m, "\ufffd")))
 	}
-	return regexp.MustCompile(strings.Join(append(quoted, pattern), "|"))
+	return regexp.MustCompile("^(?:" + strings.Join(append(quoted, pattern), "|") + ")")
 }
 
 // controls finds the control tokens in the texts of a request.
@@ -48,12 +48,14 @@ type controls struct {
 	pattern *regexp.Regexp
 	// first are the characters with which one begins; few texts hold any.
 	first string
+	// longest is how many bytes one has at most.
+	longest int
 }
 
 // controls looks for the marks of a custom wrapping too: those with two characters or more beside the blanks around them,
 // since one character alone is text.
 func (r *Request) controls() controls {
-	c := controls{pattern: control, first: "<[#"}
+	c := controls{pattern: control, first: "<[#", longest: 256}
 	if r.Wrapping.Name != CustomWrapping {
 		return c
 	}
@@ -67,17 +69,27 @@ func (r *Request) controls() controls {
 		c.first += string(character)
 	}
 	if marks != nil {
-		c.pattern = anyOf(control.String(), marks)
+		c.pattern, c.longest = anyOf(control.String(), marks), max(c.longest, maxMark)
 	}
 	return c
 }
 
-// in are where control tokens stand in a text, from and to, in bytes.
-func (c controls) in(text string) [][]int {
-	if !strings.ContainsAny(text, c.first) {
-		return nil
+// in are where control tokens stand in a text, from and to, in bytes. The pattern is tried only where one may begin, since a
+// novel is long and has few of these characters.
+func (c controls) in(text string) (found [][]int) {
+	for at := 0; ; {
+		next := strings.IndexAny(text[at:], c.first)
+		if next < 0 {
+			return found
+		}
+		at += next
+		_, size := utf8.DecodeRuneInString(text[at:])
+		if token := c.pattern.FindStringIndex(text[at:min(len(text), at+c.longest)]); token != nil {
+			size = token[1]
+			found = append(found, []int{at, at + size})
+		}
+		at += size
 	}
-	return c.pattern.FindAllStringIndex(text, -1)
 }
 
 // fencesIn are where lines begin like the fence around a block, and would end it: from and to of the fence, in bytes.

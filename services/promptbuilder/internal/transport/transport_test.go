@@ -81,7 +81,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 		CutGranularity: promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE, OnOverflow: promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN,
 		Sets: map[string]*promptbuilderv1.OptionSet{"h": {Options: []string{"i"}}},
 		Picks: []*promptbuilderv1.Pick{
-			{Field: "body", Group: 1, Option: 2}, {Field: "body", Group: 3, Option: 9, Options: []int32{4, 5}}, {Field: "body", Group: 6, Option: -1},
+			{Field: "body", Group: 1, Option: 2, Text: "雨"}, {Field: "body", Group: 3, Option: 9, Options: []int32{4, 5}}, {Field: "body", Group: 6, Option: -1},
 		},
 		Wrapping: &promptbuilderv1.Wrapping{
 			Name: "custom", BeforeInstruction: "j", BeforeInput: "\n", AfterInput: "k", BeforeSuffix: "l", Stop: []string{"m"},
@@ -94,7 +94,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 		Slack: new(int), State: "bm90YXN0YXRl", Preset: "n", Sampling: everyKnob(), TextPercent: 10, NoteDepth: new(5), Blocks: everyRule(),
 		Sampler: story.Cyclic, Neutralize: true, LenientBody: true, Finest: fit.Sentence, ReturnOver: true, Sets: dynamic.Sets{"h": {"i"}},
 		Picks: []story.Pick{
-			{Field: "body", Pick: dynamic.Pick{Group: 1, Options: []int{2}}}, {Field: "body", Pick: dynamic.Pick{Group: 3, Options: []int{4, 5}}},
+			{Field: "body", Pick: dynamic.Pick{Group: 1, Options: []int{2}, Text: "雨"}}, {Field: "body", Pick: dynamic.Pick{Group: 3, Options: []int{4, 5}}},
 			{Field: "body", Pick: dynamic.Pick{Group: 6}},
 		},
 		Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "j", BeforeInput: "\n", AfterInput: "k", BeforeSuffix: "l", Stop: []string{"m"}},
