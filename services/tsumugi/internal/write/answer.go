@@ -41,7 +41,7 @@ func (s *session) round(ctx context.Context, r *round) error {
 		}
 	}
 	switch _, later := retryAfter(r.err); {
-	case r.err == nil || errors.Is(r.err, errStopped):
+	case r.err == nil || errors.Is(r.err, errStopped) || (r.told(r.err) && !later):
 	case len(r.answers) == 0 && (s.Yes || (!later && !broken(r.err))):
 		return r.err // nothing was opened, and nothing is to be had by asking again
 	case !s.Yes:

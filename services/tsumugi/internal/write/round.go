@@ -3,6 +3,7 @@ package write
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
@@ -52,6 +53,12 @@ func (r *round) end(err error) {
 	if ok && r.total == 1 && len(r.answers) == 1 && r.answers[0].node == "" {
 		r.answers[0].node = e.Metadata["node"]
 	}
+}
+
+// told says that an error was shown behind one of several answers: that of the first also ends the stream.
+func (r *round) told(err error) bool {
+	e, ok := apierr.FromStatus(err)
+	return ok && slices.ContainsFunc(r.answers, func(a *answer) bool { return strings.HasSuffix(a.tail, "] "+e.Message) })
 }
 
 // missing says that the same request, sent again, makes answers that are not there because of some trouble. A chain ends

@@ -113,7 +113,7 @@ func (c *screen) finish(r *round) {
 			c.shown++
 			continue
 		}
-		if !a.ended && a.unstored() {
+		if !a.ended && a.node == "" && (a.text != "" || !r.stopping) {
 			a.tail = r.label(c.shown) + "broke off 途中で切れました"
 		}
 		a.ended = true

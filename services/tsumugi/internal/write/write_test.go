@@ -234,6 +234,9 @@ func TestCtrlCBetweenTwoAnswers(t *testing.T) {
 	typing.Close()
 	// What the writer stopped is not missing.
 	d.shows(out.text(), "was cancelled", "a もう一度 again", "すべて保存済み")
+	if n := strings.Count(out.text(), "was cancelled"); n != 1 {
+		t.Errorf("it is told %d times\n%s", n, out.text())
+	}
 	if flow, _ := d.story(out.text()); len(flow.Nodes) != 2 {
 		t.Errorf("the flow has %d nodes\n%s", len(flow.Nodes), out.text())
 	}
