@@ -74,6 +74,20 @@ type Generator interface {
 	Generate(ctx context.Context, req Request) (Stream, error)
 }
 
+// sent is the key of what OnSent was given.
+type sent struct{}
+
+// OnSent gives a context for Generate, which calls f when it begins to ask the server for text: behind the wait for one of
+// the backend's places (concurrency), and before the server reads the prompt.
+func OnSent(ctx context.Context, f func()) context.Context { return context.WithValue(ctx, sent{}, f) }
+
+// Sent calls what OnSent was given, if anything.
+func Sent(ctx context.Context) {
+	if f, ok := ctx.Value(sent{}).(func()); ok {
+		f()
+	}
+}
+
 // Request is what a model is asked.
 type Request struct {
 	// Prompt is sent as it is.

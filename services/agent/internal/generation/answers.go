@@ -16,7 +16,7 @@ type Answers struct {
 }
 
 // Read gives the events of all answers, each with the number of its answer, to send, one at a time, and waits for them.
-// An answer that is not whole ends with a Broken, and the others go on. The error is that of the first answer, by number,
+// They are opened in the order of their numbers. An answer that is not whole ends with a Broken, and the others go on. The error is that of the first answer, by number,
 // that is not whole; where none was opened nothing but the error is given. What send answers ends the reading; so does
 // the context. A fault of ours is a *PanicError, here and not in the process.
 func (a *Answers) Read(ctx context.Context, send func(n int, e Event) error) (err error) {
@@ -29,10 +29,26 @@ func (a *Answers) Read(ctx context.Context, send func(n int, e Event) error) (er
 	}
 	errs := make([]error, len(a.views))
 	var readers sync.WaitGroup
+	turn := make(chan struct{}) // closed when it is the next answer's turn to be opened
+	close(turn)
 	for n, v := range a.views {
+		own, next := turn, make(chan struct{})
+		turn = next
 		readers.Go(func() {
-			_, err := t.follow(ctx, n, v)
-			errs[n] = t.fail(ctx, n, err)
+			defer caught(&errs[n])
+			pass := sync.OnceFunc(func() { close(next) })
+			defer pass()
+			tell := func(e Event) error {
+				select {
+				case <-own:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				defer pass()
+				return t.tell(n, e)
+			}
+			_, err := listen(ctx, v, tell)
+			errs[n] = failing(ctx, err, tell)
 		})
 	}
 	readers.Wait()
@@ -53,12 +69,13 @@ var errUntold = errors.New("an answer ended well without telling its node")
 // inTurn reads one answer after the other.
 func (a *Answers) inTurn(ctx context.Context, t *teller) error {
 	for n, v := 0, a.views[0]; ; n++ {
-		last, cut := t.follow(ctx, n, v)
+		tell := func(e Event) error { return t.tell(n, e) }
+		last, cut := listen(ctx, v, tell)
 		switch {
 		case last == nil && cut == nil:
 			return errUntold
 		case last == nil:
-			return t.fail(ctx, n, cut)
+			return failing(ctx, cut, tell)
 		}
 		v.Close()
 		var err error
@@ -66,7 +83,7 @@ func (a *Answers) inTurn(ctx context.Context, t *teller) error {
 			return err
 		}
 		if v == nil {
-			return t.fail(ctx, n, cut)
+			return failing(ctx, cut, tell)
 		}
 		a.views = append(a.views, v)
 	}
@@ -104,9 +121,9 @@ type heldFailure struct {
 	e Broken
 }
 
-// follow reads one answer to its end, and gives its node where it was told, and why it is not whole where it is not. A
+// listen reads one answer to its end, and gives its node where it was told, and why it is not whole where it is not. A
 // fault of ours is kept to this one call.
-func (t *teller) follow(ctx context.Context, n int, v *View) (last *Node, err error) {
+func listen(ctx context.Context, v *View, tell func(Event) error) (last *Node, err error) {
 	defer caught(&err)
 	for {
 		e, err := v.Next(ctx)
@@ -119,16 +136,16 @@ func (t *teller) follow(ctx context.Context, n int, v *View) (last *Node, err er
 		if s, ok := e.(Stored); ok {
 			last = &s.Node
 		}
-		if err := t.tell(n, e); err != nil {
+		if err := tell(e); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// fail tells why an answer is not whole, unless nobody listens, and gives that error. nil: it is.
-func (t *teller) fail(ctx context.Context, n int, err error) error {
+// failing tells why an answer is not whole, unless nobody listens, and gives that error. nil: it is.
+func failing(ctx context.Context, err error, tell func(Event) error) error {
 	if err != nil && ctx.Err() == nil {
-		_ = t.tell(n, Broken{Err: err}) // the error stands for it where it cannot be told
+		_ = tell(Broken{Err: err}) // the error stands for it where it cannot be told
 	}
 	return err
 }

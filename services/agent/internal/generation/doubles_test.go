@@ -186,6 +186,8 @@ type prompts struct {
 	// wait is how long a build takes.
 	wait time.Duration
 	err  error
+	// waitFor, where set, says it for each.
+	waitFor func(q generation.BuildRequest) time.Duration
 }
 
 func (p *prompts) identity() llm.Identity {
@@ -199,9 +201,13 @@ func (p *prompts) Build(ctx context.Context, _ string, q generation.BuildRequest
 	p.mu.Lock()
 	p.builds = append(p.builds, q)
 	p.mu.Unlock()
-	if p.wait > 0 {
+	wait := p.wait
+	if p.waitFor != nil {
+		wait = p.waitFor(q)
+	}
+	if wait > 0 {
 		select {
-		case <-time.After(p.wait):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return generation.Built{}, ctx.Err()
 		}
@@ -254,6 +260,8 @@ type model struct {
 	// fail, where set, gives the steps of a request instead; nil: the usual ones.
 	fail   func(llm.Request) []step
 	window func() (llm.Identity, error)
+	// place is how long a request waits for a free place.
+	place time.Duration
 	// without are the knobs that it does not have.
 	without []llm.Knob
 }
@@ -292,6 +300,8 @@ func (m *model) Window(context.Context) (llm.Identity, error) {
 }
 
 func (m *model) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
+	time.Sleep(m.place)
+	llm.Sent(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.requests = append(m.requests, req)

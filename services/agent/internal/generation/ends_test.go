@@ -461,3 +461,16 @@ func TestNoErrorIsAGoodEnd(t *testing.T) {
 		t.Errorf("%v is no fault of ours", w.observer.fault)
 	}
 }
+
+// TestWaitingForAPlaceIsNoSilence: the model has not been asked yet.
+func TestWaitingForAPlaceIsNoSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := says()
+		m.place, m.steps = 25*time.Minute, []step{{text: "あ"}, {}}
+		w := newWorld(t, m)
+		if r := w.read(w.generate(w.request("夜")), 0); r.err != nil || r.text != "あ" {
+			t.Errorf("%q, %v", r.text, r.err)
+		}
+	})
+}

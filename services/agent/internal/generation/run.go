@@ -63,9 +63,10 @@ func lastBytes(text string, characters int) int {
 
 // answer takes the model's answer into the log. The error is why it is not whole, or errFull.
 func (s *Service) answer(ctx context.Context, g *generation, p plan) (llm.Result, error) {
-	silence := s.endAfter(s.limits.FirstPiece, g, FinishIdle)
-	defer func() { silence.Stop() }()
-	stream, err := p.model.Generate(ctx, llm.Request{Prompt: p.built.Prompt, Suffix: lastBytes(p.built.Prompt, p.built.Suffix), Sampling: p.Sampling})
+	stop := func() bool { return false } // of the limit on silence, once the prompt is sent
+	defer func() { stop() }()
+	asking := llm.OnSent(ctx, func() { stop = s.endAfter(s.limits.FirstPiece, g, FinishIdle).Stop })
+	stream, err := p.model.Generate(asking, llm.Request{Prompt: p.built.Prompt, Suffix: lastBytes(p.built.Prompt, p.built.Suffix), Sampling: p.Sampling})
 	if err != nil {
 		return llm.Result{}, err
 	}
@@ -79,13 +80,13 @@ func (s *Service) answer(ctx context.Context, g *generation, p plan) (llm.Result
 		if err != nil {
 			return stream.Result(), err
 		}
-		silence.Stop()
+		stop()
 		if !g.append(piece) {
 			result := stream.Result()
 			result.Finish = llm.FinishLength
 			return result, errFull
 		}
-		silence = s.endAfter(s.limits.Silence, g, FinishIdle)
+		stop = s.endAfter(s.limits.Silence, g, FinishIdle).Stop
 	}
 }
 

@@ -412,3 +412,33 @@ func TestEveryOptionNeedsOne(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersAreOpenedInOrder, also where the prompt of a later one is ready first.
+func TestAnswersAreOpenedInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, says("あ"))
+		for n := range 5 {
+			w.prompts.combinations = append(w.prompts.combinations, []generation.Pick{{Field: "story.note", Options: []int{n}}})
+		}
+		w.prompts.waitFor = func(q generation.BuildRequest) time.Duration {
+			if len(q.Picks) == 0 {
+				return 0
+			}
+			return time.Duration(10-q.Picks[0].Options[0]) * time.Second
+		}
+		req := w.request("夜")
+		req.EveryOption = true
+		var opened []int
+		a := w.several(req)
+		defer a.Close()
+		if err := a.Read(t.Context(), func(n int, e generation.Event) error {
+			if isOpened(e) {
+				opened = append(opened, n)
+			}
+			return nil
+		}); err != nil || !slices.Equal(opened, []int{0, 1, 2, 3, 4}) {
+			t.Errorf("opened %v, %v", opened, err)
+		}
+	})
+}

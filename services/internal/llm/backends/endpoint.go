@@ -41,9 +41,10 @@ type endpoint struct {
 
 	dir string // where files that the file names are looked for
 	// What the keys name, once they were checked.
-	apiKey string
-	proxy  *url.URL
-	ca     *x509.CertPool
+	apiKey     string
+	keySetting string
+	proxy      *url.URL
+	ca         *x509.CertPool
 }
 
 func newEndpoint(dir string) endpoint {
@@ -53,7 +54,7 @@ func newEndpoint(dir string) endpoint {
 // at is the server of the backend of that name.
 func (s *endpoint) at(name string) wire.Endpoint {
 	e := wire.Endpoint{
-		Name: name, Address: strings.TrimRight(s.Address, "/"), APIKey: s.apiKey, Timeouts: s.Timeouts, Proxy: s.proxy, CA: s.ca,
+		Name: name, Address: strings.TrimRight(s.Address, "/"), APIKey: s.apiKey, KeySetting: s.keySetting, Timeouts: s.Timeouts, Proxy: s.proxy, CA: s.ca,
 		Margin: s.Margin, Concurrency: s.Concurrency,
 	}
 	if s.Window != nil {
@@ -104,11 +105,13 @@ func (s *endpoint) checkKey(add func(key, format string, args ...any)) {
 		add("api_key_file", "stands beside api_key_env; name one of them")
 		return
 	case s.APIKeyEnv != "":
+		s.keySetting = key
 		if s.apiKey = os.Getenv(s.APIKeyEnv); s.apiKey == "" {
 			add(key, "the environment has no variable %s, or it is empty", s.APIKeyEnv)
 		}
 	case s.APIKeyFile != "":
 		key, where = "api_key_file", "the file "+s.APIKeyFile
+		s.keySetting = key
 		text, err := readAtMost(beside(s.dir, s.APIKeyFile), maxKeyBytes)
 		if err != nil {
 			add(key, "cannot be read: %v", err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 )
 
 // forward passes requests on to a server, whatever host they name.
@@ -170,5 +171,19 @@ backends:
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
+	}
+}
+
+// TestTheRefusedKeyIsNamed by where it comes from.
+func TestTheRefusedKeyIsNamed(t *testing.T) {
+	t.Setenv("TSUMUGI_TEST_KEY", "wrong")
+	server := llmtest.New(t, llmtest.Options{APIKey: "hush"})
+	for keys, want := range map[string]string{
+		"api_key_file: key.txt": "(api_key_file)", "api_key_env: TSUMUGI_TEST_KEY": "(api_key_env)", "margin: 0": "(api_key_env or api_key_file)",
+	} {
+		b := one(t, "{kind: llamacpp, address: '"+server.URL+"', "+keys+"}", "key.txt", "wrong")
+		if _, err := b.Window(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", keys, err)
+		}
 	}
 }

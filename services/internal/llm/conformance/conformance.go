@@ -53,6 +53,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("CountsTogether", s.together)
 	t.Run("NotUTF8", s.notUTF8)
 	t.Run("Generate", s.generate)
+	t.Run("Sent", s.sent)
 	t.Run("Limit", s.limit)
 	t.Run("StopString", s.stopString)
 	t.Run("TooLong", s.tooLong)
@@ -183,6 +184,18 @@ func (s Subject) generate(t *testing.T) {
 	again, _ := s.answer(t, s.request(s.Prompt, 8))
 	if diff := cmp.Diff(text, again); diff != "" {
 		t.Errorf("the same request has two answers:\n%s", diff)
+	}
+}
+
+// sent: Generate tells when it asks the server for text, once.
+func (s Subject) sent(t *testing.T) {
+	n := 0
+	stream := s.start(t, llm.OnSent(t.Context(), func() { n++ }), s.request(s.Prompt, 1))
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	if n != 1 {
+		t.Errorf("it was told %d times", n)
 	}
 }
 

@@ -37,8 +37,8 @@ func TestWindow(t *testing.T) {
 		"not told":       {geminitest.Options{Limit: -1}, gemini.Config{}, 0, llm.FaultProtocol, "does not tell its window"},
 		"writes nothing": {geminitest.Options{Methods: []string{"embedContent"}}, gemini.Config{}, 0, llm.FaultRefused, "writes no text"},
 		"another model":  {geminitest.Options{}, gemini.Config{Model: "gemini-tale"}, 0, llm.FaultRefused, "models/gemini-tale is not found"},
-		"another key":    {geminitest.Options{APIKey: "x"}, gemini.Config{}, 0, llm.FaultRefused, "wants another API key (api_key_env)"},
-		"key, in a list": {geminitest.Options{APIKey: "x", List: true}, gemini.Config{}, 0, llm.FaultRefused, "wants another API key (api_key_env)"},
+		"another key":    {geminitest.Options{APIKey: "x"}, gemini.Config{}, 0, llm.FaultRefused, "wants another API key (api_key_env or api_key_file)"},
+		"key, in a list": {geminitest.Options{APIKey: "x", List: true}, gemini.Config{}, 0, llm.FaultRefused, "wants another API key (api_key_env or api_key_file)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -35,6 +35,10 @@ func newStream(ctx context.Context, c *Client, key string, a *answer) *stream {
 	return s
 }
 
+// declined are the faults with which the server says itself that it has not begun. After any other one, such as a proxy's 502
+// or a connection that broke, it may be at work.
+var declined = map[llm.Fault]bool{llm.FaultBusy: true, llm.FaultLoading: true, llm.FaultRefused: true, llm.FaultTooLong: true}
+
 // open sends the request.
 func (s *stream) open(g generation) error {
 	inner, err := s.client.server.Stream(s.ctx, "/api/extra/generate/stream", g, maxLine, s.answer)
@@ -43,8 +47,8 @@ func (s *stream) open(g generation) error {
 		return nil
 	}
 	var e *llm.Error
-	if !errors.As(err, &e) || e.Fault != llm.FaultTimeout && e.Fault != llm.FaultCancelled {
-		s.keep() // it was never begun
+	if errors.As(err, &e) && declined[e.Fault] {
+		s.keep()
 	}
 	s.cancel()
 	return err

@@ -3,6 +3,11 @@ package koboldcpp_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -275,6 +280,41 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 		_, _, err := servertest.Ask(t, client(t, koboldcpptest.New(t, o).URL), servertest.Request("ひみつひみつ", 1))
 		if err == nil || strings.Contains(err.Error(), "ひみつ") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// What a proxy gives up on may be at work behind it.
+func TestAbortBehindAProxyThatGaveUp(t *testing.T) {
+	for _, status := range []int{http.StatusBadGateway, http.StatusGatewayTimeout, 0} {
+		aborted := make(chan []byte, 1)
+		behind := koboldcpptest.New(t, koboldcpptest.Options{})
+		address, err := url.Parse(behind.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy := httputil.NewSingleHostReverseProxy(address)
+		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/api/extra/abort":
+				body, _ := io.ReadAll(r.Body)
+				aborted <- body
+			case "/api/extra/generate/stream":
+				if status == 0 {
+					panic(http.ErrAbortHandler)
+				}
+				w.WriteHeader(status)
+			default:
+				proxy.ServeHTTP(w, r)
+			}
+		}))
+		defer front.Close()
+		_, _, err = servertest.Ask(t, client(t, front.URL), servertest.Request("夜", 1))
+		if servertest.FaultOf(err) != llm.FaultUnreachable {
+			t.Errorf("%d: %v", status, err)
+		}
+		if body := <-aborted; !strings.Contains(string(body), "tsumugi-") {
+			t.Errorf("%d: aborted with %s", status, body)
 		}
 	}
 }

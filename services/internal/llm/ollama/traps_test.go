@@ -36,7 +36,7 @@ func TestWindow(t *testing.T) {
 		"another model":   {ollamatest.Options{Model: "tale:latest"}, 6000, 0, `has no model "story" (/api/tags); fetch it with`},
 		"another tag":     {ollamatest.Options{Model: "story:4b"}, 6000, 0, `has no model "story" (/api/tags); fetch it with`},
 		"runs elsewhere":  {ollamatest.Options{Remote: "https://models.example"}, 6000, 0, "runs at https://models.example"},
-		"wants a key":     {ollamatest.Options{APIKey: "another"}, 6000, 0, "wants another API key (api_key_env)"},
+		"wants a key":     {ollamatest.Options{APIKey: "another"}, 6000, 0, "wants another API key (api_key_env or api_key_file)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

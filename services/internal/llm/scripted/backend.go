@@ -104,6 +104,7 @@ func (b *Backend) Generate(ctx context.Context, req llm.Request) (llm.Stream, er
 	if err := b.ended(ctx); err != nil {
 		return nil, err
 	}
+	llm.Sent(ctx)
 	prompt := b.tokens(req.Prompt)
 	if prompt >= b.script.Window {
 		e := b.fault(llm.FaultTooLong, nil, "the prompt does not fit the window: %d tokens in %d", prompt, b.script.Window)

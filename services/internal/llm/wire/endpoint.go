@@ -19,6 +19,8 @@ type Endpoint struct {
 	Address string
 	// APIKey is the key or password that the server wants; empty for none. It is never logged.
 	APIKey string
+	// KeySetting is what of the backends file says where the key is, for errors; empty where none does.
+	KeySetting string
 	// Timeouts are the time limits; each must be positive.
 	Timeouts llm.Timeouts
 	// Proxy is what requests go through (http, https or socks5); nil: straight to the address.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -119,7 +120,7 @@ func (s *Server) translate(w Words, otherwise llm.Fault) *llm.Error {
 		e.Tokens, e.Window = w.Tokens, max(s.smaller(w.Window)-s.Margin, 0)
 		return e
 	case w.Key, w.Status == http.StatusUnauthorized, w.Status == http.StatusForbidden:
-		return s.Fault(llm.FaultRefused, nil, "the server wants another %s (api_key_env): %s", s.KeyName, words)
+		return s.Fault(llm.FaultRefused, nil, "the server wants another %s (%s): %s", s.KeyName, cmp.Or(s.KeySetting, "api_key_env or api_key_file"), words)
 	case w.Status == http.StatusServiceUnavailable && w.Fault == llm.FaultLoading:
 		return s.Fault(llm.FaultLoading, nil, "the server is loading its model; try again in a moment")
 	case w.Fault == llm.FaultRefused:

@@ -45,6 +45,7 @@ func (s *Server) Stream(ctx context.Context, path string, body any, most int, an
 	if err := s.take(ctx, s.answering); err != nil {
 		return nil, err
 	}
+	llm.Sent(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stream := &Stream{server: s, answer: answer, ctx: ctx, cancel: cancel, most: most, sent: body}
 	stream.within(Limit{"first_byte", s.Timeouts.FirstByte})
