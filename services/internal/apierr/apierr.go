@@ -54,6 +54,9 @@ type Error struct {
 	Preconditions []Precondition
 	// RetryAfter is how long to wait before trying again. 0: do not say.
 	RetryAfter time.Duration
+	// Once: the connection of the caller shall not repeat the call by itself (gRPC proposal A6, pushback). The trouble is
+	// behind this service and not on the way to it, and each attempt would cost the caller the whole wait again.
+	Once bool
 }
 
 // Violation is one wrong field.

@@ -84,11 +84,14 @@ func repeatable(m protoreflect.MethodDescriptor) bool {
 type failing struct {
 	flowstorev1.UnimplementedFlowStoreServiceServer
 	calls atomic.Int32
+	once  bool // it forbids to repeat
 }
 
 func (f *failing) answer() (*flowstorev1.Node, error) {
 	if f.calls.Add(1) < 3 {
-		return nil, apierr.New(codes.Unavailable, "X", "not now")
+		e := apierr.New(codes.Unavailable, "X", "not now")
+		e.Once = f.once
+		return nil, e
 	}
 	return &flowstorev1.Node{}, nil
 }
@@ -107,19 +110,24 @@ func TestRetries(t *testing.T) {
 		call  func(context.Context, flowstorev1.FlowStoreServiceClient) error
 		calls int32
 		code  codes.Code
+		once  bool
 	}{
 		"a read is repeated": {func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
 			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{})
 			return err
-		}, 3, codes.OK},
+		}, 3, codes.OK, false},
+		"not where the service forbids it": {func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{})
+			return err
+		}, 1, codes.Unavailable, true},
 		"a create is not": {func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
 			_, err := c.CreateNode(ctx, &flowstorev1.CreateNodeRequest{})
 			return err
-		}, 1, codes.Unavailable},
+		}, 1, codes.Unavailable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &failing{}
+			f := &failing{once: tt.once}
 			conn := connect(t, f)
 			err := tt.call(t.Context(), flowstorev1.NewFlowStoreServiceClient(conn))
 			if status.Code(err) != tt.code || f.calls.Load() != tt.calls {

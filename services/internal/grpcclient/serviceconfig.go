@@ -2,7 +2,7 @@ package grpcclient
 
 // serviceConfig spreads calls over all servers that are well, and repeats on UNAVAILABLE (AIP-194), as long as most
 // calls succeed, those that change nothing. A create may have happened although its answer was lost: who gives it a
-// request_id repeats it himself (AIP-155).
+// request_id repeats it himself (AIP-155). Nor is what a service forbids (apierr.Error.Once): that its model server is away.
 //
 // Health is left out inside one process and for Options.ToTheLast: a server that is about to stop says NOT_SERVING and
 // still answers.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
@@ -30,8 +32,14 @@ func translate(ctx context.Context, c *call, next func(context.Context) error) e
 	if err.Error() != own.Message {
 		c.cause = err
 	}
+	if own.Once {
+		_ = grpc.SetTrailer(ctx, metadata.Pairs(pushback, "-1")) // it fails only where there is no call to answer
+	}
 	return own.GRPCStatus().Err()
 }
+
+// pushback is the trailer that tells a client of grpc when to repeat a call by itself, in milliseconds; negative: not at all.
+const pushback = "grpc-retry-pushback-ms"
 
 // gone says that a message could not be sent or read because the caller has left: grpc then gives a bare status.
 func gone(ctx context.Context, err error) bool {

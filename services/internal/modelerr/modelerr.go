@@ -104,6 +104,7 @@ func Trouble(e *llm.Error, maxTokens string) *apierr.Error {
 		row = faults[llm.FaultProtocol]
 	}
 	a := apierr.New(row.code, row.reason, e.Error(), "backend", e.Backend, "address", e.Address)
+	a.Once = true
 	if row.wait {
 		a.RetryAfter = cmp.Or(e.RetryAfter, retryAfter)
 	}

@@ -60,3 +60,13 @@ func TestKnobsThatAKindDoesNotHave(t *testing.T) {
 		}
 	}
 }
+
+// Trouble of a model server is not repeated inside: a time limit of 3 s would take four times that.
+func TestTroubleIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []llm.Fault{llm.FaultUnreachable, llm.FaultTimeout, llm.FaultLoading} {
+		if a := modelerr.Trouble(&llm.Error{Fault: fault}, "length"); !a.Once {
+			t.Errorf("%s is repeated", fault)
+		}
+	}
+}
