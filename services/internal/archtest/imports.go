@@ -106,6 +106,10 @@ var importRules = []importRule{
 		why: "domains know model servers and sampling by these packages, so they hold values and interfaces only",
 	},
 	{
+		name: "kinds of model servers", from: kinds, deny: kinds,
+		why: "a kind can be taken away alone; what two of them share is a package of its own",
+	},
+	{
 		name: "one YAML", from: []string{"..."}, except: []string{"services/internal/yamlx"}, tests: true,
 		deny: []string{"gopkg.in/yaml.v3", "go.yaml.in/...", "sigs.k8s.io/yaml"},
 		why:  "yaml.v3 takes minutes for a large mapping and drops unknown keys in silence; yamlx does neither",
@@ -157,4 +161,10 @@ func (r importRule) refuses(from, imported string) bool {
 		return true
 	}
 	return matchAny(bind(r.deny, from), imported) && !matchAny(bind(r.allow, from), imported)
+}
+
+// kinds are the packages of the kinds of model servers.
+var kinds = []string{
+	"services/internal/llm/llamacpp", "services/internal/llm/koboldcpp", "services/internal/llm/ollama", "services/internal/llm/openai",
+	"services/internal/llm/gemini", "services/internal/llm/scripted",
 }

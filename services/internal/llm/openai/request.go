@@ -13,7 +13,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/param"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamacpp"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamafields"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
@@ -34,7 +34,7 @@ func (c *Client) Knobs() []llm.Knob {
 	}
 	switch c.config.Program {
 	case LlamaCpp:
-		return llamacpp.Knobs()
+		return llamafields.Knobs()
 	case VLLM:
 		return append(knobs, llm.KnobTopK, llm.KnobMinP, llm.KnobRepeatPenalty, llm.KnobBanEOS)
 	}
@@ -174,7 +174,7 @@ func extra(s llm.Sampling) map[string]any {
 // own are the fields of llama.cpp.
 func own(s llm.Sampling) map[string]any {
 	fields := map[string]any{}
-	data, _ := json.Marshal(llamacpp.NewFields(s)) // plain values: cannot fail
+	data, _ := json.Marshal(llamafields.New(s)) // plain values: cannot fail
 	known := map[string]json.RawMessage{}
 	_ = json.Unmarshal(data, &known) // what was just written
 	for name, value := range known {
