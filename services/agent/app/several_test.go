@@ -74,7 +74,8 @@ func TestEveryEventSaysWhichAnswerItIsAbout(t *testing.T) {
 			}
 			picks, branch := []string{"story.note#1=2,0"}, ""
 			if name == "every_option" {
-				picks, branch = []string{"story.note#0=" + string('0'+n)}, []string{"雨", "雪"}[n]
+				branch = []string{"雨", "雪"}[n]
+				picks = []string{"story.note#0=" + string('0'+n) + " " + branch}
 			}
 			if got.opened.Branch != branch || !slices.Equal(got.stored.Node.Generation.Picks, picks) {
 				t.Errorf("%s %d: branch %q, picks %q", name, n, got.opened.Branch, got.stored.Node.Generation.Picks)

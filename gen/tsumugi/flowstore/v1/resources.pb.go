@@ -208,7 +208,8 @@ type Generation struct {
 	Task string `protobuf:"bytes,3,opt,name=task,proto3" json:"task,omitempty"`
 	// Seed of the draws in `{A|B}` groups.
 	PickSeed uint32 `protobuf:"varint,4,opt,name=pick_seed,json=pickSeed,proto3" json:"pick_seed,omitempty"`
-	// The drawn options, each as `field#group=option`, such as `story.note#0=1`. At most 1,000, each at most 256 bytes.
+	// The drawn options, each as `field#group=option`, such as `story.note#0=1`. Of one of `every_option`, a blank and
+	// as much of its text as fits follow, such as `story.note#0=1 rain`. At most 1,000, each at most 256 bytes.
 	Picks []string `protobuf:"bytes,5,rep,name=picks,proto3" json:"picks,omitempty"`
 	// How the tokens were drawn.
 	Sampling *Sampling `protobuf:"bytes,6,opt,name=sampling,proto3" json:"sampling,omitempty"`

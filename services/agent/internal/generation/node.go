@@ -39,7 +39,8 @@ type Record struct {
 	Backend            llm.Identity
 	PromptDigest, Task string
 	PickSeed           uint32
-	// Picks are the drawn options, each as `field#group=option`, several of one group with commas between them.
+	// Picks are the drawn options, each as `field#group=option`, several of one group with commas between them. Where
+	// they name a branch, a blank and as much of their text as fits follow.
 	Picks                                    []string
 	Sampling                                 llm.Sampling
 	PromptTokens, CachedTokens, AnswerTokens int

@@ -30,6 +30,8 @@ type order struct {
 	// n is which of its answers it is, from 0; answers how many there are, 0 for one; branch the name of this one.
 	n, answers int
 	branch     string
+	// naming are the picks that the branch is named by.
+	naming []Pick
 	// digest is that of the whole request.
 	digest string
 	// free: it needs no place among those that run, as its node is stored, or it runs in place of the answer before it.
@@ -235,7 +237,7 @@ func (p plan) node(text string, result llm.Result, finish Finish, why string) No
 	n := Node{ID: NodeID(p.ID, p.n), Model: p.built.Measured.Model, Record: &Record{
 		Backend:      p.built.Measured,
 		PromptDigest: p.built.Digest, Task: p.built.Task,
-		PickSeed: p.PickSeed, Picks: picked(p.built.Picks),
+		PickSeed: p.PickSeed, Picks: picked(p.built.Picks, p.naming),
 		Sampling:     p.Sampling,
 		PromptTokens: result.PromptTokens, CachedTokens: result.CachedTokens, AnswerTokens: result.AnswerTokens,
 		PromptTime: result.PromptTime, AnswerTime: result.AnswerTime,

@@ -44,7 +44,7 @@ func (s *Service) sideBySide(ctx context.Context, ns string, req Request, digest
 	orders := make([]order, len(all))
 	for n, picks := range all {
 		orders[n] = order{
-			Request: req.numbered(n), n: n, answers: len(all), branch: branch(picks), digest: digest,
+			Request: req.numbered(n), n: n, answers: len(all), branch: branch(picks), naming: picks, digest: digest,
 			drafter: s.drafter(ns, req, draw{picks: picks}),
 		}
 	}

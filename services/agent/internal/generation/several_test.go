@@ -219,9 +219,18 @@ func TestEveryOptionIsABranch(t *testing.T) {
 	}
 	for n, want := range []string{"雨", "雪", ""} {
 		r := got.each[n]
-		if r.opened.Branch != want || r.opened.Answers != 3 || !slices.Equal(r.stored.Node.Record.Picks, []string{"story.note#0=" + string(rune('0'+n))}) {
+		if r.opened.Branch != want || r.opened.Answers != 3 || !slices.Equal(r.stored.Node.Record.Picks, []string{strings.TrimSpace("story.note#0=" + string(rune('0'+n)) + " " + want)}) {
 			t.Errorf("branch %d: %+v, picks %q", n, r.opened, r.stored.Node.Record.Picks)
 		}
+	}
+	w.restart(func(l *generation.Limits) { l.Options = 3 })
+	w.prompts.combinations = [][]generation.Pick{pick(0, "霧"), pick(1, "風"), pick(2, "")} // the story says something else by now
+	v, err := w.Watch(t.Context(), ns, got.each[1].stored.Node.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := w.read(v, 0); r.opened.Branch != "雪" {
+		t.Errorf("watched: %+v", r.opened)
 	}
 	if again := w.readAll(w.several(req)); again.each[1].opened.Branch != "雪" || !again.each[1].stored.Replayed {
 		t.Errorf("asked again: %+v", again.each[1])

@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"unicode/utf8"
@@ -35,7 +36,7 @@ func replayed(n Node, a asked) ending {
 		// The record has 0 for what the server did not tell.
 		cache: cacheOf(llm.Result{PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CacheTold: r.CachedTokens > 0}),
 		opened: &Opened{
-			Generation: n.ID, RequestID: a.request, Branch: a.branch, Answers: a.answers,
+			Generation: n.ID, RequestID: a.request, Branch: cmp.Or(branchOf(r.Picks), a.branch), Answers: a.answers,
 			PromptDigest: r.PromptDigest, PromptTokens: r.PromptTokens, Backend: r.Backend, Sampling: r.Sampling,
 		},
 	}
