@@ -166,12 +166,23 @@ func closing(text string, start int) int {
 	return -1
 }
 
-// quotes gives the place of the quote that makes a pair with that at i, on the same line and without a brace between;
-// i where there is none.
+// quotes gives the place of the quote that makes a pair with that at i, on the same line and without a brace between; a
+// quote behind a backslash is text. i where there is none.
 func quotes(text string, i int) int {
-	end := strings.IndexAny(text[i+1:], "\"{}\n")
-	if end >= 0 && text[i+1+end] == '"' && !textline.Break(text[i+1:i+1+end]) {
-		return i + 1 + end
+	for at := i + 1; at < len(text); at++ {
+		next := strings.IndexAny(text[at:], "\\\"{}\n")
+		if next < 0 {
+			return i
+		}
+		at += next
+		switch {
+		case text[at] == '\\':
+			at++ // what it stands before is text
+		case text[at] == '"' && !textline.Break(text[i+1:at]):
+			return at
+		default:
+			return i
+		}
 	}
 	return i
 }

@@ -117,6 +117,8 @@ func TestText(t *testing.T) {
 		"cases/wannabe.md 14: JSON":  `設定は {"name":"千草"} とする`,
 		"JSON of two":                `{"name": "x", "age": 3}`,
 		"JSON with a bar":            `{"name": "a|b"}`,
+		"JSON, quotes and a bar":     `{"a": "x\"|y"}`,
+		"JSON of two, quotes, a bar": `{"say": "he said \"no|yes\" ", "n": 1}`,
 		"JSON in JSON":               `{"a": {"b": "x|y"}, "c": 1}`,
 		"JSON with escapes":          `{"path": "C:\\Users\\千草", "quote": "\"", "line": "\n"}`,
 		"program code":               "func f(a []int) { return a[0] }\n",

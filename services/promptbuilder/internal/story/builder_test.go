@@ -353,6 +353,20 @@ func TestGranularity(t *testing.T) {
 
 // TestTrim keeps the last characters whatever the window has room for, counts what is left, and never splits what a
 // reader sees as one.
+func TestTrimSendsNoNovel(t *testing.T) {
+	t.Parallel()
+	s := &server{window: 4096, blind: true}
+	p := build(t, s, story.Request{Body: body40(20_000), Fit: story.FitCharTrim, TrimTo: 2000})
+	if p.Counts != 1 || s.largest > 10_000 || p.Cut == nil {
+		t.Errorf("%d counts, the largest of %d bytes", p.Counts, s.largest)
+	}
+	_, err := builder(s).Build(t.Context(), story.Request{Body: body40(20_000), Fit: story.FitCharTrim})
+	var over *llm.OverflowError
+	if !errors.As(err, &over) || !strings.Contains(over.Wish, "of the 8000 characters that are kept") {
+		t.Errorf("error %v, wish %q", err, over.Wish)
+	}
+}
+
 func TestTrim(t *testing.T) {
 	t.Parallel()
 	r := story.Request{Body: strings.Repeat("彼は歩いた。\n", 1000), Fit: story.FitCharTrim, TrimTo: 700, MaxTokens: 100}

@@ -10,6 +10,9 @@ import (
 // bytesEach is well over what a token of prose has in any script: 3 to 5. Where it is too little, the whole body is looked at.
 const bytesEach = 8
 
+// farOver is how many bytes no token of prose has: a body of more to each token of the limit is over it.
+const farOver = 32
+
 // cutter makes a request fit whose draws are made.
 type cutter struct {
 	counter Counter
@@ -69,9 +72,13 @@ func (c cutter) from(ctx context.Context, head int, earlier fit.Result) (layout,
 // trim keeps the last characters of a body whose whole is over the limit, and counts what is left (seed 000, 2.3).
 func (c cutter) trim(ctx context.Context) (layout, fit.Result, error) {
 	l := arrange(c.request, c.frame, 0)
+	offset := l.inText(beforeLast(c.request.Body, cmp.Or(c.request.TrimTo, DefaultTrim)))
+	if offset > 0 && len(c.request.Body) > farOver*c.limit { // a novel is not sent to learn that it is one
+		fitted, err := fit.Measure(ctx, c.counter, l.prompt(), c.limit, offset)
+		return l, after(fitted, c.spent), err
+	}
 	whole, err := fit.Measure(ctx, c.counter, l.prompt(), c.limit, 0)
 	whole = after(whole, c.spent)
-	offset := l.inText(beforeLast(c.request.Body, cmp.Or(c.request.TrimTo, DefaultTrim)))
 	if err != nil || !whole.Over || offset == 0 {
 		return l, whole, err
 	}

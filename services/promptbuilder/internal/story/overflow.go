@@ -50,10 +50,7 @@ func (p *Prompt) tooLarge(r Request) error {
 
 // trimLess is by how much fewer characters must be kept of a text of so many tokens.
 func (p *Prompt) trimLess(r Request, over, tokens int) string {
-	kept := characters(r.Body)
-	if p.Cut != nil {
-		kept = p.Cut.KeptCharacters
-	}
+	kept := min(characters(r.Body), cmp.Or(r.TrimTo, DefaultTrim))
 	return fmt.Sprintf("must be smaller, by about %d of the %d characters that are kept; or fit must be FIT_LINES, which cuts as much as the window asks for",
 		(kept*over+tokens-1)/tokens, kept)
 }
