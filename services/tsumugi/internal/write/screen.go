@@ -69,8 +69,11 @@ func (c *screen) prompt(r *round, b *promptbuilderv1.BuildStoryResponse) {
 // show goes on with what is shown.
 func (c *screen) show(r *round) {
 	for c.shown < len(r.answers) {
-		if a := r.answers[c.shown]; a.known {
+		if a := r.answers[c.shown]; a.known && a.whole {
 			c.say("%s保存済みです stored already: %s", r.label(c.shown), a.node)
+			c.shown++
+		} else if a.known {
+			c.say("%s途中までの保存です stored, but it broke off: %s 「%s」", r.label(c.shown), a.node, lastLine(a.text))
 			c.shown++
 		} else if !c.one(r, a) {
 			return
