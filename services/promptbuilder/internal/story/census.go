@@ -1,7 +1,6 @@
 package story
 
 import (
-	"math/bits"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
@@ -20,14 +19,20 @@ func characters(text string) int {
 }
 
 // census counts the code points of a text and its bytes under the space. Eight bytes at a time and both at once, since a
-// novel is counted for every prompt of its end.
+// novel is counted for every prompt of its end: each byte of a word counts for itself, up to 255, and then all are summed.
 func census(text string) (characters, controls int) {
 	characters = len(text)
-	for ; len(text) >= 32; text = text[32:] {
-		for _, w := range [4]uint64{eight(text[:8]), eight(text[8:16]), eight(text[16:24]), eight(text[24:32])} {
-			characters -= continuations(w)
-			controls += underSpace(w)
+	for len(text) >= 32 {
+		var continued, under uint64
+		for words := 0; words < 252 && len(text) >= 32; words += 4 {
+			for _, w := range [4]uint64{eight(text[:8]), eight(text[8:16]), eight(text[16:24]), eight(text[24:32])} {
+				continued += continuations(w)
+				under += underSpace(w)
+			}
+			text = text[32:]
 		}
+		characters -= sumOfBytes(continued)
+		controls += sumOfBytes(under)
 	}
 	for i := range len(text) {
 		if text[i]&0xc0 == 0x80 {
@@ -40,19 +45,23 @@ func census(text string) (characters, controls int) {
 	return characters, controls
 }
 
+// sumOfBytes adds the bytes of a word.
+func sumOfBytes(w uint64) int {
+	const everySecond = 0x00ff00ff00ff00ff
+	return int((w&everySecond + w>>8&everySecond) * 0x0001000100010001 >> 48)
+}
+
 func eight(text string) uint64 {
 	_ = text[7]
 	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
 		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
 }
 
-// continuations counts the bytes 10xxxxxx.
-func continuations(w uint64) int { return bits.OnesCount64(w >> 7 &^ (w >> 6) & lowBits) }
+// continuations has a 1 for each byte 10xxxxxx.
+func continuations(w uint64) uint64 { return w >> 7 &^ (w >> 6) & lowBits }
 
-// underSpace counts the bytes under 0x20: those that stay without a first bit when 0x60 is added to the rest of them.
-func underSpace(w uint64) int {
-	return bits.OnesCount64(^(w&^highBits + 0x60*lowBits) &^ w & highBits)
-}
+// underSpace has a 1 for each byte under 0x20: those that stay without a first bit when 0x60 is added to the rest of them.
+func underSpace(w uint64) uint64 { return ^(w&^highBits + 0x60*lowBits) &^ w & highBits >> 7 }
 
 // countLines counts the line ends of a text that ends with one, CR LF being one, and its code points.
 func countLines(text string) (lines, characters int) {

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -29,4 +30,26 @@ func TestCensus(t *testing.T) {
 			t.Fatalf("%q has %d lines, counted %d", text, want, lines)
 		}
 	})
+}
+
+// TestCensusOfLongTexts: what is summed up byte by byte does not run over.
+func TestCensusOfLongTexts(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{strings.Repeat("\n", 100_003), strings.Repeat("あ\x1c", 50_001), strings.Repeat("\x80", 9_999)} {
+		controls := 0
+		for i := range len(text) {
+			if text[i] < ' ' {
+				controls++
+			}
+		}
+		points := 0
+		for i := range len(text) {
+			if utf8.RuneStart(text[i]) {
+				points++
+			}
+		}
+		if gotPoints, gotControls := census(text); gotPoints != points || gotControls != controls {
+			t.Errorf("%d characters and %d controls, want %d and %d", gotPoints, gotControls, points, controls)
+		}
+	}
 }
