@@ -3,11 +3,9 @@ package llamacpp
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
@@ -83,7 +81,7 @@ func (c *Client) fingerprint(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := c.agrees(ids); err != nil {
+	if err := c.server.Agrees(c.config.Tokenizer, ids); err != nil {
 		return "", err
 	}
 	var models struct {
@@ -101,19 +99,6 @@ func (c *Client) fingerprint(ctx context.Context) (string, error) {
 		size = models.Data[0].Meta.Vocabulary
 	}
 	return wire.Digest([]any{size, ids}), nil
-}
-
-// agrees refuses a vocabulary of ours that cuts the probe in another way than the server: it is another model's.
-func (c *Client) agrees(ids []int) error {
-	t := c.config.Tokenizer
-	if t == nil {
-		return nil
-	}
-	same := slices.EqualFunc(t.Append(nil, wire.Probe, tokenizer.Prompt), ids, func(ours int32, its int) bool { return int(ours) == its })
-	if !same {
-		return c.server.Fault(llm.FaultProtocol, nil, "the vocabulary in the backends file (`tokenizer`) cuts a text into other tokens than the server: it is another model's")
-	}
-	return nil
 }
 
 // missing says whether an answer was not of the expected shape, as with servers that lack an endpoint.

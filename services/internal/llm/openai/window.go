@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
@@ -57,7 +56,7 @@ func (c *Client) probe(ctx context.Context, m model) (fingerprint string, window
 	if err != nil {
 		return "", 0, err
 	}
-	if err := c.agrees(counted.Tokens); err != nil {
+	if err := c.server.Agrees(c.config.Tokenizer, counted.Tokens); err != nil {
 		return "", 0, err
 	}
 	return wire.Digest(counted.Tokens), cmp.Or(counted.MaxLen, window), nil
@@ -112,13 +111,4 @@ func (c *Client) model(ctx context.Context) (model, error) {
 		return model{}, c.server.Fault(llm.FaultRefused, nil, "the server has %d models; name one as `model` in the backends file: %s", len(list.Data), known)
 	}
 	return model{}, c.server.Fault(llm.FaultRefused, nil, "the server has no model %q; of the %d that it has: %s", want, len(list.Data), known)
-}
-
-// agrees refuses a vocabulary of ours that cuts the probe in another way than the server: it is another model's.
-func (c *Client) agrees(ids []int) error {
-	t := c.config.Tokenizer
-	if t == nil || slices.EqualFunc(t.Append(nil, wire.Probe, tokenizer.Prompt), ids, func(ours int32, its int) bool { return int(ours) == its }) {
-		return nil
-	}
-	return c.server.Fault(llm.FaultProtocol, nil, "the vocabulary in the backends file (`tokenizer`) cuts a text into other tokens than the server: it is another model's")
 }

@@ -12,6 +12,7 @@ package fit
 import (
 	"context"
 	"slices"
+	"sort"
 )
 
 // MaxCounts is the most counts that one prompt costs.
@@ -64,6 +65,26 @@ type Size struct {
 	// Pieces are the bytes of each token; nil where the counter does not tell.
 	Pieces []int
 }
+
+// Begins are the bytes of a text at which its tokens begin, ascending.
+type Begins []int
+
+// Begins is where the tokens begin; nil where the counter does not tell.
+func (s Size) Begins() Begins {
+	if s.Pieces == nil {
+		return nil
+	}
+	all := make(Begins, len(s.Pieces))
+	begin := 0
+	for i, bytes := range s.Pieces {
+		all[i] = begin
+		begin += bytes
+	}
+	return all
+}
+
+// Between is how many tokens begin from one byte on and before another.
+func (b Begins) Between(from, to int) int { return sort.SearchInts(b, to) - sort.SearchInts(b, from) }
 
 // Result is a prompt as it was counted last.
 type Result struct {

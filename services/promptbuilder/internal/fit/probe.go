@@ -1,14 +1,12 @@
 package fit
 
-import "sort"
-
 // probe is one prompt that was counted.
 type probe struct {
 	at    int
 	place Place
 	size  Size
 	// begins are the bytes of the prompt at which its tokens begin; nil where the counter does not tell.
-	begins []int
+	begins Begins
 	spans  []span
 }
 
@@ -21,12 +19,7 @@ func newProbe(p Prompt, at int, place Place, size Size) *probe {
 	if size.Pieces == nil {
 		return r
 	}
-	r.begins = make([]int, len(size.Pieces))
-	begin := 0
-	for i, bytes := range size.Pieces {
-		r.begins[i] = begin
-		begin += bytes
-	}
+	r.begins = size.Begins()
 	r.spans = spans(p, at)
 	return r
 }
@@ -53,9 +46,4 @@ func spans(p Prompt, at int) []span {
 
 // expect is the size when the text is cut at a later offset: less the tokens that begin in what is cut. Token borders are
 // known.
-func (p *probe) expect(at int) int { return kept(p.size.Tokens, p.spans, at, p.between) }
-
-// between is how many tokens begin there.
-func (p *probe) between(from, to int) int {
-	return sort.SearchInts(p.begins, to) - sort.SearchInts(p.begins, from)
-}
+func (p *probe) expect(at int) int { return kept(p.size.Tokens, p.spans, at, p.begins.Between) }

@@ -1,8 +1,6 @@
 package story
 
 import (
-	"sort"
-
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 )
 
@@ -11,7 +9,7 @@ type scale struct {
 	starts map[Kind]int
 	tokens map[Kind]int
 	// begins are where tokens begin in the prompt, where that is known.
-	begins []int
+	begins fit.Begins
 	text   string
 	size   fit.Size
 	// characters are those of the text.
@@ -25,12 +23,7 @@ func newScale(stretches []stretch, size fit.Size) scale {
 		s.tokens[b.Kind] += b.Tokens
 		s.text += stretches[i].text
 	}
-	s.characters = characters(s.text)
-	begin := 0
-	for _, bytes := range size.Pieces {
-		s.begins = append(s.begins, begin)
-		begin += bytes
-	}
+	s.characters, s.begins = characters(s.text), size.Begins()
 	return s
 }
 
@@ -51,5 +44,5 @@ func (s scale) between(from, to int) int {
 	if s.size.Pieces == nil {
 		return characters(s.text[from:to]) * s.size.Tokens / max(1, s.characters)
 	}
-	return sort.SearchInts(s.begins, to) - sort.SearchInts(s.begins, from)
+	return s.begins.Between(from, to)
 }
