@@ -27,6 +27,7 @@ func Answer(err error, maxTokens string) error {
 	var budget *llm.BudgetError
 	var overflow *llm.OverflowError
 	var knobs *llm.KnobsError
+	var bad *llm.BadKnobsError
 	var server *llm.Error
 	switch {
 	case errors.As(err, &unknown):
@@ -40,6 +41,8 @@ func Answer(err error, maxTokens string) error {
 		return tooLarge(overflow, maxTokens)
 	case errors.As(err, &knobs): // also where a model server's client refuses them
 		return without(knobs)
+	case errors.As(err, &bad):
+		return wrong(bad)
 	case errors.As(err, &server):
 		return Trouble(server, maxTokens)
 	}
@@ -75,6 +78,15 @@ func without(e *llm.KnobsError) *apierr.Error {
 	return a
 }
 
+// wrong names every knob whose value the server does not take.
+func wrong(e *llm.BadKnobsError) *apierr.Error {
+	a := apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error())
+	for _, b := range e.Bad {
+		a = a.About("sampling."+b.Field, b.Problem)
+	}
+	return a
+}
+
 // faults says which trouble of a model server is which code and reason, and whether waiting helps. What is not in it is
 // a fault of that server.
 var faults = map[llm.Fault]struct {
@@ -96,6 +108,10 @@ var faults = map[llm.Fault]struct {
 
 // Trouble is what the caller gets when a model server did not do what it was asked. maxTokens is that of Answer.
 func Trouble(e *llm.Error, maxTokens string) *apierr.Error {
+	var bad *llm.BadKnobsError
+	if errors.As(e, &bad) {
+		return wrong(bad)
+	}
 	row, ok := faults[e.Fault]
 	switch {
 	case errors.Is(e, context.DeadlineExceeded): // the caller's own time limit

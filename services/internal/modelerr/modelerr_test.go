@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -58,6 +59,30 @@ func TestKnobsThatAKindDoesNotHave(t *testing.T) {
 		if diff := cmp.Diff(want, got.Violations); diff != "" || got.Reason != apierr.ReasonInvalidField {
 			t.Errorf("%s: %s", got.Reason, diff)
 		}
+	}
+}
+
+// A value that a server does not take is the caller's to mend, field by field, also when the server says so only once it is
+// asked to write.
+func TestKnobsWhoseValuesAreNotTaken(t *testing.T) {
+	t.Parallel()
+	var bad llm.BadKnobsError
+	bad.Biases(llm.Sampling{LogitBias: []llm.Bias{{Token: 7, Bias: 1}, {Token: 6, Bias: 101}}}, 100, 7)
+	err := &llm.Error{Fault: llm.FaultRefused, Err: bad.Found()}
+	for _, got := range []error{modelerr.Answer(err, "length"), modelerr.Trouble(err, "length")} {
+		var a *apierr.Error
+		if !errors.As(got, &a) || a.Code != codes.InvalidArgument || a.Reason != apierr.ReasonInvalidField {
+			t.Fatalf("the answer is %v", got)
+		}
+		if diff := cmp.Diff([]apierr.Violation{
+			{Field: "sampling.logit_bias[0].token", Description: "is 7, and the model has no such token; its tokens have the numbers 0 to 6"},
+			{Field: "sampling.logit_bias[1].bias", Description: "is 101; this kind of server takes -100 to 100"},
+		}, a.Violations); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if none := (&llm.BadKnobsError{}).Found(); none != nil {
+		t.Errorf("nothing wrong is %v", none)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -32,6 +33,10 @@ type Subject struct {
 	NoStopString bool
 	// Wrapped: the server puts a prompt into a form of its own, as chats do, so that more tokens are read than counted.
 	Wrapped bool
+	// DropsGrammar: the server goes on without a grammar that it cannot read.
+	DropsGrammar bool
+	// NoVocabulary: how many tokens the model has is not known here.
+	NoVocabulary bool
 }
 
 // texts are what writers send: scripts, marks, blanks, control characters, what looks like markup.
@@ -58,6 +63,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("StopString", s.stopString)
 	t.Run("TooLong", s.tooLong)
 	t.Run("BadSampling", s.badSampling)
+	t.Run("BadKnobs", s.badKnobs)
 	t.Run("CloseEarly", s.closeEarly)
 	t.Run("Cancelled", s.cancelled)
 }
@@ -244,6 +250,44 @@ func (s Subject) badSampling(t *testing.T) {
 	r.Sampling.Stop = []string{""}
 	_, err := s.Backend.Generate(t.Context(), r)
 	wantFault(t, err, llm.FaultRefused)
+}
+
+// badKnobs: what a server does not take of sampling is refused by its name, also where the server would go on without it.
+func (s Subject) badKnobs(t *testing.T) {
+	sampler, ok := s.Backend.(llm.Sampler)
+	if !ok {
+		t.Skip("the backend takes no knob for wrong")
+	}
+	broken, strange := s.request(s.Prompt, 1), s.request(s.Prompt, 1)
+	broken.Sampling.Grammar = `root ::= ( "a"`
+	strange.Sampling.LogitBias = []llm.Bias{{Token: 1, Bias: 1}, {Token: 1 << 30, Bias: 1}, {Token: 1<<30 + 1, Bias: 1}}
+	for _, test := range []struct {
+		knob    llm.Knob
+		request llm.Request
+		skip    bool
+		fields  string
+	}{
+		{llm.KnobGrammar, broken, s.DropsGrammar, "grammar"},
+		{llm.KnobLogitBias, strange, s.NoVocabulary, "logit_bias[1].token logit_bias[2].token"},
+	} {
+		if !slices.Contains(sampler.Knobs(), test.knob) || test.skip {
+			continue
+		}
+		_, err := s.Backend.Generate(t.Context(), test.request)
+		wantFault(t, err, llm.FaultRefused)
+		var bad *llm.BadKnobsError
+		if !errors.As(err, &bad) {
+			t.Errorf("%s: %v does not say which knob is wrong", test.knob, err)
+			continue
+		}
+		fields := make([]string, len(bad.Bad))
+		for i, b := range bad.Bad {
+			fields[i] = b.Field
+		}
+		if got := strings.Join(fields, " "); got != test.fields {
+			t.Errorf("%v names %s, not %s", err, got, test.fields)
+		}
+	}
 }
 
 func (s Subject) closeEarly(t *testing.T) {

@@ -1,9 +1,7 @@
 package gemini
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"math"
 
 	"google.golang.org/genai"
@@ -12,15 +10,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
-const (
-	// maxLine is the longest line of a stream, in bytes.
-	maxLine = 4 << 20
-	// maxStops is how many stop strings the service takes.
-	maxStops = 5
-)
-
-// errEmpty: a turn has a text.
-var errEmpty = errors.New("the prompt is empty, and the Gemini API takes no turn without a text")
+// maxStops is how many stop strings the service takes.
+const maxStops = 5
 
 // Knobs are what the service can be told about sampling (GenerationConfig, v1beta). Not every model takes the penalties.
 func (*Client) Knobs() []llm.Knob {
@@ -37,25 +28,20 @@ type generation struct {
 
 // Generate asks streamGenerateContent.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := cmp.Or(req.Check(), req.Unknown(Kind, c.Knobs()), given(req.Prompt)); err != nil {
-		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
+	if err := c.server.Refuse(req.Check(), req.Unknown(Kind, c.Knobs()), wire.NotEmpty(req.Prompt, "the Gemini API takes no turn without a text")); err != nil {
+		return nil, err
 	}
 	stops := req.Sampling.Stop
 	sent := min(len(stops), maxStops)
 	body := generation{contents(req.Prompt, req.Suffix), c.settings(req.Sampling, stops[:sent])}
 	a := &answer{server: c.server, stops: wire.NewStops(stops[sent:])}
-	stream, err := c.server.Stream(ctx, c.path+":streamGenerateContent?alt=sse", body, maxLine, a)
-	if err != nil {
-		return nil, err // not the nil *wire.Stream
-	}
-	return stream, nil
+	stream, err := c.server.Stream(ctx, c.path+":streamGenerateContent?alt=sse", body, wire.MaxLine, a)
+	return stream, wire.Blame(err, req.Sampling, names)
 }
 
-func given(prompt string) error {
-	if prompt == "" {
-		return errEmpty
-	}
-	return nil
+// names are what the service calls knobs that have another name here.
+var names = map[llm.Knob]string{
+	llm.KnobTopK: "topK", llm.KnobTopP: "topP", llm.KnobPresencePenalty: "presencePenalty", llm.KnobFrequencyPenalty: "frequencyPenalty",
 }
 
 // settings maps sampling. A seed has a sign there: those over 2147483647 are the negative numbers of the same bits.

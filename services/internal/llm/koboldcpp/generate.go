@@ -1,7 +1,6 @@
 package koboldcpp
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -11,14 +10,11 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
-// maxLine is the longest line of a stream, in bytes: the first event may hold what was generated until then.
-const maxLine = 4 << 20
-
 // Generate asks for a stream, after it has made sure that prompt and answer fit: the server would drop the beginning of the
 // prompt without a word.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := cmp.Or(req.Check(), req.Unknown(Kind, c.Knobs()), check(req.Sampling)); err != nil {
-		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
+	if err := c.server.Refuse(req.Check(), req.Unknown(Kind, c.Knobs()), check(req.Sampling)); err != nil {
+		return nil, err
 	}
 	window, tokens, err := c.fits(ctx, req)
 	if err != nil {
@@ -33,7 +29,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 		result: llm.Result{PromptTokens: tokens},
 	})
 	if err := s.open(newGeneration(req, key, seed, window)); err != nil {
-		return nil, err
+		return nil, wire.Blame(err, req.Sampling, names)
 	}
 	return s, nil
 }

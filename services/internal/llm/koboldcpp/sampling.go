@@ -2,7 +2,6 @@ package koboldcpp
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -20,6 +19,13 @@ func (c *Client) Knobs() []llm.Knob {
 	}
 }
 
+// names are what the server calls knobs that have another name here.
+var names = map[llm.Knob]string{
+	llm.KnobTypicalP: "typical", llm.KnobTailFree: "tfs", llm.KnobRepeatPenalty: "rep_pen", llm.KnobRepeatRange: "rep_pen_range",
+	llm.KnobRepeatSlope: "rep_pen_slope", llm.KnobDRY: "dry_", llm.KnobXTC: "xtc_", llm.KnobDynamicTemperature: "dynatemp_",
+	llm.KnobSmoothing: "smoothing_factor", llm.KnobBanEOS: "ban_eos_token", llm.KnobSeed: "sampler_seed",
+}
+
 // The most that the server looks at; it drops the rest without a word.
 const (
 	maxBiases   = 512
@@ -27,40 +33,22 @@ const (
 	maxBias     = 100
 )
 
-// check refuses what the server would drop or change without a word.
+// check refuses what the server would drop or change without a word. A grammar that cannot be read is not found here: the server
+// goes on without it and says so in its own log alone (LostRuins/koboldcpp, issue 1449).
 func check(s llm.Sampling) error {
-	var wide error
-	for _, b := range s.LogitBias {
-		if math.Abs(b.Bias) > maxBias {
-			wide = fmt.Errorf("logit_bias of token %d is %g; a KoboldCpp server takes -%d to %d", b.Token, b.Bias, maxBias, maxBias)
-		}
+	var bad llm.BadKnobsError
+	if n := len(s.LogitBias); n > maxBiases {
+		bad.Add(string(llm.KnobLogitBias), "has %d entries; a KoboldCpp server takes at most %d", n, maxBiases)
+	} else {
+		bad.Biases(s, maxBias, 0)
 	}
-	return cmp.Or(wide,
-		atMost("logit_bias", len(s.LogitBias), maxBiases),
-		atMost("dry.breakers", breakers(s), maxBreakers),
-		curve(s),
-	)
-}
-
-func atMost(what string, n, most int) error {
-	if n <= most {
-		return nil
+	if s.DRY != nil && len(s.DRY.Breakers) > maxBreakers {
+		bad.Add("dry.breakers", "has %d entries; a KoboldCpp server takes at most %d", len(s.DRY.Breakers), maxBreakers)
 	}
-	return fmt.Errorf("%s has %d entries; a KoboldCpp server takes at most %d", what, n, most)
-}
-
-func breakers(s llm.Sampling) int {
-	if s.DRY == nil {
-		return 0
+	if s.Smoothing != nil && s.Smoothing.Curve != 0 {
+		bad.Add("smoothing.curve", "is %g; not every KoboldCpp server has a curve: leave it out", s.Smoothing.Curve)
 	}
-	return len(s.DRY.Breakers)
-}
-
-func curve(s llm.Sampling) error {
-	if s.Smoothing == nil || s.Smoothing.Curve == 0 {
-		return nil
-	}
-	return fmt.Errorf("smoothing.curve is %g; not every KoboldCpp server has a curve: leave it out", s.Smoothing.Curve)
+	return bad.Found()
 }
 
 // generation is the body of generate/stream. A field that is left out leaves the server's default.

@@ -13,7 +13,7 @@ import (
 // stream is one generation. Whoever leaves it tells the server to stop it: a server behind a proxy, or one that has not
 // begun to write, does not see that the connection was closed.
 type stream struct {
-	*wire.Stream
+	llm.Stream
 	client *Client
 	answer *answer
 	caller context.Context // the caller's; ctx ends with it, and when the stream does
@@ -41,7 +41,7 @@ var declined = map[llm.Fault]bool{llm.FaultBusy: true, llm.FaultLoading: true, l
 
 // open sends the request.
 func (s *stream) open(g generation) error {
-	inner, err := s.client.server.Stream(s.ctx, "/api/extra/generate/stream", g, maxLine, s.answer)
+	inner, err := s.client.server.Stream(s.ctx, "/api/extra/generate/stream", g, wire.MaxLine, s.answer)
 	if err == nil {
 		s.Stream = inner
 		return nil

@@ -217,11 +217,11 @@ func TestRefusedSampling(t *testing.T) {
 	c := client(t, "http://127.0.0.1:1") // nobody: nothing is sent
 	penalty := 0.5
 	for want, s := range map[string]llm.Sampling{
-		"has no frequency_penalty": {FrequencyPenalty: &penalty},
-		"smoothing.curve is 0.5":   {Smoothing: &llm.Smoothing{Factor: 1, Curve: 0.5}},
-		"logit_bias has 513":       {LogitBias: make([]llm.Bias, 513)},
-		"token 3 is 101":           {LogitBias: []llm.Bias{{Token: 3, Bias: 101}}},
-		"dry.breakers has 129":     {DRY: &llm.DRY{Breakers: make([]string, 129)}},
+		"has no frequency_penalty":  {FrequencyPenalty: &penalty},
+		"smoothing.curve is 0.5":    {Smoothing: &llm.Smoothing{Factor: 1, Curve: 0.5}},
+		"logit_bias has 513":        {LogitBias: make([]llm.Bias, 513)},
+		"logit_bias[0].bias is 101": {LogitBias: []llm.Bias{{Token: 3, Bias: 101}}},
+		"dry.breakers has 129":      {DRY: &llm.DRY{Breakers: make([]string, 129)}},
 	} {
 		s.MaxTokens = 1
 		_, err := c.Generate(t.Context(), llm.Request{Prompt: "x", Sampling: s})

@@ -9,6 +9,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 func TestConformance(t *testing.T) {
@@ -20,6 +21,15 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.New(t, o)
 			conformance.Run(t, conformance.Subject{Backend: client(t, server.URL), Prompt: "むかしむかし、"})
+		})
+	}
+}
+
+// The suite on a real server, which counts.
+func TestRealServer(t *testing.T) {
+	for _, model := range []string{"gemma", "smollm2"} {
+		t.Run(model, func(t *testing.T) {
+			conformance.Run(t, conformance.Subject{Backend: client(t, testkit.Model(t, model)), Prompt: "むかしむかし、"})
 		})
 	}
 }

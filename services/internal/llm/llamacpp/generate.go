@@ -1,10 +1,12 @@
 package llamacpp
 
 import (
-	"cmp"
 	"context"
+	"math"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamafields"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
 // A line of a stream is at most base + each × the bytes of the request: the last event repeats the prompt and the stop
@@ -16,16 +18,30 @@ const (
 
 // Generate asks /completion for a stream and waits for its first line, which comes when the prompt has been read.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := cmp.Or(req.Check(), req.Unknown(Kind, c.Knobs())); err != nil {
-		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
+	if err := c.server.Refuse(req.Check(), req.Unknown(Kind, c.Knobs())); err != nil {
+		return nil, err
+	}
+	if err := c.biases(ctx, req.Sampling); err != nil {
+		return nil, err
 	}
 	most := lineBase + lineEach*len(req.Prompt)
 	for _, stop := range req.Sampling.Stop {
 		most += lineEach * len(stop)
 	}
 	stream, err := c.server.Stream(ctx, "/completion", newCompletion(req), most, &answer{server: c.server})
-	if err != nil {
-		return nil, err // not the nil *wire.Stream
+	return stream, wire.Blame(err, req.Sampling, llamafields.Names())
+}
+
+// biases refuses those of tokens that the model does not have: the server takes them and does nothing with them.
+func (c *Client) biases(ctx context.Context, s llm.Sampling) error {
+	if len(s.LogitBias) == 0 {
+		return nil
 	}
-	return stream, nil
+	size, err := c.vocabulary(ctx)
+	if err != nil {
+		return err
+	}
+	var bad llm.BadKnobsError
+	bad.Biases(s, math.Inf(1), size)
+	return c.server.Refuse(bad.Found())
 }

@@ -84,6 +84,15 @@ func (c *Client) fingerprint(ctx context.Context) (string, error) {
 	if err := c.server.Agrees(c.config.Tokenizer, ids); err != nil {
 		return "", err
 	}
+	size, err := c.vocabulary(ctx)
+	if err != nil {
+		return "", err
+	}
+	return wire.Digest([]any{size, ids}), nil
+}
+
+// vocabulary is how many tokens the model has; 0 where the server does not tell.
+func (c *Client) vocabulary(ctx context.Context) (int, error) {
 	var models struct {
 		Data []struct {
 			Meta struct {
@@ -91,14 +100,14 @@ func (c *Client) fingerprint(ctx context.Context) (string, error) {
 			} `json:"meta"`
 		} `json:"data"`
 	}
-	if err := c.server.Ask(ctx, c.server.WindowLimit(), "/v1/models", nil, &models, wire.MaxDescription); err != nil && !missing(err) {
-		return "", err
+	err := c.server.Ask(ctx, c.server.WindowLimit(), "/v1/models", nil, &models, wire.MaxDescription)
+	if err != nil && !missing(err) {
+		return 0, err
 	}
-	size := 0
-	if len(models.Data) > 0 {
-		size = models.Data[0].Meta.Vocabulary
+	if len(models.Data) == 0 {
+		return 0, nil
 	}
-	return wire.Digest([]any{size, ids}), nil
+	return models.Data[0].Meta.Vocabulary, nil
 }
 
 // missing says whether an answer was not of the expected shape, as with servers that lack an endpoint.

@@ -42,6 +42,13 @@ type Fields struct {
 	Seed             *uint32      `json:"seed,omitempty"`
 }
 
+// Names are what the server calls knobs that have another name here, as its refusals do.
+func Names() map[llm.Knob]string {
+	return map[llm.Knob]string{
+		llm.KnobRepeatRange: "repeat_last_n", llm.KnobDRY: "dry_", llm.KnobXTC: "xtc_", llm.KnobDynamicTemperature: "dynatemp_", llm.KnobBanEOS: "ignore_eos",
+	}
+}
+
 // wholeWindow is how the server is told to look at all tokens: no window is larger. Its README has -1 for this, which builds
 // of 2026 refuse ("must be between 0 <= value <= 2147483647"), and 64 may be what it looks at by itself.
 const wholeWindow = 1 << 20

@@ -27,14 +27,19 @@ type work struct {
 
 func (s *Server) completion(w http.ResponseWriter, r *http.Request, c call) {
 	var ask struct {
-		Prompt string   `json:"prompt"`
-		Max    int      `json:"n_predict"`
-		Stop   []string `json:"stop"`
-		Stream bool     `json:"stream"`
-		Cache  *bool    `json:"cache_prompt"`
+		Prompt  string   `json:"prompt"`
+		Max     int      `json:"n_predict"`
+		Stop    []string `json:"stop"`
+		Stream  bool     `json:"stream"`
+		Cache   *bool    `json:"cache_prompt"`
+		Grammar string   `json:"grammar"`
 	}
 	ask.Max = -1
 	if !read(w, c.body, &ask) {
+		return
+	}
+	if servertest.Malformed(ask.Grammar) {
+		refuse(w, failure{Code: http.StatusBadRequest, Message: "Failed to initialize samplers: failed to parse grammar", Type: "invalid_request_error"})
 		return
 	}
 	prompt := c.options.tokens(ask.Prompt, true)

@@ -51,6 +51,7 @@ func TestConformance(t *testing.T) {
 			conformance.Run(t, conformance.Subject{
 				Backend: c, Prompt: "むかしむかし、", NoPieces: test.config.Tokenizer == nil,
 				NoStopString: test.server.Program != openaitest.VLLM, Wrapped: test.config.API == openai.Chat,
+				NoVocabulary: test.config.Program == openai.VLLM,
 			})
 		})
 	}

@@ -15,6 +15,7 @@ type wireError struct {
 	Message      string          `json:"message"`
 	Type         string          `json:"type"`
 	Code         json.RawMessage `json:"code"`
+	Param        string          `json:"param"`
 	PromptTokens int             `json:"n_prompt_tokens"`
 	Window       int             `json:"n_ctx"`
 }
@@ -66,6 +67,9 @@ var (
 
 func (e wireError) words() wire.Words {
 	w := wire.Words{Message: quiet(e.Message), Tokens: e.PromptTokens, Window: e.Window}
+	if e.Param != "" && !strings.Contains(w.Message, e.Param) {
+		w.Message += " (" + e.Param + ")" // the field that it is about
+	}
 	code := ""
 	if json.Unmarshal(e.Code, &w.Status) != nil {
 		_ = json.Unmarshal(e.Code, &code) // neither a number nor a word says nothing

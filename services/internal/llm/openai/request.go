@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -18,8 +17,6 @@ import (
 )
 
 const (
-	// maxLine is the longest line of a stream, in bytes.
-	maxLine = 4 << 20
 	// maxStops is how many stop strings OpenAI takes.
 	maxStops = 4
 	// maxBias is how far OpenAI and vLLM take a bias.
@@ -43,8 +40,11 @@ func (c *Client) Knobs() []llm.Knob {
 
 // Generate asks for a stream.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := cmp.Or(req.Check(), req.Unknown(Kind, c.Knobs()), c.biases(req.Sampling)); err != nil {
-		return nil, c.server.Fault(llm.FaultRefused, err, "%v", err)
+	if err := c.server.Refuse(req.Check(), req.Unknown(Kind, c.Knobs())); err != nil {
+		return nil, err
+	}
+	if err := c.biases(ctx, req.Sampling); err != nil {
+		return nil, err
 	}
 	model, err := c.named(ctx)
 	if err != nil {
@@ -60,11 +60,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 	if a.chat {
 		path, body = "/v1/chat/completions", c.conversation(req, model, stops)
 	}
-	stream, err := c.server.Stream(ctx, path, body, maxLine, a)
-	if err != nil {
-		return nil, c.without(err) // not the nil *wire.Stream
-	}
-	return stream, nil
+	stream, err := c.server.Stream(ctx, path, body, wire.MaxLine, a)
+	return stream, c.without(wire.Blame(err, req.Sampling, c.names()))
 }
 
 // without takes the form of a chat off the figures of a prompt that is too long: they are then of the window that Window
@@ -80,14 +77,34 @@ func (c *Client) without(err error) error {
 	return e
 }
 
-// biases refuses what the server would refuse in words of its own.
-func (c *Client) biases(s llm.Sampling) error {
-	for _, b := range s.LogitBias {
-		if c.config.Program != LlamaCpp && math.Abs(b.Bias) > maxBias {
-			return fmt.Errorf("logit_bias of token %d is %g; this kind of server takes -%d to %d", b.Token, b.Bias, maxBias, maxBias)
-		}
+// names are what the program calls knobs that have another name here.
+func (c *Client) names() map[llm.Knob]string {
+	if c.config.Program == LlamaCpp {
+		return llamafields.Names()
 	}
-	return nil
+	return map[llm.Knob]string{llm.KnobRepeatPenalty: "repetition_penalty", llm.KnobBanEOS: "ignore_eos"}
+}
+
+// biases refuses what the server would refuse in words of its own, and those of tokens that the model does not have, where
+// its vocabulary is known: llama.cpp takes them and does nothing with them.
+func (c *Client) biases(ctx context.Context, s llm.Sampling) error {
+	if len(s.LogitBias) == 0 {
+		return nil
+	}
+	most, size := float64(maxBias), 0
+	if c.config.Tokenizer != nil {
+		size = c.config.Tokenizer.Size()
+	}
+	if c.config.Program == LlamaCpp {
+		m, err := c.model(ctx)
+		if err != nil {
+			return err
+		}
+		most, size = math.Inf(1), cmp.Or(m.Meta.Vocabulary, size)
+	}
+	var bad llm.BadKnobsError
+	bad.Biases(s, most, size)
+	return c.server.Refuse(bad.Found())
 }
 
 // usage has the server tell at the end what an answer had in tokens.

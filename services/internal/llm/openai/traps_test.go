@@ -260,10 +260,10 @@ func TestRefusedSampling(t *testing.T) {
 		program  openai.Program
 		sampling llm.Sampling
 	}{
-		"has no top_k, no min_p": {openai.OpenAI, llm.Sampling{TopK: &k, MinP: &half}},
-		"has no dry":             {openai.VLLM, llm.Sampling{DRY: &llm.DRY{}}},
-		"has no top_a":           {openai.LlamaCpp, llm.Sampling{TopA: &half}},
-		"token 3 is 101":         {openai.OpenAI, llm.Sampling{LogitBias: []llm.Bias{{Token: 3, Bias: 101}}}},
+		"has no top_k, no min_p":    {openai.OpenAI, llm.Sampling{TopK: &k, MinP: &half}},
+		"has no dry":                {openai.VLLM, llm.Sampling{DRY: &llm.DRY{}}},
+		"has no top_a":              {openai.LlamaCpp, llm.Sampling{TopA: &half}},
+		"logit_bias[0].bias is 101": {openai.OpenAI, llm.Sampling{LogitBias: []llm.Bias{{Token: 3, Bias: 101}}}},
 	} {
 		test.sampling.MaxTokens = 1
 		_, err := client(t, "http://127.0.0.1:1", openai.Config{Program: test.program}).Generate(t.Context(), llm.Request{Prompt: "x", Sampling: test.sampling})

@@ -16,9 +16,10 @@ type model struct {
 	Aliases []string `json:"aliases"`
 	// MaxLen is what vLLM and others tell.
 	MaxLen int `json:"max_model_len"`
-	// Meta is what llama.cpp tells: the window of a slot.
+	// Meta is what llama.cpp tells: the window of a slot, and how many tokens the model has.
 	Meta struct {
-		Window int `json:"n_ctx"`
+		Window     int `json:"n_ctx"`
+		Vocabulary int `json:"n_vocab"`
 	} `json:"meta"`
 }
 

@@ -9,10 +9,10 @@ import (
 
 // encodings are the OpenAI families, whose vocabularies a library embeds. Each is made once, when it is first asked for.
 var encodings = map[string]func() (*Tokenizer, error){
-	"cl100k_base": sync.OnceValues(func() (*Tokenizer, error) { return embedded(codec.NewCl100kBase(), 100_256, llama3) }),
-	"o200k_base":  sync.OnceValues(func() (*Tokenizer, error) { return embedded(codec.NewO200kBase(), 199_998, gpt4o) }),
-	"p50k_base":   sync.OnceValues(func() (*Tokenizer, error) { return embedded(codec.NewP50kBase(), 50_280, gpt2) }),
-	"r50k_base":   sync.OnceValues(func() (*Tokenizer, error) { return embedded(codec.NewR50kBase(), 50_256, gpt2) }),
+	"cl100k_base": sync.OnceValues(func() (*Tokenizer, error) { return embedded(codec.NewCl100kBase(), 100_256, 100_277, llama3) }),
+	"o200k_base":  sync.OnceValues(func() (*Tokenizer, error) { return embedded(codec.NewO200kBase(), 199_998, 200_019, gpt4o) }),
+	"p50k_base":   sync.OnceValues(func() (*Tokenizer, error) { return embedded(codec.NewP50kBase(), 50_280, 50_281, gpt2) }),
+	"r50k_base":   sync.OnceValues(func() (*Tokenizer, error) { return embedded(codec.NewR50kBase(), 50_256, 50_257, gpt2) }),
 }
 
 // OpenAI gives the tokenizer of an encoding of OpenAI: cl100k_base (GPT-4), o200k_base (GPT-4o and later), p50k_base,
@@ -25,8 +25,9 @@ func OpenAI(encoding string) (*Tokenizer, error) {
 	return open()
 }
 
-// embedded takes the tokens below a number out of a codec of the library; an id without a token stays empty.
-func embedded(c *codec.Codec, tokens int, split *pattern) (*Tokenizer, error) {
+// embedded takes the tokens below a number out of a codec of the library; an id without a token stays empty. size is that of
+// Size: the control tokens, which the API takes in a bias, lie above (the library's own table of them).
+func embedded(c *codec.Codec, tokens, size int, split *pattern) (*Tokenizer, error) {
 	v := newVocabulary()
 	v.split, v.wholeFirst = split, true
 	v.tokens = make([]string, tokens)
@@ -41,5 +42,9 @@ func embedded(c *codec.Codec, tokens int, split *pattern) (*Tokenizer, error) {
 		}
 	}
 	v.merges = mergesByRank(v.tokens, func(id int32) uint32 { return uint32(id) }, false)
-	return newTokenizer(v)
+	t, err := newTokenizer(v)
+	if err == nil {
+		t.size = size
+	}
+	return t, err
 }

@@ -20,7 +20,9 @@ type Tokenizer struct {
 	vocab *vocabulary
 	// fingerprint is a hash of all that decides how a text is cut.
 	fingerprint string
-	scratch     sync.Pool
+	// size is that of Size.
+	size    int
+	scratch sync.Pool
 }
 
 // Options say how a text is read.
@@ -74,19 +76,14 @@ func (t *Tokenizer) Lengths(text string, o Options) []int {
 // Fingerprint names the vocabulary and its rules: two tokenizers with one fingerprint cut every text alike.
 func (t *Tokenizer) Fingerprint() string { return t.fingerprint }
 
-// Size is how many tokens the vocabulary has; 0 for Estimate.
-func (t *Tokenizer) Size() int {
-	if t.vocab == nil {
-		return 0
-	}
-	return len(t.vocab.tokens)
-}
+// Size is one more than the highest number of a token, control tokens among them; 0 for Estimate.
+func (t *Tokenizer) Size() int { return t.size }
 
 func newTokenizer(v *vocabulary) (*Tokenizer, error) {
 	if err := v.prepare(); err != nil {
 		return nil, err
 	}
-	return &Tokenizer{vocab: v, fingerprint: v.fingerprint()}, nil
+	return &Tokenizer{vocab: v, fingerprint: v.fingerprint(), size: len(v.tokens)}, nil
 }
 
 func (t *Tokenizer) borrow() *scratch {

@@ -21,8 +21,8 @@ type Answer interface {
 	Result() llm.Result
 }
 
-// Stream is one answer that comes in events, as an llm.Stream. The connection is not used again.
-type Stream struct {
+// stream is one answer that comes in events. The connection is not used again.
+type stream struct {
 	server *Server
 	answer Answer
 	// ctx ends with the caller's context, with Close, and with a time limit of ours as its cause. The connection goes with it.
@@ -37,17 +37,19 @@ type Stream struct {
 	end    error         // what Recv gives from now on
 }
 
-var _ llm.Stream = (*Stream)(nil)
+// MaxLine is the longest event of a stream, in bytes, of a server that does not repeat the prompt in one: KoboldCpp's first
+// one may hold all that was generated until then.
+const MaxLine = 4 << 20
 
 // Stream sends body as JSON, as soon as not too many answers are under way, and waits for the status. An event of the
 // stream has at most most bytes.
-func (s *Server) Stream(ctx context.Context, path string, body any, most int, answer Answer) (*Stream, error) {
+func (s *Server) Stream(ctx context.Context, path string, body any, most int, answer Answer) (llm.Stream, error) {
 	if err := s.take(ctx, s.answering); err != nil {
 		return nil, err
 	}
 	llm.Sent(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
-	stream := &Stream{server: s, answer: answer, ctx: ctx, cancel: cancel, most: most, sent: body}
+	stream := &stream{server: s, answer: answer, ctx: ctx, cancel: cancel, most: most, sent: body}
 	stream.within(Limit{"first_byte", s.Timeouts.FirstByte})
 	if err := stream.open(path, body); err != nil {
 		cancel(nil)
@@ -57,7 +59,7 @@ func (s *Server) Stream(ctx context.Context, path string, body any, most int, an
 	return stream, nil
 }
 
-func (s *Stream) open(path string, body any) error {
+func (s *stream) open(path string, body any) error {
 	begin, stop := time.Now(), s.watch()
 	response, err := s.server.send(s.ctx, s.server.once, path, body)
 	stop()
@@ -83,7 +85,7 @@ func (s *Stream) open(path string, body any) error {
 }
 
 // Recv implements llm.Stream.
-func (s *Stream) Recv() (string, error) {
+func (s *stream) Recv() (string, error) {
 	for s.end == nil {
 		text, err := s.piece()
 		if err != nil {
@@ -97,7 +99,7 @@ func (s *Stream) Recv() (string, error) {
 }
 
 // piece reads one event.
-func (s *Stream) piece() (string, error) {
+func (s *stream) piece() (string, error) {
 	defer s.watch()()
 	e, err := s.events.Next()
 	switch {
@@ -124,17 +126,17 @@ func (s *Stream) piece() (string, error) {
 }
 
 // Result implements llm.Stream.
-func (s *Stream) Result() llm.Result { return s.answer.Result() }
+func (s *stream) Result() llm.Result { return s.answer.Result() }
 
 // Close implements llm.Stream. Closing the connection is what aborts the answer at the server.
-func (s *Stream) Close() error {
+func (s *stream) Close() error {
 	if s.end == nil {
 		s.finish(s.server.Fault(llm.FaultCancelled, context.Canceled, "the answer was closed"))
 	}
 	return nil
 }
 
-func (s *Stream) finish(end error) {
+func (s *stream) finish(end error) {
 	s.end = end
 	s.cancel(nil)
 	_ = s.body.Close()
@@ -142,11 +144,11 @@ func (s *Stream) finish(end error) {
 }
 
 // within sets the time limit of the next piece.
-func (s *Stream) within(l Limit) { s.next, s.left = l, l.after }
+func (s *stream) within(l Limit) { s.next, s.left = l, l.after }
 
 // watch lets the time limit of the next piece run until what it returns is called; the time between two calls of Recv
 // does not count.
-func (s *Stream) watch() (stop func()) {
+func (s *stream) watch() (stop func()) {
 	next := s.next
 	timer := time.AfterFunc(s.left, func() { s.cancel(next) })
 	return func() { timer.Stop() }

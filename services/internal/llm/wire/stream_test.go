@@ -18,7 +18,7 @@ func TestTheEndAfterLeaving(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	stream := &Stream{
+	stream := &stream{
 		server: s, answer: &plain{}, ctx: ctx, cancel: cancel, most: 100, left: s.Timeouts.Idle,
 		body: io.NopCloser(nil), events: NewEvents(strings.NewReader("data: end\n\n"), 100),
 	}

@@ -42,6 +42,10 @@ var answers = map[string]struct {
 		err:  &llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}},
 		code: codes.InvalidArgument, reason: "INVALID_FIELD", metadata: map[string]string{"kind": "tale"}, field: "sampling.dry",
 	},
+	"BadKnobsError": {
+		err:  &llm.BadKnobsError{Bad: []llm.BadKnob{{Field: "grammar", Problem: "is not accepted"}}},
+		code: codes.InvalidArgument, reason: "INVALID_FIELD", field: "sampling.grammar",
+	},
 	"BudgetError": {
 		err:  &llm.BudgetError{Window: 200, MaxTokens: 250},
 		code: codes.InvalidArgument, reason: "INVALID_BUDGET", metadata: map[string]string{"window": "200", "max_tokens": "250"}, field: "max_tokens",

@@ -27,6 +27,7 @@ type ask struct {
 	MostChat  *int      `json:"max_completion_tokens"`
 	Stop      []string  `json:"stop"`
 	Stream    bool      `json:"stream"`
+	Grammar   string    `json:"grammar"`
 	IgnoreEOS bool      `json:"ignore_eos"`
 	Options   struct {
 		Usage bool `json:"include_usage"`
@@ -106,6 +107,10 @@ func (s *Server) stream(c call, prompt string) servertest.Stream {
 // refused turns away what the program does not take.
 func (c call) refused(a ask) bool {
 	if c.options.Program == LlamaCpp {
+		if servertest.Malformed(a.Grammar) {
+			c.refuse(http.StatusBadRequest, "Failed to initialize samplers: failed to parse grammar", "invalid_request_error", nil)
+			return true
+		}
 		return false
 	}
 	if !slices.Contains(c.options.Models, a.Model) {
