@@ -72,6 +72,7 @@ var answers = []struct {
 	{&llm.Error{Fault: llm.FaultCancelled}, codes.Canceled, "CANCELLED", ""},
 	{&generation.PresetError{Knobs: llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}}}, codes.InvalidArgument, "INVALID_FIELD", "kind=tale"},
 	{&llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}}, codes.InvalidArgument, "INVALID_FIELD", "kind=tale"},
+	{&llm.BadKnobsError{Bad: []llm.BadKnob{{Field: "grammar", Problem: "is not accepted"}}}, codes.InvalidArgument, "INVALID_FIELD", ""},
 	{&llm.Error{Fault: "new"}, codes.Internal, "BACKEND_FAULT", ""},
 }
 
@@ -120,6 +121,7 @@ var fieldOf = []struct {
 	{&llm.UnknownBackendError{Name: "x", Known: []string{"a", "b"}}, "backend"},
 	{&generation.PresetError{Knobs: llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}}}, "build.preset"},
 	{&llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}}, "sampling.dry"},
+	{&llm.BadKnobsError{Bad: []llm.BadKnob{{Field: "grammar", Problem: "is not accepted"}}}, "sampling.grammar"},
 	{&llm.BudgetError{Window: 5, MaxTokens: 7}, "sampling.max_tokens"},
 	{&llm.OverflowError{Limit: 5, Tokens: 7, Field: "prompt"}, "prompt"},
 	{&llm.OverflowError{Limit: 5, Tokens: 7, MaxTokens: 3}, "sampling.max_tokens"},
