@@ -7,6 +7,7 @@ package llm
 import (
 	"context"
 	"time"
+	"unicode/utf8"
 )
 
 // Identity says what a prompt was measured with. Two equal identities cut text into the same tokens and have the same window.
@@ -85,6 +86,28 @@ func OnSent(ctx context.Context, f func()) context.Context { return context.With
 func Sent(ctx context.Context) {
 	if f, ok := ctx.Value(sent{}).(func()); ok {
 		f()
+	}
+}
+
+// counted is the key of what OnCount was given.
+type counted struct{}
+
+// OnCount gives a context for a Counter, which calls f for each text that it sends to a server to be counted, with its
+// characters (code points), behind the wait for one of the backend's places: for a text that is counted in parts as often as
+// it is sent, and in Window for the short text by which a tokenizer is known. What an outer context was given is called, too.
+// f is safe for concurrent use.
+func OnCount(ctx context.Context, f func(characters int)) context.Context {
+	outer, _ := ctx.Value(counted{}).(func(int))
+	if outer == nil {
+		return context.WithValue(ctx, counted{}, f)
+	}
+	return context.WithValue(ctx, counted{}, func(characters int) { outer(characters); f(characters) })
+}
+
+// Counted calls what OnCount was given, if anything.
+func Counted(ctx context.Context, text string) {
+	if f, ok := ctx.Value(counted{}).(func(int)); ok {
+		f(utf8.RuneCountInString(text))
 	}
 }
 

@@ -62,7 +62,7 @@ func TestBuildStory(t *testing.T) {
 	if !strings.HasSuffix(got.GetPrompt(), "# タイトル:\n題\n```\n【本文】\n```\n一。\n```\n【この先の展開についての指示・メモ】\n```\n注\n```\n二。\n三。\n四。[/INST]五は") {
 		t.Errorf("prompt %q", got.GetPrompt())
 	}
-	if got.GetTokens() != int32(1+len([]rune(got.GetPrompt()))) || got.GetLimit() != 4096-250 || got.GetCountsUsed() != 1 ||
+	if got.GetTokens() != int32(1+len([]rune(got.GetPrompt()))) || got.GetLimit() != 4096-250 || got.GetCountsUsed() != 2 ||
 		got.GetRating() != "general" || got.GetBackend().GetBackend() != "here" || len(got.GetPicks()) != 1 || len(got.GetDigest()) != 64 {
 		t.Errorf("answer %v", got)
 	}

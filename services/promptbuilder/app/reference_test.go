@@ -66,8 +66,8 @@ func fitsTheNovel(t *testing.T, client promptbuilderv1.PromptBuilderServiceClien
 		use := float64(got.GetTokens()) / float64(got.GetLimit())
 		t.Logf("%s: %d tokens of %d (%.2f %%) in %d counts, %d characters kept, warnings %v",
 			name, got.GetTokens(), got.GetLimit(), 100*use, got.GetCountsUsed(), got.GetCut().GetKeptCharacters(), got.GetWarnings())
-		if got.GetTokens() != counted.GetTokens()[0] || use > 1 || use < 0.98 || got.GetCountsUsed() > 8 {
-			t.Errorf("%s: %d tokens, counted again %d, of %d, in %d counts; want 98 to 100 %% in at most 8",
+		if got.GetTokens() != counted.GetTokens()[0] || use > 1 || use < 0.98 || got.GetCountsUsed() > 9 {
+			t.Errorf("%s: %d tokens, counted again %d, of %d, in %d counts; want 98 to 100 %% in at most 8, and one of the tokenizer",
 				name, got.GetTokens(), counted.GetTokens()[0], got.GetLimit(), got.GetCountsUsed())
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/benchtable"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/bench/peer"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/linecosts"
@@ -30,7 +31,13 @@ func (r remote) Pieces(ctx context.Context, text string) ([]int, error) {
 	if !r.borders {
 		return nil, fit.ErrNoPieces
 	}
+	llm.Counted(ctx, text)
 	return r.local.Pieces(ctx, text)
+}
+
+func (r remote) Count(ctx context.Context, text string) (int, error) {
+	llm.Counted(ctx, text)
+	return r.local.Count(ctx, text)
 }
 
 const (

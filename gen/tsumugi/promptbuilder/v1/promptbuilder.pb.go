@@ -1592,8 +1592,9 @@ type BuildStoryResponse struct {
 	Cut *Cut `protobuf:"bytes,8,opt,name=cut,proto3" json:"cut,omitempty"`
 	// The prompt is over the limit (only with FIT_NONE or ON_OVERFLOW_RETURN).
 	Overflow bool `protobuf:"varint,9,opt,name=overflow,proto3" json:"overflow,omitempty"`
-	// How often the backend was asked to count: at most 8; 0 where the backends file names
-	// the model's vocabulary.
+	// How often the backend was sent a text to count: at most 8 for the prompt, 0 where the backends file names the model's
+	// vocabulary; one more where the tokenizer was asked for with a short text, and as often as it went out where a text had
+	// to be counted in parts. A count that another request had under way is told there, not here.
 	CountsUsed int32 `protobuf:"varint,10,opt,name=counts_used,json=countsUsed,proto3" json:"counts_used,omitempty"`
 	// What a careful reader should know, each in one sentence.
 	Warnings []*Warning `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`
@@ -1615,7 +1616,7 @@ type BuildStoryResponse struct {
 	// Names the line that the text begins with after a cut, for `state` of the next request. Empty when nothing was cut, or
 	// inside a line.
 	State string `protobuf:"bytes,19,opt,name=state,proto3" json:"state,omitempty"`
-	// Characters (code points) that the backend was sent for all counts.
+	// Characters (code points) that the backend was sent for all of `counts_used`.
 	CharactersSent int32 `protobuf:"varint,20,opt,name=characters_sent,json=charactersSent,proto3" json:"characters_sent,omitempty"`
 	// The slack that held.
 	SlackPercent int32 `protobuf:"varint,21,opt,name=slack_percent,json=slackPercent,proto3" json:"slack_percent,omitempty"`

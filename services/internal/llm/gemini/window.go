@@ -52,7 +52,7 @@ func (c *Client) Count(ctx context.Context, text string) (int, error) {
 		Contents []*genai.Content `json:"contents"`
 	}{contents(text, 0)}
 	var answer genai.CountTokensResponse
-	if err := c.server.Count(ctx, c.server.CountLimit(), c.path+":countTokens", ask, &answer, wire.MaxDescription); err != nil {
+	if err := c.server.Count(ctx, c.server.CountLimit(), c.path+":countTokens", text, ask, &answer, wire.MaxDescription); err != nil {
 		return 0, err
 	}
 	if answer.TotalTokens <= 0 {

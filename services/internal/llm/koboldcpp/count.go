@@ -99,6 +99,6 @@ func (c *Client) tokencount(ctx context.Context, l wire.Limit, text string) (cou
 	ask := struct {
 		Prompt string `json:"prompt"`
 	}{text}
-	err := c.server.Count(ctx, l, "/api/extra/tokencount", ask, &answer, countBase+countEach*int64(len(text)))
+	err := c.server.Count(ctx, l, "/api/extra/tokencount", text, ask, &answer, countBase+countEach*int64(len(text)))
 	return answer, err
 }

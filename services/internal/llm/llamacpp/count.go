@@ -60,7 +60,7 @@ func (c *Client) tokenize(ctx context.Context, l wire.Limit, ask tokenize, answe
 	if err := c.server.Sendable(ask.Content); err != nil {
 		return err
 	}
-	return c.server.Count(ctx, l, "/tokenize", ask, answer, tokensBase+tokensEach*int64(len(ask.Content)))
+	return c.server.Count(ctx, l, "/tokenize", ask.Content, ask, answer, tokensBase+tokensEach*int64(len(ask.Content)))
 }
 
 // plausible refuses counts that cannot be right. An answer without tokens, or with none, is one of them: a server that

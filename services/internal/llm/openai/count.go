@@ -117,7 +117,7 @@ func (c *Client) tokenize(ctx context.Context, l wire.Limit, model, text string)
 		ask = map[string]any{"content": text, "add_special": true, "parse_special": true}
 	}
 	var answer tokenized
-	if err := c.server.Count(ctx, l, "/tokenize", ask, &answer, tokensBase+tokensEach*int64(len(text))); err != nil {
+	if err := c.server.Count(ctx, l, "/tokenize", text, ask, &answer, tokensBase+tokensEach*int64(len(text))); err != nil {
 		return tokenized{}, err
 	}
 	if text != "" && len(answer.Tokens) == 0 || answer.Count != nil && *answer.Count != len(answer.Tokens) {
@@ -137,7 +137,7 @@ func (c *Client) chat(ctx context.Context, l wire.Limit, model, text string) (in
 		Count       *int `json:"count"`
 		InputTokens *int `json:"input_tokens"`
 	}
-	if err := c.server.Count(ctx, l, path, ask, &answer, tokensBase+tokensEach*int64(len(text))); err != nil {
+	if err := c.server.Count(ctx, l, path, text, ask, &answer, tokensBase+tokensEach*int64(len(text))); err != nil {
 		return 0, err
 	}
 	n := cmp.Or(answer.Count, answer.InputTokens)

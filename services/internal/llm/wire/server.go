@@ -124,12 +124,16 @@ func (s *Server) Ask(ctx context.Context, l Limit, path string, body, answer any
 	return nil
 }
 
-// Count is Ask for a count, of which only so many are under way at once. The time limit runs from when it is asked.
-func (s *Server) Count(ctx context.Context, l Limit, path string, body, answer any, most int64) error {
+// Count is Ask for a count of text, which stands in body. Only so many are under way at once; the time limit runs from when
+// it is asked.
+func (s *Server) Count(ctx context.Context, l Limit, path, text string, body, answer any, most int64) error {
 	if err := s.take(ctx, s.counting); err != nil {
 		return err
 	}
 	defer s.counting.give()
+	if ctx.Err() == nil { // else nothing is sent
+		llm.Counted(ctx, text)
+	}
 	return s.Ask(ctx, l, path, body, answer, most)
 }
 

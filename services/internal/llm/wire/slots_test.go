@@ -69,7 +69,7 @@ func TestConcurrency(t *testing.T) {
 			return stream.Close()
 		},
 		"counts": func(ctx context.Context, s *Server) error {
-			return s.Count(ctx, s.CountLimit(), "/count", struct{}{}, &struct{}{}, 1000)
+			return s.Count(ctx, s.CountLimit(), "/count", "", struct{}{}, &struct{}{}, 1000)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

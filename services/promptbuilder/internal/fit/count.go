@@ -56,8 +56,6 @@ type meter struct {
 	counter  Counter
 	counts   int
 	noPieces bool
-	// sent is how many characters were counted, those of texts counted twice twice.
-	sent int
 }
 
 // size counts a text, with its token borders where the counter tells them. Never more than MaxCounts are spent: the last
@@ -71,20 +69,17 @@ func (m *meter) size(ctx context.Context, text string) (Size, error) {
 }
 
 func (m *meter) ask(ctx context.Context, text string) (Size, error) {
-	characters := utf8.RuneCountInString(text)
 	if !m.noPieces && m.counts < MaxCounts-1 {
 		pieces, err := m.counter.Pieces(ctx, text)
 		m.noPieces = errors.Is(err, ErrNoPieces)
 		if !m.noPieces || errors.Is(err, ErrPiecesUntold) {
 			m.counts++
-			m.sent += characters
 		}
 		if !m.noPieces {
 			return checkPieces(text, pieces, err)
 		}
 	}
 	m.counts++
-	m.sent += characters
 	tokens, err := m.counter.Count(ctx, text)
 	if err != nil {
 		return Size{}, err

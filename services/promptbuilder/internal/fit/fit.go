@@ -93,8 +93,8 @@ type Result struct {
 	Offset int
 	Place  Place
 	Size   Size
-	// Counts is how often the counter was asked, Sent how many characters (code points) it was sent in all.
-	Counts, Sent int
+	// Counts is how often the counter was asked.
+	Counts int
 	// Over says that the prompt is over the limit: after Cut, that it is so with the least that may be kept.
 	Over bool
 }
@@ -107,7 +107,7 @@ func Measure(ctx context.Context, c Counter, p Prompt, limit, offset int) (Resul
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Prompt: prompt, Offset: offset, Place: Character, Size: size, Counts: m.counts, Sent: m.sent, Over: size.Tokens > limit}
+	r := Result{Prompt: prompt, Offset: offset, Place: Character, Size: size, Counts: m.counts, Over: size.Tokens > limit}
 	switch _, isLine := slices.BinarySearch(p.Lines, offset); {
 	case offset == 0:
 		r.Place = Whole
@@ -155,7 +155,7 @@ func Cut(ctx context.Context, c Counter, p Prompt, o Options) (Result, error) {
 		s.note(newProbe(p, at, place, size))
 	}
 	best := s.best()
-	r := Result{Prompt: p.From(best.at), Offset: best.at, Place: best.place, Size: best.size, Counts: m.counts, Sent: m.sent, Over: s.fits == nil}
+	r := Result{Prompt: p.From(best.at), Offset: best.at, Place: best.place, Size: best.size, Counts: m.counts, Over: s.fits == nil}
 	if r.Offset == 0 {
 		r.Place = Whole
 	}

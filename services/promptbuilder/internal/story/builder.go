@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"sync"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
@@ -61,6 +62,8 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	if r.Slack == nil {
 		r.Slack = &b.defaults.Slack
 	}
+	var asked tally
+	ctx = llm.OnCount(ctx, asked.add)
 	counter, backend, err := b.open(ctx, r.Backend)
 	if err != nil {
 		return Prompt{}, err
@@ -84,7 +87,21 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	if err := p.fit(ctx, c); err != nil {
 		return Prompt{}, err
 	}
+	p.Counts, p.Sent = asked.counts, asked.characters
 	return p, nil
+}
+
+// tally is what a model server was sent to count. Safe for concurrent use until it is read.
+type tally struct {
+	mu                 sync.Mutex
+	counts, characters int
+}
+
+func (t *tally) add(characters int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts++
+	t.characters += characters
 }
 
 // fit makes the text of a prompt.
@@ -95,9 +112,6 @@ func (p *Prompt) fit(ctx context.Context, c cutter) error {
 	}
 	p.Task, p.Text, p.Tokens, p.Overflow = l.task, fitted.Prompt, fitted.Size.Tokens, fitted.Over
 	r := c.request
-	if !c.counter.Local() {
-		p.Counts, p.Sent = fitted.Counts, fitted.Sent
-	}
 	parts := l.stretches(fitted.Offset)
 	p.Blocks, p.Suffix = trimmed.tell(sizes(parts, fitted.Size)), l.begun(parts)
 	if fitted.Over && r.Fit != FitNone && !r.ReturnOver {

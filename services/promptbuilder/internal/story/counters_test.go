@@ -62,13 +62,21 @@ func (s *server) trouble(count int) error {
 	return nil
 }
 
+// note notes that a text is counted, and tells whoever wants to know where that asks a server.
+func (s *server) note(ctx context.Context, text string) {
+	s.counts++
+	s.bytes, s.largest = s.bytes+len(text), max(s.largest, len(text))
+	if !s.local {
+		llm.Counted(ctx, text)
+	}
+}
+
 func (s *server) Local() bool { return s.local }
 
 func (s *server) Estimates() bool { return s.vocabulary != nil && s.vocabulary.Estimates() }
 
-func (s *server) Count(_ context.Context, text string) (int, error) {
-	s.counts++
-	s.bytes, s.largest = s.bytes+len(text), max(s.largest, len(text))
+func (s *server) Count(ctx context.Context, text string) (int, error) {
+	s.note(ctx, text)
 	if err := s.trouble(s.counts); err != nil {
 		return 0, err
 	}
@@ -85,8 +93,7 @@ func (s *server) Pieces(ctx context.Context, text string) ([]int, error) {
 	if s.blind {
 		return nil, fit.ErrNoPieces
 	}
-	s.counts++
-	s.bytes, s.largest = s.bytes+len(text), max(s.largest, len(text))
+	s.note(ctx, text)
 	if s.hangs {
 		<-ctx.Done()
 		return nil, ctx.Err()

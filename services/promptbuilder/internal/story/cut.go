@@ -55,7 +55,6 @@ func (c cutter) head() int {
 // after adds what was counted before.
 func after(fitted, earlier fit.Result) fit.Result {
 	fitted.Counts += earlier.Counts
-	fitted.Sent += earlier.Sent
 	return fitted
 }
 
@@ -65,7 +64,6 @@ func (c cutter) from(ctx context.Context, head int, earlier fit.Result) (layout,
 	fitted, err := fit.Cut(ctx, c.counter, l.prompt(), fit.Options{
 		Limit: c.limit, Finest: c.request.Finest, Slack: *c.request.Slack, Anchor: l.anchor(c.request.State), Memory: c.memory, Used: earlier.Counts,
 	})
-	fitted.Sent += earlier.Sent
 	return l, fitted, err
 }
 

@@ -21,7 +21,7 @@ type frame struct {
 	fence string
 	// kept is what is left of those that are trimmed.
 	kept map[Kind]remnant
-	// spent are the counts that were spent, or are kept back, of fit.MaxCounts, and what was sent for them.
+	// spent are the counts that were spent, or are kept back, of fit.MaxCounts.
 	spent fit.Result
 }
 

@@ -144,7 +144,8 @@ type Prompt struct {
 	Overflow bool
 	// State names the line that the text begins with after a cut at a line; empty where nothing was cut, or not there.
 	State string
-	// Counts is how often the server was asked to count, Sent how many characters (code points) it was sent for that.
+	// Counts is how often the server was sent a text to count, Sent how many characters (code points) these had: as often as
+	// they went out, with the short text of the tokenizer's fingerprint, without a count that another build had asked for.
 	Counts, Sent int
 	// Slack is the one that held.
 	Slack    int
@@ -219,7 +220,7 @@ func (b Backend) tokenizer() string {
 // Counter says how large a text is for one model server. Safe for concurrent use.
 type Counter interface {
 	fit.Counter
-	// Window asks the server who it is and how much it holds. It counts nothing.
+	// Window asks the server who it is and how much it holds, afresh at each call.
 	Window(ctx context.Context) (Backend, error)
 	// Local says that counting asks no server.
 	Local() bool

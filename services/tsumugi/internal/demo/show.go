@@ -56,7 +56,7 @@ func (p *page) breakdown(b *promptbuilderv1.BuildStoryResponse) {
 	for _, w := range b.Warnings {
 		p.line("note: %s", w.Message)
 	}
-	p.line("task %s; %d of at most 8 counts were needed; sha256 %s...",
+	p.line("task %s; %d counts were needed; sha256 %s...",
 		strings.TrimPrefix(b.Task.String(), "STORY_TASK_"), b.CountsUsed, b.Digest[:16])
 }
 

@@ -64,10 +64,10 @@ func (b *Backends) Counter(name string) (story.Counter, error) {
 	}
 	local, _ := c.(llm.Local)
 	estimator, _ := c.(llm.Estimator)
-	return &counter{llm: c, local: local != nil && local.CountsHere(), estimates: estimator != nil && estimator.Estimates(), asked: b.asked[name], done: func(began time.Time) {
-		b.counts.WithLabelValues(name).Inc()
-		b.seconds.WithLabelValues(name).Add(time.Since(began).Seconds())
-	}}, nil
+	return &counter{llm: c, local: local != nil && local.CountsHere(), estimates: estimator != nil && estimator.Estimates(), asked: b.asked[name],
+		sent: func(int) { b.counts.WithLabelValues(name).Inc() },
+		done: func(began time.Time) { b.seconds.WithLabelValues(name).Add(time.Since(began).Seconds()) },
+	}, nil
 }
 
 // List gives all backends of the file.
@@ -99,7 +99,8 @@ type counter struct {
 	local, estimates bool
 	// asked are the counts of this backend that are under way.
 	asked *singleflight.Group
-	// done notes that a count is over.
+	// sent notes that a text goes to the server, done that a count is over.
+	sent func(characters int)
 	done func(began time.Time)
 }
 
@@ -117,9 +118,10 @@ func (c *counter) Warnings() []string {
 // Estimates says that counts are estimates.
 func (c *counter) Estimates() bool { return c.estimates }
 
-// Window asks the server who it is.
+// Window asks the server who it is. Each caller asks by itself: one that began before a caller came may tell of a model that
+// is no longer there when the caller counts, and to wait for the next one that begins would cost as much as to ask.
 func (c *counter) Window(ctx context.Context) (story.Backend, error) {
-	id, err := c.llm.Window(ctx)
+	id, err := c.llm.Window(llm.OnCount(ctx, c.sent))
 	return story.Backend(id), err
 }
 
@@ -128,6 +130,7 @@ func (c *counter) Count(ctx context.Context, text string) (int, error) {
 	if c.local {
 		return c.llm.Count(ctx, text)
 	}
+	ctx = llm.OnCount(ctx, c.sent)
 	return shared(ctx, c.asked, "count "+text, func(ctx context.Context) (int, error) {
 		defer c.done(time.Now())
 		return c.llm.Count(ctx, text)
@@ -139,6 +142,7 @@ func (c *counter) Pieces(ctx context.Context, text string) ([]int, error) {
 	if c.local {
 		return c.llm.Pieces(ctx, text)
 	}
+	ctx = llm.OnCount(ctx, c.sent)
 	return shared(ctx, c.asked, "pieces "+text, func(ctx context.Context) ([]int, error) { return c.pieces(ctx, text) },
 		func(ctx context.Context) ([]int, error) { return c.llm.Pieces(ctx, text) })
 }

@@ -1,0 +1,109 @@
+package app_test
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp/koboldcpptest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai/openaitest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/app"
+)
+
+// wires are servers that count, and where the texts stand in what goes over the wire to be counted.
+var wires = map[string]struct {
+	settings string
+	start    func(t *testing.T) (address string, requests func(path string) []json.RawMessage)
+	paths    []string
+}{
+	"llamacpp": {"kind: llamacpp", func(t *testing.T) (string, func(string) []json.RawMessage) {
+		s := llmtest.New(t, llmtest.Options{Window: 100_000})
+		return s.URL, s.Requests
+	}, []string{"/tokenize"}},
+	"koboldcpp": {"kind: koboldcpp", func(t *testing.T) (string, func(string) []json.RawMessage) {
+		s := koboldcpptest.New(t, koboldcpptest.Options{Window: 100_000})
+		return s.URL, s.Requests
+	}, []string{"/api/extra/tokencount"}},
+	"openai chat": {"kind: openai, server: vllm, api: chat", func(t *testing.T) (string, func(string) []json.RawMessage) {
+		s := openaitest.New(t, openaitest.Options{Program: openaitest.VLLM, Window: 100_000})
+		return s.URL, s.Requests
+	}, []string{"/tokenize"}},
+}
+
+// captured are the texts that went over the wire to be counted: how many, and their characters.
+func captured(t *testing.T, requests func(path string) []json.RawMessage, paths []string) (counts, characters int) {
+	t.Helper()
+	for _, path := range paths {
+		for _, raw := range requests(path) {
+			var body struct {
+				Content, Prompt string
+				Messages        []struct{ Content string }
+			}
+			if err := json.Unmarshal(raw, &body); err != nil {
+				t.Fatal(err)
+			}
+			counts++
+			characters += utf8.RuneCountInString(body.Content) + utf8.RuneCountInString(body.Prompt)
+			for _, m := range body.Messages {
+				characters += utf8.RuneCountInString(m.Content)
+			}
+		}
+	}
+	return counts, characters
+}
+
+// What the answers say of counts is what went over the wire: with the text by which a tokenizer is known, with the parts of
+// what is too large to be counted at once, and each count that builds share once.
+func TestFiguresOfTheWire(t *testing.T) {
+	t.Parallel()
+	for name, w := range wires {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, requests := w.start(t)
+			set, err := backends.Parse([]byte("backends: {here: {" + w.settings + ", address: '" + address + "'}}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = set.Close() })
+			a, err := app.New(t.Context(), app.DefaultConfig(), app.Deps{Backends: set})
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := promptbuilderv1.NewPromptBuilderServiceClient(testkit.Serve(t, a.Register))
+			counts, characters := 0, 0
+			var mu sync.Mutex
+			build := func(body string) {
+				got, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{Body: body})
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				counts, characters = counts+int(got.GetCountsUsed()), characters+int(got.GetCharactersSent())
+			}
+			told := func(after string) {
+				if n, sent := captured(t, requests, w.paths); n != counts || sent != characters || n == 0 {
+					t.Errorf("after %s %d counts of %d characters went over the wire, %d of %d are told", after, n, sent, counts, characters)
+				}
+			}
+			build("夜の港。\n霧が深い。\n")
+			told("a short text")
+			build(strings.Repeat("夜の港で、彼女は紡いだ糸を見つめた。\n", 3000))
+			told("a text of 57,000 tokens")
+			build(strings.Repeat("霧が深いので、誰も港へ降りて来ない。\n", 8000))
+			told("a text over the window")
+			var all sync.WaitGroup
+			for range 4 {
+				all.Go(func() { build("同じ本文。\n同じ本文。\n") })
+			}
+			all.Wait()
+			told("four builds of one text")
+		})
+	}
+}
