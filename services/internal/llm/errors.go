@@ -51,13 +51,33 @@ type Error struct {
 	Tokens, Window int
 	// RetryAfter is what the server asked for; 0 where it did not.
 	RetryAfter time.Duration
+	// Tried is the count that was not made; nil where the trouble is with something else.
+	Tried *Tried
 	// Err is the cause, such as a network error.
 	Err error
 }
 
-// Error names backend, address and trouble.
+// Tried is what was to be counted when the counts of a request failed half-way.
+type Tried struct {
+	// Count is which count of the request it was, from 1; 0 while that is not known.
+	Count int
+	// Characters is the size of the text in code points.
+	Characters int
+	// Took is for how long it was tried; 0 where nobody looked.
+	Took time.Duration
+}
+
+// Error names backend, address and trouble, and what was tried.
 func (e *Error) Error() string {
-	return fmt.Sprintf("backend %q at %s: %s", e.Backend, e.Address, e.Message)
+	text := fmt.Sprintf("backend %q at %s: %s", e.Backend, e.Address, e.Message)
+	if e.Tried == nil || e.Tried.Count == 0 {
+		return text
+	}
+	took := ""
+	if e.Tried.Took > 0 {
+		took = fmt.Sprintf(", tried for %v", e.Tried.Took.Round(time.Millisecond))
+	}
+	return fmt.Sprintf("%s (count %d of this request, of %d characters%s)", text, e.Tried.Count, e.Tried.Characters, took)
 }
 
 // Unwrap gives the cause.

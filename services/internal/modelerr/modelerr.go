@@ -124,9 +124,24 @@ func Trouble(e *llm.Error, maxTokens string) *apierr.Error {
 	if row.wait {
 		a.RetryAfter = cmp.Or(e.RetryAfter, retryAfter)
 	}
+	if e.Tried != nil && e.Tried.Count > 0 {
+		halfWay(a, e)
+	}
 	if e.Fault == llm.FaultTooLong {
 		a.Metadata["limit"], a.Metadata["tokens"] = strconv.Itoa(e.Window), strconv.Itoa(e.Tokens)
 		return a.About(maxTokens, "must be smaller: prompt and answer do not fit the window together")
 	}
 	return a
+}
+
+// halfWay is for a request whose counts failed after the server had said who it is: it says what was tried. Whatever is the
+// server's fault then is UNAVAILABLE, with its own reason: the same request may be sent again.
+func halfWay(a *apierr.Error, e *llm.Error) {
+	a.Metadata["count"], a.Metadata["characters"] = strconv.Itoa(e.Tried.Count), strconv.Itoa(e.Tried.Characters)
+	if e.Tried.Took > 0 {
+		a.Metadata["took"] = e.Tried.Took.Round(time.Millisecond).String()
+	}
+	if a.Code == codes.Internal || a.Code == codes.ResourceExhausted {
+		a.Code, a.RetryAfter = codes.Unavailable, cmp.Or(e.RetryAfter, retryAfter)
+	}
 }

@@ -178,6 +178,14 @@ func TestTroubleOfTheServer(t *testing.T) {
 				if e, ok := apierr.FromStatus(err); !ok || e.Reason != tt.reason || e.Metadata["address"] != server.URL {
 					t.Errorf("got %+v of %v, want %s at %s", e, err, tt.reason, server.URL)
 				}
+				if tt.faults.Count == "" {
+					continue // nobody was asked to count yet
+				}
+				e, _ := apierr.FromStatus(err)
+				if e.Code != codes.Unavailable || e.Metadata["count"] != "1" || e.Metadata["characters"] == "" || e.Metadata["took"] == "" || e.RetryAfter == 0 ||
+					!strings.Contains(e.Message, "(count 1 of this request, of "+e.Metadata["characters"]+" characters, tried for ") {
+					t.Errorf("a count that failed half-way gives %v %q with %v", e.Code, e.Message, e.Metadata)
+				}
 			}
 		})
 	}

@@ -44,9 +44,11 @@ const (
 	ErrorReason_ERROR_REASON_BACKEND_UNAVAILABLE ErrorReason = 6
 	// UNAVAILABLE: the model server is loading its model. Metadata: `backend`, `address`.
 	ErrorReason_ERROR_REASON_BACKEND_LOADING ErrorReason = 7
-	// RESOURCE_EXHAUSTED: the model server has too much to do. Metadata: `backend`, `address`.
+	// RESOURCE_EXHAUSTED, and UNAVAILABLE half-way through the counts of a prompt: the model server has too much to do.
+	// Metadata: `backend`, `address`.
 	ErrorReason_ERROR_REASON_BACKEND_BUSY ErrorReason = 8
-	// INTERNAL: the model server gave an answer that cannot be right. Metadata: `backend`, `address`.
+	// INTERNAL, and UNAVAILABLE half-way through the counts of a prompt: the model server gave an answer that cannot be right,
+	// or failed itself. Metadata: `backend`, `address`, and half-way what was tried: `count`, `characters`, `took`.
 	ErrorReason_ERROR_REASON_BACKEND_FAULT ErrorReason = 9
 	// CANCELLED: the generation was cancelled, or its last reader left. Metadata: `generation`, and `node` where text was kept.
 	ErrorReason_ERROR_REASON_GENERATION_CANCELLED ErrorReason = 10

@@ -42,10 +42,13 @@ const (
 	ErrorReason_ERROR_REASON_BACKEND_UNAVAILABLE ErrorReason = 5
 	// UNAVAILABLE: the model server is loading its model. Metadata: `backend`, `address`.
 	ErrorReason_ERROR_REASON_BACKEND_LOADING ErrorReason = 6
-	// RESOURCE_EXHAUSTED: the model server has too much to do. Metadata: `backend`, `address`.
-	ErrorReason_ERROR_REASON_BACKEND_BUSY ErrorReason = 7
-	// INTERNAL: the model server gave an answer that cannot be right, such as 0 tokens for a text.
+	// RESOURCE_EXHAUSTED, and UNAVAILABLE half-way through the counts: the model server has too much to do.
 	// Metadata: `backend`, `address`.
+	ErrorReason_ERROR_REASON_BACKEND_BUSY ErrorReason = 7
+	// INTERNAL: the model server gave an answer that cannot be right, such as 0 tokens for a text, or failed itself.
+	// UNAVAILABLE where that came half-way through the counts. Metadata: `backend`, `address`; of each failure half-way,
+	// whatever its reason, also `count` (which one of the request, from 1), `characters` (the size of what was to be
+	// counted) and `took` (for how long it was tried, such as `1.5s`).
 	ErrorReason_ERROR_REASON_BACKEND_FAULT ErrorReason = 8
 	// RESOURCE_EXHAUSTED: too many calls are running, or the request is too large.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 9

@@ -35,11 +35,11 @@ func (e *CountError) Error() string {
 	return fmt.Sprintf("the model server counted %d tokens for a text of %d characters, which cannot be right", e.Tokens, e.Characters)
 }
 
-// FailedError is a count that the counter did not make.
+// FailedError is a count that the counter did not make, or that cannot be right.
 type FailedError struct {
 	// Count is which of the counts of this prompt, from 1; Characters is the size in code points of what was to be counted.
 	Count, Characters int
-	// Err is the counter's own.
+	// Err is the counter's own, or a *CountError.
 	Err error
 }
 
@@ -48,7 +48,7 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("count %d of this prompt, of %d characters: %v", e.Count, e.Characters, e.Err)
 }
 
-// Unwrap gives the counter's own error.
+// Unwrap gives the cause.
 func (e *FailedError) Unwrap() error { return e.Err }
 
 // meter counts, checks the counts, and counts how often it does.
@@ -62,7 +62,7 @@ type meter struct {
 // one is for a plain count, which needs no second try.
 func (m *meter) size(ctx context.Context, text string) (Size, error) {
 	size, err := m.ask(ctx, text)
-	if wrong := (*CountError)(nil); err != nil && !errors.As(err, &wrong) {
+	if err != nil {
 		err = &FailedError{Count: m.counts, Characters: utf8.RuneCountInString(text), Err: err}
 	}
 	return size, err

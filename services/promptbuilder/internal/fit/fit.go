@@ -134,7 +134,7 @@ type Options struct {
 	Used int
 }
 
-// Cut cuts as little of the text as makes the prompt fit. Errors are those of the counter and *CountError.
+// Cut cuts as little of the text as makes the prompt fit. Errors are *FailedError.
 func Cut(ctx context.Context, c Counter, p Prompt, o Options) (Result, error) {
 	m := meter{counter: c, counts: o.Used}
 	s := newSearch(p, o)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
@@ -55,7 +56,7 @@ func NewBuilder(backends Backends, memories Memories, defaults Defaults) *Builde
 }
 
 // Build makes the prompt of a request in which Check finds nothing wrong. Errors: *llm.UnknownBackendError, *llm.BudgetError
-// (before anything is counted), *llm.OverflowError, *CountError, and those of the counter.
+// (before anything is counted), *llm.OverflowError, and *llm.Error, which says what was tried where a count failed.
 func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	r.MaxTokens = cmp.Or(r.MaxTokens, b.defaults.maxTokens(r.Mode))
 	r.Work.Rating = cmp.Or(r.Work.Rating, b.defaults.Rating)
@@ -150,7 +151,7 @@ type Counts struct {
 	Backend   Backend
 }
 
-// Count counts texts, each on its own. Errors: *llm.UnknownBackendError, *CountError, and those of the counter.
+// Count counts texts, each on its own. Errors: *llm.UnknownBackendError, and *llm.Error as of Build.
 func (b *Builder) Count(ctx context.Context, backend string, texts []string) (Counts, error) {
 	counter, identity, err := b.open(ctx, backend)
 	if err != nil {
@@ -158,11 +159,11 @@ func (b *Builder) Count(ctx context.Context, backend string, texts []string) (Co
 	}
 	tokens := make([]int, len(texts))
 	for i, text := range texts {
-		if tokens[i], err = counter.Count(ctx, text); err != nil {
-			return Counts{}, err
+		if tokens[i], err = counter.Count(ctx, text); err == nil {
+			err = fit.CheckCount(text, tokens[i])
 		}
-		if err := fit.CheckCount(text, tokens[i]); err != nil {
-			return Counts{}, identity.blame(err)
+		if err != nil {
+			return Counts{}, identity.blame(&fit.FailedError{Count: i + 1, Characters: utf8.RuneCountInString(text), Err: err})
 		}
 	}
 	return Counts{Tokens: tokens, Estimated: counter.Estimates(), Backend: identity}, nil

@@ -278,8 +278,11 @@ func TestACountFailsHalfWay(t *testing.T) {
 	if !errors.As(err, &server) || server.Fault != llm.FaultUnreachable {
 		t.Fatalf("error %v", err)
 	}
-	if want := "nobody answers (asked for count 2 of this prompt, of "; !strings.HasPrefix(server.Message, want) {
-		t.Errorf("message %q, want %q...", server.Message, want)
+	if server.Tried == nil || server.Tried.Count != 2 || server.Tried.Characters < 1500 || !strings.Contains(err.Error(), "nobody answers (count 2 of this request, of ") {
+		t.Errorf("error %q, tried %+v; want the second count and its size", err, server.Tried)
+	}
+	if s.err.(*llm.Error).Tried != nil { //nolint:errorlint // the very one that the server gave
+		t.Error("the server's own error was changed, which others may share")
 	}
 }
 
@@ -321,9 +324,10 @@ func TestCount(t *testing.T) {
 	}
 	for name, tokens := range map[string]int{"none": 0, "negative": -1} {
 		s := &server{window: 4096, tokens: func(string) int { return tokens }}
-		var wrong *story.CountError
-		if _, err := builder(s).Count(t.Context(), "", []string{"夜"}); !errors.As(err, &wrong) {
-			t.Errorf("%s: error %v, want a CountError", name, err)
+		var wrong *llm.Error
+		if _, err := builder(s).Count(t.Context(), "", []string{"", "夜の"}); !errors.As(err, &wrong) || wrong.Fault != llm.FaultCount ||
+			wrong.Backend != "f1" || name == "none" && *wrong.Tried != (llm.Tried{Count: 2, Characters: 2}) {
+			t.Errorf("%s: error %v, want that of the count", name, err)
 		}
 	}
 	if c, err := builder(&server{window: 1, tokens: func(string) int { return 0 }}).Count(t.Context(), "", []string{""}); err != nil || c.Tokens[0] != 0 {

@@ -287,8 +287,8 @@ func TestWannabe20ACountOfZeroNeverFits(t *testing.T) {
 		t.Errorf("the prompt has %d tokens and says %d, the limit is 32768", n, p.Tokens)
 	}
 	_, err := builder(s).Build(t.Context(), story.Request{Body: body, MaxTokens: 32_768, Fit: story.FitNone})
-	if wrong := (*story.CountError)(nil); !errors.As(err, &wrong) {
-		t.Errorf("a count of 0 for 60,000 characters gives error %v, want a CountError", err)
+	if wrong := (*llm.Error)(nil); !errors.As(err, &wrong) || wrong.Fault != llm.FaultCount {
+		t.Errorf("a count of 0 for 60,000 characters gives error %v, want that of a count", err)
 	}
 }
 

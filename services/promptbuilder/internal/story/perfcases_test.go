@@ -63,9 +63,9 @@ func TestPerf5AZeroIsNoCount(t *testing.T) {
 		return f1(text)
 	}}
 	_, err := builder(s).Build(t.Context(), story.Request{Body: body, MaxTokens: 1024, Fit: story.FitNone})
-	var wrong *story.CountError
-	if !errors.As(err, &wrong) || errors.As(err, new(*llm.OverflowError)) {
-		t.Errorf("error %v, want a CountError", err)
+	var wrong *llm.Error
+	if !errors.As(err, &wrong) || wrong.Fault != llm.FaultCount || errors.As(err, new(*llm.OverflowError)) {
+		t.Errorf("error %v, want that of a count", err)
 	}
 	if p := build(t, s, story.Request{Body: body, MaxTokens: 1024}); p.Cut == nil || p.Tokens == 0 || f1(p.Text) > 8192-1024 {
 		t.Errorf("%d tokens told of %d, cut %+v", p.Tokens, f1(p.Text), p.Cut)

@@ -131,10 +131,23 @@ func (c *counter) Count(ctx context.Context, text string) (int, error) {
 		return c.llm.Count(ctx, text)
 	}
 	ctx = llm.OnCount(ctx, c.sent)
-	return shared(ctx, c.asked, "count "+text, func(ctx context.Context) (int, error) {
+	began := time.Now()
+	tokens, err := shared(ctx, c.asked, "count "+text, func(ctx context.Context) (int, error) {
 		defer c.done(time.Now())
 		return c.llm.Count(ctx, text)
 	}, func(ctx context.Context) (int, error) { return c.llm.Count(ctx, text) }) // says how a call ends whose time is over
+	return tokens, tried(err, began)
+}
+
+// tried adds to the error of a count how long the caller has waited for it.
+func tried(err error, began time.Time) error {
+	var server *llm.Error
+	if !errors.As(err, &server) || errors.Is(err, llm.ErrNoPieces) {
+		return err
+	}
+	own := *server // others may share it
+	own.Tried = &llm.Tried{Took: time.Since(began)}
+	return &own
 }
 
 // Pieces asks for the token borders of a text.
@@ -143,8 +156,10 @@ func (c *counter) Pieces(ctx context.Context, text string) ([]int, error) {
 		return c.llm.Pieces(ctx, text)
 	}
 	ctx = llm.OnCount(ctx, c.sent)
-	return shared(ctx, c.asked, "pieces "+text, func(ctx context.Context) ([]int, error) { return c.pieces(ctx, text) },
+	began := time.Now()
+	pieces, err := shared(ctx, c.asked, "pieces "+text, func(ctx context.Context) ([]int, error) { return c.pieces(ctx, text) },
 		func(ctx context.Context) ([]int, error) { return c.llm.Pieces(ctx, text) })
+	return pieces, tried(err, began)
 }
 
 func (c *counter) pieces(ctx context.Context, text string) ([]int, error) {
