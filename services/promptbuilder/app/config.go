@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/presets"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
@@ -30,6 +31,17 @@ func DefaultConfig() Config {
 
 // maxMaxTokens is the largest default; no window is that large.
 const maxMaxTokens = 1 << 20
+
+// CheckBackend finds a default_backend that the backends file does not have. prefix stands before the key; a set that could
+// not be read, nil, is told by whoever read it.
+func (c Config) CheckBackend(p *config.Problems, prefix string, set *backends.Set) {
+	if set == nil {
+		return
+	}
+	if _, err := set.Counter(c.Backend); err != nil {
+		p.Add(prefix+"default_backend", "%v", err)
+	}
+}
 
 // Check finds settings that cannot be, and what is wrong with the presets file.
 func (c Config) Check(p *config.Problems) {

@@ -21,8 +21,11 @@ type settings struct {
 	set *backends.Set // what Backends holds, once Check has read it
 }
 
-// Check reads the backends file.
-func (s *settings) Check(p *config.Problems) { s.set = backends.Check(p, "backends", s.Backends) }
+// Check reads the backends file, and finds a default that is not in it.
+func (s *settings) Check(p *config.Problems) {
+	s.set = backends.Check(p, "backends", s.Backends)
+	s.CheckBackend(p, "", s.set)
+}
 
 func main() {
 	s := settings{

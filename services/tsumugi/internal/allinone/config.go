@@ -61,6 +61,7 @@ var Sections = map[string]string{
 // Check reads the backends file, and finds settings of different services that contradict each other.
 func (c *Config) Check(p *config.Problems) {
 	c.set = backends.Check(p, "backends", c.Backends)
+	c.PromptBuilder.CheckBackend(p, "promptbuilder.", c.set)
 	c.Agent.CheckIdle(p, "agent.", c.GRPC.StreamIdle)
 	if store := c.Agent.Generation.Store; store > c.Stop.Total {
 		p.Add("agent.generation.store", "must be at most stop.total (%s), in which a stopping process stores what it has, and is %s", c.Stop.Total, store)

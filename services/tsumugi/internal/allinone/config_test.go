@@ -29,13 +29,13 @@ func TestEnvironmentReachesEveryService(t *testing.T) {
 	cfg := DefaultConfig()
 	err := config.Load(&cfg, config.Source{Sections: Sections, Env: []string{
 		"TSUMUGI_TSUMUGI__LISTEN__GRPC=127.0.0.1:1", "TSUMUGI_GATEWAY__MAX_BODY=1MiB", "TSUMUGI_FLOWSTORE__DATA=/x",
-		"TSUMUGI_PROMPTBUILDER__DEFAULT_BACKEND=b", "TSUMUGI_AGENT__GENERATION__RUNNING=3", "TSUMUGI_AGENT_PORT=tcp://10.0.0.1:80",
+		"TSUMUGI_PROMPTBUILDER__DEFAULT_BACKEND=local", "TSUMUGI_AGENT__GENERATION__RUNNING=3", "TSUMUGI_AGENT_PORT=tcp://10.0.0.1:80",
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := fmt.Sprintln(cfg.Listen.GRPC, cfg.Gateway.MaxBody, cfg.FlowStore.Data, cfg.PromptBuilder.Backend, cfg.Agent.Generation.Running)
-	if want := "127.0.0.1:1 1MiB /x b 3\n"; got != want {
+	if want := "127.0.0.1:1 1MiB /x local 3\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -67,6 +67,19 @@ func TestTheBackendsFileIsToldWithTheRest(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "\n  "+line) {
 				t.Errorf("%v, want a line %q", err, line)
 			}
+		}
+	}
+}
+
+// A default that the backends file does not have is told with all else that is wrong, and before anything is opened.
+func TestAnUnknownDefaultBackendIsToldWithTheRest(t *testing.T) {
+	t.Parallel()
+	c := DefaultConfig()
+	c.PromptBuilder.Backend, c.PromptBuilder.MaxTokens = "nope", 0
+	err := config.Load(&c, config.Source{})
+	for _, want := range []string{`promptbuilder.default_backend: there is no backend "nope"; the backends file has: local`, "promptbuilder.default_max_tokens: must be from 1"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the problems are %v, without %s", err, want)
 		}
 	}
 }
