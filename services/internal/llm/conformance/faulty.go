@@ -90,6 +90,7 @@ type Faults struct {
 func Faulty(t *testing.T, f Faults) {
 	t.Helper()
 	t.Run("Refusals", f.refusals)
+	t.Run("RefusesText", f.refusesText)
 	t.Run("Gone", f.gone)
 	t.Run("HangsUp", f.hangsUp)
 	t.Run("Once", f.once)
@@ -246,9 +247,9 @@ func (f Faults) breaks(t *testing.T) {
 
 func (f Faults) characters(t *testing.T) {
 	t.Run(string(HalfCharacters), func(t *testing.T) {
-		text, _, err := tell(t, f.with(t, HalfCharacters, llm.DefaultTimeouts()).Backend)
-		if text != "リンゴ" || !errors.Is(err, io.EOF) {
-			t.Errorf("the answer is %q, %v", text, err)
+		text, result, err := tell(t, f.with(t, HalfCharacters, llm.DefaultTimeouts()).Backend)
+		if text != "リンゴ" || !errors.Is(err, io.EOF) || result.Finish != llm.FinishStop || result.StopString != "" {
+			t.Errorf("the answer is %q, %v, with %+v", text, err, result)
 		}
 	})
 	t.Run(string(HalfAtTheEnd), func(t *testing.T) {
@@ -271,9 +272,9 @@ func (f Faults) empty(t *testing.T) {
 func (f Faults) slowStart(t *testing.T) {
 	limits := llm.DefaultTimeouts()
 	limits.Idle = 100 * time.Millisecond
-	text, _, err := tell(t, f.with(t, SlowStart, limits).Backend)
-	if text == "" || !errors.Is(err, io.EOF) {
-		t.Errorf("the answer is %q, %v", text, err)
+	text, result, err := tell(t, f.with(t, SlowStart, limits).Backend)
+	if text != "糸は夜の港へ" || !errors.Is(err, io.EOF) || result.Finish != llm.FinishStop {
+		t.Errorf("the answer is %q, %v, with %+v", text, err, result)
 	}
 }
 

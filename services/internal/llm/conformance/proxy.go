@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -51,6 +52,27 @@ func front(t *testing.T, good Good, answer func(w http.ResponseWriter, nth int64
 	server.Start()
 	t.Cleanup(server.Close)
 	return server.URL, asked
+}
+
+// refusesText: a server that says well who it is and counts may still turn a request for text away. Some kinds ask it something
+// else before, so that what stands in front of a server as a whole never answers this request.
+func (f Faults) refusesText(t *testing.T) {
+	for status, want := range map[int]llm.Fault{
+		http.StatusTooManyRequests: llm.FaultBusy, http.StatusServiceUnavailable: llm.FaultBusy, http.StatusBadGateway: llm.FaultUnreachable,
+		http.StatusUnauthorized: llm.FaultRefused, http.StatusInternalServerError: llm.FaultProtocol, http.StatusOK: llm.FaultProtocol,
+	} {
+		address, asked := front(t, f.Good(t), func(w http.ResponseWriter, _ int64) bool {
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<html>")
+			return true
+		})
+		err := failure(t, f.At(t, address, llm.DefaultTimeouts()))
+		e := typed(t, err, want)
+		if asked.Load() != 1 || want == llm.FaultBusy && e.RetryAfter != 7*time.Second {
+			t.Errorf("%d: asked %d times, try again after %v, %v", status, asked.Load(), e.RetryAfter, err)
+		}
+	}
 }
 
 // once: no prompt is sent twice, also where a server closes the connections that it had kept.
