@@ -16,8 +16,12 @@ const (
 	closers      = "」』）】〉》〕〗〙］｝〟”’｣)]}\"'"
 )
 
-// indent is the space with which a paragraph begins.
-const indent = "\u3000"
+// indent is the space with which a paragraph begins, and longestIndent how many of it are kept together: more are no indent
+// that a reader would miss, and could be larger than the window.
+const (
+	indent        = "\u3000"
+	longestIndent = 64
+)
 
 // starts are the offsets strictly between two offsets at which a sentence or a clause begins that has something in it.
 func starts(text string, from, to int, place Place) []int {
@@ -170,17 +174,29 @@ func unit(text string) int {
 	return n
 }
 
-// indents is how many bytes of full-width spaces a text begins with.
+// indents is how many bytes of full-width spaces a text begins with, at most those of the longest indent.
 func indents(text string) int {
 	n := 0
-	for strings.HasPrefix(text[n:], indent) && cluster(text[n:]) == len(indent) {
+	for n < longestIndent*len(indent) && strings.HasPrefix(text[n:], indent) && cluster(text[n:]) == len(indent) {
 		n += len(indent)
 	}
 	return n
 }
 
+// longestCluster is how many code points a character may have; what goes on after them is text of its own, since a heap of
+// accents could be larger than the window. Unicode allows as many in streams (UAX #15, Stream-Safe Text Format: a letter and
+// 30 marks), and the longest family of emoji has a third of it.
+const longestCluster = 31
+
 // cluster is how many bytes the first character of a text has, as a reader sees it.
 func cluster(text string) int {
-	first, _, _, _ := uniseg.FirstGraphemeClusterInString(text, -1)
+	first, _, _, _ := uniseg.FirstGraphemeClusterInString(text[:min(len(text), utf8.UTFMax*(longestCluster+1))], -1)
+	points := 0
+	for i := range first {
+		if points == longestCluster {
+			return i
+		}
+		points++
+	}
 	return len(first)
 }

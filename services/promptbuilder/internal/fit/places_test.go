@@ -55,6 +55,25 @@ func TestLongBrackets(t *testing.T) {
 	}
 }
 
+// TestHeaps: blanks and accents without end are parted, so that a heap of them cannot be larger than a window.
+func TestHeaps(t *testing.T) {
+	t.Parallel()
+	for _, heap := range []struct {
+		whole int
+		piece func(n int) string
+	}{
+		{64, func(n int) string { return strings.Repeat("　", n) + "彼" }},
+		{30, func(n int) string { return "e" + strings.Repeat("\u0301", n) }},
+	} {
+		for _, n := range []int{heap.whole, heap.whole + 1, 5000} {
+			text := heap.piece(n)
+			if whole := len(borders(text)) == 2; whole != (n == heap.whole) {
+				t.Errorf("%d: %.20q is parted at %d places", n, text, len(borders(text))-2)
+			}
+		}
+	}
+}
+
 // TestBordersAreThoseOfReaders compares with the rule worked out the slow way.
 func TestBordersAreThoseOfReaders(t *testing.T) {
 	t.Parallel()

@@ -427,7 +427,7 @@ func TestOverflowNamesWhatHelps(t *testing.T) {
 // TestOverflowOfTheTextNamesItsField: a text that is kept whatever the window has room for is mended where that is said.
 func TestOverflowOfTheTextNamesItsField(t *testing.T) {
 	t.Parallel()
-	zalgo := "あ" + strings.Repeat("\u3099", 3000) // one character as a reader sees it
+	ruby := "|" + strings.Repeat("字", 64) + "《" + strings.Repeat("じ", 64) + "》" // never cut inside
 	for name, tt := range map[string]struct {
 		request story.Request
 		want    string
@@ -437,7 +437,7 @@ func TestOverflowOfTheTextNamesItsField(t *testing.T) {
 		"begun":               {story.Request{Body: strings.Repeat("あ", 3000), Fit: story.FitCharTrim}, "max_main_text_chars"},
 		"the story is larger": {story.Request{Body: body40(100), Work: story.Work{Plot: body40(100)}, Fit: story.FitCharTrim, TrimTo: 1000}, "story"},
 		"both are too large":  {story.Request{Body: body40(100), Work: story.Work{Plot: body40(100)}, Fit: story.FitCharTrim, TrimTo: 2000}, "story"},
-		"nothing to cut":      {story.Request{Body: zalgo}, "body"},
+		"nothing to cut":      {story.Request{Body: ruby, MaxTokens: 1900}, "body"},
 	} {
 		_, err := builder(runesOf(2000)).Build(t.Context(), tt.request)
 		over := (*llm.OverflowError)(nil)

@@ -6,11 +6,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
 )
 
-// The first bits and the last bits of eight bytes.
-const (
-	highBits = 0x8080808080808080
-	lowBits  = 0x0101010101010101
-)
+// lastBits is the last bit of each of eight bytes.
+const lastBits = 0x0101010101010101
 
 // characters are code points: of UTF-8, the bytes that continue none.
 func characters(text string) int {
@@ -18,28 +15,29 @@ func characters(text string) int {
 	return n
 }
 
-// census counts the code points of a text and its bytes under the space. Eight bytes at a time and both at once, since a
-// novel is counted for every prompt of its end: each byte of a word counts for itself, up to 255, and then all are summed.
+// census counts the code points of a text and its bytes under the space. 32 bytes at a time and both at once, since a novel
+// is counted for every prompt of its end: each byte of a word counts for itself, up to 252, and then all are summed.
 func census(text string) (characters, controls int) {
-	characters = len(text)
+	characters, controls = len(text), len(text)
 	for len(text) >= 32 {
-		var continued, under uint64
-		for words := 0; words < 252 && len(text) >= 32; words += 4 {
-			for _, w := range [4]uint64{eight(text[:8]), eight(text[8:16]), eight(text[16:24]), eight(text[24:32])} {
-				continued += continuations(w)
-				under += underSpace(w)
-			}
-			text = text[32:]
+		block := text[:min(len(text)&^31, 63*32)]
+		text = text[len(block):]
+		var continued, over uint64
+		for i := 0; i+32 <= len(block); i += 32 {
+			t := block[i : i+32]
+			a, b, c, d := eight(t), eight(t[8:]), eight(t[16:]), eight(t[24:])
+			continued += continuations(a) + continuations(b) + continuations(c) + continuations(d)
+			over += fromSpace(a) + fromSpace(b) + fromSpace(c) + fromSpace(d)
 		}
 		characters -= sumOfBytes(continued)
-		controls += sumOfBytes(under)
+		controls -= sumOfBytes(over)
 	}
 	for i := range len(text) {
 		if text[i]&0xc0 == 0x80 {
 			characters--
 		}
-		if text[i] < ' ' {
-			controls++
+		if text[i] >= ' ' {
+			controls--
 		}
 	}
 	return characters, controls
@@ -58,10 +56,10 @@ func eight(text string) uint64 {
 }
 
 // continuations has a 1 for each byte 10xxxxxx.
-func continuations(w uint64) uint64 { return w >> 7 &^ (w >> 6) & lowBits }
+func continuations(w uint64) uint64 { return w >> 7 &^ (w >> 6) & lastBits }
 
-// underSpace has a 1 for each byte under 0x20: those that stay without a first bit when 0x60 is added to the rest of them.
-func underSpace(w uint64) uint64 { return ^(w&^highBits + 0x60*lowBits) &^ w & highBits >> 7 }
+// fromSpace has a 1 for each byte of at least 0x20, the space: those with one of the first three bits.
+func fromSpace(w uint64) uint64 { return (w>>7 | w>>6 | w>>5) & lastBits }
 
 // countLines counts the line ends of a text that ends with one, CR LF being one, and its code points.
 func countLines(text string) (lines, characters int) {
