@@ -34,7 +34,7 @@ read from the standard input, one on a line.`,
 			if len(args) == 1 {
 				o.Flow = args[0]
 			}
-			o.In, o.Out, o.Interrupts = c.InOrStdin(), c.OutOrStdout(), interrupts
+			o.In, o.Out, o.Err, o.Interrupts = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr(), interrupts
 			o.Editor = cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 			return write.Run(ctx, o)
 		},

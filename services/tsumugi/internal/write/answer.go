@@ -5,42 +5,35 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
-	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
-	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
-)
-
-// A connection that breaks is tried again after firstWait, and then after twice the time before, up to lastWait: half a
-// minute in all, in which a service that was started again is there.
-const (
-	firstWait = time.Second
-	lastWait  = 16 * time.Second
 )
 
 // plan makes a round of the place where the writer is. It has a request id for as long as it lasts.
 func (s *session) plan(want shape) *round { return &round{shape: want, request: s.request(want)} }
 
-// round asks for what is missing of a round and shows it as it comes. Where the connection breaks, the same request goes
-// out again: the agent knows by its id what is stored, and makes only the rest. The error ends the session.
+// round asks for what is missing of a round and shows it as it comes. Where waiting helps, the same request goes out
+// again: the agent knows by its id what is stored, and makes only the rest. The error ends the session.
 func (s *session) round(ctx context.Context, r *round) error {
 	r.stopping = false
-	for wait := firstWait; ; wait *= 2 {
-		r.err = s.attempt(ctx, r)
-		if !broken(r.err) || wait > lastWait || !s.pause(ctx, wait, r.err) {
-			break
+	stopped := s.patiently(ctx, func() error {
+		if r.err = s.attempt(ctx, r); broken(r.err) || r.missing() {
+			return r.err
 		}
-	}
+		return s.anew(r)
+	})
 	switch _, later := retryAfter(r.err); {
+	case errors.Is(stopped, errStopped):
+		r.err = stopped
+		if !s.Yes {
+			s.say("%v", stopped)
+		}
 	case r.err == nil || errors.Is(r.err, errStopped) || (r.told(r.err) && !later):
 	case len(r.answers) == 0 && (s.Yes || (!later && !broken(r.err))):
 		return r.err // nothing was opened, and nothing is to be had by asking again
@@ -50,32 +43,18 @@ func (s *session) round(ctx context.Context, r *round) error {
 	return nil
 }
 
-// broken says that it was the connection that failed, and not what was asked: the services name their own errors.
-func broken(err error) bool {
-	_, named := apierr.FromStatus(err)
-	return !named && status.Code(err) == codes.Unavailable
-}
-
-// retryAfter is when the same request may go better; false where it would not.
-func retryAfter(err error) (time.Duration, bool) {
-	e, ok := apierr.FromStatus(err)
-	if !ok {
-		return 0, false
+// anew makes another request of one that has only half answers, where nobody is asked and waiting helps: sent again, it
+// would have the same halves, which stay branches. The error is what to wait for; nil where there is nothing to ask anew.
+func (s *session) anew(r *round) error {
+	if _, later := retryAfter(r.err); !s.Yes || r.stopping || !later || r.usual() != nil {
+		return nil
 	}
-	return e.RetryAfter, e.RetryAfter > 0
-}
-
-// pause waits before a request goes out again. False where the writer does not want to.
-func (s *session) pause(ctx context.Context, wait time.Duration, err error) bool {
-	s.say("つながりが切れました the connection broke (%s); %d秒後に同じ依頼を続けます the same request goes on in %s",
-		grpcclient.Reason(err), int(wait.Seconds()), wait)
-	select {
-	case <-s.after(wait):
-		return true
-	case <-s.Interrupts:
-	case <-ctx.Done():
-	}
-	return false
+	err := r.err
+	s.total.round(r)
+	*r = *s.plan(r.shape)
+	s.say("途中までの答えは枝に残ります the half answer stays as a branch")
+	r.err = err
+	return err
 }
 
 // attempt sends the request of a round once and shows what comes.
@@ -131,7 +110,7 @@ func (s *session) attempt(ctx context.Context, r *round) error {
 	}
 }
 
-// errStopped is for answers that the writer did not wait for.
+// errStopped is for what the writer did not wait for.
 var errStopped = errors.New("止めました stopped, without waiting for the model")
 
 // interrupt is Ctrl-C: it ends the answers that are being made, and those that are opened later; what has come of them is

@@ -29,7 +29,11 @@ func (s *session) open(ctx context.Context) error {
 		return fmt.Errorf("%.80q is not a flow: it must be flows/ and a UUID, or the UUID, as `tsumugi write --file novel.txt` tells it", s.Flow)
 	}
 	s.flow = "flows/" + id
-	flow, err := s.flows.GetFlow(ctx, &flowstorev1.GetFlowRequest{Name: s.flow})
+	var flow *flowstorev1.Flow
+	err := s.patiently(ctx, func() (err error) {
+		flow, err = s.flows.GetFlow(ctx, &flowstorev1.GetFlowRequest{Name: s.flow})
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -43,7 +47,11 @@ func (s *session) open(ctx context.Context) error {
 	if place == "" {
 		return nil
 	}
-	node, err := s.flows.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: place})
+	var node *flowstorev1.Node
+	err = s.patiently(ctx, func() (err error) {
+		node, err = s.flows.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: place})
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -80,20 +88,24 @@ func (s *session) begin(ctx context.Context) error {
 	if name == "" {
 		name = strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File))
 	}
-	flow, err := s.flows.CreateFlow(ctx, &flowstorev1.CreateFlowRequest{
-		Flow: &flowstorev1.Flow{DisplayName: name}, RequestId: uuid.NewString(),
+	create := &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: name}, RequestId: uuid.NewString()}
+	add := &flowstorev1.AddNodeRequest{Source: written(text), SetCurrent: true, RequestId: uuid.NewString()}
+	var node string
+	err = s.patiently(ctx, func() error {
+		flow, err := s.flows.CreateFlow(ctx, create)
+		if err != nil {
+			return err
+		}
+		add.Flow = flow.Name
+		added, err := s.flows.AddNode(ctx, add)
+		node = added.GetNode().GetName()
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	added, err := s.flows.AddNode(ctx, &flowstorev1.AddNodeRequest{
-		Flow: flow.Name, Source: written(text), SetCurrent: true, RequestId: uuid.NewString(),
-	})
-	if err != nil {
-		return err
-	}
-	s.flow = flow.Name
-	s.stand(added.Node.Name, text)
+	s.flow = add.Flow
+	s.stand(node, text)
 	s.say("新しい作品 a new flow: 「%s」", name)
 	s.say("続きは come back with: tsumugi write %s", s.flow)
 	return nil
@@ -104,18 +116,24 @@ func (s *session) begin(ctx context.Context) error {
 func (s *session) check(ctx context.Context) error {
 	q := s.request(s.usual)
 	q.Flow, q.DryRun = "flows/"+uuid.NewString(), true
-	stream, err := s.agents.GenerateNode(ctx, q)
-	if err == nil {
-		_, err = stream.Recv()
-	}
+	err := s.patiently(ctx, func() error {
+		stream, err := s.agents.GenerateNode(ctx, q)
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		return err
+	})
 	if e, ok := apierr.FromStatus(err); ok && e.Code == codes.NotFound {
 		err = nil
 	}
 	build := q.Build
 	build.Backend, build.Story, build.Body, build.LenientBody = q.Backend, q.Story, "…", true
 	build.MaxTokens = q.Sampling.GetMaxTokens()
-	built, unfit := s.prompts.BuildStory(ctx, build)
-	s.total.prompt(built)
+	unfit := s.patiently(ctx, func() error {
+		built, err := s.prompts.BuildStory(ctx, build)
+		s.total.prompt(built)
+		return err
+	})
 	err, unfit = s.plain(err), s.plain(unfit)
 	if err != nil && unfit != nil && err.Error() == unfit.Error() {
 		return err

@@ -158,7 +158,7 @@ func TestAKilledServiceLosesNothing(t *testing.T) {
 			d.model.Break(llmtest.Faults{Break: servertest.BreakSilent, BreakAfter: 2})
 			up, out := make(chan time.Time), newWatch()
 			in, typing := io.Pipe()
-			o := Options{Addr: d.addr, File: d.file("夜.txt", "夜、"), Variants: "3", In: in, Out: out, after: waits(c.patient, up)}
+			o := Options{Addr: d.addr, File: d.file("夜.txt", "夜、"), Variants: "3", In: in, Out: out, after: waitsFor(c.patient, up)}
 			ended := make(chan error, 1)
 			go func() { ended <- Run(t.Context(), o) }()
 			out.until("半ば", 1)
@@ -190,9 +190,9 @@ func TestAKilledServiceLosesNothing(t *testing.T) {
 	}
 }
 
-// waits are those of a session: while the services are away until they are up, or no time at all; then real ones, since
+// waitsFor are those of a session: while the services are away until they are up, or no time at all; then real ones, since
 // connections are opened again in their own time.
-func waits(patient bool, up <-chan time.Time) func(time.Duration) <-chan time.Time {
+func waitsFor(patient bool, up <-chan time.Time) func(time.Duration) <-chan time.Time {
 	past := make(chan time.Time)
 	close(past)
 	return func(d time.Duration) <-chan time.Time {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
@@ -32,6 +34,8 @@ type answer struct {
 	whole, ended bool
 	// known: its node was there before the request was sent again. broke: some of it was shown, of which nothing is stored.
 	known, broke bool
+	// cost is what the end of the answer told of the prompt; nil where that never came.
+	cost *cost
 	// tail is what to say behind it.
 	tail string
 }
@@ -61,8 +65,8 @@ func (r *round) told(err error) bool {
 	return ok && slices.ContainsFunc(r.answers, func(a *answer) bool { return strings.HasSuffix(a.tail, "] "+e.Message) })
 }
 
-// missing says that the same request, sent again, makes answers that are not there because of some trouble. A chain ends
-// with the first node that is not whole.
+// missing says that the same request, sent again, makes answers that are not there because of some trouble. A chain goes on
+// from an answer that was cut, unless somebody cancelled it.
 func (r *round) missing() bool {
 	if r.err == nil || r.stopping {
 		return false
@@ -71,7 +75,13 @@ func (r *round) missing() bool {
 	if n == 0 || slices.ContainsFunc(r.answers, func(a *answer) bool { return a.node == "" }) {
 		return true
 	}
-	return n < r.total && (r.shape.repeat == 0 || r.answers[n-1].whole)
+	return n < r.total && (r.shape.repeat == 0 || r.answers[n-1].whole || !cancelled(r.err))
+}
+
+// cancelled says that somebody ended an answer on purpose.
+func cancelled(err error) bool {
+	e, ok := apierr.FromStatus(err)
+	return ok && e.Code == codes.Canceled
 }
 
 // unstored says that some of an answer was shown, and nothing of it is known to be stored.

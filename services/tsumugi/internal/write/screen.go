@@ -38,7 +38,6 @@ func (c *screen) take(r *round, e *agentv1.GenerateNodeEvent) int {
 	case *agentv1.GenerateNodeEvent_Stored:
 		if !a.known {
 			a.take(e.Stored)
-			c.total.answer(e.Stored)
 		}
 	case *agentv1.GenerateNodeEvent_Failed:
 		a.node, a.ended, a.tail = e.Failed.Node, true, r.label(n)+e.Failed.Message
@@ -52,7 +51,7 @@ func (a *answer) take(s *agentv1.Stored) {
 	finish := s.Node.GetGeneration().GetFinishReason()
 	a.node, a.whole, a.ended = s.Node.Name, finish == "stop" || finish == "length", true
 	a.text = s.Node.Texts[len(s.Node.Texts)-1].Content
-	a.tail = told(s)
+	a.tail, a.cost = told(s), costOf(s)
 }
 
 // prompt takes what is told of a prompt. That of variants is one and the same.

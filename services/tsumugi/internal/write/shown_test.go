@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 )
@@ -117,8 +120,9 @@ func TestWhenToComeAgain(t *testing.T) {
 	d := newDesk(t, llmtest.Options{})
 	flow := d.must(Options{File: d.file("夜.txt", "夜、"), Yes: true})
 	d.model.Break(llmtest.Faults{Busy: 1000})
-	_, err := d.write(Options{Flow: flowName.FindStringSubmatch(flow)[1], Yes: true})
-	if err == nil || !strings.Contains(err.Error(), "秒後にもう一度どうぞ try again in ") {
+	shown, err := d.write(Options{Flow: flowName.FindStringSubmatch(flow)[1]}, "s")
+	d.shows(shown, "秒後にもう一度どうぞ try again in ")
+	if err != nil {
 		t.Errorf("%v", err)
 	}
 }
@@ -139,7 +143,10 @@ func TestWhatIsMissing(t *testing.T) {
 		"half of it is kept":        {round{err: trouble, answers: []*answer{cut}, total: 1}, false},
 		"one of two was opened":     {round{err: trouble, answers: []*answer{whole}, total: 2}, true},
 		"a chain that can go on":    {round{err: trouble, answers: []*answer{whole}, total: 2, shape: shape{repeat: 2}}, true},
-		"a chain that ends half":    {round{err: trouble, answers: []*answer{cut}, total: 2, shape: shape{repeat: 2}}, false},
+		"a chain goes on from half": {round{err: trouble, answers: []*answer{cut}, total: 2, shape: shape{repeat: 2}}, true},
+		"but not where it was cancelled": {round{err: apierr.New(codes.Canceled, "GENERATION_CANCELLED", "x").GRPCStatus().Err(),
+			answers: []*answer{cut}, total: 2, shape: shape{repeat: 2}}, false},
+		"nor behind its last one":   {round{err: trouble, answers: []*answer{whole, cut}, total: 2, shape: shape{repeat: 2}}, false},
 		"half of both side by side": {round{err: trouble, answers: []*answer{cut, cut}, total: 2}, false},
 	} {
 		if got := c.r.missing(); got != c.want {

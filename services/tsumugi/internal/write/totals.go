@@ -2,7 +2,6 @@ package write
 
 import (
 	"fmt"
-	"strings"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
@@ -12,19 +11,22 @@ import (
 type totals struct {
 	// answers are those that are stored; broke those of which some was shown, and nothing is known to be stored.
 	answers, broke int
-	// read and cached are tokens of prompts; untold is of how many answers the model server did not tell them.
-	read, cached, untold int
+	// read and cached are tokens of the prompts of told answers; of untold ones nobody told all of them: the model server does
+	// not, or the answer broke off.
+	read, cached, told, untold int
 	// counts and characters are what finding the cuts took.
 	counts, characters int
 }
 
-// answer adds what an answer cost.
-func (t *totals) answer(s *agentv1.Stored) {
+// cost is what an answer cost in tokens of its prompt.
+type cost struct{ read, cached int }
+
+// costOf is what the end of an answer tells of its cost; nil where the model server does not.
+func costOf(s *agentv1.Stored) *cost {
 	if s.PromptTokensRead == nil {
-		t.untold++
+		return nil
 	}
-	t.read += int(s.GetPromptTokensRead())
-	t.cached += int(s.GetPromptTokensCached())
+	return &cost{int(s.GetPromptTokensRead()), int(s.GetPromptTokensCached())}
 }
 
 // prompt adds what a prompt cost.
@@ -42,15 +44,23 @@ func (t *totals) round(r *round) {
 		case a.unstored():
 			t.broke++
 		}
+		if a.cost != nil {
+			t.read, t.cached, t.told = t.read+a.cost.read, t.cached+a.cost.cached, t.told+1
+		}
+		if a.broke || (a.cost == nil && (a.node != "" || a.opened != nil || a.text != "")) {
+			t.untold++
+		}
 	}
 }
 
 func (t *totals) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "合計 in all: 答え %d answers、プロンプト prompt tokens: 読み直し %d read again、キャッシュ %d cached", t.answers, t.read, t.cached)
-	if t.untold > 0 {
-		fmt.Fprintf(&b, " (%d 件は不明 answers not told)", t.untold)
+	tokens := fmt.Sprintf("読み直し %d read again、キャッシュ %d cached", t.read, t.cached)
+	switch {
+	case t.untold > 0 && t.told == 0:
+		tokens = fmt.Sprintf("不明 unknown (%d 件の答え answers)", t.untold)
+	case t.untold > 0:
+		tokens += fmt.Sprintf(" (ほかに %d 件の分は不明 unknown is what %d more cost, or cost before they broke off)", t.untold, t.untold)
 	}
-	fmt.Fprintf(&b, "、数えた回数 %d counts、送った字 %d characters sent", t.counts, t.characters)
-	return b.String()
+	return fmt.Sprintf("合計 in all: 答え %d answers、プロンプト prompt tokens: %s、数えた回数 %d counts、送った字 %d characters sent",
+		t.answers, tokens, t.counts, t.characters)
 }

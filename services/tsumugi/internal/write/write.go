@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -32,8 +33,8 @@ type Options struct {
 	Flow string
 	// File is a text in UTF-8, at most 4 MiB, with which a new flow begins; empty: none.
 	File string
-	// Variants are how many answers are made side by side each time, a number from 2, or `all`: one for each combination of
-	// options; empty: one answer.
+	// Variants are how many answers are made side by side each time, a number from 2, or `all` in any case: one for each
+	// combination of options; empty: one answer.
 	Variants string
 	// Repeat are how many answers are made one behind the other each time; 0: one.
 	Repeat int
@@ -52,6 +53,8 @@ type Options struct {
 	// In is where the writer types, Out where everything is shown.
 	In  io.Reader
 	Out io.Writer
+	// Err is where is told what is waited for; nil: Out.
+	Err io.Writer
 	// Interrupts are Ctrl-C: during an answer it ends the answer, at a question the session. nil: never.
 	Interrupts <-chan os.Signal
 	// after is time.After; tests have another.
@@ -67,6 +70,8 @@ type session struct {
 	lines   *bufio.Reader
 	usual   shape
 	total   totals
+	// reached: somebody answered at the address.
+	reached bool
 
 	flow string
 	// state names the line at which the last prompt was cut: the next one is cut there too, as long as that has room.
@@ -100,9 +105,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	err = s.write(ctx)
 	s.say("%v", &s.total)
-	if err == nil && !s.Yes {
-		s.bye()
-	}
+	s.bye()
 	return s.plain(err)
 }
 
@@ -114,6 +117,9 @@ func newSession(o Options, conn *grpc.ClientConn) (*session, error) {
 	}
 	if o.after == nil {
 		o.after = time.After
+	}
+	if o.Err == nil {
+		o.Err = o.Out
 	}
 	return &session{
 		Options: o, usual: usual, lines: bufio.NewReader(o.In), flows: flowstorev1.NewFlowStoreServiceClient(conn),
@@ -139,7 +145,7 @@ func (o Options) shape() (shape, error) {
 	if o.Slack < 0 || o.Slack > 75 {
 		wrong = append(wrong, fmt.Errorf("--slack must be from 0 to 75, is %d", o.Slack))
 	}
-	s := shape{repeat: o.Repeat, every: o.Variants == "all"}
+	s := shape{repeat: o.Repeat, every: strings.EqualFold(o.Variants, "all")}
 	if o.Variants != "" && !s.every {
 		var err error
 		if s.variants, err = strconv.Atoi(o.Variants); err != nil || s.variants < 2 {
@@ -153,6 +159,7 @@ func (o Options) shape() (shape, error) {
 func (s *session) write(ctx context.Context) error {
 	for r := s.plan(s.usual); r != nil; {
 		if err := s.round(ctx, r); err != nil {
+			s.total.round(r)
 			return err
 		}
 		if s.Yes {
@@ -185,7 +192,11 @@ var errNothing = errors.New("何も書かれませんでした nothing was writt
 
 // keep makes an answer the place from which the story goes on.
 func (s *session) keep(ctx context.Context, r *round, a *answer) error {
-	if _, err := s.flows.SetCurrentNode(ctx, &flowstorev1.SetCurrentNodeRequest{Flow: s.flow, Node: a.node}); err != nil {
+	err := s.patiently(ctx, func() error {
+		_, err := s.flows.SetCurrentNode(ctx, &flowstorev1.SetCurrentNodeRequest{Flow: s.flow, Node: a.node})
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	s.stand(a.node, r.before(a)+a.text)
@@ -196,8 +207,11 @@ func (s *session) keep(ctx context.Context, r *round, a *answer) error {
 // stand moves to a node, with the text between the last place and the next.
 func (s *session) stand(node, text string) { s.at, s.tail = node, lastLine(s.tail+text) }
 
-// bye says how to come back, and whether anything that was shown may be gone.
+// bye says where the story stands, how to come back, and whether anything that was shown may be gone.
 func (s *session) bye() {
+	if s.at != "" {
+		s.say("ここまで the story stands at: %s", s.at)
+	}
 	if n := s.total.broke; n > 0 {
 		s.say("途中で切れて保存を確かめられない答え answers that broke off and are not known to be stored: %d; ほかは保存済み the rest is stored", n)
 	} else {

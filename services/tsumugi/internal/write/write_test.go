@@ -156,7 +156,7 @@ func TestScriptsAreNotAsked(t *testing.T) {
 	if flow, text := d.story(shown); text != "夜、第一。第二。第三。" || flow.DisplayName != "夜話" {
 		t.Errorf("the story is %q, 「%s」", text, flow.DisplayName)
 	}
-	shown = d.must(Options{File: novel, Yes: true, Variants: "all", Note: "{雨|雪}が降る"})
+	shown = d.must(Options{File: novel, Yes: true, Variants: "ALL", Note: "{雨|雪}が降る"})
 	d.shows(shown, "[1/2] 雨", "[2/2] 雪")
 	if flow, _ := d.story(shown); len(flow.Nodes) != 3 || flow.Current == "" {
 		t.Errorf("the flow is %v", flow)
