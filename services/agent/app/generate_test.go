@@ -130,6 +130,24 @@ func TestDryRunShowsThePrompt(t *testing.T) {
 	}
 }
 
+// TestADryRunOfATextWithoutAFlow shows what a flow that begins with it would be asked.
+func TestADryRunOfATextWithoutAFlow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, llmtest.Options{})
+	q := &agentv1.GenerateNodeRequest{Text: "夜の港", DryRun: true}
+	if got := r.all(q); got.err != nil || !strings.HasSuffix(got.opened.Build.Prompt, "[/INST]夜の港") {
+		t.Errorf("%+v, %v", got, got.opened)
+	}
+	q.DryRun, q.Parent = false, "nodes/0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41"
+	e, _ := apierr.FromStatus(r.all(q).err)
+	if e == nil || len(e.Violations) != 2 || e.Violations[0].Field != "flow" || e.Violations[1].Field != "parent" {
+		t.Errorf("%+v", e)
+	}
+	if len(r.flows.added()) != 0 {
+		t.Error("something is stored")
+	}
+}
+
 func TestAPlainPrompt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, llmtest.Options{})

@@ -143,7 +143,7 @@ func (Generation_State) EnumDescriptor() ([]byte, []int) {
 // GenerateNodeRequest asks for a continuation.
 type GenerateNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// `flows/{uuid}`.
+	// `flows/{uuid}`. Required, but for a `dry_run` of a `text` that is in no flow yet.
 	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
 	// The node to continue, `nodes/{uuid}`, a node of the flow. Empty: the new node is a root.
 	Parent string `protobuf:"bytes,2,opt,name=parent,proto3" json:"parent,omitempty"`
@@ -1222,7 +1222,7 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
 	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xf1\x06\n" +
 	"\x13GenerateNodeRequest\x12\x17\n" +
-	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x1b\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x01R\x04flow\x12\x1b\n" +
 	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x01R\x06parent\x12\x15\n" +
 	"\x03via\x18\x03 \x03(\tB\x03\xe0A\x01R\x03via\x12\x17\n" +
 	"\x04text\x18\x04 \x01(\tB\x03\xe0A\x01R\x04text\x123\n" +

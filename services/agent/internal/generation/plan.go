@@ -62,12 +62,12 @@ func (o order) plan(d draft) plan {
 	return plan{o, d}
 }
 
-// Preview builds the prompt of a request and shows it whole. The model is not called and nothing is stored, so that the
+// Preview builds the prompt of a request, also of one without a flow, and shows it whole. The model is not called and nothing is stored, so that the
 // Opened names no generation.
 // The errors are those with which Generate ends before its Opened.
 func (s *Service) Preview(ctx context.Context, ns string, req Request) (Opened, error) {
 	req = s.fill(req)
-	d, err := s.draft(ctx, ns, req, draw{all: req.EveryOption})
+	d, err := s.draft(ctx, ns, req, draw{all: req.EveryOption, preview: true})
 	if err != nil {
 		return Opened{}, err
 	}
@@ -101,12 +101,14 @@ func (s *Service) fill(req Request) Request {
 	return req
 }
 
-// draw says how the options of the dynamic prompts are taken, where it is not as the request says.
+// draw says how the options of the dynamic prompts are taken, where it is not as the request says, and what for.
 type draw struct {
 	// picks are taken again.
 	picks []Pick
 	// all takes the first ones and lists every combination.
 	all bool
+	// preview: nothing is made of the prompt, which may be of a text that is in no flow.
+	preview bool
 }
 
 // draft finds the text, builds the prompt and sees that the model server is the one that the prompt was measured with.
@@ -146,9 +148,12 @@ func (s *Service) draft(ctx context.Context, ns string, req Request, how draw) (
 
 // builder gives the way in which the request's prompt is made, after reading what it is made from.
 func (s *Service) builder(ctx context.Context, ns string, req Request, how draw) (func(context.Context, llm.Generator) (Built, error), error) {
-	story, err := s.flows.Story(ctx, ns, req.Flow)
-	if err != nil {
-		return nil, err
+	var story Story
+	if req.Flow != uuid.Nil || !how.preview {
+		var err error
+		if story, err = s.flows.Story(ctx, ns, req.Flow); err != nil {
+			return nil, err
+		}
 	}
 	if req.Prompt != "" {
 		return func(ctx context.Context, model llm.Generator) (Built, error) { return s.plain(ctx, ns, req, model) },

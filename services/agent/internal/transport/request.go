@@ -34,7 +34,7 @@ func parse(q *agentv1.GenerateNodeRequest, l generation.Limits) (generation.Requ
 	f.Required(q)
 	r := generation.Request{
 		ID:     requestID(f, q.GetRequestId()),
-		Flow:   id(f, "flow", wire.Flows, q.GetFlow()),
+		Flow:   flow(f, q),
 		Parent: id(f, "parent", wire.Nodes, q.GetParent()),
 		Via:    via(f, q),
 		Text:   q.GetText(), Story: wire.Story(q.GetStory()), Prompt: q.GetPrompt(), Backend: q.GetBackend(),
@@ -53,6 +53,17 @@ func parse(q *agentv1.GenerateNodeRequest, l generation.Limits) (generation.Requ
 	checkStory(f, q.GetStory(), q.GetBuild().GetCompatibility() == promptbuilderv1.Compatibility_COMPATIBILITY_COMPAT)
 	checkSampling(f, q.GetSampling())
 	return r, f.Err()
+}
+
+// flow reads the flow. Only a dry run may be of a text that is in none.
+func flow(f *apierr.Fields, q *agentv1.GenerateNodeRequest) uuid.UUID {
+	if q.GetFlow() == "" && !q.GetDryRun() {
+		f.Add("flow", "is required, but for dry_run")
+	}
+	if q.GetFlow() == "" && q.GetParent() != "" {
+		f.Add("parent", "only together with flow")
+	}
+	return id(f, "flow", wire.Flows, q.GetFlow())
 }
 
 // id reads a resource name; empty is the zero UUID.

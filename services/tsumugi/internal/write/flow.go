@@ -1,6 +1,7 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func newestEnd(f *flowstorev1.Flow) string {
 // begin makes a flow from a text, byte for byte.
 func (s *session) begin(ctx context.Context) error {
 	text, err := readText(s.File)
-	if err := errors.Join(err, s.check(ctx)); err != nil {
+	if err := errors.Join(err, s.check(ctx, cmp.Or(text, "…"))); err != nil {
 		return err
 	}
 	name := s.Flow
@@ -111,34 +112,31 @@ func (s *session) begin(ctx context.Context) error {
 	return nil
 }
 
-// check finds what the services would refuse, before anything is stored. The agent finds what is wrong with a request before
-// it looks for the flow, so it is asked for one that is not there; promptbuilder builds the prompt of a short text.
-func (s *session) check(ctx context.Context) error {
+// check finds what the services would refuse, before anything is stored: the agent tries the text without a flow. What it
+// finds in the request itself hides what promptbuilder has to say, so that one is asked for the prompt of a short text.
+func (s *session) check(ctx context.Context, text string) error {
 	q := s.request(s.usual)
-	q.Flow, q.DryRun = "flows/"+uuid.NewString(), true
+	q.DryRun, q.Text = true, text
 	err := s.patiently(ctx, func() error {
 		stream, err := s.agents.GenerateNode(ctx, q)
-		if err == nil {
-			_, err = stream.Recv()
+		if err != nil {
+			return err
 		}
+		e, err := stream.Recv()
+		s.total.prompt(e.GetOpened().GetBuild())
 		return err
 	})
-	if e, ok := apierr.FromStatus(err); ok && e.Code == codes.NotFound {
-		err = nil
+	if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.InvalidArgument {
+		return s.plain(err)
 	}
 	build := q.Build
 	build.Backend, build.Story, build.Body, build.LenientBody = q.Backend, q.Story, "…", true
 	build.MaxTokens = q.Sampling.GetMaxTokens()
 	unfit := s.patiently(ctx, func() error {
-		built, err := s.prompts.BuildStory(ctx, build)
-		s.total.prompt(built)
+		_, err := s.prompts.BuildStory(ctx, build)
 		return err
 	})
-	err, unfit = s.plain(err), s.plain(unfit)
-	if err != nil && unfit != nil && err.Error() == unfit.Error() {
-		return err
-	}
-	return errors.Join(err, unfit)
+	return once(s.plain(err), s.plain(unfit))
 }
 
 // written is a node with what a person wrote.

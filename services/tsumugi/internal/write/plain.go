@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -59,4 +60,15 @@ func sentences(e *apierr.Error) error {
 		all = append(all, fmt.Errorf("%d秒後にもう一度どうぞ try again in %d s", seconds, seconds))
 	}
 	return errors.Join(all...)
+}
+
+// once joins sentences, each once.
+func once(all ...error) error {
+	var said []string
+	for line := range strings.SplitSeq(fmt.Sprint(errors.Join(all...)), "\n") {
+		if !slices.Contains(said, line) {
+			said = append(said, line)
+		}
+	}
+	return errors.New(strings.Join(said, "\n"))
 }

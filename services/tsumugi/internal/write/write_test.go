@@ -33,7 +33,10 @@ func newDesk(t *testing.T, o llmtest.Options) *desk {
 	t.Helper()
 	d := &desk{T: t, dir: t.TempDir(), model: llmtest.New(t, o)}
 	d.file("backends.yaml", "default: m\nbackends:\n  m: {kind: llamacpp, address: '"+d.model.URL+"'}\n")
-	p, err := allinone.Open(t.Context(), settings("127.0.0.1:0", d.dir), zap.NewNop())
+	cfg := settings("127.0.0.1:0", d.dir)
+	// A preset with a knob that llama.cpp does not have.
+	cfg.PromptBuilder.Presets = d.file("presets.yaml", "presets: {smooth: {sampling: {smoothing: {factor: 0.2}}}}\n")
+	p, err := allinone.Open(t.Context(), cfg, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,6 +299,10 @@ func TestErrorsAreSentences(t *testing.T) {
 		"Shift JIS": {Options{File: d.file("sjis.txt", "a\n\x96\xe9")}, []string{"not UTF-8 (line 2)"}},
 		"backend":   {Options{File: d.file("a.txt", "夜、"), Backend: "x"}, []string{`no backend "x"`}},
 		"options":   {Options{File: d.file("a.txt", "夜、"), Variants: "9", Preset: "nope"}, []string{"--variants: must be from 2 to 8", "--preset: ", "nope"}},
+		"none":      {Options{File: d.file("a.txt", "夜、"), Variants: "all"}, []string{"--variants all: must be for 1 to 16 combinations", "has 0"}},
+		"many":      {Options{File: d.file("b.txt", "{雨|雪}の夜、"), Variants: "all", Note: "{1|2|3}{1|2|3}"}, []string{"--variants all: must be for 1 to 16 combinations", "has 18"}},
+		"knob":      {Options{File: d.file("a.txt", "夜、"), Preset: "smooth"}, []string{"--preset: must be one without smoothing"}},
+		"twice":     {Options{File: d.file("a.txt", "夜、"), Preset: "nope", Note: "{雨|雪"}, []string{"--note", "--preset"}},
 		"tokens":    {Options{File: d.file("a.txt", "夜、"), Tokens: 5000}, []string{"--tokens"}},
 		"note":      {Options{File: d.file("a.txt", "夜、"), Note: "{雨|雪"}, []string{"--note"}},
 		"all":       {Options{File: d.dir, Repeat: 51, Backend: "x"}, []string{"no file with a text", "--repeat: must be from 2 to 50", `no backend "x"`}},
