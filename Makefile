@@ -66,8 +66,8 @@ N ?= 1000
 crash: build ## kill -9 under load N times, restart, compare with what was acknowledged
 	@$(GO) run ./services/flowstore/crash -n $(N) -binary bin/flowstore
 
-session: ## 60 turns of a story on a real model server: what it reads again, ours against seed 000 (a quarter of an hour; TEXT=file)
-	@GOWORK=off $(GO) -C services/promptbuilder/bench run . -session $(if $(TEXT),-text "$(abspath $(TEXT))")
+session: ## a novel and 60 turns of a story on a real model server, ours against seed 000 (a quarter of an hour; TEXT=file; ONLY=novel: a minute)
+	@GOWORK=off $(GO) -C services/promptbuilder/bench run . $(if $(filter novel,$(ONLY)),-novel,-session) $(if $(TEXT),-text "$(abspath $(TEXT))")
 
 bench: ## our operations against their peers, in one run
 	@set +e; for dir in $(OUTSIDE); do GOWORK=off $(GO) -C $$dir run . || echo "bench: 0 of 0 in $$dir failed" ; done | \

@@ -1,5 +1,5 @@
 // Command bench measures promptbuilder against its peers and prints a table. Its last line says how many rows are at their
-// goals, and it fails when one is not. But for -session nothing is asked of a model server: both sides count with one vocabulary.
+// goals, and it fails when one is not. But for -session and -novel nothing is asked of a model server: both sides count with one vocabulary.
 package main
 
 import (
@@ -12,23 +12,34 @@ import (
 )
 
 func main() {
-	withModel := flag.Bool("session", false, "play a session on a real model server instead: a quarter of an hour on two cores")
-	text := flag.String("text", "", "with -session: the file of the text, instead of one that is made up")
+	model := flag.Bool("session", false, "measure on a real model server instead: one prompt of a whole text, then a session; a quarter of an hour on two cores")
+	novel := flag.Bool("novel", false, "only the prompt of a whole text on a real model server: about a minute")
+	text := flag.String("text", "", "with -session or -novel: the file of the text, instead of one that is made up")
 	flag.Parse()
-	all := []func() (benchtable.Row, error){englishCounts, japaneseCounts, longPiece, fitting, bodySize, remoteCounts}
-	if *withModel {
-		all = []func() (benchtable.Row, error){func() (benchtable.Row, error) { return session(context.Background(), *text) }}
-	}
 	var rows []benchtable.Row
-	for _, measure := range all {
-		row, err := measure()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		rows = append(rows, row)
+	var err error
+	if *model || *novel {
+		rows, err = withModel(context.Background(), *text, *novel)
+	} else {
+		rows, err = withoutModel()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
 	}
 	if !benchtable.Print(os.Stdout, rows) {
 		os.Exit(1)
 	}
+}
+
+// withoutModel are the rows that ask nothing of a model server.
+func withoutModel() (rows []benchtable.Row, err error) {
+	for _, measure := range []func() (benchtable.Row, error){englishCounts, japaneseCounts, longPiece, fitting, bodySize, remoteCounts} {
+		row, err := measure()
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }

@@ -33,26 +33,39 @@ const (
 	slackPercent = 60
 )
 
-// session compares how many tokens of its prompts a real llama.cpp server has to read again in a session. The text is that
-// of a file, or made up.
-func session(ctx context.Context, file string) (benchtable.Row, error) {
+// defaults are those of the builders of a session.
+var defaults = story.Defaults{MaxTokens: answer, Rating: story.RatingGeneral}
+
+// withModel are the rows on a real model server: of one prompt of a whole text and, unless only that is asked for, of a
+// session. The text is that of a file, or made up.
+func withModel(ctx context.Context, file string, onlyNovel bool) ([]benchtable.Row, error) {
+	text := prose(japanese, "", 480_000)
+	if file != "" {
+		read, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		text = string(read)
+	}
+	s, err := openSession(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	rows, err := s.novel(ctx, text)
+	if err != nil || onlyNovel {
+		return rows, err
+	}
+	row, err := s.session(ctx, text)
+	return append(rows, row), err
+}
+
+// session compares how many tokens of its prompts a real llama.cpp server has to read again in a session.
+func (s *modelSession) session(ctx context.Context, novel string) (benchtable.Row, error) {
 	row := benchtable.Row{
 		Ours: fmt.Sprintf("%d turns of %d tokens with a slack of %d %%", sessionTurns, tokensPerTurn, slackPercent), Peer: "the cut of seed 000",
 		Unit: "prompt tokens read again", Goal: benchtable.AtMost(1.0 / 6),
 	}
-	novel := prose(japanese, "", 300_000)
-	if file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return row, err
-		}
-		novel = string(text)
-	}
-	s, err := openSession(ctx)
-	if err != nil {
-		return row, err
-	}
-	defer s.close()
 	turns, err := s.turns(ctx, novel)
 	if err != nil {
 		return row, err
@@ -68,7 +81,7 @@ func session(ctx context.Context, file string) (benchtable.Row, error) {
 		return row, err
 	}
 	peersSent, peersCounts := 0, 0
-	peers, err := s.play(ctx, turns, func(body string) (string, error) { return s.fitAsPeer(ctx, body, &peersSent, &peersCounts) })
+	peers, err := s.play(ctx, turns, func(body string) (string, error) { return s.fitAsPeer(ctx, s.counter, body, &peersSent, &peersCounts) })
 	row.OursFigures, row.PeerFigures = []float64{float64(ours)}, []float64{float64(peers)}
 	row.Facts = []benchtable.Fact{
 		{Name: "percent of the limit that ours uses, on average", Figure: 100 * float64(used) / float64(len(turns)*s.limit)},
@@ -80,12 +93,14 @@ func session(ctx context.Context, file string) (benchtable.Row, error) {
 
 // modelSession is a real model server and our builder on it.
 type modelSession struct {
-	server    *localmodel.Server
-	set       *backends.Set
-	builder   *story.Builder
-	counter   story.Counter
-	generator llm.Generator
-	limit     int
+	server  *localmodel.Server
+	set     *backends.Set
+	servers *models.Backends
+	builder *story.Builder
+	// counter counts here, remote on the server, with the same vocabulary.
+	counter, remote story.Counter
+	generator       llm.Generator
+	limit           int
 }
 
 func openSession(ctx context.Context) (*modelSession, error) {
@@ -100,7 +115,7 @@ func openSession(ctx context.Context) (*modelSession, error) {
 	if s.server, err = localmodel.Start(ctx, localmodel.Options{Dir: dir, Model: "gemma"}); err != nil {
 		return nil, err
 	}
-	// The server counts for ours, and the same vocabulary counts here for the peer: it would take the peer hours there.
+	// The server counts for ours; in a session the same vocabulary counts here for the peer: it would take the peer hours there.
 	s.set, err = backends.Parse(fmt.Appendf(nil, "default: server\nbackends:\n  server: {kind: llamacpp, address: %q}\n  here: {kind: llamacpp, address: %q, tokenizer: %q}\n",
 		s.server.URL(), s.server.URL(), filepath.Join(dir, "gemma.gguf")))
 	if err != nil {
@@ -110,14 +125,16 @@ func openSession(ctx context.Context) (*modelSession, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
-	s.builder = story.NewBuilder(servers, linecosts.New(16<<20), story.Defaults{MaxTokens: answer, Rating: story.RatingGeneral})
-	counter, err := servers.Counter("here")
+	s.servers, s.builder = servers, story.NewBuilder(servers, linecosts.New(16<<20), defaults)
+	var err4 error
+	s.counter, err = servers.Counter("here")
+	s.remote, err4 = servers.Counter("server")
 	generator, err2 := s.set.Generator("server")
 	window, err3 := s.builder.Build(ctx, story.Request{})
-	if err := errors.Join(err, err2, err3); err != nil {
+	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
-	s.counter, s.generator, s.limit = counter, generator, window.Limit
+	s.generator, s.limit = generator, window.Limit
 	return s, nil
 }
 
@@ -192,12 +209,12 @@ func (s *modelSession) ask(ctx context.Context, prompt string) (read int, err er
 }
 
 // fitAsPeer is the prompt of a body that the loop of seed 000 cuts.
-func (s *modelSession) fitAsPeer(ctx context.Context, body string, sent, counts *int) (string, error) {
+func (s *modelSession) fitAsPeer(ctx context.Context, counter story.Counter, body string, sent, counts *int) (string, error) {
 	var wrong error
 	loop := peer.Loop{
 		Count: func(text string) int {
 			*sent += len([]rune(text))
-			n, err := s.counter.Count(ctx, text)
+			n, err := counter.Count(ctx, text)
 			wrong = errors.Join(wrong, err)
 			return n
 		},
