@@ -138,7 +138,7 @@ func head(r *round, n int, o *agentv1.Opened, first bool) string {
 		return b.String()
 	}
 	if c := o.Build.Cut; c != nil {
-		line("記憶はここから memory begins at: 「%s」", c.FirstKept)
+		line("記憶はここから memory begins at: 「%s」", begin(c.FirstKept))
 		line("その前 before it, unseen: %d 行 lines, %d 字 characters", c.Lines, c.Characters)
 	} else {
 		line("記憶 memory: 全文 the whole text")
@@ -155,6 +155,15 @@ func head(r *round, n int, o *agentv1.Opened, first bool) string {
 		line("注意 note: %s", w.Message)
 	}
 	return b.String()
+}
+
+// begin is enough of a line to find it: what fills two lines of a terminal of 40 columns.
+func begin(line string) string {
+	const most = 40
+	if all := []rune(line); len(all) > most {
+		return string(all[:most]) + "…"
+	}
+	return line
 }
 
 // told says how an answer was made.

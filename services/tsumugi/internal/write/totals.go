@@ -59,7 +59,7 @@ func (t *totals) String() string {
 	case t.untold > 0 && t.told == 0:
 		tokens = fmt.Sprintf("不明 unknown (%d 件の答え answers)", t.untold)
 	case t.untold > 0:
-		tokens += fmt.Sprintf(" (ほかに %d 件の分は不明 unknown is what %d more cost, or cost before they broke off)", t.untold, t.untold)
+		tokens += fmt.Sprintf(" (ほかに %d 件の分は不明 and an unknown number for %d that broke off or were not told)", t.untold, t.untold)
 	}
 	return fmt.Sprintf("合計 in all: 答え %d answers、プロンプト prompt tokens: %s、数えた回数 %d counts、送った字 %d characters sent",
 		t.answers, tokens, t.counts, t.characters)
