@@ -292,8 +292,8 @@ func TestAStoppingServerKeepsWhatCame(t *testing.T) {
 	r.model.Step(t)
 	r.text(s)
 	r.server.Drain()
-	node := strings.Replace(opened.Generation, "generations/", "nodes/", 1)
-	r.is(r.rest(s).err, codes.Unavailable, "DRAINING", "node", node)
+	err := r.rest(s).err
+	r.is(err, codes.Unavailable, "DRAINING", "node", "nodes/"+r.flows.added()[0].NodeId, "generation", opened.Generation)
 	if err := r.server.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -331,7 +331,7 @@ func TestTheModelServerDiesInTheMiddle(t *testing.T) {
 	r := newRig(t, llmtest.Options{Reply: func(string) []string { return []string{"あ", "い", "う"} }})
 	r.model.Break(llmtest.Faults{Break: servertest.BreakCut, BreakAfter: 2})
 	got := r.all(r.request("前"))
-	node := strings.Replace(got.opened.Generation, "generations/", "nodes/", 1)
+	node := "nodes/" + r.flows.added()[0].NodeId
 	r.is(got.err, codes.Unavailable, "BACKEND_UNAVAILABLE", "node", node, "backend", "tale", "address", r.model.URL)
 	if n := r.flows.added()[0].GetNewNode(); n.Texts[1].Content != "あい" || n.Generation.FinishReason != "backend_error" || n.Generation.Error == "" {
 		t.Errorf("stored %v", n)

@@ -135,7 +135,7 @@ func TestAnAnswerThatFailsIsTold(t *testing.T) {
 	}
 }
 
-// TestRepeatAfterAGracefulStop: the same request makes what is missing, from what was received.
+// TestRepeatAfterAGracefulStop: the same request makes what is missing, and what was cut anew.
 func TestRepeatAfterAGracefulStop(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, llmtest.Options{Stepped: true, Reply: func(string) []string { return []string{"港", "へ"} }})
@@ -168,17 +168,20 @@ func TestRepeatAfterAGracefulStop(t *testing.T) {
 		t.Errorf("the stop ends with %v", err)
 	}
 	after := newRig(t, llmtest.Options{Reply: func(string) []string { return []string{"港", "へ"} }})
+	step := func(n string) string {
+		return "nodes/" + uuid.NewSHA1(uuid.MustParse(q.RequestId), []byte(n)).String()
+	}
 	after.flows.flow, after.flows.nodes, after.flows.path, after.flows.grows = r.flows.flow, r.flows.nodes, r.flows.path, true
 	for range 2 {
 		each, failed, why := after.several(q)
 		if len(each) != 4 || len(failed) != 0 || why != nil {
 			t.Fatalf("%d answers, failed %v, %v", len(each), failed, why)
 		}
-		if n := each[1].stored.GetNode(); n.Texts[len(n.Texts)-1].Content != "港" || n.Generation.FinishReason != "shutdown" || !each[1].stored.Replayed {
+		if n := each[1].stored.GetNode(); n.Texts[len(n.Texts)-1].Content != "港へ" || n.Generation.FinishReason != "stop" || n.Name != step("1") {
 			t.Errorf("the answer that was cut is %v", n)
 		}
 	}
-	if n := after.flows.added(); len(n) != 2 || n[0].Parents[0] != "nodes/"+uuid.NewSHA1(uuid.MustParse(q.RequestId), []byte("1")).String() {
+	if n := after.flows.added(); len(n) != 3 || n[0].Parents[0] != step("0") || n[1].Parents[0] != step("1") {
 		t.Errorf("made again: %v", n)
 	}
 }

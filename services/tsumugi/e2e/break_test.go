@@ -23,6 +23,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/localmodel"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
@@ -97,10 +98,10 @@ func stopped(t *testing.T, m mode) {
 		t.Errorf("the stop did not end well: %v", err)
 	}
 	ends.Wait()
-	node := "nodes/" + strings.TrimPrefix(r.opened.Generation, "generations/")
+	node := keptIn(r.err)
 	draining := refusal{code: codes.Unavailable, reason: "DRAINING"}
 	draining.check(t, overSSE.err)
-	draining.metadata = map[string]string{"generation": r.opened.Generation, "node": node}
+	draining.metadata = map[string]string{"generation": r.opened.Generation}
 	draining.check(t, r.err)
 	if !strings.HasPrefix(r.text, overSSE.text) {
 		t.Errorf("over SSE came %q, over gRPC %q", overSSE.text, r.text)
@@ -111,7 +112,7 @@ func stopped(t *testing.T, m mode) {
 	if got := answer(kept); got != r.text || kept.GetGeneration().GetFinishReason() != "shutdown" {
 		t.Errorf("the node holds %q (%s), received was %q", got, kept.GetGeneration().GetFinishReason(), r.text)
 	}
-	lone := w.node(t, "nodes/"+strings.TrimPrefix(gone.opened.Generation, "generations/"))
+	lone := w.node(t, w.generation(t, gone.opened.Generation).Node)
 	if got := answer(lone); !strings.HasPrefix(got, gone.text) || lone.GetGeneration().GetFinishReason() != "shutdown" {
 		t.Errorf("what nobody watched holds %q (%s), received was %q", got, lone.GetGeneration().GetFinishReason(), gone.text)
 	}
@@ -119,7 +120,7 @@ func stopped(t *testing.T, m mode) {
 		t.Errorf("the generation is %v", g)
 	}
 	for name, again := range map[string]*reading{
-		"WatchGeneration": w.watch(r.opened.Generation, r.last), "SSE": w.watchOver(r.opened.Generation, 2), "the same request": w.generate(q),
+		"WatchGeneration": w.watch(r.opened.Generation, r.last), "SSE": w.watchOver(r.opened.Generation, 2),
 	} {
 		again.rest(t)
 		if diff := cmp.Diff(kept, again.stored.GetNode(), protocmp.Transform()); diff != "" || !again.stored.GetReplayed() || again.pieces > 0 {
@@ -130,6 +131,20 @@ func stopped(t *testing.T, m mode) {
 	if got := len(w.flow(t, flow).Nodes); got != 2 {
 		t.Errorf("the flow has %d nodes; want 2", got)
 	}
+	anew := w.generate(q)
+	anew.upto(t, 3)
+	if anew.opened.Generation != r.opened.Generation || anew.stored != nil {
+		t.Errorf("the same request gives %v", anew.opened)
+	}
+	anew.leave()
+}
+
+// keptIn is the node that keeps what was received, as the end of a stream tells it.
+func keptIn(err error) string {
+	if e, ok := apierr.FromStatus(err); ok {
+		return e.Metadata["node"]
+	}
+	return ""
 }
 
 // All four programs get SIGTERM at one moment, as when a machine goes down, and flowstore is gone before the agent has
@@ -152,11 +167,10 @@ func stoppedTogether(t *testing.T, m mode) {
 		t.Errorf("the stop did not end well: %v", err)
 	}
 	end.Wait()
-	node := "nodes/" + strings.TrimPrefix(r.opened.Generation, "generations/")
 	refusal{
-		code: codes.Unavailable, reason: "DRAINING",
-		metadata: map[string]string{"generation": r.opened.Generation, "node": node},
+		code: codes.Unavailable, reason: "DRAINING", metadata: map[string]string{"generation": r.opened.Generation},
 	}.check(t, r.err)
+	node := keptIn(r.err)
 
 	w.start(t)
 	kept := w.node(t, node)

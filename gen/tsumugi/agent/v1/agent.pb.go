@@ -171,7 +171,7 @@ type GenerateNodeRequest struct {
 	// Heading over the author's note. Not together with `prompt`.
 	NoteHeader v12.NoteHeader `protobuf:"varint,11,opt,name=note_header,json=noteHeader,proto3,enum=tsumugi.promptbuilder.v1.NoteHeader" json:"note_header,omitempty"`
 	// A UUID for this request. The node's id is UUIDv5 of the name `0` in the namespace that this UUID is, of several answers
-	// `0`, `1` and so on. Empty: a new one, told in the opening event.
+	// `0`, `1` and so on; a node that keeps what came of an answer that was cut has another one. Empty: a new one, told in the opening event.
 	RequestId string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Build the prompt, show it and stop there: the model is not called, nothing is stored.
 	DryRun bool `protobuf:"varint,13,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
@@ -198,9 +198,8 @@ type GenerateNodeRequest struct {
 	EveryOption bool `protobuf:"varint,19,opt,name=every_option,json=everyOption,proto3" json:"every_option,omitempty"`
 	// Several answers one after the other, 2 to 50 (`generation.repeat` of the agent), each the parent of the next; `text`
 	// stands before the first. The picks are those of the first, and the seed in `sampling` grows by one each time. The
-	// first answer that is empty, or whose finish reason is not `stop` or `length`, ends them; the same request goes on from
-	// an answer that was cut, unless it was cancelled. 0: one. Not together with
-	// `prompt`, `variants` or `every_option`.
+	// first answer that is empty, or whose finish reason is not `stop` or `length`, ends them; the same request goes on with
+	// it, unless it was cancelled. 0: one. Not together with `prompt`, `variants` or `every_option`.
 	Repeat        int32 `protobuf:"varint,20,opt,name=repeat,proto3" json:"repeat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -531,8 +530,8 @@ type GenerateNodeEvent_Lagged struct {
 }
 
 type GenerateNodeEvent_Stored struct {
-	// The last event of an answer: it is whole and stored. With `replayed` it may be one that was cut: then the stream ends
-	// with why (ABORTED), and of several answers `failed` follows, unless `repeat` goes on from it.
+	// The last event of an answer: it is whole and stored. With `replayed` it may be one that was cancelled, and of
+	// WatchGeneration one that was cut: then the stream ends with why, and of several answers `failed` follows.
 	Stored *Stored `protobuf:"bytes,6,opt,name=stored,proto3,oneof"`
 }
 
@@ -556,7 +555,8 @@ func (*GenerateNodeEvent_Failed) isGenerateNodeEvent_Event() {}
 // Opened tells what was asked of which model.
 type Opened struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// `generations/{uuid}`; the node will be `nodes/` with the same UUID. Empty with `dry_run`: nothing is generated.
+	// `generations/{uuid}`; the node will be `nodes/` with the same UUID, unless the answer is cut: the error names the node
+	// that keeps what came. Empty with `dry_run`: nothing is generated.
 	Generation string `protobuf:"bytes,1,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The request id that was used. Empty for WatchGeneration where only the node is left.
 	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -872,7 +872,7 @@ type Stored struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node, a little over 8 MiB at most. Its `generation.finish_reason` says why the answer ended.
 	Node *v11.Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	// The generation had ended before, and its node is the answer: it stands for all text, also for what was cut off.
+	// The generation had ended before, and its node is the answer: it stands for all text.
 	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	// Tokens of the prompt that the model server read. Absent where it did not tell what came from its cache, and with
 	// `replayed` also where nothing did.

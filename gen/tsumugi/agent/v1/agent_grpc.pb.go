@@ -36,8 +36,8 @@ type AgentServiceClient interface {
 	// GenerateNode continues a flow: it builds the prompt from the path, streams the model's answer and stores it as a node.
 	// The stream is a view of a generation that runs in the service: `opened`, then `text` events, then `stored` and OK, or
 	// an error that names the cause and, where text was kept, the node. Text events are not acknowledgements; the stored
-	// node is. The same `request_id` again re-attaches while the generation runs, is answered with the node afterwards, and
-	// begins anew where nothing was kept.
+	// node is. The same `request_id` again re-attaches while the generation runs, and is answered with the node afterwards. Where
+	// the answer was cut by anything but CancelGeneration, it begins anew; what came before stays in a node of its own.
 	// Of several answers (`variants`, `every_option`, `repeat`) each is a generation of its own, with its own events, node and
 	// end; the same `request_id` again goes on with what is missing.
 	GenerateNode(ctx context.Context, in *GenerateNodeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GenerateNodeEvent], error)
@@ -129,8 +129,8 @@ type AgentServiceServer interface {
 	// GenerateNode continues a flow: it builds the prompt from the path, streams the model's answer and stores it as a node.
 	// The stream is a view of a generation that runs in the service: `opened`, then `text` events, then `stored` and OK, or
 	// an error that names the cause and, where text was kept, the node. Text events are not acknowledgements; the stored
-	// node is. The same `request_id` again re-attaches while the generation runs, is answered with the node afterwards, and
-	// begins anew where nothing was kept.
+	// node is. The same `request_id` again re-attaches while the generation runs, and is answered with the node afterwards. Where
+	// the answer was cut by anything but CancelGeneration, it begins anew; what came before stays in a node of its own.
 	// Of several answers (`variants`, `every_option`, `repeat`) each is a generation of its own, with its own events, node and
 	// end; the same `request_id` again goes on with what is missing.
 	GenerateNode(*GenerateNodeRequest, grpc.ServerStreamingServer[GenerateNodeEvent]) error

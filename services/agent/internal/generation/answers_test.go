@@ -20,7 +20,7 @@ func TestFaultsBesideAGeneration(t *testing.T) {
 	t.Parallel()
 	whole := Node{ID: uuid.New(), Record: &Record{Finish: FinishStop}}
 	view := func() *View {
-		return (&Service{limits: DefaultLimits()}).newView(replay("default", whole, asked{}), 0)
+		return (&Service{limits: DefaultLimits()}).newView(replay(key{ns: "default"}, whole, asked{}), 0)
 	}
 	silent := view()
 	silent.greeted, silent.after = true, 1

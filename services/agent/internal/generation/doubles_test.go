@@ -248,6 +248,8 @@ type step struct {
 	wait time.Duration
 	text string
 	err  error
+	// late: it fails with model.late, where that is set by then, else it says nothing.
+	late bool
 }
 
 // model answers with the same steps each time.
@@ -257,6 +259,8 @@ type model struct {
 	startErr error
 	result   llm.Result
 	requests []llm.Request
+	// late is the failure of the steps that are late.
+	late error
 	// fail, where set, gives the steps of a request instead; nil: the usual ones.
 	fail   func(llm.Request) []step
 	window func() (llm.Identity, error)
@@ -317,6 +321,19 @@ func (m *model) Generate(ctx context.Context, req llm.Request) (llm.Stream, erro
 	return &stream{ctx: ctx, m: m, steps: steps}, nil
 }
 
+// mend changes the model while it answers.
+func (m *model) mend(change func(*model)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(m)
+}
+
+func (m *model) lateError() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.late
+}
+
 func (m *model) calls() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -343,6 +360,12 @@ func (s *stream) Recv() (string, error) {
 		case <-s.ctx.Done():
 			return "", &llm.Error{Fault: llm.FaultCancelled, Message: "cancelled", Err: s.ctx.Err()}
 		}
+	}
+	if next.late {
+		if err := s.m.lateError(); err != nil {
+			return "", err
+		}
+		return s.Recv()
 	}
 	if next.err == nil && next.text == "" {
 		s.done = true

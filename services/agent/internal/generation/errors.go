@@ -131,7 +131,8 @@ type CutError struct {
 	Finish Finish
 	// Limit is the limit that was passed; 0 where none was.
 	Limit time.Duration
-	// Node holds what was received; zero where that was nothing.
+	// Node holds what was received; zero where that was nothing. It has the id of the generation only where the same
+	// request is answered with it: after FinishCancelled.
 	Node uuid.UUID
 	// Err is what the model server did; nil where it is not to blame.
 	Err error
@@ -144,8 +145,12 @@ func (e *CutError) Error() string {
 	if e.Node != uuid.Nil {
 		text += "; what was received is kept in nodes/" + e.Node.String()
 	}
-	if e.Replayed {
+	switch {
+	case e.Node == uuid.Nil:
+	case e.Finish.final():
 		text += ", which is the answer to this request id; another one makes another answer"
+	default:
+		text += "; the same request makes the answer anew"
 	}
 	return text
 }

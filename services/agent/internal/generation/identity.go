@@ -19,6 +19,12 @@ func NodeID(request uuid.UUID, answer int) uuid.UUID {
 	return uuid.NewSHA1(request, []byte(strconv.Itoa(answer)))
 }
 
+// cutID gives the id of the node that keeps what came of an answer that was cut, once more for each time. The id of the
+// answer stays free for the whole of it, which the same request makes.
+func cutID(answer uuid.UUID, time int) uuid.UUID {
+	return uuid.NewSHA1(answer, []byte("cut "+strconv.Itoa(time)))
+}
+
 // seedOf is the seed of a request that names none: the first four bytes of UUIDv5 of `seed` in the namespace that the
 // request id is. So it is the same after a restart, for the answers that are still missing.
 func seedOf(request uuid.UUID) uint32 {

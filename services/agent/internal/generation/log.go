@@ -58,11 +58,13 @@ type ending struct {
 	unstored *answer
 }
 
-// leftNothing says that it ended without an answer, so that the same request begins anew. False for nil.
+// leftNothing says that it ended without an answer. False for nil.
 func (e *ending) leftNothing() bool { return e != nil && e.node == nil && e.unstored == nil }
 
-// withoutNode says that it ended and has no node, so that something is to be done. False for nil.
-func (e *ending) withoutNode() bool { return e != nil && e.node == nil }
+// open says that it ended and its request is not answered: there is no node, or only one of what came before it was cut. False for nil.
+func (e *ending) open() bool {
+	return e != nil && (e.node == nil || !e.node.Record.Finish.final())
+}
 
 // answer is a finished answer on its way into the store.
 type answer struct {

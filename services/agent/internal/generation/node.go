@@ -70,6 +70,10 @@ const (
 	FinishShutdown     Finish = "shutdown"
 )
 
+// final says that the same request is answered with what came: the model ended the answer, or a person. After every
+// other end the request makes it anew.
+func (f Finish) final() bool { return f.state() == Done || f == FinishCancelled }
+
 // state is the state of a generation whose answer ended like this.
 func (f Finish) state() State {
 	switch f {

@@ -45,8 +45,7 @@ func (s *Service) readOn(ctx context.Context, own *Answers) {
 	}
 }
 
-// next attaches to the answer behind another; nil where that is the last. An answer that was cut when it was made is gone
-// on from: its words are in the story, and nothing is made twice.
+// next attaches to the answer behind another; nil where that is the last.
 func (s *Service) next(ctx context.Context, ns string, first order, n int, last Node) (*View, error) {
 	if n >= first.answers || !goesOn(last) {
 		return nil, nil
@@ -61,10 +60,10 @@ func (s *Service) next(ctx context.Context, ns string, first order, n int, last 
 	return s.attach(ctx, ns, o.order)
 }
 
-// goesOn says that an answer has another one behind it: nobody has cancelled it, and it is not empty, after which the model
-// would be asked the same again.
+// goesOn says that an answer has another one behind it: it is whole, and not empty, after which the model would be asked
+// the same again.
 func goesOn(n Node) bool {
-	return n.Record.Finish != FinishCancelled && len(n.Texts) > 0 && n.Texts[len(n.Texts)-1].Content != ""
+	return n.Record.Finish.state() == Done && len(n.Texts) > 0 && n.Texts[len(n.Texts)-1].Content != ""
 }
 
 // step is an order with how its options are taken.

@@ -3,7 +3,7 @@ package generation_test
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,102 +14,198 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
-// TestRepeatGoesOnFromWhatWasCut, whatever cut it but a person: what came is the parent of the next.
-func TestRepeatGoesOnFromWhatWasCut(t *testing.T) {
+// cuts are the ends of an answer that is not whole, and how each comes about in a world whose model says the piece う and is
+// then silent. A nil end: the reader leaves.
+var cuts = map[generation.Finish]func(w *world, id uuid.UUID){
+	generation.FinishShutdown:     func(w *world, _ uuid.UUID) { w.Drain() },
+	generation.FinishDisconnected: nil,
+	generation.FinishIdle:         func(*world, uuid.UUID) {},
+	generation.FinishBackendError: func(w *world, _ uuid.UUID) { w.model.mend(func(m *model) { m.late = dead }) },
+	generation.FinishCancelled:    func(w *world, id uuid.UUID) { _, _ = w.Cancel(w.t.Context(), ns, id) },
+}
+
+// cutSecond runs a request until its second answer, or the only one, was cut, and gives that answer's id.
+func (w *world) cutSecond(req generation.Request, finish generation.Finish) uuid.UUID {
+	w.t.Helper()
+	second := min(1, req.Variants+req.Repeat+len(w.prompts.combinations))
+	id := generation.NodeID(req.ID, second)
+	w.model.fail = func(q llm.Request) []step {
+		if *q.Sampling.Seed == uint32(second) {
+			return []step{{text: "う"}, {wait: time.Minute, late: true}, {wait: time.Hour, text: "え"}, {}}
+		}
+		return nil
+	}
+	ctx, leave := context.WithCancel(w.t.Context())
+	defer leave()
+	heard := func(n int, e generation.Event) error {
+		if _, is := e.(generation.Text); is && n == second {
+			if end := cuts[finish]; end != nil {
+				go end(w, id)
+			} else {
+				go func() { time.Sleep(time.Second); leave() }()
+			}
+		}
+		return nil
+	}
+	if req.Several() {
+		a := w.several(req)
+		_ = a.Read(ctx, heard)
+		a.Close()
+	} else {
+		v := w.generate(req)
+		for {
+			e, err := v.Next(ctx)
+			if err != nil {
+				break
+			}
+			_ = heard(0, e)
+		}
+		v.Close()
+	}
+	synctest.Wait()
+	w.model.fail = nil
+	return id
+}
+
+// TestTheSameRequestMakesAnewWhatWasCut, whatever cut it but a person, as it makes what was not stored at all: every
+// answer gets its own id, what came of it stays beside it, and nothing else is made again.
+func TestTheSameRequestMakesAnewWhatWasCut(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		finish generation.Finish
-		end    func(w *world, id uuid.UUID)
-	}{
-		"a graceful stop": {generation.FinishShutdown, func(w *world, _ uuid.UUID) { w.Drain() }},
-		"a reader lost":   {generation.FinishDisconnected, nil},
-		"silence":         {generation.FinishIdle, func(*world, uuid.UUID) {}},
-		"a person":        {generation.FinishCancelled, func(w *world, id uuid.UUID) { _, _ = w.Cancel(w.t.Context(), ns, id) }},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, says("あ", "い"))
-			w.model.fail = func(req llm.Request) []step {
-				if *req.Sampling.Seed == 1 {
-					return []step{{text: "う"}, {wait: time.Hour, text: "え"}, {}}
-				}
-				return nil
+	for finish := range cuts {
+		for name, form := range map[string]generation.Request{
+			"one": {}, "variants": {Variants: 3}, "every option": {EveryOption: true}, "repeat": {Repeat: 3},
+		} {
+			for _, restarted := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, restarted %v", finish, name, restarted), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) { resumes(t, form, finish, restarted) })
+				})
 			}
-			req := w.request("夜")
-			req.Repeat, req.Sampling.Seed = 4, ptr(uint32(0))
-			second := generation.NodeID(req.ID, 1)
-			a, ctx := w.several(req), t.Context()
-			ctx, leave := context.WithCancel(ctx)
-			defer leave()
-			err := a.Read(ctx, func(n int, e generation.Event) error {
-				if _, is := e.(generation.Text); is && n == 1 {
-					if c.end == nil {
-						leave()
-					} else {
-						go c.end(w, second)
-					}
-				}
-				return nil
-			})
-			a.Close()
-			synctest.Wait()
-			if err == nil || w.flows.nodes[second].Record.Finish != c.finish {
-				t.Errorf("%s: %v, %+v", name, err, w.flows.nodes[second])
-			}
-			w.restart()
-			for again := range 2 {
-				got, cut := w.readAll(w.several(req)), new(generation.CutError)
-				if c.finish == generation.FinishCancelled {
-					if len(got.each) != 2 || !errors.As(got.err, &cut) || !cut.Replayed || got.failed[1] == nil || got.each[1].stored == nil {
-						t.Errorf("%s: %d answers, %v", name, len(got.each), got.err)
-					}
-					continue
-				}
-				if len(got.each) != 4 || got.err != nil || len(got.failed) != 0 || w.model.calls() != 4 || len(w.flows.added()) != 4 {
-					t.Errorf("%s, %d: %d answers, %v, %v, %d calls", name, again, len(got.each), got.err, got.failed, w.model.calls())
-				}
-				third := w.flows.nodes[generation.NodeID(req.ID, 2)]
-				if p := w.flows.parents[third.ID]; len(p) != 1 || p[0] != second || !strings.HasSuffix(w.model.requests[2].Prompt, "夜あいう") {
-					t.Errorf("%s: the third is behind %v, from %q", name, p, w.model.requests[2].Prompt)
-				}
-			}
-		})
+		}
 	}
 }
 
-// TestTheReplayOfACutAnswerIsNoGoodEnd, also of one answer and for those who watch.
-func TestTheReplayOfACutAnswerIsNoGoodEnd(t *testing.T) {
+func resumes(t *testing.T, req generation.Request, finish generation.Finish, restarted bool) {
+	w := newWorld(t, says("あ", "い"))
+	answers := max(1, req.Variants, req.Repeat)
+	if req.EveryOption {
+		answers = 3
+		for n, text := range []string{"雨", "雪", "霧"} {
+			w.prompts.combinations = append(w.prompts.combinations, []generation.Pick{{Field: "story.note", Options: []int{n}, Text: text}})
+		}
+	}
+	req.ID, req.Flow, req.Text, req.Sampling.Seed = uuid.New(), w.flow, "夜", ptr(uint32(0))
+	id := w.cutSecond(req, finish)
+	half := w.halves()
+	if len(half) != 1 || half[0].Record.Finish != finish || half[0].Texts[len(half[0].Texts)-1].Content != "う" || (half[0].ID == id) != (finish == generation.FinishCancelled) {
+		t.Fatalf("what came is kept as %+v", half)
+	}
+	if restarted || finish == generation.FinishShutdown {
+		w.restart()
+	}
+	if finish == generation.FinishCancelled {
+		w.staysCancelled(req, id)
+		return
+	}
+	other := req
+	other.Text = "昼"
+	if err := w.refusal(other); !errors.As(err, new(*generation.ReusedError)) {
+		t.Errorf("another request with the same id: %v", err)
+	}
+	for range 2 {
+		for n, r := range w.all(req) {
+			if r.err != nil || r.stored == nil || r.stored.Node.ID != generation.NodeID(req.ID, n) || r.stored.Node.Record.Finish != "stop" {
+				t.Errorf("answer %d: %+v", n, r)
+			}
+		}
+	}
+	if w.model.calls() != answers+1 {
+		t.Errorf("%d calls of the model for %d answers, one of which was cut", w.model.calls(), answers)
+	}
+	if len(w.flows.added()) != answers+1 || len(w.halves()) != 1 {
+		t.Errorf("%d nodes", len(w.flows.added()))
+	}
+}
+
+// staysCancelled: the request is answered with what came, as a watcher was told.
+func (w *world) staysCancelled(req generation.Request, id uuid.UUID) {
+	w.t.Helper()
+	before := len(w.flows.added())
+	cut := new(generation.CutError)
+	all := w.all(req)
+	r := all[min(1, len(all)-1)]
+	if r.stored == nil || !r.stored.Replayed || !errors.As(r.err, &cut) || cut.Finish != generation.FinishCancelled || cut.Node != id {
+		w.t.Errorf("asked again: %+v", r)
+	}
+	if len(w.flows.added()) != before {
+		w.t.Error("it was made again")
+	}
+}
+
+// all reads every answer of a request.
+func (w *world) all(req generation.Request) map[int]*reading {
+	w.t.Helper()
+	if !req.Several() {
+		r := w.read(w.generate(req), 0)
+		return map[int]*reading{0: &r}
+	}
+	got := w.readAll(w.several(req))
+	for n, err := range got.failed {
+		got.each[n].err = err
+	}
+	return got.each
+}
+
+// refusal is the error with which a request ends.
+func (w *world) refusal(req generation.Request) error {
+	w.t.Helper()
+	if req.Several() {
+		a, err := w.GenerateSeveral(w.t.Context(), ns, req)
+		if err == nil {
+			err = w.readAll(a).err
+		}
+		return err
+	}
+	v, err := w.Generate(w.t.Context(), ns, req)
+	if err == nil {
+		err = w.read(v, 0).err
+	}
+	return err
+}
+
+// halves are the stored answers that are not whole.
+func (w *world) halves() []generation.Node {
+	var all []generation.Node
+	for _, a := range w.flows.added() {
+		if a.Node.Record.Error != "" {
+			all = append(all, a.Node)
+		}
+	}
+	return all
+}
+
+// TestWhatIsCutAgainIsKeptAgain, and a watcher of the answer finds the last.
+func TestWhatIsCutAgainIsKeptAgain(t *testing.T) {
 	t.Parallel()
 	m := says()
-	m.steps = []step{{text: "あ"}, {err: &llm.Error{Fault: llm.FaultCut, Message: "gone"}}}
 	w := newWorld(t, m)
-	for _, req := range []generation.Request{{}, {Variants: 2}, {Repeat: 2}} {
-		req.ID, req.Flow, req.Text = uuid.New(), w.flow, "夜"
-		read := func() (*generation.Stored, error) {
-			if !req.Several() {
-				r := w.read(w.generate(req), 0)
-				return r.stored, r.err
-			}
-			got := w.readAll(w.several(req))
-			return got.each[0].stored, got.err
-		}
-		if stored, err := read(); stored != nil || err == nil {
-			t.Errorf("%+v: %v, %v", req, stored, err)
-		}
-		if req.Repeat > 0 {
-			_, _ = read() // makes the second, which is cut too
+	req := w.request("夜")
+	for _, piece := range []string{"あ", "い", "う"} {
+		m.steps = []step{{text: piece}, {err: dead}}
+		if r := w.read(w.generate(req), 0); r.text != piece || r.err == nil {
+			t.Fatalf("%q, %v", r.text, r.err)
 		}
 		w.restart()
-		cut := new(generation.CutError)
-		if stored, err := read(); stored == nil || !stored.Replayed || !errors.As(err, &cut) || !cut.Replayed || cut.Node == uuid.Nil {
-			t.Errorf("%+v again: %v, %v", req, stored, err)
-		}
 		v, err := w.Watch(t.Context(), ns, generation.NodeID(req.ID, 0), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := w.read(v, 0); r.stored == nil || !errors.As(r.err, &cut) {
-			t.Errorf("watched: %+v", r)
+		if r := w.read(v, 0); r.stored == nil || r.stored.Node.Texts[1].Content != piece || r.err == nil {
+			t.Errorf("watched after %q: %+v", piece, r)
 		}
+	}
+	if len(w.flows.added()) != 3 {
+		t.Errorf("%d nodes", len(w.flows.added()))
 	}
 }
 

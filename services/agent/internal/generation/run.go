@@ -22,6 +22,9 @@ func (s *Service) run(ctx context.Context, g *generation, o order) ending {
 	case !errors.Is(err, ErrNoNode):
 		return failed(ctx, g, err)
 	}
+	if err := s.checkReuse(ctx, g); err != nil {
+		return failed(ctx, g, err)
+	}
 	d, err := o.drafter(ctx)
 	if err != nil {
 		return failed(ctx, g, err)
@@ -35,12 +38,25 @@ func (s *Service) run(ctx context.Context, g *generation, o order) ending {
 	return s.settle(ctx, g, p, result, err)
 }
 
+// checkReuse is a *ReusedError where what came of another request with the same id is kept.
+func (s *Service) checkReuse(ctx context.Context, g *generation) error {
+	switch n, err := s.flows.Node(ctx, g.ns, cutID(g.id, 0)); {
+	case errors.Is(err, ErrNoNode):
+		return nil
+	case err != nil:
+		return err
+	case n.Record == nil || n.Record.RequestDigest != g.digest:
+		return &ReusedError{RequestID: g.asked.request}
+	}
+	return nil
+}
+
 // answered ends a generation whose node is there already.
 func answered(g *generation, n Node) ending {
 	if n.Record == nil || n.Record.RequestDigest != g.digest {
 		return ending{err: &ReusedError{RequestID: g.asked.request}}
 	}
-	return replayed(n, g.asked)
+	return replayed(g.id, n, g.asked)
 }
 
 // failed ends a generation that did not reach the model.
@@ -149,7 +165,7 @@ func (s *Service) store(ctx context.Context, g *generation, a *answer) ending {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), s.limits.Store)
 	defer stop()
 	finish := a.addition.Node.Record.Finish
-	n, err := s.flows.Add(ctx, g.ns, a.addition)
+	n, err := s.add(ctx, g, a)
 	if errors.Is(err, ErrTaken) {
 		// Another agent was faster. Where it had the same request, its node is the answer.
 		if n, err = s.flows.Node(ctx, g.ns, g.id); err == nil {
@@ -166,6 +182,19 @@ func (s *Service) store(ctx context.Context, g *generation, a *answer) ending {
 		e.err = &cut
 	}
 	return e
+}
+
+// add stores the node of an answer, under its own id where that is its end. ErrTaken.
+func (s *Service) add(ctx context.Context, g *generation, a *answer) (Node, error) {
+	if a.cut == nil || a.cut.Finish.final() {
+		return s.flows.Add(ctx, g.ns, a.addition)
+	}
+	for time := 0; ; time++ {
+		a.addition.Node.ID = cutID(g.id, time)
+		if n, err := s.flows.Add(ctx, g.ns, a.addition); !errors.Is(err, ErrTaken) {
+			return n, err
+		}
+	}
 }
 
 // guard keeps a fault of ours to the one generation that it struck.

@@ -62,8 +62,8 @@ func New(d Deps) *Service {
 }
 
 // Generate begins the generation of a request for one answer, or attaches to it where it is under way, and gives a watcher of it from
-// the beginning. A request that was answered before is answered with its node, also where the answer was cut; one whose
-// answer could not be stored is stored now; one that left nothing begins anew.
+// the beginning. A request that was answered before is answered with its node, also where a person cancelled it; one whose
+// answer could not be stored is stored now; one that left nothing, or was cut by anything else, begins anew.
 // *ReusedError; *BusyError; *DrainingError. All else is told by the View.
 func (s *Service) Generate(ctx context.Context, ns string, req Request) (*View, error) {
 	o := order{digest: req.Digest(), Request: s.fill(req)}
@@ -107,7 +107,7 @@ func (s *Service) missing(ns string, orders []order) int {
 	n := 0
 	for _, o := range orders {
 		g := s.all[key{ns, NodeID(o.ID, o.n)}]
-		if !o.free && (g == nil || g.ended().withoutNode()) {
+		if !o.free && (g == nil || g.ended().open()) {
 			n++
 		}
 	}
@@ -141,8 +141,11 @@ func (s *Service) attach(ctx context.Context, ns string, o order) (*View, error)
 		return s.begin(ctx, k, o)
 	case g.digest != o.digest:
 		return nil, &ReusedError{RequestID: o.ID}
+	case end.open() && end.unstored == nil:
+		s.forget(g)
+		return s.begin(ctx, k, o)
 	case end != nil && end.node != nil:
-		return s.newView(replay(g.ns, *end.node, o.asked()), 0), nil
+		return s.newView(replay(k, *end.node, o.asked()), 0), nil
 	case end != nil:
 		return s.storeAgain(ctx, g)
 	}
@@ -228,7 +231,7 @@ func (s *Service) Watch(ctx context.Context, ns string, id uuid.UUID, after int)
 	if err != nil {
 		return nil, err
 	}
-	return s.newView(replay(ns, n, asked{}), after), nil
+	return s.newView(replay(key{ns, id}, n, asked{}), after), nil
 }
 
 // Status says how far a generation is. *NotFoundError.
@@ -240,7 +243,7 @@ func (s *Service) Status(ctx context.Context, ns string, id uuid.UUID) (Status, 
 	if err != nil {
 		return Status{}, err
 	}
-	return nodeStatus(n), nil
+	return nodeStatus(id, n), nil
 }
 
 // Cancel ends a generation, waits for its end, and says how it ended; what was received is kept. On one that has ended

@@ -11,49 +11,68 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
-// stored gives the node of a generation of which only that is left. *NotFoundError, also for a node that no model made.
+// stored gives the node of a generation of which only that is left: its answer, or what came before it was cut the last
+// time. *NotFoundError, also for a node that no model made.
 func (s *Service) stored(ctx context.Context, ns string, id uuid.UUID) (Node, error) {
 	n, err := s.flows.Node(ctx, ns, id)
+	if errors.Is(err, ErrNoNode) {
+		n, err = s.lastCut(ctx, ns, id)
+	}
 	if errors.Is(err, ErrNoNode) || (err == nil && n.Record == nil) {
 		return Node{}, &NotFoundError{ID: id}
 	}
 	return n, err
 }
 
+// lastCut gives what came of an answer before it was cut, the last time. ErrNoNode.
+func (s *Service) lastCut(ctx context.Context, ns string, answer uuid.UUID) (last Node, err error) {
+	found := ErrNoNode
+	for time := 0; ; time++ {
+		n, err := s.flows.Node(ctx, ns, cutID(answer, time))
+		if errors.Is(err, ErrNoNode) {
+			return last, found
+		}
+		if err != nil {
+			return Node{}, err
+		}
+		last, found = n, nil
+	}
+}
+
 // replay is the generation of which only the node is left.
-func replay(ns string, n Node, a asked) *generation {
-	e := replayed(n, a)
-	g := &generation{ns: ns, id: n.ID, asked: a, cancel: func(error) {}}
+func replay(k key, n Node, a asked) *generation {
+	e := replayed(k.id, n, a)
+	g := &generation{ns: k.ns, id: k.id, asked: a, cancel: func(error) {}}
 	g.finish(e)
 	return g
 }
 
 // replayed is the ending of a generation of which only the node is left.
-func replayed(n Node, a asked) ending {
+func replayed(id uuid.UUID, n Node, a asked) ending {
 	r := n.Record
 	return ending{
-		finish: r.Finish, node: &n, replayed: true, cut: cutOf(n),
+		finish: r.Finish, node: &n, replayed: true, cut: cutOf(id, n),
 		// The record has 0 for what the server did not tell.
 		cache: cacheOf(llm.Result{PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CacheTold: r.CachedTokens > 0}),
 		opened: &Opened{
-			Generation: n.ID, RequestID: a.request, Branch: cmp.Or(branchOf(r.Picks), a.branch), Answers: a.answers,
+			Generation: id, RequestID: a.request, Branch: cmp.Or(branchOf(r.Picks), a.branch), Answers: a.answers,
 			PromptDigest: r.PromptDigest, PromptTokens: r.PromptTokens, Backend: r.Backend, Sampling: r.Sampling,
 		},
 	}
 }
 
 // cutOf is why a node is not whole; nil where it is.
-func cutOf(n Node) *CutError {
+func cutOf(id uuid.UUID, n Node) *CutError {
 	if n.Record.Finish.state() == Done {
 		return nil
 	}
-	return &CutError{Generation: n.ID, Finish: n.Record.Finish, Node: n.ID, Err: errors.New(n.Record.Error), Replayed: true}
+	return &CutError{Generation: id, Finish: n.Record.Finish, Node: n.ID, Err: errors.New(n.Record.Error), Replayed: true}
 }
 
 // nodeStatus is what a node tells of the generation that made it.
-func nodeStatus(n Node) Status {
-	st := Status{ID: n.ID, State: n.Record.Finish.state(), Node: n.ID, Ended: n.Created, Finish: n.Record.Finish}
-	if cut := cutOf(n); cut != nil {
+func nodeStatus(id uuid.UUID, n Node) Status {
+	st := Status{ID: id, State: n.Record.Finish.state(), Node: n.ID, Ended: n.Created, Finish: n.Record.Finish}
+	if cut := cutOf(id, n); cut != nil {
 		st.Err = cut
 	}
 	for _, t := range n.Texts {
@@ -74,7 +93,7 @@ func (g *generation) status() Status {
 // statusAt is the status with the given end. The caller holds mu.
 func (g *generation) statusAt(end *ending) Status {
 	if end != nil && end.replayed {
-		return nodeStatus(*end.node)
+		return nodeStatus(g.id, *end.node)
 	}
 	st := Status{ID: g.id, Flow: g.flow, LastEvent: g.lastEvent(end), Characters: g.characters, Started: g.started}
 	if end == nil {
