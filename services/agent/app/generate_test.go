@@ -338,6 +338,62 @@ func TestTheModelServerDiesInTheMiddle(t *testing.T) {
 	}
 }
 
+// TestAReplayIsToldAsItWasLive: whoever comes later, also after a restart, hears the same code, reason and words.
+func TestAReplayIsToldAsItWasLive(t *testing.T) {
+	t.Parallel()
+	for name, cut := range map[string]func(r *rig) (*agentv1.GenerateNodeRequest, reading){
+		"backend_error": func(r *rig) (*agentv1.GenerateNodeRequest, reading) {
+			q := r.request("前")
+			r.model.Break(llmtest.Faults{Break: servertest.BreakCut, BreakAfter: 1})
+			return q, r.all(q)
+		},
+		"cancelled": func(r *rig) (*agentv1.GenerateNodeRequest, reading) {
+			q := r.request("前")
+			s, opened := r.generate(t.Context(), q)
+			r.model.Step(t)
+			r.text(s)
+			if _, err := r.agent.CancelGeneration(t.Context(), &agentv1.CancelGenerationRequest{Name: opened.Generation}); err != nil {
+				t.Fatal(err)
+			}
+			got := r.rest(s)
+			got.opened = opened
+			return q, got
+		},
+		"shutdown": func(r *rig) (*agentv1.GenerateNodeRequest, reading) {
+			q := r.request("前")
+			s, opened := r.generate(t.Context(), q)
+			r.model.Step(t)
+			r.text(s)
+			r.server.Drain()
+			got := r.rest(s)
+			got.opened = opened
+			return q, got
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, llmtest.Options{Stepped: name != "backend_error"})
+			q, live := cut(r)
+			after := newRig(t, llmtest.Options{})
+			after.flows.flow, after.flows.nodes, after.flows.path = r.flows.flow, r.flows.nodes, r.flows.path
+			watch, err := after.agent.WatchGeneration(t.Context(), &agentv1.WatchGenerationRequest{Name: live.opened.Generation})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(live.err, after.rest(watch).err); diff != "" || live.err == nil {
+				t.Errorf("watched after a restart: %s", diff)
+			}
+			if again := after.all(q); name == "cancelled" {
+				if diff := cmp.Diff(live.err, again.err); diff != "" {
+					t.Errorf("asked after a restart: %s", diff)
+				}
+			} else if again.err != nil || again.stored.GetReplayed() {
+				t.Errorf("asked after a restart: %+v", again)
+			}
+		})
+	}
+}
+
 func TestFlowstoreIsAwayForAMoment(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, llmtest.Options{})

@@ -126,7 +126,7 @@ func stopped(t *testing.T, m mode) {
 		if diff := cmp.Diff(kept, again.stored.GetNode(), protocmp.Transform()); diff != "" || !again.stored.GetReplayed() || again.pieces > 0 {
 			t.Errorf("%s: replayed %v, %d pieces, %s", name, again.stored.GetReplayed(), again.pieces, diff)
 		}
-		refusal{code: codes.Aborted, reason: "DRAINING"}.check(t, again.err)
+		refusal{code: codes.Unavailable, reason: "DRAINING"}.check(t, again.err)
 	}
 	if got := len(w.flow(t, flow).Nodes); got != 2 {
 		t.Errorf("the flow has %d nodes; want 2", got)

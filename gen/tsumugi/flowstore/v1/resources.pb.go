@@ -229,6 +229,8 @@ type Generation struct {
 	Error string `protobuf:"bytes,13,opt,name=error,proto3" json:"error,omitempty"`
 	// SHA-256 of the request that made it, in hex: a request id used again for another request is noticed.
 	RequestDigest string `protobuf:"bytes,14,opt,name=request_digest,json=requestDigest,proto3" json:"request_digest,omitempty"`
+	// What kind of trouble the model server was in that cut the answer, in a word of the agent's, such as `cut` or `busy`.
+	Fault         string `protobuf:"bytes,15,opt,name=fault,proto3" json:"fault,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -357,6 +359,13 @@ func (x *Generation) GetError() string {
 func (x *Generation) GetRequestDigest() string {
 	if x != nil {
 		return x.RequestDigest
+	}
+	return ""
+}
+
+func (x *Generation) GetFault() string {
+	if x != nil {
+		return x.Fault
 	}
 	return ""
 }
@@ -1234,7 +1243,7 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\vtoken_count\x18\x03 \x01(\x05B\x03\xe0A\x01R\n" +
 	"tokenCount\x12.\n" +
 	"\x10duration_seconds\x18\x04 \x01(\x01B\x03\xe0A\x01R\x0fdurationSeconds\x12/\n" +
-	"\x11tokens_per_second\x18\x05 \x01(\x01B\x03\xe0A\x01R\x0ftokensPerSecond\"\xd7\x04\n" +
+	"\x11tokens_per_second\x18\x05 \x01(\x01B\x03\xe0A\x01R\x0ftokensPerSecond\"\xf2\x04\n" +
 	"\n" +
 	"Generation\x12A\n" +
 	"\abackend\x18\x01 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x01R\abackend\x12(\n" +
@@ -1251,7 +1260,8 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\x0eanswer_seconds\x18\v \x01(\x01B\x03\xe0A\x01R\ranswerSeconds\x12(\n" +
 	"\rfinish_reason\x18\f \x01(\tB\x03\xe0A\x01R\ffinishReason\x12\x19\n" +
 	"\x05error\x18\r \x01(\tB\x03\xe0A\x01R\x05error\x12*\n" +
-	"\x0erequest_digest\x18\x0e \x01(\tB\x03\xe0A\x01R\rrequestDigest\"\xba\x0e\n" +
+	"\x0erequest_digest\x18\x0e \x01(\tB\x03\xe0A\x01R\rrequestDigest\x12\x19\n" +
+	"\x05fault\x18\x0f \x01(\tB\x03\xe0A\x01R\x05fault\"\xba\x0e\n" +
 	"\bSampling\x12*\n" +
 	"\vtemperature\x18\x01 \x01(\x01B\x03\xe0A\x01H\x00R\vtemperature\x88\x01\x01\x12\x1d\n" +
 	"\x05top_p\x18\x02 \x01(\x01B\x03\xe0A\x01H\x01R\x04topP\x88\x01\x01\x12\x1d\n" +

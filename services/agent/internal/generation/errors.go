@@ -136,8 +136,6 @@ type CutError struct {
 	Node uuid.UUID
 	// Err is what the model server did; nil where it is not to blame.
 	Err error
-	// Replayed: it happened when the node was made, and Err is what the node tells of it.
-	Replayed bool
 }
 
 func (e *CutError) Error() string {

@@ -46,8 +46,10 @@ type Record struct {
 	PromptTokens, CachedTokens, AnswerTokens int
 	PromptTime, AnswerTime                   time.Duration
 	Finish                                   Finish
-	// Error is why the answer is not whole, in one sentence.
+	// Error is why the answer is not whole, in one sentence, and Fault what was wrong with the model server; empty where
+	// nothing was.
 	Error string
+	Fault llm.Fault
 	// RequestDigest tells the request that made the node from another one with the same id.
 	RequestDigest string
 }

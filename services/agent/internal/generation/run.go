@@ -123,6 +123,9 @@ func (s *Service) settle(ctx context.Context, g *generation, p plan, result llm.
 	}
 	n := p.node(text, result, finish, why)
 	n.Record.RequestDigest = g.digest
+	if fault := (*llm.Error)(nil); cut != nil && errors.As(cut.Err, &fault) {
+		n.Record.Fault = fault.Fault
+	}
 	a := Addition{Flow: p.Flow, Parent: p.Parent, Node: n, SetCurrent: p.SetCurrent}
 	return s.store(ctx, g, &answer{addition: a, cache: cacheOf(result), cut: cut})
 }

@@ -66,7 +66,24 @@ func cutOf(id uuid.UUID, n Node) *CutError {
 	if n.Record.Finish.state() == Done {
 		return nil
 	}
-	return &CutError{Generation: id, Finish: n.Record.Finish, Node: n.ID, Err: errors.New(n.Record.Error), Replayed: true}
+	return &CutError{Generation: id, Finish: n.Record.Finish, Node: n.ID, Err: &told{n.Record}}
+}
+
+// told is why an answer was cut, as its node tells it.
+type told struct{ record *Record }
+
+func (t *told) Error() string { return t.record.Error }
+
+// Unwrap gives what was wrong with the model server, so that whoever asks later hears of the same as who watched.
+func (t *told) Unwrap() error {
+	r := t.record
+	if r.Fault == "" {
+		return nil
+	}
+	return &llm.Error{
+		Fault: r.Fault, Backend: r.Backend.Backend, Address: r.Backend.Address, Message: r.Error,
+		Window: r.Backend.Window, Tokens: r.PromptTokens,
+	}
 }
 
 // nodeStatus is what a node tells of the generation that made it.

@@ -138,9 +138,6 @@ func cut(e *generation.CutError) *apierr.Error {
 	case generation.FinishBackendError:
 		a = broken(e)
 	}
-	if e.Replayed {
-		a.Code, a.RetryAfter = codes.Aborted, 0 // nothing that is sent again changes it
-	}
 	a = a.WithMetadata("generation", wire.Name(wire.Generations, e.Generation))
 	if e.Limit > 0 {
 		a = a.WithMetadata("limit", e.Limit.String())

@@ -105,7 +105,7 @@ func (g *Generation) labels() func(yield func(field, text string) bool) {
 	return func(yield func(field, text string) bool) {
 		_ = yield("backend.backend", g.Backend) && yield("backend.kind", g.Kind) && yield("backend.address", g.Address) &&
 			yield("backend.model", g.Model) && yield("backend.tokenizer", g.Tokenizer) && yield("prompt_digest", g.PromptDigest) &&
-			yield("task", g.Task) && yield("finish_reason", g.Finish) && yield("request_digest", g.RequestDigest)
+			yield("task", g.Task) && yield("finish_reason", g.Finish) && yield("fault", g.Fault) && yield("request_digest", g.RequestDigest)
 	}
 }
 

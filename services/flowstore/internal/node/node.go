@@ -64,6 +64,6 @@ type Generation struct {
 	PromptTokens, CachedTokens        int
 	AnswerTokens                      int
 	PromptSeconds, AnswerSeconds      float64
-	Finish, Error                     string
+	Finish, Fault, Error              string
 	RequestDigest                     string
 }

@@ -21,7 +21,7 @@ func TestLargestNodeFits(t *testing.T) {
 	t.Parallel()
 	label := strings.Repeat("x", node.MaxLabel)
 	n := node.Node{Model: label, Generation: &node.Generation{
-		Backend: label, Kind: label, Address: label, Tokenizer: label, Model: label, PromptDigest: label, Task: label, Finish: label,
+		Backend: label, Kind: label, Address: label, Tokenizer: label, Model: label, PromptDigest: label, Task: label, Finish: label, Fault: label,
 		RequestDigest: label, Error: strings.Repeat("x", node.MaxError), Window: 1 << 30, PromptTokens: 1 << 30, PromptSeconds: 1,
 	}}
 	for range node.MaxTexts {

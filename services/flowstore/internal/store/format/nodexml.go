@@ -53,6 +53,7 @@ type (
 		Esc      string       `xml:"esc,attr"`
 		Task     string       `xml:"task,attr"`
 		Finish   string       `xml:"finish,attr"`
+		Fault    string       `xml:"fault,attr"`
 		Backend  xmlBackend   `xml:"backend"`
 		Prompt   xmlPart      `xml:"prompt"`
 		Answer   xmlPart      `xml:"answer"`
@@ -171,6 +172,7 @@ func (r *reading) generation(g *xmlGeneration) *node.Generation {
 		Tokenizer:     r.verbatim(b.Esc, b.Tokenizer),
 		Task:          r.verbatim(g.Esc, g.Task),
 		Finish:        r.verbatim(g.Esc, g.Finish),
+		Fault:         r.verbatim(g.Esc, g.Fault),
 		PromptDigest:  r.verbatim(g.Prompt.Esc, g.Prompt.Digest),
 		PromptTokens:  r.number("tokens", g.Prompt.Tokens),
 		CachedTokens:  r.number("cached", g.Prompt.Cached),
