@@ -85,7 +85,7 @@ func TestContinueAFlow(t *testing.T) {
 func checkRecord(t *testing.T, got reading, q *agentv1.GenerateNodeRequest) {
 	t.Helper()
 	g, n := got.stored.Node.Generation, got.stored.Node
-	if g.FinishReason != "stop" || g.Task != "CONT_INFO" || g.PickSeed != 9 || len(g.Picks) != 1 || g.Picks[0] != "story.note#1=2,0" {
+	if g.FinishReason != "stop" || g.Task != "CONT_INFO" || g.PickSeed != 9 || len(g.Picks) != 1 || g.Picks[0] != "story.note#1=2,0 雨" {
 		t.Errorf("generation %v", g)
 	}
 	if g.AnswerTokens != 3 || g.AnswerSeconds != 0.024 || n.Texts[1].TokenCount != 3 || n.Texts[1].DurationSeconds != 0.024 || n.Texts[1].TokensPerSecond != 125 {

@@ -72,7 +72,7 @@ func TestEveryEventSaysWhichAnswerItIsAbout(t *testing.T) {
 			if got.stored.GetNode().GetName() != "nodes/"+id || got.opened.Generation != "generations/"+id || got.opened.Answers != 2 || got.text != "港へ" {
 				t.Errorf("%s %d: %+v", name, n, got)
 			}
-			picks, branch := []string{"story.note#1=2,0"}, ""
+			picks, branch := []string{"story.note#1=2,0 雨"}, ""
 			if name == "every_option" {
 				branch = []string{"雨", "雪"}[n]
 				picks = []string{"story.note#0=" + string('0'+n) + " " + branch}
@@ -103,7 +103,7 @@ func TestAChainTakesItsPicksAlong(t *testing.T) {
 		t.Fatalf("%d answers, %v", len(each), err)
 	}
 	for n, b := range r.prompts.builds[1:] {
-		if len(b.Picks) != 1 || b.Picks[0].Field != "story.note" || b.Picks[0].Group != 1 || !slices.Equal(b.Picks[0].Options, []int32{2, 0}) || b.Sampler != q.Build.Sampler {
+		if len(b.Picks) != 1 || b.Picks[0].Field != "story.note" || b.Picks[0].Group != 1 || !slices.Equal(b.Picks[0].Options, []int32{2, 0}) || b.Picks[0].Text != "雨" || b.Sampler != q.Build.Sampler {
 			t.Errorf("step %d is built from %v", n+1, b)
 		}
 	}

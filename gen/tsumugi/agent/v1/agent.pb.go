@@ -573,7 +573,7 @@ type Opened struct {
 	// with the stop strings of the prompt's form (`build.wrapping.stop`) behind those that were asked for.
 	Sampling *v11.Sampling `protobuf:"bytes,7,opt,name=sampling,proto3" json:"sampling,omitempty"`
 	// With `every_option`: what was picked for this answer, the texts of its picks with ` / ` between them, at most 256
-	// characters.
+	// characters. A pick whose text shows nothing is `option 2` and so on; a name that an answer before has gets ` (2)`.
 	Branch string `protobuf:"bytes,8,opt,name=branch,proto3" json:"branch,omitempty"`
 	// How many answers the request asks for, where it asks for several. Empty for WatchGeneration where only the node is left.
 	Answers       int32 `protobuf:"varint,9,opt,name=answers,proto3" json:"answers,omitempty"`

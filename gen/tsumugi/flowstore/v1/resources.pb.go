@@ -208,8 +208,9 @@ type Generation struct {
 	Task string `protobuf:"bytes,3,opt,name=task,proto3" json:"task,omitempty"`
 	// Seed of the draws in `{A|B}` groups.
 	PickSeed uint32 `protobuf:"varint,4,opt,name=pick_seed,json=pickSeed,proto3" json:"pick_seed,omitempty"`
-	// The drawn options, each as `field#group=option`, such as `story.note#0=1`. Of one of `every_option`, a blank and
-	// as much of its text as fits follow, such as `story.note#0=1 rain`. At most 1,000, each at most 256 bytes.
+	// The drawn options, each as `field#group=option`, several of one group with commas between them, then a blank and what
+	// stands in place of the group, such as `story.note#0=1 rain`. Without the text where it was not known, and with `…` for
+	// a text that has no room. At most 1,000, each at most 8 KiB, together at most 256 KiB.
 	Picks []string `protobuf:"bytes,5,rep,name=picks,proto3" json:"picks,omitempty"`
 	// How the tokens were drawn.
 	Sampling *Sampling `protobuf:"bytes,6,opt,name=sampling,proto3" json:"sampling,omitempty"`
@@ -230,7 +231,9 @@ type Generation struct {
 	// SHA-256 of the request that made it, in hex: a request id used again for another request is noticed.
 	RequestDigest string `protobuf:"bytes,14,opt,name=request_digest,json=requestDigest,proto3" json:"request_digest,omitempty"`
 	// What kind of trouble the model server was in that cut the answer, in a word of the agent's, such as `cut` or `busy`.
-	Fault         string `protobuf:"bytes,15,opt,name=fault,proto3" json:"fault,omitempty"`
+	Fault string `protobuf:"bytes,15,opt,name=fault,proto3" json:"fault,omitempty"`
+	// The name of the answer among those to one request with `every_option`.
+	Branch        string `protobuf:"bytes,16,opt,name=branch,proto3" json:"branch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -366,6 +369,13 @@ func (x *Generation) GetRequestDigest() string {
 func (x *Generation) GetFault() string {
 	if x != nil {
 		return x.Fault
+	}
+	return ""
+}
+
+func (x *Generation) GetBranch() string {
+	if x != nil {
+		return x.Branch
 	}
 	return ""
 }
@@ -1243,7 +1253,7 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\vtoken_count\x18\x03 \x01(\x05B\x03\xe0A\x01R\n" +
 	"tokenCount\x12.\n" +
 	"\x10duration_seconds\x18\x04 \x01(\x01B\x03\xe0A\x01R\x0fdurationSeconds\x12/\n" +
-	"\x11tokens_per_second\x18\x05 \x01(\x01B\x03\xe0A\x01R\x0ftokensPerSecond\"\xf2\x04\n" +
+	"\x11tokens_per_second\x18\x05 \x01(\x01B\x03\xe0A\x01R\x0ftokensPerSecond\"\x8f\x05\n" +
 	"\n" +
 	"Generation\x12A\n" +
 	"\abackend\x18\x01 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x01R\abackend\x12(\n" +
@@ -1261,7 +1271,8 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\rfinish_reason\x18\f \x01(\tB\x03\xe0A\x01R\ffinishReason\x12\x19\n" +
 	"\x05error\x18\r \x01(\tB\x03\xe0A\x01R\x05error\x12*\n" +
 	"\x0erequest_digest\x18\x0e \x01(\tB\x03\xe0A\x01R\rrequestDigest\x12\x19\n" +
-	"\x05fault\x18\x0f \x01(\tB\x03\xe0A\x01R\x05fault\"\xba\x0e\n" +
+	"\x05fault\x18\x0f \x01(\tB\x03\xe0A\x01R\x05fault\x12\x1b\n" +
+	"\x06branch\x18\x10 \x01(\tB\x03\xe0A\x01R\x06branch\"\xba\x0e\n" +
 	"\bSampling\x12*\n" +
 	"\vtemperature\x18\x01 \x01(\x01B\x03\xe0A\x01H\x00R\vtemperature\x88\x01\x01\x12\x1d\n" +
 	"\x05top_p\x18\x02 \x01(\x01B\x03\xe0A\x01H\x01R\x04topP\x88\x01\x01\x12\x1d\n" +

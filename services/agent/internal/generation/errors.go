@@ -110,11 +110,16 @@ type OptionsError struct {
 	Count int
 	More  bool
 	Limit int
+	// Large: more are not listed as their texts are too long, whatever their number.
+	Large bool
 }
 
 func (e *OptionsError) Error() string {
 	if e.Count == 0 {
 		return "the dynamic prompts have no options, so that there is nothing to choose: write a group such as {A|B}, or leave every_option out"
+	}
+	if e.Large {
+		return fmt.Sprintf("the texts of the combinations of options are too long to be listed: %d of them come to 1 MiB, and there are more; make the options shorter, or take some away", e.Count)
 	}
 	more := ""
 	if e.More {
@@ -122,6 +127,19 @@ func (e *OptionsError) Error() string {
 	}
 	return fmt.Sprintf("the dynamic prompts have %s%d combinations of options, and one request makes answers for at most %d: take options away",
 		more, e.Count, e.Limit)
+}
+
+// PicksError says that more was drawn in the dynamic prompts than a node keeps, so that the answer could not be stored.
+type PicksError struct {
+	// Field is the one with the most picks, by promptbuilder's name.
+	Field string
+	// Count and Bytes are what all picks come to.
+	Count, Bytes int
+}
+
+func (e *PicksError) Error() string {
+	return fmt.Sprintf("the dynamic prompts have %d groups, whose picks take %d bytes without their texts; a node keeps at most %d in %d bytes",
+		e.Count, e.Bytes, maxPicks, maxAllPicks)
 }
 
 // CutError says why an answer is not whole. It is how a generation ends for its watchers when it was cut.

@@ -39,9 +39,11 @@ type Record struct {
 	Backend            llm.Identity
 	PromptDigest, Task string
 	PickSeed           uint32
-	// Picks are the drawn options, each as `field#group=option`, several of one group with commas between them. Where
-	// they name a branch, a blank and as much of their text as fits follow.
-	Picks                                    []string
+	// Picks are the drawn options, each as `field#group=option`, several of one group with commas between them, and behind
+	// a blank what stands in place of the group, where it is known and has room.
+	Picks []string
+	// Branch is the name of one of the answers of EveryOption.
+	Branch                                   string
 	Sampling                                 llm.Sampling
 	PromptTokens, CachedTokens, AnswerTokens int
 	PromptTime, AnswerTime                   time.Duration
@@ -156,6 +158,7 @@ type Pick struct {
 	Field   string
 	Group   int
 	Options []int
-	// Text is what stands in place of the group; empty where it is not known.
+	// Text is what stands in place of the group; empty where it is not known. Picks that are taken again are those of
+	// another group where they come to another text: it is drawn, and Told says so.
 	Text string
 }

@@ -30,8 +30,6 @@ type order struct {
 	// n is which of its answers it is, from 0; answers how many there are, 0 for one; branch the name of this one.
 	n, answers int
 	branch     string
-	// naming are the picks that the branch is named by.
-	naming []Pick
 	// digest is that of the whole request.
 	digest string
 	// free: it needs no place among those that run, as its node is stored, or it runs in place of the answer before it.
@@ -136,6 +134,9 @@ func (s *Service) draft(ctx context.Context, ns string, req Request, how draw) (
 			return draft{}, err
 		}
 		if built.Measured == found {
+			if err := checkPicks(built.Picks); err != nil {
+				return draft{}, err
+			}
 			if err := s.checkPreset(req.Backend, model, built.Sampling); err != nil {
 				return draft{}, err
 			}
@@ -242,7 +243,7 @@ func (p plan) node(text string, result llm.Result, finish Finish, why string) No
 	n := Node{ID: NodeID(p.ID, p.n), Model: p.built.Measured.Model, Record: &Record{
 		Backend:      p.built.Measured,
 		PromptDigest: p.built.Digest, Task: p.built.Task,
-		PickSeed: p.PickSeed, Picks: picked(p.built.Picks, p.naming),
+		PickSeed: p.PickSeed, Picks: picked(p.built.Picks), Branch: p.branch,
 		Sampling:     p.Sampling,
 		PromptTokens: result.PromptTokens, CachedTokens: result.CachedTokens, AnswerTokens: result.AnswerTokens,
 		PromptTime: result.PromptTime, AnswerTime: result.AnswerTime,

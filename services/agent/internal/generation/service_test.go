@@ -61,7 +61,7 @@ func TestRecordSaysHowTheAnswerWasMade(t *testing.T) {
 
 	rec := r.stored.Node.Record
 	want := generation.Record{
-		Backend: identity, PromptDigest: "digest of <>い", Task: "CONT_INFO", PickSeed: 5, Picks: []string{"story.note#0=1"},
+		Backend: identity, PromptDigest: "digest of <>い", Task: "CONT_INFO", PickSeed: 5, Picks: []string{"story.note#0=1 雨"},
 		PromptTokens: 7, CachedTokens: 3, AnswerTokens: 1, PromptTime: time.Second, AnswerTime: 2 * time.Second,
 		Finish: "stop", RequestDigest: req.Digest(),
 	}

@@ -41,15 +41,20 @@ func (s *Service) sideBySide(ctx context.Context, ns string, req Request, digest
 		return nil, err
 	}
 	all := d.built.Combinations
+	names := branches(all)
 	orders := make([]order, len(all))
 	for n, picks := range all {
 		orders[n] = order{
-			Request: req.numbered(n), n: n, answers: len(all), branch: branch(picks), naming: picks, digest: digest,
+			Request: req.numbered(n), n: n, answers: len(all), branch: names[n], digest: digest,
 			drafter: s.drafter(ns, req, draw{picks: picks}),
 		}
 	}
 	return orders, nil
 }
+
+// maxListed is how many combinations BuildStory lists where they are not too large to be listed (`combinations` in its
+// contract).
+const maxListed = 100
 
 // checkOptions is an *OptionsError for more combinations than one request may ask for, and where there is nothing to choose.
 func (s *Service) checkOptions(b Built) error {
@@ -58,7 +63,7 @@ func (s *Service) checkOptions(b Built) error {
 		return &OptionsError{Limit: s.limits.Options}
 	}
 	if n > s.limits.Options || b.More {
-		return &OptionsError{Count: n, More: b.More, Limit: s.limits.Options}
+		return &OptionsError{Count: n, More: b.More, Limit: s.limits.Options, Large: n < maxListed && n <= s.limits.Options}
 	}
 	return nil
 }

@@ -217,10 +217,13 @@ func TestEveryOptionIsABranch(t *testing.T) {
 	if got.err != nil || len(got.each) != 3 {
 		t.Fatalf("%d answers, %v", len(got.each), got.err)
 	}
-	for n, want := range []string{"雨", "雪", ""} {
-		r := got.each[n]
-		if r.opened.Branch != want || r.opened.Answers != 3 || !slices.Equal(r.stored.Node.Record.Picks, []string{strings.TrimSpace("story.note#0=" + string(rune('0'+n)) + " " + want)}) {
-			t.Errorf("branch %d: %+v, picks %q", n, r.opened, r.stored.Node.Record.Picks)
+	for n, want := range []string{"雨", "雪", "option 3"} {
+		r, text := got.each[n], []string{" 雨", " 雪", ""}[n]
+		if r.opened.Branch != want || r.opened.Answers != 3 || r.stored.Node.Record.Branch != want || !slices.Equal(r.stored.Node.Record.Picks, []string{"story.note#0=" + string(rune('0'+n)) + text}) {
+			t.Errorf("branch %d: %+v, record %+v", n, r.opened, r.stored.Node.Record)
+		}
+		if b := w.prompts.builds[n+1]; b.Picks[0].Text != w.prompts.combinations[b.Picks[0].Options[0]][0].Text {
+			t.Errorf("asked for %+v, whatever it says", b.Picks)
 		}
 	}
 	w.restart(func(l *generation.Limits) { l.Options = 3 })
@@ -249,7 +252,11 @@ func TestEveryOptionIsABranch(t *testing.T) {
 		t.Errorf("a preview above the limit: %v", err)
 	}
 	w.prompts.combinations, w.prompts.more = w.prompts.combinations[:3], true
-	if _, err := w.GenerateSeveral(t.Context(), ns, req); !errors.As(err, &options) || !strings.Contains(err.Error(), "more than 3") {
+	if _, err := w.GenerateSeveral(t.Context(), ns, req); !errors.As(err, &options) || !options.Large || strings.Contains(err.Error(), "at most 3") {
+		t.Errorf("fewer than may be asked for, and too long to be listed: %v", err)
+	}
+	w.prompts.combinations = slices.Repeat(w.prompts.combinations, 2)
+	if _, err := w.GenerateSeveral(t.Context(), ns, req); !errors.As(err, &options) || options.Large || !strings.Contains(err.Error(), "more than 6") {
 		t.Errorf("more than are listed: %v", err)
 	}
 }
@@ -274,7 +281,7 @@ func TestRepeatMakesAChain(t *testing.T) {
 		if *node.Record.Sampling.Seed != 7+uint32(n) || !w.flows.adds[n].SetCurrent {
 			t.Errorf("step %d: %+v", n, node.Record)
 		}
-		if b := w.prompts.builds[n]; n > 0 && (len(b.Picks) != 1 || b.Picks[0].Field != "story.note" || b.Picks[0].Options[0] != 1) {
+		if b := w.prompts.builds[n]; n > 0 && (len(b.Picks) != 1 || b.Picks[0].Field != "story.note" || b.Picks[0].Options[0] != 1 || b.Picks[0].Text != "雨") {
 			t.Errorf("step %d draws anew: %+v", n, b.Picks)
 		}
 		parent = node.ID

@@ -55,7 +55,7 @@ func replayed(id uuid.UUID, n Node, a asked) ending {
 		// The record has 0 for what the server did not tell.
 		cache: cacheOf(llm.Result{PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CacheTold: r.CachedTokens > 0}),
 		opened: &Opened{
-			Generation: id, RequestID: a.request, Branch: cmp.Or(branchOf(r.Picks), a.branch), Answers: a.answers,
+			Generation: id, RequestID: a.request, Branch: cmp.Or(r.Branch, a.branch), Answers: a.answers,
 			PromptDigest: r.PromptDigest, PromptTokens: r.PromptTokens, Backend: r.Backend, Sampling: r.Sampling,
 		},
 	}

@@ -55,8 +55,18 @@ var table = []rule{
 		return a
 	}),
 	on(func(e *generation.OptionsError) *apierr.Error {
-		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "limit", strconv.Itoa(e.Limit)).
-			About("every_option", fmt.Sprintf("must be for 1 to %d combinations of options (generation.options of the agent), has %d", e.Limit, e.Count))
+		right := fmt.Sprintf("must be for 1 to %d combinations of options (generation.options of the agent), has %d", e.Limit, e.Count)
+		switch {
+		case e.Large:
+			right = "must be for combinations of options whose texts come to 1 MiB at most, as BuildStory lists no more"
+		case e.More:
+			right += " at least"
+		}
+		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "limit", strconv.Itoa(e.Limit)).About("every_option", right)
+	}),
+	on(func(e *generation.PicksError) *apierr.Error {
+		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "count", strconv.Itoa(e.Count)).
+			About(drawnIn(e.Field), "must have fewer groups; a backslash before a brace makes it text")
 	}),
 	on(func(e *generation.PresetError) *apierr.Error {
 		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "kind", e.Knobs.Kind).
@@ -123,6 +133,17 @@ func sentence(err error) string {
 		return own.Message
 	}
 	return "something went wrong on our side; the log has it"
+}
+
+// drawnIn is the field of the request from which promptbuilder's field with a group is made.
+func drawnIn(field string) string {
+	switch {
+	case field == "body":
+		return "text"
+	case strings.HasPrefix(field, "story."):
+		return field
+	}
+	return "build." + field
 }
 
 func model(err error) error { return modelerr.Answer(err, maxTokens) }

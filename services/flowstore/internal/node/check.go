@@ -21,9 +21,11 @@ const (
 	MaxTag  = 256
 	// MaxLabel is the longest of the short texts: a model, an address, a digest. In bytes.
 	MaxLabel = 1 << 10
-	// MaxPicks is the most drawn options, MaxPick the longest, in bytes.
-	MaxPicks = 1000
-	MaxPick  = 256
+	// MaxPicks is the most drawn options, MaxPick the longest, which holds the numbers of 1,000 options of one group, and
+	// MaxAllPicks all of them together, in bytes.
+	MaxPicks    = 1000
+	MaxPick     = 8 << 10
+	MaxAllPicks = 256 << 10
 	// MaxStops is the most stop strings, MaxStop the longest, in bytes: 16 of the request and 16 of the prompt's form, of
 	// which a mark may have 1 KiB.
 	MaxStops = 32
@@ -86,9 +88,12 @@ func checkGeneration(l *check.List, g *Generation) {
 	}
 	l.Bytes("generation.error", g.Error, MaxError)
 	l.Items("generation.picks", len(g.Picks), MaxPicks)
+	all := 0
 	for i, pick := range g.Picks {
 		l.Bytes(fmt.Sprintf("generation.picks[%d]", i), pick, MaxPick)
+		all += len(pick)
 	}
+	l.Total("generation.picks", all, MaxAllPicks)
 	l.Positive("generation.backend.window", float64(g.Window))
 	l.Positive("generation.prompt_tokens", float64(g.PromptTokens))
 	l.Positive("generation.cached_tokens", float64(g.CachedTokens))
@@ -105,7 +110,8 @@ func (g *Generation) labels() func(yield func(field, text string) bool) {
 	return func(yield func(field, text string) bool) {
 		_ = yield("backend.backend", g.Backend) && yield("backend.kind", g.Kind) && yield("backend.address", g.Address) &&
 			yield("backend.model", g.Model) && yield("backend.tokenizer", g.Tokenizer) && yield("prompt_digest", g.PromptDigest) &&
-			yield("task", g.Task) && yield("finish_reason", g.Finish) && yield("fault", g.Fault) && yield("request_digest", g.RequestDigest)
+			yield("task", g.Task) && yield("finish_reason", g.Finish) && yield("fault", g.Fault) &&
+			yield("branch", g.Branch) && yield("request_digest", g.RequestDigest)
 	}
 }
 

@@ -65,5 +65,6 @@ type Generation struct {
 	AnswerTokens                      int
 	PromptSeconds, AnswerSeconds      float64
 	Finish, Fault, Error              string
+	Branch                            string
 	RequestDigest                     string
 }

@@ -42,7 +42,7 @@ func toGeneration(in *flowstorev1.Generation) *node.Generation {
 		PromptDigest: in.GetPromptDigest(), Task: in.GetTask(), PickSeed: in.GetPickSeed(), Picks: in.GetPicks(), Sampling: toSampling(in.GetSampling()),
 		PromptTokens: int(in.GetPromptTokens()), CachedTokens: int(in.GetCachedTokens()), AnswerTokens: int(in.GetAnswerTokens()),
 		PromptSeconds: in.GetPromptSeconds(), AnswerSeconds: in.GetAnswerSeconds(),
-		Finish: in.GetFinishReason(), Fault: in.GetFault(), Error: in.GetError(), RequestDigest: in.GetRequestDigest(),
+		Finish: in.GetFinishReason(), Fault: in.GetFault(), Branch: in.GetBranch(), Error: in.GetError(), RequestDigest: in.GetRequestDigest(),
 	}
 }
 
@@ -85,7 +85,7 @@ func fromGeneration(g *node.Generation) *flowstorev1.Generation {
 		PromptDigest: g.PromptDigest, Task: g.Task, PickSeed: g.PickSeed, Picks: g.Picks, Sampling: fromSampling(g.Sampling),
 		PromptTokens: number(g.PromptTokens), CachedTokens: number(g.CachedTokens), AnswerTokens: number(g.AnswerTokens),
 		PromptSeconds: g.PromptSeconds, AnswerSeconds: g.AnswerSeconds,
-		FinishReason: g.Finish, Fault: g.Fault, Error: g.Error, RequestDigest: g.RequestDigest,
+		FinishReason: g.Finish, Fault: g.Fault, Branch: g.Branch, Error: g.Error, RequestDigest: g.RequestDigest,
 	}
 	backend := &commonv1.BackendIdentity{
 		Backend: g.Backend, Kind: g.Kind, Address: g.Address, Model: g.Model, Window: number(g.Window), Tokenizer: g.Tokenizer,

@@ -102,12 +102,13 @@ func TestWrongFields(t *testing.T) {
 		"65 tags": {create(func(n *flowstorev1.Node) { n.Tags = many(65, "x") }), []string{"node.tags"}},
 		"labels": {generated(&flowstorev1.Generation{
 			Backend: &commonv1.BackendIdentity{Backend: strings.Repeat("x", 1025), Window: -1}, PromptDigest: strings.Repeat("x", 1025), Error: strings.Repeat("x", 4097),
-			Picks: []string{strings.Repeat("x", 257)}, PromptTokens: -1, CachedTokens: -1, AnswerTokens: -1, PromptSeconds: -1, AnswerSeconds: math.NaN(),
+			Picks: []string{strings.Repeat("x", 8<<10+1)}, PromptTokens: -1, CachedTokens: -1, AnswerTokens: -1, PromptSeconds: -1, AnswerSeconds: math.NaN(),
 		}), []string{
 			"node.generation.answer_seconds", "node.generation.answer_tokens", "node.generation.backend.backend", "node.generation.backend.window",
 			"node.generation.cached_tokens", "node.generation.error", "node.generation.picks[0]", "node.generation.prompt_digest",
 			"node.generation.prompt_seconds", "node.generation.prompt_tokens",
 		}},
+		"large picks": {generated(&flowstorev1.Generation{Picks: many(33, strings.Repeat("x", 8<<10))}), []string{"node.generation.picks"}},
 		"1,001 picks": {generated(&flowstorev1.Generation{Picks: many(1001, "x")}), []string{"node.generation.picks"}},
 		"sampling": {generated(&flowstorev1.Generation{Sampling: &flowstorev1.Sampling{
 			Temperature: proto.Float64(5.1), TopP: proto.Float64(-0.1), TopK: proto.Int32(-1), MinP: proto.Float64(math.NaN()), RepeatPenalty: proto.Float64(11),

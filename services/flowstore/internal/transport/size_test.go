@@ -21,7 +21,7 @@ func TestLargestNodeFits(t *testing.T) {
 	t.Parallel()
 	label := strings.Repeat("x", node.MaxLabel)
 	n := node.Node{Model: label, Generation: &node.Generation{
-		Backend: label, Kind: label, Address: label, Tokenizer: label, Model: label, PromptDigest: label, Task: label, Finish: label, Fault: label,
+		Backend: label, Kind: label, Address: label, Tokenizer: label, Model: label, PromptDigest: label, Task: label, Finish: label, Fault: label, Branch: label,
 		RequestDigest: label, Error: strings.Repeat("x", node.MaxError), Window: 1 << 30, PromptTokens: 1 << 30, PromptSeconds: 1,
 	}}
 	for range node.MaxTexts {
@@ -31,7 +31,7 @@ func TestLargestNodeFits(t *testing.T) {
 		n.Tags = append(n.Tags, strings.Repeat("x", node.MaxTag))
 	}
 	for range node.MaxPicks {
-		n.Generation.Picks = append(n.Generation.Picks, strings.Repeat("x", node.MaxPick))
+		n.Generation.Picks = append(n.Generation.Picks, strings.Repeat("x", node.MaxAllPicks/node.MaxPicks))
 	}
 	if found := n.Check(); len(found) > 0 {
 		t.Errorf("not within the limits: %v", found)

@@ -96,7 +96,7 @@ func whole() *flowstorev1.Node {
 				Smoothing: &flowstorev1.Sampling_Smoothing{Factor: 10, Curve: 10}, LogitBias: []*flowstorev1.Sampling_LogitBias{{Token: 1<<31 - 1, Bias: 100}, {}},
 				BanEos: true, Grammar: strings.Repeat("x", 64<<10),
 			},
-			PromptTokens: 10, CachedTokens: 5, AnswerTokens: 3, PromptSeconds: 1.5, AnswerSeconds: 2.5, FinishReason: "length", Fault: "cut", Error: "e", RequestDigest: "r",
+			PromptTokens: 10, CachedTokens: 5, AnswerTokens: 3, PromptSeconds: 1.5, AnswerSeconds: 2.5, FinishReason: "length", Fault: "cut", Branch: "b", Error: "e", RequestDigest: "r",
 		},
 	}
 }

@@ -105,7 +105,7 @@ func Picks(all []*promptbuilderv1.Pick) []generation.Pick {
 func FromPicks(all []generation.Pick) []*promptbuilderv1.Pick {
 	var out []*promptbuilderv1.Pick
 	for _, x := range all {
-		p := &promptbuilderv1.Pick{Field: x.Field, Group: int32(x.Group), Option: -1}
+		p := &promptbuilderv1.Pick{Field: x.Field, Group: int32(x.Group), Option: -1, Text: x.Text}
 		for _, o := range x.Options {
 			p.Options = append(p.Options, int32(o))
 		}

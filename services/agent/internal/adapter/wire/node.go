@@ -45,7 +45,7 @@ func record(g *flowstorev1.Generation) *generation.Record {
 		PickSeed: g.GetPickSeed(), Picks: g.GetPicks(), Sampling: Sampling(g.GetSampling()),
 		PromptTokens: int(g.GetPromptTokens()), CachedTokens: int(g.GetCachedTokens()), AnswerTokens: int(g.GetAnswerTokens()),
 		PromptTime: duration(g.GetPromptSeconds()), AnswerTime: duration(g.GetAnswerSeconds()),
-		Finish: generation.Finish(g.GetFinishReason()), Fault: llm.Fault(g.GetFault()), Error: g.GetError(), RequestDigest: g.GetRequestDigest(),
+		Finish: generation.Finish(g.GetFinishReason()), Fault: llm.Fault(g.GetFault()), Branch: g.GetBranch(), Error: g.GetError(), RequestDigest: g.GetRequestDigest(),
 	}
 }
 
@@ -73,7 +73,7 @@ func fromRecord(r *generation.Record) *flowstorev1.Generation {
 		PickSeed: r.PickSeed, Picks: r.Picks, Sampling: FromSampling(r.Sampling),
 		PromptTokens: int32(r.PromptTokens), CachedTokens: int32(r.CachedTokens), AnswerTokens: int32(r.AnswerTokens),
 		PromptSeconds: r.PromptTime.Seconds(), AnswerSeconds: r.AnswerTime.Seconds(),
-		FinishReason: string(r.Finish), Fault: string(r.Fault), Error: r.Error, RequestDigest: r.RequestDigest,
+		FinishReason: string(r.Finish), Fault: string(r.Fault), Branch: r.Branch, Error: r.Error, RequestDigest: r.RequestDigest,
 	}
 }
 

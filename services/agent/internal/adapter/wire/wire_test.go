@@ -43,7 +43,7 @@ func TestNothingIsLostOnTheWire(t *testing.T) {
 				},
 				PromptTokens: number.Draw(t, "prompt"), CachedTokens: number.Draw(t, "cached"), AnswerTokens: number.Draw(t, "answer"),
 				PromptTime: span.Draw(t, "prompt time"), AnswerTime: span.Draw(t, "answer time"),
-				Finish: "stop", Fault: llm.Fault(text.Draw(t, "fault")), Error: text.Draw(t, "error"), RequestDigest: "r",
+				Finish: "stop", Branch: text.Draw(t, "branch"), Fault: llm.Fault(text.Draw(t, "fault")), Error: text.Draw(t, "error"), RequestDigest: "r",
 			},
 		}
 		got, err := wire.Node(wire.FromNode(n))

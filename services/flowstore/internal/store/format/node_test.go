@@ -41,7 +41,7 @@ func whole() node.Node {
 			Picks:        []string{"story.note#0=1"},
 			Sampling:     &sampling.Sampling{Temperature: ptr(0.8), TopP: ptr(0.95), TopK: ptr(0), MinP: ptr(0.0), RepeatPenalty: ptr(1.1), Seed: ptr(uint32(7)), MaxTokens: 250, Stop: []string{"***", "\n\n"}},
 			PromptTokens: 3200, CachedTokens: 1200, AnswerTokens: 8, PromptSeconds: 1.25, AnswerSeconds: 0.5,
-			Finish: "backend_error", Fault: "cut", Error: "the model server went away", RequestDigest: "2c26b46b68ffc68f",
+			Finish: "backend_error", Fault: "cut", Branch: "雨 / 夜", Error: "the model server went away", RequestDigest: "2c26b46b68ffc68f",
 		},
 	}
 }
@@ -178,7 +178,7 @@ func TestEverywhereEscaped(t *testing.T) {
 	n := whole()
 	n.Model, n.Tags, n.Summary.Text = odd, []string{odd, "\n", " "}, odd
 	g := n.Generation
-	g.Backend, g.Kind, g.Address, g.Tokenizer, g.Model, g.Task, g.Finish, g.Fault = odd, odd, odd, odd, odd, odd, odd, odd
+	g.Backend, g.Kind, g.Address, g.Tokenizer, g.Model, g.Task, g.Finish, g.Fault, g.Branch = odd, odd, odd, odd, odd, odd, odd, odd, odd
 	g.PromptDigest, g.RequestDigest, g.Error, g.Picks, g.Sampling.Stop = odd, odd, odd, []string{odd}, []string{odd, "\r"}
 	n.Texts[0].Role = odd
 	if diff := cmp.Diff(n, decodeNode(t, format.EncodeNode(n)), sameTime); diff != "" {

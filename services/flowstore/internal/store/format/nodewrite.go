@@ -63,7 +63,7 @@ func (w *xmlWriter) summary(s node.Summary) {
 
 // generation says how the answer was made (design 3). What is unknown is left out.
 func (w *xmlWriter) generation(g *node.Generation) {
-	w.start("generation", attr{"task", g.Task}, attr{"finish", g.Finish}, attr{"fault", g.Fault})
+	w.start("generation", attr{"task", g.Task}, attr{"finish", g.Finish}, attr{"fault", g.Fault}, attr{"branch", g.Branch})
 	w.part("backend", attr{"name", g.Backend}, attr{"kind", g.Kind}, attr{"address", g.Address}, attr{"model", g.Model},
 		attr{"window", number(g.Window)}, attr{"tokenizer", g.Tokenizer})
 	w.part("prompt", attr{"tokens", number(g.PromptTokens)}, attr{"cached", number(g.CachedTokens)},

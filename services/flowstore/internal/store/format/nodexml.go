@@ -54,6 +54,7 @@ type (
 		Task     string       `xml:"task,attr"`
 		Finish   string       `xml:"finish,attr"`
 		Fault    string       `xml:"fault,attr"`
+		Branch   string       `xml:"branch,attr"`
 		Backend  xmlBackend   `xml:"backend"`
 		Prompt   xmlPart      `xml:"prompt"`
 		Answer   xmlPart      `xml:"answer"`
@@ -173,6 +174,7 @@ func (r *reading) generation(g *xmlGeneration) *node.Generation {
 		Task:          r.verbatim(g.Esc, g.Task),
 		Finish:        r.verbatim(g.Esc, g.Finish),
 		Fault:         r.verbatim(g.Esc, g.Fault),
+		Branch:        r.verbatim(g.Esc, g.Branch),
 		PromptDigest:  r.verbatim(g.Prompt.Esc, g.Prompt.Digest),
 		PromptTokens:  r.number("tokens", g.Prompt.Tokens),
 		CachedTokens:  r.number("cached", g.Prompt.Cached),

@@ -92,7 +92,7 @@ func fullNode() node.Node {
 				TopK: &topK, Seed: &seed, MaxTokens: 250, Stop: []string{"\n\n", "」"},
 			},
 			PromptTokens: 3900, CachedTokens: 12, AnswerTokens: 14, PromptSeconds: 1.5, AnswerSeconds: 2.75,
-			Finish: "backend_error", Fault: "cut", Error: "the model server closed the connection", RequestDigest: "ffee",
+			Finish: "backend_error", Fault: "cut", Branch: "雨", Error: "the model server closed the connection", RequestDigest: "ffee",
 		},
 	}
 }
