@@ -163,13 +163,13 @@ func TestWhatOthersRefuse(t *testing.T) {
 			code: codes.Unavailable, reason: "BACKEND_UNAVAILABLE", metadata: []string{"address", deadAddress, "backend", "dead"}},
 		"dead backend, plain prompt": {change: func(q *agentv1.GenerateNodeRequest) { q.Backend, q.Prompt = "dead", "詩" },
 			code: codes.Unavailable, reason: "BACKEND_UNAVAILABLE", metadata: []string{"address", deadAddress}},
-		"too large": {builder: apierr.New(codes.FailedPrecondition, "CONTEXT_OVERFLOW", "m", "block.NOTE", "7"),
-			code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW", metadata: []string{"block.NOTE", "7"}},
+		"too large": {builder: apierr.New(codes.FailedPrecondition, "CONTEXT_OVERFLOW", "m", "block.note", "7"),
+			code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW", metadata: []string{"block.note", "7"}},
 		"over the limit, not asked for": {
 			change: func(q *agentv1.GenerateNodeRequest) {
 				q.Build = &promptbuilderv1.BuildStoryRequest{OnOverflow: promptbuilderv1.OnOverflow_ON_OVERFLOW_RETURN}
 			},
-			code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW", metadata: []string{"block.NOTE", "14"},
+			code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW", metadata: []string{"block.note", "14"},
 		},
 		"fields":    {builder: wrong, code: codes.InvalidArgument, reason: "INVALID_FIELD"},
 		"its fault": {builder: apierr.New(codes.Internal, "INTERNAL", "secret"), code: codes.Internal, reason: "INTERNAL"},

@@ -1,8 +1,11 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -116,6 +119,24 @@ type OverflowError struct {
 	Field string
 	// Wish says what would be right there, in the words of a violation; empty: what stands there must be shorter.
 	Wish string
+}
+
+// MakeRoom fills in Field and Wish from how many tokens each field of the request has in the prompt: the field with the
+// most to lose, together with the next ones where that alone is not enough. Where all of them are not, both stay empty.
+func (e *OverflowError) MakeRoom(tokens map[string]int) {
+	fields := slices.SortedFunc(maps.Keys(tokens), func(a, b string) int {
+		return cmp.Or(tokens[b]-tokens[a], strings.Compare(a, b))
+	})
+	over, together := e.Tokens-e.Limit, 0
+	for i, field := range fields {
+		if together += tokens[field]; together <= over { // what is shorter by less makes no room
+			continue
+		}
+		if e.Field = fields[0]; i > 0 {
+			e.Wish = fmt.Sprintf("must be less, together with %s, by about %d tokens", strings.Join(fields[1:i+1], ", "), over)
+		}
+		return
+	}
 }
 
 // BlockSize is how large one part of a prompt is.

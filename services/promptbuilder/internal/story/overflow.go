@@ -3,8 +3,6 @@ package story
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -28,22 +26,8 @@ func (p *Prompt) tooLarge(r Request) error {
 		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: string(b.Kind), Tokens: b.Tokens})
 	}
 	delete(tokens, "") // instruction and marks
-	fields := slices.SortedFunc(maps.Keys(tokens), func(a, b string) int {
-		return cmp.Or(tokens[b]-tokens[a], strings.Compare(a, b))
-	})
-	over, together := p.Tokens-p.Limit, 0
-	for i, field := range fields {
-		if together += tokens[field]; together <= over { // what is shorter by less makes no room
-			continue
-		}
-		e.Field = fields[0]
-		switch {
-		case i > 0:
-			e.Wish = fmt.Sprintf("must be less, together with %s, by about %d tokens", strings.Join(fields[1:i+1], ", "), over)
-		case field == text && r.Fit == FitCharTrim:
-			e.Wish = p.trimLess(r, over, together)
-		}
-		break
+	if e.MakeRoom(tokens); e.Field == text && e.Wish == "" && r.Fit == FitCharTrim {
+		e.Wish = p.trimLess(r, p.Tokens-p.Limit, tokens[text])
 	}
 	return e
 }

@@ -54,23 +54,24 @@ func overflow(b *promptbuilderv1.BuildStoryResponse) *llm.OverflowError {
 		return nil
 	}
 	e := &llm.OverflowError{Limit: int(b.GetLimit()), Tokens: int(b.GetTokens()), MaxTokens: int(b.GetMaxTokens())}
+	keep, kept := keeps[b.GetHeld().GetFit()]
+	if !kept {
+		keep.field = "text"
+	}
 	tokens := map[string]int{}
 	for _, x := range b.GetBlocks() {
-		tokens[givenBy[x.GetKind()]] += int(x.GetTokens())
-		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: strings.TrimPrefix(x.GetKind().String(), "BLOCK_KIND_"), Tokens: int(x.GetTokens())})
-	}
-	text := tokens["body"]
-	if n := len(b.GetBlocks()); n > 0 && b.GetSuffixCharacters() == 0 && b.GetBlocks()[n-1].GetKind() == promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX {
-		text -= int(b.GetBlocks()[n-1].GetTokens()) // marks alone
-	}
-	most := e.Tokens - e.Limit // what is shorter by less makes no room
-	for _, field := range []string{"story", "build.memory", "build.summary"} {
-		if tokens[field] > most {
-			e.Field, most = field, tokens[field]
+		e.Blocks = append(e.Blocks, llm.BlockSize{Kind: strings.ToLower(strings.TrimPrefix(x.GetKind().String(), "BLOCK_KIND_")), Tokens: int(x.GetTokens())})
+		switch field := givenBy[x.GetKind()]; {
+		case x.GetKind() == promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX: // it has the closing marks too
+			tokens[keep.field] += int(x.GetTokens()) * int(b.GetSuffixCharacters()) / max(1, int(x.GetCharacters()))
+		case field == "body":
+			tokens[keep.field] += int(x.GetTokens())
+		case field != "":
+			tokens[field] += int(x.GetTokens())
 		}
 	}
-	if keep, ok := keeps[b.GetHeld().GetFit()]; ok && text > most {
-		e.Field, e.Wish = keep.field, keep.wish
+	if e.MakeRoom(tokens); e.Field == keep.field && kept {
+		e.Wish = keep.wish
 	}
 	return e
 }
@@ -85,7 +86,7 @@ var keeps = map[promptbuilderv1.Fit]struct{ field, wish string }{
 var givenBy = map[promptbuilderv1.BlockKind]string{
 	promptbuilderv1.BlockKind_BLOCK_KIND_REFERENCE: "story", promptbuilderv1.BlockKind_BLOCK_KIND_NOTE: "story",
 	promptbuilderv1.BlockKind_BLOCK_KIND_MEMORY: "build.memory", promptbuilderv1.BlockKind_BLOCK_KIND_SUMMARY: "build.summary",
-	promptbuilderv1.BlockKind_BLOCK_KIND_BODY: "body", promptbuilderv1.BlockKind_BLOCK_KIND_TAIL: "body", promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX: "body",
+	promptbuilderv1.BlockKind_BLOCK_KIND_BODY: "body", promptbuilderv1.BlockKind_BLOCK_KIND_TAIL: "body",
 }
 
 // Picks reads what was taken of groups.

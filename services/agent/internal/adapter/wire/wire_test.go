@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -99,28 +100,38 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOverflowNamesWhatHelps: a text that is kept whatever the window has room for is mended where the request says so.
-func TestOverflowNamesWhatHelps(t *testing.T) {
+// TestOverflowIsToldAsPromptbuilderWould: the blocks by its names, and all that makes room; a text that is kept whatever the
+// window has room for is mended where the request says so.
+func TestOverflowIsToldAsPromptbuilderWould(t *testing.T) {
 	t.Parallel()
+	const none, trim, lines = promptbuilderv1.Fit_FIT_NONE, promptbuilderv1.Fit_FIT_CHAR_TRIM, promptbuilderv1.Fit_FIT_LINES
 	for name, tt := range map[string]struct {
-		fit                 promptbuilderv1.Fit
-		story, text, suffix int32
-		want                string
+		fit                         promptbuilderv1.Fit
+		story, memory, text, suffix int32
+		want, wish                  string
 	}{
-		"nothing is cut":      {promptbuilderv1.Fit_FIT_NONE, 10, 90, 5, "build.fit"},
-		"characters are kept": {promptbuilderv1.Fit_FIT_CHAR_TRIM, 10, 90, 5, "build.max_main_text_chars"},
-		"the story is larger": {promptbuilderv1.Fit_FIT_NONE, 95, 90, 5, "story"},
-		"lines were cut":      {promptbuilderv1.Fit_FIT_LINES, 10, 90, 5, ""},
-		"marks alone":         {promptbuilderv1.Fit_FIT_NONE, 10, 90, 0, ""},
+		"nothing is cut":      {none, 10, 0, 90, 5, "build.fit", "FIT_LINES"},
+		"characters are kept": {trim, 10, 0, 90, 5, "build.max_main_text_chars", "FIT_LINES"},
+		"the story is larger": {none, 95, 0, 90, 5, "story", ""},
+		"lines were cut":      {lines, 10, 0, 90, 5, "text", ""},
+		"marks alone":         {none, 10, 0, 90, 0, "", ""},
+		"two together":        {lines, 30, 25, 90, 0, "story", "together with build.memory, by about 50 tokens"},
+		"not even together":   {lines, 30, 20, 90, 0, "", ""},
 	} {
 		built, err := wire.Built(&promptbuilderv1.BuildStoryResponse{
 			Overflow: true, Tokens: 100, Limit: 50, SuffixCharacters: tt.suffix, Held: &promptbuilderv1.Preset{Fit: tt.fit},
 			Blocks: []*promptbuilderv1.Block{
-				{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_REFERENCE, Tokens: tt.story}, {Kind: promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX, Tokens: tt.text},
+				{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_REFERENCE, Tokens: tt.story}, {Kind: promptbuilderv1.BlockKind_BLOCK_KIND_MEMORY, Tokens: tt.memory},
+				{Kind: promptbuilderv1.BlockKind_BLOCK_KIND_SUFFIX, Tokens: tt.text, Characters: max(tt.suffix, 3)},
 			},
 		})
-		if err != nil || built.Overflow == nil || built.Overflow.Field != tt.want {
-			t.Errorf("%s: %+v of %v, want the field %q", name, built.Overflow, err, tt.want)
+		e := built.Overflow
+		if err != nil || e == nil || e.Field != tt.want || !strings.Contains(e.Wish, tt.wish) || tt.wish == "" && e.Wish != "" {
+			t.Errorf("%s: %+v of %v, want the field %q", name, e, err, tt.want)
+			continue
+		}
+		if e.Blocks[0] != (llm.BlockSize{Kind: "reference", Tokens: int(tt.story)}) {
+			t.Errorf("%s: blocks %v", name, e.Blocks)
 		}
 	}
 }
