@@ -171,11 +171,10 @@ func cut(e *generation.CutError) *apierr.Error {
 
 // broken is for an answer that the model server did not end.
 func broken(e *generation.CutError) *apierr.Error {
-	var why *llm.Error
-	if !errors.As(e.Err, &why) {
+	var a *apierr.Error
+	if !errors.As(model(e.Err), &a) {
 		return apierr.New(codes.Internal, "BACKEND_FAULT", e.Error())
 	}
-	a := modelerr.Trouble(why, maxTokens)
 	a.Message = e.Error()
 	return a
 }

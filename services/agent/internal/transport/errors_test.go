@@ -132,6 +132,7 @@ var fieldOf = []struct {
 	{&llm.OverflowError{Limit: 5, Tokens: 7, MaxTokens: 3}, "sampling.max_tokens"},
 	{&llm.Error{Fault: llm.FaultTooLong, Window: 5, Tokens: 7}, "sampling.max_tokens"},
 	{&generation.CutError{Finish: generation.FinishBackendError, Err: &llm.Error{Fault: llm.FaultTooLong}}, "sampling.max_tokens"},
+	{&generation.CutError{Finish: generation.FinishBackendError, Err: &llm.KnobsError{Kind: "tale", Missing: []llm.Knob{"dry"}}}, "sampling.dry"},
 }
 
 func TestErrorsNameTheFieldOfTheRequest(t *testing.T) {
