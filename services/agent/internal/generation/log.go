@@ -35,7 +35,9 @@ type generation struct {
 	ends       []int
 	characters int
 	watchers   int
-	end        *ending
+	// cut is why it is about to end; nil while nothing cut it.
+	cut *CutError
+	end *ending
 	// reopened: it had ended before, and is stored once more.
 	reopened bool
 }
@@ -143,7 +145,27 @@ func (g *generation) finish(e ending) {
 func (g *generation) stop(cause *CutError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.cutFor(cause)
+}
+
+// cutFor is stop. The caller holds mu.
+func (g *generation) cutFor(cause *CutError) {
+	if g.cut == nil && g.end == nil {
+		g.cut = cause
+	}
 	g.cancel(cause)
+}
+
+// awaitCut waits for the end of a generation that is about to end without answering its request, so that the request
+// begins anew and is not told of an end that came before it. The context's error.
+func (g *generation) awaitCut(ctx context.Context) error {
+	g.mu.Lock()
+	ending := g.cut != nil && !g.cut.Finish.final()
+	g.mu.Unlock()
+	if !ending {
+		return nil
+	}
+	return g.wait(ctx)
 }
 
 // reopen takes the end back, since the answer is to be stored once more, and gives that answer.
@@ -151,7 +173,7 @@ func (g *generation) reopen(cancel context.CancelCauseFunc) *answer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	a := g.end.unstored
-	g.end, g.cancel, g.reopened = nil, cancel, true
+	g.end, g.cancel, g.cut, g.reopened = nil, cancel, nil, true
 	return a
 }
 

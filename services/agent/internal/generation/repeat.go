@@ -55,6 +55,9 @@ func (s *Service) next(ctx context.Context, ns string, first order, n int, last 
 		return nil, err
 	}
 	o.drafter = s.drafter(ns, o.Request, o.how)
+	if err := s.awaitCut(ctx, ns, []order{o.order}); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.attach(ctx, ns, o.order)

@@ -184,6 +184,39 @@ func (w *world) halves() []generation.Node {
 	return all
 }
 
+// TestAReaderWhoComesBackAtOnce gets the answer anew, and not the end of the one that was cut since he left.
+func TestAReaderWhoComesBackAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, form := range map[string]generation.Request{"one": {}, "variants": {Variants: 2}, "repeat": {Repeat: 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := says()
+				m.steps = []step{{text: "う"}, {wait: time.Hour}}
+				w := newWorld(t, m)
+				w.flows.fault = func(context.Context) error { time.Sleep(time.Second); return nil }
+				req := form
+				req.ID, req.Flow, req.Text = uuid.New(), w.flow, "夜"
+				if req.Several() {
+					a := w.several(req)
+					synctest.Wait()
+					a.Close()
+				} else {
+					v := w.generate(req)
+					synctest.Wait()
+					v.Close()
+				}
+				m.mend(func(m *model) { m.steps = []step{{text: "あ"}, {}} })
+				for n, r := range w.all(req) {
+					if r.err != nil || r.stored == nil || r.text != "あ" {
+						t.Errorf("answer %d: %+v", n, r)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestWhatIsCutAgainIsKeptAgain, and a watcher of the answer finds the last.
 func TestWhatIsCutAgainIsKeptAgain(t *testing.T) {
 	t.Parallel()

@@ -77,11 +77,26 @@ func (s *Service) Generate(ctx context.Context, ns string, req Request) (*View, 
 
 // attachAll begins answers, or attaches to them: all of them, or none where not all that would be made may run.
 func (s *Service) attachAll(ctx context.Context, ns string, orders []order) ([]*View, error) {
+	if err := s.awaitCut(ctx, ns, orders); err != nil {
+		return nil, err
+	}
 	views, err := s.tryAll(ctx, ns, orders)
 	if errors.As(err, new(*BusyError)) && s.lookUp(ctx, ns, orders) {
 		return s.tryAll(ctx, ns, orders)
 	}
 	return views, err
+}
+
+// awaitCut waits for those of the answers that are about to end and to be made anew. The context's error.
+func (s *Service) awaitCut(ctx context.Context, ns string, orders []order) error {
+	for _, o := range orders {
+		if g := s.find(ns, NodeID(o.ID, o.n)); g != nil {
+			if err := g.awaitCut(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Service) tryAll(ctx context.Context, ns string, orders []order) ([]*View, error) {

@@ -131,6 +131,6 @@ func (v *View) Close() {
 	v.closed = true
 	g.watchers--
 	if g.watchers == 0 && !g.lasting && g.end == nil {
-		g.cancel(&CutError{Finish: FinishDisconnected})
+		g.cutFor(&CutError{Finish: FinishDisconnected})
 	}
 }
