@@ -39,11 +39,14 @@ func (w *world) cutSecond(req generation.Request, finish generation.Finish) uuid
 	defer leave()
 	heard := func(n int, e generation.Event) error {
 		if _, is := e.(generation.Text); is && n == second {
-			if end := cuts[finish]; end != nil {
-				go end(w, id)
-			} else {
-				go func() { time.Sleep(time.Second); leave() }()
-			}
+			go func() {
+				time.Sleep(time.Second) // the others are whole by then
+				if end := cuts[finish]; end != nil {
+					end(w, id)
+				} else {
+					leave()
+				}
+			}()
 		}
 		return nil
 	}
