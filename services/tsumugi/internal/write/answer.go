@@ -26,7 +26,7 @@ func (s *session) round(ctx context.Context, r *round) error {
 		if r.err = s.attempt(ctx, r); broken(r.err) || r.missing() {
 			return r.err
 		}
-		return s.anew(r)
+		return nil
 	})
 	switch _, later := retryAfter(r.err); {
 	case errors.Is(stopped, errStopped):
@@ -41,20 +41,6 @@ func (s *session) round(ctx context.Context, r *round) error {
 		s.say("%v", s.plain(r.err))
 	}
 	return nil
-}
-
-// anew makes another request of one that has only half answers, where nobody is asked and waiting helps: sent again, it
-// would have the same halves, which stay branches. The error is what to wait for; nil where there is nothing to ask anew.
-func (s *session) anew(r *round) error {
-	if _, later := retryAfter(r.err); !s.Yes || r.stopping || !later || r.usual() != nil {
-		return nil
-	}
-	err := r.err
-	s.total.round(r)
-	*r = *s.plan(r.shape)
-	s.say("途中までの答えは枝に残ります the half answer stays as a branch")
-	r.err = err
-	return err
 }
 
 // attempt sends the request of a round once and shows what comes.

@@ -17,7 +17,7 @@ import (
 
 // help tells the keys.
 const help = `   k  残して続ける  keep it and go on (番号 a number keeps that one)
-   a  もう一度      again, from the same place; where something broke off: 欠けた分を続ける go on with what is missing
+   a  もう一度      again, from the same place; where something broke off: 欠けた分を作る make what is missing
    t  三つの案      three ways to go on
    e  直して続ける  edit it in EDITOR and go on (e2: 二つ目 the second)
    s  終わる        stop; 何も失われません nothing is lost
@@ -28,7 +28,7 @@ const help = `   k  残して続ける  keep it and go on (番号 a number keeps
 func (s *session) ask(ctx context.Context, r *round) *round {
 	again := "もう一度 again"
 	if r.missing() {
-		again = "欠けた分を続ける go on with what is missing"
+		again = "欠けた分を作る make what is missing"
 	}
 	for {
 		s.say("k 残す keep / a %s / t 三案 three ways / e 直す edit / s 終わる stop / ? :", again)

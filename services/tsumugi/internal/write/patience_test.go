@@ -67,8 +67,8 @@ func TestScriptsDoNotWaitForEver(t *testing.T) {
 	}
 }
 
-// TestScriptsAskAnewForHalfAnAnswer: the same request would have the same half again.
-func TestScriptsAskAnewForHalfAnAnswer(t *testing.T) {
+// TestScriptsGetHalfAnAnswerWhole: the same request makes it anew, and the half stays beside it.
+func TestScriptsGetHalfAnAnswerWhole(t *testing.T) {
 	d := newDesk(t, llmtest.Options{Reply: replies()})
 	d.model.Break(llmtest.Faults{Break: servertest.BreakCut, BreakAfter: 2})
 	var waited []time.Duration
@@ -78,12 +78,12 @@ func TestScriptsAskAnewForHalfAnAnswer(t *testing.T) {
 	if text != "夜、第二。" || len(flow.Nodes) != 3 || len(waited) != 1 {
 		t.Errorf("the story is %q, of %d nodes; waited %v\n%s", text, len(flow.Nodes), waited, shown)
 	}
-	d.shows(shown, "stays as a branch", "答え 2 answers", "ほかに 1 件の分は不明", "すべて保存済み")
+	d.shows(shown, "makes the answer anew", "答え 2 answers", "ほかに 1 件の分は不明", "すべて保存済み")
 
 	o.Repeat, waited = 2, nil
 	d.model.Break(llmtest.Faults{Break: servertest.BreakCut, BreakAfter: 2})
 	shown = d.must(o)
-	if _, text := d.story(shown); text != "夜、第三第四。" {
+	if _, text := d.story(shown); text != "夜、第四。第五。" {
 		t.Errorf("the chain is %q\n%s", text, shown)
 	}
 }

@@ -29,25 +29,34 @@ type answer struct {
 	// opened is what was asked for it; nil before it is.
 	opened *agentv1.Opened
 	text   string
-	// node holds the text; empty where nothing is known to be stored. whole: the answer has its end.
-	node         string
-	whole, ended bool
+	// node holds the text; empty where nothing is known to be stored. whole: the answer has its end. cancelled: somebody
+	// ended it on purpose. Any other answer is made anew when the request is sent again.
+	node                    string
+	whole, cancelled, ended bool
 	// known: its node was there before the request was sent again. broke: some of it was shown, of which nothing is stored.
 	known, broke bool
+	// halves are how many nodes keep what came of it before it was cut and made anew.
+	halves int
 	// cost is what the end of the answer told of the prompt; nil where that never came.
 	cost *cost
 	// tail is what to say behind it.
 	tail string
 }
 
-// resume makes a round ready to be sent again: what has a node stays.
+// final says that the same request is answered with what is there.
+func (a *answer) final() bool { return a.node != "" && (a.whole || a.cancelled) }
+
+// resume makes a round ready to be sent again: what is final stays.
 func (r *round) resume() {
 	for i, a := range r.answers {
-		if a.node == "" {
-			r.answers[i] = &answer{broke: a.unstored()}
+		if a.final() {
+			a.known, a.ended = true, true
 			continue
 		}
-		a.known, a.ended = true, true
+		r.answers[i] = &answer{broke: a.unstored(), halves: a.halves}
+		if a.node != "" {
+			r.answers[i].halves++
+		}
 	}
 }
 
@@ -55,7 +64,7 @@ func (r *round) resume() {
 func (r *round) end(err error) {
 	e, ok := apierr.FromStatus(err)
 	if ok && r.total == 1 && len(r.answers) == 1 && r.answers[0].node == "" {
-		r.answers[0].node = e.Metadata["node"]
+		r.answers[0].node, r.answers[0].cancelled = e.Metadata["node"], e.Code == codes.Canceled
 	}
 }
 
@@ -65,23 +74,17 @@ func (r *round) told(err error) bool {
 	return ok && slices.ContainsFunc(r.answers, func(a *answer) bool { return strings.HasSuffix(a.tail, "] "+e.Message) })
 }
 
-// missing says that the same request, sent again, makes answers that are not there because of some trouble. A chain goes on
-// from an answer that was cut, unless somebody cancelled it.
+// missing says that the same request, sent again, makes answers that are not there because of some trouble. Nothing comes
+// behind the answer of a chain that somebody cancelled.
 func (r *round) missing() bool {
 	if r.err == nil || r.stopping {
 		return false
 	}
 	n := len(r.answers)
-	if n == 0 || slices.ContainsFunc(r.answers, func(a *answer) bool { return a.node == "" }) {
+	if n == 0 || slices.ContainsFunc(r.answers, func(a *answer) bool { return !a.final() }) {
 		return true
 	}
-	return n < r.total && (r.shape.repeat == 0 || r.answers[n-1].whole || !cancelled(r.err))
-}
-
-// cancelled says that somebody ended an answer on purpose.
-func cancelled(err error) bool {
-	e, ok := apierr.FromStatus(err)
-	return ok && e.Code == codes.Canceled
+	return n < r.total && (r.shape.repeat == 0 || r.answers[n-1].whole)
 }
 
 // unstored says that some of an answer was shown, and nothing of it is known to be stored.

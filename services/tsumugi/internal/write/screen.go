@@ -41,15 +41,20 @@ func (c *screen) take(r *round, e *agentv1.GenerateNodeEvent) int {
 		}
 	case *agentv1.GenerateNodeEvent_Failed:
 		a.node, a.ended, a.tail = e.Failed.Node, true, r.label(n)+e.Failed.Message
+		a.cancelled = e.Failed.Reason == reasonCancelled
 	}
 	c.show(r)
 	return n
 }
 
-// take takes the stored node. One that is told again may be of an answer that was cut.
+// reasonCancelled is that of an answer which somebody ended on purpose.
+const reasonCancelled = "GENERATION_CANCELLED"
+
+// take takes the stored node. One that is told again may be of an answer that was cancelled.
 func (a *answer) take(s *agentv1.Stored) {
 	finish := s.Node.GetGeneration().GetFinishReason()
 	a.node, a.whole, a.ended = s.Node.Name, finish == "stop" || finish == "length", true
+	a.cancelled = finish == "cancelled"
 	a.text = s.Node.Texts[len(s.Node.Texts)-1].Content
 	a.tail, a.cost = told(s), costOf(s)
 }
@@ -72,7 +77,7 @@ func (c *screen) show(r *round) {
 			c.say("%s保存済みです stored already: %s", r.label(c.shown), a.node)
 			c.shown++
 		} else if a.known {
-			c.say("%s途中までの保存です stored, but it broke off: %s 「%s」", r.label(c.shown), a.node, lastLine(a.text))
+			c.say("%s途中で止めた答えです stored as far as it was stopped: %s 「%s」", r.label(c.shown), a.node, lastLine(a.text))
 			c.shown++
 		} else if !c.one(r, a) {
 			return

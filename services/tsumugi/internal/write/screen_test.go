@@ -8,7 +8,7 @@ import (
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 )
 
-// TestAHalfIsNoWhole: what is stored of an answer that broke off is not told as stored and done with.
+// TestAHalfIsNoWhole: what is stored of an answer that was cancelled is not told as stored and done with.
 func TestAHalfIsNoWhole(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -16,7 +16,7 @@ func TestAHalfIsNoWhole(t *testing.T) {
 	c.show(&round{shape: three, total: 2, answers: []*answer{
 		{node: "nodes/a", known: true, whole: true, text: "雨。"}, {node: "nodes/b", known: true, text: "、私は"},
 	}})
-	for _, want := range []string{"stored already: nodes/a", "it broke off: nodes/b 「、私は」"} {
+	for _, want := range []string{"stored already: nodes/a", "as far as it was stopped: nodes/b 「、私は」"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %q", want, out.String())
 		}

@@ -9,9 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-
-	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 )
@@ -131,23 +128,23 @@ func TestWhenToComeAgain(t *testing.T) {
 func TestWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	trouble := errors.New("trouble")
-	whole, cut, gone := &answer{node: "n", whole: true}, &answer{node: "n"}, &answer{}
+	whole, cut, gone, cancelled := &answer{node: "n", whole: true}, &answer{node: "n"}, &answer{}, &answer{node: "n", cancelled: true}
 	for name, c := range map[string]struct {
 		r    round
 		want bool
 	}{
-		"all is well":               {round{answers: []*answer{whole}, total: 1}, false},
-		"nothing was opened":        {round{err: trouble}, true},
-		"the writer stopped it":     {round{err: trouble, stopping: true}, false},
-		"nothing is kept":           {round{err: trouble, answers: []*answer{gone}, total: 1}, true},
-		"half of it is kept":        {round{err: trouble, answers: []*answer{cut}, total: 1}, false},
-		"one of two was opened":     {round{err: trouble, answers: []*answer{whole}, total: 2}, true},
-		"a chain that can go on":    {round{err: trouble, answers: []*answer{whole}, total: 2, shape: shape{repeat: 2}}, true},
-		"a chain goes on from half": {round{err: trouble, answers: []*answer{cut}, total: 2, shape: shape{repeat: 2}}, true},
-		"but not where it was cancelled": {round{err: apierr.New(codes.Canceled, "GENERATION_CANCELLED", "x").GRPCStatus().Err(),
-			answers: []*answer{cut}, total: 2, shape: shape{repeat: 2}}, false},
-		"nor behind its last one":   {round{err: trouble, answers: []*answer{whole, cut}, total: 2, shape: shape{repeat: 2}}, false},
-		"half of both side by side": {round{err: trouble, answers: []*answer{cut, cut}, total: 2}, false},
+		"all is well":                {round{answers: []*answer{whole}, total: 1}, false},
+		"nothing was opened":         {round{err: trouble}, true},
+		"the writer stopped it":      {round{err: trouble, stopping: true}, false},
+		"nothing is kept":            {round{err: trouble, answers: []*answer{gone}, total: 1}, true},
+		"half of it is kept":         {round{err: trouble, answers: []*answer{cut}, total: 1}, true},
+		"somebody cancelled it":      {round{err: trouble, answers: []*answer{cancelled}, total: 1}, false},
+		"one of two was opened":      {round{err: trouble, answers: []*answer{whole}, total: 2}, true},
+		"a chain that can go on":     {round{err: trouble, answers: []*answer{whole}, total: 2, shape: shape{repeat: 2}}, true},
+		"half of a chain":            {round{err: trouble, answers: []*answer{cut}, total: 2, shape: shape{repeat: 2}}, true},
+		"a chain that was cancelled": {round{err: trouble, answers: []*answer{cancelled}, total: 2, shape: shape{repeat: 2}}, false},
+		"half of both side by side":  {round{err: trouble, answers: []*answer{cut, cut}, total: 2}, true},
+		"one of both was cancelled":  {round{err: trouble, answers: []*answer{whole, cancelled}, total: 2}, false},
 	} {
 		if got := c.r.missing(); got != c.want {
 			t.Errorf("%s: %v", name, got)

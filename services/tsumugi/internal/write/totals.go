@@ -44,6 +44,7 @@ func (t *totals) round(r *round) {
 		case a.unstored():
 			t.broke++
 		}
+		t.answers, t.untold = t.answers+a.halves, t.untold+a.halves
 		if a.cost != nil {
 			t.read, t.cached, t.told = t.read+a.cost.read, t.cached+a.cost.cached, t.told+1
 		}
