@@ -22,6 +22,7 @@ tools/build.sh github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 for module in $modules; do
   [ "$module" = gen ] || (cd "$module" && "$OLDPWD/bin/tools/golangci-lint" run ./...)
 done
+for module in $outside; do (cd "$module" && GOWORK=off "$OLDPWD/bin/tools/golangci-lint" run ./...); done
 
 say "buf lint and buf breaking"
 tools/build.sh github.com/bufbuild/buf/cmd/buf

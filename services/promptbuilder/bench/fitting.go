@@ -102,9 +102,10 @@ func fitting() (benchtable.Row, error) {
 	rate := func(f func() (float64, error)) func() (float64, error) {
 		return func() (float64, error) { ms, err := f(); return 1000 / ms, err }
 	}
-	return row, row.Measure(rate(build(ours, body)), rate(func() (float64, error) {
+	err = row.Measure(rate(build(ours, body)), rate(func() (float64, error) {
 		return 1000 * each(func() { loop.Fit(body, limit) }), nil
 	}))
+	return row, err
 }
 
 // bodySize compares a body of 1 MB with one of 100 KB: a novel costs what its end costs.
@@ -114,5 +115,6 @@ func bodySize() (benchtable.Row, error) {
 	if err != nil {
 		return row, err
 	}
-	return row, row.Measure(build(ours, prose(japanese, "", 1_000_000)), build(ours, prose(japanese, "", 100_000)))
+	err = row.Measure(build(ours, prose(japanese, "", 1_000_000)), build(ours, prose(japanese, "", 100_000)))
+	return row, err
 }

@@ -119,11 +119,13 @@ func openSession(ctx context.Context) (*modelSession, error) {
 	s.set, err = backends.Parse(fmt.Appendf(nil, "default: server\nbackends:\n  server: {kind: llamacpp, address: %q}\n  here: {kind: llamacpp, address: %q, tokenizer: %q}\n",
 		s.server.URL(), s.server.URL(), filepath.Join(dir, "gemma.gguf")))
 	if err != nil {
-		return nil, errors.Join(err, s.stop())
+		s.server.Stop()
+		return nil, err
 	}
 	servers, err := models.New(s.set, "", prometheus.NewRegistry())
 	if err != nil {
-		return nil, errors.Join(err, s.stop())
+		s.server.Stop()
+		return nil, err
 	}
 	s.servers, s.builder = servers, story.NewBuilder(servers, linecosts.New(16<<20), defaults)
 	var err4 error
@@ -132,13 +134,12 @@ func openSession(ctx context.Context) (*modelSession, error) {
 	generator, err2 := s.set.Generator("server")
 	window, err3 := s.builder.Build(ctx, story.Request{})
 	if err := errors.Join(err, err2, err3, err4); err != nil {
-		return nil, errors.Join(err, s.stop())
+		s.server.Stop()
+		return nil, err
 	}
 	s.generator, s.limit = generator, window.Limit
 	return s, nil
 }
-
-func (s *modelSession) stop() error { s.server.Stop(); return nil }
 
 func (s *modelSession) close() {
 	_ = s.set.Close()
@@ -197,7 +198,7 @@ func (s *modelSession) ask(ctx context.Context, prompt string) (read int, err er
 	if err != nil {
 		return 0, err
 	}
-	defer stream.Close()
+	defer stream.Close() //nolint:errcheck // the answer was read to its end, or its error is told
 	for {
 		if _, err := stream.Recv(); errors.Is(err, io.EOF) {
 			r := stream.Result()
