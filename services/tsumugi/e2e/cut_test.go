@@ -58,13 +58,17 @@ func (w *world) working(t *testing.T, model string) bool {
 	return false
 }
 
-// kept holds the node of an answer that was cut to what was received, and the end of the stream to want.
+// kept holds the node of an answer that was cut to what was received, and the end of the stream to want. The answer's own
+// node is that of a person's cancel: after every other end it is still free for the whole.
 func (w *world) kept(t *testing.T, r *reading, want refusal, finish string) {
 	t.Helper()
 	r.rest(t)
-	node := "nodes/" + r.opened.Generation[len("generations/"):]
-	want.metadata = map[string]string{"generation": r.opened.Generation, "node": node}
+	node := keptIn(r.err)
+	want.metadata = map[string]string{"generation": r.opened.Generation}
 	want.check(t, r.err)
+	if own := node == "nodes/"+r.opened.Generation[len("generations/"):]; own != (finish == "cancelled") {
+		t.Errorf("%s is kept in %s", r.opened.Generation, node)
+	}
 	stored := w.node(t, node)
 	if got := answer(stored); got != r.text || r.text == "" {
 		t.Errorf("the node holds %q, received was %q", got, r.text)
