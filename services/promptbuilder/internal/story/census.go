@@ -65,7 +65,7 @@ func fromSpace(w uint64) uint64 { return (w>>7 | w>>6 | w>>5) & lastBits }
 func countLines(text string) (lines, characters int) {
 	characters, controls := census(text)
 	lines = strings.Count(text, "\n")
-	if controls > lines+strings.Count(text, "\t") {
+	if controls > lines && controls > lines+strings.Count(text, "\t") {
 		for _, end := range []string{"\r", "\v", "\f", "\x1c", "\x1d", "\x1e"} {
 			lines += strings.Count(text, end)
 		}
