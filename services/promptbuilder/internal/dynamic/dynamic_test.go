@@ -94,8 +94,22 @@ func TestStrict(t *testing.T) {
 		{"a comment that is left out need not end", "一。\n@endpoint\n@/* x", []string{"一。\n"}},
 		{"colons further inside an option", `{std::x|a 1::b|12:30::c|::|"1e3::d"}`, []string{"12:30::c", "1e3::d", "::", "a 1::b", "std::x"}},
 		{"dollars further inside an option", `{a$$b|$$c|a 1$$d|"1-$$e"}`, []string{"$$c", "1-$$e", "a 1$$d", "a$$b"}},
-		{"dollars in an option behind a count", `{1$${a$$b|c}|d$$e|"f"}`, []string{"a$$b", "c", "d$$e", "f"}},
+		{"dollars in an option behind a count", `{1$${a$$b|c}|"d$$e"|{f$$}}`, []string{"a$$b", "c", "d$$e", "{f$$}"}},
+		{"dollars behind a separator", `{1$$, $$a$$b|d$$e}`, []string{"a$$b", "d$$e"}},
 		{"dollars in quotes behind a count", `{1$$"a$$b"|c}`, []string{"a$$b", "c"}},
+		{"empty options without blanks", `{a||b}`, []string{"", "a", "b"}},
+		{"an empty option in quotes", `{a | "" | b}`, []string{"", "a", "b"}},
+		{"a group in a program", "{ if (a || b) { x = {1|2}; } }", []string{"{ if (a || b) { x = 1; } }", "{ if (a || b) { x = 2; } }"}},
+		{"a program in an option", `{A|{ a || b }}`, []string{"A", "{ a || b }"}},
+		{"a group in JSON that is no string", `{"a": {1|2}}`, []string{`{"a": 1}`, `{"a": 2}`}},
+		{"a group in brackets", `[{a|b}, "c"]`, []string{`[a, "c"]`, `[b, "c"]`}},
+		{"a group in quotes in brackets", `["{a|b}"と"c"]`, []string{`["a"と"c"]`, `["b"と"c"]`}},
+		{"an escaped set", `\{@weather}`, []string{"{@weather}"}},
+		{"a backslash before a set", `\\{@weather}`, []string{`\晴`, `\雨`}},
+		{"an escaped count of a set", `\{2$$@weather}`, []string{"{2$$@weather}"}},
+		{"an escaped set, half", `\{@weather の`, []string{"{@weather の"}},
+		{"an escaped group, never closed", "夜の\\{雨|雪だ\n{a|b}", []string{"夜の{雨|雪だ\na", "夜の{雨|雪だ\nb"}},
+		{"a set in quotes beside options", `{"@weather"|@}`, []string{"@", "@weather"}},
 		{"markers inside of words are text", "a@breakfast @endpoint b@//c", []string{"a@breakfast @endpoint b@//c"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,6 +135,16 @@ func TestText(t *testing.T) {
 		"JSON of two, quotes, a bar": `{"say": "he said \"no|yes\" ", "n": 1}`,
 		"JSON in JSON":               `{"a": {"b": "x|y"}, "c": 1}`,
 		"JSON with escapes":          `{"path": "C:\\Users\\千草", "quote": "\"", "line": "\n"}`,
+		"JSON with a group":          `{"a": "x {b|c} y", "d": "e"}`,
+		"JSON with half a group":     `{"a": "x|{y", "b": "}|{", "c": "\"|{\""}`,
+		"JSON with a group in a key": "{\n  \"a{b|c}\": 1,\n  \"{\": [\"{d|e}\", {\"|\": \"}\"}]\n}",
+		"a JSON array":               `["a {b|c} d", "}{|", "\"{|\""]`,
+		"a JSON array of objects":    `[{"a": "{b|c}"}, {"d": "}|{"}]`,
+		"a program with a bar":       "{ if (a || b) return; }",
+		"a program of lines":         "{\n  return a\n      || b | c;\n}",
+		"a program, never closed":    "{ if a || b {",
+		"a program, escaped":         `\{ a || b \}`,
+		"the end of a program":       "{ a ||",
 		"program code":               "func f(a []int) { return a[0] }\n",
 		"a pattern":                  `^\{\d+\}\|\\$`,
 		"TeX":                        `\{x \in X\}`,
@@ -135,6 +159,23 @@ func TestText(t *testing.T) {
 				t.Errorf("%q became %q", text, got)
 			}
 		})
+	}
+}
+
+// TestTextWithoutSets: where the request brings none, @ and a word behind a brace are the text of a chat or of a program.
+func TestTextWithoutSets(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"{@user さん", "{@a b}", "{@user@example.org}", "{@media print}", "{@ user}", "{a@b.org}", `\{@a b}`} {
+		template, err := dynamic.Parse(text, dynamic.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if got := all(template); got[0] != text || template.Groups() != 0 {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	template, err := dynamic.Parse("{@alice|@bob}", dynamic.Options{})
+	if err != nil || !slices.Equal(all(template), []string{"@alice", "@bob"}) {
+		t.Errorf("options that begin with @: %v", err)
 	}
 }
 
@@ -328,7 +369,7 @@ func TestIndependence(t *testing.T) {
 // TestLongTexts: whatever stands in a text of 4 MiB, reading it ends soon. A quadratic reading would take hours.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
-	for _, piece := range []string{"{", "}", "{}", "{|", "|", `"`, `{"`, `|"`, `\`, `\{`, "{@", "{ ", "@\n", "@/*\n", "{1$$", "あ", "{a|b}\n"} {
+	for _, piece := range []string{"{", "}", "{}", "{|", "|", `"`, `{"`, `|"`, `\`, `\{`, "{@", "{@a", `\{@a`, "{1$$a", `["`, `["a",`, `{"a":"`, `{"a":"{",`, `[ `, "{ || ", "{ ", "@\n", "@/*\n", "{1$$", "あ", "{a|b}\n"} {
 		text := strings.Repeat(piece, (4<<20)/len(piece))
 		if template, err := dynamic.Parse(text, dynamic.Options{Sets: sets}); err == nil {
 			template.Draw(dynamic.Random(1, "body"))

@@ -17,32 +17,40 @@ func TestSyntaxErrors(t *testing.T) {
 		line, column int
 		want         string
 	}{
-		"never closed":          {"一。\n夜の{雨|雪だ", 2, 3, "never closed"},
-		"behind a comment":      {"@// x\n@// y\n{a|b", 3, 1, "never closed"},
-		"unknown set":           {"あ{@wether}", 1, 2, "@wether"},
-		"more than there are":   {"{3$$A|B}", 1, 1, "of 2 options"},
-		"the wrong way round":   {"{2-1$$A|B}", 1, 1, "2 to 1"},
-		"no weight at all":      {"{0::A|0::B}", 1, 1, "weight 0"},
-		"more than have weight": {"{2$$0::A|B}", 1, 1, "of 1 options"},
-		"too heavy":             {"{9999999::A|B}", 1, 2, "1000000"},
-		"a comment that stays":  {"一。\r　 @/* x\n二。", 2, 3, "never ended"},
-		"never closed, any end": {"一。\u2028夜の{雨|雪だ", 2, 3, "never closed"},
-		"half a weight":         {"一\n{ .5::A|B}", 2, 3, `".5::" looks like a weight`},
-		"a negative weight":     {"{-1::A|B}", 1, 2, "looks like a weight"},
-		"a weight in powers":    {"{A|1e3::B}", 1, 4, "looks like a weight"},
-		"seven decimals":        {"{0.0000001::A|B}", 1, 2, "looks like a weight"},
-		"a full-width weight":   {"{３::朝|夜}", 1, 2, "looks like a weight"},
-		"a weight and a blank":  {"{3 ::朝|夜}", 1, 2, "looks like a weight"},
-		"a dozen digits":        {"{123456789012::A|B}", 1, 2, "looks like a weight"},
-		"half a range":          {"{1-$$A|B}", 1, 1, `"1-$$" looks like a count`},
-		"a count and a blank":   {"{1 $$A|B}", 1, 1, "looks like a count"},
-		"a negative count":      {"{-1$$A|B}", 1, 1, "looks like a count"},
-		"half a range of a set": {"{1-$$と$$@weather}", 1, 1, "looks like a count"},
-		"a group as separator":  {"{2$${x|y}$$A|B}", 1, 1, "cannot stand between options"},
-		"a bar as separator":    {`{2$$\|$$A|B}`, 1, 1, "cannot stand between options"},
-		"too deep":              {strings.Repeat("{a|", 20) + strings.Repeat("}", 20), 1, 49, "16 deep"},
-		"too many":              {many, 1, 5001, "1000 groups"},
-		"too many options":      {"{" + strings.Repeat("|", 1000) + "}", 1, 1, "1001 options"},
+		"never closed":             {"一。\n夜の{雨|雪だ", 2, 3, "never closed"},
+		"behind a comment":         {"@// x\n@// y\n{a|b", 3, 1, "never closed"},
+		"unknown set":              {"あ{@wether}", 1, 2, "@wether"},
+		"more than there are":      {"{3$$A|B}", 1, 1, "of 2 options"},
+		"the wrong way round":      {"{2-1$$A|B}", 1, 1, "2 to 1"},
+		"no weight at all":         {"{0::A|0::B}", 1, 1, "weight 0"},
+		"more than have weight":    {"{2$$0::A|B}", 1, 1, "of 1 options"},
+		"too heavy":                {"{9999999::A|B}", 1, 2, "1000000"},
+		"a comment that stays":     {"一。\r　 @/* x\n二。", 2, 3, "never ended"},
+		"never closed, any end":    {"一。\u2028夜の{雨|雪だ", 2, 3, "never closed"},
+		"half a weight":            {"一\n{ .5::A|B}", 2, 3, `".5::" looks like a weight`},
+		"a negative weight":        {"{-1::A|B}", 1, 2, "looks like a weight"},
+		"a weight in powers":       {"{A|1e3::B}", 1, 4, "looks like a weight"},
+		"seven decimals":           {"{0.0000001::A|B}", 1, 2, "looks like a weight"},
+		"a full-width weight":      {"{３::朝|夜}", 1, 2, "looks like a weight"},
+		"a weight and a blank":     {"{3 ::朝|夜}", 1, 2, "looks like a weight"},
+		"a dozen digits":           {"{123456789012::A|B}", 1, 2, "looks like a weight"},
+		"half a range":             {"{1-$$A|B}", 1, 1, `"1-$$" looks like a count`},
+		"a count and a blank":      {"{1 $$A|B}", 1, 1, "looks like a count"},
+		"a negative count":         {"{-1$$A|B}", 1, 1, "looks like a count"},
+		"half a range of a set":    {"{1-$$と$$@weather}", 1, 1, "looks like a count"},
+		"a group as separator":     {"{2$${x|y}$$A|B}", 1, 1, "cannot stand between options"},
+		"a bar as separator":       {`{2$$\|$$A|B}`, 1, 1, "cannot stand between options"},
+		"a bar as separator, bare": {"{2$$|$$A|B}", 1, 1, "like a separator"},
+		"a late separator":         {"{2$$A|B$$C}", 1, 1, "like a separator"},
+		"a set, never closed":      {"一。\n夜の{@weather だ", 2, 3, "never closed"},
+		"a set, on a line":         {"{@wether\n{a|b}", 1, 1, "never closed"},
+		"a set and a word":         {"あ{@a b}", 1, 3, `"@a" names a set`},
+		"a set as an option":       {"{ 曇り | @weather}", 1, 8, "{{@name}|A}"},
+		"a set behind a count":     {"{2$$@weather|x}", 1, 5, `"@weather" names a set`},
+		"a weight before a set":    {"{3::@weather|x}", 1, 5, `"@weather" names a set`},
+		"too deep":                 {strings.Repeat("{a|", 20) + strings.Repeat("}", 20), 1, 49, "16 deep"},
+		"too many":                 {many, 1, 5001, "1000 groups"},
+		"too many options":         {"{" + strings.Repeat("|", 1000) + "}", 1, 1, "1001 options"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,6 +60,18 @@ func TestSyntaxErrors(t *testing.T) {
 				t.Errorf("got %v, want line %d, column %d: %s", err, tt.line, tt.column, tt.want)
 			}
 		})
+	}
+}
+
+// TestSetsBehindCounts: a count says that a set is meant, even where the request brings none.
+func TestSetsBehindCounts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{2$$@weather|x}": "names a set", "{2$$@weather x}": "names a set", "{2$$と$$@weather": "never closed", "{@weather}": "there are none",
+	} {
+		if _, err := dynamic.Parse(text, dynamic.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
 	}
 }
 

@@ -19,6 +19,8 @@ var (
 	weightLike = regexp.MustCompile(`^\s*[-+]?(?:\p{Nd}[\p{Nd}.,．_]*|[.．]\p{Nd}+)(?:[eE][-+]?\p{Nd}+)?\s*::`)
 	setLike    = regexp.MustCompile(countLike.String() + `(?:[^{}|]*\$\$)?\s*@[\p{L}_][\p{L}\p{N}_-]*\s*$`)
 	setName    = regexp.MustCompile(`^\s*@([\p{L}_][\p{L}\p{N}_-]*)\s*$`)
+	setOption  = regexp.MustCompile(`^\s*@[\p{L}_][\p{L}\p{N}_-]*`)
+	setBegin   = regexp.MustCompile(`^\s*(?:\d{1,6}(?:-\d{1,6})?\$\$(?:[^{}|$]*\$\$)?\s*)?@[\p{L}_][\p{L}\p{N}_-]*\s*\}?`)
 )
 
 // head is what stands before the options of a group.
@@ -51,6 +53,10 @@ func (p *parser) head(b *brace) (head, error) {
 	from := start + h.size
 	at := p.separator(from, p.braces.firstEnd(b))
 	if at < 0 {
+		if late := p.separator(from, int(b.end)); late >= 0 {
+			return head{}, fmt.Errorf("%.40q stands before a $$ like a separator, and a separator has no { } and |; give one before the first option, as in 2$$, $$A|B, or put the option in quotes for text",
+				p.text[from:late])
+		}
 		return h, nil
 	}
 	own := p.text[from:at]
@@ -69,7 +75,7 @@ func (p *parser) separator(from, end int) int {
 		case '\\':
 			i++
 		case '"':
-			i = quotes(p.text, i)
+			i = quotes(p.text, i, false)
 		case '{':
 			if b := p.braces.at(i); b != nil && b.end > 0 {
 				i = int(b.end)
@@ -83,9 +89,16 @@ func (p *parser) separator(from, end int) int {
 	return -1
 }
 
+// beginsSet says that what stands behind an opening brace is meant for a named set: `@name}` always; `@` and a letter behind a
+// count, or where the request brings sets. Elsewhere that is text, such as the `{@user` of a chat.
+func (p *parser) beginsSet(inside string) bool {
+	found := setBegin.FindString(inside)
+	return found != "" && (len(p.sets) > 0 || strings.Contains(found, "$$") || strings.HasSuffix(found, "}"))
+}
+
 // isGroup says that the braces are drawn: there are options between them, or the name of a set.
 func (p *parser) isGroup(b *brace) bool {
-	if b == nil || b.end == 0 {
+	if b == nil || b.end == 0 || b.isCode() {
 		return false
 	}
 	if b.bars > 0 {
@@ -98,7 +111,10 @@ func (p *parser) isGroup(b *brace) bool {
 		return false
 	}
 	h, err := p.head(b)
-	return err != nil && setLike.MatchString(inside) || err == nil && setName.MatchString(p.text[int(b.open)+1+h.size:b.end])
+	if err != nil {
+		return setLike.MatchString(inside)
+	}
+	return p.beginsSet(p.text[b.open+1:]) || setName.MatchString(p.text[int(b.open)+1+h.size:b.end])
 }
 
 // weight reads that of the option at start, in millionths, and gives where its text begins.

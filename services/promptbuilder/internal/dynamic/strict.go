@@ -82,11 +82,14 @@ func (p *parser) place(at int) (line, column int) {
 	return line, column
 }
 
-// unclosed refuses a brace that is never closed and yet begins options on its line: a group was meant.
+// unclosed refuses a brace that is never closed and yet begins options on its line, or a set: a group was meant.
 func (p *parser) unclosed() {
 	for i := range p.braces.all {
 		b := &p.braces.all[i]
-		if b.end == 0 && b.bars > 0 && !textline.Break(p.text[b.open:p.braces.firstEnd(b)]) {
+		if b.end > 0 || b.isCode() {
+			continue
+		}
+		if b.bars > 0 && !textline.Break(p.text[b.open:p.braces.firstEnd(b)]) || p.beginsSet(p.text[b.open+1:]) {
 			p.fail(int(b.open), `the group that begins here is never closed; end it with }, or write \{ for a brace`)
 		}
 	}
@@ -129,8 +132,8 @@ func (p *parser) backslashes(i, end int) int {
 }
 
 // escape writes n backslashes and what they escape, and gives where to go on. Inside of an option each escapes one of
-// { } | " \. Outside they mean something only in front of what would be a group, so that JSON and program code stay as
-// they are: two stand for one, and an odd one makes the braces text.
+// { } | " \. Outside they mean something only in front of what would be a group, or a malformed one, so that JSON and program
+// code stay as they are: two stand for one, and an odd one makes the braces text.
 func (p *parser) escape(plain *strings.Builder, i, n, end, depth int) int {
 	after := i + n
 	if depth == 0 {
@@ -139,10 +142,14 @@ func (p *parser) escape(plain *strings.Builder, i, n, end, depth int) int {
 			return after
 		}
 		if n%2 == 1 && after < end && p.text[after] == '{' {
-			if b := find(p.braces.escaped, after); b != nil {
+			if b := find(p.braces.escaped, after); b != nil || p.beginsSet(p.text[after+1:]) {
 				plain.WriteString(p.text[i : i+n/2])
-				plain.WriteString(unescape(p.text[after : b.end+1]))
-				return int(b.end) + 1
+				end := after // of a brace that is never closed, it alone
+				if b != nil && b.end > 0 {
+					end = int(b.end)
+				}
+				plain.WriteString(unescape(p.text[after : end+1]))
+				return end + 1
 			}
 		}
 		plain.WriteString(p.text[i:after])
@@ -221,6 +228,10 @@ func (p *parser) options(b *brace, h head) (options []option, texts spans, ok bo
 		weight, behind, err := p.weight(start, end)
 		if err != nil {
 			p.fail(start+blanks(p.text[start:end]), "%s", err)
+			ok = false
+		} else if name := setOption.FindString(p.text[behind:end]); name != "" && (len(p.sets) > 0 || h.written != "") {
+			p.fail(behind+blanks(p.text[behind:end]), `%.40q names a set and does not stand alone in its braces; write {@name}, in an option too, as in {{@name}|A}, or put the option in quotes for text`,
+				strings.TrimSpace(name))
 			ok = false
 		}
 		options = append(options, option{weight: weight})
