@@ -2278,8 +2278,8 @@ type ParseIdeaResponse struct {
 	Story *v1.Story `protobuf:"bytes,1,opt,name=story,proto3" json:"story,omitempty"`
 	// The parts that are not there, or are empty.
 	Missing []IdeaPart `protobuf:"varint,2,rep,packed,name=missing,proto3,enum=tsumugi.promptbuilder.v1.IdeaPart" json:"missing,omitempty"`
-	// What belongs to none of the parts, in the order of the answer: what stands before the first header, under another
-	// one, or under one that was there before.
+	// What belongs to none of the parts, in the order of the answer: what the model thought before it, what stands before the
+	// first header, under another one, under one that was there before, or behind the code fence around the answer.
 	Extra []*IdeaExtra `protobuf:"bytes,3,rep,name=extra,proto3" json:"extra,omitempty"`
 	// What stands behind the last part, from the next header on.
 	Rest          string `protobuf:"bytes,4,opt,name=rest,proto3" json:"rest,omitempty"`
@@ -2348,7 +2348,8 @@ func (x *ParseIdeaResponse) GetRest() string {
 // IdeaExtra is a stretch of an answer that is no part of the idea.
 type IdeaExtra struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The line over it, as the model wrote it; empty for what stands before the first header.
+	// The line over it, as the model wrote it; empty for what was thought, and for what stands before the first header or
+	// behind the fence.
 	Header string `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// What stands under it, without the blanks around it.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`

@@ -2,6 +2,7 @@ package idea
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
 )
@@ -15,24 +16,27 @@ var words = map[string]Field{
 type header struct {
 	// field is empty for a header that is none of the six.
 	field Field
+	// level is how many # it has.
+	level int
 	// value is what stands on the line behind it, with the end of the line.
 	value string
 }
 
-// headerOf reads a line as a header: `# タイトル:`, also with more #, in 【】, in bold, as an item of a list, with a full-width
-// colon, and with the value on the same line. A line with # and a colon is a header whatever it says; the other forms only
+// headerOf reads a line as a header: `# タイトル:`, also with more #, in 【】, in bold, as an item of a list, with # or colon
+// full-width, and with the value on the same line. A line with # and a colon is a header whatever it says; the other forms only
 // with a known word.
 func headerOf(line string) (h header, ok bool) {
 	end, _ := textline.End(line)
-	text, marked := strings.CutPrefix(unbullet(strip(line[:end])), "#")
-	text = strip(strings.TrimLeft(text, "#"))
-	text, bold := strings.CutPrefix(text, "**")
+	text := unbullet(strip(line[:end]))
+	unmarked := strings.TrimLeft(text, "#＃")
+	h.level = utf8.RuneCountInString(text) - utf8.RuneCountInString(unmarked)
+	text, bold := strings.CutPrefix(strip(unmarked), "**")
 	word, after, found := cutWord(strip(text))
 	if bold = bold && !strings.HasSuffix(strip(word), "**"); bold {
 		after = closeBold(after)
 	}
 	h.field = words[strings.Trim(word, "* 　")]
-	if known := h.field != ""; marked && (found || known) || known && found {
+	if known := h.field != ""; h.level > 0 && (found || known) || known && found {
 		h.value = unbold(after) + line[end:]
 		return h, true
 	}

@@ -1,8 +1,8 @@
 // Package idea reads what a model answers to the prompt of an idea: title, keywords, genres, synopsis, setting and plot,
 // each under its header (seed 000, 2.4 to 2.6.1; field/wannabe.md 1.5).
 //
-// Pure. Nothing of the answer is lost: what stands before the first header, under a header that is none of the six, or
-// under one that was there before is told beside the fields.
+// Pure. Nothing of the answer is lost: what the model thought, what stands before the first header, under a header that is
+// none of the six, or under one that was there before is told beside the fields.
 package idea
 
 import (
@@ -45,7 +45,8 @@ type Idea struct {
 
 // Extra is a stretch of an answer that is no part of the idea.
 type Extra struct {
-	// Header is the line over it, as the model wrote it; empty for what stands before the first header.
+	// Header is the line over it, as the model wrote it; empty for what the model thought and for what stands before the first
+	// header or behind the fence around the answer.
 	Header string
 	Text   string
 }
@@ -54,7 +55,12 @@ type Extra struct {
 type section struct {
 	field  Field
 	header string
-	text   strings.Builder
+	// level is how many # the header has; chapters says that the text begins with a header of its own.
+	level    int
+	chapters bool
+	// fence is the mark of the one that is open in the text of a section that is no part.
+	fence string
+	text  strings.Builder
 }
 
 // Parse reads an answer. wanted are the parts to look for, all where it is empty: when they have been read, the next
@@ -63,8 +69,12 @@ func Parse(text string, wanted []Field) Idea {
 	if len(wanted) == 0 {
 		wanted = Fields()
 	}
-	sections, rest := cut(text, wanted)
+	thought, answer := thinking(text)
+	sections, rest := cut(answer, wanted)
 	idea := Idea{Rest: rest}
+	if thought != "" {
+		idea.Extra = append(idea.Extra, Extra{Text: thought})
+	}
 	read := map[Field]string{}
 	for _, s := range sections {
 		value := textline.Strip(s.text.String())
@@ -85,15 +95,26 @@ func Parse(text string, wanted []Field) Idea {
 	return idea
 }
 
-// cut parts an answer at its headers. It ends at the header behind the last wanted part. Inside of wanted prose only the
-// headers of the six parts count.
+// cut parts an answer at its headers. It ends at the header behind the last wanted part. Inside of wanted prose a header that
+// is none of the six is text, but where all that was wanted has been read, and that was not everything: then keeps decides. A fence
+// around headers is no part of what they stand over.
 func cut(text string, wanted []Field) (sections []*section, rest string) {
-	current := &section{}
+	current, around := &section{}, ""
 	left := slices.Clone(wanted)
 	for at, line := range textline.All(text) {
+		mark, bare := fenceOf(line)
+		switch {
+		case around == "" && current.opensAround(mark, bare, text[at+len(line):]):
+			around = mark
+			continue
+		case around != "" && bare && strings.HasPrefix(mark, around):
+			around = ""
+			sections, current = append(sections, current), &section{}
+			continue
+		}
 		h, ok := headerOf(line)
 		inProse := current.field.prose() && slices.Contains(wanted, current.field)
-		if !ok || h.field == "" && inProse {
+		if !ok || h.field == "" && inProse && (len(left) > 0 || len(wanted) == len(Fields()) || current.keeps(h)) {
 			current.text.WriteString(line)
 			continue
 		}
@@ -101,9 +122,18 @@ func cut(text string, wanted []Field) (sections []*section, rest string) {
 			return append(sections, current), text[at:]
 		}
 		sections = append(sections, current)
-		current = &section{field: h.field, header: strip(line)}
+		current = &section{field: h.field, header: strip(line), level: h.level}
 		current.text.WriteString(h.value)
 		left = slices.DeleteFunc(left, func(f Field) bool { return f == h.field })
 	}
 	return append(sections, current), ""
+}
+
+// keeps says that a header that is none of the six belongs to the text of a part, be it a chapter of a plot: it is a smaller one
+// than that of the part, or the text begins with one.
+func (s *section) keeps(h header) bool {
+	if textline.Strip(s.text.String()) == "" {
+		s.chapters = true
+	}
+	return s.chapters || h.level > s.level
 }

@@ -47,6 +47,49 @@ func TestParse(t *testing.T) {
 		},
 		"a colon in a text is no header": {text: "# あらすじ:\n彼は言った: 待て\n設定と違う: はず\n", wanted: []idea.Field{idea.Synopsis}, want: idea.Idea{Synopsis: "彼は言った: 待て\n設定と違う: はず"}},
 		"an empty part is missing":       {text: "# タイトル:\n\n# プロット:\n起", wanted: []idea.Field{idea.Title, idea.Plot}, want: idea.Idea{Plot: "起", Missing: []idea.Field{idea.Title}}},
+		"the text goes on with a header of another kind": {
+			text: "# あらすじ:\n筋\n## 結末: 雨\n# 登場人物:\n主人公", wanted: []idea.Field{idea.Synopsis},
+			want: idea.Idea{Synopsis: "筋\n## 結末: 雨", Rest: "# 登場人物:\n主人公"},
+		},
+		"a text of chapters": {
+			text: "# プロット:\n\n# 第一章: 出会い\nあ\n# 第二章: 別れ\nい\n# 設定:\n館", wanted: []idea.Field{idea.Plot},
+			want: idea.Idea{Plot: "# 第一章: 出会い\nあ\n# 第二章: 別れ\nい", Rest: "# 設定:\n館"},
+		},
+		"another kind before the rest": {
+			text: "# あらすじ:\n筋\n# 登場人物:\n主人公\n# タイトル:\n題", wanted: []idea.Field{idea.Title, idea.Synopsis},
+			want: idea.Idea{Synopsis: "筋\n# 登場人物:\n主人公", Title: "題"},
+		},
+		"a thought": {
+			text: "\n<think>\n# タイトル: 仮\n</think>\n\n# タイトル:\n題", wanted: []idea.Field{idea.Title},
+			want: idea.Idea{Title: "題", Extra: []idea.Extra{{Text: "<think>\n# タイトル: 仮\n</think>"}}},
+		},
+		"a thought that the prompt began": {
+			text: "# タイトル: 仮\n</think>\n# タイトル:\n題", wanted: []idea.Field{idea.Title},
+			want: idea.Idea{Title: "題", Extra: []idea.Extra{{Text: "# タイトル: 仮\n</think>"}}},
+		},
+		"a thought without an end": {
+			text: "[THINK]\n# タイトル: 仮", wanted: []idea.Field{idea.Title},
+			want: idea.Idea{Missing: []idea.Field{idea.Title}, Extra: []idea.Extra{{Text: "[THINK]\n# タイトル: 仮"}}},
+		},
+		"in a fence": {text: "```markdown\n" + whole + "```\n", want: all},
+		"in a fence, with words around it": {
+			text: "はい。\n\n~~~\n\n" + whole + "~~~\n以上です。", want: func() idea.Idea {
+				with := all
+				with.Extra = []idea.Extra{{Text: "はい。"}, {Text: "以上です。"}}
+				return with
+			}(),
+		},
+		"each in a fence": {
+			text: "```\n# タイトル:\n題\n```\n\n```\n# 設定:\n館\n```", wanted: []idea.Field{idea.Title, idea.Setting},
+			want: idea.Idea{Title: "題", Setting: "館"},
+		},
+		"a fence in a part": {
+			text: "````\n# 設定:\n```\n図\n```\n````", wanted: []idea.Field{idea.Setting}, want: idea.Idea{Setting: "```\n図\n```"},
+		},
+		"a fence around something else": {
+			text: "```\nx\n```\n# 設定: 館\n```", wanted: []idea.Field{idea.Setting},
+			want: idea.Idea{Setting: "館\n```", Extra: []idea.Extra{{Text: "```\nx\n```"}}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,6 +120,8 @@ func TestParseShort(t *testing.T) {
 		"1. タイトル: 夜\n- 設定: 館":                   {Title: "夜", Setting: "館"},
 		"\ufeff# タイトル:\n夜":                      {Title: "夜"},
 		"# 【タイトル】夜\n**【設定】**\n館":                {Title: "夜", Setting: "館"},
+		"＃ タイトル：\n夜\n＃＃ 設定：館":                   {Title: "夜", Setting: "館"},
+		"＃【タイトル】：夜\n＃役：x":                       {Title: "夜", Extra: []idea.Extra{{Header: "＃役：x", Text: "x"}}},
 		"# タイトル\n夜":                             {Title: "夜"},
 		"# タイトル:\n題\n# 役: x\ny": {
 			Title: "題", Extra: []idea.Extra{{Header: "# 役: x", Text: "x\ny"}},
@@ -94,7 +139,8 @@ func TestParseShort(t *testing.T) {
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		heads := []string{
-			"", "", "", "", "# タイトル: ", "# キーワード:", "【ジャンル】", "## あらすじ: ", "**設定**: ", "プロット：", "# 第一章: ", "# 役", "- ", "1. ", "**タイトル: ",
+			"", "", "", "", "# タイトル: ", "# キーワード:", "【ジャンル】", "## あらすじ: ", "**設定**: ", "プロット：", "# 第一章: ", "# 役", "- ", "1. ", "**タイトル: ", "＃設定：",
+			"```\n", "<think>", "</think>",
 		}
 		tails := []string{"", "", "**", ":", "、", "\"", " # ", "　"}
 		ends := []string{"\n", "\n\n", "\r", "\r\n", "\u2028", "\n　"}
@@ -139,6 +185,7 @@ func told(i idea.Idea) string {
 
 // FuzzParse: every answer is read, and what is left is its end.
 func FuzzParse(f *testing.F) {
+	f.Add("<think>a</think>\n```markdown\n＃ タイトル：題\n# 設定:\n# x: y\n```\nz", true)
 	f.Add("はい。\n# タイトル:\n題\n## x: y\n【設定】館\n", true)
 	f.Fuzz(func(t *testing.T, text string, some bool) {
 		var wanted []idea.Field
