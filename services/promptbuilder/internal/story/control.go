@@ -2,7 +2,6 @@ package story
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,78 +9,63 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
 )
 
-// tokens are control tokens that are in no wrapping: those of SentencePiece vocabularies, of Mistral's tokenizers and of
-// Llama 2, of Gemma and of GLM, as their tokenizer files name them.
-var tokens = []string{
-	"<s>", "</s>", "<unk>", "<pad>", "<mask>", "<bos>", "<eos>", "<table>", "<start_of_image>", "<end_of_image>",
-	"[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]",
-	"[IMG]", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "<<SYS>>", "<</SYS>>",
-	"[gMASK]", "[sMASK]", "[MASK]",
-}
-
-// families are control tokens by their form: those of ChatML and Llama 3, those of DeepSeek, whose bars are full-width, and
-// what Gemma keeps free.
-const families = `<\|[A-Za-z0-9_ ]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<unused[0-9]{1,4}>`
-
-// control finds text that a model server reads as a control token, or a model as the form of a prompt: the marks of the
+// controls finds text that a model server reads as a control token, or a model as the form of a prompt: the marks of the
 // known wrappings, whatever the family of the model, and BOS, EOS and the like (cases/wannabe.md 34).
-var control = func() *regexp.Regexp {
-	marks := slices.Clone(tokens)
-	for _, w := range wrappings {
-		marks = append(marks, w.Stop...)
-	}
-	return anyOf(families, marks)
-}()
-
-// anyOf finds, at the beginning of a text, what a pattern finds, and marks as they are, the longer one first.
-func anyOf(pattern string, marks []string) *regexp.Regexp {
-	slices.SortFunc(marks, func(a, b string) int { return len(b) - len(a) })
-	quoted := []string{}
-	for _, m := range slices.Compact(marks) {
-		quoted = append(quoted, regexp.QuoteMeta(strings.ToValidUTF8(m, "\ufffd")))
-	}
-	return regexp.MustCompile("^(?:" + strings.Join(append(quoted, pattern), "|") + ")")
-}
-
-// controls finds the control tokens in the texts of a request.
 type controls struct {
-	pattern *regexp.Regexp
-	// first are the characters with which one begins; few texts hold any.
-	first string
-	// longest is how many bytes one has at most.
-	longest int
+	// marks are those that are looked for as they are, the longer one first.
+	marks []string
+	// first are the characters with which a control token begins; few texts hold any.
+	first []string
 }
 
 // controls looks for the marks of a custom wrapping too: those with two characters or more beside the blanks around them,
 // since one character alone is text.
 func (r *Request) controls() controls {
-	c := controls{pattern: control, first: "<[#", longest: 256}
+	c := controls{marks: slices.Clone(tokenMarks), first: []string{"<", "[", "#"}}
 	if r.Wrapping.Name != CustomWrapping {
 		return c
 	}
-	var marks []string
 	for _, m := range []string{r.Wrapping.BeforeInstruction, r.Wrapping.BeforeInput, r.Wrapping.AfterInput, r.Wrapping.BeforeSuffix} {
 		if m = strip(m); utf8.RuneCountInString(m) < 2 {
 			continue
 		}
-		marks = append(marks, m)
-		character, _ := utf8.DecodeRuneInString(m)
-		c.first += string(character)
+		_, size := utf8.DecodeRuneInString(m)
+		c.marks, c.first = append(c.marks, m), append(c.first, m[:size])
 	}
-	if marks != nil {
-		c.pattern, c.longest = anyOf(control.String(), marks), max(c.longest, maxMark)
-	}
+	slices.SortFunc(c.marks, func(a, b string) int { return len(b) - len(a) })
 	return c
 }
 
-// in are where control tokens stand in a text, from and to, in bytes. The pattern is tried only where one may begin, since a
+// at is how many bytes of a control token a text begins with; 0 where it begins with none.
+func (c controls) at(text string) int {
+	for _, m := range c.marks {
+		if strings.HasPrefix(text, m) {
+			return len(m)
+		}
+	}
+	var ends string // a second opening says that the first has no end; so every byte is looked at once
+	switch text[0] {
+	case '<':
+		ends = "<>"
+	case '[':
+		ends = "[]"
+	default:
+		return 0
+	}
+	end := 1 + strings.IndexAny(text[1:min(len(text), maxToken)], ends)
+	if end == 0 || text[end] == ends[0] || !isToken(text[:end+1]) {
+		return 0
+	}
+	return end + 1
+}
+
+// in are where control tokens stand in a text, from and to, in bytes. They are looked for only where one may begin, since a
 // novel is long and has few of these characters; each is looked for by itself, since that is many times as fast.
 func (c controls) in(text string) (found [][]int) {
-	firsts := strings.Split(c.first, "")
-	next := make([]int, len(firsts)) // where each of them stands next
+	next := make([]int, len(c.first)) // where each of them stands next
 	for at := 0; ; {
 		nearest := len(text)
-		for i, first := range firsts {
+		for i, first := range c.first {
 			if next[i] < at || at == 0 {
 				next[i] = len(text)
 				if n := strings.Index(text[at:], first); n >= 0 {
@@ -93,11 +77,12 @@ func (c controls) in(text string) (found [][]int) {
 		if at = nearest; at == len(text) {
 			return found
 		}
-		_, size := utf8.DecodeRuneInString(text[at:])
-		if token := c.pattern.FindStringIndex(text[at:min(len(text), at+c.longest)]); token != nil {
-			size = token[1]
+		if size := c.at(text[at:]); size > 0 {
 			found = append(found, []int{at, at + size})
+			at += size
+			continue
 		}
+		_, size := utf8.DecodeRuneInString(text[at:])
 		at += size
 	}
 }

@@ -2,10 +2,14 @@ package story_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
 )
@@ -113,6 +117,9 @@ func TestControlTokens(t *testing.T) {
 	for _, token := range []string{
 		"<start_of_image>", "<end_of_image>", "<unused12>", "<mask>", "<table>", "[IMG]", "[SUFFIX]", "[PREFIX]", "[MIDDLE]", "[TOOL_RESULTS]",
 		"[AVAILABLE_TOOLS]", "[TOOL_CALLS]", "<<SYS>>", "<</SYS>>", "[gMASK]", "<｜User｜>", "<｜end▁of▁sentence｜>", "<|eot_id|>", "### Input:", "USER:", "【答え】",
+		"[THINK]", "[/THINK]", "[ARGS]", "[CALL_ID]", "[TOOL_CONTENT]", "[BEGIN_AUDIO]", "[MODEL_SETTINGS]", "<tool_call>", "</tool_call>", "<think>", "</think>",
+		"<arg_key>", "</arg_value>", "<BOS_TOKEN>", "<EOS_TOKEN>", "<sop>", "<eop>", "<fim_prefix>", "<|turn>", "<turn|>", "<|tool_call>", "[|user|]",
+		"<SPECIAL_12>", "<seed:bos>", "</seed:think>", "<|/tool|>", `<|"|>`, "<｜fim▁begin｜>", "[control_8]", "<start_function_call>",
 	} {
 		r := story.Request{Body: "一。\n\u2028夜" + token + "だ", Wrapping: custom}
 		if message := warned(t, r, story.ControlText); !strings.Contains(message, fmt.Sprintf("1 in all look like control tokens and stand there as a server reads them: %q at line 3, column 2", token)) {
@@ -123,8 +130,36 @@ func TestControlTokens(t *testing.T) {
 			t.Errorf("%s in %q", token, text)
 		}
 	}
-	if message := warned(t, story.Request{Body: "USER: 【答え】<unused>[img]<｜a b｜>: x", Wrapping: story.Wrapping{}}, story.ControlText); message != "" {
+	if message := warned(t, story.Request{Body: "USER: 【答え】<unused>[img]<｜a b｜>: x[注]<b>a<b>c<image>[1]<|>[||]<_TOKEN>a<|b>c<SPECIAL_>[think]<Think>x[0] <seed>##<3", Wrapping: story.Wrapping{}}, story.ControlText); message != "" {
 		t.Errorf("%q", message)
+	}
+}
+
+// TestControlTokensOfTemplates: every token that real chat templates write, as far as it has a form that text has not.
+func TestControlTokensOfTemplates(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`<\|[A-Za-z_/]+\|>|<\|[a-z_]+>|<[a-z_]+\|>|<｜[^｜<>\s]+｜>|\[/?[A-Z_]{4,}\]|<(?:start|end)_of_[a-z]+>|</?(?:think|tool_call|tool_response|arg_key)>`)
+	templates := testkit.Shared(t, "chat-templates/templates")
+	files, err := os.ReadDir(templates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(templates, file.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, form.FindAllString(string(text), -1)...)
+	}
+	slices.Sort(seen)
+	if seen = slices.Compact(seen); len(seen) < 50 {
+		t.Fatalf("%d tokens in the templates", len(seen))
+	}
+	for _, token := range seen {
+		if message := warned(t, story.Request{Body: "夜" + token + "だ"}, story.ControlText); !strings.Contains(message, fmt.Sprintf("%q", token)) {
+			t.Errorf("%s: %q", token, message)
+		}
 	}
 }
 
