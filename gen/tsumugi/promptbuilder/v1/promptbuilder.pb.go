@@ -1439,7 +1439,10 @@ type Wrapping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `mistral`, `chatml`, `llama3`, `gemma`, `alpaca`, `raw` (no marks), or `custom` with the marks below.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Begins the prompt. At most 1 KiB, as each of the marks; given with `custom` only.
+	// BOS, which begins the prompt, where the model server adds none by itself; empty where it does. At most 1 KiB, as each of
+	// the marks; given with `custom` only.
+	Bos string `protobuf:"bytes,7,opt,name=bos,proto3" json:"bos,omitempty"`
+	// Begins the prompt, behind BOS.
 	BeforeInstruction string `protobuf:"bytes,2,opt,name=before_instruction,json=beforeInstruction,proto3" json:"before_instruction,omitempty"`
 	// Between the instruction and the input, where there is one. Must end with a line feed.
 	BeforeInput string `protobuf:"bytes,3,opt,name=before_input,json=beforeInput,proto3" json:"before_input,omitempty"`
@@ -1486,6 +1489,13 @@ func (*Wrapping) Descriptor() ([]byte, []int) {
 func (x *Wrapping) GetName() string {
 	if x != nil {
 		return x.Name
+	}
+	return ""
+}
+
+func (x *Wrapping) GetBos() string {
+	if x != nil {
+		return x.Bos
 	}
 	return ""
 }
@@ -2799,9 +2809,10 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x0e_slack_percent\"\x14\n" +
 	"\x12ListPresetsRequest\"V\n" +
 	"\x13ListPresetsResponse\x12?\n" +
-	"\apresets\x18\x01 \x03(\v2 .tsumugi.promptbuilder.v1.PresetB\x03\xe0A\x03R\apresets\"\xe8\x01\n" +
+	"\apresets\x18\x01 \x03(\v2 .tsumugi.promptbuilder.v1.PresetB\x03\xe0A\x03R\apresets\"\xff\x01\n" +
 	"\bWrapping\x12\x17\n" +
-	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x01R\x04name\x122\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x01R\x04name\x12\x15\n" +
+	"\x03bos\x18\a \x01(\tB\x03\xe0A\x01R\x03bos\x122\n" +
 	"\x12before_instruction\x18\x02 \x01(\tB\x03\xe0A\x01R\x11beforeInstruction\x12&\n" +
 	"\fbefore_input\x18\x03 \x01(\tB\x03\xe0A\x01R\vbeforeInput\x12$\n" +
 	"\vafter_input\x18\x04 \x01(\tB\x03\xe0A\x01R\n" +

@@ -63,7 +63,7 @@ func arrange(r Request, f frame, skip int) layout {
 	l.body = lines
 	w := r.Wrapping.resolve()
 	l.closing = w.AfterInput + w.BeforeSuffix
-	l.add(fixed(KindInstruction, w.BeforeInstruction+l.task.instruction(r.Work.Rating)))
+	l.add(fixed(KindInstruction, w.BOS+w.BeforeInstruction+l.task.instruction(r.Work.Rating)))
 	// Each block of the input brings the line feed before it, and so the last one of BeforeInput.
 	between := fixed(KindInstruction, strings.TrimSuffix(w.BeforeInput, "\n"))
 	if l.task.continues() && r.Mode == Autocomplete {
@@ -132,6 +132,9 @@ func (l *layout) toComplete(r Request) {
 	l.add(l.block(KindNote, r.noteHeading(), strip(r.Work.Note)))
 	l.tail = tailAt
 	l.keep(KindTail, fit.Part{Open: "\n", Text: r.Body[tailAt:border]}, l.body[tail:n])
+	if border > 0 && l.closing == "\n" {
+		l.closing = "" // the last line has it
+	}
 	l.add(fixed(KindSuffix, l.closing))
 	l.keep(KindSuffix, fit.Part{Text: r.Body[border:]}, l.body[n:])
 }

@@ -95,7 +95,7 @@ func (b *Builder) Prepare(r Request) (Request, []Violation) {
 
 // over puts a request over a preset.
 func (r Request) over(p Preset) Request {
-	if w := r.Wrapping; w.Name == "" && w.BeforeInstruction+w.BeforeInput+w.AfterInput+w.BeforeSuffix == "" && w.Stop == nil {
+	if w := r.Wrapping; w.Name == "" && w.BOS+w.BeforeInstruction+w.BeforeInput+w.AfterInput+w.BeforeSuffix == "" && w.Stop == nil {
 		r.Wrapping = p.Wrapping
 	}
 	r.Fit = cmp.Or(r.Fit, p.Fit)

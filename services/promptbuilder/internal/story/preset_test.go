@@ -15,7 +15,7 @@ func num[T any](n T) *T { return &n }
 
 // whole leaves nothing open, bare nothing said.
 var whole = story.Preset{
-	Name: "whole", Wrapping: story.Wrapping{Name: "raw", BeforeInput: "\n", AfterInput: "\n\n"}, Fit: story.FitCharTrim, TrimTo: 40,
+	Name: "whole", Wrapping: story.Wrapping{Name: "raw", BeforeInput: "\n", AfterInput: "\n"}, Fit: story.FitCharTrim, TrimTo: 40,
 	Finest: fit.Sentence, Slack: num(30), Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, NoteDepth: 2, MaxTokens: 70,
 	Sampling: sampling.Sampling{
 		Temperature: num(0.1), TopP: num(0.2), TopK: num(3), MinP: num(0.4), RepeatPenalty: num(0.5), Seed: num(uint32(6)), Stop: []string{"s"},

@@ -36,6 +36,7 @@ const (
 	LittleRoom      Code = "LITTLE_ROOM_FOR_TEXT"
 	FieldNotUsed    Code = "FIELD_NOT_USED"
 	StateNotFound   Code = "STATE_NOT_FOUND"
+	BOSTwice        Code = "BOS_TWICE"
 )
 
 // Warning is something that a careful reader should know.
@@ -72,6 +73,9 @@ func (l layout) warnings(r Request, p Prompt, f fit.Result, kept string) []Warni
 		"ends of line other than LF are LF in the prompt")
 	add(r.State != "" && r.Mode != Idea && r.cutsLines() && l.lineOf(r.State) < 0, StateNotFound, "state",
 		"the line that it names is not in the text any more, or stands too far from its end for the window; the cut is a new one")
+	pieces := f.Size.Pieces
+	add(p.Wrapping.BOS != "" && len(pieces) > 0 && pieces[0] == 0, BOSTwice, "wrapping.bos",
+		"the model server puts a token in front of the prompt by itself, so that BOS stands there twice; leave wrapping.bos out")
 	add(f.Place == fit.Sentence, CutAtSentence, "body", "the text is cut inside a line, at the start of a sentence")
 	add(f.Place == fit.Clause, CutAtClause, "body", "the text is cut inside a sentence, at the start of a clause")
 	add(f.Place == fit.Character && r.cutsLines(), CutAtCharacter, "body", "the text is cut in the middle of a clause")

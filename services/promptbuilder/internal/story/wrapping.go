@@ -12,7 +12,9 @@ import (
 type Wrapping struct {
 	// Name is one of Wrappings, or CustomWrapping.
 	Name string
-	// BeforeInstruction begins the prompt. BeforeInput stands between the instruction and the input, where there is one; it
+	// BOS begins the prompt where the model server adds no BOS by itself; empty where it does.
+	BOS string
+	// BeforeInstruction comes next. BeforeInput stands between the instruction and the input, where there is one; it
 	// ends with a line feed. AfterInput ends the input, BeforeSuffix begins what the model continues.
 	BeforeInstruction string
 	BeforeInput       string
@@ -29,7 +31,7 @@ const CustomWrapping = "custom"
 const DefaultWrapping = "mistral"
 
 // wrappings are the forms of model families, as their chat templates write a question of the user and the beginning of
-// the answer, without the BOS token: servers add that.
+// the answer, without the BOS token: servers add that. raw has a line feed alone, so that the text stands in one piece.
 var wrappings = map[string]Wrapping{
 	DefaultWrapping: {BeforeInstruction: "[INST]", BeforeInput: "\n", AfterInput: "[/INST]", Stop: []string{"[INST]", "[/INST]"}},
 	"chatml": {
@@ -48,7 +50,7 @@ var wrappings = map[string]Wrapping{
 		BeforeInstruction: "### Instruction:\n", BeforeInput: "\n\n### Input:\n", AfterInput: "\n\n", BeforeSuffix: "### Response:\n",
 		Stop: []string{"### Instruction:", "### Input:", "### Response:"},
 	},
-	"raw": {BeforeInput: "\n", AfterInput: "\n\n"},
+	"raw": {BeforeInput: "\n", AfterInput: "\n"},
 }
 
 // Wrappings are the names of the wrappings that are known, sorted.
@@ -73,6 +75,7 @@ const (
 // check finds what is wrong with the wrapping of a request.
 func (v *violations) wrapping(w Wrapping) {
 	marks := []struct{ name, text string }{
+		{"bos", w.BOS},
 		{"before_instruction", w.BeforeInstruction}, {"before_input", w.BeforeInput}, {"after_input", w.AfterInput}, {"before_suffix", w.BeforeSuffix},
 	}
 	if w.Name != CustomWrapping {

@@ -36,10 +36,11 @@ func TestWrappings(t *testing.T) {
 		{story.Wrapping{Name: "gemma"}, begun, "<start_of_turn>user\n" + beginInfo + "\n# タイトル:\n題<end_of_turn>\n<start_of_turn>model\n一。"},
 		{story.Wrapping{Name: "alpaca"}, begun, "### Instruction:\n" + beginInfo + "\n\n### Input:\n# タイトル:\n題\n\n### Response:\n一。"},
 		{story.Wrapping{Name: "alpaca"}, story.Request{Mode: story.Idea}, "### Instruction:\n自由に小説のアイデア（タイトル、キーワード、ジャンル、あらすじ、設定、プロット）を生成してください。 レーティング: general\n\n### Response:\n"},
-		{story.Wrapping{Name: "raw"}, novel, continueZero + "\n一。\n二。\n三。\n\n四は"},
+		{story.Wrapping{Name: "raw"}, novel, continueZero + "\n一。\n二。\n三。\n四は"},
+		{story.Wrapping{Name: "raw"}, story.Request{Mode: story.Autocomplete, Body: novel.Body}, continueZero + "\n一。\n二。\n三。\n四は"},
 		{
-			story.Wrapping{Name: "custom", BeforeInstruction: "<<", BeforeInput: "::\n", AfterInput: ">>", BeforeSuffix: "**", Stop: []string{"<<"}},
-			novel, "<<" + continueZero + "::\n一。\n二。\n三。>>**四は",
+			story.Wrapping{Name: "custom", BOS: "<s>", BeforeInstruction: "<<", BeforeInput: "::\n", AfterInput: ">>", BeforeSuffix: "**", Stop: []string{"<<"}},
+			novel, "<s><<" + continueZero + "::\n一。\n二。\n三。>>**四は",
 		},
 	} {
 		tt.request.Wrapping = tt.wrapping
@@ -107,6 +108,25 @@ func TestWannabe34ControlText(t *testing.T) {
 	r.Compat = true
 	if v := r.Check(); len(v) != 1 || v[0].Field != "neutralize" {
 		t.Errorf("with COMPAT: %v", v)
+	}
+}
+
+// TestBOSTwice: whether the server puts BOS in front too is seen where it tells the borders of tokens.
+func TestBOSTwice(t *testing.T) {
+	t.Parallel()
+	custom := story.Wrapping{Name: "custom", BOS: "<s>", BeforeInput: "\n"}
+	for _, tt := range []struct {
+		server   *server
+		wrapping story.Wrapping
+		want     bool
+	}{
+		{runesOf(4096), custom, true},
+		{&server{window: 4096, blind: true}, custom, false},
+		{runesOf(4096), story.Wrapping{Name: "custom", BeforeInput: "\n"}, false},
+	} {
+		if got := hasWarning(build(t, tt.server, story.Request{Wrapping: tt.wrapping}), story.BOSTwice); got != tt.want {
+			t.Errorf("%+v: %v", tt.wrapping, got)
+		}
 	}
 }
 

@@ -86,14 +86,14 @@ var (
 
 func toWrapping(w *promptbuilderv1.Wrapping) story.Wrapping {
 	return story.Wrapping{
-		Name: w.GetName(), BeforeInstruction: w.GetBeforeInstruction(), BeforeInput: w.GetBeforeInput(), AfterInput: w.GetAfterInput(),
+		Name: w.GetName(), BOS: w.GetBos(), BeforeInstruction: w.GetBeforeInstruction(), BeforeInput: w.GetBeforeInput(), AfterInput: w.GetAfterInput(),
 		BeforeSuffix: w.GetBeforeSuffix(), Stop: w.GetStop(),
 	}
 }
 
 func fromWrapping(w story.Wrapping) *promptbuilderv1.Wrapping {
 	return &promptbuilderv1.Wrapping{
-		Name: w.Name, BeforeInstruction: w.BeforeInstruction, BeforeInput: w.BeforeInput, AfterInput: w.AfterInput,
+		Name: w.Name, Bos: w.BOS, BeforeInstruction: w.BeforeInstruction, BeforeInput: w.BeforeInput, AfterInput: w.AfterInput,
 		BeforeSuffix: w.BeforeSuffix, Stop: w.Stop,
 	}
 }

@@ -16,7 +16,7 @@ import (
 // everyChoice is a preset that leaves nothing open, presetOfAll the same in the contract.
 func everyChoice(name string) story.Preset {
 	return story.Preset{
-		Name: name, Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "a", BeforeInput: "\n", AfterInput: "b", BeforeSuffix: "c", Stop: []string{"d"}},
+		Name: name, Wrapping: story.Wrapping{Name: "custom", BOS: "e", BeforeInstruction: "a", BeforeInput: "\n", AfterInput: "b", BeforeSuffix: "c", Stop: []string{"d"}},
 		Fit: story.FitCharTrim, TrimTo: 1, Finest: fit.Sentence, Slack: new(int), Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, NoteDepth: 5, MaxTokens: 2,
 		Sampling: everyKnob(), Blocks: everyRule(),
 	}
@@ -25,7 +25,7 @@ func everyChoice(name string) story.Preset {
 func presetOfAll(name string) *promptbuilderv1.Preset {
 	return &promptbuilderv1.Preset{
 		Name:     name,
-		Wrapping: &promptbuilderv1.Wrapping{Name: "custom", BeforeInstruction: "a", BeforeInput: "\n", AfterInput: "b", BeforeSuffix: "c", Stop: []string{"d"}},
+		Wrapping: &promptbuilderv1.Wrapping{Name: "custom", Bos: "e", BeforeInstruction: "a", BeforeInput: "\n", AfterInput: "b", BeforeSuffix: "c", Stop: []string{"d"}},
 		Fit:      promptbuilderv1.Fit_FIT_CHAR_TRIM, MaxMainTextChars: 1, CutGranularity: promptbuilderv1.CutGranularity_CUT_GRANULARITY_SENTENCE,
 		BlockOrder: promptbuilderv1.BlockOrder_BLOCK_ORDER_TEXT_FIRST, NoteHeader: promptbuilderv1.NoteHeader_NOTE_HEADER_LEGACY, NoteDepth: 5, MaxTokens: 2,
 		Sampling: samplingOfAll(2), SlackPercent: proto.Int32(0), Blocks: rulesOfAll(),

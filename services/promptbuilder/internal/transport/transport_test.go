@@ -84,7 +84,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 			{Field: "body", Group: 1, Option: 2, Text: "雨"}, {Field: "body", Group: 3, Option: 9, Options: []int32{4, 5}}, {Field: "body", Group: 6, Option: -1},
 		},
 		Wrapping: &promptbuilderv1.Wrapping{
-			Name: "custom", BeforeInstruction: "j", BeforeInput: "\n", AfterInput: "k", BeforeSuffix: "l", Stop: []string{"m"},
+			Name: "custom", Bos: "t", BeforeInstruction: "j", BeforeInput: "\n", AfterInput: "k", BeforeSuffix: "l", Stop: []string{"m"},
 		},
 	}); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestRequestReachesTheDomain(t *testing.T) {
 			{Field: "body", Pick: dynamic.Pick{Group: 1, Options: []int{2}, Text: "雨"}}, {Field: "body", Pick: dynamic.Pick{Group: 3, Options: []int{4, 5}}},
 			{Field: "body", Pick: dynamic.Pick{Group: 6}},
 		},
-		Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "j", BeforeInput: "\n", AfterInput: "k", BeforeSuffix: "l", Stop: []string{"m"}},
+		Wrapping: story.Wrapping{Name: "custom", BOS: "t", BeforeInstruction: "j", BeforeInput: "\n", AfterInput: "k", BeforeSuffix: "l", Stop: []string{"m"}},
 		Work: story.Work{
 			Title: "a", Keywords: []string{"b"}, Genres: []string{"c"}, Synopsis: "d", Setting: "e", Plot: "f", Note: "g",
 			DialogueLevel: proto.String(""), Rating: "r18", Summary: "o", Memory: "p",
@@ -156,7 +156,7 @@ func TestPromptReachesTheCaller(t *testing.T) {
 		Warnings:     []story.Warning{{Code: story.LittleTextLeft, Field: "body", Message: "m"}},
 		Picks:        []story.Pick{{Field: "body", Pick: dynamic.Pick{Group: 11, Options: []int{12, 13}, Text: "x", Line: 14, Column: 15}}},
 		Combinations: [][]story.Pick{{{Field: "story.title", Pick: dynamic.Pick{Group: 16, Options: []int{17}, Text: "y", Line: 18, Column: 19}}}}, Some: true,
-		Backend: backend, Wrapping: story.Wrapping{Name: "n", BeforeInstruction: "o", BeforeInput: "p", AfterInput: "q", BeforeSuffix: "r", Stop: []string{"s"}},
+		Backend: backend, Wrapping: story.Wrapping{Name: "n", BOS: "t", BeforeInstruction: "o", BeforeInput: "p", AfterInput: "q", BeforeSuffix: "r", Stop: []string{"s"}},
 		Held: everyChoice("h"),
 	}}
 	got, err := serve(t, s).BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{})
@@ -174,7 +174,7 @@ func TestPromptReachesTheCaller(t *testing.T) {
 		Picks:        []*promptbuilderv1.Pick{{Field: "body", Group: 11, Option: 12, Options: []int32{12, 13}, Text: "x", Line: 14, Column: 15}},
 		Combinations: []*promptbuilderv1.Combination{{Picks: []*promptbuilderv1.Pick{{Field: "story.title", Group: 16, Option: 17, Options: []int32{17}, Text: "y", Line: 18, Column: 19}}}}, MoreCombinations: true,
 		Backend: wantBackend, Wrapping: &promptbuilderv1.Wrapping{
-			Name: "n", BeforeInstruction: "o", BeforeInput: "p", AfterInput: "q", BeforeSuffix: "r", Stop: []string{"s"},
+			Name: "n", Bos: "t", BeforeInstruction: "o", BeforeInput: "p", AfterInput: "q", BeforeSuffix: "r", Stop: []string{"s"},
 		},
 		Held: presetOfAll("h"),
 	}

@@ -26,6 +26,7 @@ type entry struct {
 // wrapping is a story.Wrapping, field by field.
 type wrapping struct {
 	Name              string   `yaml:"name"`
+	BOS               string   `yaml:"bos"`
 	BeforeInstruction string   `yaml:"before_instruction"`
 	BeforeInput       string   `yaml:"before_input"`
 	AfterInput        string   `yaml:"after_input"`

@@ -51,7 +51,7 @@ func TestLoad(t *testing.T) {
 	all, err := presets.Load(write(t, `
 presets:
   novel:
-    wrapping: {name: custom, before_instruction: "<<", before_input: "\n", after_input: ">>", before_suffix: "**", stop: ["<<"]}
+    wrapping: {name: custom, bos: "<s>", before_instruction: "<<", before_input: "\n", after_input: ">>", before_suffix: "**", stop: ["<<"]}
     fit: char_trim
     max_main_text_chars: 4000
     cut_granularity: sentence
@@ -75,7 +75,7 @@ presets:
 	temperature, topP, topK, minP, penalty, seed, slack, priority := 0.8, 0.9, 40, 0.05, 1.1, uint32(7), 25, 5
 	want := story.Preset{
 		Name:     "novel",
-		Wrapping: story.Wrapping{Name: "custom", BeforeInstruction: "<<", BeforeInput: "\n", AfterInput: ">>", BeforeSuffix: "**", Stop: []string{"<<"}},
+		Wrapping: story.Wrapping{Name: "custom", BOS: "<s>", BeforeInstruction: "<<", BeforeInput: "\n", AfterInput: ">>", BeforeSuffix: "**", Stop: []string{"<<"}},
 		Fit:      story.FitCharTrim, TrimTo: 4000, Finest: fit.Sentence, Slack: &slack, Order: story.TextFirst, NoteHeader: story.NoteHeaderLegacy, NoteDepth: 6, MaxTokens: 300,
 		Sampling: sampling.Sampling{
 			Temperature: &temperature, TopP: &topP, TopK: &topK, MinP: &minP, RepeatPenalty: &penalty, Seed: &seed, Stop: []string{"。"},
