@@ -138,7 +138,7 @@ func (s *search) inside(place Place, from, to, target int) (at int, found bool) 
 	if place == Character {
 		to = min(to, s.ink())
 		roughly := from + 1 + sort.Search(max(0, to-from-1), func(i int) bool { return keeps(from + 1 + i) })
-		at = clusterStart(s.text, from, roughly)
+		at = s.atBorder(clusterStart(s.text, from, roughly), to)
 		return at, at < to
 	}
 	all := starts(s.text, from, to, place)
@@ -147,6 +147,24 @@ func (s *search) inside(place Place, from, to, target int) (at int, found bool) 
 		return 0, false
 	}
 	return all[i], true
+}
+
+// nearBorder is how far behind a place between two characters one is taken at which a token begins.
+const nearBorder = 64
+
+// atBorder is the first place between two characters, from one on, at which a token begins as far as is known: a token that
+// is cut in two costs more than what is left of it is expected to. The place itself where there is none near, before an end.
+func (s *search) atBorder(at, end int) int {
+	i := s.seek(at)
+	if i == 0 || s.probes[i-1].begins == nil {
+		return at
+	}
+	for near := at; near < min(end, at+nearBorder); near += unit(s.text[near:]) {
+		if s.probes[i-1].beginsToken(near) {
+			return near
+		}
+	}
+	return at
 }
 
 // shortest is the least that may be kept: the last character that is not blank, and what follows it.

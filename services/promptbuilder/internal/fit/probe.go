@@ -1,5 +1,7 @@
 package fit
 
+import "slices"
+
 // probe is one prompt that was counted.
 type probe struct {
 	at    int
@@ -47,3 +49,14 @@ func spans(p Prompt, at int) []span {
 // expect is the size when the text is cut at a later offset: less the tokens that begin in what is cut. Token borders are
 // known.
 func (p *probe) expect(at int) int { return kept(p.size.Tokens, p.spans, at, p.begins.Between) }
+
+// beginsToken says that a token begins where the text at an offset does.
+func (p *probe) beginsToken(at int) bool {
+	for _, s := range p.spans {
+		if at >= s.from && at < s.to {
+			_, begins := slices.BinarySearch(p.begins, s.text+at-s.from)
+			return begins
+		}
+	}
+	return false
+}

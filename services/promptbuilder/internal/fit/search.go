@@ -45,8 +45,9 @@ func newSearch(p Prompt, o Options) *search {
 	o.Finest = max(o.Finest, Line)
 	s := &search{
 		prompt: p, text: p.Text(), Options: o, least: (o.Limit*leastPercent + 99) / 100, room: o.Limit * (100 - o.Slack) / 100,
-		lines: []int{0}, places: []int{0}, estimate: newEstimate(p, o.Memory), slope: 100,
+		lines: []int{0}, places: []int{0}, slope: 100,
 	}
+	s.estimate = newEstimate(p, s.remembered())
 	for i, at := range p.Lines {
 		if at > 0 {
 			s.lines = append(s.lines, at)
@@ -58,9 +59,22 @@ func newSearch(p Prompt, o Options) *search {
 	return s
 }
 
+// remembered is the memory for what may depend on it. Where the counter tells token borders, which line or sentence a cut
+// lies at does not depend on what is counted on the way, and which character may: there nothing is remembered, so that the
+// same request gets the same cut.
+func (s *search) remembered() Memory {
+	if s.Finest == Character && (len(s.probes) == 0 || s.probes[0].begins != nil) {
+		return nil
+	}
+	return s.Memory
+}
+
 // note takes in what was counted.
 func (s *search) note(p *probe) {
 	s.probes = slices.Insert(s.probes, s.seek(p.at), p)
+	if len(s.probes) == 1 && s.Finest == Character && p.begins == nil {
+		s.estimate = newEstimate(s.prompt, s.Memory)
+	}
 	if p.size.Tokens <= s.Limit {
 		s.fits = p
 		return
@@ -247,7 +261,7 @@ func (s *search) remember(r Result) {
 
 // recall is the cut of the same prompt, if one is remembered.
 func (s *search) recall() (at int, place Place, ok bool) {
-	if s.Memory == nil {
+	if s.remembered() == nil {
 		return 0, Whole, false
 	}
 	cut, ok := s.Memory.Cost(s.name())

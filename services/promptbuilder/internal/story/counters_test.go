@@ -124,7 +124,13 @@ func build(t *testing.T, s *server, r story.Request) story.Prompt {
 	if v := r.Check(); v != nil {
 		t.Fatalf("the request is wrong: %v", v)
 	}
-	p, err := builder(s).Build(t.Context(), r)
+	return buildWith(t, builder(s), r)
+}
+
+// buildWith builds with a builder that has built before.
+func buildWith(t *testing.T, b *story.Builder, r story.Request) story.Prompt {
+	t.Helper()
+	p, err := b.Build(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
@@ -84,6 +85,46 @@ func TestFewCounts(t *testing.T) {
 						}
 					})
 				}
+			}
+		}
+	}
+}
+
+// TestBordersSettleIt: where token borders are known, at most four counts find a cut at every granularity, the same one
+// whether lines are remembered or not, and one between characters uses nearly all of the limit.
+func TestBordersSettleIt(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile(testkit.Shared(t, "text/kokoro.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	novel := []rune(string(file))
+	vocabulary, err := tokenizer.OpenAI("o200k_base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for finest, used := range map[fit.Place]int{fit.Line: 980, fit.Sentence: 980, fit.Character: 998} {
+		rnd := rand.New(rand.NewPCG(3, 5))
+		warm := builder(&server{window: 4096, vocabulary: vocabulary})
+		for i := range 24 {
+			at := rnd.IntN(len(novel) - 40_000)
+			text := string(novel[at : at+40_000])
+			switch i % 3 {
+			case 1:
+				text = englishProse(50_000) + text
+			case 2:
+				text += englishProse(5000 + rnd.IntN(20_000))
+			}
+			for turn := range 2 {
+				r := story.Request{Body: text, Finest: finest, MaxTokens: []int{64, 250, 1000}[i/3%3]}
+				p, got := build(t, &server{window: 4096, vocabulary: vocabulary}, r), buildWith(t, warm, r)
+				if p.Digest != got.Digest {
+					t.Errorf("%d, text %d, turn %d: %d tokens, and with what is remembered %d", finest, i, turn, p.Tokens, got.Tokens)
+				}
+				if p.Counts > 4 || got.Counts > 4 || p.Tokens*1000 < p.Limit*used {
+					t.Errorf("%d, text %d, turn %d: %d of %d tokens after %d counts, %d with what is remembered", finest, i, turn, p.Tokens, p.Limit, p.Counts, got.Counts)
+				}
+				text += string(novel[at : at+400])
 			}
 		}
 	}
