@@ -2,6 +2,7 @@ package dynamic
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -187,9 +188,14 @@ func isObject(text string, i int) bool {
 	return behind == ':'
 }
 
-// lastString gives the place of the last string of JSON that stands in the array at i before anything else does, i where none is.
+// lastString gives the place of the last string of JSON that stands in the array at i with nothing but strings, numbers, true,
+// false and null before it, i where none is.
 func lastString(text string, i int) int {
 	for at := i; ; {
+		if word := scalar.FindString(text[at+1:]); word != "" {
+			at += len(word)
+			continue
+		}
 		end, behind := stringAt(text, at+1)
 		if behind != ',' && behind != ']' {
 			return i
@@ -200,6 +206,9 @@ func lastString(text string, i int) int {
 		at = end + 1 + blanks(text[end+1:])
 	}
 }
+
+// scalar is a value of JSON that is no string, in an array before the next one.
+var scalar = regexp.MustCompile(`^\s*(?:-?[0-9][0-9.eE+-]*|true|false|null)\s*,`)
 
 // stringAt gives the place of the closing quote where a string of JSON and blanks around it stand at i, and the character
 // behind them; 0 and 0 where none does.

@@ -139,6 +139,7 @@ func TestText(t *testing.T) {
 		"JSON with half a group":     `{"a": "x|{y", "b": "}|{", "c": "\"|{\""}`,
 		"JSON with a group in a key": "{\n  \"a{b|c}\": 1,\n  \"{\": [\"{d|e}\", {\"|\": \"}\"}]\n}",
 		"a JSON array":               `["a {b|c} d", "}{|", "\"{|\""]`,
+		"a JSON array of all kinds":  `[1, -2.5e3, "a {b|c}", null, true, "{a|b}"]`,
 		"a JSON array of objects":    `[{"a": "{b|c}"}, {"d": "}|{"}]`,
 		"a program with a bar":       "{ if (a || b) return; }",
 		"a program of lines":         "{\n  return a\n      || b | c;\n}",

@@ -60,6 +60,60 @@ func (s *section) opensAround(mark string, bare bool, next string) bool {
 	return false
 }
 
+// fenced says that a line stands in a fence inside of a part, the marks of it among that. later is the end of a fence behind
+// the line that could close most; a mark that is never closed is text.
+func (s *section) fenced(mark string, bare bool, later closings) bool {
+	switch {
+	case s.field == "":
+		return false
+	case s.fence != "":
+		if bare && strings.HasPrefix(mark, s.fence) {
+			s.fence = ""
+		}
+		return true
+	case mark == "" || !s.field.prose() || !later.close(mark):
+		return false
+	}
+	s.fence = mark
+	return true
+}
+
+// closings are how long the longest bare fences of both kinds are from a line on.
+type closings struct{ ticks, tildes int }
+
+// close says that one of them ends a fence with a mark.
+func (c closings) close(mark string) bool {
+	if mark[0] == '~' {
+		return len(mark) <= c.tildes
+	}
+	return len(mark) <= c.ticks
+}
+
+// closingsOf are those behind each line of a text.
+func closingsOf(text string) []closings {
+	var marks []string
+	for _, line := range textline.All(text) {
+		mark, bare := fenceOf(line)
+		if !bare {
+			mark = ""
+		}
+		marks = append(marks, mark)
+	}
+	all := make([]closings, len(marks))
+	var behind closings
+	for i := len(marks) - 1; i >= 0; i-- {
+		all[i] = behind
+		switch mark := marks[i]; {
+		case mark == "":
+		case mark[0] == '~':
+			behind.tildes = max(behind.tildes, len(mark))
+		default:
+			behind.ticks = max(behind.ticks, len(mark))
+		}
+	}
+	return all
+}
+
 // beginsHeader says that the first line that is not blank is a header.
 func beginsHeader(text string) bool {
 	for _, line := range textline.All(text) {

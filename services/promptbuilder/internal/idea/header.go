@@ -16,31 +16,52 @@ var words = map[string]Field{
 type header struct {
 	// field is empty for a header that is none of the six.
 	field Field
-	// level is how many # it has.
+	// level is how many # it has; 1 for 【】 and for a square.
 	level int
+	// weak says that a line of a text may look like it: an item of a list, or a word and a colon, without any other mark.
+	weak bool
 	// value is what stands on the line behind it, with the end of the line.
 	value string
 }
 
-// headerOf reads a line as a header: `# タイトル:`, also with more #, in 【】, in bold, as an item of a list, with # or colon
-// full-width, and with the value on the same line. A line with # and a colon is a header whatever it says; the other forms only
-// with a known word.
+// squares are what Japanese writers put before a heading.
+const squares = "■□◆◇"
+
+// headerOf reads a line as a header: `# タイトル:`, also with more #, in 【】, behind a square, in bold, as an item of a list, with
+// # or colon full-width, and with the value on the same line. Without a colon it is one with # or a square, in 【】 or in bold. A
+// line with # and a colon is a header whatever it says; the other forms only with a known word.
 func headerOf(line string) (h header, ok bool) {
 	end, _ := textline.End(line)
 	text := unbullet(strip(line[:end]))
 	unmarked := strings.TrimLeft(text, "#＃")
 	h.level = utf8.RuneCountInString(text) - utf8.RuneCountInString(unmarked)
-	text, bold := strings.CutPrefix(strip(unmarked), "**")
+	hashed := h.level > 0
+	if square := strings.TrimLeft(unmarked, squares); square != unmarked {
+		unmarked, h.level = square, max(1, h.level)
+	}
+	text, bold := strings.CutPrefix(unbullet(strip(unmarked)), "**")
 	word, after, found := cutWord(strip(text))
+	if strings.HasPrefix(strip(text), "【") {
+		h.level = max(1, h.level)
+	}
+	alone := bold && !found && strings.HasSuffix(word, "**")
+	h.weak = h.level == 0 && !bold
 	if bold = bold && !strings.HasSuffix(strip(word), "**"); bold {
 		after = closeBold(after)
 	}
 	h.field = words[strings.Trim(word, "* 　")]
-	if known := h.field != ""; h.level > 0 && (found || known) || known && found {
+	if known := h.field != ""; hashed && found || known && (h.level > 0 || found || alone) {
 		h.value = unbold(after) + line[end:]
 		return h, true
 	}
 	return header{}, false
+}
+
+// isHeading says that a line is a heading of Markdown, whatever it says: a # before a blank. `#雨` is a keyword.
+func isHeading(line string) bool {
+	text := strip(line)
+	unmarked := strings.TrimLeft(text, "#＃")
+	return unmarked != text && startsBlank(unmarked)
 }
 
 // cutWord parts a line behind 【word】 or at the first colon; found says that there was one of them.

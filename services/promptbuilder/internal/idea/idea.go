@@ -58,7 +58,7 @@ type section struct {
 	// level is how many # the header has; chapters says that the text begins with a header of its own.
 	level    int
 	chapters bool
-	// fence is the mark of the one that is open in the text of a section that is no part.
+	// fence is the mark of the one that is open in the text.
 	fence string
 	text  strings.Builder
 }
@@ -78,6 +78,9 @@ func Parse(text string, wanted []Field) Idea {
 	read := map[Field]string{}
 	for _, s := range sections {
 		value := textline.Strip(s.text.String())
+		if s.field == Title {
+			value = s.takeLine(value, &idea)
+		}
 		switch {
 		case slices.Contains(wanted, s.field) && read[s.field] == "":
 			read[s.field] = value
@@ -95,13 +98,25 @@ func Parse(text string, wanted []Field) Idea {
 	return idea
 }
 
+// takeLine gives the first line of a title. What stands under it is told beside the parts.
+func (s *section) takeLine(value string, idea *Idea) string {
+	end, _ := textline.End(value)
+	if rest := textline.Strip(value[end:]); rest != "" {
+		idea.Extra = append(idea.Extra, Extra{Header: s.header, Text: rest})
+	}
+	return value[:end]
+}
+
 // cut parts an answer at its headers. It ends at the header behind the last wanted part. Inside of wanted prose a header that
-// is none of the six is text, but where all that was wanted has been read, and that was not everything: then keeps decides. A fence
-// around headers is no part of what they stand over.
+// is none of the six is text, but where all that was wanted has been read, and that was not everything: then keeps decides. So
+// is in prose under a # what an item of a list could be, and what stands in a fence. A fence around headers is no part of what
+// they stand over. In the other parts any heading ends them.
 func cut(text string, wanted []Field) (sections []*section, rest string) {
 	current, around := &section{}, ""
-	left := slices.Clone(wanted)
+	left, later := slices.Clone(wanted), closingsOf(text)
+	n := -1
 	for at, line := range textline.All(text) {
+		n++
 		mark, bare := fenceOf(line)
 		switch {
 		case around == "" && current.opensAround(mark, bare, text[at+len(line):]):
@@ -112,9 +127,16 @@ func cut(text string, wanted []Field) (sections []*section, rest string) {
 			sections, current = append(sections, current), &section{}
 			continue
 		}
+		if current.fenced(mark, bare, later[n]) {
+			current.text.WriteString(line)
+			continue
+		}
 		h, ok := headerOf(line)
+		if part := current.field; part != "" && !part.prose() && !ok && isHeading(line) {
+			h, ok = header{}, true
+		}
 		inProse := current.field.prose() && slices.Contains(wanted, current.field)
-		if !ok || h.field == "" && inProse && (len(left) > 0 || len(wanted) == len(Fields()) || current.keeps(h)) {
+		if !ok || h.weak && current.level > 0 && current.field.prose() || h.field == "" && inProse && (len(left) > 0 || len(wanted) == len(Fields()) || current.keeps(h)) {
 			current.text.WriteString(line)
 			continue
 		}

@@ -86,6 +86,28 @@ func TestParse(t *testing.T) {
 		"a fence in a part": {
 			text: "````\n# 設定:\n```\n図\n```\n````", wanted: []idea.Field{idea.Setting}, want: idea.Idea{Setting: "```\n図\n```"},
 		},
+		"a fence in a part with what looks like a header": {
+			text: "# プロット:\n```\nx\n# 設定:\ny\n```\n起\n# 設定:\n館", wanted: []idea.Field{idea.Plot, idea.Setting},
+			want: idea.Idea{Plot: "```\nx\n# 設定:\ny\n```\n起", Setting: "館"},
+		},
+		"a fence in a part that is never closed": {
+			text: "# プロット:\n````\nx\n# 設定:\n館\n```", wanted: []idea.Field{idea.Plot, idea.Setting},
+			want: idea.Idea{Plot: "````\nx", Setting: "館\n```"},
+		},
+		"what stands under a title": {
+			text: "# タイトル:\n霧笛\n\nこの物語は港の話です。\n# 設定:\n館", wanted: []idea.Field{idea.Title, idea.Setting},
+			want: idea.Idea{Title: "霧笛", Setting: "館", Extra: []idea.Extra{{Header: "# タイトル:", Text: "この物語は港の話です。"}}},
+		},
+		"a heading ends what has none": {
+			text: "# タイトル:\n【霧笛】\n# 登場人物\n千夏\n# キーワード:\n霧\n#港\n## 登場人物\n波", wanted: []idea.Field{idea.Title, idea.Keywords, idea.Plot},
+			want: idea.Idea{Title: "【霧笛】", Keywords: []string{"霧", "#港"}, Missing: []idea.Field{idea.Plot}, Extra: []idea.Extra{
+				{Header: "# 登場人物", Text: "千夏"}, {Header: "## 登場人物", Text: "波"},
+			}},
+		},
+		"an item of a plot is no header": {
+			text: "# プロット:\n- 設定: 港\n設定: 夜\n- 千夏が来る\n**設定**: 館", wanted: []idea.Field{idea.Plot, idea.Setting},
+			want: idea.Idea{Plot: "- 設定: 港\n設定: 夜\n- 千夏が来る", Setting: "館"},
+		},
 		"a fence around something else": {
 			text: "```\nx\n```\n# 設定: 館\n```", wanted: []idea.Field{idea.Setting},
 			want: idea.Idea{Setting: "館\n```", Extra: []idea.Extra{{Text: "```\nx\n```"}}},
@@ -123,6 +145,9 @@ func TestParseShort(t *testing.T) {
 		"＃ タイトル：\n夜\n＃＃ 設定：館":                   {Title: "夜", Setting: "館"},
 		"＃【タイトル】：夜\n＃役：x":                       {Title: "夜", Extra: []idea.Extra{{Header: "＃役：x", Text: "x"}}},
 		"# タイトル\n夜":                             {Title: "夜"},
+		"**タイトル**\n夜\n1. **設定**\n館":             {Title: "夜", Setting: "館"},
+		"## 1. タイトル\n夜\n- **設定**\n館":            {Title: "夜", Setting: "館"},
+		"■タイトル\n夜\n◆ 設定：館":                      {Title: "夜", Setting: "館"},
 		"# タイトル:\n題\n# 役: x\ny": {
 			Title: "題", Extra: []idea.Extra{{Header: "# 役: x", Text: "x\ny"}},
 		},
