@@ -25,7 +25,7 @@ func (r *Request) controls() controls {
 	if r.Wrapping.Name != CustomWrapping {
 		return c
 	}
-	for _, m := range []string{r.Wrapping.BeforeInstruction, r.Wrapping.BeforeInput, r.Wrapping.AfterInput, r.Wrapping.BeforeSuffix} {
+	for _, m := range []string{r.Wrapping.BOS, r.Wrapping.BeforeInstruction, r.Wrapping.BeforeInput, r.Wrapping.AfterInput, r.Wrapping.BeforeSuffix} {
 		if m = strip(m); utf8.RuneCountInString(m) < 2 {
 			continue
 		}

@@ -97,7 +97,7 @@ func arrange(r Request, f frame, skip int) layout {
 
 // toContinue lays the blocks, the tail and the suffix of a text that is continued (seed 000, 2.6.2).
 func (l *layout) toContinue(r Request) {
-	s := split(r.Body, l.body, r.tailLines)
+	s := split(r.Body, l.body, r.tailLines, r.Wrapping.Name == RawWrapping && !r.Compat)
 	l.spaceLost = s.spaceLost
 	older, tail := l.body[:s.tail], l.body[s.tail:s.end]
 	metadata := l.block(KindReference, referenceHeader, r.Work.metadata())
@@ -125,25 +125,26 @@ func (l *layout) toComplete(r Request) {
 	}
 	metadata := l.block(KindReference, referenceHeader, r.Work.metadata())
 	l.before(r, metadata)
-	l.keep(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + l.fence + "\n", Text: r.Body[:tailAt], Close: "\n" + l.fence}, l.body[:tail])
+	l.keep(KindBody, fit.Part{Open: "\n" + bodyHeader + "\n" + l.fence + "\n", Text: r.Body[:tailAt], Close: "\n" + l.fence}, l.body[:tail], 0)
 	if r.Order == TextFirst {
 		l.add(metadata)
 	}
 	l.add(l.block(KindNote, r.noteHeading(), strip(r.Work.Note)))
 	l.tail = tailAt
-	l.keep(KindTail, fit.Part{Open: "\n", Text: r.Body[tailAt:border]}, l.body[tail:n])
-	if border > 0 && l.closing == "\n" {
-		l.closing = "" // the last line has it
+	text, left := r.Body[tailAt:border], 0
+	if r.Wrapping.Name == RawWrapping && text != "" {
+		text, left = strings.TrimSuffix(text, "\n"), 1 // what closes the input is this line feed
 	}
+	l.keep(KindTail, fit.Part{Open: "\n", Text: text}, l.body[tail:n], 0)
 	l.add(fixed(KindSuffix, l.closing))
-	l.keep(KindSuffix, fit.Part{Text: r.Body[border:]}, l.body[n:])
+	l.keep(KindSuffix, fit.Part{Text: r.Body[border:]}, l.body[n:], left)
 }
 
-// keep adds a part whose text may be cut and stands as it does in the body.
-func (l *layout) keep(kind Kind, p fit.Part, lines []line) {
+// keep adds a part whose text may be cut and stands as it does in the body, so many bytes of which are left out before it.
+func (l *layout) keep(kind Kind, p fit.Part, lines []line, left int) {
 	l.add(part{kind, p})
 	for _, line := range lines {
-		l.shown, l.starts = append(l.shown, line), append(l.starts, line.start)
+		l.shown, l.starts = append(l.shown, line), append(l.starts, line.start-left)
 	}
 }
 

@@ -1,6 +1,10 @@
 package story
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/textline"
+)
 
 // halves is where a text that is continued is parted: lines[:tail] are the older text, lines[tail:end] the tail.
 type halves struct {
@@ -12,8 +16,8 @@ type halves struct {
 }
 
 // split parts a text with at least continueFrom content lines, with a tail of so many. The whole text is parted and not the rest without the
-// suffix (D1: the seed's own example).
-func split(body string, lines []line, tail func(suffix bool) int) halves {
+// suffix (D1: the seed's own example), which has no blanks around it, but for its indent where that is kept.
+func split(body string, lines []line, tail func(suffix bool) int, indent bool) halves {
 	content := contentLines(lines)
 	last := content[len(content)-1]
 	if complete(body) {
@@ -21,8 +25,11 @@ func split(body string, lines []line, tail func(suffix bool) int) halves {
 	}
 	before := content[len(content)-2]
 	raw := lines[last]
-	h := halves{tail: max(0, before+1-tail(true)), end: before + 1, suffix: line{text: strip(raw.text)}}
-	h.suffix.start = raw.start + strings.Index(raw.text, h.suffix.text)
+	h := halves{tail: max(0, before+1-tail(true)), end: before + 1, suffix: raw}
+	if h.suffix.text = strings.TrimRightFunc(raw.text, textline.IsBlank); !indent {
+		h.suffix.text = strip(raw.text)
+		h.suffix.start += strings.Index(raw.text, h.suffix.text)
+	}
 	h.spaceLost = last+1 < len(lines) || before+1 < last || h.suffix.text != raw.text
 	return h
 }

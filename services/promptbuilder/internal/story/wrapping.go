@@ -27,6 +27,10 @@ type Wrapping struct {
 // CustomWrapping is the name of a wrapping that a request brings itself.
 const CustomWrapping = "custom"
 
+// RawWrapping is the name of the wrapping without marks, for models that were not trained to be asked: lines and unfinished line
+// stand as one text.
+const RawWrapping = "raw"
+
 // DefaultWrapping is that of seed 000, 2.1.
 const DefaultWrapping = "mistral"
 
@@ -50,7 +54,7 @@ var wrappings = map[string]Wrapping{
 		BeforeInstruction: "### Instruction:\n", BeforeInput: "\n\n### Input:\n", AfterInput: "\n\n", BeforeSuffix: "### Response:\n",
 		Stop: []string{"### Instruction:", "### Input:", "### Response:"},
 	},
-	"raw": {BeforeInput: "\n", AfterInput: "\n"},
+	RawWrapping: {BeforeInput: "\n", AfterInput: "\n"},
 }
 
 // Wrappings are the names of the wrappings that are known, sorted.

@@ -37,6 +37,22 @@ func TestWrappings(t *testing.T) {
 		{story.Wrapping{Name: "alpaca"}, begun, "### Instruction:\n" + beginInfo + "\n\n### Input:\n# タイトル:\n題\n\n### Response:\n一。"},
 		{story.Wrapping{Name: "alpaca"}, story.Request{Mode: story.Idea}, "### Instruction:\n自由に小説のアイデア（タイトル、キーワード、ジャンル、あらすじ、設定、プロット）を生成してください。 レーティング: general\n\n### Response:\n"},
 		{story.Wrapping{Name: "raw"}, novel, continueZero + "\n一。\n二。\n三。\n四は"},
+		{story.Wrapping{Name: "raw"}, story.Request{Body: "一。\n二。\n三。\n 　四は "}, continueZero + "\n一。\n二。\n三。\n 　四は"},
+		{story.Wrapping{Name: "raw"}, story.Request{Body: "一。\n二。\n三。\n　四は", Compat: true}, continueZero + "\n一。\n二。\n三。\n四は"},
+		{story.Wrapping{Name: "raw"}, story.Request{Body: "一。\n二。\n三。\n四。"}, continueZero + "\n【本文】\n```\n一。\n```\n二。\n三。\n四。\n"},
+		{story.Wrapping{Name: "chatml"}, story.Request{Body: "一。\n二。\n三。\n　四は"}, "<|im_start|>user\n" + continueZero + "\n一。\n二。\n三。<|im_end|>\n<|im_start|>assistant\n四は"},
+		{
+			story.Wrapping{Name: "raw"}, story.Request{Mode: story.Autocomplete, Body: "一。\r\n二。\r\n三。\r\n　四は", Work: story.Work{Note: "注"}, NoteDepth: num(1)},
+			continueZero + "\n【本文】\n```\n一。\r\n二。\r\n三。\r\n\n```\n【この先の展開についての指示・メモ】\n```\n注\n```\n　四は",
+		},
+		{
+			story.Wrapping{Name: "raw"}, story.Request{Mode: story.Autocomplete, Body: "一。\r\n二。\r\n三。\r\n　四は"},
+			continueZero + "\n一。\r\n二。\r\n三。\r\n　四は",
+		},
+		{
+			story.Wrapping{Name: "custom", BeforeInput: "\n", AfterInput: "\n"}, story.Request{Mode: story.Autocomplete, Body: novel.Body},
+			continueZero + "\n一。\n二。\n三。\n\n四は",
+		},
 		{story.Wrapping{Name: "raw"}, story.Request{Mode: story.Autocomplete, Body: novel.Body}, continueZero + "\n一。\n二。\n三。\n四は"},
 		{
 			story.Wrapping{Name: "custom", BOS: "<s>", BeforeInstruction: "<<", BeforeInput: "::\n", AfterInput: ">>", BeforeSuffix: "**", Stop: []string{"<<"}},
@@ -111,6 +127,19 @@ func TestWannabe34ControlText(t *testing.T) {
 	}
 }
 
+// TestRawCut: a cut that leaves nothing of the lines before does not join the instruction and the unfinished line.
+func TestRawCut(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []story.Mode{story.Generate, story.Autocomplete} {
+		body := strings.Repeat("あ。\n", 20) + "　" + strings.Repeat("い、", 200)
+		p := build(t, runesOf(300), story.Request{Mode: mode, Body: body, MaxTokens: 100, Wrapping: story.Wrapping{Name: "raw"}})
+		if p.Cut == nil || !strings.Contains(p.Text, "レーティング: general\n") {
+			t.Errorf("%v: %q", mode, p.Text)
+		}
+		checkBlocks(t, p)
+	}
+}
+
 // TestBOSTwice: whether the server puts BOS in front too is seen where it tells the borders of tokens.
 func TestBOSTwice(t *testing.T) {
 	t.Parallel()
@@ -133,10 +162,10 @@ func TestBOSTwice(t *testing.T) {
 // TestControlTokens: of every family, and the marks of a custom wrapping.
 func TestControlTokens(t *testing.T) {
 	t.Parallel()
-	custom := story.Wrapping{Name: "custom", BeforeInstruction: "USER: ", BeforeInput: "\n", AfterInput: "【答え】\n", BeforeSuffix: ":"}
+	custom := story.Wrapping{Name: "custom", BOS: "@@begin", BeforeInstruction: "USER: ", BeforeInput: "\n", AfterInput: "【答え】\n", BeforeSuffix: ":"}
 	for _, token := range []string{
 		"<start_of_image>", "<end_of_image>", "<unused12>", "<mask>", "<table>", "[IMG]", "[SUFFIX]", "[PREFIX]", "[MIDDLE]", "[TOOL_RESULTS]",
-		"[AVAILABLE_TOOLS]", "[TOOL_CALLS]", "<<SYS>>", "<</SYS>>", "[gMASK]", "<｜User｜>", "<｜end▁of▁sentence｜>", "<|eot_id|>", "### Input:", "USER:", "【答え】",
+		"[AVAILABLE_TOOLS]", "[TOOL_CALLS]", "<<SYS>>", "<</SYS>>", "[gMASK]", "<｜User｜>", "<｜end▁of▁sentence｜>", "<|eot_id|>", "### Input:", "USER:", "【答え】", "@@begin",
 		"[THINK]", "[/THINK]", "[ARGS]", "[CALL_ID]", "[TOOL_CONTENT]", "[BEGIN_AUDIO]", "[MODEL_SETTINGS]", "<tool_call>", "</tool_call>", "<think>", "</think>",
 		"<arg_key>", "</arg_value>", "<BOS_TOKEN>", "<EOS_TOKEN>", "<sop>", "<eop>", "<fim_prefix>", "<|turn>", "<turn|>", "<|tool_call>", "[|user|]",
 		"<SPECIAL_12>", "<seed:bos>", "</seed:think>", "<|/tool|>", `<|"|>`, "<｜fim▁begin｜>", "[control_8]", "<start_function_call>",
