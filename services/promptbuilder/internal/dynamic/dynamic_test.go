@@ -370,7 +370,7 @@ func TestIndependence(t *testing.T) {
 // TestLongTexts: whatever stands in a text of 4 MiB, reading it ends soon. A quadratic reading would take hours.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
-	for _, piece := range []string{"{", "}", "{}", "{|", "|", `"`, `{"`, `|"`, `\`, `\{`, "{@", "{@a", `\{@a`, "{1$$a", `["`, `["a",`, `{"a":"`, `{"a":"{",`, `[ `, "{ || ", "{ ", "@\n", "@/*\n", "{1$$", "あ", "{a|b}\n"} {
+	for _, piece := range []string{"{", "}", "{}", "{|", "|", `"`, `{"`, `|"`, `\`, `\{`, "{@", "{@a", `["a",`, `{"a":"`, `{"a":"{",`, `[ `, "{ || ", "{ ", "@\n", "@/*\n", "{1$$", "あ", "{a|b}\n"} {
 		text := strings.Repeat(piece, (4<<20)/len(piece))
 		if template, err := dynamic.Parse(text, dynamic.Options{Sets: sets}); err == nil {
 			template.Draw(dynamic.Random(1, "body"))
