@@ -4,15 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/google/uuid"
-
-	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 )
 
 // help tells the keys.
@@ -121,69 +114,4 @@ func (r *round) choose(number int) (*answer, error) {
 		return nil, errors.New("どれですか which one? Type its number, 番号で答えてください")
 	}
 	return stored[0], nil
-}
-
-// edit lets the writer change an answer. The changed text is a node of the writer's own, beside the answer, and the story
-// goes on from there.
-func (s *session) edit(ctx context.Context, r *round, a *answer) error {
-	text, err := s.edited(ctx, a.text)
-	if err != nil {
-		return err
-	}
-	if text == a.text {
-		return s.keep(ctx, r, a)
-	}
-	// The same change of the same answer is one node, also where it is made again since the connection broke.
-	id := uuid.NewSHA1(uuid.MustParse(strings.TrimPrefix(a.node, "nodes/")), []byte(text))
-	q := &flowstorev1.AddNodeRequest{Flow: s.flow, Source: written(text), SetCurrent: true, RequestId: id.String()}
-	parent := s.at
-	if i := slices.Index(r.answers, a); r.shape.repeat > 0 && i > 0 {
-		parent = r.answers[i-1].node
-	}
-	if parent != "" {
-		q.Parents = []string{parent}
-	}
-	added, err := s.flows.AddNode(ctx, q)
-	if err != nil {
-		return err
-	}
-	s.stand(added.Node.Name, r.before(a)+text)
-	s.say("直した文を残しました kept as you wrote it: %s", added.Node.Name)
-	return nil
-}
-
-// edited gives the text as it is after the writer's editor has ended.
-func (s *session) edited(ctx context.Context, text string) (string, error) {
-	command := strings.Fields(s.Editor)
-	if len(command) == 0 {
-		return "", errNoEditor
-	}
-	file, err := os.CreateTemp("", "tsumugi-*.txt")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(file.Name()) //nolint:errcheck // a temporary file; the system removes it too
-	_, err = file.WriteString(text)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return "", err
-	}
-	run := exec.CommandContext(ctx, command[0], append(command[1:], file.Name())...)
-	run.Stdout, run.Stderr = s.Out, s.Out
-	if terminal, ok := s.In.(*os.File); ok {
-		run.Stdin = terminal
-	}
-	err = run.Run()
-	select {
-	case <-s.Interrupts: // it was the editor's
-	default:
-	}
-	if err != nil {
-		return "", errors.Join(errors.New("エディタが失敗しました the editor failed; the answer is as it was"), err)
-	}
-	changed, err := readText(file.Name())
-	if err == nil && !strings.HasSuffix(text, "\n") {
-		// Many editors end the last line of a file, which a sentence in the making does not want.
-		changed = strings.TrimSuffix(changed, "\n")
-	}
-	return changed, err
 }

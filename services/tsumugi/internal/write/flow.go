@@ -82,6 +82,9 @@ func newestEnd(f *flowstorev1.Flow) string {
 // begin makes a flow from a text, byte for byte.
 func (s *session) begin(ctx context.Context) error {
 	text, err := readText(s.File)
+	if err != nil {
+		err = fmt.Errorf("--file: %w", err)
+	}
 	if err := errors.Join(err, s.check(ctx, cmp.Or(text, "…"))); err != nil {
 		return err
 	}
@@ -149,18 +152,18 @@ func readText(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("--file cannot be read: %w", err)
+		return "", fmt.Errorf("the text cannot be read: %w", err)
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("--file %s is no file with a text", path)
+		return "", fmt.Errorf("%s is no file with a text", path)
 	case info.Size() > maxFile:
-		return "", fmt.Errorf("--file %s has %d bytes; one text may have %d (4 MiB)", path, info.Size(), maxFile)
+		return "", fmt.Errorf("%s has %d bytes; one text may have %d (4 MiB)", path, info.Size(), maxFile)
 	}
 	text, err := os.ReadFile(path)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("--file cannot be read: %w", err)
+		return "", fmt.Errorf("the text cannot be read: %w", err)
 	case len(text) == 0:
-		return "", fmt.Errorf("--file %s is empty", path)
+		return "", fmt.Errorf("%s is empty", path)
 	}
 	return string(text), checkText(path, text)
 }

@@ -78,6 +78,8 @@ type session struct {
 	state string
 	// at is the node that is continued, empty in a flow without nodes; tail the last line of its text, with what ends it.
 	at, tail string
+	// drafts are files of answers that the writer has changed and that could not be stored.
+	drafts map[*answer]string
 }
 
 // shape is how many answers are asked for.
@@ -122,6 +124,7 @@ func newSession(o Options, conn *grpc.ClientConn) (*session, error) {
 		o.Err = o.Out
 	}
 	return &session{
+		drafts:  map[*answer]string{},
 		Options: o, usual: usual, lines: bufio.NewReader(o.In), flows: flowstorev1.NewFlowStoreServiceClient(conn),
 		agents: agentv1.NewAgentServiceClient(conn), prompts: promptbuilderv1.NewPromptBuilderServiceClient(conn),
 	}, nil
@@ -212,9 +215,12 @@ func (s *session) bye() {
 	if s.at != "" {
 		s.say("ここまで the story stands at: %s", s.at)
 	}
+	for _, path := range s.drafts {
+		s.say("保存していない文 a text of yours that is not stored: %s", path)
+	}
 	if n := s.total.broke; n > 0 {
 		s.say("途中で切れて保存を確かめられない答え answers that broke off and are not known to be stored: %d; ほかは保存済み the rest is stored", n)
-	} else {
+	} else if len(s.drafts) == 0 {
 		s.say("すべて保存済みです everything is stored")
 	}
 	s.say("続きは come back with: tsumugi write %s", s.flow)
