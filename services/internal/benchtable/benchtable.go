@@ -36,12 +36,15 @@ func (g Goal) Met(figure float64) bool {
 	return figure >= g.Value
 }
 
-// near is the goal less the noise.
-func (g Goal) near() Goal {
-	if g.AtMost {
-		return AtMost(g.Value * (1 + Noise))
+// near is the goal less the noise, which counts do not have.
+func (r *Row) near() Goal {
+	switch {
+	case r.Exact:
+		return r.Goal
+	case r.Goal.AtMost:
+		return AtMost(r.Goal.Value * (1 + Noise))
 	}
-	return AtLeast(g.Value * (1 - Noise))
+	return AtLeast(r.Goal.Value * (1 - Noise))
 }
 
 // String writes the goal as a table shows it.
@@ -64,6 +67,8 @@ type Row struct {
 	// Ours, Peer and Unit say what was measured, as in `durable creates`, `one fsync per file`, `per second`.
 	Ours, Peer, Unit string
 	Goal             Goal
+	// Exact says that the figures are counts and not times, so that the ratio is at the goal or is not.
+	Exact bool
 	// OursFigures and PeerFigures are those of each round.
 	OursFigures, PeerFigures []float64
 	Facts                    []Fact
@@ -120,7 +125,7 @@ func (r *Row) Met() bool {
 			return false
 		}
 	}
-	return len(r.PeerFigures) > 0 && r.Goal.near().Met(r.Ratio())
+	return len(r.PeerFigures) > 0 && r.near().Met(r.Ratio())
 }
 
 // Median gives the middle of figures, the lower one of two; 0 for none.
@@ -147,8 +152,11 @@ func Print(w io.Writer, rows []Row) (met bool) {
 
 func (r *Row) print(w io.Writer) {
 	fmt.Fprintf(w, "%s / %s\n", r.Ours, r.Peer)
-	fmt.Fprintf(w, "  ratio %s (%s, give or take %.0f %%)%s; rounds %s\n",
-		number(r.Ratio()), r.Goal, 100*Noise, missed(r.Goal.near(), r.Ratio()), numbers(r.ratios()))
+	noise := fmt.Sprintf(", give or take %.0f %%", 100*Noise)
+	if r.Exact {
+		noise = ""
+	}
+	fmt.Fprintf(w, "  ratio %s (%s%s)%s; rounds %s\n", number(r.Ratio()), r.Goal, noise, missed(r.near(), r.Ratio()), numbers(r.ratios()))
 	for _, side := range []struct {
 		name    string
 		figures []float64

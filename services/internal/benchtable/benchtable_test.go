@@ -62,6 +62,11 @@ func TestGoals(t *testing.T) {
 	row := func(ratio float64, facts ...benchtable.Fact) benchtable.Row {
 		return benchtable.Row{Goal: least, OursFigures: []float64{ratio}, PeerFigures: []float64{1}, Facts: facts}
 	}
+	exact := func(ratio float64) benchtable.Row {
+		r := row(ratio)
+		r.Exact = true
+		return r
+	}
 	for name, c := range map[string]struct {
 		row  benchtable.Row
 		want bool
@@ -72,6 +77,8 @@ func TestGoals(t *testing.T) {
 		"a fact reached":                    {row(9, benchtable.Fact{Figure: 8, Goal: &most}), true},
 		"a fact missed":                     {row(9, benchtable.Fact{Figure: 8.1, Goal: &most}), false},
 		"a fact without a goal":             {row(9, benchtable.Fact{Figure: 1000}), true},
+		"counts reached":                    {exact(8), true},
+		"counts have no noise":              {exact(7.9), false},
 		"nothing measured":                  {benchtable.Row{Goal: most}, false},
 		"less is better, and it is less":    {benchtable.Row{Goal: most, OursFigures: []float64{1}, PeerFigures: []float64{1}}, true},
 		"less is better, and it is no less": {benchtable.Row{Goal: most, OursFigures: []float64{9.3}, PeerFigures: []float64{1}}, false},

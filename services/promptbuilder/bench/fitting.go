@@ -3,10 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/benchtable"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/bench/peer"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/linecosts"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/models"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
@@ -88,6 +97,10 @@ func fitting() (benchtable.Row, error) {
 		return row, err
 	}
 	prompt, counts := loop.Fit(body, limit)
+	asked, err := askedBy(body)
+	if err != nil {
+		return row, err
+	}
 	used := benchtable.AtLeast(99.5)
 	whole := benchtable.AtMost(100)
 	none := benchtable.AtMost(0)
@@ -96,7 +109,7 @@ func fitting() (benchtable.Row, error) {
 		{Name: "percent of the limit that ours uses", Figure: share, Goal: &used},
 		{Name: "and is not over it", Figure: share, Goal: &whole},
 		{Name: "percent that the loop uses", Figure: 100 * float64(vocabulary.Count(prompt, tokenizer.Prompt)) / limit},
-		{Name: "counts that a server is asked for", Figure: float64(p.Counts), Goal: &none},
+		{Name: "counts that a server is asked for", Figure: float64(asked), Goal: &none},
 		{Name: "counts of the loop", Figure: float64(counts)},
 	}
 	rate := func(f func() (float64, error)) func() (float64, error) {
@@ -106,6 +119,31 @@ func fitting() (benchtable.Row, error) {
 		return 1000 * each(func() { loop.Fit(body, limit) }), nil
 	}))
 	return row, err
+}
+
+// askedBy is how many texts a model server is sent for one prompt, as it sees that itself, where the backends file names the
+// vocabulary.
+func askedBy(body string) (texts int, err error) {
+	var posted atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			posted.Add(1)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"object": "list", "data": [{"id": "m", "object": "model"}]}`)
+	}))
+	defer server.Close()
+	set, err := backends.Parse(fmt.Appendf(nil, "default: m\nbackends:\n  m: {kind: openai, address: %q, model: m, tokenizer: %s, window: %d}\n", server.URL, encoding, limit+answer))
+	if err != nil {
+		return 0, err
+	}
+	defer set.Close() //nolint:errcheck // connections that are left alone end by themselves
+	servers, err := models.New(set, "", prometheus.NewRegistry())
+	if err != nil {
+		return 0, err
+	}
+	_, err = story.NewBuilder(servers, linecosts.New(1<<20), defaults).Build(context.Background(), story.Request{Body: body})
+	return int(posted.Load()), err
 }
 
 // bodySize compares a body of 1 MB with one of 100 KB: a novel costs what its end costs.

@@ -2,7 +2,7 @@
 // counts the whole prompt again until it fits.
 package peer
 
-// Loop fits by that loop. The zero steps are those of the seed's program (field/wannabe.md 1.5).
+// Loop fits by that loop. Step must not be 0.
 type Loop struct {
 	// Count counts a prompt, Build makes it from a body.
 	Count func(prompt string) int
