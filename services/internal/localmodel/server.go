@@ -113,7 +113,7 @@ func (s *Server) run(ctx context.Context) error {
 		return err
 	}
 	go func() {
-		_ = s.cmd.Wait() // how it ended is in its log
+		_ = s.cmd.Wait() // how it ended is in its log, and in its ProcessState
 		close(s.ended)
 	}()
 	ready := make(chan string, 1)
@@ -160,6 +160,16 @@ func reason(log string) string {
 
 // URL is the base address, such as `http://127.0.0.1:40123`.
 func (s *Server) URL() string { return s.url }
+
+// Wait returns nil once ctx is done, and an error where the server ended before that, by itself or killed by somebody.
+func (s *Server) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.ended:
+		return fmt.Errorf("the model server at %s has ended (%v): nothing answers there any more; start it again", s.url, s.cmd.ProcessState)
+	}
+}
 
 // Stop ends the server and waits for its end. It may be called twice.
 func (s *Server) Stop() { s.end() }

@@ -73,8 +73,7 @@ func serveModelCommand() *cobra.Command {
 			if o.Port != defaultPort {
 				fmt.Fprintf(c.OutOrStdout(), elsewhere, server.URL())
 			}
-			<-ctx.Done()
-			return nil
+			return server.Wait(ctx)
 		},
 	}
 	c.Flags().StringVar(&o.Model, "model", "gemma", "one of "+strings.Join(localmodel.Models(), ", "))
