@@ -126,7 +126,11 @@ func (s *session) check(ctx context.Context, text string) error {
 			return err
 		}
 		e, err := stream.Recv()
-		s.total.prompt(e.GetOpened().GetBuild())
+		built := e.GetOpened().GetBuild()
+		s.total.prompt(built)
+		if cost := finding(built); cost != "" {
+			s.say("試しの組み立て a prompt for trial: %s", cost)
+		}
 		return err
 	})
 	if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.InvalidArgument {

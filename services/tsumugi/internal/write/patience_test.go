@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
@@ -125,7 +126,7 @@ func TestHowLongToWait(t *testing.T) {
 func TestUnknownCostIsNoCost(t *testing.T) {
 	t.Parallel()
 	half, whole := &answer{node: "n", text: "半"}, &answer{node: "n", whole: true, cost: &cost{3, 4}}
-	remade := &answer{node: "n", whole: true, cost: &cost{1, 2}, broke: true}
+	remade := &answer{node: "n", whole: true, cost: &cost{1, 2}, broke: true, tries: 1}
 	for want, answers := range map[string][]*answer{
 		"prompt tokens: 読み直し 3 read again、キャッシュ 4 cached、数":             {whole},
 		"prompt tokens: 不明 unknown (2 件の答え answers)、数":                  {half, {text: "途"}},
@@ -137,5 +138,25 @@ func TestUnknownCostIsNoCost(t *testing.T) {
 		if got := sum.String(); !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
 		}
+	}
+}
+
+// TestATryBeforeTheFirstPiece is one of which nothing is lost, and whose cost nobody knows.
+func TestATryBeforeTheFirstPiece(t *testing.T) {
+	t.Parallel()
+	r := &round{answers: []*answer{{opened: &agentv1.Opened{}}}, total: 1}
+	for range 3 {
+		r.resume() // of three tries again only the first was opened before
+	}
+	var sum totals
+	sum.round(r)
+	if got := sum.String(); !strings.Contains(got, "不明 unknown (1 件の答え answers)") || sum.broke != 0 {
+		t.Errorf("%d broke off: %s", sum.broke, got)
+	}
+	*r.answers[0] = answer{node: "n", whole: true, cost: &cost{3, 4}, tries: r.answers[0].tries}
+	sum = totals{}
+	sum.round(r)
+	if got := sum.String(); !strings.Contains(got, "ほかに 1 件の分は不明") {
+		t.Errorf("%s", got)
 	}
 }

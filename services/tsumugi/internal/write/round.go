@@ -35,8 +35,9 @@ type answer struct {
 	whole, cancelled, ended bool
 	// known: its node was there before the request was sent again. broke: some of it was shown, of which nothing is stored.
 	known, broke bool
-	// halves are how many nodes keep what came of it before it was cut and made anew.
-	halves int
+	// halves are how many nodes keep what came of it before it was cut and made anew; tries how often it was opened before,
+	// and nobody told what that cost.
+	halves, tries int
 	// cost is what the end of the answer told of the prompt; nil where that never came.
 	cost *cost
 	// tail is what to say behind it.
@@ -53,10 +54,14 @@ func (r *round) resume() {
 			a.known, a.ended = true, true
 			continue
 		}
-		r.answers[i] = &answer{broke: a.unstored(), halves: a.halves}
+		next := &answer{broke: a.unstored(), halves: a.halves, tries: a.tries}
 		if a.node != "" {
-			r.answers[i].halves++
+			next.halves++
 		}
+		if a.begun() {
+			next.tries++
+		}
+		r.answers[i] = next
 	}
 }
 
@@ -90,6 +95,9 @@ func (r *round) missing() bool {
 // unstored says that some of an answer was shown, and nothing of it is known to be stored.
 func (a *answer) unstored() bool { return a.node == "" && (a.broke || a.text != "") }
 
+// begun says that the model was asked for it, as far as was told.
+func (a *answer) begun() bool { return a.node != "" || a.opened != nil || a.text != "" }
+
 // usual is the answer that is kept without a question: the last one of a chain, else the first, of those that are whole
 // and not empty. nil where there is none.
 func (r *round) usual() (kept *answer) {
@@ -121,4 +129,13 @@ func (r *round) label(n int) string {
 		return ""
 	}
 	return fmt.Sprintf("[%d/%d] ", n+1, r.total)
+}
+
+// name is the label of an answer with the branch that it is.
+func (r *round) name(n int) string {
+	branch := r.answers[n].opened.GetBranch()
+	if branch != "" {
+		branch += " "
+	}
+	return r.label(n) + branch
 }

@@ -74,10 +74,10 @@ func (c *screen) prompt(r *round, b *promptbuilderv1.BuildStoryResponse) {
 func (c *screen) show(r *round) {
 	for c.shown < len(r.answers) {
 		if a := r.answers[c.shown]; a.known && a.whole {
-			c.say("%s保存済みです stored already: %s", r.label(c.shown), a.node)
+			c.say("%s保存済みです stored already: %s", r.name(c.shown), a.node)
 			c.shown++
 		} else if a.known {
-			c.say("%s途中で止めた答えです stored as far as it was stopped: %s 「%s」", r.label(c.shown), a.node, lastLine(a.text))
+			c.say("%s途中で止めた答えです stored as far as it was stopped: %s 「%s」", r.name(c.shown), a.node, lastLine(a.text))
 			c.shown++
 		} else if !c.one(r, a) {
 			return
@@ -129,7 +129,7 @@ func (c *screen) finish(r *round) {
 }
 
 // head says before an answer where the model's memory begins, and what was drawn. Of answers side by side only the first
-// one tells it.
+// one tells it, and the others what their own prompts cost.
 func head(r *round, n int, o *agentv1.Opened, first bool) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
@@ -137,7 +137,11 @@ func head(r *round, n int, o *agentv1.Opened, first bool) string {
 	}
 	b.WriteByte('\n')
 	if o.Answers > 0 {
-		line("%s", strings.TrimSpace(r.label(n)+o.Branch))
+		line("%s", strings.TrimSpace(r.name(n)))
+	}
+	cost := finding(o.Build)
+	if !first && r.shape.every && cost != "" {
+		line("%s", cost)
 	}
 	if o.Build == nil || (!first && r.shape.repeat == 0) {
 		return b.String()
@@ -148,8 +152,8 @@ func head(r *round, n int, o *agentv1.Opened, first bool) string {
 	} else {
 		line("記憶 memory: 全文 the whole text")
 	}
-	if b := o.Build; b.CountsUsed > 0 {
-		line("数えた回数 counts: %d、送った字 characters sent: %d", b.CountsUsed, b.CharactersSent)
+	if cost != "" {
+		line("%s", cost)
 	}
 	if o.Branch == "" && first {
 		for _, p := range o.Build.Picks {

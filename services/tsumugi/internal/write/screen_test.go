@@ -14,9 +14,9 @@ func TestAHalfIsNoWhole(t *testing.T) {
 	var out strings.Builder
 	c := &screen{session: &session{Options: Options{Out: &out}}}
 	c.show(&round{shape: three, total: 2, answers: []*answer{
-		{node: "nodes/a", known: true, whole: true, text: "雨。"}, {node: "nodes/b", known: true, text: "、私は"},
+		{node: "nodes/a", known: true, whole: true, text: "雨。", opened: &agentv1.Opened{Branch: "雨"}}, {node: "nodes/b", known: true, text: "、私は"},
 	}})
-	for _, want := range []string{"stored already: nodes/a", "as far as it was stopped: nodes/b 「、私は」"} {
+	for _, want := range []string{"[1/2] 雨 保存済みです stored already: nodes/a", "as far as it was stopped: nodes/b 「、私は」"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %q", want, out.String())
 		}

@@ -41,10 +41,18 @@ func TestTheLineThatGoesOn(t *testing.T) {
 	d.shows(d.must(Options{File: d.file("夜.txt", "夜。\n"), Yes: true, Repeat: 2}), "…夜。\n第六。", "…第六。第七。")
 }
 
-// TestTheSummary adds up what was told of each answer, and what the prompts cost.
+// TestTheSummary adds up what was told of each answer, and of what each prompt cost, also the one for trial.
 func TestTheSummary(t *testing.T) {
 	d := newDesk(t, llmtest.Options{Reply: replies()})
-	shown := d.must(Options{File: d.file("夜.txt", "夜、"), Repeat: 2}, "k", "t", "s")
+	d.sums(d.must(Options{File: d.file("夜.txt", "夜、"), Repeat: 2}, "k", "t", "s"), 7) // two, two and three answers
+	d = newDesk(t, llmtest.Options{Reply: replies()})
+	d.sums(d.must(Options{File: d.file("夜.txt", "夜、"), Variants: "all", Note: "{雨|雪}が降る"}, "s"), 2)
+	d.shows(d.must(Options{File: d.file("夜.txt", "夜、"), Yes: true}), "in all: 答え 1 answers", "a prompt for trial: 数えた回数 counts: ")
+}
+
+// sums fails where the summary is not the sum of what was shown.
+func (d *desk) sums(shown string, answers int) {
+	d.Helper()
 	var read, cached, counts, characters int
 	for _, m := range regexp.MustCompile(`読み直し (\d+) read again、キャッシュ (\d+) cached\n`).FindAllStringSubmatch(shown, -1) {
 		read, cached = read+number(m[1]), cached+number(m[2])
@@ -54,14 +62,12 @@ func TestTheSummary(t *testing.T) {
 	}
 	in := regexp.MustCompile(`in all: 答え (\d+) answers、プロンプト prompt tokens: 読み直し (\d+) read again、キャッシュ (\d+) cached、数えた回数 (\d+) counts、送った字 (\d+) characters`).FindStringSubmatch(shown)
 	if in == nil {
-		t.Fatalf("no summary:\n%s", shown)
+		d.Fatalf("no summary:\n%s", shown)
 	}
-	// Two, two and three answers; before the first, the options were tried in a prompt of their own.
-	if number(in[1]) != 7 || number(in[2]) != read || number(in[3]) != cached || read == 0 || cached == 0 ||
-		number(in[4]) <= counts || number(in[5]) <= characters {
-		t.Errorf("told %d read, %d cached, %d counts, %d characters:\n%s", read, cached, counts, characters, shown)
+	if number(in[1]) != answers || number(in[2]) != read || number(in[3]) != cached || read == 0 || cached == 0 ||
+		number(in[4]) != counts || counts == 0 || number(in[5]) != characters {
+		d.Errorf("told %d read, %d cached, %d counts, %d characters:\n%s", read, cached, counts, characters, shown)
 	}
-	d.shows(d.must(Options{File: d.file("夜.txt", "夜、"), Yes: true}), "in all: 答え 1 answers")
 }
 
 func number(text string) int {

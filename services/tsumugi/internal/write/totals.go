@@ -11,8 +11,8 @@ import (
 type totals struct {
 	// answers are those that are stored; broke those of which some was shown, and nothing is known to be stored.
 	answers, broke int
-	// read and cached are tokens of the prompts of told answers; of untold ones nobody told all of them: the model server does
-	// not, or the answer broke off.
+	// read and cached are tokens of the prompts of told answers. untold are how often a model was asked and nobody told them:
+	// the model server does not, or the answer broke off.
 	read, cached, told, untold int
 	// counts and characters are what finding the cuts took.
 	counts, characters int
@@ -27,6 +27,14 @@ func costOf(s *agentv1.Stored) *cost {
 		return nil
 	}
 	return &cost{int(s.GetPromptTokensRead()), int(s.GetPromptTokensCached())}
+}
+
+// finding is what finding the cut of a prompt took; empty where that was nothing.
+func finding(b *promptbuilderv1.BuildStoryResponse) string {
+	if b.GetCountsUsed() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("数えた回数 counts: %d、送った字 characters sent: %d", b.GetCountsUsed(), b.GetCharactersSent())
 }
 
 // prompt adds what a prompt cost.
@@ -44,11 +52,11 @@ func (t *totals) round(r *round) {
 		case a.unstored():
 			t.broke++
 		}
-		t.answers, t.untold = t.answers+a.halves, t.untold+a.halves
-		if a.cost != nil {
+		t.answers, t.untold = t.answers+a.halves, t.untold+a.tries
+		switch {
+		case a.cost != nil:
 			t.read, t.cached, t.told = t.read+a.cost.read, t.cached+a.cost.cached, t.told+1
-		}
-		if a.broke || (a.cost == nil && (a.node != "" || a.opened != nil || a.text != "")) {
+		case a.begun():
 			t.untold++
 		}
 	}
