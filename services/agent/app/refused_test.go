@@ -206,3 +206,28 @@ func TestTheSameIDForAnotherRequest(t *testing.T) {
 	q.Text = "朝"
 	r.is(r.all(q).err, codes.InvalidArgument, "REQUEST_ID_REUSED", "request_id", q.RequestId)
 }
+
+// TestAllThatIsRefusedIsToldAtOnce, whoever refuses it: the agent sees the fields and the backend, promptbuilder the rest.
+func TestAllThatIsRefusedIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, llmtest.Options{})
+	r.prompts.fail = &apierr.Error{Code: codes.InvalidArgument, Reason: "INVALID_FIELD", Message: "m", Violations: []apierr.Violation{
+		{Field: "preset", Description: "d"}, {Field: "max_tokens", Description: "d", Reason: "INVALID_BUDGET"},
+	}}
+	for variants, want := range map[int32]string{
+		0:  "backend UNKNOWN_BACKEND, build.preset , sampling.max_tokens INVALID_BUDGET",
+		99: "backend UNKNOWN_BACKEND, build.preset , sampling.max_tokens INVALID_BUDGET, variants ",
+	} {
+		q := r.request("夜")
+		q.Backend, q.Variants, q.Build = "nobody", variants, &promptbuilderv1.BuildStoryRequest{Preset: "nope"}
+		got := r.all(q)
+		r.is(got.err, codes.InvalidArgument, "INVALID_FIELD")
+		var fields []string
+		for _, v := range got.err.Violations {
+			fields = append(fields, v.Field+" "+v.Reason)
+		}
+		if got := strings.Join(fields, ", "); got != want {
+			t.Errorf("%d variants: %s", variants, got)
+		}
+	}
+}

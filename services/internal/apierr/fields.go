@@ -2,6 +2,7 @@ package apierr
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,11 +25,38 @@ type Fields struct {
 
 // Add notes that a field is wrong and what would be right.
 func (f *Fields) Add(field, format string, args ...any) {
+	f.note(Violation{Field: field, Description: fmt.Sprintf(format, args...)})
+}
+
+func (f *Fields) note(v Violation) {
 	f.count++
 	if len(f.list) < maxFields {
-		f.list = append(f.list, Violation{Field: field, Description: fmt.Sprintf(format, args...)})
+		f.list = append(f.list, v)
 	}
 }
+
+// Also notes the wrong fields of other refusals of the request, under their reasons, but for fields that are noted. An error
+// without fields changes nothing.
+func (f *Fields) Also(errs ...error) {
+	for _, err := range errs {
+		var other *Error
+		if !errors.As(err, &other) {
+			continue
+		}
+		for _, v := range other.Violations {
+			if f.Has(v.Field) {
+				continue
+			}
+			if v.Reason = cmp.Or(v.Reason, other.Reason); v.Reason == ReasonInvalidField {
+				v.Reason = ""
+			}
+			f.note(v)
+		}
+	}
+}
+
+// Len is how many wrong fields are noted.
+func (f *Fields) Len() int { return f.count }
 
 // Has says that a field is noted.
 func (f *Fields) Has(field string) bool {

@@ -32,7 +32,7 @@ func Answer(err error, maxTokens string) error {
 	switch {
 	case errors.As(err, &unknown):
 		return apierr.New(codes.NotFound, "UNKNOWN_BACKEND", unknown.Error(), "backend", unknown.Name, "known", strings.Join(unknown.Known, ",")).
-			About("backend", "must be one of "+strings.Join(unknown.Known, ", ")+", or empty for the default")
+			About("backend", "must be one of "+strings.Join(unknown.Known, ", ")+fmt.Sprintf(", or empty for the default, is %.80q", unknown.Name))
 	case errors.As(err, &budget):
 		return apierr.New(codes.InvalidArgument, "INVALID_BUDGET", budget.Error(),
 			"window", strconv.Itoa(budget.Window), "max_tokens", strconv.Itoa(budget.MaxTokens)).

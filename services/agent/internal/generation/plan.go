@@ -112,12 +112,9 @@ type draw struct {
 // draft finds the text, builds the prompt and sees that the model server is the one that the prompt was measured with.
 // A server that changed in between is measured once more.
 func (s *Service) draft(ctx context.Context, ns string, req Request, how draw) (draft, error) {
-	model, err := s.models.Generator(req.Backend)
+	model, err := s.generator(req)
 	if err != nil {
-		return draft{}, err
-	}
-	if err := s.checkKnobs(req.Backend, model, req.Sampling); err != nil {
-		return draft{}, err
+		return draft{}, &RefusedError{s.refusals(ctx, ns, req, model, err)}
 	}
 	build, err := s.builder(ctx, ns, req, how)
 	if err != nil {

@@ -75,7 +75,7 @@ func TestThePresetsSeedGrows(t *testing.T) {
 	}
 }
 
-// TestKnobsThatTheKindDoesNotHave: those of the request are refused before a prompt is built, those of a preset when it is
+// TestKnobsThatTheKindDoesNotHave: those of the request are refused before a prompt of the text is built, those of a preset when it is
 // known what it says, and by its name.
 func TestKnobsThatTheKindDoesNotHave(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestKnobsThatTheKindDoesNotHave(t *testing.T) {
 	req := w.request("夜")
 	req.Build, req.Sampling = []byte("form"), everyKnob()
 	var unknown *llm.KnobsError
-	if err := w.read(w.generate(req), 0).err; !errors.As(err, &unknown) || unknown.Kind != "fake" || unknown.Names() != "top_a and dry" || len(w.prompts.builds) != 0 {
+	if err := w.read(w.generate(req), 0).err; !errors.As(err, &unknown) || unknown.Kind != "fake" || unknown.Names() != "top_a and dry" || len(w.prompts.builds) != 1 || w.prompts.builds[0].Body != "…" {
 		t.Errorf("%v, %d builds", err, len(w.prompts.builds))
 	}
 	w.prompts.sampling, req = everyKnob(), w.request("夜")

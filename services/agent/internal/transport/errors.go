@@ -115,6 +115,9 @@ var table = []rule{
 // fault is what the caller gets for an error. What no rule fits, such as a panic, stays as it is and is answered as
 // INTERNAL; what an adapter has typed for the caller passes.
 func fault(err error) error {
+	if several := (*generation.RefusedError)(nil); errors.As(err, &several) {
+		return refused(several)
+	}
 	for _, r := range table {
 		if answer := r(err); answer != nil {
 			return answer
@@ -144,6 +147,20 @@ func drawnIn(field string) string {
 		return field
 	}
 	return "build." + field
+}
+
+// refused is the answer to the first reason, or INVALID_FIELD with the fields of all of them where the others name more.
+func refused(e *generation.RefusedError) error {
+	first, f := fault(e.Reasons[0]), &apierr.Fields{}
+	f.Also(first)
+	own := f.Len()
+	for _, r := range e.Reasons[1:] {
+		f.Also(fault(r))
+	}
+	if f.Len() == own {
+		return first
+	}
+	return f.Err()
 }
 
 func model(err error) error { return modelerr.Answer(err, maxTokens) }

@@ -36,6 +36,7 @@ var answers = []struct {
 	meta   string
 }{
 	{&generation.NotFoundError{ID: uid}, codes.NotFound, "GENERATION_NOT_FOUND", "generation=generations/" + uid.String()},
+	{&generation.RefusedError{Reasons: []error{&generation.NotFoundError{ID: uid}}}, codes.NotFound, "GENERATION_NOT_FOUND", "generation=generations/" + uid.String()},
 	{&generation.ViaError{Via: []uuid.UUID{uid}, Wrong: []int{0}}, codes.InvalidArgument, "INVALID_FIELD", ""},
 	{&generation.OptionsError{Count: 17, Limit: 16}, codes.InvalidArgument, "INVALID_FIELD", "limit=16"},
 	{&generation.OptionsError{Count: 3, More: true, Limit: 16, Large: true}, codes.InvalidArgument, "INVALID_FIELD", "limit=16"},

@@ -13,12 +13,15 @@ import (
 
 // GenerateNode continues a flow, or with `dry_run` shows the prompt.
 func (s *Server) GenerateNode(q *agentv1.GenerateNodeRequest, stream grpc.ServerStreamingServer[agentv1.GenerateNodeEvent]) error {
-	req, err := parse(q, s.generations.Limits())
-	if err != nil {
-		return err
-	}
 	ctx := stream.Context()
 	ns := namespace.From(ctx)
+	req, wrong := parse(q, s.generations.Limits())
+	if wrong.Len() > 0 {
+		for _, err := range s.generations.Refusals(ctx, ns, req) {
+			wrong.Also(fault(err))
+		}
+		return wrong.Err()
+	}
 	if q.GetDryRun() {
 		o, err := s.generations.Preview(ctx, ns, req)
 		if err != nil {

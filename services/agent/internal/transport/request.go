@@ -28,8 +28,8 @@ const (
 	maxItem      = 1 << 10
 )
 
-// parse reads a request and finds everything that is wrong with it.
-func parse(q *agentv1.GenerateNodeRequest, l generation.Limits) (generation.Request, error) {
+// parse reads a request and finds everything that can be seen to be wrong with it.
+func parse(q *agentv1.GenerateNodeRequest, l generation.Limits) (generation.Request, *apierr.Fields) {
 	f := &apierr.Fields{}
 	f.Required(q)
 	r := generation.Request{
@@ -52,7 +52,7 @@ func parse(q *agentv1.GenerateNodeRequest, l generation.Limits) (generation.Requ
 	checkSeveral(f, q, l)
 	checkStory(f, q.GetStory(), q.GetBuild().GetCompatibility() == promptbuilderv1.Compatibility_COMPATIBILITY_COMPAT)
 	checkSampling(f, q.GetSampling())
-	return r, f.Err()
+	return r, f
 }
 
 // flow reads the flow. Only a dry run may be of a text that is in none.

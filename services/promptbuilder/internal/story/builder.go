@@ -92,6 +92,20 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	return p, nil
 }
 
+// Unfit is what Build refuses of the backend, for a request in which Check finds something else wrong, so that its caller
+// learns of all at once: *llm.UnknownBackendError or *llm.BudgetError. A server that does not tell its window refuses nothing.
+func (b *Builder) Unfit(ctx context.Context, r Request) error {
+	counter, err := b.backends.Counter(r.Backend)
+	if err != nil || r.MaxTokens <= 0 {
+		return err
+	}
+	backend, err := counter.Window(ctx)
+	if err == nil && r.MaxTokens >= backend.Window {
+		return &llm.BudgetError{Window: backend.Window, MaxTokens: r.MaxTokens}
+	}
+	return nil
+}
+
 // tally is what a model server was sent to count. Safe for concurrent use until it is read.
 type tally struct {
 	mu                 sync.Mutex

@@ -29,8 +29,9 @@ func (s *Server) BuildStory(ctx context.Context, req *promptbuilderv1.BuildStory
 	}
 	r, found := s.stories.Prepare(toRequest(req))
 	wrong(f, found)
-	if err := f.Err(); err != nil {
-		return nil, err
+	if f.Len() > 0 {
+		f.Also(fault(s.stories.Unfit(ctx, r)))
+		return nil, f.Err()
 	}
 	p, err := s.stories.Build(ctx, r)
 	if err != nil {

@@ -237,3 +237,17 @@ func declared(t *testing.T, folder string, types func(*ast.TypeSpec), values fun
 		}
 	}
 }
+
+// TestTheBackendIsToldWithTheFields that are wrong, under its own reason.
+func TestTheBackendIsToldWithTheFields(t *testing.T) {
+	t.Parallel()
+	s := &stories{unfit: &llm.BudgetError{Window: 5, MaxTokens: 7}}
+	_, err := serve(t, s).BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{Mode: 99, MaxTokens: 7})
+	e, ok := apierr.FromStatus(err)
+	if !ok || e.Reason != "INVALID_FIELD" || len(e.Violations) != 2 || s.calls != 0 {
+		t.Fatalf("%+v, %v; %d calls", e, err, s.calls)
+	}
+	if v := e.Violations; v[0].Field != "max_tokens" || v[0].Reason != "INVALID_BUDGET" || v[1].Field != "mode" || v[1].Reason != "" {
+		t.Errorf("%+v", v)
+	}
+}

@@ -18,6 +18,7 @@ import (
 type Stories interface {
 	Prepare(r story.Request) (story.Request, []story.Violation)
 	Build(ctx context.Context, r story.Request) (story.Prompt, error)
+	Unfit(ctx context.Context, r story.Request) error
 	Count(ctx context.Context, backend string, texts []string) (story.Counts, error)
 	Backends(ctx context.Context) []story.Status
 	Presets() []story.Preset

@@ -35,6 +35,7 @@ type stories struct {
 	backends []story.Status
 	presets  []story.Preset
 	err      error
+	unfit    error
 	calls    int
 }
 
@@ -43,6 +44,8 @@ func (s *stories) Build(_ context.Context, r story.Request) (story.Prompt, error
 	s.request = r
 	return s.prompt, s.err
 }
+
+func (s *stories) Unfit(context.Context, story.Request) error { return s.unfit }
 
 // Prepare is the domain's, without presets.
 func (s *stories) Prepare(r story.Request) (story.Request, []story.Violation) { return r, r.Check() }

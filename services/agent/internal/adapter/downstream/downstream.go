@@ -58,9 +58,7 @@ func (s Service) Error(err error) error {
 	case typed && own.Reason == apierr.ReasonInvalidField:
 		if v, all := s.translate(own.Violations); all {
 			f := &apierr.Fields{}
-			for _, x := range v {
-				f.Add(x.Field, "%s", x.Description)
-			}
+			f.Also(&apierr.Error{Violations: v})
 			return f.Err()
 		}
 	}
@@ -91,7 +89,7 @@ func (s Service) translate(violations []apierr.Violation) (callers []apierr.Viol
 		case to == head:
 			to += rest
 		}
-		callers = append(callers, apierr.Violation{Field: to, Description: v.Description})
+		callers = append(callers, apierr.Violation{Field: to, Description: v.Description, Reason: v.Reason})
 	}
 	return callers, len(callers) == len(violations)
 }
