@@ -236,10 +236,28 @@ func TestReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if check := Ready("flowstore", conn)(t.Context()); check.OK || check.Message != "does not answer: dial tcp 127.0.0.1:1: connect: connection refused" {
+	if check := Ready("flowstore", conn)(t.Context()); check.OK || check.Message != "does not answer: nothing listens there" {
 		t.Errorf("%+v", check)
 	}
 	if got := Reason(status.Error(codes.Unavailable, "the process is stopping")); got != "the process is stopping" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestReasonsAreSentences for people who know nothing of grpc; what has none keeps the words of the system.
+func TestReasonsAreSentences(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"connection active but health check failed. status=NOT_SERVING":                                                "it is starting or stopping, and takes no requests now",
+		`connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`: "nothing listens there",
+		"error reading from server: EOF": "it closed the connection",
+		`connection error: desc = "transport: Error while dialing: dial tcp 10.0.0.1:7453: i/o timeout"`: "dial tcp 10.0.0.1:7453: i/o timeout",
+	} {
+		if got := Reason(status.Error(codes.Unavailable, message)); got != want {
+			t.Errorf("%q is told as %q", message, got)
+		}
+	}
+	if got := Reason(status.Error(codes.Internal, "the file says: connection refused")); got != "the file says: connection refused" {
+		t.Errorf("what is no fault of a connection is told as %q", got)
 	}
 }

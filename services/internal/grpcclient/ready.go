@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
@@ -26,10 +27,25 @@ func Ready(name string, conn grpc.ClientConnInterface) obs.Question {
 	}
 }
 
-// Reason is why a call failed, for a person: the message of its status, without grpc's own words around the fault of a
-// connection, such as `dial tcp 127.0.0.1:7453: connect: connection refused`.
+// plainly says what grpc and the system say of connections as a person would; what is in it is in their message.
+var plainly = []struct{ said, means string }{
+	{"health check failed", "it is starting or stopping, and takes no requests now"},
+	{"connection refused", "nothing listens there"},
+	{"no such host", "no such host is known"},
+	{"error reading from server", "it closed the connection"},
+	{"connection reset by peer", "it closed the connection"},
+	{"broken pipe", "it closed the connection"},
+}
+
+// Reason is why a call failed, for a person: a sentence of ours for the faults that connections usually have, else the
+// message of its status without grpc's own words around it, such as `dial tcp 10.0.0.1:7453: i/o timeout`.
 func Reason(err error) string {
 	message := status.Convert(err).Message()
+	for _, p := range plainly {
+		if status.Code(err) == codes.Unavailable && strings.Contains(message, p.said) {
+			return p.means
+		}
+	}
 	for _, before := range []string{`connection error: desc = "`, "transport: ", "Error while dialing: "} {
 		after, found := strings.CutPrefix(message, before)
 		if message = after; found && strings.HasSuffix(before, `"`) {

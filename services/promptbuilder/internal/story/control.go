@@ -112,13 +112,13 @@ func (r *Request) guard(d *draws) (blockFence string) {
 	c := r.controls()
 	for _, f := range r.guarded() {
 		if found := c.in(*f.text); found != nil {
-			told, said := places(*f.text, found), "stand there as a server reads them"
+			told, said := places(*f.text, found), "they stand there as a server reads them"
 			if r.Neutralize {
 				var left int
 				*f.text, left = neutral(*f.text, found)
-				said = fmt.Sprintf("%d have the full-width form of a character in the prompt", len(found)-left)
+				said = fmt.Sprintf("%d of them have the full-width form of a character in the prompt", len(found)-left)
 			}
-			d.warn(ControlText, f.name, "%d in all look like control tokens and %s: %s", len(found), said, told)
+			d.warn(ControlText, f.name, "stretches that look like control tokens: %d; %s: %s", len(found), said, told)
 		}
 		if !fenced && !slices.Contains(always, f.text) {
 			continue
@@ -134,7 +134,7 @@ func (r *Request) guard(d *draws) (blockFence string) {
 			}
 			said = "the fences around blocks are longer"
 		}
-		d.warn(FenceInText, f.name, "%d in all begin a line like a fence, and %s: %s", len(found), said, places(*f.text, found))
+		d.warn(FenceInText, f.name, "lines that begin like a fence: %d; %s: %s", len(found), said, places(*f.text, found))
 	}
 	return blockFence
 }

@@ -171,7 +171,7 @@ func TestControlTokens(t *testing.T) {
 		"<SPECIAL_12>", "<seed:bos>", "</seed:think>", "<|/tool|>", `<|"|>`, "<｜fim▁begin｜>", "[control_8]", "<start_function_call>",
 	} {
 		r := story.Request{Body: "一。\n\u2028夜" + token + "だ", Wrapping: custom}
-		if message := warned(t, r, story.ControlText); !strings.Contains(message, fmt.Sprintf("1 in all look like control tokens and stand there as a server reads them: %q at line 3, column 2", token)) {
+		if message := warned(t, r, story.ControlText); !strings.Contains(message, fmt.Sprintf("stretches that look like control tokens: 1; they stand there as a server reads them: %q at line 3, column 2", token)) {
 			t.Errorf("%s: %q", token, message)
 		}
 		r.Neutralize = true
@@ -235,7 +235,7 @@ func TestPlacesAreBounded(t *testing.T) {
 		fmt.Fprintf(&body, "<unused%d><unused%d>\n", i, i)
 	}
 	message := warned(t, story.Request{Body: body.String()}, story.ControlText)
-	if strings.Count(message, "at line") != 20 || !strings.HasPrefix(message, "60 in all") || !strings.HasSuffix(message, "and 10 more") {
+	if strings.Count(message, "at line") != 20 || !strings.HasPrefix(message, "stretches that look like control tokens: 60; ") || !strings.HasSuffix(message, "and 10 more") {
 		t.Error(message)
 	}
 }

@@ -20,6 +20,7 @@ func writeCommand() *cobra.Command {
 the answer as it comes, and how much of the prompt the model server read again; then it asks what becomes of the answer:
 
   k  keep it and go on 残して続ける     a  again もう一度     t  three ways 三つの案     e  edit 直す     s  stop 終わる
+  r  draw the {A|B} anew 引き直す, where there are any
 
 FLOW is flows/{uuid} or the UUID, as --file tells it. Ctrl-C ends the answer that is coming; what has come is kept. Nothing is
 ever lost: an answer that is not kept stays in the flow as a branch. EDITOR is the editor. Without a terminal the same keys are
@@ -40,7 +41,7 @@ read from the standard input, one on a line.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Addr, "addr", "127.0.0.1:7450", "gRPC address of a running tsumugi serve")
+	f.StringVar(&o.Addr, "addr", write.DefaultAddr, "gRPC address of a running tsumugi serve")
 	f.StringVar(&o.File, "file", "", "begin a new flow from this text (UTF-8); NAME is what it is called")
 	f.StringVar(&o.Variants, "variants", "", "answers side by side each time: a number from 2, or all: one for each option of {A|B}")
 	f.IntVar(&o.Repeat, "repeat", 0, "answers one behind the other each time")
@@ -49,6 +50,7 @@ read from the standard input, one on a line.`,
 	f.StringVar(&o.Backend, "backend", "", "name of a backend; empty: the default")
 	f.IntVar(&o.Slack, "slack", 25, "percent of the window that a cut may leave unused, so that it stays and the model server keeps its cache")
 	f.StringVar(&o.Preset, "preset", "", "name of a preset (GET /v1/presets), such as the form in which the model is asked: mistral, gemma, raw")
+	f.BoolVar(&o.Neutralize, "neutralize", false, "make text of what looks like a control token or a fence in the story; what was found is told either way")
 	f.BoolVar(&o.Yes, "yes", false, "ask nothing: one round, keep the first answer that is whole (with --repeat the last), and end; where there is none, that is an error")
 	return c
 }

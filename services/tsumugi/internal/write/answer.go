@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/google/uuid"
@@ -97,7 +98,7 @@ func (s *session) attempt(ctx context.Context, r *round) error {
 }
 
 // errStopped is for what the writer did not wait for.
-var errStopped = errors.New("止めました stopped, without waiting for the model")
+var errStopped = errors.New("止めました stopped, without waiting any longer")
 
 // interrupt is Ctrl-C: it ends the answers that are being made, and those that are opened later; what has come of them is
 // kept. False where there is nothing to wait for: none was opened yet, or it is the second time.
@@ -125,17 +126,20 @@ func (s *session) cancel(ctx context.Context, a *answer) {
 func (s *session) request(want shape) *agentv1.GenerateNodeRequest {
 	q := &agentv1.GenerateNodeRequest{
 		Flow: s.flow, Parent: s.at, RequestId: uuid.NewString(), Backend: s.Backend,
-		Variants: int32(want.variants), EveryOption: want.every, Repeat: int32(want.repeat),
-		Build: &promptbuilderv1.BuildStoryRequest{SlackPercent: proto.Int32(int32(s.Slack)), State: s.state, Preset: s.Preset},
+		Variants: whole(want.variants), EveryOption: want.every, Repeat: whole(want.repeat), PickSeed: s.pickSeed,
+		Build: &promptbuilderv1.BuildStoryRequest{SlackPercent: proto.Int32(whole(s.Slack)), State: s.state, Preset: s.Preset, Neutralize: s.Neutralize},
 	}
-	if s.Tokens > 0 {
-		q.Sampling = &flowstorev1.Sampling{MaxTokens: int32(s.Tokens)}
+	if s.Tokens != 0 {
+		q.Sampling = &flowstorev1.Sampling{MaxTokens: whole(s.Tokens)}
 	}
 	if s.Note != "" {
 		q.Story = &commonv1.Story{Note: proto.String(s.Note)}
 	}
 	return q
 }
+
+// whole is a number as requests have it; what is beyond their range is beyond every limit of the services too.
+func whole(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 // lastLine is the end of a text to go on from: at most 80 characters of its last line that is not empty, and the line
 // feeds behind it, of which more than two look like two.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 )
@@ -11,6 +12,7 @@ import (
 // help tells the keys.
 const help = `   k  残して続ける  keep it and go on (番号 a number keeps that one)
    a  もう一度      again, from the same place; where something broke off: 欠けた分を作る make what is missing
+   r  引き直す      draw the {A|B} anew, from the same place (a は同じ a keeps what was drawn)
    t  三つの案      three ways to go on
    e  直して続ける  edit it in EDITOR and go on (e2: 二つ目 the second)
    s  終わる        stop; 何も失われません nothing is lost
@@ -22,6 +24,9 @@ func (s *session) ask(ctx context.Context, r *round) *round {
 	again := "もう一度 again"
 	if r.missing() {
 		again = "欠けた分を作る make what is missing"
+	}
+	if r.drawn() {
+		again += " / r 引き直す draw anew"
 	}
 	for {
 		s.say("k 残す keep / a %s / t 三案 three ways / e 直す edit / s 終わる stop / ? :", again)
@@ -36,6 +41,9 @@ func (s *session) ask(ctx context.Context, r *round) *round {
 		case key == "a" && r.missing():
 			return r
 		case key == "a":
+			return s.plan(r.shape)
+		case key == "r" && r.drawn():
+			s.pickSeed = rand.Uint32() //nolint:gosec // nothing is secret
 			return s.plan(r.shape)
 		case key == "t":
 			return s.plan(three)

@@ -11,20 +11,68 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"google.golang.org/grpc/codes"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
-	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
 // maxFile is how many bytes a text of a node may have.
 const maxFile = 4 << 20
 
-// open finds the flow, or begins it, and the place to go on from.
-func (s *session) open(ctx context.Context) error {
-	if s.File != "" {
-		return s.begin(ctx)
+// open finds the flow, or begins it, and the place to go on from. The error is everything that is wrong, also with the
+// options, of which wrong is what was found before; nothing is stored then.
+func (s *session) open(ctx context.Context, wrong error) error {
+	text, err := s.look(ctx, wrong)
+	if err != nil || s.File == "" {
+		return err
 	}
+	return s.plain(s.begin(ctx, text))
+}
+
+// look reads what the session begins with, and gives the text of a new flow. Ctrl-C ends it.
+func (s *session) look(ctx context.Context, wrong error) (text string, err error) {
+	ctx, leave := s.untilInterrupted(ctx)
+	defer leave()
+	switch {
+	case s.File != "":
+		if text, err = readText(s.File); err != nil {
+			err = fmt.Errorf("--file: %w", err)
+		}
+	case s.Flow != "":
+		err = s.plain(s.find(ctx))
+	}
+	if s.File == "" && wrong == nil && err == nil {
+		return "", nil
+	}
+	return text, once(wrong, err, s.check(ctx, cmp.Or(text, "…")))
+}
+
+// untilInterrupted is a context that Ctrl-C ends. leave it.
+func (s *session) untilInterrupted(ctx context.Context) (_ context.Context, leave func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-s.Interrupts:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-done
+	}
+}
+
+// isFlow says that a text is what flows are known by: `flows/` and whatever, or a UUID.
+func isFlow(text string) bool {
+	id, named := strings.CutPrefix(text, "flows/")
+	_, err := uuid.Parse(id)
+	return named || (err == nil && len(id) == 36)
+}
+
+// find finds the flow and the place to go on from.
+func (s *session) find(ctx context.Context) error {
 	id := strings.TrimPrefix(s.Flow, "flows/")
 	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
 		return fmt.Errorf("%.80q is not a flow: it must be flows/ and a UUID, or the UUID, as `tsumugi write --file novel.txt` tells it", s.Flow)
@@ -80,14 +128,7 @@ func newestEnd(f *flowstorev1.Flow) string {
 }
 
 // begin makes a flow from a text, byte for byte.
-func (s *session) begin(ctx context.Context) error {
-	text, err := readText(s.File)
-	if err != nil {
-		err = fmt.Errorf("--file: %w", err)
-	}
-	if err := errors.Join(err, s.check(ctx, cmp.Or(text, "…"))); err != nil {
-		return err
-	}
+func (s *session) begin(ctx context.Context, text string) error {
 	name := s.Flow
 	if name == "" {
 		name = strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File))
@@ -95,7 +136,7 @@ func (s *session) begin(ctx context.Context) error {
 	create := &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: name}, RequestId: uuid.NewString()}
 	add := &flowstorev1.AddNodeRequest{Source: written(text), SetCurrent: true, RequestId: uuid.NewString()}
 	var node string
-	err = s.patiently(ctx, func() error {
+	err := s.patiently(ctx, func() error {
 		flow, err := s.flows.CreateFlow(ctx, create)
 		if err != nil {
 			return err
@@ -111,15 +152,14 @@ func (s *session) begin(ctx context.Context) error {
 	s.flow = add.Flow
 	s.stand(node, text)
 	s.say("新しい作品 a new flow: 「%s」", name)
-	s.say("続きは come back with: tsumugi write %s", s.flow)
+	s.comeBack()
 	return nil
 }
 
-// check finds what the services would refuse, before anything is stored: the agent tries the text without a flow. What it
-// finds in the request itself hides what promptbuilder has to say, so that one is asked for the prompt of a short text.
+// check finds what the services would refuse, before anything is stored: the agent tries the text without a flow.
 func (s *session) check(ctx context.Context, text string) error {
 	q := s.request(s.usual)
-	q.DryRun, q.Text = true, text
+	q.Flow, q.Parent, q.DryRun, q.Text = "", "", true, text
 	err := s.patiently(ctx, func() error {
 		stream, err := s.agents.GenerateNode(ctx, q)
 		if err != nil {
@@ -133,17 +173,7 @@ func (s *session) check(ctx context.Context, text string) error {
 		}
 		return err
 	})
-	if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.InvalidArgument {
-		return s.plain(err)
-	}
-	build := q.Build
-	build.Backend, build.Story, build.Body, build.LenientBody = q.Backend, q.Story, "…", true
-	build.MaxTokens = q.Sampling.GetMaxTokens()
-	unfit := s.patiently(ctx, func() error {
-		_, err := s.prompts.BuildStory(ctx, build)
-		return err
-	})
-	return once(s.plain(err), s.plain(unfit))
+	return s.plain(err)
 }
 
 // written is a node with what a person wrote.
@@ -169,7 +199,10 @@ func readText(path string) (string, error) {
 	case len(text) == 0:
 		return "", fmt.Errorf("%s is empty", path)
 	}
-	return string(text), checkText(path, text)
+	if err := checkText(path, text); err != nil {
+		return "", err
+	}
+	return string(text), nil
 }
 
 // checkText says in which line a text is not UTF-8.

@@ -26,8 +26,8 @@ func (s *session) plain(err error) error {
 	}
 	rpc, is := status.FromError(err)
 	switch {
-	case errors.Is(err, context.Canceled):
-		return errors.New("止めました stopped")
+	case errors.Is(err, context.Canceled), rpc.Code() == codes.Canceled:
+		return errStopped
 	case !is:
 		return err
 	case rpc.Code() == codes.Unavailable:
@@ -40,7 +40,7 @@ func (s *session) plain(err error) error {
 // flags are the options by what the services call them.
 var flags = map[string]string{
 	"backend": "--backend", "story.note": "--note",
-	"build.preset": "--preset", "preset": "--preset", "build.slack_percent": "--slack", "slack_percent": "--slack",
+	"build.preset": "--preset", "build.neutralize": "--neutralize", "preset": "--preset", "build.slack_percent": "--slack", "slack_percent": "--slack",
 	"sampling.max_tokens": "--tokens", "max_tokens": "--tokens",
 	"variants": "--variants", "every_option": "--variants all", "repeat": "--repeat",
 }
@@ -53,6 +53,9 @@ func sentences(e *apierr.Error) error {
 		all = append(all, errors.New(e.Message))
 	}
 	for _, v := range e.Violations {
+		if flags[v.Field] == "" && e.Code == codes.NotFound {
+			continue // the message says it already
+		}
 		all = append(all, fmt.Errorf("%s: %s", cmp.Or(flags[v.Field], v.Field), v.Description))
 	}
 	if e.RetryAfter > 0 {
@@ -62,8 +65,11 @@ func sentences(e *apierr.Error) error {
 	return errors.Join(all...)
 }
 
-// once joins sentences, each once.
+// once joins sentences, each once; nil where there is none.
 func once(all ...error) error {
+	if errors.Join(all...) == nil {
+		return nil
+	}
 	var said []string
 	for line := range strings.SplitSeq(fmt.Sprint(errors.Join(all...)), "\n") {
 		if !slices.Contains(said, line) {

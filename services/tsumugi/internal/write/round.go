@@ -98,6 +98,11 @@ func (a *answer) unstored() bool { return a.node == "" && (a.broke || a.text != 
 // begun says that the model was asked for it, as far as was told.
 func (a *answer) begun() bool { return a.node != "" || a.opened != nil || a.text != "" }
 
+// drawn says that options were drawn for its prompt, so that others can be: not all of them are written anyway.
+func (r *round) drawn() bool {
+	return !r.shape.every && slices.ContainsFunc(r.answers, func(a *answer) bool { return len(a.opened.GetBuild().GetPicks()) > 0 })
+}
+
 // usual is the answer that is kept without a question: the last one of a chain, else the first, of those that are whole
 // and not empty. nil where there is none.
 func (r *round) usual() (kept *answer) {

@@ -90,7 +90,7 @@ func TestTheCutIsHandedOn(t *testing.T) {
 	}
 	s, err := newSession(Options{File: d.file("夜.txt", novel.String()), Slack: 25, Tokens: 20, In: strings.NewReader(""), Out: &out}, conn)
 	if err == nil {
-		err = s.open(t.Context())
+		err = s.open(t.Context(), nil)
 	}
 	if err != nil {
 		t.Fatal(err)

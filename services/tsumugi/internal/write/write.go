@@ -16,14 +16,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
-	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 )
+
+// DefaultAddr is where `tsumugi serve` listens where nobody says otherwise.
+const DefaultAddr = "127.0.0.1:7450"
 
 // Options of a session.
 type Options struct {
@@ -46,6 +49,8 @@ type Options struct {
 	// promptbuilder, empty for none.
 	Slack  int
 	Preset string
+	// Neutralize makes text of what looks like a control token or a fence.
+	Neutralize bool
 	// Yes asks nothing: one round, of which the first whole answer, or the last of Repeat, is kept.
 	Yes bool
 	// Editor is the command that edits a file; empty: there is none.
@@ -64,16 +69,17 @@ type Options struct {
 // session is a writer at a place in a flow.
 type session struct {
 	Options
-	flows   flowstorev1.FlowStoreServiceClient
-	agents  agentv1.AgentServiceClient
-	prompts promptbuilderv1.PromptBuilderServiceClient
-	lines   *bufio.Reader
-	usual   shape
-	total   totals
+	flows  flowstorev1.FlowStoreServiceClient
+	agents agentv1.AgentServiceClient
+	lines  *bufio.Reader
+	usual  shape
+	total  totals
 	// reached: somebody answered at the address.
 	reached bool
 
 	flow string
+	// pickSeed is that of the draws in `{A|B}`.
+	pickSeed uint32
 	// state names the line at which the last prompt was cut: the next one is cut there too, as long as that has room.
 	state string
 	// at is the node that is continued, empty in a flow without nodes; tail the last line of its text, with what ends it.
@@ -98,12 +104,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer conn.Close()
-	s, err := newSession(o, conn)
-	if err != nil {
+	s, wrong := newSession(o, conn)
+	if err := s.open(ctx, wrong); err != nil {
 		return err
-	}
-	if err := s.open(ctx); err != nil {
-		return s.plain(err)
 	}
 	err = s.write(ctx)
 	s.say("%v", &s.total)
@@ -111,12 +114,11 @@ func Run(ctx context.Context, o Options) error {
 	return s.plain(err)
 }
 
-// newSession makes a session that is at no place yet. The error is everything that is wrong with the options.
+// newSession makes a session that is at no place yet. The error is what is seen to be wrong with the options here; the
+// services see more.
 func newSession(o Options, conn *grpc.ClientConn) (*session, error) {
-	usual, err := o.shape()
-	if err != nil {
-		return nil, err
-	}
+	usual, wrong := o.shape()
+	wrong = errors.Join(wrong, o.unreadable())
 	if o.after == nil {
 		o.after = time.After
 	}
@@ -126,11 +128,11 @@ func newSession(o Options, conn *grpc.ClientConn) (*session, error) {
 	return &session{
 		drafts:  map[*answer]string{},
 		Options: o, usual: usual, lines: bufio.NewReader(o.In), flows: flowstorev1.NewFlowStoreServiceClient(conn),
-		agents: agentv1.NewAgentServiceClient(conn), prompts: promptbuilderv1.NewPromptBuilderServiceClient(conn),
-	}, nil
+		agents: agentv1.NewAgentServiceClient(conn),
+	}, wrong
 }
 
-// shape reads how many answers are made each time, and finds what cannot be.
+// shape reads how many answers are made each time, and finds what cannot be sent. The rest is the services' to judge.
 func (o Options) shape() (shape, error) {
 	var wrong []error
 	if o.Flow == "" && o.File == "" {
@@ -139,23 +141,34 @@ func (o Options) shape() (shape, error) {
 	if o.Variants != "" && o.Repeat != 0 {
 		wrong = append(wrong, errors.New("--variants makes answers side by side and --repeat one behind the other: only one of them"))
 	}
-	if o.Repeat < 0 || o.Repeat == 1 {
-		wrong = append(wrong, fmt.Errorf("--repeat must be 2 or more, is %d", o.Repeat))
-	}
-	if o.Tokens < 0 {
-		wrong = append(wrong, fmt.Errorf("--tokens must be positive, or 0 for the default, is %d", o.Tokens))
-	}
-	if o.Slack < 0 || o.Slack > 75 {
-		wrong = append(wrong, fmt.Errorf("--slack must be from 0 to 75, is %d", o.Slack))
+	if o.File != "" && isFlow(o.Flow) {
+		wrong = append(wrong, fmt.Errorf("NAME is what the flow of --file is to be called, and %q is what a flow is known by: leave out --file to continue it, or give another NAME", o.Flow))
 	}
 	s := shape{repeat: o.Repeat, every: strings.EqualFold(o.Variants, "all")}
 	if o.Variants != "" && !s.every {
 		var err error
 		if s.variants, err = strconv.Atoi(o.Variants); err != nil || s.variants < 2 {
+			s.variants = 0
 			wrong = append(wrong, fmt.Errorf("--variants must be a number from 2, or `all`, is %q", o.Variants))
 		}
 	}
 	return s, errors.Join(wrong...)
+}
+
+// unreadable finds the texts that are not UTF-8, and takes out what is not: a request with it could not be sent to find
+// what else is wrong.
+func (o *Options) unreadable() error {
+	var wrong []error
+	for _, t := range []struct {
+		name string
+		text *string
+	}{{"NAME or FLOW", &o.Flow}, {"--note", &o.Note}, {"--backend", &o.Backend}, {"--preset", &o.Preset}} {
+		if !utf8.ValidString(*t.text) {
+			wrong = append(wrong, fmt.Errorf("%s must be UTF-8, is %.80q", t.name, *t.text))
+			*t.text = strings.ToValidUTF8(*t.text, "")
+		}
+	}
+	return errors.Join(wrong...)
 }
 
 // write makes answers and asks what becomes of them, until the writer has enough.
@@ -223,7 +236,16 @@ func (s *session) bye() {
 	} else if len(s.drafts) == 0 {
 		s.say("すべて保存済みです everything is stored")
 	}
-	s.say("続きは come back with: tsumugi write %s", s.flow)
+	s.comeBack()
+}
+
+// comeBack says how.
+func (s *session) comeBack() {
+	command := "tsumugi write " + s.flow
+	if s.Addr != DefaultAddr {
+		command += " --addr " + s.Addr
+	}
+	s.say("続きは come back with: %s", command)
 }
 
 // say is one line that is not of the story.

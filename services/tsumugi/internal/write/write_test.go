@@ -289,7 +289,7 @@ func TestErrorsAreSentences(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		"nothing":   {Options{Variants: "x", Repeat: 1, Tokens: -1, Slack: 80}, []string{"--slack must be", "--file novel.txt", "only one of them", "--repeat must be 2", "--tokens must be", "--variants must be"}},
+		"nothing":   {Options{Variants: "x", Repeat: 1, Tokens: -1, Slack: 80}, []string{"--slack: must be", "--file novel.txt", "only one of them", "--repeat: must be from 2", "--tokens: must be", "--variants must be"}},
 		"no flow":   {Options{Flow: "夜"}, []string{`"夜" is not a flow`, "--file"}},
 		"gone flow": {Options{Flow: "flows/0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41"}, []string{"flows/0192f0c1"}},
 		"no file":   {Options{File: filepath.Join(d.dir, "x.txt")}, []string{"x.txt", "no such file"}},
@@ -305,7 +305,13 @@ func TestErrorsAreSentences(t *testing.T) {
 		"twice":     {Options{File: d.file("a.txt", "夜、"), Preset: "nope", Note: "{雨|雪"}, []string{"--note", "--preset"}},
 		"tokens":    {Options{File: d.file("a.txt", "夜、"), Tokens: 5000}, []string{"--tokens"}},
 		"note":      {Options{File: d.file("a.txt", "夜、"), Note: "{雨|雪"}, []string{"--note"}},
-		"all":       {Options{File: d.dir, Repeat: 51, Backend: "x"}, []string{"no file with a text", "--repeat: must be from 2 to 50", `no backend "x"`}},
+		"all":       {Options{File: d.dir, Repeat: 51, Backend: "x"}, []string{"no file with a text", "--repeat: must be from 2 to 50", `--backend: must be one of m, or empty for the default, is "x"`}},
+		"at once":   {Options{File: d.file("a.txt", "夜、"), Variants: "99", Preset: "nope", Backend: "zz", Note: "{雨|雪", Slack: 99}, []string{"--variants: ", "--preset: ", "--backend: ", "--note: ", "--slack: "}},
+		"budget":    {Options{File: d.file("a.txt", "夜、"), Variants: "99", Preset: "nope", Tokens: 99999}, []string{"--variants: ", "--preset: ", "--tokens: must be smaller than 4096"}},
+		"of a flow": {Options{Flow: "夜", Variants: "99", Preset: "nope", Backend: "zz"}, []string{"is not a flow", "--variants: ", "--preset: ", "--backend: "}},
+		"no name":   {Options{File: d.file("a.txt", "夜、"), Flow: "flows/x", Preset: "nope"}, []string{`"flows/x" is what a flow is known by`, "leave out --file", "--preset: "}},
+		"a UUID":    {Options{File: d.file("a.txt", "夜、"), Flow: "0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41"}, []string{"leave out --file"}},
+		"no UTF-8":  {Options{File: d.file("sjis.txt", "a\n\x96\xe9"), Note: "\x96\xe9", Preset: "nope"}, []string{"--note must be UTF-8", "not UTF-8 (line 2)", "--preset: "}},
 	} {
 		shown, err := d.write(c.o)
 		if err == nil {
@@ -321,8 +327,16 @@ func TestErrorsAreSentences(t *testing.T) {
 			}
 		}
 	}
+	for name, o := range map[string]Options{
+		"a gone flow":    {Flow: "flows/0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41"},
+		"a file in SJIS": {File: d.file("sjis.txt", "a\n\x96\xe9")},
+	} {
+		if _, err := d.write(o); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s is told more than once: %v", name, err)
+		}
+	}
 	err := Run(t.Context(), Options{Addr: "127.0.0.1:1", Flow: "flows/0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41", In: strings.NewReader(""), Out: io.Discard})
-	if err == nil || !strings.Contains(err.Error(), "nobody answers at 127.0.0.1:1") || !strings.Contains(err.Error(), "start `tsumugi serve`") {
+	if err == nil || !strings.Contains(err.Error(), "nobody answers at 127.0.0.1:1 (nothing listens there)") || !strings.Contains(err.Error(), "start `tsumugi serve`") {
 		t.Errorf("nobody there: %v", err)
 	}
 }
