@@ -34,7 +34,7 @@ func TestReady(t *testing.T) {
 	want := []obs.Check{
 		{Name: "promptbuilder", OK: true},
 		{Name: "agent", Message: "says NOT_SERVING"},
-		{Name: "flowstore", Message: "does not answer: connection refused"},
+		{Name: "flowstore", Message: "does not answer: nothing listens there"},
 	}
 	if diff := cmp.Diff(want, gateway.Ready(t.Context())); diff != "" {
 		t.Error(diff)

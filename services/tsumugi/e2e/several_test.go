@@ -137,7 +137,7 @@ func severalAnswers(t *testing.T, m mode) {
 	q.Build = &promptbuilderv1.BuildStoryRequest{Wrapping: &promptbuilderv1.Wrapping{Name: "nonsense"}, Seed: 1}
 	one := w.generate(q)
 	one.rest(t)
-	refusal{code: codes.InvalidArgument, reason: "INVALID_FIELD"}.in("build.seed").check(t, one.err)
+	refusal{code: codes.InvalidArgument, reason: "INVALID_FIELD"}.in("build.seed", "build.wrapping.name").check(t, one.err)
 	q.Build.Seed = 0
 	one = w.generate(q)
 	one.rest(t)

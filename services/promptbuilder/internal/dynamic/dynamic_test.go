@@ -1,7 +1,6 @@
 package dynamic_test
 
 import (
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
