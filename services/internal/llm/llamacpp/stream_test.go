@@ -270,3 +270,29 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("the tokens were asked for with %v, %v", ask, err)
 	}
 }
+
+// What the server has no slot for waits here, and not at the server, where the limits on its silence run.
+func TestNoMoreAnswersThanSlots(t *testing.T) {
+	server := llmtest.New(t, llmtest.Options{})
+	server.Break(llmtest.Faults{Break: servertest.BreakSilent, BreakAfter: 1}) // no answer ends
+	c := client(t, server.URL)
+	if _, err := c.Window(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the fake tells two slots
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		stream, err := c.Generate(ctx, llm.Request{Prompt: "x", Sampling: llm.Sampling{MaxTokens: 5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close() //nolint:errcheck // it was not read to its end
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	sent := false
+	_, err := c.Generate(llm.OnSent(gone, func() { sent = true }), llm.Request{Prompt: "x", Sampling: llm.Sampling{MaxTokens: 5}})
+	if err == nil || !strings.Contains(err.Error(), "one of 2 calls at once") || sent {
+		t.Errorf("a third answer: %v, sent: %v", err, sent)
+	}
+}

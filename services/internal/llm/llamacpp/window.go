@@ -34,6 +34,7 @@ func (c *Client) Window(ctx context.Context) (llm.Identity, error) {
 	if err := c.server.Ask(ctx, c.server.WindowLimit(), "/props", nil, &p, wire.MaxDescription); err != nil {
 		return llm.Identity{}, err
 	}
+	c.server.AnswersAtOnce(p.Slots)
 	window, err := c.server.Window(p.Defaults.Window)
 	if err != nil {
 		return llm.Identity{}, err

@@ -33,5 +33,6 @@ type Endpoint struct {
 	// Margin is how many tokens of the window are kept free.
 	Margin int
 	// Concurrency is how many answers, and how many counts, are under way at once; others wait. 0: DefaultConcurrency.
+	// See also Server.AnswersAtOnce.
 	Concurrency int
 }

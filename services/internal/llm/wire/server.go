@@ -59,7 +59,7 @@ type Server struct {
 	// told is the window that the server told last, 0 where it told none.
 	told atomic.Int64
 	// answering and counting are the calls under way.
-	answering, counting slots
+	answering, counting *slots
 }
 
 // maxIdleConnections are kept open.
@@ -82,9 +82,9 @@ func NewServer(config Config) *Server {
 	single := transport.Clone()
 	single.DisableKeepAlives = true
 	at := cmp.Or(config.Concurrency, DefaultConcurrency)
-	s := &Server{Config: config, answering: make(slots, at), counting: make(slots, at), http: straight(transport), once: straight(single)}
+	s := &Server{Config: config, answering: &slots{most: at}, counting: &slots{most: at}, http: straight(transport), once: straight(single)}
 	if config.OneCount {
-		s.counting = make(slots, 1)
+		s.counting = &slots{most: 1}
 	}
 	s.told.Store(unasked)
 	return s

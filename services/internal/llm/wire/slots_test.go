@@ -125,3 +125,49 @@ func TestEveryEndMakesRoom(t *testing.T) {
 		}
 	}
 }
+
+// A server that tells how many answers it makes at once gets no more of them, and more as soon as it tells more; what the
+// backends file says is the most.
+func TestAnswersAtOnceAreWhatTheServerTells(t *testing.T) {
+	t.Parallel()
+	s, begun, let := busy(t, Endpoint{Concurrency: 3})
+	s.AnswersAtOnce(1)
+	ended := make(chan error, 5)
+	for range 5 {
+		go func() {
+			stream, err := s.Stream(t.Context(), "/answer", struct{}{}, 1000, &plain{})
+			for err == nil {
+				_, err = stream.Recv()
+			}
+			if errors.Is(err, io.EOF) {
+				err = stream.Close()
+			}
+			ended <- err
+		}()
+	}
+	<-begun
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.take(gone, s.answering); err == nil || !strings.Contains(err.Error(), "one of 1 calls at once") {
+		t.Errorf("a second answer: %v", err)
+	}
+	s.AnswersAtOnce(8)
+	<-begun
+	<-begun
+	if err := s.take(gone, s.answering); err == nil || !strings.Contains(err.Error(), "one of 3 calls at once") {
+		t.Errorf("a fourth answer: %v", err)
+	}
+	for i := range 5 {
+		let <- struct{}{}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if i < 2 {
+			<-begun
+		}
+	}
+	s.AnswersAtOnce(0)
+	if s.answering.most != 3 || s.answering.busy != 0 || len(s.answering.waiting) != 0 {
+		t.Errorf("left: %d busy of %d, %d waiting", s.answering.busy, s.answering.most, len(s.answering.waiting))
+	}
+}

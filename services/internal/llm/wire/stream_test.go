@@ -28,7 +28,7 @@ func TestTheEndAfterLeaving(t *testing.T) {
 	if text != "" || !errors.As(err, &e) || e.Fault != llm.FaultCancelled || !errors.Is(err, context.Canceled) {
 		t.Errorf("the answer is %q, %v", text, err)
 	}
-	if len(s.answering) != 0 {
+	if s.answering.busy != 0 {
 		t.Error("it still has its place")
 	}
 }
