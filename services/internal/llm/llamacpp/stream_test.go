@@ -286,7 +286,7 @@ func TestNoMoreAnswersThanSlots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer stream.Close() //nolint:errcheck // it was not read to its end
+		defer stream.Close()
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
