@@ -47,6 +47,12 @@ type Local interface {
 	CountsHere() bool
 }
 
+// Bordered is a Counter whose server tells token borders, so that Pieces answers also where nothing is counted here.
+type Bordered interface {
+	// TellsBorders says so.
+	TellsBorders() bool
+}
+
 // Sampler is a Generator that knows what it can be told about sampling. One that is none takes no knob for wrong.
 type Sampler interface {
 	// Knobs are what the server knows of Sampling.

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,5 +106,28 @@ func TestFiguresOfTheWire(t *testing.T) {
 			all.Wait()
 			told("four builds of one text")
 		})
+	}
+}
+
+// Where the backends file names the vocabulary, no text goes over the wire to be counted, and the answer says so.
+func TestNothingIsAskedWhereTheVocabularyIsNamed(t *testing.T) {
+	t.Parallel()
+	s := openaitest.New(t, openaitest.Options{Window: 4096})
+	set, err := backends.Parse([]byte("backends: {here: {kind: openai, model: fake, window: 4096, address: '" + s.URL + "', tokenizer: o200k_base}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	a, err := app.New(t.Context(), app.DefaultConfig(), app.Deps{Backends: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := promptbuilderv1.NewPromptBuilderServiceClient(testkit.Serve(t, a.Register))
+	got, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{Body: strings.Repeat("The harbour lay under a slow rain.\n", 3000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked := slices.Concat(s.Requests("/tokenize"), s.Requests("/v1/completions"), s.Requests("/v1/chat/completions")); len(asked) > 0 || got.CountsUsed != 0 || got.CharactersSent != 0 || got.Cut == nil || got.Tokens == 0 {
+		t.Errorf("%d texts were sent; told are %d counts of %d characters, %d tokens, the cut %v", len(asked), got.CountsUsed, got.CharactersSent, got.Tokens, got.Cut)
 	}
 }

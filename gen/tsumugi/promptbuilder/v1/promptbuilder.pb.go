@@ -2509,12 +2509,16 @@ type Backend struct {
 	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
 	// Address, model, window and tokenizer, as it tells them; absent while it does not answer.
 	Identity *v1.BackendIdentity `protobuf:"bytes,6,opt,name=identity,proto3" json:"identity,omitempty"`
-	// Texts are counted here, with the model's own vocabulary, and the server is not asked.
+	// Texts are counted here, with the vocabulary that the backends file names or by characters, and the server is not asked.
 	CountsHere bool `protobuf:"varint,7,opt,name=counts_here,json=countsHere,proto3" json:"counts_here,omitempty"`
 	// What it can be told about sampling, such as `min_p` or `dry`. Anything else is refused by name.
 	Sampling []string `protobuf:"bytes,8,rep,name=sampling,proto3" json:"sampling,omitempty"`
 	// What to know of how it is set up, each in one sentence, such as that its window is what the backends file says.
-	Warnings      []string `protobuf:"bytes,9,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []string `protobuf:"bytes,9,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// Nobody counts for it: tokens are estimated, rather too high than too low (`tokenizer: estimate`).
+	Estimates bool `protobuf:"varint,10,opt,name=estimates,proto3" json:"estimates,omitempty"`
+	// Where tokens begin is known, so that `blocks` of a prompt are told exactly and a fitting takes fewer counts.
+	TokenBorders  bool `protobuf:"varint,11,opt,name=token_borders,json=tokenBorders,proto3" json:"token_borders,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2610,6 +2614,20 @@ func (x *Backend) GetWarnings() []string {
 		return x.Warnings
 	}
 	return nil
+}
+
+func (x *Backend) GetEstimates() bool {
+	if x != nil {
+		return x.Estimates
+	}
+	return false
+}
+
+func (x *Backend) GetTokenBorders() bool {
+	if x != nil {
+		return x.TokenBorders
+	}
+	return false
 }
 
 // CountTokensRequest asks how large texts are.
@@ -2895,7 +2913,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"\x15\n" +
 	"\x13ListBackendsRequest\"Z\n" +
 	"\x14ListBackendsResponse\x12B\n" +
-	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\xee\x02\n" +
+	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\xbb\x03\n" +
 	"\aBackend\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x17\n" +
 	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x03R\x04kind\x12\"\n" +
@@ -2907,7 +2925,10 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\vcounts_here\x18\a \x01(\bB\x03\xe0A\x03R\n" +
 	"countsHere\x12\x1f\n" +
 	"\bsampling\x18\b \x03(\tB\x03\xe0A\x03R\bsampling\x12\x1f\n" +
-	"\bwarnings\x18\t \x03(\tB\x03\xe0A\x03R\bwarnings\"N\n" +
+	"\bwarnings\x18\t \x03(\tB\x03\xe0A\x03R\bwarnings\x12!\n" +
+	"\testimates\x18\n" +
+	" \x01(\bB\x03\xe0A\x03R\testimates\x12(\n" +
+	"\rtoken_borders\x18\v \x01(\bB\x03\xe0A\x03R\ftokenBorders\"N\n" +
 	"\x12CountTokensRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x19\n" +
 	"\x05texts\x18\x02 \x03(\tB\x03\xe0A\x02R\x05texts\"\x98\x01\n" +

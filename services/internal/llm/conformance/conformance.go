@@ -110,6 +110,11 @@ func (s Subject) countOf(t *testing.T, text string) int {
 }
 
 func (s Subject) pieces(t *testing.T) {
+	local, isLocal := s.Backend.(llm.Local)
+	bordered, isBordered := s.Backend.(llm.Bordered)
+	if told := isLocal && local.CountsHere() || isBordered && bordered.TellsBorders(); told == s.NoPieces {
+		t.Errorf("that token borders are known is told as %v", told)
+	}
 	if s.NoPieces {
 		if _, err := s.Backend.Pieces(t.Context(), "a"); !errors.Is(err, llm.ErrNoPieces) {
 			t.Errorf("the error is %v, not ErrNoPieces", err)

@@ -35,6 +35,9 @@ func (p *piece) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// TellsBorders implements llm.Bordered.
+func (c *Client) TellsBorders() bool { return true }
+
 // Pieces asks /tokenize with_pieces, unless texts are counted here. The error wraps llm.ErrNoPieces for servers that do not know that field, and where
 // the pieces do not add up to the text, as with tokenizers that rewrite it.
 func (c *Client) Pieces(ctx context.Context, text string) ([]int, error) {

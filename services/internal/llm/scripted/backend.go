@@ -59,6 +59,9 @@ func (b *Backend) tokens(text string) int {
 	return (utf8.RuneCountInString(text) + b.script.Characters - 1) / b.script.Characters
 }
 
+// TellsBorders implements llm.Bordered.
+func (*Backend) TellsBorders() bool { return true }
+
 // Pieces cuts behind every characters_per_token characters.
 func (b *Backend) Pieces(ctx context.Context, text string) ([]int, error) {
 	if err := b.readable(ctx, text); err != nil {

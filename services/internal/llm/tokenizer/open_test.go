@@ -193,21 +193,21 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzText: whatever a text holds, its lengths add up, and cutting it into bytes and back loses nothing.
+// FuzzText: whatever a text holds, its lengths add up, with every splitter.
 func FuzzText(f *testing.F) {
 	for _, text := range texts {
 		f.Add(text)
 	}
-	o200k, err := tokenizer.OpenAI("o200k_base")
-	if err != nil {
-		f.Fatal(err)
-	}
-	gemma, err := tokenizer.Open("testdata/gemma.json")
-	if err != nil {
-		f.Fatal(err)
+	all := vocabularies(f)
+	for _, name := range []string{"cl100k_base", "o200k_base"} {
+		v, err := tokenizer.OpenAI(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		all[name] = v
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, v := range []*tokenizer.Tokenizer{o200k, gemma} {
+		for _, v := range all {
 			checkLengths(t, v, text, len(v.Append(nil, text, tokenizer.Prompt)))
 		}
 	})

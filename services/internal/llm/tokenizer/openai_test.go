@@ -1,6 +1,7 @@
 package tokenizer_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 )
+
+// mixedBlanks are runs of blanks with a line end that are not line ends alone.
+var mixedBlanks = regexp.MustCompile(`[^\S\r\n][\r\n]|[\r\n][^\S\r\n]|[\r\n][\p{Z}\x{85}]|[\p{Z}\x{85}][\r\n]`)
 
 // TestOpenAI: the same ids as the library whose vocabularies these are, on texts in which the library does not err:
 // version 0.10.0 leaves out U+007F and cuts some runs of blanks with line ends in other places than the published
@@ -27,7 +31,7 @@ func TestOpenAI(t *testing.T) {
 			}
 			compared := 0
 			for _, text := range append(randoms(20_000), texts...) {
-				if strings.Contains(text, "\x7f") || strings.ContainsAny(text, "\r\n") {
+				if strings.Contains(text, "\x7f") || mixedBlanks.MatchString(text) {
 					continue
 				}
 				compared++

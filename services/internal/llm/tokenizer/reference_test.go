@@ -16,7 +16,7 @@ import (
 
 // vocabularies are small ones, trained on a text by testdata/reference.py: one for each split pattern and for each way to
 // treat blanks.
-func vocabularies(t *testing.T) map[string]*tokenizer.Tokenizer {
+func vocabularies(t testing.TB) map[string]*tokenizer.Tokenizer {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
@@ -73,16 +73,16 @@ func TestReferenceTexts(t *testing.T) {
 	}
 }
 
-// TestReferenceRandom: 20,000 random texts for each of ten vocabularies.
+// TestReferenceRandom: 20,000 random texts for each of ten vocabularies, others for each.
 func TestReferenceRandom(t *testing.T) {
 	t.Parallel()
 	if installed() == "" {
 		t.Skip("TSUMUGI_TOKENIZERS names no folder with the PyPI package tokenizers; `make tokenizers` makes one and runs this")
 	}
-	many := randoms(20_000)
 	for name, ours := range vocabularies(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			many := randomsFor(name, 20_000)
 			compare(t, ours, many, reference(t, name, many))
 			if !t.Failed() {
 				t.Logf("compared %d", len(many))

@@ -1,6 +1,7 @@
 package tokenizer_test
 
 import (
+	"hash/fnv"
 	"math/rand/v2"
 	"strings"
 )
@@ -27,8 +28,17 @@ func random(rnd *rand.Rand) string {
 	return b.String()
 }
 
-func randoms(n int) []string {
-	rnd := rand.New(rand.NewPCG(1, 2))
+// randoms are always the same.
+func randoms(n int) []string { return randomsOf(rand.New(rand.NewPCG(1, 2)), n) }
+
+// randomsFor are others for each name, and always the same for one.
+func randomsFor(name string, n int) []string {
+	seed := fnv.New64a()
+	seed.Write([]byte(name))
+	return randomsOf(rand.New(rand.NewPCG(seed.Sum64(), 2)), n)
+}
+
+func randomsOf(rnd *rand.Rand, n int) []string {
 	all := make([]string, n)
 	for i := range all {
 		all[i] = random(rnd)

@@ -242,6 +242,10 @@ type Listed struct {
 	Default bool
 	// CountsHere: texts are counted here, and the server is not asked.
 	CountsHere bool
+	// Estimates: nobody counts, and the figures are estimates.
+	Estimates bool
+	// Borders: it is known where tokens begin, so that blocks are told exactly.
+	Borders bool
 	// Knobs are what the server can be told about sampling.
 	Knobs []string
 }

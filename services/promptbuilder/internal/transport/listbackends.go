@@ -20,7 +20,7 @@ func (s *Server) ListBackends(ctx context.Context, _ *promptbuilderv1.ListBacken
 
 func fromStatus(b story.Status) *promptbuilderv1.Backend {
 	out := &promptbuilderv1.Backend{
-		Name: b.Name, Kind: b.Kind, IsDefault: b.Default, CountsHere: b.CountsHere, Sampling: b.Knobs, State: stateOf(b.Err),
+		Name: b.Name, Kind: b.Kind, IsDefault: b.Default, CountsHere: b.CountsHere, Estimates: b.Estimates, TokenBorders: b.Borders, Sampling: b.Knobs, State: stateOf(b.Err),
 		Warnings: b.Warnings,
 	}
 	if b.Err == nil {

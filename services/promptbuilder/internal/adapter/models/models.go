@@ -83,6 +83,11 @@ func (b *Backends) List() []story.Listed {
 		if local, ok := c.(llm.Local); ok {
 			l.CountsHere = local.CountsHere()
 		}
+		if e, ok := c.(llm.Estimator); ok {
+			l.Estimates = e.Estimates()
+		}
+		b, ok := c.(llm.Bordered)
+		l.Borders = l.CountsHere || ok && b.TellsBorders()
 		if s, ok := c.(llm.Sampler); ok {
 			for _, k := range s.Knobs() {
 				l.Knobs = append(l.Knobs, string(k))
