@@ -84,6 +84,14 @@ func (s *services) ListPathNodes(ctx context.Context, r *flowstorev1.ListPathNod
 	return &flowstorev1.ListPathNodesResponse{}, s.take(ctx, r)
 }
 
+func (s *services) ListNodes(ctx context.Context, r *flowstorev1.ListNodesRequest) (*flowstorev1.ListNodesResponse, error) {
+	return &flowstorev1.ListNodesResponse{}, s.take(ctx, r)
+}
+
+func (s *services) ListFlows(ctx context.Context, r *flowstorev1.ListFlowsRequest) (*flowstorev1.ListFlowsResponse, error) {
+	return &flowstorev1.ListFlowsResponse{}, s.take(ctx, r)
+}
+
 func (s *services) FlushStore(ctx context.Context, r *flowstorev1.FlushStoreRequest) (*flowstorev1.FlushStoreResponse, error) {
 	return &flowstorev1.FlushStoreResponse{}, s.take(ctx, r)
 }

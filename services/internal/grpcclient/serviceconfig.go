@@ -22,6 +22,8 @@ const balancingAndRetries = `
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "GetNode"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "GetFlow"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListPathNodes"},
+			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListNodes"},
+			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListFlows"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildStory"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ParseIdea"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ListBackends"},

@@ -22,6 +22,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// NodeView is how much of a node is told.
+type NodeView int32
+
+const (
+	// The default of the call.
+	NodeView_NODE_VIEW_UNSPECIFIED NodeView = 0
+	// The first 200 characters (code points) of each text, with `character_count`; no `generation`.
+	NodeView_NODE_VIEW_BASIC NodeView = 1
+	// All of it.
+	NodeView_NODE_VIEW_FULL NodeView = 2
+)
+
+// Enum value maps for NodeView.
+var (
+	NodeView_name = map[int32]string{
+		0: "NODE_VIEW_UNSPECIFIED",
+		1: "NODE_VIEW_BASIC",
+		2: "NODE_VIEW_FULL",
+	}
+	NodeView_value = map[string]int32{
+		"NODE_VIEW_UNSPECIFIED": 0,
+		"NODE_VIEW_BASIC":       1,
+		"NODE_VIEW_FULL":        2,
+	}
+)
+
+func (x NodeView) Enum() *NodeView {
+	p := new(NodeView)
+	*p = x
+	return p
+}
+
+func (x NodeView) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (NodeView) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[0].Descriptor()
+}
+
+func (NodeView) Type() protoreflect.EnumType {
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[0]
+}
+
+func (x NodeView) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use NodeView.Descriptor instead.
+func (NodeView) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{0}
+}
+
 // CreateNodeRequest asks to store a node.
 type CreateNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -90,7 +143,9 @@ func (x *CreateNodeRequest) GetRequestId() string {
 type GetNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `nodes/{uuid}`.
-	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How much of it. Unspecified: NODE_VIEW_FULL.
+	View          NodeView `protobuf:"varint,2,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -130,6 +185,13 @@ func (x *GetNodeRequest) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *GetNodeRequest) GetView() NodeView {
+	if x != nil {
+		return x.View
+	}
+	return NodeView_NODE_VIEW_UNSPECIFIED
 }
 
 // CreateFlowRequest asks for a new flow.
@@ -796,6 +858,383 @@ func (x *FlushStoreResponse) GetFilesWritten() int32 {
 	return 0
 }
 
+// ListNodesRequest asks for the nodes of a namespace.
+type ListNodesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Nodes on a page, at most 1,000; larger is taken as 1,000. 0: 100. A page also ends at 4 MiB, after at least one node.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` of the page before. The other fields must be as they were, `page_size` excepted.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// How much of each. Unspecified: NODE_VIEW_BASIC.
+	View          NodeView `protobuf:"varint,3,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNodesRequest) Reset() {
+	*x = ListNodesRequest{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNodesRequest) ProtoMessage() {}
+
+func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
+func (*ListNodesRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListNodesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListNodesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListNodesRequest) GetView() NodeView {
+	if x != nil {
+		return x.View
+	}
+	return NodeView_NODE_VIEW_UNSPECIFIED
+}
+
+// ListNodesResponse is one page of nodes.
+type ListNodesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes, newest first; of equally old ones the larger UUID first. A node whose file nobody could read since the store
+	// was opened stands at the end.
+	Nodes []*NodeItem `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// Where the next page begins. Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNodesResponse) Reset() {
+	*x = ListNodesResponse{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNodesResponse) ProtoMessage() {}
+
+func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
+func (*ListNodesResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListNodesResponse) GetNodes() []*NodeItem {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *ListNodesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// NodeItem is a node in a list.
+type NodeItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node. Only `name` is set where its file is missing or cannot be read; `problem` says why.
+	Node *Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Why the node cannot be read. Empty when it can.
+	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
+	// The file that cannot be read, seen from the folder of the namespace. Empty where there is none.
+	ProblemPath   string `protobuf:"bytes,3,opt,name=problem_path,json=problemPath,proto3" json:"problem_path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeItem) Reset() {
+	*x = NodeItem{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeItem) ProtoMessage() {}
+
+func (x *NodeItem) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeItem.ProtoReflect.Descriptor instead.
+func (*NodeItem) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *NodeItem) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *NodeItem) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+func (x *NodeItem) GetProblemPath() string {
+	if x != nil {
+		return x.ProblemPath
+	}
+	return ""
+}
+
+// ListFlowsRequest asks for the flows of a namespace.
+type ListFlowsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Flows on a page, at most 1,000; larger is taken as 1,000. 0: 100. A page also ends at 4 MiB, after at least one flow.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` of the page before.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFlowsRequest) Reset() {
+	*x = ListFlowsRequest{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFlowsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFlowsRequest) ProtoMessage() {}
+
+func (x *ListFlowsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFlowsRequest.ProtoReflect.Descriptor instead.
+func (*ListFlowsRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListFlowsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListFlowsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListFlowsResponse is one page of flows.
+type ListFlowsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The flows, newest first; of equally old ones the larger UUID first. A flow whose file nobody could read since the store
+	// was opened stands at the end.
+	Flows []*FlowItem `protobuf:"bytes,1,rep,name=flows,proto3" json:"flows,omitempty"`
+	// Where the next page begins. Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFlowsResponse) Reset() {
+	*x = ListFlowsResponse{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFlowsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFlowsResponse) ProtoMessage() {}
+
+func (x *ListFlowsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFlowsResponse.ProtoReflect.Descriptor instead.
+func (*ListFlowsResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListFlowsResponse) GetFlows() []*FlowItem {
+	if x != nil {
+		return x.Flows
+	}
+	return nil
+}
+
+func (x *ListFlowsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// FlowItem is a flow in a list.
+type FlowItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The flow, without `nodes` and `edges`. Only `name` is set where its file is missing or cannot be read; `problem` says why.
+	Flow *Flow `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// How many nodes it holds.
+	NodeCount int32 `protobuf:"varint,2,opt,name=node_count,json=nodeCount,proto3" json:"node_count,omitempty"`
+	// How many edges it has.
+	EdgeCount int32 `protobuf:"varint,3,opt,name=edge_count,json=edgeCount,proto3" json:"edge_count,omitempty"`
+	// Why the flow cannot be read. Empty when it can.
+	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
+	// The file that cannot be read, seen from the folder of the namespace. Empty where there is none.
+	ProblemPath   string `protobuf:"bytes,5,opt,name=problem_path,json=problemPath,proto3" json:"problem_path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FlowItem) Reset() {
+	*x = FlowItem{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FlowItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FlowItem) ProtoMessage() {}
+
+func (x *FlowItem) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FlowItem.ProtoReflect.Descriptor instead.
+func (*FlowItem) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *FlowItem) GetFlow() *Flow {
+	if x != nil {
+		return x.Flow
+	}
+	return nil
+}
+
+func (x *FlowItem) GetNodeCount() int32 {
+	if x != nil {
+		return x.NodeCount
+	}
+	return 0
+}
+
+func (x *FlowItem) GetEdgeCount() int32 {
+	if x != nil {
+		return x.EdgeCount
+	}
+	return 0
+}
+
+func (x *FlowItem) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+func (x *FlowItem) GetProblemPath() string {
+	if x != nil {
+		return x.ProblemPath
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
@@ -805,9 +1244,10 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tB\x03\xe0A\x01R\trequestId\")\n" +
+	"request_id\x18\x03 \x01(\tB\x03\xe0A\x01R\trequestId\"b\n" +
 	"\x0eGetNodeRequest\x12\x17\n" +
-	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\"\x8a\x01\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x127\n" +
+	"\x04view\x18\x02 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\"\x8a\x01\n" +
 	"\x11CreateFlowRequest\x123\n" +
 	"\x04flow\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.FlowB\x03\xe0A\x02R\x04flow\x12\x1c\n" +
 	"\aflow_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06flowId\x12\"\n" +
@@ -851,7 +1291,38 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\fproblem_path\x18\x05 \x01(\tB\x03\xe0A\x03R\vproblemPath\"\x13\n" +
 	"\x11FlushStoreRequest\">\n" +
 	"\x12FlushStoreResponse\x12(\n" +
-	"\rfiles_written\x18\x01 \x01(\x05B\x03\xe0A\x03R\ffilesWritten2\xdd\a\n" +
+	"\rfiles_written\x18\x01 \x01(\x05B\x03\xe0A\x03R\ffilesWritten\"\x91\x01\n" +
+	"\x10ListNodesRequest\x12 \n" +
+	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\x127\n" +
+	"\x04view\x18\x03 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\"{\n" +
+	"\x11ListNodesResponse\x129\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.NodeItemB\x03\xe0A\x03R\x05nodes\x12+\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\x86\x01\n" +
+	"\bNodeItem\x123\n" +
+	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x03R\x04node\x12\x1d\n" +
+	"\aproblem\x18\x02 \x01(\tB\x03\xe0A\x03R\aproblem\x12&\n" +
+	"\fproblem_path\x18\x03 \x01(\tB\x03\xe0A\x03R\vproblemPath\"X\n" +
+	"\x10ListFlowsRequest\x12 \n" +
+	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\"{\n" +
+	"\x11ListFlowsResponse\x129\n" +
+	"\x05flows\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowItemB\x03\xe0A\x03R\x05flows\x12+\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xce\x01\n" +
+	"\bFlowItem\x123\n" +
+	"\x04flow\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.FlowB\x03\xe0A\x03R\x04flow\x12\"\n" +
+	"\n" +
+	"node_count\x18\x02 \x01(\x05B\x03\xe0A\x03R\tnodeCount\x12\"\n" +
+	"\n" +
+	"edge_count\x18\x03 \x01(\x05B\x03\xe0A\x03R\tedgeCount\x12\x1d\n" +
+	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblem\x12&\n" +
+	"\fproblem_path\x18\x05 \x01(\tB\x03\xe0A\x03R\vproblemPath*N\n" +
+	"\bNodeView\x12\x19\n" +
+	"\x15NODE_VIEW_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fNODE_VIEW_BASIC\x10\x01\x12\x12\n" +
+	"\x0eNODE_VIEW_FULL\x10\x022\xbf\t\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -861,7 +1332,9 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\aGetFlow\x12$.tsumugi.flowstore.v1.GetFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/{name=flows/*}\x12}\n" +
 	"\aAddNode\x12$.tsumugi.flowstore.v1.AddNodeRequest\x1a%.tsumugi.flowstore.v1.AddNodeResponse\"%\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/{flow=flows/*}:addNode\x12\x87\x01\n" +
 	"\x0eSetCurrentNode\x12+.tsumugi.flowstore.v1.SetCurrentNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{flow=flows/*}:setCurrentNode\x12\x92\x01\n" +
-	"\rListPathNodes\x12*.tsumugi.flowstore.v1.ListPathNodesRequest\x1a+.tsumugi.flowstore.v1.ListPathNodesResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/{flow=flows/*}:listPathNodes\x12\x80\x01\n" +
+	"\rListPathNodes\x12*.tsumugi.flowstore.v1.ListPathNodesRequest\x1a+.tsumugi.flowstore.v1.ListPathNodesResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/{flow=flows/*}:listPathNodes\x12o\n" +
+	"\tListNodes\x12&.tsumugi.flowstore.v1.ListNodesRequest\x1a'.tsumugi.flowstore.v1.ListNodesResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/nodes\x12o\n" +
+	"\tListFlows\x12&.tsumugi.flowstore.v1.ListFlowsRequest\x1a'.tsumugi.flowstore.v1.ListFlowsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/flows\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStoreBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
@@ -877,51 +1350,69 @@ func file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
-	(*CreateNodeRequest)(nil),     // 0: tsumugi.flowstore.v1.CreateNodeRequest
-	(*GetNodeRequest)(nil),        // 1: tsumugi.flowstore.v1.GetNodeRequest
-	(*CreateFlowRequest)(nil),     // 2: tsumugi.flowstore.v1.CreateFlowRequest
-	(*GetFlowRequest)(nil),        // 3: tsumugi.flowstore.v1.GetFlowRequest
-	(*AddNodeRequest)(nil),        // 4: tsumugi.flowstore.v1.AddNodeRequest
-	(*AddNodeResponse)(nil),       // 5: tsumugi.flowstore.v1.AddNodeResponse
-	(*SetCurrentNodeRequest)(nil), // 6: tsumugi.flowstore.v1.SetCurrentNodeRequest
-	(*ListPathNodesRequest)(nil),  // 7: tsumugi.flowstore.v1.ListPathNodesRequest
-	(*ListPathNodesResponse)(nil), // 8: tsumugi.flowstore.v1.ListPathNodesResponse
-	(*PathNode)(nil),              // 9: tsumugi.flowstore.v1.PathNode
-	(*FlushStoreRequest)(nil),     // 10: tsumugi.flowstore.v1.FlushStoreRequest
-	(*FlushStoreResponse)(nil),    // 11: tsumugi.flowstore.v1.FlushStoreResponse
-	(*Node)(nil),                  // 12: tsumugi.flowstore.v1.Node
-	(*Flow)(nil),                  // 13: tsumugi.flowstore.v1.Flow
+	(NodeView)(0),                 // 0: tsumugi.flowstore.v1.NodeView
+	(*CreateNodeRequest)(nil),     // 1: tsumugi.flowstore.v1.CreateNodeRequest
+	(*GetNodeRequest)(nil),        // 2: tsumugi.flowstore.v1.GetNodeRequest
+	(*CreateFlowRequest)(nil),     // 3: tsumugi.flowstore.v1.CreateFlowRequest
+	(*GetFlowRequest)(nil),        // 4: tsumugi.flowstore.v1.GetFlowRequest
+	(*AddNodeRequest)(nil),        // 5: tsumugi.flowstore.v1.AddNodeRequest
+	(*AddNodeResponse)(nil),       // 6: tsumugi.flowstore.v1.AddNodeResponse
+	(*SetCurrentNodeRequest)(nil), // 7: tsumugi.flowstore.v1.SetCurrentNodeRequest
+	(*ListPathNodesRequest)(nil),  // 8: tsumugi.flowstore.v1.ListPathNodesRequest
+	(*ListPathNodesResponse)(nil), // 9: tsumugi.flowstore.v1.ListPathNodesResponse
+	(*PathNode)(nil),              // 10: tsumugi.flowstore.v1.PathNode
+	(*FlushStoreRequest)(nil),     // 11: tsumugi.flowstore.v1.FlushStoreRequest
+	(*FlushStoreResponse)(nil),    // 12: tsumugi.flowstore.v1.FlushStoreResponse
+	(*ListNodesRequest)(nil),      // 13: tsumugi.flowstore.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),     // 14: tsumugi.flowstore.v1.ListNodesResponse
+	(*NodeItem)(nil),              // 15: tsumugi.flowstore.v1.NodeItem
+	(*ListFlowsRequest)(nil),      // 16: tsumugi.flowstore.v1.ListFlowsRequest
+	(*ListFlowsResponse)(nil),     // 17: tsumugi.flowstore.v1.ListFlowsResponse
+	(*FlowItem)(nil),              // 18: tsumugi.flowstore.v1.FlowItem
+	(*Node)(nil),                  // 19: tsumugi.flowstore.v1.Node
+	(*Flow)(nil),                  // 20: tsumugi.flowstore.v1.Flow
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
-	12, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
-	13, // 1: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	12, // 2: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
-	12, // 3: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
-	9,  // 4: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	12, // 5: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
-	0,  // 6: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
-	1,  // 7: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
-	2,  // 8: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
-	3,  // 9: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
-	4,  // 10: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
-	6,  // 11: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
-	7,  // 12: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
-	10, // 13: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	12, // 14: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	12, // 15: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	13, // 16: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	13, // 17: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	5,  // 18: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	13, // 19: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	8,  // 20: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	11, // 21: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	14, // [14:22] is the sub-list for method output_type
-	6,  // [6:14] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	19, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	0,  // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	20, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	19, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
+	19, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
+	10, // 5: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	19, // 6: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
+	0,  // 7: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	15, // 8: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
+	19, // 9: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	18, // 10: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
+	20, // 11: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	1,  // 12: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
+	2,  // 13: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
+	3,  // 14: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
+	4,  // 15: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
+	5,  // 16: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
+	7,  // 17: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
+	8,  // 18: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
+	13, // 19: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
+	16, // 20: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	11, // 21: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	19, // 22: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	19, // 23: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	20, // 24: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	20, // 25: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	6,  // 26: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	20, // 27: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 28: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	14, // 29: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	17, // 30: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	12, // 31: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	22, // [22:32] is the sub-list for method output_type
+	12, // [12:22] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_flowstore_proto_init() }
@@ -939,13 +1430,14 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc), len(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   12,
+			NumEnums:      1,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_tsumugi_flowstore_v1_flowstore_proto_goTypes,
 		DependencyIndexes: file_tsumugi_flowstore_v1_flowstore_proto_depIdxs,
+		EnumInfos:         file_tsumugi_flowstore_v1_flowstore_proto_enumTypes,
 		MessageInfos:      file_tsumugi_flowstore_v1_flowstore_proto_msgTypes,
 	}.Build()
 	File_tsumugi_flowstore_v1_flowstore_proto = out.File

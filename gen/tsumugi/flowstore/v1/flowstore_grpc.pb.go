@@ -26,6 +26,8 @@ const (
 	FlowStoreService_AddNode_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/AddNode"
 	FlowStoreService_SetCurrentNode_FullMethodName = "/tsumugi.flowstore.v1.FlowStoreService/SetCurrentNode"
 	FlowStoreService_ListPathNodes_FullMethodName  = "/tsumugi.flowstore.v1.FlowStoreService/ListPathNodes"
+	FlowStoreService_ListNodes_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/ListNodes"
+	FlowStoreService_ListFlows_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/ListFlows"
 	FlowStoreService_FlushStore_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
 
@@ -54,6 +56,10 @@ type FlowStoreServiceClient interface {
 	// ListPathNodes lists a node and everything before it, roots first. Where branches were merged, each node comes once
 	// and a branch stays together.
 	ListPathNodes(ctx context.Context, in *ListPathNodesRequest, opts ...grpc.CallOption) (*ListPathNodesResponse, error)
+	// ListNodes lists all nodes of the namespace, newest first by creation.
+	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
+	// ListFlows lists all flows of the namespace, newest first by creation.
+	ListFlows(ctx context.Context, in *ListFlowsRequest, opts ...grpc.CallOption) (*ListFlowsResponse, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 }
@@ -136,6 +142,26 @@ func (c *flowStoreServiceClient) ListPathNodes(ctx context.Context, in *ListPath
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListNodesResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_ListNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) ListFlows(ctx context.Context, in *ListFlowsRequest, opts ...grpc.CallOption) (*ListFlowsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListFlowsResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_ListFlows_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -171,6 +197,10 @@ type FlowStoreServiceServer interface {
 	// ListPathNodes lists a node and everything before it, roots first. Where branches were merged, each node comes once
 	// and a branch stays together.
 	ListPathNodes(context.Context, *ListPathNodesRequest) (*ListPathNodesResponse, error)
+	// ListNodes lists all nodes of the namespace, newest first by creation.
+	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
+	// ListFlows lists all flows of the namespace, newest first by creation.
+	ListFlows(context.Context, *ListFlowsRequest) (*ListFlowsResponse, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	mustEmbedUnimplementedFlowStoreServiceServer()
@@ -203,6 +233,12 @@ func (UnimplementedFlowStoreServiceServer) SetCurrentNode(context.Context, *SetC
 }
 func (UnimplementedFlowStoreServiceServer) ListPathNodes(context.Context, *ListPathNodesRequest) (*ListPathNodesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPathNodes not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListNodes not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) ListFlows(context.Context, *ListFlowsRequest) (*ListFlowsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListFlows not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -354,6 +390,42 @@ func _FlowStoreService_ListPathNodes_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_ListNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).ListNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_ListNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).ListNodes(ctx, req.(*ListNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_ListFlows_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListFlowsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).ListFlows(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_ListFlows_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).ListFlows(ctx, req.(*ListFlowsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -406,6 +478,14 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListPathNodes",
 			Handler:    _FlowStoreService_ListPathNodes_Handler,
+		},
+		{
+			MethodName: "ListNodes",
+			Handler:    _FlowStoreService_ListNodes_Handler,
+		},
+		{
+			MethodName: "ListFlows",
+			Handler:    _FlowStoreService_ListFlows_Handler,
 		},
 		{
 			MethodName: "FlushStore",

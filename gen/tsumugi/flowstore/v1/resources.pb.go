@@ -128,8 +128,10 @@ type Text struct {
 	DurationSeconds float64 `protobuf:"fixed64,4,opt,name=duration_seconds,json=durationSeconds,proto3" json:"duration_seconds,omitempty"`
 	// Tokens per second, kept to the thousandth; 0 where not known.
 	TokensPerSecond float64 `protobuf:"fixed64,5,opt,name=tokens_per_second,json=tokensPerSecond,proto3" json:"tokens_per_second,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// How many characters (code points) the whole text has, where `content` is its beginning (NODE_VIEW_BASIC); else 0.
+	CharacterCount int32 `protobuf:"varint,6,opt,name=character_count,json=characterCount,proto3" json:"character_count,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Text) Reset() {
@@ -193,6 +195,13 @@ func (x *Text) GetDurationSeconds() float64 {
 func (x *Text) GetTokensPerSecond() float64 {
 	if x != nil {
 		return x.TokensPerSecond
+	}
+	return 0
+}
+
+func (x *Text) GetCharacterCount() int32 {
+	if x != nil {
+		return x.CharacterCount
 	}
 	return 0
 }
@@ -1246,14 +1255,15 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\x04tags\x18\x05 \x03(\tB\x03\xe0A\x01R\x04tags\x12E\n" +
 	"\n" +
 	"generation\x18\x06 \x01(\v2 .tsumugi.flowstore.v1.GenerationB\x03\xe0A\x01R\n" +
-	"generation\"\xc5\x01\n" +
+	"generation\"\xf3\x01\n" +
 	"\x04Text\x12\x17\n" +
 	"\x04role\x18\x01 \x01(\tB\x03\xe0A\x02R\x04role\x12\x1d\n" +
 	"\acontent\x18\x02 \x01(\tB\x03\xe0A\x01R\acontent\x12$\n" +
 	"\vtoken_count\x18\x03 \x01(\x05B\x03\xe0A\x01R\n" +
 	"tokenCount\x12.\n" +
 	"\x10duration_seconds\x18\x04 \x01(\x01B\x03\xe0A\x01R\x0fdurationSeconds\x12/\n" +
-	"\x11tokens_per_second\x18\x05 \x01(\x01B\x03\xe0A\x01R\x0ftokensPerSecond\"\x8f\x05\n" +
+	"\x11tokens_per_second\x18\x05 \x01(\x01B\x03\xe0A\x01R\x0ftokensPerSecond\x12,\n" +
+	"\x0fcharacter_count\x18\x06 \x01(\x05B\x03\xe0A\x03R\x0echaracterCount\"\x8f\x05\n" +
 	"\n" +
 	"Generation\x12A\n" +
 	"\abackend\x18\x01 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x01R\abackend\x12(\n" +

@@ -46,6 +46,24 @@ func (f Flow) CheckWords() []check.Violation {
 	return l.Found
 }
 
+// WordsSize is about how many bytes a flow takes in a message without its members and edges.
+func (f Flow) WordsSize() int {
+	const overhead = 64
+	size := 4*overhead + len(f.Name) + len(f.Description)
+	s := f.Story
+	for _, text := range []*string{s.Title, s.Synopsis, s.Setting, s.Plot, s.Note, s.DialogueLevel, s.Rating} {
+		if text != nil {
+			size += overhead + len(*text)
+		}
+	}
+	for _, list := range [][]string{s.Keywords, s.Genres, f.Problems} {
+		for _, item := range list {
+			size += overhead + len(item)
+		}
+	}
+	return size
+}
+
 func checkList(l *check.List, field string, items []string) {
 	l.Items(field, len(items), MaxStoryItems)
 	for i, item := range items {

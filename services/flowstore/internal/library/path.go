@@ -132,17 +132,12 @@ func (l *Library) readSteps(ctx context.Context, ns string, steps []flow.Step, q
 func (l *Library) readStep(ctx context.Context, ns string, step flow.Step) (PathNode, error) {
 	at := PathNode{Placed: Placed{Node: node.Node{ID: step.Node}, Index: step.Index, Parents: nodesOf(step.Parents)}}
 	n, err := l.Node(ctx, ns, step.Node)
-	missing, unreadable, large := (*NotFoundError)(nil), (*UnreadableError)(nil), (*TooLargeError)(nil)
-	switch {
-	case err == nil:
+	if err == nil {
 		at.Node = n
-	case errors.As(err, &missing):
-		at.Problem = "its file is missing"
-	case errors.As(err, &unreadable):
-		at.Problem, at.File = unreadable.Cause.Error(), unreadable.Cause.Path
-	case errors.As(err, &large):
-		at.Problem = large.Error()
-	default:
+		return at, nil
+	}
+	var known bool
+	if at.Problem, at.File, known = problemOf(err); !known {
 		return at, err
 	}
 	return at, nil

@@ -70,6 +70,12 @@ type Store interface {
 	Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error)
 	// Flow gives a flow. ErrFlowNotFound; *UnreadableError.
 	Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error)
+	// Nodes lists the nodes behind an entry, newest first by creation, of equally old ones the larger id first; at most n.
+	// The zero Entry stands before the first, and one that is gone keeps its place. What cannot be read is listed too, with
+	// the zero time where nobody knows when it was made. Costs what it gives: no file is read.
+	Nodes(ctx context.Context, ns string, after Entry, n int) ([]Entry, error)
+	// Flows lists the flows, as Nodes does.
+	Flows(ctx context.Context, ns string, after Entry, n int) ([]Entry, error)
 	// Update runs fn and makes what it wrote durable; when it returns nil, no power cut loses it. fn sees its own writes
 	// and those of earlier functions of the same batch. It may be run again and on another goroutine, so it has no effect
 	// but through Tx and never ends its goroutine (as t.Fatal does). An error of fn leaves nothing and is returned as it
@@ -81,6 +87,13 @@ type Store interface {
 	Problems(ctx context.Context, ns string) ([]Problem, error)
 	// Close writes what is pending and lets go of the data. Later calls answer ErrClosed.
 	Close() error
+}
+
+// Entry is the place of a node or flow in a list.
+type Entry struct {
+	// Created is when it was made; it counts to the microsecond.
+	Created time.Time
+	ID      uuid.UUID
 }
 
 // Tx is the view of one Update. It is not kept and not used by two goroutines.

@@ -87,6 +87,15 @@ func (f failing) SetCurrent(context.Context, string, uuid.UUID, uuid.UUID) (flow
 func (f failing) Path(context.Context, string, library.PathQuery) (library.Page, error) {
 	return library.Page{}, f.err
 }
+func (f failing) Brief(context.Context, string, uuid.UUID) (node.Brief, error) {
+	return node.Brief{}, f.err
+}
+func (f failing) Nodes(context.Context, string, library.ListQuery, bool) (library.ListPage[node.Brief], error) {
+	return library.ListPage[node.Brief]{}, f.err
+}
+func (f failing) Flows(context.Context, string, library.ListQuery) (library.ListPage[flow.Flow], error) {
+	return library.ListPage[flow.Flow]{}, f.err
+}
 func (f failing) Flush(context.Context, string) (int, error) { return 0, f.err }
 
 var _ transport.Library = failing{}
@@ -106,7 +115,10 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			_, e6 := c.SetCurrentNode(t.Context(), &flowstorev1.SetCurrentNodeRequest{Flow: flowID})
 			_, e7 := c.ListPathNodes(t.Context(), &flowstorev1.ListPathNodesRequest{Flow: flowID})
 			_, e8 := c.FlushStore(t.Context(), &flowstorev1.FlushStoreRequest{})
-			for _, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8} {
+			_, e9 := c.ListNodes(t.Context(), &flowstorev1.ListNodesRequest{})
+			_, e10 := c.ListFlows(t.Context(), &flowstorev1.ListFlowsRequest{})
+			_, e11 := c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: nodeID, View: flowstorev1.NodeView_NODE_VIEW_BASIC})
+			for _, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11} {
 				answered(t, err, tt.want, tt.metadata)
 			}
 		})

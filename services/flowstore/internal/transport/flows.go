@@ -29,15 +29,21 @@ func toStory(in *commonv1.Story) flow.Story {
 }
 
 func fromFlow(f flow.Flow) *flowstorev1.Flow {
-	out := &flowstorev1.Flow{
-		Name: flow.Name(f.ID), DisplayName: f.Name, Description: f.Description, Story: fromStory(f.Story),
-		CreateTime: fromTime(f.Created), UpdateTime: fromTime(f.Updated), Warnings: warnings(f.Problems),
-	}
+	out := fromFlowHead(f)
 	for _, m := range f.Members {
 		out.Nodes = append(out.Nodes, &flowstorev1.FlowNode{Index: int32(m.Index), Node: node.Name(m.Node)})
 	}
 	for _, e := range f.Edges {
 		out.Edges = append(out.Edges, &flowstorev1.Edge{From: int32(e.From), To: int32(e.To)})
+	}
+	return out
+}
+
+// fromFlowHead leaves nodes and edges out.
+func fromFlowHead(f flow.Flow) *flowstorev1.Flow {
+	out := &flowstorev1.Flow{
+		Name: flow.Name(f.ID), DisplayName: f.Name, Description: f.Description, Story: fromStory(f.Story),
+		CreateTime: fromTime(f.Created), UpdateTime: fromTime(f.Updated), Warnings: warnings(f.Problems),
 	}
 	if current, ok := f.NodeAt(f.Current); ok {
 		out.Current = node.Name(current)

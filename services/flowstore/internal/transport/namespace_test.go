@@ -98,6 +98,8 @@ func TestNamespaces(t *testing.T) {
 		}}},
 		// These name nothing that could be foreign: settle has made with them what the others find.
 		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil,
+		// These list what is the caller's own: look compares what the other sees before and after, and its lists have two nodes.
+		"ListNodes": nil, "ListFlows": nil,
 	}
 	methods := flowstorev1.File_tsumugi_flowstore_v1_flowstore_proto.Services().Get(0).Methods()
 	for i := range methods.Len() {
@@ -117,6 +119,12 @@ func TestNamespaces(t *testing.T) {
 	if len(l.times) != 1 || l.times["team-a"] != 1 {
 		t.Errorf("flushed were %v", l.times)
 	}
+	if nodes := before[2].(*flowstorev1.ListNodesResponse).GetNodes(); len(nodes) != 2 {
+		t.Errorf("%d nodes are listed", len(nodes))
+	}
+	if flows := before[3].(*flowstorev1.ListFlowsResponse).GetFlows(); len(flows) != 1 {
+		t.Errorf("%d flows are listed", len(flows))
+	}
 	for i, m := range look(t, c, other) {
 		same(t, before[i], m)
 	}
@@ -128,5 +136,7 @@ func look(t *testing.T, c flowstorev1.FlowStoreServiceClient, a tenant) []proto.
 	return []proto.Message{
 		must[*flowstorev1.Flow](t)(c.GetFlow(a.ctx, &flowstorev1.GetFlowRequest{Name: a.flow})),
 		must[*flowstorev1.ListPathNodesResponse](t)(c.ListPathNodes(a.ctx, &flowstorev1.ListPathNodesRequest{Flow: a.flow})),
+		must[*flowstorev1.ListNodesResponse](t)(c.ListNodes(a.ctx, &flowstorev1.ListNodesRequest{})),
+		must[*flowstorev1.ListFlowsResponse](t)(c.ListFlows(a.ctx, &flowstorev1.ListFlowsRequest{})),
 	}
 }

@@ -66,6 +66,15 @@ func fromNode(n node.Node) *flowstorev1.Node {
 	return out
 }
 
+// fromBrief gives a node in either view.
+func fromBrief(b node.Brief) *flowstorev1.Node {
+	out := fromNode(b.Node)
+	for i, n := range b.Characters {
+		out.Texts[i].CharacterCount = number(n)
+	}
+	return out
+}
+
 // fromTime leaves out a time that a hand-made file does not tell, or that the contract cannot.
 func fromTime(t time.Time) *timestamppb.Timestamp {
 	if stamp := timestamppb.New(t); !t.IsZero() && stamp.IsValid() {

@@ -146,6 +146,18 @@ func TestWrongFields(t *testing.T) {
 			_, err := c.ListPathNodes(ctx, &flowstorev1.ListPathNodesRequest{Flow: "flows/" + id(1), Node: "x", PageSize: -1})
 			return err
 		}, []string{"node", "page_size"}},
+		"lists of nodes": {func(ctx context.Context) error {
+			_, err := c.ListNodes(ctx, &flowstorev1.ListNodesRequest{View: 7, PageSize: -1, PageToken: "x"})
+			return err
+		}, []string{"page_size", "view"}},
+		"lists of flows": {func(ctx context.Context) error {
+			_, err := c.ListFlows(ctx, &flowstorev1.ListFlowsRequest{PageSize: -1})
+			return err
+		}, []string{"page_size"}},
+		"view": {func(ctx context.Context) error {
+			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: "x", View: -1})
+			return err
+		}, []string{"name", "view"}},
 		"current": {func(ctx context.Context) error {
 			_, err := c.SetCurrentNode(ctx, &flowstorev1.SetCurrentNodeRequest{Node: "nodes/"})
 			return err

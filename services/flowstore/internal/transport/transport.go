@@ -22,6 +22,9 @@ type Library interface {
 	AddNode(ctx context.Context, ns string, in library.Addition) (library.Placed, error)
 	SetCurrent(ctx context.Context, ns string, flowID, nodeID uuid.UUID) (flow.Flow, error)
 	Path(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
+	Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error)
+	Nodes(ctx context.Context, ns string, q library.ListQuery, full bool) (library.ListPage[node.Brief], error)
+	Flows(ctx context.Context, ns string, q library.ListQuery) (library.ListPage[flow.Flow], error)
 	Flush(ctx context.Context, ns string) (files int, err error)
 }
 

@@ -91,7 +91,7 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 	var files []outFile
 	var taken []foreignFile
 	for _, n := range nodes {
-		f := outFile{path: n.path, data: n.body, hash: commitlog.HashOf(n.body), id: n.id, time: n.created}
+		f := outFile{path: n.path, data: n.body, hash: commitlog.HashOf(n.body), id: n.id, time: n.created, created: n.created}
 		there, err := sp.look(n.path)
 		if err != nil {
 			return 0, err
@@ -180,7 +180,7 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 		}
 		hash := commitlog.HashOf(data)
 		plans[f.flow.ID] = commitlog.Plan{Flow: f.flow.ID, Old: there.hash, New: hash}
-		files = append(files, outFile{path: f.path, data: data, hash: hash, id: f.flow.ID, time: f.flow.Updated})
+		files = append(files, outFile{path: f.path, data: data, hash: hash, id: f.flow.ID, time: f.flow.Updated, created: f.flow.Created})
 	}
 	if err := sp.onWriter(func() error { return sp.plan(plans) }); err != nil {
 		return 0, err

@@ -53,21 +53,21 @@ var errNoSlot = fmt.Errorf("a file stands in our place, and all %d slots are tak
 // movedNode notes a node's new place, and what stands in the old one. The caller holds mu.
 func (sp *space) movedNode(n *pendingNode, file string, there foreignFile) {
 	sp.nodes.drop(n.id, n.path)
-	sp.nodes.put(n.id, holding{file, n.created})
+	sp.nodes.put(n.id, holdsNode(file, n.created))
 	sp.note(there.path, fmt.Sprintf("another file came to stand here; the node %s, which belonged here, is in %s", n.id, file))
 	n.path = file
 	other, err := format.DecodeNode(there.data)
-	sp.adopt(sp.nodes, there.path, other.ID, other.Created, err)
+	sp.adopt(sp.nodes, other.ID, holdsNode(there.path, other.Created), err)
 }
 
 // adopt indexes a file that somebody else put into the tree. The caller holds mu.
-func (sp *space) adopt(x *index, file string, id uuid.UUID, at time.Time, err error) {
-	x.take(file)
+func (sp *space) adopt(x *index, id uuid.UUID, h holding, err error) {
+	x.take(h.path)
 	if err != nil {
-		x.broken[file] = err.Error()
+		x.broken[h.path] = err.Error()
 		return
 	}
-	x.put(id, holding{file, at})
+	x.put(id, h)
 }
 
 // moveFlow gives a flow another file, since what stands in its place must be kept. On the gate.
@@ -99,8 +99,8 @@ func (sp *space) splitFlow(ours *pendingFlow, there foreignFile, why string) err
 	sp.pending.records -= len(ours.seqs) - 1
 	sp.pending.setFlow(&pendingFlow{path: moved, flow: f, seqs: []int64{seq}})
 	sp.flows.drop(f.ID, ours.path)
-	sp.flows.put(f.ID, holding{moved, f.Updated})
-	sp.adopt(sp.flows, there.path, theirs.ID, theirs.Updated, err)
+	sp.flows.put(f.ID, holdsFlow(moved, f))
+	sp.adopt(sp.flows, theirs.ID, holdsFlow(there.path, theirs), err)
 	sp.note(there.path, fmt.Sprintf("%s; our version is in %s, which counts", why, moved))
 	return nil
 }

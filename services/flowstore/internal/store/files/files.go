@@ -136,6 +136,24 @@ func (s *Store) Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, e
 	return sp.Flow(id)
 }
 
+// Nodes implements store.Store.
+func (s *Store) Nodes(ctx context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil || sp == nil {
+		return nil, err
+	}
+	return sp.list(sp.nodes, after, n), nil
+}
+
+// Flows implements store.Store.
+func (s *Store) Flows(ctx context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil || sp == nil {
+		return nil, err
+	}
+	return sp.list(sp.flows, after, n), nil
+}
+
 // Update implements store.Store.
 func (s *Store) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
 	sp, err := s.space(ctx, ns)

@@ -11,8 +11,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/newest"
 )
 
 // index knows which files hold what, of one kind. A UUID may stand in several files (seed 004, 4.4): the newest counts, of
@@ -26,6 +28,8 @@ type index struct {
 	broken map[string]string
 	// lost are the broken files by what they held when they could be read last: whoever asks for it is told of the file.
 	lost map[uuid.UUID]string
+	// listed holds every id of heads and lost in the order of lists; nil until sortList.
+	listed *newest.List
 	// next is a slot that was never used.
 	next int
 }
@@ -34,9 +38,15 @@ type index struct {
 type holding struct {
 	// path begins with the kind's folder.
 	path string
-	// time is when it was made (a node) or last changed (a flow).
+	// time is when it was made (a node) or last changed (a flow): the newest counts.
 	time time.Time
+	// created is when it was made.
+	created time.Time
 }
+
+func holdsNode(path string, created time.Time) holding { return holding{path, created, created} }
+
+func holdsFlow(path string, f flow.Flow) holding { return holding{path, f.Updated, f.Created} }
 
 func newIndex(kind format.Kind) *index {
 	return &index{
@@ -77,6 +87,8 @@ func (x *index) put(id uuid.UUID, h holding) {
 func (x *index) drop(id uuid.UUID, file string) { x.set(id, x.without(id, file)) }
 
 func (x *index) set(id uuid.UUID, all []holding) {
+	before, wasListed := x.entry(id)
+	defer func() { x.relist(id, before, wasListed) }()
 	delete(x.heads, id)
 	delete(x.others, id)
 	if len(all) > 0 {
@@ -85,6 +97,44 @@ func (x *index) set(id uuid.UUID, all []holding) {
 	if len(all) > 1 {
 		x.others[id] = all[1:]
 	}
+}
+
+// entry is the place of id in lists; what cannot be read stands at the end. ok is false where there is nothing.
+func (x *index) entry(id uuid.UUID) (e store.Entry, ok bool) {
+	if h, ok := x.heads[id]; ok {
+		return store.Entry{Created: h.created, ID: id}, true
+	}
+	_, ok = x.lost[id]
+	return store.Entry{ID: id}, ok
+}
+
+// relist puts id where it belongs now.
+func (x *index) relist(id uuid.UUID, before store.Entry, wasListed bool) {
+	after, isListed := x.entry(id)
+	if x.listed == nil || wasListed == isListed && before == after {
+		return
+	}
+	if wasListed {
+		x.listed.Drop(before)
+	}
+	if isListed {
+		x.listed.Put(after)
+	}
+}
+
+// sortList makes the list of all that was found when the namespace was opened: once, since the files come in any order.
+func (x *index) sortList() {
+	all := make([]store.Entry, 0, len(x.heads)+len(x.lost))
+	for id := range x.heads {
+		e, _ := x.entry(id)
+		all = append(all, e)
+	}
+	for id := range x.lost {
+		if _, readable := x.heads[id]; !readable {
+			all = append(all, store.Entry{ID: id})
+		}
+	}
+	x.listed = newest.Of(all)
 }
 
 // holdings are the files that hold id, best first.

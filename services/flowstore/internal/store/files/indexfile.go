@@ -58,7 +58,7 @@ func (sp *space) appendRows(x *indexFile, files []outFile) error {
 		text = []byte(format.IndexHeader)
 	}
 	for _, f := range files {
-		r := sp.indexedBy(x.kind).row(f.id, holding{f.path, f.time})
+		r := sp.indexedBy(x.kind).row(f.id, holding{path: f.path, time: f.time})
 		text = format.AppendRow(text, r.Row)
 		x.sorted = x.sorted && (x.lines == 0 || x.last.Compare(r.name) < 0)
 		x.last = r.name

@@ -31,6 +31,13 @@ func (sp *space) HasFlow(id uuid.UUID) (bool, error) {
 	return ok, nil
 }
 
+// list gives a page of what an index knows.
+func (sp *space) list(x *index, after store.Entry, n int) []store.Entry {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	return x.listed.Behind(after, n)
+}
+
 // Node gives a node, from memory while its file is not written.
 func (sp *space) Node(id uuid.UUID) (node.Node, error) {
 	sp.mu.RLock()

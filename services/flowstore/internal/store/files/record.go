@@ -75,7 +75,7 @@ func (sp *space) publish(b *batch, c commitlog.Changes) {
 	sp.pending.came(len(c.Records), sp.seq, time.Now())
 	for i, op := range b.writes.Ops() {
 		if r := c.Records[i]; op.Node != nil {
-			sp.nodes.put(r.ID, holding{r.Path, op.Node.Created})
+			sp.nodes.put(r.ID, holdsNode(r.Path, op.Node.Created))
 			sp.pending.addNode(&pendingNode{seq: r.Seq, id: r.ID, path: r.Path, body: r.Body, created: op.Node.Created})
 		} else {
 			sp.publishFlow(b, r)
@@ -100,5 +100,5 @@ func (sp *space) publishFlow(b *batch, r commitlog.Record) {
 	next.flow = b.writes.Flows()[r.ID]
 	next.seqs = append(next.seqs, r.Seq)
 	sp.pending.setFlow(&next)
-	sp.flows.put(r.ID, holding{next.path, next.flow.Updated})
+	sp.flows.put(r.ID, holdsFlow(next.path, next.flow))
 }

@@ -52,7 +52,7 @@ func (sp *space) restoreNode(r commitlog.Record) error {
 	if err != nil {
 		return fmt.Errorf("local.db holds a node for %s that cannot be read: %w", r.Path, err)
 	}
-	sp.nodes.put(r.ID, holding{r.Path, n.Created})
+	sp.nodes.put(r.ID, holdsNode(r.Path, n.Created))
 	sp.pending.records++
 	sp.pending.addNode(&pendingNode{seq: r.Seq, id: r.ID, path: r.Path, body: r.Body, created: n.Created})
 	return nil
@@ -118,7 +118,7 @@ func (sp *space) putBack(p pendingFlow, records []commitlog.Record) {
 	}
 	sp.pending.records += len(records)
 	sp.pending.setFlow(&p)
-	sp.flows.put(p.flow.ID, holding{p.path, p.flow.Updated})
+	sp.flows.put(p.flow.ID, holdsFlow(p.path, p.flow))
 }
 
 // restoreOnto applies changes to a file that a person changed after they were made and before it was written. The flow as

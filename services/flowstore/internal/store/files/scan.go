@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -66,7 +65,7 @@ func (sp *space) indexFound(kind format.Kind, f commitlog.File) {
 		}
 		return
 	}
-	x.put(f.ID, holding{f.Path, f.Time})
+	x.put(f.ID, holding{f.Path, f.Time, f.Created})
 }
 
 // findIndex decides whether index.tsv is as it was left, and right.
@@ -202,9 +201,9 @@ func (sp *space) examine(kind format.Kind, f *commitlog.File) error {
 		return err
 	}
 	f.Hash = commitlog.HashOf(data)
-	id, at, err := identify(kind, data)
+	id, h, err := identify(kind, f.Path, data)
 	if err == nil {
-		f.ID, f.Time = id, at
+		f.ID, f.Time, f.Created = id, h.time, h.created
 	} else {
 		f.Problem = err.Error()
 	}
@@ -212,11 +211,11 @@ func (sp *space) examine(kind format.Kind, f *commitlog.File) error {
 }
 
 // identify says what a file holds, and since when.
-func identify(kind format.Kind, data []byte) (uuid.UUID, time.Time, error) {
+func identify(kind format.Kind, file string, data []byte) (uuid.UUID, holding, error) {
 	if kind == format.Nodes {
 		n, err := format.DecodeNode(data)
-		return n.ID, n.Created, err
+		return n.ID, holdsNode(file, n.Created), err
 	}
 	f, err := format.DecodeFlow(data)
-	return f.ID, f.Updated, err
+	return f.ID, holdsFlow(file, f), err
 }

@@ -131,7 +131,12 @@ func (sp *space) load(log *commitlog.Log) error {
 	if err != nil {
 		return err
 	}
-	return sp.restore(log, found)
+	if err := sp.restore(log, found); err != nil {
+		return err
+	}
+	sp.nodes.sortList()
+	sp.flows.sortList()
+	return nil
 }
 
 // update has the writer run fn and waits until what it wrote is durable.

@@ -117,7 +117,8 @@ type outFile struct {
 	data []byte
 	hash commitlog.Hash
 	id   uuid.UUID
-	time time.Time
+	// time and created are as in holding.
+	time, created time.Time
 }
 
 // writeFiles makes files durable under their names, with their rows in the index, and gives what local.db is to remember
@@ -172,7 +173,7 @@ func (sp *space) describe(files []outFile) ([]commitlog.File, error) {
 			return nil, err
 		}
 		list = append(list, commitlog.File{
-			Path: f.path, Size: info.Size, ModTime: info.ModTime, Hash: f.hash, ID: f.id, Time: f.time,
+			Path: f.path, Size: info.Size, ModTime: info.ModTime, Hash: f.hash, ID: f.id, Time: f.time, Created: f.created,
 		})
 	}
 	return list, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/newest"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/overlay"
 )
 
@@ -40,6 +41,8 @@ type space struct {
 	nodes    map[uuid.UUID]node.Node
 	flows    map[uuid.UUID]flow.Flow
 	requests map[uuid.UUID]request
+	// nodeList and flowList hold the same, in the order of lists.
+	nodeList, flowList newest.List
 	// now is the time by which requests are forgotten.
 	now time.Time
 }
@@ -57,6 +60,16 @@ func (s *Store) Node(_ context.Context, ns string, id uuid.UUID) (node.Node, err
 // Flow implements store.Store.
 func (s *Store) Flow(_ context.Context, ns string, id uuid.UUID) (flow.Flow, error) {
 	return read(s, ns, func(sp *space) (flow.Flow, error) { return sp.Flow(id) })
+}
+
+// Nodes implements store.Store.
+func (s *Store) Nodes(_ context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
+	return read(s, ns, func(sp *space) ([]store.Entry, error) { return sp.nodeList.Behind(after, n), nil })
+}
+
+// Flows implements store.Store.
+func (s *Store) Flows(_ context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
+	return read(s, ns, func(sp *space) ([]store.Entry, error) { return sp.flowList.Behind(after, n), nil })
 }
 
 func read[T any](s *Store, ns string, get func(*space) (T, error)) (T, error) {
@@ -129,10 +142,12 @@ func (s *Store) commit(sp *space, tx *overlay.Overlay) error {
 	for _, op := range tx.Ops() {
 		if op.Node != nil {
 			sp.nodes[op.Node.ID] = *op.Node
+			sp.nodeList.Put(store.Entry{Created: op.Node.Created, ID: op.Node.ID})
 		}
 	}
 	for id, f := range tx.Flows() {
 		sp.flows[id] = f
+		sp.flowList.Put(store.Entry{Created: f.Created, ID: id})
 	}
 	for _, r := range tx.Requests() {
 		sp.requests[r.ID] = request{Request: r, at: tx.Now()}

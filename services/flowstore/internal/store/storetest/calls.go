@@ -60,6 +60,18 @@ func (r recorded) Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow,
 	return r.Store.Flow(ctx, ns, id)
 }
 
+// Nodes implements store.Store.
+func (r recorded) Nodes(ctx context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
+	r.calls.note("Store.Nodes")
+	return r.Store.Nodes(ctx, ns, after, n)
+}
+
+// Flows implements store.Store.
+func (r recorded) Flows(ctx context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
+	r.calls.note("Store.Flows")
+	return r.Store.Flows(ctx, ns, after, n)
+}
+
 // Update implements store.Store.
 func (r recorded) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
 	r.calls.note("Store.Update")

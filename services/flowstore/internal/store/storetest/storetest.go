@@ -24,6 +24,7 @@ type Category string
 // The categories.
 const (
 	Reads      Category = "Reads"
+	Lists      Category = "Lists"
 	Updates    Category = "Updates"
 	Races      Category = "Races"
 	Requests   Category = "Requests"
@@ -63,7 +64,7 @@ func Run(t *testing.T, engine Engine) {
 func cases() []testCase {
 	var all []testCase
 	for _, list := range [][]testCase{
-		readCases(), updateCases(), raceCases(), requestCases(), namespaceCases(), boundCases(), durabilityCases(),
+		readCases(), listCases(), updateCases(), raceCases(), requestCases(), namespaceCases(), boundCases(), durabilityCases(),
 	} {
 		all = append(all, list...)
 	}

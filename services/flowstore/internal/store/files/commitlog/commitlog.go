@@ -72,6 +72,8 @@ type File struct {
 	// ID is what it holds; Time is when that was made (a node) or changed (a flow). Zero for an index.
 	ID   uuid.UUID
 	Time time.Time
+	// Created is when that was made.
+	Created time.Time
 	// Problem says why it could not be read. ID is then what it held before; zero where nobody knows.
 	Problem string
 }

@@ -2,6 +2,7 @@ package commitlog
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,8 +50,8 @@ func everything() Changes {
 		At:       noon,
 		Plans:    []Plan{{Flow: two, Old: HashOf([]byte("old")), New: HashOf([]byte("new"))}},
 		Files: []File{
-			{Path: "nodes/000/001.xml", Size: 7, ModTime: 99, Hash: HashOf([]byte("file")), ID: two, Time: noon},
-			{Path: "nodes/000/002.xml", Size: 8, ModTime: 98, Problem: "torn", Time: noon.UTC()},
+			{Path: "nodes/000/001.xml", Size: 7, ModTime: 99, Hash: HashOf([]byte("file")), ID: two, Time: noon, Created: noon.Add(-time.Hour)},
+			{Path: "nodes/000/002.xml", Size: 8, ModTime: 98, Problem: "torn", Time: noon.UTC(), Created: noon.UTC()},
 		},
 		State: &State{Last: noon.UTC(), NextNode: 3, NextFlow: 1},
 	}
@@ -226,7 +227,7 @@ func TestWhatCannotBeOpened(t *testing.T) {
 	must(t, os.WriteFile(garbage, []byte(strings.Repeat("no database ", 1000)), 0o600))
 	l, err := Open(newer)
 	must(t, err)
-	must(t, l.exec("PRAGMA user_version = 2"))
+	must(t, l.exec("PRAGMA user_version = 99"))
 	must(t, l.Close())
 	for path, want := range map[string]string{
 		garbage:                             "not a database",
@@ -237,6 +238,31 @@ func TestWhatCannotBeOpened(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
+}
+
+// A local.db of the first version opens: of nodes it knew when they were made, flows it has to read again, and what could not
+// be read is still told with what it held before.
+func TestFirstVersion(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "local.db")
+	l := openLog(t, path)
+	must(t, l.exec("DROP TABLE files"))
+	must(t, l.exec(`CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL, hash BLOB NOT NULL,
+		id BLOB NOT NULL, at INTEGER NOT NULL, zone INTEGER NOT NULL, problem TEXT NOT NULL) WITHOUT ROWID`))
+	zero := fmt.Sprintf("zeroblob(%d), zeroblob(16)", len(Hash{}))
+	for file, problem := range map[string]string{"nodes/000/000.xml": "", "flows/000/000.yaml": "", "flows/000/001.yaml": "torn", "flows/index.tsv": ""} {
+		must(t, l.exec(fmt.Sprintf("INSERT INTO files VALUES ('%s', 1, 2, %s, %d, 0, '%s')", file, zero, noon.UnixMicro(), problem)))
+	}
+	must(t, l.exec("PRAGMA user_version = 1"))
+	again := openLog(t, path)
+	files, err := again.Files()
+	must(t, err)
+	want := map[string]File{}
+	for _, f := range []File{{Path: "nodes/000/000.xml"}, {Path: "flows/000/001.yaml", Problem: "torn"}, {Path: "flows/index.tsv"}} {
+		f.Size, f.ModTime, f.Time, f.Created = 1, 2, noon, noon
+		want[f.Path] = f
+	}
+	same(t, want, files)
 }
 
 // A path is a path, whatever characters it has.

@@ -34,15 +34,15 @@ func (l *Log) Plans() (map[uuid.UUID]Plan, error) {
 // Files gives what the tree's files were like, by path.
 func (l *Log) Files() (map[string]File, error) {
 	zones := map[int]*time.Location{0: time.UTC}
-	list, err := query(l, "SELECT path, size, mtime, hash, id, at, zone, problem FROM files", func(scan scanner) (File, error) {
+	list, err := query(l, "SELECT path, size, mtime, hash, id, at, zone, created, problem FROM files", func(scan scanner) (File, error) {
 		var f File
-		var micros int64
+		var micros, created int64
 		var zone int
-		err := scan(&f.Path, &f.Size, &f.ModTime, asHash(&f.Hash), asID(&f.ID), &micros, &zone, &f.Problem)
+		err := scan(&f.Path, &f.Size, &f.ModTime, asHash(&f.Hash), asID(&f.ID), &micros, &zone, &created, &f.Problem)
 		if zones[zone] == nil {
 			zones[zone] = time.FixedZone("", zone)
 		}
-		f.Time = time.UnixMicro(micros).In(zones[zone])
+		f.Time, f.Created = time.UnixMicro(micros).In(zones[zone]), time.UnixMicro(created).UTC()
 		return f, err
 	})
 	files := make(map[string]File, len(list))

@@ -8,7 +8,7 @@ import (
 )
 
 // schemaVersion stands in local.db as its user_version.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // Times are microseconds since 1970, zones seconds east of UTC, but mtime is nanoseconds. Requests are in the order in which they came, so that
 // the oldest are found first.
@@ -18,9 +18,16 @@ CREATE TABLE log (seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL, id BLOB NOT NU
 CREATE TABLE plans (flow BLOB PRIMARY KEY, old BLOB NOT NULL, new BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE requests (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, at INTEGER NOT NULL, digest TEXT NOT NULL, result BLOB NOT NULL);
 CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL, hash BLOB NOT NULL, id BLOB NOT NULL, at INTEGER NOT NULL, zone INTEGER NOT NULL, problem TEXT NOT NULL) WITHOUT ROWID;
-PRAGMA user_version = 1;`
+PRAGMA user_version = 1;` + fromVersion1
 
-// migrate makes the tables of a new local.db.
+// fromVersion1 adds when what a file holds was made. Of nodes that was known; flows are read again.
+const fromVersion1 = `
+ALTER TABLE files ADD COLUMN created INTEGER NOT NULL DEFAULT 0;
+UPDATE files SET created = at;
+DELETE FROM files WHERE path LIKE 'flows/%.yaml' AND problem = '';
+PRAGMA user_version = 2;`
+
+// migrate makes the tables of a new local.db, and those of an older one new.
 func (l *Log) migrate() error {
 	var version int
 	if err := l.row("PRAGMA user_version").Scan(&version); err != nil {
@@ -29,6 +36,8 @@ func (l *Log) migrate() error {
 	switch version {
 	case schemaVersion:
 		return nil
+	case 1:
+		return l.transaction(func() error { return l.exec(fromVersion1) })
 	case 0:
 		return l.transaction(func() error { return l.exec(schema) })
 	}
@@ -62,7 +71,7 @@ const (
 	oldRequests = "DELETE FROM requests WHERE n IN (SELECT n FROM requests ORDER BY n LIMIT 1000) AND at <= ?"
 	putPlan     = "INSERT OR REPLACE INTO plans (flow, old, new) VALUES (?, ?, ?)"
 	dropPlan    = "DELETE FROM plans WHERE flow = ?"
-	putFile     = "INSERT OR REPLACE INTO files (path, size, mtime, hash, id, at, zone, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+	putFile     = "INSERT OR REPLACE INTO files (path, size, mtime, hash, id, at, zone, created, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	dropFile    = "DELETE FROM files WHERE path = ?"
 	putState    = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
 )

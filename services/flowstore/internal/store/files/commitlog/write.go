@@ -93,7 +93,7 @@ func (l *Log) applyPlans(c Changes) error {
 func (l *Log) applyFiles(c Changes) error {
 	for _, f := range c.Files {
 		_, zone := f.Time.Zone()
-		if err := l.stmts.run(putFile, f.Path, f.Size, f.ModTime, f.Hash[:], f.ID[:], f.Time.UnixMicro(), zone, f.Problem); err != nil {
+		if err := l.stmts.run(putFile, f.Path, f.Size, f.ModTime, f.Hash[:], f.ID[:], f.Time.UnixMicro(), zone, f.Created.UnixMicro(), f.Problem); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,35 @@
+package node
+
+// BriefText is how many characters (code points) of a text a Brief has (field/flowstore.md 6, cases/flowstore.md 34).
+const BriefText = 200
+
+// Brief is a node with the beginnings of its texts and without its Generation, for lists.
+type Brief struct {
+	// Node is short; where Characters is nil, it is whole.
+	Node
+	// Characters are the lengths of the whole texts, in code points.
+	Characters []int
+}
+
+// Brief shortens a node.
+func (n Node) Brief() Brief {
+	b := Brief{Node: n, Characters: make([]int, len(n.Texts))}
+	b.Generation, b.Texts = nil, make([]Text, len(n.Texts))
+	for i, t := range n.Texts {
+		t.Content, b.Characters[i] = beginning(t.Content)
+		b.Texts[i] = t
+	}
+	return b
+}
+
+// beginning cuts a text behind BriefText characters, and counts them all.
+func beginning(text string) (start string, characters int) {
+	start = text
+	for at := range text {
+		if characters == BriefText {
+			start = text[:at]
+		}
+		characters++
+	}
+	return start, characters
+}

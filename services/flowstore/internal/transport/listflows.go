@@ -1,0 +1,33 @@
+package transport
+
+import (
+	"context"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+	"github.com/tsumugi-dev/tsumugi/services/internal/pagetoken"
+)
+
+// ListFlows lists all flows, newest first.
+func (s *Server) ListFlows(ctx context.Context, req *flowstorev1.ListFlowsRequest) (*flowstorev1.ListFlowsResponse, error) {
+	const query = "ListFlows"
+	f := begin(req)
+	q, err := f.list(req.GetPageSize(), req.GetPageToken(), query)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.library.Flows(ctx, namespace.From(ctx), q)
+	if err != nil {
+		return nil, f.fault(err)
+	}
+	out := &flowstorev1.ListFlowsResponse{NextPageToken: pagetoken.Encode(query, entryKey(page.Next))}
+	for _, item := range page.Items {
+		one := &flowstorev1.FlowItem{Flow: &flowstorev1.Flow{Name: flow.Name(item.ID)}, Problem: item.Problem, ProblemPath: item.File}
+		if item.Problem == "" {
+			one.Flow, one.NodeCount, one.EdgeCount = fromFlowHead(item.Item), number(len(item.Item.Members)), number(len(item.Item.Edges))
+		}
+		out.Flows = append(out.Flows, one)
+	}
+	return out, nil
+}

@@ -1,0 +1,122 @@
+package transport_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+)
+
+const (
+	basic = flowstorev1.NodeView_NODE_VIEW_BASIC
+	full  = flowstorev1.NodeView_NODE_VIEW_FULL
+)
+
+func TestNodeViews(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	in := whole()
+	in.Texts[2].Content = strings.Repeat("長", 201)
+	want := must[*flowstorev1.Node](t)(c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: in}))
+	get := func(view flowstorev1.NodeView) *flowstorev1.Node {
+		return must[*flowstorev1.Node](t)(c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: want.GetName(), View: view}))
+	}
+	listed := func(view flowstorev1.NodeView) *flowstorev1.Node {
+		return must[*flowstorev1.ListNodesResponse](t)(c.ListNodes(t.Context(), &flowstorev1.ListNodesRequest{View: view})).GetNodes()[0].GetNode()
+	}
+	short := proto.CloneOf(want)
+	short.Generation = nil
+	short.Texts[2].Content = strings.Repeat("長", 200)
+	for i, n := range []int32{1, 0, 201, 1} {
+		short.Texts[i].CharacterCount = n
+	}
+	same(t, want, get(0))
+	same(t, want, get(full))
+	same(t, short, get(basic))
+	same(t, short, listed(0))
+	same(t, short, listed(basic))
+	same(t, want, listed(full))
+}
+
+func TestListsOfNodesAndFlows(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	f := must[*flowstorev1.Flow](t)(c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "first", Description: "d"}}))
+	var parents []string
+	for _, content := range []string{"a", "b", "c"} {
+		n := must[*flowstorev1.AddNodeResponse](t)(c.AddNode(t.Context(), &flowstorev1.AddNodeRequest{
+			Flow: f.GetName(), Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: said(content)}, Parents: parents, SetCurrent: true,
+		}))
+		parents = []string{n.GetNode().GetName()}
+	}
+	must[*flowstorev1.Flow](t)(c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "second"}}))
+	req := &flowstorev1.ListNodesRequest{PageSize: 2}
+	first := must[*flowstorev1.ListNodesResponse](t)(c.ListNodes(t.Context(), req))
+	rest := must[*flowstorev1.ListNodesResponse](t)(c.ListNodes(t.Context(), &flowstorev1.ListNodesRequest{PageSize: 9, PageToken: first.GetNextPageToken()}))
+	var got []string
+	for _, item := range append(first.GetNodes(), rest.GetNodes()...) {
+		got = append(got, item.GetNode().GetTexts()[0].GetContent())
+	}
+	if diff := cmp.Diff([]string{"c", "b", "a"}, got); diff != "" || len(first.GetNodes()) != 2 || rest.GetNextPageToken() != "" {
+		t.Errorf("%s\n%v\n%v", diff, first, rest)
+	}
+	flows := must[*flowstorev1.ListFlowsResponse](t)(c.ListFlows(t.Context(), &flowstorev1.ListFlowsRequest{PageSize: 1}))
+	if len(flows.GetFlows()) != 1 || flows.GetFlows()[0].GetFlow().GetDisplayName() != "second" {
+		t.Errorf("the newest flow: %v", flows)
+	}
+	older := must[*flowstorev1.ListFlowsResponse](t)(c.ListFlows(t.Context(), &flowstorev1.ListFlowsRequest{PageToken: flows.GetNextPageToken()}))
+	updated := must[*flowstorev1.Flow](t)(c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: f.GetName()})).GetUpdateTime()
+	same(t, &flowstorev1.ListFlowsResponse{Flows: []*flowstorev1.FlowItem{{NodeCount: 3, EdgeCount: 2, Flow: &flowstorev1.Flow{
+		Name: f.GetName(), DisplayName: "first", Description: "d", CreateTime: timestamppb.New(now), UpdateTime: updated, Current: parents[0],
+	}}}}, older)
+	for _, bad := range []*flowstorev1.ListNodesRequest{
+		{PageToken: first.GetNextPageToken(), View: full}, {PageToken: flows.GetNextPageToken()}, {PageToken: "A" + first.GetNextPageToken()},
+	} {
+		_, err := c.ListNodes(t.Context(), bad)
+		expect(t, err, "InvalidArgument INVALID_PAGE_TOKEN", "page_token")
+	}
+	_, err := c.ListFlows(t.Context(), &flowstorev1.ListFlowsRequest{PageToken: first.GetNextPageToken()})
+	expect(t, err, "InvalidArgument INVALID_PAGE_TOKEN", "page_token")
+}
+
+// A node that cannot be read stands in its place with the reason.
+func TestListNamesWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	var problems []*flowstorev1.NodeItem
+	for _, item := range must[*flowstorev1.ListNodesResponse](t)(g.c.ListNodes(t.Context(), &flowstorev1.ListNodesRequest{})).GetNodes() {
+		if item.GetProblem() != "" {
+			problems = append(problems, item)
+		}
+	}
+	if len(problems) != 1 {
+		t.Fatalf("%v", problems)
+	}
+	same(t, &flowstorev1.NodeItem{
+		Node: &flowstorev1.Node{Name: g.broken}, Problem: "nodes/000/003.xml cannot be read: holds no element", ProblemPath: "nodes/000/003.xml",
+	}, problems[0])
+	_, err := g.c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: g.broken, View: basic})
+	expect(t, err, unreadable, "name")
+}
+
+// WordsSize, by which pages of flows end, does not tell too little.
+func TestFlowItemSize(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("x", 1000)
+	f := flow.Flow{
+		Name: text, Description: text, Problems: []string{text, "y"}, Created: time.Now(), Updated: time.Now(),
+		Story: flow.Story{Title: &text, Synopsis: &text, Setting: &text, Plot: &text, Note: &text, DialogueLevel: &text, Rating: &text, Keywords: []string{text, ""}, Genres: []string{text}},
+	}
+	least := proto.Size(&flowstorev1.Flow{
+		Name: "flows/" + id(1), DisplayName: text, Description: text, Warnings: f.Problems, CreateTime: timestamppb.Now(), UpdateTime: timestamppb.Now(), Current: "nodes/" + id(1),
+	}) + 7*len(text) + 2*len(text)
+	if f.WordsSize() < least || f.WordsSize() > 2*least {
+		t.Errorf("%d bytes, and a message has %d and more", f.WordsSize(), least)
+	}
+}
