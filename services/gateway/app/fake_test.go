@@ -92,6 +92,10 @@ func (s *services) ListFlows(ctx context.Context, r *flowstorev1.ListFlowsReques
 	return &flowstorev1.ListFlowsResponse{}, s.take(ctx, r)
 }
 
+func (s *services) ListHistoryNodes(ctx context.Context, r *flowstorev1.ListHistoryNodesRequest) (*flowstorev1.ListHistoryNodesResponse, error) {
+	return &flowstorev1.ListHistoryNodesResponse{}, s.take(ctx, r)
+}
+
 func (s *services) FlushStore(ctx context.Context, r *flowstorev1.FlushStoreRequest) (*flowstorev1.FlushStoreResponse, error) {
 	return &flowstorev1.FlushStoreResponse{}, s.take(ctx, r)
 }

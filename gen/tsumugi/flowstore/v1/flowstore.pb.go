@@ -575,7 +575,9 @@ type ListPathNodesRequest struct {
 	// Nodes on a page, at most 1,000; larger is taken as 1,000. 0: 100. A page also ends at 4 MiB, after at least one node.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// `next_page_token` of the page before. The other fields must be as they were, `page_size` excepted.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// How much of each. Unspecified: NODE_VIEW_FULL.
+	View          NodeView `protobuf:"varint,5,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -636,6 +638,13 @@ func (x *ListPathNodesRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListPathNodesRequest) GetView() NodeView {
+	if x != nil {
+		return x.View
+	}
+	return NodeView_NODE_VIEW_UNSPECIFIED
 }
 
 // ListPathNodesResponse is one page of a path.
@@ -1235,6 +1244,134 @@ func (x *FlowItem) GetProblemPath() string {
 	return ""
 }
 
+// ListHistoryNodesRequest asks for all nodes of a flow.
+type ListHistoryNodesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`.
+	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// Nodes on a page, at most 1,000; larger is taken as 1,000. 0: 100. A page also ends at 4 MiB, after at least one node.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` of the page before. The other fields must be as they were, `page_size` excepted.
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// How much of each. Unspecified: NODE_VIEW_BASIC.
+	View          NodeView `protobuf:"varint,4,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHistoryNodesRequest) Reset() {
+	*x = ListHistoryNodesRequest{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHistoryNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHistoryNodesRequest) ProtoMessage() {}
+
+func (x *ListHistoryNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHistoryNodesRequest.ProtoReflect.Descriptor instead.
+func (*ListHistoryNodesRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListHistoryNodesRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *ListHistoryNodesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListHistoryNodesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListHistoryNodesRequest) GetView() NodeView {
+	if x != nil {
+		return x.View
+	}
+	return NodeView_NODE_VIEW_UNSPECIFIED
+}
+
+// ListHistoryNodesResponse is one page of a flow's history.
+type ListHistoryNodesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes, each behind those that it continues.
+	Nodes []*PathNode `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// Where the next page begins. Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHistoryNodesResponse) Reset() {
+	*x = ListHistoryNodesResponse{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHistoryNodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHistoryNodesResponse) ProtoMessage() {}
+
+func (x *ListHistoryNodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHistoryNodesResponse.ProtoReflect.Descriptor instead.
+func (*ListHistoryNodesResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ListHistoryNodesResponse) GetNodes() []*PathNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *ListHistoryNodesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
@@ -1273,13 +1410,14 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\aparents\x18\x03 \x03(\tB\x03\xe0A\x03R\aparents\"I\n" +
 	"\x15SetCurrentNodeRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x17\n" +
-	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x01R\x04node\"\x8e\x01\n" +
+	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x01R\x04node\"\xc7\x01\n" +
 	"\x14ListPathNodesRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x17\n" +
 	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x01R\x04node\x12 \n" +
 	"\tpage_size\x18\x03 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tB\x03\xe0A\x01R\tpageToken\"\x7f\n" +
+	"page_token\x18\x04 \x01(\tB\x03\xe0A\x01R\tpageToken\x127\n" +
+	"\x04view\x18\x05 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\"\x7f\n" +
 	"\x15ListPathNodesResponse\x129\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.PathNodeB\x03\xe0A\x03R\x05nodes\x12+\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xc0\x01\n" +
@@ -1318,11 +1456,21 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
 	"edge_count\x18\x03 \x01(\x05B\x03\xe0A\x03R\tedgeCount\x12\x1d\n" +
 	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblem\x12&\n" +
-	"\fproblem_path\x18\x05 \x01(\tB\x03\xe0A\x03R\vproblemPath*N\n" +
+	"\fproblem_path\x18\x05 \x01(\tB\x03\xe0A\x03R\vproblemPath\"\xb1\x01\n" +
+	"\x17ListHistoryNodesRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12 \n" +
+	"\tpage_size\x18\x02 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tB\x03\xe0A\x01R\tpageToken\x127\n" +
+	"\x04view\x18\x04 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\"\x82\x01\n" +
+	"\x18ListHistoryNodesResponse\x129\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.PathNodeB\x03\xe0A\x03R\x05nodes\x12+\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken*N\n" +
 	"\bNodeView\x12\x19\n" +
 	"\x15NODE_VIEW_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fNODE_VIEW_BASIC\x10\x01\x12\x12\n" +
-	"\x0eNODE_VIEW_FULL\x10\x022\xbf\t\n" +
+	"\x0eNODE_VIEW_FULL\x10\x022\xe0\n" +
+	"\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -1334,7 +1482,8 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x0eSetCurrentNode\x12+.tsumugi.flowstore.v1.SetCurrentNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{flow=flows/*}:setCurrentNode\x12\x92\x01\n" +
 	"\rListPathNodes\x12*.tsumugi.flowstore.v1.ListPathNodesRequest\x1a+.tsumugi.flowstore.v1.ListPathNodesResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/{flow=flows/*}:listPathNodes\x12o\n" +
 	"\tListNodes\x12&.tsumugi.flowstore.v1.ListNodesRequest\x1a'.tsumugi.flowstore.v1.ListNodesResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/nodes\x12o\n" +
-	"\tListFlows\x12&.tsumugi.flowstore.v1.ListFlowsRequest\x1a'.tsumugi.flowstore.v1.ListFlowsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/flows\x12\x80\x01\n" +
+	"\tListFlows\x12&.tsumugi.flowstore.v1.ListFlowsRequest\x1a'.tsumugi.flowstore.v1.ListFlowsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/flows\x12\x9e\x01\n" +
+	"\x10ListHistoryNodes\x12-.tsumugi.flowstore.v1.ListHistoryNodesRequest\x1a..tsumugi.flowstore.v1.ListHistoryNodesResponse\"+\x82\xd3\xe4\x93\x02%\x12#/v1/{flow=flows/*}:listHistoryNodes\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStoreBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
@@ -1351,68 +1500,75 @@ func file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
-	(NodeView)(0),                 // 0: tsumugi.flowstore.v1.NodeView
-	(*CreateNodeRequest)(nil),     // 1: tsumugi.flowstore.v1.CreateNodeRequest
-	(*GetNodeRequest)(nil),        // 2: tsumugi.flowstore.v1.GetNodeRequest
-	(*CreateFlowRequest)(nil),     // 3: tsumugi.flowstore.v1.CreateFlowRequest
-	(*GetFlowRequest)(nil),        // 4: tsumugi.flowstore.v1.GetFlowRequest
-	(*AddNodeRequest)(nil),        // 5: tsumugi.flowstore.v1.AddNodeRequest
-	(*AddNodeResponse)(nil),       // 6: tsumugi.flowstore.v1.AddNodeResponse
-	(*SetCurrentNodeRequest)(nil), // 7: tsumugi.flowstore.v1.SetCurrentNodeRequest
-	(*ListPathNodesRequest)(nil),  // 8: tsumugi.flowstore.v1.ListPathNodesRequest
-	(*ListPathNodesResponse)(nil), // 9: tsumugi.flowstore.v1.ListPathNodesResponse
-	(*PathNode)(nil),              // 10: tsumugi.flowstore.v1.PathNode
-	(*FlushStoreRequest)(nil),     // 11: tsumugi.flowstore.v1.FlushStoreRequest
-	(*FlushStoreResponse)(nil),    // 12: tsumugi.flowstore.v1.FlushStoreResponse
-	(*ListNodesRequest)(nil),      // 13: tsumugi.flowstore.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),     // 14: tsumugi.flowstore.v1.ListNodesResponse
-	(*NodeItem)(nil),              // 15: tsumugi.flowstore.v1.NodeItem
-	(*ListFlowsRequest)(nil),      // 16: tsumugi.flowstore.v1.ListFlowsRequest
-	(*ListFlowsResponse)(nil),     // 17: tsumugi.flowstore.v1.ListFlowsResponse
-	(*FlowItem)(nil),              // 18: tsumugi.flowstore.v1.FlowItem
-	(*Node)(nil),                  // 19: tsumugi.flowstore.v1.Node
-	(*Flow)(nil),                  // 20: tsumugi.flowstore.v1.Flow
+	(NodeView)(0),                    // 0: tsumugi.flowstore.v1.NodeView
+	(*CreateNodeRequest)(nil),        // 1: tsumugi.flowstore.v1.CreateNodeRequest
+	(*GetNodeRequest)(nil),           // 2: tsumugi.flowstore.v1.GetNodeRequest
+	(*CreateFlowRequest)(nil),        // 3: tsumugi.flowstore.v1.CreateFlowRequest
+	(*GetFlowRequest)(nil),           // 4: tsumugi.flowstore.v1.GetFlowRequest
+	(*AddNodeRequest)(nil),           // 5: tsumugi.flowstore.v1.AddNodeRequest
+	(*AddNodeResponse)(nil),          // 6: tsumugi.flowstore.v1.AddNodeResponse
+	(*SetCurrentNodeRequest)(nil),    // 7: tsumugi.flowstore.v1.SetCurrentNodeRequest
+	(*ListPathNodesRequest)(nil),     // 8: tsumugi.flowstore.v1.ListPathNodesRequest
+	(*ListPathNodesResponse)(nil),    // 9: tsumugi.flowstore.v1.ListPathNodesResponse
+	(*PathNode)(nil),                 // 10: tsumugi.flowstore.v1.PathNode
+	(*FlushStoreRequest)(nil),        // 11: tsumugi.flowstore.v1.FlushStoreRequest
+	(*FlushStoreResponse)(nil),       // 12: tsumugi.flowstore.v1.FlushStoreResponse
+	(*ListNodesRequest)(nil),         // 13: tsumugi.flowstore.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),        // 14: tsumugi.flowstore.v1.ListNodesResponse
+	(*NodeItem)(nil),                 // 15: tsumugi.flowstore.v1.NodeItem
+	(*ListFlowsRequest)(nil),         // 16: tsumugi.flowstore.v1.ListFlowsRequest
+	(*ListFlowsResponse)(nil),        // 17: tsumugi.flowstore.v1.ListFlowsResponse
+	(*FlowItem)(nil),                 // 18: tsumugi.flowstore.v1.FlowItem
+	(*ListHistoryNodesRequest)(nil),  // 19: tsumugi.flowstore.v1.ListHistoryNodesRequest
+	(*ListHistoryNodesResponse)(nil), // 20: tsumugi.flowstore.v1.ListHistoryNodesResponse
+	(*Node)(nil),                     // 21: tsumugi.flowstore.v1.Node
+	(*Flow)(nil),                     // 22: tsumugi.flowstore.v1.Flow
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
-	19, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	21, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	20, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	19, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
-	19, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
-	10, // 5: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	19, // 6: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
-	0,  // 7: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	15, // 8: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	19, // 9: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
-	18, // 10: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
-	20, // 11: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
-	1,  // 12: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
-	2,  // 13: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
-	3,  // 14: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
-	4,  // 15: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
-	5,  // 16: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
-	7,  // 17: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
-	8,  // 18: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
-	13, // 19: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
-	16, // 20: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
-	11, // 21: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	19, // 22: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	19, // 23: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	20, // 24: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	20, // 25: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	6,  // 26: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	20, // 27: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 28: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	14, // 29: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	17, // 30: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	12, // 31: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	22, // [22:32] is the sub-list for method output_type
-	12, // [12:22] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	22, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	21, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
+	21, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
+	0,  // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	10, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	21, // 7: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
+	0,  // 8: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	15, // 9: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
+	21, // 10: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	18, // 11: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
+	22, // 12: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	0,  // 13: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	10, // 14: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	1,  // 15: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
+	2,  // 16: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
+	3,  // 17: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
+	4,  // 18: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
+	5,  // 19: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
+	7,  // 20: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
+	8,  // 21: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
+	13, // 22: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
+	16, // 23: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	19, // 24: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
+	11, // 25: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	21, // 26: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	21, // 27: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	22, // 28: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	22, // 29: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	6,  // 30: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	22, // 31: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 32: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	14, // 33: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	17, // 34: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	20, // 35: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	12, // 36: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	26, // [26:37] is the sub-list for method output_type
+	15, // [15:26] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_flowstore_proto_init() }
@@ -1431,7 +1587,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc), len(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,16 +19,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	FlowStoreService_CreateNode_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/CreateNode"
-	FlowStoreService_GetNode_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/GetNode"
-	FlowStoreService_CreateFlow_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/CreateFlow"
-	FlowStoreService_GetFlow_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/GetFlow"
-	FlowStoreService_AddNode_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/AddNode"
-	FlowStoreService_SetCurrentNode_FullMethodName = "/tsumugi.flowstore.v1.FlowStoreService/SetCurrentNode"
-	FlowStoreService_ListPathNodes_FullMethodName  = "/tsumugi.flowstore.v1.FlowStoreService/ListPathNodes"
-	FlowStoreService_ListNodes_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/ListNodes"
-	FlowStoreService_ListFlows_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/ListFlows"
-	FlowStoreService_FlushStore_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
+	FlowStoreService_CreateNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/CreateNode"
+	FlowStoreService_GetNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/GetNode"
+	FlowStoreService_CreateFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/CreateFlow"
+	FlowStoreService_GetFlow_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/GetFlow"
+	FlowStoreService_AddNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/AddNode"
+	FlowStoreService_SetCurrentNode_FullMethodName   = "/tsumugi.flowstore.v1.FlowStoreService/SetCurrentNode"
+	FlowStoreService_ListPathNodes_FullMethodName    = "/tsumugi.flowstore.v1.FlowStoreService/ListPathNodes"
+	FlowStoreService_ListNodes_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/ListNodes"
+	FlowStoreService_ListFlows_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/ListFlows"
+	FlowStoreService_ListHistoryNodes_FullMethodName = "/tsumugi.flowstore.v1.FlowStoreService/ListHistoryNodes"
+	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
 
 // FlowStoreServiceClient is the client API for FlowStoreService service.
@@ -60,6 +61,9 @@ type FlowStoreServiceClient interface {
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
 	// ListFlows lists all flows of the namespace, newest first by creation.
 	ListFlows(ctx context.Context, in *ListFlowsRequest, opts ...grpc.CallOption) (*ListFlowsResponse, error)
+	// ListHistoryNodes lists all nodes of a flow, each once and behind those that it continues. A branch stays together until it
+	// merges into another; roots and branches come in the order of their numbers.
+	ListHistoryNodes(ctx context.Context, in *ListHistoryNodesRequest, opts ...grpc.CallOption) (*ListHistoryNodesResponse, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 }
@@ -162,6 +166,16 @@ func (c *flowStoreServiceClient) ListFlows(ctx context.Context, in *ListFlowsReq
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) ListHistoryNodes(ctx context.Context, in *ListHistoryNodesRequest, opts ...grpc.CallOption) (*ListHistoryNodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListHistoryNodesResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_ListHistoryNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -201,6 +215,9 @@ type FlowStoreServiceServer interface {
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
 	// ListFlows lists all flows of the namespace, newest first by creation.
 	ListFlows(context.Context, *ListFlowsRequest) (*ListFlowsResponse, error)
+	// ListHistoryNodes lists all nodes of a flow, each once and behind those that it continues. A branch stays together until it
+	// merges into another; roots and branches come in the order of their numbers.
+	ListHistoryNodes(context.Context, *ListHistoryNodesRequest) (*ListHistoryNodesResponse, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	mustEmbedUnimplementedFlowStoreServiceServer()
@@ -239,6 +256,9 @@ func (UnimplementedFlowStoreServiceServer) ListNodes(context.Context, *ListNodes
 }
 func (UnimplementedFlowStoreServiceServer) ListFlows(context.Context, *ListFlowsRequest) (*ListFlowsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListFlows not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) ListHistoryNodes(context.Context, *ListHistoryNodesRequest) (*ListHistoryNodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListHistoryNodes not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -426,6 +446,24 @@ func _FlowStoreService_ListFlows_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_ListHistoryNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListHistoryNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).ListHistoryNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_ListHistoryNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).ListHistoryNodes(ctx, req.(*ListHistoryNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -486,6 +524,10 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListFlows",
 			Handler:    _FlowStoreService_ListFlows_Handler,
+		},
+		{
+			MethodName: "ListHistoryNodes",
+			Handler:    _FlowStoreService_ListHistoryNodes_Handler,
 		},
 		{
 			MethodName: "FlushStore",

@@ -17,11 +17,25 @@ func (f Flow) Path(index int) []Step {
 		return nil
 	}
 	g := f.walkable()
-	before := g.ancestors(int32(end))
-	waiting := make([]int, len(f.Members))
+	return g.order(g.ancestors(int32(end)))
+}
+
+// History gives every member, each once, in the order of Path: that of a member and all before it is the same here and
+// there, but for what stands between.
+func (f Flow) History() []Step {
+	all := make([]bool, len(f.Members))
+	for at := range all {
+		all[at] = true
+	}
+	return f.walkable().order(all)
+}
+
+// order gives the chosen members, which are chosen with all that is before them (Kahn's order, with a stack).
+func (g graph) order(chosen []bool) []Step {
+	waiting := make([]int, len(g.members))
 	var ready []int32
-	for at := range int32(len(f.Members)) {
-		if waiting[at] = len(g.in.of(at)); before[at] && waiting[at] == 0 {
+	for at := range int32(len(g.members)) {
+		if waiting[at] = len(g.in.of(at)); chosen[at] && waiting[at] == 0 {
 			ready = append(ready, at)
 		}
 	}
@@ -32,7 +46,7 @@ func (f Flow) Path(index int) []Step {
 		ready = ready[:len(ready)-1]
 		steps = append(steps, g.step(at))
 		for _, child := range slices.Backward(g.out.of(at)) {
-			if waiting[child]--; before[child] && waiting[child] == 0 {
+			if waiting[child]--; chosen[child] && waiting[child] == 0 {
 				ready = append(ready, child)
 			}
 		}

@@ -45,6 +45,38 @@ func TestPathOrder(t *testing.T) {
 	}
 }
 
+// Whole flows in the order of field/flowstore.md row 29; the first eight are the shapes of the original of seed 004.
+func TestHistoryOrder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		n     int
+		edges string
+		want  string
+	}{
+		{"a line: 1→2→3→4", 4, "1-2 2-3 3-4", "1 2 3 4"},
+		{"a fork: 1→2<, 2<3, 2<4", 4, "1-2 2-3 2-4", "1 2 3 4"},
+		{"two lines: 1→3, 2→4", 4, "1-3 2-4", "1 3 2 4"},
+		{"two roots meet: 1>3, 2>3, >3→4", 4, "1-3 2-3 3-4", "1 2 3 4"},
+		{"fork and merge: 1→2<, 2<3>5, 2<4>5, >5→6", 6, "1-2 2-3 2-4 3-5 4-5 5-6", "1 2 3 4 5 6"},
+		{"branches stay together: 2<3→5>7, 2<4→6>7, >7→8", 8, "1-2 2-3 2-4 3-5 4-6 5-7 6-7 7-8", "1 2 3 5 4 6 7 8"},
+		{"three branches: 2<3>6, 2<4>6, 2<5>6, >6→7", 7, "1-2 2-3 2-4 2-5 3-6 4-6 5-6 6-7", "1 2 3 4 5 6 7"},
+		{"a fork in a branch: 1<2<4>6, 2<5>6, 1<3→7", 7, "1-2 1-3 2-4 2-5 4-6 5-6 3-7", "1 2 4 5 6 3 7"},
+		{"a branch that is not merged", 6, "1-2 1-3 2-4 3-5 2-6 5-6", "1 2 4 3 5 6"},
+		{"a retried root is a second root (row 19)", 3, "1-3", "1 3 2"},
+		{"a later member before an earlier one", 3, "3-1 1-2", "3 1 2"},
+		{"a cycle made by hand loses its last edge (row 20)", 3, "1-2 2-3 3-1", "1 2 3"},
+		{"nothing at all", 0, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := indexes(graph(c.n, c.edges).History()); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestPathTellsParents(t *testing.T) {
 	t.Parallel()
 	f := graph(4, "1-3 2-3 3-4")

@@ -74,6 +74,7 @@ func TestChangesKeepTheFlowSound(t *testing.T) {
 			f = after
 		}
 		checkPaths(t, f)
+		checkHistory(t, f)
 	})
 }
 
@@ -121,6 +122,21 @@ func connected(f flow.Flow, from, to uuid.UUID) bool {
 	a, _ := f.IndexOf(from)
 	b, _ := f.IndexOf(to)
 	return slices.Contains(f.Edges, flow.Edge{From: a, To: b})
+}
+
+// checkHistory: a history holds every member once, and each path is what is left of it without the others.
+func checkHistory(t *rapid.T, f flow.Flow) {
+	history := f.History()
+	if len(history) != len(f.Members) {
+		t.Fatalf("the history has %d of %d members", len(history), len(f.Members))
+	}
+	for _, m := range f.Members {
+		before := ancestors(f, m.Index)
+		left := slices.DeleteFunc(slices.Clone(history), func(s flow.Step) bool { return !before[s.Index] })
+		if got, want := indexes(f.Path(m.Index)), indexes(left); got != want {
+			t.Fatalf("path of %d: %s, in the history: %s", m.Index, got, want)
+		}
+	}
 }
 
 // checkPaths: a path holds each ancestor once and nothing else, parents before what continues them, and ends with the
@@ -181,6 +197,7 @@ func TestHandMadeGraphs(t *testing.T) {
 			t.Fatalf("a cycle is left: %v without %v", f.Edges, f.Skipped)
 		}
 		checkPaths(t, f)
+		checkHistory(t, f)
 		for range 4 {
 			if c := drawChange(t, f); f.Check(c) == nil {
 				f = f.Apply(c)

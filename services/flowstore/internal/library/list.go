@@ -39,14 +39,18 @@ type ListPage[T any] struct {
 
 // Nodes lists the nodes of a namespace; full gives them whole, else Characters is set.
 func (l *Library) Nodes(ctx context.Context, ns string, q ListQuery, full bool) (ListPage[node.Brief], error) {
-	read := l.Brief
-	if full {
-		read = func(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error) {
-			n, err := l.Node(ctx, ns, id)
-			return node.Brief{Node: n}, err
-		}
+	return list(ctx, ns, q, l.store.Nodes, l.reader(!full), node.Brief.Size)
+}
+
+// reader reads nodes, brief or whole.
+func (l *Library) reader(brief bool) func(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error) {
+	if brief {
+		return l.Brief
 	}
-	return list(ctx, ns, q, l.store.Nodes, read, node.Brief.Size)
+	return func(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error) {
+		n, err := l.Node(ctx, ns, id)
+		return node.Brief{Node: n}, err
+	}
 }
 
 // Brief gives the beginning of a node, also of one that is too large to be sent whole. Errors as of Node.

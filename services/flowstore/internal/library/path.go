@@ -21,9 +21,11 @@ type PathQuery struct {
 	// MaxNodes and MaxBytes end a page: so many nodes, so many bytes by node.Size and for the names of parents. At least
 	// one node is given.
 	MaxNodes, MaxBytes int
+	// Brief gives the beginnings of the texts, as node.Brief has them.
+	Brief bool
 }
 
-// Place is where a page ended: on the way to which member, behind which one. Both are indexes. The end is kept, so that
+// Place is where a page ended: on the way to which member (0 for a history), behind which one. Both are indexes. The end is kept, so that
 // the pages of one way belong together when somebody moves the flow's current node between them.
 type Place struct{ End, Last int }
 
@@ -38,6 +40,8 @@ type Page struct {
 type PathNode struct {
 	// Placed holds the node; only its id where it cannot be read.
 	Placed
+	// Characters are as in node.Brief.
+	Characters []int
 	// Problem says why the node cannot be read; empty when it can. The rest of the path goes on.
 	Problem string
 	// File is what it would be read from, seen from the folder of the namespace; empty where there is none, or it can.
@@ -55,11 +59,25 @@ func (l *Library) Path(ctx context.Context, ns string, q PathQuery) (Page, error
 	if err != nil {
 		return Page{}, err
 	}
-	steps := f.Path(end)
+	return l.page(ctx, ns, f.Path(end), end, q)
+}
+
+// History gives a page of all nodes of a flow, in the order of flow.History; q.Node is not looked at. *NotFoundError,
+// *UnreadableError for the flow, *PlaceGoneError.
+func (l *Library) History(ctx context.Context, ns string, q PathQuery) (Page, error) {
+	f, err := l.Flow(ctx, ns, q.Flow)
+	if err != nil {
+		return Page{}, err
+	}
+	return l.page(ctx, ns, f.History(), 0, q)
+}
+
+// page reads the steps of one page; end is where they lead.
+func (l *Library) page(ctx context.Context, ns string, steps []flow.Step, end int, q PathQuery) (Page, error) {
 	if q.After != (Place{}) {
 		at := slices.IndexFunc(steps, func(s flow.Step) bool { return s.Index == q.After.Last })
 		if at < 0 {
-			return Page{}, &PlaceGoneError{Flow: f.ID}
+			return Page{}, &PlaceGoneError{Flow: q.Flow}
 		}
 		steps = steps[at+1:]
 	}
@@ -117,7 +135,7 @@ func (l *Library) readSteps(ctx context.Context, ns string, steps []flow.Step, q
 		if len(nodes) > 0 && len(nodes) >= q.MaxNodes {
 			break
 		}
-		read, err := l.readStep(ctx, ns, step)
+		read, err := l.readStep(ctx, ns, step, q.Brief)
 		if err != nil {
 			return nil, err
 		}
@@ -129,16 +147,11 @@ func (l *Library) readSteps(ctx context.Context, ns string, steps []flow.Step, q
 	return nodes, nil
 }
 
-func (l *Library) readStep(ctx context.Context, ns string, step flow.Step) (PathNode, error) {
+func (l *Library) readStep(ctx context.Context, ns string, step flow.Step, brief bool) (PathNode, error) {
 	at := PathNode{Placed: Placed{Node: node.Node{ID: step.Node}, Index: step.Index, Parents: nodesOf(step.Parents)}}
-	n, err := l.Node(ctx, ns, step.Node)
-	if err == nil {
-		at.Node = n
-		return at, nil
+	n, err := readListed(ctx, ns, step.Node, l.reader(brief))
+	if at.Problem, at.File = n.Problem, n.File; err == nil && n.Problem == "" {
+		at.Node, at.Characters = n.Item.Node, n.Item.Characters
 	}
-	var known bool
-	if at.Problem, at.File, known = problemOf(err); !known {
-		return at, err
-	}
-	return at, nil
+	return at, err
 }

@@ -96,6 +96,9 @@ func (f failing) Nodes(context.Context, string, library.ListQuery, bool) (librar
 func (f failing) Flows(context.Context, string, library.ListQuery) (library.ListPage[flow.Flow], error) {
 	return library.ListPage[flow.Flow]{}, f.err
 }
+func (f failing) History(context.Context, string, library.PathQuery) (library.Page, error) {
+	return library.Page{}, f.err
+}
 func (f failing) Flush(context.Context, string) (int, error) { return 0, f.err }
 
 var _ transport.Library = failing{}
@@ -118,7 +121,8 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			_, e9 := c.ListNodes(t.Context(), &flowstorev1.ListNodesRequest{})
 			_, e10 := c.ListFlows(t.Context(), &flowstorev1.ListFlowsRequest{})
 			_, e11 := c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: nodeID, View: flowstorev1.NodeView_NODE_VIEW_BASIC})
-			for _, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11} {
+			_, e12 := c.ListHistoryNodes(t.Context(), &flowstorev1.ListHistoryNodesRequest{Flow: flowID})
+			for _, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12} {
 				answered(t, err, tt.want, tt.metadata)
 			}
 		})

@@ -26,16 +26,14 @@ func (s *Server) ListPathNodes(ctx context.Context, req *flowstorev1.ListPathNod
 		Node:     f.name("node", req.GetNode(), aNode),
 		MaxNodes: f.pageSize(req.GetPageSize()),
 		MaxBytes: maxPageBytes,
+		Brief:    !f.full(req.GetView(), true),
 	}
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	query := "ListPathNodes " + q.Flow.String() + " " + q.Node.String()
-	key, err := pagetoken.Decode(req.GetPageToken(), query)
-	if err == nil {
-		q.After, err = toPlace(key)
-	}
-	if err != nil {
+	query := "ListPathNodes " + q.Flow.String() + " " + q.Node.String() + viewKey(q.Brief)
+	var err error
+	if q.After, err = placeAfter(req.GetPageToken(), query); err != nil {
 		return nil, f.fault(err)
 	}
 	page, err := s.library.Path(ctx, namespace.From(ctx), q)
@@ -54,6 +52,23 @@ func (f *fields) pageSize(n int32) int {
 		return defaultPageNodes
 	}
 	return min(int(n), maxPageNodes)
+}
+
+// viewKey keeps the tokens of whole nodes as they were before there were views.
+func viewKey(brief bool) string {
+	if brief {
+		return " brief"
+	}
+	return ""
+}
+
+// placeAfter reads the token of a page of a path or history.
+func placeAfter(token, query string) (library.Place, error) {
+	key, err := pagetoken.Decode(token, query)
+	if err != nil {
+		return library.Place{}, err
+	}
+	return toPlace(key)
 }
 
 const placeKey = "%d %d"
@@ -80,7 +95,7 @@ func fromPath(path []library.PathNode) []*flowstorev1.PathNode {
 	for i, p := range path {
 		n := &flowstorev1.Node{Name: node.Name(p.Node.ID)}
 		if p.Problem == "" {
-			n = fromNode(p.Node)
+			n = fromBrief(node.Brief{Node: p.Node, Characters: p.Characters})
 		}
 		out[i] = &flowstorev1.PathNode{Node: n, Index: number(p.Index), Parents: nodeNames(p.Parents), Problem: p.Problem, ProblemPath: p.File}
 	}

@@ -120,3 +120,32 @@ func TestFlowItemSize(t *testing.T) {
 		t.Errorf("%d bytes, and a message has %d and more", f.WordsSize(), least)
 	}
 }
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	req := &flowstorev1.ListHistoryNodesRequest{Flow: g.flow, PageSize: 2}
+	first := must[*flowstorev1.ListHistoryNodesResponse](t)(g.c.ListHistoryNodes(t.Context(), req))
+	rest := must[*flowstorev1.ListHistoryNodesResponse](t)(g.c.ListHistoryNodes(t.Context(), &flowstorev1.ListHistoryNodesRequest{Flow: g.flow, PageToken: first.GetNextPageToken()}))
+	var got []string
+	for _, n := range append(first.GetNodes(), rest.GetNodes()...) {
+		got = append(got, n.GetNode().GetName())
+	}
+	if diff := cmp.Diff([]string{g.a, g.b, g.broken}, got); diff != "" {
+		t.Error(diff)
+	}
+	n := first.GetNodes()[1]
+	if n.GetIndex() != 2 || !cmp.Equal(n.GetParents(), []string{g.a}) || n.GetNode().GetTexts()[0].GetCharacterCount() != 1 || rest.GetNodes()[0].GetProblem() == "" {
+		t.Errorf("%v\n%v", first, rest)
+	}
+	for _, bad := range []*flowstorev1.ListHistoryNodesRequest{
+		{Flow: g.flow, PageToken: first.GetNextPageToken(), View: full}, {Flow: g.empty, PageToken: first.GetNextPageToken()},
+	} {
+		_, err := g.c.ListHistoryNodes(t.Context(), bad)
+		expect(t, err, "InvalidArgument INVALID_PAGE_TOKEN", "page_token")
+	}
+	path := must[*flowstorev1.ListPathNodesResponse](t)(g.c.ListPathNodes(t.Context(), &flowstorev1.ListPathNodesRequest{Flow: g.flow, Node: g.b, View: basic}))
+	if n := path.GetNodes()[1].GetNode(); n.GetTexts()[0].GetCharacterCount() != 1 || n.GetGeneration() != nil {
+		t.Errorf("a path in the short view: %v", path)
+	}
+}

@@ -96,6 +96,10 @@ func TestNamespaces(t *testing.T) {
 			_, err := c.ListPathNodes(own.ctx, &flowstorev1.ListPathNodesRequest{Flow: own.flow, Node: node})
 			return err
 		}}},
+		"ListHistoryNodes": {{noFlow, "flow", func(flow, _ string) error {
+			_, err := c.ListHistoryNodes(own.ctx, &flowstorev1.ListHistoryNodesRequest{Flow: flow})
+			return err
+		}}},
 		// These name nothing that could be foreign: settle has made with them what the others find.
 		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil,
 		// These list what is the caller's own: look compares what the other sees before and after, and its lists have two nodes.

@@ -154,6 +154,10 @@ func TestWrongFields(t *testing.T) {
 			_, err := c.ListFlows(ctx, &flowstorev1.ListFlowsRequest{PageSize: -1})
 			return err
 		}, []string{"page_size"}},
+		"history": {func(ctx context.Context) error {
+			_, err := c.ListHistoryNodes(ctx, &flowstorev1.ListHistoryNodesRequest{View: 7, PageSize: -1})
+			return err
+		}, []string{"flow", "page_size", "view"}},
 		"view": {func(ctx context.Context) error {
 			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: "x", View: -1})
 			return err

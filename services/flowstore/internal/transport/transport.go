@@ -25,6 +25,7 @@ type Library interface {
 	Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error)
 	Nodes(ctx context.Context, ns string, q library.ListQuery, full bool) (library.ListPage[node.Brief], error)
 	Flows(ctx context.Context, ns string, q library.ListQuery) (library.ListPage[flow.Flow], error)
+	History(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
 	Flush(ctx context.Context, ns string) (files int, err error)
 }
 
