@@ -574,10 +574,12 @@ type ListPathNodesRequest struct {
 	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	// Nodes on a page, at most 1,000; larger is taken as 1,000. 0: 100. A page also ends at 4 MiB, after at least one node.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the page before. The other fields must be as they were, `page_size` excepted.
+	// `next_page_token` of the page before. The other fields must be as they were, `page_size` and `totals` excepted.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// How much of each. Unspecified: NODE_VIEW_FULL.
-	View          NodeView `protobuf:"varint,5,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
+	View NodeView `protobuf:"varint,5,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
+	// Tell the sums over the whole path, on whatever page; all of the path is read for that. It may differ from page to page.
+	Totals        bool `protobuf:"varint,6,opt,name=totals,proto3" json:"totals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -647,6 +649,13 @@ func (x *ListPathNodesRequest) GetView() NodeView {
 	return NodeView_NODE_VIEW_UNSPECIFIED
 }
 
+func (x *ListPathNodesRequest) GetTotals() bool {
+	if x != nil {
+		return x.Totals
+	}
+	return false
+}
+
 // ListPathNodesResponse is one page of a path.
 type ListPathNodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -654,6 +663,8 @@ type ListPathNodesResponse struct {
 	Nodes []*PathNode `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// Where the next page begins. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The sums over the whole path, where `totals` asked for them.
+	Totals        *PathTotals `protobuf:"bytes,3,opt,name=totals,proto3" json:"totals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -700,6 +711,13 @@ func (x *ListPathNodesResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListPathNodesResponse) GetTotals() *PathTotals {
+	if x != nil {
+		return x.Totals
+	}
+	return nil
 }
 
 // PathNode is a node on a path.
@@ -1372,6 +1390,124 @@ func (x *ListHistoryNodesResponse) GetNextPageToken() string {
 	return ""
 }
 
+// PathTotals are the sums over the nodes of a path. A sum over 2,147,483,647 is told as that.
+type PathTotals struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes that can be read.
+	Nodes int32 `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// The nodes that are missing or cannot be read: they are in no other sum.
+	UnreadableNodes int32 `protobuf:"varint,2,opt,name=unreadable_nodes,json=unreadableNodes,proto3" json:"unreadable_nodes,omitempty"`
+	// Their texts.
+	Texts int32 `protobuf:"varint,3,opt,name=texts,proto3" json:"texts,omitempty"`
+	// The characters (code points) of the texts.
+	Characters int32 `protobuf:"varint,4,opt,name=characters,proto3" json:"characters,omitempty"`
+	// The tokens of the texts that tell theirs.
+	Tokens int32 `protobuf:"varint,5,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// The texts that hold something and do not tell their tokens.
+	UncountedTexts int32 `protobuf:"varint,6,opt,name=uncounted_texts,json=uncountedTexts,proto3" json:"uncounted_texts,omitempty"`
+	// The seconds that model servers took for the texts that tell theirs.
+	Seconds float64 `protobuf:"fixed64,7,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	// The models that answered, in the order of the path, each once, at most 100.
+	Models []string `protobuf:"bytes,8,rep,name=models,proto3" json:"models,omitempty"`
+	// How many models answered.
+	ModelCount    int32 `protobuf:"varint,9,opt,name=model_count,json=modelCount,proto3" json:"model_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PathTotals) Reset() {
+	*x = PathTotals{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PathTotals) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PathTotals) ProtoMessage() {}
+
+func (x *PathTotals) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PathTotals.ProtoReflect.Descriptor instead.
+func (*PathTotals) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *PathTotals) GetNodes() int32 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *PathTotals) GetUnreadableNodes() int32 {
+	if x != nil {
+		return x.UnreadableNodes
+	}
+	return 0
+}
+
+func (x *PathTotals) GetTexts() int32 {
+	if x != nil {
+		return x.Texts
+	}
+	return 0
+}
+
+func (x *PathTotals) GetCharacters() int32 {
+	if x != nil {
+		return x.Characters
+	}
+	return 0
+}
+
+func (x *PathTotals) GetTokens() int32 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *PathTotals) GetUncountedTexts() int32 {
+	if x != nil {
+		return x.UncountedTexts
+	}
+	return 0
+}
+
+func (x *PathTotals) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *PathTotals) GetModels() []string {
+	if x != nil {
+		return x.Models
+	}
+	return nil
+}
+
+func (x *PathTotals) GetModelCount() int32 {
+	if x != nil {
+		return x.ModelCount
+	}
+	return 0
+}
+
 var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
@@ -1410,17 +1546,19 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\aparents\x18\x03 \x03(\tB\x03\xe0A\x03R\aparents\"I\n" +
 	"\x15SetCurrentNodeRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x17\n" +
-	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x01R\x04node\"\xc7\x01\n" +
+	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x01R\x04node\"\xe4\x01\n" +
 	"\x14ListPathNodesRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x17\n" +
 	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x01R\x04node\x12 \n" +
 	"\tpage_size\x18\x03 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tB\x03\xe0A\x01R\tpageToken\x127\n" +
-	"\x04view\x18\x05 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\"\x7f\n" +
+	"\x04view\x18\x05 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\x12\x1b\n" +
+	"\x06totals\x18\x06 \x01(\bB\x03\xe0A\x01R\x06totals\"\xbe\x01\n" +
 	"\x15ListPathNodesResponse\x129\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.PathNodeB\x03\xe0A\x03R\x05nodes\x12+\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xc0\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\x12=\n" +
+	"\x06totals\x18\x03 \x01(\v2 .tsumugi.flowstore.v1.PathTotalsB\x03\xe0A\x03R\x06totals\"\xc0\x01\n" +
 	"\bPathNode\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x03R\x04node\x12\x19\n" +
 	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x1d\n" +
@@ -1465,7 +1603,21 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x04view\x18\x04 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\"\x82\x01\n" +
 	"\x18ListHistoryNodesResponse\x129\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.PathNodeB\x03\xe0A\x03R\x05nodes\x12+\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken*N\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xc4\x02\n" +
+	"\n" +
+	"PathTotals\x12\x19\n" +
+	"\x05nodes\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05nodes\x12.\n" +
+	"\x10unreadable_nodes\x18\x02 \x01(\x05B\x03\xe0A\x03R\x0funreadableNodes\x12\x19\n" +
+	"\x05texts\x18\x03 \x01(\x05B\x03\xe0A\x03R\x05texts\x12#\n" +
+	"\n" +
+	"characters\x18\x04 \x01(\x05B\x03\xe0A\x03R\n" +
+	"characters\x12\x1b\n" +
+	"\x06tokens\x18\x05 \x01(\x05B\x03\xe0A\x03R\x06tokens\x12,\n" +
+	"\x0funcounted_texts\x18\x06 \x01(\x05B\x03\xe0A\x03R\x0euncountedTexts\x12\x1d\n" +
+	"\aseconds\x18\a \x01(\x01B\x03\xe0A\x03R\aseconds\x12\x1b\n" +
+	"\x06models\x18\b \x03(\tB\x03\xe0A\x03R\x06models\x12$\n" +
+	"\vmodel_count\x18\t \x01(\x05B\x03\xe0A\x03R\n" +
+	"modelCount*N\n" +
 	"\bNodeView\x12\x19\n" +
 	"\x15NODE_VIEW_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fNODE_VIEW_BASIC\x10\x01\x12\x12\n" +
@@ -1500,7 +1652,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(NodeView)(0),                    // 0: tsumugi.flowstore.v1.NodeView
 	(*CreateNodeRequest)(nil),        // 1: tsumugi.flowstore.v1.CreateNodeRequest
@@ -1523,52 +1675,54 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*FlowItem)(nil),                 // 18: tsumugi.flowstore.v1.FlowItem
 	(*ListHistoryNodesRequest)(nil),  // 19: tsumugi.flowstore.v1.ListHistoryNodesRequest
 	(*ListHistoryNodesResponse)(nil), // 20: tsumugi.flowstore.v1.ListHistoryNodesResponse
-	(*Node)(nil),                     // 21: tsumugi.flowstore.v1.Node
-	(*Flow)(nil),                     // 22: tsumugi.flowstore.v1.Flow
+	(*PathTotals)(nil),               // 21: tsumugi.flowstore.v1.PathTotals
+	(*Node)(nil),                     // 22: tsumugi.flowstore.v1.Node
+	(*Flow)(nil),                     // 23: tsumugi.flowstore.v1.Flow
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
-	21, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	22, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	22, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	21, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
-	21, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
+	23, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	22, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
+	22, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
 	10, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	21, // 7: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
-	0,  // 8: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	15, // 9: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	21, // 10: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
-	18, // 11: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
-	22, // 12: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
-	0,  // 13: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	10, // 14: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	1,  // 15: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
-	2,  // 16: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
-	3,  // 17: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
-	4,  // 18: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
-	5,  // 19: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
-	7,  // 20: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
-	8,  // 21: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
-	13, // 22: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
-	16, // 23: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
-	19, // 24: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
-	11, // 25: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	21, // 26: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	21, // 27: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	22, // 28: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	22, // 29: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	6,  // 30: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	22, // 31: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 32: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	14, // 33: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	17, // 34: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	20, // 35: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	12, // 36: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	26, // [26:37] is the sub-list for method output_type
-	15, // [15:26] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	21, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
+	22, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
+	0,  // 9: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	15, // 10: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
+	22, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	18, // 12: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
+	23, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	0,  // 14: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	10, // 15: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	1,  // 16: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
+	2,  // 17: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
+	3,  // 18: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
+	4,  // 19: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
+	5,  // 20: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
+	7,  // 21: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
+	8,  // 22: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
+	13, // 23: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
+	16, // 24: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	19, // 25: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
+	11, // 26: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	22, // 27: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	22, // 28: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	23, // 29: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	23, // 30: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	6,  // 31: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	23, // 32: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 33: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	14, // 34: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	17, // 35: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	20, // 36: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	12, // 37: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	27, // [27:38] is the sub-list for method output_type
+	16, // [16:27] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_flowstore_proto_init() }
@@ -1587,7 +1741,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc), len(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,6 +23,8 @@ type PathQuery struct {
 	MaxNodes, MaxBytes int
 	// Brief gives the beginnings of the texts, as node.Brief has them.
 	Brief bool
+	// Totals asks for the sums over the whole path, for which all of it is read.
+	Totals bool
 }
 
 // Place is where a page ended: on the way to which member (0 for a history), behind which one. Both are indexes. The end is kept, so that
@@ -34,6 +36,8 @@ type Page struct {
 	Nodes []PathNode
 	// Next is where it ended; zero on the last page.
 	Next Place
+	// Totals are those of the whole path, where they were asked for.
+	Totals *node.Totals
 }
 
 // PathNode is a node on a path.
@@ -59,10 +63,15 @@ func (l *Library) Path(ctx context.Context, ns string, q PathQuery) (Page, error
 	if err != nil {
 		return Page{}, err
 	}
-	return l.page(ctx, ns, f.Path(end), end, q)
+	steps := f.Path(end)
+	page, err := l.page(ctx, ns, steps, end, q)
+	if err == nil && q.Totals {
+		page.Totals, err = l.totals(ctx, ns, steps)
+	}
+	return page, err
 }
 
-// History gives a page of all nodes of a flow, in the order of flow.History; q.Node is not looked at. *NotFoundError,
+// History gives a page of all nodes of a flow, in the order of flow.History; q.Node and q.Totals are not looked at. *NotFoundError,
 // *UnreadableError for the flow, *PlaceGoneError.
 func (l *Library) History(ctx context.Context, ns string, q PathQuery) (Page, error) {
 	f, err := l.Flow(ctx, ns, q.Flow)
@@ -90,6 +99,25 @@ func (l *Library) page(ctx context.Context, ns string, steps []flow.Step, end in
 		page.Next = Place{End: end, Last: steps[n-1].Index}
 	}
 	return page, nil
+}
+
+func (l *Library) totals(ctx context.Context, ns string, steps []flow.Step) (*node.Totals, error) {
+	var t node.Totals
+	for _, step := range steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := l.store.Node(ctx, ns, step.Node)
+		if err == nil {
+			t.Add(n)
+			continue
+		}
+		if _, _, known := problemOf(named(KindNode, step.Node, err)); !known {
+			return nil, err
+		}
+		t.Unreadable++
+	}
+	return &t, nil
 }
 
 // endOf gives the index of the last node of the path; 0 for an empty flow, whose path is empty.

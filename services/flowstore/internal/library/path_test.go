@@ -165,6 +165,10 @@ func TestPathWithDamagedNodes(t *testing.T) {
 	if got := page.Nodes[2]; got.Node.ID != c || got.Index != 3 || got.File != cause.Path || page.Nodes[1].File != "" || !cmp.Equal(got.Parents, []uuid.UUID{b}) {
 		t.Errorf("the place of the unreadable node: %+v", got)
 	}
+	sums, err := l.Path(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 1, Totals: true})
+	if err != nil || sums.Totals.Nodes != 3 || sums.Totals.Unreadable != 2 || sums.Totals.Characters != node.MaxSize+2 {
+		t.Errorf("%+v, %v", sums.Totals, err)
+	}
 	_, err = l.AddNode(t.Context(), ns, library.Addition{Flow: f, Node: c, Parents: []uuid.UUID{a}})
 	if diff := cmp.Diff(error(&library.UnreadableError{Kind: library.KindNode, ID: c, Cause: cause}), err); diff != "" {
 		t.Errorf("adding an edge to an unreadable node: %s", diff)
@@ -182,6 +186,9 @@ func TestPathWithDamagedNodes(t *testing.T) {
 	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: b}, err)
 	broken := errors.New("the disk is gone")
 	d.errs[e] = broken
+	if _, err := l.Path(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 1, Totals: true}); !errors.Is(err, broken) {
+		t.Errorf("any other trouble ends the sums: %v", err)
+	}
 	if _, err := l.Path(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 10, MaxBytes: 1 << 20}); !errors.Is(err, broken) {
 		t.Errorf("any other trouble ends the call: %v", err)
 	}

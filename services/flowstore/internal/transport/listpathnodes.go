@@ -27,6 +27,7 @@ func (s *Server) ListPathNodes(ctx context.Context, req *flowstorev1.ListPathNod
 		MaxNodes: f.pageSize(req.GetPageSize()),
 		MaxBytes: maxPageBytes,
 		Brief:    !f.full(req.GetView(), true),
+		Totals:   req.GetTotals(),
 	}
 	if err := f.Err(); err != nil {
 		return nil, err
@@ -40,7 +41,9 @@ func (s *Server) ListPathNodes(ctx context.Context, req *flowstorev1.ListPathNod
 	if err != nil {
 		return nil, f.fault(err)
 	}
-	return &flowstorev1.ListPathNodesResponse{Nodes: fromPath(page.Nodes), NextPageToken: pagetoken.Encode(query, toKey(page.Next))}, nil
+	return &flowstorev1.ListPathNodesResponse{
+		Nodes: fromPath(page.Nodes), NextPageToken: pagetoken.Encode(query, toKey(page.Next)), Totals: fromTotals(page.Totals),
+	}, nil
 }
 
 // pageSize reads how many nodes are wanted.
@@ -88,6 +91,16 @@ func toKey(p library.Place) string {
 		return ""
 	}
 	return fmt.Sprintf(placeKey, p.End, p.Last)
+}
+
+func fromTotals(t *node.Totals) *flowstorev1.PathTotals {
+	if t == nil {
+		return nil
+	}
+	return &flowstorev1.PathTotals{
+		Nodes: number(t.Nodes), UnreadableNodes: number(t.Unreadable), Texts: number(t.Texts), Characters: number(t.Characters),
+		Tokens: number(t.Tokens), UncountedTexts: number(t.Uncounted), Seconds: t.Seconds, Models: t.Models, ModelCount: number(t.ModelCount),
+	}
 }
 
 func fromPath(path []library.PathNode) []*flowstorev1.PathNode {

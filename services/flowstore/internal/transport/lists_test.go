@@ -149,3 +149,26 @@ func TestHistory(t *testing.T) {
 		t.Errorf("a path in the short view: %v", path)
 	}
 }
+
+// The sums are those of the whole path, on each of its pages.
+func TestPathTotals(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	req := &flowstorev1.ListPathNodesRequest{Flow: g.flow, Node: g.broken, PageSize: 1, Totals: true}
+	first := must[*flowstorev1.ListPathNodesResponse](t)(g.c.ListPathNodes(t.Context(), req))
+	want := &flowstorev1.PathTotals{Nodes: 2, UnreadableNodes: 1, Texts: 2, Characters: 2, UncountedTexts: 2}
+	same(t, want, first.GetTotals())
+	req.PageToken = first.GetNextPageToken()
+	same(t, want, must[*flowstorev1.ListPathNodesResponse](t)(g.c.ListPathNodes(t.Context(), req)).GetTotals())
+	req.Totals = false
+	if second := must[*flowstorev1.ListPathNodesResponse](t)(g.c.ListPathNodes(t.Context(), req)); second.GetTotals() != nil || len(second.GetNodes()) != 1 {
+		t.Errorf("nobody asked for sums: %v", second)
+	}
+	n := must[*flowstorev1.AddNodeResponse](t)(g.c.AddNode(t.Context(), &flowstorev1.AddNodeRequest{
+		Flow: g.flow, Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: whole()}, Parents: []string{g.a},
+	}))
+	path := must[*flowstorev1.ListPathNodesResponse](t)(g.c.ListPathNodes(t.Context(), &flowstorev1.ListPathNodesRequest{Flow: g.flow, Node: n.GetNode().GetName(), Totals: true}))
+	same(t, &flowstorev1.PathTotals{
+		Nodes: 2, Texts: 5, Characters: 4, Tokens: 1, UncountedTexts: 3, Seconds: 0.5, Models: []string{"gemma"}, ModelCount: 1,
+	}, path.GetTotals())
+}
