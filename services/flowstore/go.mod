@@ -3,6 +3,7 @@ module github.com/tsumugi-dev/tsumugi/services/flowstore
 go 1.26.0
 
 require (
+	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/gofrs/flock v0.13.2
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0

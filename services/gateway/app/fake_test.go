@@ -96,6 +96,14 @@ func (s *services) ListHistoryNodes(ctx context.Context, r *flowstorev1.ListHist
 	return &flowstorev1.ListHistoryNodesResponse{}, s.take(ctx, r)
 }
 
+func (s *services) DiffNodes(ctx context.Context, r *flowstorev1.DiffNodesRequest) (*flowstorev1.DiffNodesResponse, error) {
+	return &flowstorev1.DiffNodesResponse{}, s.take(ctx, r)
+}
+
+func (s *services) DiffHeads(ctx context.Context, r *flowstorev1.DiffHeadsRequest) (*flowstorev1.DiffHeadsResponse, error) {
+	return &flowstorev1.DiffHeadsResponse{}, s.take(ctx, r)
+}
+
 func (s *services) FlushStore(ctx context.Context, r *flowstorev1.FlushStoreRequest) (*flowstorev1.FlushStoreResponse, error) {
 	return &flowstorev1.FlushStoreResponse{}, s.take(ctx, r)
 }

@@ -184,6 +184,8 @@ func TestWhatReachesTheService(t *testing.T) {
 		"all flows":      {method: "GET", path: "/v1/flows?pageToken=x", want: &flowstorev1.ListFlowsRequest{PageToken: "x"}},
 		"totals":         {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?totals=true", want: &flowstorev1.ListPathNodesRequest{Flow: "flows/" + id, Totals: true}},
 		"history":        {method: "GET", path: "/v1/flows/" + id + ":listHistoryNodes?pageSize=2", want: &flowstorev1.ListHistoryNodesRequest{Flow: "flows/" + id, PageSize: 2}},
+		"two nodes":      {method: "GET", path: "/v1/nodes/" + id + ":diffNodes?other=nodes/x", want: &flowstorev1.DiffNodesRequest{Node: "nodes/" + id, Other: "nodes/x"}},
+		"two heads":      {method: "GET", path: "/v1/flows/" + id + ":diffHeads?node=nodes/x&other=nodes/y", want: &flowstorev1.DiffHeadsRequest{Flow: "flows/" + id, Node: "nodes/x", Other: "nodes/y"}},
 		"body and query": {method: "POST", path: "/v1/nodes?requestId=r", body: `{"model":"phi4-mini:3.8b"}`, want: &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Model: "phi4-mini:3.8b"}, RequestId: "r"}},
 		"idempotency key": {method: "POST", path: "/v1/nodes", body: `{"model":"m"}`, headers: []string{"Idempotency-Key", key},
 			want: &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Model: "m"}, RequestId: key}},
@@ -270,7 +272,7 @@ func TestEveryRouteReachesItsCall(t *testing.T) {
 		d.PromptBuilder, d.Agent, d.FlowStore = conns["promptbuilder"], conns["agent"], conns["flowstore"]
 	})
 	for _, route := range routes.All() {
-		path := strings.NewReplacer("{name=", "", "{flow=", "", "}", "", "*", id).Replace(route.Path)
+		path := strings.NewReplacer("{name=", "", "{flow=", "", "{node=", "", "}", "", "*", id).Replace(route.Path)
 		got := do(t, newRequest(t, route.Method, server.URL+path, ""))
 		if reason, _ := got.reason(t); got.status != http.StatusInternalServerError || reason != "INTERNAL" || strings.Contains(got.body, "called") {
 			t.Errorf("%s %s: %d %s", route.Method, path, got.status, got.body)

@@ -75,6 +75,63 @@ func (NodeView) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{0}
 }
 
+// Op says where a piece stands.
+type DiffPart_Op int32
+
+const (
+	// Never sent.
+	DiffPart_OP_UNSPECIFIED DiffPart_Op = 0
+	// In both texts.
+	DiffPart_OP_EQUAL DiffPart_Op = 1
+	// In the text of `node` alone.
+	DiffPart_OP_DELETE DiffPart_Op = 2
+	// In the text of `other` alone.
+	DiffPart_OP_INSERT DiffPart_Op = 3
+)
+
+// Enum value maps for DiffPart_Op.
+var (
+	DiffPart_Op_name = map[int32]string{
+		0: "OP_UNSPECIFIED",
+		1: "OP_EQUAL",
+		2: "OP_DELETE",
+		3: "OP_INSERT",
+	}
+	DiffPart_Op_value = map[string]int32{
+		"OP_UNSPECIFIED": 0,
+		"OP_EQUAL":       1,
+		"OP_DELETE":      2,
+		"OP_INSERT":      3,
+	}
+)
+
+func (x DiffPart_Op) Enum() *DiffPart_Op {
+	p := new(DiffPart_Op)
+	*p = x
+	return p
+}
+
+func (x DiffPart_Op) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DiffPart_Op) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1].Descriptor()
+}
+
+func (DiffPart_Op) Type() protoreflect.EnumType {
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1]
+}
+
+func (x DiffPart_Op) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DiffPart_Op.Descriptor instead.
+func (DiffPart_Op) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{24, 0}
+}
+
 // CreateNodeRequest asks to store a node.
 type CreateNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1508,6 +1565,374 @@ func (x *PathTotals) GetModelCount() int32 {
 	return 0
 }
 
+// DiffNodesRequest asks what is different in two nodes. Their texts have at most 4 MiB together.
+type DiffNodesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `nodes/{uuid}`.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The node that it is compared with, `nodes/{uuid}`.
+	Other         string `protobuf:"bytes,2,opt,name=other,proto3" json:"other,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiffNodesRequest) Reset() {
+	*x = DiffNodesRequest{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiffNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiffNodesRequest) ProtoMessage() {}
+
+func (x *DiffNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiffNodesRequest.ProtoReflect.Descriptor instead.
+func (*DiffNodesRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *DiffNodesRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *DiffNodesRequest) GetOther() string {
+	if x != nil {
+		return x.Other
+	}
+	return ""
+}
+
+// DiffNodesResponse tells two nodes apart.
+type DiffNodesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The texts of `node` in their order, then those that only `other` has. The first text of a role is compared with the first
+	// of that role, the second with the second.
+	Texts         []*TextDiff `protobuf:"bytes,1,rep,name=texts,proto3" json:"texts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiffNodesResponse) Reset() {
+	*x = DiffNodesResponse{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiffNodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiffNodesResponse) ProtoMessage() {}
+
+func (x *DiffNodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiffNodesResponse.ProtoReflect.Descriptor instead.
+func (*DiffNodesResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *DiffNodesResponse) GetTexts() []*TextDiff {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+// TextDiff tells two texts apart.
+type TextDiff struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who speaks.
+	Role string `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
+	// `node` has this text.
+	InNode bool `protobuf:"varint,2,opt,name=in_node,json=inNode,proto3" json:"in_node,omitempty"`
+	// `other` has this text.
+	InOther bool `protobuf:"varint,3,opt,name=in_other,json=inOther,proto3" json:"in_other,omitempty"`
+	// The parts in order. All but the OP_INSERT are the text of `node`, all but the OP_DELETE that of `other`, byte for byte.
+	Parts []*DiffPart `protobuf:"bytes,4,rep,name=parts,proto3" json:"parts,omitempty"`
+	// There are so many changes that not all was looked at: what is told as changed may hold what is equal.
+	Coarse        bool `protobuf:"varint,5,opt,name=coarse,proto3" json:"coarse,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TextDiff) Reset() {
+	*x = TextDiff{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TextDiff) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TextDiff) ProtoMessage() {}
+
+func (x *TextDiff) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TextDiff.ProtoReflect.Descriptor instead.
+func (*TextDiff) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *TextDiff) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *TextDiff) GetInNode() bool {
+	if x != nil {
+		return x.InNode
+	}
+	return false
+}
+
+func (x *TextDiff) GetInOther() bool {
+	if x != nil {
+		return x.InOther
+	}
+	return false
+}
+
+func (x *TextDiff) GetParts() []*DiffPart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *TextDiff) GetCoarse() bool {
+	if x != nil {
+		return x.Coarse
+	}
+	return false
+}
+
+// DiffPart is a piece of text.
+type DiffPart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it stands.
+	Op DiffPart_Op `protobuf:"varint,1,opt,name=op,proto3,enum=tsumugi.flowstore.v1.DiffPart_Op" json:"op,omitempty"`
+	// The piece, never empty.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiffPart) Reset() {
+	*x = DiffPart{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiffPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiffPart) ProtoMessage() {}
+
+func (x *DiffPart) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiffPart.ProtoReflect.Descriptor instead.
+func (*DiffPart) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *DiffPart) GetOp() DiffPart_Op {
+	if x != nil {
+		return x.Op
+	}
+	return DiffPart_OP_UNSPECIFIED
+}
+
+func (x *DiffPart) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// DiffHeadsRequest asks where two paths of a flow part.
+type DiffHeadsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`.
+	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// The end of one path, `nodes/{uuid}`.
+	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// The end of the other, `nodes/{uuid}`.
+	Other         string `protobuf:"bytes,3,opt,name=other,proto3" json:"other,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiffHeadsRequest) Reset() {
+	*x = DiffHeadsRequest{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiffHeadsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiffHeadsRequest) ProtoMessage() {}
+
+func (x *DiffHeadsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiffHeadsRequest.ProtoReflect.Descriptor instead.
+func (*DiffHeadsRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *DiffHeadsRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *DiffHeadsRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *DiffHeadsRequest) GetOther() string {
+	if x != nil {
+		return x.Other
+	}
+	return ""
+}
+
+// DiffHeadsResponse tells where they part. Each list is in the order of ListPathNodes.
+type DiffHeadsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The last nodes that are on both paths: usually one; none where the paths begin at different roots; several where branches
+	// that part there were merged more than once.
+	Common []*FlowNode `protobuf:"bytes,1,rep,name=common,proto3" json:"common,omitempty"`
+	// The nodes that are on the path to `node` alone.
+	OnlyNode []*FlowNode `protobuf:"bytes,2,rep,name=only_node,json=onlyNode,proto3" json:"only_node,omitempty"`
+	// The nodes that are on the path to `other` alone.
+	OnlyOther     []*FlowNode `protobuf:"bytes,3,rep,name=only_other,json=onlyOther,proto3" json:"only_other,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiffHeadsResponse) Reset() {
+	*x = DiffHeadsResponse{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiffHeadsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiffHeadsResponse) ProtoMessage() {}
+
+func (x *DiffHeadsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiffHeadsResponse.ProtoReflect.Descriptor instead.
+func (*DiffHeadsResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *DiffHeadsResponse) GetCommon() []*FlowNode {
+	if x != nil {
+		return x.Common
+	}
+	return nil
+}
+
+func (x *DiffHeadsResponse) GetOnlyNode() []*FlowNode {
+	if x != nil {
+		return x.OnlyNode
+	}
+	return nil
+}
+
+func (x *DiffHeadsResponse) GetOnlyOther() []*FlowNode {
+	if x != nil {
+		return x.OnlyOther
+	}
+	return nil
+}
+
 var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
@@ -1617,12 +2042,39 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\aseconds\x18\a \x01(\x01B\x03\xe0A\x03R\aseconds\x12\x1b\n" +
 	"\x06models\x18\b \x03(\tB\x03\xe0A\x03R\x06models\x12$\n" +
 	"\vmodel_count\x18\t \x01(\x05B\x03\xe0A\x03R\n" +
-	"modelCount*N\n" +
+	"modelCount\"F\n" +
+	"\x10DiffNodesRequest\x12\x17\n" +
+	"\x04node\x18\x01 \x01(\tB\x03\xe0A\x02R\x04node\x12\x19\n" +
+	"\x05other\x18\x02 \x01(\tB\x03\xe0A\x02R\x05other\"N\n" +
+	"\x11DiffNodesResponse\x129\n" +
+	"\x05texts\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.TextDiffB\x03\xe0A\x03R\x05texts\"\xb9\x01\n" +
+	"\bTextDiff\x12\x17\n" +
+	"\x04role\x18\x01 \x01(\tB\x03\xe0A\x03R\x04role\x12\x1c\n" +
+	"\ain_node\x18\x02 \x01(\bB\x03\xe0A\x03R\x06inNode\x12\x1e\n" +
+	"\bin_other\x18\x03 \x01(\bB\x03\xe0A\x03R\ainOther\x129\n" +
+	"\x05parts\x18\x04 \x03(\v2\x1e.tsumugi.flowstore.v1.DiffPartB\x03\xe0A\x03R\x05parts\x12\x1b\n" +
+	"\x06coarse\x18\x05 \x01(\bB\x03\xe0A\x03R\x06coarse\"\xa1\x01\n" +
+	"\bDiffPart\x126\n" +
+	"\x02op\x18\x01 \x01(\x0e2!.tsumugi.flowstore.v1.DiffPart.OpB\x03\xe0A\x03R\x02op\x12\x17\n" +
+	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"D\n" +
+	"\x02Op\x12\x12\n" +
+	"\x0eOP_UNSPECIFIED\x10\x00\x12\f\n" +
+	"\bOP_EQUAL\x10\x01\x12\r\n" +
+	"\tOP_DELETE\x10\x02\x12\r\n" +
+	"\tOP_INSERT\x10\x03\"_\n" +
+	"\x10DiffHeadsRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x17\n" +
+	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x02R\x04node\x12\x19\n" +
+	"\x05other\x18\x03 \x01(\tB\x03\xe0A\x02R\x05other\"\xd6\x01\n" +
+	"\x11DiffHeadsResponse\x12;\n" +
+	"\x06common\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowNodeB\x03\xe0A\x03R\x06common\x12@\n" +
+	"\tonly_node\x18\x02 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowNodeB\x03\xe0A\x03R\bonlyNode\x12B\n" +
+	"\n" +
+	"only_other\x18\x03 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowNodeB\x03\xe0A\x03R\tonlyOther*N\n" +
 	"\bNodeView\x12\x19\n" +
 	"\x15NODE_VIEW_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fNODE_VIEW_BASIC\x10\x01\x12\x12\n" +
-	"\x0eNODE_VIEW_FULL\x10\x022\xe0\n" +
-	"\n" +
+	"\x0eNODE_VIEW_FULL\x10\x022\xea\f\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -1635,7 +2087,9 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\rListPathNodes\x12*.tsumugi.flowstore.v1.ListPathNodesRequest\x1a+.tsumugi.flowstore.v1.ListPathNodesResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/{flow=flows/*}:listPathNodes\x12o\n" +
 	"\tListNodes\x12&.tsumugi.flowstore.v1.ListNodesRequest\x1a'.tsumugi.flowstore.v1.ListNodesResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/nodes\x12o\n" +
 	"\tListFlows\x12&.tsumugi.flowstore.v1.ListFlowsRequest\x1a'.tsumugi.flowstore.v1.ListFlowsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/flows\x12\x9e\x01\n" +
-	"\x10ListHistoryNodes\x12-.tsumugi.flowstore.v1.ListHistoryNodesRequest\x1a..tsumugi.flowstore.v1.ListHistoryNodesResponse\"+\x82\xd3\xe4\x93\x02%\x12#/v1/{flow=flows/*}:listHistoryNodes\x12\x80\x01\n" +
+	"\x10ListHistoryNodes\x12-.tsumugi.flowstore.v1.ListHistoryNodesRequest\x1a..tsumugi.flowstore.v1.ListHistoryNodesResponse\"+\x82\xd3\xe4\x93\x02%\x12#/v1/{flow=flows/*}:listHistoryNodes\x12\x82\x01\n" +
+	"\tDiffNodes\x12&.tsumugi.flowstore.v1.DiffNodesRequest\x1a'.tsumugi.flowstore.v1.DiffNodesResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{node=nodes/*}:diffNodes\x12\x82\x01\n" +
+	"\tDiffHeads\x12&.tsumugi.flowstore.v1.DiffHeadsRequest\x1a'.tsumugi.flowstore.v1.DiffHeadsResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{flow=flows/*}:diffHeads\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStoreBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
@@ -1651,78 +2105,96 @@ func file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(NodeView)(0),                    // 0: tsumugi.flowstore.v1.NodeView
-	(*CreateNodeRequest)(nil),        // 1: tsumugi.flowstore.v1.CreateNodeRequest
-	(*GetNodeRequest)(nil),           // 2: tsumugi.flowstore.v1.GetNodeRequest
-	(*CreateFlowRequest)(nil),        // 3: tsumugi.flowstore.v1.CreateFlowRequest
-	(*GetFlowRequest)(nil),           // 4: tsumugi.flowstore.v1.GetFlowRequest
-	(*AddNodeRequest)(nil),           // 5: tsumugi.flowstore.v1.AddNodeRequest
-	(*AddNodeResponse)(nil),          // 6: tsumugi.flowstore.v1.AddNodeResponse
-	(*SetCurrentNodeRequest)(nil),    // 7: tsumugi.flowstore.v1.SetCurrentNodeRequest
-	(*ListPathNodesRequest)(nil),     // 8: tsumugi.flowstore.v1.ListPathNodesRequest
-	(*ListPathNodesResponse)(nil),    // 9: tsumugi.flowstore.v1.ListPathNodesResponse
-	(*PathNode)(nil),                 // 10: tsumugi.flowstore.v1.PathNode
-	(*FlushStoreRequest)(nil),        // 11: tsumugi.flowstore.v1.FlushStoreRequest
-	(*FlushStoreResponse)(nil),       // 12: tsumugi.flowstore.v1.FlushStoreResponse
-	(*ListNodesRequest)(nil),         // 13: tsumugi.flowstore.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),        // 14: tsumugi.flowstore.v1.ListNodesResponse
-	(*NodeItem)(nil),                 // 15: tsumugi.flowstore.v1.NodeItem
-	(*ListFlowsRequest)(nil),         // 16: tsumugi.flowstore.v1.ListFlowsRequest
-	(*ListFlowsResponse)(nil),        // 17: tsumugi.flowstore.v1.ListFlowsResponse
-	(*FlowItem)(nil),                 // 18: tsumugi.flowstore.v1.FlowItem
-	(*ListHistoryNodesRequest)(nil),  // 19: tsumugi.flowstore.v1.ListHistoryNodesRequest
-	(*ListHistoryNodesResponse)(nil), // 20: tsumugi.flowstore.v1.ListHistoryNodesResponse
-	(*PathTotals)(nil),               // 21: tsumugi.flowstore.v1.PathTotals
-	(*Node)(nil),                     // 22: tsumugi.flowstore.v1.Node
-	(*Flow)(nil),                     // 23: tsumugi.flowstore.v1.Flow
+	(DiffPart_Op)(0),                 // 1: tsumugi.flowstore.v1.DiffPart.Op
+	(*CreateNodeRequest)(nil),        // 2: tsumugi.flowstore.v1.CreateNodeRequest
+	(*GetNodeRequest)(nil),           // 3: tsumugi.flowstore.v1.GetNodeRequest
+	(*CreateFlowRequest)(nil),        // 4: tsumugi.flowstore.v1.CreateFlowRequest
+	(*GetFlowRequest)(nil),           // 5: tsumugi.flowstore.v1.GetFlowRequest
+	(*AddNodeRequest)(nil),           // 6: tsumugi.flowstore.v1.AddNodeRequest
+	(*AddNodeResponse)(nil),          // 7: tsumugi.flowstore.v1.AddNodeResponse
+	(*SetCurrentNodeRequest)(nil),    // 8: tsumugi.flowstore.v1.SetCurrentNodeRequest
+	(*ListPathNodesRequest)(nil),     // 9: tsumugi.flowstore.v1.ListPathNodesRequest
+	(*ListPathNodesResponse)(nil),    // 10: tsumugi.flowstore.v1.ListPathNodesResponse
+	(*PathNode)(nil),                 // 11: tsumugi.flowstore.v1.PathNode
+	(*FlushStoreRequest)(nil),        // 12: tsumugi.flowstore.v1.FlushStoreRequest
+	(*FlushStoreResponse)(nil),       // 13: tsumugi.flowstore.v1.FlushStoreResponse
+	(*ListNodesRequest)(nil),         // 14: tsumugi.flowstore.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),        // 15: tsumugi.flowstore.v1.ListNodesResponse
+	(*NodeItem)(nil),                 // 16: tsumugi.flowstore.v1.NodeItem
+	(*ListFlowsRequest)(nil),         // 17: tsumugi.flowstore.v1.ListFlowsRequest
+	(*ListFlowsResponse)(nil),        // 18: tsumugi.flowstore.v1.ListFlowsResponse
+	(*FlowItem)(nil),                 // 19: tsumugi.flowstore.v1.FlowItem
+	(*ListHistoryNodesRequest)(nil),  // 20: tsumugi.flowstore.v1.ListHistoryNodesRequest
+	(*ListHistoryNodesResponse)(nil), // 21: tsumugi.flowstore.v1.ListHistoryNodesResponse
+	(*PathTotals)(nil),               // 22: tsumugi.flowstore.v1.PathTotals
+	(*DiffNodesRequest)(nil),         // 23: tsumugi.flowstore.v1.DiffNodesRequest
+	(*DiffNodesResponse)(nil),        // 24: tsumugi.flowstore.v1.DiffNodesResponse
+	(*TextDiff)(nil),                 // 25: tsumugi.flowstore.v1.TextDiff
+	(*DiffPart)(nil),                 // 26: tsumugi.flowstore.v1.DiffPart
+	(*DiffHeadsRequest)(nil),         // 27: tsumugi.flowstore.v1.DiffHeadsRequest
+	(*DiffHeadsResponse)(nil),        // 28: tsumugi.flowstore.v1.DiffHeadsResponse
+	(*Node)(nil),                     // 29: tsumugi.flowstore.v1.Node
+	(*Flow)(nil),                     // 30: tsumugi.flowstore.v1.Flow
+	(*FlowNode)(nil),                 // 31: tsumugi.flowstore.v1.FlowNode
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
-	22, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	29, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	23, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	22, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
-	22, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
+	30, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	29, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
+	29, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	10, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	21, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
-	22, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
+	11, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	22, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
+	29, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 9: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	15, // 10: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	22, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
-	18, // 12: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
-	23, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	16, // 10: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
+	29, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	19, // 12: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
+	30, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
 	0,  // 14: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	10, // 15: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	1,  // 16: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
-	2,  // 17: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
-	3,  // 18: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
-	4,  // 19: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
-	5,  // 20: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
-	7,  // 21: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
-	8,  // 22: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
-	13, // 23: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
-	16, // 24: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
-	19, // 25: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
-	11, // 26: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	22, // 27: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	22, // 28: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	23, // 29: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	23, // 30: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	6,  // 31: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	23, // 32: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 33: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	14, // 34: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	17, // 35: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	20, // 36: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	12, // 37: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	27, // [27:38] is the sub-list for method output_type
-	16, // [16:27] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	11, // 15: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	25, // 16: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
+	26, // 17: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
+	1,  // 18: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
+	31, // 19: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
+	31, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
+	31, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
+	2,  // 22: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
+	3,  // 23: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
+	4,  // 24: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
+	5,  // 25: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
+	6,  // 26: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
+	8,  // 27: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
+	9,  // 28: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
+	14, // 29: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
+	17, // 30: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	20, // 31: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
+	23, // 32: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
+	27, // 33: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
+	12, // 34: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	29, // 35: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	29, // 36: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	30, // 37: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	30, // 38: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	7,  // 39: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	30, // 40: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	10, // 41: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	15, // 42: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	18, // 43: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	21, // 44: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	24, // 45: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	28, // 46: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	13, // 47: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	35, // [35:48] is the sub-list for method output_type
+	22, // [22:35] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_flowstore_proto_init() }
@@ -1740,8 +2212,8 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc), len(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   21,
+			NumEnums:      2,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,8 @@ const (
 	FlowStoreService_ListNodes_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/ListNodes"
 	FlowStoreService_ListFlows_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/ListFlows"
 	FlowStoreService_ListHistoryNodes_FullMethodName = "/tsumugi.flowstore.v1.FlowStoreService/ListHistoryNodes"
+	FlowStoreService_DiffNodes_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/DiffNodes"
+	FlowStoreService_DiffHeads_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/DiffHeads"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
 
@@ -64,6 +66,10 @@ type FlowStoreServiceClient interface {
 	// ListHistoryNodes lists all nodes of a flow, each once and behind those that it continues. A branch stays together until it
 	// merges into another; roots and branches come in the order of their numbers.
 	ListHistoryNodes(ctx context.Context, in *ListHistoryNodesRequest, opts ...grpc.CallOption) (*ListHistoryNodesResponse, error)
+	// DiffNodes tells the texts of two nodes apart word by word, Japanese and Chinese character by character.
+	DiffNodes(ctx context.Context, in *DiffNodesRequest, opts ...grpc.CallOption) (*DiffNodesResponse, error)
+	// DiffHeads tells where the paths to two nodes of a flow part. No text is read.
+	DiffHeads(ctx context.Context, in *DiffHeadsRequest, opts ...grpc.CallOption) (*DiffHeadsResponse, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 }
@@ -176,6 +182,26 @@ func (c *flowStoreServiceClient) ListHistoryNodes(ctx context.Context, in *ListH
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) DiffNodes(ctx context.Context, in *DiffNodesRequest, opts ...grpc.CallOption) (*DiffNodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DiffNodesResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_DiffNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) DiffHeads(ctx context.Context, in *DiffHeadsRequest, opts ...grpc.CallOption) (*DiffHeadsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DiffHeadsResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_DiffHeads_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -218,6 +244,10 @@ type FlowStoreServiceServer interface {
 	// ListHistoryNodes lists all nodes of a flow, each once and behind those that it continues. A branch stays together until it
 	// merges into another; roots and branches come in the order of their numbers.
 	ListHistoryNodes(context.Context, *ListHistoryNodesRequest) (*ListHistoryNodesResponse, error)
+	// DiffNodes tells the texts of two nodes apart word by word, Japanese and Chinese character by character.
+	DiffNodes(context.Context, *DiffNodesRequest) (*DiffNodesResponse, error)
+	// DiffHeads tells where the paths to two nodes of a flow part. No text is read.
+	DiffHeads(context.Context, *DiffHeadsRequest) (*DiffHeadsResponse, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	mustEmbedUnimplementedFlowStoreServiceServer()
@@ -259,6 +289,12 @@ func (UnimplementedFlowStoreServiceServer) ListFlows(context.Context, *ListFlows
 }
 func (UnimplementedFlowStoreServiceServer) ListHistoryNodes(context.Context, *ListHistoryNodesRequest) (*ListHistoryNodesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListHistoryNodes not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) DiffNodes(context.Context, *DiffNodesRequest) (*DiffNodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DiffNodes not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) DiffHeads(context.Context, *DiffHeadsRequest) (*DiffHeadsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DiffHeads not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -464,6 +500,42 @@ func _FlowStoreService_ListHistoryNodes_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_DiffNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DiffNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).DiffNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_DiffNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).DiffNodes(ctx, req.(*DiffNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_DiffHeads_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DiffHeadsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).DiffHeads(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_DiffHeads_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).DiffHeads(ctx, req.(*DiffHeadsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -528,6 +600,14 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListHistoryNodes",
 			Handler:    _FlowStoreService_ListHistoryNodes_Handler,
+		},
+		{
+			MethodName: "DiffNodes",
+			Handler:    _FlowStoreService_DiffNodes_Handler,
+		},
+		{
+			MethodName: "DiffHeads",
+			Handler:    _FlowStoreService_DiffHeads_Handler,
 		},
 		{
 			MethodName: "FlushStore",

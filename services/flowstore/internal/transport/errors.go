@@ -37,6 +37,10 @@ var table = []func(*fields, error) *apierr.Error{
 		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "node", node.Name(e.Node))
 		return because(out, f.named(library.KindNode, e.Node))
 	}),
+	on(func(_ *fields, e *library.DiffTooLargeError) *apierr.Error {
+		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "limit", strconv.Itoa(library.MaxDiff))
+		return because(out, []string{"node", "other"})
+	}),
 	on(func(f *fields, e *library.RequestReusedError) *apierr.Error {
 		out := apierr.New(codes.InvalidArgument, "REQUEST_ID_REUSED", e.Error(), "request_id", e.Request.String())
 		return because(out, f.where(e.Request, request))

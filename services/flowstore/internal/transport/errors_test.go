@@ -37,6 +37,7 @@ var answers = map[string]struct {
 	"library.TakenError":    {&library.TakenError{Kind: library.KindNode, ID: one}, "AlreadyExists ALREADY_EXISTS", map[string]string{"name": "nodes/" + id(1)}},
 	"library.UnreadableError": {&library.UnreadableError{Kind: library.KindFlow, ID: one, Cause: &store.UnreadableError{Path: "flows/000/000.yaml", Reason: "r"}},
 		"DataLoss UNREADABLE_FILE", map[string]string{"name": "flows/" + id(1), "path": "flows/000/000.yaml"}},
+	"library.DiffTooLargeError":  {&library.DiffTooLargeError{Node: one, Other: two, Bytes: 1 << 30}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"limit": "4194304"}},
 	"library.TooLargeError":      {&library.TooLargeError{Node: one, Bytes: 1 << 30}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"node": "nodes/" + id(1)}},
 	"library.RequestReusedError": {&library.RequestReusedError{Request: one}, "InvalidArgument REQUEST_ID_REUSED", map[string]string{"request_id": id(1)}},
 	"library.ManyError": {&library.ManyError{Errs: []error{&library.NotFoundError{Kind: library.KindNode, ID: one}, &library.NotFoundError{Kind: library.KindNode, ID: two}}},
@@ -99,6 +100,12 @@ func (f failing) Flows(context.Context, string, library.ListQuery) (library.List
 func (f failing) History(context.Context, string, library.PathQuery) (library.Page, error) {
 	return library.Page{}, f.err
 }
+func (f failing) DiffNodes(context.Context, string, uuid.UUID, uuid.UUID) ([]library.TextDiff, error) {
+	return nil, f.err
+}
+func (f failing) DiffHeads(context.Context, string, library.HeadsQuery) (flow.HeadsDiff, error) {
+	return flow.HeadsDiff{}, f.err
+}
 func (f failing) Flush(context.Context, string) (int, error) { return 0, f.err }
 
 var _ transport.Library = failing{}
@@ -122,7 +129,9 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			_, e10 := c.ListFlows(t.Context(), &flowstorev1.ListFlowsRequest{})
 			_, e11 := c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: nodeID, View: flowstorev1.NodeView_NODE_VIEW_BASIC})
 			_, e12 := c.ListHistoryNodes(t.Context(), &flowstorev1.ListHistoryNodesRequest{Flow: flowID})
-			for _, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12} {
+			_, e13 := c.DiffNodes(t.Context(), &flowstorev1.DiffNodesRequest{Node: nodeID, Other: nodeID})
+			_, e14 := c.DiffHeads(t.Context(), &flowstorev1.DiffHeadsRequest{Flow: flowID, Node: nodeID, Other: nodeID})
+			for _, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14} {
 				answered(t, err, tt.want, tt.metadata)
 			}
 		})

@@ -30,11 +30,17 @@ func toStory(in *commonv1.Story) flow.Story {
 
 func fromFlow(f flow.Flow) *flowstorev1.Flow {
 	out := fromFlowHead(f)
-	for _, m := range f.Members {
-		out.Nodes = append(out.Nodes, &flowstorev1.FlowNode{Index: int32(m.Index), Node: node.Name(m.Node)})
-	}
+	out.Nodes = fromMembers(f.Members)
 	for _, e := range f.Edges {
 		out.Edges = append(out.Edges, &flowstorev1.Edge{From: int32(e.From), To: int32(e.To)})
+	}
+	return out
+}
+
+func fromMembers(members []flow.Member) []*flowstorev1.FlowNode {
+	var out []*flowstorev1.FlowNode
+	for _, m := range members {
+		out = append(out, &flowstorev1.FlowNode{Index: int32(m.Index), Node: node.Name(m.Node)})
 	}
 	return out
 }

@@ -100,6 +100,20 @@ func TestNamespaces(t *testing.T) {
 			_, err := c.ListHistoryNodes(own.ctx, &flowstorev1.ListHistoryNodesRequest{Flow: flow})
 			return err
 		}}},
+		"DiffNodes": {{noNode, "node", func(_, node string) error {
+			_, err := c.DiffNodes(own.ctx, &flowstorev1.DiffNodesRequest{Node: node, Other: own.root})
+			return err
+		}}, {noNode, "other", func(_, node string) error {
+			_, err := c.DiffNodes(own.ctx, &flowstorev1.DiffNodesRequest{Node: own.root, Other: node})
+			return err
+		}}},
+		"DiffHeads": {{noFlow, "flow", func(flow, _ string) error {
+			_, err := c.DiffHeads(own.ctx, &flowstorev1.DiffHeadsRequest{Flow: flow, Node: own.root, Other: own.leaf})
+			return err
+		}}, {noNode, "other", func(_, node string) error {
+			_, err := c.DiffHeads(own.ctx, &flowstorev1.DiffHeadsRequest{Flow: own.flow, Node: own.root, Other: node})
+			return err
+		}}},
 		// These name nothing that could be foreign: settle has made with them what the others find.
 		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil,
 		// These list what is the caller's own: look compares what the other sees before and after, and its lists have two nodes.

@@ -158,6 +158,14 @@ func TestWrongFields(t *testing.T) {
 			_, err := c.ListHistoryNodes(ctx, &flowstorev1.ListHistoryNodesRequest{View: 7, PageSize: -1})
 			return err
 		}, []string{"flow", "page_size", "view"}},
+		"two nodes": {func(ctx context.Context) error {
+			_, err := c.DiffNodes(ctx, &flowstorev1.DiffNodesRequest{Node: "x"})
+			return err
+		}, []string{"node", "other"}},
+		"two heads": {func(ctx context.Context) error {
+			_, err := c.DiffHeads(ctx, &flowstorev1.DiffHeadsRequest{Flow: "x", Other: "nodes/"})
+			return err
+		}, []string{"flow", "node", "other"}},
 		"view": {func(ctx context.Context) error {
 			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: "x", View: -1})
 			return err

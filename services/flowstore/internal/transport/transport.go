@@ -26,6 +26,8 @@ type Library interface {
 	Nodes(ctx context.Context, ns string, q library.ListQuery, full bool) (library.ListPage[node.Brief], error)
 	Flows(ctx context.Context, ns string, q library.ListQuery) (library.ListPage[flow.Flow], error)
 	History(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
+	DiffNodes(ctx context.Context, ns string, id, other uuid.UUID) ([]library.TextDiff, error)
+	DiffHeads(ctx context.Context, ns string, q library.HeadsQuery) (flow.HeadsDiff, error)
 	Flush(ctx context.Context, ns string) (files int, err error)
 }
 
