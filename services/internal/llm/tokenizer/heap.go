@@ -12,8 +12,8 @@ func (c candidate) before(d candidate) bool {
 	return c.rank < d.rank || c.rank == d.rank && c.at < d.at
 }
 
-// joinMany is join for a long piece: the best pair comes from a heap, so that the time is in proportion to the length of
-// the piece and the depth of the heap.
+// joinMany is join for a long piece: the best pair comes from a heap, so that a piece of n symbols takes a time of
+// n log n.
 func (v *vocabulary) joinMany(s *scratch, symbols []symbol) []symbol {
 	l := newLinks(s, len(symbols))
 	heap := s.heap[:0]

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 )
@@ -193,22 +197,38 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzText: whatever a text holds, its lengths add up, with every splitter.
+// FuzzText: whatever a text holds and whichever pattern splits it, its lengths add up, and the tokens of a byte-level
+// vocabulary, joined, are the text.
 func FuzzText(f *testing.F) {
-	for _, text := range texts {
-		f.Add(text)
-	}
 	all := vocabularies(f)
-	for _, name := range []string{"cl100k_base", "o200k_base"} {
-		v, err := tokenizer.OpenAI(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		all[name] = v
+	var err error
+	if all["o200k_base"], err = tokenizer.OpenAI("o200k_base"); err != nil {
+		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, v := range all {
-			checkLengths(t, v, text, len(v.Append(nil, text, tokenizer.Prompt)))
+	names := slices.Sorted(maps.Keys(all))
+	for which := range names {
+		for _, text := range texts {
+			f.Add(uint8(which), text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, text string) {
+		name := names[int(which)%len(names)]
+		v := all[name]
+		checkLengths(t, v, text, len(v.Append(nil, text, tokenizer.Prompt)))
+		var joined strings.Builder
+		for _, id := range v.Append(nil, text, tokenizer.Options{}) {
+			bytes, ok := v.Token(id)
+			if !ok {
+				return
+			}
+			joined.WriteString(bytes)
+		}
+		want := text
+		if v.Composes() {
+			want = norm.NFC.String(text)
+		}
+		if joined.String() != want {
+			t.Errorf("%s cuts %q into the tokens of %q", name, want, joined.String())
 		}
 	})
 }

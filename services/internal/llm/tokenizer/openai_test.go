@@ -11,12 +11,24 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 )
 
-// mixedBlanks are runs of blanks with a line end that are not line ends alone.
-var mixedBlanks = regexp.MustCompile(`[^\S\r\n][\r\n]|[\r\n][^\S\r\n]|[\r\n][\p{Z}\x{85}]|[\p{Z}\x{85}][\r\n]`)
+// betweenLineEnds is where version 0.10.0 of the library errs with cl100k_base and o200k_base: at line ends with other blanks
+// between them. The published `\s*[\r\n]+` takes all up to the last line end of a run of blanks; the library ends the piece
+// behind the first ones. The PyPI package tokenizers agrees with us there (reference_test.go).
+var betweenLineEnds = regexp.MustCompile(`[\r\n][\t\v\f\x{85}\p{Z}]+[\r\n]`)
 
-// TestOpenAI: the same ids as the library whose vocabularies these are, on texts in which the library does not err:
-// version 0.10.0 leaves out U+007F and cuts some runs of blanks with line ends in other places than the published
-// expression says (the PyPI package tokenizers agrees with us there: reference_test.go).
+// asLibrary gives our ids of a text, cut first where the library ends a piece and the published expression does not.
+func asLibrary(ours *tokenizer.Tokenizer, name, text string) (ids []int32) {
+	if name == "cl100k_base" || name == "o200k_base" {
+		for at := betweenLineEnds.FindStringIndex(text); at != nil; at = betweenLineEnds.FindStringIndex(text) {
+			ids = ours.Append(ids, text[:at[0]+1], tokenizer.Options{})
+			text = text[at[0]+1:]
+		}
+	}
+	return ours.Append(ids, text, tokenizer.Options{})
+}
+
+// TestOpenAI: the same ids as the library whose vocabularies these are. It leaves out U+007F, with each encoding: such texts are
+// not compared.
 func TestOpenAI(t *testing.T) {
 	t.Parallel()
 	for name, library := range map[string]*codec.Codec{
@@ -29,24 +41,19 @@ func TestOpenAI(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compared := 0
-			for _, text := range append(randoms(20_000), texts...) {
-				if strings.Contains(text, "\x7f") || mixedBlanks.MatchString(text) {
+			for _, text := range append(randomsFor(name, 20_000), texts...) {
+				if strings.Contains(text, "\x7f") {
 					continue
 				}
-				compared++
 				ids, _, err := library.Encode(text)
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := ours.Append(nil, text, tokenizer.Options{})
+				got := asLibrary(ours, name, text)
 				if !slices.EqualFunc(got, ids, func(a int32, b uint) bool { return uint(a) == b }) {
 					t.Fatalf("%q: got %v, want %v", text, got, ids)
 				}
-				checkLengths(t, ours, text, len(ids))
-			}
-			if compared < 10_000 {
-				t.Errorf("only %d texts were compared", compared)
+				checkLengths(t, ours, text, len(ours.Append(nil, text, tokenizer.Options{})))
 			}
 		})
 	}

@@ -118,8 +118,8 @@ func (v *vocabulary) unknowns(s *scratch, character string, start int32) {
 	s.out = append(s.out, token{v.unknown, start + int32(len(character))})
 }
 
-// cutCharacters cuts at the borders that no token crosses, so that the time stays in proportion to the length: a
-// SentencePiece model publishes no pattern, and the whole text is one piece to it.
+// cutCharacters cuts at the borders that no token crosses, so that the pieces are short: a SentencePiece model publishes no
+// pattern, and the whole text is one piece to it.
 func (v *vocabulary) cutCharacters(s *scratch, text string, first bool) {
 	start := 0
 	if v.blank.prefix && (first || v.blank.everywhere) && (!v.blank.once || !hasBlank(text)) {
