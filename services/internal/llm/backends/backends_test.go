@@ -133,6 +133,10 @@ backends:
   n: {kind: openai, address: "http://h", server: vllm, tokenizer: missing.json}
   o: {kind: ollama, address: "http://h", api: chat}
   p: {kind: gemini, address: "ftp://h", model: ../x, thinking_budget: -1}
+  q: {kind: ollama, address: "http://h", model: m, tokenizer: cl100k_base}
+  r: {kind: llamacpp, address: "http://h", tokenizer: o200k_base}
+  s: {kind: llamacpp, address: "http://h", tokenizer: gemma}
+  t: {kind: llamacpp, address: "http://h", tokenizer: estimate}
 `, "bad.yaml", "window: x\nreplies: []")
 	_, err := backends.Load(path)
 	if err == nil {
@@ -175,7 +179,11 @@ backends:
 		"backends.p.api_key_env: is missing; it must be the name of the environment variable that holds the API key, or api_key_file must name a file with it",
 		`backends.p.model: is "../x"; it must be the name of a model, such as gemini-2.5-flash`,
 		"backends.p.thinking_budget: is -1; it must be from 0 to 65536 tokens, or be left out so that the model decides",
-		`default: there is no backend "nobody"; the backends file has: Upper, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p`,
+		"backends.q.tokenizer: is cl100k_base, an encoding of OpenAI; of the models here it must be the path of the tokenizer.json or .gguf file",
+		"backends.r.tokenizer: is o200k_base, an encoding of OpenAI; of the models here it must be the path of the tokenizer.json or .gguf file",
+		`backends.s.tokenizer: is "gemma"; it must be the path of a tokenizer.json or .gguf file, and a file has an extension`,
+		"backends.t.tokenizer: is `estimate`, but this server counts; leave it out, or name the model's vocabulary",
+		`default: there is no backend "nobody"; the backends file has: Upper, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t`,
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

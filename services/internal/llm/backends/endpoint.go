@@ -192,29 +192,34 @@ type vocabulary struct {
 // estimate is the tokenizer of a server for which nobody can count.
 const estimate = "estimate"
 
-// check opens an encoding of OpenAI by its name, else a file. Without one nothing is opened. Where nobody counts, a word may
-// say that estimates will do.
-func (v *vocabulary) check(dir string, nobodyCounts bool, add func(key, format string, args ...any)) {
-	switch {
-	case v.Tokenizer == "":
-		return
-	case v.Tokenizer == estimate && nobodyCounts:
-		v.opened = tokenizer.Estimate()
-		return
-	case v.Tokenizer == estimate:
-		add("tokenizer", "is `estimate`, but this server counts; leave it out, or name the model's vocabulary")
-		return
-	}
+// words are what `tokenizer` may say besides the path of a file.
+type words struct {
+	// encodings are the names of OpenAI's: of models that have no file of their own.
+	encodings bool
+	// estimate: nobody counts, and estimates will do.
+	estimate bool
+}
+
+// check opens what the key names: a file, or one of the words. Without one nothing is opened.
+func (v *vocabulary) check(dir string, w words, add func(key, format string, args ...any)) {
 	known, err := tokenizer.OpenAI(v.Tokenizer)
 	switch {
-	case err == nil:
+	case v.Tokenizer == "":
+	case v.Tokenizer == estimate && w.estimate:
+		v.opened = tokenizer.Estimate()
+	case v.Tokenizer == estimate:
+		add("tokenizer", "is `estimate`, but this server counts; leave it out, or name the model's vocabulary")
+	case err == nil && w.encodings:
 		v.opened = known
-		return
-	case !strings.ContainsAny(v.Tokenizer, `./\`):
+	case err == nil:
+		add("tokenizer", "is %s, an encoding of OpenAI; of the models here it must be the path of the tokenizer.json or .gguf file", v.Tokenizer)
+	case strings.ContainsAny(v.Tokenizer, `./\`):
+		if v.opened, err = tokenizer.Open(beside(dir, v.Tokenizer)); err != nil {
+			add("tokenizer", "%v", err)
+		}
+	case w.encodings:
 		add("tokenizer", "%v, and a file has an extension", err)
-		return
-	}
-	if v.opened, err = tokenizer.Open(beside(dir, v.Tokenizer)); err != nil {
-		add("tokenizer", "%v", err)
+	default:
+		add("tokenizer", "is %q; it must be the path of a tokenizer.json or .gguf file, and a file has an extension", v.Tokenizer)
 	}
 }

@@ -50,7 +50,7 @@ type llamacppSettings struct {
 
 func (s *llamacppSettings) check(add func(key, format string, args ...any)) {
 	s.endpoint.check(add)
-	s.vocabulary.check(s.dir, false, add)
+	s.vocabulary.check(s.dir, words{}, add)
 }
 
 func (s *llamacppSettings) open(name string) Backend {
@@ -73,6 +73,9 @@ type geminiSettings struct {
 	ThinkingBudget *int   `yaml:"thinking_budget"`
 }
 
+// maxThinking is the largest thinking budget, in tokens: what docs/backends.md says. Models have lower ones of their own.
+const maxThinking = 1 << 16
+
 // geminiModel is what the name of a model looks like: it becomes a part of an address.
 var geminiModel = regexp.MustCompile(`^(models/|tunedModels/)?[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
@@ -85,7 +88,7 @@ func (s *geminiSettings) check(add func(key, format string, args ...any)) {
 		add("model", "is %q; it must be the name of a model, such as gemini-2.5-flash", s.Model)
 	}
 	if s.ThinkingBudget != nil {
-		between(add, "thinking_budget", "tokens, or be left out so that the model decides", *s.ThinkingBudget, 0, maxMargin)
+		between(add, "thinking_budget", "tokens, or be left out so that the model decides", *s.ThinkingBudget, 0, maxThinking)
 	}
 }
 
@@ -102,7 +105,7 @@ type ollamaSettings struct {
 
 func (s *ollamaSettings) check(add func(key, format string, args ...any)) {
 	s.endpoint.check(add)
-	s.vocabulary.check(s.dir, true, add)
+	s.vocabulary.check(s.dir, words{estimate: true}, add)
 	if strings.TrimSpace(s.Model) == "" {
 		add("model", "is missing; it must be a name that `ollama list` shows, such as gemma3:4b")
 	}
@@ -126,7 +129,7 @@ type openaiSettings struct {
 
 func (s *openaiSettings) check(add func(key, format string, args ...any)) {
 	s.endpoint.check(add)
-	s.vocabulary.check(s.dir, s.Server == openai.OpenAI, add)
+	s.vocabulary.check(s.dir, words{encodings: true, estimate: s.Server == openai.OpenAI}, add)
 	if s.Server != openai.OpenAI && s.Server != openai.VLLM && s.Server != openai.LlamaCpp {
 		add("server", "is %q; it must be %s, %s or %s", s.Server, openai.OpenAI, openai.VLLM, openai.LlamaCpp)
 	}
