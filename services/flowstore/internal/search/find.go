@@ -1,0 +1,191 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+)
+
+// Limits of a search.
+const (
+	// DefaultPage is how many hits a page has where nothing is said, MaxPage the most.
+	DefaultPage = 20
+	MaxPage     = 100
+	// DefaultReads is how many nodes are read at most where nothing is said, MaxReads the most: beyond that the total is
+	// approximate, and a page may end early.
+	DefaultReads = 1000
+	MaxReads     = 100_000
+)
+
+// Source is the store, which has what the index does not.
+type Source interface {
+	// Texts gives the texts of a node in their order; found is false where it is gone or cannot be read.
+	Texts(ctx context.Context, id uuid.UUID) (texts []node.Text, found bool, err error)
+	// Members gives the nodes of a flow by its id, `flows/{uuid}` or the name that it alone has. FlowError.
+	Members(ctx context.Context, flow string) ([]uuid.UUID, error)
+}
+
+// FlowError is what a Source says of a flow that it cannot tell. A search gives it as QueryError.
+type FlowError struct {
+	// Matches are the names of all flows that it may be; none where there is no such flow.
+	Matches []string
+}
+
+func (e *FlowError) Error() string {
+	if len(e.Matches) == 0 {
+		return "names no flow; write its id, or the name that it alone has"
+	}
+	return "may be any of " + strings.Join(e.Matches, ", ") + "; write one of these"
+}
+
+// Page is which part of the hits is wanted, and what it may cost.
+type Page struct {
+	// Size is 1 to MaxPage hits; 0 for DefaultPage.
+	Size int
+	// After is Next of the page before; empty for the first page.
+	After string
+	// Reads bounds how many nodes are read to check what the index cannot know, 1 to MaxReads; 0 for DefaultReads. The
+	// hits of the page are read besides, for their highlights.
+	Reads int
+}
+
+// PageError says that a page cannot be given.
+type PageError struct{ Field, Message string }
+
+func (e *PageError) Error() string { return e.Field + " " + e.Message }
+
+// Result is one page of what was found.
+type Result struct {
+	Hits []Hit
+	// Total is how many nodes satisfied the query, on all pages, when the first page was made. Where Approximate, it counts nodes
+	// that were not read as if they did, or the index did not have all nodes yet, or one went while it was read.
+	Total       int
+	Approximate bool
+	// Next is where the next page begins; empty where there is none. It may follow a page with fewer hits than asked for: the
+	// reads were used up.
+	Next string
+}
+
+// Hit is a node that satisfies the query.
+type Hit struct {
+	ID uuid.UUID
+	// Highlights are what the words of the query found, in the order of the texts, and not overlapping.
+	Highlights []Highlight
+	// More says that there are more than MaxHighlights.
+	More bool
+}
+
+// candidate is a node that may be a hit.
+type candidate struct {
+	rank
+	// check says that its texts have to be read.
+	check bool
+}
+
+// Search gives a page of the nodes that satisfy a query, in the order that the package tells. PageError, QueryError for a flow
+// that is not known, and the errors of the source.
+func (x *Index) Search(ctx context.Context, source Source, q *Query, page Page) (Result, error) {
+	start, err := page.complete()
+	if err != nil {
+		return Result{}, err
+	}
+	flows, err := membersOf(ctx, source, q)
+	if err != nil {
+		return Result{}, err
+	}
+	s := search{source: source, query: q, page: page, first: start == nil}
+	if !s.first {
+		s.result.Total, s.result.Approximate = start.total, start.approximate
+	}
+	if x.candidates(&s, flows, start) {
+		s.result.Approximate = true
+	}
+	err = s.run(ctx)
+	return s.result, err
+}
+
+// complete fills in the defaults, and gives the place where the page begins.
+func (p *Page) complete() (start *cursor, err error) {
+	if p.Size == 0 {
+		p.Size = DefaultPage
+	}
+	if p.Reads == 0 {
+		p.Reads = DefaultReads
+	}
+	switch {
+	case p.Size < 0 || p.Size > MaxPage:
+		return nil, &PageError{"page_size", fmt.Sprintf("is %d; it must be 0 to %d", p.Size, MaxPage)}
+	case p.Reads < 0 || p.Reads > MaxReads:
+		return nil, &PageError{"reads", fmt.Sprintf("is %d; it must be 0 to %d", p.Reads, MaxReads)}
+	case p.After == "":
+		return nil, nil
+	}
+	return parseCursor(p.After)
+}
+
+// membersOf asks for the nodes of the flows, filter by filter.
+func membersOf(ctx context.Context, source Source, q *Query) ([][]uuid.UUID, error) {
+	var (
+		out   [][]uuid.UUID
+		wrong QueryError
+	)
+	for _, f := range q.flows {
+		var all []uuid.UUID
+		for _, v := range f.any {
+			ids, err := source.Members(ctx, v.text)
+			if unknown := (*FlowError)(nil); errors.As(err, &unknown) {
+				wrong.Violations = append(wrong.Violations, Violation{v.at, v.text, unknown.Error()})
+			} else if err != nil {
+				return nil, err
+			}
+			all = append(all, ids...)
+		}
+		out = append(out, all)
+	}
+	if len(wrong.Violations) > 0 {
+		return nil, &wrong
+	}
+	return out, nil
+}
+
+// candidates gives a search the nodes that it has to look at, and says whether there may be more of them.
+func (x *Index) candidates(s *search, flows [][]uuid.UUID, start *cursor) (partial bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	members := make([]*roaring.Bitmap, len(flows))
+	for i, ids := range flows {
+		members[i] = roaring.New()
+		for _, id := range ids {
+			if place, known := x.place[id]; known {
+				members[i].Add(place)
+			}
+		}
+	}
+	p := x.plan(s.query, members)
+	s.ahead = make(ranked, 0, p.may.GetCardinality())
+	for it := p.may.Iterator(); it.HasNext(); {
+		place := it.Next()
+		e := &x.nodes[place]
+		c := candidate{rank{count(p.starts, place), count(p.tags, place), e.created, e.id}, p.check.Contains(place)}
+		if start == nil || start.before(c.rank) {
+			s.ahead = append(s.ahead, c)
+		}
+	}
+	return x.partial
+}
+
+func count(sets []*roaring.Bitmap, place uint32) uint8 {
+	n := uint8(0)
+	for _, s := range sets {
+		if s.Contains(place) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,215 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// matches is what the index knows of a word of a query.
+type matches struct {
+	// may are the nodes that may hold it, sure those of them that do. Removed nodes may be among all of these.
+	may, sure *roaring.Bitmap
+	// starts are the nodes in which a word begins as it does: with its first two characters, with its first word, or, where it
+	// ends within a word of a text, with what there is of it. A sign begins where it stands.
+	starts *roaring.Bitmap
+}
+
+// match looks a folded text up.
+func (c *contents) match(text string) matches {
+	all := pieces(text)
+	var m matches
+	for i, p := range all {
+		first, last := i == 0, i == len(all)-1
+		var may, sure *roaring.Bitmap
+		switch p.script {
+		case blank:
+			continue
+		case letter:
+			sure, may = c.matchWord(p.text, first, last)
+		default:
+			may = c.all(p.grams())
+			sure = may
+		}
+		if m.may == nil {
+			m.may, m.sure = may, sure
+		} else {
+			m.may = roaring.And(m.may, may)
+		}
+	}
+	if known := len(all) == 1 && (all[0].script != han || len([]rune(text)) <= 2); !known {
+		m.sure = roaring.New()
+	}
+	m.starts = c.starting(all, m.may)
+	return m
+}
+
+// starting gives the nodes in which a word begins as the term does.
+func (c *contents) starting(all []piece, may *roaring.Bitmap) *roaring.Bitmap {
+	switch p := all[0]; p.script {
+	case letter:
+		text := string(rune(wordEnd)) + p.text
+		if len(all) > 1 {
+			text += string(rune(wordEnd))
+		}
+		return c.holding(text)
+	case han:
+		return c.all([]gram{p.grams()[0] | initial})
+	}
+	return may
+}
+
+// matchWord looks up a word, or the part of one with which a text begins or ends.
+func (c *contents) matchWord(word string, first, last bool) (sure, may *roaring.Bitmap) {
+	if !first && !last {
+		sure = roaring.New()
+		if n, known := c.words.number[word]; known {
+			sure = c.words.postings[n].bitmap()
+		}
+		if len(word) <= maxWord {
+			return sure, sure
+		}
+		return sure, c.long.bitmap()
+	}
+	text := word
+	if !first {
+		text = string(rune(wordEnd)) + text
+	}
+	if !last {
+		text += string(rune(wordEnd))
+	}
+	sure = c.holding(text)
+	return sure, roaring.Or(sure, c.long.bitmap())
+}
+
+func (c *contents) holding(text string) *roaring.Bitmap {
+	u := union{bits: make([]uint64, (len(c.nodes)+63)/64)}
+	c.words.holding([]byte(text), &u)
+	return u.bitmap()
+}
+
+// all gives the nodes that have all of the grams.
+func (c *contents) all(grams []gram) *roaring.Bitmap {
+	found := make([]*postings, len(grams))
+	for i, g := range grams {
+		n, known := c.gramNumber[g]
+		if !known {
+			return roaring.New()
+		}
+		found[i] = &c.grams[n]
+	}
+	slices.SortFunc(found, func(a, b *postings) int { return cmp.Compare(a.len(), b.len()) })
+	out := found[0].bitmap()
+	for _, p := range found[1:] {
+		if out.IsEmpty() {
+			break
+		}
+		out = roaring.And(out, p.bitmap())
+	}
+	return out
+}
+
+// plan is what the index knows of a query.
+type plan struct {
+	// may are the live nodes that may satisfy it, check those of them whose texts must be read.
+	may, check *roaring.Bitmap
+	// starts and tags are sets of nodes: the more of them a node is in, the earlier it comes. Those of the index itself, so they
+	// are read under its lock.
+	starts, tags []*roaring.Bitmap
+}
+
+// plan looks a query up. members are the nodes of each of its flow filters.
+func (c *contents) plan(q *Query, members []*roaring.Bitmap) plan {
+	p := plan{may: c.live.Clone(), check: roaring.New()}
+	c.filter(&p, q, members)
+	unsure := roaring.New()
+	sure := p.may.Clone()
+	for _, w := range q.words {
+		m := c.match(w.text)
+		if len(q.roles) > 0 { // the index does not know which of the texts it was
+			m.sure = roaring.New()
+		}
+		if w.not {
+			p.may.AndNot(m.sure)
+			unsure.Or(m.may)
+			continue
+		}
+		p.may.And(m.may)
+		sure.And(m.sure)
+		p.starts = append(p.starts, m.starts)
+		if t := c.tags[strings.TrimSpace(w.text)]; t != nil {
+			p.tags = append(p.tags, t.nodes)
+		}
+	}
+	p.check = roaring.AndNot(p.may, sure)
+	p.check.Or(roaring.And(p.may, unsure))
+	return p
+}
+
+// filter applies everything but the words.
+func (c *contents) filter(p *plan, q *Query, members []*roaring.Bitmap) {
+	apply := func(not bool, nodes *roaring.Bitmap) {
+		if not {
+			p.may.AndNot(nodes)
+		} else {
+			p.may.And(nodes)
+		}
+	}
+	for _, f := range q.tags {
+		nodes := roaring.New()
+		for _, v := range f.any {
+			if t := c.tags[v.text]; t != nil {
+				nodes.Or(t.nodes)
+				if !f.not {
+					p.tags = append(p.tags, t.nodes)
+				}
+			}
+		}
+		apply(f.not, nodes)
+	}
+	for _, f := range q.models {
+		apply(f.not, c.ofModels(f))
+	}
+	for i, f := range q.flows {
+		apply(f.not, members[i])
+	}
+	if len(q.roles) > 0 {
+		nodes := roaring.New()
+		for _, r := range q.roles {
+			if b := c.roles[r]; b != nil {
+				nodes.Or(b)
+			}
+		}
+		apply(false, nodes)
+	}
+	c.bound(p.may, q.after, q.before)
+}
+
+// ofModels gives the nodes of the models that a filter names.
+func (c *contents) ofModels(f filter) *roaring.Bitmap {
+	nodes := roaring.New()
+	for model, b := range c.models {
+		name := tagKey(model)
+		if slices.ContainsFunc(f.any, func(v value) bool {
+			return name == v.text || !v.quoted && strings.Contains(name, v.text)
+		}) {
+			nodes.Or(b)
+		}
+	}
+	return nodes
+}
+
+// bound leaves the nodes that were made in a span of time.
+func (c *contents) bound(may *roaring.Bitmap, after, before *int64) {
+	if after == nil && before == nil {
+		return
+	}
+	for _, place := range may.ToArray() {
+		created := c.nodes[place].created
+		if after != nil && created < *after || before != nil && created >= *before {
+			may.Remove(place)
+		}
+	}
+}

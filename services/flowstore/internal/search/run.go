@@ -1,0 +1,170 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+)
+
+// MaxHighlights is the most highlights of a hit.
+const MaxHighlights = 64
+
+// Highlight is a piece of a text that a word of the query found.
+type Highlight struct {
+	// Text is the number of the text in the node, from 0. Start and End are bytes of it, verbatim as it is stored.
+	Text, Start, End int
+}
+
+// search is one call of Search. It holds no lock: what it reads takes long.
+type search struct {
+	source Source
+	query  *Query
+	page   Page
+	// first says that this is the first page, which counts the hits of all.
+	first bool
+	// ahead may be on this page or a later one.
+	ahead  ranked
+	reads  int
+	result Result
+}
+
+func (s *search) run(ctx context.Context) error {
+	last, err := s.fill(ctx)
+	if err != nil {
+		return err
+	}
+	more := len(s.ahead) > 0
+	if s.first {
+		err = s.count(ctx)
+	}
+	if more && last != nil {
+		s.result.Next = cursor{*last, s.result.Total, s.result.Approximate}.String()
+	}
+	return err
+}
+
+// fill reads the nodes of the page, and gives the last of them.
+func (s *search) fill(ctx context.Context) (last *rank, err error) {
+	s.ahead.order()
+	for len(s.ahead) > 0 && len(s.result.Hits) < s.page.Size && (!s.ahead[0].check || s.reads < s.page.Reads) {
+		c := s.ahead.next()
+		last = &c.rank
+		if c.check {
+			s.reads++
+		}
+		texts, found, err := s.texts(ctx, c.id)
+		switch {
+		case err != nil:
+			return nil, err
+		case !found:
+			s.result.Approximate = true
+		case !c.check || s.query.holds(texts):
+			s.result.Hits = append(s.result.Hits, s.query.hit(c.id, texts))
+		}
+	}
+	return last, nil
+}
+
+// count makes the total of this page and all behind it, and reads nodes for it for as long as it may.
+func (s *search) count(ctx context.Context) error {
+	s.result.Total = len(s.result.Hits)
+	for _, c := range s.ahead {
+		if !c.check || s.reads >= s.page.Reads {
+			s.result.Total++
+			s.result.Approximate = s.result.Approximate || c.check
+			continue
+		}
+		s.reads++
+		texts, found, err := s.texts(ctx, c.id)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			s.result.Approximate = true
+		case s.query.holds(texts):
+			s.result.Total++
+		}
+	}
+	return nil
+}
+
+func (s *search) texts(ctx context.Context, id uuid.UUID) ([]node.Text, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	return s.source.Texts(ctx, id)
+}
+
+// counts says that the words are looked for in a text of this role.
+func (q *Query) counts(role string) bool { return len(q.roles) == 0 || slices.Contains(q.roles, role) }
+
+// holds says whether texts hold every word, and none that they must not.
+func (q *Query) holds(texts []node.Text) bool {
+	var folded []string
+	for _, t := range texts {
+		if q.counts(t.Role) {
+			folded = append(folded, Fold(t.Content))
+		}
+	}
+	for _, w := range q.words {
+		if w.not == slices.ContainsFunc(folded, func(text string) bool { return strings.Contains(text, w.text) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *Query) hit(id uuid.UUID, texts []node.Text) Hit {
+	h := Hit{ID: id}
+	for i, t := range texts {
+		if !q.counts(t.Role) || !slices.ContainsFunc(q.words, func(w word) bool { return !w.not }) {
+			continue
+		}
+		for _, place := range q.find(t.Content, MaxHighlights-len(h.Highlights)+1) {
+			if len(h.Highlights) == MaxHighlights {
+				h.More = true
+				return h
+			}
+			h.Highlights = append(h.Highlights, Highlight{i, place.start, place.end})
+		}
+	}
+	return h
+}
+
+type span struct{ start, end int }
+
+// find gives the first places, at most so many, in which words of the query stand, in the bytes of the text.
+func (q *Query) find(text string, most int) []span {
+	l := locate(text)
+	var all []span
+	for _, w := range q.words {
+		if w.not {
+			continue
+		}
+		// One more for each that another word covers is not looked for: then there are enough.
+		for at, found := 0, 0; found < most; found++ {
+			i := strings.Index(l.text[at:], w.text)
+			if i < 0 {
+				break
+			}
+			at += i
+			all = append(all, span{at, at + len(w.text)})
+			at += len(w.text)
+		}
+	}
+	slices.SortFunc(all, func(a, b span) int { return a.start - b.start })
+	var out []span
+	for _, s := range all {
+		s.start, s.end = l.origin(s.start, s.end)
+		if last := len(out) - 1; last >= 0 && s.start < out[last].end {
+			out[last].end = max(out[last].end, s.end)
+		} else if out = append(out, s); len(out) > most {
+			return out[:most]
+		}
+	}
+	return out
+}

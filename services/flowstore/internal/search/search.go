@@ -1,0 +1,253 @@
+// Package search is the index by which nodes are found: exact in Japanese and English.
+//
+// A word of a query is found where the folded text holds it, wherever that is: 京都 is in 東京都. Nothing is taken apart by a
+// dictionary, which would miss 再試 in 再試行する (field/flowstore.md 4). The index keeps for every node which characters and
+// pairs of characters of Chinese, Japanese and Korean it has, which words of other scripts and which signs; for each
+// character and pair also whether a word begins with it, which is where the script changes. From that it knows all nodes that
+// may hold a word, and for one or two characters, a sign, and a word or part of one, that they do; the texts of the others
+// are read.
+//
+// Order of hits: nodes in which more words of the query begin a word come first, then those that have more of its words and
+// tags as their tags, then the newer ones, then the larger id. It depends on nothing else, so pages of one query fit together
+// for as long as nodes do not change.
+//
+// The index keeps no text. It is a copy of what the store has: its owner puts and removes nodes as they change, and makes
+// it anew where its snapshot is damaged. All methods are safe for concurrent use.
+package search
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"unique"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+)
+
+// Limits of the index.
+const (
+	// MaxNodes is the most nodes, removed ones included until Compact: twice what a tree holds (seed 004, 8.4).
+	MaxNodes = 2_000_000
+	// MaxWordBytes is the longest list of different words, in bytes.
+	MaxWordBytes = 1 << 31
+)
+
+// FullError says that the index takes no more nodes, so that a search would miss some.
+type FullError struct {
+	// What is `nodes` or `bytes of different words`, Limit the most that the index takes of it.
+	What  string
+	Limit int
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("the search index is full: it takes at most %d %s; put some of the nodes into another namespace", e.Limit, e.What)
+}
+
+// Index is the index of one namespace. Make it with New or Decode.
+type Index struct {
+	mu sync.RWMutex
+	contents
+	partial bool
+}
+
+// contents is everything that a snapshot holds.
+type contents struct {
+	// nodes by place; a changed node gets a new place, and the old one is not live any more.
+	nodes []entry
+	place map[uuid.UUID]uint32
+	live  *roaring.Bitmap
+	// gramNumber leads to grams, the places of each gram.
+	gramNumber map[gram]uint32
+	grams      []postings
+	words      words
+	// long are the nodes with words that the list does not take.
+	long postings
+	// Live nodes by role, model (as written) and tag.
+	roles, models map[string]*roaring.Bitmap
+	tags          map[string]*tag
+}
+
+// entry is what is known of a node beside its terms.
+type entry struct {
+	id uuid.UUID
+	// created in microseconds since 1970.
+	created int64
+	model   string
+	// tags are as written, roles those of its texts; each of them once.
+	tags, roles []string
+}
+
+// New makes an empty index.
+func New() *Index { return &Index{contents: empty()} }
+
+func empty() contents {
+	return contents{
+		place: map[uuid.UUID]uint32{}, live: roaring.New(), gramNumber: map[gram]uint32{}, words: newWords(),
+		roles: map[string]*roaring.Bitmap{}, models: map[string]*roaring.Bitmap{}, tags: map[string]*tag{},
+	}
+}
+
+// Put adds a node, or replaces it. FullError, and then the index is as it was.
+func (x *Index) Put(n node.Node) error {
+	e := entry{id: n.ID, created: n.Created.UnixMicro(), model: unique.Make(n.Model).Value(), tags: distinct(n.Tags)}
+	folded, roles := make([]string, len(n.Texts)), make([]string, len(n.Texts))
+	for i, t := range n.Texts {
+		folded[i], roles[i] = Fold(t.Content), t.Role
+	}
+	e.roles = distinct(roles)
+	t := termsOf(folded)
+
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.room(t); err != nil {
+		return err
+	}
+	x.remove(e.id)
+	x.add(e, t)
+	return nil
+}
+
+// distinct gives each of the names once, sorted, in copies that hold on to no file.
+func distinct(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = unique.Make(n).Value()
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (c *contents) room(t terms) error {
+	if len(c.nodes) >= MaxNodes {
+		return &FullError{"nodes", MaxNodes}
+	}
+	bytes := len(c.words.text)
+	for _, w := range t.words {
+		bytes += len(w) + 1
+	}
+	if bytes > MaxWordBytes {
+		return &FullError{"bytes of different words", MaxWordBytes}
+	}
+	return nil
+}
+
+func (c *contents) add(e entry, t terms) {
+	place := uint32(len(c.nodes))
+	c.enter(e)
+	for _, g := range t.grams {
+		c.postingsOf(g).add(place)
+	}
+	for _, w := range t.words {
+		c.words.of(w).add(place)
+	}
+	if t.long {
+		c.long.add(place)
+	}
+}
+
+// enter gives a node the next place.
+func (c *contents) enter(e entry) {
+	place := uint32(len(c.nodes))
+	c.nodes = append(c.nodes, e)
+	c.place[e.id] = place
+	c.live.Add(place)
+	insert(c.models, e.model, place)
+	for _, r := range e.roles {
+		insert(c.roles, r, place)
+	}
+	c.addTags(e.tags, place)
+}
+
+func (c *contents) postingsOf(g gram) *postings {
+	n, known := c.gramNumber[g]
+	if !known {
+		n = uint32(len(c.grams))
+		c.gramNumber[g] = n
+		c.grams = append(c.grams, postings{})
+	}
+	return &c.grams[n]
+}
+
+func insert(m map[string]*roaring.Bitmap, key string, place uint32) {
+	b := m[key]
+	if b == nil {
+		b = roaring.New()
+		m[key] = b
+	}
+	b.Add(place)
+}
+
+// Remove takes a node out; it says whether there was one. Its words stay in memory until Compact, and are in no snapshot.
+func (x *Index) Remove(id uuid.UUID) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.remove(id)
+}
+
+func (c *contents) remove(id uuid.UUID) bool {
+	place, known := c.place[id]
+	if !known {
+		return false
+	}
+	e := &c.nodes[place]
+	delete(c.place, id)
+	c.live.Remove(place)
+	take(c.models, e.model, place)
+	for _, r := range e.roles {
+		take(c.roles, r, place)
+	}
+	c.removeTags(e.tags, place)
+	*e = entry{}
+	return true
+}
+
+func take(m map[string]*roaring.Bitmap, key string, place uint32) {
+	b := m[key]
+	b.Remove(place)
+	if b.IsEmpty() {
+		delete(m, key)
+	}
+}
+
+// Len is how many nodes are in the index.
+func (x *Index) Len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.place)
+}
+
+// Has says whether a node is in the index.
+func (x *Index) Has(id uuid.UUID) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	_, known := x.place[id]
+	return known
+}
+
+// IDs gives the ids of all nodes, in no order, so that the owner can find those that the store no longer has.
+func (x *Index) IDs() []uuid.UUID {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	out := make([]uuid.UUID, 0, len(x.place))
+	for id := range x.place {
+		out = append(out, id)
+	}
+	return out
+}
+
+// Dead is how many nodes were removed or replaced since the last Compact. Each costs memory as a live one does.
+func (x *Index) Dead() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.nodes) - len(x.place)
+}
+
+// SetPartial says whether nodes are still to be put, as while an index is made anew: then results are approximate.
+func (x *Index) SetPartial(partial bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.partial = partial
+}
