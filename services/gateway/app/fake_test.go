@@ -104,6 +104,10 @@ func (s *services) DiffHeads(ctx context.Context, r *flowstorev1.DiffHeadsReques
 	return &flowstorev1.DiffHeadsResponse{}, s.take(ctx, r)
 }
 
+func (s *services) ValidateFlow(ctx context.Context, r *flowstorev1.ValidateFlowRequest) (*flowstorev1.ValidateFlowResponse, error) {
+	return &flowstorev1.ValidateFlowResponse{}, s.take(ctx, r)
+}
+
 func (s *services) FlushStore(ctx context.Context, r *flowstorev1.FlushStoreRequest) (*flowstorev1.FlushStoreResponse, error) {
 	return &flowstorev1.FlushStoreResponse{}, s.take(ctx, r)
 }

@@ -186,6 +186,7 @@ func TestWhatReachesTheService(t *testing.T) {
 		"history":        {method: "GET", path: "/v1/flows/" + id + ":listHistoryNodes?pageSize=2", want: &flowstorev1.ListHistoryNodesRequest{Flow: "flows/" + id, PageSize: 2}},
 		"two nodes":      {method: "GET", path: "/v1/nodes/" + id + ":diffNodes?other=nodes/x", want: &flowstorev1.DiffNodesRequest{Node: "nodes/" + id, Other: "nodes/x"}},
 		"two heads":      {method: "GET", path: "/v1/flows/" + id + ":diffHeads?node=nodes/x&other=nodes/y", want: &flowstorev1.DiffHeadsRequest{Flow: "flows/" + id, Node: "nodes/x", Other: "nodes/y"}},
+		"validate":       {method: "GET", path: "/v1/flows/" + id + ":validateFlow", want: &flowstorev1.ValidateFlowRequest{Flow: "flows/" + id}},
 		"body and query": {method: "POST", path: "/v1/nodes?requestId=r", body: `{"model":"phi4-mini:3.8b"}`, want: &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Model: "phi4-mini:3.8b"}, RequestId: "r"}},
 		"idempotency key": {method: "POST", path: "/v1/nodes", body: `{"model":"m"}`, headers: []string{"Idempotency-Key", key},
 			want: &flowstorev1.CreateNodeRequest{Node: &flowstorev1.Node{Model: "m"}, RequestId: key}},

@@ -76,7 +76,7 @@ func TestIdempotentMethods(t *testing.T) {
 
 func repeatable(m protoreflect.MethodDescriptor) bool {
 	name := string(m.Name())
-	reads := strings.HasPrefix(name, "Get") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Diff") || name == "BuildStory" || name == "ParseIdea" || name == "CountTokens"
+	reads := strings.HasPrefix(name, "Get") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Diff") || name == "ValidateFlow" || name == "BuildStory" || name == "ParseIdea" || name == "CountTokens"
 	return reads && !m.IsStreamingServer()
 }
 

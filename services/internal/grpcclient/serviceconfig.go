@@ -25,6 +25,7 @@ const balancingAndRetries = `
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListNodes"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListFlows"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListHistoryNodes"},
+			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ValidateFlow"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "DiffHeads"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "DiffNodes"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildStory"},

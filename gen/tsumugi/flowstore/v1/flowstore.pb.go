@@ -132,6 +132,75 @@ func (DiffPart_Op) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{24, 0}
 }
 
+// Kind is what is wrong.
+type FlowProblem_Kind int32
+
+const (
+	// Never sent.
+	FlowProblem_KIND_UNSPECIFIED FlowProblem_Kind = 0
+	// Something in the file cannot be used as it stands, such as an index that stands there twice; it is left out.
+	FlowProblem_KIND_BAD_ENTRY FlowProblem_Kind = 1
+	// An edge leads from or to an index that no node has; it is left out of paths.
+	FlowProblem_KIND_DANGLING_EDGE FlowProblem_Kind = 2
+	// An edge closes a cycle; it is left out of paths.
+	FlowProblem_KIND_CYCLE_EDGE FlowProblem_Kind = 3
+	// The current node is none of the flow's: the newest leaf is taken, or none where the entry cannot be read.
+	FlowProblem_KIND_BAD_CURRENT FlowProblem_Kind = 4
+	// The file of a node is missing.
+	FlowProblem_KIND_MISSING_NODE FlowProblem_Kind = 5
+	// The file of a node cannot be read.
+	FlowProblem_KIND_UNREADABLE_NODE FlowProblem_Kind = 6
+)
+
+// Enum value maps for FlowProblem_Kind.
+var (
+	FlowProblem_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "KIND_BAD_ENTRY",
+		2: "KIND_DANGLING_EDGE",
+		3: "KIND_CYCLE_EDGE",
+		4: "KIND_BAD_CURRENT",
+		5: "KIND_MISSING_NODE",
+		6: "KIND_UNREADABLE_NODE",
+	}
+	FlowProblem_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED":     0,
+		"KIND_BAD_ENTRY":       1,
+		"KIND_DANGLING_EDGE":   2,
+		"KIND_CYCLE_EDGE":      3,
+		"KIND_BAD_CURRENT":     4,
+		"KIND_MISSING_NODE":    5,
+		"KIND_UNREADABLE_NODE": 6,
+	}
+)
+
+func (x FlowProblem_Kind) Enum() *FlowProblem_Kind {
+	p := new(FlowProblem_Kind)
+	*p = x
+	return p
+}
+
+func (x FlowProblem_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FlowProblem_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2].Descriptor()
+}
+
+func (FlowProblem_Kind) Type() protoreflect.EnumType {
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2]
+}
+
+func (x FlowProblem_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FlowProblem_Kind.Descriptor instead.
+func (FlowProblem_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{29, 0}
+}
+
 // CreateNodeRequest asks to store a node.
 type CreateNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1933,6 +2002,199 @@ func (x *DiffHeadsResponse) GetOnlyOther() []*FlowNode {
 	return nil
 }
 
+// ValidateFlowRequest asks what is wrong with a flow.
+type ValidateFlowRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`.
+	Flow          string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateFlowRequest) Reset() {
+	*x = ValidateFlowRequest{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateFlowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateFlowRequest) ProtoMessage() {}
+
+func (x *ValidateFlowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateFlowRequest.ProtoReflect.Descriptor instead.
+func (*ValidateFlowRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ValidateFlowRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+// ValidateFlowResponse tells what is wrong.
+type ValidateFlowResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is wrong in the flow's file, in the order of the file, then with its nodes, by index. At most 10,000; none for a flow
+	// without fault.
+	Problems []*FlowProblem `protobuf:"bytes,1,rep,name=problems,proto3" json:"problems,omitempty"`
+	// How many more there are.
+	MoreProblems  int32 `protobuf:"varint,2,opt,name=more_problems,json=moreProblems,proto3" json:"more_problems,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateFlowResponse) Reset() {
+	*x = ValidateFlowResponse{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateFlowResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateFlowResponse) ProtoMessage() {}
+
+func (x *ValidateFlowResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateFlowResponse.ProtoReflect.Descriptor instead.
+func (*ValidateFlowResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ValidateFlowResponse) GetProblems() []*FlowProblem {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
+func (x *ValidateFlowResponse) GetMoreProblems() int32 {
+	if x != nil {
+		return x.MoreProblems
+	}
+	return 0
+}
+
+// FlowProblem is one thing that is wrong with a flow.
+type FlowProblem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is wrong.
+	Kind FlowProblem_Kind `protobuf:"varint,1,opt,name=kind,proto3,enum=tsumugi.flowstore.v1.FlowProblem_Kind" json:"kind,omitempty"`
+	// It in one sentence for people, beginning with the place in the flow's file.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// The edge, of the kinds that are about one.
+	Edge *Edge `protobuf:"bytes,3,opt,name=edge,proto3" json:"edge,omitempty"`
+	// The number of the node in the flow, of the kinds that are about a node's file; else 0.
+	Index int32 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`
+	// That node, `nodes/{uuid}`; else empty.
+	Node string `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
+	// The file of an unreadable node, seen from the folder of the namespace; else empty.
+	Path          string `protobuf:"bytes,6,opt,name=path,proto3" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FlowProblem) Reset() {
+	*x = FlowProblem{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FlowProblem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FlowProblem) ProtoMessage() {}
+
+func (x *FlowProblem) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FlowProblem.ProtoReflect.Descriptor instead.
+func (*FlowProblem) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *FlowProblem) GetKind() FlowProblem_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return FlowProblem_KIND_UNSPECIFIED
+}
+
+func (x *FlowProblem) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *FlowProblem) GetEdge() *Edge {
+	if x != nil {
+		return x.Edge
+	}
+	return nil
+}
+
+func (x *FlowProblem) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *FlowProblem) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *FlowProblem) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
@@ -2070,11 +2332,31 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x06common\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowNodeB\x03\xe0A\x03R\x06common\x12@\n" +
 	"\tonly_node\x18\x02 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowNodeB\x03\xe0A\x03R\bonlyNode\x12B\n" +
 	"\n" +
-	"only_other\x18\x03 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowNodeB\x03\xe0A\x03R\tonlyOther*N\n" +
+	"only_other\x18\x03 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowNodeB\x03\xe0A\x03R\tonlyOther\".\n" +
+	"\x13ValidateFlowRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\"\x84\x01\n" +
+	"\x14ValidateFlowResponse\x12B\n" +
+	"\bproblems\x18\x01 \x03(\v2!.tsumugi.flowstore.v1.FlowProblemB\x03\xe0A\x03R\bproblems\x12(\n" +
+	"\rmore_problems\x18\x02 \x01(\x05B\x03\xe0A\x03R\fmoreProblems\"\x96\x03\n" +
+	"\vFlowProblem\x12?\n" +
+	"\x04kind\x18\x01 \x01(\x0e2&.tsumugi.flowstore.v1.FlowProblem.KindB\x03\xe0A\x03R\x04kind\x12\x1d\n" +
+	"\amessage\x18\x02 \x01(\tB\x03\xe0A\x03R\amessage\x123\n" +
+	"\x04edge\x18\x03 \x01(\v2\x1a.tsumugi.flowstore.v1.EdgeB\x03\xe0A\x03R\x04edge\x12\x19\n" +
+	"\x05index\x18\x04 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x17\n" +
+	"\x04node\x18\x05 \x01(\tB\x03\xe0A\x03R\x04node\x12\x17\n" +
+	"\x04path\x18\x06 \x01(\tB\x03\xe0A\x03R\x04path\"\xa4\x01\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eKIND_BAD_ENTRY\x10\x01\x12\x16\n" +
+	"\x12KIND_DANGLING_EDGE\x10\x02\x12\x13\n" +
+	"\x0fKIND_CYCLE_EDGE\x10\x03\x12\x14\n" +
+	"\x10KIND_BAD_CURRENT\x10\x04\x12\x15\n" +
+	"\x11KIND_MISSING_NODE\x10\x05\x12\x18\n" +
+	"\x14KIND_UNREADABLE_NODE\x10\x06*N\n" +
 	"\bNodeView\x12\x19\n" +
 	"\x15NODE_VIEW_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fNODE_VIEW_BASIC\x10\x01\x12\x12\n" +
-	"\x0eNODE_VIEW_FULL\x10\x022\xea\f\n" +
+	"\x0eNODE_VIEW_FULL\x10\x022\xfb\r\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -2089,7 +2371,8 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\tListFlows\x12&.tsumugi.flowstore.v1.ListFlowsRequest\x1a'.tsumugi.flowstore.v1.ListFlowsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/flows\x12\x9e\x01\n" +
 	"\x10ListHistoryNodes\x12-.tsumugi.flowstore.v1.ListHistoryNodesRequest\x1a..tsumugi.flowstore.v1.ListHistoryNodesResponse\"+\x82\xd3\xe4\x93\x02%\x12#/v1/{flow=flows/*}:listHistoryNodes\x12\x82\x01\n" +
 	"\tDiffNodes\x12&.tsumugi.flowstore.v1.DiffNodesRequest\x1a'.tsumugi.flowstore.v1.DiffNodesResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{node=nodes/*}:diffNodes\x12\x82\x01\n" +
-	"\tDiffHeads\x12&.tsumugi.flowstore.v1.DiffHeadsRequest\x1a'.tsumugi.flowstore.v1.DiffHeadsResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{flow=flows/*}:diffHeads\x12\x80\x01\n" +
+	"\tDiffHeads\x12&.tsumugi.flowstore.v1.DiffHeadsRequest\x1a'.tsumugi.flowstore.v1.DiffHeadsResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{flow=flows/*}:diffHeads\x12\x8e\x01\n" +
+	"\fValidateFlow\x12).tsumugi.flowstore.v1.ValidateFlowRequest\x1a*.tsumugi.flowstore.v1.ValidateFlowResponse\"'\x82\xd3\xe4\x93\x02!\x12\x1f/v1/{flow=flows/*}:validateFlow\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStoreBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
@@ -2105,96 +2388,106 @@ func file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(NodeView)(0),                    // 0: tsumugi.flowstore.v1.NodeView
 	(DiffPart_Op)(0),                 // 1: tsumugi.flowstore.v1.DiffPart.Op
-	(*CreateNodeRequest)(nil),        // 2: tsumugi.flowstore.v1.CreateNodeRequest
-	(*GetNodeRequest)(nil),           // 3: tsumugi.flowstore.v1.GetNodeRequest
-	(*CreateFlowRequest)(nil),        // 4: tsumugi.flowstore.v1.CreateFlowRequest
-	(*GetFlowRequest)(nil),           // 5: tsumugi.flowstore.v1.GetFlowRequest
-	(*AddNodeRequest)(nil),           // 6: tsumugi.flowstore.v1.AddNodeRequest
-	(*AddNodeResponse)(nil),          // 7: tsumugi.flowstore.v1.AddNodeResponse
-	(*SetCurrentNodeRequest)(nil),    // 8: tsumugi.flowstore.v1.SetCurrentNodeRequest
-	(*ListPathNodesRequest)(nil),     // 9: tsumugi.flowstore.v1.ListPathNodesRequest
-	(*ListPathNodesResponse)(nil),    // 10: tsumugi.flowstore.v1.ListPathNodesResponse
-	(*PathNode)(nil),                 // 11: tsumugi.flowstore.v1.PathNode
-	(*FlushStoreRequest)(nil),        // 12: tsumugi.flowstore.v1.FlushStoreRequest
-	(*FlushStoreResponse)(nil),       // 13: tsumugi.flowstore.v1.FlushStoreResponse
-	(*ListNodesRequest)(nil),         // 14: tsumugi.flowstore.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),        // 15: tsumugi.flowstore.v1.ListNodesResponse
-	(*NodeItem)(nil),                 // 16: tsumugi.flowstore.v1.NodeItem
-	(*ListFlowsRequest)(nil),         // 17: tsumugi.flowstore.v1.ListFlowsRequest
-	(*ListFlowsResponse)(nil),        // 18: tsumugi.flowstore.v1.ListFlowsResponse
-	(*FlowItem)(nil),                 // 19: tsumugi.flowstore.v1.FlowItem
-	(*ListHistoryNodesRequest)(nil),  // 20: tsumugi.flowstore.v1.ListHistoryNodesRequest
-	(*ListHistoryNodesResponse)(nil), // 21: tsumugi.flowstore.v1.ListHistoryNodesResponse
-	(*PathTotals)(nil),               // 22: tsumugi.flowstore.v1.PathTotals
-	(*DiffNodesRequest)(nil),         // 23: tsumugi.flowstore.v1.DiffNodesRequest
-	(*DiffNodesResponse)(nil),        // 24: tsumugi.flowstore.v1.DiffNodesResponse
-	(*TextDiff)(nil),                 // 25: tsumugi.flowstore.v1.TextDiff
-	(*DiffPart)(nil),                 // 26: tsumugi.flowstore.v1.DiffPart
-	(*DiffHeadsRequest)(nil),         // 27: tsumugi.flowstore.v1.DiffHeadsRequest
-	(*DiffHeadsResponse)(nil),        // 28: tsumugi.flowstore.v1.DiffHeadsResponse
-	(*Node)(nil),                     // 29: tsumugi.flowstore.v1.Node
-	(*Flow)(nil),                     // 30: tsumugi.flowstore.v1.Flow
-	(*FlowNode)(nil),                 // 31: tsumugi.flowstore.v1.FlowNode
+	(FlowProblem_Kind)(0),            // 2: tsumugi.flowstore.v1.FlowProblem.Kind
+	(*CreateNodeRequest)(nil),        // 3: tsumugi.flowstore.v1.CreateNodeRequest
+	(*GetNodeRequest)(nil),           // 4: tsumugi.flowstore.v1.GetNodeRequest
+	(*CreateFlowRequest)(nil),        // 5: tsumugi.flowstore.v1.CreateFlowRequest
+	(*GetFlowRequest)(nil),           // 6: tsumugi.flowstore.v1.GetFlowRequest
+	(*AddNodeRequest)(nil),           // 7: tsumugi.flowstore.v1.AddNodeRequest
+	(*AddNodeResponse)(nil),          // 8: tsumugi.flowstore.v1.AddNodeResponse
+	(*SetCurrentNodeRequest)(nil),    // 9: tsumugi.flowstore.v1.SetCurrentNodeRequest
+	(*ListPathNodesRequest)(nil),     // 10: tsumugi.flowstore.v1.ListPathNodesRequest
+	(*ListPathNodesResponse)(nil),    // 11: tsumugi.flowstore.v1.ListPathNodesResponse
+	(*PathNode)(nil),                 // 12: tsumugi.flowstore.v1.PathNode
+	(*FlushStoreRequest)(nil),        // 13: tsumugi.flowstore.v1.FlushStoreRequest
+	(*FlushStoreResponse)(nil),       // 14: tsumugi.flowstore.v1.FlushStoreResponse
+	(*ListNodesRequest)(nil),         // 15: tsumugi.flowstore.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),        // 16: tsumugi.flowstore.v1.ListNodesResponse
+	(*NodeItem)(nil),                 // 17: tsumugi.flowstore.v1.NodeItem
+	(*ListFlowsRequest)(nil),         // 18: tsumugi.flowstore.v1.ListFlowsRequest
+	(*ListFlowsResponse)(nil),        // 19: tsumugi.flowstore.v1.ListFlowsResponse
+	(*FlowItem)(nil),                 // 20: tsumugi.flowstore.v1.FlowItem
+	(*ListHistoryNodesRequest)(nil),  // 21: tsumugi.flowstore.v1.ListHistoryNodesRequest
+	(*ListHistoryNodesResponse)(nil), // 22: tsumugi.flowstore.v1.ListHistoryNodesResponse
+	(*PathTotals)(nil),               // 23: tsumugi.flowstore.v1.PathTotals
+	(*DiffNodesRequest)(nil),         // 24: tsumugi.flowstore.v1.DiffNodesRequest
+	(*DiffNodesResponse)(nil),        // 25: tsumugi.flowstore.v1.DiffNodesResponse
+	(*TextDiff)(nil),                 // 26: tsumugi.flowstore.v1.TextDiff
+	(*DiffPart)(nil),                 // 27: tsumugi.flowstore.v1.DiffPart
+	(*DiffHeadsRequest)(nil),         // 28: tsumugi.flowstore.v1.DiffHeadsRequest
+	(*DiffHeadsResponse)(nil),        // 29: tsumugi.flowstore.v1.DiffHeadsResponse
+	(*ValidateFlowRequest)(nil),      // 30: tsumugi.flowstore.v1.ValidateFlowRequest
+	(*ValidateFlowResponse)(nil),     // 31: tsumugi.flowstore.v1.ValidateFlowResponse
+	(*FlowProblem)(nil),              // 32: tsumugi.flowstore.v1.FlowProblem
+	(*Node)(nil),                     // 33: tsumugi.flowstore.v1.Node
+	(*Flow)(nil),                     // 34: tsumugi.flowstore.v1.Flow
+	(*FlowNode)(nil),                 // 35: tsumugi.flowstore.v1.FlowNode
+	(*Edge)(nil),                     // 36: tsumugi.flowstore.v1.Edge
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
-	29, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	33, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	30, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	29, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
-	29, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
+	34, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	33, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
+	33, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	11, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	22, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
-	29, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
+	12, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	23, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
+	33, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 9: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	16, // 10: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	29, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
-	19, // 12: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
-	30, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	17, // 10: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
+	33, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	20, // 12: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
+	34, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
 	0,  // 14: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	11, // 15: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	25, // 16: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
-	26, // 17: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
+	12, // 15: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	26, // 16: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
+	27, // 17: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
 	1,  // 18: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
-	31, // 19: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
-	31, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
-	31, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
-	2,  // 22: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
-	3,  // 23: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
-	4,  // 24: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
-	5,  // 25: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
-	6,  // 26: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
-	8,  // 27: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
-	9,  // 28: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
-	14, // 29: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
-	17, // 30: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
-	20, // 31: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
-	23, // 32: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
-	27, // 33: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
-	12, // 34: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	29, // 35: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	29, // 36: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	30, // 37: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	30, // 38: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	7,  // 39: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	30, // 40: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	10, // 41: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	15, // 42: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	18, // 43: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	21, // 44: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	24, // 45: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	28, // 46: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	13, // 47: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	35, // [35:48] is the sub-list for method output_type
-	22, // [22:35] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	35, // 19: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
+	35, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
+	35, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
+	32, // 22: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
+	2,  // 23: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
+	36, // 24: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
+	3,  // 25: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
+	4,  // 26: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
+	5,  // 27: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
+	6,  // 28: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
+	7,  // 29: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
+	9,  // 30: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
+	10, // 31: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
+	15, // 32: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
+	18, // 33: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	21, // 34: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
+	24, // 35: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
+	28, // 36: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
+	30, // 37: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
+	13, // 38: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	33, // 39: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	33, // 40: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	34, // 41: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	34, // 42: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	8,  // 43: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	34, // 44: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	11, // 45: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	16, // 46: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	19, // 47: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	22, // 48: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	25, // 49: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	29, // 50: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	31, // 51: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	14, // 52: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	39, // [39:53] is the sub-list for method output_type
+	25, // [25:39] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_flowstore_proto_init() }
@@ -2212,8 +2505,8 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc), len(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   27,
+			NumEnums:      3,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

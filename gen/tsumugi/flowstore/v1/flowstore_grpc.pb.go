@@ -31,6 +31,7 @@ const (
 	FlowStoreService_ListHistoryNodes_FullMethodName = "/tsumugi.flowstore.v1.FlowStoreService/ListHistoryNodes"
 	FlowStoreService_DiffNodes_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/DiffNodes"
 	FlowStoreService_DiffHeads_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/DiffHeads"
+	FlowStoreService_ValidateFlow_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/ValidateFlow"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
 
@@ -70,6 +71,8 @@ type FlowStoreServiceClient interface {
 	DiffNodes(ctx context.Context, in *DiffNodesRequest, opts ...grpc.CallOption) (*DiffNodesResponse, error)
 	// DiffHeads tells where the paths to two nodes of a flow part. No text is read.
 	DiffHeads(ctx context.Context, in *DiffHeadsRequest, opts ...grpc.CallOption) (*DiffHeadsResponse, error)
+	// ValidateFlow tells what is wrong with a flow that was edited by hand, as data. All of its nodes are read; nothing is repaired.
+	ValidateFlow(ctx context.Context, in *ValidateFlowRequest, opts ...grpc.CallOption) (*ValidateFlowResponse, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 }
@@ -202,6 +205,16 @@ func (c *flowStoreServiceClient) DiffHeads(ctx context.Context, in *DiffHeadsReq
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) ValidateFlow(ctx context.Context, in *ValidateFlowRequest, opts ...grpc.CallOption) (*ValidateFlowResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ValidateFlowResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_ValidateFlow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -248,6 +261,8 @@ type FlowStoreServiceServer interface {
 	DiffNodes(context.Context, *DiffNodesRequest) (*DiffNodesResponse, error)
 	// DiffHeads tells where the paths to two nodes of a flow part. No text is read.
 	DiffHeads(context.Context, *DiffHeadsRequest) (*DiffHeadsResponse, error)
+	// ValidateFlow tells what is wrong with a flow that was edited by hand, as data. All of its nodes are read; nothing is repaired.
+	ValidateFlow(context.Context, *ValidateFlowRequest) (*ValidateFlowResponse, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	mustEmbedUnimplementedFlowStoreServiceServer()
@@ -295,6 +310,9 @@ func (UnimplementedFlowStoreServiceServer) DiffNodes(context.Context, *DiffNodes
 }
 func (UnimplementedFlowStoreServiceServer) DiffHeads(context.Context, *DiffHeadsRequest) (*DiffHeadsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DiffHeads not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) ValidateFlow(context.Context, *ValidateFlowRequest) (*ValidateFlowResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ValidateFlow not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -536,6 +554,24 @@ func _FlowStoreService_DiffHeads_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_ValidateFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ValidateFlowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).ValidateFlow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_ValidateFlow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).ValidateFlow(ctx, req.(*ValidateFlowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -608,6 +644,10 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DiffHeads",
 			Handler:    _FlowStoreService_DiffHeads_Handler,
+		},
+		{
+			MethodName: "ValidateFlow",
+			Handler:    _FlowStoreService_ValidateFlow_Handler,
 		},
 		{
 			MethodName: "FlushStore",

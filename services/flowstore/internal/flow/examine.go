@@ -66,12 +66,12 @@ func (f *Flow) findSkipped() []Edge {
 		_, from := position(f.Members, e.From)
 		_, to := position(f.Members, e.To)
 		if !from || !to {
-			f.problem("connections: %d -> %d: no node has index %d; it is left out of paths", e.From, e.To, missing(e, from))
+			f.problem("%s", leadsNowhere(e, missing(e, from)))
 			skipped = append(skipped, e)
 		}
 	}
 	for _, e := range newGraph(f.Members, f.Edges, nil).closingEdges() {
-		f.problem("connections: %d -> %d closes a cycle; it is left out of paths", e.From, e.To)
+		f.problem("%s", closesCycle(e))
 		skipped = append(skipped, e)
 	}
 	slices.SortFunc(skipped, compareEdges)

@@ -106,6 +106,9 @@ func (f failing) DiffNodes(context.Context, string, uuid.UUID, uuid.UUID) ([]lib
 func (f failing) DiffHeads(context.Context, string, library.HeadsQuery) (flow.HeadsDiff, error) {
 	return flow.HeadsDiff{}, f.err
 }
+func (f failing) ValidateFlow(context.Context, string, uuid.UUID, int) ([]flow.Problem, int, error) {
+	return nil, 0, f.err
+}
 func (f failing) Flush(context.Context, string) (int, error) { return 0, f.err }
 
 var _ transport.Library = failing{}
@@ -131,7 +134,8 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			_, e12 := c.ListHistoryNodes(t.Context(), &flowstorev1.ListHistoryNodesRequest{Flow: flowID})
 			_, e13 := c.DiffNodes(t.Context(), &flowstorev1.DiffNodesRequest{Node: nodeID, Other: nodeID})
 			_, e14 := c.DiffHeads(t.Context(), &flowstorev1.DiffHeadsRequest{Flow: flowID, Node: nodeID, Other: nodeID})
-			for _, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14} {
+			_, e15 := c.ValidateFlow(t.Context(), &flowstorev1.ValidateFlowRequest{Flow: flowID})
+			for _, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
 				answered(t, err, tt.want, tt.metadata)
 			}
 		})

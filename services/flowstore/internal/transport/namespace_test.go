@@ -114,6 +114,10 @@ func TestNamespaces(t *testing.T) {
 			_, err := c.DiffHeads(own.ctx, &flowstorev1.DiffHeadsRequest{Flow: own.flow, Node: own.root, Other: node})
 			return err
 		}}},
+		"ValidateFlow": {{noFlow, "flow", func(flow, _ string) error {
+			_, err := c.ValidateFlow(own.ctx, &flowstorev1.ValidateFlowRequest{Flow: flow})
+			return err
+		}}},
 		// These name nothing that could be foreign: settle has made with them what the others find.
 		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil,
 		// These list what is the caller's own: look compares what the other sees before and after, and its lists have two nodes.

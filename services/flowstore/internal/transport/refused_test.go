@@ -166,6 +166,10 @@ func TestWrongFields(t *testing.T) {
 			_, err := c.DiffHeads(ctx, &flowstorev1.DiffHeadsRequest{Flow: "x", Other: "nodes/"})
 			return err
 		}, []string{"flow", "node", "other"}},
+		"validate": {func(ctx context.Context) error {
+			_, err := c.ValidateFlow(ctx, &flowstorev1.ValidateFlowRequest{Flow: "nodes/x"})
+			return err
+		}, []string{"flow"}},
 		"view": {func(ctx context.Context) error {
 			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: "x", View: -1})
 			return err

@@ -28,6 +28,7 @@ type Library interface {
 	History(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
 	DiffNodes(ctx context.Context, ns string, id, other uuid.UUID) ([]library.TextDiff, error)
 	DiffHeads(ctx context.Context, ns string, q library.HeadsQuery) (flow.HeadsDiff, error)
+	ValidateFlow(ctx context.Context, ns string, id uuid.UUID, most int) (problems []flow.Problem, more int, err error)
 	Flush(ctx context.Context, ns string) (files int, err error)
 }
 

@@ -144,8 +144,10 @@ func closed(e *env) {
 	_, errFlow := e.store.Flow(e.Context(), e.ns, id("f"))
 	_, errFlush := e.store.Flush(e.Context(), e.ns)
 	_, errProblems := e.store.Problems(e.Context(), e.ns)
+	_, errNodes := e.store.Nodes(e.Context(), e.ns, store.Entry{}, 1)
+	_, errFlows := e.store.Flows(e.Context(), e.ns, store.Entry{}, 1)
 	errUpdate := e.update(func(store.Tx) error { return nil })
-	for _, err := range []error{errNode, errFlow, errFlush, errProblems, errUpdate} {
+	for _, err := range []error{errNode, errFlow, errNodes, errFlows, errFlush, errProblems, errUpdate} {
 		e.is(err, store.ErrClosed)
 	}
 	e.must(e.store.Close())

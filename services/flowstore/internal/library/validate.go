@@ -1,0 +1,52 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+)
+
+// ValidateFlow gives what is wrong with a flow: in its file, in the order of the file, then with its nodes, by index. All of
+// them are read. At most most problems are given; more says how many there are beside. *NotFoundError, *UnreadableError for
+// the flow.
+func (l *Library) ValidateFlow(ctx context.Context, ns string, id uuid.UUID, most int) (problems []flow.Problem, more int, err error) {
+	f, err := l.Flow(ctx, ns, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	problems = f.Validate()
+	for _, m := range f.Members {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		_, err := l.store.Node(ctx, ns, m.Node)
+		if err == nil {
+			continue
+		}
+		p, err := memberProblem(m, named(KindNode, m.Node, err))
+		if err != nil {
+			return nil, 0, err
+		}
+		problems = append(problems, p)
+	}
+	kept := problems[:min(len(problems), most)]
+	return kept, len(problems) - len(kept), nil
+}
+
+// memberProblem tells why a member cannot be read; what is wrong with more than it is an error.
+func memberProblem(m flow.Member, cause error) (flow.Problem, error) {
+	text, file, known := problemOf(cause)
+	if !known {
+		return flow.Problem{}, cause
+	}
+	p := flow.Problem{Kind: flow.UnreadableNode, Index: m.Index, Node: m.Node, File: file}
+	if missing := (*NotFoundError)(nil); errors.As(cause, &missing) {
+		p.Kind = flow.MissingNode
+	}
+	p.Text = fmt.Sprintf("nodes: index %d, node %s: %s", m.Index, m.Node, text)
+	return p, nil
+}
