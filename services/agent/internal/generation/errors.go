@@ -90,6 +90,13 @@ func (e *ReusedError) Error() string {
 	return fmt.Sprintf("request id %s was used for another request; take a new one", e.RequestID)
 }
 
+// CutOftenError says that an answer to a request was cut MaxCuts times, each of which is kept, and is not begun once more.
+type CutOftenError struct{ RequestID uuid.UUID }
+
+func (e *CutOftenError) Error() string {
+	return fmt.Sprintf("an answer to request id %s was cut %d times, which is the most that is kept; take a new one", e.RequestID, MaxCuts)
+}
+
 // RangeError says that a watcher asked for events after one that does not exist.
 type RangeError struct{ After, Last int }
 

@@ -19,10 +19,13 @@ func NodeID(request uuid.UUID, answer int) uuid.UUID {
 	return uuid.NewSHA1(request, []byte(strconv.Itoa(answer)))
 }
 
-// cutID gives the id of the node that keeps what came of an answer that was cut, once more for each time. The id of the
-// answer stays free for the whole of it, which the same request makes.
-func cutID(answer uuid.UUID, time int) uuid.UUID {
-	return uuid.NewSHA1(answer, []byte("cut "+strconv.Itoa(time)))
+// MaxCuts is how often what came of one answer is kept. A request whose answer was cut so often is refused.
+const MaxCuts = 100
+
+// cutID gives the id of the node that keeps what came of an answer that was cut, once more for each time, from 0 to
+// below MaxCuts. The id of the answer stays free for the whole of it, which the same request makes.
+func cutID(answer uuid.UUID, cut int) uuid.UUID {
+	return uuid.NewSHA1(answer, []byte("cut "+strconv.Itoa(cut)))
 }
 
 // seedOf is the seed of a request that names none: the first four bytes of UUIDv5 of `seed` in the namespace that the

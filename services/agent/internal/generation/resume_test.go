@@ -297,3 +297,31 @@ func TestADrawnSeedStaysTheSame(t *testing.T) {
 		t.Error("two requests have one seed")
 	}
 }
+
+// TestCutTooOften: what came of an answer is kept MaxCuts times; then the request is refused before the model is asked.
+func TestCutTooOften(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, says("あ"))
+		req := generation.Request{ID: uuid.New(), Flow: w.flow, Text: "夜", Sampling: llm.Sampling{Seed: ptr(uint32(0))}}
+		for range generation.MaxCuts {
+			w.cutSecond(req, generation.FinishDisconnected)
+		}
+		if len(w.halves()) != generation.MaxCuts || w.model.calls() != generation.MaxCuts {
+			t.Fatalf("%d nodes of %d calls of the model", len(w.halves()), w.model.calls())
+		}
+		for range 2 {
+			if err := w.refusal(req); !errors.As(err, new(*generation.CutOftenError)) {
+				t.Errorf("the error is %v", err)
+			}
+		}
+		if w.model.calls() != generation.MaxCuts {
+			t.Errorf("the model was asked %d times", w.model.calls())
+		}
+		w.restart()
+		last, err := w.Status(t.Context(), ns, generation.NodeID(req.ID, 0))
+		if halves := w.halves(); err != nil || last.Node != halves[len(halves)-1].ID {
+			t.Errorf("the last that is told is %+v, %v", last, err)
+		}
+	})
+}

@@ -38,7 +38,8 @@ func (s *Service) run(ctx context.Context, g *generation, o order) ending {
 	return s.settle(ctx, g, p, result, err)
 }
 
-// checkReuse is a *ReusedError where what came of another request with the same id is kept.
+// checkReuse is a *ReusedError where what came of another request with the same id is kept, and a *CutOftenError where what
+// would come of this one could not be.
 func (s *Service) checkReuse(ctx context.Context, g *generation) error {
 	switch n, err := s.flows.Node(ctx, g.ns, cutID(g.id, 0)); {
 	case errors.Is(err, ErrNoNode):
@@ -47,6 +48,12 @@ func (s *Service) checkReuse(ctx context.Context, g *generation) error {
 		return err
 	case n.Record == nil || n.Record.RequestDigest != g.digest:
 		return &ReusedError{RequestID: g.asked.request}
+	}
+	switch _, err := s.flows.Node(ctx, g.ns, cutID(g.id, MaxCuts-1)); {
+	case err == nil:
+		return &CutOftenError{RequestID: g.asked.request}
+	case !errors.Is(err, ErrNoNode):
+		return err
 	}
 	return nil
 }
@@ -187,17 +194,19 @@ func (s *Service) store(ctx context.Context, g *generation, a *answer) ending {
 	return e
 }
 
-// add stores the node of an answer, under its own id where that is its end. ErrTaken.
+// add stores the node of an answer, under its own id where that is its end. ErrTaken; *CutOftenError only where another agent kept
+// the last that may be kept since checkReuse.
 func (s *Service) add(ctx context.Context, g *generation, a *answer) (Node, error) {
 	if a.cut == nil || a.cut.Finish.final() {
 		return s.flows.Add(ctx, g.ns, a.addition)
 	}
-	for time := 0; ; time++ {
-		a.addition.Node.ID = cutID(g.id, time)
+	for cut := range MaxCuts {
+		a.addition.Node.ID = cutID(g.id, cut)
 		if n, err := s.flows.Add(ctx, g.ns, a.addition); !errors.Is(err, ErrTaken) {
 			return n, err
 		}
 	}
+	return Node{}, &CutOftenError{RequestID: g.asked.request}
 }
 
 // guard keeps a fault of ours to the one generation that it struck.

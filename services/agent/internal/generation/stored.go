@@ -27,8 +27,8 @@ func (s *Service) stored(ctx context.Context, ns string, id uuid.UUID) (Node, er
 // lastCut gives what came of an answer before it was cut, the last time. ErrNoNode.
 func (s *Service) lastCut(ctx context.Context, ns string, answer uuid.UUID) (last Node, err error) {
 	found := ErrNoNode
-	for time := 0; ; time++ {
-		n, err := s.flows.Node(ctx, ns, cutID(answer, time))
+	for cut := range MaxCuts {
+		n, err := s.flows.Node(ctx, ns, cutID(answer, cut))
 		if errors.Is(err, ErrNoNode) {
 			return last, found
 		}
@@ -37,6 +37,7 @@ func (s *Service) lastCut(ctx context.Context, ns string, answer uuid.UUID) (las
 		}
 		last, found = n, nil
 	}
+	return last, found
 }
 
 // replay is the generation of which only the node is left.

@@ -96,6 +96,10 @@ var table = []rule{
 		return apierr.New(codes.InvalidArgument, "REQUEST_ID_REUSED", e.Error(), "request_id", e.RequestID.String()).
 			About("request_id", "must be one that was not used for another request")
 	}),
+	on(func(e *generation.CutOftenError) *apierr.Error {
+		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "limit", strconv.Itoa(generation.MaxCuts)).
+			About("request_id", "must be another one: this one was cut too often")
+	}),
 	on(func(e *generation.RangeError) *apierr.Error {
 		return apierr.New(codes.OutOfRange, "EVENT_OUT_OF_RANGE", e.Error(), "last", strconv.Itoa(e.Last)).
 			About("after", "must be at most "+strconv.Itoa(e.Last))
