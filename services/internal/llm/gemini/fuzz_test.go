@@ -1,18 +1,13 @@
 package gemini
 
 import (
-	"errors"
-	"io"
-	"strings"
 	"testing"
-	"testing/iotest"
-	"unicode/utf8"
 
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
-// FuzzStream: whatever arrives, reading it ends, what comes out is text, and how it is cut into packets changes nothing.
+// FuzzStream: what servertest.Packets says, whatever arrives.
 func FuzzStream(f *testing.F) {
 	for _, s := range []string{
 		"data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"夜\"},{\"text\":\"x\",\"thought\":true}]}}]}\r\n\r\n" +
@@ -26,35 +21,10 @@ func FuzzStream(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		whole, err1 := drain(wire.NewEvents(strings.NewReader(in), 1000))
-		bits, err2 := drain(wire.NewEvents(iotest.OneByteReader(strings.NewReader(in)), 1000))
-		if whole != bits || (err1 == nil) != (err2 == nil) || err1 != nil && err1.Error() != err2.Error() {
-			t.Errorf("%q, %v and %q, %v", whole, err1, bits, err2)
-		}
-		if !utf8.ValidString(whole) {
-			t.Errorf("the answer is %q", whole)
-		}
+		servertest.Packets(t, in, wire.NewEvents, func(s *wire.Server) wire.Answer {
+			return &answer{server: s, stops: wire.NewStops([]string{"。"})}
+		})
 	})
-}
-
-// drain gives the text of a stream and how it ended.
-func drain(events *wire.Events) (string, error) {
-	a := &answer{server: wire.NewServer(wire.Config{Endpoint: wire.Endpoint{Name: "b", Timeouts: llm.DefaultTimeouts()}}), stops: wire.NewStops([]string{"。"})}
-	var text strings.Builder
-	for {
-		e, err := events.Next()
-		if err != nil {
-			return text.String(), errors.Join(err, a.End())
-		}
-		piece, err := a.Take(e)
-		text.WriteString(piece)
-		if errors.Is(err, io.EOF) {
-			return text.String(), nil
-		}
-		if err != nil {
-			return text.String(), err
-		}
-	}
 }
 
 // FuzzWords: whatever a refusal says, reading it ends.

@@ -1,18 +1,13 @@
 package llamacpp
 
 import (
-	"errors"
-	"io"
-	"strings"
 	"testing"
-	"testing/iotest"
-	"unicode/utf8"
 
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
-// FuzzStream: whatever arrives, reading it ends, gives whole characters, and how it is cut into packets changes nothing.
+// FuzzStream: what servertest.Packets says, whatever arrives.
 func FuzzStream(f *testing.F) {
 	const piece = "data: {\"content\":\"\\u591c\",\"stop\":false}\n\n"
 	for _, s := range []string{
@@ -24,33 +19,8 @@ func FuzzStream(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		text, end := drain(wire.NewEvents(strings.NewReader(in), 1<<16))
-		again, same := drain(wire.NewEvents(iotest.OneByteReader(strings.NewReader(in)), 1<<16))
-		if text != again || (end == nil) != (same == nil) {
-			t.Errorf("%q, %v became %q, %v", text, end, again, same)
-		}
-		if !utf8.ValidString(text) {
-			t.Errorf("the text is %q", text)
-		}
+		servertest.Packets(t, in, wire.NewEvents, func(s *wire.Server) wire.Answer {
+			return &answer{server: s}
+		})
 	})
-}
-
-// drain reads a stream to its end; a good end is no error.
-func drain(events *wire.Events) (string, error) {
-	a := &answer{server: wire.NewServer(wire.Config{Endpoint: wire.Endpoint{Name: "b", Timeouts: llm.DefaultTimeouts()}})}
-	text := ""
-	for {
-		e, err := events.Next()
-		if err != nil {
-			return text, err
-		}
-		piece, err := a.Take(e)
-		text += piece
-		if errors.Is(err, io.EOF) {
-			return text, nil
-		}
-		if err != nil {
-			return text, err
-		}
-	}
 }

@@ -1,18 +1,13 @@
 package openai
 
 import (
-	"errors"
-	"io"
-	"strings"
 	"testing"
-	"testing/iotest"
-	"unicode/utf8"
 
-	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
-// FuzzStream: whatever arrives, reading it ends, gives whole characters, and how it is cut into packets changes nothing.
+// FuzzStream: what servertest.Packets says, whatever arrives.
 func FuzzStream(f *testing.F) {
 	const event = `data: {"choices":[{"index":0,"text":"夜","delta":{"content":"夜"},"finish_reason":null}],"usage":null}` + "\n\n"
 	for _, s := range []string{
@@ -26,39 +21,8 @@ func FuzzStream(f *testing.F) {
 		f.Add(s, false)
 	}
 	f.Fuzz(func(t *testing.T, in string, chat bool) {
-		text, end := drain(wire.NewEvents(strings.NewReader(in), 1<<16), chat)
-		again, same := drain(wire.NewEvents(iotest.OneByteReader(strings.NewReader(in)), 1<<16), chat)
-		if text != again || (end == nil) != (same == nil) {
-			t.Errorf("%q, %v became %q, %v", text, end, again, same)
-		}
-		if !utf8.ValidString(text) {
-			t.Errorf("the text is %q", text)
-		}
+		servertest.Packets(t, in, wire.NewEvents, func(s *wire.Server) wire.Answer {
+			return &answer{server: s, chat: chat, stops: wire.NewStops([]string{"。"})}
+		})
 	})
-}
-
-// drain reads a stream to its end; a good end is no error.
-func drain(events *wire.Events, chat bool) (string, error) {
-	a := &answer{server: wire.NewServer(wire.Config{Endpoint: wire.Endpoint{Name: "b", Timeouts: llm.DefaultTimeouts()}}), chat: chat, stops: wire.NewStops([]string{"。"})}
-	text := ""
-	for {
-		e, err := events.Next()
-		if errors.Is(err, io.EOF) {
-			err = a.End()
-			if err == nil {
-				err = io.ErrUnexpectedEOF
-			}
-		}
-		if err == nil {
-			var piece string
-			piece, err = a.Take(e)
-			text += piece
-		}
-		if errors.Is(err, io.EOF) {
-			return text, nil
-		}
-		if err != nil {
-			return text, err
-		}
-	}
 }
