@@ -43,7 +43,8 @@ type Counter interface {
 
 // Local is a Counter that may count without asking a server.
 type Local interface {
-	// CountsHere says that Count and Pieces ask no server: the backends file names the model's vocabulary.
+	// CountsHere says that Count and Pieces ask no server: the backends file names the model's vocabulary, or says that
+	// estimates will do.
 	CountsHere() bool
 }
 
@@ -51,6 +52,21 @@ type Local interface {
 type Bordered interface {
 	// TellsBorders says so.
 	TellsBorders() bool
+}
+
+// Told is what the Results of a Generator tell. The zero value is nothing.
+type Told struct {
+	// StopString: which stop string ended an answer, so that an empty Result.StopString means none.
+	StopString bool
+	// Cache: how many tokens of a prompt came from the server's cache, in Results with CacheTold: some versions of a server
+	// do not say it, or not that there were none.
+	Cache bool
+}
+
+// Teller is a Generator that knows what its Results tell.
+type Teller interface {
+	// Tells says it.
+	Tells() Told
 }
 
 // Sampler is a Generator that knows what it can be told about sampling. One that is none takes no knob for wrong.

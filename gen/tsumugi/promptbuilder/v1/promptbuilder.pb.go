@@ -2518,9 +2518,13 @@ type Backend struct {
 	// Nobody counts for it: tokens are estimated, rather too high than too low (`tokenizer: estimate`).
 	Estimates bool `protobuf:"varint,10,opt,name=estimates,proto3" json:"estimates,omitempty"`
 	// Where tokens begin is known, so that `blocks` of a prompt are told exactly and a fitting takes fewer counts.
-	TokenBorders  bool `protobuf:"varint,11,opt,name=token_borders,json=tokenBorders,proto3" json:"token_borders,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	TokenBorders bool `protobuf:"varint,11,opt,name=token_borders,json=tokenBorders,proto3" json:"token_borders,omitempty"`
+	// Of an answer that a stop string ended it is told which.
+	StopStringTold bool `protobuf:"varint,12,opt,name=stop_string_told,json=stopStringTold,proto3" json:"stop_string_told,omitempty"`
+	// Of an answer it is told how many tokens of its prompt came from the server's cache, as far as the server's version does.
+	CachedTokensTold bool `protobuf:"varint,13,opt,name=cached_tokens_told,json=cachedTokensTold,proto3" json:"cached_tokens_told,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Backend) Reset() {
@@ -2626,6 +2630,20 @@ func (x *Backend) GetEstimates() bool {
 func (x *Backend) GetTokenBorders() bool {
 	if x != nil {
 		return x.TokenBorders
+	}
+	return false
+}
+
+func (x *Backend) GetStopStringTold() bool {
+	if x != nil {
+		return x.StopStringTold
+	}
+	return false
+}
+
+func (x *Backend) GetCachedTokensTold() bool {
+	if x != nil {
+		return x.CachedTokensTold
 	}
 	return false
 }
@@ -2913,7 +2931,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"\x15\n" +
 	"\x13ListBackendsRequest\"Z\n" +
 	"\x14ListBackendsResponse\x12B\n" +
-	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\xbb\x03\n" +
+	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\x9d\x04\n" +
 	"\aBackend\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x17\n" +
 	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x03R\x04kind\x12\"\n" +
@@ -2928,7 +2946,9 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\bwarnings\x18\t \x03(\tB\x03\xe0A\x03R\bwarnings\x12!\n" +
 	"\testimates\x18\n" +
 	" \x01(\bB\x03\xe0A\x03R\testimates\x12(\n" +
-	"\rtoken_borders\x18\v \x01(\bB\x03\xe0A\x03R\ftokenBorders\"N\n" +
+	"\rtoken_borders\x18\v \x01(\bB\x03\xe0A\x03R\ftokenBorders\x12-\n" +
+	"\x10stop_string_told\x18\f \x01(\bB\x03\xe0A\x03R\x0estopStringTold\x121\n" +
+	"\x12cached_tokens_told\x18\r \x01(\bB\x03\xe0A\x03R\x10cachedTokensTold\"N\n" +
 	"\x12CountTokensRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x19\n" +
 	"\x05texts\x18\x02 \x03(\tB\x03\xe0A\x02R\x05texts\"\x98\x01\n" +

@@ -20,6 +20,7 @@ import (
 type Backend interface {
 	llm.Counter
 	llm.Generator
+	llm.Teller
 }
 
 // Subject is a backend and what the suite may ask of it.
@@ -192,7 +193,10 @@ func (s Subject) generate(t *testing.T) {
 	if result.CachedTokens < 0 || result.CachedTokens > result.PromptTokens || result.PromptTime < 0 || result.AnswerTime < 0 {
 		t.Errorf("the result is %+v", result)
 	}
-	again, _ := s.answer(t, s.request(s.Prompt, 8))
+	again, later := s.answer(t, s.request(s.Prompt, 8))
+	if told := s.Backend.Tells().Cache; later.CacheTold != told {
+		t.Errorf("that the cache is told is said as %v, and the result is %+v", told, later)
+	}
 	if diff := cmp.Diff(text, again); diff != "" {
 		t.Errorf("the same request has two answers:\n%s", diff)
 	}
@@ -226,6 +230,9 @@ func (s Subject) stopString(t *testing.T) {
 	r.Sampling.Stop = []string{"never in the text", stop}
 	got, result := s.answer(t, r)
 	want, _, _ := strings.Cut(text, stop)
+	if s.Backend.Tells().StopString == s.NoStopString {
+		t.Error("it is wrong about telling which stop string ended an answer")
+	}
 	if s.NoStopString && result.StopString == "" {
 		result.StopString = stop
 	}

@@ -13,6 +13,9 @@ import (
 // maxStops is how many stop strings the service takes.
 const maxStops = 5
 
+// Tells implements llm.Teller.
+func (*Client) Tells() llm.Told { return llm.Told{Cache: true} }
+
 // Knobs are what the service can be told about sampling (GenerationConfig, v1beta). Not every model takes the penalties.
 func (*Client) Knobs() []llm.Knob {
 	return []llm.Knob{

@@ -8,6 +8,9 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
+// Tells implements llm.Teller.
+func (*Client) Tells() llm.Told { return llm.Told{StopString: true} }
+
 // Knobs are what this kind of server can be told about sampling (KoboldCpp 1.76 and later, native API). It has no
 // frequency_penalty.
 func (c *Client) Knobs() []llm.Knob {

@@ -2,6 +2,9 @@ package ollama
 
 import "github.com/tsumugi-dev/tsumugi/services/internal/llm"
 
+// Tells implements llm.Teller.
+func (*Client) Tells() llm.Told { return llm.Told{Cache: true} }
+
 // Knobs are what this kind of server can be told about sampling (docs/api.md of Ollama, `options`). It drops what it does
 // not know.
 func (*Client) Knobs() []llm.Knob {

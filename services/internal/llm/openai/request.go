@@ -23,6 +23,9 @@ const (
 	maxBias = 100
 )
 
+// Tells implements llm.Teller.
+func (c *Client) Tells() llm.Told { return llm.Told{StopString: c.config.Program == VLLM, Cache: true} }
+
 // Knobs are what the program at the address can be told about sampling: OpenAI (API reference, November 2026), vLLM
 // (protocol.py at 030ea52e), and llama.cpp as at its own endpoints.
 func (c *Client) Knobs() []llm.Knob {

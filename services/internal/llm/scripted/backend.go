@@ -59,6 +59,9 @@ func (b *Backend) tokens(text string) int {
 	return (utf8.RuneCountInString(text) + b.script.Characters - 1) / b.script.Characters
 }
 
+// Tells implements llm.Teller.
+func (*Backend) Tells() llm.Told { return llm.Told{StopString: true} }
+
 // TellsBorders implements llm.Bordered.
 func (*Backend) TellsBorders() bool { return true }
 

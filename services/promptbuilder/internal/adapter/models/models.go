@@ -87,7 +87,10 @@ func (b *Backends) List() []story.Listed {
 			l.Estimates = e.Estimates()
 		}
 		b, ok := c.(llm.Bordered)
-		l.Borders = l.CountsHere || ok && b.TellsBorders()
+		l.Borders = l.CountsHere && !l.Estimates || ok && b.TellsBorders()
+		if t, ok := c.(llm.Teller); ok {
+			l.StopString, l.Cache = t.Tells().StopString, t.Tells().Cache
+		}
 		if s, ok := c.(llm.Sampler); ok {
 			for _, k := range s.Knobs() {
 				l.Knobs = append(l.Knobs, string(k))
