@@ -56,6 +56,40 @@ func (l *ledger) added(f *flowRecord, name string, text *string, parents []strin
 	f.members = append(f.members, name)
 }
 
+// joined notes an edge.
+func (l *ledger) joined(f *flowRecord, parent, child string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	parents := append(slices.Clone(f.parents[child]), parent)
+	slices.Sort(parents)
+	f.parents[child] = slices.Compact(parents)
+}
+
+// parted notes the end of an edge.
+func (l *ledger) parted(f *flowRecord, parent, child string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.parents[child] = slices.DeleteFunc(slices.Clone(f.parents[child]), func(p string) bool { return p == parent })
+}
+
+// parentsOf gives what a member continues.
+func (l *ledger) parentsOf(f *flowRecord, child string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return f.parents[child]
+}
+
+// earlier draws a member that was acknowledged before another one, so that an edge from it closes no cycle; empty where
+// there is none.
+func (l *ledger) earlier(f *flowRecord, than string, random *rand.Rand) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at := slices.Index(f.members, than); at > 0 {
+		return f.members[random.IntN(at)]
+	}
+	return ""
+}
+
 func (l *ledger) move(f *flowRecord, to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

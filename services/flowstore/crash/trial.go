@@ -31,7 +31,7 @@ type trial struct {
 func newTrial(o options, data string, r *report) *trial {
 	t := &trial{report: r, binary: o.binary, data: data, ledger: newLedger()}
 	for i := range o.writers {
-		t.writers = append(t.writers, &writer{number: i, ledger: t.ledger, random: rand.New(rand.NewPCG(r.random.Uint64(), 2))})
+		t.writers = append(t.writers, &writer{number: i, ledger: t.ledger, random: rand.New(rand.NewPCG(r.random.Uint64(), 2)), own: map[*flowRecord][]string{}})
 	}
 	return t
 }

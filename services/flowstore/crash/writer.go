@@ -22,6 +22,9 @@ type writer struct {
 	ledger *ledger
 	random *rand.Rand
 	count  int
+	// own are the nodes that this writer added to each flow. Only he changes what they continue, so that the ledger knows
+	// which of two changes came later.
+	own map[*flowRecord][]string
 }
 
 // run asks until stop is closed or the server is gone. underWay is what was asked for and not answered, if anything.
@@ -51,15 +54,57 @@ func (w *writer) next() request {
 	if own := w.number < len(w.ledger.flows); own && w.random.IntN(4) == 0 {
 		return w.setCurrent(w.ledger.flows[w.number])
 	}
-	switch w.random.IntN(4) {
+	switch w.random.IntN(6) {
 	case 0:
 		return w.createNode()
 	case 1:
 		if loose := w.ledger.takeLoose(); loose != "" {
 			return w.addStored(f, loose)
 		}
+	case 2, 3:
+		if again := w.rejoin(f); again != nil {
+			return again
+		}
 	}
 	return w.addNew(f)
+}
+
+// rejoin takes an edge to a node of the writer away, or adds one; nil where nothing can be done.
+func (w *writer) rejoin(f *flowRecord) request {
+	if len(w.own[f]) == 0 {
+		return nil
+	}
+	child := w.own[f][w.random.IntN(len(w.own[f]))]
+	parents := w.ledger.parentsOf(f, child)
+	if len(parents) > 0 && w.random.IntN(2) == 0 {
+		return w.disconnect(f, parents[w.random.IntN(len(parents))], child)
+	}
+	if parent := w.ledger.earlier(f, child, w.random); parent != "" {
+		return w.connect(f, parent, child)
+	}
+	return nil
+}
+
+func (w *writer) connect(f *flowRecord, parent, child string) request {
+	req := &flowstorev1.ConnectNodesRequest{Flow: f.name, Parent: parent, Child: child, DisplayName: "枝", RequestId: uuid.NewString()}
+	return func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+		_, err := c.ConnectNodes(ctx, req)
+		if err == nil {
+			w.ledger.joined(f, parent, child)
+		}
+		return err
+	}
+}
+
+func (w *writer) disconnect(f *flowRecord, parent, child string) request {
+	req := &flowstorev1.DisconnectNodesRequest{Flow: f.name, Parent: parent, Child: child, RequestId: uuid.NewString()}
+	return func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+		_, err := c.DisconnectNodes(ctx, req)
+		if err == nil {
+			w.ledger.parted(f, parent, child)
+		}
+		return err
+	}
 }
 
 func (w *writer) createNode() request {
@@ -96,6 +141,7 @@ func (w *writer) add(f *flowRecord, req *flowstorev1.AddNodeRequest, text *strin
 		answer, err := c.AddNode(ctx, req)
 		if err == nil {
 			w.ledger.added(f, answer.GetNode().GetName(), text, req.GetParents())
+			w.own[f] = append(w.own[f], answer.GetNode().GetName())
 		}
 		return err
 	}

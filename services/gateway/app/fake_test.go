@@ -108,6 +108,14 @@ func (s *services) ValidateFlow(ctx context.Context, r *flowstorev1.ValidateFlow
 	return &flowstorev1.ValidateFlowResponse{}, s.take(ctx, r)
 }
 
+func (s *services) ConnectNodes(ctx context.Context, r *flowstorev1.ConnectNodesRequest) (*flowstorev1.Flow, error) {
+	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
+func (s *services) DisconnectNodes(ctx context.Context, r *flowstorev1.DisconnectNodesRequest) (*flowstorev1.Flow, error) {
+	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
 func (s *services) FlushStore(ctx context.Context, r *flowstorev1.FlushStoreRequest) (*flowstorev1.FlushStoreResponse, error) {
 	return &flowstorev1.FlushStoreResponse{}, s.take(ctx, r)
 }

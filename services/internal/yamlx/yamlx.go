@@ -34,6 +34,9 @@ const (
 	Scalar   = yaml.ScalarNode
 )
 
+// DoubleQuoted is the style of a text that no reader takes for something else than a text.
+const DoubleQuoted = yaml.DoubleQuotedStyle
+
 // Parse reads one document and gives its content; an empty one is an empty mapping. Beyond MaxBytes or MaxDepth, with a
 // second document, with an alias, or when it is no YAML, the error is an *Error.
 func Parse(text []byte) (*Node, error) {

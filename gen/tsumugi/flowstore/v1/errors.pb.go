@@ -69,6 +69,11 @@ const (
 	ErrorReason_ERROR_REASON_NAMESPACE_DENIED ErrorReason = 17
 	// FAILED_PRECONDITION: no node was named, and the flow, which holds nodes, has no current one. Metadata: `flow`.
 	ErrorReason_ERROR_REASON_NO_CURRENT_NODE ErrorReason = 18
+	// ABORTED: the flow changed after the caller read it. Metadata: `flow`; `etag`, the one of the request; `current_etag`, the
+	// one of the flow as it is now.
+	ErrorReason_ERROR_REASON_ETAG_MISMATCH ErrorReason = 19
+	// FAILED_PRECONDITION: no edge leads from the one node to the other. Metadata: `flow`, `parent`, `child`.
+	ErrorReason_ERROR_REASON_NOT_CONNECTED ErrorReason = 20
 )
 
 // Enum value maps for ErrorReason.
@@ -93,6 +98,8 @@ var (
 		16: "ERROR_REASON_UNKNOWN_METHOD",
 		17: "ERROR_REASON_NAMESPACE_DENIED",
 		18: "ERROR_REASON_NO_CURRENT_NODE",
+		19: "ERROR_REASON_ETAG_MISMATCH",
+		20: "ERROR_REASON_NOT_CONNECTED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -114,6 +121,8 @@ var (
 		"ERROR_REASON_UNKNOWN_METHOD":     16,
 		"ERROR_REASON_NAMESPACE_DENIED":   17,
 		"ERROR_REASON_NO_CURRENT_NODE":    18,
+		"ERROR_REASON_ETAG_MISMATCH":      19,
+		"ERROR_REASON_NOT_CONNECTED":      20,
 	}
 )
 
@@ -148,7 +157,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xee\x04\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xae\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -169,7 +178,9 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x0f\x12\x1f\n" +
 	"\x1bERROR_REASON_UNKNOWN_METHOD\x10\x10\x12!\n" +
 	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x11\x12 \n" +
-	"\x1cERROR_REASON_NO_CURRENT_NODE\x10\x12BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x1cERROR_REASON_NO_CURRENT_NODE\x10\x12\x12\x1e\n" +
+	"\x1aERROR_REASON_ETAG_MISMATCH\x10\x13\x12\x1e\n" +
+	"\x1aERROR_REASON_NOT_CONNECTED\x10\x14BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

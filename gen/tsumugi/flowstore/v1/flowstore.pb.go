@@ -2195,6 +2195,180 @@ func (x *FlowProblem) GetPath() string {
 	return ""
 }
 
+// ConnectNodesRequest asks for an edge.
+type ConnectNodesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`.
+	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// The earlier node, `nodes/{uuid}`, in the flow and readable.
+	Parent string `protobuf:"bytes,2,opt,name=parent,proto3" json:"parent,omitempty"`
+	// The node that continues it, `nodes/{uuid}`, in the flow and readable.
+	Child string `protobuf:"bytes,3,opt,name=child,proto3" json:"child,omitempty"`
+	// What people call the branch that begins here, at most 256 characters. An edge that is there already gets the name; empty
+	// leaves the one that it has. The names of a flow take at most 1 MiB together.
+	DisplayName string `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// The `etag` of the flow as it was read. Empty: whatever it is now.
+	Etag string `protobuf:"bytes,5,opt,name=etag,proto3" json:"etag,omitempty"`
+	// A UUID for this request. The same one again, within 24 hours, changes nothing and is answered with the flow as it is then.
+	RequestId     string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConnectNodesRequest) Reset() {
+	*x = ConnectNodesRequest{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConnectNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConnectNodesRequest) ProtoMessage() {}
+
+func (x *ConnectNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConnectNodesRequest.ProtoReflect.Descriptor instead.
+func (*ConnectNodesRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ConnectNodesRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *ConnectNodesRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+func (x *ConnectNodesRequest) GetChild() string {
+	if x != nil {
+		return x.Child
+	}
+	return ""
+}
+
+func (x *ConnectNodesRequest) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *ConnectNodesRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *ConnectNodesRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// DisconnectNodesRequest asks for the end of an edge.
+type DisconnectNodesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`.
+	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// The earlier node, `nodes/{uuid}`, in the flow.
+	Parent string `protobuf:"bytes,2,opt,name=parent,proto3" json:"parent,omitempty"`
+	// The node that continues it, `nodes/{uuid}`, in the flow.
+	Child string `protobuf:"bytes,3,opt,name=child,proto3" json:"child,omitempty"`
+	// The `etag` of the flow as it was read. Empty: whatever it is now.
+	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
+	// A UUID for this request. The same one again, within 24 hours, changes nothing and is answered with the flow as it is then.
+	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisconnectNodesRequest) Reset() {
+	*x = DisconnectNodesRequest{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisconnectNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisconnectNodesRequest) ProtoMessage() {}
+
+func (x *DisconnectNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisconnectNodesRequest.ProtoReflect.Descriptor instead.
+func (*DisconnectNodesRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *DisconnectNodesRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *DisconnectNodesRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+func (x *DisconnectNodesRequest) GetChild() string {
+	if x != nil {
+		return x.Child
+	}
+	return ""
+}
+
+func (x *DisconnectNodesRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *DisconnectNodesRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
@@ -2352,11 +2526,26 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x0fKIND_CYCLE_EDGE\x10\x03\x12\x14\n" +
 	"\x10KIND_BAD_CURRENT\x10\x04\x12\x15\n" +
 	"\x11KIND_MISSING_NODE\x10\x05\x12\x18\n" +
-	"\x14KIND_UNREADABLE_NODE\x10\x06*N\n" +
+	"\x14KIND_UNREADABLE_NODE\x10\x06\"\xcb\x01\n" +
+	"\x13ConnectNodesRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x1b\n" +
+	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x02R\x06parent\x12\x19\n" +
+	"\x05child\x18\x03 \x01(\tB\x03\xe0A\x02R\x05child\x12&\n" +
+	"\fdisplay_name\x18\x04 \x01(\tB\x03\xe0A\x01R\vdisplayName\x12\x17\n" +
+	"\x04etag\x18\x05 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
+	"\n" +
+	"request_id\x18\x06 \x01(\tB\x03\xe0A\x01R\trequestId\"\xa6\x01\n" +
+	"\x16DisconnectNodesRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x1b\n" +
+	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x02R\x06parent\x12\x19\n" +
+	"\x05child\x18\x03 \x01(\tB\x03\xe0A\x02R\x05child\x12\x17\n" +
+	"\x04etag\x18\x04 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tB\x03\xe0A\x01R\trequestId*N\n" +
 	"\bNodeView\x12\x19\n" +
 	"\x15NODE_VIEW_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fNODE_VIEW_BASIC\x10\x01\x12\x12\n" +
-	"\x0eNODE_VIEW_FULL\x10\x022\xfb\r\n" +
+	"\x0eNODE_VIEW_FULL\x10\x022\x8c\x10\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -2372,7 +2561,9 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x10ListHistoryNodes\x12-.tsumugi.flowstore.v1.ListHistoryNodesRequest\x1a..tsumugi.flowstore.v1.ListHistoryNodesResponse\"+\x82\xd3\xe4\x93\x02%\x12#/v1/{flow=flows/*}:listHistoryNodes\x12\x82\x01\n" +
 	"\tDiffNodes\x12&.tsumugi.flowstore.v1.DiffNodesRequest\x1a'.tsumugi.flowstore.v1.DiffNodesResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{node=nodes/*}:diffNodes\x12\x82\x01\n" +
 	"\tDiffHeads\x12&.tsumugi.flowstore.v1.DiffHeadsRequest\x1a'.tsumugi.flowstore.v1.DiffHeadsResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{flow=flows/*}:diffHeads\x12\x8e\x01\n" +
-	"\fValidateFlow\x12).tsumugi.flowstore.v1.ValidateFlowRequest\x1a*.tsumugi.flowstore.v1.ValidateFlowResponse\"'\x82\xd3\xe4\x93\x02!\x12\x1f/v1/{flow=flows/*}:validateFlow\x12\x80\x01\n" +
+	"\fValidateFlow\x12).tsumugi.flowstore.v1.ValidateFlowRequest\x1a*.tsumugi.flowstore.v1.ValidateFlowResponse\"'\x82\xd3\xe4\x93\x02!\x12\x1f/v1/{flow=flows/*}:validateFlow\x12\x81\x01\n" +
+	"\fConnectNodes\x12).tsumugi.flowstore.v1.ConnectNodesRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"*\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/{flow=flows/*}:connectNodes\x12\x8a\x01\n" +
+	"\x0fDisconnectNodes\x12,.tsumugi.flowstore.v1.DisconnectNodesRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/{flow=flows/*}:disconnectNodes\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStoreBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
@@ -2389,7 +2580,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(NodeView)(0),                    // 0: tsumugi.flowstore.v1.NodeView
 	(DiffPart_Op)(0),                 // 1: tsumugi.flowstore.v1.DiffPart.Op
@@ -2424,37 +2615,39 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*ValidateFlowRequest)(nil),      // 30: tsumugi.flowstore.v1.ValidateFlowRequest
 	(*ValidateFlowResponse)(nil),     // 31: tsumugi.flowstore.v1.ValidateFlowResponse
 	(*FlowProblem)(nil),              // 32: tsumugi.flowstore.v1.FlowProblem
-	(*Node)(nil),                     // 33: tsumugi.flowstore.v1.Node
-	(*Flow)(nil),                     // 34: tsumugi.flowstore.v1.Flow
-	(*FlowNode)(nil),                 // 35: tsumugi.flowstore.v1.FlowNode
-	(*Edge)(nil),                     // 36: tsumugi.flowstore.v1.Edge
+	(*ConnectNodesRequest)(nil),      // 33: tsumugi.flowstore.v1.ConnectNodesRequest
+	(*DisconnectNodesRequest)(nil),   // 34: tsumugi.flowstore.v1.DisconnectNodesRequest
+	(*Node)(nil),                     // 35: tsumugi.flowstore.v1.Node
+	(*Flow)(nil),                     // 36: tsumugi.flowstore.v1.Flow
+	(*FlowNode)(nil),                 // 37: tsumugi.flowstore.v1.FlowNode
+	(*Edge)(nil),                     // 38: tsumugi.flowstore.v1.Edge
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
-	33, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	35, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	34, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	33, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
-	33, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
+	36, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	35, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
+	35, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
 	12, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
 	23, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
-	33, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
+	35, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 9: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
 	17, // 10: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	33, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	35, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
 	20, // 12: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
-	34, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	36, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
 	0,  // 14: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
 	12, // 15: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
 	26, // 16: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
 	27, // 17: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
 	1,  // 18: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
-	35, // 19: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
-	35, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
-	35, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
+	37, // 19: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
+	37, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
+	37, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
 	32, // 22: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
 	2,  // 23: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
-	36, // 24: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
+	38, // 24: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
 	3,  // 25: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
 	4,  // 26: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
 	5,  // 27: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
@@ -2468,23 +2661,27 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	24, // 35: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
 	28, // 36: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
 	30, // 37: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
-	13, // 38: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	33, // 39: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	33, // 40: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	34, // 41: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	34, // 42: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	8,  // 43: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	34, // 44: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	11, // 45: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	16, // 46: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	19, // 47: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	22, // 48: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	25, // 49: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	29, // 50: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	31, // 51: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	14, // 52: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	39, // [39:53] is the sub-list for method output_type
-	25, // [25:39] is the sub-list for method input_type
+	33, // 38: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
+	34, // 39: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
+	13, // 40: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	35, // 41: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	35, // 42: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	36, // 43: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	36, // 44: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	8,  // 45: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	36, // 46: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	11, // 47: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	16, // 48: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	19, // 49: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	22, // 50: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	25, // 51: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	29, // 52: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	31, // 53: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	36, // 54: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	36, // 55: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	14, // 56: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	41, // [41:57] is the sub-list for method output_type
+	25, // [25:41] is the sub-list for method input_type
 	25, // [25:25] is the sub-list for extension type_name
 	25, // [25:25] is the sub-list for extension extendee
 	0,  // [0:25] is the sub-list for field type_name
@@ -2506,7 +2703,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc), len(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   30,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

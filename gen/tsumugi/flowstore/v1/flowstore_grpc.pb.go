@@ -32,6 +32,8 @@ const (
 	FlowStoreService_DiffNodes_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/DiffNodes"
 	FlowStoreService_DiffHeads_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/DiffHeads"
 	FlowStoreService_ValidateFlow_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/ValidateFlow"
+	FlowStoreService_ConnectNodes_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/ConnectNodes"
+	FlowStoreService_DisconnectNodes_FullMethodName  = "/tsumugi.flowstore.v1.FlowStoreService/DisconnectNodes"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
 
@@ -73,6 +75,10 @@ type FlowStoreServiceClient interface {
 	DiffHeads(ctx context.Context, in *DiffHeadsRequest, opts ...grpc.CallOption) (*DiffHeadsResponse, error)
 	// ValidateFlow tells what is wrong with a flow that was edited by hand, as data. All of its nodes are read; nothing is repaired.
 	ValidateFlow(ctx context.Context, in *ValidateFlowRequest, opts ...grpc.CallOption) (*ValidateFlowResponse, error)
+	// ConnectNodes adds an edge between two nodes of a flow.
+	ConnectNodes(ctx context.Context, in *ConnectNodesRequest, opts ...grpc.CallOption) (*Flow, error)
+	// DisconnectNodes takes an edge away. Both nodes stay in the flow.
+	DisconnectNodes(ctx context.Context, in *DisconnectNodesRequest, opts ...grpc.CallOption) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 }
@@ -215,6 +221,26 @@ func (c *flowStoreServiceClient) ValidateFlow(ctx context.Context, in *ValidateF
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) ConnectNodes(ctx context.Context, in *ConnectNodesRequest, opts ...grpc.CallOption) (*Flow, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Flow)
+	err := c.cc.Invoke(ctx, FlowStoreService_ConnectNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) DisconnectNodes(ctx context.Context, in *DisconnectNodesRequest, opts ...grpc.CallOption) (*Flow, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Flow)
+	err := c.cc.Invoke(ctx, FlowStoreService_DisconnectNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -263,6 +289,10 @@ type FlowStoreServiceServer interface {
 	DiffHeads(context.Context, *DiffHeadsRequest) (*DiffHeadsResponse, error)
 	// ValidateFlow tells what is wrong with a flow that was edited by hand, as data. All of its nodes are read; nothing is repaired.
 	ValidateFlow(context.Context, *ValidateFlowRequest) (*ValidateFlowResponse, error)
+	// ConnectNodes adds an edge between two nodes of a flow.
+	ConnectNodes(context.Context, *ConnectNodesRequest) (*Flow, error)
+	// DisconnectNodes takes an edge away. Both nodes stay in the flow.
+	DisconnectNodes(context.Context, *DisconnectNodesRequest) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	mustEmbedUnimplementedFlowStoreServiceServer()
@@ -313,6 +343,12 @@ func (UnimplementedFlowStoreServiceServer) DiffHeads(context.Context, *DiffHeads
 }
 func (UnimplementedFlowStoreServiceServer) ValidateFlow(context.Context, *ValidateFlowRequest) (*ValidateFlowResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ValidateFlow not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) ConnectNodes(context.Context, *ConnectNodesRequest) (*Flow, error) {
+	return nil, status.Error(codes.Unimplemented, "method ConnectNodes not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) DisconnectNodes(context.Context, *DisconnectNodesRequest) (*Flow, error) {
+	return nil, status.Error(codes.Unimplemented, "method DisconnectNodes not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -572,6 +608,42 @@ func _FlowStoreService_ValidateFlow_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_ConnectNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ConnectNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).ConnectNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_ConnectNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).ConnectNodes(ctx, req.(*ConnectNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_DisconnectNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DisconnectNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).DisconnectNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_DisconnectNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).DisconnectNodes(ctx, req.(*DisconnectNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -648,6 +720,14 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ValidateFlow",
 			Handler:    _FlowStoreService_ValidateFlow_Handler,
+		},
+		{
+			MethodName: "ConnectNodes",
+			Handler:    _FlowStoreService_ConnectNodes_Handler,
+		},
+		{
+			MethodName: "DisconnectNodes",
+			Handler:    _FlowStoreService_DisconnectNodes_Handler,
 		},
 		{
 			MethodName: "FlushStore",

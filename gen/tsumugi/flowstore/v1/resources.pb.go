@@ -659,7 +659,10 @@ type Flow struct {
 	// The node that the reader stands at, `nodes/{uuid}`, or empty.
 	Current string `protobuf:"bytes,9,opt,name=current,proto3" json:"current,omitempty"`
 	// What is wrong in the file, such as an edge to a node that is not there. Nothing is repaired unasked.
-	Warnings      []string `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []string `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// Which version this is: another one whenever anything of the flow changed. An operation that is given it is refused when
+	// the flow changed meanwhile (ETAG_MISMATCH).
+	Etag          string `protobuf:"bytes,11,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -764,6 +767,13 @@ func (x *Flow) GetWarnings() []string {
 	return nil
 }
 
+func (x *Flow) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
 // FlowNode is a node's place in a flow.
 type FlowNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -825,7 +835,9 @@ type Edge struct {
 	// The earlier node.
 	From int32 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
 	// The later node.
-	To            int32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	To int32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	// What people call the branch that begins here. Mostly empty.
+	DisplayName   string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -872,6 +884,13 @@ func (x *Edge) GetTo() int32 {
 		return x.To
 	}
 	return 0
+}
+
+func (x *Edge) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
 }
 
 // Dry ("don't repeat yourself") takes multiplier × base ^ (length - allowed_length) from the logit of a token that would
@@ -1349,7 +1368,7 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\r_repeat_rangeB\x0f\n" +
 	"\r_repeat_slopeB\x13\n" +
 	"\x11_presence_penaltyB\x14\n" +
-	"\x12_frequency_penalty\"\xd9\x03\n" +
+	"\x12_frequency_penalty\"\xf2\x03\n" +
 	"\x04Flow\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12&\n" +
 	"\fdisplay_name\x18\x02 \x01(\tB\x03\xe0A\x02R\vdisplayName\x12%\n" +
@@ -1363,13 +1382,15 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\x05edges\x18\b \x03(\v2\x1a.tsumugi.flowstore.v1.EdgeB\x03\xe0A\x03R\x05edges\x12\x1d\n" +
 	"\acurrent\x18\t \x01(\tB\x03\xe0A\x03R\acurrent\x12\x1f\n" +
 	"\bwarnings\x18\n" +
-	" \x03(\tB\x03\xe0A\x03R\bwarnings\">\n" +
+	" \x03(\tB\x03\xe0A\x03R\bwarnings\x12\x17\n" +
+	"\x04etag\x18\v \x01(\tB\x03\xe0A\x03R\x04etag\">\n" +
 	"\bFlowNode\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x17\n" +
-	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x03R\x04node\"4\n" +
+	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x03R\x04node\"\\\n" +
 	"\x04Edge\x12\x17\n" +
 	"\x04from\x18\x01 \x01(\x05B\x03\xe0A\x03R\x04from\x12\x13\n" +
-	"\x02to\x18\x02 \x01(\x05B\x03\xe0A\x03R\x02toBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x02to\x18\x02 \x01(\x05B\x03\xe0A\x03R\x02to\x12&\n" +
+	"\fdisplay_name\x18\x03 \x01(\tB\x03\xe0A\x03R\vdisplayNameBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_resources_proto_rawDescOnce sync.Once

@@ -2,7 +2,9 @@ package flow_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -40,6 +42,17 @@ func TestCheck(t *testing.T) {
 		{"an unknown place", flow.Change{Current: ptr(-1)}, &flow.UnknownIndexError{Flow: id, Index: -1}},
 		{"a number left out", flow.Change{Add: []flow.Member{{Index: 5, Node: node(5)}}}, &flow.NextIndexError{Flow: id, Index: 5, Next: 4}},
 		{"a number given before", flow.Change{Add: []flow.Member{{Index: 3, Node: node(5)}}}, &flow.NextIndexError{Flow: id, Index: 3, Next: 4}},
+		{"an edge away", flow.Change{Disconnect: edges("1-2")}, nil},
+		{"an edge away that is not there", flow.Change{Disconnect: edges("1-3")}, &flow.NotConnectedError{Flow: id, From: node(1), To: node(3)}},
+		{"an edge of nothing away", flow.Change{Disconnect: edges("9-2")}, &flow.UnknownIndexError{Flow: id, Index: 9}},
+		{"turned round", flow.Change{Disconnect: edges("1-2"), Connect: edges("2-1")}, nil},
+		{"a member away", flow.Change{Remove: members(2)}, nil},
+		{"and what would have been a cycle through it", flow.Change{Remove: members(2), Connect: edges("3-1")}, nil},
+		{"no such member away", flow.Change{Remove: members(4)}, &flow.UnknownIndexError{Flow: id, Index: 4}},
+		{"a member away that stands elsewhere", flow.Change{Remove: []flow.Member{{Index: 1, Node: node(2)}}}, &flow.NotMemberError{Flow: id, Nodes: nodes(2)}},
+		{"an edge to a member that goes", flow.Change{Remove: members(2), Connect: edges("1-2")}, &flow.UnknownIndexError{Flow: id, Index: 2}},
+		{"the index of a member that goes", flow.Change{Remove: members(3), Add: []flow.Member{{Index: 3, Node: node(9)}}}, &flow.NextIndexError{Flow: id, Index: 3, Next: 4}},
+		{"a member that goes comes again", flow.Change{Remove: members(3), Add: []flow.Member{{Index: 4, Node: node(3)}}}, nil},
 		{"a member again", flow.Change{Add: []flow.Member{{Index: 4, Node: node(1)}}}, &flow.MemberError{Flow: id, Node: node(1)}},
 		{"a new member twice", flow.Change{Add: []flow.Member{{Index: 4, Node: node(4)}, {Index: 5, Node: node(4)}}}, &flow.MemberError{Flow: id, Node: node(4)}},
 	}
@@ -55,6 +68,14 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+func members(indexes ...int) []flow.Member {
+	list := make([]flow.Member, len(indexes))
+	for i, index := range indexes {
+		list[i] = flow.Member{Index: index, Node: node(index)}
+	}
+	return list
 }
 
 func nodes(indexes ...int) []uuid.UUID {
@@ -84,6 +105,7 @@ func TestMessages(t *testing.T) {
 			n(47) + " -> " + n(48) + " -> " + n(49) + " -> " + n(1)},
 		{&flow.NotMemberError{Flow: node(9), Nodes: nodes(1)}, n(1) + " is not in " + f + "; add it first"},
 		{&flow.NotMemberError{Flow: node(9), Nodes: nodes(1, 2)}, n(1) + ", " + n(2) + " are not in " + f + "; add them first"},
+		{&flow.NotConnectedError{Flow: node(9), From: node(1), To: node(2)}, n(2) + " does not continue " + n(1) + " in " + f + ": there is no edge to take away"},
 		{&flow.NoCurrentError{Flow: node(9)}, f + " has no current node; name the node, or set a current one first"},
 	} {
 		if diff := cmp.Diff(c.want, c.err.Error()); diff != "" {
@@ -136,6 +158,107 @@ func TestApply(t *testing.T) {
 	}
 }
 
+func TestApplyTakesAway(t *testing.T) {
+	t.Parallel()
+	old := graph(4, "1-2 2-3 2-4")
+	old.Edges[1].Name = "main"
+	old.Current = 4
+	got := old.Apply(flow.Change{Disconnect: edges("2-3"), Remove: members(4)})
+	if diff := cmp.Diff(edges("1-2"), got.Edges); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(members(1, 2, 3), got.Members); diff != "" || got.Current != 0 || got.Next != 5 {
+		t.Errorf("current %d, next %d, %s", got.Current, got.Next, diff)
+	}
+	// The last member has gone, and the file was read again: its index is not given twice.
+	if again := flow.Examine(got); again.Next != 5 {
+		t.Errorf("after reading again the next index is %d", again.Next)
+	}
+	kept := old.Apply(flow.Change{Remove: members(4), Current: ptr(3)})
+	if kept.Current != 3 || old.Current != 4 || len(old.Members) != 4 || len(old.Edges) != 3 {
+		t.Errorf("current is %d; the old value is %+v", kept.Current, old)
+	}
+}
+
+// Taking an edge out of a hand-made cycle opens it: what was left out of paths is on them again, and is told no more.
+func TestApplyOpensACycle(t *testing.T) {
+	t.Parallel()
+	f := graph(3, "1-2 2-3 3-1")
+	if len(f.Skipped) != 1 || len(f.Problems) != 1 {
+		t.Fatalf("%+v", f)
+	}
+	open := f.Apply(flow.Change{Disconnect: edges("1-2")})
+	if len(open.Skipped)+len(open.Problems) > 0 || indexes(open.Path(1)) != "2 3 1" {
+		t.Errorf("%q, skipped %v, path %s", open.Problems, open.Skipped, indexes(open.Path(1)))
+	}
+	if len(f.Problems) != 1 {
+		t.Error("the old value changed")
+	}
+}
+
+func TestNamesOfEdges(t *testing.T) {
+	t.Parallel()
+	named := func(name string) []flow.Edge { return []flow.Edge{{From: 1, To: 2, Name: name}} }
+	f := graph(2, "1-2")
+	for _, step := range []struct{ give, want string }{{"main", "main"}, {"", "main"}, {"other", "other"}} {
+		f = f.Apply(flow.Change{Connect: named(step.give)})
+		if diff := cmp.Diff(named(step.want), f.Edges); diff != "" {
+			t.Error(diff)
+		}
+	}
+	// Of two entries of a hand the first counts.
+	twice := flow.Examine(flow.Flow{Members: members(1, 2), Edges: append(named("first"), named("second")...)})
+	if diff := cmp.Diff(named("first"), twice.Edges); diff != "" {
+		t.Error(diff)
+	}
+	long := flow.Flow{Members: members(1, 2), Next: 3}
+	err := long.Check(flow.Change{Connect: named(strings.Repeat("x", flow.MaxEdgeNames+1))})
+	if diff := cmp.Diff(error(&flow.FullError{What: "bytes of names of edges", Limit: flow.MaxEdgeNames}), err); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Whatever is in a flow is in its etag, and how it is held is not.
+func TestEtag(t *testing.T) {
+	t.Parallel()
+	f := graph(3, "1-2")
+	seen := map[string]string{}
+	for name, edit := range map[string]func(*flow.Flow){
+		"as it was":   func(*flow.Flow) {},
+		"id":          func(f *flow.Flow) { f.ID = node(9) },
+		"name":        func(f *flow.Flow) { f.Name = "x" },
+		"description": func(f *flow.Flow) { f.Description = "x" },
+		"created":     func(f *flow.Flow) { f.Created = at(1) },
+		"updated":     func(f *flow.Flow) { f.Updated = at(1) },
+		"title":       func(f *flow.Flow) { f.Story.Title = ptr("") },
+		"synopsis":    func(f *flow.Flow) { f.Story.Synopsis = ptr("") },
+		"setting":     func(f *flow.Flow) { f.Story.Setting = ptr("") },
+		"plot":        func(f *flow.Flow) { f.Story.Plot = ptr("") },
+		"note":        func(f *flow.Flow) { f.Story.Note = ptr("") },
+		"dialogue":    func(f *flow.Flow) { f.Story.DialogueLevel = ptr("") },
+		"rating":      func(f *flow.Flow) { f.Story.Rating = ptr("") },
+		"keywords":    func(f *flow.Flow) { f.Story.Keywords = []string{"x"} },
+		"genres":      func(f *flow.Flow) { f.Story.Genres = []string{"x"} },
+		"member":      func(f *flow.Flow) { f.Members = members(1, 2) },
+		"edge":        func(f *flow.Flow) { f.Edges = edges("1-3") },
+		"edge's name": func(f *flow.Flow) { f.Edges = []flow.Edge{{From: 1, To: 2, Name: "x"}} },
+		"current":     func(f *flow.Flow) { f.Current = 1 },
+	} {
+		g := f
+		edit(&g)
+		if other, taken := seen[g.Etag()]; taken {
+			t.Errorf("%s and %s have one etag", name, other)
+		}
+		seen[g.Etag()] = name
+	}
+	same := f
+	same.Updated = f.Updated.In(time.FixedZone("", 3600))
+	same.Story.Keywords, same.Problems = []string{}, []string{"told"}
+	if same.Etag() != f.Etag() {
+		t.Error("the same flow has another etag")
+	}
+}
+
 // Two changes of one value know nothing of each other, although they share what they do not touch.
 func TestApplyTwiceFromOneValue(t *testing.T) {
 	t.Parallel()
@@ -155,12 +278,15 @@ func TestApplyTwiceFromOneValue(t *testing.T) {
 
 func TestChangeIsPureData(t *testing.T) {
 	t.Parallel()
-	change := flow.Change{At: at(1), Add: []flow.Member{{Index: 1, Node: node(1)}}, Connect: edges("1-2"), Current: ptr(0)}
+	change := flow.Change{
+		At: at(1), Remove: members(3), Disconnect: edges("1-3"), Add: members(1), Connect: []flow.Edge{{From: 1, To: 2, Name: "main"}}, Current: ptr(0),
+	}
 	text, err := json.Marshal(change)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"at":"2025-05-09T06:01:00Z","add":[{"index":1,"node":"00000000-0000-4000-8000-000000000001"}],"connect":[{"from":1,"to":2}],"current":0}`
+	want := `{"at":"2025-05-09T06:01:00Z","remove":[{"index":3,"node":"00000000-0000-4000-8000-000000000003"}],"disconnect":[{"from":1,"to":3}],` +
+		`"add":[{"index":1,"node":"00000000-0000-4000-8000-000000000001"}],"connect":[{"from":1,"to":2,"name":"main"}],"current":0}`
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}

@@ -70,3 +70,12 @@ func checkList(l *check.List, field string, items []string) {
 		l.Bytes(fmt.Sprintf("%s[%d]", field, i), item, MaxStoryItem)
 	}
 }
+
+// CheckEdgeName finds what is wrong with the name that somebody wants to give an edge.
+func CheckEdgeName(field, name string) []check.Violation {
+	l := &check.List{}
+	if n := utf8.RuneCountInString(name); n > MaxName {
+		l.Add(field, "has %d characters; the limit is %d", n, MaxName)
+	}
+	return l.Found
+}

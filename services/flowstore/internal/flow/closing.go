@@ -2,9 +2,9 @@ package flow
 
 // closingEdges gives edges without which the graph has no cycle; none for a graph that has none.
 //
-// They are found within each set of members that lead to each other, walking it from its smallest index. An accepted
-// change never alters such a set (Check refuses every edge inside one or that would join two), so the same edges are
-// found each time the file is read.
+// They are found within each set of members that lead to each other, walking it from its smallest index. What an accepted
+// change adds never alters such a set (Check refuses every edge inside one or that would join two), so the same edges are
+// found each time the file is read; when a change takes edges away, Apply looks again.
 func (g graph) closingEdges() []Edge {
 	if g.acyclic() {
 		return nil

@@ -106,3 +106,10 @@ type FullError struct {
 func (e *FullError) Error() string {
 	return fmt.Sprintf("%s is full: it takes at most %d %s; continue in another flow", Name(e.Flow), e.Limit, e.What)
 }
+
+// NotConnectedError says that no edge leads from one node of a flow to another.
+type NotConnectedError struct{ Flow, From, To uuid.UUID }
+
+func (e *NotConnectedError) Error() string {
+	return fmt.Sprintf("%s does not continue %s in %s: there is no edge to take away", node.Name(e.To), node.Name(e.From), Name(e.Flow))
+}

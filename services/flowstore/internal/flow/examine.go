@@ -8,13 +8,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// Examine puts a flow that was read from a file in order and finds what is wrong with it: Members, Edges and Current are
-// as the file has them, in any order. Of members with the same index or node the first counts; edges to nothing and
+// Examine puts a flow that was read from a file in order and finds what is wrong with it: Members, Edges, Current and Next
+// are as the file has them, in any order; a Next that is too small is raised. Of members with the same index or node the first counts; edges to nothing and
 // edges that close a cycle become Skipped; a current that is no member becomes the newest leaf. Each is added to
 // Problems, behind what the reader found (field/flowstore.md rows 20 and 21; cases/flowstore.md 4).
 func Examine(f Flow) Flow {
 	f.Problems = slices.Clone(f.Problems)
-	f.Next = nextIndex(f)
+	f.Next = max(f.Next, NextOf(f))
 	f.Members = f.examineMembers()
 	f.Edges = f.examineEdges()
 	f.Skipped = nil
@@ -51,8 +51,8 @@ func (f *Flow) examineMembers() []Member {
 
 func (f *Flow) examineEdges() []Edge {
 	sorted := slices.Clone(f.Edges)
-	slices.SortFunc(sorted, compareEdges)
-	edges := slices.Compact(slices.Clone(sorted))
+	slices.SortStableFunc(sorted, compareEdges)
+	edges := slices.CompactFunc(slices.Clone(sorted), sameEnds)
 	if n := len(sorted) - len(edges); n > 0 {
 		f.problem("connections: %d stand there more than once", n)
 	}
@@ -78,6 +78,15 @@ func (f *Flow) findSkipped() []Edge {
 	return skipped
 }
 
+// skipAgain finds anew which edges traversals leave out, when edges went: an edge closes a cycle no more when another one
+// of the cycle is gone. before is the flow that still had them.
+func (f *Flow) skipAgain(before Flow) {
+	before.Problems = nil
+	before.findSkipped()
+	f.Problems = slices.DeleteFunc(slices.Clone(f.Problems), func(p string) bool { return slices.Contains(before.Problems, p) })
+	f.Skipped = f.findSkipped()
+}
+
 func missing(e Edge, fromIsThere bool) int {
 	if fromIsThere {
 		return e.To
@@ -94,9 +103,10 @@ func (f *Flow) examineCurrent() {
 	f.Current = leaf
 }
 
-// nextIndex is one more than every index of a member or an edge, so that a new member is never mistaken for one that
-// was there before, or that an edge waits for. Numbers that cannot be an index do not count.
-func nextIndex(f Flow) int {
+// NextOf gives the index that the next member gets in a flow out of which nothing was taken: one more than every index of a
+// member or an edge, so that a new member is never mistaken for one that an edge waits for. Numbers that cannot be an index
+// do not count.
+func NextOf(f Flow) int {
 	last := 0
 	use := func(index int) {
 		if index <= MaxIndex {

@@ -5,6 +5,7 @@
 package flow
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,6 +25,8 @@ const (
 	MaxEdges = 200_000
 	// MaxIndex is the largest index of a member.
 	MaxIndex = 1_000_000_000
+	// MaxEdgeNames is how much the names of all edges may take together, in bytes.
+	MaxEdgeNames = 1 << 20
 )
 
 // Flow is a graph of nodes. A Flow is never changed in place: Apply makes a new one, and its slices are only read.
@@ -43,7 +46,7 @@ type Flow struct {
 	Skipped []Edge
 	// Current is the index of the reader's place; 0 for none.
 	Current int
-	// Next is the index that the next member gets.
+	// Next is the index that the next member gets. It never falls, also when the last member is removed.
 	Next int
 	// Problems are what is wrong in a hand-edited file, each in one sentence that begins with the place in the file.
 	// Nothing is repaired unasked.
@@ -56,10 +59,12 @@ type Member struct {
 	Node  uuid.UUID `json:"node"`
 }
 
-// Edge leads from a member to one that continues it; both are indexes.
+// Edge leads from a member to one that continues it; both are indexes. A flow has at most one edge from one to another.
 type Edge struct {
 	From int `json:"from"`
 	To   int `json:"to"`
+	// Name is what people call the branch that begins here; mostly empty (field/flowstore.md row 26).
+	Name string `json:"name,omitempty"`
 }
 
 // Story is what a writer fixes about a work. A nil text was not given.
@@ -75,16 +80,26 @@ type Story struct {
 	Rating        *string
 }
 
-// Change is one operation on a flow. All of it happens or nothing. It is pure data: the log keeps it as JSON and replays it.
+// Change is one operation on a flow, done in the order of its fields. All of it happens or nothing. It is pure data: the log
+// keeps it as JSON and replays it.
 type Change struct {
 	// At becomes the flow's Updated.
 	At time.Time `json:"at"`
+	// Remove are members that leave the flow, as they stand in it. Their edges go with them; their nodes stay stored.
+	Remove []Member `json:"remove,omitempty"`
+	// Disconnect are edges that go; their names do not count.
+	Disconnect []Edge `json:"disconnect,omitempty"`
 	// Add are new members, with the indexes they get: Next, Next+1 and so on.
 	Add []Member `json:"add,omitempty"`
-	// Connect are new edges. One that is there already is no error and changes nothing.
+	// Connect are new edges. One that is there already is no error, and gets the name where one is given.
 	Connect []Edge `json:"connect,omitempty"`
-	// Current moves the reader's place: nil leaves it, 0 takes it away.
+	// Current moves the reader's place: nil leaves it, 0 takes it away. A removed member's place is taken away unasked.
 	Current *int `json:"current,omitempty"`
+}
+
+// Empty says that the change does nothing.
+func (c Change) Empty() bool {
+	return len(c.Remove)+len(c.Disconnect)+len(c.Add)+len(c.Connect) == 0 && c.Current == nil
 }
 
 // IndexOf gives the index of a node; ok is false where the flow does not hold it. Linear: about 10 us for 10,000 members.
@@ -104,4 +119,13 @@ func (f Flow) NodeAt(index int) (node uuid.UUID, ok bool) {
 		return uuid.UUID{}, false
 	}
 	return f.Members[at].Node, true
+}
+
+// Edge gives the edge from one index to another; ok is false where there is none.
+func (f Flow) Edge(from, to int) (e Edge, ok bool) {
+	at, ok := slices.BinarySearchFunc(f.Edges, Edge{From: from, To: to}, compareEdges)
+	if !ok {
+		return Edge{}, false
+	}
+	return f.Edges[at], true
 }

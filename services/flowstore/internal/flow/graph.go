@@ -60,10 +60,13 @@ func position(members []Member, index int) (at int, ok bool) {
 	return slices.BinarySearchFunc(members, index, func(m Member, index int) int { return cmp.Compare(m.Index, index) })
 }
 
-// compareEdges orders edges by From, then To.
+// compareEdges orders edges by From, then To: names do not count.
 func compareEdges(a, b Edge) int {
 	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 }
+
+// sameEnds says whether two edges lead from and to the same.
+func sameEnds(a, b Edge) bool { return compareEdges(a, b) == 0 }
 
 // containsEdge says whether the sorted edges hold e.
 func containsEdge(edges []Edge, e Edge) bool {

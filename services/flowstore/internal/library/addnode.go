@@ -76,15 +76,24 @@ func (u unusable) note(id uuid.UUID, err error) error {
 	return err
 }
 
+// unusable says why nodes cannot be used.
+func (l *Library) unusable(ctx context.Context, ns string, ids []uuid.UUID) (unusable, error) {
+	cannot := unusable{}
+	for _, id := range ids {
+		_, err := l.store.Node(ctx, ns, id)
+		if err := cannot.note(id, named(KindNode, id, err)); err != nil {
+			return nil, err
+		}
+	}
+	return cannot, nil
+}
+
 // readNamed gives the node that is to be added, and why nodes that the addition names cannot be used. All are read, before
 // anything is written: no node is answered that cannot be shown, and nothing continues one that cannot be read.
 func (l *Library) readNamed(ctx context.Context, ns string, in Addition) (node.Node, unusable, error) {
-	cannot := unusable{}
-	for _, id := range slices.Concat(in.Parents, in.Children) {
-		_, err := l.store.Node(ctx, ns, id)
-		if err := cannot.note(id, named(KindNode, id, err)); err != nil {
-			return node.Node{}, nil, err
-		}
+	cannot, err := l.unusable(ctx, ns, slices.Concat(in.Parents, in.Children))
+	if err != nil {
+		return node.Node{}, nil, err
 	}
 	if in.New != nil {
 		return l.fresh(*in.New, in.Node), cannot, nil

@@ -1,9 +1,7 @@
 package transport_test
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
-	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
 // partly is a store in which the file of one node cannot be read.
@@ -77,6 +74,8 @@ const (
 	outside    = "FailedPrecondition NOT_IN_FLOW"
 	closes     = "FailedPrecondition CYCLE"
 	nowhere    = "FailedPrecondition NO_CURRENT_NODE"
+	apart      = "FailedPrecondition NOT_CONNECTED"
+	stale      = "Aborted ETAG_MISMATCH"
 )
 
 // Whatever stands in the way of a request, the fields by which it was asked for are named: all of them.
@@ -168,10 +167,8 @@ func TestFieldsOfRefusals(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
 			err := tt.call(t.Context())
-			e := refusal(t, err)
-			slices.SortFunc(e.Violations, func(a, b apierr.Violation) int { return cmp.Compare(a.Field, b.Field) })
-			expect(t, e.GRPCStatus().Err(), tt.want, tt.fields...)
-			for _, v := range e.Violations {
+			expectSorted(t, err, tt.want, tt.fields...)
+			for _, v := range refusal(t, err).Violations {
 				if v.Description == "" {
 					t.Errorf("%s: nothing says what is wrong", v.Field)
 				}

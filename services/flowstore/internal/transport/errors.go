@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 	"github.com/tsumugi-dev/tsumugi/services/internal/pagetoken"
 )
 
@@ -48,6 +49,16 @@ var table = []func(*fields, error) *apierr.Error{
 	on(func(_ *fields, e *library.PlaceGoneError) *apierr.Error { return badToken(nil, e) }),
 	on(notInFlow),
 	on(cycle),
+	on(func(_ *fields, e *etag.StaleError) *apierr.Error {
+		out := apierr.New(codes.Aborted, "ETAG_MISMATCH", e.Error(), "flow", e.Name, "etag", e.Given, "current_etag", e.Current)
+		return because(out, []string{"etag"})
+	}),
+	on(func(f *fields, e *flow.NotConnectedError) *apierr.Error {
+		out := apierr.New(codes.FailedPrecondition, "NOT_CONNECTED", e.Error(),
+			"flow", flow.Name(e.Flow), "parent", node.Name(e.From), "child", node.Name(e.To))
+		out.Preconditions = []apierr.Precondition{{Type: "NOT_CONNECTED", Subject: node.Name(e.To), Description: "connect it with " + node.Name(e.From) + " first"}}
+		return because(out, append(f.where(e.From, aNode), f.where(e.To, aNode)...))
+	}),
 	on(func(_ *fields, e *flow.NoCurrentError) *apierr.Error {
 		out := apierr.New(codes.FailedPrecondition, "NO_CURRENT_NODE", e.Error(), "flow", flow.Name(e.Flow))
 		out.Preconditions = []apierr.Precondition{{Type: "NO_CURRENT_NODE", Subject: flow.Name(e.Flow), Description: "set its current node"}}

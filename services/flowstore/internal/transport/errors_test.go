@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transport"
+	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
 
 var (
@@ -48,6 +49,10 @@ var answers = map[string]struct {
 		map[string]string{"flow": "flows/" + id(1), "node": "nodes/" + id(2)}},
 	"flow.CycleError": {&flow.CycleError{Flow: one, Path: []uuid.UUID{two, one, two}}, "FailedPrecondition CYCLE",
 		map[string]string{"flow": "flows/" + id(1), "path": "nodes/" + id(2) + ",nodes/" + id(1) + ",nodes/" + id(2)}},
+	"flow.NotConnectedError": {&flow.NotConnectedError{Flow: one, From: two, To: one}, "FailedPrecondition NOT_CONNECTED",
+		map[string]string{"flow": "flows/" + id(1), "parent": "nodes/" + id(2), "child": "nodes/" + id(1)}},
+	"etag.StaleError": {&etag.StaleError{Name: "flows/" + id(1), Given: "old", Current: "new"}, "Aborted ETAG_MISMATCH",
+		map[string]string{"flow": "flows/" + id(1), "etag": "old", "current_etag": "new"}},
 	"flow.NoCurrentError": {&flow.NoCurrentError{Flow: one}, "FailedPrecondition NO_CURRENT_NODE", map[string]string{"flow": "flows/" + id(1)}},
 	"flow.FullError": {&flow.FullError{Flow: one, What: "nodes", Limit: 5}, "ResourceExhausted LIMIT_EXCEEDED",
 		map[string]string{"flow": "flows/" + id(1), "what": "nodes", "limit": "5"}},
@@ -83,6 +88,12 @@ func (f failing) AddNode(context.Context, string, library.Addition) (library.Pla
 	return library.Placed{}, f.err
 }
 func (f failing) SetCurrent(context.Context, string, uuid.UUID, uuid.UUID) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
+func (f failing) Connect(context.Context, string, library.Connection) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
+func (f failing) Disconnect(context.Context, string, library.Connection) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }
 func (f failing) Path(context.Context, string, library.PathQuery) (library.Page, error) {
@@ -137,6 +148,9 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			_, e15 := c.ValidateFlow(t.Context(), &flowstorev1.ValidateFlowRequest{Flow: flowID})
 			for _, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
 				answered(t, err, tt.want, tt.metadata)
+			}
+			for _, call := range operations(c, flowID, nodeID, "nodes/"+id(2)) {
+				answered(t, call(t.Context(), "", ""), tt.want, tt.metadata)
 			}
 		})
 	}

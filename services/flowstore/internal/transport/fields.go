@@ -90,6 +90,20 @@ func (f *fields) name(field, text string, r role) uuid.UUID {
 	return f.uuid(field, rest, r)
 }
 
+// operationRequest is a request for an operation on a flow.
+type operationRequest interface {
+	GetFlow() string
+	GetEtag() string
+	GetRequestId() string
+}
+
+// operation reads what the operations on a flow have in common.
+func (f *fields) operation(req operationRequest) library.Operation {
+	return library.Operation{
+		Flow: f.name("flow", req.GetFlow(), aFlow), Etag: req.GetEtag(), Request: f.uuid("request_id", req.GetRequestId(), request),
+	}
+}
+
 // names reads a list of different nodes.
 func (f *fields) names(field string, texts []string, limit int) []uuid.UUID {
 	if len(texts) > limit {

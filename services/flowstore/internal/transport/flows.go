@@ -32,7 +32,7 @@ func fromFlow(f flow.Flow) *flowstorev1.Flow {
 	out := fromFlowHead(f)
 	out.Nodes = fromMembers(f.Members)
 	for _, e := range f.Edges {
-		out.Edges = append(out.Edges, &flowstorev1.Edge{From: int32(e.From), To: int32(e.To)})
+		out.Edges = append(out.Edges, &flowstorev1.Edge{From: int32(e.From), To: int32(e.To), DisplayName: e.Name})
 	}
 	return out
 }
@@ -49,7 +49,7 @@ func fromMembers(members []flow.Member) []*flowstorev1.FlowNode {
 func fromFlowHead(f flow.Flow) *flowstorev1.Flow {
 	out := &flowstorev1.Flow{
 		Name: flow.Name(f.ID), DisplayName: f.Name, Description: f.Description, Story: fromStory(f.Story),
-		CreateTime: fromTime(f.Created), UpdateTime: fromTime(f.Updated), Warnings: warnings(f.Problems),
+		CreateTime: fromTime(f.Created), UpdateTime: fromTime(f.Updated), Warnings: warnings(f.Problems), Etag: f.Etag(),
 	}
 	if current, ok := f.NodeAt(f.Current); ok {
 		out.Current = node.Name(current)

@@ -71,9 +71,9 @@ func TestListsOfNodesAndFlows(t *testing.T) {
 		t.Errorf("the newest flow: %v", flows)
 	}
 	older := must[*flowstorev1.ListFlowsResponse](t)(c.ListFlows(t.Context(), &flowstorev1.ListFlowsRequest{PageToken: flows.GetNextPageToken()}))
-	updated := must[*flowstorev1.Flow](t)(c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: f.GetName()})).GetUpdateTime()
+	whole := must[*flowstorev1.Flow](t)(c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: f.GetName()}))
 	same(t, &flowstorev1.ListFlowsResponse{Flows: []*flowstorev1.FlowItem{{NodeCount: 3, EdgeCount: 2, Flow: &flowstorev1.Flow{
-		Name: f.GetName(), DisplayName: "first", Description: "d", CreateTime: timestamppb.New(now), UpdateTime: updated, Current: parents[0],
+		Name: f.GetName(), DisplayName: "first", Description: "d", CreateTime: timestamppb.New(now), UpdateTime: whole.GetUpdateTime(), Current: parents[0], Etag: whole.GetEtag(),
 	}}}}, older)
 	for _, bad := range []*flowstorev1.ListNodesRequest{
 		{PageToken: first.GetNextPageToken(), View: full}, {PageToken: flows.GetNextPageToken()}, {PageToken: "A" + first.GetNextPageToken()},

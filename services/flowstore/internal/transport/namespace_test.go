@@ -60,11 +60,22 @@ func TestNamespaces(t *testing.T) {
 	before := look(t, c, other)
 	const noFlow, noNode = "NotFound FLOW_NOT_FOUND", "NotFound NODE_NOT_FOUND"
 	// Each with what is the caller's own, which must succeed, and with what is not.
-	calls := map[string][]struct {
+	type try struct {
 		refused string
 		field   string
 		call    func(flow, node string) error
-	}{
+	}
+	operation := func(name string) []try {
+		call := func(flow, node string) error {
+			must[*flowstorev1.Flow](t)(c.ConnectNodes(own.ctx, &flowstorev1.ConnectNodesRequest{Flow: own.flow, Parent: own.root, Child: own.leaf}))
+			return operations(c, flow, own.root, node)[name](own.ctx, "", "")
+		}
+		return []try{
+			{noFlow, "flow", func(flow, _ string) error { return call(flow, own.leaf) }},
+			{noNode, "child", func(_, node string) error { return call(own.flow, node) }},
+		}
+	}
+	calls := map[string][]try{
 		"GetNode": {{noNode, "name", func(_, node string) error {
 			_, err := c.GetNode(own.ctx, &flowstorev1.GetNodeRequest{Name: node})
 			return err
@@ -118,6 +129,8 @@ func TestNamespaces(t *testing.T) {
 			_, err := c.ValidateFlow(own.ctx, &flowstorev1.ValidateFlowRequest{Flow: flow})
 			return err
 		}}},
+		"ConnectNodes":    operation("ConnectNodes"),
+		"DisconnectNodes": operation("DisconnectNodes"),
 		// These name nothing that could be foreign: settle has made with them what the others find.
 		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil,
 		// These list what is the caller's own: look compares what the other sees before and after, and its lists have two nodes.

@@ -21,6 +21,8 @@ type Library interface {
 	Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error)
 	AddNode(ctx context.Context, ns string, in library.Addition) (library.Placed, error)
 	SetCurrent(ctx context.Context, ns string, flowID, nodeID uuid.UUID) (flow.Flow, error)
+	Connect(ctx context.Context, ns string, in library.Connection) (flow.Flow, error)
+	Disconnect(ctx context.Context, ns string, in library.Connection) (flow.Flow, error)
 	Path(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
 	Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error)
 	Nodes(ctx context.Context, ns string, q library.ListQuery, full bool) (library.ListPage[node.Brief], error)

@@ -126,7 +126,7 @@ func TestEveryFieldOfAFlowComesBack(t *testing.T) {
 		},
 	}
 	made := must[*flowstorev1.Flow](t)(c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: want}))
-	want.Name, want.CreateTime, want.UpdateTime = "flows/"+id(1), timestamppb.New(now), timestamppb.New(now)
+	want.Name, want.CreateTime, want.UpdateTime, want.Etag = "flows/"+id(1), timestamppb.New(now), timestamppb.New(now), made.GetEtag()
 	same(t, want, made)
 	same(t, want, must[*flowstorev1.Flow](t)(c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: made.GetName()})))
 	bare := must[*flowstorev1.Flow](t)(c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "x"}}))
@@ -153,7 +153,7 @@ func TestOneFlow(t *testing.T) {
 	}
 	moved := must[*flowstorev1.Flow](t)(c.SetCurrentNode(t.Context(), &flowstorev1.SetCurrentNodeRequest{Flow: f, Node: b}))
 	want := &flowstorev1.Flow{
-		Name: f, DisplayName: "n", CreateTime: timestamppb.New(now), UpdateTime: moved.GetUpdateTime(), Current: b,
+		Name: f, DisplayName: "n", CreateTime: timestamppb.New(now), UpdateTime: moved.GetUpdateTime(), Etag: moved.GetEtag(), Current: b,
 		Nodes: []*flowstorev1.FlowNode{{Index: 1, Node: a}, {Index: 2, Node: b}, {Index: 3, Node: d.GetNode().GetName()}},
 		Edges: []*flowstorev1.Edge{{From: 1, To: 2}, {From: 1, To: 3}},
 	}

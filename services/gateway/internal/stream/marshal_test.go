@@ -34,7 +34,7 @@ func TestEvents(t *testing.T) {
 		"heartbeat": {result(heartbeat), ": heartbeat"},
 		"stored":    {result(stored), "id: 4\nevent: stored\ndata: {\"id\":4,\"stored\":{\"node\":{"},
 		"error":     {failure, "event: error\ndata: {\"code\":14,\"message\":\"モデルが答えない\"}"},
-		"other":     {result(&flowstorev1.Edge{From: 1}), "event: message\ndata: {\"from\":1,\"to\":0}"},
+		"other":     {result(&flowstorev1.Edge{From: 1}), "event: message\ndata: {\"from\":1,\"to\":0,\"displayName\":\"\"}"},
 	} {
 		got, err := Events{strictjson.New()}.Marshal(tt.in)
 		if err != nil || !strings.HasPrefix(string(got), tt.want) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
@@ -111,47 +110,4 @@ func laterOf(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// rebase applies changes to another version of their flow than the one that they were made for. Members that it holds
-// already keep their index, others get the next one where theirs is taken; an edge that leads nowhere or closes a cycle
-// is left out, and told.
-func rebase(f flow.Flow, changes []flow.Change) (flow.Flow, []string) {
-	index := map[int]int{}
-	at := func(i int) int {
-		if to, ok := index[i]; ok {
-			return to
-		}
-		return i
-	}
-	var lost []string
-	for _, c := range changes {
-		one := flow.Change{At: laterOf(c.At, f.Updated)}
-		next := f.Next
-		for _, m := range c.Add {
-			if held, ok := f.IndexOf(m.Node); ok {
-				index[m.Index] = held
-				continue
-			}
-			index[m.Index] = next
-			one.Add = append(one.Add, flow.Member{Index: next, Node: m.Node})
-			next++
-		}
-		f = f.Apply(one)
-		for _, e := range c.Connect {
-			edge := flow.Change{At: one.At, Connect: []flow.Edge{{From: at(e.From), To: at(e.To)}}}
-			if err := f.Check(edge); err != nil {
-				lost = append(lost, fmt.Sprintf("the connection from %d to %d could not be made: %v", at(e.From), at(e.To), err))
-				continue
-			}
-			f = f.Apply(edge)
-		}
-		if c.Current != nil {
-			current := at(*c.Current)
-			if move := (flow.Change{At: one.At, Current: &current}); f.Check(move) == nil {
-				f = f.Apply(move)
-			}
-		}
-	}
-	return f, lost
 }

@@ -221,7 +221,35 @@ func TestRebase(t *testing.T) {
 		if err != nil || len(again.Problems) > 0 || len(again.Members) != len(got.Members) || len(got.Edges) < len(theirs.Edges) {
 			t.Fatalf("the result is no sound flow: %v, %v\n%+v", err, again.Problems, got)
 		}
+		rebaseTakingAway(t, theirs, ours, changes)
 	})
+}
+
+// rebaseTakingAway: what we took away is not there, whoever had it, and under which index.
+func rebaseTakingAway(t *rapid.T, theirs, ours flow.Flow, changes []flow.Change) {
+	if len(ours.Members) == 0 {
+		return
+	}
+	gone := rapid.SampledFrom(ours.Members).Draw(t, "gone")
+	got, _ := rebase(theirs, append(changes, flow.Change{At: ours.Updated, Remove: []flow.Member{gone}}))
+	if _, held := got.IndexOf(gone.Node); held {
+		t.Fatalf("the member %v is still there", gone)
+	}
+	if len(ours.Edges) == 0 {
+		return
+	}
+	cut := rapid.SampledFrom(ours.Edges).Draw(t, "cut")
+	got, _ = rebase(theirs, append(changes, flow.Change{At: ours.Updated, Disconnect: []flow.Edge{cut}}))
+	from, _ := ours.NodeAt(cut.From)
+	to, _ := ours.NodeAt(cut.To)
+	for _, e := range got.Edges {
+		if a, _ := got.NodeAt(e.From); a != from {
+			continue
+		}
+		if b, _ := got.NodeAt(e.To); b == to {
+			t.Fatalf("the edge %v is still there", cut)
+		}
+	}
 }
 
 // drawFlow makes a flow of up to 6 of 8 nodes, with edges that close no cycle.

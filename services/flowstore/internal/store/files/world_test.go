@@ -157,6 +157,24 @@ func (u *user) addNode(name, member string) error {
 	return err
 }
 
+// change takes something out of a flow, or names what is in it.
+func (u *user) change(name string, c flow.Change) error {
+	var f flow.Flow
+	err := u.store.Update(context.Background(), ns, func(tx store.Tx) error {
+		before, err := tx.Flow(idOf(name))
+		if err != nil {
+			return err
+		}
+		c.At = tx.Now()
+		f = before.Apply(c)
+		return errors.Join(before.Check(c), tx.ChangeFlow(f.ID, c))
+	})
+	if err == nil {
+		u.flows[f.ID] = f
+	}
+	return err
+}
+
 // finds compares a store with what was acknowledged.
 func (u *user) finds(s *Store) error {
 	ctx := context.Background()
@@ -259,10 +277,17 @@ func (u *user) work(open reopener) error {
 		func() error { return u.createFlow("essay") },
 		func() error { return u.addNode("essay", "d") },
 		func() error { return u.addNode("novel", "e") },
+		func() error { return u.change("novel", flow.Change{Disconnect: []flow.Edge{{From: 1, To: 2}}}) },
 		func() error { return u.reopen(open) },
+		func() error {
+			return u.change("novel", flow.Change{Connect: []flow.Edge{{From: 1, To: 2, Name: "本筋"}}})
+		},
 		func() error { return u.addNode("novel", "f") },
 		u.flush,
 		func() error { return u.addNode("essay", "g") },
+		func() error {
+			return u.change("essay", flow.Change{Remove: []flow.Member{{Index: 2, Node: idOf("g")}}})
+		},
 		func() error { return u.createNode("three") },
 	}
 	for _, step := range script {

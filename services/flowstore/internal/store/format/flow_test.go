@@ -24,8 +24,9 @@ func novel() flow.Flow {
 			DialogueLevel: ptr("少なめ"), Rating: ptr("general"),
 		},
 		Members: []flow.Member{{Index: 1, Node: id1}, {Index: 2, Node: id2}, {Index: 3, Node: id3}},
-		Edges:   []flow.Edge{{From: 1, To: 2}, {From: 1, To: 3}},
+		Edges:   []flow.Edge{{From: 1, To: 2}, {From: 1, To: 3, Name: "雨の \"夜\"\n"}},
 		Current: 3,
+		Next:    7,
 	})
 }
 
@@ -78,8 +79,12 @@ func TestFlowstore20TextsThatYAMLTakesForSomethingElse(t *testing.T) {
 func TestFlowstore14And25ConvertedFlow(t *testing.T) {
 	t.Parallel()
 	converted := "\ufeff" + strings.ReplaceAll(string(format.EncodeFlow(novel())), "\n", "\r\n")
-	if diff := cmp.Diff(novel(), decodeFlow(t, []byte(converted)), sameTime); diff != "" {
+	got := decodeFlow(t, []byte(converted))
+	if diff := cmp.Diff(novel(), got, sameTime); diff != "" {
 		t.Error(diff)
+	}
+	if got.Etag() != novel().Etag() {
+		t.Error("the flow has another etag than before")
 	}
 }
 
@@ -129,7 +134,7 @@ func TestHandMadeFlow(t *testing.T) {
 		ID: flowID, Name: "夜明けの町", Created: noon.Truncate(time.Second), Updated: time.Date(2025, 5, 9, 7, 48, 6, 0, time.UTC),
 		Story:   flow.Story{Keywords: []string{"夜明け", "海", "町"}, Synopsis: ptr("町から人が 消えた。")},
 		Members: []flow.Member{{Index: 1, Node: id1}, {Index: 2, Node: id2}},
-		Edges:   []flow.Edge{{From: 1, To: 2}},
+		Edges:   []flow.Edge{{From: 1, To: 2, Name: "本筋"}},
 		Current: 2,
 	})
 	if diff := cmp.Diff(want, decodeFlow(t, []byte(handMade)), sameTime); diff != "" {
@@ -157,6 +162,82 @@ func TestUpdateHandMadeFlow(t *testing.T) {
 	again, kept := format.UpdateFlow(got, f)
 	if diff := cmp.Diff(string(got), string(again)); diff != "" || !kept {
 		t.Errorf("an update without a change changes the file: %s", diff)
+	}
+}
+
+// What is taken away goes with what stands in its lines, and nothing else: comments of their own lines, unknown keys, other
+// entries, and how the ends of a connection are written.
+const handMadeLists = `# by hand
+id: 0197A1B2-C3D6-7E5F-8A9B-0C1D2E3F4A5B
+name: 夜明けの町
+nodes:
+# the beginning
+- index: 1
+  id: 0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b # 序章
+  mood: calm
+# the middle
+- {id: 0197a1b2-c3d5-7e5f-8a9b-0c1d2e3f4a5b, index: 2} # 二章
+
+# not yet sure
+- index: 3
+  id: 0197a1b2-c3d6-7e5f-8a9b-0c1d2e3f4a5b
+- index: 9 # no id
+connections:
+- from: 0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b
+  to: 2
+  weight: 5 # 重い
+# the other way
+- {from: 1, to: 0197a1b2-c3d6-7e5f-8a9b-0c1d2e3f4a5b}
+- {to: 3, from: 2, name: 雨} # rain
+- from: 2
+  to: 3
+`
+
+func TestTakeAwayByHand(t *testing.T) {
+	t.Parallel()
+	second, third := flow.Member{Index: 2, Node: id2}, flow.Member{Index: 3, Node: id3}
+	for name, c := range map[string]flow.Change{
+		"disconnected.yaml": {Disconnect: []flow.Edge{{From: 1, To: 3}}},
+		"twice.yaml":        {Disconnect: []flow.Edge{{From: 2, To: 3}}},
+		"removed.yaml":      {Remove: []flow.Member{second}},
+		"last.yaml":         {Remove: []flow.Member{third}},
+		"all.yaml":          {Remove: []flow.Member{{Index: 1, Node: id1}, second, third}},
+		"named.yaml":        {Connect: []flow.Edge{{From: 1, To: 2, Name: "本筋: 1"}, {From: 2, To: 3, Name: "雪"}}},
+		"moved.yaml":        {Disconnect: []flow.Edge{{From: 1, To: 2}}, Connect: []flow.Edge{{From: 3, To: 2, Name: "x"}, {From: 1, To: 3}}},
+	} {
+		before := decodeFlow(t, []byte(handMadeLists))
+		if name == "moved.yaml" {
+			before = before.Apply(flow.Change{Disconnect: []flow.Edge{{From: 2, To: 3}}})
+		}
+		after := before.Apply(c)
+		after.Updated = before.Updated
+		got, kept := format.UpdateFlow([]byte(handMadeLists), after)
+		if !kept {
+			t.Errorf("%s: what the person wrote is not kept", name)
+		}
+		testkit.Golden(t, name, got)
+		if diff := cmp.Diff(string(format.EncodeFlow(after)), string(format.EncodeFlow(decodeFlow(t, got)))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// The next index outlives the member that had the last one, in a canonical file and in one made by hand.
+func TestIndexIsNeverReused(t *testing.T) {
+	t.Parallel()
+	canonical := format.EncodeFlow(bare().Apply(flow.Change{Add: []flow.Member{{Index: 1, Node: id1}, {Index: 2, Node: id2}}}))
+	for _, old := range []string{string(canonical), "# by hand\n" + string(canonical)} {
+		f := decodeFlow(t, []byte(old)).Apply(flow.Change{Remove: []flow.Member{{Index: 2, Node: id2}}})
+		data, kept := format.UpdateFlow([]byte(old), f)
+		if again := decodeFlow(t, data); again.Next != 3 || !kept || len(again.Problems) > 0 {
+			t.Errorf("next is %d, kept %v in\n%s", again.Next, kept, data)
+		}
+	}
+	for text, next := range map[string]int{"next: 1": 3, "next: 8": 8, "next: 0": 3, "next: -1": 3, "next: x": 3, "next: 1000000001": 1_000_000_001, "next: 1000000002": 3} {
+		f := decodeFlow(t, []byte(strings.Replace(string(canonical), "nodes:", text+"\nnodes:", 1)))
+		if told := len(f.Problems) > 0; f.Next != next || told != (next == 3 && text != "next: 1") {
+			t.Errorf("%s: next is %d, %q", text, f.Next, f.Problems)
+		}
 	}
 }
 

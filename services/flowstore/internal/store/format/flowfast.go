@@ -13,6 +13,7 @@ const (
 	entryID    = "\n    id: "
 	entryFrom  = "  - from: "
 	entryTo    = "\n    to: "
+	entryName  = "    name: "
 )
 
 // lists reads the two long lists at the end of a flow file, if they are just as EncodeFlow writes them, some fifty times
@@ -36,6 +37,10 @@ func lists(text []byte) (head []byte, members []flow.Member, edges []flow.Edge, 
 		s.skip(entryTo)
 		e.To = s.int()
 		s.skip("\n")
+		if s.has(entryName) {
+			e.Name = s.quoted()
+			s.skip("\n")
+		}
 		edges = append(edges, e)
 	}
 	return text[:at+1], members, edges, s.ok && len(s.rest) == 0
@@ -87,4 +92,13 @@ func (s *scanner) int() int {
 	s.ok = s.ok && n > 0 && (text[0] != '0' || n == 1)
 	value, _ := strconv.Atoi(string(text))
 	return value
+}
+
+// quoted reads a text in double quotes in which nothing is escaped.
+func (s *scanner) quoted() string {
+	s.skip(`"`)
+	text := string(s.take(max(bytes.IndexByte(s.rest, '"'), 0)))
+	s.skip(`"`)
+	s.ok = s.ok && quote(text) == `"`+text+`"`
+	return text
 }

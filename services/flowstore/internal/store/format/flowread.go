@@ -36,7 +36,7 @@ func decodeEdited(text []byte) (flow.Flow, error) {
 	f.Members = r.members(r.keys["nodes"])
 	r.resolve(f.Members)
 	f.Edges = r.edges(r.keys["connections"])
-	f.Current = r.current()
+	f.Current, f.Next = r.current(), r.next()
 	f.Problems = r.problems
 	return flow.Examine(f), r.err
 }
@@ -54,7 +54,7 @@ func decodeCanonical(text []byte) (f flow.Flow, ok bool) {
 	f = r.head()
 	f.Members, f.Edges = members, edges
 	r.resolve(members)
-	f.Current = r.current()
+	f.Current, f.Next = r.current(), r.next()
 	f.Problems = r.problems
 	return flow.Examine(f), r.err == nil
 }
@@ -254,7 +254,7 @@ func (r *flowReader) edges(n *yamlx.Node) (edges []flow.Edge) {
 			r.problem(entry, "connections", "needs from and to, indexes or ids of nodes of this flow; it is left out")
 			return
 		}
-		edges = append(edges, flow.Edge{From: from, To: to})
+		edges = append(edges, flow.Edge{From: from, To: to, Name: r.text("connections.name", keys["name"])})
 	})
 	return edges
 }
@@ -267,6 +267,20 @@ func (r *flowReader) current() int {
 	index, ok := r.reference("current", n)
 	if !ok {
 		r.problem(n, "current", "must be the index or the id of a node of this flow; it is left out")
+	}
+	return index
+}
+
+// next reads the index for the next member, where it is more than the members tell: the last one may have been removed.
+func (r *flowReader) next() int {
+	n := r.keys["next"]
+	if n == nil || isNull(n) {
+		return 0
+	}
+	index, err := strconv.Atoi(r.text("next", n))
+	if err != nil || index < 1 || index > flow.MaxIndex+1 {
+		r.problem(n, "next", "must be a whole number from 1 to %d; it is left out", flow.MaxIndex+1)
+		return 0
 	}
 	return index
 }

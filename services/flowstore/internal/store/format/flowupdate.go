@@ -2,7 +2,6 @@ package format
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 	"strconv"
 
@@ -44,37 +43,17 @@ func editFlow(old []byte, before, after flow.Flow) ([]byte, bool) {
 	if updated := formatTime(after.Updated); updated != formatTime(before.Updated) {
 		setScalar(root, "updated", "!!timestamp", updated)
 	}
-	nodes, nodesOK := listOf(root, "nodes")
-	edges, edgesOK := listOf(root, "connections")
-	if !nodesOK || !edgesOK {
+	if !editMembers(root, before, after) || !editEdges(root, before, after) {
 		return nil, false
 	}
-	for m := range added(before.Members, after.Members) {
-		nodes.Content = append(nodes.Content, entry("index", integer(m.Index), "id", scalar("!!str", m.Node.String())))
-	}
-	for e := range added(before.Edges, after.Edges) {
-		edges.Content = append(edges.Content, entry("from", integer(e.From), "to", integer(e.To)))
+	if after.Next > flow.NextOf(after) {
+		setScalar(root, "next", "!!int", strconv.Itoa(after.Next))
 	}
 	if after.Current != before.Current || len(before.Problems) > 0 {
 		setCurrent(root, after.Current)
 	}
 	written, err := yamlx.Marshal(root)
 	return slices.Concat(lead, written, tail), err == nil
-}
-
-// added gives the items of after that before has not, in their order.
-func added[T comparable](before, after []T) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		held := make(map[T]bool, len(before))
-		for _, item := range before {
-			held[item] = true
-		}
-		for _, item := range after {
-			if !held[item] && !yield(item) {
-				return
-			}
-		}
-	}
 }
 
 // comments splits off comments that belong to no key, at the beginning and at the end: the parser would lose them.
@@ -128,29 +107,3 @@ func keyAt(root *yamlx.Node, key string) int {
 	}
 	return len(root.Content)
 }
-
-// listOf gives the list of a key, made where there is none.
-func listOf(root *yamlx.Node, key string) (list *yamlx.Node, ok bool) {
-	n := yamlx.Get(root, key)
-	switch {
-	case n == nil:
-		n = &yamlx.Node{Kind: yamlx.Sequence, Tag: "!!seq"}
-		root.Content = append(root.Content, scalar("!!str", key), n)
-	case isNull(n):
-		n.Kind, n.Tag, n.Value = yamlx.Sequence, "!!seq", ""
-	}
-	if len(n.Content) == 0 {
-		n.Style = 0
-	}
-	return n, n.Kind == yamlx.Sequence
-}
-
-func entry(key1 string, value1 *yamlx.Node, key2 string, value2 *yamlx.Node) *yamlx.Node {
-	return &yamlx.Node{Kind: yamlx.Mapping, Tag: "!!map", Content: []*yamlx.Node{scalar("!!str", key1), value1, scalar("!!str", key2), value2}}
-}
-
-func scalar(tag, value string) *yamlx.Node {
-	return &yamlx.Node{Kind: yamlx.Scalar, Tag: tag, Value: value}
-}
-
-func integer(n int) *yamlx.Node { return scalar("!!int", strconv.Itoa(n)) }

@@ -23,6 +23,9 @@ func EncodeFlow(f flow.Flow) []byte {
 	if f.Current != 0 {
 		w.plain("", "current", strconv.Itoa(f.Current))
 	}
+	if f.Next > flow.NextOf(f) {
+		w.plain("", "next", strconv.Itoa(f.Next))
+	}
 	w.members(f.Members)
 	w.edges(f.Edges)
 	return w.out
@@ -54,6 +57,9 @@ func (w *yamlWriter) edges(edges []flow.Edge) {
 		w.out = strconv.AppendInt(append(w.out, entryFrom...), int64(e.From), 10)
 		w.out = strconv.AppendInt(append(w.out, entryTo...), int64(e.To), 10)
 		w.out = append(w.out, '\n')
+		if e.Name != "" {
+			w.out = append(append(append(w.out, entryName...), quote(e.Name)...), '\n')
+		}
 	}
 }
 

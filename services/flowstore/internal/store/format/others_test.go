@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
@@ -98,6 +99,7 @@ func TestPythonReadsFlows(t *testing.T) {
 	for i, text := range case20 {
 		f := novel()
 		f.Name, f.Story.Synopsis, f.Story.Genres = text, &text, []string{text, "x"}
+		f.Edges = []flow.Edge{{From: 1, To: 2}, {From: 1, To: 3, Name: text}}
 		files = append(files, writeFile(t, dir, strconv.Itoa(i)+".yaml", format.EncodeFlow(f)))
 	}
 	var got [][]any
@@ -105,8 +107,12 @@ func TestPythonReadsFlows(t *testing.T) {
 import sys, json, yaml
 r = [yaml.safe_load(open(f, encoding="utf-8")) for f in sys.argv[1:]]
 print(json.dumps([[x["name"], x["story"]["synopsis"], x["story"]["genres"][0], x["current"], len(x["nodes"]), x["connections"]] for x in r]))`, files, &got)
-	edges := []any{map[string]any{"from": 1.0, "to": 2.0}, map[string]any{"from": 1.0, "to": 3.0}}
 	for i, text := range case20 {
+		named := map[string]any{"from": 1.0, "to": 3.0, "name": text}
+		if text == "" {
+			delete(named, "name")
+		}
+		edges := []any{map[string]any{"from": 1.0, "to": 2.0}, named}
 		if diff := cmp.Diff([]any{text, text, text, 3.0, 3.0, edges}, got[i]); diff != "" {
 			t.Errorf("%q: %s", text, diff)
 		}

@@ -127,8 +127,9 @@ func flows() *rapid.Generator[flow.Flow] {
 		}
 		index := rapid.IntRange(0, 12)
 		for range rapid.IntRange(0, 6).Draw(t, "edges") {
-			f.Edges = append(f.Edges, flow.Edge{From: index.Draw(t, "from"), To: index.Draw(t, "to")})
+			f.Edges = append(f.Edges, flow.Edge{From: index.Draw(t, "from"), To: index.Draw(t, "to"), Name: texts().Draw(t, "edge")})
 		}
+		f.Next = rapid.SampledFrom([]int{0, 0, 20}).Draw(t, "next")
 		if len(f.Members) > 0 && rapid.Bool().Draw(t, "place") {
 			f.Current = f.Members[0].Index
 		}
@@ -168,10 +169,19 @@ func TestEditedFlowsComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, old)
 		}
+		var gone []flow.Member
+		if len(before.Members) > 0 {
+			gone = []flow.Member{rapid.SampledFrom(before.Members).Draw(t, "removed")}
+		}
+		var cut []flow.Edge
+		if len(before.Edges) > 0 {
+			cut = []flow.Edge{rapid.SampledFrom(before.Edges).Draw(t, "cut")}
+		}
 		after := before.Apply(flow.Change{
-			At:      times().Draw(t, "at"),
+			At:     times().Draw(t, "at"),
+			Remove: gone, Disconnect: cut,
 			Add:     []flow.Member{{Index: before.Next, Node: uuid.UUID{15: 1}}},
-			Connect: []flow.Edge{{From: rapid.IntRange(0, before.Next-1).Draw(t, "from"), To: before.Next}},
+			Connect: []flow.Edge{{From: rapid.IntRange(0, before.Next-1).Draw(t, "from"), To: before.Next, Name: texts().Draw(t, "named")}},
 			Current: rapid.SampledFrom([]*int{nil, ptr(0), ptr(before.Next)}).Draw(t, "current"),
 		})
 		data, kept := format.UpdateFlow(old, after)

@@ -21,6 +21,7 @@ func durabilityCases() []testCase {
 				e.same(want, e.flow("f"))
 			}
 		}},
+		{Durability, "what was taken away stays away", staysAway},
 		{Durability, "requests are remembered", func(e *env) {
 			want := store.Request{ID: id("request"), Digest: "digest", Result: id("n")}
 			e.must(e.update(func(tx store.Tx) error { return tx.PutRequest(want) }))
@@ -60,4 +61,24 @@ func everythingAgain(e *env) {
 		e.must(err)
 		e.same([]store.Problem(nil), problems)
 	}
+}
+
+// staysAway reads the flow out of its log, and out of its file.
+func staysAway(e *env) {
+	e.createFlow("f", "a", "b", "c")
+	for _, c := range []flow.Change{
+		{Connect: []flow.Edge{{From: 1, To: 2, Name: "雨"}, {From: 2, To: 3}, {From: 1, To: 3}}},
+		{Disconnect: []flow.Edge{{From: 1, To: 3}}},
+		{Remove: []flow.Member{{Index: 3, Node: id("c")}}},
+	} {
+		want := e.change(c)
+		e.reopen()
+		e.same(want, e.flow("f"))
+	}
+	_, err := e.store.Flush(e.Context(), e.ns)
+	e.must(err)
+	want := e.flow("f")
+	e.reopen()
+	e.same(want, e.flow("f"))
+	e.same(4, want.Next)
 }

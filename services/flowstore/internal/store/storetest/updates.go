@@ -23,6 +23,8 @@ func updateCases() []testCase {
 			e.must(e.update(func(tx store.Tx) error { return tx.ChangeFlow(id("f"), change) }))
 			e.same(before.Apply(change), e.flow("f"))
 		}},
+		{Updates, "what a change takes away is gone, and no index is given again", takesAway},
+		{Updates, "an edge keeps its name until it gets another", namesEdges},
 		{Updates, "a taken id is refused, and the function may go on", func(e *env) {
 			e.createFlow("f", "a")
 			e.must(e.update(func(tx store.Tx) error {
@@ -59,6 +61,41 @@ func updateCases() []testCase {
 			e.must(e.update(func(tx store.Tx) error { e.same(want, tx.Now()); e.same(want, tx.Now()); return nil }))
 		}},
 		{Updates, "a closed store says so", closed},
+	}
+}
+
+// change writes a change of the flow f and gives the flow as it must be read then.
+func (e *env) change(c flow.Change) flow.Flow {
+	e.Helper()
+	before := e.flow("f")
+	e.must(e.update(func(tx store.Tx) error {
+		c.At = tx.Now()
+		return errors.Join(before.Check(c), tx.ChangeFlow(before.ID, c))
+	}))
+	want := before.Apply(c)
+	e.same(want, e.flow("f"))
+	return want
+}
+
+func takesAway(e *env) {
+	e.createFlow("f", "a", "b", "c")
+	current := 3
+	e.change(flow.Change{Connect: []flow.Edge{{From: 1, To: 2}, {From: 2, To: 3}, {From: 1, To: 3}}, Current: &current})
+	e.same([]flow.Edge{{From: 1, To: 2}, {From: 2, To: 3}}, e.change(flow.Change{Disconnect: []flow.Edge{{From: 1, To: 3}}}).Edges)
+	left := e.change(flow.Change{Remove: []flow.Member{{Index: 3, Node: id("c")}}})
+	e.same([]flow.Edge{{From: 1, To: 2}}, left.Edges)
+	e.same([]int{2, 4, 0}, []int{len(left.Members), left.Next, left.Current})
+	e.node("c")
+	e.must(e.update(func(tx store.Tx) error { return e.addTo(tx, "c") }))
+	index, _ := e.flow("f").IndexOf(id("c"))
+	e.same(4, index)
+}
+
+func namesEdges(e *env) {
+	e.createFlow("f", "a", "b")
+	for _, step := range []struct{ give, want string }{{"雨", "雨"}, {"", "雨"}, {"雪", "雪"}} {
+		got := e.change(flow.Change{Connect: []flow.Edge{{From: 1, To: 2, Name: step.give}}})
+		e.same([]flow.Edge{{From: 1, To: 2, Name: step.want}}, got.Edges)
 	}
 }
 

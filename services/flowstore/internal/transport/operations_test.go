@@ -1,0 +1,107 @@
+package transport_test
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+)
+
+// operations calls each operation on a flow in which child continues parent, by name of the RPC.
+func operations(c flowstorev1.FlowStoreServiceClient, flow, parent, child string) map[string]func(ctx context.Context, etag, request string) error {
+	return map[string]func(ctx context.Context, etag, request string) error{
+		"ConnectNodes": func(ctx context.Context, etag, request string) error {
+			_, err := c.ConnectNodes(ctx, &flowstorev1.ConnectNodesRequest{Flow: flow, Parent: parent, Child: child, DisplayName: "雨", Etag: etag, RequestId: request})
+			return err
+		},
+		"DisconnectNodes": func(ctx context.Context, etag, request string) error {
+			_, err := c.DisconnectNodes(ctx, &flowstorev1.DisconnectNodesRequest{Flow: flow, Parent: parent, Child: child, Etag: etag, RequestId: request})
+			return err
+		},
+	}
+}
+
+// edge is how an edge stands in a flow.
+func edge(from, to int32, name string) *flowstorev1.Edge {
+	return &flowstorev1.Edge{From: from, To: to, DisplayName: name}
+}
+
+// expectSorted is expect for fields in any order.
+func expectSorted(t *testing.T, err error, want string, fields ...string) {
+	t.Helper()
+	e := refusal(t, err)
+	slices.SortFunc(e.Violations, func(a, b apierr.Violation) int { return cmp.Compare(a.Field, b.Field) })
+	expect(t, e.GRPCStatus().Err(), want, fields...)
+}
+
+// hasEdges compares the edges of an answer.
+func hasEdges(t *testing.T, got *flowstorev1.Flow, want ...*flowstorev1.Edge) {
+	t.Helper()
+	same(t, &flowstorev1.Flow{Edges: want}, &flowstorev1.Flow{Edges: got.GetEdges()})
+}
+
+func TestConnectAndDisconnect(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	ctx := t.Context()
+	one := must[*flowstorev1.AddNodeResponse](t)(g.c.AddNode(ctx, &flowstorev1.AddNodeRequest{Flow: g.flow, Source: fresh()})).GetNode().GetName()
+	before := must[*flowstorev1.Flow](t)(g.c.GetFlow(ctx, &flowstorev1.GetFlowRequest{Name: g.flow}))
+	got := must[*flowstorev1.Flow](t)(g.c.ConnectNodes(ctx, &flowstorev1.ConnectNodesRequest{
+		Flow: g.flow, Parent: g.a, Child: one, DisplayName: "雨の夜", Etag: before.GetEtag(), RequestId: id(2000),
+	}))
+	hasEdges(t, got, edge(1, 2, ""), edge(1, 4, "雨の夜"), edge(2, 3, ""))
+	if got.GetEtag() == before.GetEtag() || len(got.GetEtag()) != 22 {
+		t.Errorf("etag %q, before %q", got.GetEtag(), before.GetEtag())
+	}
+	same(t, got, must[*flowstorev1.Flow](t)(g.c.GetFlow(ctx, &flowstorev1.GetFlowRequest{Name: g.flow})))
+	got = must[*flowstorev1.Flow](t)(g.c.DisconnectNodes(ctx, &flowstorev1.DisconnectNodesRequest{Flow: g.flow, Parent: g.a, Child: one, Etag: got.GetEtag()}))
+	hasEdges(t, got, edge(1, 2, ""), edge(2, 3, ""))
+	_, err := g.c.ConnectNodes(ctx, &flowstorev1.ConnectNodesRequest{Flow: g.flow, Parent: g.a, Child: one, Etag: before.GetEtag()})
+	e := refusal(t, err)
+	if diff := gocmp.Diff(map[string]string{"flow": g.flow, "etag": before.GetEtag(), "current_etag": got.GetEtag()}, e.Metadata); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Whatever stands in the way of an operation, its fields are named: all of them.
+func TestFieldsOfRefusedOperations(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	gone, goneFlow := "nodes/"+id(404), "flows/"+id(404)
+	connect := func(q *flowstorev1.ConnectNodesRequest) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := g.c.ConnectNodes(ctx, q); return err }
+	}
+	disconnect := func(q *flowstorev1.DisconnectNodesRequest) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := g.c.DisconnectNodes(ctx, q); return err }
+	}
+	for title, tt := range map[string]struct {
+		call   func(context.Context) error
+		want   string
+		fields []string
+	}{
+		"connect, empty":      {connect(&flowstorev1.ConnectNodesRequest{}), invalid, []string{"child", "flow", "parent"}},
+		"connect, long name":  {connect(&flowstorev1.ConnectNodesRequest{Flow: g.flow, Parent: "x", Child: g.b, DisplayName: strings.Repeat("長", 257), RequestId: "x"}), invalid, []string{"display_name", "parent", "request_id"}},
+		"connect, no flow":    {connect(&flowstorev1.ConnectNodesRequest{Flow: goneFlow, Parent: gone, Child: g.b}), noFlow, []string{"flow", "parent"}},
+		"connect, outside":    {connect(&flowstorev1.ConnectNodesRequest{Flow: g.flow, Parent: g.nobody, Child: gone, Etag: "x"}), noNode, []string{"child", "etag", "parent"}},
+		"connect, unreadable": {connect(&flowstorev1.ConnectNodesRequest{Flow: g.flow, Parent: g.a, Child: g.broken}), unreadable, []string{"child"}},
+		"connect, a cycle":    {connect(&flowstorev1.ConnectNodesRequest{Flow: g.flow, Parent: g.b, Child: g.a}), closes, []string{"child", "parent"}},
+		"connect, to itself":  {connect(&flowstorev1.ConnectNodesRequest{Flow: g.flow, Parent: g.a, Child: g.a}), closes, []string{"child", "parent"}},
+		"connect, stale":      {connect(&flowstorev1.ConnectNodesRequest{Flow: g.flow, Parent: g.a, Child: g.b, Etag: "x"}), stale, []string{"etag"}},
+		"connect, reused":     {connect(&flowstorev1.ConnectNodesRequest{Flow: g.flow, Parent: g.a, Child: g.b, RequestId: id(1000)}), reused, []string{"request_id"}},
+		"disconnect, empty":   {disconnect(&flowstorev1.DisconnectNodesRequest{}), invalid, []string{"child", "flow", "parent"}},
+		"disconnect, apart":   {disconnect(&flowstorev1.DisconnectNodesRequest{Flow: g.flow, Parent: g.b, Child: g.a}), apart, []string{"child", "parent"}},
+		"disconnect, outside": {disconnect(&flowstorev1.DisconnectNodesRequest{Flow: g.flow, Parent: g.a, Child: g.nobody}), outside, []string{"child"}},
+		"disconnect, stale":   {disconnect(&flowstorev1.DisconnectNodesRequest{Flow: g.flow, Parent: g.a, Child: g.b, Etag: "x"}), stale, []string{"etag"}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			expectSorted(t, tt.call(t.Context()), tt.want, tt.fields...)
+		})
+	}
+}

@@ -1,0 +1,78 @@
+// Package etag makes the short texts by which a caller says which version of a thing he read (AIP-154), and refuses those
+// of an older one.
+package etag
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"hash"
+)
+
+// size is how much of the hash an etag holds, in bytes: two versions never have the same by chance.
+const size = 16
+
+// Digest collects the values that a thing consists of. Each is written with its kind and length, so that what stands in one
+// field is never taken for what stands in the next.
+type Digest struct{ sum hash.Hash }
+
+// New makes an empty Digest.
+func New() *Digest { return &Digest{sha256.New()} }
+
+// Text adds a text.
+func (d *Digest) Text(s string) {
+	d.Int(int64(len(s)))
+	d.sum.Write([]byte(s))
+}
+
+// Optional adds a text that may not be given; nil is another value than the empty text.
+func (d *Digest) Optional(s *string) {
+	if s == nil {
+		d.Int(-1)
+		return
+	}
+	d.Text(*s)
+}
+
+// Texts adds a list.
+func (d *Digest) Texts(list []string) {
+	d.Int(int64(len(list)))
+	for _, s := range list {
+		d.Text(s)
+	}
+}
+
+// Int adds a number, such as a count, or a time.
+func (d *Digest) Int(n int64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(n))
+	d.sum.Write(b[:])
+}
+
+// Bytes adds bytes whose number is always the same, such as those of an id.
+func (d *Digest) Bytes(b []byte) { d.sum.Write(b) }
+
+// String gives the etag: 22 characters of A-Z, a-z, 0-9, - and _.
+func (d *Digest) String() string {
+	return base64.RawURLEncoding.EncodeToString(d.sum.Sum(nil)[:size])
+}
+
+// StaleError says that a thing changed after the caller had read it. It is answered with ABORTED.
+type StaleError struct {
+	// Name is what the contract calls the thing, Given the etag that the caller has, Current the one of the thing now.
+	Name, Given, Current string
+}
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("%s changed since it was read: its etag is %q now, and the request is for %q; read it again and repeat what still makes sense",
+		e.Name, e.Current, e.Given)
+}
+
+// Check refuses an etag that is not the current one: *StaleError. An empty one asks for no check.
+func Check(name, given, current string) error {
+	if given == "" || given == current {
+		return nil
+	}
+	return &StaleError{Name: name, Given: given, Current: current}
+}
