@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/koboldcpp/koboldcpptest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llmtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai/openaitest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/app"
 )
@@ -129,5 +130,42 @@ func TestNothingIsAskedWhereTheVocabularyIsNamed(t *testing.T) {
 	}
 	if asked := slices.Concat(s.Requests("/tokenize"), s.Requests("/v1/completions"), s.Requests("/v1/chat/completions")); len(asked) > 0 || got.CountsUsed != 0 || got.CharactersSent != 0 || got.Cut == nil || got.Tokens == 0 {
 		t.Errorf("%d texts were sent; told are %d counts of %d characters, %d tokens, the cut %v", len(asked), got.CountsUsed, got.CharactersSent, got.Tokens, got.Cut)
+	}
+}
+
+// A server that could count, where the backends file names the vocabulary, counts one short text when it is first met, which is
+// told, and none for any build behind it, however long the text.
+func TestNoCountsWithVocabulary(t *testing.T) {
+	t.Parallel()
+	const file = "../../internal/llm/tokenizer/testdata/gpt-2.json"
+	vocabulary, err := tokenizer.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := llmtest.New(t, llmtest.Options{Window: 4096, Vocabulary: vocabulary})
+	set, err := backends.Parse([]byte("backends: {here: {kind: llamacpp, address: '" + server.URL + "', tokenizer: '" + file + "'}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	a, err := app.New(t.Context(), app.DefaultConfig(), app.Deps{Backends: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := promptbuilderv1.NewPromptBuilderServiceClient(testkit.Serve(t, a.Register))
+	for build, want := range []int{1, 0, 0} {
+		before, _ := captured(t, server.Requests, []string{"/tokenize"})
+		body := strings.Repeat("夜の港で、彼女は紡いだ糸を見つめた。\n", 3000+build)
+		got, err := client.BuildStory(t.Context(), &promptbuilderv1.BuildStoryRequest{Body: body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, _ := captured(t, server.Requests, []string{"/tokenize"})
+		if int(got.GetCountsUsed()) != want || after-before != want || got.GetCut() == nil {
+			t.Errorf("build %d: %d counts went over the wire, %d are told; want %d, and a cut: %v", build, after-before, got.GetCountsUsed(), want, got.GetCut())
+		}
+		if whole := got.GetPrompt(); vocabulary.Count(whole, tokenizer.Prompt) != int(got.GetTokens()) {
+			t.Errorf("build %d: %d tokens are told of a prompt of %d", build, got.GetTokens(), vocabulary.Count(whole, tokenizer.Prompt))
+		}
 	}
 }

@@ -42,7 +42,7 @@ func (s *Server) completion(w http.ResponseWriter, r *http.Request, c call) {
 		refuse(w, failure{Code: http.StatusBadRequest, Message: "Failed to initialize samplers: failed to parse grammar", Type: "invalid_request_error"})
 		return
 	}
-	prompt := c.options.tokens(ask.Prompt, true)
+	prompt, _ := c.options.tokens(ask.Prompt, true)
 	if len(prompt) >= c.options.Window {
 		refuse(w, failure{Code: http.StatusBadRequest, Type: "exceed_context_size_error",
 			Message: fmt.Sprintf("request (%d tokens) exceeds the available context size (%d tokens), try increasing it",

@@ -112,8 +112,9 @@ func tokenize(w http.ResponseWriter, _ *http.Request, c call) {
 	}
 	list := []any{}
 	if ask.Content != nil {
-		for _, p := range c.options.tokens(*ask.Content, ask.Special) {
-			id := c.options.number(p)
+		pieces, ids := c.options.tokens(*ask.Content, ask.Special)
+		for i, p := range pieces {
+			id := ids[i]
 			if c.faults.Count == CountNegative {
 				id = -1
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 )
 
 // Options are what the server is. The zero value is a server with a window of 4096 tokens, one token a character, that
@@ -20,6 +21,8 @@ type Options struct {
 	Cut servertest.Rule
 	// BOS puts a token in front of every text, as many models want. It is named `<bos>` and stands for no byte.
 	BOS bool
+	// Vocabulary cuts and numbers what is read as a real model does, instead of Cut, BOS and Model. nil: none.
+	Vocabulary *tokenizer.Tokenizer
 	// APIKey refuses requests without this bearer token. Empty: no key.
 	APIKey string
 	// Reply gives the pieces of the answer to a prompt, one token each; the model ends the text after the last. A piece
