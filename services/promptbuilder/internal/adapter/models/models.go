@@ -86,8 +86,8 @@ func (b *Backends) List() []story.Listed {
 		if e, ok := c.(llm.Estimator); ok {
 			l.Estimates = e.Estimates()
 		}
-		b, ok := c.(llm.Bordered)
-		l.Borders = l.CountsHere && !l.Estimates || ok && b.TellsBorders()
+		bordered, ok := c.(llm.Bordered)
+		l.Borders = l.CountsHere && !l.Estimates || ok && bordered.TellsBorders()
 		if t, ok := c.(llm.Teller); ok {
 			l.StopString, l.Cache = t.Tells().StopString, t.Tells().Cache
 		}
