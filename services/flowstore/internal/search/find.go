@@ -19,7 +19,7 @@ const (
 	MaxPage     = 100
 	// DefaultReads is how many nodes are read at most where nothing is said, MaxReads the most: beyond that the total is
 	// approximate, and a page may end early.
-	DefaultReads = 1000
+	DefaultReads = 300
 	MaxReads     = 100_000
 )
 

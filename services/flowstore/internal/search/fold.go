@@ -2,7 +2,6 @@ package search
 
 import (
 	"sort"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,30 +16,97 @@ const waveDash = '〜'
 // stay apart, the prolonged sound mark stays, and so does ß, which is its own letter in lower case: `STRASSE` is not `Straße`.
 // A byte that is no UTF-8 becomes U+FFFD.
 func Fold(text string) string {
-	var b folder
-	b.Grow(len(text))
-	for _, r := range norm.NFKC.String(text) {
-		b.add(r)
-	}
-	return b.String()
+	b := folder{text: make([]byte, 0, len(text))}
+	parts(text, func(_ int, folded rune) { b.add(folded) }, func(from, to int) {
+		for _, r := range norm.NFKC.String(text[from:to]) {
+			b.add(lower(r))
+		}
+	})
+	return string(b.text)
 }
 
-// folder writes a folded text, one character of the form NFKC after the other.
+// parts goes through a text: character by character where each is folded by itself, and by pieces, to be normalized, where not.
+// A character belongs to the piece behind it, of which something may join it.
+func parts(text string, alone func(at int, folded rune), piece func(from, to int)) {
+	const none = -1
+	last, lastFolded := none, rune(0)
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		folded := simple(r)
+		if folded != none {
+			if last != none {
+				alone(last, lastFolded)
+			}
+			last, lastFolded = at, folded
+			at += size
+			continue
+		}
+		from := at
+		if last != none {
+			from, last = last, none
+		}
+		for at < len(text) {
+			if r, size = utf8.DecodeRuneInString(text[at:]); simple(r) != none {
+				break
+			}
+			at += size
+		}
+		piece(from, at)
+	}
+	if last != none {
+		alone(last, lastFolded)
+	}
+}
+
+// simple gives the folded form of a character that joins none before it and becomes one by itself; -1 for any other. It
+// knows those that texts are made of, for which asking the tables of Unicode takes ten times as long.
+func simple(r rune) rune {
+	const fullWidth = 0xFF01 - '!'
+	switch {
+	case r < utf8.RuneSelf:
+		return lower(r)
+	case '\uFF01' <= r && r <= '\uFF5E':
+		return lower(r - fullWidth)
+	case '\u4E00' <= r && r <= '\u9FFF', '\u3400' <= r && r <= '\u4DBF', // Han
+		'\u3041' <= r && r <= '\u3096', '\u30A1' <= r && r <= '\u30FE', // kana
+		'\uAC00' <= r && r <= '\uD7A3', // Hangul
+		'\u3001' <= r && r <= '\u3003', '\u3005' <= r && r <= '\u3011':
+		return r
+	case r == '\u3000':
+		return ' '
+	case r == waveDash:
+		return '~'
+	}
+	return -1
+}
+
+// lower folds a character of the form NFKC. White space is a blank.
+func lower(r rune) rune {
+	switch {
+	case 'A' <= r && r <= 'Z':
+		return r + 'a' - 'A'
+	case r == '\t', r == '\n', r == '\v', r == '\f', r == '\r':
+		return ' '
+	case r < utf8.RuneSelf:
+		return r
+	case r == waveDash:
+		return '~'
+	case unicode.IsSpace(r):
+		return ' '
+	}
+	return unicode.ToLower(r)
+}
+
+// folder writes a folded text, one character after the other, and of several blanks the first.
 type folder struct {
-	strings.Builder
+	text  []byte
 	blank bool
 }
 
-func (f *folder) add(r rune) {
-	blank := unicode.IsSpace(r)
-	switch {
-	case blank && f.blank:
-	case blank:
-		f.WriteByte(' ')
-	case r == waveDash:
-		f.WriteByte('~')
-	default:
-		f.WriteRune(unicode.ToLower(r))
+func (f *folder) add(folded rune) {
+	blank := folded == ' '
+	if !blank || !f.blank {
+		f.text = utf8.AppendRune(f.text, folded)
 	}
 	f.blank = blank
 }
@@ -58,25 +124,21 @@ func locate(text string) located {
 		b folder
 		l located
 	)
-	part := func(at int, normal string) {
-		l.folded, l.original = append(l.folded, b.Len()), append(l.original, at)
-		for _, r := range normal {
-			b.add(r)
-		}
-	}
-	for at := 0; at < len(text); {
-		for normal := at + max(norm.NFKC.QuickSpanString(text[at:]), 0); at < normal; {
-			_, size := utf8.DecodeRuneInString(text[at:])
-			part(at, text[at:at+size])
+	begin := func(at int) { l.folded, l.original = append(l.folded, len(b.text)), append(l.original, at) }
+	parts(text, func(at int, folded rune) {
+		begin(at)
+		b.add(folded)
+	}, func(at, to int) {
+		for at < to {
+			begin(at)
+			size := max(norm.NFKC.NextBoundaryInString(text[at:to], true), 1)
+			for _, r := range norm.NFKC.String(text[at : at+size]) {
+				b.add(lower(r))
+			}
 			at += size
 		}
-		if at < len(text) {
-			size := max(norm.NFKC.NextBoundaryInString(text[at:], true), 1)
-			part(at, norm.NFKC.String(text[at:at+size]))
-			at += size
-		}
-	}
-	l.text, l.folded, l.original = b.String(), append(l.folded, b.Len()), append(l.original, len(text))
+	})
+	l.text, l.folded, l.original = string(b.text), append(l.folded, len(b.text)), append(l.original, len(text))
 	return l
 }
 

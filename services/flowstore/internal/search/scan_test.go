@@ -198,7 +198,7 @@ func TestEqualToALinearScan(t *testing.T) {
 		ids := sorted(c)
 		c.flows = map[string][]uuid.UUID{"one": ids[:len(ids)/2], "the other": ids[len(ids)/4:]}
 		w := r.wanted(c, ids)
-		text, size := strings.Join(w.parts, pick(r, []string{" ", "　", "\n "})), pick(r, []int{0, 3, 20, 100})
+		text, size := strings.Join(w.parts, pick(r, []string{" ", "　", "\n "})), pick(r, []int{0, 11, 100})
 		got := all(t, x, c, text, size)
 		if want := c.scan(w); !slices.Equal(got, want) {
 			t.Fatalf("%s\n got %v\nwant %v", text, got, want)
@@ -253,7 +253,7 @@ func all(t *testing.T, x *search.Index, c *corpus, text string, size int) []uuid
 	}
 	var ids []uuid.UUID
 	total := -1
-	for page := (search.Page{Size: size}); ; {
+	for page := (search.Page{Size: size, Reads: search.MaxReads}); ; {
 		res, err := x.Search(t.Context(), c, q, page)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
