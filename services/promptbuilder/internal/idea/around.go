@@ -60,21 +60,20 @@ func (s *section) opensAround(mark string, bare bool, next string) bool {
 	return false
 }
 
-// fenced says that a line stands in a fence inside of a part, the marks of it among that. later is the end of a fence behind
-// the line that could close most; a mark that is never closed is text.
-func (s *section) fenced(mark string, bare bool, later closings) bool {
+// fenced says that a line stands in a fence inside of a part, the marks of it among that. A mark that is never closed is text.
+func (s *section) fenced(l lineOf) bool {
 	switch {
 	case s.field == "":
 		return false
 	case s.fence != "":
-		if bare && strings.HasPrefix(mark, s.fence) {
+		if l.bare && strings.HasPrefix(l.mark, s.fence) {
 			s.fence = ""
 		}
 		return true
-	case mark == "" || !s.field.prose() || !later.close(mark):
+	case l.mark == "" || !s.field.prose() || !l.later.close(l.mark):
 		return false
 	}
-	s.fence = mark
+	s.fence = l.mark
 	return true
 }
 
@@ -89,29 +88,35 @@ func (c closings) close(mark string) bool {
 	return len(mark) <= c.ticks
 }
 
-// closingsOf are those behind each line of a text.
-func closingsOf(text string) []closings {
-	var marks []string
-	for _, line := range textline.All(text) {
+// lineOf is a line of an answer: where it begins, the mark of the fence that it may be, and the closings behind it.
+type lineOf struct {
+	at    int
+	text  string
+	mark  string
+	bare  bool
+	later closings
+}
+
+// linesOf are the lines of an answer.
+func linesOf(text string) []lineOf {
+	var lines []lineOf
+	for at, line := range textline.All(text) {
 		mark, bare := fenceOf(line)
-		if !bare {
-			mark = ""
-		}
-		marks = append(marks, mark)
+		lines = append(lines, lineOf{at: at, text: line, mark: mark, bare: bare})
 	}
-	all := make([]closings, len(marks))
-	var behind closings
-	for i := len(marks) - 1; i >= 0; i-- {
-		all[i] = behind
-		switch mark := marks[i]; {
-		case mark == "":
-		case mark[0] == '~':
-			behind.tildes = max(behind.tildes, len(mark))
+	var later closings
+	for i := len(lines) - 1; i >= 0; i-- {
+		l := &lines[i]
+		l.later = later
+		switch {
+		case !l.bare:
+		case l.mark[0] == '~':
+			later.tildes = max(later.tildes, len(l.mark))
 		default:
-			behind.ticks = max(behind.ticks, len(mark))
+			later.ticks = max(later.ticks, len(l.mark))
 		}
 	}
-	return all
+	return lines
 }
 
 // beginsHeader says that the first line that is not blank is a header.

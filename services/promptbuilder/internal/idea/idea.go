@@ -113,21 +113,19 @@ func (s *section) takeLine(value string, idea *Idea) string {
 // they stand over. In the other parts any heading ends them.
 func cut(text string, wanted []Field) (sections []*section, rest string) {
 	current, around := &section{}, ""
-	left, later := slices.Clone(wanted), closingsOf(text)
-	n := -1
-	for at, line := range textline.All(text) {
-		n++
-		mark, bare := fenceOf(line)
+	left := slices.Clone(wanted)
+	for _, l := range linesOf(text) {
+		line := l.text
 		switch {
-		case around == "" && current.opensAround(mark, bare, text[at+len(line):]):
-			around = mark
+		case around == "" && current.opensAround(l.mark, l.bare, text[l.at+len(line):]):
+			around = l.mark
 			continue
-		case around != "" && bare && strings.HasPrefix(mark, around):
+		case around != "" && l.bare && strings.HasPrefix(l.mark, around):
 			around = ""
 			sections, current = append(sections, current), &section{}
 			continue
 		}
-		if current.fenced(mark, bare, later[n]) {
+		if current.fenced(l) {
 			current.text.WriteString(line)
 			continue
 		}
@@ -141,7 +139,7 @@ func cut(text string, wanted []Field) (sections []*section, rest string) {
 			continue
 		}
 		if len(left) == 0 {
-			return append(sections, current), text[at:]
+			return append(sections, current), text[l.at:]
 		}
 		sections = append(sections, current)
 		current = &section{field: h.field, header: strip(line), level: h.level}
