@@ -44,8 +44,8 @@ func (l *ledger) created(name, text string) {
 	l.loose = append(l.loose, name)
 }
 
-// added notes a node in a flow; text is nil for one that was stored before.
-func (l *ledger) added(f *flowRecord, name string, text *string, parents []string) {
+// added notes a node in a flow; text is nil for one that was stored before. Nobody else is told of a leaving one.
+func (l *ledger) added(f *flowRecord, name string, text *string, parents []string, leaving bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if text != nil {
@@ -53,7 +53,16 @@ func (l *ledger) added(f *flowRecord, name string, text *string, parents []strin
 		l.fresh = append(l.fresh, name)
 	}
 	f.parents[name] = parents
-	f.members = append(f.members, name)
+	if !leaving {
+		f.members = append(f.members, name)
+	}
+}
+
+// removed notes that a node left a flow. Nothing continued it.
+func (l *ledger) removed(f *flowRecord, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(f.parents, name)
 }
 
 // joined notes an edge.

@@ -31,7 +31,10 @@ type trial struct {
 func newTrial(o options, data string, r *report) *trial {
 	t := &trial{report: r, binary: o.binary, data: data, ledger: newLedger()}
 	for i := range o.writers {
-		t.writers = append(t.writers, &writer{number: i, ledger: t.ledger, random: rand.New(rand.NewPCG(r.random.Uint64(), 2)), own: map[*flowRecord][]string{}})
+		t.writers = append(t.writers, &writer{
+			number: i, ledger: t.ledger, random: rand.New(rand.NewPCG(r.random.Uint64(), 2)),
+			own: map[*flowRecord][]string{}, leaving: map[*flowRecord][]string{},
+		})
 	}
 	return t
 }

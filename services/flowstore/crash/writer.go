@@ -25,6 +25,8 @@ type writer struct {
 	// own are the nodes that this writer added to each flow. Only he changes what they continue, so that the ledger knows
 	// which of two changes came later.
 	own map[*flowRecord][]string
+	// leaving are nodes that nobody else knows of: they leave their flow again.
+	leaving map[*flowRecord][]string
 }
 
 // run asks until stop is closed or the server is gone. underWay is what was asked for and not answered, if anything.
@@ -54,7 +56,7 @@ func (w *writer) next() request {
 	if own := w.number < len(w.ledger.flows); own && w.random.IntN(4) == 0 {
 		return w.setCurrent(w.ledger.flows[w.number])
 	}
-	switch w.random.IntN(6) {
+	switch w.random.IntN(7) {
 	case 0:
 		return w.createNode()
 	case 1:
@@ -65,8 +67,25 @@ func (w *writer) next() request {
 		if again := w.rejoin(f); again != nil {
 			return again
 		}
+	case 4:
+		if n := len(w.leaving[f]); n > 0 {
+			return w.remove(f, w.leaving[f][n-1])
+		}
+		return w.addNew(f, true)
 	}
-	return w.addNew(f)
+	return w.addNew(f, false)
+}
+
+func (w *writer) remove(f *flowRecord, name string) request {
+	w.leaving[f] = w.leaving[f][:len(w.leaving[f])-1]
+	req := &flowstorev1.RemoveNodeRequest{Flow: f.name, Node: name, RequestId: uuid.NewString()}
+	return func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+		_, err := c.RemoveNode(ctx, req)
+		if err == nil {
+			w.ledger.removed(f, name)
+		}
+		return err
+	}
 }
 
 // rejoin takes an edge to a node of the writer away, or adds one; nil where nothing can be done.
@@ -119,13 +138,13 @@ func (w *writer) createNode() request {
 	}
 }
 
-func (w *writer) addNew(f *flowRecord) request {
+func (w *writer) addNew(f *flowRecord, leaving bool) request {
 	text := w.text()
 	req := &flowstorev1.AddNodeRequest{
 		Flow: f.name, Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: said(text)},
 		Parents: w.ledger.someMembers(f, w.random.IntN(3), w.random), RequestId: uuid.NewString(),
 	}
-	return w.add(f, req, &text)
+	return w.add(f, req, &text, leaving)
 }
 
 func (w *writer) addStored(f *flowRecord, name string) request {
@@ -133,15 +152,19 @@ func (w *writer) addStored(f *flowRecord, name string) request {
 		Flow: f.name, Source: &flowstorev1.AddNodeRequest_Node{Node: name},
 		Parents: w.ledger.someMembers(f, w.random.IntN(3), w.random), RequestId: uuid.NewString(),
 	}
-	return w.add(f, req, nil)
+	return w.add(f, req, nil, false)
 }
 
-func (w *writer) add(f *flowRecord, req *flowstorev1.AddNodeRequest, text *string) request {
+func (w *writer) add(f *flowRecord, req *flowstorev1.AddNodeRequest, text *string, leaving bool) request {
 	return func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
 		answer, err := c.AddNode(ctx, req)
 		if err == nil {
-			w.ledger.added(f, answer.GetNode().GetName(), text, req.GetParents())
-			w.own[f] = append(w.own[f], answer.GetNode().GetName())
+			mine := w.own
+			if leaving {
+				mine = w.leaving
+			}
+			w.ledger.added(f, answer.GetNode().GetName(), text, req.GetParents(), leaving)
+			mine[f] = append(mine[f], answer.GetNode().GetName())
 		}
 		return err
 	}

@@ -116,6 +116,10 @@ func (s *services) DisconnectNodes(ctx context.Context, r *flowstorev1.Disconnec
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }
 
+func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
+	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
 func (s *services) FlushStore(ctx context.Context, r *flowstorev1.FlushStoreRequest) (*flowstorev1.FlushStoreResponse, error) {
 	return &flowstorev1.FlushStoreResponse{}, s.take(ctx, r)
 }

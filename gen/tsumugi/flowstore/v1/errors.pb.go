@@ -74,6 +74,9 @@ const (
 	ErrorReason_ERROR_REASON_ETAG_MISMATCH ErrorReason = 19
 	// FAILED_PRECONDITION: no edge leads from the one node to the other. Metadata: `flow`, `parent`, `child`.
 	ErrorReason_ERROR_REASON_NOT_CONNECTED ErrorReason = 20
+	// FAILED_PRECONDITION: the node cannot leave the flow, since others continue it. Metadata: `flow`, `node`; `children`, how many
+	// do.
+	ErrorReason_ERROR_REASON_HAS_CHILDREN ErrorReason = 21
 )
 
 // Enum value maps for ErrorReason.
@@ -100,6 +103,7 @@ var (
 		18: "ERROR_REASON_NO_CURRENT_NODE",
 		19: "ERROR_REASON_ETAG_MISMATCH",
 		20: "ERROR_REASON_NOT_CONNECTED",
+		21: "ERROR_REASON_HAS_CHILDREN",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -123,6 +127,7 @@ var (
 		"ERROR_REASON_NO_CURRENT_NODE":    18,
 		"ERROR_REASON_ETAG_MISMATCH":      19,
 		"ERROR_REASON_NOT_CONNECTED":      20,
+		"ERROR_REASON_HAS_CHILDREN":       21,
 	}
 )
 
@@ -157,7 +162,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xae\x05\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xcd\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -180,7 +185,8 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x11\x12 \n" +
 	"\x1cERROR_REASON_NO_CURRENT_NODE\x10\x12\x12\x1e\n" +
 	"\x1aERROR_REASON_ETAG_MISMATCH\x10\x13\x12\x1e\n" +
-	"\x1aERROR_REASON_NOT_CONNECTED\x10\x14BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x1aERROR_REASON_NOT_CONNECTED\x10\x14\x12\x1d\n" +
+	"\x19ERROR_REASON_HAS_CHILDREN\x10\x15BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

@@ -75,6 +75,63 @@ func (NodeView) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{0}
 }
 
+// RemoveMode says what becomes of the nodes that continue one which leaves a flow.
+type RemoveMode int32
+
+const (
+	// As REMOVE_MODE_RESTRICT.
+	RemoveMode_REMOVE_MODE_UNSPECIFIED RemoveMode = 0
+	// A node that others continue is not removed (HAS_CHILDREN).
+	RemoveMode_REMOVE_MODE_RESTRICT RemoveMode = 1
+	// They continue what it continued. Branches keep their names.
+	RemoveMode_REMOVE_MODE_SPLICE RemoveMode = 2
+	// They leave with it, and what continues them. A node into which another branch was merged stays, behind that branch.
+	RemoveMode_REMOVE_MODE_SUBTREE RemoveMode = 3
+)
+
+// Enum value maps for RemoveMode.
+var (
+	RemoveMode_name = map[int32]string{
+		0: "REMOVE_MODE_UNSPECIFIED",
+		1: "REMOVE_MODE_RESTRICT",
+		2: "REMOVE_MODE_SPLICE",
+		3: "REMOVE_MODE_SUBTREE",
+	}
+	RemoveMode_value = map[string]int32{
+		"REMOVE_MODE_UNSPECIFIED": 0,
+		"REMOVE_MODE_RESTRICT":    1,
+		"REMOVE_MODE_SPLICE":      2,
+		"REMOVE_MODE_SUBTREE":     3,
+	}
+)
+
+func (x RemoveMode) Enum() *RemoveMode {
+	p := new(RemoveMode)
+	*p = x
+	return p
+}
+
+func (x RemoveMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RemoveMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1].Descriptor()
+}
+
+func (RemoveMode) Type() protoreflect.EnumType {
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1]
+}
+
+func (x RemoveMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RemoveMode.Descriptor instead.
+func (RemoveMode) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{1}
+}
+
 // Op says where a piece stands.
 type DiffPart_Op int32
 
@@ -116,11 +173,11 @@ func (x DiffPart_Op) String() string {
 }
 
 func (DiffPart_Op) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1].Descriptor()
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2].Descriptor()
 }
 
 func (DiffPart_Op) Type() protoreflect.EnumType {
-	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1]
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2]
 }
 
 func (x DiffPart_Op) Number() protoreflect.EnumNumber {
@@ -185,11 +242,11 @@ func (x FlowProblem_Kind) String() string {
 }
 
 func (FlowProblem_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2].Descriptor()
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[3].Descriptor()
 }
 
 func (FlowProblem_Kind) Type() protoreflect.EnumType {
-	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2]
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[3]
 }
 
 func (x FlowProblem_Kind) Number() protoreflect.EnumNumber {
@@ -2369,6 +2426,89 @@ func (x *DisconnectNodesRequest) GetRequestId() string {
 	return ""
 }
 
+// RemoveNodeRequest asks for a node to leave a flow.
+type RemoveNodeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`.
+	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// `nodes/{uuid}`, in the flow. One that cannot be read may leave. If the flow's current node goes, the first node that this
+	// one continued becomes it, otherwise the newest leaf.
+	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// What becomes of the nodes that continue it.
+	Mode RemoveMode `protobuf:"varint,3,opt,name=mode,proto3,enum=tsumugi.flowstore.v1.RemoveMode" json:"mode,omitempty"`
+	// The `etag` of the flow as it was read. Empty: whatever it is now.
+	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
+	// A UUID for this request. The same one again, within 24 hours, changes nothing and is answered with the flow as it is then.
+	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveNodeRequest) Reset() {
+	*x = RemoveNodeRequest{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveNodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveNodeRequest) ProtoMessage() {}
+
+func (x *RemoveNodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveNodeRequest.ProtoReflect.Descriptor instead.
+func (*RemoveNodeRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *RemoveNodeRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *RemoveNodeRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *RemoveNodeRequest) GetMode() RemoveMode {
+	if x != nil {
+		return x.Mode
+	}
+	return RemoveMode_REMOVE_MODE_UNSPECIFIED
+}
+
+func (x *RemoveNodeRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *RemoveNodeRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
@@ -2541,11 +2681,24 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x05child\x18\x03 \x01(\tB\x03\xe0A\x02R\x05child\x12\x17\n" +
 	"\x04etag\x18\x04 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
 	"\n" +
+	"request_id\x18\x05 \x01(\tB\x03\xe0A\x01R\trequestId\"\xbd\x01\n" +
+	"\x11RemoveNodeRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x17\n" +
+	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x02R\x04node\x129\n" +
+	"\x04mode\x18\x03 \x01(\x0e2 .tsumugi.flowstore.v1.RemoveModeB\x03\xe0A\x01R\x04mode\x12\x17\n" +
+	"\x04etag\x18\x04 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
+	"\n" +
 	"request_id\x18\x05 \x01(\tB\x03\xe0A\x01R\trequestId*N\n" +
 	"\bNodeView\x12\x19\n" +
 	"\x15NODE_VIEW_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fNODE_VIEW_BASIC\x10\x01\x12\x12\n" +
-	"\x0eNODE_VIEW_FULL\x10\x022\x8c\x10\n" +
+	"\x0eNODE_VIEW_FULL\x10\x02*t\n" +
+	"\n" +
+	"RemoveMode\x12\x1b\n" +
+	"\x17REMOVE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14REMOVE_MODE_RESTRICT\x10\x01\x12\x16\n" +
+	"\x12REMOVE_MODE_SPLICE\x10\x02\x12\x17\n" +
+	"\x13REMOVE_MODE_SUBTREE\x10\x032\x89\x11\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -2563,7 +2716,9 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\tDiffHeads\x12&.tsumugi.flowstore.v1.DiffHeadsRequest\x1a'.tsumugi.flowstore.v1.DiffHeadsResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{flow=flows/*}:diffHeads\x12\x8e\x01\n" +
 	"\fValidateFlow\x12).tsumugi.flowstore.v1.ValidateFlowRequest\x1a*.tsumugi.flowstore.v1.ValidateFlowResponse\"'\x82\xd3\xe4\x93\x02!\x12\x1f/v1/{flow=flows/*}:validateFlow\x12\x81\x01\n" +
 	"\fConnectNodes\x12).tsumugi.flowstore.v1.ConnectNodesRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"*\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/{flow=flows/*}:connectNodes\x12\x8a\x01\n" +
-	"\x0fDisconnectNodes\x12,.tsumugi.flowstore.v1.DisconnectNodesRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/{flow=flows/*}:disconnectNodes\x12\x80\x01\n" +
+	"\x0fDisconnectNodes\x12,.tsumugi.flowstore.v1.DisconnectNodesRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/{flow=flows/*}:disconnectNodes\x12{\n" +
+	"\n" +
+	"RemoveNode\x12'.tsumugi.flowstore.v1.RemoveNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/{flow=flows/*}:removeNode\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStoreBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
@@ -2579,112 +2734,117 @@ func file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(NodeView)(0),                    // 0: tsumugi.flowstore.v1.NodeView
-	(DiffPart_Op)(0),                 // 1: tsumugi.flowstore.v1.DiffPart.Op
-	(FlowProblem_Kind)(0),            // 2: tsumugi.flowstore.v1.FlowProblem.Kind
-	(*CreateNodeRequest)(nil),        // 3: tsumugi.flowstore.v1.CreateNodeRequest
-	(*GetNodeRequest)(nil),           // 4: tsumugi.flowstore.v1.GetNodeRequest
-	(*CreateFlowRequest)(nil),        // 5: tsumugi.flowstore.v1.CreateFlowRequest
-	(*GetFlowRequest)(nil),           // 6: tsumugi.flowstore.v1.GetFlowRequest
-	(*AddNodeRequest)(nil),           // 7: tsumugi.flowstore.v1.AddNodeRequest
-	(*AddNodeResponse)(nil),          // 8: tsumugi.flowstore.v1.AddNodeResponse
-	(*SetCurrentNodeRequest)(nil),    // 9: tsumugi.flowstore.v1.SetCurrentNodeRequest
-	(*ListPathNodesRequest)(nil),     // 10: tsumugi.flowstore.v1.ListPathNodesRequest
-	(*ListPathNodesResponse)(nil),    // 11: tsumugi.flowstore.v1.ListPathNodesResponse
-	(*PathNode)(nil),                 // 12: tsumugi.flowstore.v1.PathNode
-	(*FlushStoreRequest)(nil),        // 13: tsumugi.flowstore.v1.FlushStoreRequest
-	(*FlushStoreResponse)(nil),       // 14: tsumugi.flowstore.v1.FlushStoreResponse
-	(*ListNodesRequest)(nil),         // 15: tsumugi.flowstore.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),        // 16: tsumugi.flowstore.v1.ListNodesResponse
-	(*NodeItem)(nil),                 // 17: tsumugi.flowstore.v1.NodeItem
-	(*ListFlowsRequest)(nil),         // 18: tsumugi.flowstore.v1.ListFlowsRequest
-	(*ListFlowsResponse)(nil),        // 19: tsumugi.flowstore.v1.ListFlowsResponse
-	(*FlowItem)(nil),                 // 20: tsumugi.flowstore.v1.FlowItem
-	(*ListHistoryNodesRequest)(nil),  // 21: tsumugi.flowstore.v1.ListHistoryNodesRequest
-	(*ListHistoryNodesResponse)(nil), // 22: tsumugi.flowstore.v1.ListHistoryNodesResponse
-	(*PathTotals)(nil),               // 23: tsumugi.flowstore.v1.PathTotals
-	(*DiffNodesRequest)(nil),         // 24: tsumugi.flowstore.v1.DiffNodesRequest
-	(*DiffNodesResponse)(nil),        // 25: tsumugi.flowstore.v1.DiffNodesResponse
-	(*TextDiff)(nil),                 // 26: tsumugi.flowstore.v1.TextDiff
-	(*DiffPart)(nil),                 // 27: tsumugi.flowstore.v1.DiffPart
-	(*DiffHeadsRequest)(nil),         // 28: tsumugi.flowstore.v1.DiffHeadsRequest
-	(*DiffHeadsResponse)(nil),        // 29: tsumugi.flowstore.v1.DiffHeadsResponse
-	(*ValidateFlowRequest)(nil),      // 30: tsumugi.flowstore.v1.ValidateFlowRequest
-	(*ValidateFlowResponse)(nil),     // 31: tsumugi.flowstore.v1.ValidateFlowResponse
-	(*FlowProblem)(nil),              // 32: tsumugi.flowstore.v1.FlowProblem
-	(*ConnectNodesRequest)(nil),      // 33: tsumugi.flowstore.v1.ConnectNodesRequest
-	(*DisconnectNodesRequest)(nil),   // 34: tsumugi.flowstore.v1.DisconnectNodesRequest
-	(*Node)(nil),                     // 35: tsumugi.flowstore.v1.Node
-	(*Flow)(nil),                     // 36: tsumugi.flowstore.v1.Flow
-	(*FlowNode)(nil),                 // 37: tsumugi.flowstore.v1.FlowNode
-	(*Edge)(nil),                     // 38: tsumugi.flowstore.v1.Edge
+	(RemoveMode)(0),                  // 1: tsumugi.flowstore.v1.RemoveMode
+	(DiffPart_Op)(0),                 // 2: tsumugi.flowstore.v1.DiffPart.Op
+	(FlowProblem_Kind)(0),            // 3: tsumugi.flowstore.v1.FlowProblem.Kind
+	(*CreateNodeRequest)(nil),        // 4: tsumugi.flowstore.v1.CreateNodeRequest
+	(*GetNodeRequest)(nil),           // 5: tsumugi.flowstore.v1.GetNodeRequest
+	(*CreateFlowRequest)(nil),        // 6: tsumugi.flowstore.v1.CreateFlowRequest
+	(*GetFlowRequest)(nil),           // 7: tsumugi.flowstore.v1.GetFlowRequest
+	(*AddNodeRequest)(nil),           // 8: tsumugi.flowstore.v1.AddNodeRequest
+	(*AddNodeResponse)(nil),          // 9: tsumugi.flowstore.v1.AddNodeResponse
+	(*SetCurrentNodeRequest)(nil),    // 10: tsumugi.flowstore.v1.SetCurrentNodeRequest
+	(*ListPathNodesRequest)(nil),     // 11: tsumugi.flowstore.v1.ListPathNodesRequest
+	(*ListPathNodesResponse)(nil),    // 12: tsumugi.flowstore.v1.ListPathNodesResponse
+	(*PathNode)(nil),                 // 13: tsumugi.flowstore.v1.PathNode
+	(*FlushStoreRequest)(nil),        // 14: tsumugi.flowstore.v1.FlushStoreRequest
+	(*FlushStoreResponse)(nil),       // 15: tsumugi.flowstore.v1.FlushStoreResponse
+	(*ListNodesRequest)(nil),         // 16: tsumugi.flowstore.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),        // 17: tsumugi.flowstore.v1.ListNodesResponse
+	(*NodeItem)(nil),                 // 18: tsumugi.flowstore.v1.NodeItem
+	(*ListFlowsRequest)(nil),         // 19: tsumugi.flowstore.v1.ListFlowsRequest
+	(*ListFlowsResponse)(nil),        // 20: tsumugi.flowstore.v1.ListFlowsResponse
+	(*FlowItem)(nil),                 // 21: tsumugi.flowstore.v1.FlowItem
+	(*ListHistoryNodesRequest)(nil),  // 22: tsumugi.flowstore.v1.ListHistoryNodesRequest
+	(*ListHistoryNodesResponse)(nil), // 23: tsumugi.flowstore.v1.ListHistoryNodesResponse
+	(*PathTotals)(nil),               // 24: tsumugi.flowstore.v1.PathTotals
+	(*DiffNodesRequest)(nil),         // 25: tsumugi.flowstore.v1.DiffNodesRequest
+	(*DiffNodesResponse)(nil),        // 26: tsumugi.flowstore.v1.DiffNodesResponse
+	(*TextDiff)(nil),                 // 27: tsumugi.flowstore.v1.TextDiff
+	(*DiffPart)(nil),                 // 28: tsumugi.flowstore.v1.DiffPart
+	(*DiffHeadsRequest)(nil),         // 29: tsumugi.flowstore.v1.DiffHeadsRequest
+	(*DiffHeadsResponse)(nil),        // 30: tsumugi.flowstore.v1.DiffHeadsResponse
+	(*ValidateFlowRequest)(nil),      // 31: tsumugi.flowstore.v1.ValidateFlowRequest
+	(*ValidateFlowResponse)(nil),     // 32: tsumugi.flowstore.v1.ValidateFlowResponse
+	(*FlowProblem)(nil),              // 33: tsumugi.flowstore.v1.FlowProblem
+	(*ConnectNodesRequest)(nil),      // 34: tsumugi.flowstore.v1.ConnectNodesRequest
+	(*DisconnectNodesRequest)(nil),   // 35: tsumugi.flowstore.v1.DisconnectNodesRequest
+	(*RemoveNodeRequest)(nil),        // 36: tsumugi.flowstore.v1.RemoveNodeRequest
+	(*Node)(nil),                     // 37: tsumugi.flowstore.v1.Node
+	(*Flow)(nil),                     // 38: tsumugi.flowstore.v1.Flow
+	(*FlowNode)(nil),                 // 39: tsumugi.flowstore.v1.FlowNode
+	(*Edge)(nil),                     // 40: tsumugi.flowstore.v1.Edge
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
-	35, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	37, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	36, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	35, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
-	35, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
+	38, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	37, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
+	37, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	12, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	23, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
-	35, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
+	13, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	24, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
+	37, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 9: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	17, // 10: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	35, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
-	20, // 12: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
-	36, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	18, // 10: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
+	37, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	21, // 12: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
+	38, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
 	0,  // 14: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	12, // 15: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	26, // 16: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
-	27, // 17: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
-	1,  // 18: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
-	37, // 19: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
-	37, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
-	37, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
-	32, // 22: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
-	2,  // 23: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
-	38, // 24: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
-	3,  // 25: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
-	4,  // 26: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
-	5,  // 27: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
-	6,  // 28: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
-	7,  // 29: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
-	9,  // 30: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
-	10, // 31: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
-	15, // 32: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
-	18, // 33: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
-	21, // 34: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
-	24, // 35: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
-	28, // 36: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
-	30, // 37: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
-	33, // 38: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
-	34, // 39: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
-	13, // 40: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	35, // 41: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	35, // 42: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	36, // 43: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	36, // 44: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	8,  // 45: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	36, // 46: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	11, // 47: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	16, // 48: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	19, // 49: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	22, // 50: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	25, // 51: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	29, // 52: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	31, // 53: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	36, // 54: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	36, // 55: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	14, // 56: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	41, // [41:57] is the sub-list for method output_type
-	25, // [25:41] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	13, // 15: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	27, // 16: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
+	28, // 17: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
+	2,  // 18: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
+	39, // 19: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
+	39, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
+	39, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
+	33, // 22: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
+	3,  // 23: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
+	40, // 24: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
+	1,  // 25: tsumugi.flowstore.v1.RemoveNodeRequest.mode:type_name -> tsumugi.flowstore.v1.RemoveMode
+	4,  // 26: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
+	5,  // 27: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
+	6,  // 28: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
+	7,  // 29: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
+	8,  // 30: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
+	10, // 31: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
+	11, // 32: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
+	16, // 33: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
+	19, // 34: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	22, // 35: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
+	25, // 36: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
+	29, // 37: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
+	31, // 38: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
+	34, // 39: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
+	35, // 40: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
+	36, // 41: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
+	14, // 42: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	37, // 43: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	37, // 44: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	38, // 45: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	38, // 46: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 47: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	38, // 48: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	12, // 49: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	17, // 50: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	20, // 51: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	23, // 52: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	26, // 53: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	30, // 54: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	32, // 55: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	38, // 56: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	38, // 57: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	38, // 58: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	15, // 59: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	43, // [43:60] is the sub-list for method output_type
+	26, // [26:43] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_flowstore_proto_init() }
@@ -2702,8 +2862,8 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc), len(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   32,
+			NumEnums:      4,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

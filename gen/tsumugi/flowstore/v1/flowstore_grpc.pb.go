@@ -34,6 +34,7 @@ const (
 	FlowStoreService_ValidateFlow_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/ValidateFlow"
 	FlowStoreService_ConnectNodes_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/ConnectNodes"
 	FlowStoreService_DisconnectNodes_FullMethodName  = "/tsumugi.flowstore.v1.FlowStoreService/DisconnectNodes"
+	FlowStoreService_RemoveNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/RemoveNode"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
 
@@ -79,6 +80,8 @@ type FlowStoreServiceClient interface {
 	ConnectNodes(ctx context.Context, in *ConnectNodesRequest, opts ...grpc.CallOption) (*Flow, error)
 	// DisconnectNodes takes an edge away. Both nodes stay in the flow.
 	DisconnectNodes(ctx context.Context, in *DisconnectNodesRequest, opts ...grpc.CallOption) (*Flow, error)
+	// RemoveNode takes a node out of a flow. It stays stored, and its number is not given again.
+	RemoveNode(ctx context.Context, in *RemoveNodeRequest, opts ...grpc.CallOption) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 }
@@ -241,6 +244,16 @@ func (c *flowStoreServiceClient) DisconnectNodes(ctx context.Context, in *Discon
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) RemoveNode(ctx context.Context, in *RemoveNodeRequest, opts ...grpc.CallOption) (*Flow, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Flow)
+	err := c.cc.Invoke(ctx, FlowStoreService_RemoveNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -293,6 +306,8 @@ type FlowStoreServiceServer interface {
 	ConnectNodes(context.Context, *ConnectNodesRequest) (*Flow, error)
 	// DisconnectNodes takes an edge away. Both nodes stay in the flow.
 	DisconnectNodes(context.Context, *DisconnectNodesRequest) (*Flow, error)
+	// RemoveNode takes a node out of a flow. It stays stored, and its number is not given again.
+	RemoveNode(context.Context, *RemoveNodeRequest) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	mustEmbedUnimplementedFlowStoreServiceServer()
@@ -349,6 +364,9 @@ func (UnimplementedFlowStoreServiceServer) ConnectNodes(context.Context, *Connec
 }
 func (UnimplementedFlowStoreServiceServer) DisconnectNodes(context.Context, *DisconnectNodesRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method DisconnectNodes not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) RemoveNode(context.Context, *RemoveNodeRequest) (*Flow, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveNode not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -644,6 +662,24 @@ func _FlowStoreService_DisconnectNodes_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_RemoveNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).RemoveNode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_RemoveNode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).RemoveNode(ctx, req.(*RemoveNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -728,6 +764,10 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DisconnectNodes",
 			Handler:    _FlowStoreService_DisconnectNodes_Handler,
+		},
+		{
+			MethodName: "RemoveNode",
+			Handler:    _FlowStoreService_RemoveNode_Handler,
 		},
 		{
 			MethodName: "FlushStore",

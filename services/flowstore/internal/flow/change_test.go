@@ -106,6 +106,8 @@ func TestMessages(t *testing.T) {
 		{&flow.NotMemberError{Flow: node(9), Nodes: nodes(1)}, n(1) + " is not in " + f + "; add it first"},
 		{&flow.NotMemberError{Flow: node(9), Nodes: nodes(1, 2)}, n(1) + ", " + n(2) + " are not in " + f + "; add them first"},
 		{&flow.NotConnectedError{Flow: node(9), From: node(1), To: node(2)}, n(2) + " does not continue " + n(1) + " in " + f + ": there is no edge to take away"},
+		{&flow.HasChildrenError{Flow: node(9), Node: node(1), Children: nodes(2, 3)}, n(1) + " cannot leave " + f +
+			" with the mode RESTRICT, since others continue it: " + n(2) + ", " + n(3) + "; SPLICE has them continue what it continues, and SUBTREE removes them, too"},
 		{&flow.NoCurrentError{Flow: node(9)}, f + " has no current node; name the node, or set a current one first"},
 	} {
 		if diff := cmp.Diff(c.want, c.err.Error()); diff != "" {

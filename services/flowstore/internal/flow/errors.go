@@ -113,3 +113,14 @@ type NotConnectedError struct{ Flow, From, To uuid.UUID }
 func (e *NotConnectedError) Error() string {
 	return fmt.Sprintf("%s does not continue %s in %s: there is no edge to take away", node.Name(e.To), node.Name(e.From), Name(e.Flow))
 }
+
+// HasChildrenError says that a node cannot leave a flow, since others continue it.
+type HasChildrenError struct {
+	Flow, Node uuid.UUID
+	Children   []uuid.UUID
+}
+
+func (e *HasChildrenError) Error() string {
+	return fmt.Sprintf("%s cannot leave %s with the mode RESTRICT, since others continue it: %s; SPLICE has them continue what it continues, and SUBTREE removes them, too",
+		node.Name(e.Node), Name(e.Flow), strings.Join(shown(e.Children), ", "))
+}

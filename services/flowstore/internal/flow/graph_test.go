@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
@@ -51,3 +52,6 @@ func indexes(steps []flow.Step) string {
 func at(minute int) time.Time { return time.Date(2025, 5, 9, 6, minute, 0, 0, time.UTC) }
 
 func ptr[T any](v T) *T { return &v }
+
+// noneIsEmpty takes no slice for an empty one.
+var noneIsEmpty = cmpopts.EquateEmpty()

@@ -151,6 +151,34 @@ func TestFlowstore19Disconnect(t *testing.T) {
 	w.changed(t, "1-2 2-3")(w.read(t), nil)
 }
 
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	d := damaged{memory.New(clock), map[uuid.UUID]error{}}
+	w := draw(t, library.New(d, &counting{}))
+	ctx := t.Context()
+	remove := func(id uuid.UUID, mode flow.RemoveMode) (flow.Flow, error) {
+		return w.l.Remove(ctx, ns, library.Removal{Operation: w.op(), Node: id, Mode: mode})
+	}
+	w.refused(t, &flow.HasChildrenError{Flow: w.flow, Node: w.a, Children: []uuid.UUID{w.b}})(remove(w.a, flow.Restrict))
+	w.refused(t, &flow.NotMemberError{Flow: w.flow, Nodes: []uuid.UUID{w.x}})(remove(w.x, flow.Subtree))
+	w.refused(t, &library.NotFoundError{Kind: library.KindNode, ID: id(900)})(remove(id(900), flow.Splice))
+	// A node whose file is gone or cannot be read can still leave.
+	d.errs[w.b] = store.ErrNodeNotFound
+	w.changed(t, "1-3")(remove(w.b, flow.Splice))
+	f := w.changed(t, "1-3")(remove(w.e, flow.Restrict))
+	if f.Current != 4 || len(f.Members) != 3 || f.Next != 6 {
+		t.Errorf("%+v", f)
+	}
+	// It is stored still, and comes back under a new number.
+	placed, err := w.l.AddNode(ctx, ns, library.Addition{Flow: w.flow, Node: w.e})
+	if err != nil || placed.Index != 6 {
+		t.Errorf("%v: index %d", err, placed.Index)
+	}
+	if f := w.changed(t, "")(remove(w.a, flow.Subtree)); len(f.Members) != 2 {
+		t.Errorf("%+v", f)
+	}
+}
+
 // operations calls every operation on a flow with what is right, such as it may be done once.
 func (w drawn) operations(t *testing.T) map[string]func(op library.Operation) (flow.Flow, error) {
 	t.Helper()
@@ -161,6 +189,9 @@ func (w drawn) operations(t *testing.T) map[string]func(op library.Operation) (f
 		},
 		"Disconnect": func(op library.Operation) (flow.Flow, error) {
 			return w.l.Disconnect(ctx, ns, library.Connection{Operation: op, Parent: w.a, Child: w.b})
+		},
+		"Remove": func(op library.Operation) (flow.Flow, error) {
+			return w.l.Remove(ctx, ns, library.Removal{Operation: op, Node: w.b, Mode: flow.Splice})
 		},
 	}
 }

@@ -59,6 +59,12 @@ var table = []func(*fields, error) *apierr.Error{
 		out.Preconditions = []apierr.Precondition{{Type: "NOT_CONNECTED", Subject: node.Name(e.To), Description: "connect it with " + node.Name(e.From) + " first"}}
 		return because(out, append(f.where(e.From, aNode), f.where(e.To, aNode)...))
 	}),
+	on(func(f *fields, e *flow.HasChildrenError) *apierr.Error {
+		out := apierr.New(codes.FailedPrecondition, "HAS_CHILDREN", e.Error(),
+			"flow", flow.Name(e.Flow), "node", node.Name(e.Node), "children", strconv.Itoa(len(e.Children)))
+		out.Preconditions = []apierr.Precondition{{Type: "HAS_CHILDREN", Subject: node.Name(e.Node), Description: "choose REMOVE_MODE_SPLICE or REMOVE_MODE_SUBTREE"}}
+		return because(out, f.where(e.Node, aNode))
+	}),
 	on(func(_ *fields, e *flow.NoCurrentError) *apierr.Error {
 		out := apierr.New(codes.FailedPrecondition, "NO_CURRENT_NODE", e.Error(), "flow", flow.Name(e.Flow))
 		out.Preconditions = []apierr.Precondition{{Type: "NO_CURRENT_NODE", Subject: flow.Name(e.Flow), Description: "set its current node"}}

@@ -51,6 +51,8 @@ var answers = map[string]struct {
 		map[string]string{"flow": "flows/" + id(1), "path": "nodes/" + id(2) + ",nodes/" + id(1) + ",nodes/" + id(2)}},
 	"flow.NotConnectedError": {&flow.NotConnectedError{Flow: one, From: two, To: one}, "FailedPrecondition NOT_CONNECTED",
 		map[string]string{"flow": "flows/" + id(1), "parent": "nodes/" + id(2), "child": "nodes/" + id(1)}},
+	"flow.HasChildrenError": {&flow.HasChildrenError{Flow: one, Node: two, Children: []uuid.UUID{one}}, "FailedPrecondition HAS_CHILDREN",
+		map[string]string{"flow": "flows/" + id(1), "node": "nodes/" + id(2), "children": "1"}},
 	"etag.StaleError": {&etag.StaleError{Name: "flows/" + id(1), Given: "old", Current: "new"}, "Aborted ETAG_MISMATCH",
 		map[string]string{"flow": "flows/" + id(1), "etag": "old", "current_etag": "new"}},
 	"flow.NoCurrentError": {&flow.NoCurrentError{Flow: one}, "FailedPrecondition NO_CURRENT_NODE", map[string]string{"flow": "flows/" + id(1)}},
@@ -94,6 +96,9 @@ func (f failing) Connect(context.Context, string, library.Connection) (flow.Flow
 	return flow.Flow{}, f.err
 }
 func (f failing) Disconnect(context.Context, string, library.Connection) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
+func (f failing) Remove(context.Context, string, library.Removal) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }
 func (f failing) Path(context.Context, string, library.PathQuery) (library.Page, error) {

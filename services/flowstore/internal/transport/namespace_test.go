@@ -75,6 +75,12 @@ func TestNamespaces(t *testing.T) {
 			{noNode, "child", func(_, node string) error { return call(own.flow, node) }},
 		}
 	}
+	// loose is a node of the tenant's flow that may go.
+	loose := func(a tenant) string {
+		return must[*flowstorev1.AddNodeResponse](t)(c.AddNode(a.ctx, &flowstorev1.AddNodeRequest{
+			Flow: a.flow, Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: said("x")},
+		})).GetNode().GetName()
+	}
 	calls := map[string][]try{
 		"GetNode": {{noNode, "name", func(_, node string) error {
 			_, err := c.GetNode(own.ctx, &flowstorev1.GetNodeRequest{Name: node})
@@ -131,6 +137,14 @@ func TestNamespaces(t *testing.T) {
 		}}},
 		"ConnectNodes":    operation("ConnectNodes"),
 		"DisconnectNodes": operation("DisconnectNodes"),
+		"RemoveNode": {{noFlow, "flow", func(flow, _ string) error {
+			return operations(c, flow, own.root, loose(own))["RemoveNode"](own.ctx, "", "")
+		}}, {noNode, "node", func(_, node string) error {
+			if node == own.leaf {
+				node = loose(own)
+			}
+			return operations(c, own.flow, own.root, node)["RemoveNode"](own.ctx, "", "")
+		}}},
 		// These name nothing that could be foreign: settle has made with them what the others find.
 		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil,
 		// These list what is the caller's own: look compares what the other sees before and after, and its lists have two nodes.

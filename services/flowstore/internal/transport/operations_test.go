@@ -24,6 +24,10 @@ func operations(c flowstorev1.FlowStoreServiceClient, flow, parent, child string
 			_, err := c.DisconnectNodes(ctx, &flowstorev1.DisconnectNodesRequest{Flow: flow, Parent: parent, Child: child, Etag: etag, RequestId: request})
 			return err
 		},
+		"RemoveNode": func(ctx context.Context, etag, request string) error {
+			_, err := c.RemoveNode(ctx, &flowstorev1.RemoveNodeRequest{Flow: flow, Node: child, Etag: etag, RequestId: request})
+			return err
+		},
 	}
 }
 
@@ -69,6 +73,27 @@ func TestConnectAndDisconnect(t *testing.T) {
 	}
 }
 
+func TestRemoveNode(t *testing.T) {
+	t.Parallel()
+	const unspecified, restrict = flowstorev1.RemoveMode_REMOVE_MODE_UNSPECIFIED, flowstorev1.RemoveMode_REMOVE_MODE_RESTRICT
+	const splice, subtree = flowstorev1.RemoveMode_REMOVE_MODE_SPLICE, flowstorev1.RemoveMode_REMOVE_MODE_SUBTREE
+	g := newGraph(t)
+	remove := func(node string, mode flowstorev1.RemoveMode) (*flowstorev1.Flow, error) {
+		return g.c.RemoveNode(t.Context(), &flowstorev1.RemoveNodeRequest{Flow: g.flow, Node: node, Mode: mode})
+	}
+	for _, mode := range []flowstorev1.RemoveMode{unspecified, restrict} {
+		_, err := remove(g.b, mode)
+		expect(t, err, "FailedPrecondition HAS_CHILDREN", "node")
+	}
+	got := must[*flowstorev1.Flow](t)(remove(g.b, splice))
+	hasEdges(t, got, edge(1, 3, ""))
+	same(t, got, must[*flowstorev1.Flow](t)(g.c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: g.flow})))
+	must[*flowstorev1.Node](t)(g.c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: g.b}))
+	if got := must[*flowstorev1.Flow](t)(remove(g.a, subtree)); len(got.GetNodes())+len(got.GetEdges()) > 0 {
+		t.Errorf("%v is left", got)
+	}
+}
+
 // Whatever stands in the way of an operation, its fields are named: all of them.
 func TestFieldsOfRefusedOperations(t *testing.T) {
 	t.Parallel()
@@ -79,6 +104,9 @@ func TestFieldsOfRefusedOperations(t *testing.T) {
 	}
 	disconnect := func(q *flowstorev1.DisconnectNodesRequest) func(context.Context) error {
 		return func(ctx context.Context) error { _, err := g.c.DisconnectNodes(ctx, q); return err }
+	}
+	remove := func(q *flowstorev1.RemoveNodeRequest) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := g.c.RemoveNode(ctx, q); return err }
 	}
 	for title, tt := range map[string]struct {
 		call   func(context.Context) error
@@ -97,6 +125,10 @@ func TestFieldsOfRefusedOperations(t *testing.T) {
 		"disconnect, empty":   {disconnect(&flowstorev1.DisconnectNodesRequest{}), invalid, []string{"child", "flow", "parent"}},
 		"disconnect, apart":   {disconnect(&flowstorev1.DisconnectNodesRequest{Flow: g.flow, Parent: g.b, Child: g.a}), apart, []string{"child", "parent"}},
 		"disconnect, outside": {disconnect(&flowstorev1.DisconnectNodesRequest{Flow: g.flow, Parent: g.a, Child: g.nobody}), outside, []string{"child"}},
+		"remove, empty":       {remove(&flowstorev1.RemoveNodeRequest{}), invalid, []string{"flow", "node"}},
+		"remove, no mode":     {remove(&flowstorev1.RemoveNodeRequest{Flow: g.flow, Node: "flows/x", Mode: 9}), invalid, []string{"mode", "node"}},
+		"remove, outside":     {remove(&flowstorev1.RemoveNodeRequest{Flow: g.flow, Node: g.nobody, Etag: "x"}), outside, []string{"etag", "node"}},
+		"remove, no flow":     {remove(&flowstorev1.RemoveNodeRequest{Flow: goneFlow, Node: gone}), noFlow, []string{"flow", "node"}},
 		"disconnect, stale":   {disconnect(&flowstorev1.DisconnectNodesRequest{Flow: g.flow, Parent: g.a, Child: g.b, Etag: "x"}), stale, []string{"etag"}},
 	} {
 		t.Run(title, func(t *testing.T) {
