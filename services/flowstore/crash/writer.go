@@ -88,20 +88,41 @@ func (w *writer) remove(f *flowRecord, name string) request {
 	}
 }
 
-// rejoin takes an edge to a node of the writer away, or adds one; nil where nothing can be done.
+// rejoin takes an edge to a node of the writer away, moves or adds one; nil where nothing can be done.
 func (w *writer) rejoin(f *flowRecord) request {
 	if len(w.own[f]) == 0 {
 		return nil
 	}
 	child := w.own[f][w.random.IntN(len(w.own[f]))]
 	parents := w.ledger.parentsOf(f, child)
-	if len(parents) > 0 && w.random.IntN(2) == 0 {
-		return w.disconnect(f, parents[w.random.IntN(len(parents))], child)
+	parent := w.ledger.earlier(f, child, w.random)
+	if len(parents) > 0 {
+		old := parents[w.random.IntN(len(parents))]
+		switch w.random.IntN(3) {
+		case 0:
+			return w.disconnect(f, old, child)
+		case 1:
+			if parent != old {
+				return w.reconnect(f, old, parent, child)
+			}
+		}
 	}
-	if parent := w.ledger.earlier(f, child, w.random); parent != "" {
+	if parent != "" {
 		return w.connect(f, parent, child)
 	}
 	return nil
+}
+
+func (w *writer) reconnect(f *flowRecord, from, to, child string) request {
+	req := &flowstorev1.ReconnectNodesRequest{Flow: f.name, Child: child, OldParent: from, NewParent: to, RequestId: uuid.NewString()}
+	return func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+		_, err := c.ReconnectNodes(ctx, req)
+		if err == nil {
+			w.ledger.parted(f, from, child)
+			w.ledger.joined(f, to, child)
+		}
+		return err
+	}
 }
 
 func (w *writer) connect(f *flowRecord, parent, child string) request {

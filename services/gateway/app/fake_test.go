@@ -116,6 +116,10 @@ func (s *services) DisconnectNodes(ctx context.Context, r *flowstorev1.Disconnec
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }
 
+func (s *services) ReconnectNodes(ctx context.Context, r *flowstorev1.ReconnectNodesRequest) (*flowstorev1.Flow, error) {
+	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
 func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }

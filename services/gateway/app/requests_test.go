@@ -196,6 +196,8 @@ func TestWhatReachesTheService(t *testing.T) {
 			want: &flowstorev1.ConnectNodesRequest{Flow: "flows/" + id, Parent: "nodes/a", Child: "nodes/b", DisplayName: "雨", Etag: "e", RequestId: key}},
 		"disconnect": {method: "POST", path: "/v1/flows/" + id + ":disconnectNodes", body: `{"parent":"nodes/a","child":"nodes/b"}`,
 			want: &flowstorev1.DisconnectNodesRequest{Flow: "flows/" + id, Parent: "nodes/a", Child: "nodes/b"}},
+		"reconnect": {method: "POST", path: "/v1/flows/" + id + ":reconnectNodes", body: `{"child":"nodes/c","oldParent":"nodes/a","newParent":"nodes/b"}`,
+			want: &flowstorev1.ReconnectNodesRequest{Flow: "flows/" + id, Child: "nodes/c", OldParent: "nodes/a", NewParent: "nodes/b"}},
 		"remove": {method: "POST", path: "/v1/flows/" + id + ":removeNode", body: `{"node":"nodes/a","mode":"REMOVE_MODE_SPLICE"}`,
 			want: &flowstorev1.RemoveNodeRequest{Flow: "flows/" + id, Node: "nodes/a", Mode: flowstorev1.RemoveMode_REMOVE_MODE_SPLICE}},
 		"a key for nothing": {method: "POST", path: "/v1/store:flushStore", headers: []string{"Idempotency-Key", key}, want: &flowstorev1.FlushStoreRequest{}},

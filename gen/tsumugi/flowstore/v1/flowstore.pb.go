@@ -2509,6 +2509,98 @@ func (x *RemoveNodeRequest) GetRequestId() string {
 	return ""
 }
 
+// ReconnectNodesRequest asks for an edge to begin at another node.
+type ReconnectNodesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`.
+	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// The node that continues another one, `nodes/{uuid}`, in the flow.
+	Child string `protobuf:"bytes,2,opt,name=child,proto3" json:"child,omitempty"`
+	// What it continues now, `nodes/{uuid}`, in the flow.
+	OldParent string `protobuf:"bytes,3,opt,name=old_parent,json=oldParent,proto3" json:"old_parent,omitempty"`
+	// What it is to continue instead, another node, `nodes/{uuid}`, in the flow and readable. If it does so already, that edge
+	// stays as it is, and the old one goes.
+	NewParent string `protobuf:"bytes,4,opt,name=new_parent,json=newParent,proto3" json:"new_parent,omitempty"`
+	// The `etag` of the flow as it was read. Empty: whatever it is now.
+	Etag string `protobuf:"bytes,5,opt,name=etag,proto3" json:"etag,omitempty"`
+	// A UUID for this request. The same one again, within 24 hours, changes nothing and is answered with the flow as it is then.
+	RequestId     string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReconnectNodesRequest) Reset() {
+	*x = ReconnectNodesRequest{}
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReconnectNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReconnectNodesRequest) ProtoMessage() {}
+
+func (x *ReconnectNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReconnectNodesRequest.ProtoReflect.Descriptor instead.
+func (*ReconnectNodesRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ReconnectNodesRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *ReconnectNodesRequest) GetChild() string {
+	if x != nil {
+		return x.Child
+	}
+	return ""
+}
+
+func (x *ReconnectNodesRequest) GetOldParent() string {
+	if x != nil {
+		return x.OldParent
+	}
+	return ""
+}
+
+func (x *ReconnectNodesRequest) GetNewParent() string {
+	if x != nil {
+		return x.NewParent
+	}
+	return ""
+}
+
+func (x *ReconnectNodesRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *ReconnectNodesRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
@@ -2688,7 +2780,17 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x04mode\x18\x03 \x01(\x0e2 .tsumugi.flowstore.v1.RemoveModeB\x03\xe0A\x01R\x04mode\x12\x17\n" +
 	"\x04etag\x18\x04 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
 	"\n" +
-	"request_id\x18\x05 \x01(\tB\x03\xe0A\x01R\trequestId*N\n" +
+	"request_id\x18\x05 \x01(\tB\x03\xe0A\x01R\trequestId\"\xd0\x01\n" +
+	"\x15ReconnectNodesRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x19\n" +
+	"\x05child\x18\x02 \x01(\tB\x03\xe0A\x02R\x05child\x12\"\n" +
+	"\n" +
+	"old_parent\x18\x03 \x01(\tB\x03\xe0A\x02R\toldParent\x12\"\n" +
+	"\n" +
+	"new_parent\x18\x04 \x01(\tB\x03\xe0A\x02R\tnewParent\x12\x17\n" +
+	"\x04etag\x18\x05 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
+	"\n" +
+	"request_id\x18\x06 \x01(\tB\x03\xe0A\x01R\trequestId*N\n" +
 	"\bNodeView\x12\x19\n" +
 	"\x15NODE_VIEW_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fNODE_VIEW_BASIC\x10\x01\x12\x12\n" +
@@ -2698,7 +2800,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x17REMOVE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REMOVE_MODE_RESTRICT\x10\x01\x12\x16\n" +
 	"\x12REMOVE_MODE_SPLICE\x10\x02\x12\x17\n" +
-	"\x13REMOVE_MODE_SUBTREE\x10\x032\x89\x11\n" +
+	"\x13REMOVE_MODE_SUBTREE\x10\x032\x93\x12\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -2716,7 +2818,8 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\tDiffHeads\x12&.tsumugi.flowstore.v1.DiffHeadsRequest\x1a'.tsumugi.flowstore.v1.DiffHeadsResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{flow=flows/*}:diffHeads\x12\x8e\x01\n" +
 	"\fValidateFlow\x12).tsumugi.flowstore.v1.ValidateFlowRequest\x1a*.tsumugi.flowstore.v1.ValidateFlowResponse\"'\x82\xd3\xe4\x93\x02!\x12\x1f/v1/{flow=flows/*}:validateFlow\x12\x81\x01\n" +
 	"\fConnectNodes\x12).tsumugi.flowstore.v1.ConnectNodesRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"*\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/{flow=flows/*}:connectNodes\x12\x8a\x01\n" +
-	"\x0fDisconnectNodes\x12,.tsumugi.flowstore.v1.DisconnectNodesRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/{flow=flows/*}:disconnectNodes\x12{\n" +
+	"\x0fDisconnectNodes\x12,.tsumugi.flowstore.v1.DisconnectNodesRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/{flow=flows/*}:disconnectNodes\x12\x87\x01\n" +
+	"\x0eReconnectNodes\x12+.tsumugi.flowstore.v1.ReconnectNodesRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{flow=flows/*}:reconnectNodes\x12{\n" +
 	"\n" +
 	"RemoveNode\x12'.tsumugi.flowstore.v1.RemoveNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/{flow=flows/*}:removeNode\x12\x80\x01\n" +
 	"\n" +
@@ -2735,7 +2838,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(NodeView)(0),                    // 0: tsumugi.flowstore.v1.NodeView
 	(RemoveMode)(0),                  // 1: tsumugi.flowstore.v1.RemoveMode
@@ -2774,37 +2877,38 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*ConnectNodesRequest)(nil),      // 34: tsumugi.flowstore.v1.ConnectNodesRequest
 	(*DisconnectNodesRequest)(nil),   // 35: tsumugi.flowstore.v1.DisconnectNodesRequest
 	(*RemoveNodeRequest)(nil),        // 36: tsumugi.flowstore.v1.RemoveNodeRequest
-	(*Node)(nil),                     // 37: tsumugi.flowstore.v1.Node
-	(*Flow)(nil),                     // 38: tsumugi.flowstore.v1.Flow
-	(*FlowNode)(nil),                 // 39: tsumugi.flowstore.v1.FlowNode
-	(*Edge)(nil),                     // 40: tsumugi.flowstore.v1.Edge
+	(*ReconnectNodesRequest)(nil),    // 37: tsumugi.flowstore.v1.ReconnectNodesRequest
+	(*Node)(nil),                     // 38: tsumugi.flowstore.v1.Node
+	(*Flow)(nil),                     // 39: tsumugi.flowstore.v1.Flow
+	(*FlowNode)(nil),                 // 40: tsumugi.flowstore.v1.FlowNode
+	(*Edge)(nil),                     // 41: tsumugi.flowstore.v1.Edge
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
-	37, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	38, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	38, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	37, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
-	37, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
+	39, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	38, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
+	38, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
 	13, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
 	24, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
-	37, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
+	38, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
 	0,  // 9: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
 	18, // 10: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	37, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	38, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
 	21, // 12: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
-	38, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	39, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
 	0,  // 14: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
 	13, // 15: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
 	27, // 16: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
 	28, // 17: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
 	2,  // 18: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
-	39, // 19: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
-	39, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
-	39, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
+	40, // 19: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
+	40, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
+	40, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
 	33, // 22: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
 	3,  // 23: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
-	40, // 24: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
+	41, // 24: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
 	1,  // 25: tsumugi.flowstore.v1.RemoveNodeRequest.mode:type_name -> tsumugi.flowstore.v1.RemoveMode
 	4,  // 26: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
 	5,  // 27: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
@@ -2821,27 +2925,29 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	31, // 38: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
 	34, // 39: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
 	35, // 40: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
-	36, // 41: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
-	14, // 42: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	37, // 43: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	37, // 44: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	38, // 45: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	38, // 46: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 47: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	38, // 48: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	12, // 49: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	17, // 50: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	20, // 51: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	23, // 52: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	26, // 53: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	30, // 54: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	32, // 55: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	38, // 56: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	38, // 57: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	38, // 58: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	15, // 59: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	43, // [43:60] is the sub-list for method output_type
-	26, // [26:43] is the sub-list for method input_type
+	37, // 41: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
+	36, // 42: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
+	14, // 43: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	38, // 44: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	38, // 45: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	39, // 46: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 47: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 48: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	39, // 49: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	12, // 50: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	17, // 51: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	20, // 52: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	23, // 53: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	26, // 54: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	30, // 55: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	32, // 56: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	39, // 57: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 58: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 59: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 60: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	15, // 61: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	44, // [44:62] is the sub-list for method output_type
+	26, // [26:44] is the sub-list for method input_type
 	26, // [26:26] is the sub-list for extension type_name
 	26, // [26:26] is the sub-list for extension extendee
 	0,  // [0:26] is the sub-list for field type_name
@@ -2863,7 +2969,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc), len(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   33,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

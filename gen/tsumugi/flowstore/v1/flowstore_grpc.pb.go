@@ -34,6 +34,7 @@ const (
 	FlowStoreService_ValidateFlow_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/ValidateFlow"
 	FlowStoreService_ConnectNodes_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/ConnectNodes"
 	FlowStoreService_DisconnectNodes_FullMethodName  = "/tsumugi.flowstore.v1.FlowStoreService/DisconnectNodes"
+	FlowStoreService_ReconnectNodes_FullMethodName   = "/tsumugi.flowstore.v1.FlowStoreService/ReconnectNodes"
 	FlowStoreService_RemoveNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/RemoveNode"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
@@ -80,6 +81,8 @@ type FlowStoreServiceClient interface {
 	ConnectNodes(ctx context.Context, in *ConnectNodesRequest, opts ...grpc.CallOption) (*Flow, error)
 	// DisconnectNodes takes an edge away. Both nodes stay in the flow.
 	DisconnectNodes(ctx context.Context, in *DisconnectNodesRequest, opts ...grpc.CallOption) (*Flow, error)
+	// ReconnectNodes has a node continue another one than before, in one step: the edge moves, with its name.
+	ReconnectNodes(ctx context.Context, in *ReconnectNodesRequest, opts ...grpc.CallOption) (*Flow, error)
 	// RemoveNode takes a node out of a flow. It stays stored, and its number is not given again.
 	RemoveNode(ctx context.Context, in *RemoveNodeRequest, opts ...grpc.CallOption) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
@@ -244,6 +247,16 @@ func (c *flowStoreServiceClient) DisconnectNodes(ctx context.Context, in *Discon
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) ReconnectNodes(ctx context.Context, in *ReconnectNodesRequest, opts ...grpc.CallOption) (*Flow, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Flow)
+	err := c.cc.Invoke(ctx, FlowStoreService_ReconnectNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) RemoveNode(ctx context.Context, in *RemoveNodeRequest, opts ...grpc.CallOption) (*Flow, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Flow)
@@ -306,6 +319,8 @@ type FlowStoreServiceServer interface {
 	ConnectNodes(context.Context, *ConnectNodesRequest) (*Flow, error)
 	// DisconnectNodes takes an edge away. Both nodes stay in the flow.
 	DisconnectNodes(context.Context, *DisconnectNodesRequest) (*Flow, error)
+	// ReconnectNodes has a node continue another one than before, in one step: the edge moves, with its name.
+	ReconnectNodes(context.Context, *ReconnectNodesRequest) (*Flow, error)
 	// RemoveNode takes a node out of a flow. It stays stored, and its number is not given again.
 	RemoveNode(context.Context, *RemoveNodeRequest) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
@@ -364,6 +379,9 @@ func (UnimplementedFlowStoreServiceServer) ConnectNodes(context.Context, *Connec
 }
 func (UnimplementedFlowStoreServiceServer) DisconnectNodes(context.Context, *DisconnectNodesRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method DisconnectNodes not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) ReconnectNodes(context.Context, *ReconnectNodesRequest) (*Flow, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReconnectNodes not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) RemoveNode(context.Context, *RemoveNodeRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveNode not implemented")
@@ -662,6 +680,24 @@ func _FlowStoreService_DisconnectNodes_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_ReconnectNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReconnectNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).ReconnectNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_ReconnectNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).ReconnectNodes(ctx, req.(*ReconnectNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_RemoveNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RemoveNodeRequest)
 	if err := dec(in); err != nil {
@@ -764,6 +800,10 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DisconnectNodes",
 			Handler:    _FlowStoreService_DisconnectNodes_Handler,
+		},
+		{
+			MethodName: "ReconnectNodes",
+			Handler:    _FlowStoreService_ReconnectNodes_Handler,
 		},
 		{
 			MethodName: "RemoveNode",

@@ -151,6 +151,31 @@ func TestFlowstore19Disconnect(t *testing.T) {
 	w.changed(t, "1-2 2-3")(w.read(t), nil)
 }
 
+func TestReconnect(t *testing.T) {
+	t.Parallel()
+	d := damaged{memory.New(clock), map[uuid.UUID]error{}}
+	w := draw(t, library.New(d, &counting{}))
+	ctx := t.Context()
+	reconnect := func(child, from, to uuid.UUID) (flow.Flow, error) {
+		return w.l.Reconnect(ctx, ns, library.Reconnection{Operation: w.op(), Child: child, From: from, To: to})
+	}
+	w.changed(t, "1-2 2-3:雨")(w.l.Connect(ctx, ns, w.joined(w.b, w.c, "雨")))
+	w.changed(t, "1-2 1-3:雨")(reconnect(w.c, w.b, w.a))
+	w.changed(t, "1-2 2-3:雨")(reconnect(w.c, w.a, w.b))
+	// What would be a cycle with the old edge is none without it, and a cycle is refused as a whole.
+	w.refused(t, &flow.CycleError{Flow: w.flow, Path: []uuid.UUID{w.b, w.c, w.b}, Closing: [][2]uuid.UUID{{w.c, w.b}}})(reconnect(w.b, w.a, w.c))
+	w.refused(t, &flow.NotConnectedError{Flow: w.flow, From: w.a, To: w.c})(reconnect(w.c, w.a, w.d))
+	w.refused(t, &library.ManyError{Errs: []error{
+		&library.NotFoundError{Kind: library.KindNode, ID: id(900)}, &flow.NotMemberError{Flow: w.flow, Nodes: []uuid.UUID{w.x}},
+	}})(reconnect(id(900), w.a, w.x))
+	d.errs[w.d], d.errs[w.b] = store.ErrNodeNotFound, store.ErrNodeNotFound
+	w.refused(t, &library.NotFoundError{Kind: library.KindNode, ID: w.d})(reconnect(w.c, w.b, w.d))
+	w.changed(t, "1-2 2-3:雨")(w.read(t), nil)
+	// A node whose old parent cannot be read gets another one; an edge that is there keeps its name.
+	w.changed(t, "1-2 2-3:雨 5-3:雪")(w.l.Connect(ctx, ns, w.joined(w.e, w.c, "雪")))
+	w.changed(t, "1-2 5-3:雪")(reconnect(w.c, w.b, w.e))
+}
+
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	d := damaged{memory.New(clock), map[uuid.UUID]error{}}
@@ -189,6 +214,9 @@ func (w drawn) operations(t *testing.T) map[string]func(op library.Operation) (f
 		},
 		"Disconnect": func(op library.Operation) (flow.Flow, error) {
 			return w.l.Disconnect(ctx, ns, library.Connection{Operation: op, Parent: w.a, Child: w.b})
+		},
+		"Reconnect": func(op library.Operation) (flow.Flow, error) {
+			return w.l.Reconnect(ctx, ns, library.Reconnection{Operation: op, Child: w.c, From: w.b, To: w.d})
 		},
 		"Remove": func(op library.Operation) (flow.Flow, error) {
 			return w.l.Remove(ctx, ns, library.Removal{Operation: op, Node: w.b, Mode: flow.Splice})

@@ -57,7 +57,7 @@ var table = []func(*fields, error) *apierr.Error{
 		out := apierr.New(codes.FailedPrecondition, "NOT_CONNECTED", e.Error(),
 			"flow", flow.Name(e.Flow), "parent", node.Name(e.From), "child", node.Name(e.To))
 		out.Preconditions = []apierr.Precondition{{Type: "NOT_CONNECTED", Subject: node.Name(e.To), Description: "connect it with " + node.Name(e.From) + " first"}}
-		return because(out, append(f.where(e.From, aNode), f.where(e.To, aNode)...))
+		return because(out, slices.Concat(f.where(e.From, aNode), f.where(e.To, aNode, neighbour)))
 	}),
 	on(func(f *fields, e *flow.HasChildrenError) *apierr.Error {
 		out := apierr.New(codes.FailedPrecondition, "HAS_CHILDREN", e.Error(),

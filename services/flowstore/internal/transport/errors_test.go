@@ -98,6 +98,9 @@ func (f failing) Connect(context.Context, string, library.Connection) (flow.Flow
 func (f failing) Disconnect(context.Context, string, library.Connection) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }
+func (f failing) Reconnect(context.Context, string, library.Reconnection) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
 func (f failing) Remove(context.Context, string, library.Removal) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }

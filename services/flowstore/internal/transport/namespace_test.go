@@ -137,6 +137,7 @@ func TestNamespaces(t *testing.T) {
 		}}},
 		"ConnectNodes":    operation("ConnectNodes"),
 		"DisconnectNodes": operation("DisconnectNodes"),
+		"ReconnectNodes":  operation("ReconnectNodes"),
 		"RemoveNode": {{noFlow, "flow", func(flow, _ string) error {
 			return operations(c, flow, own.root, loose(own))["RemoveNode"](own.ctx, "", "")
 		}}, {noNode, "node", func(_, node string) error {

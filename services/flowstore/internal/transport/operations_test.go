@@ -24,6 +24,16 @@ func operations(c flowstorev1.FlowStoreServiceClient, flow, parent, child string
 			_, err := c.DisconnectNodes(ctx, &flowstorev1.DisconnectNodesRequest{Flow: flow, Parent: parent, Child: child, Etag: etag, RequestId: request})
 			return err
 		},
+		"ReconnectNodes": func(ctx context.Context, etag, request string) error {
+			to, err := c.AddNode(ctx, &flowstorev1.AddNodeRequest{Flow: flow, Source: fresh()})
+			if err != nil {
+				return err
+			}
+			_, err = c.ReconnectNodes(ctx, &flowstorev1.ReconnectNodesRequest{
+				Flow: flow, Child: child, OldParent: parent, NewParent: to.GetNode().GetName(), Etag: etag, RequestId: request,
+			})
+			return err
+		},
 		"RemoveNode": func(ctx context.Context, etag, request string) error {
 			_, err := c.RemoveNode(ctx, &flowstorev1.RemoveNodeRequest{Flow: flow, Node: child, Etag: etag, RequestId: request})
 			return err
@@ -73,6 +83,14 @@ func TestConnectAndDisconnect(t *testing.T) {
 	}
 }
 
+func TestReconnectNodes(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	got := must[*flowstorev1.Flow](t)(g.c.ReconnectNodes(t.Context(), &flowstorev1.ReconnectNodesRequest{Flow: g.flow, Child: g.broken, OldParent: g.b, NewParent: g.a}))
+	hasEdges(t, got, edge(1, 2, ""), edge(1, 3, ""))
+	same(t, got, must[*flowstorev1.Flow](t)(g.c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: g.flow})))
+}
+
 func TestRemoveNode(t *testing.T) {
 	t.Parallel()
 	const unspecified, restrict = flowstorev1.RemoveMode_REMOVE_MODE_UNSPECIFIED, flowstorev1.RemoveMode_REMOVE_MODE_RESTRICT
@@ -108,6 +126,18 @@ func TestFieldsOfRefusedOperations(t *testing.T) {
 	remove := func(q *flowstorev1.RemoveNodeRequest) func(context.Context) error {
 		return func(ctx context.Context) error { _, err := g.c.RemoveNode(ctx, q); return err }
 	}
+	reconnect := func(child, from, to string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := g.c.ReconnectNodes(ctx, &flowstorev1.ReconnectNodesRequest{Flow: g.flow, Child: child, OldParent: from, NewParent: to, Etag: "x"})
+			return err
+		}
+	}
+	freely := func(child, from, to string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := g.c.ReconnectNodes(ctx, &flowstorev1.ReconnectNodesRequest{Flow: g.flow, Child: child, OldParent: from, NewParent: to})
+			return err
+		}
+	}
 	for title, tt := range map[string]struct {
 		call   func(context.Context) error
 		want   string
@@ -125,6 +155,13 @@ func TestFieldsOfRefusedOperations(t *testing.T) {
 		"disconnect, empty":   {disconnect(&flowstorev1.DisconnectNodesRequest{}), invalid, []string{"child", "flow", "parent"}},
 		"disconnect, apart":   {disconnect(&flowstorev1.DisconnectNodesRequest{Flow: g.flow, Parent: g.b, Child: g.a}), apart, []string{"child", "parent"}},
 		"disconnect, outside": {disconnect(&flowstorev1.DisconnectNodesRequest{Flow: g.flow, Parent: g.a, Child: g.nobody}), outside, []string{"child"}},
+		"reconnect, empty":    {reconnect("", "", ""), invalid, []string{"child", "new_parent", "old_parent"}},
+		"reconnect, the same": {reconnect("x", g.a, g.a), invalid, []string{"child", "new_parent"}},
+		"reconnect, stale":    {reconnect(g.b, g.a, g.b), stale, []string{"etag"}},
+		"reconnect, missing":  {reconnect(gone, g.nobody, g.broken), noNode, []string{"child", "etag", "new_parent", "old_parent"}},
+		"reconnect, apart":    {freely(g.a, g.b, g.nobody), outside, []string{"new_parent"}},
+		"reconnect, no edge":  {freely(g.broken, g.a, g.b), apart, []string{"child", "old_parent"}},
+		"reconnect, itself":   {freely(g.b, g.a, g.b), closes, []string{"child", "new_parent"}},
 		"remove, empty":       {remove(&flowstorev1.RemoveNodeRequest{}), invalid, []string{"flow", "node"}},
 		"remove, no mode":     {remove(&flowstorev1.RemoveNodeRequest{Flow: g.flow, Node: "flows/x", Mode: 9}), invalid, []string{"mode", "node"}},
 		"remove, outside":     {remove(&flowstorev1.RemoveNodeRequest{Flow: g.flow, Node: g.nobody, Etag: "x"}), outside, []string{"etag", "node"}},

@@ -23,6 +23,7 @@ type Library interface {
 	SetCurrent(ctx context.Context, ns string, flowID, nodeID uuid.UUID) (flow.Flow, error)
 	Connect(ctx context.Context, ns string, in library.Connection) (flow.Flow, error)
 	Disconnect(ctx context.Context, ns string, in library.Connection) (flow.Flow, error)
+	Reconnect(ctx context.Context, ns string, in library.Reconnection) (flow.Flow, error)
 	Remove(ctx context.Context, ns string, in library.Removal) (flow.Flow, error)
 	Path(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
 	Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error)
