@@ -23,6 +23,9 @@ func (t *trial) compare(ctx context.Context, s *server) error {
 		if at := got.GetCurrent(); at != f.current && at != f.moving {
 			t.lose("the current node of %s is %q; acknowledged was %q, under way %q", f.name, at, f.current, f.moving)
 		}
+		if text := got.GetDescription(); text != f.text && text != f.writing {
+			t.lose("the description of %s is %q; acknowledged was %q, under way %q", f.name, text, f.text, f.writing)
+		}
 	}
 	for _, again := range t.underWay {
 		if err := again(ctx, s.client); err != nil {

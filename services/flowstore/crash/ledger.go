@@ -26,6 +26,8 @@ type flowRecord struct {
 	// current is the acknowledged place; moving is the one that was asked for last, acknowledged or not. Only one writer
 	// moves it.
 	current, moving string
+	// text is the acknowledged description, writing the one that was asked for last. Only one writer writes it.
+	text, writing string
 }
 
 func newLedger() *ledger { return &ledger{texts: map[string]string{}} }
@@ -109,6 +111,18 @@ func (l *ledger) moved(f *flowRecord) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f.current = f.moving
+}
+
+func (l *ledger) write(f *flowRecord, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.writing = text
+}
+
+func (l *ledger) wrote(f *flowRecord) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.text = f.writing
 }
 
 // takeLoose gives a node that is in no flow to one caller; empty where there is none.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 )
@@ -54,6 +55,9 @@ func (w *writer) run(ctx context.Context, c flowstorev1.FlowStoreServiceClient, 
 func (w *writer) next() request {
 	f := w.ledger.flows[w.random.IntN(len(w.ledger.flows))]
 	if own := w.number < len(w.ledger.flows); own && w.random.IntN(4) == 0 {
+		if w.random.IntN(3) == 0 {
+			return w.describe(w.ledger.flows[w.number])
+		}
 		return w.setCurrent(w.ledger.flows[w.number])
 	}
 	switch w.random.IntN(7) {
@@ -201,6 +205,20 @@ func (w *writer) setCurrent(f *flowRecord) request {
 		_, err := c.SetCurrentNode(ctx, &flowstorev1.SetCurrentNodeRequest{Flow: f.name, Node: to})
 		if err == nil {
 			w.ledger.moved(f)
+		}
+		return err
+	}
+}
+
+func (w *writer) describe(f *flowRecord) request {
+	text := w.text()
+	return func(ctx context.Context, c flowstorev1.FlowStoreServiceClient) error {
+		w.ledger.write(f, text)
+		_, err := c.UpdateFlow(ctx, &flowstorev1.UpdateFlowRequest{
+			Flow: &flowstorev1.Flow{Name: f.name, Description: text}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}},
+		})
+		if err == nil {
+			w.ledger.wrote(f)
 		}
 		return err
 	}

@@ -120,6 +120,10 @@ func (s *services) ReconnectNodes(ctx context.Context, r *flowstorev1.ReconnectN
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }
 
+func (s *services) UpdateFlow(ctx context.Context, r *flowstorev1.UpdateFlowRequest) (*flowstorev1.Flow, error) {
+	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
 func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }
@@ -229,7 +233,7 @@ func newRequest(t *testing.T, method, url, body string, headers ...string) *http
 	if err != nil {
 		t.Fatal(err)
 	}
-	if method == http.MethodPost {
+	if method == http.MethodPost || method == http.MethodPatch {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	for i := 0; i+1 < len(headers); i += 2 {

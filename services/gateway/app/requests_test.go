@@ -12,8 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/app"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/routes"
@@ -69,6 +72,8 @@ func TestBadRequests(t *testing.T) {
 		"garbage behind":            {method: "POST", path: "/v1/nodes", body: `{} {}`, status: 400, reason: "INVALID_JSON"},
 		"unknown field of a stream": {method: "POST", path: "/v1/nodes:generateNode", body: `{"flw":1}`, headers: []string{"Accept", "text/event-stream"}, status: 400, reason: "INVALID_JSON", says: "flw: there is no such field"},
 		"path and body differ":      {method: "POST", path: "/v1/flows/" + id + ":addNode", body: `{"flow":"flows/x"}`, status: 400, reason: "INVALID_JSON", says: "flow: the path says"},
+		"path and field differ":     {method: "PATCH", path: "/v1/flows/" + id, body: `{"name":"flows/x","displayName":"n"}`, status: 400, reason: "INVALID_JSON", says: "name: the path says"},
+		"a PATCH of text":           {method: "PATCH", path: "/v1/flows/" + id, body: "{}", headers: []string{"Content-Type", "text/plain"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
 		"parameter misspelt":        {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pagesize=2", status: 400, reason: "INVALID_FIELD", says: "pagesize: there is no such parameter; did you mean pageSize?"},
 		"unknown parameter":         {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?size=2", status: 400, reason: "INVALID_FIELD", says: "size: there is no such parameter; there are node, pageSize, pageToken, view, totals"},
 		"parameter of the path":     {method: "GET", path: "/v1/flows/" + id + "?name=flows/x", status: 400, reason: "INVALID_FIELD", says: "there are none here"},
@@ -200,6 +205,10 @@ func TestWhatReachesTheService(t *testing.T) {
 			want: &flowstorev1.ReconnectNodesRequest{Flow: "flows/" + id, Child: "nodes/c", OldParent: "nodes/a", NewParent: "nodes/b"}},
 		"remove": {method: "POST", path: "/v1/flows/" + id + ":removeNode", body: `{"node":"nodes/a","mode":"REMOVE_MODE_SPLICE"}`,
 			want: &flowstorev1.RemoveNodeRequest{Flow: "flows/" + id, Node: "nodes/a", Mode: flowstorev1.RemoveMode_REMOVE_MODE_SPLICE}},
+		"update": {method: "PATCH", path: "/v1/flows/" + id + "?updateMask=displayName,story.dialogueLevel,story.title,no_such", body: `{"displayName":"夜","etag":"e"}`,
+			want: &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{Name: "flows/" + id, DisplayName: "夜", Etag: "e"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"display_name", "story.dialogue_level", "story.title", "no_such"}}}},
+		"update without a mask": {method: "PATCH", path: "/v1/flows/" + id, body: `{"story":{"title":"夜"}}`,
+			want: &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{Name: "flows/" + id, Story: &commonv1.Story{Title: proto.String("夜")}}}},
 		"a key for nothing": {method: "POST", path: "/v1/store:flushStore", headers: []string{"Idempotency-Key", key}, want: &flowstorev1.FlushStoreRequest{}},
 		"charset":           {method: "POST", path: "/v1/store:flushStore", body: "{}", headers: []string{"Content-Type", "application/json; charset=UTF-8"}, want: &flowstorev1.FlushStoreRequest{}},
 		"no body":           {method: "POST", path: "/v1/nodes", want: &flowstorev1.CreateNodeRequest{}},
@@ -281,7 +290,7 @@ func TestEveryRouteReachesItsCall(t *testing.T) {
 		d.PromptBuilder, d.Agent, d.FlowStore = conns["promptbuilder"], conns["agent"], conns["flowstore"]
 	})
 	for _, route := range routes.All() {
-		path := strings.NewReplacer("{name=", "", "{flow=", "", "{node=", "", "}", "", "*", id).Replace(route.Path)
+		path := strings.NewReplacer("{name=", "", "{flow=", "", "{node=", "", "{flow.name=", "", "}", "", "*", id).Replace(route.Path)
 		got := do(t, newRequest(t, route.Method, server.URL+path, ""))
 		if reason, _ := got.reason(t); got.status != http.StatusInternalServerError || reason != "INTERNAL" || strings.Contains(got.body, "called") {
 			t.Errorf("%s %s: %d %s", route.Method, path, got.status, got.body)

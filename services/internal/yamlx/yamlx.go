@@ -34,8 +34,13 @@ const (
 	Scalar   = yaml.ScalarNode
 )
 
-// DoubleQuoted is the style of a text that no reader takes for something else than a text.
-const DoubleQuoted = yaml.DoubleQuotedStyle
+// Styles of a Scalar.
+const (
+	// DoubleQuoted is a text that no reader takes for something else than a text.
+	DoubleQuoted = yaml.DoubleQuotedStyle
+	// Literal is a text of several lines, as they are.
+	Literal = yaml.LiteralStyle
+)
 
 // Parse reads one document and gives its content; an empty one is an empty mapping. Beyond MaxBytes or MaxDepth, with a
 // second document, with an alias, or when it is no YAML, the error is an *Error.

@@ -36,6 +36,7 @@ const (
 	FlowStoreService_DisconnectNodes_FullMethodName  = "/tsumugi.flowstore.v1.FlowStoreService/DisconnectNodes"
 	FlowStoreService_ReconnectNodes_FullMethodName   = "/tsumugi.flowstore.v1.FlowStoreService/ReconnectNodes"
 	FlowStoreService_RemoveNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/RemoveNode"
+	FlowStoreService_UpdateFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/UpdateFlow"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
 
@@ -85,6 +86,8 @@ type FlowStoreServiceClient interface {
 	ReconnectNodes(ctx context.Context, in *ReconnectNodesRequest, opts ...grpc.CallOption) (*Flow, error)
 	// RemoveNode takes a node out of a flow. It stays stored, and its number is not given again.
 	RemoveNode(ctx context.Context, in *RemoveNodeRequest, opts ...grpc.CallOption) (*Flow, error)
+	// UpdateFlow changes what a flow says of itself. Its nodes and edges change by operations.
+	UpdateFlow(ctx context.Context, in *UpdateFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 }
@@ -267,6 +270,16 @@ func (c *flowStoreServiceClient) RemoveNode(ctx context.Context, in *RemoveNodeR
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) UpdateFlow(ctx context.Context, in *UpdateFlowRequest, opts ...grpc.CallOption) (*Flow, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Flow)
+	err := c.cc.Invoke(ctx, FlowStoreService_UpdateFlow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -323,6 +336,8 @@ type FlowStoreServiceServer interface {
 	ReconnectNodes(context.Context, *ReconnectNodesRequest) (*Flow, error)
 	// RemoveNode takes a node out of a flow. It stays stored, and its number is not given again.
 	RemoveNode(context.Context, *RemoveNodeRequest) (*Flow, error)
+	// UpdateFlow changes what a flow says of itself. Its nodes and edges change by operations.
+	UpdateFlow(context.Context, *UpdateFlowRequest) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	mustEmbedUnimplementedFlowStoreServiceServer()
@@ -385,6 +400,9 @@ func (UnimplementedFlowStoreServiceServer) ReconnectNodes(context.Context, *Reco
 }
 func (UnimplementedFlowStoreServiceServer) RemoveNode(context.Context, *RemoveNodeRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveNode not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) UpdateFlow(context.Context, *UpdateFlowRequest) (*Flow, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateFlow not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -716,6 +734,24 @@ func _FlowStoreService_RemoveNode_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_UpdateFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateFlowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).UpdateFlow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_UpdateFlow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).UpdateFlow(ctx, req.(*UpdateFlowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -808,6 +844,10 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RemoveNode",
 			Handler:    _FlowStoreService_RemoveNode_Handler,
+		},
+		{
+			MethodName: "UpdateFlow",
+			Handler:    _FlowStoreService_UpdateFlow_Handler,
 		},
 		{
 			MethodName: "FlushStore",

@@ -660,8 +660,8 @@ type Flow struct {
 	Current string `protobuf:"bytes,9,opt,name=current,proto3" json:"current,omitempty"`
 	// What is wrong in the file, such as an edge to a node that is not there. Nothing is repaired unasked.
 	Warnings []string `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// Which version this is: another one whenever anything of the flow changed. An operation that is given it is refused when
-	// the flow changed meanwhile (ETAG_MISMATCH).
+	// Which version this is: another one whenever anything of the flow changed. An update or operation that is given it is
+	// refused when the flow changed meanwhile (ETAG_MISMATCH).
 	Etag          string `protobuf:"bytes,11,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1383,7 +1383,7 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\acurrent\x18\t \x01(\tB\x03\xe0A\x03R\acurrent\x12\x1f\n" +
 	"\bwarnings\x18\n" +
 	" \x03(\tB\x03\xe0A\x03R\bwarnings\x12\x17\n" +
-	"\x04etag\x18\v \x01(\tB\x03\xe0A\x03R\x04etag\">\n" +
+	"\x04etag\x18\v \x01(\tB\x03\xe0A\x01R\x04etag\">\n" +
 	"\bFlowNode\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x17\n" +
 	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x03R\x04node\"\\\n" +

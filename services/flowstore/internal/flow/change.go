@@ -8,8 +8,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// currentPlace begins the Problems that speak of the reader's place; moving it settles them.
-const currentPlace = "current: "
+// What begins the Problems that speak of a part of the file. Giving the part another value settles them.
+const (
+	namePlace        = "name: "
+	descriptionPlace = "description: "
+	storyPlace       = "story"
+	currentPlace     = "current: "
+)
 
 // Check says whether a change may be applied. Errors: *MemberError, *NotMemberError, *NextIndexError, *UnknownIndexError,
 // *NotConnectedError, *CycleError, *FullError. Edges that Skipped holds count as well when it looks for cycles, so that an accepted edge is never taken
@@ -125,6 +130,7 @@ func (f Flow) Apply(c Change) Flow {
 	before := f
 	f = f.without(c)
 	f.Updated = c.At
+	f.rewrite(c)
 	f.Members = withMembers(f.Members, c.Add)
 	f.Edges = withEdges(f.Edges, c.Connect)
 	f.Next = max(f.next(), NextOf(Flow{Members: c.Add, Edges: c.Connect}))
@@ -142,7 +148,28 @@ func (f Flow) Apply(c Change) Flow {
 // place moves the reader's place.
 func (f *Flow) place(index int) {
 	f.Current = index
-	f.Problems = slices.DeleteFunc(slices.Clone(f.Problems), func(p string) bool { return strings.HasPrefix(p, currentPlace) })
+	f.settle(currentPlace)
+}
+
+// rewrite gives the flow its new words.
+func (f *Flow) rewrite(c Change) {
+	if c.Name != nil {
+		f.Name = *c.Name
+		f.settle(namePlace)
+	}
+	if c.Description != nil {
+		f.Description = *c.Description
+		f.settle(descriptionPlace)
+	}
+	if c.Story != nil {
+		f.Story = *c.Story
+		f.settle(storyPlace)
+	}
+}
+
+// settle forgets the problems of a part.
+func (f *Flow) settle(place string) {
+	f.Problems = slices.DeleteFunc(slices.Clone(f.Problems), func(p string) bool { return strings.HasPrefix(p, place) })
 }
 
 // without gives the flow without what a change takes away; Next stays, so that no index is given twice.

@@ -85,6 +85,10 @@ type Story struct {
 type Change struct {
 	// At becomes the flow's Updated.
 	At time.Time `json:"at"`
+	// Name, Description and Story take the place of what the flow had; nil leaves it.
+	Name        *string `json:"name,omitempty"`
+	Description *string `json:"description,omitempty"`
+	Story       *Story  `json:"story,omitempty"`
 	// Remove are members that leave the flow, as they stand in it. Their edges go with them; their nodes stay stored.
 	Remove []Member `json:"remove,omitempty"`
 	// Disconnect are edges that go; their names do not count.
@@ -99,7 +103,8 @@ type Change struct {
 
 // Empty says that the change does nothing.
 func (c Change) Empty() bool {
-	return len(c.Remove)+len(c.Disconnect)+len(c.Add)+len(c.Connect) == 0 && c.Current == nil
+	return c.Name == nil && c.Description == nil && c.Story == nil && c.Current == nil &&
+		len(c.Remove)+len(c.Disconnect)+len(c.Add)+len(c.Connect) == 0
 }
 
 // IndexOf gives the index of a node; ok is false where the flow does not hold it. Linear: about 10 us for 10,000 members.

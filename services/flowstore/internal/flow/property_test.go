@@ -26,6 +26,10 @@ func drawChange(t *rapid.T, f flow.Flow) flow.Change {
 	for range rapid.IntRange(0, 4).Draw(t, "edges") {
 		c.Connect = append(c.Connect, flow.Edge{From: anyIndex.Draw(t, "from"), To: anyIndex.Draw(t, "to"), Name: name.Draw(t, "name")})
 	}
+	if rapid.IntRange(0, 2).Draw(t, "rewrite") == 0 {
+		word := rapid.SampledFrom([]string{"", "a", "b"})
+		c.Name, c.Description, c.Story = ptr(word.Draw(t, "words")), ptr(word.Draw(t, "description")), &flow.Story{Title: ptr(word.Draw(t, "title"))}
+	}
 	if len(f.Members) > 0 && rapid.IntRange(0, 2).Draw(t, "remove") == 0 {
 		c.Remove = []flow.Member{rapid.SampledFrom(f.Members).Draw(t, "removed")}
 	}

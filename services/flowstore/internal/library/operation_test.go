@@ -176,6 +176,36 @@ func TestReconnect(t *testing.T) {
 	w.changed(t, "1-2 5-3:雪")(reconnect(w.c, w.b, w.e))
 }
 
+func TestUpdateFlow(t *testing.T) {
+	t.Parallel()
+	w := draw(t, open())
+	before := w.read(t)
+	title, plot := "題", "筋"
+	update := func(words flow.Flow, fields ...string) (flow.Flow, error) {
+		return w.l.UpdateFlow(t.Context(), ns, library.Update{Flow: w.flow, Words: words, Fields: fields})
+	}
+	got := w.changed(t, edges(before))(update(flow.Flow{Name: "夜", Story: flow.Story{Title: &title, Plot: &plot}}, "display_name", "story.title"))
+	want := before
+	want.Name, want.Story.Title, want.Updated = "夜", &title, got.Updated
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	// The same words again are no change.
+	again := w.changed(t, edges(before))(update(flow.Flow{Name: "夜", Story: flow.Story{Title: &title, Keywords: []string{}}}, "display_name", "story"))
+	if diff := cmp.Diff(got, again); diff != "" {
+		t.Error(diff)
+	}
+	got = w.changed(t, edges(before))(update(flow.Flow{Description: "第二稿"}, "description", "story"))
+	if got.Description != "第二稿" || got.Name != "夜" || !got.Story.Same(flow.Story{}) {
+		t.Errorf("%+v", got)
+	}
+	_, err := w.l.UpdateFlow(t.Context(), ns, library.Update{Flow: id(900)})
+	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(900)}, err)
+	stale := library.Update{Flow: w.flow, Etag: before.Etag(), Words: flow.Flow{Name: "x"}, Fields: []string{"display_name"}}
+	_, err = w.l.UpdateFlow(t.Context(), ns, stale)
+	expect(t, &etag.StaleError{Name: flow.Name(w.flow), Given: before.Etag(), Current: got.Etag()}, err)
+}
+
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	d := damaged{memory.New(clock), map[uuid.UUID]error{}}

@@ -12,6 +12,9 @@ import (
 func (s *Server) CreateFlow(ctx context.Context, req *flowstorev1.CreateFlowRequest) (*flowstorev1.Flow, error) {
 	f := begin(req)
 	f.unnamed("flow", req.GetFlow().GetName(), "flow_id")
+	if req.GetFlow().GetEtag() != "" {
+		f.Add("flow.etag", "must be empty: it says which version of a stored flow somebody read")
+	}
 	in := library.NewFlow{
 		Flow:    toFlow(req.GetFlow()),
 		ID:      f.uuid("flow_id", req.GetFlowId(), chosen),

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,9 +50,9 @@ var table = []func(*fields, error) *apierr.Error{
 	on(func(_ *fields, e *library.PlaceGoneError) *apierr.Error { return badToken(nil, e) }),
 	on(notInFlow),
 	on(cycle),
-	on(func(_ *fields, e *etag.StaleError) *apierr.Error {
+	on(func(f *fields, e *etag.StaleError) *apierr.Error {
 		out := apierr.New(codes.Aborted, "ETAG_MISMATCH", e.Error(), "flow", e.Name, "etag", e.Given, "current_etag", e.Current)
-		return because(out, []string{"etag"})
+		return because(out, []string{cmp.Or(f.etag, "etag")})
 	}),
 	on(func(f *fields, e *flow.NotConnectedError) *apierr.Error {
 		out := apierr.New(codes.FailedPrecondition, "NOT_CONNECTED", e.Error(),

@@ -104,6 +104,9 @@ func (f failing) Reconnect(context.Context, string, library.Reconnection) (flow.
 func (f failing) Remove(context.Context, string, library.Removal) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }
+func (f failing) UpdateFlow(context.Context, string, library.Update) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
 func (f failing) Path(context.Context, string, library.PathQuery) (library.Page, error) {
 	return library.Page{}, f.err
 }

@@ -28,6 +28,8 @@ func nodeNames(ids []uuid.UUID) []string {
 type fields struct {
 	apierr.Fields
 	places []place
+	// etag is the field with the etag, where it is another one than `etag`.
+	etag string
 }
 
 // place is a field that holds an id.

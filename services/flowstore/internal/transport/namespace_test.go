@@ -146,6 +146,9 @@ func TestNamespaces(t *testing.T) {
 			}
 			return operations(c, own.flow, own.root, node)["RemoveNode"](own.ctx, "", "")
 		}}},
+		"UpdateFlow": {{noFlow, "flow.name", func(flow, _ string) error {
+			return operations(c, flow, "", "")["UpdateFlow"](own.ctx, "", "")
+		}}},
 		// These name nothing that could be foreign: settle has made with them what the others find.
 		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil,
 		// These list what is the caller's own: look compares what the other sees before and after, and its lists have two nodes.

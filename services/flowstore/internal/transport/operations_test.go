@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
@@ -31,6 +34,12 @@ func operations(c flowstorev1.FlowStoreServiceClient, flow, parent, child string
 			}
 			_, err = c.ReconnectNodes(ctx, &flowstorev1.ReconnectNodesRequest{
 				Flow: flow, Child: child, OldParent: parent, NewParent: to.GetNode().GetName(), Etag: etag, RequestId: request,
+			})
+			return err
+		},
+		"UpdateFlow": func(ctx context.Context, etag, _ string) error {
+			_, err := c.UpdateFlow(ctx, &flowstorev1.UpdateFlowRequest{
+				Flow: &flowstorev1.Flow{Name: flow, Description: "d", Etag: etag}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}},
 			})
 			return err
 		},
@@ -110,6 +119,51 @@ func TestRemoveNode(t *testing.T) {
 	if got := must[*flowstorev1.Flow](t)(remove(g.a, subtree)); len(got.GetNodes())+len(got.GetEdges()) > 0 {
 		t.Errorf("%v is left", got)
 	}
+}
+
+func TestUpdateFlow(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	made := must[*flowstorev1.Flow](t)(c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{
+		DisplayName: "n", Description: "d", Story: &commonv1.Story{Title: proto.String("t"), Plot: proto.String("p"), Keywords: []string{"k"}},
+	}}))
+	update := func(f *flowstorev1.Flow, mask ...string) (*flowstorev1.Flow, error) {
+		f.Name = made.GetName()
+		return c.UpdateFlow(t.Context(), &flowstorev1.UpdateFlowRequest{Flow: f, UpdateMask: &fieldmaskpb.FieldMask{Paths: mask}})
+	}
+	// What the mask does not name stays, whatever stands in the request; what it names and is not there goes.
+	got := must[*flowstorev1.Flow](t)(update(&flowstorev1.Flow{
+		DisplayName: "夜", Description: strings.Repeat("x", 1<<20), Etag: made.GetEtag(), Story: &commonv1.Story{Title: proto.String("題"), Note: proto.String("x")},
+	}, "display_name", "story.title", "story.plot"))
+	want := proto.CloneOf(made)
+	want.DisplayName, want.Story.Title, want.Story.Plot = "夜", proto.String("題"), nil
+	want.UpdateTime, want.Etag = got.GetUpdateTime(), got.GetEtag()
+	same(t, want, got)
+	same(t, got, must[*flowstorev1.Flow](t)(c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: made.GetName()})))
+	same(t, got, must[*flowstorev1.Flow](t)(update(&flowstorev1.Flow{DisplayName: "夜"}, "display_name")))
+	got = must[*flowstorev1.Flow](t)(update(&flowstorev1.Flow{}, "description", "story"))
+	if got.GetDescription() != "" || got.GetStory() != nil || got.GetDisplayName() != "夜" {
+		t.Errorf("%v", got)
+	}
+	for _, tt := range []struct {
+		flow   *flowstorev1.Flow
+		mask   []string
+		want   string
+		fields []string
+	}{
+		{&flowstorev1.Flow{}, nil, invalid, []string{"update_mask"}},
+		{&flowstorev1.Flow{}, []string{"name"}, invalid, []string{"update_mask"}},
+		{&flowstorev1.Flow{}, []string{"display_name", "nodes"}, invalid, []string{"flow.display_name", "update_mask"}},
+		{&flowstorev1.Flow{Description: strings.Repeat("x", 1<<20), Story: &commonv1.Story{Rating: proto.String("x")}}, []string{"description", "story.rating"}, invalid, []string{"flow.description", "flow.story.rating"}},
+		{&flowstorev1.Flow{Etag: made.GetEtag()}, []string{"description"}, stale, []string{"flow.etag"}},
+	} {
+		_, err := update(tt.flow, tt.mask...)
+		expectSorted(t, err, tt.want, tt.fields...)
+	}
+	_, err := c.UpdateFlow(t.Context(), &flowstorev1.UpdateFlowRequest{})
+	expectSorted(t, err, invalid, "flow.name", "update_mask")
+	_, err = c.UpdateFlow(t.Context(), &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{Name: "flows/" + id(404)}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"story"}}})
+	expectSorted(t, err, noFlow, "flow.name")
 }
 
 // Whatever stands in the way of an operation, its fields are named: all of them.

@@ -121,11 +121,11 @@ func TestWrongFields(t *testing.T) {
 		"33 stops":   {generated(&flowstorev1.Generation{Sampling: &flowstorev1.Sampling{Stop: many(33, "x")}}), []string{"node.generation.sampling.stop"}},
 		"no display": {flow(&flowstorev1.Flow{}), []string{"flow.display_name"}},
 		"a flow": {flow(&flowstorev1.Flow{
-			Name: "flows/" + id(1), DisplayName: strings.Repeat("長", 257), Description: strings.Repeat("x", 64<<10+1),
+			Name: "flows/" + id(1), Etag: "e", DisplayName: strings.Repeat("長", 257), Description: strings.Repeat("x", 64<<10+1),
 			Story: &commonv1.Story{
 				Title: proto.String(strings.Repeat("x", 64<<10+1)), Keywords: many(65, "x"), Genres: []string{"g", strings.Repeat("x", 1025)}, Rating: proto.String("x"),
 			},
-		}), []string{"flow.description", "flow.display_name", "flow.name", "flow.story.genres[1]", "flow.story.keywords", "flow.story.rating", "flow.story.title"}},
+		}), []string{"flow.description", "flow.display_name", "flow.etag", "flow.name", "flow.story.genres[1]", "flow.story.keywords", "flow.story.rating", "flow.story.title"}},
 		"no id": {func(ctx context.Context) error { _, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{}); return err }, []string{"name"}},
 		"a flow for a node": {func(ctx context.Context) error {
 			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: "flows/" + id(1)})

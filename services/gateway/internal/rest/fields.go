@@ -52,6 +52,10 @@ func checkFields(r *http.Request, route routes.Route, params map[string]string) 
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if fault := checkParameter(route, key, values[key]); fault != "" {
 			wrong.Add(key, "%s", fault)
+			continue
+		}
+		if field := parameter(route, key); field.Message() != nil && field.Message().FullName() == fieldMask {
+			values.Set(key, protoNames(values.Get(key)))
 		}
 	}
 	checkHeaders(r, &wrong)
@@ -62,6 +66,23 @@ func checkFields(r *http.Request, route routes.Route, params map[string]string) 
 		values.Set("after", id)
 	}
 	return values.Encode(), wrong.Err()
+}
+
+// fieldMask names fields of a message in one text, with commas between them. In JSON they are camelCase
+// (https://protobuf.dev/programming-guides/json/); the parser of the generated code leaves them so.
+const fieldMask = "google.protobuf.FieldMask"
+
+// protoNames gives names of fields as the protos write them.
+func protoNames(names string) string {
+	var b strings.Builder
+	for _, r := range names {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // checkHeaders checks the headers that go on to the service. grpc-gateway drops a value that metadata cannot carry.

@@ -34,9 +34,18 @@ func (s *surface) prepare(w http.ResponseWriter, r *http.Request, route routes.R
 	url := *r.URL
 	url.RawQuery = query
 	prepared.URL = &url
-	prepared.Body = strictjson.NewBody(raw, params)
+	prepared.Body = strictjson.NewBody(raw, bound(route, params))
 	choose(w, prepared, route)
 	return prepared, done, nil
+}
+
+// bound gives the fields that the path sets, seen from the body: where that is one field of the request, `flow.name` is `name`.
+func bound(route routes.Route, params map[string]string) map[string]string {
+	inBody := make(map[string]string, len(params))
+	for name, value := range params {
+		inBody[strings.TrimPrefix(name, route.Body+".")] = value
+	}
+	return inBody
 }
 
 // checkMediaType refuses a write that is not declared as JSON. A browser sends anything else across origins without

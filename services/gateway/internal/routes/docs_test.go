@@ -20,7 +20,7 @@ func TestDocumentedRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	variable := regexp.MustCompile(`\{\w+=(\w+)/\*\}`)
+	variable := regexp.MustCompile(`\{[\w.]+=(\w+)/\*\}`)
 	for _, r := range All() {
 		row := "| " + string(r.RPC.Parent().Name()) + "." + string(r.RPC.Name()) + " | `" + r.Method + " " +
 			variable.ReplaceAllString(r.Path, "$1/{id}") + "`"

@@ -39,7 +39,9 @@ func (r *rebasing) edge(e flow.Edge) flow.Edge {
 }
 
 func (r *rebasing) apply(c flow.Change) {
-	one := flow.Change{At: laterOf(c.At, r.flow.Updated), Remove: r.leaving(c.Remove)}
+	one := flow.Change{
+		At: laterOf(c.At, r.flow.Updated), Name: c.Name, Description: c.Description, Story: c.Story, Remove: r.leaving(c.Remove),
+	}
 	for _, e := range c.Disconnect {
 		one.Disconnect = append(one.Disconnect, r.edge(e))
 	}

@@ -278,6 +278,10 @@ func (u *user) work(open reopener) error {
 		func() error { return u.addNode("essay", "d") },
 		func() error { return u.addNode("novel", "e") },
 		func() error { return u.change("novel", flow.Change{Disconnect: []flow.Edge{{From: 1, To: 2}}}) },
+		func() error {
+			name, title := "別の名", "題"
+			return u.change("essay", flow.Change{Name: &name, Story: &flow.Story{Title: &title}})
+		},
 		func() error { return u.reopen(open) },
 		func() error {
 			return u.change("novel", flow.Change{Connect: []flow.Edge{{From: 1, To: 2, Name: "本筋"}}})

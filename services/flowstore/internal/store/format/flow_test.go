@@ -222,6 +222,63 @@ func TestTakeAwayByHand(t *testing.T) {
 	}
 }
 
+// Words that a person wrote by hand are changed where they stand: other keys, comments and unknown keys stay as they are.
+const handMadeWords = `id: 0197A1B2-C3D6-7E5F-8A9B-0C1D2E3F4A5B
+name: 夜明けの町 # 仮題
+# what it is about
+description: >
+  長い
+  説明
+story: # 設定
+  keywords: 夜明け, 海、 町 # 三つ
+  # not sure
+  title: t
+  pace: slow
+  synopsis: |
+    町から
+    人が消えた。
+  # the end is open
+  plot: 'a: b'
+colour: red
+nodes: []
+`
+
+func TestRewriteByHand(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		old  string
+		edit func(f *flow.Flow)
+	}{
+		"words.yaml": {handMadeWords, func(f *flow.Flow) {
+			f.Name, f.Description = "yes", "一行目\n二行目\n"
+			f.Story.Title, f.Story.Note, f.Story.Plot, f.Story.Genres = nil, ptr("雨"), ptr("x\ty\n\nz"), []string{"幻想", "no"}
+		}},
+		"onestory.yaml": {handMadeWords, func(f *flow.Flow) { f.Story.Keywords = []string{"海"} }},
+		"nostory.yaml":  {handMadeWords, func(f *flow.Flow) { f.Story, f.Description = flow.Story{}, "" }},
+		"newstory.yaml": {"# by hand\nid: " + flowID.String() + "\nnodes: []\n", func(f *flow.Flow) {
+			f.Name, f.Story.Title = "n", ptr("t")
+		}},
+		"wrongstory.yaml": {"# by hand\nid: " + flowID.String() + "\nname: [a]\nstory: 5\nnodes: []\n", func(f *flow.Flow) {
+			f.Name, f.Story.Title = "n", ptr("t")
+		}},
+	} {
+		before := decodeFlow(t, []byte(c.old))
+		to := before
+		c.edit(&to)
+		after := before.Apply(before.Rewriting(to))
+		after.Updated = before.Updated
+		got, kept := format.UpdateFlow([]byte(c.old), after)
+		if !kept {
+			t.Errorf("%s: what the person wrote is not kept", name)
+		}
+		testkit.Golden(t, name, got)
+		again := decodeFlow(t, got)
+		if diff := cmp.Diff(string(format.EncodeFlow(after)), string(format.EncodeFlow(again))); diff != "" || len(again.Problems) > 0 {
+			t.Errorf("%s: %q %s", name, again.Problems, diff)
+		}
+	}
+}
+
 // The next index outlives the member that had the last one, in a canonical file and in one made by hand.
 func TestIndexIsNeverReused(t *testing.T) {
 	t.Parallel()

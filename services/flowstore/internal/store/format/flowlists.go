@@ -2,7 +2,6 @@ package format
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
@@ -125,8 +124,6 @@ func ownLines(n *yamlx.Node) string {
 	}
 	return lines(all, n.FootComment)
 }
-
-func lines(a, b string) string { return strings.Trim(a+"\n"+b, "\n") }
 
 func valueOf(mapping *yamlx.Node, key string) string {
 	if n := yamlx.Get(mapping, key); n != nil {

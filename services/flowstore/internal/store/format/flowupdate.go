@@ -43,6 +43,7 @@ func editFlow(old []byte, before, after flow.Flow) ([]byte, bool) {
 	if updated := formatTime(after.Updated); updated != formatTime(before.Updated) {
 		setScalar(root, "updated", "!!timestamp", updated)
 	}
+	editWords(root, before, after)
 	if !editMembers(root, before, after) || !editEdges(root, before, after) {
 		return nil, false
 	}
@@ -86,16 +87,15 @@ func setScalar(root *yamlx.Node, key, tag, value string) {
 		n.Kind, n.Tag, n.Value, n.Style, n.Content = yamlx.Scalar, tag, value, 0, nil
 		return
 	}
-	at := keyAt(root, "nodes")
-	root.Content = slices.Insert(root.Content, at, scalar("!!str", key), scalar(tag, value))
+	insert(root, key, scalar(tag, value))
 }
 
 func setCurrent(root *yamlx.Node, index int) {
 	if index != 0 {
 		setScalar(root, "current", "!!int", strconv.Itoa(index))
-	} else if at := keyAt(root, "current"); at < len(root.Content) {
-		root.Content = slices.Delete(root.Content, at, at+2)
+		return
 	}
+	removeKey(root, "current")
 }
 
 // keyAt says where in the content of a mapping a key stands; its end where it does not.

@@ -177,9 +177,15 @@ func TestEditedFlowsComeBack(t *testing.T) {
 		if len(before.Edges) > 0 {
 			cut = []flow.Edge{rapid.SampledFrom(before.Edges).Draw(t, "cut")}
 		}
+		other := rapid.Ptr(texts(), true)
+		var story *flow.Story
+		if rapid.Bool().Draw(t, "rewrite") {
+			story = &flow.Story{Title: other.Draw(t, "new title"), Keywords: lists().Draw(t, "new keywords"), Plot: other.Draw(t, "new plot")}
+		}
 		after := before.Apply(flow.Change{
 			At:     times().Draw(t, "at"),
 			Remove: gone, Disconnect: cut,
+			Name: other.Draw(t, "new name"), Description: other.Draw(t, "new description"), Story: story,
 			Add:     []flow.Member{{Index: before.Next, Node: uuid.UUID{15: 1}}},
 			Connect: []flow.Edge{{From: rapid.IntRange(0, before.Next-1).Draw(t, "from"), To: before.Next, Name: texts().Draw(t, "named")}},
 			Current: rapid.SampledFrom([]*int{nil, ptr(0), ptr(before.Next)}).Draw(t, "current"),

@@ -21,6 +21,15 @@ func durabilityCases() []testCase {
 				e.same(want, e.flow("f"))
 			}
 		}},
+		{Durability, "other words stay", func(e *env) {
+			e.createFlow("f", "a")
+			name, title := "名前", "題\n"
+			want := e.change(flow.Change{Name: &name, Story: &flow.Story{Title: &title, Keywords: []string{"k"}}})
+			for range 2 {
+				e.reopen()
+				e.same(want, e.flow("f"))
+			}
+		}},
 		{Durability, "what was taken away stays away", staysAway},
 		{Durability, "requests are remembered", func(e *env) {
 			want := store.Request{ID: id("request"), Digest: "digest", Result: id("n")}

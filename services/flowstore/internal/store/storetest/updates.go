@@ -24,6 +24,13 @@ func updateCases() []testCase {
 			e.same(before.Apply(change), e.flow("f"))
 		}},
 		{Updates, "what a change takes away is gone, and no index is given again", takesAway},
+		{Updates, "a flow gets other words", func(e *env) {
+			e.createFlow("f", "a")
+			name, description, title := "名前", "", "題\n\x00"
+			got := e.change(flow.Change{Name: &name, Description: &description, Story: &flow.Story{Title: &title, Genres: []string{"g"}}})
+			e.same([]string{name, title}, []string{got.Name, *got.Story.Title})
+			e.same(name, e.change(flow.Change{Story: &flow.Story{}}).Name)
+		}},
 		{Updates, "an edge keeps its name until it gets another", namesEdges},
 		{Updates, "a taken id is refused, and the function may go on", func(e *env) {
 			e.createFlow("f", "a")
