@@ -25,6 +25,8 @@ var (
 	ErrTaken = errors.New("the id is taken")
 	// ErrFull: the namespace holds MaxFiles nodes, or flows.
 	ErrFull = errors.New("the namespace is full: it takes 1,000,000 nodes and 1,000,000 flows; go on in another namespace or data folder")
+	// ErrNotDropped: what is to come back is not in the trash.
+	ErrNotDropped = errors.New("it is not in the trash")
 	// ErrClosed: the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")
 )
@@ -42,6 +44,51 @@ type NamespaceError struct{ Name string }
 func (e *NamespaceError) Error() string {
 	return fmt.Sprintf("%q cannot be a namespace: 1 to 63 characters of a-z, 0-9 and -, the first and the last no -", e.Name)
 }
+
+// Kind is what an id belongs to. A node and a flow may have the same id.
+type Kind string
+
+// The kinds.
+const (
+	KindNode Kind = "node"
+	KindFlow Kind = "flow"
+)
+
+// Name is what people call the thing with an id: `nodes/{uuid}`, `flows/{uuid}`.
+func (k Kind) Name(id uuid.UUID) string {
+	if k == KindNode {
+		return node.Name(id)
+	}
+	return flow.Name(id)
+}
+
+// NotFound is the error for a thing of this kind that is not there.
+func (k Kind) NotFound() error {
+	if k == KindNode {
+		return ErrNodeNotFound
+	}
+	return ErrFlowNotFound
+}
+
+// Thing is a node or a flow.
+type Thing struct {
+	Kind Kind
+	ID   uuid.UUID
+}
+
+// DroppedError says that a thing is in the trash. It is ErrNodeNotFound or ErrFlowNotFound, too.
+type DroppedError struct {
+	Thing
+	// At is when it was dropped.
+	At time.Time
+}
+
+func (e *DroppedError) Error() string {
+	return fmt.Sprintf("%s was deleted at %s and is in the trash", e.Kind.Name(e.ID), e.At.Format(time.RFC3339))
+}
+
+// Unwrap says that it is not there.
+func (e *DroppedError) Unwrap() error { return e.Kind.NotFound() }
 
 // ReadOnlyError says that the store cannot write any more (disk full, read-only volume, failed fsync). Reads go on.
 type ReadOnlyError struct{ Cause error }
@@ -66,9 +113,9 @@ func (e *UnreadableError) Error() string {
 // Values that it returns are shared: callers do not write to them. Every method with a namespace answers *NamespaceError
 // for a name that cannot be one, and ErrClosed after Close; reading makes no namespace.
 type Store interface {
-	// Node gives a node. ErrNodeNotFound; *UnreadableError.
+	// Node gives a node. ErrNodeNotFound, as *DroppedError where it is in the trash; *UnreadableError.
 	Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error)
-	// Flow gives a flow. ErrFlowNotFound; *UnreadableError.
+	// Flow gives a flow. ErrFlowNotFound, as *DroppedError where it is in the trash; *UnreadableError.
 	Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error)
 	// Nodes lists the nodes behind an entry, newest first by creation, of equally old ones the larger id first; at most n.
 	// The zero Entry stands before the first, and one that is gone keeps its place. What cannot be read is listed too, with
@@ -76,6 +123,14 @@ type Store interface {
 	Nodes(ctx context.Context, ns string, after Entry, n int) ([]Entry, error)
 	// Flows lists the flows, as Nodes does.
 	Flows(ctx context.Context, ns string, after Entry, n int) ([]Entry, error)
+	// Dropped lists what of a kind is in the trash, as Nodes does: last dropped first. An entry's time is when that was.
+	Dropped(ctx context.Context, ns string, kind Kind, after Entry, n int) ([]Entry, error)
+	// Revisions lists what a node was before, and what else has its id: other files first, as they would count after the
+	// node itself (field/flowstore.md row 13), then what ReplaceNode replaced, the last first. Of the latter the
+	// last MaxRevisions are kept, fewer where they take more than MaxRevisionBytes. ErrNodeNotFound.
+	Revisions(ctx context.Context, ns string, id uuid.UUID) ([]Revision, error)
+	// Revision reads one that Revisions listed. ErrNodeNotFound where it is gone; *UnreadableError.
+	Revision(ctx context.Context, ns string, id uuid.UUID, r Revision) (node.Node, error)
 	// Update runs fn and makes what it wrote durable; when it returns nil, no power cut loses it. fn sees its own writes
 	// and those of earlier functions of the same batch. It may be run again and on another goroutine, so it has no effect
 	// but through Tx and never ends its goroutine (as t.Fatal does). An error of fn leaves nothing and is returned as it
@@ -89,9 +144,26 @@ type Store interface {
 	Close() error
 }
 
+const (
+	// MaxRevisions is how many earlier revisions of a node are kept.
+	MaxRevisions = 100
+	// MaxRevisionBytes is how much they may take; the last one is kept in any case.
+	MaxRevisionBytes = 32 << 20
+)
+
+// Revision is an earlier or other version of a node: a file with its id, or what was replaced.
+type Revision struct {
+	// Path is the file, relative to the namespace's tree; empty for what was replaced.
+	Path string
+	// Number counts what was replaced, over the whole namespace; 0 for a file.
+	Number int64
+	// At is when it was replaced, or the time in the file.
+	At time.Time
+}
+
 // Entry is the place of a node or flow in a list.
 type Entry struct {
-	// Created is when it was made; it counts to the microsecond.
+	// Created is when it was made, or dropped in a list of the trash; it counts to the microsecond.
 	Created time.Time
 	ID      uuid.UUID
 }
@@ -106,12 +178,22 @@ type Tx interface {
 	// Node and Flow read as Store does, with the writes of this batch.
 	Node(id uuid.UUID) (node.Node, error)
 	Flow(id uuid.UUID) (flow.Flow, error)
-	// CreateNode stores a new node. ErrTaken; ErrFull.
+	// FlowsOf gives the flows that hold a node, by id, without those in the trash. One whose file cannot be read is left
+	// out: nobody can change it.
+	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
+	// CreateNode stores a new node. ErrTaken, also where the id is in the trash; ErrFull.
 	CreateNode(n node.Node) error
-	// CreateFlow stores a new flow. ErrTaken; ErrFull.
+	// ReplaceNode puts a node in place of the one with its id, and keeps that as a revision. Created must be as it was.
+	// ErrNodeNotFound; *UnreadableError.
+	ReplaceNode(n node.Node) error
+	// CreateFlow stores a new flow. ErrTaken, also where the id is in the trash; ErrFull.
 	CreateFlow(f flow.Flow) error
 	// ChangeFlow applies a change that flow.Flow.Check accepted. ErrFlowNotFound.
 	ChangeFlow(id uuid.UUID, c flow.Change) error
+	// Drop puts a thing into the trash, all files that have its id. ErrNodeNotFound; ErrFlowNotFound; *UnreadableError.
+	Drop(t Thing) error
+	// Restore takes a thing out of the trash, as it was. ErrNotDropped.
+	Restore(t Thing) error
 	// Request gives what an earlier request with this id did; ok is false where there was none in the RequestLifetime.
 	Request(id uuid.UUID) (r Request, ok bool, err error)
 	// PutRequest remembers what this request did, for the RequestLifetime, in place of what the id stood for.

@@ -69,6 +69,8 @@ var answers = map[string]struct {
 	"store.ErrNodeNotFound":  {store.ErrNodeNotFound, inner, nil},
 	"store.ErrFlowNotFound":  {store.ErrFlowNotFound, inner, nil},
 	"store.ErrTaken":         {store.ErrTaken, inner, nil},
+	"store.ErrNotDropped":    {store.ErrNotDropped, inner, nil},
+	"store.DroppedError":     {&store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: one}}, inner, nil},
 }
 
 // failing is a domain in which every call fails the same way.

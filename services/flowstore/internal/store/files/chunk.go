@@ -8,8 +8,6 @@ import (
 	"path"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
@@ -22,11 +20,16 @@ const (
 	chunkBytes = 4 << 20
 )
 
-// writeChunk writes some of what is pending up to the record last, nodes first, so that a flow is not ahead of its nodes
-// for long. done says that nothing of it is left.
+// writeChunk writes some of what is pending up to the record last. What comes out of the trash is first, since it may have
+// changed, and what goes there last. Nodes come before flows, so that a flow is not ahead of its nodes for long. done says
+// that nothing of it is left.
 func (sp *space) writeChunk(last int64) (files int, done bool, err error) {
 	if err := sp.brokenError(); err != nil {
 		return 0, false, err
+	}
+	if moves := sp.pickMoves(last, false); len(moves) > 0 {
+		files, err := sp.moveFiles(moves)
+		return files, false, err
 	}
 	if nodes := sp.pickNodes(last); len(nodes) > 0 {
 		files, err := sp.writeNodes(nodes)
@@ -34,6 +37,10 @@ func (sp *space) writeChunk(last int64) (files int, done bool, err error) {
 	}
 	if flows := sp.pickFlows(last); len(flows) > 0 {
 		files, err := sp.writeFlows(flows)
+		return files, false, err
+	}
+	if moves := sp.pickMoves(last, true); len(moves) > 0 {
+		files, err := sp.moveFiles(moves)
 		return files, false, err
 	}
 	return 0, true, nil
@@ -49,18 +56,22 @@ func (sp *space) brokenError() error {
 	return nil
 }
 
-func (sp *space) pickNodes(last int64) []*pendingNode {
+// pickNodes gives nodes as they are now; what comes later counts to the next chunk.
+func (sp *space) pickNodes(last int64) (picked []*pendingNode) {
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
-	n, size := 0, 0
-	for _, waiting := range sp.pending.queue {
-		if waiting.seq > last || n == chunkFiles || size > chunkBytes {
+	size := 0
+	for _, id := range sp.pending.queue {
+		n := sp.pending.nodes[id]
+		if len(picked) == chunkFiles || size > chunkBytes {
 			break
 		}
-		n++
-		size += len(waiting.body)
+		if n.seqs[0] <= last {
+			picked = append(picked, n)
+			size += len(n.body)
+		}
 	}
-	return slices.Clone(sp.pending.queue[:n])
+	return picked
 }
 
 // pickFlows gives flows as they are now; what comes later counts to the next chunk.
@@ -82,33 +93,83 @@ func (sp *space) pickFlows(last int64) []pendingFlow {
 	return picked
 }
 
-// writeNodes writes new nodes. Where a place is taken by a file that is not ours, nothing is written: the node gets
-// another place, and comes again with the next chunk.
+// writeNodes writes nodes. Where a place is taken by a file that is not ours, nothing is written: the node gets another
+// place, and comes again with the next chunk.
 func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 	if err := sp.prepare(); err != nil {
 		return 0, err
 	}
 	var files []outFile
 	var taken []foreignFile
+	plans := map[store.Thing]commitlog.Plan{}
 	for _, n := range nodes {
-		f := outFile{path: n.path, data: n.body, hash: commitlog.HashOf(n.body), id: n.id, time: n.created, created: n.created}
-		there, err := sp.look(n.path)
+		there, err := sp.lookFor(store.Thing{Kind: store.KindNode, ID: n.id}, n.target)
 		if err != nil {
 			return 0, err
 		}
-		if there.hash != (commitlog.Hash{}) && there.hash != f.hash {
+		data, why := n.render(there)
+		if why != "" {
+			there.why = why
 			taken = append(taken, there)
+			continue
 		}
-		files = append(files, f)
+		hash := commitlog.HashOf(data)
+		if there.data != nil && there.hash != hash {
+			of := store.Thing{Kind: store.KindNode, ID: n.id}
+			plans[of] = commitlog.Plan{Of: of, Old: there.hash, New: hash}
+		}
+		files = append(files, outFile{path: n.path, data: data, hash: hash, id: n.id, time: n.created, created: n.created})
 	}
 	if len(taken) > 0 {
 		return 0, sp.moveNodes(nodes, taken)
+	}
+	if err := sp.plan(plans); err != nil {
+		return 0, err
 	}
 	c, err := sp.writeFiles(format.Nodes, files)
 	if err != nil {
 		return 0, err
 	}
-	return len(c.Files), sp.onWriter(func() error { return sp.finishNodes(nodes, c) })
+	return len(c.Files), sp.onWriter(func() error { return sp.finishNodes(nodes, files, c) })
+}
+
+// render gives the new file of a node, or says why what stands in its place must be kept.
+func (n *pendingNode) render(there foreignFile) (data []byte, why string) {
+	switch there.hash {
+	case commitlog.Hash{}, commitlog.HashOf(n.body):
+		return n.body, ""
+	case n.old, n.new:
+		now, err := format.DecodeNode(n.body)
+		if err != nil {
+			return nil, err.Error()
+		}
+		data, kept := format.UpdateNode(there.data, now)
+		if !kept {
+			return nil, "its XML cannot be changed without losing something"
+		}
+		return data, ""
+	}
+	return nil, "another file came to stand here"
+}
+
+// lookFor reads what stands in the place of something, also where it is in the trash for now.
+func (sp *space) lookFor(of store.Thing, t target) (foreignFile, error) {
+	there, err := sp.look(t.path)
+	if err != nil {
+		return there, err
+	}
+	if there.data != nil && there.hash == t.new && there.hash != t.old {
+		// We put it there and were interrupted: a power cut may still bring the old one back, unless we make sure.
+		return there, sp.tree.SyncDir(path.Dir(t.path))
+	}
+	sp.mu.RLock()
+	moves := sp.pending.moves[of] != nil
+	sp.mu.RUnlock()
+	if there.hash == (commitlog.Hash{}) && moves {
+		there, err = sp.look(trashPath(t.path))
+		there.path = t.path
+	}
+	return there, err
 }
 
 // foreignFile is a file that stands where we are about to write.
@@ -117,6 +178,8 @@ type foreignFile struct {
 	data []byte
 	// hash is zero where there is no file.
 	hash commitlog.Hash
+	// why says why it must be kept.
+	why string
 }
 
 // look reads what stands in a place. Something that cannot be read as a file is not ours, and is not looked at further.
@@ -133,18 +196,26 @@ func (sp *space) look(file string) (foreignFile, error) {
 	return foreignFile{path: file, data: data, hash: commitlog.HashOf(data)}, nil
 }
 
-// finishNodes takes nodes that are in the tree out of the log. On the writer.
-func (sp *space) finishNodes(nodes []*pendingNode, c commitlog.Changes) error {
+// finishNodes takes what the files of nodes hold out of the log; files are in the same order. On the writer.
+func (sp *space) finishNodes(nodes []*pendingNode, files []outFile, c commitlog.Changes) error {
 	c.Forget = sp.last.Add(-store.RequestLifetime)
-	for _, n := range nodes {
-		c.Done = append(c.Done, n.seq)
+	hashes := make([]commitlog.Hash, len(nodes))
+	for i, n := range nodes {
+		hashes[i] = files[i].hash
+		c.Done = append(c.Done, n.seqs...)
+		of := store.Thing{Kind: store.KindNode, ID: n.id}
+		if now := sp.pending.nodes[n.id]; len(now.seqs) > len(n.seqs) {
+			c.Plans = append(c.Plans, commitlog.Plan{Of: of, Old: hashes[i], New: hashes[i]})
+		} else if n.new != (commitlog.Hash{}) || now.new != (commitlog.Hash{}) {
+			c.Fulfilled = append(c.Fulfilled, of)
+		}
 	}
 	if err := sp.apply(c); err != nil {
 		return err
 	}
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
-	sp.pending.doneNodes(nodes)
+	sp.pending.doneNodes(nodes, hashes)
 	sp.goOn()
 	return nil
 }
@@ -162,9 +233,10 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 		return 0, err
 	}
 	var files []outFile
-	plans := make(map[uuid.UUID]commitlog.Plan, len(flows))
+	plans := make(map[store.Thing]commitlog.Plan, len(flows))
 	for _, f := range flows {
-		there, err := sp.look(f.path)
+		of := store.Thing{Kind: store.KindFlow, ID: f.flow.ID}
+		there, err := sp.lookFor(of, f.target)
 		if err != nil {
 			return 0, err
 		}
@@ -172,17 +244,11 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 		if why != "" {
 			return 0, sp.moveFlow(f.flow.ID, there, why)
 		}
-		if there.hash == f.new && there.hash != f.old && there.data != nil {
-			// We put it there and were interrupted: a power cut may still bring the old one back, unless we make sure.
-			if err := sp.tree.SyncDir(path.Dir(f.path)); err != nil {
-				return 0, err
-			}
-		}
 		hash := commitlog.HashOf(data)
-		plans[f.flow.ID] = commitlog.Plan{Flow: f.flow.ID, Old: there.hash, New: hash}
+		plans[of] = commitlog.Plan{Of: of, Old: there.hash, New: hash}
 		files = append(files, outFile{path: f.path, data: data, hash: hash, id: f.flow.ID, time: f.flow.Updated, created: f.flow.Created})
 	}
-	if err := sp.onWriter(func() error { return sp.plan(plans) }); err != nil {
+	if err := sp.plan(plans); err != nil {
 		return 0, err
 	}
 	c, err := sp.writeFiles(format.Flows, files)
@@ -209,19 +275,30 @@ func (f *pendingFlow) render(there foreignFile) (data []byte, why string) {
 
 const changedMeanwhile = "it was changed while changes of ours were on their way"
 
-// plan notes which files are about to be replaced by which. On the writer.
-func (sp *space) plan(plans map[uuid.UUID]commitlog.Plan) error {
-	if err := sp.apply(commitlog.Changes{Plans: slices.Collect(maps.Values(plans))}); err != nil {
-		return err
+// plan notes which files are about to be replaced by which.
+func (sp *space) plan(plans map[store.Thing]commitlog.Plan) error {
+	if len(plans) == 0 {
+		return nil
 	}
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	for id, p := range plans {
-		planned := *sp.pending.flows[id]
-		planned.old, planned.new = p.Old, p.New
-		sp.pending.flows[id] = &planned
-	}
-	return nil
+	return sp.onWriter(func() error {
+		if err := sp.apply(commitlog.Changes{Plans: slices.Collect(maps.Values(plans))}); err != nil {
+			return err
+		}
+		sp.mu.Lock()
+		defer sp.mu.Unlock()
+		for of, p := range plans {
+			if of.Kind == store.KindNode {
+				planned := *sp.pending.nodes[of.ID]
+				planned.old, planned.new = p.Old, p.New
+				sp.pending.nodes[of.ID] = &planned
+				continue
+			}
+			planned := *sp.pending.flows[of.ID]
+			planned.old, planned.new = p.Old, p.New
+			sp.pending.flows[of.ID] = &planned
+		}
+		return nil
+	})
 }
 
 // finishFlows takes what the files of flows hold out of the log; c describes these files in the same order. On the writer.
@@ -229,10 +306,11 @@ func (sp *space) finishFlows(flows []pendingFlow, c commitlog.Changes) error {
 	c.Forget = sp.last.Add(-store.RequestLifetime)
 	for i, f := range flows {
 		c.Done = append(c.Done, f.seqs...)
+		of := store.Thing{Kind: store.KindFlow, ID: f.flow.ID}
 		if now := sp.pending.flows[f.flow.ID]; len(now.seqs) > len(f.seqs) {
-			c.Plans = append(c.Plans, commitlog.Plan{Flow: f.flow.ID, Old: c.Files[i].Hash, New: c.Files[i].Hash})
+			c.Plans = append(c.Plans, commitlog.Plan{Of: of, Old: c.Files[i].Hash, New: c.Files[i].Hash})
 		} else {
-			c.Fulfilled = append(c.Fulfilled, f.flow.ID)
+			c.Fulfilled = append(c.Fulfilled, of)
 		}
 	}
 	if err := sp.apply(c); err != nil {

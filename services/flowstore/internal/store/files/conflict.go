@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
@@ -16,19 +17,20 @@ import (
 
 // moveNodes gives nodes whose places are taken new ones. On the gate.
 func (sp *space) moveNodes(nodes []*pendingNode, taken []foreignFile) error {
-	byPath := make(map[string]*pendingNode, len(nodes))
+	ids := make(map[string]uuid.UUID, len(nodes))
 	for _, n := range nodes {
-		byPath[n.path] = n
+		ids[n.path] = n.id
 	}
 	return sp.onWriter(func() error {
 		next := sp.nodes.next
 		var c commitlog.Changes
 		for _, f := range taken {
-			n := byPath[f.path]
-			c.Done = append(c.Done, n.seq)
+			n := sp.pending.nodes[ids[f.path]]
+			c.Done = append(c.Done, n.seqs...)
 			c.Records = append(c.Records, commitlog.Record{
-				Seq: n.seq, Kind: commitlog.NodeMade, ID: n.id, Path: sp.nodes.slotPath(next), Body: n.body,
+				Seq: n.seqs[0], Kind: commitlog.NodeMade, ID: n.id, Path: sp.nodes.slotPath(next), Body: n.body,
 			})
+			c.Fulfilled = append(c.Fulfilled, store.Thing{Kind: store.KindNode, ID: n.id})
 			next++
 		}
 		c.State = &commitlog.State{Last: sp.last, NextNode: next, NextFlow: sp.flows.next}
@@ -41,7 +43,7 @@ func (sp *space) moveNodes(nodes []*pendingNode, taken []foreignFile) error {
 		sp.mu.Lock()
 		defer sp.mu.Unlock()
 		for i, f := range taken {
-			sp.movedNode(byPath[f.path], c.Records[i].Path, f)
+			sp.movedNode(sp.pending.nodes[ids[f.path]], c.Records[i], f)
 		}
 		return nil
 	})
@@ -50,11 +52,12 @@ func (sp *space) moveNodes(nodes []*pendingNode, taken []foreignFile) error {
 var errNoSlot = fmt.Errorf("a file stands in our place, and all %d slots are taken", format.Slots)
 
 // movedNode notes a node's new place, and what stands in the old one. The caller holds mu.
-func (sp *space) movedNode(n *pendingNode, file string, there foreignFile) {
-	sp.nodes.drop(n.id, n.path)
-	sp.nodes.put(n.id, holdsNode(file, n.created))
-	sp.note(there.path, fmt.Sprintf("another file came to stand here; the node %s, which belonged here, is in %s", n.id, file))
-	n.path = file
+func (sp *space) movedNode(n *pendingNode, r commitlog.Record, there foreignFile) {
+	sp.nodes.replace(n.id, n.path, holdsNode(r.Path, n.created))
+	sp.pending.relocate(store.Thing{Kind: store.KindNode, ID: n.id}, n.path, r.Path)
+	sp.note(there.path, fmt.Sprintf("%s; the node %s, which belonged here, is in %s", there.why, n.id, r.Path))
+	sp.pending.records -= len(n.seqs) - 1
+	sp.pending.setNode(&pendingNode{id: n.id, body: n.body, created: n.created, target: target{path: r.Path, seqs: []int64{r.Seq}}})
 	other, err := format.DecodeNode(there.data)
 	sp.adopt(sp.nodes, other.ID, holdsNode(there.path, other.Created), err)
 }
@@ -88,7 +91,7 @@ func (sp *space) splitFlow(ours *pendingFlow, there foreignFile, why string) err
 	if err := sp.apply(commitlog.Changes{
 		Done:      ours.seqs,
 		Records:   []commitlog.Record{{Seq: seq, Kind: commitlog.FlowMade, ID: f.ID, Path: moved, Body: format.EncodeFlow(f)}},
-		Fulfilled: []uuid.UUID{f.ID},
+		Fulfilled: []store.Thing{{Kind: store.KindFlow, ID: f.ID}},
 		State:     &commitlog.State{Last: sp.last, NextNode: sp.nodes.next, NextFlow: sp.flows.next + 1},
 	}); err != nil {
 		return err
@@ -96,9 +99,9 @@ func (sp *space) splitFlow(ours *pendingFlow, there foreignFile, why string) err
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	sp.pending.records -= len(ours.seqs) - 1
-	sp.pending.setFlow(&pendingFlow{path: moved, flow: f, seqs: []int64{seq}})
-	sp.flows.drop(f.ID, ours.path)
-	sp.flows.put(f.ID, holdsFlow(moved, f))
+	sp.pending.setFlow(&pendingFlow{flow: f, target: target{path: moved, seqs: []int64{seq}}})
+	sp.flows.replace(f.ID, ours.path, holdsFlow(moved, f))
+	sp.pending.relocate(store.Thing{Kind: store.KindFlow, ID: f.ID}, ours.path, moved)
 	sp.adopt(sp.flows, theirs.ID, holdsFlow(there.path, theirs), err)
 	sp.note(there.path, fmt.Sprintf("%s; our version is in %s, which counts", why, moved))
 	return nil

@@ -63,7 +63,7 @@ func TestANodeWhosePlaceHoldsItself(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.must(d.createNode("one"))
-	body := string(d.store.spaces[ns].space.pending.queue[0].body)
+	body := string(d.store.spaces[ns].space.pending.nodes[idOf("one")].body)
 	d.crash(func() { d.put("nodes/000/000.xml", body) })
 	d.flushed()
 	d.wantProblems()

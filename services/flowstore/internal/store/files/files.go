@@ -7,6 +7,7 @@
 //
 //	<data>/.flowstore/lock             who owns the data
 //	<data>/<namespace>/nodes/000/000.xml, flows/000/000.yaml, nodes/index.tsv, flows/index.tsv, config.yaml
+//	<data>/<namespace>/trash/nodes/000/000.xml: what was deleted, in the places where it stood
 //	<data>/<namespace>/.flowstore/local.db
 //
 // Two goroutines belong to each open namespace. The writer alone changes its state and uses local.db; the gate writes files
@@ -152,6 +153,33 @@ func (s *Store) Flows(ctx context.Context, ns string, after store.Entry, n int) 
 		return nil, err
 	}
 	return sp.list(sp.flows, after, n), nil
+}
+
+// Dropped implements store.Store.
+func (s *Store) Dropped(ctx context.Context, ns string, kind store.Kind, after store.Entry, n int) ([]store.Entry, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil || sp == nil {
+		return nil, err
+	}
+	return sp.dropped(kind, after, n), nil
+}
+
+// Revisions implements store.Store.
+func (s *Store) Revisions(ctx context.Context, ns string, id uuid.UUID) ([]store.Revision, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil || sp == nil {
+		return nil, cmp.Or(err, store.ErrNodeNotFound)
+	}
+	return sp.revisions(ctx, id)
+}
+
+// Revision implements store.Store.
+func (s *Store) Revision(ctx context.Context, ns string, id uuid.UUID, r store.Revision) (node.Node, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil || sp == nil {
+		return node.Node{}, cmp.Or(err, store.ErrNodeNotFound)
+	}
+	return sp.revision(ctx, id, r)
 }
 
 // Update implements store.Store.

@@ -28,8 +28,10 @@ type index struct {
 	broken map[string]string
 	// lost are the broken files by what they held when they could be read last: whoever asks for it is told of the file.
 	lost map[uuid.UUID]string
-	// listed holds every id of heads and lost in the order of lists; nil until sortList.
-	listed *newest.List
+	// trash holds what is in the trash, or on its way.
+	trash map[uuid.UUID]trashed
+	// listed holds every id of heads and lost in the order of lists, trashed those of trash; nil until sortList.
+	listed, trashed *newest.List
 	// next is a slot that was never used.
 	next int
 }
@@ -44,6 +46,12 @@ type holding struct {
 	created time.Time
 }
 
+// trashed is something in the trash: the files as they stood in the tree.
+type trashed struct {
+	at       time.Time
+	holdings []holding
+}
+
 func holdsNode(path string, created time.Time) holding { return holding{path, created, created} }
 
 func holdsFlow(path string, f flow.Flow) holding { return holding{path, f.Updated, f.Created} }
@@ -51,6 +59,7 @@ func holdsFlow(path string, f flow.Flow) holding { return holding{path, f.Update
 func newIndex(kind format.Kind) *index {
 	return &index{
 		kind: kind, heads: map[uuid.UUID]holding{}, others: map[uuid.UUID][]holding{}, broken: map[string]string{}, lost: map[uuid.UUID]string{},
+		trash: map[uuid.UUID]trashed{},
 	}
 }
 
@@ -65,6 +74,11 @@ func (x *index) name(file string) (format.FileName, bool) {
 	}
 	return x.kind.ParseName(rest)
 }
+
+// trashPath is where a file goes from its place in the tree.
+func trashPath(file string) string { return path.Join(trashFolder, file) }
+
+const trashFolder = "trash"
 
 // take notes that a path is in use, so that its slot is never given to something new.
 func (x *index) take(file string) {
@@ -83,8 +97,55 @@ func (x *index) put(id uuid.UUID, h holding) {
 	x.set(id, all)
 }
 
-// drop notes that a file does not hold id any more.
-func (x *index) drop(id uuid.UUID, file string) { x.set(id, x.without(id, file)) }
+// replace notes that another file holds id in place of one. What is in the trash stays there.
+func (x *index) replace(id uuid.UUID, file string, h holding) {
+	t, dropped := x.trash[id]
+	if !dropped {
+		x.set(id, x.without(id, file))
+		x.put(id, h)
+		return
+	}
+	x.take(h.path)
+	t.holdings = slices.DeleteFunc(slices.Clone(t.holdings), func(h holding) bool { return h.path == file })
+	t.holdings = x.sorted(append(t.holdings, h))
+	x.trash[id] = t
+}
+
+// drop notes that all files with id belong into the trash.
+func (x *index) drop(id uuid.UUID, at time.Time) {
+	before := x.trash[id]
+	t := trashed{at, x.sorted(slices.Concat(x.holdings(id), before.holdings))}
+	x.set(id, nil)
+	x.trash[id] = t
+	if x.trashed != nil {
+		x.trashed.Drop(store.Entry{Created: before.at, ID: id})
+		x.trashed.Put(store.Entry{Created: at, ID: id})
+	}
+}
+
+// restore notes that all files with id belong into the tree.
+func (x *index) restore(id uuid.UUID) {
+	t := x.trash[id]
+	delete(x.trash, id)
+	x.set(id, x.sorted(slices.Concat(x.holdings(id), t.holdings)))
+	if x.trashed != nil {
+		x.trashed.Drop(store.Entry{Created: t.at, ID: id})
+	}
+}
+
+// sorted gives holdings best first, each file once.
+func (x *index) sorted(all []holding) []holding {
+	slices.SortStableFunc(all, x.compare)
+	return slices.CompactFunc(all, func(a, b holding) bool { return a.path == b.path })
+}
+
+// place is where the file of something stands or belongs, as if it were in the tree; ok is false where there is nothing.
+func (x *index) place(id uuid.UUID) (file string, ok bool) {
+	if t, dropped := x.trash[id]; dropped && len(t.holdings) > 0 {
+		return t.holdings[0].path, true
+	}
+	return x.path(id)
+}
 
 func (x *index) set(id uuid.UUID, all []holding) {
 	before, wasListed := x.entry(id)
@@ -122,7 +183,7 @@ func (x *index) relist(id uuid.UUID, before store.Entry, wasListed bool) {
 	}
 }
 
-// sortList makes the list of all that was found when the namespace was opened: once, since the files come in any order.
+// sortList makes the lists of all that was found when the namespace was opened: once, since the files come in any order.
 func (x *index) sortList() {
 	all := make([]store.Entry, 0, len(x.heads)+len(x.lost))
 	for id := range x.heads {
@@ -135,6 +196,11 @@ func (x *index) sortList() {
 		}
 	}
 	x.listed = newest.Of(all)
+	dropped := make([]store.Entry, 0, len(x.trash))
+	for id, t := range x.trash {
+		dropped = append(dropped, store.Entry{Created: t.at, ID: id})
+	}
+	x.trashed = newest.Of(dropped)
 }
 
 // holdings are the files that hold id, best first.

@@ -10,7 +10,7 @@ import (
 )
 
 // cases/flowstore.md 5: a second process is told who the first one is; when the first one is killed, the next one starts at once.
-func TestOneOwner(t *testing.T) {
+func TestFlowstore05OneOwner(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	owner := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestOwnerProcess$")

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 )
 
@@ -14,8 +15,9 @@ import (
 type pending struct {
 	nodes map[uuid.UUID]*pendingNode
 	// queue holds the nodes in the order in which they came.
-	queue []*pendingNode
+	queue []uuid.UUID
 	flows map[uuid.UUID]*pendingFlow
+	moves map[store.Thing]*pendingMove
 	// records is how many records of the log they are, bytes about what they take in memory.
 	records int
 	bytes   int64
@@ -26,30 +28,48 @@ type pending struct {
 	waiting bool
 }
 
-// pendingNode is a new node. Only path changes, when the gate finds the place taken.
+// A pendingNode, pendingFlow or pendingMove is never changed: what comes later takes its place, so that the gate knows what it
+// has written.
+
+// target is the file that is behind.
+type target struct {
+	path string
+	// old is the hash of the file that it was read from, and new that of the file which the gate was about to put in its
+	// place: if the tree holds neither, a person was there. Zero for none.
+	old, new commitlog.Hash
+	// seqs are its records, ascending.
+	seqs []int64
+}
+
+// pendingNode is a node whose file is behind.
 type pendingNode struct {
-	seq     int64
-	id      uuid.UUID
-	path    string
+	target
+	id uuid.UUID
+	// body is the file in our own form.
 	body    []byte
 	created time.Time
 }
 
 // pendingFlow is a flow whose file is behind.
 type pendingFlow struct {
-	path string
+	target
 	flow flow.Flow
-	// old is the hash of the file that it was read from, and new that of the file which the gate was about to put in its
-	// place: if the tree holds neither, a person was there. Zero for none.
-	old, new commitlog.Hash
-	// seqs are its records, ascending.
-	seqs []int64
 	// bytes are counted in pending.bytes.
 	bytes int64
 }
 
+// pendingMove is a thing whose files belong into the trash (drop), or in the tree, and may not be there yet.
+type pendingMove struct {
+	of    store.Thing
+	drop  bool
+	paths []string
+	seqs  []int64
+}
+
 func newPending() pending {
-	return pending{nodes: map[uuid.UUID]*pendingNode{}, flows: map[uuid.UUID]*pendingFlow{}}
+	return pending{
+		nodes: map[uuid.UUID]*pendingNode{}, flows: map[uuid.UUID]*pendingFlow{}, moves: map[store.Thing]*pendingMove{},
+	}
 }
 
 func (p *pending) empty() bool { return p.records == 0 }
@@ -63,9 +83,14 @@ func (p *pending) came(n int, last int64, now time.Time) {
 	p.records += n
 }
 
-func (p *pending) addNode(n *pendingNode) {
+// setNode puts a node in, or in place of what it was before.
+func (p *pending) setNode(n *pendingNode) {
+	if before := p.nodes[n.id]; before != nil {
+		p.bytes -= int64(len(before.body))
+	} else {
+		p.queue = append(p.queue, n.id)
+	}
 	p.nodes[n.id] = n
-	p.queue = append(p.queue, n)
 	p.bytes += int64(len(n.body))
 }
 
@@ -81,21 +106,28 @@ func (p *pending) setFlow(f *pendingFlow) {
 
 // holds says that a file of something is not in the tree yet.
 func (p *pending) holds(id uuid.UUID, file string) bool {
-	if n := p.nodes[id]; n != nil && n.path == file {
+	if n := p.nodes[id]; n != nil && n.path == file && n.old == (commitlog.Hash{}) {
 		return true
 	}
 	f := p.flows[id]
 	return f != nil && f.path == file && f.old == commitlog.Hash{}
 }
 
-// doneNodes takes away nodes that are in the tree.
-func (p *pending) doneNodes(done []*pendingNode) {
-	for _, n := range done {
+// doneNodes notes that files hold nodes as they were picked, and have these hashes.
+func (p *pending) doneNodes(done []*pendingNode, hashes []commitlog.Hash) {
+	for i, n := range done {
+		now := p.nodes[n.id]
+		p.records -= len(n.seqs)
+		if len(now.seqs) > len(n.seqs) {
+			later := *now
+			later.seqs, later.old, later.new = now.seqs[len(n.seqs):], hashes[i], hashes[i]
+			p.nodes[n.id] = &later
+			continue
+		}
+		p.bytes -= int64(len(now.body))
 		delete(p.nodes, n.id)
-		p.bytes -= int64(len(n.body))
 	}
-	p.records -= len(done)
-	p.queue = slices.DeleteFunc(p.queue, func(n *pendingNode) bool { return p.nodes[n.id] == nil })
+	p.queue = slices.DeleteFunc(p.queue, func(id uuid.UUID) bool { return p.nodes[id] == nil })
 }
 
 // doneFlow notes that the file of a flow holds its first n records, and has this hash.
@@ -110,6 +142,46 @@ func (p *pending) doneFlow(id uuid.UUID, n int, hash commitlog.Hash) {
 	}
 	p.bytes -= f.bytes
 	delete(p.flows, id)
+}
+
+// setMove notes where a thing's files belong now, by one more record.
+func (p *pending) setMove(m pendingMove) {
+	if before := p.moves[m.of]; before != nil {
+		m.seqs = slices.Concat(before.seqs, m.seqs)
+		m.paths = union(before.paths, m.paths)
+	}
+	p.moves[m.of] = &m
+}
+
+// relocate notes that something has another file, should it be about to move.
+func (p *pending) relocate(of store.Thing, from, to string) {
+	m := p.moves[of]
+	if m == nil {
+		return
+	}
+	later := *m
+	later.paths = union(slices.DeleteFunc(slices.Clone(m.paths), func(file string) bool { return file == from }), []string{to})
+	p.moves[of] = &later
+}
+
+// doneMove notes that files are where the first n records had them.
+func (p *pending) doneMove(of store.Thing, n int) {
+	m := p.moves[of]
+	p.records -= n
+	if n < len(m.seqs) {
+		later := *m
+		later.seqs = m.seqs[n:]
+		p.moves[of] = &later
+		return
+	}
+	delete(p.moves, of)
+}
+
+// union gives the paths of both, each once.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // flowBytes is about what a flow takes in memory.

@@ -246,6 +246,9 @@ func TestAMissingFsyncIsSeen(t *testing.T) {
 		{"the folder of flows", powercut.OpSyncDir, func(name string) bool { return name == "default/flows/000" }},
 		{"the folder of folders of nodes", powercut.OpSyncDir, func(name string) bool { return name == "default/nodes" }},
 		{"the folder of folders of flows", powercut.OpSyncDir, func(name string) bool { return name == "default/flows" }},
+		{"a node's file in the trash", powercut.OpSync, func(name string) bool { return strings.Contains(name, "trash/nodes/000/") }},
+		{"the folder of nodes in the trash", powercut.OpSyncDir, func(name string) bool { return name == "default/trash/nodes/000" }},
+		{"the folders of the trash", powercut.OpSyncDir, func(name string) bool { return name == "default/trash" || name == "default/trash/nodes" }},
 		{"the namespace", powercut.OpSyncDir, func(name string) bool { return name == "default" }},
 		{"the data folder", powercut.OpSyncDir, func(name string) bool { return name == "." }},
 	} {

@@ -1,9 +1,13 @@
 package files
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -31,6 +35,66 @@ func (sp *space) HasFlow(id uuid.UUID) (bool, error) {
 	return ok, nil
 }
 
+// Dropped implements overlay.Reader.
+func (sp *space) Dropped(t store.Thing) time.Time {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	return sp.indexOf(t.Kind).trash[t.ID].at
+}
+
+// dropped gives a page of the trash.
+func (sp *space) dropped(kind store.Kind, after store.Entry, n int) []store.Entry {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	return sp.indexOf(kind).trashed.Behind(after, n)
+}
+
+// revisions lists what a node was, and what else has its id.
+func (sp *space) revisions(ctx context.Context, id uuid.UUID) (list []store.Revision, err error) {
+	sp.mu.RLock()
+	holdings := sp.nodes.holdings(id)
+	sp.mu.RUnlock()
+	if len(holdings) == 0 {
+		return nil, store.ErrNodeNotFound
+	}
+	for _, h := range holdings[1:] {
+		list = append(list, store.Revision{Path: h.path, At: h.time})
+	}
+	var before []commitlog.Revision
+	err = sp.ask(ctx, func() (err error) {
+		before, err = sp.local.Revisions(id)
+		return err
+	})
+	for _, r := range before {
+		list = append(list, store.Revision{Number: r.Number, At: r.At})
+	}
+	return list, err
+}
+
+// revision reads one of them.
+func (sp *space) revision(ctx context.Context, id uuid.UUID, want store.Revision) (node.Node, error) {
+	if want.Path != "" {
+		sp.mu.RLock()
+		listed := slices.ContainsFunc(sp.nodes.holdings(id), func(h holding) bool { return h.path == want.Path })
+		sp.mu.RUnlock()
+		if !listed {
+			return node.Node{}, store.ErrNodeNotFound
+		}
+		loaded, err := sp.loadNode(want.Path, id)
+		return loaded.node, err
+	}
+	var r commitlog.Revision
+	var there bool
+	err := sp.ask(ctx, func() (err error) {
+		r, there, err = sp.local.Revision(id, want.Number)
+		return err
+	})
+	if err != nil || !there {
+		return node.Node{}, cmp.Or(err, store.ErrNodeNotFound)
+	}
+	return decodeNode("local.db", id, r.Body)
+}
+
 // list gives a page of what an index knows.
 func (sp *space) list(x *index, after store.Entry, n int) []store.Entry {
 	sp.mu.RLock()
@@ -43,21 +107,38 @@ func (sp *space) Node(id uuid.UUID) (node.Node, error) {
 	sp.mu.RLock()
 	waiting := sp.pending.nodes[id]
 	file, ok := sp.nodes.path(id)
+	t, dropped := sp.nodes.trash[id]
 	sp.mu.RUnlock()
-	if waiting != nil {
+	switch {
+	case dropped:
+		return node.Node{}, &store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: id}, At: t.at}
+	case waiting != nil:
 		return decodeNode(file, id, waiting.body)
-	}
-	if !ok {
+	case !ok:
 		return node.Node{}, store.ErrNodeNotFound
 	}
+	loaded, err := sp.loadNode(file, id)
+	return loaded.node, err
+}
+
+// loadedNode is a node as its file has it.
+type loadedNode struct {
+	node node.Node
+	hash commitlog.Hash
+	path string
+}
+
+// loadNode reads the file of a node.
+func (sp *space) loadNode(file string, id uuid.UUID) (loadedNode, error) {
 	data, err := sp.readFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return node.Node{}, store.ErrNodeNotFound
+		return loadedNode{}, store.ErrNodeNotFound
 	}
 	if err != nil {
-		return node.Node{}, err
+		return loadedNode{}, err
 	}
-	return decodeNode(file, id, data)
+	n, err := decodeNode(file, id, data)
+	return loadedNode{node: n, hash: commitlog.HashOf(data), path: file}, err
 }
 
 // decodeNode reads a file that should hold the node id.
@@ -77,11 +158,14 @@ func (sp *space) Flow(id uuid.UUID) (flow.Flow, error) {
 	sp.mu.RLock()
 	waiting := sp.pending.flows[id]
 	file, ok := sp.flows.path(id)
+	t, dropped := sp.flows.trash[id]
 	sp.mu.RUnlock()
-	if waiting != nil {
+	switch {
+	case dropped:
+		return flow.Flow{}, &store.DroppedError{Thing: store.Thing{Kind: store.KindFlow, ID: id}, At: t.at}
+	case waiting != nil:
 		return waiting.flow, nil
-	}
-	if !ok {
+	case !ok:
 		return flow.Flow{}, store.ErrFlowNotFound
 	}
 	loaded, err := sp.loadFlow(file, id)
@@ -91,7 +175,7 @@ func (sp *space) Flow(id uuid.UUID) (flow.Flow, error) {
 // loadFlow reads the file of a flow, or takes it from the cache where the file is as it was. The file is described before
 // it is read: if it changes between the two, it is read once more next time.
 func (sp *space) loadFlow(file string, id uuid.UUID) (loadedFlow, error) {
-	info, err := sp.tree.Stat(file)
+	info, err := wherever(file, sp.tree.Stat)
 	if errors.Is(err, fs.ErrNotExist) {
 		return loadedFlow{}, store.ErrFlowNotFound
 	}
@@ -128,9 +212,22 @@ func decodeFlow(file string, id uuid.UUID, data []byte) (flow.Flow, error) {
 
 // readFile reads a file of the tree. One that is too large to be ours is unreadable.
 func (sp *space) readFile(file string) ([]byte, error) {
-	data, err := sp.tree.ReadFile(file, format.MaxFile)
+	data, err := wherever(file, func(file string) ([]byte, error) { return sp.tree.ReadFile(file, format.MaxFile) })
 	if errors.Is(err, filesys.ErrTooLarge) {
 		return nil, &store.UnreadableError{Path: file, Reason: err.Error()}
 	}
 	return data, err
+}
+
+// wherever looks at a file in its place, or in the trash while it moves. It looks twice, since it may move between two
+// looks.
+func wherever[T any](file string, look func(string) (T, error)) (found T, err error) {
+	for range 2 {
+		for _, place := range []string{file, trashPath(file)} {
+			if found, err = look(place); !errors.Is(err, fs.ErrNotExist) {
+				return found, err
+			}
+		}
+	}
+	return found, err
 }

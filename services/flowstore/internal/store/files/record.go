@@ -2,10 +2,12 @@ package files
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/overlay"
@@ -28,42 +30,110 @@ func encodeOp(op overlay.Op) ([]byte, error) {
 	switch {
 	case op.Node != nil:
 		return format.EncodeNode(*op.Node), nil
+	case op.Replace != nil:
+		return format.EncodeNode(op.Replace.Node), nil
 	case op.Flow != nil:
 		return format.EncodeFlow(*op.Flow), nil
+	case op.Move != nil:
+		return nil, nil // The files are known when the batch is whole.
 	}
 	return json.Marshal(op.Change.Change)
 }
 
 // changes is the batch as a transaction of local.db.
 func (b *batch) changes() commitlog.Changes {
-	state := commitlog.State{Last: b.now, NextNode: b.nodes.next, NextFlow: b.flows.next}
-	c := commitlog.Changes{Requests: b.writes.Requests(), At: b.now, State: &state}
+	r := recording{batch: b, state: commitlog.State{Last: b.now, NextNode: b.nodes.next, NextFlow: b.flows.next}, made: map[store.Thing]string{}}
+	r.changes = commitlog.Changes{Requests: b.writes.Requests(), At: b.now, State: &r.state}
 	for i, op := range b.writes.Ops() {
-		r := b.record(op, &state)
-		r.Seq = b.seq + 1 + int64(i)
-		r.Body = b.bodies[i]
-		c.Records = append(c.Records, r)
+		r.body = b.bodies[i]
+		one := r.record(op)
+		one.Seq = b.seq + 1 + int64(i)
+		one.Body = r.body
+		r.changes.Records = append(r.changes.Records, one)
 	}
-	return c
+	return r.changes
 }
 
-// record gives the record of one write, without its number and body; a new node or flow takes the next slot.
-func (b *batch) record(op overlay.Op, state *commitlog.State) commitlog.Record {
+// recording turns writes into records.
+type recording struct {
+	*batch
+	state   commitlog.State
+	changes commitlog.Changes
+	// made are the files of what the batch makes.
+	made map[store.Thing]string
+	// body is that of the record at hand.
+	body []byte
+}
+
+// record gives the record of one write, without its number and body; something new takes the next slot.
+func (r *recording) record(op overlay.Op) commitlog.Record {
 	switch {
 	case op.Node != nil:
-		state.NextNode++
-		return commitlog.Record{Kind: commitlog.NodeMade, ID: op.Node.ID, Path: b.nodes.slotPath(state.NextNode - 1)}
+		r.state.NextNode++
+		return r.newFile(commitlog.NodeMade, store.Thing{Kind: store.KindNode, ID: op.Node.ID}, r.nodes.slotPath(r.state.NextNode-1))
 	case op.Flow != nil:
-		state.NextFlow++
-		return commitlog.Record{Kind: commitlog.FlowMade, ID: op.Flow.ID, Path: b.flows.slotPath(state.NextFlow - 1)}
+		r.state.NextFlow++
+		r.changes.Members = append(r.changes.Members, membersOf(op.Flow.ID, op.Flow.Members)...)
+		return r.newFile(commitlog.FlowMade, store.Thing{Kind: store.KindFlow, ID: op.Flow.ID}, r.flows.slotPath(r.state.NextFlow-1))
+	case op.Replace != nil:
+		return r.nodeChanged(*op.Replace)
+	case op.Move != nil:
+		return r.moved(*op.Move)
 	}
-	r := commitlog.Record{Kind: commitlog.FlowChanged, ID: op.Change.Flow}
-	if waiting := b.pending.flows[r.ID]; waiting != nil {
-		r.Path, r.Old = waiting.path, waiting.old
-	} else if l, ok := b.loaded[r.ID]; ok {
-		r.Path, r.Old = l.path, l.hash
+	return r.flowChanged(*op.Change)
+}
+
+func (r *recording) newFile(kind commitlog.Kind, of store.Thing, file string) commitlog.Record {
+	r.made[of] = file
+	return commitlog.Record{Kind: kind, ID: of.ID, Path: file}
+}
+
+func (r *recording) nodeChanged(op overlay.Replace) commitlog.Record {
+	id := op.Node.ID
+	r.changes.Revisions = append(r.changes.Revisions, commitlog.Revision{Node: id, At: op.At, Body: format.EncodeNode(op.Before)})
+	one := commitlog.Record{Kind: commitlog.NodeChanged, ID: id, Path: r.made[store.Thing{Kind: store.KindNode, ID: id}]}
+	if waiting := r.pending.nodes[id]; waiting != nil {
+		one.Path, one.Old = waiting.path, waiting.old
+	} else if l, ok := r.loadedNodes[id]; ok {
+		one.Path, one.Old = l.path, l.hash
 	}
-	return r
+	return one
+}
+
+func (r *recording) flowChanged(op overlay.Change) commitlog.Record {
+	r.changes.Members = append(r.changes.Members, membersOf(op.Flow, op.Add)...)
+	one := commitlog.Record{Kind: commitlog.FlowChanged, ID: op.Flow, Path: r.made[store.Thing{Kind: store.KindFlow, ID: op.Flow}]}
+	if waiting := r.pending.flows[op.Flow]; waiting != nil {
+		one.Path, one.Old = waiting.path, waiting.old
+	} else if l, ok := r.loaded[op.Flow]; ok {
+		one.Path, one.Old = l.path, l.hash
+	}
+	return one
+}
+
+// moved lists the files that go to the trash or come from there.
+func (r *recording) moved(op overlay.Move) commitlog.Record {
+	kind, x := commitlog.FlowDropped, r.flows
+	if op.Kind == store.KindNode {
+		kind, x = commitlog.NodeDropped, r.nodes
+	}
+	if !op.Drop {
+		kind += commitlog.NodeRestored - commitlog.NodeDropped
+	}
+	var paths []string
+	for _, h := range slices.Concat(x.holdings(op.ID), x.trash[op.ID].holdings) {
+		paths = append(paths, h.path)
+	}
+	if file, ok := r.made[op.Thing]; ok {
+		paths = append(paths, file)
+	}
+	r.body, _ = json.Marshal(paths) // Strings.
+	at := op.At
+	if !op.Drop {
+		at = time.Time{}
+	}
+	r.changes.Dropped = append(r.changes.Dropped, commitlog.Dropped{Thing: op.Thing, At: at})
+	return commitlog.Record{Kind: kind, ID: op.ID}
 }
 
 // publish makes a durable batch visible.
@@ -74,12 +144,7 @@ func (sp *space) publish(b *batch, c commitlog.Changes) {
 	sp.last, sp.seq = b.now, sp.seq+int64(len(c.Records))
 	sp.pending.came(len(c.Records), sp.seq, time.Now())
 	for i, op := range b.writes.Ops() {
-		if r := c.Records[i]; op.Node != nil {
-			sp.nodes.put(r.ID, holdsNode(r.Path, op.Node.Created))
-			sp.pending.addNode(&pendingNode{seq: r.Seq, id: r.ID, path: r.Path, body: r.Body, created: op.Node.Created})
-		} else {
-			sp.publishFlow(b, r)
-		}
+		sp.publishOne(b, op, c.Records[i])
 	}
 	if sp.gate.full(&sp.pending) && !sp.pending.waiting {
 		sp.pending.waiting = true
@@ -91,9 +156,53 @@ func (sp *space) publish(b *batch, c commitlog.Changes) {
 	}
 }
 
+func (sp *space) publishOne(b *batch, op overlay.Op, r commitlog.Record) {
+	switch {
+	case op.Node != nil:
+		sp.nodes.put(r.ID, holdsNode(r.Path, op.Node.Created))
+		sp.pending.setNode(&pendingNode{id: r.ID, body: r.Body, created: op.Node.Created, target: target{path: r.Path, seqs: []int64{r.Seq}}})
+	case op.Replace != nil:
+		next := pendingNode{id: r.ID, created: op.Replace.Node.Created, target: target{path: r.Path, old: r.Old}}
+		if before := sp.pending.nodes[r.ID]; before != nil {
+			next = *before
+		}
+		next.body = r.Body
+		next.seqs = slices.Concat(next.seqs, []int64{r.Seq})
+		sp.pending.setNode(&next)
+	case op.Move != nil:
+		sp.publishMove(*op.Move, r)
+	default:
+		sp.publishFlow(b, r)
+	}
+}
+
+func (sp *space) publishMove(m overlay.Move, r commitlog.Record) {
+	x := sp.indexOf(m.Kind)
+	if m.Drop {
+		x.drop(m.ID, m.At)
+	} else {
+		x.restore(m.ID)
+	}
+	sp.pending.setMove(pendingMove{of: m.Thing, drop: m.Drop, paths: pathsOf(r), seqs: []int64{r.Seq}})
+}
+
+// pathsOf are the files that a record moves.
+func pathsOf(r commitlog.Record) (paths []string) {
+	_ = json.Unmarshal(r.Body, &paths) // We wrote it.
+	return paths
+}
+
+// indexOf gives the index of a kind of thing.
+func (sp *space) indexOf(kind store.Kind) *index {
+	if kind == store.KindNode {
+		return sp.nodes
+	}
+	return sp.flows
+}
+
 // publishFlow makes the last state of a flow visible, and counts the record to its file.
 func (sp *space) publishFlow(b *batch, r commitlog.Record) {
-	next := pendingFlow{path: r.Path, old: r.Old}
+	next := pendingFlow{target: target{path: r.Path, old: r.Old}}
 	if before := sp.pending.flows[r.ID]; before != nil {
 		next = *before
 	}

@@ -4,17 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"github.com/google/uuid"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
 // restore puts what the log holds back into memory, as it was before the process ended; the gate writes it, as it would
-// have. found are the files of the tree.
-func (sp *space) restore(log *commitlog.Log, found map[string]commitlog.File) error {
+// have. found are the files of the tree, dropped says since when things are in the trash.
+func (sp *space) restore(log *commitlog.Log, found map[string]commitlog.File, dropped map[store.Thing]time.Time) error {
 	records, err := log.Records()
 	if err != nil {
 		return err
@@ -23,39 +23,83 @@ func (sp *space) restore(log *commitlog.Log, found map[string]commitlog.File) er
 	if err != nil {
 		return err
 	}
-	flows := map[uuid.UUID][]commitlog.Record{}
-	var order []uuid.UUID
+	things := map[store.Thing][]commitlog.Record{}
+	var order []store.Thing
 	for _, r := range records {
 		sp.seq = max(sp.seq, r.Seq)
 		sp.pending.last = sp.seq
-		if r.Kind == commitlog.NodeMade {
-			if err := sp.restoreNode(r); err != nil {
-				return err
-			}
+		of, moves := recordOf(r)
+		if moves {
 			continue
 		}
-		if flows[r.ID] == nil {
-			order = append(order, r.ID)
+		if things[of] == nil {
+			order = append(order, of)
 		}
-		flows[r.ID] = append(flows[r.ID], r)
+		things[of] = append(things[of], r)
 	}
-	for _, id := range order {
-		if err := sp.restoreFlow(flows[id], plans[id], found); err != nil {
+	for _, of := range order {
+		again := sp.restoreFlow
+		if of.Kind == store.KindNode {
+			again = sp.restoreNode
+		}
+		if err := again(things[of], plans[of], found); err != nil {
 			return err
 		}
 	}
+	sp.restoreMoves(records, dropped)
 	return nil
 }
 
-func (sp *space) restoreNode(r commitlog.Record) error {
-	n, err := format.DecodeNode(r.Body)
-	if err != nil {
-		return fmt.Errorf("local.db holds a node for %s that cannot be read: %w", r.Path, err)
+// recordOf says of what a record is, and whether it moves files to the trash or back.
+func recordOf(r commitlog.Record) (of store.Thing, moves bool) {
+	switch r.Kind {
+	case commitlog.NodeMade, commitlog.NodeChanged:
+		return store.Thing{Kind: store.KindNode, ID: r.ID}, false
+	case commitlog.NodeDropped, commitlog.NodeRestored:
+		return store.Thing{Kind: store.KindNode, ID: r.ID}, true
+	case commitlog.FlowDropped, commitlog.FlowRestored:
+		return store.Thing{Kind: store.KindFlow, ID: r.ID}, true
+	default: // FlowMade, FlowChanged
+		return store.Thing{Kind: store.KindFlow, ID: r.ID}, false
 	}
-	sp.nodes.put(r.ID, holdsNode(r.Path, n.Created))
-	sp.pending.records++
-	sp.pending.addNode(&pendingNode{seq: r.Seq, id: r.ID, path: r.Path, body: r.Body, created: n.Created})
+}
+
+// restoreNode puts a node back as its last record has it.
+func (sp *space) restoreNode(records []commitlog.Record, plan commitlog.Plan, _ map[string]commitlog.File) error {
+	first, last := records[0], records[len(records)-1]
+	n, err := format.DecodeNode(last.Body)
+	if err != nil {
+		return fmt.Errorf("local.db holds a node for %s that cannot be read: %w", last.Path, err)
+	}
+	p := pendingNode{id: n.ID, body: last.Body, created: n.Created, target: target{path: last.Path, old: first.Old, new: first.Old}}
+	if plan.Of.ID == n.ID {
+		p.old, p.new = plan.Old, plan.New
+	}
+	for _, r := range records {
+		p.seqs = append(p.seqs, r.Seq)
+	}
+	sp.pending.records += len(records)
+	sp.pending.setNode(&p)
+	sp.nodes.put(n.ID, holdsNode(p.path, n.Created))
 	return nil
+}
+
+// restoreMoves puts things where they belong, in the order of the log.
+func (sp *space) restoreMoves(records []commitlog.Record, dropped map[store.Thing]time.Time) {
+	for _, r := range records {
+		of, moves := recordOf(r)
+		if !moves {
+			continue
+		}
+		drop := r.Kind == commitlog.NodeDropped || r.Kind == commitlog.FlowDropped
+		if x := sp.indexOf(of.Kind); drop {
+			x.drop(of.ID, dropped[of])
+		} else {
+			x.restore(of.ID)
+		}
+		sp.pending.records++
+		sp.pending.setMove(pendingMove{of: of, drop: drop, paths: pathsOf(r), seqs: []int64{r.Seq}})
+	}
 }
 
 // restoreFlow puts a flow back with the changes that the log has. records begin with its making, or its file has what was
@@ -73,23 +117,27 @@ func (sp *space) restoreFlow(records []commitlog.Record, plan commitlog.Plan, fo
 	if err != nil {
 		return fmt.Errorf("local.db holds a flow for %s that cannot be read: %w", records[0].Path, err)
 	}
-	return sp.resume(pendingFlow{path: records[0].Path, flow: f, old: plan.Old, new: plan.New}, records)
+	return sp.resume(pendingFlow{flow: f, target: target{path: records[0].Path, old: plan.Old, new: plan.New}}, records)
 }
 
 // restoreChanges finds the file for which changes were made.
 func (sp *space) restoreChanges(records []commitlog.Record, plan commitlog.Plan, found map[string]commitlog.File) error {
 	id := records[0].ID
-	if plan.Flow != id {
+	if plan.Of.ID != id {
 		plan = commitlog.Plan{Old: records[0].Old, New: records[0].Old}
 	}
-	holdings := sp.flows.holdings(id)
+	holdings := sp.flows.sorted(slices.Concat(sp.flows.holdings(id), sp.flows.trash[id].holdings))
 	for _, h := range holdings {
-		if hash := found[h.path].Hash; hash == plan.Old || hash == plan.New {
+		hash := found[h.path].Hash
+		if hash == (commitlog.Hash{}) {
+			hash = found[trashPath(h.path)].Hash
+		}
+		if hash == plan.Old || hash == plan.New {
 			l, err := sp.loadFlow(h.path, id)
 			if err != nil {
 				return err
 			}
-			return sp.resume(pendingFlow{path: h.path, flow: l.flow, old: plan.Old, new: plan.New}, records)
+			return sp.resume(pendingFlow{flow: l.flow, target: target{path: h.path, old: plan.Old, new: plan.New}}, records)
 		}
 	}
 	if len(holdings) == 0 {
@@ -140,7 +188,7 @@ func (sp *space) restoreOnto(file string, records []commitlog.Record) error {
 	for _, text := range lost {
 		sp.keep(file, text)
 	}
-	ours := pendingFlow{path: file, flow: f}
+	ours := pendingFlow{flow: f, target: target{path: file}}
 	sp.putBack(ours, records)
 	return sp.splitFlow(sp.pending.flows[f.ID], there, changedMeanwhile)
 }

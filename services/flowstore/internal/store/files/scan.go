@@ -3,47 +3,55 @@ package files
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
 // scan finds out what the tree holds. A file of the size and time that local.db remembers is not opened; others are read,
-// and remembered. It gives the files by path, and changes nothing in the tree.
-func (sp *space) scan(known map[string]commitlog.File) (map[string]commitlog.File, error) {
+// and remembered. It gives the files by path, and changes nothing in the tree. dropped says since when things are in the
+// trash.
+func (sp *space) scan(known map[string]commitlog.File, dropped map[store.Thing]time.Time) (map[string]commitlog.File, error) {
 	found := make(map[string]commitlog.File, len(known))
 	var c commitlog.Changes
 	for _, kind := range []format.Kind{format.Nodes, format.Flows} {
-		files, read, err := sp.scanKind(kind, known)
+		files, read, err := sp.scanKind(kind, known, &c)
 		if err != nil {
 			return nil, err
 		}
-		gone := 0
-		for _, f := range files {
-			found[f.Path] = f
-			sp.indexFound(kind, f)
+		trash, readTrash, err := sp.scanTrash(kind, known, dropped, &c)
+		if err != nil {
+			return nil, err
 		}
-		c.Files = append(c.Files, read...)
+		for _, f := range slices.Concat(files, trash) {
+			found[f.Path] = f
+		}
+		gone := 0
 		for file := range known {
-			if _, ours := sp.indexedBy(kind).name(file); ours && found[file].Path == "" {
+			if _, ours := sp.indexedBy(kind).name(inTree(file)); ours && found[file].Path == "" {
 				c.Gone = append(c.Gone, file)
 				gone++
 			}
 		}
-		if len(read)+gone > 0 {
+		if read+readTrash+gone > 0 {
 			sp.log.Info("files changed while the store was closed",
-				zap.String("kind", string(kind)), zap.Int("new_or_changed", len(read)), zap.Int("gone", gone))
+				zap.String("kind", string(kind)), zap.Int("new_or_changed", read+readTrash), zap.Int("gone", gone))
 		}
-		if err := sp.findIndex(kind, known, len(read)+gone == 0); err != nil {
+		if err := sp.findIndex(kind, known, read+gone == 0); err != nil {
 			return nil, err
 		}
 	}
@@ -52,6 +60,66 @@ func (sp *space) scan(known map[string]commitlog.File) (map[string]commitlog.Fil
 		return found, nil
 	}
 	return found, sp.local.Apply(c)
+}
+
+// inTree is where a file of the trash came from, or the path itself.
+func inTree(file string) string { return strings.TrimPrefix(file, trashFolder+"/") }
+
+// scanKind indexes the files of one kind, and says how many of them had to be read.
+func (sp *space) scanKind(kind format.Kind, known map[string]commitlog.File, c *commitlog.Changes) (files []commitlog.File, read int, err error) {
+	files, read, err = sp.describeAll(kind, "", known, c)
+	for _, f := range files {
+		sp.indexFound(kind, f)
+	}
+	return files, read, err
+}
+
+// scanTrash indexes what of one kind is in the trash. What nobody remembers was dropped when its file was written.
+func (sp *space) scanTrash(
+	kind format.Kind, known map[string]commitlog.File, dropped map[store.Thing]time.Time, c *commitlog.Changes,
+) (files []commitlog.File, read int, err error) {
+	files, read, err = sp.describeAll(kind, trashFolder, known, c)
+	x := sp.indexedBy(kind)
+	for _, f := range files {
+		x.take(inTree(f.Path))
+		if f.Problem != "" {
+			x.broken[f.Path] = f.Problem
+			continue
+		}
+		t := x.trash[f.ID]
+		if t.at = dropped[store.Thing{Kind: thingOf(kind), ID: f.ID}]; t.at.IsZero() {
+			t.at = time.Unix(0, f.ModTime).UTC().Truncate(time.Microsecond)
+		}
+		t.holdings = x.sorted(append(t.holdings, holding{inTree(f.Path), f.Time, f.Created}))
+		x.trash[f.ID] = t
+	}
+	return files, read, err
+}
+
+// thingOf says what a file of a kind holds.
+func thingOf(kind format.Kind) store.Kind {
+	if kind == format.Nodes {
+		return store.KindNode
+	}
+	return store.KindFlow
+}
+
+// kindOf says which files hold a kind of thing.
+func kindOf(kind store.Kind) format.Kind {
+	if kind == store.KindNode {
+		return format.Nodes
+	}
+	return format.Flows
+}
+
+// stayOut leaves out of the trash what is in the tree, too, as after a checkout: it is not deleted.
+func (sp *space) stayOut(x *index) {
+	for id, t := range x.trash {
+		if head, there := x.heads[id]; there {
+			delete(x.trash, id)
+			sp.keep(trashPath(t.holdings[0].path), fmt.Sprintf("it has the id %s, as %s has, which is in the tree and counts", id, head.path))
+		}
+	}
 }
 
 // indexFound indexes a file.
@@ -86,11 +154,12 @@ func (sp *space) findIndex(kind format.Kind, known map[string]commitlog.File, un
 	return nil
 }
 
-// scanKind describes the files of one kind, in the order of the tree, and says which of them had to be read.
-func (sp *space) scanKind(kind format.Kind, known map[string]commitlog.File) (all, read []commitlog.File, err error) {
-	all, err = sp.listKind(kind)
+// describeAll describes the files of one kind below a folder, in the order of the tree. Those that had to be read are added
+// to the changes of local.db and counted.
+func (sp *space) describeAll(kind format.Kind, root string, known map[string]commitlog.File, c *commitlog.Changes) (all []commitlog.File, read int, err error) {
+	all, err = sp.listKind(kind, root)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
 	var unknown []*commitlog.File
 	for i := range all {
@@ -101,21 +170,23 @@ func (sp *space) scanKind(kind format.Kind, known map[string]commitlog.File) (al
 		all[i].ID = known[all[i].Path].ID
 		unknown = append(unknown, &all[i])
 	}
-	if err := sp.readAll(kind, unknown); err != nil {
-		return nil, nil, err
+	members, err := sp.readAll(kind, unknown)
+	if err != nil {
+		return nil, 0, err
 	}
+	c.Members = append(c.Members, members...)
 	for _, f := range unknown {
 		if f.Hash != (commitlog.Hash{}) {
-			read = append(read, *f)
+			c.Files = append(c.Files, *f)
+			read++
 		}
 	}
-	all = slices.DeleteFunc(all, func(f commitlog.File) bool { return f.Path == "" })
-	return all, read, nil
+	return slices.DeleteFunc(all, func(f commitlog.File) bool { return f.Path == "" }), read, nil
 }
 
-// listKind lists the files of one kind with size and time. What has another name than ours is left alone, and counted.
-func (sp *space) listKind(kind format.Kind) ([]commitlog.File, error) {
-	folders, err := sp.tree.List(string(kind))
+// listKind lists the files of one kind below a folder with size and time. What has another name than ours is left alone, and counted.
+func (sp *space) listKind(kind format.Kind, root string) ([]commitlog.File, error) {
+	folders, err := sp.tree.List(path.Join(root, string(kind)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -128,7 +199,7 @@ func (sp *space) listKind(kind format.Kind) ([]commitlog.File, error) {
 		if !folder.Mode.IsDir() {
 			continue
 		}
-		dir := path.Join(string(kind), folder.Name)
+		dir := path.Join(root, string(kind), folder.Name)
 		entries, err := sp.tree.List(dir)
 		if err != nil {
 			return nil, err
@@ -167,55 +238,67 @@ func inOrder(list []named) []commitlog.File {
 // readers is how many files are read at once: a cold disk answers slowly, but many at a time.
 const readers = 16
 
-// readAll reads files and notes what they hold, or why they cannot be read.
-func (sp *space) readAll(kind format.Kind, files []*commitlog.File) error {
+// readAll reads files and notes what they hold, or why they cannot be read. It says which nodes the flows hold.
+func (sp *space) readAll(kind format.Kind, files []*commitlog.File) ([]commitlog.Membership, error) {
 	var next atomic.Int64
 	var group errgroup.Group
-	for range min(readers, len(files)) {
+	members := make([][]commitlog.Membership, min(readers, len(files)))
+	for reader := range members {
 		group.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
-				if err := sp.examine(kind, files[i]); err != nil {
+				held, err := sp.examine(kind, files[i])
+				if err != nil {
 					return err
 				}
+				members[reader] = append(members[reader], held...)
 			}
 			return nil
 		})
 	}
-	return group.Wait()
+	err := group.Wait()
+	return slices.Concat(members...), err
 }
 
 // examine reads one file. A disk error is an error; whatever is wrong with the file itself is its Problem, and its ID stays
-// what it held before. A file that may
-// not be read has no Hash, and is not remembered: a permission changes without changing the file. One that went away
-// meanwhile has no Path.
-func (sp *space) examine(kind format.Kind, f *commitlog.File) error {
+// what it held before. A file that may not be read has no Hash, and is not remembered: a permission changes without
+// changing the file. One that went away meanwhile has no Path.
+func (sp *space) examine(kind format.Kind, f *commitlog.File) ([]commitlog.Membership, error) {
 	data, err := sp.tree.ReadFile(f.Path, format.MaxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		f.Path = ""
-		return nil
+		return nil, nil
 	case errors.Is(err, filesys.ErrTooLarge), errors.Is(err, fs.ErrPermission):
 		f.Problem = err.Error()
-		return nil
+		return nil, nil
 	case err != nil:
-		return err
+		return nil, err
 	}
 	f.Hash = commitlog.HashOf(data)
-	id, h, err := identify(kind, f.Path, data)
+	id, h, members, err := identify(kind, f.Path, data)
 	if err == nil {
 		f.ID, f.Time, f.Created = id, h.time, h.created
 	} else {
 		f.Problem = err.Error()
 	}
-	return nil
+	return members, nil
 }
 
-// identify says what a file holds, and since when.
-func identify(kind format.Kind, file string, data []byte) (uuid.UUID, holding, error) {
+// identify says what a file holds, since when, and which nodes are in it, if it is a flow.
+func identify(kind format.Kind, file string, data []byte) (uuid.UUID, holding, []commitlog.Membership, error) {
 	if kind == format.Nodes {
 		n, err := format.DecodeNode(data)
-		return n.ID, holdsNode(file, n.Created), err
+		return n.ID, holdsNode(file, n.Created), nil, err
 	}
 	f, err := format.DecodeFlow(data)
-	return f.ID, holdsFlow(file, f), err
+	return f.ID, holdsFlow(file, f), membersOf(f.ID, f.Members), err
+}
+
+// membersOf says which nodes a flow holds.
+func membersOf(id uuid.UUID, members []flow.Member) []commitlog.Membership {
+	list := make([]commitlog.Membership, len(members))
+	for i, m := range members {
+		list[i] = commitlog.Membership{Node: m.Node, Flow: id}
+	}
+	return list
 }

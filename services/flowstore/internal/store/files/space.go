@@ -66,6 +66,9 @@ type space struct {
 type commitLog interface {
 	Apply(c commitlog.Changes) error
 	Request(id uuid.UUID, since time.Time) (r store.Request, ok bool, err error)
+	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
+	Revisions(node uuid.UUID) ([]commitlog.Revision, error)
+	Revision(node uuid.UUID, number int64) (r commitlog.Revision, ok bool, err error)
 	Checkpoint() error
 	Close() error
 }
@@ -127,13 +130,19 @@ func (sp *space) load(log *commitlog.Log) error {
 		return err
 	}
 	sp.last, sp.nodes.next, sp.flows.next = state.Last, state.NextNode, state.NextFlow
-	found, err := sp.scan(known)
+	dropped, err := log.Dropped()
 	if err != nil {
 		return err
 	}
-	if err := sp.restore(log, found); err != nil {
+	found, err := sp.scan(known, dropped)
+	if err != nil {
 		return err
 	}
+	if err := sp.restore(log, found, dropped); err != nil {
+		return err
+	}
+	sp.stayOut(sp.nodes)
+	sp.stayOut(sp.flows)
 	sp.nodes.sortList()
 	sp.flows.sortList()
 	return nil

@@ -72,6 +72,8 @@ type user struct {
 	store *Store
 	nodes map[uuid.UUID]node.Node
 	flows map[uuid.UUID]flow.Flow
+	// trash is what was dropped.
+	trash map[store.Thing]bool
 	// requests are answered with the node that they made.
 	requests map[uuid.UUID]uuid.UUID
 	// interruptions counts what the user wrote while files were written.
@@ -81,21 +83,37 @@ type user struct {
 func newUser(s *Store) *user {
 	return &user{
 		store: s, nodes: map[uuid.UUID]node.Node{}, flows: map[uuid.UUID]flow.Flow{}, requests: map[uuid.UUID]uuid.UUID{},
+		trash: map[store.Thing]bool{},
 	}
 }
 
 // acknowledged is what stands in memory of the user now.
 func (u *user) acknowledged() *user {
-	return &user{nodes: maps.Clone(u.nodes), flows: maps.Clone(u.flows), requests: maps.Clone(u.requests)}
+	return &user{nodes: maps.Clone(u.nodes), flows: maps.Clone(u.flows), requests: maps.Clone(u.requests), trash: maps.Clone(u.trash)}
 }
 
-// interrupts writes to the novel while its file is being replaced, the first two times. What comes then is not in the file.
+// interrupts writes to the novel while its file is being replaced, the first two times, to a node while that is, and takes
+// back what goes to the trash. What comes then is not in the file.
 func (u *user) interrupts(s powercut.Step) error {
+	switch {
+	case s.Op == powercut.OpRename && s.Name == "default/nodes/000/.000.xml.tmp" && u.nodes[idOf("one")].Model == "二":
+		return unlessClosed(u.replaceNode("one", "三"))
+	case s.Op == powercut.OpRename && s.Name == "default/trash/nodes/000/.001.xml.tmp" && u.trash[thing(store.KindNode, "a")]:
+		return unlessClosed(u.move(thing(store.KindNode, "a"), false))
+	}
 	if s.Op != powercut.OpRename || s.Name != "default/flows/000/.000.yaml.tmp" || u.interruptions == 2 {
 		return nil
 	}
 	u.interruptions++
 	return u.addNode("novel", fmt.Sprintf("meanwhile %d", u.interruptions))
+}
+
+// unlessClosed leaves out that files are written at the end, when nobody may write any more.
+func unlessClosed(err error) error {
+	if errors.Is(err, store.ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 func idOf(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
@@ -175,17 +193,61 @@ func (u *user) change(name string, c flow.Change) error {
 	return err
 }
 
+func thing(kind store.Kind, name string) store.Thing { return store.Thing{Kind: kind, ID: idOf(name)} }
+
+// replaceNode gives a node another model.
+func (u *user) replaceNode(name, model string) error {
+	var n node.Node
+	err := u.store.Update(context.Background(), ns, func(tx store.Tx) (err error) {
+		if n, err = tx.Node(idOf(name)); err != nil {
+			return err
+		}
+		n.Model = model
+		return tx.ReplaceNode(n)
+	})
+	if err == nil {
+		u.nodes[n.ID] = n
+	}
+	return err
+}
+
+// move puts a thing into the trash, or takes it out.
+func (u *user) move(t store.Thing, drop bool) error {
+	err := u.store.Update(context.Background(), ns, func(tx store.Tx) error {
+		if drop {
+			return tx.Drop(t)
+		}
+		return tx.Restore(t)
+	})
+	if err == nil {
+		u.trash[t] = drop
+	}
+	return err
+}
+
 // finds compares a store with what was acknowledged.
 func (u *user) finds(s *Store) error {
 	ctx := context.Background()
 	for id, want := range u.nodes {
 		got, err := s.Node(ctx, ns, id)
+		if u.trash[store.Thing{Kind: store.KindNode, ID: id}] {
+			if dropped := (*store.DroppedError)(nil); !errors.As(err, &dropped) {
+				return errors.Join(fmt.Errorf("the node %s was dropped and is %+v", id, got), err)
+			}
+			continue
+		}
 		if err != nil || !bytes.Equal(format.EncodeNode(got), format.EncodeNode(want)) {
 			return errors.Join(fmt.Errorf("the node %s was acknowledged and is %+v", id, got), err)
 		}
 	}
 	for id, want := range u.flows {
 		got, err := s.Flow(ctx, ns, id)
+		if u.trash[store.Thing{Kind: store.KindFlow, ID: id}] {
+			if dropped := (*store.DroppedError)(nil); !errors.As(err, &dropped) {
+				return errors.Join(fmt.Errorf("the flow %s was dropped and is %+v", id, got), err)
+			}
+			continue
+		}
 		if err != nil || !bytes.Equal(format.EncodeFlow(got), format.EncodeFlow(want)) {
 			return errors.Join(fmt.Errorf("the flow %s was acknowledged as\n%s and is\n%s", id, format.EncodeFlow(want), format.EncodeFlow(got)), err)
 		}
@@ -211,19 +273,50 @@ func (u *user) findsRequests(s *Store) error {
 
 // findsInTree compares the files with what was acknowledged: all of it, nothing else, nothing torn, and the indexes right.
 func (u *user) findsInTree(tree filesys.FS) error {
-	nodes, err := filesIn(tree, format.Nodes, func(data []byte) (format.Row, error) {
+	readNode := func(data []byte) (format.Row, error) {
 		n, err := format.DecodeNode(data)
+		if err == nil && !bytes.Equal(data, format.EncodeNode(u.nodes[n.ID])) {
+			err = fmt.Errorf("it is not as it was acknowledged:\n%s", data)
+		}
 		return format.Row{ID: n.ID, Time: n.Created}, err
-	})
-	if err != nil || nodes != len(u.nodes) {
-		return errors.Join(fmt.Errorf("%d nodes in the tree, acknowledged %d", nodes, len(u.nodes)), err)
 	}
-	flows, err := filesIn(tree, format.Flows, func(data []byte) (format.Row, error) {
+	readFlow := func(data []byte) (format.Row, error) {
 		f, err := format.DecodeFlow(data)
 		return format.Row{ID: f.ID, Time: f.Updated}, err
-	})
-	if err != nil || flows != len(u.flows) {
-		return errors.Join(fmt.Errorf("%d flows in the tree, acknowledged %d", flows, len(u.flows)), err)
+	}
+	droppedNodes, droppedFlows := 0, 0
+	for t, dropped := range u.trash {
+		switch {
+		case dropped && t.Kind == store.KindNode:
+			droppedNodes++
+		case dropped:
+			droppedFlows++
+		}
+	}
+	return errors.Join(
+		filesAre(tree, format.Nodes, len(u.nodes)-droppedNodes, droppedNodes, readNode),
+		filesAre(tree, format.Flows, len(u.flows)-droppedFlows, droppedFlows, readFlow))
+}
+
+// filesAre counts the files of a kind in the tree and in the trash.
+func filesAre(tree filesys.FS, kind format.Kind, want, wantDropped int, read func([]byte) (format.Row, error)) error {
+	n, err := filesIn(tree, kind, read)
+	if err != nil || n != want {
+		return errors.Join(fmt.Errorf("%d files of %s in the tree, acknowledged %d", n, kind, want), err)
+	}
+	sp := &space{tree: filesys.Sub(tree, ns), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), log: nopLog}
+	list, err := sp.listKind(kind, trashFolder)
+	if err != nil || len(list) != wantDropped {
+		return errors.Join(fmt.Errorf("%d files of %s in the trash, acknowledged %d", len(list), kind, wantDropped), err)
+	}
+	for _, f := range list {
+		data, err := sp.tree.ReadFile(f.Path, format.MaxFile)
+		if err == nil {
+			_, err = read(data)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
 	}
 	return nil
 }
@@ -243,7 +336,7 @@ func filesIn(tree filesys.FS, kind format.Kind, read func([]byte) (format.Row, e
 		byPath[r.Path] = r
 	}
 	sp := &space{tree: filesys.Sub(tree, ns), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), log: nopLog}
-	list, err := sp.listKind(kind)
+	list, err := sp.listKind(kind, "")
 	if err != nil || len(list) != len(byPath) {
 		return 0, errors.Join(fmt.Errorf("%d files, %d rows in the index of %s", len(list), len(byPath), kind), err)
 	}
@@ -273,7 +366,11 @@ func (u *user) work(open reopener) error {
 		u.flush,
 		func() error { return u.addNode("novel", "c") },
 		func() error { return u.createNode("two") },
+		func() error { return u.replaceNode("one", "二") },
+		func() error { return u.replaceNode("two", "二") },
 		u.flush,
+		func() error { return u.move(thing(store.KindNode, "a"), true) },
+		func() error { return u.move(thing(store.KindNode, "two"), true) },
 		func() error { return u.createFlow("essay") },
 		func() error { return u.addNode("essay", "d") },
 		func() error { return u.addNode("novel", "e") },
@@ -282,7 +379,11 @@ func (u *user) work(open reopener) error {
 			name, title := "別の名", "題"
 			return u.change("essay", flow.Change{Name: &name, Story: &flow.Story{Title: &title}})
 		},
+		func() error { return u.move(thing(store.KindFlow, "essay"), true) },
 		func() error { return u.reopen(open) },
+		func() error { return u.move(thing(store.KindFlow, "essay"), false) },
+		func() error { return u.move(thing(store.KindNode, "two"), false) },
+		func() error { return u.replaceNode("two", "四") },
 		func() error {
 			return u.change("novel", flow.Change{Connect: []flow.Edge{{From: 1, To: 2, Name: "本筋"}}})
 		},
@@ -293,6 +394,8 @@ func (u *user) work(open reopener) error {
 			return u.change("essay", flow.Change{Remove: []flow.Member{{Index: 2, Node: idOf("g")}}})
 		},
 		func() error { return u.createNode("three") },
+		func() error { return u.replaceNode("three", "二") },
+		func() error { return u.move(thing(store.KindNode, "three"), true) },
 	}
 	for _, step := range script {
 		if err := step(); err != nil {

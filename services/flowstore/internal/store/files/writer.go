@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/overlay"
@@ -68,6 +69,19 @@ func (sp *space) onWriter(do func() error) error {
 	return <-j.done
 }
 
+// ask has the writer read local.db, and waits for it. For readers.
+func (sp *space) ask(ctx context.Context, read func() error) error {
+	j := job{do: read, done: make(chan error, 1)}
+	select {
+	case sp.jobs <- j:
+		return <-j.done
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-sp.stopping:
+		return store.ErrClosed
+	}
+}
+
 // runBatch runs the first function and those of all who wait behind it, makes what they wrote durable with one fsync, and
 // answers them. There is no timer: who comes alone is served alone, and while the disk works the next ones gather.
 func (sp *space) runBatch(first *update) {
@@ -120,7 +134,7 @@ func (u *update) run(b *batch) {
 		return
 	}
 	tx := b.begin()
-	if u.err = u.fn(tx); u.err != nil {
+	if u.err = u.fn(tx.Tx()); u.err != nil {
 		return
 	}
 	var bodies [][]byte
@@ -138,13 +152,14 @@ type batch struct {
 	bodies [][]byte
 	// now is the time of the function that began last.
 	now time.Time
-	// loaded are the flows that were read from their files, each once, so that what the log says of a file is true of what
+	// loaded and loadedNodes are what was read from files, each once, so that what the log says of a file is true of what
 	// the functions saw.
-	loaded map[uuid.UUID]loadedFlow
+	loaded      map[uuid.UUID]loadedFlow
+	loadedNodes map[uuid.UUID]loadedNode
 }
 
 func newBatch(sp *space) *batch {
-	b := &batch{space: sp, now: sp.last, loaded: map[uuid.UUID]loadedFlow{}}
+	b := &batch{space: sp, now: sp.last, loaded: map[uuid.UUID]loadedFlow{}, loadedNodes: map[uuid.UUID]loadedNode{}}
 	b.writes = overlay.New(b, b.now)
 	return b
 }
@@ -154,6 +169,29 @@ func (b *batch) begin() *overlay.Overlay {
 	return overlay.New(b.writes, b.now)
 }
 
+// Node implements overlay.Reader.
+func (b *batch) Node(id uuid.UUID) (node.Node, error) {
+	if waiting := b.pending.nodes[id]; waiting != nil {
+		return decodeNode(waiting.path, id, waiting.body)
+	}
+	if l, ok := b.loadedNodes[id]; ok {
+		return l.node, nil
+	}
+	file, ok := b.nodes.place(id)
+	if !ok {
+		return node.Node{}, store.ErrNodeNotFound
+	}
+	l, err := b.loadNode(file, id)
+	if err != nil {
+		return node.Node{}, err
+	}
+	b.loadedNodes[id] = l
+	return l.node, nil
+}
+
+// FlowsOf implements overlay.Reader.
+func (b *batch) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) { return b.local.FlowsOf(node) }
+
 // Flow implements overlay.Reader.
 func (b *batch) Flow(id uuid.UUID) (flow.Flow, error) {
 	if waiting := b.pending.flows[id]; waiting != nil {
@@ -162,7 +200,7 @@ func (b *batch) Flow(id uuid.UUID) (flow.Flow, error) {
 	if l, ok := b.loaded[id]; ok {
 		return l.flow, nil
 	}
-	file, ok := b.flows.path(id)
+	file, ok := b.flows.place(id)
 	if !ok {
 		return flow.Flow{}, store.ErrFlowNotFound
 	}

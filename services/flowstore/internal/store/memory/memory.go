@@ -41,10 +41,21 @@ type space struct {
 	nodes    map[uuid.UUID]node.Node
 	flows    map[uuid.UUID]flow.Flow
 	requests map[uuid.UUID]request
-	// nodeList and flowList hold the same, in the order of lists.
+	// nodeList and flowList hold what is not in the trash, in the order of lists.
 	nodeList, flowList newest.List
+	// dropped says what is in the trash, and since when; the lists hold the same.
+	dropped                    map[store.Thing]time.Time
+	droppedNodes, droppedFlows newest.List
+	// revisions are what nodes were before, the last first; replaced counts them.
+	revisions map[uuid.UUID][]revision
+	replaced  int64
 	// now is the time by which requests are forgotten.
 	now time.Time
+}
+
+type revision struct {
+	store.Revision
+	node node.Node
 }
 
 type request struct {
@@ -54,12 +65,22 @@ type request struct {
 
 // Node implements store.Store.
 func (s *Store) Node(_ context.Context, ns string, id uuid.UUID) (node.Node, error) {
-	return read(s, ns, func(sp *space) (node.Node, error) { return sp.Node(id) })
+	return read(s, ns, func(sp *space) (node.Node, error) {
+		if err := sp.inTrash(store.KindNode, id); err != nil {
+			return node.Node{}, err
+		}
+		return sp.Node(id)
+	})
 }
 
 // Flow implements store.Store.
 func (s *Store) Flow(_ context.Context, ns string, id uuid.UUID) (flow.Flow, error) {
-	return read(s, ns, func(sp *space) (flow.Flow, error) { return sp.Flow(id) })
+	return read(s, ns, func(sp *space) (flow.Flow, error) {
+		if err := sp.inTrash(store.KindFlow, id); err != nil {
+			return flow.Flow{}, err
+		}
+		return sp.Flow(id)
+	})
 }
 
 // Nodes implements store.Store.
@@ -70,6 +91,37 @@ func (s *Store) Nodes(_ context.Context, ns string, after store.Entry, n int) ([
 // Flows implements store.Store.
 func (s *Store) Flows(_ context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
 	return read(s, ns, func(sp *space) ([]store.Entry, error) { return sp.flowList.Behind(after, n), nil })
+}
+
+// Dropped implements store.Store.
+func (s *Store) Dropped(_ context.Context, ns string, kind store.Kind, after store.Entry, n int) ([]store.Entry, error) {
+	return read(s, ns, func(sp *space) ([]store.Entry, error) { return sp.trash(kind).Behind(after, n), nil })
+}
+
+// Revisions implements store.Store: there are no files.
+func (s *Store) Revisions(_ context.Context, ns string, id uuid.UUID) ([]store.Revision, error) {
+	return read(s, ns, func(sp *space) ([]store.Revision, error) {
+		if there, _ := sp.HasNode(id); !there {
+			return nil, store.ErrNodeNotFound
+		}
+		var list []store.Revision
+		for _, r := range sp.revisions[id] {
+			list = append(list, r.Revision)
+		}
+		return list, nil
+	})
+}
+
+// Revision implements store.Store.
+func (s *Store) Revision(_ context.Context, ns string, id uuid.UUID, want store.Revision) (node.Node, error) {
+	return read(s, ns, func(sp *space) (node.Node, error) {
+		for _, r := range sp.revisions[id] {
+			if r.Number == want.Number {
+				return r.node, nil
+			}
+		}
+		return node.Node{}, store.ErrNodeNotFound
+	})
 }
 
 func read[T any](s *Store, ns string, get func(*space) (T, error)) (T, error) {
@@ -107,11 +159,11 @@ func (s *Store) Update(ctx context.Context, ns string, fn func(store.Tx) error) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	tx := overlay.New(sp, now)
-	if err := fn(tx); err != nil {
+	writes := overlay.New(sp, now)
+	if err := fn(writes.Tx()); err != nil {
 		return err
 	}
-	return s.commit(sp, tx)
+	return s.commit(sp, writes, now)
 }
 
 // begin gives the namespace, which it makes where it is not there, and the time of the transaction.
@@ -126,6 +178,7 @@ func (s *Store) begin(ns string) (*space, time.Time, error) {
 			nodes:    map[uuid.UUID]node.Node{},
 			flows:    map[uuid.UUID]flow.Flow{},
 			requests: map[uuid.UUID]request{},
+			dropped:  map[store.Thing]time.Time{}, revisions: map[uuid.UUID][]revision{},
 		}
 	}
 	s.last = store.Later(s.last, s.clock())
@@ -133,24 +186,20 @@ func (s *Store) begin(ns string) (*space, time.Time, error) {
 	return s.spaces[ns], s.last, nil
 }
 
-func (s *Store) commit(sp *space, tx *overlay.Overlay) error {
+func (s *Store) commit(sp *space, writes *overlay.Overlay, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return store.ErrClosed
 	}
-	for _, op := range tx.Ops() {
-		if op.Node != nil {
-			sp.nodes[op.Node.ID] = *op.Node
-			sp.nodeList.Put(store.Entry{Created: op.Node.Created, ID: op.Node.ID})
-		}
+	for _, op := range writes.Ops() {
+		sp.write(op)
 	}
-	for id, f := range tx.Flows() {
+	for id, f := range writes.Flows() {
 		sp.flows[id] = f
-		sp.flowList.Put(store.Entry{Created: f.Created, ID: id})
 	}
-	for _, r := range tx.Requests() {
-		sp.requests[r.ID] = request{Request: r, at: tx.Now()}
+	for _, r := range writes.Requests() {
+		sp.requests[r.ID] = request{Request: r, at: now}
 	}
 	return nil
 }

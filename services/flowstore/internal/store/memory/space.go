@@ -1,23 +1,46 @@
 package memory
 
 import (
+	"maps"
+	"slices"
+	"time"
+
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/newest"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/overlay"
 )
 
 // HasNode implements overlay.Reader. Readers hold the lock of the store or its turn.
 func (sp *space) HasNode(id uuid.UUID) (bool, error) {
 	_, ok := sp.nodes[id]
-	return ok, nil
+	return ok && sp.Dropped(store.Thing{Kind: store.KindNode, ID: id}).IsZero(), nil
 }
 
 // HasFlow implements overlay.Reader.
 func (sp *space) HasFlow(id uuid.UUID) (bool, error) {
 	_, ok := sp.flows[id]
-	return ok, nil
+	return ok && sp.Dropped(store.Thing{Kind: store.KindFlow, ID: id}).IsZero(), nil
+}
+
+// Dropped implements overlay.Reader.
+func (sp *space) Dropped(t store.Thing) time.Time { return sp.dropped[t] }
+
+// inTrash is the error of a thing in the trash, nil for another.
+func (sp *space) inTrash(kind store.Kind, id uuid.UUID) error {
+	t := store.Thing{Kind: kind, ID: id}
+	if at, dropped := sp.dropped[t]; dropped {
+		return &store.DroppedError{Thing: t, At: at}
+	}
+	return nil
+}
+
+// FlowsOf implements overlay.Reader.
+func (sp *space) FlowsOf(uuid.UUID) ([]uuid.UUID, error) {
+	return slices.Collect(maps.Keys(sp.flows)), nil
 }
 
 // Node implements overlay.Reader.
@@ -50,4 +73,60 @@ func (sp *space) Request(id uuid.UUID) (store.Request, bool, error) {
 // Room implements overlay.Reader: as much as there are slots in a tree of files.
 func (sp *space) Room() (nodes, flows int) {
 	return store.MaxFiles - len(sp.nodes), store.MaxFiles - len(sp.flows)
+}
+
+// write does one write, but a change of a flow. The caller holds mu.
+func (sp *space) write(op overlay.Op) {
+	switch {
+	case op.Node != nil:
+		sp.nodes[op.Node.ID] = *op.Node
+		sp.nodeList.Put(store.Entry{Created: op.Node.Created, ID: op.Node.ID})
+	case op.Flow != nil:
+		sp.flows[op.Flow.ID] = *op.Flow
+		sp.flowList.Put(store.Entry{Created: op.Flow.Created, ID: op.Flow.ID})
+	case op.Replace != nil:
+		sp.replace(*op.Replace)
+	case op.Move != nil:
+		sp.move(*op.Move)
+	}
+}
+
+func (sp *space) replace(r overlay.Replace) {
+	sp.replaced++
+	before := revision{store.Revision{Number: sp.replaced, At: r.At}, r.Before}
+	id := r.Node.ID
+	sp.nodes[id] = r.Node
+	sp.revisions[id] = slices.Insert(sp.revisions[id], 0, before)
+	size := 0
+	for i, old := range sp.revisions[id] {
+		if size += old.node.Size(); i > 0 && (i == store.MaxRevisions || size > store.MaxRevisionBytes) {
+			sp.revisions[id] = sp.revisions[id][:i]
+			break
+		}
+	}
+}
+
+func (sp *space) move(m overlay.Move) {
+	list, place := &sp.flowList, store.Entry{Created: sp.flows[m.ID].Created, ID: m.ID}
+	if m.Kind == store.KindNode {
+		list, place = &sp.nodeList, store.Entry{Created: sp.nodes[m.ID].Created, ID: m.ID}
+	}
+	trash := sp.trash(m.Kind)
+	if m.Drop {
+		list.Drop(place)
+		trash.Put(store.Entry{Created: m.At, ID: m.ID})
+		sp.dropped[m.Thing] = m.At
+		return
+	}
+	trash.Drop(store.Entry{Created: sp.dropped[m.Thing], ID: m.ID})
+	delete(sp.dropped, m.Thing)
+	list.Put(place)
+}
+
+// trash lists what is in the trash.
+func (sp *space) trash(kind store.Kind) *newest.List {
+	if kind == store.KindNode {
+		return &sp.droppedNodes
+	}
+	return &sp.droppedFlows
 }

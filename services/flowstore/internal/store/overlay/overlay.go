@@ -1,10 +1,11 @@
 // Package overlay holds what one Update wrote, over what was there before, until the engine decides to keep or drop it.
 //
-// An Overlay is a store.Tx, and reads like what lies below it. So overlays stack: an engine lays one over its batch for
-// each function, and dropping that one is the savepoint.
+// An Overlay reads like what lies below it. So overlays stack: an engine lays one over its batch for each function, which
+// gets its Tx, and dropping that one is the savepoint.
 package overlay
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -19,8 +20,13 @@ import (
 type Reader interface {
 	HasNode(id uuid.UUID) (bool, error)
 	HasFlow(id uuid.UUID) (bool, error)
+	// Node and Flow read what is in the trash, too.
 	Node(id uuid.UUID) (node.Node, error)
 	Flow(id uuid.UUID) (flow.Flow, error)
+	// Dropped says since when a thing is in the trash, the zero time where it is not.
+	Dropped(t store.Thing) time.Time
+	// FlowsOf gives flows that may hold a node, in any order, also twice and from the trash.
+	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
 	Request(id uuid.UUID) (store.Request, bool, error)
 	// Room is how many nodes and flows may still be made.
 	Room() (nodes, flows int)
@@ -28,9 +34,25 @@ type Reader interface {
 
 // Op is one write. Exactly one field is set.
 type Op struct {
-	Node   *node.Node
-	Flow   *flow.Flow
-	Change *Change
+	// Node and Flow are new.
+	Node    *node.Node
+	Flow    *flow.Flow
+	Replace *Replace
+	Change  *Change
+	Move    *Move
+}
+
+// Replace puts a node in place of another.
+type Replace struct {
+	Node, Before node.Node
+	At           time.Time
+}
+
+// Move puts a thing into the trash, or takes it out.
+type Move struct {
+	store.Thing
+	Drop bool
+	At   time.Time
 }
 
 // Change is a change of a stored flow.
@@ -47,14 +69,13 @@ type Overlay struct {
 	nodes    map[uuid.UUID]*node.Node
 	flows    map[uuid.UUID]flow.Flow
 	requests map[uuid.UUID]store.Request
+	// dropped holds what went into the trash, with the time, and what came out of it, with the zero time.
+	dropped map[store.Thing]time.Time
 	// madeNodes and madeFlows count what was made.
 	madeNodes, madeFlows int
 }
 
-var (
-	_ store.Tx = (*Overlay)(nil)
-	_ Reader   = (*Overlay)(nil)
-)
+var _ Reader = (*Overlay)(nil)
 
 // New lays an empty overlay over base; now is the time of the transaction.
 func New(base Reader, now time.Time) *Overlay {
@@ -64,6 +85,7 @@ func New(base Reader, now time.Time) *Overlay {
 		nodes:    map[uuid.UUID]*node.Node{},
 		flows:    map[uuid.UUID]flow.Flow{},
 		requests: map[uuid.UUID]store.Request{},
+		dropped:  map[store.Thing]time.Time{},
 	}
 }
 
@@ -91,22 +113,17 @@ func (o *Overlay) Take(above *Overlay) {
 	o.ops = append(o.ops, above.ops...)
 	o.madeNodes += above.madeNodes
 	o.madeFlows += above.madeFlows
-	for id, n := range above.nodes {
-		o.nodes[id] = n
-	}
-	for id, f := range above.flows {
-		o.flows[id] = f
-	}
-	for id, r := range above.requests {
-		o.requests[id] = r
-	}
+	maps.Copy(o.nodes, above.nodes)
+	maps.Copy(o.flows, above.flows)
+	maps.Copy(o.requests, above.requests)
+	maps.Copy(o.dropped, above.dropped)
 }
 
-// Now implements store.Tx.
-func (o *Overlay) Now() time.Time { return o.now }
-
-// HasNode implements store.Tx and Reader.
+// HasNode implements Reader.
 func (o *Overlay) HasNode(id uuid.UUID) (bool, error) {
+	if at, moved := o.dropped[store.Thing{Kind: store.KindNode, ID: id}]; moved {
+		return at.IsZero(), nil
+	}
 	if o.nodes[id] != nil {
 		return true, nil
 	}
@@ -115,13 +132,16 @@ func (o *Overlay) HasNode(id uuid.UUID) (bool, error) {
 
 // HasFlow implements Reader.
 func (o *Overlay) HasFlow(id uuid.UUID) (bool, error) {
+	if at, moved := o.dropped[store.Thing{Kind: store.KindFlow, ID: id}]; moved {
+		return at.IsZero(), nil
+	}
 	if _, ok := o.flows[id]; ok {
 		return true, nil
 	}
 	return o.base.HasFlow(id)
 }
 
-// Node implements store.Tx and Reader.
+// Node implements Reader.
 func (o *Overlay) Node(id uuid.UUID) (node.Node, error) {
 	if n := o.nodes[id]; n != nil {
 		return *n, nil
@@ -129,7 +149,7 @@ func (o *Overlay) Node(id uuid.UUID) (node.Node, error) {
 	return o.base.Node(id)
 }
 
-// Flow implements store.Tx and Reader.
+// Flow implements Reader.
 func (o *Overlay) Flow(id uuid.UUID) (flow.Flow, error) {
 	if f, ok := o.flows[id]; ok {
 		return f, nil
@@ -137,7 +157,24 @@ func (o *Overlay) Flow(id uuid.UUID) (flow.Flow, error) {
 	return o.base.Flow(id)
 }
 
-// Request implements store.Tx and Reader.
+// Dropped implements Reader.
+func (o *Overlay) Dropped(t store.Thing) time.Time {
+	if at, moved := o.dropped[t]; moved {
+		return at
+	}
+	return o.base.Dropped(t)
+}
+
+// FlowsOf implements Reader.
+func (o *Overlay) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) {
+	candidates, err := o.base.FlowsOf(node)
+	for id := range o.flows {
+		candidates = append(candidates, id)
+	}
+	return candidates, err
+}
+
+// Request implements Reader.
 func (o *Overlay) Request(id uuid.UUID) (store.Request, bool, error) {
 	if r, ok := o.requests[id]; ok {
 		return r, true, nil
@@ -149,56 +186,4 @@ func (o *Overlay) Request(id uuid.UUID) (store.Request, bool, error) {
 func (o *Overlay) Room() (nodes, flows int) {
 	nodes, flows = o.base.Room()
 	return nodes - o.madeNodes, flows - o.madeFlows
-}
-
-// CreateNode implements store.Tx.
-func (o *Overlay) CreateNode(n node.Node) error {
-	if taken, err := o.HasNode(n.ID); err != nil || taken {
-		return takenOr(err)
-	}
-	if room, _ := o.Room(); room <= 0 {
-		return store.ErrFull
-	}
-	o.madeNodes++
-	o.nodes[n.ID] = &n
-	o.ops = append(o.ops, Op{Node: &n})
-	return nil
-}
-
-// CreateFlow implements store.Tx.
-func (o *Overlay) CreateFlow(f flow.Flow) error {
-	if taken, err := o.HasFlow(f.ID); err != nil || taken {
-		return takenOr(err)
-	}
-	if _, room := o.Room(); room <= 0 {
-		return store.ErrFull
-	}
-	o.madeFlows++
-	o.flows[f.ID] = f
-	o.ops = append(o.ops, Op{Flow: &f})
-	return nil
-}
-
-func takenOr(err error) error {
-	if err != nil {
-		return err
-	}
-	return store.ErrTaken
-}
-
-// ChangeFlow implements store.Tx.
-func (o *Overlay) ChangeFlow(id uuid.UUID, c flow.Change) error {
-	f, err := o.Flow(id)
-	if err != nil {
-		return err
-	}
-	o.flows[id] = f.Apply(c)
-	o.ops = append(o.ops, Op{Change: &Change{Flow: id, Change: c}})
-	return nil
-}
-
-// PutRequest implements store.Tx.
-func (o *Overlay) PutRequest(r store.Request) error {
-	o.requests[r.ID] = r
-	return nil
 }

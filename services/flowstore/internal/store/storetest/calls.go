@@ -72,6 +72,24 @@ func (r recorded) Flows(ctx context.Context, ns string, after store.Entry, n int
 	return r.Store.Flows(ctx, ns, after, n)
 }
 
+// Dropped implements store.Store.
+func (r recorded) Dropped(ctx context.Context, ns string, kind store.Kind, after store.Entry, n int) ([]store.Entry, error) {
+	r.calls.note("Store.Dropped")
+	return r.Store.Dropped(ctx, ns, kind, after, n)
+}
+
+// Revisions implements store.Store.
+func (r recorded) Revisions(ctx context.Context, ns string, id uuid.UUID) ([]store.Revision, error) {
+	r.calls.note("Store.Revisions")
+	return r.Store.Revisions(ctx, ns, id)
+}
+
+// Revision implements store.Store.
+func (r recorded) Revision(ctx context.Context, ns string, id uuid.UUID, rev store.Revision) (node.Node, error) {
+	r.calls.note("Store.Revision")
+	return r.Store.Revision(ctx, ns, id, rev)
+}
+
 // Update implements store.Store.
 func (r recorded) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
 	r.calls.note("Store.Update")
@@ -130,6 +148,30 @@ func (r recordedTx) Flow(id uuid.UUID) (flow.Flow, error) {
 func (r recordedTx) CreateNode(n node.Node) error {
 	r.calls.note("Tx.CreateNode")
 	return r.Tx.CreateNode(n)
+}
+
+// FlowsOf implements store.Tx.
+func (r recordedTx) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) {
+	r.calls.note("Tx.FlowsOf")
+	return r.Tx.FlowsOf(node)
+}
+
+// ReplaceNode implements store.Tx.
+func (r recordedTx) ReplaceNode(n node.Node) error {
+	r.calls.note("Tx.ReplaceNode")
+	return r.Tx.ReplaceNode(n)
+}
+
+// Drop implements store.Tx.
+func (r recordedTx) Drop(t store.Thing) error {
+	r.calls.note("Tx.Drop")
+	return r.Tx.Drop(t)
+}
+
+// Restore implements store.Tx.
+func (r recordedTx) Restore(t store.Thing) error {
+	r.calls.note("Tx.Restore")
+	return r.Tx.Restore(t)
 }
 
 // CreateFlow implements store.Tx.

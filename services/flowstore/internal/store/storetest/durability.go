@@ -1,14 +1,19 @@
 package storetest
 
 import (
+	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
 func durabilityCases() []testCase {
 	return []testCase{
+		{Durability, "what was replaced, dropped and restored is so when it is opened again", changedThingsAreThereAgain},
 		{Durability, "everything is there again", everythingAgain},
 		{Durability, "a flow goes on where it was", func(e *env) {
 			e.createFlow("f", "a")
@@ -90,4 +95,33 @@ func staysAway(e *env) {
 	e.reopen()
 	e.same(want, e.flow("f"))
 	e.same(4, want.Next)
+}
+
+func changedThingsAreThereAgain(e *env) {
+	f, g := e.createFlow("f", "a", "b"), e.createFlow("g", "c")
+	before := e.node("a")
+	after := e.replaceNode("a", "二")
+	for _, t := range []store.Thing{aNode("b"), aNode("c"), aFlow("g"), aFlow("f")} {
+		e.must(e.drop(t))
+	}
+	e.must(errors.Join(e.restore(aNode("c")), e.restore(aFlow("f"))))
+	c := e.replaceNode("c", "後")
+	trash := e.dropped(store.KindNode)
+	for range 2 {
+		e.same(after, e.node("a"))
+		e.same([]node.Node{before}, e.revisionsOfA())
+		e.same(c, e.node("c"))
+		e.same(f, e.flow("f"))
+		e.same(trash, e.dropped(store.KindNode))
+		e.same([]uuid.UUID{id("g")}, e.dropped(store.KindFlow))
+		e.absent("b")
+		e.holding("a", "f")
+		e.holding("c")
+		e.reopen()
+	}
+	e.must(errors.Join(e.restore(aNode("b")), e.restore(aFlow("g"))))
+	e.reopen()
+	e.same("b", e.node("b").Texts[0].Content)
+	e.same(g, e.flow("g"))
+	e.holding("c", "g")
 }

@@ -26,6 +26,8 @@ const (
 	Reads      Category = "Reads"
 	Lists      Category = "Lists"
 	Updates    Category = "Updates"
+	Revisions  Category = "Revisions"
+	Trash      Category = "Trash"
 	Races      Category = "Races"
 	Requests   Category = "Requests"
 	Namespaces Category = "Namespaces"
@@ -64,7 +66,8 @@ func Run(t *testing.T, engine Engine) {
 func cases() []testCase {
 	var all []testCase
 	for _, list := range [][]testCase{
-		readCases(), listCases(), updateCases(), raceCases(), requestCases(), namespaceCases(), boundCases(), durabilityCases(),
+		readCases(), listCases(), updateCases(), revisionCases(), trashCases(), raceCases(), requestCases(), namespaceCases(),
+		boundCases(), durabilityCases(),
 	} {
 		all = append(all, list...)
 	}

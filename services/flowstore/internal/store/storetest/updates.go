@@ -190,8 +190,11 @@ func closed(e *env) {
 	_, errProblems := e.store.Problems(e.Context(), e.ns)
 	_, errNodes := e.store.Nodes(e.Context(), e.ns, store.Entry{}, 1)
 	_, errFlows := e.store.Flows(e.Context(), e.ns, store.Entry{}, 1)
+	_, errDropped := e.store.Dropped(e.Context(), e.ns, store.KindNode, store.Entry{}, 1)
+	_, errRevisions := e.store.Revisions(e.Context(), e.ns, id("a"))
+	_, errRevision := e.store.Revision(e.Context(), e.ns, id("a"), store.Revision{Number: 1})
 	errUpdate := e.update(func(store.Tx) error { return nil })
-	for _, err := range []error{errNode, errFlow, errNodes, errFlows, errFlush, errProblems, errUpdate} {
+	for _, err := range []error{errNode, errFlow, errNodes, errFlows, errFlush, errProblems, errDropped, errRevisions, errRevision, errUpdate} {
 		e.is(err, store.ErrClosed)
 	}
 	e.must(e.store.Close())

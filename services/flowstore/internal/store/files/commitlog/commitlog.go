@@ -42,6 +42,14 @@ const (
 	FlowMade Kind = 2
 	// FlowChanged has a flow.Change as its body, in JSON: a node added to a flow of 10,000 does not log a megabyte.
 	FlowChanged Kind = 3
+	// NodeChanged has the node's whole file as its body.
+	NodeChanged Kind = 4
+	// NodeDropped and FlowDropped put files into the trash, NodeRestored and FlowRestored take them out. The body is a list of
+	// their places in the tree, in JSON.
+	NodeDropped  Kind = 5
+	FlowDropped  Kind = 6
+	NodeRestored Kind = 7
+	FlowRestored Kind = 8
 )
 
 // Record is one acknowledged write whose file is not in the tree yet.
@@ -57,12 +65,26 @@ type Record struct {
 	Body []byte
 }
 
-// Plan says which file of a flow is about to be replaced by which, so that after a crash between the two a file that we
-// wrote is told from one that a person changed. It counts instead of the Old of the flow's records.
+// Plan says which file of a thing is about to be replaced by which, so that after a crash between the two a file that we
+// wrote is told from one that a person changed. It counts instead of the Old of the thing's records.
 type Plan struct {
-	Flow     uuid.UUID
+	Of       store.Thing
 	Old, New Hash
 }
+
+// Revision is what a node was before it was replaced.
+type Revision struct {
+	Node uuid.UUID
+	// Number rises from revision to revision; Apply gives it.
+	Number int64
+	// At is when it was replaced.
+	At time.Time
+	// Body is the node's file. Revisions leaves it out.
+	Body []byte
+}
+
+// Membership says that a flow held a node once. It is not taken back: who asks looks whether the flow still does.
+type Membership struct{ Node, Flow uuid.UUID }
 
 // File is what a file of the tree was like when it was last read or written.
 type File struct {
@@ -86,6 +108,12 @@ type State struct {
 	NextNode, NextFlow int
 }
 
+// Dropped says since when a thing is in the trash; the zero time, that it is not.
+type Dropped struct {
+	store.Thing
+	At time.Time
+}
+
 // Changes is what one transaction does.
 type Changes struct {
 	// Done are taken away, by Seq; then Records are added.
@@ -94,9 +122,15 @@ type Changes struct {
 	// Requests are remembered since At; those of Forget and earlier are forgotten, if it is set.
 	Requests   []store.Request
 	At, Forget time.Time
-	// Plans are put in place of those of the same flow; Fulfilled are taken away.
+	// Plans are put in place of those of the same thing; Fulfilled are taken away.
 	Plans     []Plan
-	Fulfilled []uuid.UUID
+	Fulfilled []store.Thing
+	// Revisions are added; the oldest of a node go, as store.MaxRevisions and store.MaxRevisionBytes say.
+	Revisions []Revision
+	// Dropped are noted.
+	Dropped []Dropped
+	// Members are added to what FlowsOf gives.
+	Members []Membership
 	// Files are put in place of those of the same path; Gone are taken away.
 	Files []File
 	Gone  []string

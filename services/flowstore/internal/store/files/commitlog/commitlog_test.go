@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -36,6 +37,7 @@ func openLog(t *testing.T, path string) *Log {
 
 var (
 	one, two = uuid.UUID{1}, uuid.UUID{2}
+	aFlow    = store.Thing{Kind: store.KindFlow, ID: two}
 	noon     = time.Date(2026, 4, 1, 12, 0, 0, 123456000, time.FixedZone("", 9*3600))
 )
 
@@ -48,7 +50,7 @@ func everything() Changes {
 		},
 		Requests: []store.Request{{ID: one, Digest: "digest", Result: two}},
 		At:       noon,
-		Plans:    []Plan{{Flow: two, Old: HashOf([]byte("old")), New: HashOf([]byte("new"))}},
+		Plans:    []Plan{{Of: aFlow, Old: HashOf([]byte("old")), New: HashOf([]byte("new"))}},
 		Files: []File{
 			{Path: "nodes/000/001.xml", Size: 7, ModTime: 99, Hash: HashOf([]byte("file")), ID: two, Time: noon, Created: noon.Add(-time.Hour)},
 			{Path: "nodes/000/002.xml", Size: 8, ModTime: 98, Problem: "torn", Time: noon.UTC(), Created: noon.UTC()},
@@ -60,7 +62,7 @@ func everything() Changes {
 // contents is all that a log holds.
 type contents struct {
 	Records []Record
-	Plans   map[uuid.UUID]Plan
+	Plans   map[store.Thing]Plan
 	Files   map[string]File
 	State   State
 }
@@ -95,7 +97,7 @@ func TestWhatWasAppliedIsThereAgain(t *testing.T) {
 	must(t, l.Apply(c))
 	want := contents{
 		Records: c.Records,
-		Plans:   map[uuid.UUID]Plan{two: c.Plans[0]},
+		Plans:   map[store.Thing]Plan{aFlow: c.Plans[0]},
 		Files:   map[string]File{c.Files[0].Path: c.Files[0], c.Files[1].Path: c.Files[1]},
 		State:   *c.State,
 	}
@@ -107,7 +109,7 @@ func TestWhatWasAppliedIsThereAgain(t *testing.T) {
 	same(t, 9*3600, zone)
 	must(t, l.Apply(Changes{
 		Done: []int64{1, 2}, Records: []Record{{Seq: 2, Kind: FlowMade, ID: two, Path: "flows/000/001.yaml", Body: []byte("id:")}},
-		Fulfilled: []uuid.UUID{two}, Gone: []string{"nodes/000/001.xml"},
+		Fulfilled: []store.Thing{aFlow}, Gone: []string{"nodes/000/001.xml"},
 	}))
 	got := read(t, l)
 	same(t, 1, len(got.Records))
@@ -245,15 +247,15 @@ func TestWhatCannotBeOpened(t *testing.T) {
 func TestFirstVersion(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "local.db")
-	l := openLog(t, path)
-	must(t, l.exec("DROP TABLE files"))
-	must(t, l.exec(`CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL, hash BLOB NOT NULL,
-		id BLOB NOT NULL, at INTEGER NOT NULL, zone INTEGER NOT NULL, problem TEXT NOT NULL) WITHOUT ROWID`))
-	zero := fmt.Sprintf("zeroblob(%d), zeroblob(16)", len(Hash{}))
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	fill := firstSchema
 	for file, problem := range map[string]string{"nodes/000/000.xml": "", "flows/000/000.yaml": "", "flows/000/001.yaml": "torn", "flows/index.tsv": ""} {
-		must(t, l.exec(fmt.Sprintf("INSERT INTO files VALUES ('%s', 1, 2, %s, %d, 0, '%s')", file, zero, noon.UnixMicro(), problem)))
+		fill += fmt.Sprintf("INSERT INTO files VALUES ('%s', 1, 2, zeroblob(32), zeroblob(16), %d, 0, '%s');", file, noon.UnixMicro(), problem)
 	}
-	must(t, l.exec("PRAGMA user_version = 1"))
+	fill += fmt.Sprintf("INSERT INTO plans VALUES (X'%x', zeroblob(32), zeroblob(32))", two[:])
+	_, err = db.ExecContext(t.Context(), fill)
+	must(t, errors.Join(err, db.Close()))
 	again := openLog(t, path)
 	files, err := again.Files()
 	must(t, err)
@@ -263,6 +265,52 @@ func TestFirstVersion(t *testing.T) {
 		want[f.Path] = f
 	}
 	same(t, want, files)
+	plans, err := again.Plans()
+	must(t, err)
+	same(t, map[store.Thing]Plan{aFlow: {Of: aFlow}}, plans)
+}
+
+func TestRevisions(t *testing.T) {
+	t.Parallel()
+	l := openLog(t, filepath.Join(t.TempDir(), "local.db"))
+	large := make([]byte, store.MaxRevisionBytes)
+	must(t, l.Apply(Changes{Revisions: []Revision{{Node: one, At: noon, Body: []byte("一")}, {Node: two, At: noon, Body: large}}}))
+	must(t, l.Apply(Changes{Revisions: []Revision{{Node: one, At: noon.Add(time.Hour), Body: []byte("二")}, {Node: two, At: noon, Body: large[1:]}}}))
+	got, err := l.Revisions(one)
+	must(t, err)
+	same(t, []Revision{{Node: one, Number: 3, At: noon.Add(time.Hour)}, {Node: one, Number: 1, At: noon}}, got)
+	r, ok, err := l.Revision(one, 1)
+	must(t, err)
+	same(t, true, ok)
+	same(t, "一", string(r.Body))
+	_, ok, err = l.Revision(two, 1)
+	must(t, err)
+	same(t, false, ok)
+	got, err = l.Revisions(two)
+	must(t, err)
+	same(t, []Revision{{Node: two, Number: 4, At: noon}}, got)
+}
+
+func TestSinceWhenSomethingIsInTheTrash(t *testing.T) {
+	t.Parallel()
+	l := openLog(t, filepath.Join(t.TempDir(), "local.db"))
+	aNode := store.Thing{Kind: store.KindNode, ID: two}
+	must(t, l.Apply(Changes{Dropped: []Dropped{{aFlow, noon}, {aNode, noon}}}))
+	must(t, l.Apply(Changes{Dropped: []Dropped{{aFlow, noon.Add(time.Second)}, {aNode, time.Time{}}}}))
+	got, err := l.Dropped()
+	must(t, err)
+	same(t, map[store.Thing]time.Time{aFlow: noon.Add(time.Second)}, got)
+}
+
+func TestMembersAreKeptOnce(t *testing.T) {
+	t.Parallel()
+	l := openLog(t, filepath.Join(t.TempDir(), "local.db"))
+	for range 2 {
+		must(t, l.Apply(Changes{Members: []Membership{{Node: one, Flow: two}, {Node: one, Flow: one}, {Node: two, Flow: two}}}))
+	}
+	got, err := l.FlowsOf(one)
+	must(t, err)
+	same(t, []uuid.UUID{one, two}, got)
 }
 
 // A path is a path, whatever characters it has.

@@ -2,10 +2,14 @@ package commitlog
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
 // Records gives the records, in order.
@@ -17,18 +21,66 @@ func (l *Log) Records() ([]Record, error) {
 	})
 }
 
-// Plans gives the plans that were not fulfilled, by flow.
-func (l *Log) Plans() (map[uuid.UUID]Plan, error) {
-	list, err := query(l, "SELECT flow, old, new FROM plans", func(scan scanner) (Plan, error) {
+// Plans gives the plans that were not fulfilled.
+func (l *Log) Plans() (map[store.Thing]Plan, error) {
+	list, err := query(l, "SELECT kind, id, old, new FROM plans", func(scan scanner) (Plan, error) {
 		var p Plan
-		err := scan(asID(&p.Flow), asHash(&p.Old), asHash(&p.New))
+		err := scan(&p.Of.Kind, asID(&p.Of.ID), asHash(&p.Old), asHash(&p.New))
 		return p, err
 	})
-	plans := make(map[uuid.UUID]Plan, len(list))
+	plans := make(map[store.Thing]Plan, len(list))
 	for _, p := range list {
-		plans[p.Flow] = p
+		plans[p.Of] = p
 	}
 	return plans, err
+}
+
+// Dropped says since when things are in the trash.
+func (l *Log) Dropped() (map[store.Thing]time.Time, error) {
+	list, err := query(l, "SELECT kind, id, at FROM trash", func(scan scanner) (d Dropped, err error) {
+		var at int64
+		err = scan(&d.Kind, asID(&d.ID), &at)
+		d.At = time.UnixMicro(at).UTC()
+		return d, err
+	})
+	dropped := make(map[store.Thing]time.Time, len(list))
+	for _, d := range list {
+		dropped[d.Thing] = d.At
+	}
+	return dropped, err
+}
+
+// Revisions lists what a node was, the last first, without the bodies.
+func (l *Log) Revisions(node uuid.UUID) ([]Revision, error) {
+	rows, err := l.stmts[listRevisions].QueryContext(context.Background(), node[:])
+	return collect(rows, err, func(scan scanner) (Revision, error) {
+		r := Revision{Node: node}
+		var at int64
+		err := scan(&r.Number, &at)
+		r.At = time.UnixMicro(at).UTC()
+		return r, err
+	})
+}
+
+// Revision gives what a node was; ok is false where that is gone.
+func (l *Log) Revision(node uuid.UUID, number int64) (r Revision, ok bool, err error) {
+	r = Revision{Node: node, Number: number}
+	var at int64
+	err = l.stmts[getRevision].QueryRowContext(context.Background(), node[:], number).Scan(&at, &r.Body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Revision{}, false, nil
+	}
+	r.At = time.UnixMicro(at).UTC()
+	return r, err == nil, err
+}
+
+// FlowsOf gives the flows that held a node once.
+func (l *Log) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := l.stmts[listFlows].QueryContext(context.Background(), node[:])
+	return collect(rows, err, func(scan scanner) (id uuid.UUID, err error) {
+		err = scan(asID(&id))
+		return id, err
+	})
 }
 
 // Files gives what the tree's files were like, by path.
@@ -77,6 +129,11 @@ type scanner func(columns ...any) error
 
 func query[T any](l *Log, text string, read func(scanner) (T, error)) ([]T, error) {
 	rows, err := l.conn.QueryContext(context.Background(), text)
+	return collect(rows, err, read)
+}
+
+// collect reads the rows of a query, and closes it.
+func collect[T any](rows *sql.Rows, err error, read func(scanner) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -8,24 +8,37 @@ import (
 )
 
 // schemaVersion stands in local.db as its user_version.
-const schemaVersion = 2
+const schemaVersion = 3
 
-// Times are microseconds since 1970, zones seconds east of UTC, but mtime is nanoseconds. Requests are in the order in which they came, so that
-// the oldest are found first.
-const schema = `
+// firstSchema is that of version 1. Times are microseconds since 1970, zones seconds east of UTC, but mtime is nanoseconds.
+// Requests are in the order in which they came, so that the oldest are found first.
+const firstSchema = `
 CREATE TABLE state (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE log (seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL, id BLOB NOT NULL, path TEXT NOT NULL, old BLOB NOT NULL, body BLOB NOT NULL);
 CREATE TABLE plans (flow BLOB PRIMARY KEY, old BLOB NOT NULL, new BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE requests (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, at INTEGER NOT NULL, digest TEXT NOT NULL, result BLOB NOT NULL);
 CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL, hash BLOB NOT NULL, id BLOB NOT NULL, at INTEGER NOT NULL, zone INTEGER NOT NULL, problem TEXT NOT NULL) WITHOUT ROWID;
-PRAGMA user_version = 1;` + fromVersion1
+PRAGMA user_version = 1;`
 
 // fromVersion1 adds when what a file holds was made. Of nodes that was known; flows are read again.
 const fromVersion1 = `
 ALTER TABLE files ADD COLUMN created INTEGER NOT NULL DEFAULT 0;
 UPDATE files SET created = at;
 DELETE FROM files WHERE path LIKE 'flows/%.yaml' AND problem = '';
-PRAGMA user_version = 2;`
+PRAGMA user_version = 2;` + fromVersion2
+
+// fromVersion2 adds what nodes were, which flows hold them, since when something is in the trash, and plans for nodes. Flows are read again, to see what they hold.
+const fromVersion2 = `
+CREATE TABLE revisions (n INTEGER PRIMARY KEY AUTOINCREMENT, node BLOB NOT NULL, at INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE INDEX revisions_of ON revisions (node);
+CREATE TABLE members (node BLOB NOT NULL, flow BLOB NOT NULL, PRIMARY KEY (node, flow)) WITHOUT ROWID;
+CREATE TABLE trash (kind TEXT NOT NULL, id BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID;
+ALTER TABLE plans RENAME TO flow_plans;
+CREATE TABLE plans (kind TEXT NOT NULL, id BLOB NOT NULL, old BLOB NOT NULL, new BLOB NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID;
+INSERT INTO plans SELECT 'flow', flow, old, new FROM flow_plans;
+DROP TABLE flow_plans;
+DELETE FROM files WHERE path LIKE 'flows/%.yaml' AND problem = '';
+PRAGMA user_version = 3;`
 
 // migrate makes the tables of a new local.db, and those of an older one new.
 func (l *Log) migrate() error {
@@ -38,8 +51,10 @@ func (l *Log) migrate() error {
 		return nil
 	case 1:
 		return l.transaction(func() error { return l.exec(fromVersion1) })
+	case 2:
+		return l.transaction(func() error { return l.exec(fromVersion2) })
 	case 0:
-		return l.transaction(func() error { return l.exec(schema) })
+		return l.transaction(func() error { return l.exec(firstSchema + fromVersion1) })
 	}
 	return fmt.Errorf("it was written by a newer version of Tsumugi (schema %d, this one knows %d)", version, schemaVersion)
 }
@@ -69,17 +84,29 @@ const (
 	putRequest  = "INSERT OR REPLACE INTO requests (id, at, digest, result) VALUES (?, ?, ?, ?)"
 	getRequest  = "SELECT digest, result FROM requests WHERE id = ? AND at > ?"
 	oldRequests = "DELETE FROM requests WHERE n IN (SELECT n FROM requests ORDER BY n LIMIT 1000) AND at <= ?"
-	putPlan     = "INSERT OR REPLACE INTO plans (flow, old, new) VALUES (?, ?, ?)"
-	dropPlan    = "DELETE FROM plans WHERE flow = ?"
-	putFile     = "INSERT OR REPLACE INTO files (path, size, mtime, hash, id, at, zone, created, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	dropFile    = "DELETE FROM files WHERE path = ?"
-	putState    = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
+	putPlan     = "INSERT OR REPLACE INTO plans (kind, id, old, new) VALUES (?, ?, ?, ?)"
+	dropPlan    = "DELETE FROM plans WHERE kind = ? AND id = ?"
+	putDropped  = "INSERT OR REPLACE INTO trash (kind, id, at) VALUES (?, ?, ?)"
+	dropDropped = "DELETE FROM trash WHERE kind = ? AND id = ?"
+	addRevision = "INSERT INTO revisions (node, at, body) VALUES (?, ?, ?)"
+	// oldRevisions keeps those of a node whose sum of sizes, from the last one on, is small enough, and the last one.
+	oldRevisions = `DELETE FROM revisions WHERE n IN (SELECT n FROM (
+	SELECT n, row_number() OVER last AS row, sum(length(body)) OVER last AS bytes FROM revisions WHERE node = ?
+	WINDOW last AS (ORDER BY n DESC)) WHERE row > 1 AND (row > ? OR bytes > ?))`
+	listRevisions = "SELECT n, at FROM revisions WHERE node = ? ORDER BY n DESC"
+	getRevision   = "SELECT at, body FROM revisions WHERE node = ? AND n = ?"
+	addMember     = "INSERT OR IGNORE INTO members (node, flow) VALUES (?, ?)"
+	listFlows     = "SELECT flow FROM members WHERE node = ?"
+	putFile       = "INSERT OR REPLACE INTO files (path, size, mtime, hash, id, at, zone, created, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	dropFile      = "DELETE FROM files WHERE path = ?"
+	putState      = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
 )
 
 func prepare(conn *sql.Conn) (statements, error) {
 	s := statements{}
 	for _, text := range []string{
-		addRecord, dropRecord, putRequest, getRequest, oldRequests, putPlan, dropPlan, putFile, dropFile, putState,
+		addRecord, dropRecord, putRequest, getRequest, oldRequests, putPlan, dropPlan, putDropped, dropDropped, addRevision, oldRevisions,
+		listRevisions, getRevision, addMember, listFlows, putFile, dropFile, putState,
 	} {
 		stmt, err := conn.PrepareContext(context.Background(), text) //nolint:sqlclosecheck // Closed by statements.close.
 		if err != nil {

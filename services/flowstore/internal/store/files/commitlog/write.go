@@ -18,7 +18,10 @@ import (
 // is on the disk, and nothing more should be acknowledged.
 func (l *Log) Apply(c Changes) error {
 	err := l.transaction(func() error {
-		for _, apply := range []func(Changes) error{l.applyRecords, l.applyRequests, l.applyPlans, l.applyFiles, l.applyState} {
+		for _, apply := range []func(Changes) error{
+			l.applyRecords, l.applyRequests, l.applyPlans, l.applyRevisions, l.applyDropped, l.applyMembers, l.applyFiles,
+			l.applyState,
+		} {
 			if err := apply(c); err != nil {
 				return err
 			}
@@ -42,9 +45,12 @@ func isFull(err error) bool {
 
 // bytes is about what a transaction adds to the write-ahead log: pages of 4 KiB, each once.
 func (c Changes) bytes() int64 {
-	size := int64(4096 * (4 + len(c.Done) + len(c.Requests)))
+	size := int64(4096 * (4 + len(c.Done) + len(c.Requests) + len(c.Members)))
 	for _, r := range c.Records {
 		size += int64(len(r.Body))
+	}
+	for _, r := range c.Revisions {
+		size += int64(len(r.Body)) + 8192
 	}
 	return size
 }
@@ -78,12 +84,46 @@ func (l *Log) applyRequests(c Changes) error {
 
 func (l *Log) applyPlans(c Changes) error {
 	for _, p := range c.Plans {
-		if err := l.stmts.run(putPlan, p.Flow[:], p.Old[:], p.New[:]); err != nil {
+		if err := l.stmts.run(putPlan, p.Of.Kind, p.Of.ID[:], p.Old[:], p.New[:]); err != nil {
 			return err
 		}
 	}
-	for _, flow := range c.Fulfilled {
-		if err := l.stmts.run(dropPlan, flow[:]); err != nil {
+	for _, of := range c.Fulfilled {
+		if err := l.stmts.run(dropPlan, of.Kind, of.ID[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Log) applyRevisions(c Changes) error {
+	for _, r := range c.Revisions {
+		if err := l.stmts.run(addRevision, r.Node[:], r.At.UnixMicro(), r.Body); err != nil {
+			return err
+		}
+		if err := l.stmts.run(oldRevisions, r.Node[:], store.MaxRevisions, store.MaxRevisionBytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Log) applyDropped(c Changes) error {
+	for _, d := range c.Dropped {
+		text, args := putDropped, []any{d.Kind, d.ID[:], d.At.UnixMicro()}
+		if d.At.IsZero() {
+			text, args = dropDropped, args[:2]
+		}
+		if err := l.stmts.run(text, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Log) applyMembers(c Changes) error {
+	for _, m := range c.Members {
+		if err := l.stmts.run(addMember, m.Node[:], m.Flow[:]); err != nil {
 			return err
 		}
 	}

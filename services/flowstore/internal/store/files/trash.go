@@ -1,0 +1,164 @@
+package files
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+)
+
+// A file goes to the trash in two durable steps, since a name that moves from one folder to another may be lost from both
+// when the power goes: it is written there, then taken away here. So it may stand in both places, and whoever reads it
+// while it moves looks in both. Doing it again is doing it once.
+
+// pickMoves gives things whose files are to move, into the trash or out of it, as they are now.
+func (sp *space) pickMoves(last int64, drop bool) []pendingMove {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	all := slices.SortedFunc(maps.Values(sp.pending.moves), func(a, b *pendingMove) int {
+		return cmp.Compare(a.seqs[0], b.seqs[0])
+	})
+	var picked []pendingMove
+	for _, m := range all {
+		if m.drop == drop && m.seqs[0] <= last && len(picked) < chunkFiles {
+			picked = append(picked, *m)
+		}
+	}
+	return picked
+}
+
+// moveFiles puts files where they belong, and says how many moved.
+func (sp *space) moveFiles(moves []pendingMove) (int, error) {
+	if err := sp.prepare(); err != nil {
+		return 0, err
+	}
+	var c commitlog.Changes
+	for _, kind := range []format.Kind{format.Nodes, format.Flows} {
+		x := sp.written.indexes[kind]
+		if slices.ContainsFunc(moves, func(m pendingMove) bool { return m.of.Kind == thingOf(kind) }) {
+			// It has rows of what goes, and none of what comes, and must not be taken for right when it is found as it was.
+			x.sound, x.touched = false, true
+			c.Gone = append(c.Gone, x.path())
+		}
+	}
+	moved := 0
+	for _, m := range moves {
+		for _, file := range m.paths {
+			f, err := sp.moveFile(m, file)
+			if err != nil {
+				return moved, err
+			}
+			if f.Path != "" {
+				moved++
+				c.Files = append(c.Files, f)
+				c.Gone = append(c.Gone, m.from(file))
+			}
+		}
+	}
+	return moved, sp.onWriter(func() error { return sp.finishMoves(moves, c) })
+}
+
+// from is where a file comes from, to where it goes.
+func (m pendingMove) from(file string) string {
+	if m.drop {
+		return file
+	}
+	return trashPath(file)
+}
+
+func (m pendingMove) to(file string) string {
+	if m.drop {
+		return trashPath(file)
+	}
+	return file
+}
+
+// moveFile gives what local.db is to remember of a file in its new place. Nothing where it is gone from both, or is no
+// longer what was to be moved: then it stays.
+func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
+	from, to := m.from(file), m.to(file)
+	there, err := sp.look(from)
+	if err != nil {
+		return commitlog.File{}, err
+	}
+	if there.hash == (commitlog.Hash{}) {
+		return sp.movedFile(m, to)
+	}
+	if id, _, _, err := identify(kindOf(m.of.Kind), file, there.data); err != nil || id != m.of.ID {
+		return commitlog.File{}, nil
+	}
+	for dir := range parents(to) {
+		if err := sp.ensureFolder(dir); err != nil {
+			return commitlog.File{}, err
+		}
+	}
+	if err := filesys.Replace(sp.tree, to, there.data); err != nil {
+		return commitlog.File{}, err
+	}
+	if err := sp.tree.SyncDir(path.Dir(to)); err != nil {
+		return commitlog.File{}, err
+	}
+	if err := sp.tree.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return commitlog.File{}, err
+	}
+	if err := sp.tree.SyncDir(path.Dir(from)); err != nil {
+		return commitlog.File{}, err
+	}
+	return sp.movedFile(m, to)
+}
+
+// parents gives the folders above a file, the outermost first.
+func parents(file string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i, c := range file {
+			if c == '/' && !yield(file[:i]) {
+				return
+			}
+		}
+	}
+}
+
+// movedFile describes a file that has moved.
+func (sp *space) movedFile(m pendingMove, file string) (commitlog.File, error) {
+	info, err := sp.tree.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return commitlog.File{}, nil
+	}
+	if err != nil {
+		return commitlog.File{}, err
+	}
+	f := commitlog.File{Path: file, Size: info.Size, ModTime: info.ModTime}
+	_, err = sp.examine(kindOf(m.of.Kind), &f)
+	return f, err
+}
+
+// finishMoves takes moves out of the log. On the writer.
+func (sp *space) finishMoves(moves []pendingMove, c commitlog.Changes) error {
+	for _, m := range moves {
+		c.Done = append(c.Done, m.seqs...)
+	}
+	if err := sp.apply(c); err != nil {
+		return err
+	}
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	there := map[string]bool{}
+	for _, f := range c.Files {
+		there[inTree(f.Path)] = true
+	}
+	for _, m := range moves {
+		sp.pending.doneMove(m.of, len(m.seqs))
+		if len(m.paths) > 0 && !slices.ContainsFunc(m.paths, func(file string) bool { return there[file] }) {
+			sp.note(m.paths[0], fmt.Sprintf("%s was to move to the trash or back; no file has it any more", m.of.Kind.Name(m.of.ID)))
+		}
+	}
+	sp.goOn()
+	return nil
+}

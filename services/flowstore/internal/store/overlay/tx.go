@@ -1,0 +1,173 @@
+package overlay
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+)
+
+// Tx is what a function of Update sees of an Overlay: the trash is out of sight, and what breaks a rule is refused.
+type Tx struct{ o *Overlay }
+
+var _ store.Tx = Tx{}
+
+// Tx gives the view of a function.
+func (o *Overlay) Tx() Tx { return Tx{o} }
+
+// Now implements store.Tx.
+func (tx Tx) Now() time.Time { return tx.o.now }
+
+// HasNode implements store.Tx.
+func (tx Tx) HasNode(id uuid.UUID) (bool, error) { return tx.o.HasNode(id) }
+
+// Node implements store.Tx.
+func (tx Tx) Node(id uuid.UUID) (node.Node, error) {
+	if err := tx.dropped(store.KindNode, id); err != nil {
+		return node.Node{}, err
+	}
+	return tx.o.Node(id)
+}
+
+// Flow implements store.Tx.
+func (tx Tx) Flow(id uuid.UUID) (flow.Flow, error) {
+	if err := tx.dropped(store.KindFlow, id); err != nil {
+		return flow.Flow{}, err
+	}
+	return tx.o.Flow(id)
+}
+
+// dropped is the error of a thing in the trash, nil for another.
+func (tx Tx) dropped(kind store.Kind, id uuid.UUID) error {
+	t := store.Thing{Kind: kind, ID: id}
+	if at := tx.o.Dropped(t); !at.IsZero() {
+		return &store.DroppedError{Thing: t, At: at}
+	}
+	return nil
+}
+
+// FlowsOf implements store.Tx.
+func (tx Tx) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) {
+	candidates, err := tx.o.FlowsOf(node)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(candidates, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	var holding []uuid.UUID
+	for _, id := range slices.Compact(candidates) {
+		f, err := tx.Flow(id)
+		if unreadable := (*store.UnreadableError)(nil); errors.Is(err, store.ErrFlowNotFound) || errors.As(err, &unreadable) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, holds := f.IndexOf(node); holds {
+			holding = append(holding, id)
+		}
+	}
+	return holding, nil
+}
+
+// CreateNode implements store.Tx.
+func (tx Tx) CreateNode(n node.Node) error {
+	taken, err := tx.o.HasNode(n.ID)
+	if err := tx.free(store.KindNode, n.ID, taken, err); err != nil {
+		return err
+	}
+	if room, _ := tx.o.Room(); room <= 0 {
+		return store.ErrFull
+	}
+	tx.o.madeNodes++
+	tx.o.nodes[n.ID] = &n
+	tx.o.ops = append(tx.o.ops, Op{Node: &n})
+	return nil
+}
+
+// CreateFlow implements store.Tx.
+func (tx Tx) CreateFlow(f flow.Flow) error {
+	taken, err := tx.o.HasFlow(f.ID)
+	if err := tx.free(store.KindFlow, f.ID, taken, err); err != nil {
+		return err
+	}
+	if _, room := tx.o.Room(); room <= 0 {
+		return store.ErrFull
+	}
+	tx.o.madeFlows++
+	tx.o.flows[f.ID] = f
+	tx.o.ops = append(tx.o.ops, Op{Flow: &f})
+	return nil
+}
+
+// free says whether something new may have an id; taken and err are what Has said.
+func (tx Tx) free(kind store.Kind, id uuid.UUID, taken bool, err error) error {
+	if err != nil {
+		return err
+	}
+	if taken || !tx.o.Dropped(store.Thing{Kind: kind, ID: id}).IsZero() {
+		return store.ErrTaken
+	}
+	return nil
+}
+
+// ReplaceNode implements store.Tx.
+func (tx Tx) ReplaceNode(n node.Node) error {
+	before, err := tx.Node(n.ID)
+	if err != nil {
+		return err
+	}
+	tx.o.nodes[n.ID] = &n
+	tx.o.ops = append(tx.o.ops, Op{Replace: &Replace{Node: n, Before: before, At: tx.o.now}})
+	return nil
+}
+
+// ChangeFlow implements store.Tx.
+func (tx Tx) ChangeFlow(id uuid.UUID, c flow.Change) error {
+	f, err := tx.Flow(id)
+	if err != nil {
+		return err
+	}
+	tx.o.flows[id] = f.Apply(c)
+	tx.o.ops = append(tx.o.ops, Op{Change: &Change{Flow: id, Change: c}})
+	return nil
+}
+
+// Drop implements store.Tx.
+func (tx Tx) Drop(t store.Thing) (err error) {
+	if t.Kind == store.KindNode {
+		_, err = tx.Node(t.ID)
+	} else {
+		_, err = tx.Flow(t.ID)
+	}
+	if err != nil {
+		return err
+	}
+	tx.o.dropped[t] = tx.o.now
+	tx.o.ops = append(tx.o.ops, Op{Move: &Move{Thing: t, Drop: true, At: tx.o.now}})
+	return nil
+}
+
+// Restore implements store.Tx.
+func (tx Tx) Restore(t store.Thing) error {
+	if tx.o.Dropped(t).IsZero() {
+		return store.ErrNotDropped
+	}
+	tx.o.dropped[t] = time.Time{}
+	tx.o.ops = append(tx.o.ops, Op{Move: &Move{Thing: t, At: tx.o.now}})
+	return nil
+}
+
+// Request implements store.Tx.
+func (tx Tx) Request(id uuid.UUID) (store.Request, bool, error) { return tx.o.Request(id) }
+
+// PutRequest implements store.Tx.
+func (tx Tx) PutRequest(r store.Request) error {
+	tx.o.requests[r.ID] = r
+	return nil
+}
