@@ -72,8 +72,8 @@ func (k Kind) NotFound() error {
 
 // Thing is a node or a flow.
 type Thing struct {
-	Kind Kind
-	ID   uuid.UUID
+	Kind Kind      `json:"kind"`
+	ID   uuid.UUID `json:"id"`
 }
 
 // DroppedError says that a thing is in the trash. It is ErrNodeNotFound or ErrFlowNotFound, too.
@@ -131,6 +131,12 @@ type Store interface {
 	Revisions(ctx context.Context, ns string, id uuid.UUID) ([]Revision, error)
 	// Revision reads one that Revisions listed. ErrNodeNotFound where it is gone; *UnreadableError.
 	Revision(ctx context.Context, ns string, id uuid.UUID, r Revision) (node.Node, error)
+	// Events gives up to n events after the one with the number since, and waits until there is one or ctx ends. LastEvent is
+	// where to begin. A reader that is slow slows nobody: it has no queue. ErrPruned. Both make the namespace where it is not
+	// there, as what is waited for will be there.
+	Events(ctx context.Context, ns string, since int64, n int) ([]Event, error)
+	// LastEvent is the number of the last event, or that before the first one.
+	LastEvent(ctx context.Context, ns string) (int64, error)
 	// Update runs fn and makes what it wrote durable; when it returns nil, no power cut loses it. fn sees its own writes
 	// and those of earlier functions of the same batch. It may be run again and on another goroutine, so it has no effect
 	// but through Tx and never ends its goroutine (as t.Fatal does). An error of fn leaves nothing and is returned as it

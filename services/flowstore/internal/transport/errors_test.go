@@ -69,6 +69,7 @@ var answers = map[string]struct {
 	"store.ErrNodeNotFound":  {store.ErrNodeNotFound, inner, nil},
 	"store.ErrFlowNotFound":  {store.ErrFlowNotFound, inner, nil},
 	"store.ErrTaken":         {store.ErrTaken, inner, nil},
+	"store.ErrPruned":        {store.ErrPruned, inner, nil},
 	"store.ErrNotDropped":    {store.ErrNotDropped, inner, nil},
 	"store.DroppedError":     {&store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: one}}, inner, nil},
 }

@@ -198,7 +198,7 @@ func (sp *space) look(file string) (foreignFile, error) {
 
 // finishNodes takes what the files of nodes hold out of the log; files are in the same order. On the writer.
 func (sp *space) finishNodes(nodes []*pendingNode, files []outFile, c commitlog.Changes) error {
-	c.Forget = sp.last.Add(-store.RequestLifetime)
+	sp.forget(&c)
 	hashes := make([]commitlog.Hash, len(nodes))
 	for i, n := range nodes {
 		hashes[i] = files[i].hash
@@ -303,7 +303,7 @@ func (sp *space) plan(plans map[store.Thing]commitlog.Plan) error {
 
 // finishFlows takes what the files of flows hold out of the log; c describes these files in the same order. On the writer.
 func (sp *space) finishFlows(flows []pendingFlow, c commitlog.Changes) error {
-	c.Forget = sp.last.Add(-store.RequestLifetime)
+	sp.forget(&c)
 	for i, f := range flows {
 		c.Done = append(c.Done, f.seqs...)
 		of := store.Thing{Kind: store.KindFlow, ID: f.flow.ID}

@@ -182,6 +182,26 @@ func (s *Store) Revision(ctx context.Context, ns string, id uuid.UUID, r store.R
 	return sp.revision(ctx, id, r)
 }
 
+// Events implements store.Store.
+func (s *Store) Events(ctx context.Context, ns string, since int64, n int) ([]store.Event, error) {
+	sp, err := s.space(ctx, ns)
+	if err != nil {
+		return nil, err
+	}
+	return sp.events(ctx, since, n)
+}
+
+// LastEvent implements store.Store.
+func (s *Store) LastEvent(ctx context.Context, ns string) (int64, error) {
+	sp, err := s.space(ctx, ns)
+	if err != nil {
+		return 0, err
+	}
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	return sp.lastEvent, nil
+}
+
 // Update implements store.Store.
 func (s *Store) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
 	sp, err := s.space(ctx, ns)

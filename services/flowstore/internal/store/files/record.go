@@ -43,7 +43,9 @@ func encodeOp(op overlay.Op) ([]byte, error) {
 // changes is the batch as a transaction of local.db.
 func (b *batch) changes() commitlog.Changes {
 	r := recording{batch: b, state: commitlog.State{Last: b.now, NextNode: b.nodes.next, NextFlow: b.flows.next}, made: map[store.Thing]string{}}
-	r.changes = commitlog.Changes{Requests: b.writes.Requests(), At: b.now, State: &r.state}
+	r.changes = commitlog.Changes{
+		Requests: b.writes.Requests(), At: b.now, State: &r.state, Events: b.writes.Events(b.lastEvent, b.now),
+	}
 	for i, op := range b.writes.Ops() {
 		r.body = b.bodies[i]
 		one := r.record(op)
@@ -146,6 +148,7 @@ func (sp *space) publish(b *batch, c commitlog.Changes) {
 	for i, op := range b.writes.Ops() {
 		sp.publishOne(b, op, c.Records[i])
 	}
+	sp.happen(c.Events)
 	if sp.gate.full(&sp.pending) && !sp.pending.waiting {
 		sp.pending.waiting = true
 		sp.stats.waits.Add(1)

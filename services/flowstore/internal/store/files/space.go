@@ -57,6 +57,10 @@ type space struct {
 	cause  error
 	broken bool
 	notes  []store.Problem
+	// recent are the last events, lastEvent is the number of the last one; happened is closed when there is another.
+	recent    []store.Event
+	lastEvent int64
+	happened  chan struct{}
 
 	// written is what the gate knows of the tree; only the gate uses it.
 	written treeState
@@ -67,6 +71,7 @@ type commitLog interface {
 	Apply(c commitlog.Changes) error
 	Request(id uuid.UUID, since time.Time) (r store.Request, ok bool, err error)
 	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
+	Events(since int64, n int) ([]store.Event, error)
 	Revisions(node uuid.UUID) ([]commitlog.Revision, error)
 	Revision(node uuid.UUID, number int64) (r commitlog.Revision, ok bool, err error)
 	Checkpoint() error
@@ -84,6 +89,7 @@ func openSpace(s *Store, name string) (*space, error) {
 		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush),
 		closing: make(chan struct{}), stopping: make(chan struct{}),
 		nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), written: newTreeState(),
+		happened: make(chan struct{}),
 	}
 	if err := sp.open(filepath.Join(s.opts.Data, name, localFolder)); err != nil {
 		return nil, fmt.Errorf("namespace %s: %w", name, err)
@@ -139,6 +145,9 @@ func (sp *space) load(log *commitlog.Log) error {
 		return err
 	}
 	if err := sp.restore(log, found, dropped); err != nil {
+		return err
+	}
+	if err := sp.loadEvents(log); err != nil {
 		return err
 	}
 	sp.stayOut(sp.nodes)

@@ -134,7 +134,7 @@ func (u *update) run(b *batch) {
 		return
 	}
 	tx := b.begin()
-	if u.err = u.fn(tx.Tx()); u.err != nil {
+	if u.err = u.fn(tx.Tx(store.Origin(u.ctx))); u.err != nil {
 		return
 	}
 	var bodies [][]byte

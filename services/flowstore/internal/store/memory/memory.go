@@ -49,6 +49,10 @@ type space struct {
 	// revisions are what nodes were before, the last first; replaced counts them.
 	revisions map[uuid.UUID][]revision
 	replaced  int64
+	// events are the last ones; lastEvent is the number of the last. happened is closed when there is another.
+	events    []store.Event
+	lastEvent int64
+	happened  chan struct{}
 	// now is the time by which requests are forgotten.
 	now time.Time
 }
@@ -124,6 +128,37 @@ func (s *Store) Revision(_ context.Context, ns string, id uuid.UUID, want store.
 	})
 }
 
+// Events implements store.Store.
+func (s *Store) Events(ctx context.Context, ns string, since int64, n int) ([]store.Event, error) {
+	if _, _, err := s.begin(ns); err != nil {
+		return nil, err
+	}
+	for {
+		var wait chan struct{}
+		events, err := read(s, ns, func(sp *space) ([]store.Event, error) {
+			if since > sp.lastEvent || since < sp.lastEvent-int64(len(sp.events)) {
+				return nil, store.ErrPruned
+			}
+			wait = sp.happened
+			events := sp.events[len(sp.events)-int(sp.lastEvent-since):]
+			return events[:min(n, len(events))], nil
+		})
+		if err != nil || len(events) > 0 {
+			return events, err
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// LastEvent implements store.Store.
+func (s *Store) LastEvent(_ context.Context, ns string) (int64, error) {
+	return read(s, ns, func(sp *space) (int64, error) { return sp.lastEvent, nil })
+}
+
 func read[T any](s *Store, ns string, get func(*space) (T, error)) (T, error) {
 	var none T
 	if err := store.CheckNamespace(ns); err != nil {
@@ -143,9 +178,6 @@ func read[T any](s *Store, ns string, get func(*space) (T, error)) (T, error) {
 
 // Update implements store.Store.
 func (s *Store) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
-	if err := store.CheckNamespace(ns); err != nil {
-		return err
-	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -160,7 +192,7 @@ func (s *Store) Update(ctx context.Context, ns string, fn func(store.Tx) error) 
 		return err
 	}
 	writes := overlay.New(sp, now)
-	if err := fn(writes.Tx()); err != nil {
+	if err := fn(writes.Tx(store.Origin(ctx))); err != nil {
 		return err
 	}
 	return s.commit(sp, writes, now)
@@ -168,6 +200,9 @@ func (s *Store) Update(ctx context.Context, ns string, fn func(store.Tx) error) 
 
 // begin gives the namespace, which it makes where it is not there, and the time of the transaction.
 func (s *Store) begin(ns string) (*space, time.Time, error) {
+	if err := store.CheckNamespace(ns); err != nil {
+		return nil, time.Time{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -179,6 +214,7 @@ func (s *Store) begin(ns string) (*space, time.Time, error) {
 			flows:    map[uuid.UUID]flow.Flow{},
 			requests: map[uuid.UUID]request{},
 			dropped:  map[store.Thing]time.Time{}, revisions: map[uuid.UUID][]revision{},
+			happened: make(chan struct{}),
 		}
 	}
 	s.last = store.Later(s.last, s.clock())
@@ -198,6 +234,7 @@ func (s *Store) commit(sp *space, writes *overlay.Overlay, now time.Time) error 
 	for id, f := range writes.Flows() {
 		sp.flows[id] = f
 	}
+	sp.happen(writes.Events(sp.lastEvent, now))
 	for _, r := range writes.Requests() {
 		sp.requests[r.ID] = request{Request: r, at: now}
 	}
@@ -218,6 +255,9 @@ func (s *Store) Problems(_ context.Context, ns string) ([]store.Problem, error) 
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, sp := range s.spaces { // None the second time.
+		close(sp.happened)
+	}
 	s.closed = true
 	s.spaces = nil
 	return nil

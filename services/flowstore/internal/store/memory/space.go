@@ -130,3 +130,17 @@ func (sp *space) trash(kind store.Kind) *newest.List {
 	}
 	return &sp.droppedFlows
 }
+
+// happen keeps events and tells who waits for them.
+func (sp *space) happen(events []store.Event) {
+	if len(events) == 0 {
+		return
+	}
+	sp.events = append(sp.events, events...)
+	if len(sp.events) > 2*store.MaxEvents {
+		sp.events = slices.Clone(sp.events[len(sp.events)-store.MaxEvents:])
+	}
+	sp.lastEvent += int64(len(events))
+	close(sp.happened)
+	sp.happened = make(chan struct{})
+}

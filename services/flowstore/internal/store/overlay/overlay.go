@@ -32,8 +32,10 @@ type Reader interface {
 	Room() (nodes, flows int)
 }
 
-// Op is one write. Exactly one field is set.
+// Op is one write. Exactly one field is set, besides Origin.
 type Op struct {
+	// Origin is who does it.
+	Origin string
 	// Node and Flow are new.
 	Node    *node.Node
 	Flow    *flow.Flow
@@ -65,6 +67,7 @@ type Change struct {
 type Overlay struct {
 	base     Reader
 	now      time.Time
+	origin   string
 	ops      []Op
 	nodes    map[uuid.UUID]*node.Node
 	flows    map[uuid.UUID]flow.Flow

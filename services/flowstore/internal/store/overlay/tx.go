@@ -18,8 +18,17 @@ type Tx struct{ o *Overlay }
 
 var _ store.Tx = Tx{}
 
-// Tx gives the view of a function.
-func (o *Overlay) Tx() Tx { return Tx{o} }
+// Tx gives the view of a function that writes for origin.
+func (o *Overlay) Tx(origin string) Tx {
+	o.origin = origin
+	return Tx{o}
+}
+
+// wrote adds a write.
+func (tx Tx) wrote(op Op) {
+	op.Origin = tx.o.origin
+	tx.o.ops = append(tx.o.ops, op)
+}
 
 // Now implements store.Tx.
 func (tx Tx) Now() time.Time { return tx.o.now }
@@ -86,7 +95,7 @@ func (tx Tx) CreateNode(n node.Node) error {
 	}
 	tx.o.madeNodes++
 	tx.o.nodes[n.ID] = &n
-	tx.o.ops = append(tx.o.ops, Op{Node: &n})
+	tx.wrote(Op{Node: &n})
 	return nil
 }
 
@@ -101,7 +110,7 @@ func (tx Tx) CreateFlow(f flow.Flow) error {
 	}
 	tx.o.madeFlows++
 	tx.o.flows[f.ID] = f
-	tx.o.ops = append(tx.o.ops, Op{Flow: &f})
+	tx.wrote(Op{Flow: &f})
 	return nil
 }
 
@@ -123,7 +132,7 @@ func (tx Tx) ReplaceNode(n node.Node) error {
 		return err
 	}
 	tx.o.nodes[n.ID] = &n
-	tx.o.ops = append(tx.o.ops, Op{Replace: &Replace{Node: n, Before: before, At: tx.o.now}})
+	tx.wrote(Op{Replace: &Replace{Node: n, Before: before, At: tx.o.now}})
 	return nil
 }
 
@@ -134,7 +143,7 @@ func (tx Tx) ChangeFlow(id uuid.UUID, c flow.Change) error {
 		return err
 	}
 	tx.o.flows[id] = f.Apply(c)
-	tx.o.ops = append(tx.o.ops, Op{Change: &Change{Flow: id, Change: c}})
+	tx.wrote(Op{Change: &Change{Flow: id, Change: c}})
 	return nil
 }
 
@@ -149,7 +158,7 @@ func (tx Tx) Drop(t store.Thing) (err error) {
 		return err
 	}
 	tx.o.dropped[t] = tx.o.now
-	tx.o.ops = append(tx.o.ops, Op{Move: &Move{Thing: t, Drop: true, At: tx.o.now}})
+	tx.wrote(Op{Move: &Move{Thing: t, Drop: true, At: tx.o.now}})
 	return nil
 }
 
@@ -159,7 +168,7 @@ func (tx Tx) Restore(t store.Thing) error {
 		return store.ErrNotDropped
 	}
 	tx.o.dropped[t] = time.Time{}
-	tx.o.ops = append(tx.o.ops, Op{Move: &Move{Thing: t, At: tx.o.now}})
+	tx.wrote(Op{Move: &Move{Thing: t, At: tx.o.now}})
 	return nil
 }
 

@@ -90,6 +90,18 @@ func (r recorded) Revision(ctx context.Context, ns string, id uuid.UUID, rev sto
 	return r.Store.Revision(ctx, ns, id, rev)
 }
 
+// Events implements store.Store.
+func (r recorded) Events(ctx context.Context, ns string, since int64, n int) ([]store.Event, error) {
+	r.calls.note("Store.Events")
+	return r.Store.Events(ctx, ns, since, n)
+}
+
+// LastEvent implements store.Store.
+func (r recorded) LastEvent(ctx context.Context, ns string) (int64, error) {
+	r.calls.note("Store.LastEvent")
+	return r.Store.LastEvent(ctx, ns)
+}
+
 // Update implements store.Store.
 func (r recorded) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
 	r.calls.note("Store.Update")

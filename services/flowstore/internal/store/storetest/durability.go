@@ -14,6 +14,14 @@ import (
 func durabilityCases() []testCase {
 	return []testCase{
 		{Durability, "what was replaced, dropped and restored is so when it is opened again", changedThingsAreThereAgain},
+		{Durability, "events go on where they were", func(e *env) {
+			from := e.lastEvent()
+			e.createNode("a", "a")
+			e.reopen()
+			e.createNode("b", "b")
+			e.reopen()
+			e.happened(from, "node_created a ", "node_created b ")
+		}},
 		{Durability, "everything is there again", everythingAgain},
 		{Durability, "a flow goes on where it was", func(e *env) {
 			e.createFlow("f", "a")

@@ -28,6 +28,7 @@ const (
 	Updates    Category = "Updates"
 	Revisions  Category = "Revisions"
 	Trash      Category = "Trash"
+	Events     Category = "Events"
 	Races      Category = "Races"
 	Requests   Category = "Requests"
 	Namespaces Category = "Namespaces"
@@ -66,8 +67,8 @@ func Run(t *testing.T, engine Engine) {
 func cases() []testCase {
 	var all []testCase
 	for _, list := range [][]testCase{
-		readCases(), listCases(), updateCases(), revisionCases(), trashCases(), raceCases(), requestCases(), namespaceCases(),
-		boundCases(), durabilityCases(),
+		readCases(), listCases(), updateCases(), revisionCases(), trashCases(), eventCases(), raceCases(), requestCases(),
+		namespaceCases(), boundCases(), durabilityCases(),
 	} {
 		all = append(all, list...)
 	}

@@ -193,8 +193,10 @@ func closed(e *env) {
 	_, errDropped := e.store.Dropped(e.Context(), e.ns, store.KindNode, store.Entry{}, 1)
 	_, errRevisions := e.store.Revisions(e.Context(), e.ns, id("a"))
 	_, errRevision := e.store.Revision(e.Context(), e.ns, id("a"), store.Revision{Number: 1})
+	_, errEvents := e.store.Events(e.Context(), e.ns, 0, 1)
+	_, errLast := e.store.LastEvent(e.Context(), e.ns)
 	errUpdate := e.update(func(store.Tx) error { return nil })
-	for _, err := range []error{errNode, errFlow, errNodes, errFlows, errFlush, errProblems, errDropped, errRevisions, errRevision, errUpdate} {
+	for _, err := range []error{errNode, errFlow, errNodes, errFlows, errFlush, errProblems, errDropped, errRevisions, errRevision, errEvents, errLast, errUpdate} {
 		e.is(err, store.ErrClosed)
 	}
 	e.must(e.store.Close())

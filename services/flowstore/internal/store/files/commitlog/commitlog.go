@@ -129,6 +129,9 @@ type Changes struct {
 	Revisions []Revision
 	// Dropped are noted.
 	Dropped []Dropped
+	// Events are added, in order; all that are older than the event Prune may be forgotten.
+	Events []store.Event
+	Prune  int64
 	// Members are added to what FlowsOf gives.
 	Members []Membership
 	// Files are put in place of those of the same path; Gone are taken away.

@@ -302,6 +302,37 @@ func TestSinceWhenSomethingIsInTheTrash(t *testing.T) {
 	same(t, map[store.Thing]time.Time{aFlow: noon.Add(time.Second)}, got)
 }
 
+func TestEventsAreKeptAndForgotten(t *testing.T) {
+	t.Parallel()
+	l := openLog(t, filepath.Join(t.TempDir(), "local.db"))
+	none, err := l.LastEvents(10)
+	must(t, err)
+	same(t, 0, len(none))
+	event := func(seq int64) store.Event {
+		return store.Event{Seq: seq, At: noon, Kind: store.NodeCreated, Of: aFlow}
+	}
+	must(t, l.Apply(Changes{Events: []store.Event{event(101), event(102), event(103)}}))
+	must(t, l.Apply(Changes{Events: []store.Event{event(104)}}))
+	must(t, l.Apply(Changes{Events: []store.Event{event(105), event(106)}}))
+	for since, want := range map[int64]int64{100: 101, 101: 102, 103: 104, 104: 105, 106: 0, 50: 101} {
+		got, err := l.Events(since, 2)
+		must(t, err)
+		var first int64
+		if len(got) > 0 {
+			first = got[0].Seq
+		}
+		same(t, want, first)
+	}
+	must(t, l.Apply(Changes{Prune: 102})) // 102 shares a row with 103.
+	got, err := l.Events(101, 100)
+	must(t, err)
+	same(t, event(102), got[0])
+	must(t, l.Apply(Changes{Prune: 105}))
+	got, err = l.LastEvents(100)
+	must(t, err)
+	same(t, []store.Event{event(105), event(106)}, got)
+}
+
 func TestMembersAreKeptOnce(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "local.db"))

@@ -3,8 +3,10 @@ package commitlog
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,6 +50,33 @@ func (l *Log) Dropped() (map[store.Thing]time.Time, error) {
 		dropped[d.Thing] = d.At
 	}
 	return dropped, err
+}
+
+// Events gives at least n events after the one with the number since, fewer only where there are no more. The oldest that
+// is kept is at least as old as that one, or the answer begins with an event that is not the next.
+func (l *Log) Events(since int64, n int) (events []store.Event, err error) {
+	rows, err := l.stmts[listEvents].QueryContext(context.Background(), since+1, n)
+	bodies, err := collect(rows, err, func(scan scanner) (body []byte, err error) {
+		err = scan(&body)
+		return body, err
+	})
+	for _, body := range bodies {
+		var one []store.Event
+		if err := json.Unmarshal(body, &one); err != nil {
+			return nil, fmt.Errorf("local.db holds events that cannot be read: %w", err)
+		}
+		events = append(events, one...)
+	}
+	return slices.DeleteFunc(events, func(e store.Event) bool { return e.Seq <= since }), err
+}
+
+// LastEvents gives the last n events or a few more, fewer where there are no more.
+func (l *Log) LastEvents(n int) ([]store.Event, error) {
+	var last int64
+	if err := l.row("SELECT coalesce(max(first), 0) FROM events").Scan(&last); err != nil || last == 0 {
+		return nil, err
+	}
+	return l.Events(last-int64(n), n+1)
 }
 
 // Revisions lists what a node was, the last first, without the bodies.

@@ -27,11 +27,12 @@ UPDATE files SET created = at;
 DELETE FROM files WHERE path LIKE 'flows/%.yaml' AND problem = '';
 PRAGMA user_version = 2;` + fromVersion2
 
-// fromVersion2 adds what nodes were, which flows hold them, since when something is in the trash, and plans for nodes. Flows are read again, to see what they hold.
+// fromVersion2 adds what nodes were, which flows hold them, since when something is in the trash, events, and plans for nodes. Flows are read again, to see what they hold.
 const fromVersion2 = `
 CREATE TABLE revisions (n INTEGER PRIMARY KEY AUTOINCREMENT, node BLOB NOT NULL, at INTEGER NOT NULL, body BLOB NOT NULL);
 CREATE INDEX revisions_of ON revisions (node);
 CREATE TABLE members (node BLOB NOT NULL, flow BLOB NOT NULL, PRIMARY KEY (node, flow)) WITHOUT ROWID;
+CREATE TABLE events (first INTEGER PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE trash (kind TEXT NOT NULL, id BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID;
 ALTER TABLE plans RENAME TO flow_plans;
 CREATE TABLE plans (kind TEXT NOT NULL, id BLOB NOT NULL, old BLOB NOT NULL, new BLOB NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID;
@@ -95,6 +96,9 @@ const (
 	WINDOW last AS (ORDER BY n DESC)) WHERE row > 1 AND (row > ? OR bytes > ?))`
 	listRevisions = "SELECT n, at FROM revisions WHERE node = ? ORDER BY n DESC"
 	getRevision   = "SELECT at, body FROM revisions WHERE node = ? AND n = ?"
+	addEvents     = "INSERT INTO events (first, body) VALUES (?, ?)"
+	oldEvents     = "DELETE FROM events WHERE first < (SELECT max(first) FROM events WHERE first <= ?)"
+	listEvents    = "SELECT body FROM events WHERE first >= (SELECT coalesce(max(first), 0) FROM events WHERE first <= ?) ORDER BY first LIMIT ?"
 	addMember     = "INSERT OR IGNORE INTO members (node, flow) VALUES (?, ?)"
 	listFlows     = "SELECT flow FROM members WHERE node = ?"
 	putFile       = "INSERT OR REPLACE INTO files (path, size, mtime, hash, id, at, zone, created, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -106,7 +110,7 @@ func prepare(conn *sql.Conn) (statements, error) {
 	s := statements{}
 	for _, text := range []string{
 		addRecord, dropRecord, putRequest, getRequest, oldRequests, putPlan, dropPlan, putDropped, dropDropped, addRevision, oldRevisions,
-		listRevisions, getRevision, addMember, listFlows, putFile, dropFile, putState,
+		listRevisions, getRevision, addEvents, oldEvents, listEvents, addMember, listFlows, putFile, dropFile, putState,
 	} {
 		stmt, err := conn.PrepareContext(context.Background(), text) //nolint:sqlclosecheck // Closed by statements.close.
 		if err != nil {

@@ -3,6 +3,7 @@ package commitlog
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -19,8 +20,8 @@ import (
 func (l *Log) Apply(c Changes) error {
 	err := l.transaction(func() error {
 		for _, apply := range []func(Changes) error{
-			l.applyRecords, l.applyRequests, l.applyPlans, l.applyRevisions, l.applyDropped, l.applyMembers, l.applyFiles,
-			l.applyState,
+			l.applyRecords, l.applyRequests, l.applyPlans, l.applyRevisions, l.applyDropped, l.applyEvents, l.applyMembers,
+			l.applyFiles, l.applyState,
 		} {
 			if err := apply(c); err != nil {
 				return err
@@ -49,6 +50,7 @@ func (c Changes) bytes() int64 {
 	for _, r := range c.Records {
 		size += int64(len(r.Body))
 	}
+	size += int64(200 * len(c.Events))
 	for _, r := range c.Revisions {
 		size += int64(len(r.Body)) + 8192
 	}
@@ -119,6 +121,23 @@ func (l *Log) applyDropped(c Changes) error {
 		}
 	}
 	return nil
+}
+
+// applyEvents keeps the events of a transaction as one row: a row each would double what a node costs.
+func (l *Log) applyEvents(c Changes) error {
+	if c.Prune > 0 {
+		if err := l.stmts.run(oldEvents, c.Prune); err != nil {
+			return err
+		}
+	}
+	if len(c.Events) == 0 {
+		return nil
+	}
+	body, err := json.Marshal(c.Events)
+	if err != nil {
+		return err
+	}
+	return l.stmts.run(addEvents, c.Events[0].Seq, body)
 }
 
 func (l *Log) applyMembers(c Changes) error {
