@@ -208,6 +208,10 @@ const (
 	FlowProblem_KIND_MISSING_NODE FlowProblem_Kind = 5
 	// The file of a node cannot be read.
 	FlowProblem_KIND_UNREADABLE_NODE FlowProblem_Kind = 6
+	// A head stands at an index that no node has.
+	FlowProblem_KIND_DANGLING_HEAD FlowProblem_Kind = 7
+	// A link begins at an index that no node has, or the other flow is not there or cannot be read.
+	FlowProblem_KIND_DANGLING_LINK FlowProblem_Kind = 8
 )
 
 // Enum value maps for FlowProblem_Kind.
@@ -220,6 +224,8 @@ var (
 		4: "KIND_BAD_CURRENT",
 		5: "KIND_MISSING_NODE",
 		6: "KIND_UNREADABLE_NODE",
+		7: "KIND_DANGLING_HEAD",
+		8: "KIND_DANGLING_LINK",
 	}
 	FlowProblem_Kind_value = map[string]int32{
 		"KIND_UNSPECIFIED":     0,
@@ -229,6 +235,8 @@ var (
 		"KIND_BAD_CURRENT":     4,
 		"KIND_MISSING_NODE":    5,
 		"KIND_UNREADABLE_NODE": 6,
+		"KIND_DANGLING_HEAD":   7,
+		"KIND_DANGLING_LINK":   8,
 	}
 )
 
@@ -916,7 +924,9 @@ type PathNode struct {
 	// Why the node cannot be read. Empty when it can.
 	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
 	// The file that cannot be read, seen from the folder of the namespace. Empty where there is none.
-	ProblemPath   string `protobuf:"bytes,5,opt,name=problem_path,json=problemPath,proto3" json:"problem_path,omitempty"`
+	ProblemPath string `protobuf:"bytes,5,opt,name=problem_path,json=problemPath,proto3" json:"problem_path,omitempty"`
+	// The links to other flows that begin here. Those of the flow as a whole stand in the flow alone.
+	Links         []*FlowLink `protobuf:"bytes,6,rep,name=links,proto3" json:"links,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -984,6 +994,13 @@ func (x *PathNode) GetProblemPath() string {
 		return x.ProblemPath
 	}
 	return ""
+}
+
+func (x *PathNode) GetLinks() []*FlowLink {
+	if x != nil {
+		return x.Links
+	}
+	return nil
 }
 
 // FlushStoreRequest asks for the text files to be brought up to date.
@@ -1367,7 +1384,7 @@ func (x *ListFlowsResponse) GetNextPageToken() string {
 // FlowItem is a flow in a list.
 type FlowItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The flow, without `nodes` and `edges`. Only `name` is set where its file is missing or cannot be read; `problem` says why.
+	// The flow, without `nodes`, `edges`, `heads` and `links`. Only `name` is set where its file is missing or cannot be read; `problem` says why.
 	Flow *Flow `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
 	// How many nodes it holds.
 	NodeCount int32 `protobuf:"varint,2,opt,name=node_count,json=nodeCount,proto3" json:"node_count,omitempty"`
@@ -2175,8 +2192,13 @@ type FlowProblem struct {
 	Index int32 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`
 	// That node, `nodes/{uuid}`; else empty.
 	Node string `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
-	// The file of an unreadable node, seen from the folder of the namespace; else empty.
-	Path          string `protobuf:"bytes,6,opt,name=path,proto3" json:"path,omitempty"`
+	// The file of an unreadable node, or of the unreadable flow that a link leads to, seen from the folder of the namespace; else
+	// empty.
+	Path string `protobuf:"bytes,6,opt,name=path,proto3" json:"path,omitempty"`
+	// The head, of KIND_DANGLING_HEAD.
+	Head *FlowHead `protobuf:"bytes,7,opt,name=head,proto3" json:"head,omitempty"`
+	// The link, of KIND_DANGLING_LINK.
+	Link          *FlowLink `protobuf:"bytes,8,opt,name=link,proto3" json:"link,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2251,6 +2273,20 @@ func (x *FlowProblem) GetPath() string {
 		return x.Path
 	}
 	return ""
+}
+
+func (x *FlowProblem) GetHead() *FlowHead {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+func (x *FlowProblem) GetLink() *FlowLink {
+	if x != nil {
+		return x.Link
+	}
+	return nil
 }
 
 // ConnectNodesRequest asks for an edge.
@@ -2607,8 +2643,9 @@ type UpdateFlowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The flow: its `name`, the new values, and its `etag` as it was read (empty: whatever it is now).
 	Flow *Flow `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
-	// What changes: `display_name`, `description`, `story`, or parts of the story such as `story.title`. What is named here and
-	// not set in `flow` is taken away; what is not named is left as it is.
+	// What changes: `display_name`, `description`, `story`, or parts of the story such as `story.title`; `heads` and `links`, each
+	// as a whole list, for which `etag` is required. What is named here and not set in `flow` is taken away; what is not named is
+	// left as it is.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2662,7 +2699,7 @@ var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
+	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
 	"\x11CreateNodeRequest\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
@@ -2708,13 +2745,14 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x15ListPathNodesResponse\x129\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.PathNodeB\x03\xe0A\x03R\x05nodes\x12+\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\x12=\n" +
-	"\x06totals\x18\x03 \x01(\v2 .tsumugi.flowstore.v1.PathTotalsB\x03\xe0A\x03R\x06totals\"\xc0\x01\n" +
+	"\x06totals\x18\x03 \x01(\v2 .tsumugi.flowstore.v1.PathTotalsB\x03\xe0A\x03R\x06totals\"\xfb\x01\n" +
 	"\bPathNode\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x03R\x04node\x12\x19\n" +
 	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x1d\n" +
 	"\aparents\x18\x03 \x03(\tB\x03\xe0A\x03R\aparents\x12\x1d\n" +
 	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblem\x12&\n" +
-	"\fproblem_path\x18\x05 \x01(\tB\x03\xe0A\x03R\vproblemPath\"\x13\n" +
+	"\fproblem_path\x18\x05 \x01(\tB\x03\xe0A\x03R\vproblemPath\x129\n" +
+	"\x05links\x18\x06 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowLinkB\x03\xe0A\x03R\x05links\"\x13\n" +
 	"\x11FlushStoreRequest\">\n" +
 	"\x12FlushStoreResponse\x12(\n" +
 	"\rfiles_written\x18\x01 \x01(\x05B\x03\xe0A\x03R\ffilesWritten\"\x91\x01\n" +
@@ -2800,14 +2838,16 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\"\x84\x01\n" +
 	"\x14ValidateFlowResponse\x12B\n" +
 	"\bproblems\x18\x01 \x03(\v2!.tsumugi.flowstore.v1.FlowProblemB\x03\xe0A\x03R\bproblems\x12(\n" +
-	"\rmore_problems\x18\x02 \x01(\x05B\x03\xe0A\x03R\fmoreProblems\"\x96\x03\n" +
+	"\rmore_problems\x18\x02 \x01(\x05B\x03\xe0A\x03R\fmoreProblems\"\xb8\x04\n" +
 	"\vFlowProblem\x12?\n" +
 	"\x04kind\x18\x01 \x01(\x0e2&.tsumugi.flowstore.v1.FlowProblem.KindB\x03\xe0A\x03R\x04kind\x12\x1d\n" +
 	"\amessage\x18\x02 \x01(\tB\x03\xe0A\x03R\amessage\x123\n" +
 	"\x04edge\x18\x03 \x01(\v2\x1a.tsumugi.flowstore.v1.EdgeB\x03\xe0A\x03R\x04edge\x12\x19\n" +
 	"\x05index\x18\x04 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x17\n" +
 	"\x04node\x18\x05 \x01(\tB\x03\xe0A\x03R\x04node\x12\x17\n" +
-	"\x04path\x18\x06 \x01(\tB\x03\xe0A\x03R\x04path\"\xa4\x01\n" +
+	"\x04path\x18\x06 \x01(\tB\x03\xe0A\x03R\x04path\x127\n" +
+	"\x04head\x18\a \x01(\v2\x1e.tsumugi.flowstore.v1.FlowHeadB\x03\xe0A\x03R\x04head\x127\n" +
+	"\x04link\x18\b \x01(\v2\x1e.tsumugi.flowstore.v1.FlowLinkB\x03\xe0A\x03R\x04link\"\xd4\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eKIND_BAD_ENTRY\x10\x01\x12\x16\n" +
@@ -2815,7 +2855,9 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x0fKIND_CYCLE_EDGE\x10\x03\x12\x14\n" +
 	"\x10KIND_BAD_CURRENT\x10\x04\x12\x15\n" +
 	"\x11KIND_MISSING_NODE\x10\x05\x12\x18\n" +
-	"\x14KIND_UNREADABLE_NODE\x10\x06\"\xcb\x01\n" +
+	"\x14KIND_UNREADABLE_NODE\x10\x06\x12\x16\n" +
+	"\x12KIND_DANGLING_HEAD\x10\a\x12\x16\n" +
+	"\x12KIND_DANGLING_LINK\x10\b\"\xcb\x01\n" +
 	"\x13ConnectNodesRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x1b\n" +
 	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x02R\x06parent\x12\x19\n" +
@@ -2944,9 +2986,11 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*UpdateFlowRequest)(nil),        // 38: tsumugi.flowstore.v1.UpdateFlowRequest
 	(*Node)(nil),                     // 39: tsumugi.flowstore.v1.Node
 	(*Flow)(nil),                     // 40: tsumugi.flowstore.v1.Flow
-	(*FlowNode)(nil),                 // 41: tsumugi.flowstore.v1.FlowNode
-	(*Edge)(nil),                     // 42: tsumugi.flowstore.v1.Edge
-	(*fieldmaskpb.FieldMask)(nil),    // 43: google.protobuf.FieldMask
+	(*FlowLink)(nil),                 // 41: tsumugi.flowstore.v1.FlowLink
+	(*FlowNode)(nil),                 // 42: tsumugi.flowstore.v1.FlowNode
+	(*Edge)(nil),                     // 43: tsumugi.flowstore.v1.Edge
+	(*FlowHead)(nil),                 // 44: tsumugi.flowstore.v1.FlowHead
+	(*fieldmaskpb.FieldMask)(nil),    // 45: google.protobuf.FieldMask
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	39, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
@@ -2958,68 +3002,71 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	13, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
 	24, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
 	39, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
-	0,  // 9: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	18, // 10: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	39, // 11: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
-	21, // 12: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
-	40, // 13: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
-	0,  // 14: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	13, // 15: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	27, // 16: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
-	28, // 17: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
-	2,  // 18: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
-	41, // 19: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
-	41, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
-	41, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
-	33, // 22: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
-	3,  // 23: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
-	42, // 24: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
-	1,  // 25: tsumugi.flowstore.v1.RemoveNodeRequest.mode:type_name -> tsumugi.flowstore.v1.RemoveMode
-	40, // 26: tsumugi.flowstore.v1.UpdateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	43, // 27: tsumugi.flowstore.v1.UpdateFlowRequest.update_mask:type_name -> google.protobuf.FieldMask
-	4,  // 28: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
-	5,  // 29: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
-	6,  // 30: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
-	7,  // 31: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
-	8,  // 32: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
-	10, // 33: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
-	11, // 34: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
-	16, // 35: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
-	19, // 36: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
-	22, // 37: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
-	25, // 38: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
-	29, // 39: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
-	31, // 40: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
-	34, // 41: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
-	35, // 42: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
-	37, // 43: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
-	36, // 44: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
-	38, // 45: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
-	14, // 46: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	39, // 47: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	39, // 48: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	40, // 49: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 50: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 51: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	40, // 52: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	12, // 53: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	17, // 54: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	20, // 55: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	23, // 56: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	26, // 57: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	30, // 58: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	32, // 59: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	40, // 60: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 61: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 62: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 63: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 64: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	15, // 65: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	47, // [47:66] is the sub-list for method output_type
-	28, // [28:47] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	41, // 9: tsumugi.flowstore.v1.PathNode.links:type_name -> tsumugi.flowstore.v1.FlowLink
+	0,  // 10: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	18, // 11: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
+	39, // 12: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	21, // 13: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
+	40, // 14: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	0,  // 15: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	13, // 16: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	27, // 17: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
+	28, // 18: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
+	2,  // 19: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
+	42, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
+	42, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
+	42, // 22: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
+	33, // 23: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
+	3,  // 24: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
+	43, // 25: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
+	44, // 26: tsumugi.flowstore.v1.FlowProblem.head:type_name -> tsumugi.flowstore.v1.FlowHead
+	41, // 27: tsumugi.flowstore.v1.FlowProblem.link:type_name -> tsumugi.flowstore.v1.FlowLink
+	1,  // 28: tsumugi.flowstore.v1.RemoveNodeRequest.mode:type_name -> tsumugi.flowstore.v1.RemoveMode
+	40, // 29: tsumugi.flowstore.v1.UpdateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	45, // 30: tsumugi.flowstore.v1.UpdateFlowRequest.update_mask:type_name -> google.protobuf.FieldMask
+	4,  // 31: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
+	5,  // 32: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
+	6,  // 33: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
+	7,  // 34: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
+	8,  // 35: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
+	10, // 36: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
+	11, // 37: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
+	16, // 38: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
+	19, // 39: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	22, // 40: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
+	25, // 41: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
+	29, // 42: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
+	31, // 43: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
+	34, // 44: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
+	35, // 45: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
+	37, // 46: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
+	36, // 47: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
+	38, // 48: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
+	14, // 49: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	39, // 50: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	39, // 51: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	40, // 52: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 53: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 54: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	40, // 55: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	12, // 56: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	17, // 57: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	20, // 58: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	23, // 59: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	26, // 60: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	30, // 61: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	32, // 62: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	40, // 63: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 64: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 65: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 66: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 67: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	15, // 68: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	50, // [50:69] is the sub-list for method output_type
+	31, // [31:50] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_flowstore_proto_init() }
@@ -3027,6 +3074,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 	if File_tsumugi_flowstore_v1_flowstore_proto != nil {
 		return
 	}
+	file_tsumugi_flowstore_v1_flows_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_init()
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[4].OneofWrappers = []any{
 		(*AddNodeRequest_NewNode)(nil),

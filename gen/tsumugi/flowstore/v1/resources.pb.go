@@ -662,7 +662,13 @@ type Flow struct {
 	Warnings []string `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// Which version this is: another one whenever anything of the flow changed. An update or operation that is given it is
 	// refused when the flow changed meanwhile (ETAG_MISMATCH).
-	Etag          string `protobuf:"bytes,11,opt,name=etag,proto3" json:"etag,omitempty"`
+	Etag string `protobuf:"bytes,11,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Its named branches, by name, at most 1,000. UpdateFlow takes a whole list, with the `etag`.
+	// Empty in a new flow.
+	Heads []*FlowHead `protobuf:"bytes,12,rep,name=heads,proto3" json:"heads,omitempty"`
+	// Its links to other flows, by the index where they begin, at most 1,000. UpdateFlow takes a whole list, with the `etag`.
+	// Empty in a new flow.
+	Links         []*FlowLink `protobuf:"bytes,13,rep,name=links,proto3" json:"links,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -772,6 +778,20 @@ func (x *Flow) GetEtag() string {
 		return x.Etag
 	}
 	return ""
+}
+
+func (x *Flow) GetHeads() []*FlowHead {
+	if x != nil {
+		return x.Heads
+	}
+	return nil
+}
+
+func (x *Flow) GetLinks() []*FlowLink {
+	if x != nil {
+		return x.Links
+	}
+	return nil
 }
 
 // FlowNode is a node's place in a flow.
@@ -1264,7 +1284,7 @@ var File_tsumugi_flowstore_v1_resources_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/resources.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\"\x93\x02\n" +
+	"$tsumugi/flowstore/v1/resources.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a tsumugi/flowstore/v1/flows.proto\"\x93\x02\n" +
 	"\x04Node\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12@\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
@@ -1368,7 +1388,7 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\r_repeat_rangeB\x0f\n" +
 	"\r_repeat_slopeB\x13\n" +
 	"\x11_presence_penaltyB\x14\n" +
-	"\x12_frequency_penalty\"\xf2\x03\n" +
+	"\x12_frequency_penalty\"\xe8\x04\n" +
 	"\x04Flow\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12&\n" +
 	"\fdisplay_name\x18\x02 \x01(\tB\x03\xe0A\x02R\vdisplayName\x12%\n" +
@@ -1383,7 +1403,9 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\acurrent\x18\t \x01(\tB\x03\xe0A\x03R\acurrent\x12\x1f\n" +
 	"\bwarnings\x18\n" +
 	" \x03(\tB\x03\xe0A\x03R\bwarnings\x12\x17\n" +
-	"\x04etag\x18\v \x01(\tB\x03\xe0A\x01R\x04etag\">\n" +
+	"\x04etag\x18\v \x01(\tB\x03\xe0A\x01R\x04etag\x129\n" +
+	"\x05heads\x18\f \x03(\v2\x1e.tsumugi.flowstore.v1.FlowHeadB\x03\xe0A\x01R\x05heads\x129\n" +
+	"\x05links\x18\r \x03(\v2\x1e.tsumugi.flowstore.v1.FlowLinkB\x03\xe0A\x01R\x05links\">\n" +
 	"\bFlowNode\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x17\n" +
 	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x03R\x04node\"\\\n" +
@@ -1422,6 +1444,8 @@ var file_tsumugi_flowstore_v1_resources_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),       // 13: google.protobuf.Timestamp
 	(*v1.BackendIdentity)(nil),          // 14: tsumugi.common.v1.BackendIdentity
 	(*v1.Story)(nil),                    // 15: tsumugi.common.v1.Story
+	(*FlowHead)(nil),                    // 16: tsumugi.flowstore.v1.FlowHead
+	(*FlowLink)(nil),                    // 17: tsumugi.flowstore.v1.FlowLink
 }
 var file_tsumugi_flowstore_v1_resources_proto_depIdxs = []int32{
 	13, // 0: tsumugi.flowstore.v1.Node.create_time:type_name -> google.protobuf.Timestamp
@@ -1440,11 +1464,13 @@ var file_tsumugi_flowstore_v1_resources_proto_depIdxs = []int32{
 	15, // 13: tsumugi.flowstore.v1.Flow.story:type_name -> tsumugi.common.v1.Story
 	5,  // 14: tsumugi.flowstore.v1.Flow.nodes:type_name -> tsumugi.flowstore.v1.FlowNode
 	6,  // 15: tsumugi.flowstore.v1.Flow.edges:type_name -> tsumugi.flowstore.v1.Edge
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	16, // 16: tsumugi.flowstore.v1.Flow.heads:type_name -> tsumugi.flowstore.v1.FlowHead
+	17, // 17: tsumugi.flowstore.v1.Flow.links:type_name -> tsumugi.flowstore.v1.FlowLink
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_resources_proto_init() }
@@ -1452,6 +1478,7 @@ func file_tsumugi_flowstore_v1_resources_proto_init() {
 	if File_tsumugi_flowstore_v1_resources_proto != nil {
 		return
 	}
+	file_tsumugi_flowstore_v1_flows_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

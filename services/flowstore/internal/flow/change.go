@@ -14,10 +14,12 @@ const (
 	descriptionPlace = "description: "
 	storyPlace       = "story"
 	currentPlace     = "current: "
+	headsPlace       = "heads: "
+	linksPlace       = "links: "
 )
 
-// Check says whether a change may be applied. Errors: *MemberError, *NotMemberError, *NextIndexError, *UnknownIndexError,
-// *NotConnectedError, *CycleError, *FullError. Edges that Skipped holds count as well when it looks for cycles, so that an accepted edge is never taken
+// Check says whether a change may be applied. Errors: *MemberError, *NotMemberError, *NextIndexError, *OldIndexError,
+// *UnknownIndexError, *NotConnectedError, *CycleError, *FullError. Edges that Skipped holds count as well when it looks for cycles, so that an accepted edge is never taken
 // for part of a hand-made cycle later.
 func (f Flow) Check(c Change) error {
 	if err := f.checkGone(c); err != nil {
@@ -27,20 +29,35 @@ func (f Flow) Check(c Change) error {
 	if err := f.checkSize(c); err != nil {
 		return err
 	}
-	if err := f.checkMembers(c.Add); err != nil {
+	if err := f.checkMembers(c); err != nil {
 		return err
 	}
+	f.Next, f.Members = f.next(), withMembers(f.Members, c.Restore)
+	if err := f.checkIndexes(c, c.places()...); err != nil {
+		return err
+	}
+	return f.checkCycle(c)
+}
+
+// places are the indexes at which members must be when the change is done.
+func (c Change) places() (indexes []int) {
 	for _, e := range c.Connect {
-		if err := f.checkIndexes(c, e.From, e.To); err != nil {
-			return err
+		indexes = append(indexes, e.From, e.To)
+	}
+	for _, h := range c.Heads {
+		if h.Index != 0 {
+			indexes = append(indexes, h.Index)
+		}
+	}
+	for _, l := range c.Link {
+		if l.From != 0 {
+			indexes = append(indexes, l.From)
 		}
 	}
 	if c.Current != nil && *c.Current != 0 {
-		if err := f.checkIndexes(c, *c.Current); err != nil {
-			return err
-		}
+		indexes = append(indexes, *c.Current)
 	}
-	return f.checkCycle(c)
+	return indexes
 }
 
 // checkGone refuses to take away what is not there.
@@ -81,7 +98,7 @@ func (f Flow) checkIndexes(c Change, indexes ...int) error {
 
 func (f Flow) checkSize(c Change) error {
 	switch {
-	case len(f.Members)+len(c.Add) > MaxMembers && len(c.Add) > 0:
+	case len(f.Members)+len(c.Add)+len(c.Restore) > MaxMembers && len(c.Add)+len(c.Restore) > 0:
 		return &FullError{Flow: f.ID, What: "nodes", Limit: MaxMembers}
 	case len(f.Edges)+len(c.Connect) > MaxEdges && len(c.Connect) > 0:
 		return &FullError{Flow: f.ID, What: "edges", Limit: MaxEdges}
@@ -89,6 +106,12 @@ func (f Flow) checkSize(c Change) error {
 		return &FullError{Flow: f.ID, What: "indexes", Limit: MaxIndex}
 	case nameBytes(c.Connect) > 0 && nameBytes(withEdges(f.Edges, c.Connect)) > MaxEdgeNames:
 		return &FullError{Flow: f.ID, What: "bytes of names of edges", Limit: MaxEdgeNames}
+	}
+	if heads := len(withHeads(f.Heads, c.Heads)); heads > MaxHeads && heads > len(f.Heads) {
+		return &FullError{Flow: f.ID, What: "heads", Limit: MaxHeads}
+	}
+	if links := len(withLinks(f.Links, c.Link)); links > MaxLinks && links > len(f.Links) {
+		return &FullError{Flow: f.ID, What: "links", Limit: MaxLinks}
 	}
 	return nil
 }
@@ -100,18 +123,40 @@ func nameBytes(edges []Edge) (bytes int) {
 	return bytes
 }
 
-func (f Flow) checkMembers(add []Member) error {
-	added := make(map[uuid.UUID]bool, len(add))
-	for i, m := range add {
+// checkMembers refuses members whose index or node is not free.
+func (f Flow) checkMembers(c Change) error {
+	taken := f.holds(len(c.Restore) + len(c.Add))
+	back := make(map[int]bool, len(c.Restore))
+	for _, m := range c.Restore {
+		_, held := position(f.Members, m.Index)
+		if held || back[m.Index] || m.Index < 1 || m.Index >= f.next() {
+			return &OldIndexError{Flow: f.ID, Index: m.Index}
+		}
+		back[m.Index] = true
+		if taken(m.Node) {
+			return &MemberError{Flow: f.ID, Node: m.Node}
+		}
+	}
+	for i, m := range c.Add {
 		if want := f.next() + i; m.Index != want {
 			return &NextIndexError{Flow: f.ID, Index: m.Index, Next: want}
 		}
-		if _, held := f.IndexOf(m.Node); held || added[m.Node] {
+		if taken(m.Node) {
 			return &MemberError{Flow: f.ID, Node: m.Node}
 		}
-		added[m.Node] = true
 	}
 	return nil
+}
+
+// holds gives a function that says whether a node is a member, or was asked for before; it will be asked for n.
+func (f Flow) holds(n int) func(node uuid.UUID) bool {
+	asked, find := make(map[uuid.UUID]bool, n), f.Finder(n)
+	return func(node uuid.UUID) bool {
+		_, held := find(node)
+		twice := asked[node]
+		asked[node] = true
+		return twice || held
+	}
 }
 
 // next is Next, which a flow made by hand may have left at zero.
@@ -131,15 +176,17 @@ func (f Flow) Apply(c Change) Flow {
 	f = f.without(c)
 	f.Updated = c.At
 	f.rewrite(c)
-	f.Members = withMembers(f.Members, c.Add)
+	f.Members = withMembers(withMembers(f.Members, c.Restore), c.Add)
 	f.Edges = withEdges(f.Edges, c.Connect)
-	f.Next = max(f.next(), NextOf(Flow{Members: c.Add, Edges: c.Connect}))
-	if takes := len(c.Remove)+len(c.Disconnect) > 0; takes && len(before.Skipped) > 0 {
+	f.Heads, f.Links = withHeads(f.Heads, c.Heads), withLinks(f.Links, c.Link)
+	f.Next = max(f.next(), NextOf(Flow{Members: slices.Concat(c.Restore, c.Add), Edges: c.Connect, Heads: c.Heads, Links: c.Link}))
+	if moves := len(c.Remove)+len(c.Disconnect)+len(c.Restore) > 0; moves && len(before.Skipped) > 0 {
 		f.skipAgain(before)
 	}
+	f.settleBranches(before, c)
 	if c.Current != nil {
 		f.place(*c.Current)
-	} else if isOf(c.Remove, f.Current) {
+	} else if indexesOf(c.Remove)[f.Current] {
 		f.place(0)
 	}
 	return f
@@ -174,26 +221,29 @@ func (f *Flow) settle(place string) {
 
 // without gives the flow without what a change takes away; Next stays, so that no index is given twice.
 func (f Flow) without(c Change) Flow {
-	if len(c.Remove) == 0 && len(c.Disconnect) == 0 {
+	if len(c.Remove) == 0 && len(c.Disconnect) == 0 && len(c.Unlink) == 0 {
 		return f
 	}
 	f.Next = f.next()
 	cut := slices.Clone(c.Disconnect)
 	slices.SortFunc(cut, compareEdges)
-	gone := make(map[int]bool, len(c.Remove))
-	for _, m := range c.Remove {
-		gone[m.Index] = true
-	}
+	gone := indexesOf(c.Remove)
 	f.Members = slices.DeleteFunc(slices.Clone(f.Members), func(m Member) bool { return gone[m.Index] })
 	f.Edges = slices.DeleteFunc(slices.Clone(f.Edges), func(e Edge) bool {
 		return gone[e.From] || gone[e.To] || containsEdge(cut, e)
 	})
+	f.Heads = slices.DeleteFunc(slices.Clone(f.Heads), func(h Head) bool { return gone[h.Index] })
+	f.Links = slices.DeleteFunc(slices.Clone(f.Links), func(l Link) bool { return gone[l.From] || slices.Contains(c.Unlink, l) })
 	return f
 }
 
-// isOf says whether an index is one of the members'.
-func isOf(members []Member, index int) bool {
-	return slices.ContainsFunc(members, func(m Member) bool { return m.Index == index })
+// indexesOf gives the set of the members' indexes.
+func indexesOf(members []Member) map[int]bool {
+	set := make(map[int]bool, len(members))
+	for _, m := range members {
+		set[m.Index] = true
+	}
+	return set
 }
 
 // withMembers gives members and those of add whose index is new, sorted.
@@ -203,11 +253,15 @@ func withMembers(members, add []Member) []Member {
 	}
 	all := append(make([]Member, 0, len(members)+len(add)), members...)
 	for _, m := range add {
-		if at, held := position(all, m.Index); !held {
-			all = slices.Insert(all, at, m)
+		if _, held := position(members, m.Index); !held {
+			all = append(all, m)
 		}
 	}
-	return all
+	slices.SortStableFunc(all[len(members):], compareMembers)
+	if !slices.IsSortedFunc(all, compareMembers) {
+		slices.SortStableFunc(all, compareMembers)
+	}
+	return slices.CompactFunc(all, func(a, b Member) bool { return a.Index == b.Index })
 }
 
 // withEdges gives edges and those of add, sorted. One that is there keeps its name where add gives none.

@@ -21,6 +21,8 @@ var editable = []struct {
 }{
 	{"display_name", func(to *Flow, from Flow) { to.Name = from.Name }},
 	{"description", func(to *Flow, from Flow) { to.Description = from.Description }},
+	{"heads", func(to *Flow, from Flow) { to.Heads = from.Heads }},
+	{"links", func(to *Flow, from Flow) { to.Links = from.Links }},
 	{"story", func(to *Flow, from Flow) { to.Story = from.Story }},
 	{"story.title", func(to *Flow, from Flow) { to.Story.Title = from.Story.Title }},
 	{"story.keywords", func(to *Flow, from Flow) { to.Story.Keywords = from.Story.Keywords }},
@@ -43,8 +45,8 @@ func (f Flow) Edited(from Flow, names []string) Flow {
 	return f
 }
 
-// Rewriting gives the change, without its time, that makes of a flow's words those of another one; an empty one where they are
-// the same.
+// Rewriting gives the change, without its time, that makes of a flow's words, heads and links those of another one; an empty one
+// where they are the same.
 func (f Flow) Rewriting(to Flow) (c Change) {
 	if to.Name != f.Name {
 		c.Name = &to.Name
@@ -55,6 +57,8 @@ func (f Flow) Rewriting(to Flow) (c Change) {
 	if !to.Story.Same(f.Story) {
 		c.Story = &to.Story
 	}
+	c.Heads = headsTo(f.Heads, to.Heads)
+	c.Unlink, c.Link = missingIn(to.Links, f.Links), missingIn(f.Links, to.Links)
 	return c
 }
 

@@ -95,10 +95,20 @@ func (e *NextIndexError) Error() string {
 	return fmt.Sprintf("a new node of %s gets index %d, not %d", Name(e.Flow), e.Next, e.Index)
 }
 
+// OldIndexError says that a member cannot come back with an index: it is taken, or was never given.
+type OldIndexError struct {
+	Flow  uuid.UUID
+	Index int
+}
+
+func (e *OldIndexError) Error() string {
+	return fmt.Sprintf("no node can come back to %s with index %d: it is taken, or was never given", Name(e.Flow), e.Index)
+}
+
 // FullError says that a flow takes no more.
 type FullError struct {
 	Flow uuid.UUID
-	// What is `nodes`, `edges` or `indexes`, Limit the most that a flow takes of it.
+	// What is `nodes`, `edges`, `indexes`, `bytes of names of edges`, `heads` or `links`, Limit the most that a flow takes of it.
 	What  string
 	Limit int
 }

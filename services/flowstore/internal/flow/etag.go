@@ -25,6 +25,16 @@ func (f Flow) Etag() string {
 		d.Text(e.Name)
 	}
 	d.Int(int64(f.Current))
+	d.Int(int64(len(f.Heads)))
+	for _, h := range f.Heads {
+		d.Text(h.Name)
+		d.Int(int64(h.Index))
+	}
+	d.Int(int64(len(f.Links)))
+	for _, l := range f.Links {
+		d.Int(int64(l.From))
+		d.Bytes(l.Flow[:])
+	}
 	return d.String()
 }
 

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,8 +9,8 @@ import (
 
 // Examine puts a flow that was read from a file in order and finds what is wrong with it: Members, Edges, Current and Next
 // are as the file has them, in any order; a Next that is too small is raised. Of members with the same index or node the first counts; edges to nothing and
-// edges that close a cycle become Skipped; a current that is no member becomes the newest leaf. Each is added to
-// Problems, behind what the reader found (field/flowstore.md rows 20 and 21; cases/flowstore.md 4).
+// edges that close a cycle become Skipped; a current that is no member becomes the newest leaf; heads and links of nothing
+// stay. Each is added to Problems, behind what the reader found (field/flowstore.md rows 20 and 21; cases/flowstore.md 4).
 func Examine(f Flow) Flow {
 	f.Problems = slices.Clone(f.Problems)
 	f.Next = max(f.Next, NextOf(f))
@@ -20,6 +19,7 @@ func Examine(f Flow) Flow {
 	f.Skipped = nil
 	f.Skipped = f.findSkipped()
 	f.examineCurrent()
+	f.examineBranches()
 	return f
 }
 
@@ -45,7 +45,7 @@ func (f *Flow) examineMembers() []Member {
 			kept = append(kept, m)
 		}
 	}
-	slices.SortFunc(kept, func(a, b Member) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(kept, compareMembers)
 	return kept
 }
 
@@ -104,7 +104,7 @@ func (f *Flow) examineCurrent() {
 }
 
 // NextOf gives the index that the next member gets in a flow out of which nothing was taken: one more than every index of a
-// member or an edge, so that a new member is never mistaken for one that an edge waits for. Numbers that cannot be an index
+// member, an edge, a head or a link, so that a new member is never mistaken for one that an edge waits for. Numbers that cannot be an index
 // do not count.
 func NextOf(f Flow) int {
 	last := 0
@@ -119,6 +119,12 @@ func NextOf(f Flow) int {
 	for _, e := range f.Edges {
 		use(e.From)
 		use(e.To)
+	}
+	for _, h := range f.Heads {
+		use(h.Index)
+	}
+	for _, l := range f.Links {
+		use(l.From)
 	}
 	return last + 1
 }

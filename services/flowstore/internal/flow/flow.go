@@ -27,6 +27,9 @@ const (
 	MaxIndex = 1_000_000_000
 	// MaxEdgeNames is how much the names of all edges may take together, in bytes.
 	MaxEdgeNames = 1 << 20
+	// MaxHeads and MaxLinks are the most heads, and links, that a flow takes.
+	MaxHeads = 1000
+	MaxLinks = 1000
 )
 
 // Flow is a graph of nodes. A Flow is never changed in place: Apply makes a new one, and its slices are only read.
@@ -44,6 +47,10 @@ type Flow struct {
 	Edges []Edge
 	// Skipped are the edges that traversals leave out, in the order of Edges. Examine finds them.
 	Skipped []Edge
+	// Heads by Name, each once. One of a hand-made file that stands at no member stays here and is listed in Problems.
+	Heads []Head
+	// Links by From, then Flow, each once. One of a hand-made file that begins at no member stays here, as a head does.
+	Links []Link
 	// Current is the index of the reader's place; 0 for none.
 	Current int
 	// Next is the index that the next member gets. It never falls, also when the last member is removed.
@@ -65,6 +72,20 @@ type Edge struct {
 	To   int `json:"to"`
 	// Name is what people call the branch that begins here; mostly empty (field/flowstore.md row 26).
 	Name string `json:"name,omitempty"`
+}
+
+// Head is a named branch: the member at its end, by index (field/flowstore.md row 26).
+type Head struct {
+	Name string `json:"name"`
+	// Index is never 0 in a flow; in a Change, 0 takes the name away.
+	Index int `json:"index"`
+}
+
+// Link leads from a member to another flow, which may hold the same node (a fork does) or go on from it.
+type Link struct {
+	// From is the index of the member; 0: the flow as a whole.
+	From int       `json:"from"`
+	Flow uuid.UUID `json:"flow"`
 }
 
 // Story is what a writer fixes about a work. A nil text was not given.
@@ -89,22 +110,36 @@ type Change struct {
 	Name        *string `json:"name,omitempty"`
 	Description *string `json:"description,omitempty"`
 	Story       *Story  `json:"story,omitempty"`
-	// Remove are members that leave the flow, as they stand in it. Their edges go with them; their nodes stay stored.
+	// Remove are members that leave the flow, as they stand in it. Their edges, heads and links go with them; their nodes stay
+	// stored.
 	Remove []Member `json:"remove,omitempty"`
 	// Disconnect are edges that go; their names do not count.
 	Disconnect []Edge `json:"disconnect,omitempty"`
+	// Unlink are links that go.
+	Unlink []Link `json:"unlink,omitempty"`
+	// Restore are members that come back with the indexes that they had.
+	Restore []Member `json:"restore,omitempty"`
 	// Add are new members, with the indexes they get: Next, Next+1 and so on.
 	Add []Member `json:"add,omitempty"`
 	// Connect are new edges. One that is there already is no error, and gets the name where one is given.
 	Connect []Edge `json:"connect,omitempty"`
+	// Heads are names that get another place, or none.
+	Heads []Head `json:"heads,omitempty"`
+	// Link are new links. One that is there already is no error.
+	Link []Link `json:"link,omitempty"`
 	// Current moves the reader's place: nil leaves it, 0 takes it away. A removed member's place is taken away unasked.
 	Current *int `json:"current,omitempty"`
 }
 
 // Empty says that the change does nothing.
 func (c Change) Empty() bool {
-	return c.Name == nil && c.Description == nil && c.Story == nil && c.Current == nil &&
-		len(c.Remove)+len(c.Disconnect)+len(c.Add)+len(c.Connect) == 0
+	return c.Current == nil && !c.Step()
+}
+
+// Step says that a change is one that people undo: moving the reader's place alone is none.
+func (c Change) Step() bool {
+	return c.Name != nil || c.Description != nil || c.Story != nil ||
+		len(c.Remove)+len(c.Disconnect)+len(c.Unlink)+len(c.Restore)+len(c.Add)+len(c.Connect)+len(c.Heads)+len(c.Link) > 0
 }
 
 // IndexOf gives the index of a node; ok is false where the flow does not hold it. Linear: about 10 us for 10,000 members.
@@ -115,6 +150,21 @@ func (f Flow) IndexOf(node uuid.UUID) (index int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// Finder gives IndexOf for those who ask for n nodes: for many it makes a table first.
+func (f Flow) Finder(n int) func(node uuid.UUID) (index int, ok bool) {
+	if n <= most {
+		return f.IndexOf
+	}
+	indexes := make(map[uuid.UUID]int, len(f.Members))
+	for _, m := range f.Members {
+		indexes[m.Node] = m.Index
+	}
+	return func(node uuid.UUID) (int, bool) {
+		index, held := indexes[node]
+		return index, held
+	}
 }
 
 // NodeAt gives the node at an index; ok is false where no member has it.

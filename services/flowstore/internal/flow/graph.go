@@ -60,6 +60,8 @@ func position(members []Member, index int) (at int, ok bool) {
 	return slices.BinarySearchFunc(members, index, func(m Member, index int) int { return cmp.Compare(m.Index, index) })
 }
 
+func compareMembers(a, b Member) int { return cmp.Compare(a.Index, b.Index) }
+
 // compareEdges orders edges by From, then To: names do not count.
 func compareEdges(a, b Edge) int {
 	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))

@@ -16,7 +16,8 @@ const (
 )
 
 // Removal gives the change, without its time, by which the member with an index leaves the flow. If the reader's place goes,
-// it moves to the first node that the member continued, otherwise to the newest leaf that is left. *UnknownIndexError;
+// it moves to the first node that the member continued, otherwise to the newest leaf that is left; a head moves to that first
+// node, otherwise it goes. *UnknownIndexError;
 // *HasChildrenError.
 func (f Flow) Removal(index int, mode RemoveMode) (Change, error) {
 	at, ok := position(f.Members, index)
@@ -40,11 +41,19 @@ func (f Flow) Removal(index int, mode RemoveMode) (Change, error) {
 	case Subtree:
 		c.Remove = g.onlyBehind(int32(at))
 	}
-	if isOf(c.Remove, f.Current) {
-		place := 0
-		if parents := g.in.of(int32(at)); len(parents) > 0 {
-			place = f.Members[parents[0]].Index
-		} else {
+	back := 0
+	if parents := g.in.of(int32(at)); len(parents) > 0 {
+		back = f.Members[parents[0]].Index
+	}
+	gone := indexesOf(c.Remove)
+	for _, h := range f.Heads {
+		if gone[h.Index] {
+			c.Heads = append(c.Heads, Head{Name: h.Name, Index: back})
+		}
+	}
+	if gone[f.Current] {
+		place := back
+		if place == 0 {
 			place = f.without(c).NewestLeaf()
 		}
 		c.Current = &place

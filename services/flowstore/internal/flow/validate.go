@@ -24,6 +24,10 @@ const (
 	MissingNode
 	// UnreadableNode is a node of the flow whose file cannot be read.
 	UnreadableNode
+	// DanglingHead is a head that stands at no node of the flow.
+	DanglingHead
+	// DanglingLink is a link that begins at no node of the flow, or leads to a flow that is not there or cannot be read.
+	DanglingLink
 )
 
 // Problem is one thing that is wrong with a flow that hands, or git, brought about.
@@ -31,8 +35,10 @@ type Problem struct {
 	Kind ProblemKind
 	// Text is one sentence that begins with the place in the file, as in Flow.Problems.
 	Text string
-	// Edge is set for edges, Index and Node for nodes.
+	// Edge is set for edges, Head and Link for those, Index and Node for nodes.
 	Edge  Edge
+	Head  Head
+	Link  Link
 	Index int
 	Node  uuid.UUID
 	// File is what a node would be read from, seen from the folder of the namespace; empty where there is none.
@@ -41,7 +47,7 @@ type Problem struct {
 
 // Validate gives Problems as data, in their order (field/flowstore.md row 20). No node is read.
 func (f Flow) Validate() []Problem {
-	edges := make(map[string]Problem, len(f.Skipped))
+	places := f.danglingBranches()
 	for _, e := range f.Skipped {
 		p := Problem{Kind: CycleEdge, Text: closesCycle(e), Edge: e}
 		if _, there := position(f.Members, e.From); !there {
@@ -49,12 +55,12 @@ func (f Flow) Validate() []Problem {
 		} else if _, there := position(f.Members, e.To); !there {
 			p.Kind, p.Text = DanglingEdge, leadsNowhere(e, e.To)
 		}
-		edges[p.Text] = p
+		places[p.Text] = p
 	}
 	problems := make([]Problem, len(f.Problems))
 	for i, text := range f.Problems {
-		p, isEdge := edges[text]
-		if !isEdge {
+		p, known := places[text]
+		if !known {
 			p = Problem{Text: text}
 			if strings.HasPrefix(text, currentPlace) {
 				p.Kind = BadCurrent

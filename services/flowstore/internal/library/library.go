@@ -102,12 +102,13 @@ func memberIndexes(tx store.Tx, f flow.Flow, ids []uuid.UUID, cannot unusable) (
 	indexes := make([]int, len(ids))
 	var refused []error
 	strangers := &flow.NotMemberError{Flow: f.ID}
+	find := f.Finder(len(ids))
 	for i, id := range ids {
 		if err := cannot[id]; err != nil {
 			refused = append(refused, err)
 			continue
 		}
-		index, held := f.IndexOf(id)
+		index, held := find(id)
 		if indexes[i] = index; held {
 			continue
 		}

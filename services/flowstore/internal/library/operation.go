@@ -18,6 +18,8 @@ type Operation struct {
 	// Request is the id of the request; zero: none. The same one again within 24 hours changes nothing and is answered with
 	// the flow as it is then.
 	Request uuid.UUID
+	// refused is what was found wrong before the transaction.
+	refused error
 }
 
 // operate does an operation in one transaction: nodes are those that it names, plan gives the change, from the flow and
@@ -36,7 +38,7 @@ func (l *Library) operate(
 			stale = etag.Check(flow.Name(f.ID), op.Etag, f.Etag())
 		}
 		indexes, wrong := memberIndexes(tx, f, nodes, cannot)
-		if err := together(noFlow, wrong, stale); err != nil {
+		if err := together(noFlow, op.refused, wrong, stale); err != nil {
 			return err
 		}
 		c, err := plan(f, indexes)

@@ -50,6 +50,14 @@ type PathNode struct {
 	Problem string
 	// File is what it would be read from, seen from the folder of the namespace; empty where there is none, or it can.
 	File string
+	// Links are those that begin at the node.
+	Links []LinkTo
+}
+
+// LinkTo is a link to a flow. Problem says why that cannot be read; empty when it can.
+type LinkTo struct {
+	Flow    uuid.UUID
+	Problem string
 }
 
 // Path gives a page of a path, roots first, in the order of flow.Path. *NotFoundError, *UnreadableError for the flow,
@@ -64,7 +72,7 @@ func (l *Library) Path(ctx context.Context, ns string, q PathQuery) (Page, error
 		return Page{}, err
 	}
 	steps := f.Path(end)
-	page, err := l.page(ctx, ns, steps, end, q)
+	page, err := l.page(ctx, ns, f, steps, end, q)
 	if err == nil && q.Totals {
 		page.Totals, err = l.totals(ctx, ns, steps)
 	}
@@ -78,11 +86,11 @@ func (l *Library) History(ctx context.Context, ns string, q PathQuery) (Page, er
 	if err != nil {
 		return Page{}, err
 	}
-	return l.page(ctx, ns, f.History(), 0, q)
+	return l.page(ctx, ns, f, f.History(), 0, q)
 }
 
 // page reads the steps of one page; end is where they lead.
-func (l *Library) page(ctx context.Context, ns string, steps []flow.Step, end int, q PathQuery) (Page, error) {
+func (l *Library) page(ctx context.Context, ns string, f flow.Flow, steps []flow.Step, end int, q PathQuery) (Page, error) {
 	if q.After != (Place{}) {
 		at := slices.IndexFunc(steps, func(s flow.Step) bool { return s.Index == q.After.Last })
 		if at < 0 {
@@ -91,6 +99,9 @@ func (l *Library) page(ctx context.Context, ns string, steps []flow.Step, end in
 		steps = steps[at+1:]
 	}
 	nodes, err := l.readSteps(ctx, ns, steps, q)
+	if err == nil {
+		err = l.addLinks(ctx, ns, f, nodes)
+	}
 	if err != nil {
 		return Page{}, err
 	}
@@ -99,6 +110,27 @@ func (l *Library) page(ctx context.Context, ns string, steps []flow.Step, end in
 		page.Next = Place{End: end, Last: steps[n-1].Index}
 	}
 	return page, nil
+}
+
+// addLinks gives nodes of a flow the links that begin there.
+func (l *Library) addLinks(ctx context.Context, ns string, f flow.Flow, nodes []PathNode) error {
+	look := l.looker(ns)
+	at := make(map[int]int, len(nodes))
+	for i, n := range nodes {
+		at[n.Index] = i
+	}
+	for _, link := range f.Links {
+		i, here := at[link.From]
+		if !here {
+			continue
+		}
+		problem, _, err := look(ctx, link.Flow)
+		if err != nil {
+			return err
+		}
+		nodes[i].Links = append(nodes[i].Links, LinkTo{Flow: link.Flow, Problem: problem})
+	}
+	return nil
 }
 
 func (l *Library) totals(ctx context.Context, ns string, steps []flow.Step) (*node.Totals, error) {

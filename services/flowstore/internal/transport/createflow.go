@@ -15,6 +15,12 @@ func (s *Server) CreateFlow(ctx context.Context, req *flowstorev1.CreateFlowRequ
 	if req.GetFlow().GetEtag() != "" {
 		f.Add("flow.etag", "must be empty: it says which version of a stored flow somebody read")
 	}
+	if len(req.GetFlow().GetHeads()) > 0 {
+		f.Add("flow.heads", "must be empty: a new flow has no nodes at which they could stand")
+	}
+	if len(req.GetFlow().GetLinks()) > 0 {
+		f.Add("flow.links", "must be empty; UpdateFlow makes them")
+	}
 	in := library.NewFlow{
 		Flow:    toFlow(req.GetFlow()),
 		ID:      f.uuid("flow_id", req.GetFlowId(), chosen),

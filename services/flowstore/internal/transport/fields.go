@@ -158,9 +158,9 @@ func (f *fields) unnamed(field, name, chooser string) {
 	}
 }
 
-// found adds what the domain found wrong within a field.
+// found adds what the domain found wrong within a field, or in the request where within is empty.
 func (f *fields) found(within string, list []check.Violation) {
 	for _, v := range list {
-		f.Add(within+"."+v.Field, "%s", v.Message)
+		f.Add(strings.TrimPrefix(within+"."+v.Field, "."), "%s", v.Message)
 	}
 }

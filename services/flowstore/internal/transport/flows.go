@@ -34,7 +34,21 @@ func fromFlow(f flow.Flow) *flowstorev1.Flow {
 	for _, e := range f.Edges {
 		out.Edges = append(out.Edges, &flowstorev1.Edge{From: int32(e.From), To: int32(e.To), DisplayName: e.Name})
 	}
+	for _, h := range f.Heads {
+		out.Heads = append(out.Heads, &flowstorev1.FlowHead{DisplayName: h.Name, Node: nodeAt(f, h.Index), Index: number(h.Index)})
+	}
+	for _, l := range f.Links {
+		out.Links = append(out.Links, &flowstorev1.FlowLink{Flow: flow.Name(l.Flow), Node: nodeAt(f, l.From), Index: number(l.From)})
+	}
 	return out
+}
+
+// nodeAt gives the name of the node at an index; empty where no node has it.
+func nodeAt(f flow.Flow, index int) string {
+	if id, held := f.NodeAt(index); held {
+		return node.Name(id)
+	}
+	return ""
 }
 
 func fromMembers(members []flow.Member) []*flowstorev1.FlowNode {
@@ -45,15 +59,13 @@ func fromMembers(members []flow.Member) []*flowstorev1.FlowNode {
 	return out
 }
 
-// fromFlowHead leaves nodes and edges out.
+// fromFlowHead leaves nodes, edges, heads and links out.
 func fromFlowHead(f flow.Flow) *flowstorev1.Flow {
 	out := &flowstorev1.Flow{
 		Name: flow.Name(f.ID), DisplayName: f.Name, Description: f.Description, Story: fromStory(f.Story),
 		CreateTime: fromTime(f.Created), UpdateTime: fromTime(f.Updated), Warnings: warnings(f.Problems), Etag: f.Etag(),
 	}
-	if current, ok := f.NodeAt(f.Current); ok {
-		out.Current = node.Name(current)
-	}
+	out.Current = nodeAt(f, f.Current)
 	return out
 }
 

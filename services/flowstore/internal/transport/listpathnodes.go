@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
@@ -111,6 +112,9 @@ func fromPath(path []library.PathNode) []*flowstorev1.PathNode {
 			n = fromBrief(node.Brief{Node: p.Node, Characters: p.Characters})
 		}
 		out[i] = &flowstorev1.PathNode{Node: n, Index: number(p.Index), Parents: nodeNames(p.Parents), Problem: p.Problem, ProblemPath: p.File}
+		for _, l := range p.Links {
+			out[i].Links = append(out[i].Links, &flowstorev1.FlowLink{Flow: flow.Name(l.Flow), Node: n.GetName(), Index: number(p.Index), Problem: l.Problem})
+		}
 	}
 	return out
 }

@@ -39,12 +39,20 @@ var problemKinds = map[flow.ProblemKind]flowstorev1.FlowProblem_Kind{
 	flow.BadCurrent:     flowstorev1.FlowProblem_KIND_BAD_CURRENT,
 	flow.MissingNode:    flowstorev1.FlowProblem_KIND_MISSING_NODE,
 	flow.UnreadableNode: flowstorev1.FlowProblem_KIND_UNREADABLE_NODE,
+	flow.DanglingHead:   flowstorev1.FlowProblem_KIND_DANGLING_HEAD,
+	flow.DanglingLink:   flowstorev1.FlowProblem_KIND_DANGLING_LINK,
 }
 
 func fromProblem(p flow.Problem) *flowstorev1.FlowProblem {
 	out := &flowstorev1.FlowProblem{Kind: problemKinds[p.Kind], Message: p.Text, Index: number(p.Index), Path: p.File}
 	if p.Edge != (flow.Edge{}) {
 		out.Edge = &flowstorev1.Edge{From: number(p.Edge.From), To: number(p.Edge.To)}
+	}
+	switch p.Kind {
+	case flow.DanglingHead:
+		out.Head = &flowstorev1.FlowHead{DisplayName: p.Head.Name, Index: number(p.Head.Index)}
+	case flow.DanglingLink:
+		out.Link = &flowstorev1.FlowLink{Flow: flow.Name(p.Link.Flow), Index: number(p.Link.From)}
 	}
 	if p.Node != (uuid.UUID{}) {
 		out.Node = node.Name(p.Node)

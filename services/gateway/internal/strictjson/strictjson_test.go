@@ -187,5 +187,5 @@ func ExampleBody() {
 	body := NewBody([]byte(`{"displayName": "夜の図書館", "desription": "…"}`), nil)
 	err := New().NewDecoder(body).Decode(&flowstorev1.Flow{})
 	fmt.Println(err)
-	// Output: the body: desription: there is no such field; did you mean description? There are displayName, description, story, etag (line 1, column 26)
+	// Output: the body: desription: there is no such field; did you mean description? There are displayName, description, story, etag, heads, links (line 1, column 26)
 }

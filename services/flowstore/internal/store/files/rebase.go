@@ -8,8 +8,8 @@ import (
 )
 
 // rebase applies changes to another version of their flow than the one that they were made for. Members that it holds
-// already keep their index, others get the next one where theirs is taken; an edge that leads nowhere or closes a cycle
-// is left out, and told. What is to go and is not there has gone.
+// already keep their index, others get the next one where theirs is taken; an edge that leads nowhere or closes a cycle, a head
+// or a link that would stand at nothing is left out, and told. What is to go and is not there has gone.
 func rebase(f flow.Flow, changes []flow.Change) (flow.Flow, []string) {
 	r := rebasing{flow: f, index: map[int]int{}}
 	for _, c := range changes {
@@ -45,10 +45,20 @@ func (r *rebasing) apply(c flow.Change) {
 	for _, e := range c.Disconnect {
 		one.Disconnect = append(one.Disconnect, r.edge(e))
 	}
-	one.Add = r.joining(c.Add, one.Remove)
+	for _, l := range c.Unlink {
+		one.Unlink = append(one.Unlink, flow.Link{From: r.at(l.From), Flow: l.Flow})
+	}
+	one.Restore = r.returning(c.Restore, one.Remove)
+	one.Add = r.joining(slices.Concat(r.outOf(c.Restore, one.Restore), c.Add), one.Remove)
 	r.flow = r.flow.Apply(one)
 	for _, e := range c.Connect {
-		r.connect(flow.Change{At: one.At, Connect: []flow.Edge{r.edge(e)}})
+		r.put(flow.Change{At: one.At, Connect: []flow.Edge{r.edge(e)}}, "the connection from %d to %d", r.at(e.From), r.at(e.To))
+	}
+	for _, h := range c.Heads {
+		r.put(flow.Change{At: one.At, Heads: []flow.Head{{Name: h.Name, Index: r.at(h.Index)}}}, "the head %q", h.Name)
+	}
+	for _, l := range c.Link {
+		r.put(flow.Change{At: one.At, Link: []flow.Link{{From: r.at(l.From), Flow: l.Flow}}}, "the link to %s", flow.Name(l.Flow))
 	}
 	if c.Current != nil {
 		current := r.at(*c.Current)
@@ -56,6 +66,15 @@ func (r *rebasing) apply(c flow.Change) {
 			r.flow = r.flow.Apply(move)
 		}
 	}
+}
+
+// put applies one step, or tells that it could not be done.
+func (r *rebasing) put(c flow.Change, what string, args ...any) {
+	if err := r.flow.Check(c); err != nil {
+		r.lost = append(r.lost, fmt.Sprintf(what+" could not be made: %v", append(args, err)...))
+		return
+	}
+	r.flow = r.flow.Apply(c)
 }
 
 // leaving finds the members that are to go by their nodes.
@@ -66,6 +85,28 @@ func (r *rebasing) leaving(members []flow.Member) (here []flow.Member) {
 		}
 	}
 	return here
+}
+
+// returning gives the members that can come back with their indexes; they do so alone if they are in the flow already.
+func (r *rebasing) returning(members, leaving []flow.Member) (here []flow.Member) {
+	for _, m := range members {
+		index := r.at(m.Index)
+		one := flow.Change{Remove: leaving, Restore: append(here, flow.Member{Index: index, Node: m.Node})}
+		if r.flow.Check(one) == nil {
+			here, r.index[m.Index] = one.Restore, index
+		}
+	}
+	return here
+}
+
+// outOf gives the members that are not among those that come back.
+func (r *rebasing) outOf(members, returning []flow.Member) (rest []flow.Member) {
+	for _, m := range members {
+		if !slices.ContainsFunc(returning, func(back flow.Member) bool { return back.Node == m.Node }) {
+			rest = append(rest, m)
+		}
+	}
+	return rest
 }
 
 // joining gives new members their indexes.
@@ -81,13 +122,4 @@ func (r *rebasing) joining(members, leaving []flow.Member) (here []flow.Member) 
 		next++
 	}
 	return here
-}
-
-func (r *rebasing) connect(c flow.Change) {
-	if err := r.flow.Check(c); err != nil {
-		e := c.Connect[0]
-		r.lost = append(r.lost, fmt.Sprintf("the connection from %d to %d could not be made: %v", e.From, e.To, err))
-		return
-	}
-	r.flow = r.flow.Apply(c)
 }

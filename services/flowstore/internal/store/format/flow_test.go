@@ -25,6 +25,8 @@ func novel() flow.Flow {
 		},
 		Members: []flow.Member{{Index: 1, Node: id1}, {Index: 2, Node: id2}, {Index: 3, Node: id3}},
 		Edges:   []flow.Edge{{From: 1, To: 2}, {From: 1, To: 3, Name: "雨の \"夜\"\n"}},
+		Heads:   []flow.Head{{Name: "雨の夜", Index: 3}, {Name: "main", Index: 2}},
+		Links:   []flow.Link{{From: 2, Flow: id1}, {Flow: id2}},
 		Current: 3,
 		Next:    7,
 	})

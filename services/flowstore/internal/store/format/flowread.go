@@ -36,8 +36,7 @@ func decodeEdited(text []byte) (flow.Flow, error) {
 	f.Members = r.members(r.keys["nodes"])
 	r.resolve(f.Members)
 	f.Edges = r.edges(r.keys["connections"])
-	f.Current, f.Next = r.current(), r.next()
-	f.Problems = r.problems
+	r.places(&f)
 	return flow.Examine(f), r.err
 }
 
@@ -54,8 +53,7 @@ func decodeCanonical(text []byte) (f flow.Flow, ok bool) {
 	f = r.head()
 	f.Members, f.Edges = members, edges
 	r.resolve(members)
-	f.Current, f.Next = r.current(), r.next()
-	f.Problems = r.problems
+	r.places(&f)
 	return flow.Examine(f), r.err == nil
 }
 
@@ -257,6 +255,13 @@ func (r *flowReader) edges(n *yamlx.Node) (edges []flow.Edge) {
 		edges = append(edges, flow.Edge{From: from, To: to, Name: r.text("connections.name", keys["name"])})
 	})
 	return edges
+}
+
+// places reads what refers to members, which are known now, and ends the reading.
+func (r *flowReader) places(f *flow.Flow) {
+	f.Current, f.Next = r.current(), r.next()
+	f.Heads, f.Links = r.heads(r.keys["heads"]), r.links(r.keys["links"])
+	f.Problems = r.problems
 }
 
 func (r *flowReader) current() int {

@@ -44,7 +44,7 @@ func editFlow(old []byte, before, after flow.Flow) ([]byte, bool) {
 		setScalar(root, "updated", "!!timestamp", updated)
 	}
 	editWords(root, before, after)
-	if !editMembers(root, before, after) || !editEdges(root, before, after) {
+	if !editHeads(root, before, after) || !editLinks(root, before, after) || !editMembers(root, before, after) || !editEdges(root, before, after) {
 		return nil, false
 	}
 	if after.Next > flow.NextOf(after) {

@@ -26,6 +26,8 @@ func EncodeFlow(f flow.Flow) []byte {
 	if f.Next > flow.NextOf(f) {
 		w.plain("", "next", strconv.Itoa(f.Next))
 	}
+	w.heads(f.Heads)
+	w.links(f.Links)
 	w.members(f.Members)
 	w.edges(f.Edges)
 	return w.out
@@ -33,6 +35,27 @@ func EncodeFlow(f flow.Flow) []byte {
 
 // yamlWriter appends keys, each on a line of its own.
 type yamlWriter struct{ out []byte }
+
+func (w *yamlWriter) heads(heads []flow.Head) {
+	if len(heads) > 0 {
+		w.out = append(w.out, "heads:\n"...)
+	}
+	for _, h := range heads {
+		w.plain("  ", quote(h.Name), strconv.Itoa(h.Index))
+	}
+}
+
+func (w *yamlWriter) links(links []flow.Link) {
+	if len(links) > 0 {
+		w.out = append(w.out, "links:\n"...)
+	}
+	for _, l := range links {
+		w.plain("  - ", "flow", l.Flow.String())
+		if l.From != 0 {
+			w.plain("    ", "from", strconv.Itoa(l.From))
+		}
+	}
+}
 
 func (w *yamlWriter) members(members []flow.Member) {
 	if len(members) == 0 {

@@ -100,20 +100,21 @@ func TestPythonReadsFlows(t *testing.T) {
 		f := novel()
 		f.Name, f.Story.Synopsis, f.Story.Genres = text, &text, []string{text, "x"}
 		f.Edges = []flow.Edge{{From: 1, To: 2}, {From: 1, To: 3, Name: text}}
+		f.Heads = []flow.Head{{Name: text + " ", Index: 3}}
 		files = append(files, writeFile(t, dir, strconv.Itoa(i)+".yaml", format.EncodeFlow(f)))
 	}
 	var got [][]any
 	python(t, "yaml", `
 import sys, json, yaml
 r = [yaml.safe_load(open(f, encoding="utf-8")) for f in sys.argv[1:]]
-print(json.dumps([[x["name"], x["story"]["synopsis"], x["story"]["genres"][0], x["current"], len(x["nodes"]), x["connections"]] for x in r]))`, files, &got)
+print(json.dumps([[x["name"], x["story"]["synopsis"], x["story"]["genres"][0], x["current"], len(x["nodes"]), x["connections"], x["heads"]] for x in r]))`, files, &got)
 	for i, text := range case20 {
 		named := map[string]any{"from": 1.0, "to": 3.0, "name": text}
 		if text == "" {
 			delete(named, "name")
 		}
 		edges := []any{map[string]any{"from": 1.0, "to": 2.0}, named}
-		if diff := cmp.Diff([]any{text, text, text, 3.0, 3.0, edges}, got[i]); diff != "" {
+		if diff := cmp.Diff([]any{text, text, text, 3.0, 3.0, edges, map[string]any{text + " ": 3.0}}, got[i]); diff != "" {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}

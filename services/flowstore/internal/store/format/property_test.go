@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
@@ -129,6 +130,12 @@ func flows() *rapid.Generator[flow.Flow] {
 		for range rapid.IntRange(0, 6).Draw(t, "edges") {
 			f.Edges = append(f.Edges, flow.Edge{From: index.Draw(t, "from"), To: index.Draw(t, "to"), Name: texts().Draw(t, "edge")})
 		}
+		for name := range rapid.MapOfN(texts().Filter(func(s string) bool { return s != "" }), rapid.Just(0), 0, 3).Draw(t, "heads") {
+			f.Heads = append(f.Heads, flow.Head{Name: name, Index: max(index.Draw(t, "head"), 1)})
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "links") {
+			f.Links = append(f.Links, flow.Link{From: index.Draw(t, "begin"), Flow: ids().Draw(t, "flow")})
+		}
 		f.Next = rapid.SampledFrom([]int{0, 0, 20}).Draw(t, "next")
 		if len(f.Members) > 0 && rapid.Bool().Draw(t, "place") {
 			f.Current = f.Members[0].Index
@@ -152,7 +159,7 @@ func TestFlowsComeBack(t *testing.T) {
 		if len(f.Problems) == 0 {
 			f.Problems = nil
 		}
-		if diff := cmp.Diff(f, back, sameTime); diff != "" {
+		if diff := cmp.Diff(f, back, sameTime, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("%s\n%s", diff, data)
 		}
 	})
@@ -177,6 +184,14 @@ func TestEditedFlowsComeBack(t *testing.T) {
 		if len(before.Edges) > 0 {
 			cut = []flow.Edge{rapid.SampledFrom(before.Edges).Draw(t, "cut")}
 		}
+		var heads []flow.Head
+		for _, h := range append(before.Heads, flow.Head{Name: "new"}) {
+			heads = append(heads, flow.Head{Name: h.Name, Index: rapid.SampledFrom([]int{0, h.Index, before.Next}).Draw(t, "moved")})
+		}
+		var unlink []flow.Link
+		if len(before.Links) > 0 {
+			unlink = []flow.Link{rapid.SampledFrom(before.Links).Draw(t, "unlinked")}
+		}
 		other := rapid.Ptr(texts(), true)
 		var story *flow.Story
 		if rapid.Bool().Draw(t, "rewrite") {
@@ -184,7 +199,8 @@ func TestEditedFlowsComeBack(t *testing.T) {
 		}
 		after := before.Apply(flow.Change{
 			At:     times().Draw(t, "at"),
-			Remove: gone, Disconnect: cut,
+			Remove: gone, Disconnect: cut, Unlink: unlink, Heads: heads,
+			Link: []flow.Link{{From: before.Next, Flow: uuid.UUID{15: 2}}, {Flow: ids().Draw(t, "linked")}}[:rapid.IntRange(0, 2).Draw(t, "link")],
 			Name: other.Draw(t, "new name"), Description: other.Draw(t, "new description"), Story: story,
 			Add:     []flow.Member{{Index: before.Next, Node: uuid.UUID{15: 1}}},
 			Connect: []flow.Edge{{From: rapid.IntRange(0, before.Next-1).Draw(t, "from"), To: before.Next, Name: texts().Draw(t, "named")}},

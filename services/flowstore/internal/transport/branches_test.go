@@ -1,0 +1,97 @@
+package transport_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+)
+
+// updateLists gives the whole lists of heads and links.
+func (g graph) updateLists(t *testing.T, etag string, heads []*flowstorev1.FlowHead, links []*flowstorev1.FlowLink, mask ...string) (*flowstorev1.Flow, error) {
+	t.Helper()
+	return g.c.UpdateFlow(t.Context(), &flowstorev1.UpdateFlowRequest{
+		Flow: &flowstorev1.Flow{Name: g.flow, Etag: etag, Heads: heads, Links: links}, UpdateMask: &fieldmaskpb.FieldMask{Paths: mask},
+	})
+}
+
+func (g graph) read(t *testing.T) *flowstorev1.Flow {
+	t.Helper()
+	return must[*flowstorev1.Flow](t)(g.c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: g.flow}))
+}
+
+func head(name, node string, index int32) *flowstorev1.FlowHead {
+	return &flowstorev1.FlowHead{DisplayName: name, Node: node, Index: index}
+}
+
+// Heads and links change as whole lists, which say which version they replace; links are shown on paths.
+func TestHeadsAndLinks(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	got := must[*flowstorev1.Flow](t)(g.updateLists(t, g.read(t).GetEtag(),
+		[]*flowstorev1.FlowHead{head("雨", g.b, 0), head("main", g.b, 0), head("a", g.a, 0)},
+		[]*flowstorev1.FlowLink{{Flow: g.empty, Node: g.b}, {Flow: g.empty}}, "heads", "links"))
+	same(t, &flowstorev1.Flow{
+		Heads: []*flowstorev1.FlowHead{head("a", g.a, 1), head("main", g.b, 2), head("雨", g.b, 2)},
+		Links: []*flowstorev1.FlowLink{{Flow: g.empty}, {Flow: g.empty, Node: g.b, Index: 2}},
+	}, &flowstorev1.Flow{Heads: got.GetHeads(), Links: got.GetLinks()})
+	same(t, got, g.read(t))
+	path := must[*flowstorev1.ListPathNodesResponse](t)(g.c.ListPathNodes(t.Context(), &flowstorev1.ListPathNodesRequest{Flow: g.flow, Node: g.b}))
+	for i, n := range path.GetNodes() {
+		if len(n.GetLinks()) != i {
+			t.Errorf("%d links at node %d", len(n.GetLinks()), i)
+		}
+	}
+	same(t, &flowstorev1.FlowLink{Flow: g.empty, Node: g.b, Index: 2}, path.GetNodes()[1].GetLinks()[0])
+	// Another name, another place, one gone; what the mask does not name stays.
+	got = must[*flowstorev1.Flow](t)(g.updateLists(t, got.GetEtag(), []*flowstorev1.FlowHead{head("b", g.b, 0), head("main", g.a, 0)}, nil, "heads"))
+	same(t, &flowstorev1.Flow{Heads: []*flowstorev1.FlowHead{head("b", g.b, 2), head("main", g.a, 1)}}, &flowstorev1.Flow{Heads: got.GetHeads()})
+	if len(got.GetLinks()) != 2 {
+		t.Errorf("links are %v", got.GetLinks())
+	}
+	list := must[*flowstorev1.ListFlowsResponse](t)(g.c.ListFlows(t.Context(), &flowstorev1.ListFlowsRequest{}))
+	for _, item := range list.GetFlows() {
+		if len(item.GetFlow().GetHeads())+len(item.GetFlow().GetLinks()) > 0 {
+			t.Errorf("the list holds %v", item.GetFlow())
+		}
+	}
+}
+
+func TestFieldsOfRefusedHeadsAndLinks(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	gone, goneFlow := "nodes/"+id(404), "flows/"+id(404)
+	now := g.read(t).GetEtag()
+	for title, tt := range map[string]struct {
+		etag   string
+		heads  []*flowstorev1.FlowHead
+		links  []*flowstorev1.FlowLink
+		want   string
+		fields []string
+	}{
+		"no etag":        {"", nil, nil, invalid, []string{"flow.etag"}},
+		"stale":          {"x", nil, nil, stale, []string{"flow.etag"}},
+		"a bad head":     {now, []*flowstorev1.FlowHead{head("", "", 0), head("a", "x", 0), head("a", g.a, 0)}, nil, invalid, []string{"flow.heads[0].display_name", "flow.heads[0].node", "flow.heads[1].node", "flow.heads[2].display_name"}},
+		"a long name":    {now, []*flowstorev1.FlowHead{head(strings.Repeat("長", 257), g.a, 0)}, nil, invalid, []string{"flow.heads[0].display_name"}},
+		"a head nowhere": {now, []*flowstorev1.FlowHead{head("a", gone, 0)}, nil, noNode, []string{"flow.heads[0].node"}},
+		"a head outside": {now, []*flowstorev1.FlowHead{head("a", g.nobody, 0)}, nil, outside, []string{"flow.heads[0].node"}},
+		"many heads":     {now, make([]*flowstorev1.FlowHead, 1001), nil, invalid, []string{"flow.heads"}},
+		"a bad link":     {now, nil, []*flowstorev1.FlowLink{{}, {Flow: "x", Node: "y"}, {Flow: g.flow}, {Flow: g.empty}, {Flow: g.empty}}, invalid, []string{"flow.links[0].flow", "flow.links[1].flow", "flow.links[1].node", "flow.links[2].flow", "flow.links[4]"}},
+		"to nothing":     {"x", nil, []*flowstorev1.FlowLink{{Flow: goneFlow, Node: gone}}, noFlow, []string{"flow.etag", "flow.links[0].flow", "flow.links[0].node"}},
+		"a link outside": {now, nil, []*flowstorev1.FlowLink{{Flow: g.empty, Node: g.nobody}}, outside, []string{"flow.links[0].node"}},
+		"many links":     {now, nil, make([]*flowstorev1.FlowLink, 1001), invalid, []string{"flow.links"}},
+		"all at once":    {"", []*flowstorev1.FlowHead{{}}, []*flowstorev1.FlowLink{{}}, invalid, []string{"flow.etag", "flow.heads[0].display_name", "flow.heads[0].node", "flow.links[0].flow"}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			_, err := g.updateLists(t, tt.etag, tt.heads, tt.links, "heads", "links")
+			expectSorted(t, err, tt.want, tt.fields...)
+		})
+	}
+	_, err := g.c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{
+		Flow: &flowstorev1.Flow{DisplayName: "n", Heads: []*flowstorev1.FlowHead{head("a", g.a, 0)}, Links: []*flowstorev1.FlowLink{{Flow: g.empty}}},
+	})
+	expectSorted(t, err, invalid, "flow.heads", "flow.links")
+}
