@@ -62,6 +62,7 @@ var answers = map[string]struct {
 	"flow.UnknownIndexError": {&flow.UnknownIndexError{Flow: one, Index: 1}, inner, nil},
 	"flow.NextIndexError":    {&flow.NextIndexError{Flow: one, Index: 1, Next: 2}, inner, nil},
 	"flow.OldIndexError":     {&flow.OldIndexError{Flow: one, Index: 1}, inner, nil},
+	"flow.UndoError":         {&flow.UndoError{Flow: one, Moved: []flow.Moved{{Key: "k", Left: "a", Now: "b"}}}, inner, nil},
 	"flow.HeadError":         {&flow.HeadError{Flow: one, Name: "main"}, inner, nil},
 	"flow.HeadTakenError":    {&flow.HeadTakenError{Flow: one, Name: "main"}, inner, nil},
 	"store.ReadOnlyError":    {&store.ReadOnlyError{Cause: errors.New("no space left on device")}, "Unavailable STORE_READ_ONLY", map[string]string{"cause": "no space left on device"}},
