@@ -124,6 +124,10 @@ func (s *services) UpdateFlow(ctx context.Context, r *flowstorev1.UpdateFlowRequ
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }
 
+func (s *services) BranchFlow(ctx context.Context, r *flowstorev1.BranchFlowRequest) (*flowstorev1.Flow, error) {
+	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
 func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }

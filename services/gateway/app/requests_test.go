@@ -207,6 +207,8 @@ func TestWhatReachesTheService(t *testing.T) {
 			want: &flowstorev1.RemoveNodeRequest{Flow: "flows/" + id, Node: "nodes/a", Mode: flowstorev1.RemoveMode_REMOVE_MODE_SPLICE}},
 		"update": {method: "PATCH", path: "/v1/flows/" + id + "?updateMask=displayName,story.dialogueLevel,story.title,no_such", body: `{"displayName":"夜","etag":"e"}`,
 			want: &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{Name: "flows/" + id, DisplayName: "夜", Etag: "e"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"display_name", "story.dialogue_level", "story.title", "no_such"}}}},
+		"branch": {method: "POST", path: "/v1/flows/" + id + ":branchFlow", body: `{"node":"nodes/a","displayName":"雨"}`,
+			want: &flowstorev1.BranchFlowRequest{Flow: "flows/" + id, Node: "nodes/a", DisplayName: "雨"}},
 		"update lists": {method: "PATCH", path: "/v1/flows/" + id + "?updateMask=heads,links", body: `{"etag":"e","heads":[{"displayName":"雨","node":"nodes/a"}],"links":[{"flow":"flows/b"}]}`,
 			want: &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{
 				Name: "flows/" + id, Etag: "e", Heads: []*flowstorev1.FlowHead{{DisplayName: "雨", Node: "nodes/a"}}, Links: []*flowstorev1.FlowLink{{Flow: "flows/b"}},

@@ -36,7 +36,7 @@ const (
 	ErrorReason_ERROR_REASON_NODE_NOT_FOUND ErrorReason = 2
 	// NOT_FOUND: no such flow in this namespace. Metadata: `flow`.
 	ErrorReason_ERROR_REASON_FLOW_NOT_FOUND ErrorReason = 3
-	// ALREADY_EXISTS: the id asked for is taken. Metadata: `name`.
+	// ALREADY_EXISTS: the id asked for is taken. Metadata: `name`. Or the flow has a head of that name elsewhere: `flow`, `head`.
 	ErrorReason_ERROR_REASON_ALREADY_EXISTS ErrorReason = 4
 	// FAILED_PRECONDITION: the node is in the store, but not in this flow. Metadata: `flow`, `node`; `PreconditionFailure`
 	// names each node.
@@ -77,6 +77,8 @@ const (
 	// FAILED_PRECONDITION: the node cannot leave the flow, since others continue it. Metadata: `flow`, `node`; `children`, how many
 	// do.
 	ErrorReason_ERROR_REASON_HAS_CHILDREN ErrorReason = 21
+	// NOT_FOUND: the flow has no such head, or it stands at no node. Metadata: `flow`, `head`.
+	ErrorReason_ERROR_REASON_HEAD_NOT_FOUND ErrorReason = 25
 )
 
 // Enum value maps for ErrorReason.
@@ -104,6 +106,7 @@ var (
 		19: "ERROR_REASON_ETAG_MISMATCH",
 		20: "ERROR_REASON_NOT_CONNECTED",
 		21: "ERROR_REASON_HAS_CHILDREN",
+		25: "ERROR_REASON_HEAD_NOT_FOUND",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -128,6 +131,7 @@ var (
 		"ERROR_REASON_ETAG_MISMATCH":      19,
 		"ERROR_REASON_NOT_CONNECTED":      20,
 		"ERROR_REASON_HAS_CHILDREN":       21,
+		"ERROR_REASON_HEAD_NOT_FOUND":     25,
 	}
 )
 
@@ -162,7 +166,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xcd\x05\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xee\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -186,7 +190,8 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x1cERROR_REASON_NO_CURRENT_NODE\x10\x12\x12\x1e\n" +
 	"\x1aERROR_REASON_ETAG_MISMATCH\x10\x13\x12\x1e\n" +
 	"\x1aERROR_REASON_NOT_CONNECTED\x10\x14\x12\x1d\n" +
-	"\x19ERROR_REASON_HAS_CHILDREN\x10\x15BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x19ERROR_REASON_HAS_CHILDREN\x10\x15\x12\x1f\n" +
+	"\x1bERROR_REASON_HEAD_NOT_FOUND\x10\x19BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

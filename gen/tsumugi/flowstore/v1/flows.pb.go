@@ -159,6 +159,89 @@ func (x *FlowLink) GetProblem() string {
 	return ""
 }
 
+// BranchFlowRequest asks for a named branch.
+type BranchFlowRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`.
+	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// Where the branch begins, and so far ends: `nodes/{uuid}`, in the flow.
+	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// The name of the branch, 1 to 256 characters. A head of this name elsewhere is left there, and the call refused
+	// (ALREADY_EXISTS).
+	DisplayName string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// The `etag` of the flow as it was read. Empty: whatever it is now.
+	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
+	// A UUID for this request. The same one again, within 24 hours, changes nothing and is answered with the flow as it is then.
+	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BranchFlowRequest) Reset() {
+	*x = BranchFlowRequest{}
+	mi := &file_tsumugi_flowstore_v1_flows_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BranchFlowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BranchFlowRequest) ProtoMessage() {}
+
+func (x *BranchFlowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flows_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BranchFlowRequest.ProtoReflect.Descriptor instead.
+func (*BranchFlowRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flows_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *BranchFlowRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *BranchFlowRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *BranchFlowRequest) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *BranchFlowRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *BranchFlowRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_flows_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flows_proto_rawDesc = "" +
@@ -172,7 +255,14 @@ const file_tsumugi_flowstore_v1_flows_proto_rawDesc = "" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x17\n" +
 	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x01R\x04node\x12\x19\n" +
 	"\x05index\x18\x03 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x1d\n" +
-	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblemBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblem\"\xaa\x01\n" +
+	"\x11BranchFlowRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x17\n" +
+	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x02R\x04node\x12&\n" +
+	"\fdisplay_name\x18\x03 \x01(\tB\x03\xe0A\x02R\vdisplayName\x12\x17\n" +
+	"\x04etag\x18\x04 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tB\x03\xe0A\x01R\trequestIdBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_flows_proto_rawDescOnce sync.Once
@@ -186,10 +276,11 @@ func file_tsumugi_flowstore_v1_flows_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_flows_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_flows_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_tsumugi_flowstore_v1_flows_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_tsumugi_flowstore_v1_flows_proto_goTypes = []any{
-	(*FlowHead)(nil), // 0: tsumugi.flowstore.v1.FlowHead
-	(*FlowLink)(nil), // 1: tsumugi.flowstore.v1.FlowLink
+	(*FlowHead)(nil),          // 0: tsumugi.flowstore.v1.FlowHead
+	(*FlowLink)(nil),          // 1: tsumugi.flowstore.v1.FlowLink
+	(*BranchFlowRequest)(nil), // 2: tsumugi.flowstore.v1.BranchFlowRequest
 }
 var file_tsumugi_flowstore_v1_flows_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -210,7 +301,7 @@ func file_tsumugi_flowstore_v1_flows_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flows_proto_rawDesc), len(file_tsumugi_flowstore_v1_flows_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -517,7 +517,10 @@ type AddNodeRequest struct {
 	// Make it the flow's current node.
 	SetCurrent bool `protobuf:"varint,7,opt,name=set_current,json=setCurrent,proto3" json:"set_current,omitempty"`
 	// A UUID for this request. The same one again, within 24 hours, is answered as the first time.
-	RequestId     string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The name of a head of the flow: the node continues the one where the head stands, too, which must be readable, and the head
+	// moves to it. Of two calls at one time the second continues the first. Empty: no head moves.
+	Head          string `protobuf:"bytes,9,opt,name=head,proto3" json:"head,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -615,6 +618,13 @@ func (x *AddNodeRequest) GetSetCurrent() bool {
 func (x *AddNodeRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
+	}
+	return ""
+}
+
+func (x *AddNodeRequest) GetHead() string {
+	if x != nil {
+		return x.Head
 	}
 	return ""
 }
@@ -2714,7 +2724,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x03 \x01(\tB\x03\xe0A\x01R\trequestId\")\n" +
 	"\x0eGetFlowRequest\x12\x17\n" +
-	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\"\xaa\x02\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\"\xc3\x02\n" +
 	"\x0eAddNodeRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x127\n" +
 	"\bnew_node\x18\x02 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeH\x00R\anewNode\x12\x14\n" +
@@ -2725,7 +2735,8 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\vset_current\x18\a \x01(\bB\x03\xe0A\x01R\n" +
 	"setCurrent\x12\"\n" +
 	"\n" +
-	"request_id\x18\b \x01(\tB\x03\xe0A\x01R\trequestIdB\b\n" +
+	"request_id\x18\b \x01(\tB\x03\xe0A\x01R\trequestId\x12\x17\n" +
+	"\x04head\x18\t \x01(\tB\x03\xe0A\x01R\x04headB\b\n" +
 	"\x06source\"\x80\x01\n" +
 	"\x0fAddNodeResponse\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x03R\x04node\x12\x19\n" +
@@ -2903,7 +2914,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x17REMOVE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REMOVE_MODE_RESTRICT\x10\x01\x12\x16\n" +
 	"\x12REMOVE_MODE_SPLICE\x10\x02\x12\x17\n" +
-	"\x13REMOVE_MODE_SUBTREE\x10\x032\x8d\x13\n" +
+	"\x13REMOVE_MODE_SUBTREE\x10\x032\x8a\x14\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -2926,7 +2937,9 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
 	"RemoveNode\x12'.tsumugi.flowstore.v1.RemoveNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/{flow=flows/*}:removeNode\x12x\n" +
 	"\n" +
-	"UpdateFlow\x12'.tsumugi.flowstore.v1.UpdateFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"%\x82\xd3\xe4\x93\x02\x1f:\x04flow2\x17/v1/{flow.name=flows/*}\x12\x80\x01\n" +
+	"UpdateFlow\x12'.tsumugi.flowstore.v1.UpdateFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"%\x82\xd3\xe4\x93\x02\x1f:\x04flow2\x17/v1/{flow.name=flows/*}\x12{\n" +
+	"\n" +
+	"BranchFlow\x12'.tsumugi.flowstore.v1.BranchFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/{flow=flows/*}:branchFlow\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStoreBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
@@ -2991,6 +3004,7 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*Edge)(nil),                     // 43: tsumugi.flowstore.v1.Edge
 	(*FlowHead)(nil),                 // 44: tsumugi.flowstore.v1.FlowHead
 	(*fieldmaskpb.FieldMask)(nil),    // 45: google.protobuf.FieldMask
+	(*BranchFlowRequest)(nil),        // 46: tsumugi.flowstore.v1.BranchFlowRequest
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	39, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
@@ -3042,28 +3056,30 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	37, // 46: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
 	36, // 47: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
 	38, // 48: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
-	14, // 49: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	39, // 50: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	39, // 51: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	40, // 52: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 53: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 54: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	40, // 55: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	12, // 56: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	17, // 57: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	20, // 58: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	23, // 59: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	26, // 60: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	30, // 61: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	32, // 62: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	40, // 63: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 64: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 65: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 66: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 67: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	15, // 68: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	50, // [50:69] is the sub-list for method output_type
-	31, // [31:50] is the sub-list for method input_type
+	46, // 49: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
+	14, // 50: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	39, // 51: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	39, // 52: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	40, // 53: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 54: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 55: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	40, // 56: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	12, // 57: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	17, // 58: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	20, // 59: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	23, // 60: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	26, // 61: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	30, // 62: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	32, // 63: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	40, // 64: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 65: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 66: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 67: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 68: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 69: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
+	15, // 70: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	51, // [51:71] is the sub-list for method output_type
+	31, // [31:51] is the sub-list for method input_type
 	31, // [31:31] is the sub-list for extension type_name
 	31, // [31:31] is the sub-list for extension extendee
 	0,  // [0:31] is the sub-list for field type_name

@@ -37,6 +37,7 @@ const (
 	FlowStoreService_ReconnectNodes_FullMethodName   = "/tsumugi.flowstore.v1.FlowStoreService/ReconnectNodes"
 	FlowStoreService_RemoveNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/RemoveNode"
 	FlowStoreService_UpdateFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/UpdateFlow"
+	FlowStoreService_BranchFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/BranchFlow"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
 
@@ -88,6 +89,8 @@ type FlowStoreServiceClient interface {
 	RemoveNode(ctx context.Context, in *RemoveNodeRequest, opts ...grpc.CallOption) (*Flow, error)
 	// UpdateFlow changes what a flow says of itself. Its nodes and edges change by operations.
 	UpdateFlow(ctx context.Context, in *UpdateFlowRequest, opts ...grpc.CallOption) (*Flow, error)
+	// BranchFlow gives a name to a new branch that begins at a node. AddNode with that `head` continues it.
+	BranchFlow(ctx context.Context, in *BranchFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 }
@@ -280,6 +283,16 @@ func (c *flowStoreServiceClient) UpdateFlow(ctx context.Context, in *UpdateFlowR
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) BranchFlow(ctx context.Context, in *BranchFlowRequest, opts ...grpc.CallOption) (*Flow, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Flow)
+	err := c.cc.Invoke(ctx, FlowStoreService_BranchFlow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -338,6 +351,8 @@ type FlowStoreServiceServer interface {
 	RemoveNode(context.Context, *RemoveNodeRequest) (*Flow, error)
 	// UpdateFlow changes what a flow says of itself. Its nodes and edges change by operations.
 	UpdateFlow(context.Context, *UpdateFlowRequest) (*Flow, error)
+	// BranchFlow gives a name to a new branch that begins at a node. AddNode with that `head` continues it.
+	BranchFlow(context.Context, *BranchFlowRequest) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	mustEmbedUnimplementedFlowStoreServiceServer()
@@ -403,6 +418,9 @@ func (UnimplementedFlowStoreServiceServer) RemoveNode(context.Context, *RemoveNo
 }
 func (UnimplementedFlowStoreServiceServer) UpdateFlow(context.Context, *UpdateFlowRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateFlow not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) BranchFlow(context.Context, *BranchFlowRequest) (*Flow, error) {
+	return nil, status.Error(codes.Unimplemented, "method BranchFlow not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -752,6 +770,24 @@ func _FlowStoreService_UpdateFlow_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_BranchFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BranchFlowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).BranchFlow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_BranchFlow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).BranchFlow(ctx, req.(*BranchFlowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -848,6 +884,10 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateFlow",
 			Handler:    _FlowStoreService_UpdateFlow_Handler,
+		},
+		{
+			MethodName: "BranchFlow",
+			Handler:    _FlowStoreService_BranchFlow_Handler,
 		},
 		{
 			MethodName: "FlushStore",

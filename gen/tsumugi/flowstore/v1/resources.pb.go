@@ -663,8 +663,8 @@ type Flow struct {
 	// Which version this is: another one whenever anything of the flow changed. An update or operation that is given it is
 	// refused when the flow changed meanwhile (ETAG_MISMATCH).
 	Etag string `protobuf:"bytes,11,opt,name=etag,proto3" json:"etag,omitempty"`
-	// Its named branches, by name, at most 1,000. UpdateFlow takes a whole list, with the `etag`.
-	// Empty in a new flow.
+	// Its named branches, by name, at most 1,000. BranchFlow makes one, AddNode moves one on; UpdateFlow takes a whole
+	// list, with the `etag`. Empty in a new flow.
 	Heads []*FlowHead `protobuf:"bytes,12,rep,name=heads,proto3" json:"heads,omitempty"`
 	// Its links to other flows, by the index where they begin, at most 1,000. UpdateFlow takes a whole list, with the `etag`.
 	// Empty in a new flow.

@@ -21,6 +21,9 @@ type Addition struct {
 	Node uuid.UUID
 	// Parents are the nodes of the flow that it continues, Children those that continue it.
 	Parents, Children []uuid.UUID
+	// Head is the name of a head: the node continues the one where it stands, too, and the head moves to the node. Left out of the
+	// digest of a request where it is empty, so that requests from before it was known are still the same.
+	Head string `json:",omitempty"`
 	// SetCurrent moves the reader's place to it.
 	SetCurrent bool
 	// Request is as for NewNode.
@@ -36,8 +39,8 @@ type Placed struct {
 }
 
 // AddNode puts a node into a flow, with its edges, in one transaction. If the flow holds the node already, only edges are
-// added. *NotFoundError, *UnreadableError, *TakenError, *RequestReusedError, *flow.NotMemberError, *flow.CycleError,
-// *flow.FullError.
+// added. *NotFoundError, *UnreadableError, *TakenError, *RequestReusedError, *flow.NotMemberError, *flow.HeadError,
+// *flow.CycleError, *flow.FullError.
 func (l *Library) AddNode(ctx context.Context, ns string, in Addition) (Placed, error) {
 	added, cannot, err := l.readNamed(ctx, ns, in)
 	if err != nil {
@@ -116,6 +119,11 @@ func (l *Library) addedBefore(ctx context.Context, ns string, nodeID, flowID uui
 // before is refused together with what is wrong here.
 func connect(tx store.Tx, id uuid.UUID, in Addition, refused error, cannot unusable) (flow.Flow, error) {
 	f, noFlow := tx.Flow(in.Flow)
+	if noFlow == nil && in.Head != "" {
+		var noHead error
+		in.Parents, noHead = underHead(tx, f, in)
+		refused = together(refused, noHead)
+	}
 	neighbours := slices.Concat(in.Parents, in.Children)
 	if slices.Contains(neighbours, id) {
 		own := &flow.CycleError{Flow: in.Flow, Path: []uuid.UUID{id, id}, Closing: [][2]uuid.UUID{{id, id}}}
@@ -139,10 +147,25 @@ func connect(tx store.Tx, id uuid.UUID, in Addition, refused error, cannot unusa
 			c.Connect = append(c.Connect, flow.Edge{From: index, To: neighbour})
 		}
 	}
+	if in.Head != "" {
+		c.Heads = []flow.Head{{Name: in.Head, Index: index}}
+	}
 	if in.SetCurrent {
 		c.Current = &index
 	}
 	return change(tx, f, c)
+}
+
+// underHead gives the parents with the node at which the head stands.
+func underHead(tx store.Tx, f flow.Flow, in Addition) (parents []uuid.UUID, err error) {
+	at, err := f.Head(in.Head)
+	if err != nil || slices.Contains(in.Parents, at.Node) {
+		return in.Parents, err
+	}
+	if _, err := tx.Node(at.Node); err != nil {
+		return in.Parents, named(KindNode, at.Node, err)
+	}
+	return append(slices.Clip(in.Parents), at.Node), nil
 }
 
 // placed says where in a flow a node stands.

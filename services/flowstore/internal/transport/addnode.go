@@ -4,6 +4,7 @@ import (
 	"context"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
@@ -20,6 +21,11 @@ func (s *Server) AddNode(ctx context.Context, req *flowstorev1.AddNodeRequest) (
 		Children:   f.names("children", req.GetChildren(), maxNeighbours),
 		SetCurrent: req.GetSetCurrent(),
 		Request:    f.uuid("request_id", req.GetRequestId(), request),
+		Head:       req.GetHead(),
+	}
+	if in.Head != "" {
+		f.head = "head"
+		f.found("", flow.CheckHeadName("head", in.Head))
 	}
 	f.source(req, &in)
 	if err := f.Err(); err != nil {

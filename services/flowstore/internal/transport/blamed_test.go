@@ -28,6 +28,23 @@ func (p partly) Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, e
 	return p.Store.Node(ctx, ns, id)
 }
 
+func (p partly) Update(ctx context.Context, ns string, fn func(store.Tx) error) error {
+	return p.Store.Update(ctx, ns, func(tx store.Tx) error { return fn(partlyTx{tx, p.broken}) })
+}
+
+// partlyTx is partly within a transaction.
+type partlyTx struct {
+	store.Tx
+	broken uuid.UUID
+}
+
+func (p partlyTx) Node(id uuid.UUID) (node.Node, error) {
+	if id == p.broken {
+		return node.Node{}, &store.UnreadableError{Path: "nodes/000/003.xml", Reason: "holds no element"}
+	}
+	return p.Tx.Node(id)
+}
+
 // graph is a flow with the nodes a -> b -> broken, of which the last cannot be read, an empty flow, and a node of no flow.
 type graph struct {
 	c                    flowstorev1.FlowStoreServiceClient

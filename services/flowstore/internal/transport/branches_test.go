@@ -95,3 +95,47 @@ func TestFieldsOfRefusedHeadsAndLinks(t *testing.T) {
 	})
 	expectSorted(t, err, invalid, "flow.heads", "flow.links")
 }
+
+// A branch is named once; its head goes on with each node that is added under it, whatever else the node continues.
+func TestBranchFlow(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	branch := func(name, node string) (*flowstorev1.Flow, error) {
+		return g.c.BranchFlow(t.Context(), &flowstorev1.BranchFlowRequest{Flow: g.flow, Node: node, DisplayName: name})
+	}
+	got := must[*flowstorev1.Flow](t)(branch("雨", g.b))
+	same(t, got, g.read(t))
+	same(t, got, must[*flowstorev1.Flow](t)(branch("雨", g.b)))
+	_, err := branch("雨", g.a)
+	expect(t, err, taken, "display_name")
+	_, err = branch("", g.a)
+	expect(t, err, invalid, "display_name")
+	_, err = branch(strings.Repeat("長", 257), g.nobody)
+	expect(t, err, invalid, "display_name")
+	_, err = branch("a", g.nobody)
+	expect(t, err, outside, "node")
+	add := func(head string, source *flowstorev1.AddNodeRequest_Node, parents ...string) (*flowstorev1.AddNodeResponse, error) {
+		req := &flowstorev1.AddNodeRequest{Flow: g.flow, Head: head, Parents: parents}
+		if req.Source = source; source == nil {
+			req.Source = fresh()
+		}
+		return g.c.AddNode(t.Context(), req)
+	}
+	first := must[*flowstorev1.AddNodeResponse](t)(add("雨", nil))
+	second := must[*flowstorev1.AddNodeResponse](t)(add("雨", nil, g.a, first.GetNode().GetName()))
+	same(t, &flowstorev1.Flow{Heads: []*flowstorev1.FlowHead{head("雨", second.GetNode().GetName(), 5)}}, &flowstorev1.Flow{Heads: g.read(t).GetHeads()})
+	hasEdges(t, g.read(t), edge(1, 2, ""), edge(1, 5, ""), edge(2, 3, ""), edge(2, 4, ""), edge(4, 5, ""))
+	_, err = add("晴", nil)
+	expect(t, err, "NotFound HEAD_NOT_FOUND", "head")
+	_, err = add(strings.Repeat("長", 257), nil)
+	expect(t, err, invalid, "head")
+	_, err = add("雨", stored(g.a))
+	expect(t, err, closes, "head")
+	must[*flowstorev1.Flow](t)(branch("broken", g.broken))
+	_, err = add("broken", nil)
+	expect(t, err, unreadable, "head")
+	_, err = g.c.AddNode(t.Context(), &flowstorev1.AddNodeRequest{Flow: g.flow, Head: "broken", Source: fresh(), Parents: []string{"nodes/" + id(404)}})
+	expectSorted(t, err, unreadable, "head", "parents[0]")
+	_, err = add("晴", nil, "nodes/"+id(404))
+	expectSorted(t, err, "NotFound HEAD_NOT_FOUND", "head", "parents[0]")
+}

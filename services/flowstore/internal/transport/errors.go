@@ -128,7 +128,7 @@ func told(violations []apierr.Violation) func(apierr.Violation) bool {
 }
 
 func (f *fields) answer(err error) *apierr.Error {
-	for _, row := range table {
+	for _, row := range slices.Concat(table, flowTable) {
 		if e := row(f, err); e != nil {
 			return e
 		}
@@ -195,6 +195,9 @@ func cycle(f *fields, e *flow.CycleError) *apierr.Error {
 		if p.role == neighbour && slices.ContainsFunc(e.Closing, closes) {
 			out.Violations = append(out.Violations, apierr.Violation{Field: p.field, Description: "would close a cycle"})
 		}
+	}
+	if len(out.Violations) == 0 && f.head != "" {
+		return because(out, []string{f.head})
 	}
 	return out
 }

@@ -63,8 +63,8 @@ var answers = map[string]struct {
 	"flow.NextIndexError":    {&flow.NextIndexError{Flow: one, Index: 1, Next: 2}, inner, nil},
 	"flow.OldIndexError":     {&flow.OldIndexError{Flow: one, Index: 1}, inner, nil},
 	"flow.UndoError":         {&flow.UndoError{Flow: one, Moved: []flow.Moved{{Key: "k", Left: "a", Now: "b"}}}, inner, nil},
-	"flow.HeadError":         {&flow.HeadError{Flow: one, Name: "main"}, inner, nil},
-	"flow.HeadTakenError":    {&flow.HeadTakenError{Flow: one, Name: "main"}, inner, nil},
+	"flow.HeadError":         {&flow.HeadError{Flow: one, Name: "main"}, "NotFound HEAD_NOT_FOUND", map[string]string{"flow": "flows/" + id(1), "head": "main"}},
+	"flow.HeadTakenError":    {&flow.HeadTakenError{Flow: one, Name: "main"}, "AlreadyExists ALREADY_EXISTS", map[string]string{"flow": "flows/" + id(1), "head": "main"}},
 	"store.ReadOnlyError":    {&store.ReadOnlyError{Cause: errors.New("no space left on device")}, "Unavailable STORE_READ_ONLY", map[string]string{"cause": "no space left on device"}},
 	"store.ErrFull":          {store.ErrFull, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"limit": "1000000"}},
 	"store.ErrClosed":        {store.ErrClosed, "Unavailable DRAINING", nil},
@@ -109,6 +109,9 @@ func (f failing) Reconnect(context.Context, string, library.Reconnection) (flow.
 	return flow.Flow{}, f.err
 }
 func (f failing) Remove(context.Context, string, library.Removal) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
+func (f failing) Branch(context.Context, string, library.Branching) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }
 func (f failing) UpdateFlow(context.Context, string, library.Update) (flow.Flow, error) {

@@ -30,6 +30,8 @@ type fields struct {
 	places []place
 	// etag is the field with the etag, where it is another one than `etag`.
 	etag string
+	// head is the field with the name of a head, where there is one: at which node it stands only the domain knows.
+	head string
 }
 
 // place is a field that holds an id.
@@ -148,7 +150,11 @@ func (f *fields) named(kind library.Kind, id uuid.UUID) []string {
 	if kind == library.KindFlow {
 		return f.where(id, aFlow)
 	}
-	return f.where(id, aNode, neighbour)
+	fields := f.where(id, aNode, neighbour)
+	if f.head != "" && !slices.ContainsFunc(f.places, func(p place) bool { return p.id == id }) {
+		return []string{f.head}
+	}
+	return fields
 }
 
 // unnamed refuses a name in a resource that is to be made.

@@ -146,6 +146,12 @@ func TestNamespaces(t *testing.T) {
 			}
 			return operations(c, own.flow, own.root, node)["RemoveNode"](own.ctx, "", "")
 		}}},
+		"BranchFlow": {{noFlow, "flow", func(flow, _ string) error {
+			return operations(c, flow, "", loose(own))["BranchFlow"](own.ctx, "", "")
+		}}, {noNode, "node", func(_, node string) error {
+			_, err := c.BranchFlow(own.ctx, &flowstorev1.BranchFlowRequest{Flow: own.flow, Node: node, DisplayName: "晴"})
+			return err
+		}}},
 		"UpdateFlow": {{noFlow, "flow.name", func(flow, _ string) error {
 			return operations(c, flow, "", "")["UpdateFlow"](own.ctx, "", "")
 		}}},
