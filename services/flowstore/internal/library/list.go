@@ -73,11 +73,11 @@ func (l *Library) Flows(ctx context.Context, ns string, q ListQuery) (ListPage[f
 
 // list reads what a page of the store's list names, until the page is full.
 func list[T any](ctx context.Context, ns string, q ListQuery,
-	entries func(context.Context, string, store.Entry, int) ([]store.Entry, error),
+	entries func(context.Context, string, store.Order, store.Entry, int) ([]store.Entry, error),
 	read func(context.Context, string, uuid.UUID) (T, error), size func(T) int,
 ) (ListPage[T], error) {
 	wanted := max(q.MaxItems, 1)
-	found, err := entries(ctx, ns, q.After, wanted+1)
+	found, err := entries(ctx, ns, store.NewestFirst, q.After, wanted+1)
 	if err != nil {
 		return ListPage[T]{}, err
 	}

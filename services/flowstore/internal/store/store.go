@@ -117,12 +117,12 @@ type Store interface {
 	Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error)
 	// Flow gives a flow. ErrFlowNotFound, as *DroppedError where it is in the trash; *UnreadableError.
 	Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error)
-	// Nodes lists the nodes behind an entry, newest first by creation, of equally old ones the larger id first; at most n.
-	// The zero Entry stands before the first, and one that is gone keeps its place. What cannot be read is listed too, with
-	// the zero time where nobody knows when it was made. Costs what it gives: no file is read.
-	Nodes(ctx context.Context, ns string, after Entry, n int) ([]Entry, error)
+	// Nodes lists the nodes behind an entry, in an order; at most n. The zero Entry stands before the first, and one that is
+	// gone, or never was, has its place. What cannot be read is listed too, with the zero time where nobody knows when it
+	// was made. Costs what it gives: no file is read.
+	Nodes(ctx context.Context, ns string, order Order, after Entry, n int) ([]Entry, error)
 	// Flows lists the flows, as Nodes does.
-	Flows(ctx context.Context, ns string, after Entry, n int) ([]Entry, error)
+	Flows(ctx context.Context, ns string, order Order, after Entry, n int) ([]Entry, error)
 	// Dropped lists what of a kind is in the trash, as Nodes does: last dropped first. An entry's time is when that was.
 	Dropped(ctx context.Context, ns string, kind Kind, after Entry, n int) ([]Entry, error)
 	// Revisions lists what a node was before, and what else has its id: other files first, as they would count after the
@@ -166,6 +166,16 @@ type Revision struct {
 	// At is when it was replaced, or the time in the file.
 	At time.Time
 }
+
+// Order is that of a list.
+type Order bool
+
+const (
+	// NewestFirst is by creation, of equally old ones the larger id first.
+	NewestFirst Order = false
+	// OldestFirst is NewestFirst backwards.
+	OldestFirst Order = true
+)
 
 // Entry is the place of a node or flow in a list.
 type Entry struct {

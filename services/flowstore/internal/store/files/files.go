@@ -138,21 +138,21 @@ func (s *Store) Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, e
 }
 
 // Nodes implements store.Store.
-func (s *Store) Nodes(ctx context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
+func (s *Store) Nodes(ctx context.Context, ns string, order store.Order, after store.Entry, n int) ([]store.Entry, error) {
 	sp, err := s.existing(ctx, ns)
 	if err != nil || sp == nil {
 		return nil, err
 	}
-	return sp.list(sp.nodes, after, n), nil
+	return sp.list(sp.nodes, order, after, n), nil
 }
 
 // Flows implements store.Store.
-func (s *Store) Flows(ctx context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
+func (s *Store) Flows(ctx context.Context, ns string, order store.Order, after store.Entry, n int) ([]store.Entry, error) {
 	sp, err := s.existing(ctx, ns)
 	if err != nil || sp == nil {
 		return nil, err
 	}
-	return sp.list(sp.flows, after, n), nil
+	return sp.list(sp.flows, order, after, n), nil
 }
 
 // Dropped implements store.Store.

@@ -52,8 +52,8 @@ func TestListsAfterHands(t *testing.T) {
 	s = openStore(t, dir)
 	want := []uuid.UUID{idOf("b"), idOf("a"), idOf("c")}
 	for kind, list := range map[string]func() ([]store.Entry, error){
-		"nodes": func() ([]store.Entry, error) { return s.Nodes(t.Context(), ns, store.Entry{}, 10) },
-		"flows": func() ([]store.Entry, error) { return s.Flows(t.Context(), ns, store.Entry{}, 10) },
+		"nodes": func() ([]store.Entry, error) { return s.Nodes(t.Context(), ns, store.NewestFirst, store.Entry{}, 10) },
+		"flows": func() ([]store.Entry, error) { return s.Flows(t.Context(), ns, store.NewestFirst, store.Entry{}, 10) },
 	} {
 		entries, err := list()
 		var got []uuid.UUID

@@ -46,7 +46,7 @@ func (sp *space) Dropped(t store.Thing) time.Time {
 func (sp *space) dropped(kind store.Kind, after store.Entry, n int) []store.Entry {
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
-	return sp.indexOf(kind).trashed.Behind(after, n)
+	return sp.indexOf(kind).trashed.Behind(store.NewestFirst, after, n)
 }
 
 // revisions lists what a node was, and what else has its id.
@@ -96,10 +96,10 @@ func (sp *space) revision(ctx context.Context, id uuid.UUID, want store.Revision
 }
 
 // list gives a page of what an index knows.
-func (sp *space) list(x *index, after store.Entry, n int) []store.Entry {
+func (sp *space) list(x *index, order store.Order, after store.Entry, n int) []store.Entry {
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
-	return x.listed.Behind(after, n)
+	return x.listed.Behind(order, after, n)
 }
 
 // Node gives a node, from memory while its file is not written.

@@ -88,18 +88,18 @@ func (s *Store) Flow(_ context.Context, ns string, id uuid.UUID) (flow.Flow, err
 }
 
 // Nodes implements store.Store.
-func (s *Store) Nodes(_ context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
-	return read(s, ns, func(sp *space) ([]store.Entry, error) { return sp.nodeList.Behind(after, n), nil })
+func (s *Store) Nodes(_ context.Context, ns string, order store.Order, after store.Entry, n int) ([]store.Entry, error) {
+	return read(s, ns, func(sp *space) ([]store.Entry, error) { return sp.nodeList.Behind(order, after, n), nil })
 }
 
 // Flows implements store.Store.
-func (s *Store) Flows(_ context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
-	return read(s, ns, func(sp *space) ([]store.Entry, error) { return sp.flowList.Behind(after, n), nil })
+func (s *Store) Flows(_ context.Context, ns string, order store.Order, after store.Entry, n int) ([]store.Entry, error) {
+	return read(s, ns, func(sp *space) ([]store.Entry, error) { return sp.flowList.Behind(order, after, n), nil })
 }
 
 // Dropped implements store.Store.
 func (s *Store) Dropped(_ context.Context, ns string, kind store.Kind, after store.Entry, n int) ([]store.Entry, error) {
-	return read(s, ns, func(sp *space) ([]store.Entry, error) { return sp.trash(kind).Behind(after, n), nil })
+	return read(s, ns, func(sp *space) ([]store.Entry, error) { return sp.trash(kind).Behind(store.NewestFirst, after, n), nil })
 }
 
 // Revisions implements store.Store: there are no files.

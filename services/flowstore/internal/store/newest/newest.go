@@ -1,5 +1,5 @@
 // Package newest keeps what a namespace holds in the order of its lists: newest first by creation, of equally old ones the
-// larger id first. A page costs what is on it; something new goes to the end, where nearly everything new belongs.
+// larger id first, or backwards. A page costs what is on it; something new goes to the end, where nearly everything new belongs.
 package newest
 
 import (
@@ -41,9 +41,12 @@ func (l *List) Drop(e store.Entry) {
 	}
 }
 
-// Behind gives up to n entries that come behind one, newest first; the zero entry stands before all. The entry itself
-// need not be there any more.
-func (l *List) Behind(after store.Entry, n int) []store.Entry {
+// Behind gives up to n entries that come behind one in an order; the zero entry stands before all. The entry itself need
+// not be there.
+func (l *List) Behind(order store.Order, after store.Entry, n int) []store.Entry {
+	if order == store.OldestFirst {
+		return l.newer(after, max(n, 0))
+	}
 	end := len(l.entries)
 	if after != (store.Entry{}) {
 		end, _ = slices.BinarySearchFunc(l.entries, after, compare)
@@ -51,4 +54,16 @@ func (l *List) Behind(after store.Entry, n int) []store.Entry {
 	page := slices.Clone(l.entries[end-min(max(n, 0), end) : end])
 	slices.Reverse(page)
 	return page
+}
+
+// newer gives up to n entries that are newer than one, oldest first.
+func (l *List) newer(after store.Entry, n int) []store.Entry {
+	begin := 0
+	if after != (store.Entry{}) {
+		at, found := slices.BinarySearchFunc(l.entries, after, compare)
+		if begin = at; found {
+			begin++
+		}
+	}
+	return slices.Clone(l.entries[begin:min(begin+n, len(l.entries))])
 }

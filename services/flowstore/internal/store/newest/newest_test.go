@@ -1,6 +1,7 @@
 package newest_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -23,26 +24,33 @@ func TestOrder(t *testing.T) {
 	l.Put(entry(2, 10))
 	l.Put(entry(2, 10))
 	want := []store.Entry{entry(3, 1), entry(2, 10), entry(2, 9), entry(1, 1)}
-	if diff := cmp.Diff(want, l.Behind(store.Entry{}, 10)); diff != "" {
+	if diff := cmp.Diff(want, l.Behind(store.NewestFirst, store.Entry{}, 10)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(want[1:3], l.Behind(want[0], 2)); diff != "" {
+	if diff := cmp.Diff(want[1:3], l.Behind(store.NewestFirst, want[0], 2)); diff != "" {
 		t.Error(diff)
 	}
 	l.Drop(want[1])
 	l.Drop(want[1])
-	if diff := cmp.Diff(want[2:3], l.Behind(want[1], 1)); diff != "" {
+	if diff := cmp.Diff(want[2:3], l.Behind(store.NewestFirst, want[1], 1)); diff != "" {
 		t.Errorf("behind one that is gone: %s", diff)
 	}
 	for _, n := range []int{0, -1} {
-		if got := l.Behind(store.Entry{}, n); len(got) != 0 {
+		if got := l.Behind(store.NewestFirst, store.Entry{}, n); len(got) != 0 {
 			t.Errorf("%d entries: %v", n, got)
 		}
+	}
+	backwards := []store.Entry{want[3], want[2], want[0]}
+	if diff := cmp.Diff(backwards, l.Behind(store.OldestFirst, store.Entry{}, 10)); diff != "" {
+		t.Errorf("oldest first: %s", diff)
+	}
+	if diff := cmp.Diff(backwards[2:], l.Behind(store.OldestFirst, want[1], 10)); diff != "" {
+		t.Errorf("oldest first, behind one that is gone: %s", diff)
 	}
 	// A file made by hand may tell more digits than are kept.
 	finer := entry(3, 1)
 	finer.Created = finer.Created.Add(999)
-	if got := l.Behind(finer, 1); len(got) != 1 || got[0] != want[2] {
+	if got := l.Behind(store.NewestFirst, finer, 1); len(got) != 1 || got[0] != want[2] {
 		t.Errorf("behind the first one: %v", got)
 	}
 }
@@ -58,14 +66,17 @@ func TestPagesAreTheList(t *testing.T) {
 		for _, e := range entries {
 			grown.Put(e)
 		}
-		all := newest.Of(entries).Behind(store.Entry{}, len(entries))
+		all := newest.Of(entries).Behind(store.NewestFirst, store.Entry{}, len(entries))
 		size := rapid.IntRange(1, 5).Draw(t, "page")
-		var got []store.Entry
-		for page := grown.Behind(store.Entry{}, size); len(page) > 0; page = grown.Behind(page[len(page)-1], size) {
-			got = append(got, page...)
-		}
-		if diff := cmp.Diff(all, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Error(diff)
+		for _, order := range []store.Order{store.NewestFirst, store.OldestFirst} {
+			var got []store.Entry
+			for page := grown.Behind(order, store.Entry{}, size); len(page) > 0; page = grown.Behind(order, page[len(page)-1], size) {
+				got = append(got, page...)
+			}
+			if diff := cmp.Diff(all, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%t: %s", order, diff)
+			}
+			slices.Reverse(all)
 		}
 	})
 }

@@ -61,15 +61,15 @@ func (r recorded) Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow,
 }
 
 // Nodes implements store.Store.
-func (r recorded) Nodes(ctx context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
+func (r recorded) Nodes(ctx context.Context, ns string, order store.Order, after store.Entry, n int) ([]store.Entry, error) {
 	r.calls.note("Store.Nodes")
-	return r.Store.Nodes(ctx, ns, after, n)
+	return r.Store.Nodes(ctx, ns, order, after, n)
 }
 
 // Flows implements store.Store.
-func (r recorded) Flows(ctx context.Context, ns string, after store.Entry, n int) ([]store.Entry, error) {
+func (r recorded) Flows(ctx context.Context, ns string, order store.Order, after store.Entry, n int) ([]store.Entry, error) {
 	r.calls.note("Store.Flows")
-	return r.Store.Flows(ctx, ns, after, n)
+	return r.Store.Flows(ctx, ns, order, after, n)
 }
 
 // Dropped implements store.Store.

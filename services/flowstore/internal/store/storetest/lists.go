@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,27 +12,45 @@ import (
 )
 
 // lister is one of the port's lists.
-type lister func(ctx context.Context, ns string, after store.Entry, n int) ([]store.Entry, error)
+type lister func(ctx context.Context, ns string, order store.Order, after store.Entry, n int) ([]store.Entry, error)
 
 func listCases() []testCase {
 	return []testCase{
 		{Lists, "a namespace that nobody wrote to is empty", func(e *env) {
-			e.same([]string(nil), e.listed(e.store.Nodes, 10))
-			e.same([]string(nil), e.listed(e.store.Flows, 10))
+			e.same([]string(nil), e.listed(e.store.Nodes, store.NewestFirst, 10))
+			e.same([]string(nil), e.listed(e.store.Flows, store.NewestFirst, 10))
 		}},
 		{Lists, "newest first, each once, whatever the page", func(e *env) {
 			want := e.makeListed()
 			for _, size := range []int{1, 2, 3, 100} {
-				e.same(want, e.listed(e.store.Nodes, size))
-				e.same(want, e.listed(e.store.Flows, size))
+				e.same(want, e.listed(e.store.Nodes, store.NewestFirst, size))
+				e.same(want, e.listed(e.store.Flows, store.NewestFirst, size))
 			}
+		}},
+		{Lists, "oldest first is the same backwards", func(e *env) {
+			want := e.makeListed()
+			slices.Reverse(want)
+			for _, size := range []int{1, 2, 3, 100} {
+				e.same(want, e.listed(e.store.Nodes, store.OldestFirst, size))
+				e.same(want, e.listed(e.store.Flows, store.OldestFirst, size))
+			}
+		}},
+		{Lists, "a place where nothing is parts what is before from what is behind", func(e *env) {
+			e.makeListed()
+			at := store.Entry{Created: start.Add(-2 * time.Hour)}
+			older, err := e.store.Nodes(e.Context(), e.ns, store.NewestFirst, at, 100)
+			e.must(err)
+			e.same([]string{"a", "c"}, names(older))
+			newer, err := e.store.Nodes(e.Context(), e.ns, store.OldestFirst, at, 1)
+			e.must(err)
+			e.same([]string{"d"}, names(newer))
 		}},
 		{Lists, "the order of files is that of memory", func(e *env) {
 			want := e.makeListed()
 			_, err := e.store.Flush(e.Context(), e.ns)
 			e.must(err)
-			e.same(want, e.listed(e.store.Nodes, 2))
-			e.same(want, e.listed(e.store.Flows, 2))
+			e.same(want, e.listed(e.store.Nodes, store.NewestFirst, 2))
+			e.same(want, e.listed(e.store.Flows, store.NewestFirst, 2))
 		}},
 		{Lists, "a change of a flow does not move it", func(e *env) {
 			want := e.makeListed()
@@ -40,14 +59,14 @@ func listCases() []testCase {
 			e.must(e.update(func(tx store.Tx) error {
 				return tx.ChangeFlow(id("c"), flow.Change{At: tx.Now(), Current: &current})
 			}))
-			e.same(want, e.listed(e.store.Flows, 2))
+			e.same(want, e.listed(e.store.Flows, store.NewestFirst, 2))
 		}},
 		{Lists, "what comes between two pages shifts nothing", func(e *env) {
 			want := e.makeListed()
-			first, err := e.store.Nodes(e.Context(), e.ns, store.Entry{}, 2)
+			first, err := e.store.Nodes(e.Context(), e.ns, store.NewestFirst, store.Entry{}, 2)
 			e.must(err)
 			e.createNode("later", "x")
-			rest, err := e.store.Nodes(e.Context(), e.ns, first[1], 100)
+			rest, err := e.store.Nodes(e.Context(), e.ns, store.NewestFirst, first[1], 100)
 			e.must(err)
 			e.same(want, names(append(first, rest...)))
 		}},
@@ -56,13 +75,13 @@ func listCases() []testCase {
 				e.must(tx.CreateNode(textNode("a", "x")))
 				return store.ErrFull
 			}), store.ErrFull)
-			e.same([]string(nil), e.listed(e.store.Nodes, 10))
+			e.same([]string(nil), e.listed(e.store.Nodes, store.NewestFirst, 10))
 		}},
 		{Durability, "lists are the same when the store is opened again", func(e *env) {
 			want := e.makeListed()
 			e.reopen()
-			e.same(want, e.listed(e.store.Nodes, 2))
-			e.same(want, e.listed(e.store.Flows, 2))
+			e.same(want, e.listed(e.store.Nodes, store.NewestFirst, 2))
+			e.same(want, e.listed(e.store.Flows, store.NewestFirst, 2))
 		}},
 	}
 }
@@ -90,7 +109,7 @@ func (e *env) makeListed() []string {
 }
 
 // listed goes through all pages of a list.
-func (e *env) listed(list lister, size int) []string {
+func (e *env) listed(list lister, order store.Order, size int) []string {
 	e.Helper()
 	var all []store.Entry
 	for {
@@ -98,7 +117,7 @@ func (e *env) listed(list lister, size int) []string {
 		if len(all) > 0 {
 			after = all[len(all)-1]
 		}
-		page, err := list(e.Context(), e.ns, after, size)
+		page, err := list(e.Context(), e.ns, order, after, size)
 		e.must(err)
 		if len(page) > size || len(all) > 100 {
 			e.Fatalf("%d entries on a page of %d, after %d", len(page), size, len(all))

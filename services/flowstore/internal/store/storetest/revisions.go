@@ -18,7 +18,7 @@ func revisionCases() []testCase {
 			third := e.replaceNode("a", "三")
 			e.same(third, e.node("a"))
 			e.same([]node.Node{second, first}, e.revisionsOfA())
-			e.same([]string{"a"}, e.listed(e.store.Nodes, 10))
+			e.same([]string{"a"}, e.listed(e.store.Nodes, store.NewestFirst, 10))
 		}},
 		{Revisions, "a node that was never replaced has none, one that is not there is not found", func(e *env) {
 			e.createNode("a", "a")

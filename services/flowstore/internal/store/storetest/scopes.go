@@ -90,8 +90,8 @@ func badNames(e *env) {
 		_, errFlow := e.store.Flow(e.Context(), ns, id("n"))
 		_, errFlush := e.store.Flush(e.Context(), ns)
 		_, errProblems := e.store.Problems(e.Context(), ns)
-		_, errNodes := e.store.Nodes(e.Context(), ns, store.Entry{}, 1)
-		_, errFlows := e.store.Flows(e.Context(), ns, store.Entry{}, 1)
+		_, errNodes := e.store.Nodes(e.Context(), ns, store.NewestFirst, store.Entry{}, 1)
+		_, errFlows := e.store.Flows(e.Context(), ns, store.NewestFirst, store.Entry{}, 1)
 		errUpdate := bad.update(func(store.Tx) error { e.Errorf("the function ran in %q", ns); return nil })
 		for _, err := range []error{errNode, errFlow, errNodes, errFlows, errFlush, errProblems, errUpdate} {
 			var refusal *store.NamespaceError

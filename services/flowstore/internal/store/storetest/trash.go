@@ -80,11 +80,11 @@ func (e *env) dropped(kind store.Kind) (ids []uuid.UUID) {
 
 func dropsAndRestores(e *env) {
 	f := e.createFlow("f", "a", "b")
-	a, before := e.node("a"), e.listed(e.store.Nodes, 10)
+	a, before := e.node("a"), e.listed(e.store.Nodes, store.NewestFirst, 10)
 	e.must(errors.Join(e.drop(aNode("a")), e.drop(aFlow("f"))))
 	e.absent("a")
 	e.absent("f")
-	e.same([]string{"b"}, e.listed(e.store.Nodes, 10))
+	e.same([]string{"b"}, e.listed(e.store.Nodes, store.NewestFirst, 10))
 	var dropped *store.DroppedError
 	if _, err := e.store.Node(e.Context(), e.ns, id("a")); !errors.As(err, &dropped) || dropped.At.IsZero() || dropped.Thing != aNode("a") {
 		e.Errorf("a dropped node: %v", err)
@@ -93,7 +93,7 @@ func dropsAndRestores(e *env) {
 	e.same(a, e.node("a"))
 	e.same(f, e.flow("f"))
 	e.same(0, len(e.dropped(store.KindNode))+len(e.dropped(store.KindFlow)))
-	e.same(before, e.listed(e.store.Nodes, 10))
+	e.same(before, e.listed(e.store.Nodes, store.NewestFirst, 10))
 }
 
 func listsTrash(e *env) {
