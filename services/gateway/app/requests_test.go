@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
@@ -79,6 +81,7 @@ func TestBadRequests(t *testing.T) {
 		"parameter of the path":     {method: "GET", path: "/v1/flows/" + id + "?name=flows/x", status: 400, reason: "INVALID_FIELD", says: "there are none here"},
 		"parameter beside a body":   {method: "POST", path: "/v1/flows/" + id + ":addNode?nodeId=x", body: "{}", status: 400, reason: "INVALID_FIELD", says: "nodeId: there is no such parameter"},
 		"parameter of the body":     {method: "POST", path: "/v1/nodes?node.model=x", body: "{}", status: 400, reason: "INVALID_FIELD", says: "there are nodeId, requestId"},
+		"no time":                   {method: "GET", path: "/v1/nodes?createTimeFrom=yesterday", status: 400, reason: "INVALID_FIELD", says: "createTimeFrom: must be "},
 		"no number":                 {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=all", status: 400, reason: "INVALID_FIELD", says: "pageSize: must be a whole number from -2147483648 to 2147483647"},
 		"parameter twice":           {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=1&pageSize=2", status: 400, reason: "INVALID_FIELD", says: "is given more than once"},
 		"in two spellings":          {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=1&page_size=2", status: 400, reason: "INVALID_FIELD", says: `duplicate field "page_size"`},
@@ -180,12 +183,19 @@ func TestWhatReachesTheService(t *testing.T) {
 		headers            []string
 		want               any
 	}{
-		"path":           {method: "GET", path: "/v1/nodes/" + id, want: &flowstorev1.GetNodeRequest{Name: "nodes/" + id}},
-		"double escape":  {method: "GET", path: "/v1/nodes/a%252Fb", want: &flowstorev1.GetNodeRequest{Name: "nodes/a%2Fb"}},
-		"Japanese path":  {method: "GET", path: "/v1/nodes/紡ぎ", want: &flowstorev1.GetNodeRequest{Name: "nodes/紡ぎ"}},
-		"query":          {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=5&page_token=c%2Fc%2B%2B&node=タグ1", want: &flowstorev1.ListPathNodesRequest{Flow: "flows/" + id, PageSize: 5, PageToken: "c/c++", Node: "タグ1"}},
-		"view":           {method: "GET", path: "/v1/nodes/" + id + "?view=NODE_VIEW_BASIC", want: &flowstorev1.GetNodeRequest{Name: "nodes/" + id, View: flowstorev1.NodeView_NODE_VIEW_BASIC}},
-		"all nodes":      {method: "GET", path: "/v1/nodes?view=NODE_VIEW_FULL&pageSize=5", want: &flowstorev1.ListNodesRequest{View: flowstorev1.NodeView_NODE_VIEW_FULL, PageSize: 5}},
+		"path":          {method: "GET", path: "/v1/nodes/" + id, want: &flowstorev1.GetNodeRequest{Name: "nodes/" + id}},
+		"double escape": {method: "GET", path: "/v1/nodes/a%252Fb", want: &flowstorev1.GetNodeRequest{Name: "nodes/a%2Fb"}},
+		"Japanese path": {method: "GET", path: "/v1/nodes/紡ぎ", want: &flowstorev1.GetNodeRequest{Name: "nodes/紡ぎ"}},
+		"query":         {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=5&page_token=c%2Fc%2B%2B&node=タグ1", want: &flowstorev1.ListPathNodesRequest{Flow: "flows/" + id, PageSize: 5, PageToken: "c/c++", Node: "タグ1"}},
+		"view":          {method: "GET", path: "/v1/nodes/" + id + "?view=NODE_VIEW_BASIC", want: &flowstorev1.GetNodeRequest{Name: "nodes/" + id, View: flowstorev1.NodeView_NODE_VIEW_BASIC}},
+		"all nodes":     {method: "GET", path: "/v1/nodes?view=NODE_VIEW_FULL&pageSize=5", want: &flowstorev1.ListNodesRequest{View: flowstorev1.NodeView_NODE_VIEW_FULL, PageSize: 5}},
+		"some nodes": {method: "GET", path: "/v1/nodes?order=LIST_ORDER_OLDEST_FIRST&flow=flows/" + id + "&role=user&modelContains=gem%20ma&allTags=夜&allTags=a%2Cb&anyTags=c&createTimeFrom=2026-05-01T09:00:00%2B09:00&create_time_before=2026-06-01T00:00:00.5Z",
+			want: &flowstorev1.ListNodesRequest{
+				Order: flowstorev1.ListOrder_LIST_ORDER_OLDEST_FIRST, Flow: "flows/" + id, Role: "user", ModelContains: "gem ma", AllTags: []string{"夜", "a,b"}, AnyTags: []string{"c"},
+				CreateTimeFrom: timestamppb.New(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)), CreateTimeBefore: timestamppb.New(time.Date(2026, 6, 1, 0, 0, 0, 500_000_000, time.UTC)),
+			}},
+		"some flows": {method: "GET", path: "/v1/flows?displayNameContains=夜&updateTimeFrom=2026-05-01T00:00:00Z",
+			want: &flowstorev1.ListFlowsRequest{DisplayNameContains: "夜", UpdateTimeFrom: timestamppb.New(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}},
 		"all flows":      {method: "GET", path: "/v1/flows?pageToken=x", want: &flowstorev1.ListFlowsRequest{PageToken: "x"}},
 		"totals":         {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?totals=true", want: &flowstorev1.ListPathNodesRequest{Flow: "flows/" + id, Totals: true}},
 		"history":        {method: "GET", path: "/v1/flows/" + id + ":listHistoryNodes?pageSize=2", want: &flowstorev1.ListHistoryNodesRequest{Flow: "flows/" + id, PageSize: 2}},

@@ -66,9 +66,9 @@ type FlowStoreServiceClient interface {
 	// ListPathNodes lists a node and everything before it, roots first. Where branches were merged, each node comes once
 	// and a branch stays together.
 	ListPathNodes(ctx context.Context, in *ListPathNodesRequest, opts ...grpc.CallOption) (*ListPathNodesResponse, error)
-	// ListNodes lists all nodes of the namespace, newest first by creation.
+	// ListNodes lists the nodes of the namespace by creation: all, or those that satisfy all of what the request sets.
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
-	// ListFlows lists all flows of the namespace, newest first by creation.
+	// ListFlows lists the flows of the namespace by creation: all, or those that satisfy all of what the request sets.
 	ListFlows(ctx context.Context, in *ListFlowsRequest, opts ...grpc.CallOption) (*ListFlowsResponse, error)
 	// ListHistoryNodes lists all nodes of a flow, each once and behind those that it continues. A branch stays together until it
 	// merges into another; roots and branches come in the order of their numbers.
@@ -328,9 +328,9 @@ type FlowStoreServiceServer interface {
 	// ListPathNodes lists a node and everything before it, roots first. Where branches were merged, each node comes once
 	// and a branch stays together.
 	ListPathNodes(context.Context, *ListPathNodesRequest) (*ListPathNodesResponse, error)
-	// ListNodes lists all nodes of the namespace, newest first by creation.
+	// ListNodes lists the nodes of the namespace by creation: all, or those that satisfy all of what the request sets.
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
-	// ListFlows lists all flows of the namespace, newest first by creation.
+	// ListFlows lists the flows of the namespace by creation: all, or those that satisfy all of what the request sets.
 	ListFlows(context.Context, *ListFlowsRequest) (*ListFlowsResponse, error)
 	// ListHistoryNodes lists all nodes of a flow, each once and behind those that it continues. A branch stays together until it
 	// merges into another; roots and branches come in the order of their numbers.

@@ -11,11 +11,15 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
-// ListQuery asks for a page of all nodes, or all flows, in the order of store.Store.Nodes.
+// ListQuery asks for a page of nodes, or of flows.
 type ListQuery struct {
+	Order store.Order
+	// Made is when they were made.
+	Made Span
 	// After is where the page before ended; zero for the first page.
 	After store.Entry
-	// MaxItems and MaxBytes end a page: so many items, so many bytes by their Size. At least one item is given.
+	// MaxItems and MaxBytes end a page: so many items, so many bytes by their Size. At least one item is given, unless the
+	// page ends before by maxWork.
 	MaxItems, MaxBytes int
 }
 
@@ -33,13 +37,21 @@ type Listed[T any] struct {
 // ListPage is a part of a list.
 type ListPage[T any] struct {
 	Items []Listed[T]
-	// Next is where it ended; zero on the last page.
+	// Next is where it ended; zero on the last page. Where it is not zero there may be no items: pages go by place, so that
+	// a filter that few satisfy reads no more for a page than any other.
 	Next store.Entry
 }
 
-// Nodes lists the nodes of a namespace; full gives them whole, else Characters is set.
-func (l *Library) Nodes(ctx context.Context, ns string, q ListQuery, full bool) (ListPage[node.Brief], error) {
-	return list(ctx, ns, q, l.store.Nodes, l.reader(!full), node.Brief.Size)
+// Nodes lists nodes of a namespace; full gives them whole, else Characters is set. *NotFoundError and *UnreadableError for the
+// filter's flow.
+func (l *Library) Nodes(ctx context.Context, ns string, q ListQuery, f NodeFilter, full bool) (ListPage[node.Brief], error) {
+	has, err := l.has(ctx, ns, f.Flow)
+	if err != nil {
+		return ListPage[node.Brief]{}, err
+	}
+	return list(ctx, ns, q, listing[node.Brief]{
+		entries: l.store.Nodes, has: has, read: l.reader(!full), matches: f.matcher(), size: node.Brief.Size, weight: node.Brief.Weight,
+	})
 }
 
 // reader reads nodes, brief or whole.
@@ -66,42 +78,102 @@ func (l *Library) Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brie
 	return b, nil
 }
 
-// Flows lists the flows of a namespace. Their members and edges do not count to the size of a page.
-func (l *Library) Flows(ctx context.Context, ns string, q ListQuery) (ListPage[flow.Flow], error) {
-	return list(ctx, ns, q, l.store.Flows, l.Flow, flow.Flow.WordsSize)
+// Flows lists flows of a namespace. Their members and edges do not count to the size of a page.
+func (l *Library) Flows(ctx context.Context, ns string, q ListQuery, f FlowFilter) (ListPage[flow.Flow], error) {
+	return list(ctx, ns, q, listing[flow.Flow]{
+		entries: l.store.Flows, has: everything[uuid.UUID], read: l.Flow, matches: f.matcher(), size: flow.Flow.WordsSize, weight: flowWeight,
+	})
 }
 
-// list reads what a page of the store's list names, until the page is full.
-func list[T any](ctx context.Context, ns string, q ListQuery,
-	entries func(context.Context, string, store.Order, store.Entry, int) ([]store.Entry, error),
-	read func(context.Context, string, uuid.UUID) (T, error), size func(T) int,
-) (ListPage[T], error) {
-	wanted := max(q.MaxItems, 1)
-	found, err := entries(ctx, ns, store.NewestFirst, q.After, wanted+1)
-	if err != nil {
-		return ListPage[T]{}, err
+// flowWeight is about how many bytes were read for a flow.
+func flowWeight(f flow.Flow) int { return 64*len(f.Members) + 32*len(f.Edges) }
+
+// What is done for a page at most. An entry that is passed over counts 1, a file that is read readWork and 1 for each KiB:
+// 2,000 small files or 100 MiB.
+const (
+	maxWork  = 100_000
+	readWork = 50
+)
+
+// listing is how a list is read.
+type listing[T any] struct {
+	entries func(context.Context, string, store.Order, store.Entry, int) ([]store.Entry, error)
+	// has judges before anything is read, matches afterwards.
+	has     func(uuid.UUID) bool
+	read    func(context.Context, string, uuid.UUID) (T, error)
+	matches func(T) bool
+	// size is what an item counts in a page, weight about how many bytes were read for it.
+	size, weight func(T) int
+}
+
+// list reads what the store's list names, until the page is full or maxWork is done.
+func list[T any](ctx context.Context, ns string, q ListQuery, l listing[T]) (ListPage[T], error) {
+	const chunk = 1000
+	p := pager[T]{ListQuery: q, listing: l, place: q.After}
+	if q.After == (store.Entry{}) {
+		p.place = q.Made.start(q.Order)
 	}
-	var page ListPage[T]
-	bytes := 0
-	for i, e := range found {
-		if i == wanted {
-			page.Next = found[i-1]
-			break
-		}
-		item, err := readListed(ctx, ns, e.ID, read)
+	for {
+		found, err := l.entries(ctx, ns, q.Order, p.place, chunk)
 		if err != nil {
 			return ListPage[T]{}, err
 		}
-		if bytes += size(item.Item); i > 0 && bytes > q.MaxBytes {
-			page.Next = found[i-1]
-			break
+		for _, e := range found {
+			if q.Made.ended(q.Order, e) {
+				return p.page, nil
+			}
+			full, err := p.take(ctx, ns, e)
+			if err != nil {
+				return ListPage[T]{}, err
+			}
+			if full {
+				p.page.Next = p.place
+				return p.page, nil
+			}
 		}
-		page.Items = append(page.Items, item)
+		if len(found) < chunk {
+			return p.page, nil
+		}
 	}
-	return page, nil
+}
+
+// pager fills a page.
+type pager[T any] struct {
+	ListQuery
+	listing[T]
+	page ListPage[T]
+	// place is the last entry that is behind us.
+	place       store.Entry
+	bytes, work int
+}
+
+// take puts an entry on the page where it belongs there; full says that it has to wait for the next page.
+func (p *pager[T]) take(ctx context.Context, ns string, e store.Entry) (full bool, err error) {
+	if len(p.page.Items) >= max(p.MaxItems, 1) || p.work >= maxWork {
+		return true, nil
+	}
+	p.work++
+	if p.Made.side(e.Created) == 0 && p.has(e.ID) {
+		item, err := readListed(ctx, ns, e.ID, p.read)
+		if err != nil {
+			return false, err
+		}
+		p.work += readWork + p.weight(item.Item)>>10
+		if item.Problem != "" || p.matches(item.Item) {
+			if p.bytes += p.size(item.Item); len(p.page.Items) > 0 && p.bytes > p.MaxBytes {
+				return true, nil
+			}
+			p.page.Items = append(p.page.Items, item)
+		}
+	}
+	p.place = e
+	return false, nil
 }
 
 func readListed[T any](ctx context.Context, ns string, id uuid.UUID, read func(context.Context, string, uuid.UUID) (T, error)) (Listed[T], error) {
+	if err := ctx.Err(); err != nil {
+		return Listed[T]{}, err
+	}
 	item, err := read(ctx, ns, id)
 	if err == nil {
 		return Listed[T]{ID: id, Item: item}, nil

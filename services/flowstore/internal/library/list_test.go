@@ -20,7 +20,7 @@ func texts(t *testing.T, l *library.Library, q library.ListQuery, full bool) str
 	t.Helper()
 	var b strings.Builder
 	for {
-		page, err := l.Nodes(t.Context(), ns, q, full)
+		page, err := l.Nodes(t.Context(), ns, q, library.NodeFilter{}, full)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestListWithDamage(t *testing.T) {
 	d.errs[ids[1]] = store.ErrNodeNotFound
 	q := library.ListQuery{MaxItems: 10, MaxBytes: 1 << 20}
 	for full, large := range map[bool]string{false: "", true: "nodes/" + ids[2].String() + " is about 12583236 bytes long; the largest that can be sent is 12582912 bytes"} {
-		page, err := l.Nodes(t.Context(), ns, q, full)
+		page, err := l.Nodes(t.Context(), ns, q, library.NodeFilter{}, full)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestListWithDamage(t *testing.T) {
 	}
 	broken := errors.New("the disk is gone")
 	d.errs[ids[1]] = broken
-	if _, err := l.Nodes(t.Context(), ns, q, false); !errors.Is(err, broken) {
+	if _, err := l.Nodes(t.Context(), ns, q, library.NodeFilter{}, false); !errors.Is(err, broken) {
 		t.Errorf("any other trouble ends the call: %v", err)
 	}
 }
@@ -115,7 +115,7 @@ func TestListFlows(t *testing.T) {
 	size := flow.Flow{Name: "b", Description: "d"}.WordsSize()
 	var names []string
 	for q := (library.ListQuery{MaxItems: 10, MaxBytes: 2*size - 1}); len(names) < 3; {
-		page, err := l.Flows(t.Context(), ns, q)
+		page, err := l.Flows(t.Context(), ns, q, library.FlowFilter{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,3 +33,16 @@ func beginning(text string) (start string, characters int) {
 	}
 	return start, characters
 }
+
+// Weight is how much text was read for it: bytes, or the characters of one that is short.
+func (b Brief) Weight() int {
+	weight := 0
+	for i, t := range b.Texts {
+		if b.Characters != nil {
+			weight += b.Characters[i]
+		} else {
+			weight += len(t.Content)
+		}
+	}
+	return weight
+}

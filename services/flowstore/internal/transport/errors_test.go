@@ -123,10 +123,10 @@ func (f failing) Path(context.Context, string, library.PathQuery) (library.Page,
 func (f failing) Brief(context.Context, string, uuid.UUID) (node.Brief, error) {
 	return node.Brief{}, f.err
 }
-func (f failing) Nodes(context.Context, string, library.ListQuery, bool) (library.ListPage[node.Brief], error) {
+func (f failing) Nodes(context.Context, string, library.ListQuery, library.NodeFilter, bool) (library.ListPage[node.Brief], error) {
 	return library.ListPage[node.Brief]{}, f.err
 }
-func (f failing) Flows(context.Context, string, library.ListQuery) (library.ListPage[flow.Flow], error) {
+func (f failing) Flows(context.Context, string, library.ListQuery, library.FlowFilter) (library.ListPage[flow.Flow], error) {
 	return library.ListPage[flow.Flow]{}, f.err
 }
 func (f failing) History(context.Context, string, library.PathQuery) (library.Page, error) {

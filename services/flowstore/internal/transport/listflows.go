@@ -5,19 +5,22 @@ import (
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 	"github.com/tsumugi-dev/tsumugi/services/internal/pagetoken"
 )
 
-// ListFlows lists all flows, newest first.
+// ListFlows lists flows by creation.
 func (s *Server) ListFlows(ctx context.Context, req *flowstorev1.ListFlowsRequest) (*flowstorev1.ListFlowsResponse, error) {
-	const query = "ListFlows"
 	f := begin(req)
-	q, err := f.list(req.GetPageSize(), req.GetPageToken(), query)
+	filter := library.FlowFilter{
+		NameContains: f.part("display_name_contains", req.GetDisplayNameContains()), UpdatedFrom: f.time("update_time_from", req.GetUpdateTimeFrom()),
+	}
+	q, query, err := f.list("ListFlows", filter, req)
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.library.Flows(ctx, namespace.From(ctx), q)
+	page, err := s.library.Flows(ctx, namespace.From(ctx), q, filter)
 	if err != nil {
 		return nil, f.fault(err)
 	}

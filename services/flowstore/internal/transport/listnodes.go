@@ -3,28 +3,26 @@ package transport
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/google/uuid"
+	"slices"
+	"strings"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 	"github.com/tsumugi-dev/tsumugi/services/internal/pagetoken"
 )
 
-// ListNodes lists all nodes, newest first.
+// ListNodes lists nodes by creation.
 func (s *Server) ListNodes(ctx context.Context, req *flowstorev1.ListNodesRequest) (*flowstorev1.ListNodesResponse, error) {
 	f := begin(req)
 	full := f.full(req.GetView(), false)
-	query := fmt.Sprintf("ListNodes full=%t", full)
-	q, err := f.list(req.GetPageSize(), req.GetPageToken(), query)
+	filter := f.nodeFilter(req)
+	q, query, err := f.list(fmt.Sprintf("ListNodes full=%t", full), filter, req)
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.library.Nodes(ctx, namespace.From(ctx), q, full)
+	page, err := s.library.Nodes(ctx, namespace.From(ctx), q, filter, full)
 	if err != nil {
 		return nil, f.fault(err)
 	}
@@ -53,41 +51,33 @@ func (f *fields) full(view flowstorev1.NodeView, unspecified bool) bool {
 	return false
 }
 
-// list reads which page of a list is wanted.
-func (f *fields) list(size int32, token, query string) (library.ListQuery, error) {
-	q := library.ListQuery{MaxItems: f.pageSize(size), MaxBytes: maxPageBytes}
-	if err := f.Err(); err != nil {
-		return q, err
+func (f *fields) nodeFilter(req *flowstorev1.ListNodesRequest) library.NodeFilter {
+	role := req.GetRole()
+	if role != "" && !slices.Contains(node.Roles, role) {
+		f.Add("role", "is %.40q; a role is one of %s", role, strings.Join(node.Roles, ", "))
 	}
-	key, err := pagetoken.Decode(token, query)
-	if err == nil {
-		q.After, err = toEntry(key)
+	return library.NodeFilter{
+		Flow: f.name("flow", req.GetFlow(), aFlow), Role: role, ModelContains: f.part("model_contains", req.GetModelContains()),
+		AllTags: f.tags("all_tags", req.GetAllTags()), AnyTags: f.tags("any_tags", req.GetAnyTags()),
 	}
-	if err != nil {
-		return q, f.fault(err)
-	}
-	return q, nil
 }
 
-func entryKey(e store.Entry) string {
-	if e == (store.Entry{}) {
-		return ""
+// tags reads tags that nodes may have.
+func (f *fields) tags(field string, tags []string) []string {
+	if len(tags) > node.MaxTags {
+		f.Add(field, "has %d items; the limit is %d", len(tags), node.MaxTags)
+		return nil
 	}
-	return fmt.Sprintf("%d %s", e.Created.UnixMicro(), e.ID)
-}
-
-func toEntry(key string) (e store.Entry, err error) {
-	if key == "" {
-		return e, nil
+	for i, tag := range tags {
+		item := fmt.Sprintf("%s[%d]", field, i)
+		switch {
+		case strings.TrimSpace(tag) == "":
+			f.Add(item, "is empty")
+		case len(tag) > node.MaxTag:
+			f.Add(item, "has %d bytes; a tag has %d at most", len(tag), node.MaxTag)
+		case strings.ContainsAny(tag, node.Commas):
+			f.Add(item, "holds a comma, which no tag does; give each tag an item of its own")
+		}
 	}
-	var micros int64
-	var id string
-	if _, err := fmt.Sscanf(key, "%d %s", &micros, &id); err != nil {
-		return e, pagetoken.ErrMalformed
-	}
-	if e.ID, err = uuid.Parse(id); err != nil {
-		return e, pagetoken.ErrMalformed
-	}
-	e.Created = time.UnixMicro(micros)
-	return e, nil
+	return tags
 }

@@ -85,6 +85,72 @@ func TestListsOfNodesAndFlows(t *testing.T) {
 	expect(t, err, "InvalidArgument INVALID_PAGE_TOKEN", "page_token")
 }
 
+// Filters and orders reach the lists, and a page token belongs to them.
+func TestFilteredLists(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	f := must[*flowstorev1.Flow](t)(c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "Novel 夜"}}))
+	must[*flowstorev1.Flow](t)(c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "other"}}))
+	var times []*timestamppb.Timestamp
+	for _, n := range []*flowstorev1.Node{
+		{Texts: []*flowstorev1.Text{{Role: "user", Content: "a"}}, Model: "gemma", Tags: []string{"x", "y"}},
+		{Texts: []*flowstorev1.Text{{Role: "system", Content: "b"}}, Tags: []string{"y"}},
+		{Texts: []*flowstorev1.Text{{Role: "user", Content: "c"}}, Tags: []string{"z"}},
+	} {
+		stored := must[*flowstorev1.Node](t)(c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: n}))
+		times = append(times, stored.GetCreateTime())
+		if n.GetModel() == "" {
+			must[*flowstorev1.AddNodeResponse](t)(c.AddNode(t.Context(), &flowstorev1.AddNodeRequest{
+				Flow: f.GetName(), Source: &flowstorev1.AddNodeRequest_Node{Node: stored.GetName()},
+			}))
+		}
+	}
+	oldest := flowstorev1.ListOrder_LIST_ORDER_OLDEST_FIRST
+	for want, req := range map[string]*flowstorev1.ListNodesRequest{
+		"abc": {Order: oldest}, "cba": {Order: flowstorev1.ListOrder_LIST_ORDER_NEWEST_FIRST}, "cb": {Flow: f.GetName()}, "ca": {Role: "user"}, "a": {ModelContains: "GEM"},
+		"ba": {AllTags: []string{"Y"}}, "ab": {AnyTags: []string{"x", "y"}, Order: oldest}, "c": {CreateTimeFrom: times[2]}, "b": {CreateTimeFrom: times[1], CreateTimeBefore: times[2]},
+		"": {AllTags: []string{"x", "z"}},
+	} {
+		got := ""
+		for _, item := range must[*flowstorev1.ListNodesResponse](t)(c.ListNodes(t.Context(), req)).GetNodes() {
+			got += item.GetNode().GetTexts()[0].GetContent()
+		}
+		if got != want {
+			t.Errorf("%v: %q, want %q", req, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		req  *flowstorev1.ListFlowsRequest
+		want string
+	}{
+		{&flowstorev1.ListFlowsRequest{DisplayNameContains: "novel"}, "Novel 夜 "}, {&flowstorev1.ListFlowsRequest{Order: oldest}, "Novel 夜 other "},
+		{&flowstorev1.ListFlowsRequest{UpdateTimeFrom: times[2]}, "Novel 夜 "}, {&flowstorev1.ListFlowsRequest{CreateTimeBefore: f.GetCreateTime()}, ""},
+	} {
+		got := ""
+		for _, item := range must[*flowstorev1.ListFlowsResponse](t)(c.ListFlows(t.Context(), tt.req)).GetFlows() {
+			got += item.GetFlow().GetDisplayName() + " "
+		}
+		if got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.req, got, tt.want)
+		}
+	}
+	base := &flowstorev1.ListNodesRequest{PageSize: 1}
+	token := must[*flowstorev1.ListNodesResponse](t)(c.ListNodes(t.Context(), base)).GetNextPageToken()
+	for _, other := range []*flowstorev1.ListNodesRequest{
+		{Order: oldest}, {Flow: f.GetName()}, {Role: "user"}, {ModelContains: "m"}, {AllTags: []string{"t"}}, {AnyTags: []string{"t"}}, {CreateTimeFrom: times[0]}, {CreateTimeBefore: times[0]},
+	} {
+		other.PageToken = token
+		_, err := c.ListNodes(t.Context(), other)
+		expect(t, err, "InvalidArgument INVALID_PAGE_TOKEN", "page_token")
+	}
+	token = must[*flowstorev1.ListFlowsResponse](t)(c.ListFlows(t.Context(), &flowstorev1.ListFlowsRequest{PageSize: 1})).GetNextPageToken()
+	for _, other := range []*flowstorev1.ListFlowsRequest{{Order: oldest}, {DisplayNameContains: "o"}, {UpdateTimeFrom: times[0]}} {
+		other.PageToken = token
+		_, err := c.ListFlows(t.Context(), other)
+		expect(t, err, "InvalidArgument INVALID_PAGE_TOKEN", "page_token")
+	}
+}
+
 // A node that cannot be read stands in its place with the reason.
 func TestListNamesWhatCannotBeRead(t *testing.T) {
 	t.Parallel()

@@ -157,8 +157,12 @@ func TestNamespaces(t *testing.T) {
 		}}},
 		// These name nothing that could be foreign: settle has made with them what the others find.
 		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil,
-		// These list what is the caller's own: look compares what the other sees before and after, and its lists have two nodes.
-		"ListNodes": nil, "ListFlows": nil,
+		"ListNodes": {{noFlow, "flow", func(flow, _ string) error {
+			_, err := c.ListNodes(own.ctx, &flowstorev1.ListNodesRequest{Flow: flow})
+			return err
+		}}},
+		// It lists what is the caller's own: look compares what the other sees before and after.
+		"ListFlows": nil,
 	}
 	methods := flowstorev1.File_tsumugi_flowstore_v1_flowstore_proto.Services().Get(0).Methods()
 	for i := range methods.Len() {

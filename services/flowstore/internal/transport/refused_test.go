@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
@@ -150,6 +151,25 @@ func TestWrongFields(t *testing.T) {
 			_, err := c.ListNodes(ctx, &flowstorev1.ListNodesRequest{View: 7, PageSize: -1, PageToken: "x"})
 			return err
 		}, []string{"page_size", "view"}},
+		"filters of nodes": {func(ctx context.Context) error {
+			_, err := c.ListNodes(ctx, &flowstorev1.ListNodesRequest{
+				Order: 9, Flow: "x", Role: "narrator", ModelContains: strings.Repeat("m", 1025), AllTags: []string{"a", " ", "b、c"}, AnyTags: many(65, "t"),
+				CreateTimeFrom: &timestamppb.Timestamp{Nanos: -1}, CreateTimeBefore: &timestamppb.Timestamp{Seconds: 1 << 60},
+			})
+			return err
+		}, []string{"all_tags[1]", "all_tags[2]", "any_tags", "create_time_before", "create_time_from", "flow", "model_contains", "order", "role"}},
+		"a span backwards, a long tag": {func(ctx context.Context) error {
+			at := &timestamppb.Timestamp{Seconds: 5}
+			_, err := c.ListNodes(ctx, &flowstorev1.ListNodesRequest{CreateTimeFrom: at, CreateTimeBefore: at, AnyTags: []string{strings.Repeat("t", 257)}})
+			return err
+		}, []string{"any_tags[0]", "create_time_before"}},
+		"filters of flows": {func(ctx context.Context) error {
+			_, err := c.ListFlows(ctx, &flowstorev1.ListFlowsRequest{
+				Order: -1, DisplayNameContains: strings.Repeat("m", 1025), CreateTimeFrom: &timestamppb.Timestamp{Seconds: -62135596800},
+				UpdateTimeFrom: &timestamppb.Timestamp{Nanos: 1_000_000_000},
+			})
+			return err
+		}, []string{"create_time_from", "display_name_contains", "order", "update_time_from"}},
 		"lists of flows": {func(ctx context.Context) error {
 			_, err := c.ListFlows(ctx, &flowstorev1.ListFlowsRequest{PageSize: -1})
 			return err
