@@ -189,6 +189,8 @@ func TestWhatReachesTheService(t *testing.T) {
 		"query":         {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?pageSize=5&page_token=c%2Fc%2B%2B&node=タグ1", want: &flowstorev1.ListPathNodesRequest{Flow: "flows/" + id, PageSize: 5, PageToken: "c/c++", Node: "タグ1"}},
 		"view":          {method: "GET", path: "/v1/nodes/" + id + "?view=NODE_VIEW_BASIC", want: &flowstorev1.GetNodeRequest{Name: "nodes/" + id, View: flowstorev1.NodeView_NODE_VIEW_BASIC}},
 		"all nodes":     {method: "GET", path: "/v1/nodes?view=NODE_VIEW_FULL&pageSize=5", want: &flowstorev1.ListNodesRequest{View: flowstorev1.NodeView_NODE_VIEW_FULL, PageSize: 5}},
+		"part of a text": {method: "GET", path: "/v1/nodes/" + id + "?textIndex=0&offset=5&length=7",
+			want: &flowstorev1.GetNodeRequest{Name: "nodes/" + id, TextIndex: proto.Int32(0), Offset: 5, Length: 7}},
 		"some nodes": {method: "GET", path: "/v1/nodes?order=LIST_ORDER_OLDEST_FIRST&flow=flows/" + id + "&role=user&modelContains=gem%20ma&allTags=夜&allTags=a%2Cb&anyTags=c&createTimeFrom=2026-05-01T09:00:00%2B09:00&create_time_before=2026-06-01T00:00:00.5Z",
 			want: &flowstorev1.ListNodesRequest{
 				Order: flowstorev1.ListOrder_LIST_ORDER_OLDEST_FIRST, Flow: "flows/" + id, Role: "user", ModelContains: "gem ma", AllTags: []string{"夜", "a,b"}, AnyTags: []string{"c"},

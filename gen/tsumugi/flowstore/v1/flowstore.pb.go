@@ -337,7 +337,15 @@ type GetNodeRequest struct {
 	// `nodes/{uuid}`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// How much of it. Unspecified: NODE_VIEW_FULL.
-	View          NodeView `protobuf:"varint,2,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
+	View NodeView `protobuf:"varint,2,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
+	// Only a part of one text: which text, from 0. The answer has all of the node but `generation` and the contents of the other
+	// texts, with the `character_count` of each text. It stays below 4 MiB, however long the text is. `view` is then unspecified.
+	TextIndex *int32 `protobuf:"varint,3,opt,name=text_index,json=textIndex,proto3,oneof" json:"text_index,omitempty"`
+	// Where the part begins, in characters (code points), at most the length of the text. Needs `text_index`.
+	Offset int32 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
+	// How many characters, at most 1,000,000; 0: as many. The part is shorter where the text ends. It may begin and end between
+	// the code points of what a reader sees as one character: parts put together are the text. Needs `text_index`.
+	Length        int32 `protobuf:"varint,5,opt,name=length,proto3" json:"length,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -384,6 +392,27 @@ func (x *GetNodeRequest) GetView() NodeView {
 		return x.View
 	}
 	return NodeView_NODE_VIEW_UNSPECIFIED
+}
+
+func (x *GetNodeRequest) GetTextIndex() int32 {
+	if x != nil && x.TextIndex != nil {
+		return *x.TextIndex
+	}
+	return 0
+}
+
+func (x *GetNodeRequest) GetOffset() int32 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *GetNodeRequest) GetLength() int32 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
 }
 
 // CreateFlowRequest asks for a new flow.
@@ -2714,10 +2743,15 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tB\x03\xe0A\x01R\trequestId\"b\n" +
+	"request_id\x18\x03 \x01(\tB\x03\xe0A\x01R\trequestId\"\xd4\x01\n" +
 	"\x0eGetNodeRequest\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x127\n" +
-	"\x04view\x18\x02 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\"\x8a\x01\n" +
+	"\x04view\x18\x02 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\x12'\n" +
+	"\n" +
+	"text_index\x18\x03 \x01(\x05B\x03\xe0A\x01H\x00R\ttextIndex\x88\x01\x01\x12\x1b\n" +
+	"\x06offset\x18\x04 \x01(\x05B\x03\xe0A\x01R\x06offset\x12\x1b\n" +
+	"\x06length\x18\x05 \x01(\x05B\x03\xe0A\x01R\x06lengthB\r\n" +
+	"\v_text_index\"\x8a\x01\n" +
 	"\x11CreateFlowRequest\x123\n" +
 	"\x04flow\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.FlowB\x03\xe0A\x02R\x04flow\x12\x1c\n" +
 	"\aflow_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06flowId\x12\"\n" +
@@ -3092,6 +3126,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 	}
 	file_tsumugi_flowstore_v1_flows_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_init()
+	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[1].OneofWrappers = []any{}
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[4].OneofWrappers = []any{
 		(*AddNodeRequest_NewNode)(nil),
 		(*AddNodeRequest_Node)(nil),

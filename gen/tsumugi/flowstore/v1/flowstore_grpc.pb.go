@@ -49,11 +49,11 @@ const (
 // characters, upper case too, and written in lower case.
 // What it has answered is on the disk: neither a killed process nor a power cut loses it.
 // An answer holds up to 12 MiB, more than gRPC clients receive by default (4 MiB): a receive limit of 16 MiB takes every
-// message.
+// message. A client that keeps its limit lists nodes in NODE_VIEW_BASIC and reads long texts in parts (`text_index` of GetNode).
 type FlowStoreServiceClient interface {
 	// CreateNode stores a node that no flow holds yet.
 	CreateNode(ctx context.Context, in *CreateNodeRequest, opts ...grpc.CallOption) (*Node, error)
-	// GetNode answers with a node.
+	// GetNode answers with a node, or with a part of one of its texts where a text may be longer than the client can take.
 	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*Node, error)
 	// CreateFlow makes an empty flow.
 	CreateFlow(ctx context.Context, in *CreateFlowRequest, opts ...grpc.CallOption) (*Flow, error)
@@ -311,11 +311,11 @@ func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreR
 // characters, upper case too, and written in lower case.
 // What it has answered is on the disk: neither a killed process nor a power cut loses it.
 // An answer holds up to 12 MiB, more than gRPC clients receive by default (4 MiB): a receive limit of 16 MiB takes every
-// message.
+// message. A client that keeps its limit lists nodes in NODE_VIEW_BASIC and reads long texts in parts (`text_index` of GetNode).
 type FlowStoreServiceServer interface {
 	// CreateNode stores a node that no flow holds yet.
 	CreateNode(context.Context, *CreateNodeRequest) (*Node, error)
-	// GetNode answers with a node.
+	// GetNode answers with a node, or with a part of one of its texts where a text may be longer than the client can take.
 	GetNode(context.Context, *GetNodeRequest) (*Node, error)
 	// CreateFlow makes an empty flow.
 	CreateFlow(context.Context, *CreateFlowRequest) (*Flow, error)

@@ -128,10 +128,13 @@ type Text struct {
 	DurationSeconds float64 `protobuf:"fixed64,4,opt,name=duration_seconds,json=durationSeconds,proto3" json:"duration_seconds,omitempty"`
 	// Tokens per second, kept to the thousandth; 0 where not known.
 	TokensPerSecond float64 `protobuf:"fixed64,5,opt,name=tokens_per_second,json=tokensPerSecond,proto3" json:"tokens_per_second,omitempty"`
-	// How many characters (code points) the whole text has, where `content` is its beginning (NODE_VIEW_BASIC); else 0.
+	// How many characters (code points) the whole text has, where `content` is its beginning (NODE_VIEW_BASIC) or a part of it
+	// (`text_index` of GetNode); else 0.
 	CharacterCount int32 `protobuf:"varint,6,opt,name=character_count,json=characterCount,proto3" json:"character_count,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Where `content` begins in the whole text, in characters, where a part was asked for; else 0.
+	Offset        int32 `protobuf:"varint,7,opt,name=offset,proto3" json:"offset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Text) Reset() {
@@ -202,6 +205,13 @@ func (x *Text) GetTokensPerSecond() float64 {
 func (x *Text) GetCharacterCount() int32 {
 	if x != nil {
 		return x.CharacterCount
+	}
+	return 0
+}
+
+func (x *Text) GetOffset() int32 {
+	if x != nil {
+		return x.Offset
 	}
 	return 0
 }
@@ -1294,7 +1304,7 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\x04tags\x18\x05 \x03(\tB\x03\xe0A\x01R\x04tags\x12E\n" +
 	"\n" +
 	"generation\x18\x06 \x01(\v2 .tsumugi.flowstore.v1.GenerationB\x03\xe0A\x01R\n" +
-	"generation\"\xf3\x01\n" +
+	"generation\"\x90\x02\n" +
 	"\x04Text\x12\x17\n" +
 	"\x04role\x18\x01 \x01(\tB\x03\xe0A\x02R\x04role\x12\x1d\n" +
 	"\acontent\x18\x02 \x01(\tB\x03\xe0A\x01R\acontent\x12$\n" +
@@ -1302,7 +1312,8 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"tokenCount\x12.\n" +
 	"\x10duration_seconds\x18\x04 \x01(\x01B\x03\xe0A\x01R\x0fdurationSeconds\x12/\n" +
 	"\x11tokens_per_second\x18\x05 \x01(\x01B\x03\xe0A\x01R\x0ftokensPerSecond\x12,\n" +
-	"\x0fcharacter_count\x18\x06 \x01(\x05B\x03\xe0A\x03R\x0echaracterCount\"\x8f\x05\n" +
+	"\x0fcharacter_count\x18\x06 \x01(\x05B\x03\xe0A\x03R\x0echaracterCount\x12\x1b\n" +
+	"\x06offset\x18\a \x01(\x05B\x03\xe0A\x03R\x06offset\"\x8f\x05\n" +
 	"\n" +
 	"Generation\x12A\n" +
 	"\abackend\x18\x01 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x01R\abackend\x12(\n" +

@@ -78,6 +78,15 @@ func (l *Library) Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brie
 	return b, nil
 }
 
+// Part gives a part of a text, also of a node that is too large to be sent whole. Errors as of Node; *node.OutsideError.
+func (l *Library) Part(ctx context.Context, ns string, id uuid.UUID, p node.Part) (node.Brief, error) {
+	n, err := l.store.Node(ctx, ns, id)
+	if err != nil {
+		return node.Brief{}, named(KindNode, id, err)
+	}
+	return n.Part(p)
+}
+
 // Flows lists flows of a namespace. Their members and edges do not count to the size of a page.
 func (l *Library) Flows(ctx context.Context, ns string, q ListQuery, f FlowFilter) (ListPage[flow.Flow], error) {
 	return list(ctx, ns, q, listing[flow.Flow]{

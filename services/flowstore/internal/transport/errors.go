@@ -39,6 +39,13 @@ var table = []func(*fields, error) *apierr.Error{
 		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "node", node.Name(e.Node))
 		return because(out, f.named(library.KindNode, e.Node))
 	}),
+	on(func(_ *fields, e *node.OutsideError) *apierr.Error {
+		field := "text_index"
+		if e.InText {
+			field = "offset"
+		}
+		return because(apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error()), []string{field})
+	}),
 	on(func(_ *fields, e *library.DiffTooLargeError) *apierr.Error {
 		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "limit", strconv.Itoa(library.MaxDiff))
 		return because(out, []string{"node", "other"})

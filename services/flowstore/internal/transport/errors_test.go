@@ -38,6 +38,7 @@ var answers = map[string]struct {
 	"library.TakenError":    {&library.TakenError{Kind: library.KindNode, ID: one}, "AlreadyExists ALREADY_EXISTS", map[string]string{"name": "nodes/" + id(1)}},
 	"library.UnreadableError": {&library.UnreadableError{Kind: library.KindFlow, ID: one, Cause: &store.UnreadableError{Path: "flows/000/000.yaml", Reason: "r"}},
 		"DataLoss UNREADABLE_FILE", map[string]string{"name": "flows/" + id(1), "path": "flows/000/000.yaml"}},
+	"node.OutsideError":          {&node.OutsideError{At: 5, Most: 2}, "InvalidArgument INVALID_FIELD", nil},
 	"library.DiffTooLargeError":  {&library.DiffTooLargeError{Node: one, Other: two, Bytes: 1 << 30}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"limit": "4194304"}},
 	"library.TooLargeError":      {&library.TooLargeError{Node: one, Bytes: 1 << 30}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"node": "nodes/" + id(1)}},
 	"library.RequestReusedError": {&library.RequestReusedError{Request: one}, "InvalidArgument REQUEST_ID_REUSED", map[string]string{"request_id": id(1)}},
@@ -121,6 +122,9 @@ func (f failing) Path(context.Context, string, library.PathQuery) (library.Page,
 	return library.Page{}, f.err
 }
 func (f failing) Brief(context.Context, string, uuid.UUID) (node.Brief, error) {
+	return node.Brief{}, f.err
+}
+func (f failing) Part(context.Context, string, uuid.UUID, node.Part) (node.Brief, error) {
 	return node.Brief{}, f.err
 }
 func (f failing) Nodes(context.Context, string, library.ListQuery, library.NodeFilter, bool) (library.ListPage[node.Brief], error) {

@@ -14,7 +14,7 @@ import (
 func (s *Server) ListFlows(ctx context.Context, req *flowstorev1.ListFlowsRequest) (*flowstorev1.ListFlowsResponse, error) {
 	f := begin(req)
 	filter := library.FlowFilter{
-		NameContains: f.part("display_name_contains", req.GetDisplayNameContains()), UpdatedFrom: f.time("update_time_from", req.GetUpdateTimeFrom()),
+		NameContains: f.contains("display_name_contains", req.GetDisplayNameContains()), UpdatedFrom: f.time("update_time_from", req.GetUpdateTimeFrom()),
 	}
 	q, query, err := f.list("ListFlows", filter, req)
 	if err != nil {

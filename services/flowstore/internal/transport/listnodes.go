@@ -57,7 +57,7 @@ func (f *fields) nodeFilter(req *flowstorev1.ListNodesRequest) library.NodeFilte
 		f.Add("role", "is %.40q; a role is one of %s", role, strings.Join(node.Roles, ", "))
 	}
 	return library.NodeFilter{
-		Flow: f.name("flow", req.GetFlow(), aFlow), Role: role, ModelContains: f.part("model_contains", req.GetModelContains()),
+		Flow: f.name("flow", req.GetFlow(), aFlow), Role: role, ModelContains: f.contains("model_contains", req.GetModelContains()),
 		AllTags: f.tags("all_tags", req.GetAllTags()), AnyTags: f.tags("any_tags", req.GetAnyTags()),
 	}
 }

@@ -76,8 +76,8 @@ func (f *fields) time(field string, t *timestamppb.Timestamp) time.Time {
 	return t.AsTime()
 }
 
-// part reads a part of a name.
-func (f *fields) part(field, text string) string {
+// contains reads a part of a name.
+func (f *fields) contains(field, text string) string {
 	if len(text) > node.MaxLabel {
 		f.Add(field, "has %d bytes; the limit is %d", len(text), node.MaxLabel)
 	}

@@ -44,6 +44,32 @@ func TestNodeViews(t *testing.T) {
 	same(t, want, listed(full))
 }
 
+func TestPartsOfATextAreAskedFor(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	in := whole()
+	in.Texts[2].Content = "夜🧵が明けた"
+	want := must[*flowstorev1.Node](t)(c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: in}))
+	name := want.GetName()
+	want.Generation = nil
+	for i, n := range []int32{1, 0, 6, 1} {
+		want.Texts[i].Content, want.Texts[i].CharacterCount = "", n
+	}
+	want.Texts[2].Content, want.Texts[2].Offset = "🧵が", 1
+	same(t, want, must[*flowstorev1.Node](t)(c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: name, TextIndex: proto.Int32(2), Offset: 1, Length: 2})))
+	want.Texts[2].Content, want.Texts[2].Offset = "", 0
+	want.Texts[0].Content = "s"
+	same(t, want, must[*flowstorev1.Node](t)(c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: name, TextIndex: proto.Int32(0)})))
+	for field, req := range map[string]*flowstorev1.GetNodeRequest{
+		"text_index": {Name: name, TextIndex: proto.Int32(4)}, "offset": {Name: name, TextIndex: proto.Int32(2), Offset: 7},
+	} {
+		_, err := c.GetNode(t.Context(), req)
+		expect(t, err, "InvalidArgument INVALID_FIELD", field)
+	}
+	_, err := c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: "nodes/" + id(404), TextIndex: proto.Int32(0)})
+	expect(t, err, "NotFound NODE_NOT_FOUND", "name")
+}
+
 func TestListsOfNodesAndFlows(t *testing.T) {
 	t.Parallel()
 	c := serve(t)

@@ -151,6 +151,14 @@ func TestWrongFields(t *testing.T) {
 			_, err := c.ListNodes(ctx, &flowstorev1.ListNodesRequest{View: 7, PageSize: -1, PageToken: "x"})
 			return err
 		}, []string{"page_size", "view"}},
+		"a part of a text": {func(ctx context.Context) error {
+			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: name, View: basic, TextIndex: proto.Int32(-1), Offset: -1, Length: 1_000_001})
+			return err
+		}, []string{"length", "offset", "text_index", "view"}},
+		"a part of no text": {func(ctx context.Context) error {
+			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: name, Length: 5})
+			return err
+		}, []string{"text_index"}},
 		"filters of nodes": {func(ctx context.Context) error {
 			_, err := c.ListNodes(ctx, &flowstorev1.ListNodesRequest{
 				Order: 9, Flow: "x", Role: "narrator", ModelContains: strings.Repeat("m", 1025), AllTags: []string{"a", " ", "b、c"}, AnyTags: many(65, "t"),

@@ -29,6 +29,7 @@ type Library interface {
 	UpdateFlow(ctx context.Context, ns string, in library.Update) (flow.Flow, error)
 	Path(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
 	Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error)
+	Part(ctx context.Context, ns string, id uuid.UUID, p node.Part) (node.Brief, error)
 	Nodes(ctx context.Context, ns string, q library.ListQuery, f library.NodeFilter, full bool) (library.ListPage[node.Brief], error)
 	Flows(ctx context.Context, ns string, q library.ListQuery, f library.FlowFilter) (library.ListPage[flow.Flow], error)
 	History(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)

@@ -140,7 +140,7 @@ func TestMarshal(t *testing.T) {
 	if err != nil || json.Unmarshal(got, &compact) != nil {
 		t.Fatalf("%s, %v", got, err)
 	}
-	want := map[string]any{"role": "", "content": "紡ぎ<&>\u2028", "tokenCount": 12.0, "durationSeconds": 1.2, "tokensPerSecond": 0.0, "characterCount": 0.0}
+	want := map[string]any{"role": "", "content": "紡ぎ<&>\u2028", "tokenCount": 12.0, "durationSeconds": 1.2, "tokensPerSecond": 0.0, "characterCount": 0.0, "offset": 0.0}
 	if diff := cmp.Diff(want, compact); diff != "" || strings.Contains(string(got), `\u`) {
 		t.Errorf("%s\n%s", got, diff)
 	}
