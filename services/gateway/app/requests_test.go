@@ -200,7 +200,7 @@ func TestWhatReachesTheService(t *testing.T) {
 			want: &flowstorev1.ListFlowsRequest{DisplayNameContains: "夜", UpdateTimeFrom: timestamppb.New(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}},
 		"all flows":      {method: "GET", path: "/v1/flows?pageToken=x", want: &flowstorev1.ListFlowsRequest{PageToken: "x"}},
 		"totals":         {method: "GET", path: "/v1/flows/" + id + ":listPathNodes?totals=true", want: &flowstorev1.ListPathNodesRequest{Flow: "flows/" + id, Totals: true}},
-		"history":        {method: "GET", path: "/v1/flows/" + id + ":listHistoryNodes?pageSize=2", want: &flowstorev1.ListHistoryNodesRequest{Flow: "flows/" + id, PageSize: 2}},
+		"history":        {method: "GET", path: "/v1/flows/" + id + ":listHistoryNodes?pageSize=2&drawing=true", want: &flowstorev1.ListHistoryNodesRequest{Flow: "flows/" + id, PageSize: 2, Drawing: true}},
 		"two nodes":      {method: "GET", path: "/v1/nodes/" + id + ":diffNodes?other=nodes/x", want: &flowstorev1.DiffNodesRequest{Node: "nodes/" + id, Other: "nodes/x"}},
 		"two heads":      {method: "GET", path: "/v1/flows/" + id + ":diffHeads?node=nodes/x&other=nodes/y", want: &flowstorev1.DiffHeadsRequest{Flow: "flows/" + id, Node: "nodes/x", Other: "nodes/y"}},
 		"validate":       {method: "GET", path: "/v1/flows/" + id + ":validateFlow", want: &flowstorev1.ValidateFlowRequest{Flow: "flows/" + id}},

@@ -1512,7 +1512,9 @@ type ListHistoryNodesRequest struct {
 	// `next_page_token` of the page before. The other fields must be as they were, `page_size` excepted.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// How much of each. Unspecified: NODE_VIEW_BASIC.
-	View          NodeView `protobuf:"varint,4,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
+	View NodeView `protobuf:"varint,4,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
+	// Draw the flow, too, on whatever page.
+	Drawing       bool `protobuf:"varint,5,opt,name=drawing,proto3" json:"drawing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1575,6 +1577,13 @@ func (x *ListHistoryNodesRequest) GetView() NodeView {
 	return NodeView_NODE_VIEW_UNSPECIFIED
 }
 
+func (x *ListHistoryNodesRequest) GetDrawing() bool {
+	if x != nil {
+		return x.Drawing
+	}
+	return false
+}
+
 // ListHistoryNodesResponse is one page of a flow's history.
 type ListHistoryNodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1582,6 +1591,11 @@ type ListHistoryNodesResponse struct {
 	Nodes []*PathNode `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// Where the next page begins. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The whole flow in lines, by index, where it was asked for; empty for a flow without nodes. `1→2<` leads to a node that several
+	// continue; `  2<3>5` is one of these, which leads to where branches merge, and `>5→6` goes on from there; `2<>5` is an edge from
+	// where branches part straight to where they merge; `×6→2` one that paths leave out. At most 1 MiB; `…` and how many lines more
+	// stand at the end of a longer one.
+	Drawing       string `protobuf:"bytes,3,opt,name=drawing,proto3" json:"drawing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1626,6 +1640,13 @@ func (x *ListHistoryNodesResponse) GetNodes() []*PathNode {
 func (x *ListHistoryNodesResponse) GetNextPageToken() string {
 	if x != nil {
 		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListHistoryNodesResponse) GetDrawing() string {
+	if x != nil {
+		return x.Drawing
 	}
 	return ""
 }
@@ -2827,16 +2848,18 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
 	"edge_count\x18\x03 \x01(\x05B\x03\xe0A\x03R\tedgeCount\x12\x1d\n" +
 	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblem\x12&\n" +
-	"\fproblem_path\x18\x05 \x01(\tB\x03\xe0A\x03R\vproblemPath\"\xb1\x01\n" +
+	"\fproblem_path\x18\x05 \x01(\tB\x03\xe0A\x03R\vproblemPath\"\xd0\x01\n" +
 	"\x17ListHistoryNodesRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12 \n" +
 	"\tpage_size\x18\x02 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tB\x03\xe0A\x01R\tpageToken\x127\n" +
-	"\x04view\x18\x04 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\"\x82\x01\n" +
+	"\x04view\x18\x04 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\x12\x1d\n" +
+	"\adrawing\x18\x05 \x01(\bB\x03\xe0A\x01R\adrawing\"\xa1\x01\n" +
 	"\x18ListHistoryNodesResponse\x129\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.PathNodeB\x03\xe0A\x03R\x05nodes\x12+\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xc4\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\x12\x1d\n" +
+	"\adrawing\x18\x03 \x01(\tB\x03\xe0A\x03R\adrawing\"\xc4\x02\n" +
 	"\n" +
 	"PathTotals\x12\x19\n" +
 	"\x05nodes\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05nodes\x12.\n" +

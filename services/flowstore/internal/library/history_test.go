@@ -1,11 +1,13 @@
 package library_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
@@ -48,8 +50,33 @@ func TestHistoryPages(t *testing.T) {
 	if text := strings.Join(got, ", "); text != "a, its file is missing, the beginning of c, d, root" {
 		t.Error(text)
 	}
-	_, err := l.History(t.Context(), ns, library.PathQuery{Flow: f, After: library.Place{Last: 77}, MaxNodes: 1})
+	page, err := l.History(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 1, Drawing: true})
+	if want := "1<\n  1<2>4\n  1<3>4\n>4\n5\n"; page.Drawing != want || err != nil {
+		t.Errorf("%v\n%s", err, page.Drawing)
+	}
+	_, err = l.History(t.Context(), ns, library.PathQuery{Flow: f, After: library.Place{Last: 77}, MaxNodes: 1})
 	expect(t, &library.PlaceGoneError{Flow: f}, err)
 	_, err = l.History(t.Context(), ns, library.PathQuery{Flow: id(4000)})
 	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(4000)}, err)
+}
+
+// A drawing that is too long for an answer says how much is left out.
+func TestLongDrawing(t *testing.T) {
+	t.Parallel()
+	s := memory.New(clock)
+	f := flow.Flow{ID: id(1), Name: "roots"}
+	for i := 1; i <= flow.MaxMembers; i++ {
+		f.Members = append(f.Members, flow.Member{Index: flow.MaxIndex - flow.MaxMembers + i, Node: id(uint32(i))})
+	}
+	for i := range 10_000 { // of a hand: to nothing
+		f.Skipped = append(f.Skipped, flow.Edge{From: i + 1, To: flow.MaxIndex})
+	}
+	f.Edges = f.Skipped
+	writeAll(t, s, nil, f)
+	page, err := library.New(s, &counting{}).History(t.Context(), ns, library.PathQuery{Flow: f.ID, MaxNodes: 1, Drawing: true})
+	lines := strings.Split(strings.TrimSuffix(page.Drawing, "\n"), "\n")
+	left := fmt.Sprintf("… %d more lines", flow.MaxMembers+len(f.Skipped)-len(lines)+1)
+	if err != nil || len(page.Drawing) > 1<<20+100 || len(page.Drawing) < 1<<20-100 || lines[len(lines)-1] != left {
+		t.Errorf("%v: %d bytes, %d lines, the last %q, want %q", err, len(page.Drawing), len(lines), lines[len(lines)-1], left)
+	}
 }

@@ -3,7 +3,9 @@ package library
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -25,6 +27,8 @@ type PathQuery struct {
 	Brief bool
 	// Totals asks for the sums over the whole path, for which all of it is read.
 	Totals bool
+	// Drawing asks for the drawing of a history.
+	Drawing bool
 }
 
 // Place is where a page ended: on the way to which member (0 for a history), behind which one. Both are indexes. The end is kept, so that
@@ -38,7 +42,12 @@ type Page struct {
 	Next Place
 	// Totals are those of the whole path, where they were asked for.
 	Totals *node.Totals
+	// Drawing is flow.Flow.Draw, where it was asked for, at most maxDrawing bytes.
+	Drawing string
 }
+
+// maxDrawing is how many bytes of a drawing are given.
+const maxDrawing = 1 << 20
 
 // PathNode is a node on a path.
 type PathNode struct {
@@ -86,7 +95,24 @@ func (l *Library) History(ctx context.Context, ns string, q PathQuery) (Page, er
 	if err != nil {
 		return Page{}, err
 	}
-	return l.page(ctx, ns, f, f.History(), 0, q)
+	page, err := l.page(ctx, ns, f, f.History(), 0, q)
+	if err == nil && q.Drawing {
+		page.Drawing = drawing(f.Draw())
+	}
+	return page, err
+}
+
+// drawing puts lines together, as many as there is room for, and tells how many more there are.
+func drawing(lines []string) string {
+	var b strings.Builder
+	for i, line := range lines {
+		if b.Len()+len(line)+1 > maxDrawing {
+			fmt.Fprintf(&b, "… %d more lines\n", len(lines)-i)
+			break
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
 }
 
 // page reads the steps of one page; end is where they lead.

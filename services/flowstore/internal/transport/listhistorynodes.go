@@ -17,6 +17,7 @@ func (s *Server) ListHistoryNodes(ctx context.Context, req *flowstorev1.ListHist
 		MaxNodes: f.pageSize(req.GetPageSize()),
 		MaxBytes: maxPageBytes,
 		Brief:    !f.full(req.GetView(), false),
+		Drawing:  req.GetDrawing(),
 	}
 	if err := f.Err(); err != nil {
 		return nil, err
@@ -30,5 +31,7 @@ func (s *Server) ListHistoryNodes(ctx context.Context, req *flowstorev1.ListHist
 	if err != nil {
 		return nil, f.fault(err)
 	}
-	return &flowstorev1.ListHistoryNodesResponse{Nodes: fromPath(page.Nodes), NextPageToken: pagetoken.Encode(query, toKey(page.Next))}, nil
+	return &flowstorev1.ListHistoryNodesResponse{
+		Nodes: fromPath(page.Nodes), NextPageToken: pagetoken.Encode(query, toKey(page.Next)), Drawing: page.Drawing,
+	}, nil
 }

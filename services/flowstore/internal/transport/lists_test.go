@@ -216,7 +216,7 @@ func TestFlowItemSize(t *testing.T) {
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	g := newGraph(t)
-	req := &flowstorev1.ListHistoryNodesRequest{Flow: g.flow, PageSize: 2}
+	req := &flowstorev1.ListHistoryNodesRequest{Flow: g.flow, PageSize: 2, Drawing: true}
 	first := must[*flowstorev1.ListHistoryNodesResponse](t)(g.c.ListHistoryNodes(t.Context(), req))
 	rest := must[*flowstorev1.ListHistoryNodesResponse](t)(g.c.ListHistoryNodes(t.Context(), &flowstorev1.ListHistoryNodesRequest{Flow: g.flow, PageToken: first.GetNextPageToken()}))
 	var got []string
@@ -227,7 +227,7 @@ func TestHistory(t *testing.T) {
 		t.Error(diff)
 	}
 	n := first.GetNodes()[1]
-	if n.GetIndex() != 2 || !cmp.Equal(n.GetParents(), []string{g.a}) || n.GetNode().GetTexts()[0].GetCharacterCount() != 1 || rest.GetNodes()[0].GetProblem() == "" {
+	if n.GetIndex() != 2 || !cmp.Equal(n.GetParents(), []string{g.a}) || n.GetNode().GetTexts()[0].GetCharacterCount() != 1 || rest.GetNodes()[0].GetProblem() == "" || first.GetDrawing() != "1→2→3\n" || rest.GetDrawing() != "" {
 		t.Errorf("%v\n%v", first, rest)
 	}
 	for _, bad := range []*flowstorev1.ListHistoryNodesRequest{
