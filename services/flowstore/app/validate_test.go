@@ -57,3 +57,44 @@ func TestFlowstore4ValidateFlow(t *testing.T) {
 		t.Errorf("the file was rewritten: %v\n%s", err, after)
 	}
 }
+
+// field/flowstore.md row 20: a cycle that a hand made is told with the nodes that it goes through; the flow can be read.
+func TestHandMadeCycleIsNamed(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	a := start(t, data)
+	c := client(t, a)
+	flow := newFlow(t, c)
+	var names []string
+	for _, content := range []string{"a", "b", "c"} {
+		name, err := add(c, flow, content, "", names[max(len(names)-1, 0):]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	stop(t, a)
+	file := filepath.Join(data, "default", "flows", "000", "000.yaml")
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, append(text, "  - from: 3\n    to: 1\n"...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a = start(t, data)
+	defer stop(t, a)
+	c = client(t, a)
+	got, err := c.ValidateFlow(t.Context(), &flowstorev1.ValidateFlowRequest{Flow: flow})
+	want := &flowstorev1.ValidateFlowResponse{Problems: []*flowstorev1.FlowProblem{{
+		Kind: flowstorev1.FlowProblem_KIND_CYCLE_EDGE, Edge: &flowstorev1.Edge{From: 3, To: 1}, Message: "connections: 3 -> 1 closes a cycle; it is left out of paths",
+		Cycle: []string{names[0], names[1], names[2], names[0]},
+	}}}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	history, err := c.ListHistoryNodes(t.Context(), &flowstorev1.ListHistoryNodesRequest{Flow: flow, Drawing: true})
+	if err != nil || history.GetDrawing() != "1→2→3\n×3→1\n" {
+		t.Errorf("%v %q", err, history.GetDrawing())
+	}
+}

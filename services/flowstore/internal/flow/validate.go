@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -43,7 +44,16 @@ type Problem struct {
 	Node  uuid.UUID
 	// File is what a node would be read from, seen from the folder of the namespace; empty where there is none.
 	File string
+	// Cycle is a shortest cycle that a CycleEdge closes: its nodes from the end of the edge on, then the first again. Told of
+	// the first maxCycles edges; of a longer cycle the first maxCycleNodes, and not the first again.
+	Cycle []uuid.UUID
 }
+
+// How much is told of cycles: an answer must hold it, and each takes a walk through the flow.
+const (
+	maxCycles     = 100
+	maxCycleNodes = 1000
+)
 
 // Validate gives Problems as data, in their order (field/flowstore.md row 20). No node is read.
 func (f Flow) Validate() []Problem {
@@ -68,7 +78,32 @@ func (f Flow) Validate() []Problem {
 		}
 		problems[i] = p
 	}
+	f.tellCycles(problems)
 	return problems
+}
+
+// tellCycles adds the cycles to problems. What paths leave out leads back over edges that they follow.
+func (f Flow) tellCycles(problems []Problem) {
+	if len(f.Skipped) == 0 {
+		return
+	}
+	s := search{graph: f.walkable(), target: -1}
+	told := 0
+	for i, p := range problems {
+		if p.Kind != CycleEdge || told == maxCycles {
+			continue
+		}
+		told++
+		start, _ := position(f.Members, p.Edge.To)
+		target, _ := position(f.Members, p.Edge.From)
+		way := s.way(int32(start), int32(target))
+		s.forget()
+		if len(way) > maxCycleNodes {
+			problems[i].Cycle = way[:maxCycleNodes]
+			continue
+		}
+		problems[i].Cycle = slices.Concat(way, way[:1])
+	}
 }
 
 func leadsNowhere(e Edge, missing int) string {

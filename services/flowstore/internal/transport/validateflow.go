@@ -45,6 +45,7 @@ var problemKinds = map[flow.ProblemKind]flowstorev1.FlowProblem_Kind{
 
 func fromProblem(p flow.Problem) *flowstorev1.FlowProblem {
 	out := &flowstorev1.FlowProblem{Kind: problemKinds[p.Kind], Message: p.Text, Index: number(p.Index), Path: p.File}
+	out.Cycle = nodeNames(p.Cycle)
 	if p.Edge != (flow.Edge{}) {
 		out.Edge = &flowstorev1.Edge{From: number(p.Edge.From), To: number(p.Edge.To)}
 	}
