@@ -11,6 +11,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -1133,9 +1134,25 @@ type ListNodesRequest struct {
 	// `next_page_token` of the page before. The other fields must be as they were, `page_size` excepted.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// How much of each. Unspecified: NODE_VIEW_BASIC.
-	View          NodeView `protobuf:"varint,3,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	View NodeView `protobuf:"varint,3,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
+	// The order. Unspecified: newest first.
+	Order ListOrder `protobuf:"varint,4,opt,name=order,proto3,enum=tsumugi.flowstore.v1.ListOrder" json:"order,omitempty"`
+	// Only nodes of this flow, `flows/{uuid}`.
+	Flow string `protobuf:"bytes,5,opt,name=flow,proto3" json:"flow,omitempty"`
+	// Only nodes with a text of this role: `user`, `assistant`, `system` or `tool`.
+	Role string `protobuf:"bytes,6,opt,name=role,proto3" json:"role,omitempty"`
+	// Only nodes whose model has this in its name, at most 1 KiB. Case and width of characters do not count.
+	ModelContains string `protobuf:"bytes,7,opt,name=model_contains,json=modelContains,proto3" json:"model_contains,omitempty"`
+	// Only nodes that have all of these tags, at most 64. Case and width of characters do not count.
+	AllTags []string `protobuf:"bytes,8,rep,name=all_tags,json=allTags,proto3" json:"all_tags,omitempty"`
+	// Only nodes that have at least one of these tags, at most 64, compared in the same way.
+	AnyTags []string `protobuf:"bytes,9,rep,name=any_tags,json=anyTags,proto3" json:"any_tags,omitempty"`
+	// Only nodes made at this time or later.
+	CreateTimeFrom *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=create_time_from,json=createTimeFrom,proto3" json:"create_time_from,omitempty"`
+	// Only nodes made earlier than this.
+	CreateTimeBefore *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=create_time_before,json=createTimeBefore,proto3" json:"create_time_before,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ListNodesRequest) Reset() {
@@ -1189,11 +1206,68 @@ func (x *ListNodesRequest) GetView() NodeView {
 	return NodeView_NODE_VIEW_UNSPECIFIED
 }
 
-// ListNodesResponse is one page of nodes.
+func (x *ListNodesRequest) GetOrder() ListOrder {
+	if x != nil {
+		return x.Order
+	}
+	return ListOrder_LIST_ORDER_UNSPECIFIED
+}
+
+func (x *ListNodesRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *ListNodesRequest) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *ListNodesRequest) GetModelContains() string {
+	if x != nil {
+		return x.ModelContains
+	}
+	return ""
+}
+
+func (x *ListNodesRequest) GetAllTags() []string {
+	if x != nil {
+		return x.AllTags
+	}
+	return nil
+}
+
+func (x *ListNodesRequest) GetAnyTags() []string {
+	if x != nil {
+		return x.AnyTags
+	}
+	return nil
+}
+
+func (x *ListNodesRequest) GetCreateTimeFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTimeFrom
+	}
+	return nil
+}
+
+func (x *ListNodesRequest) GetCreateTimeBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTimeBefore
+	}
+	return nil
+}
+
+// ListNodesResponse is one page of nodes. It may hold fewer than asked for, also none, where others follow: for one page at most 2,000
+// nodes are read (fewer large ones), whether they turn out to be asked for or not.
 type ListNodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The nodes, newest first; of equally old ones the larger UUID first. A node whose file nobody could read since the store
-	// was opened stands at the end.
+	// The nodes in their order. One that cannot be read is among them, since nobody knows whether it is asked for; its flow
+	// and its time of creation, where that is known, do count.
 	Nodes []*NodeItem `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// Where the next page begins. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -1314,10 +1388,20 @@ type ListFlowsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Flows on a page, at most 1,000; larger is taken as 1,000. 0: 100. A page also ends at 4 MiB, after at least one flow.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the page before.
-	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// `next_page_token` of the page before. The other fields must be as they were, `page_size` excepted.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The order. Unspecified: newest first.
+	Order ListOrder `protobuf:"varint,3,opt,name=order,proto3,enum=tsumugi.flowstore.v1.ListOrder" json:"order,omitempty"`
+	// Only flows that have this in their name, at most 1 KiB. Case and width of characters do not count.
+	DisplayNameContains string `protobuf:"bytes,4,opt,name=display_name_contains,json=displayNameContains,proto3" json:"display_name_contains,omitempty"`
+	// Only flows made at this time or later.
+	CreateTimeFrom *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=create_time_from,json=createTimeFrom,proto3" json:"create_time_from,omitempty"`
+	// Only flows made earlier than this.
+	CreateTimeBefore *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time_before,json=createTimeBefore,proto3" json:"create_time_before,omitempty"`
+	// Only flows that were changed at this time or later.
+	UpdateTimeFrom *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=update_time_from,json=updateTimeFrom,proto3" json:"update_time_from,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ListFlowsRequest) Reset() {
@@ -1364,11 +1448,47 @@ func (x *ListFlowsRequest) GetPageToken() string {
 	return ""
 }
 
-// ListFlowsResponse is one page of flows.
+func (x *ListFlowsRequest) GetOrder() ListOrder {
+	if x != nil {
+		return x.Order
+	}
+	return ListOrder_LIST_ORDER_UNSPECIFIED
+}
+
+func (x *ListFlowsRequest) GetDisplayNameContains() string {
+	if x != nil {
+		return x.DisplayNameContains
+	}
+	return ""
+}
+
+func (x *ListFlowsRequest) GetCreateTimeFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTimeFrom
+	}
+	return nil
+}
+
+func (x *ListFlowsRequest) GetCreateTimeBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTimeBefore
+	}
+	return nil
+}
+
+func (x *ListFlowsRequest) GetUpdateTimeFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdateTimeFrom
+	}
+	return nil
+}
+
+// ListFlowsResponse is one page of flows. It may hold fewer than asked for, also none, where others follow: for one page at most 2,000
+// flows are read (fewer large ones), whether they turn out to be asked for or not.
 type ListFlowsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The flows, newest first; of equally old ones the larger UUID first. A flow whose file nobody could read since the store
-	// was opened stands at the end.
+	// The flows in their order. One that cannot be read is among them, since nobody knows whether it is asked for; its time
+	// of creation, where that is known, does count.
 	Flows []*FlowItem `protobuf:"bytes,1,rep,name=flows,proto3" json:"flows,omitempty"`
 	// Where the next page begins. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -2258,7 +2378,11 @@ type FlowProblem struct {
 	// The head, of KIND_DANGLING_HEAD.
 	Head *FlowHead `protobuf:"bytes,7,opt,name=head,proto3" json:"head,omitempty"`
 	// The link, of KIND_DANGLING_LINK.
-	Link          *FlowLink `protobuf:"bytes,8,opt,name=link,proto3" json:"link,omitempty"`
+	Link *FlowLink `protobuf:"bytes,8,opt,name=link,proto3" json:"link,omitempty"`
+	// A shortest cycle that the edge of a KIND_CYCLE_EDGE closes: its nodes, `nodes/{uuid}`, in the order of the edges from the
+	// later end of the edge on, and the first again at the end. Told of the first 100 such edges; of a cycle of more than 1,000
+	// nodes the first 1,000, without the first again.
+	Cycle         []string `protobuf:"bytes,9,rep,name=cycle,proto3" json:"cycle,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2345,6 +2469,13 @@ func (x *FlowProblem) GetHead() *FlowHead {
 func (x *FlowProblem) GetLink() *FlowLink {
 	if x != nil {
 		return x.Link
+	}
+	return nil
+}
+
+func (x *FlowProblem) GetCycle() []string {
+	if x != nil {
+		return x.Cycle
 	}
 	return nil
 }
@@ -2759,7 +2890,7 @@ var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
+	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
 	"\x11CreateNodeRequest\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
@@ -2821,23 +2952,37 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x05links\x18\x06 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowLinkB\x03\xe0A\x03R\x05links\"\x13\n" +
 	"\x11FlushStoreRequest\">\n" +
 	"\x12FlushStoreResponse\x12(\n" +
-	"\rfiles_written\x18\x01 \x01(\x05B\x03\xe0A\x03R\ffilesWritten\"\x91\x01\n" +
+	"\rfiles_written\x18\x01 \x01(\x05B\x03\xe0A\x03R\ffilesWritten\"\x85\x04\n" +
 	"\x10ListNodesRequest\x12 \n" +
 	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\x127\n" +
-	"\x04view\x18\x03 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\"{\n" +
+	"\x04view\x18\x03 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\x12:\n" +
+	"\x05order\x18\x04 \x01(\x0e2\x1f.tsumugi.flowstore.v1.ListOrderB\x03\xe0A\x01R\x05order\x12\x17\n" +
+	"\x04flow\x18\x05 \x01(\tB\x03\xe0A\x01R\x04flow\x12\x17\n" +
+	"\x04role\x18\x06 \x01(\tB\x03\xe0A\x01R\x04role\x12*\n" +
+	"\x0emodel_contains\x18\a \x01(\tB\x03\xe0A\x01R\rmodelContains\x12\x1e\n" +
+	"\ball_tags\x18\b \x03(\tB\x03\xe0A\x01R\aallTags\x12\x1e\n" +
+	"\bany_tags\x18\t \x03(\tB\x03\xe0A\x01R\aanyTags\x12I\n" +
+	"\x10create_time_from\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x0ecreateTimeFrom\x12M\n" +
+	"\x12create_time_before\x18\v \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x10createTimeBefore\"{\n" +
 	"\x11ListNodesResponse\x129\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.NodeItemB\x03\xe0A\x03R\x05nodes\x12+\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\x86\x01\n" +
 	"\bNodeItem\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x03R\x04node\x12\x1d\n" +
 	"\aproblem\x18\x02 \x01(\tB\x03\xe0A\x03R\aproblem\x12&\n" +
-	"\fproblem_path\x18\x03 \x01(\tB\x03\xe0A\x03R\vproblemPath\"X\n" +
+	"\fproblem_path\x18\x03 \x01(\tB\x03\xe0A\x03R\vproblemPath\"\xb2\x03\n" +
 	"\x10ListFlowsRequest\x12 \n" +
 	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\"{\n" +
+	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\x12:\n" +
+	"\x05order\x18\x03 \x01(\x0e2\x1f.tsumugi.flowstore.v1.ListOrderB\x03\xe0A\x01R\x05order\x127\n" +
+	"\x15display_name_contains\x18\x04 \x01(\tB\x03\xe0A\x01R\x13displayNameContains\x12I\n" +
+	"\x10create_time_from\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x0ecreateTimeFrom\x12M\n" +
+	"\x12create_time_before\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x10createTimeBefore\x12I\n" +
+	"\x10update_time_from\x18\a \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x0eupdateTimeFrom\"{\n" +
 	"\x11ListFlowsResponse\x129\n" +
 	"\x05flows\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowItemB\x03\xe0A\x03R\x05flows\x12+\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xce\x01\n" +
@@ -2906,7 +3051,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\"\x84\x01\n" +
 	"\x14ValidateFlowResponse\x12B\n" +
 	"\bproblems\x18\x01 \x03(\v2!.tsumugi.flowstore.v1.FlowProblemB\x03\xe0A\x03R\bproblems\x12(\n" +
-	"\rmore_problems\x18\x02 \x01(\x05B\x03\xe0A\x03R\fmoreProblems\"\xb8\x04\n" +
+	"\rmore_problems\x18\x02 \x01(\x05B\x03\xe0A\x03R\fmoreProblems\"\xd3\x04\n" +
 	"\vFlowProblem\x12?\n" +
 	"\x04kind\x18\x01 \x01(\x0e2&.tsumugi.flowstore.v1.FlowProblem.KindB\x03\xe0A\x03R\x04kind\x12\x1d\n" +
 	"\amessage\x18\x02 \x01(\tB\x03\xe0A\x03R\amessage\x123\n" +
@@ -2915,7 +3060,8 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x04node\x18\x05 \x01(\tB\x03\xe0A\x03R\x04node\x12\x17\n" +
 	"\x04path\x18\x06 \x01(\tB\x03\xe0A\x03R\x04path\x127\n" +
 	"\x04head\x18\a \x01(\v2\x1e.tsumugi.flowstore.v1.FlowHeadB\x03\xe0A\x03R\x04head\x127\n" +
-	"\x04link\x18\b \x01(\v2\x1e.tsumugi.flowstore.v1.FlowLinkB\x03\xe0A\x03R\x04link\"\xd4\x01\n" +
+	"\x04link\x18\b \x01(\v2\x1e.tsumugi.flowstore.v1.FlowLinkB\x03\xe0A\x03R\x04link\x12\x19\n" +
+	"\x05cycle\x18\t \x03(\tB\x03\xe0A\x03R\x05cycle\"\xd4\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eKIND_BAD_ENTRY\x10\x01\x12\x16\n" +
@@ -3057,11 +3203,13 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*Node)(nil),                     // 39: tsumugi.flowstore.v1.Node
 	(*Flow)(nil),                     // 40: tsumugi.flowstore.v1.Flow
 	(*FlowLink)(nil),                 // 41: tsumugi.flowstore.v1.FlowLink
-	(*FlowNode)(nil),                 // 42: tsumugi.flowstore.v1.FlowNode
-	(*Edge)(nil),                     // 43: tsumugi.flowstore.v1.Edge
-	(*FlowHead)(nil),                 // 44: tsumugi.flowstore.v1.FlowHead
-	(*fieldmaskpb.FieldMask)(nil),    // 45: google.protobuf.FieldMask
-	(*BranchFlowRequest)(nil),        // 46: tsumugi.flowstore.v1.BranchFlowRequest
+	(ListOrder)(0),                   // 42: tsumugi.flowstore.v1.ListOrder
+	(*timestamppb.Timestamp)(nil),    // 43: google.protobuf.Timestamp
+	(*FlowNode)(nil),                 // 44: tsumugi.flowstore.v1.FlowNode
+	(*Edge)(nil),                     // 45: tsumugi.flowstore.v1.Edge
+	(*FlowHead)(nil),                 // 46: tsumugi.flowstore.v1.FlowHead
+	(*fieldmaskpb.FieldMask)(nil),    // 47: google.protobuf.FieldMask
+	(*BranchFlowRequest)(nil),        // 48: tsumugi.flowstore.v1.BranchFlowRequest
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	39, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
@@ -3075,71 +3223,78 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	39, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
 	41, // 9: tsumugi.flowstore.v1.PathNode.links:type_name -> tsumugi.flowstore.v1.FlowLink
 	0,  // 10: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	18, // 11: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	39, // 12: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
-	21, // 13: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
-	40, // 14: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
-	0,  // 15: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	13, // 16: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	27, // 17: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
-	28, // 18: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
-	2,  // 19: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
-	42, // 20: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
-	42, // 21: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
-	42, // 22: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
-	33, // 23: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
-	3,  // 24: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
-	43, // 25: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
-	44, // 26: tsumugi.flowstore.v1.FlowProblem.head:type_name -> tsumugi.flowstore.v1.FlowHead
-	41, // 27: tsumugi.flowstore.v1.FlowProblem.link:type_name -> tsumugi.flowstore.v1.FlowLink
-	1,  // 28: tsumugi.flowstore.v1.RemoveNodeRequest.mode:type_name -> tsumugi.flowstore.v1.RemoveMode
-	40, // 29: tsumugi.flowstore.v1.UpdateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	45, // 30: tsumugi.flowstore.v1.UpdateFlowRequest.update_mask:type_name -> google.protobuf.FieldMask
-	4,  // 31: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
-	5,  // 32: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
-	6,  // 33: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
-	7,  // 34: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
-	8,  // 35: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
-	10, // 36: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
-	11, // 37: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
-	16, // 38: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
-	19, // 39: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
-	22, // 40: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
-	25, // 41: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
-	29, // 42: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
-	31, // 43: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
-	34, // 44: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
-	35, // 45: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
-	37, // 46: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
-	36, // 47: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
-	38, // 48: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
-	46, // 49: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
-	14, // 50: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	39, // 51: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	39, // 52: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	40, // 53: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 54: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 55: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	40, // 56: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	12, // 57: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	17, // 58: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	20, // 59: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	23, // 60: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	26, // 61: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	30, // 62: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	32, // 63: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	40, // 64: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 65: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 66: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 67: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 68: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 69: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
-	15, // 70: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	51, // [51:71] is the sub-list for method output_type
-	31, // [31:51] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	42, // 11: tsumugi.flowstore.v1.ListNodesRequest.order:type_name -> tsumugi.flowstore.v1.ListOrder
+	43, // 12: tsumugi.flowstore.v1.ListNodesRequest.create_time_from:type_name -> google.protobuf.Timestamp
+	43, // 13: tsumugi.flowstore.v1.ListNodesRequest.create_time_before:type_name -> google.protobuf.Timestamp
+	18, // 14: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
+	39, // 15: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	42, // 16: tsumugi.flowstore.v1.ListFlowsRequest.order:type_name -> tsumugi.flowstore.v1.ListOrder
+	43, // 17: tsumugi.flowstore.v1.ListFlowsRequest.create_time_from:type_name -> google.protobuf.Timestamp
+	43, // 18: tsumugi.flowstore.v1.ListFlowsRequest.create_time_before:type_name -> google.protobuf.Timestamp
+	43, // 19: tsumugi.flowstore.v1.ListFlowsRequest.update_time_from:type_name -> google.protobuf.Timestamp
+	21, // 20: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
+	40, // 21: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	0,  // 22: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	13, // 23: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	27, // 24: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
+	28, // 25: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
+	2,  // 26: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
+	44, // 27: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
+	44, // 28: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
+	44, // 29: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
+	33, // 30: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
+	3,  // 31: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
+	45, // 32: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
+	46, // 33: tsumugi.flowstore.v1.FlowProblem.head:type_name -> tsumugi.flowstore.v1.FlowHead
+	41, // 34: tsumugi.flowstore.v1.FlowProblem.link:type_name -> tsumugi.flowstore.v1.FlowLink
+	1,  // 35: tsumugi.flowstore.v1.RemoveNodeRequest.mode:type_name -> tsumugi.flowstore.v1.RemoveMode
+	40, // 36: tsumugi.flowstore.v1.UpdateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	47, // 37: tsumugi.flowstore.v1.UpdateFlowRequest.update_mask:type_name -> google.protobuf.FieldMask
+	4,  // 38: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
+	5,  // 39: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
+	6,  // 40: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
+	7,  // 41: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
+	8,  // 42: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
+	10, // 43: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
+	11, // 44: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
+	16, // 45: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
+	19, // 46: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	22, // 47: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
+	25, // 48: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
+	29, // 49: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
+	31, // 50: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
+	34, // 51: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
+	35, // 52: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
+	37, // 53: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
+	36, // 54: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
+	38, // 55: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
+	48, // 56: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
+	14, // 57: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	39, // 58: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	39, // 59: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	40, // 60: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 61: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 62: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	40, // 63: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	12, // 64: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	17, // 65: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	20, // 66: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	23, // 67: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	26, // 68: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	30, // 69: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	32, // 70: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	40, // 71: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 72: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 73: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 74: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 75: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 76: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
+	15, // 77: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	58, // [58:78] is the sub-list for method output_type
+	38, // [38:58] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_flowstore_proto_init() }
@@ -3148,6 +3303,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 		return
 	}
 	file_tsumugi_flowstore_v1_flows_proto_init()
+	file_tsumugi_flowstore_v1_lists_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_init()
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[1].OneofWrappers = []any{}
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[4].OneofWrappers = []any{

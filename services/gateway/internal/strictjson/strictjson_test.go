@@ -28,9 +28,9 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	const node = "a string of whole Unicode characters"
 	for name, tt := range map[string]struct{ body, field, description string }{
-		"unknown field":           {`{"flw":"x"}`, "flw", "there is no such field; did you mean flow? There are flow, newNode, node, nodeId, parents, children, setCurrent, requestId (line 1, column 2)"},
+		"unknown field":           {`{"flw":"x"}`, "flw", "there is no such field; did you mean flow? There are flow, newNode, node, nodeId, parents, children, setCurrent, requestId, head (line 1, column 2)"},
 		"unknown deep down":       {`{"newNode":{"texts":[{"role":"user"},{"rol":"user"}]}}`, "newNode.texts[1].rol", "there is no such field; did you mean role? There are role, content, tokenCount, durationSeconds, tokensPerSecond (line 1, column 39)"},
-		"unknown with big value":  {`{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "x", "there is no such field; there are flow, newNode, node, nodeId, parents, children, setCurrent, requestId (line 1, column 2)"},
+		"unknown with big value":  {`{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "x", "there is no such field; there are flow, newNode, node, nodeId, parents, children, setCurrent, requestId, head (line 1, column 2)"},
 		"wrong type":              {"{\n  \"flow\": 5}", "flow", "must be " + node + " (line 2, column 11)"},
 		"wrong type in a list":    {`{"parents":["a",["b"]]}`, "parents[1]", "must be " + node + " (line 1, column 17)"},
 		"no list":                 {`{"parents":"a"}`, "parents", "must be a list of items, each " + node + " (line 1, column 12)"},
@@ -45,9 +45,9 @@ func TestRefused(t *testing.T) {
 		"twice":                   {`{"flow":"a","flow":"b"}`, "flow", "is given twice (line 1, column 13)"},
 		"twice in two spellings":  {`{"nodeId":"a","node_id":"b"}`, "node_id", "is given twice (line 1, column 15)"},
 		"two of a oneof":          {`{"node":"a","newNode":{}}`, "newNode", "only one of the fields that exclude each other may be given (line 1, column 13)"},
-		"after Japanese":          {`{"flow":"紡ぎ","x":1}`, "x", "there is no such field; there are flow, newNode, node, nodeId, parents, children, setCurrent, requestId (line 1, column 14)"},
-		"a list":                  {`["flow"]`, "", "must be an object with the fields flow, newNode, node, nodeId, parents, children, setCurrent, requestId (line 1, column 1)"},
-		"null":                    {`null`, "", "must be an object with the fields flow, newNode, node, nodeId, parents, children, setCurrent, requestId (line 1, column 1)"},
+		"after Japanese":          {`{"flow":"紡ぎ","x":1}`, "x", "there is no such field; there are flow, newNode, node, nodeId, parents, children, setCurrent, requestId, head (line 1, column 14)"},
+		"a list":                  {`["flow"]`, "", "must be an object with the fields flow, newNode, node, nodeId, parents, children, setCurrent, requestId, head (line 1, column 1)"},
+		"null":                    {`null`, "", "must be an object with the fields flow, newNode, node, nodeId, parents, children, setCurrent, requestId, head (line 1, column 1)"},
 		"a second document":       {`{"flow":"a"} {"flow":"b"}`, "", "is not one JSON object (line 1, column 14)"},
 		"garbage behind":          {"{}\nx", "", "is not one JSON object (line 2, column 1)"},
 		"cut off":                 {`{"flow":"a"`, "", "ends before the JSON object does"},
@@ -61,7 +61,7 @@ func TestRefused(t *testing.T) {
 		"byte order mark":         {"\ufeff{}", "", "is not one JSON object (line 1, column 1)"},
 		"XML":                     {`<node/>`, "", "is not one JSON object (line 1, column 1)"},
 		"trailing NUL":            {"{}\x00", "", "is not one JSON object (line 1, column 3)"},
-		"a key of another object": {`{"texts":[]}`, "texts", "there is no such field; there are flow, newNode, node, nodeId, parents, children, setCurrent, requestId (line 1, column 2)"},
+		"a key of another object": {`{"texts":[]}`, "texts", "there is no such field; there are flow, newNode, node, nodeId, parents, children, setCurrent, requestId, head (line 1, column 2)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
