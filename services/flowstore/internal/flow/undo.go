@@ -13,8 +13,12 @@ import (
 // Invert gives the change, without its time, that takes c back: before.Apply(c).Apply(back) is before in all but Updated and
 // Next. Only what no operation may make does not come back in a flow that hands edited: an edge that traversals left out (nor its
 // name), a head or link of nothing. It needs the flow as it was: c does not tell what went with a member. A change
-// that was undone is done again by the inverse of its inverse, since an index is never given twice. 2 ms for 10,000 members.
+// that was undone is done again by the inverse of its inverse, since an index is never given twice. What only adds costs what it
+// adds; other changes 2 ms for 10,000 members.
 func Invert(before Flow, c Change) (back Change) {
+	if c.Story == nil && len(c.Remove)+len(c.Disconnect)+len(c.Restore)+len(c.Link)+len(c.Unlink) == 0 {
+		return invertAddition(before, c)
+	}
 	after := before.Apply(c)
 	back = after.Rewriting(before)
 	for i, h := range back.Heads {
@@ -32,6 +36,42 @@ func Invert(before Flow, c Change) (back Change) {
 		back.Disconnect, back.Connect = after.edgesTo(before, indexesOf(back.Remove))
 	}
 	if after.Current != before.Current {
+		back.Current = &before.Current
+	}
+	return back
+}
+
+// invertAddition is Invert for a change that takes nothing away.
+func invertAddition(before Flow, c Change) (back Change) {
+	if c.Name != nil && *c.Name != before.Name {
+		back.Name = &before.Name
+	}
+	if c.Description != nil && *c.Description != before.Description {
+		back.Description = &before.Description
+	}
+	back.Remove = slices.Clone(c.Add)
+	gone := indexesOf(c.Add)
+	for _, e := range withEdges(nil, c.Connect) {
+		old, there := before.Edge(e.From, e.To)
+		switch {
+		case gone[e.From] || gone[e.To] || containsEdge(before.Skipped, e):
+		case !there:
+			back.Disconnect = append(back.Disconnect, e)
+		case e.Name != "" && e.Name != old.Name:
+			back.Disconnect = append(back.Disconnect, e)
+			back.Connect = append(back.Connect, old)
+		}
+	}
+	for _, h := range c.Heads {
+		index := before.headAt(h.Name)
+		if _, held := position(before.Members, index); !held {
+			index = 0
+		}
+		if was := (Head{Name: h.Name, Index: index}); was != h && !slices.Contains(back.Heads, was) {
+			back.Heads = append(back.Heads, was)
+		}
+	}
+	if c.Current != nil && *c.Current != before.Current {
 		back.Current = &before.Current
 	}
 	return back

@@ -27,6 +27,8 @@ var (
 	ErrFull = errors.New("the namespace is full: it takes 1,000,000 nodes and 1,000,000 flows; go on in another namespace or data folder")
 	// ErrNotDropped: what is to come back is not in the trash.
 	ErrNotDropped = errors.New("it is not in the trash")
+	// ErrNoStep: the step is not kept, or never was.
+	ErrNoStep = errors.New("no such step")
 	// ErrClosed: the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")
 )
@@ -204,8 +206,15 @@ type Tx interface {
 	ReplaceNode(n node.Node) error
 	// CreateFlow stores a new flow. ErrTaken, also where the id is in the trash; ErrFull.
 	CreateFlow(f flow.Flow) error
-	// ChangeFlow applies a change that flow.Flow.Check accepted. ErrFlowNotFound.
+	// ChangeFlow applies a change that flow.Flow.Check accepted. One that is a step (flow.Change.Step) can be undone, and cuts off
+	// those that were undone. ErrFlowNotFound.
 	ChangeFlow(id uuid.UUID, c flow.Change) error
+	// Steps lists the steps of a flow, in order: those that stand, then those that were undone. The last MaxSteps are kept.
+	Steps(flow uuid.UUID) ([]StepRef, error)
+	// Step reads one of them. ErrNoStep.
+	Step(flow uuid.UUID, ref StepRef) (Step, error)
+	// MoveStep applies a change that undoes a step, or does it again, and keeps the step as it is given. ErrFlowNotFound.
+	MoveStep(flow uuid.UUID, s Step, c flow.Change) error
 	// Drop puts a thing into the trash, all files that have its id. ErrNodeNotFound; ErrFlowNotFound; *UnreadableError.
 	Drop(t Thing) error
 	// Restore takes a thing out of the trash, as it was. ErrNotDropped.

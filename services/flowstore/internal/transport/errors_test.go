@@ -75,6 +75,7 @@ var answers = map[string]struct {
 	"store.ErrFlowNotFound":  {store.ErrFlowNotFound, inner, nil},
 	"store.ErrTaken":         {store.ErrTaken, inner, nil},
 	"store.ErrPruned":        {store.ErrPruned, inner, nil},
+	"store.ErrNoStep":        {store.ErrNoStep, inner, nil},
 	"store.ErrNotDropped":    {store.ErrNotDropped, inner, nil},
 	"store.DroppedError":     {&store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: one}}, inner, nil},
 }

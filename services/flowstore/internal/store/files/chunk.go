@@ -306,6 +306,7 @@ func (sp *space) finishFlows(flows []pendingFlow, c commitlog.Changes) error {
 	sp.forget(&c)
 	for i, f := range flows {
 		c.Done = append(c.Done, f.seqs...)
+		c.OldSteps = append(c.OldSteps, f.flow.ID)
 		of := store.Thing{Kind: store.KindFlow, ID: f.flow.ID}
 		if now := sp.pending.flows[f.flow.ID]; len(now.seqs) > len(f.seqs) {
 			c.Plans = append(c.Plans, commitlog.Plan{Of: of, Old: c.Files[i].Hash, New: c.Files[i].Hash})

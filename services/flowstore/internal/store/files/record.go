@@ -104,6 +104,7 @@ func (r *recording) nodeChanged(op overlay.Replace) commitlog.Record {
 
 func (r *recording) flowChanged(op overlay.Change) commitlog.Record {
 	r.changes.Members = append(r.changes.Members, membersOf(op.Flow, op.Add)...)
+	r.step(op, r.body)
 	one := commitlog.Record{Kind: commitlog.FlowChanged, ID: op.Flow, Path: r.made[store.Thing{Kind: store.KindFlow, ID: op.Flow}]}
 	if waiting := r.pending.flows[op.Flow]; waiting != nil {
 		one.Path, one.Old = waiting.path, waiting.old
@@ -143,7 +144,7 @@ func (sp *space) publish(b *batch, c commitlog.Changes) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	wasEmpty := sp.pending.empty()
-	sp.last, sp.seq = b.now, sp.seq+int64(len(c.Records))
+	sp.last, sp.seq, sp.lastStep = b.now, sp.seq+int64(len(c.Records)), b.writes.LastStep()
 	sp.pending.came(len(c.Records), sp.seq, time.Now())
 	for i, op := range b.writes.Ops() {
 		sp.publishOne(b, op, c.Records[i])

@@ -41,10 +41,12 @@ type space struct {
 	closing, stopping chan struct{}
 	wg                sync.WaitGroup
 
-	// Only the writer uses these once it runs: local.db, the time of the last transaction, and the last number of a record.
-	local commitLog
-	last  time.Time
-	seq   int64
+	// Only the writer uses these once it runs: local.db, the time of the last transaction, and the last numbers of a record and
+	// of a step.
+	local    commitLog
+	last     time.Time
+	seq      int64
+	lastStep int64
 
 	// committing says that callers are being served: while the disk is slow, no write may have ended for long.
 	committing atomic.Bool
@@ -71,6 +73,8 @@ type commitLog interface {
 	Apply(c commitlog.Changes) error
 	Request(id uuid.UUID, since time.Time) (r store.Request, ok bool, err error)
 	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
+	Steps(flow uuid.UUID) ([]store.StepRef, error)
+	Step(flow uuid.UUID, number int64) (s commitlog.Step, ok bool, err error)
 	Events(since int64, n int) ([]store.Event, error)
 	Revisions(node uuid.UUID) ([]commitlog.Revision, error)
 	Revision(node uuid.UUID, number int64) (r commitlog.Revision, ok bool, err error)
@@ -145,6 +149,9 @@ func (sp *space) load(log *commitlog.Log) error {
 		return err
 	}
 	if err := sp.restore(log, found, dropped); err != nil {
+		return err
+	}
+	if sp.lastStep, err = log.LastStep(); err != nil {
 		return err
 	}
 	if err := sp.loadEvents(log); err != nil {

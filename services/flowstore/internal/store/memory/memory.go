@@ -49,6 +49,9 @@ type space struct {
 	// revisions are what nodes were before, the last first; replaced counts them.
 	revisions map[uuid.UUID][]revision
 	replaced  int64
+	// steps are those of flows, in order; lastStep is the number of the last.
+	steps    map[uuid.UUID][]store.Step
+	lastStep int64
 	// events are the last ones; lastEvent is the number of the last. happened is closed when there is another.
 	events    []store.Event
 	lastEvent int64
@@ -214,7 +217,7 @@ func (s *Store) begin(ns string) (*space, time.Time, error) {
 			flows:    map[uuid.UUID]flow.Flow{},
 			requests: map[uuid.UUID]request{},
 			dropped:  map[store.Thing]time.Time{}, revisions: map[uuid.UUID][]revision{},
-			happened: make(chan struct{}),
+			happened: make(chan struct{}), steps: map[uuid.UUID][]store.Step{},
 		}
 	}
 	s.last = store.Later(s.last, s.clock())

@@ -75,7 +75,7 @@ func (sp *space) Room() (nodes, flows int) {
 	return store.MaxFiles - len(sp.nodes), store.MaxFiles - len(sp.flows)
 }
 
-// write does one write, but a change of a flow. The caller holds mu.
+// write does one write, but that what changed in a flow is put in with all of it. The caller holds mu.
 func (sp *space) write(op overlay.Op) {
 	switch {
 	case op.Node != nil:
@@ -88,6 +88,8 @@ func (sp *space) write(op overlay.Op) {
 		sp.replace(*op.Replace)
 	case op.Move != nil:
 		sp.move(*op.Move)
+	case op.Change.Step != nil:
+		sp.step(*op.Change)
 	}
 }
 
@@ -143,4 +145,40 @@ func (sp *space) happen(events []store.Event) {
 	sp.lastEvent += int64(len(events))
 	close(sp.happened)
 	sp.happened = make(chan struct{})
+}
+
+// LastStep implements overlay.Reader.
+func (sp *space) LastStep() int64 { return sp.lastStep }
+
+// Steps implements overlay.Reader.
+func (sp *space) Steps(flow uuid.UUID) (refs []store.StepRef, err error) {
+	for _, s := range sp.steps[flow] {
+		refs = append(refs, s.StepRef)
+	}
+	return refs, nil
+}
+
+// Step implements overlay.Reader.
+func (sp *space) Step(flow uuid.UUID, ref store.StepRef) (store.Step, error) {
+	at := slices.IndexFunc(sp.steps[flow], func(s store.Step) bool { return s.Number == ref.Number })
+	if at < 0 {
+		return store.Step{}, store.ErrNoStep
+	}
+	return sp.steps[flow][at], nil
+}
+
+// step keeps a new step, or one that moved.
+func (sp *space) step(c overlay.Change) {
+	all := sp.steps[c.Flow]
+	if !c.New {
+		for i, s := range all {
+			if s.Number == c.Step.Number {
+				all[i] = *c.Step
+			}
+		}
+		return
+	}
+	all = append(slices.DeleteFunc(all, func(s store.Step) bool { return s.Undone }), *c.Step)
+	sp.steps[c.Flow] = slices.Clone(all[max(0, len(all)-store.MaxSteps):])
+	sp.lastStep = c.Step.Number
 }

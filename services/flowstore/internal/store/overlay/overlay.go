@@ -25,6 +25,10 @@ type Reader interface {
 	Flow(id uuid.UUID) (flow.Flow, error)
 	// Dropped says since when a thing is in the trash, the zero time where it is not.
 	Dropped(t store.Thing) time.Time
+	// LastStep is the number of the last step of the namespace; Steps and Step are those of store.Tx.
+	LastStep() int64
+	Steps(flow uuid.UUID) ([]store.StepRef, error)
+	Step(flow uuid.UUID, ref store.StepRef) (store.Step, error)
 	// FlowsOf gives flows that may hold a node, in any order, also twice and from the trash.
 	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
 	Request(id uuid.UUID) (store.Request, bool, error)
@@ -61,6 +65,10 @@ type Move struct {
 type Change struct {
 	Flow uuid.UUID
 	flow.Change
+	// Step is the step that it is or moves, nil for none.
+	Step *store.Step
+	// New says that it is a new step, which cuts off those that were undone.
+	New bool
 }
 
 // Overlay is what was written. It is used by one goroutine.
@@ -74,8 +82,8 @@ type Overlay struct {
 	requests map[uuid.UUID]store.Request
 	// dropped holds what went into the trash, with the time, and what came out of it, with the zero time.
 	dropped map[store.Thing]time.Time
-	// madeNodes and madeFlows count what was made.
-	madeNodes, madeFlows int
+	// madeNodes, madeFlows and madeSteps count what was made.
+	madeNodes, madeFlows, madeSteps int
 }
 
 var _ Reader = (*Overlay)(nil)
@@ -116,6 +124,7 @@ func (o *Overlay) Take(above *Overlay) {
 	o.ops = append(o.ops, above.ops...)
 	o.madeNodes += above.madeNodes
 	o.madeFlows += above.madeFlows
+	o.madeSteps += above.madeSteps
 	maps.Copy(o.nodes, above.nodes)
 	maps.Copy(o.flows, above.flows)
 	maps.Copy(o.requests, above.requests)

@@ -142,8 +142,33 @@ func (tx Tx) ChangeFlow(id uuid.UUID, c flow.Change) error {
 	if err != nil {
 		return err
 	}
+	change := Change{Flow: id, Change: c}
+	if c.Step() {
+		tx.o.madeSteps++
+		change.New = true
+		change.Step = &store.Step{
+			StepRef: store.StepRef{Number: tx.o.LastStep()}, At: tx.o.now, Done: c, Back: flow.Invert(f, c),
+		}
+	}
 	tx.o.flows[id] = f.Apply(c)
-	tx.wrote(Op{Change: &Change{Flow: id, Change: c}})
+	tx.wrote(Op{Change: &change})
+	return nil
+}
+
+// Steps implements store.Tx.
+func (tx Tx) Steps(flow uuid.UUID) ([]store.StepRef, error) { return tx.o.Steps(flow) }
+
+// Step implements store.Tx.
+func (tx Tx) Step(flow uuid.UUID, ref store.StepRef) (store.Step, error) { return tx.o.Step(flow, ref) }
+
+// MoveStep implements store.Tx.
+func (tx Tx) MoveStep(id uuid.UUID, s store.Step, c flow.Change) error {
+	f, err := tx.Flow(id)
+	if err != nil {
+		return err
+	}
+	tx.o.flows[id] = f.Apply(c)
+	tx.wrote(Op{Change: &Change{Flow: id, Change: c, Step: &s}})
 	return nil
 }
 

@@ -198,6 +198,24 @@ func (r recordedTx) ChangeFlow(id uuid.UUID, c flow.Change) error {
 	return r.Tx.ChangeFlow(id, c)
 }
 
+// Steps implements store.Tx.
+func (r recordedTx) Steps(flow uuid.UUID) ([]store.StepRef, error) {
+	r.calls.note("Tx.Steps")
+	return r.Tx.Steps(flow)
+}
+
+// Step implements store.Tx.
+func (r recordedTx) Step(flow uuid.UUID, ref store.StepRef) (store.Step, error) {
+	r.calls.note("Tx.Step")
+	return r.Tx.Step(flow, ref)
+}
+
+// MoveStep implements store.Tx.
+func (r recordedTx) MoveStep(id uuid.UUID, s store.Step, c flow.Change) error {
+	r.calls.note("Tx.MoveStep")
+	return r.Tx.MoveStep(id, s, c)
+}
+
 // Request implements store.Tx.
 func (r recordedTx) Request(id uuid.UUID) (store.Request, bool, error) {
 	r.calls.note("Tx.Request")

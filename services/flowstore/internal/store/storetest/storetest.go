@@ -29,6 +29,7 @@ const (
 	Revisions  Category = "Revisions"
 	Trash      Category = "Trash"
 	Events     Category = "Events"
+	Steps      Category = "Steps"
 	Races      Category = "Races"
 	Requests   Category = "Requests"
 	Namespaces Category = "Namespaces"
@@ -67,7 +68,7 @@ func Run(t *testing.T, engine Engine) {
 func cases() []testCase {
 	var all []testCase
 	for _, list := range [][]testCase{
-		readCases(), listCases(), updateCases(), revisionCases(), trashCases(), eventCases(), raceCases(), requestCases(),
+		readCases(), listCases(), updateCases(), revisionCases(), trashCases(), eventCases(), stepCases(), raceCases(), requestCases(),
 		namespaceCases(), boundCases(), durabilityCases(),
 	} {
 		all = append(all, list...)

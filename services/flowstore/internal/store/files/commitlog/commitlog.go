@@ -108,6 +108,18 @@ type State struct {
 	NextNode, NextFlow int
 }
 
+// Step is a change of a flow that can be undone, or was.
+type Step struct {
+	Flow   uuid.UUID
+	Number int64
+	Undone bool
+	At     time.Time
+	// New says that those of the flow which were undone go.
+	New bool
+	// Done and Back are flow.Changes, in JSON.
+	Done, Back []byte
+}
+
 // Dropped says since when a thing is in the trash; the zero time, that it is not.
 type Dropped struct {
 	store.Thing
@@ -132,6 +144,10 @@ type Changes struct {
 	// Events are added, in order; all that are older than the event Prune may be forgotten.
 	Events []store.Event
 	Prune  int64
+	// Steps are added, or put in place of those with the same number.
+	Steps []Step
+	// OldSteps are flows of which the oldest steps go, as store.MaxSteps and store.MaxStepBytes say.
+	OldSteps []uuid.UUID
 	// Members are added to what FlowsOf gives.
 	Members []Membership
 	// Files are put in place of those of the same path; Gone are taken away.

@@ -103,6 +103,33 @@ func (l *Log) Revision(node uuid.UUID, number int64) (r Revision, ok bool, err e
 	return r, err == nil, err
 }
 
+// LastStep is the number of the last step; 0 where there is none.
+func (l *Log) LastStep() (n int64, err error) {
+	err = l.row("SELECT coalesce(max(n), 0) FROM steps").Scan(&n)
+	return n, err
+}
+
+// Steps lists the steps of a flow, in order.
+func (l *Log) Steps(flow uuid.UUID) ([]store.StepRef, error) {
+	rows, err := l.stmts[listSteps].QueryContext(context.Background(), flow[:])
+	return collect(rows, err, func(scan scanner) (r store.StepRef, err error) {
+		err = scan(&r.Number, &r.Undone)
+		return r, err
+	})
+}
+
+// Step gives one of them; ok is false where it is gone.
+func (l *Log) Step(flow uuid.UUID, number int64) (s Step, ok bool, err error) {
+	s = Step{Flow: flow, Number: number}
+	var at int64
+	err = l.stmts[getStep].QueryRowContext(context.Background(), flow[:], number).Scan(&s.Undone, &at, &s.Done, &s.Back)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Step{}, false, nil
+	}
+	s.At = time.UnixMicro(at).UTC()
+	return s, err == nil, err
+}
+
 // FlowsOf gives the flows that held a node once.
 func (l *Log) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := l.stmts[listFlows].QueryContext(context.Background(), node[:])

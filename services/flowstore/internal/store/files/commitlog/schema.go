@@ -27,11 +27,13 @@ UPDATE files SET created = at;
 DELETE FROM files WHERE path LIKE 'flows/%.yaml' AND problem = '';
 PRAGMA user_version = 2;` + fromVersion2
 
-// fromVersion2 adds what nodes were, which flows hold them, since when something is in the trash, events, and plans for nodes. Flows are read again, to see what they hold.
+// fromVersion2 adds what nodes were, which flows hold them, since when something is in the trash, steps, events, and plans for nodes. Flows are read again, to see what they hold.
 const fromVersion2 = `
 CREATE TABLE revisions (n INTEGER PRIMARY KEY AUTOINCREMENT, node BLOB NOT NULL, at INTEGER NOT NULL, body BLOB NOT NULL);
 CREATE INDEX revisions_of ON revisions (node);
 CREATE TABLE members (node BLOB NOT NULL, flow BLOB NOT NULL, PRIMARY KEY (node, flow)) WITHOUT ROWID;
+CREATE TABLE steps (n INTEGER PRIMARY KEY, flow BLOB NOT NULL, undone INTEGER NOT NULL, at INTEGER NOT NULL, done BLOB NOT NULL, back BLOB NOT NULL);
+CREATE INDEX steps_of ON steps (flow, undone);
 CREATE TABLE events (first INTEGER PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE trash (kind TEXT NOT NULL, id BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID;
 ALTER TABLE plans RENAME TO flow_plans;
@@ -96,21 +98,29 @@ const (
 	WINDOW last AS (ORDER BY n DESC)) WHERE row > 1 AND (row > ? OR bytes > ?))`
 	listRevisions = "SELECT n, at FROM revisions WHERE node = ? ORDER BY n DESC"
 	getRevision   = "SELECT at, body FROM revisions WHERE node = ? AND n = ?"
-	addEvents     = "INSERT INTO events (first, body) VALUES (?, ?)"
-	oldEvents     = "DELETE FROM events WHERE first < (SELECT max(first) FROM events WHERE first <= ?)"
-	listEvents    = "SELECT body FROM events WHERE first >= (SELECT coalesce(max(first), 0) FROM events WHERE first <= ?) ORDER BY first LIMIT ?"
-	addMember     = "INSERT OR IGNORE INTO members (node, flow) VALUES (?, ?)"
-	listFlows     = "SELECT flow FROM members WHERE node = ?"
-	putFile       = "INSERT OR REPLACE INTO files (path, size, mtime, hash, id, at, zone, created, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	dropFile      = "DELETE FROM files WHERE path = ?"
-	putState      = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
+	putStep       = "INSERT OR REPLACE INTO steps (n, flow, undone, at, done, back) VALUES (?, ?, ?, ?, ?, ?)"
+	cutSteps      = "DELETE FROM steps WHERE flow = ? AND undone = 1"
+	// oldSteps keeps those of a flow whose sum of sizes, from the last one on, is small enough, and the last one.
+	oldSteps = `DELETE FROM steps WHERE n IN (SELECT n FROM (
+	SELECT n, row_number() OVER last AS row, sum(length(done) + length(back)) OVER last AS bytes FROM steps WHERE flow = ?
+	WINDOW last AS (ORDER BY n DESC)) WHERE row > 1 AND (row > ? OR bytes > ?))`
+	listSteps  = "SELECT n, undone FROM steps WHERE flow = ? ORDER BY n"
+	getStep    = "SELECT undone, at, done, back FROM steps WHERE flow = ? AND n = ?"
+	addEvents  = "INSERT INTO events (first, body) VALUES (?, ?)"
+	oldEvents  = "DELETE FROM events WHERE first < (SELECT max(first) FROM events WHERE first <= ?)"
+	listEvents = "SELECT body FROM events WHERE first >= (SELECT coalesce(max(first), 0) FROM events WHERE first <= ?) ORDER BY first LIMIT ?"
+	addMember  = "INSERT OR IGNORE INTO members (node, flow) VALUES (?, ?)"
+	listFlows  = "SELECT flow FROM members WHERE node = ?"
+	putFile    = "INSERT OR REPLACE INTO files (path, size, mtime, hash, id, at, zone, created, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	dropFile   = "DELETE FROM files WHERE path = ?"
+	putState   = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
 )
 
 func prepare(conn *sql.Conn) (statements, error) {
 	s := statements{}
 	for _, text := range []string{
 		addRecord, dropRecord, putRequest, getRequest, oldRequests, putPlan, dropPlan, putDropped, dropDropped, addRevision, oldRevisions,
-		listRevisions, getRevision, addEvents, oldEvents, listEvents, addMember, listFlows, putFile, dropFile, putState,
+		listRevisions, getRevision, putStep, cutSteps, oldSteps, listSteps, getStep, addEvents, oldEvents, listEvents, addMember, listFlows, putFile, dropFile, putState,
 	} {
 		stmt, err := conn.PrepareContext(context.Background(), text) //nolint:sqlclosecheck // Closed by statements.close.
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 func (l *Log) Apply(c Changes) error {
 	err := l.transaction(func() error {
 		for _, apply := range []func(Changes) error{
-			l.applyRecords, l.applyRequests, l.applyPlans, l.applyRevisions, l.applyDropped, l.applyEvents, l.applyMembers,
+			l.applyRecords, l.applyRequests, l.applyPlans, l.applyRevisions, l.applyDropped, l.applySteps, l.applyEvents, l.applyMembers,
 			l.applyFiles, l.applyState,
 		} {
 			if err := apply(c); err != nil {
@@ -51,6 +51,9 @@ func (c Changes) bytes() int64 {
 		size += int64(len(r.Body))
 	}
 	size += int64(200 * len(c.Events))
+	for _, s := range c.Steps {
+		size += int64(len(s.Done) + len(s.Back))
+	}
 	for _, r := range c.Revisions {
 		size += int64(len(r.Body)) + 8192
 	}
@@ -117,6 +120,27 @@ func (l *Log) applyDropped(c Changes) error {
 			text, args = dropDropped, args[:2]
 		}
 		if err := l.stmts.run(text, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applySteps does one after the other: a later one may undo what an earlier one did. The oldest of a flow go now and then, since
+// to find them costs more than to keep a few.
+func (l *Log) applySteps(c Changes) error {
+	for _, s := range c.Steps {
+		if s.New {
+			if err := l.stmts.run(cutSteps, s.Flow[:]); err != nil {
+				return err
+			}
+		}
+		if err := l.stmts.run(putStep, s.Number, s.Flow[:], s.Undone, s.At.UnixMicro(), s.Done, s.Back); err != nil {
+			return err
+		}
+	}
+	for _, flow := range c.OldSteps {
+		if err := l.stmts.run(oldSteps, flow[:], store.MaxSteps, store.MaxStepBytes); err != nil {
 			return err
 		}
 	}
