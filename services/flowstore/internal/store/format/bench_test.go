@@ -1,13 +1,16 @@
 package format_test
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/xml"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
@@ -26,25 +29,94 @@ func long() flow.Flow {
 	return flow.Examine(f)
 }
 
-func BenchmarkEncodeNode(b *testing.B) {
+// usual is a node of 5 KB, as a turn of a story makes it.
+func usual() node.Node {
 	n := whole()
 	n.Texts[1].Content = strings.Repeat("返事はなかった。\n", 160)
-	b.SetBytes(int64(len(format.EncodeNode(n))))
-	for b.Loop() {
-		format.EncodeNode(n)
-	}
+	return n
+}
+
+// The writer and the reader beside encoding/xml with the same content: the ratios are the goal (at least 20 and 8).
+func BenchmarkEncodeNode(b *testing.B) {
+	n := usual()
+	b.Run("ours", func(b *testing.B) {
+		b.SetBytes(int64(len(format.EncodeNode(n))))
+		for b.Loop() {
+			format.EncodeNode(n)
+		}
+	})
+	b.Run("encoding_xml", func(b *testing.B) {
+		peer := peerOf(b, n)
+		for b.Loop() {
+			if _, err := xml.Marshal(peer); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 func BenchmarkDecodeNode(b *testing.B) {
-	n := whole()
-	n.Texts[1].Content = strings.Repeat("返事はなかった。\n", 160)
-	data := format.EncodeNode(n)
-	b.SetBytes(int64(len(data)))
-	for b.Loop() {
-		if _, err := format.DecodeNode(data); err != nil {
-			b.Fatal(err)
-		}
+	data := format.EncodeNode(usual())
+	edited := bytes.Replace(data, []byte("<contents>"), []byte("<contents >"), 1) // no longer canonical
+	for _, c := range []struct {
+		name string
+		read func() error
+	}{
+		{"ours", func() error { _, err := format.DecodeNode(data); return err }},
+		{"head", func() error { _, _, err := format.NodeHead(data); return err }},
+		{"edited", func() error { _, err := format.DecodeNode(edited); return err }},
+		{"encoding_xml", func() error { return xml.Unmarshal(data, &peerNode{}) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if err := c.read(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
+}
+
+// peerNode is a node as a program with encoding/xml alone would have it.
+type peerNode struct {
+	XMLName   xml.Name   `xml:"node"`
+	ID        string     `xml:"id,attr"`
+	Timestamp string     `xml:"timestamp,attr"`
+	Texts     []peerText `xml:"contents>text"`
+	Metadata  struct {
+		Model      string         `xml:"model"`
+		Generation peerGeneration `xml:"generation"`
+		Summary    peerText       `xml:"summary"`
+		Tags       []string       `xml:"tags>tag"`
+	} `xml:"metadata"`
+}
+
+type peerText struct {
+	Attrs   []xml.Attr `xml:",any,attr"`
+	Content string     `xml:",cdata"`
+}
+
+type peerGeneration struct {
+	Attrs    []xml.Attr `xml:",any,attr"`
+	Backend  peerText   `xml:"backend"`
+	Prompt   peerText   `xml:"prompt"`
+	Answer   peerText   `xml:"answer"`
+	Error    string     `xml:"error"`
+	Picks    []string   `xml:"picks>pick"`
+	Sampling struct {
+		Attrs []xml.Attr `xml:",any,attr"`
+		Stop  []string   `xml:"stop"`
+	} `xml:"sampling"`
+	Request peerText `xml:"request"`
+}
+
+func peerOf(b *testing.B, n node.Node) (peer peerNode) {
+	b.Helper()
+	if err := xml.Unmarshal(format.EncodeNode(n), &peer); err != nil {
+		b.Fatal(err)
+	}
+	return peer
 }
 
 func BenchmarkEncodeFlow(b *testing.B) {

@@ -68,9 +68,11 @@ func (s *scanner) list(key, entry string) bool {
 }
 
 func (s *scanner) has(text string) bool {
-	rest, found := bytes.CutPrefix(s.rest, []byte(text))
-	s.rest = rest
-	return found
+	if len(s.rest) < len(text) || string(s.rest[:len(text)]) != text {
+		return false
+	}
+	s.rest = s.rest[len(text):]
+	return true
 }
 
 func (s *scanner) skip(text string) { s.ok = s.has(text) && s.ok }

@@ -269,6 +269,26 @@ func TestUnreadableNodes(t *testing.T) {
 	}
 }
 
+// The head is that of the whole node, and a file is refused for the same reason, wherever in it that is.
+func TestNodeHead(t *testing.T) {
+	t.Parallel()
+	canonical := string(format.EncodeNode(whole()))
+	for name, data := range map[string]string{
+		"canonical": canonical,
+		"edited":    strings.Replace(canonical, "<contents>", "<!-- mine --><contents>", 1),
+		"bad count": strings.Replace(canonical, `count="21"`, `count="six"`, 1),
+		"bad esc":   strings.Replace(canonical, "<tag>", `<tag esc="x">`, 1),
+		"cut":       canonical[:len(canonical)-10],
+		"in a text": strings.Replace(canonical, "返事", "\x01", 1),
+	} {
+		want, wantErr := format.DecodeNode([]byte(data))
+		id, created, err := format.NodeHead([]byte(data))
+		if id != want.ID || !created.Equal(want.Created) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("%s: %v, %v, %v; want %v, %v, %v", name, id, created, err, want.ID, want.Created, wantErr)
+		}
+	}
+}
+
 func manyAttributes(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -105,6 +105,9 @@ func TestNodesComeBack(t *testing.T) {
 		if diff := cmp.Diff(n, back, sameTime); diff != "" {
 			t.Fatalf("%s\n%s", diff, data)
 		}
+		if !format.IsCanonical(data) {
+			t.Fatalf("the fast reader does not take\n%s", data)
+		}
 		if again := format.EncodeNode(back); !bytes.Equal(again, data) {
 			t.Fatalf("written again:\n%s\ninstead of\n%s", again, data)
 		}

@@ -64,6 +64,12 @@ func (w *xmlWriter) section(name, text string, attrs ...attr) {
 
 // open writes the tag of an element with a text up to its closing bracket, and gives the text as the element holds it.
 func (w *xmlWriter) open(name, text string, attrs []attr) string {
+	if writable(text) {
+		if w.tag(name, attrs, false) {
+			return escape(text)
+		}
+		return text
+	}
 	text = valid(text)
 	if w.tag(name, attrs, needsEscape(text)) {
 		return escape(text)
@@ -74,24 +80,38 @@ func (w *xmlWriter) open(name, text string, attrs []attr) string {
 // tag writes a tag up to its closing bracket, and says whether the element is an escaped one.
 func (w *xmlWriter) tag(name string, attrs []attr, escaped bool) bool {
 	for _, a := range attrs {
-		escaped = escaped || needsEscape(a.value)
+		escaped = escaped || !simple(a.value) && needsEscape(a.value)
 	}
 	w.out = append(append(w.out, '<'), name...)
 	for _, a := range attrs {
 		if a.value == "" {
 			continue
 		}
-		value := valid(a.value)
-		if escaped {
-			value = escape(value)
+		value := a.value
+		if escaped || !simple(value) {
+			if value = valid(value); escaped {
+				value = escape(value)
+			}
+			value = attributeReplacer.Replace(value)
 		}
 		w.out = append(append(append(w.out, ' '), a.name...), `="`...)
-		w.out = append(append(w.out, attributeReplacer.Replace(value)...), '"')
+		w.out = append(append(w.out, value...), '"')
 	}
 	if escaped {
 		w.out = append(w.out, ` esc="u"`...)
 	}
 	return escaped
+}
+
+// simple says whether a value is of ASCII and needs nothing done to it, as nearly all are.
+func simple(value string) bool {
+	for i := range len(value) {
+		switch b := value[i]; {
+		case b < ' ', b >= utf8.RuneSelf, b == '&', b == '<', b == '>', b == '"', b == '\\':
+			return false
+		}
+	}
+	return true
 }
 
 // valid puts U+FFFD in place of bytes that are no UTF-8.
