@@ -30,7 +30,8 @@ type NodeView int32
 const (
 	// The default of the call.
 	NodeView_NODE_VIEW_UNSPECIFIED NodeView = 0
-	// The first 200 characters (code points) of each text, with `character_count`; no `generation`.
+	// The first 200 characters (code points) of each text, and of the summary, with `character_count`; no `generation`, no
+	// `note`.
 	NodeView_NODE_VIEW_BASIC NodeView = 1
 	// All of it.
 	NodeView_NODE_VIEW_FULL NodeView = 2

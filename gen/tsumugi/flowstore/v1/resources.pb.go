@@ -38,7 +38,15 @@ type Node struct {
 	// Tags, at most 64, each 1 to 256 bytes, without commas (`,`, `，`, `、`).
 	Tags []string `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
 	// How the answer was made, so that it can be made again. Absent for texts that a person wrote.
-	Generation    *Generation `protobuf:"bytes,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation *Generation `protobuf:"bytes,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	// A short form of it. A new node has none and asks for one (`stale`); a `text` given for one is refused.
+	Summary *NodeSummary `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"`
+	// How good a reader found it: -1,000 to 1,000, on a scale of the reader's own; kept to the millionth. Absent: not said.
+	Score *float64 `protobuf:"fixed64,9,opt,name=score,proto3,oneof" json:"score,omitempty"`
+	// What a reader wrote about it, verbatim. At most 64 KiB. Not part of any prompt.
+	Note string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
+	// What a hand-made file says that could not be read as it stands, such as a time without a zone, and how it was taken.
+	Warnings      []string `protobuf:"bytes,12,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -111,6 +119,34 @@ func (x *Node) GetTags() []string {
 func (x *Node) GetGeneration() *Generation {
 	if x != nil {
 		return x.Generation
+	}
+	return nil
+}
+
+func (x *Node) GetSummary() *NodeSummary {
+	if x != nil {
+		return x.Summary
+	}
+	return nil
+}
+
+func (x *Node) GetScore() float64 {
+	if x != nil && x.Score != nil {
+		return *x.Score
+	}
+	return 0
+}
+
+func (x *Node) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *Node) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
 	}
 	return nil
 }
@@ -1294,7 +1330,7 @@ var File_tsumugi_flowstore_v1_resources_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/resources.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a tsumugi/flowstore/v1/flows.proto\"\x93\x02\n" +
+	"$tsumugi/flowstore/v1/resources.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/nodes.proto\"\xb9\x03\n" +
 	"\x04Node\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12@\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
@@ -1304,7 +1340,13 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\x04tags\x18\x05 \x03(\tB\x03\xe0A\x01R\x04tags\x12E\n" +
 	"\n" +
 	"generation\x18\x06 \x01(\v2 .tsumugi.flowstore.v1.GenerationB\x03\xe0A\x01R\n" +
-	"generation\"\x90\x02\n" +
+	"generation\x12@\n" +
+	"\asummary\x18\b \x01(\v2!.tsumugi.flowstore.v1.NodeSummaryB\x03\xe0A\x01R\asummary\x12\x1e\n" +
+	"\x05score\x18\t \x01(\x01B\x03\xe0A\x01H\x00R\x05score\x88\x01\x01\x12\x17\n" +
+	"\x04note\x18\n" +
+	" \x01(\tB\x03\xe0A\x01R\x04note\x12\x1f\n" +
+	"\bwarnings\x18\f \x03(\tB\x03\xe0A\x03R\bwarningsB\b\n" +
+	"\x06_score\"\x90\x02\n" +
 	"\x04Text\x12\x17\n" +
 	"\x04role\x18\x01 \x01(\tB\x03\xe0A\x02R\x04role\x12\x1d\n" +
 	"\acontent\x18\x02 \x01(\tB\x03\xe0A\x01R\acontent\x12$\n" +
@@ -1453,35 +1495,37 @@ var file_tsumugi_flowstore_v1_resources_proto_goTypes = []any{
 	(*Sampling_Smoothing)(nil),          // 11: tsumugi.flowstore.v1.Sampling.Smoothing
 	(*Sampling_LogitBias)(nil),          // 12: tsumugi.flowstore.v1.Sampling.LogitBias
 	(*timestamppb.Timestamp)(nil),       // 13: google.protobuf.Timestamp
-	(*v1.BackendIdentity)(nil),          // 14: tsumugi.common.v1.BackendIdentity
-	(*v1.Story)(nil),                    // 15: tsumugi.common.v1.Story
-	(*FlowHead)(nil),                    // 16: tsumugi.flowstore.v1.FlowHead
-	(*FlowLink)(nil),                    // 17: tsumugi.flowstore.v1.FlowLink
+	(*NodeSummary)(nil),                 // 14: tsumugi.flowstore.v1.NodeSummary
+	(*v1.BackendIdentity)(nil),          // 15: tsumugi.common.v1.BackendIdentity
+	(*v1.Story)(nil),                    // 16: tsumugi.common.v1.Story
+	(*FlowHead)(nil),                    // 17: tsumugi.flowstore.v1.FlowHead
+	(*FlowLink)(nil),                    // 18: tsumugi.flowstore.v1.FlowLink
 }
 var file_tsumugi_flowstore_v1_resources_proto_depIdxs = []int32{
 	13, // 0: tsumugi.flowstore.v1.Node.create_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: tsumugi.flowstore.v1.Node.texts:type_name -> tsumugi.flowstore.v1.Text
 	2,  // 2: tsumugi.flowstore.v1.Node.generation:type_name -> tsumugi.flowstore.v1.Generation
-	14, // 3: tsumugi.flowstore.v1.Generation.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	3,  // 4: tsumugi.flowstore.v1.Generation.sampling:type_name -> tsumugi.flowstore.v1.Sampling
-	7,  // 5: tsumugi.flowstore.v1.Sampling.dry:type_name -> tsumugi.flowstore.v1.Sampling.Dry
-	8,  // 6: tsumugi.flowstore.v1.Sampling.xtc:type_name -> tsumugi.flowstore.v1.Sampling.Xtc
-	9,  // 7: tsumugi.flowstore.v1.Sampling.mirostat:type_name -> tsumugi.flowstore.v1.Sampling.Mirostat
-	10, // 8: tsumugi.flowstore.v1.Sampling.dynamic_temperature:type_name -> tsumugi.flowstore.v1.Sampling.DynamicTemperature
-	11, // 9: tsumugi.flowstore.v1.Sampling.smoothing:type_name -> tsumugi.flowstore.v1.Sampling.Smoothing
-	12, // 10: tsumugi.flowstore.v1.Sampling.logit_bias:type_name -> tsumugi.flowstore.v1.Sampling.LogitBias
-	13, // 11: tsumugi.flowstore.v1.Flow.create_time:type_name -> google.protobuf.Timestamp
-	13, // 12: tsumugi.flowstore.v1.Flow.update_time:type_name -> google.protobuf.Timestamp
-	15, // 13: tsumugi.flowstore.v1.Flow.story:type_name -> tsumugi.common.v1.Story
-	5,  // 14: tsumugi.flowstore.v1.Flow.nodes:type_name -> tsumugi.flowstore.v1.FlowNode
-	6,  // 15: tsumugi.flowstore.v1.Flow.edges:type_name -> tsumugi.flowstore.v1.Edge
-	16, // 16: tsumugi.flowstore.v1.Flow.heads:type_name -> tsumugi.flowstore.v1.FlowHead
-	17, // 17: tsumugi.flowstore.v1.Flow.links:type_name -> tsumugi.flowstore.v1.FlowLink
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	14, // 3: tsumugi.flowstore.v1.Node.summary:type_name -> tsumugi.flowstore.v1.NodeSummary
+	15, // 4: tsumugi.flowstore.v1.Generation.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	3,  // 5: tsumugi.flowstore.v1.Generation.sampling:type_name -> tsumugi.flowstore.v1.Sampling
+	7,  // 6: tsumugi.flowstore.v1.Sampling.dry:type_name -> tsumugi.flowstore.v1.Sampling.Dry
+	8,  // 7: tsumugi.flowstore.v1.Sampling.xtc:type_name -> tsumugi.flowstore.v1.Sampling.Xtc
+	9,  // 8: tsumugi.flowstore.v1.Sampling.mirostat:type_name -> tsumugi.flowstore.v1.Sampling.Mirostat
+	10, // 9: tsumugi.flowstore.v1.Sampling.dynamic_temperature:type_name -> tsumugi.flowstore.v1.Sampling.DynamicTemperature
+	11, // 10: tsumugi.flowstore.v1.Sampling.smoothing:type_name -> tsumugi.flowstore.v1.Sampling.Smoothing
+	12, // 11: tsumugi.flowstore.v1.Sampling.logit_bias:type_name -> tsumugi.flowstore.v1.Sampling.LogitBias
+	13, // 12: tsumugi.flowstore.v1.Flow.create_time:type_name -> google.protobuf.Timestamp
+	13, // 13: tsumugi.flowstore.v1.Flow.update_time:type_name -> google.protobuf.Timestamp
+	16, // 14: tsumugi.flowstore.v1.Flow.story:type_name -> tsumugi.common.v1.Story
+	5,  // 15: tsumugi.flowstore.v1.Flow.nodes:type_name -> tsumugi.flowstore.v1.FlowNode
+	6,  // 16: tsumugi.flowstore.v1.Flow.edges:type_name -> tsumugi.flowstore.v1.Edge
+	17, // 17: tsumugi.flowstore.v1.Flow.heads:type_name -> tsumugi.flowstore.v1.FlowHead
+	18, // 18: tsumugi.flowstore.v1.Flow.links:type_name -> tsumugi.flowstore.v1.FlowLink
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_resources_proto_init() }
@@ -1490,6 +1534,8 @@ func file_tsumugi_flowstore_v1_resources_proto_init() {
 		return
 	}
 	file_tsumugi_flowstore_v1_flows_proto_init()
+	file_tsumugi_flowstore_v1_nodes_proto_init()
+	file_tsumugi_flowstore_v1_resources_proto_msgTypes[0].OneofWrappers = []any{}
 	file_tsumugi_flowstore_v1_resources_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -3,18 +3,21 @@ package node
 // BriefText is how many characters (code points) of a text a Brief has (field/flowstore.md 6, cases/flowstore.md 34).
 const BriefText = 200
 
-// Brief is a node with the beginnings of its texts and without its Generation, for lists.
+// Brief is a node with the beginnings of its texts and its summary, and without its Generation and Note, for lists.
 type Brief struct {
 	// Node is short; where Characters is nil, it is whole.
 	Node
 	// Characters are the lengths of the whole texts, in code points.
 	Characters []int
+	// SummaryCharacters is the length of the whole summary, in code points; 0 where the node is whole.
+	SummaryCharacters int
 }
 
 // Brief shortens a node.
 func (n Node) Brief() Brief {
 	b := Brief{Node: n, Characters: make([]int, len(n.Texts))}
-	b.Generation, b.Texts = nil, make([]Text, len(n.Texts))
+	b.Generation, b.Note, b.Texts = nil, "", make([]Text, len(n.Texts))
+	b.Summary.Text, b.SummaryCharacters = beginning(n.Summary.Text)
 	for i, t := range n.Texts {
 		t.Content, b.Characters[i] = beginning(t.Content)
 		b.Texts[i] = t

@@ -32,6 +32,12 @@ const (
 	MaxStop  = 1 << 10
 	// MaxError is the longest sentence that says why an answer is not whole, in bytes.
 	MaxError = 4 << 10
+	// MinScore and MaxScore are the ends of every scale of scores: percents, stars, thumbs (-1 and 1) and ranks have room.
+	MinScore = -1000
+	MaxScore = 1000
+	// MaxNote is the longest note, MaxSummary the longest summary, in bytes.
+	MaxNote    = 64 << 10
+	MaxSummary = 64 << 10
 	// MaxSize is the largest node that is sent, by Size. Only one that was made by hand can be larger.
 	MaxSize = 12 << 20
 )
@@ -62,6 +68,11 @@ func (n Node) Check() []check.Violation {
 	if n.Generation != nil {
 		checkGeneration(l, n.Generation)
 	}
+	l.Bytes("summary.text", n.Summary.Text, MaxSummary)
+	if s := n.Score; s != nil && !(*s >= MinScore && *s <= MaxScore) {
+		l.Add("score", "is %v; it must be a number from %d to %d", *s, MinScore, MaxScore)
+	}
+	l.Bytes("note", n.Note, MaxNote)
 	return l.Found
 }
 
@@ -128,7 +139,10 @@ func checkSampling(l *check.List, s *sampling.Sampling) {
 // Size is about how many bytes a node takes in a message.
 func (n Node) Size() int {
 	const overhead = 64
-	size := 4*overhead + len(n.Model)
+	size := 5*overhead + len(n.Model) + len(n.Summary.Text) + len(n.Note)
+	for _, warning := range n.Warnings {
+		size += overhead + len(warning)
+	}
 	for _, t := range n.Texts {
 		size += overhead + len(t.Role) + len(t.Content)
 	}

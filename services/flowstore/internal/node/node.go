@@ -30,6 +30,14 @@ type Node struct {
 	Summary Summary
 	// Generation says how the answer was made; nil for texts that a person wrote.
 	Generation *Generation
+	// Score is how good a reader found it, from MinScore to MaxScore; nil where nobody said. What is new since requests are
+	// remembered is not in their JSON where it is absent: a request repeated over an update stays the same.
+	Score *float64 `json:",omitempty"`
+	// Note is what a reader wrote about it.
+	Note string `json:",omitempty"`
+	// Warnings say what a hand-made file says that could not be read as it stands, and how it was taken. They are read, and
+	// never stored.
+	Warnings []string `json:",omitempty"`
 }
 
 // Text is what one speaker said, verbatim.

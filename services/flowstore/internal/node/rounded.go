@@ -6,13 +6,16 @@ import (
 )
 
 // Decimals that are kept of what was measured: seconds to the microsecond, tokens per second to the thousandth. Finer than
-// that a server does not measure; what it sends behind is what is left of a division, and a node is a file for people.
+// that a server does not measure; what it sends behind is what is left of a division, and a node is a file for people. Of a
+// score, six decimals tell a million answers apart.
 const (
 	secondDecimals = 6
 	rateDecimals   = 3
+	scoreDecimals  = 6
 )
 
-// Rounded gives the node with its seconds and rates as they are kept. Texts and Generation are copied, not changed.
+// Rounded gives the node with its seconds, rates and score as they are kept. Texts, Generation and Score are copied, not
+// changed.
 func (n Node) Rounded() Node {
 	n.Texts = slices.Clone(n.Texts)
 	for i := range n.Texts {
@@ -24,6 +27,10 @@ func (n Node) Rounded() Node {
 		g.PromptSeconds, g.AnswerSeconds = rounded(g.PromptSeconds, secondDecimals), rounded(g.AnswerSeconds, secondDecimals)
 		n.Generation = &g
 	}
+	if n.Score != nil {
+		score := rounded(*n.Score, scoreDecimals)
+		n.Score = &score
+	}
 	return n
 }
 
@@ -33,5 +40,5 @@ func rounded(f float64, decimals int) float64 {
 	if err != nil {
 		return f
 	}
-	return r
+	return r + 0 // no -0
 }

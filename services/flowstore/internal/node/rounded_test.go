@@ -28,12 +28,25 @@ func TestRounded(t *testing.T) {
 		if diff := cmp.Diff(want, in.Rounded()); diff != "" {
 			t.Error(diff)
 		}
+		score := c.seconds
+		if got := (node.Node{Score: &score}).Rounded(); *got.Score != c.wantSeconds || score != c.seconds {
+			t.Errorf("score %v became %v", score, *got.Score)
+		}
 		if in.Texts[0].Duration != c.seconds || in.Generation.PromptSeconds != c.seconds {
 			t.Error("the node itself was changed")
 		}
 	}
 	if diff := cmp.Diff(node.Node{}, node.Node{}.Rounded()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A score that rounds to nothing is 0, not -0, which some clients print.
+func TestRoundedHasNoNegativeZero(t *testing.T) {
+	t.Parallel()
+	score := -1e-9
+	if got := *(node.Node{Score: &score}).Rounded().Score; got != 0 || math.Signbit(got) {
+		t.Errorf("it is %v", got)
 	}
 }
 

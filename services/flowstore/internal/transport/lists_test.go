@@ -31,7 +31,7 @@ func TestNodeViews(t *testing.T) {
 		return must[*flowstorev1.ListNodesResponse](t)(c.ListNodes(t.Context(), &flowstorev1.ListNodesRequest{View: view})).GetNodes()[0].GetNode()
 	}
 	short := proto.CloneOf(want)
-	short.Generation = nil
+	short.Generation, short.Note = nil, ""
 	short.Texts[2].Content = strings.Repeat("長", 200)
 	for i, n := range []int32{1, 0, 201, 1} {
 		short.Texts[i].CharacterCount = n

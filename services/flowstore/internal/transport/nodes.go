@@ -19,11 +19,17 @@ func (f *fields) newNode(field string, in *flowstorev1.Node) node.Node {
 	f.unnamed(field, in.GetName(), "node_id")
 	n := toNode(in)
 	f.found(field, n.Check())
+	if in.GetSummary().GetText() != "" {
+		f.Add(field+".summary.text", "must be empty; the summary of a new node is made from its texts later")
+	}
 	return n
 }
 
 func toNode(in *flowstorev1.Node) node.Node {
-	n := node.Node{Model: in.GetModel(), Tags: in.GetTags(), Generation: toGeneration(in.GetGeneration())}
+	n := node.Node{Model: in.GetModel(), Tags: in.GetTags(), Generation: toGeneration(in.GetGeneration()), Note: in.GetNote()}
+	if in != nil {
+		n.Score = in.Score
+	}
 	for _, t := range in.GetTexts() {
 		n.Texts = append(n.Texts, node.Text{
 			Role: t.GetRole(), Content: t.GetContent(), Count: int(t.GetTokenCount()), Duration: t.GetDurationSeconds(), Rate: t.GetTokensPerSecond(),
@@ -57,6 +63,8 @@ func toSampling(in *flowstorev1.Sampling) *sampling.Sampling {
 func fromNode(n node.Node) *flowstorev1.Node {
 	out := &flowstorev1.Node{
 		Name: node.Name(n.ID), CreateTime: fromTime(n.Created), Model: n.Model, Tags: n.Tags, Generation: fromGeneration(n.Generation),
+		Summary: &flowstorev1.NodeSummary{Text: n.Summary.Text, Stale: n.Summary.Stale, BuildTime: fromTime(n.Summary.Built)},
+		Score:   n.Score, Note: n.Note, Warnings: warnings(n.Warnings),
 	}
 	for _, t := range n.Texts {
 		out.Texts = append(out.Texts, &flowstorev1.Text{
@@ -72,6 +80,7 @@ func fromBrief(b node.Brief) *flowstorev1.Node {
 	for i, n := range b.Characters {
 		out.Texts[i].CharacterCount = number(n)
 	}
+	out.Summary.CharacterCount = number(b.SummaryCharacters)
 	return out
 }
 

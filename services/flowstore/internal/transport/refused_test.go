@@ -95,8 +95,12 @@ func TestWrongFields(t *testing.T) {
 		"numbers of a text": {create(func(n *flowstorev1.Node) {
 			n.Texts[0].TokenCount, n.Texts[0].DurationSeconds, n.Texts[0].TokensPerSecond = -1, math.NaN(), math.Inf(1)
 		}), []string{"node.texts[0].duration_seconds", "node.texts[0].token_count", "node.texts[0].tokens_per_second"}},
-		"a name of a new one": {create(func(n *flowstorev1.Node) { n.Name = name }), []string{"node.name"}},
-		"model":               {create(func(n *flowstorev1.Node) { n.Model = strings.Repeat("x", 1025) }), []string{"node.model"}},
+		"what a reader says": {create(func(n *flowstorev1.Node) {
+			n.Score, n.Note, n.Summary = proto.Float64(1000.5), strings.Repeat("x", 64<<10+1), &flowstorev1.NodeSummary{Text: "x"}
+		}), []string{"node.note", "node.score", "node.summary.text"}},
+		"a score that is none": {create(func(n *flowstorev1.Node) { n.Score = proto.Float64(math.NaN()) }), []string{"node.score"}},
+		"a name of a new one":  {create(func(n *flowstorev1.Node) { n.Name = name }), []string{"node.name"}},
+		"model":                {create(func(n *flowstorev1.Node) { n.Model = strings.Repeat("x", 1025) }), []string{"node.model"}},
 		"tags": {create(func(n *flowstorev1.Node) {
 			n.Tags = []string{"", "a,b", "赤、青", "a，b", strings.Repeat("x", 257), "good"}
 		}), []string{"node.tags[0]", "node.tags[1]", "node.tags[2]", "node.tags[3]", "node.tags[4]"}},

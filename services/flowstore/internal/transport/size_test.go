@@ -3,6 +3,7 @@ package transport
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
@@ -20,7 +21,10 @@ const largestMessage = int(grpcserver.MinMessageBytes)
 func TestLargestNodeFits(t *testing.T) {
 	t.Parallel()
 	label := strings.Repeat("x", node.MaxLabel)
-	n := node.Node{Model: label, Generation: &node.Generation{
+	score := -1000.0
+	n := node.Node{Model: label, Score: &score, Note: strings.Repeat("x", node.MaxNote), Summary: node.Summary{
+		Text: strings.Repeat("x", node.MaxSummary), Stale: true, Built: time.Now(),
+	}, Warnings: []string{label, label}, Generation: &node.Generation{
 		Backend: label, Kind: label, Address: label, Tokenizer: label, Model: label, PromptDigest: label, Task: label, Finish: label, Fault: label, Branch: label,
 		RequestDigest: label, Error: strings.Repeat("x", node.MaxError), Window: 1 << 30, PromptTokens: 1 << 30, PromptSeconds: 1,
 	}}

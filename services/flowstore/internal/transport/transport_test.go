@@ -98,6 +98,7 @@ func whole() *flowstorev1.Node {
 			},
 			PromptTokens: 10, CachedTokens: 5, AnswerTokens: 3, PromptSeconds: 1.5, AnswerSeconds: 2.5, FinishReason: "length", Fault: "cut", Branch: "b", Error: "e", RequestDigest: "r",
 		},
+		Score: proto.Float64(0), Note: "よい。\r\n",
 	}
 }
 
@@ -106,13 +107,13 @@ func TestEveryFieldOfANodeComesBack(t *testing.T) {
 	c := serve(t)
 	want := whole()
 	made := must[*flowstorev1.Node](t)(c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: want}))
-	want.Name, want.CreateTime = "nodes/"+id(1), timestamppb.New(now)
+	want.Name, want.CreateTime, want.Summary = "nodes/"+id(1), timestamppb.New(now), &flowstorev1.NodeSummary{Stale: true}
 	same(t, want, made)
 	same(t, want, must[*flowstorev1.Node](t)(c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: made.GetName()})))
 	small := must[*flowstorev1.Node](t)(c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{
 		Node: said(""), NodeId: strings.ToUpper(id(0xABC)),
 	}))
-	same(t, &flowstorev1.Node{Name: "nodes/" + id(0xABC), CreateTime: timestamppb.New(now.Add(time.Microsecond)), Texts: said("").Texts}, small)
+	same(t, &flowstorev1.Node{Name: "nodes/" + id(0xABC), CreateTime: timestamppb.New(now.Add(time.Microsecond)), Texts: said("").Texts, Summary: &flowstorev1.NodeSummary{Stale: true}}, small)
 }
 
 func TestEveryFieldOfAFlowComesBack(t *testing.T) {

@@ -89,6 +89,11 @@ func TestTimes(t *testing.T) {
 		case want != "" && (!sound || !strings.HasSuffix(string(format.AppendRow(nil, rows[0])), "\t"+want+"\n")):
 			t.Errorf("%q: %v, %v", text, rows, sound)
 		}
+		n, err := format.DecodeNode([]byte(strings.Replace(string(format.EncodeNode(person())), "2025-05-09T06:48:06.533720+09:00", text, 1)))
+		zoneless := want != "" && !strings.ContainsAny(text[len(text)-len("+09:00"):], "Z+-")
+		if (err == nil) != (want != "") || (len(n.Warnings) == 1) != zoneless {
+			t.Errorf("%q in a node: %v, %q", text, err, n.Warnings)
+		}
 	}
 }
 

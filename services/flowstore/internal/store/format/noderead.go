@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -44,11 +46,30 @@ func decodeNode(data []byte, skim bool) (node.Node, error) {
 	if raw, ok := scanNode(text, skim); ok {
 		return raw.node()
 	}
+	readable, warnings := readableText(text)
 	raw := &xmlNode{}
-	if err := parseXML(text, raw); err != nil {
+	if err := parseXML(readable, raw); err != nil {
 		return node.Node{}, err
 	}
-	return raw.node()
+	n, err := raw.node()
+	n.Warnings = append(warnings, n.Warnings...)
+	return n, err
+}
+
+// readableText puts U+FFFD in place of bytes that are no UTF-8, and tells it (field/flowstore.md row 9).
+func readableText(text []byte) (readable []byte, warnings []string) {
+	if utf8.Valid(text) {
+		return text, nil
+	}
+	for i, line := 0, 1; ; line++ {
+		length := bytes.IndexByte(text[i:], '\n') + 1
+		if length == 0 || !utf8.Valid(text[i:i+length]) {
+			return bytes.ToValidUTF8(text, []byte("\ufffd")), []string{
+				fmt.Sprintf("line %d holds bytes that are not UTF-8; there and below, U+FFFD stands for them", line),
+			}
+		}
+		i += length
+	}
 }
 
 // node gives what the file says.
@@ -62,6 +83,9 @@ func (raw *xmlNode) node() (node.Node, error) {
 	n.Tags = r.tags(raw.Metadata.Tags)
 	n.Summary = r.summary(raw.Metadata.Summary)
 	n.Generation = r.generation(raw.Metadata.Generation)
+	n.Score = r.score(raw.Metadata.Score)
+	n.Note = r.section(raw.Metadata.Note)
+	n.Warnings = r.warnings
 	if r.err != nil {
 		return node.Node{}, r.err
 	}
@@ -146,7 +170,10 @@ func attributesError(e xml.StartElement) error {
 }
 
 // reading turns the parsed file into values and keeps the first thing that is wrong.
-type reading struct{ err error }
+type reading struct {
+	err      error
+	warnings []string
+}
 
 func (r *reading) fail(err error) {
 	if r.err == nil && err != nil {
@@ -162,8 +189,11 @@ func (r *reading) id(text string) uuid.UUID {
 
 func (r *reading) time(name, text string) time.Time {
 	t, err := parseTime(text)
-	if err != nil {
+	switch {
+	case err != nil:
 		r.fail(unreadable("%s: %s", name, err))
+	case !hasZone(text):
+		r.warnings = append(r.warnings, fmt.Sprintf("%s=%q has no zone, such as Z or +09:00; it is taken for UTC", name, cut(text)))
 	}
 	return t
 }
@@ -195,7 +225,7 @@ func (r *reading) decimal(name, text string) float64 {
 		return 0
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		r.fail(unreadable("%s=%q is not a number", name, cut(text)))
 	}
 	return f

@@ -54,6 +54,10 @@ func (s *nodeScanner) metadata(raw *xmlNode) {
 		m.Tags.Tags = s.inlines("tag")
 		s.skip("</tags>\n")
 	}
+	s.inline("score", &m.Score)
+	if s.open("note") {
+		s.section("note", &m.Note)
+	}
 }
 
 // open says whether an element begins here, and stands behind its name then.

@@ -45,6 +45,12 @@ func (w *xmlWriter) metadata(n node.Node) {
 		}
 		w.end("tags")
 	}
+	if n.Score != nil {
+		w.inline("score", decimalOf(n.Score))
+	}
+	if n.Note != "" {
+		w.section("note", n.Note)
+	}
 	w.end("metadata")
 }
 

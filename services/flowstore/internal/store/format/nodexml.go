@@ -21,6 +21,8 @@ type (
 			Generation *xmlGeneration `xml:"generation"`
 			Summary    xmlSummary     `xml:"summary"`
 			Tags       xmlTags        `xml:"tags"`
+			Score      xmlElement     `xml:"score"`
+			Note       xmlElement     `xml:"note"`
 		} `xml:"metadata"`
 	}
 	// xmlElement is any element with text.
@@ -147,6 +149,16 @@ func (r *reading) tags(t xmlTags) []string {
 		tags = append(tags, t.Attribute)
 	}
 	return tags
+}
+
+// score reads one that a reader gave.
+func (r *reading) score(e xmlElement) *float64 {
+	text := strings.TrimSpace(r.inline(e))
+	if text == "" {
+		return nil
+	}
+	score := r.decimal("score", text)
+	return &score
 }
 
 // summary without a text is one that is still to be made, whatever the file says (field/flowstore.md row 24).
