@@ -117,3 +117,33 @@ func FuzzReadIndex(f *testing.F) {
 		}
 	})
 }
+
+// FuzzUpdateNode: whatever file a node had, after a change it says what the node says; one that was kept holds its comments.
+func FuzzUpdateNode(f *testing.F) {
+	f.Add([]byte(nodeByHand), "x", "y")
+	f.Add(format.EncodeNode(whole()), "\x1b", "]]>")
+	f.Add([]byte(`<node id="0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" timestamp="2025-05-09T06:48:06Z"><a:contents/><metadata><tags a:tag = 'b' /><?p?></metadata></node>`), "\r", "")
+	f.Fuzz(func(t *testing.T, old []byte, content, tag string) {
+		n, err := format.DecodeNode(old)
+		if err != nil || n.Created.Year() < 0 || n.Created.Year() > 9999 {
+			return
+		}
+		n.Texts = append(n.Texts[:len(n.Texts):len(n.Texts)], node.Text{Role: "user", Content: content})
+		n.Texts[0].Content = content
+		n.Tags, n.Model, n.Note, n.Summary.Text = append([]string{tag}, n.Tags...), tag, content, content
+		want := format.EncodeNode(n)
+		data, kept := format.UpdateNode(old, n)
+		got, err := format.DecodeNode(data)
+		if err != nil {
+			t.Fatalf("%v (kept is %v)\n%s", err, kept, data)
+		}
+		n, err = format.DecodeNode(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Warnings, got.Warnings = nil, nil
+		if diff := cmp.Diff(n, got, sameTime); diff != "" {
+			t.Errorf("kept is %v: %s\n%s", kept, diff, data)
+		}
+	})
+}

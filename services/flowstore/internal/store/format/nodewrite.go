@@ -16,15 +16,23 @@ func EncodeNode(n node.Node) []byte {
 	w := &xmlWriter{out: make([]byte, 0, size)}
 	w.out = append(w.out, xmlHead...)
 	w.start("node", attr{"id", n.ID.String()}, attr{"timestamp", formatTime(n.Created)})
-	w.start("contents")
-	for _, t := range n.Texts {
-		w.section("text", t.Content,
-			attr{"role", t.Role}, attr{"count", number(t.Count)}, attr{"duration", decimal(t.Duration)}, attr{"rate", decimal(t.Rate)})
-	}
-	w.end("contents")
+	w.contents(n.Texts)
 	w.metadata(n)
 	w.end("node")
 	return w.out
+}
+
+func (w *xmlWriter) contents(texts []node.Text) {
+	w.start("contents")
+	for _, t := range texts {
+		w.text(t)
+	}
+	w.end("contents")
+}
+
+func (w *xmlWriter) text(t node.Text) {
+	w.section("text", t.Content,
+		attr{"role", t.Role}, attr{"count", number(t.Count)}, attr{"duration", decimal(t.Duration)}, attr{"rate", decimal(t.Rate)})
 }
 
 const xmlHead = `<?xml version="1.0" encoding="utf-8"?>` + "\n"
@@ -56,15 +64,20 @@ func (w *xmlWriter) metadata(n node.Node) {
 
 // summary of a new node is an empty element that asks for one: updated="true" (field/flowstore.md row 24).
 func (w *xmlWriter) summary(s node.Summary) {
-	updated, built := attr{"updated", strconv.FormatBool(s.Stale)}, attr{name: "last_built"}
-	if !s.Built.IsZero() {
-		built.value = formatTime(s.Built)
-	}
+	updated, built := attr{"updated", strconv.FormatBool(s.Stale)}, attr{"last_built", builtAt(s)}
 	if s.Text == "" {
 		w.empty("summary", updated, built)
 		return
 	}
 	w.section("summary", s.Text, updated, built)
+}
+
+// builtAt is the time of a summary as it is written; empty for one that was never made.
+func builtAt(s node.Summary) string {
+	if s.Built.IsZero() {
+		return ""
+	}
+	return formatTime(s.Built)
 }
 
 // generation says how the answer was made (design 3). What is unknown is left out.
