@@ -70,6 +70,8 @@ func document(text []byte) (doc *Node, err error) {
 	switch err := d.Decode(doc); {
 	case errors.Is(err, io.EOF):
 		return doc, nil
+	case err != nil && strings.Contains(err.Error(), parserDepth):
+		return nil, tooDeep(nil)
 	case err != nil:
 		return nil, fault(nil, "is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
@@ -79,9 +81,14 @@ func document(text []byte) (doc *Node, err error) {
 	return doc, nil
 }
 
+// parserDepth is in what yaml.v3 says where it stops by itself, at 10,000 levels: before there is a Node to look at.
+const parserDepth = "exceeded max depth"
+
+func tooDeep(n *Node) *Error { return fault(n, "is nested more than %d deep", MaxDepth) }
+
 func bounded(n *Node, depth int) error {
 	if depth > MaxDepth {
-		return fault(n, "is nested more than %d deep", MaxDepth)
+		return tooDeep(n)
 	}
 	if n.Kind == yaml.AliasNode {
 		return fault(n, "is an alias (*%s); write the value out", n.Value)

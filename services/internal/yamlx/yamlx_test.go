@@ -113,6 +113,11 @@ func TestEmptySectionKeepsDefaults(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	t.Parallel()
+	for _, level := range []string{"[", "- ", "{a: ", "? "} {
+		if _, err := Parse([]byte(strings.Repeat(level, 100_000))); err == nil || err.Error() != "is nested more than 64 deep" {
+			t.Errorf("%q 100,000 times: %v", level, err)
+		}
+	}
 	deep := strings.Repeat("[", MaxDepth+2) + strings.Repeat("]", MaxDepth+2)
 	if _, err := Parse([]byte(deep)); err == nil || !strings.Contains(err.Error(), "nested more than 64 deep") {
 		t.Errorf("depth: %v", err)

@@ -94,6 +94,9 @@ func (raw *xmlNode) node() (node.Node, error) {
 
 // parseXML reads one element and nothing behind it.
 func parseXML(text []byte, dst any) error {
+	if err := checkTags(text); err != nil {
+		return err
+	}
 	bounded := &boundedXML{raw: xml.NewDecoder(bytes.NewReader(text))}
 	d := xml.NewTokenDecoder(bounded)
 	if err := d.Decode(dst); err != nil {
@@ -156,9 +159,6 @@ func (b *boundedXML) Token() (xml.Token, error) {
 }
 
 func attributesError(e xml.StartElement) error {
-	if len(e.Attr) > maxAttributes {
-		return unreadable("<%s> has more than %d attributes", e.Name.Local, maxAttributes)
-	}
 	for i, a := range e.Attr {
 		for _, b := range e.Attr[:i] {
 			if a.Name == b.Name {
