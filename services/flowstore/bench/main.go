@@ -34,7 +34,7 @@ func run(ctx context.Context) (met bool, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	var rows []benchtable.Row
-	for _, measure := range []func(context.Context, string) (benchtable.Row, error){creates, opening, searching} {
+	for _, measure := range []func(context.Context, string) (benchtable.Row, error){creates, opening, searching, savingMetadata, loadingMetadata, loadingRows} {
 		row, err := measure(ctx, dir)
 		if err != nil {
 			return false, err

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -155,6 +159,49 @@ func BenchmarkReadIndex(b *testing.B) {
 	for b.Loop() {
 		if _, sound := format.Nodes.ReadIndex(data); !sound {
 			b.Fatal("not sound")
+		}
+	}
+}
+
+// The time of a node must be the same at both sizes (field/perf.md 7, row 18).
+func BenchmarkDecodeNodeIndex(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			data := encodeNodes(b, manyNodes(n))
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if x, err := format.DecodeNodeIndex(data); err != nil || len(x.Nodes) != n {
+					b.Fatal(len(x.Nodes), err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkEncodeNodeIndex(b *testing.B) {
+	nodes := manyNodes(100_000)
+	for b.Loop() {
+		if err := format.EncodeNodeIndex(io.Discard, noon, slices.Values(nodes)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecodeTags(b *testing.B) {
+	var tags []format.TagEntry
+	nodes := manyNodes(100_000)
+	for i := range 1000 {
+		t := format.TagEntry{Tag: fmt.Sprintf("タグ%04d", i)}
+		for j := i % 200; j < len(nodes); j += 200 {
+			t.Nodes = append(t.Nodes, nodes[j].ID)
+		}
+		tags = append(tags, t)
+	}
+	data := encodeTags(b, tags)
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if x, err := format.DecodeTags(data); err != nil || len(x.Tags) != 1000 {
+			b.Fatal(len(x.Tags), err)
 		}
 	}
 }

@@ -1,8 +1,11 @@
 package format_test
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,19 +23,35 @@ func TestDocumentedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	example := func(language string) string {
-		_, rest, _ := strings.Cut(string(page), "```"+language+"\n")
-		text, _, found := strings.Cut(rest, "```")
-		if !found {
+		_, rest, found := strings.Cut(string(page), "```"+language+"\n")
+		page = []byte(rest) // the next one is behind it
+		text, _, closed := strings.Cut(rest, "```")
+		if !found || !closed {
 			t.Fatalf("the page has no example in %s", language)
 		}
 		return text
 	}
-	n := decodeNode(t, []byte(example("xml")))
-	if diff := cmp.Diff(example("xml"), string(format.EncodeNode(n))); diff != "" {
+	text := example("xml")
+	if diff := cmp.Diff(text, string(format.EncodeNode(decodeNode(t, []byte(text))))); diff != "" {
 		t.Errorf("node: %s", diff)
 	}
-	f := decodeFlow(t, []byte(example("yaml")))
-	if diff := cmp.Diff(example("yaml"), string(format.EncodeFlow(f))); diff != "" || len(f.Problems) > 0 {
+	text = example("yaml")
+	f := decodeFlow(t, []byte(text))
+	if diff := cmp.Diff(text, string(format.EncodeFlow(f))); diff != "" || len(f.Problems) > 0 {
 		t.Errorf("flow: %q %s", f.Problems, diff)
+	}
+	var b bytes.Buffer
+	text = example("yaml")
+	tags, err := format.DecodeTags([]byte(text))
+	err = errors.Join(err, format.EncodeTags(&b, tags.Updated, slices.Values(tags.Tags)))
+	if diff := cmp.Diff(text, b.String()); diff != "" || err != nil || len(tags.Problems) > 0 {
+		t.Errorf("tags: %v %q %s", err, tags.Problems, diff)
+	}
+	b.Reset()
+	text = example("yaml")
+	nodes, err := format.DecodeNodeIndex([]byte(text))
+	err = errors.Join(err, format.EncodeNodeIndex(&b, nodes.Updated, slices.Values(nodes.Nodes)))
+	if diff := cmp.Diff(text, b.String()); diff != "" || err != nil || len(nodes.Problems) > 0 {
+		t.Errorf("index: %v %q %s", err, nodes.Problems, diff)
 	}
 }

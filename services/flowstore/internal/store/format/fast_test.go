@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // FuzzCanonicalNode: where the fast reader takes a file, encoding/xml reads the same, down to the error.
@@ -65,6 +66,68 @@ func FuzzCanonicalFlow(f *testing.F) {
 		}
 		if diff := cmp.Diff(slow, fast); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// FuzzCanonicalNodeIndex and FuzzCanonicalTags: where lines are enough, the YAML parser reads the same.
+func FuzzCanonicalNodeIndex(f *testing.F) {
+	const id, other = "  0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b:\n", "  0197A1b2-c3d5-7e5f-8a9b-0c1d2e3f4a5b:\n"
+	const at = "2025-05-09T06:48:06.533720+09:00\n"
+	f.Add("updated: " + at + "nodes:\n" + id + "    timestamp: " + at + "    keywords: \"a, b，c\"\n    summary: \"\\\"x\\n\\u0001\"\n" + other)
+	f.Add("nodes: {}\n")
+	f.Add("nodes:\n" + other + id + other + "    summary: \"x\"\n")
+	f.Add("nodes:\n" + id + "    timestamp: 2025-02-30T06:48:06.533720+09:00\n")
+	f.Add("nodes:\n" + id + "    timestamp: 0000-01-01T00:00:00.000000-00:00\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		fast, ok := nodeLines(text)
+		if !ok {
+			return
+		}
+		slow, err := editedNodeIndex([]byte(text))
+		if err != nil {
+			t.Fatalf("the YAML parser refuses it: %v", err)
+		}
+		if diff := cmp.Diff(slow, fast, cmpopts.EquateEmpty()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func FuzzCanonicalTags(f *testing.F) {
+	const id, other = "    - 0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b\n", "    - 0197A1b2-c3d5-7e5f-8a9b-0c1d2e3f4a5b\n"
+	f.Add("updated: 2025-05-09T06:48:06.533720+09:00\ntags:\n  \"yes\":\n" + id + other)
+	f.Add("tags: {}\n")
+	f.Add("tags:\n  ? \"x\"\n  :\n" + id + "  \"x\":\n" + other)
+	f.Add("tags:\n  \"b\":\n" + id + id + "  \"a\":\n" + other + "  \"b\":\n" + id)
+	f.Fuzz(func(t *testing.T, text string) {
+		fast, ok := tagLines(text)
+		if !ok {
+			return
+		}
+		slow, err := editedTags([]byte(text))
+		if err != nil {
+			t.Fatalf("the YAML parser refuses it: %v", err)
+		}
+		if diff := cmp.Diff(slow, fast, cmpopts.EquateEmpty()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// FuzzCanonicalTime: a time that is read the fast way is the same time the other way.
+func FuzzCanonicalTime(f *testing.F) {
+	for _, text := range []string{
+		"2025-05-09T06:48:06.533720+09:00", "2024-02-29T23:59:59.999999-03:30", "2025-02-29T00:00:00.000000+00:00", "0000-01-01T00:00:00.000000-00:00",
+		"2025-12-31T24:00:00.000000+23:59", "2025-12-31T00:00:60.000000+24:00", "9999-12-31T00:60:00.000000+00:60", "2025-00-00T00:00:00.000000+00:00",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		fast, ok := canonicalTime(text)
+		slow, err := parseTime(text)
+		if ok && (err != nil || !fast.Equal(slow) || formatTime(fast) != formatTime(slow)) {
+			t.Errorf("%v instead of %v, %v", fast, slow, err)
 		}
 	})
 }

@@ -182,15 +182,10 @@ func (r *flowReader) list(place string, n *yamlx.Node) []string {
 	if n == nil || isNull(n) {
 		return nil
 	}
-	var items []string
 	if n.Kind == yamlx.Scalar {
-		for part := range strings.FieldsFuncSeq(n.Value, func(c rune) bool { return c == ',' || c == '，' || c == '、' }) {
-			if part = strings.TrimSpace(part); part != "" {
-				items = append(items, part)
-			}
-		}
-		return items
+		return listed(n.Value)
 	}
+	var items []string
 	for _, item := range r.sequence(place, n) {
 		if text := r.given(place, item); text != nil {
 			items = append(items, *text)

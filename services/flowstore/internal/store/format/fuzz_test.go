@@ -1,11 +1,17 @@
 package format_test
 
 import (
+	"bytes"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
@@ -146,4 +152,41 @@ func FuzzUpdateNode(f *testing.F) {
 			t.Errorf("kept is %v: %s\n%s", kept, diff, data)
 		}
 	})
+}
+// FuzzDecodeMetadata: no bytes crash the readers, a refusal says why, and what was read comes back when it is written.
+func FuzzDecodeMetadata(f *testing.F) {
+	f.Add(encodeNodes(f, manyNodes(2)))
+	f.Add(encodeTags(f, []format.TagEntry{{Tag: "<<", Nodes: []uuid.UUID{id1, id2}}}))
+	f.Add([]byte("\ufeffnodes: {? [a] : b, x: {}}\nnodes: []\n"))
+	f.Add([]byte("tags: {<<: [x, [y]], <<: &a []}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		x, err := format.DecodeNodeIndex(data)
+		refusal(t, err)
+		slices.SortFunc(x.Nodes, func(a, b format.NodeEntry) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+		for i := range x.Nodes {
+			x.Nodes[i].Keywords, x.Nodes[i].Created = nil, time.Time{}
+		}
+		again, err := format.DecodeNodeIndex(encodeNodes(t, x.Nodes))
+		if diff := cmp.Diff(x.Nodes, again.Nodes, cmpopts.EquateEmpty()); diff != "" || err != nil || len(again.Problems) > 0 {
+			t.Error(err, again.Problems, diff)
+		}
+		y, err := format.DecodeTags(data)
+		refusal(t, err)
+		slices.SortFunc(y.Tags, func(a, b format.TagEntry) int { return strings.Compare(a.Tag, b.Tag) })
+		for _, tag := range y.Tags {
+			slices.SortFunc(tag.Nodes, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		}
+		back, err := format.DecodeTags(encodeTags(t, y.Tags))
+		if diff := cmp.Diff(y.Tags, back.Tags, cmpopts.EquateEmpty()); diff != "" || err != nil || len(back.Problems) > 0 {
+			t.Error(err, back.Problems, diff)
+		}
+	})
+}
+
+func refusal(t *testing.T, err error) {
+	t.Helper()
+	var own *format.Error
+	if err != nil && (!errors.As(err, &own) || own.Reason == "") {
+		t.Fatalf("an error that says nothing: %#v", err)
+	}
 }

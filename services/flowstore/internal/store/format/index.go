@@ -31,35 +31,52 @@ func AppendRow(dst []byte, r Row) []byte {
 // ReadIndex gives the rows of an index in their order; of several with one path the last counts. sound is false where
 // lines could not be read (torn by a power cut, marked by a merge, edited): they are left out, and the index needs to be
 // made anew. An index is derived from the files, so it is never a reason to fail.
+//
+// Rows do not hold on to data: their paths share one text of their own.
 func (k Kind) ReadIndex(data []byte) (rows []Row, sound bool) {
-	text := string(bytes.TrimPrefix(data, byteOrderMark))
-	rows = make([]Row, 0, strings.Count(text, "\n"))
-	sound = strings.HasPrefix(text, strings.TrimSuffix(IndexHeader, "\n")) && strings.HasSuffix(text, "\n")
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if line+"\n" == IndexHeader || line == "" {
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	header := []byte(strings.TrimSuffix(IndexHeader, "\n"))
+	sound = bytes.HasPrefix(data, header) && bytes.HasSuffix(data, []byte("\n"))
+	rows = make([]Row, 0, bytes.Count(data, []byte("\n")))
+	var paths []byte
+	ends := make([]int, 0, cap(rows))
+	for len(data) > 0 {
+		line, rest, _ := bytes.Cut(data, []byte("\n"))
+		data = rest
+		line = bytes.TrimRight(line, "\r")
+		if len(line) == 0 || bytes.Equal(line, header) {
 			continue
 		}
-		row, ok := k.parseRow(line)
+		path, row, ok := k.parseRow(line)
 		if !ok {
 			sound = false
 			continue
 		}
 		rows = append(rows, row)
+		paths = append(paths, path...)
+		ends = append(ends, len(paths))
+	}
+	all, start := string(paths), 0
+	for i, end := range ends {
+		rows[i].Path = all[start:end]
+		start = end
 	}
 	return rows, sound
 }
 
-func (k Kind) parseRow(line string) (Row, bool) {
-	path, rest, _ := strings.Cut(line, "\t")
-	id, stamp, _ := strings.Cut(rest, "\t")
-	if _, ours := k.ParseName(path); !ours {
-		return Row{}, false
+// parseRow reads a line; the row has no path yet.
+func (k Kind) parseRow(line []byte) (path []byte, r Row, ok bool) {
+	path, rest, _ := bytes.Cut(line, []byte("\t"))
+	id, stamp, _ := bytes.Cut(rest, []byte("\t"))
+	if _, ours := k.ParseName(string(path)); !ours || len(id) != 36 {
+		return nil, r, false
 	}
-	parsed, err := parseID(id)
-	if err != nil {
-		return Row{}, false
+	var err error
+	if r.ID, err = uuid.ParseBytes(id); err != nil || r.ID == (uuid.UUID{}) {
+		return nil, r, false
 	}
-	t, err := parseTime(stamp)
-	return Row{Path: path, ID: parsed, Time: t}, err == nil
+	if r.Time, ok = canonicalTime(string(stamp)); !ok {
+		r.Time, err = parseTime(string(stamp))
+	}
+	return path, r, err == nil
 }
