@@ -15,6 +15,7 @@ const version = "1.0"
 const (
 	GitAttributes = `nodes/index.tsv merge=union
 flows/index.tsv merge=union
+tombstones.tsv merge=union
 *.xml text eol=lf
 *.yaml text eol=lf
 *.tsv text eol=lf

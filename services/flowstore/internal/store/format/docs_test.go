@@ -54,4 +54,13 @@ func TestDocumentedFiles(t *testing.T) {
 	if diff := cmp.Diff(text, b.String()); diff != "" || err != nil || len(nodes.Problems) > 0 {
 		t.Errorf("index: %v %q %s", err, nodes.Problems, diff)
 	}
+	text = example("tsv")
+	rows, problems := format.ReadTombstones([]byte(text))
+	written := []byte(format.TombstonesHeader)
+	for _, r := range rows {
+		written = format.AppendTombstone(written, r)
+	}
+	if diff := cmp.Diff(text, string(written)); diff != "" || len(problems) > 0 || len(rows) == 0 {
+		t.Errorf("tombstones: %q %s", problems, diff)
+	}
 }
