@@ -63,4 +63,7 @@ func TestDocumentedFiles(t *testing.T) {
 	if diff := cmp.Diff(text, string(written)); diff != "" || len(problems) > 0 || len(rows) == 0 {
 		t.Errorf("tombstones: %q %s", problems, diff)
 	}
+	if c, err := format.DecodeConfig([]byte(example("yaml"))); err != nil || len(c.Warnings)+len(c.Foreign) > 0 {
+		t.Errorf("config: %v %q %q", err, c.Warnings, c.Foreign)
+	}
 }

@@ -96,29 +96,3 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
-
-func TestConfig(t *testing.T) {
-	t.Parallel()
-	data := format.EncodeConfig(noon)
-	if string(data) != "version: \"1.0\"\ncreated: 2025-05-09T06:48:06.533720+09:00\n" {
-		t.Errorf("%s", data)
-	}
-	for text, want := range map[string]string{
-		string(data): "",
-		"version: 1.0\nsettings:\n  max_files_per_folder: 100\nproviders: {ollama: {host: x}}\n": "",
-		"version: \"1.7\"\n": "",
-		"version: 2.0\n":     `is of version "2.0"; this program reads version "1.0": use a newer program`,
-		"version: 10\n":      `is of version "10"; this program reads version "1.0": use a newer program`,
-		"":                   `has no version; this program reads version: "1.0"`,
-		"- a\n":              `has no version; this program reads version: "1.0"`,
-		"{":                  "is not YAML: line 1: did not find expected node content",
-	} {
-		got := ""
-		if err := format.CheckConfig([]byte(text)); err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}

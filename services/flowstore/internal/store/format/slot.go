@@ -26,19 +26,42 @@ func (k Kind) extension() string {
 	return ".yaml"
 }
 
+// Step is how many files the folders of a tree take at first, and by how many more when as many folders are full
+// (`settings.max_files_per_folder`). NewStep makes one.
+type Step int
+
+// DefaultStep is that of a tree whose config.yaml says nothing (seed 004, 6.3 and 8.1).
+const DefaultStep Step = 100
+
+// lastStep is how many files a folder takes, and how many folders there are, at the end: their names have three digits.
+const lastStep = 1000
+
+// NewStep gives the step of n files; the error says which there are. It must divide 1,000, so that the last round ends at
+// 999/999.
+func NewStep(n int) (Step, error) {
+	if n < 1 || lastStep%max(n, 1) != 0 {
+		return 0, unreadable("is %d; it must divide %d, such as 50, 100, 200, 250, 500 or %d", n, lastStep, lastStep)
+	}
+	return Step(n), nil
+}
+
+// SlotPath gives the path of the n-th file within its kind's folder in a tree of DefaultStep; as SlotPath of a Step.
+func (k Kind) SlotPath(n int) string { return DefaultStep.SlotPath(k, n) }
+
 // SlotPath gives the path of the n-th file within its kind's folder, such as `000/042.xml`; n counts from 0 to Slots-1.
 //
-// Folders take 100 files each; when 100 folders are full, 200 each, and so on to 1,000 folders of 1,000 (seed 004, 8.1;
-// field/flowstore.md row 2). With L the limit of the round in which n falls, the slots of all rounds before are
-// (L-100)^2; the round first fills up the folders that are there, then opens new ones.
-func (k Kind) SlotPath(n int) string {
-	limit := 100 * (int(math.Sqrt(float64(n)))/100 + 1)
-	before := limit - 100
+// With a step of 100, folders take 100 files each; when 100 folders are full, 200 each, and so on to 1,000 folders of 1,000
+// (seed 004, 8.1; field/flowstore.md row 2). With L the limit of the round in which n falls, the slots of all rounds before
+// are (L-step)^2; the round first fills up the folders that are there, then opens new ones.
+func (s Step) SlotPath(k Kind, n int) string {
+	step := int(s)
+	limit := step * (int(math.Sqrt(float64(n)))/step + 1)
+	before := limit - step
 	var folder, file int
-	if rest := n - before*before; rest < before*100 {
-		folder, file = rest/100, before+rest%100
+	if rest := n - before*before; rest < before*step {
+		folder, file = rest/step, before+rest%step
 	} else {
-		rest -= before * 100
+		rest -= before * step
 		folder, file = before+rest/limit, rest%limit
 	}
 	return fmt.Sprintf("%03d/%03d%s", folder, file, k.extension())
@@ -74,16 +97,21 @@ func digits(text string) (n int, ok bool) {
 	return n, true
 }
 
-// Slot is the inverse of SlotPath; ok is false for names beyond 999/999, which no slot has.
-func (f FileName) Slot() (n int, ok bool) {
-	if f.Folder > 999 || f.File > 999 {
+// Slot is the inverse of SlotPath in a tree of DefaultStep; as Slot of a Step.
+func (f FileName) Slot() (n int, ok bool) { return DefaultStep.Slot(f) }
+
+// Slot is the inverse of SlotPath; ok is false for names beyond 999/999, which no slot has. Every name has a slot of its
+// own by every step: where the step was changed, what comes behind the highest slot in use is free.
+func (s Step) Slot(f FileName) (n int, ok bool) {
+	if f.Folder >= lastStep || f.File >= lastStep {
 		return 0, false
 	}
-	before := max(f.Folder, f.File) / 100 * 100
+	step := int(s)
+	before := max(f.Folder, f.File) / step * step
 	if f.Folder < before {
-		return before*before + f.Folder*100 + f.File - before, true
+		return before*before + f.Folder*step + f.File - before, true
 	}
-	return before*before + before*100 + (f.Folder-before)*(before+100) + f.File, true
+	return before*before + before*step + (f.Folder-before)*(before+step) + f.File, true
 }
 
 // Compare orders by number, folder first.

@@ -2,6 +2,7 @@ package format_test
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
@@ -25,10 +26,34 @@ func TestSlotPath(t *testing.T) {
 
 func TestEverySlotHasItsOwnName(t *testing.T) {
 	t.Parallel()
-	for n := range format.Slots {
-		name, ok := format.Nodes.ParseName(format.Nodes.SlotPath(n))
-		if back, inRange := name.Slot(); !ok || !inRange || back != n {
-			t.Fatalf("slot %d is %s, which is slot %d", n, format.Nodes.SlotPath(n), back)
+	for _, step := range []format.Step{1, format.DefaultStep, 250} {
+		t.Run(strconv.Itoa(int(step)), func(t *testing.T) {
+			t.Parallel()
+			for n := range format.Slots {
+				name, ok := format.Nodes.ParseName(step.SlotPath(format.Nodes, n))
+				if back, inRange := step.Slot(name); !ok || !inRange || back != n {
+					t.Fatalf("slot %d is %s, which is slot %d", n, step.SlotPath(format.Nodes, n), back)
+				}
+			}
+		})
+	}
+}
+
+// The step is how many files a folder takes until as many folders are full.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		step format.Step
+		n    int
+		want string
+	}{{50, 49, "000/049.xml"}, {50, 50, "001/000.xml"}, {50, 2500, "000/050.xml"}, {50, 5000, "050/000.xml"}, {1000, 999, "000/999.xml"}, {1000, 1000, "001/000.xml"}} {
+		if got := c.step.SlotPath(format.Nodes, c.n); got != c.want {
+			t.Errorf("slot %d by %d is %s, want %s", c.n, c.step, got, c.want)
+		}
+	}
+	for _, n := range []int{-1, 0, 3, 99, 101, 1001, 2000} {
+		if _, err := format.NewStep(n); err == nil {
+			t.Errorf("%d is a step", n)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package format_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,7 +104,7 @@ func FuzzTombstones(f *testing.F) {
 func TestGitMergesTombstonesByLines(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"nodes/index.tsv merge=union\n", "flows/index.tsv merge=union\n", "tombstones.tsv merge=union\n", "*.tsv text eol=lf\n"} {
-		if !strings.Contains(format.GitAttributes, line) {
+		if !slices.Contains(strings.SplitAfter(format.GitAttributes, "\n"), line) {
 			t.Errorf("no line %q", line)
 		}
 	}
