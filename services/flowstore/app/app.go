@@ -20,10 +20,12 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 )
 
-// Deps are what flowstore is given; each may be nil.
+// Deps are what flowstore is given; each may be left out.
 type Deps struct {
 	Log     *zap.Logger
 	Metrics prometheus.Registerer
+	// Alone says that nobody else in this process goes by the keys of config.yaml that are not flowstore's.
+	Alone bool
 }
 
 // App is flowstore.
@@ -52,6 +54,7 @@ func New(ctx context.Context, cfg Config, deps Deps) (*App, error) {
 	if err := registerMetrics(deps.Metrics, opened); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
+	tellConfig(deps.Log, cfg, deps.Alone)
 	return &App{store: opened, service: transport.New(library.New(opened, newest{}))}, nil
 }
 

@@ -1,6 +1,11 @@
 package app
 
-import "github.com/tsumugi-dev/tsumugi/services/internal/config"
+import (
+	"path/filepath"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+)
 
 // Config are the settings of flowstore.
 type Config struct {
@@ -17,3 +22,7 @@ func (c Config) Check(p *config.Problems) {
 		p.Add("data", "must name a folder")
 	}
 }
+
+// ConfigFile is where the config.yaml of the namespace of requests without authentication lies, or will lie. Its keys of
+// model servers are for `tsumugi serve` (docs/backends.md); flowstore never writes the file again.
+func (c Config) ConfigFile() string { return filepath.Join(c.Data, namespace.Default, "config.yaml") }

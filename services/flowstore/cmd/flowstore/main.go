@@ -25,7 +25,7 @@ func main() {
 		Name: "flowstore", Summary: "keeps nodes and flows as a tree of text files",
 		Config: &s, Settings: &s.Settings, GRPC: &s.GRPC,
 		Start: func(ctx context.Context, e lifecycle.Env) (lifecycle.App, error) {
-			return app.New(ctx, s.Config, app.Deps{Log: e.Log, Metrics: e.Metrics})
+			return app.New(ctx, s.Config, app.Deps{Log: e.Log, Metrics: e.Metrics, Alone: true})
 		},
 		Try: `grpcurl -plaintext -d '{"flow": {"displayName": "夜明けの町"}}' ADDRESS tsumugi.flowstore.v1.FlowStoreService/CreateFlow`,
 	}, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))

@@ -11,3 +11,10 @@ func Check(p *config.Problems, key, path string) *Set {
 	p.AddFile(key, path, err)
 	return set
 }
+
+// CheckChoice is Check for Choose: what it told stands beside the Set.
+func CheckChoice(p *config.Problems, key, path, providers string) (set *Set, told []string) {
+	set, told, err := Choose(path, providers)
+	p.AddFile(key, path, err)
+	return set, told
+}

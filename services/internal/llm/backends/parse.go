@@ -42,7 +42,7 @@ func parse(text []byte, dir string) (*Set, error) {
 	set := &Set{standard: f.Default, kinds: map[string]string{}, open: map[string]func() Backend{}, made: map[string]Backend{}}
 	for _, name := range slices.Sorted(maps.Keys(f.Backends)) {
 		node := f.Backends[name]
-		set.open[name] = p.backend(name, &node)
+		set.open[name] = p.backend("backends."+name, name, &node)
 		if kind := yamlx.Get(&node, "kind"); kind != nil {
 			set.kinds[name] = kind.Value
 		}
@@ -94,9 +94,8 @@ func (p *parser) choose(s *Set) {
 	}
 }
 
-// backend reads what stands under a name and gives what makes the backend.
-func (p *parser) backend(name string, node *yamlx.Node) func() Backend {
-	path := "backends." + name
+// backend reads what stands under a name, at path, and gives what makes the backend.
+func (p *parser) backend(path, name string, node *yamlx.Node) func() Backend {
 	if !nameForm.MatchString(name) {
 		p.add(path, "a name is 1 to 63 small letters, digits, dots, dashes and underscores, and begins with a letter or digit")
 	}

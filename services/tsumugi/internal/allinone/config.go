@@ -20,7 +20,7 @@ import (
 // Config are the settings of the whole process. Those of a service stand under its name, as in the service's own program.
 type Config struct {
 	Listen        Listen               `yaml:"listen"`
-	Backends      string               `yaml:"backends" help:"backends file; empty: a llama.cpp server on port 8080"`
+	Backends      string               `yaml:"backends" help:"backends file; empty: the providers of config.yaml in the data of flowstore, else a llama.cpp server on port 8080"`
 	Log           obs.LogConfig        `yaml:"log"`
 	Stop          lifecycle.StopConfig `yaml:"stop"`
 	GRPC          grpcserver.Config    `yaml:"grpc"`
@@ -29,7 +29,8 @@ type Config struct {
 	FlowStore     flowstore.Config     `yaml:"flowstore"`
 	Gateway       gateway.Config       `yaml:"gateway"`
 
-	set *backends.Set // what Backends holds, once Check has read it
+	set  *backends.Set // what Backends holds, or config.yaml beside the stories, once Check has read it
+	told []string      // what of that config.yaml was taken, and what was not
 }
 
 // Listen are the addresses. Port 0 takes a free one.
@@ -58,9 +59,9 @@ var Sections = map[string]string{
 	"TSUMUGI": "", "PROMPTBUILDER": "promptbuilder", "AGENT": "agent", "FLOWSTORE": "flowstore", "GATEWAY": "gateway",
 }
 
-// Check reads the backends file, and finds settings of different services that contradict each other.
+// Check reads the backends file or, without one, the providers of flowstore's config.yaml, and finds settings of different services that contradict each other.
 func (c *Config) Check(p *config.Problems) {
-	c.set = backends.Check(p, "backends", c.Backends)
+	c.set, c.told = backends.CheckChoice(p, "backends", c.Backends, c.FlowStore.ConfigFile())
 	c.PromptBuilder.CheckBackend(p, "promptbuilder.", c.set)
 	c.Agent.CheckIdle(p, "agent.", c.GRPC.StreamIdle)
 	if store := c.Agent.Generation.Store; store > c.Stop.Total {

@@ -65,12 +65,15 @@ func (p *Process) open(ctx context.Context, cfg Config) error {
 		return err
 	}
 	metrics := obs.NewRegistry()
-	set := cfg.set
+	set, told := cfg.set, cfg.told
 	if set == nil { // settings that nobody loaded
 		var err error
-		if set, err = backends.Load(cfg.Backends); err != nil {
+		if set, told, err = backends.Choose(cfg.Backends, cfg.FlowStore.ConfigFile()); err != nil {
 			return err
 		}
+	}
+	for _, line := range told {
+		p.log.Info("model servers of config.yaml", zap.String("file", cfg.FlowStore.ConfigFile()), zap.String("told", line))
 	}
 	p.connections = append(p.connections, set.Close)
 	p.front = p.server(cfg, metrics, "front")
