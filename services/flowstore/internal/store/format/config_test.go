@@ -127,6 +127,43 @@ func TestZonesOfConfig(t *testing.T) {
 	}
 }
 
+// A time without a zone is of the zone that config.yaml names, with a warning, also when the flow is written again
+// (field/flowstore.md row 11).
+func TestTimesWithoutAZone(t *testing.T) {
+	t.Parallel()
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		zone *time.Location
+		name string
+		want string
+	}{
+		{nil, "UTC", "2025-05-09T06:48:06.000000+00:00"}, {tokyo, "Asia/Tokyo", "2025-05-09T06:48:06.000000+09:00"},
+		{time.FixedZone("", -3*3600-1800), "-03:30", "2025-05-09T06:48:06.000000-03:30"},
+	} {
+		r := format.Reader{Timezone: c.zone}
+		old := []byte("# mine\nid: 0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b\ncreated: 2025-05-09T06:48:06\nupdated: 2025-05-09T06:48:06Z\nnodes: []\nconnections: []\n")
+		f, err := r.DecodeFlow(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"created: line 3: has no zone, such as Z or +09:00; it is taken for " + c.name}
+		if got := f.Created.Format("2006-01-02T15:04:05.000000-07:00"); got != c.want || !cmp.Equal(f.Problems, want) {
+			t.Errorf("%s: %s, %q", c.name, got, f.Problems)
+		}
+		f.Name = "夜"
+		text, kept := r.UpdateFlow(old, f)
+		if !kept || !strings.HasPrefix(string(text), "# mine\n") || !strings.Contains(string(text), "created: 2025-05-09T06:48:06\n") {
+			t.Errorf("%s: kept is %v:\n%s", c.name, kept, text)
+		}
+		if _, kept := (format.Reader{Timezone: time.FixedZone("", 7200)}).UpdateFlow(old, f); kept {
+			t.Errorf("%s: in another zone the time is the same", c.name)
+		}
+	}
+}
+
 // FuzzDecodeConfig: no bytes crash the reader, a refusal says why, and what is taken can be gone by.
 func FuzzDecodeConfig(f *testing.F) {
 	f.Add(format.EncodeConfig(noon))

@@ -56,11 +56,11 @@ func FuzzCanonicalFlow(f *testing.F) {
 	f.Add([]byte(id + "nodes: [] \n\nnodes: []\nconnections: []\n"))
 	f.Add([]byte("# c\n? x\n" + id + "nodes:\n  - index: 007\n" + node + "connections: []\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		fast, ok := decodeCanonical(text)
+		fast, ok := Reader{}.decodeCanonical(text)
 		if !ok {
 			return
 		}
-		slow, err := decodeEdited(text)
+		slow, err := Reader{}.decodeEdited(text)
 		if err != nil {
 			t.Fatalf("the YAML parser refuses it: %v", err)
 		}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -13,25 +14,35 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
 
+// Reader reads files as a namespace's config.yaml has it. Its zero value is that of a config.yaml without settings.
+type Reader struct {
+	// Timezone is that of times without a zone; nil is UTC. A flow with such a time has a warning that names it.
+	Timezone *time.Location
+}
+
+// DecodeFlow is that of the zero Reader.
+func DecodeFlow(data []byte) (flow.Flow, error) { return Reader{}.DecodeFlow(data) }
+
 // DecodeFlow reads a flow file, also one that a person edited. What it cannot read it leaves out and tells in Problems;
 // without a mapping and an id there is no flow, and the error is an *Error. Unknown keys are passed over.
-func DecodeFlow(data []byte) (flow.Flow, error) {
+func (d Reader) DecodeFlow(data []byte) (flow.Flow, error) {
 	text, err := body(data)
 	if err != nil {
 		return flow.Flow{}, err
 	}
-	if f, ok := decodeCanonical(text); ok {
+	if f, ok := d.decodeCanonical(text); ok {
 		return f, nil
 	}
-	return decodeEdited(text)
+	return d.decodeEdited(text)
 }
 
 // decodeEdited reads a file of any form.
-func decodeEdited(text []byte) (flow.Flow, error) {
+func (d Reader) decodeEdited(text []byte) (flow.Flow, error) {
 	r, err := readFlow(text)
 	if err != nil {
 		return flow.Flow{}, err
 	}
+	r.zone = d.Timezone
 	f := r.head()
 	f.Members = r.members(r.keys["nodes"])
 	r.resolve(f.Members)
@@ -41,7 +52,7 @@ func decodeEdited(text []byte) (flow.Flow, error) {
 }
 
 // decodeCanonical reads the long lists without a YAML parser. ok is false where that cannot be done.
-func decodeCanonical(text []byte) (f flow.Flow, ok bool) {
+func (d Reader) decodeCanonical(text []byte) (f flow.Flow, ok bool) {
 	head, members, edges, ok := lists(text)
 	if !ok {
 		return f, false
@@ -50,6 +61,7 @@ func decodeCanonical(text []byte) (f flow.Flow, ok bool) {
 	if err != nil || r.keys["nodes"] != nil || r.keys["connections"] != nil {
 		return f, false
 	}
+	r.zone = d.Timezone
 	f = r.head()
 	f.Members, f.Edges = members, edges
 	r.resolve(members)
@@ -59,6 +71,8 @@ func decodeCanonical(text []byte) (f flow.Flow, ok bool) {
 
 // flowReader takes values out of a parsed flow file and notes what is wrong.
 type flowReader struct {
+	// zone is that of times without one; nil is UTC.
+	zone     *time.Location
 	keys     map[string]*yamlx.Node
 	nodes    map[uuid.UUID]int
 	problems []string
@@ -144,12 +158,13 @@ func (r *flowReader) time(key string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
-	t, err := parseTime(text)
+	zone := cmp.Or(r.zone, time.UTC)
+	t, err := parseTimeIn(text, zone)
 	switch {
 	case err != nil:
 		r.problem(n, key, "%s; it is left out", err)
 	case !hasZone(text):
-		r.problem(n, key, "has no zone, such as Z or +09:00; it is taken for UTC")
+		r.problem(n, key, "has no zone, such as Z or +09:00; it is taken for %s", cmp.Or(zone.String(), t.Format("-07:00")))
 	}
 	return t
 }

@@ -9,13 +9,18 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
 
+// UpdateFlow is that of the zero Reader.
+func UpdateFlow(old []byte, f flow.Flow) (text []byte, kept bool) { return Reader{}.UpdateFlow(old, f) }
+
 // UpdateFlow gives the file of a flow that changed, from the file that it had: in a file that a person edited, comments
 // and unknown keys stay where they are, and only what changed is written (field/flowstore.md row 23). kept is false
 // where that cannot be done, because the old file is no flow or its YAML cannot be edited without altering a value: then
 // the file is written anew, and the old one needs to be kept beside it.
-func UpdateFlow(old []byte, f flow.Flow) (text []byte, kept bool) {
+//
+// old is read as DecodeFlow of the same Reader does: with another one, a time without a zone would seem to have changed.
+func (d Reader) UpdateFlow(old []byte, f flow.Flow) (text []byte, kept bool) {
 	fresh := EncodeFlow(f)
-	before, err := DecodeFlow(old)
+	before, err := d.DecodeFlow(old)
 	if err != nil {
 		return fresh, false
 	}
@@ -26,7 +31,7 @@ func UpdateFlow(old []byte, f flow.Flow) (text []byte, kept bool) {
 	if !ok {
 		return fresh, false
 	}
-	if after, err := DecodeFlow(edited); err != nil || !bytes.Equal(EncodeFlow(after), fresh) {
+	if after, err := d.DecodeFlow(edited); err != nil || !bytes.Equal(EncodeFlow(after), fresh) {
 		return fresh, false
 	}
 	return edited, true

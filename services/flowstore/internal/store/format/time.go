@@ -18,15 +18,19 @@ func hasZone(text string) bool {
 
 func formatTime(t time.Time) string { return t.Format(timeLayout) }
 
-// parseTime reads a time with 0 to 9 digits of a second and a zone, `Z` included. Without a zone it is UTC. What is
-// finer than a microsecond is cut off. A space for the T is what other YAML writers make of it.
-func parseTime(text string) (time.Time, error) {
+// parseTime is parseTimeIn where UTC is meant without a zone.
+func parseTime(text string) (time.Time, error) { return parseTimeIn(text, time.UTC) }
+
+// parseTimeIn reads a time with 0 to 9 digits of a second and a zone, `Z` included. Without a zone it is of the zone given
+// (field/flowstore.md row 11). What is finer than a microsecond is cut off. A space for the T is what other YAML writers
+// make of it.
+func parseTimeIn(text string, zone *time.Location) (time.Time, error) {
 	if len(text) > 10 && text[10] == ' ' {
 		text = text[:10] + "T" + text[11:]
 	}
 	t, err := time.Parse(time.RFC3339Nano, strings.TrimSpace(text))
 	if err != nil {
-		t, err = time.Parse(zonelessLayout, text)
+		t, err = time.ParseInLocation(zonelessLayout, text, zone)
 	}
 	if err != nil {
 		return time.Time{}, unreadable("%q is not a time such as 2025-05-09T06:48:06.533720+09:00", cut(text))
