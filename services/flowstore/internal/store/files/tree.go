@@ -35,8 +35,7 @@ func newTreeState() treeState {
 	}
 }
 
-// prepare makes what a new namespace has. config.yaml comes last: where it stands, the rest was made, and what a person
-// took away since stays away.
+// prepare makes what a new namespace has.
 func (sp *space) prepare() error {
 	if sp.written.prepared {
 		return nil
@@ -55,18 +54,14 @@ func (sp *space) prepare() error {
 }
 
 func (sp *space) writeNamespace() error {
-	for _, f := range []outFile{
-		{path: ".gitattributes", data: []byte(format.GitAttributes)},
-		{path: ".gitignore", data: []byte(format.GitIgnore)},
-		{path: configName, data: format.EncodeConfig(sp.clock())},
-	} {
-		if _, err := sp.tree.Stat(f.path); !errors.Is(err, fs.ErrNotExist) {
+	for _, f := range format.NewTree(sp.clock()) {
+		if _, err := sp.tree.Stat(f.Path); !errors.Is(err, fs.ErrNotExist) {
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		if err := filesys.Replace(sp.tree, f.path, f.data); err != nil {
+		if err := filesys.Replace(sp.tree, f.Path, f.Data); err != nil {
 			return err
 		}
 		if err := sp.tree.SyncDir("."); err != nil {
@@ -76,7 +71,7 @@ func (sp *space) writeNamespace() error {
 	return nil
 }
 
-const configName = "config.yaml"
+const configName = format.ConfigName
 
 // checkConfig refuses a tree that a newer program wrote.
 func (sp *space) checkConfig() error {
