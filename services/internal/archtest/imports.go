@@ -19,7 +19,7 @@ type importRule struct {
 var (
 	outer = []string{
 		"services/*/internal/transport/...", "services/*/internal/store/...", "services/*/internal/adapter/...",
-		"services/*/internal/command/...", // the command line of a program: it wires, as app does
+		"services/*/internal/command/...",              // the command line of a program: it wires, as app does
 		"services/gateway/...", "services/tsumugi/...", // they own nothing: they are transport as a whole
 	}
 	domain = []string{"services/*/internal/..."}

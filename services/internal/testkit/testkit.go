@@ -33,7 +33,7 @@ func (t tests) Run() int {
 	return t.m.Run()
 }
 
-// Need says whether TSUMUGI_NEED asks for something (`race`, `model`, `strace`): a test that cannot have it then fails
+// Need says whether TSUMUGI_NEED asks for something (`race`, `model`, `git`, `strace`): a test that cannot have it then fails
 // instead of skipping.
 func Need(what string) bool {
 	return slices.Contains(strings.Split(os.Getenv("TSUMUGI_NEED"), ","), what)

@@ -42,7 +42,7 @@ func initTree(out io.Writer, data, ns string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	defer tree.Close()
+	defer func() { _ = tree.Close() }() // what was written is synced
 	if err := checkConfig(tree, dir); err != nil {
 		return err
 	}

@@ -43,6 +43,6 @@ func Root() *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
-	root.AddCommand(serveCommand(), initCommand(), textconvCommand())
+	root.AddCommand(serveCommand(), initCommand(), textconvCommand(), resolveCommand())
 	return root
 }

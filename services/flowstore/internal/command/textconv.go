@@ -35,7 +35,7 @@ func textconv(name string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	head, err := io.ReadAll(io.LimitReader(f, format.MaxFile+1))
 	if err != nil {
 		return err

@@ -1,0 +1,234 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/git"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+)
+
+var kinds = []format.Kind{format.Nodes, format.Flows}
+
+// plan is what resolve is about to do.
+type plan struct {
+	tree filesys.FS
+	// held are the node and flow files of the tree as they will be, by path. Of those in conflict nothing is known before
+	// they are decided.
+	held map[string]heldFile
+	// found are the files that were there, by their bytes.
+	found map[[32]byte]string
+	// next are the next free slots.
+	next map[format.Kind]int
+	// writes come in this order; removes go behind them.
+	writes  []treeFile
+	removes []string
+	// decided are other paths for git to take as they are.
+	decided []string
+	// told and undecided are lines for the person, each beginning with a path.
+	told, undecided []string
+}
+
+type treeFile struct {
+	path string
+	data []byte
+}
+
+// heldFile is what a file holds, and a sum of its bytes.
+type heldFile struct {
+	id   uuid.UUID
+	time time.Time
+	sum  [32]byte
+}
+
+// newPlan looks at the tree: what its files hold, and which slots are free.
+func newPlan(tree filesys.FS, conflicts []git.Conflict) (*plan, error) {
+	p := &plan{tree: tree, held: map[string]heldFile{}, found: map[[32]byte]string{}, next: map[format.Kind]int{}}
+	for _, kind := range kinds {
+		if err := p.survey(kind); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range conflicts {
+		delete(p.held, c.Path)
+		if kind, name, ok := slotOf(c.Path); ok {
+			p.take(kind, name)
+		}
+	}
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(p.held))) {
+		p.found[p.held[name].sum] = name
+	}
+	return p, nil
+}
+
+// survey reads the files of a kind. Names in its index are taken, too: a file that was removed does not make its slot free.
+func (p *plan) survey(kind format.Kind) error {
+	folders, err := p.tree.List(string(kind))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, folder := range folders {
+		if !folder.Mode.IsDir() {
+			continue
+		}
+		entries, err := p.tree.List(path.Join(string(kind), folder.Name))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			name, ours := kind.ParseName(folder.Name + "/" + e.Name)
+			if !ours || !e.Mode.IsRegular() {
+				continue
+			}
+			p.take(kind, name)
+			if err := p.look(kind, path.Join(string(kind), folder.Name, e.Name)); err != nil {
+				return err
+			}
+		}
+	}
+	index, err := p.tree.ReadFile(indexPath(kind), maxIndex)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", indexPath(kind), err)
+	}
+	rows, _ := kind.ReadIndex(index)
+	for _, r := range rows {
+		if name, ok := kind.ParseName(r.Path); ok {
+			p.take(kind, name)
+		}
+	}
+	return nil
+}
+
+// maxIndex is the largest index.tsv that is read, in bytes: every slot three times.
+const maxIndex = 256 << 20
+
+func indexPath(kind format.Kind) string { return path.Join(string(kind), "index.tsv") }
+
+func (p *plan) take(kind format.Kind, name format.FileName) {
+	if n, ok := name.Slot(); ok {
+		p.next[kind] = max(p.next[kind], n+1)
+	}
+}
+
+// look notes what a file holds. One that cannot be read holds nothing.
+func (p *plan) look(kind format.Kind, name string) error {
+	data, err := p.tree.ReadFile(name, format.MaxFile)
+	switch {
+	case errors.Is(err, filesys.ErrTooLarge), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if h, err := holding(kind, data); err == nil {
+		p.held[name] = h
+	}
+	return nil
+}
+
+// decide decides one conflict, or tells why it cannot.
+func (p *plan) decide(ctx context.Context, repo *git.Repo, c git.Conflict) error {
+	kind, _, slot := slotOf(c.Path)
+	switch {
+	case slot:
+		sides, err := p.sides(ctx, repo, c)
+		if reason := (*undecidable)(nil); errors.As(err, &reason) {
+			p.leave(c.Path, "%s", reason)
+			return nil
+		} else if err != nil {
+			return err
+		}
+		p.decideSlot(kind, c.Path, sides)
+	case c.Path == indexPath(format.Nodes) || c.Path == indexPath(format.Flows):
+		p.decided = append(p.decided, c.Path)
+	case path.Dir(c.Path) == "metadata" && path.Ext(c.Path) == ".yaml":
+		p.removes = append(p.removes, c.Path)
+		p.tell(c.Path, "is made from nodes and flows: it is left out, and flowstore makes it anew")
+	default:
+		p.leave(c.Path, "is no node, no flow and nothing that is made from them")
+	}
+	return nil
+}
+
+// slotOf says of which kind a path is, seen from the tree, and which of its slots.
+func slotOf(name string) (kind format.Kind, slot format.FileName, ok bool) {
+	folder, rest, _ := strings.Cut(name, "/")
+	kind = format.Kind(folder)
+	if !slices.Contains(kinds, kind) {
+		return "", format.FileName{}, false
+	}
+	slot, ok = kind.ParseName(rest)
+	return kind, slot, ok
+}
+
+// sides are the contents of a conflict; nil for none. edited is what stands in the tree where a person, or an interrupted
+// resolve, has worked on it since.
+type sides struct{ base, ours, theirs, edited []byte }
+
+type undecidable struct{ reason string }
+
+func (e *undecidable) Error() string { return e.reason }
+
+// sides reads what both sides have. *undecidable for what is no file.
+func (p *plan) sides(ctx context.Context, repo *git.Repo, c git.Conflict) (s sides, err error) {
+	for _, v := range []struct {
+		name    string
+		version git.Version
+		to      *[]byte
+	}{{"the common ancestor", c.Base, &s.base}, {"ours", c.Ours, &s.ours}, {"theirs", c.Theirs, &s.theirs}} {
+		if v.version.Hash != "" && !v.version.Regular() {
+			return s, &undecidable{fmt.Sprintf("is no regular file in %s (mode %s)", v.name, v.version.Mode)}
+		}
+		*v.to, err = repo.Read(ctx, v.version, format.MaxFile)
+		if errors.Is(err, git.ErrTooLarge) {
+			return s, &undecidable{fmt.Sprintf("%s: %s", v.name, err)}
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	there, err := p.tree.ReadFile(c.Path, 3*format.MaxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case err != nil:
+		return s, fmt.Errorf("%s: %w", c.Path, err)
+	}
+	if !marked(there) && !bytes.Equal(there, s.ours) && !bytes.Equal(there, s.theirs) && !bytes.Equal(there, s.base) {
+		s.edited = there
+	}
+	return s, nil
+}
+
+// marked says whether a file has the marks that git leaves around both versions of a part.
+func marked(data []byte) bool {
+	return bytes.Contains(append([]byte("\n"), data...), []byte("\n<<<<<<< ")) && bytes.Contains(data, []byte("\n>>>>>>> "))
+}
+
+// staged are the paths that git is to take as they are.
+func (p *plan) staged() []string {
+	paths := slices.Concat(p.decided, p.removes)
+	for _, w := range p.writes {
+		paths = append(paths, w.path)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+func (p *plan) tell(name, format string, args ...any) {
+	p.told = append(p.told, name+": "+fmt.Sprintf(format, args...))
+}
+
+func (p *plan) leave(name, format string, args ...any) {
+	p.undecided = append(p.undecided, name+": "+fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,156 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/git"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+)
+
+func resolveCommand() *cobra.Command {
+	dry := false
+	c := &cobra.Command{
+		Use:   "resolve TREE",
+		Short: "Decide the conflicts of a git merge: both sides stay, what theirs added gets numbers of its own",
+		Long: `Decide the conflicts that a git merge left in TREE, the folder of a namespace with nodes and flows.
+
+Where both sides made a node, ours stays where it is and theirs gets the next free file; both keep their ids. A flow that
+both changed gets what either added; where both changed the same thing, ours stays and the other is told. Indexes are made
+anew. Then the files are added to git, and "git commit" ends the merge.
+
+What cannot be decided is told with the reason, stays as git left it, and the exit code is 1. Stop flowstore first.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return resolve(c.Context(), args[0], dry, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done, and do nothing")
+	return c
+}
+
+// resolve decides the conflicts of a tree. Everything is read and decided before anything is written; new files come first,
+// and git is told at the end, so that whatever interrupts it leaves conflicts that can be resolved again.
+func resolve(ctx context.Context, dir string, dry bool, out, trouble io.Writer) (err error) {
+	release, err := ownTree(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	tree, err := openTree(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tree.Close() }() // what was written is synced
+	repo, err := git.Open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	conflicts, err := repo.Conflicts(ctx)
+	if err != nil {
+		return err
+	}
+	if len(conflicts) == 0 {
+		_, err := fmt.Fprintf(out, "git has no conflicts in %s\n", dir)
+		return err
+	}
+	isConfig := func(c git.Conflict) bool { return c.Path == format.ConfigName }
+	if err := checkConfig(tree, dir); err != nil && !slices.ContainsFunc(conflicts, isConfig) {
+		return err
+	}
+	p, err := newPlan(tree, conflicts)
+	if err != nil {
+		return err
+	}
+	for _, c := range conflicts {
+		if err := p.decide(ctx, repo, c); err != nil {
+			return err
+		}
+	}
+	if err := p.indexes(); err != nil {
+		return err
+	}
+	if !dry {
+		if err := p.carryOut(ctx, repo); err != nil {
+			return err
+		}
+	}
+	return p.report(dry, out, trouble)
+}
+
+// ownTree keeps stores from opening the tree meanwhile, and refuses while one has it open. Where no store ever was, there is
+// nothing to hold.
+func ownTree(dir string) (release func() error, err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	data := filepath.Dir(dir)
+	if _, err := os.Stat(filepath.Join(data, ".flowstore")); errors.Is(err, fs.ErrNotExist) {
+		return func() error { return nil }, nil
+	}
+	return files.Own(data)
+}
+
+// openTree opens a tree that is there.
+func openTree(dir string) (*filesys.Dir, error) {
+	for _, kind := range kinds {
+		if info, err := os.Stat(filepath.Join(dir, string(kind))); err == nil && info.IsDir() {
+			return filesys.Open(dir)
+		}
+	}
+	return nil, fmt.Errorf("%s is no tree of flowstore: it has neither a folder nodes nor a folder flows; name the folder of a namespace, such as DATA/default", dir)
+}
+
+// carryOut writes the plan: new files, then those that both sides have, then what is derived from them. git comes last.
+func (p *plan) carryOut(ctx context.Context, repo *git.Repo) error {
+	for _, w := range p.writes {
+		if err := filesys.EnsureDir(p.tree, path.Dir(w.path)); err != nil {
+			return err
+		}
+		if err := filesys.Replace(p.tree, w.path, w.data); err != nil {
+			return err
+		}
+		if err := p.tree.SyncDir(path.Dir(w.path)); err != nil {
+			return err
+		}
+	}
+	for _, name := range p.removes {
+		if err := p.tree.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return repo.Stage(ctx, p.staged())
+}
+
+// report tells what was done, and what was not.
+func (p *plan) report(dry bool, out, trouble io.Writer) error {
+	if dry {
+		fmt.Fprintln(out, "Nothing was written. Without --dry-run:")
+	}
+	for _, line := range p.told {
+		fmt.Fprintln(out, line)
+	}
+	if len(p.undecided) == 0 {
+		if !dry {
+			fmt.Fprintln(out, `All conflicts are decided; "git commit" ends the merge.`)
+		}
+		return nil
+	}
+	fmt.Fprintf(trouble, "%d files are not decided; decide each by hand, then \"git add\" it:\n", len(p.undecided))
+	for _, line := range p.undecided {
+		fmt.Fprintln(trouble, line)
+	}
+	return errTold
+}

@@ -1,0 +1,180 @@
+package merge_test
+
+import (
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/merge"
+)
+
+// graph makes a flow of nodes by number and edges by index.
+func graph(nodes []int, edges ...flow.Edge) flow.Flow {
+	f := flow.Flow{ID: node(999), Edges: edges}
+	for _, n := range nodes {
+		f.Members = append(f.Members, flow.Member{Index: n % 100, Node: node(n)})
+	}
+	return flow.Examine(f)
+}
+
+func edge(from, to int) flow.Edge { return flow.Edge{From: from, To: to} }
+
+// Node 102 of ours and node 202 of theirs both have index 2, and so on.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	base := graph([]int{1}, nil...)
+	three := graph([]int{1, 2, 3}, edge(1, 2), edge(2, 3))
+	for name, c := range map[string]struct {
+		base, ours, theirs flow.Flow
+		nodes              []int
+		edges              []flow.Edge
+		told               string
+	}{
+		"both go on (cases/flowstore.md 32)": {
+			base, graph([]int{1, 102}, edge(1, 2)), graph([]int{1, 202}, edge(1, 2)),
+			[]int{1, 102, 202}, []flow.Edge{edge(1, 2), edge(1, 3)}, "",
+		},
+		"theirs made a chain": {
+			base, graph([]int{1, 102}, edge(1, 2)), graph([]int{1, 202, 203}, edge(1, 2), edge(2, 3)),
+			[]int{1, 102, 202, 203}, []flow.Edge{edge(1, 2), edge(1, 3), edge(3, 4)}, "",
+		},
+		"without a base": {
+			flow.Flow{}, graph([]int{1, 102}, edge(1, 2)), graph([]int{1, 202}, edge(1, 2)),
+			[]int{1, 102, 202}, []flow.Edge{edge(1, 2), edge(1, 3)}, "",
+		},
+		"ours removed, theirs did not touch it": {
+			three, graph([]int{1, 2}, edge(1, 2)), three, []int{1, 2}, []flow.Edge{edge(1, 2)}, "",
+		},
+		"ours removed what theirs builds on": {
+			three, graph([]int{1, 2}, edge(1, 2)), graph([]int{1, 2, 3, 204}, edge(1, 2), edge(2, 3), edge(3, 4)),
+			[]int{1, 2, 3, 204}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4)}, "nodes: ours took node " + node(3).String() + " out",
+		},
+		"theirs removed what ours builds on": {
+			three, graph([]int{1, 2, 3, 104}, edge(1, 2), edge(2, 3), edge(3, 4)), graph([]int{1, 2}, edge(1, 2)),
+			[]int{1, 2, 3, 104}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4)}, "nodes: theirs took node " + node(3).String() + " out",
+		},
+		"together they would close a cycle": {
+			graph([]int{1, 2}), graph([]int{1, 2}, edge(1, 2)), graph([]int{1, 2}, edge(2, 1)),
+			[]int{1, 2}, []flow.Edge{edge(1, 2)}, node(2).String() + " -> " + node(1).String() + " of theirs is left out",
+		},
+		"theirs has an edge to nothing where ours has a node": {
+			base, graph([]int{1, 102}, edge(1, 2)), graph([]int{1}, edge(1, 2)),
+			[]int{1, 102}, []flow.Edge{edge(1, 2)}, "index 2, where no node was,",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, told, err := merge.Flows(c.base, c.ours, c.theirs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var nodes []int
+			for _, m := range got.Members {
+				n, err := strconv.Atoi(strings.TrimLeft(m.Node.String()[24:], "0"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				nodes = append(nodes, n)
+			}
+			if diff := cmp.Diff(c.nodes, nodes); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.edges, got.Edges); diff != "" {
+				t.Error(diff)
+			}
+			if all := strings.Join(told, "\n"); !strings.Contains(all, c.told) || (c.told == "") != (all == "") {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	base := flow.Flow{Name: "n", Description: "d", Story: flow.Story{Title: ptr("t"), Plot: ptr("p"), Keywords: []string{"a", "b"}}}
+	ours, theirs := base, base
+	ours.Name, ours.Description = "ours", "ours"
+	ours.Story = flow.Story{Title: ptr("t"), Plot: ptr("ours"), Keywords: []string{"x", "a"}}
+	theirs.Name = "theirs"
+	theirs.Story = flow.Story{Plot: ptr("theirs"), Note: ptr("new"), Keywords: []string{"b", "y"}}
+	got, told, err := merge.Flows(base, ours, theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := flow.Story{Plot: ptr("ours"), Note: ptr("new"), Keywords: []string{"x", "y"}}
+	if diff := cmp.Diff(want, got.Story); diff != "" || got.Name != "ours" || got.Description != "ours" {
+		t.Errorf("%q %q %s", got.Name, got.Description, diff)
+	}
+	if len(told) != 2 || !strings.Contains(told[0], `name: both changed it; "ours", of ours, stays, and "theirs", of theirs, does not`) || !strings.HasPrefix(told[1], "story.plot: ") {
+		t.Errorf("%q", told)
+	}
+}
+
+func TestCurrent(t *testing.T) {
+	t.Parallel()
+	place := func(current int) flow.Flow {
+		f := graph([]int{1, 2, 3})
+		f.Current = current
+		return f
+	}
+	for _, c := range []struct{ base, ours, theirs, want, told int }{
+		{1, 1, 1, 1, 0}, {1, 2, 1, 2, 0}, {1, 1, 3, 3, 0}, {1, 2, 3, 2, 1}, {1, 2, 2, 2, 0}, {1, 0, 1, 0, 0}, {1, 1, 0, 0, 0}, {0, 0, 2, 2, 0},
+	} {
+		got, told, err := merge.Flows(place(c.base), place(c.ours), place(c.theirs))
+		if err != nil || got.Current != c.want || len(told) != c.told {
+			t.Errorf("%+v: %d, %q, %v", c, got.Current, told, err)
+		}
+	}
+	ours := graph([]int{1, 2})
+	ours.Current = 1
+	if got, _, err := merge.Flows(place(1), ours, place(3)); err != nil || got.Current != 1 {
+		t.Errorf("a place that ours took out: %d, %v", got.Current, err)
+	}
+}
+
+func TestTooMuch(t *testing.T) {
+	t.Parallel()
+	half := func(first int) flow.Flow {
+		f := flow.Flow{ID: node(0)}
+		for i := range flow.MaxMembers/2 + 1 {
+			f.Members = append(f.Members, flow.Member{Index: i + 1, Node: node(first + i)})
+		}
+		return flow.Examine(f)
+	}
+	_, _, err := merge.Flows(flow.Flow{}, half(1), half(1_000_000))
+	if full := (*flow.FullError)(nil); !errors.As(err, &full) || full.What != "nodes" {
+		t.Errorf("%v", err)
+	}
+	last := flow.Examine(flow.Flow{Members: []flow.Member{{Index: flow.MaxIndex, Node: node(1)}}})
+	_, _, err = merge.Flows(flow.Flow{}, last, graph([]int{2}))
+	if full := (*flow.FullError)(nil); !errors.As(err, &full) || full.What != "indexes" {
+		t.Errorf("%v", err)
+	}
+}
+
+// Whoever gives a flow a new field decides how it is merged, and then adds it here.
+func TestEveryFieldIsMerged(t *testing.T) {
+	t.Parallel()
+	for typ, want := range map[reflect.Type][]string{
+		reflect.TypeFor[flow.Flow](): {
+			"ID", "Name", "Description", "Created", "Updated", "Story", "Members", "Edges", "Skipped", "Current", "Next", "Problems",
+		},
+		reflect.TypeFor[flow.Story](): {
+			"Title", "Keywords", "Genres", "Synopsis", "Setting", "Plot", "Note", "DialogueLevel", "Rating",
+		},
+		reflect.TypeFor[flow.Edge](): {"From", "To", "Name"},
+	} {
+		var fields []string
+		for i := range typ.NumField() {
+			fields = append(fields, typ.Field(i).Name)
+		}
+		if diff := cmp.Diff(want, fields); diff != "" {
+			t.Errorf("%s: %s", typ, diff)
+		}
+	}
+}
