@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -113,16 +114,24 @@ func openTree(dir string) (*filesys.Dir, error) {
 	return nil, fmt.Errorf("%s is no tree of flowstore: it has neither a folder nodes nor a folder flows; name the folder of a namespace, such as DATA/default", dir)
 }
 
-// carryOut writes the plan: new files, then those that both sides have, then what is derived from them. git comes last.
+// carryOut writes the plan: new files, then those that both sides have, then what is derived from them. git comes last,
+// when all of it is durable.
 func (p *plan) carryOut(ctx context.Context, repo *git.Repo) error {
+	folders := map[string]bool{}
 	for _, w := range p.writes {
-		if err := filesys.EnsureDir(p.tree, path.Dir(w.path)); err != nil {
-			return err
+		dir := path.Dir(w.path)
+		if !folders[dir] {
+			if err := filesys.EnsureDir(p.tree, dir); err != nil {
+				return err
+			}
+			folders[dir] = true
 		}
 		if err := filesys.Replace(p.tree, w.path, w.data); err != nil {
 			return err
 		}
-		if err := p.tree.SyncDir(path.Dir(w.path)); err != nil {
+	}
+	for _, dir := range slices.Sorted(maps.Keys(folders)) {
+		if err := p.tree.SyncDir(dir); err != nil {
 			return err
 		}
 	}

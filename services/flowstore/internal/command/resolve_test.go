@@ -382,6 +382,11 @@ func TestResolveConflicts(t *testing.T) {
 			func(c clone) { c.must(os.Remove(c.path("nodes/000/000.xml"))) },
 			0, []string{"nodes/000/000.xml: theirs removed it, and ours changed it"}, nothing,
 		},
+		"the file of a removed node is not given again": {
+			func(c clone) { c.add("a", 1); c.add("gone", 1); c.must(os.Remove(c.path("nodes/000/002.xml"))) },
+			func(c clone) { c.add("b", 1) },
+			0, []string{"nodes/000/001.xml: ours stays; nodes/" + idOf("b").String() + " of theirs is nodes/000/003.xml now"}, nothing,
+		},
 		"two flows in one place": {
 			func(c clone) { c.newFlow("a") }, func(c clone) { c.newFlow("b") },
 			0, []string{"flows/000/001.yaml: ours stays; flows/" + idOf("b").String() + " of theirs is flows/000/002.yaml now"},
@@ -398,6 +403,20 @@ func TestResolveConflicts(t *testing.T) {
 			func(c clone) {
 				if f, _ := c.read(); f.Name != "ours" {
 					c.Errorf("the name is %q", f.Name)
+				}
+			},
+		},
+		"ours took a node out, theirs went on elsewhere": {
+			func(c clone) {
+				c.edit(func(tx store.Tx) error {
+					return tx.ChangeFlow(novel, flow.Change{At: tx.Now(), Remove: []flow.Member{{Index: 1, Node: idOf("one")}}})
+				})
+			},
+			func(c clone) { c.add("b", 0) },
+			0, []string{"flows/000/000.yaml: both changed it"},
+			func(c clone) {
+				if f, _ := c.read(); !slices.Equal(f.Members, []flow.Member{{Index: 2, Node: idOf("b")}}) {
+					c.Errorf("%+v", f.Members)
 				}
 			},
 		},
@@ -496,6 +515,33 @@ func (c clone) newFlow(name string) {
 	})
 }
 
+// The tree may be a part of a repository; what lies beside it is not touched.
+func TestResolveInALargerRepository(t *testing.T) {
+	t.Parallel()
+	needGit(t)
+	x, y := newClone(t), newClone(t)
+	outer := clone{t, x.data, x.data}
+	write(t, outer.path(".gitignore"), ".flowstore/\n")
+	write(t, outer.path("README"), "base\n")
+	x.newFlow("novel")
+	outer.git("init", "-q")
+	outer.commit()
+	outer.git("clone", "-q", x.data, y.data)
+	for name, c := range map[string]clone{"a": x, "b": y} {
+		c.add(name, 0)
+		write(t, filepath.Join(c.data, "README"), name+"\n")
+		clone{t, c.data, c.data}.commit()
+	}
+	outer.merge(clone{t, y.data, y.data})
+	x.resolved()
+	if left := outer.git("diff", "--name-only", "--diff-filter=U"); left != "README\n" {
+		t.Errorf("git has as undecided: %q", left)
+	}
+	if f, problems := x.read(); len(f.Members) != 2 || len(problems) > 0 {
+		t.Errorf("%+v, %v", f, problems)
+	}
+}
+
 // What a person decided by hand and did not yet add stays.
 func TestResolveLeavesHandwork(t *testing.T) {
 	t.Parallel()
@@ -504,6 +550,17 @@ func TestResolveLeavesHandwork(t *testing.T) {
 	write(t, x.path("nodes/000/001.xml"), text)
 	if code, said := x.resolve(); code != 1 || !strings.Contains(said, "nodes/000/001.xml: was edited since the merge") || x.files()["nodes/000/001.xml"] != text {
 		t.Errorf("exit code %d: %s", code, said)
+	}
+}
+
+// Who took one side of a file, and did not yet add it, has both all the same.
+func TestResolveAfterASideWasTaken(t *testing.T) {
+	t.Parallel()
+	x := conflict(t, func(c clone) { c.add("a", 1) }, func(c clone) { c.add("b", 1) })
+	x.git("checkout", "-q", "--theirs", "nodes/000/001.xml")
+	x.resolved()
+	if f, problems := x.read(); len(f.Members) != 3 || len(problems) > 0 || !strings.Contains(x.files()["nodes/000/001.xml"], idOf("a").String()) {
+		t.Errorf("%+v, %v", f, problems)
 	}
 }
 

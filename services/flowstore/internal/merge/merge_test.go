@@ -62,6 +62,18 @@ func TestMerge(t *testing.T) {
 			graph([]int{1, 2}), graph([]int{1, 2}, edge(1, 2)), graph([]int{1, 2}, edge(2, 1)),
 			[]int{1, 2}, []flow.Edge{edge(1, 2)}, node(2).String() + " -> " + node(1).String() + " of theirs is left out",
 		},
+		"one of two edges of theirs is enough for a cycle": {
+			graph([]int{1, 2, 3}), graph([]int{1, 2, 3}, edge(1, 2)), graph([]int{1, 2, 3}, edge(2, 3), edge(3, 1)),
+			[]int{1, 2, 3}, []flow.Edge{edge(1, 2), edge(2, 3)}, node(3).String() + " -> " + node(1).String() + " of theirs is left out",
+		},
+		"an edge of theirs waits for a node that is to come": {
+			base, graph([]int{1, 102}, edge(1, 2)), graph([]int{1, 202}, edge(1, 2), edge(1, 3)),
+			[]int{1, 102, 202}, []flow.Edge{edge(1, 2), edge(1, 3), edge(1, 4)}, "",
+		},
+		"a hand gave the index of a node that comes back to another one": {
+			graph([]int{1, 2}), graph([]int{1, 102}), graph([]int{1, 2, 203}, edge(2, 3)),
+			[]int{1, 102, 2, 203}, []flow.Edge{edge(3, 4)}, "nodes: ours took node " + node(2).String() + " out",
+		},
 		"theirs has an edge to nothing where ours has a node": {
 			base, graph([]int{1, 102}, edge(1, 2)), graph([]int{1}, edge(1, 2)),
 			[]int{1, 102}, []flow.Edge{edge(1, 2)}, "index 2, where no node was,",
@@ -101,6 +113,7 @@ func TestWords(t *testing.T) {
 	ours.Name, ours.Description = "ours", "ours"
 	ours.Story = flow.Story{Title: ptr("t"), Plot: ptr("ours"), Keywords: []string{"x", "a"}}
 	theirs.Name = "theirs"
+	theirs.Created, theirs.Updated = at(1), at(2)
 	theirs.Story = flow.Story{Plot: ptr("theirs"), Note: ptr("new"), Keywords: []string{"b", "y"}}
 	got, told, err := merge.Flows(base, ours, theirs)
 	if err != nil {
@@ -109,6 +122,9 @@ func TestWords(t *testing.T) {
 	want := flow.Story{Plot: ptr("ours"), Note: ptr("new"), Keywords: []string{"x", "y"}}
 	if diff := cmp.Diff(want, got.Story); diff != "" || got.Name != "ours" || got.Description != "ours" {
 		t.Errorf("%q %q %s", got.Name, got.Description, diff)
+	}
+	if !got.Created.Equal(at(1)) || !got.Updated.Equal(at(2)) {
+		t.Errorf("created %s, updated %s", got.Created, got.Updated)
 	}
 	if len(told) != 2 || !strings.Contains(told[0], `name: both changed it; "ours", of ours, stays, and "theirs", of theirs, does not`) || !strings.HasPrefix(told[1], "story.plot: ") {
 		t.Errorf("%q", told)

@@ -184,6 +184,11 @@ func TestHandMadeFlowsMerge(t *testing.T) {
 		}
 		checkNodes(t, base, ours, theirs, got)
 		checkEdges(t, base, ours, theirs, got, told)
+		alone := got
+		alone.Problems = nil
+		if diff := cmp.Diff(flow.Examine(alone), got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("read back from its file it is another one: %s", diff)
+		}
 		again, _, err := merge.Flows(base, got, theirs)
 		if diff := cmp.Diff(got, again, cmpopts.EquateEmpty()); diff != "" || err != nil {
 			t.Fatalf("merged twice: %v %s", err, diff)
