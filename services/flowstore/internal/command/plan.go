@@ -72,30 +72,14 @@ func newPlan(tree filesys.FS, conflicts []git.Conflict) (*plan, error) {
 	return p, nil
 }
 
-// survey reads the files of a kind. Names in its index are taken, too: a file that was removed does not make its slot free.
+// survey reads the files of a kind. Names in the trash and in the index are taken, too: a file that was removed does not make
+// its slot free.
 func (p *plan) survey(kind format.Kind) error {
-	folders, err := p.tree.List(string(kind))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := p.each(kind, string(kind), func(name string) error { return p.look(kind, name) }); err != nil {
 		return err
 	}
-	for _, folder := range folders {
-		if !folder.Mode.IsDir() {
-			continue
-		}
-		entries, err := p.tree.List(path.Join(string(kind), folder.Name))
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			name, ours := kind.ParseName(folder.Name + "/" + e.Name)
-			if !ours || !e.Mode.IsRegular() {
-				continue
-			}
-			p.take(kind, name)
-			if err := p.look(kind, path.Join(string(kind), folder.Name, e.Name)); err != nil {
-				return err
-			}
-		}
+	if err := p.each(kind, path.Join("trash", string(kind)), func(string) error { return nil }); err != nil {
+		return err
 	}
 	index, err := p.tree.ReadFile(indexPath(kind), maxIndex)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -105,6 +89,34 @@ func (p *plan) survey(kind format.Kind) error {
 	for _, r := range rows {
 		if name, ok := kind.ParseName(r.Path); ok {
 			p.take(kind, name)
+		}
+	}
+	return nil
+}
+
+// each visits the files of a kind below a folder, and takes their slots.
+func (p *plan) each(kind format.Kind, dir string, visit func(name string) error) error {
+	folders, err := p.tree.List(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, folder := range folders {
+		if !folder.Mode.IsDir() {
+			continue
+		}
+		entries, err := p.tree.List(path.Join(dir, folder.Name))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			name, ours := kind.ParseName(folder.Name + "/" + e.Name)
+			if !ours || !e.Mode.IsRegular() {
+				continue
+			}
+			p.take(kind, name)
+			if err := visit(path.Join(dir, folder.Name, e.Name)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

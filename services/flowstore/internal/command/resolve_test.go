@@ -387,6 +387,11 @@ func TestResolveConflicts(t *testing.T) {
 			func(c clone) { c.add("b", 1) },
 			0, []string{"nodes/000/001.xml: ours stays; nodes/" + idOf("b").String() + " of theirs is nodes/000/003.xml now"}, nothing,
 		},
+		"a file in the trash keeps its place": {
+			func(c clone) { c.add("a", 1); write(c.T, c.path("trash/nodes/000/004.xml"), "kept") },
+			func(c clone) { c.add("b", 1) },
+			0, []string{"nodes/000/001.xml: ours stays; nodes/" + idOf("b").String() + " of theirs is nodes/000/005.xml now"}, nothing,
+		},
 		"two flows in one place": {
 			func(c clone) { c.newFlow("a") }, func(c clone) { c.newFlow("b") },
 			0, []string{"flows/000/001.yaml: ours stays; flows/" + idOf("b").String() + " of theirs is flows/000/002.yaml now"},

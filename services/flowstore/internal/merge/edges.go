@@ -40,7 +40,7 @@ func (m *merger) edges() error {
 	if n := len(m.out.Edges) + len(added); n > flow.MaxEdges {
 		return &flow.FullError{Flow: m.out.ID, What: "edges", Limit: flow.MaxEdges}
 	}
-	m.out.Current = 0
+	m.out.Current, m.out.Heads, m.out.Links = 0, nil, nil
 	m.out = flow.Examine(m.out)
 	return m.connect(added)
 }
@@ -54,7 +54,7 @@ func (m *merger) connected(l link, other side) bool {
 		return true
 	}
 	for _, id := range []uuid.UUID{l.from.node, l.to.node} {
-		if _, in := m.indexes[id]; in && m.base.has(id) && !other.has(id) {
+		if m.cameBack(id, other) {
 			return true
 		}
 	}

@@ -31,6 +31,9 @@ func Flows(base, ours, theirs flow.Flow) (merged flow.Flow, told []string, err e
 	if err := m.edges(); err != nil {
 		return flow.Flow{}, nil, err
 	}
+	if err := m.branches(); err != nil {
+		return flow.Flow{}, nil, err
+	}
 	m.current()
 	m.out.Created = firstOf(ours.Created, theirs.Created)
 	m.out.Updated = laterOf(ours.Updated, theirs.Updated)
@@ -172,15 +175,23 @@ func (m *merger) put(id uuid.UUID, index int) {
 	m.out.Members = append(m.out.Members, flow.Member{Index: index, Node: id})
 }
 
-// dangling are the indexes that edges of either side wait for: a node must not come to stand there by chance.
+// dangling are the indexes that edges, heads and links of either side wait for: a node must not come to stand there by chance.
 func (m *merger) dangling() map[int]bool {
 	indexes := map[int]bool{}
 	for _, s := range []side{m.ours, m.theirs} {
+		var ends []end
 		for _, l := range s.order {
-			for _, e := range []end{l.from, l.to} {
-				if e.node == uuid.Nil {
-					indexes[e.index] = true
-				}
+			ends = append(ends, l.from, l.to)
+		}
+		for _, h := range s.Heads {
+			ends = append(ends, s.end(h.Index))
+		}
+		for _, l := range s.Links {
+			ends = append(ends, s.end(l.From))
+		}
+		for _, e := range ends {
+			if e.node == uuid.Nil {
+				indexes[e.index] = true
 			}
 		}
 	}

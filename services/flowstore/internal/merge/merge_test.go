@@ -3,6 +3,7 @@ package merge_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -153,6 +154,32 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
+func TestHeadsAndLinks(t *testing.T) {
+	t.Parallel()
+	with := func(f flow.Flow, heads []flow.Head, links ...flow.Link) flow.Flow {
+		f.Heads, f.Links = heads, links
+		return flow.Examine(f)
+	}
+	base := with(graph([]int{1, 2}), []flow.Head{{Name: "both", Index: 1}, {Name: "gone", Index: 1}, {Name: "main", Index: 1}}, flow.Link{From: 1, Flow: node(901)}, flow.Link{From: 2, Flow: node(902)})
+	ours := with(graph([]int{1, 2, 103}, edge(1, 3)), []flow.Head{{Name: "both", Index: 3}, {Name: "main", Index: 1}}, flow.Link{From: 1, Flow: node(901)}, flow.Link{From: 3, Flow: node(903)})
+	theirs := with(graph([]int{1, 2, 203}, edge(1, 3)), []flow.Head{{Name: "both", Index: 2}, {Name: "gone", Index: 1}, {Name: "main", Index: 3}, {Name: "new", Index: 3}},
+		flow.Link{From: 1, Flow: node(901)}, flow.Link{From: 2, Flow: node(902)}, flow.Link{From: 3, Flow: node(904)})
+	got, told, err := merge.Flows(base, ours, theirs)
+	if err != nil || len(told) != 1 || !strings.HasPrefix(told[0], `heads: both moved "both"; `) {
+		t.Errorf("%v, %q", err, told)
+	}
+	wantHeads := []flow.Head{{Name: "both", Index: 3}, {Name: "main", Index: 4}, {Name: "new", Index: 4}}
+	wantLinks := []flow.Link{{From: 1, Flow: node(901)}, {From: 3, Flow: node(903)}, {From: 4, Flow: node(904)}}
+	if diff := cmp.Diff(wantHeads, got.Heads) + cmp.Diff(wantLinks, got.Links); diff != "" {
+		t.Error(diff)
+	}
+	// A node that comes back brings its head and its links.
+	got, _, err = merge.Flows(base, with(graph([]int{2}), nil, flow.Link{From: 2, Flow: node(902)}), theirs)
+	if err != nil || !slices.Contains(got.Heads, flow.Head{Name: "gone", Index: 1}) || !slices.Contains(got.Links, flow.Link{From: 1, Flow: node(901)}) {
+		t.Errorf("%v, %+v", err, got)
+	}
+}
+
 func TestTooMuch(t *testing.T) {
 	t.Parallel()
 	half := func(first int) flow.Flow {
@@ -178,7 +205,7 @@ func TestEveryFieldIsMerged(t *testing.T) {
 	t.Parallel()
 	for typ, want := range map[reflect.Type][]string{
 		reflect.TypeFor[flow.Flow](): {
-			"ID", "Name", "Description", "Created", "Updated", "Story", "Members", "Edges", "Skipped", "Current", "Next", "Problems",
+			"ID", "Name", "Description", "Created", "Updated", "Story", "Members", "Edges", "Skipped", "Heads", "Links", "Current", "Next", "Problems",
 		},
 		reflect.TypeFor[flow.Story](): {
 			"Title", "Keywords", "Genres", "Synopsis", "Setting", "Plot", "Note", "DialogueLevel", "Rating",

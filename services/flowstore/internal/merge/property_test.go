@@ -43,6 +43,13 @@ func drawChange(t *rapid.T, f flow.Flow, fresh func() uuid.UUID) flow.Change {
 	if len(f.Edges) > 0 && rapid.IntRange(0, 2).Draw(t, "disconnect") == 0 {
 		c.Disconnect = []flow.Edge{rapid.SampledFrom(f.Edges).Draw(t, "disconnected")}
 	}
+	if rapid.IntRange(0, 2).Draw(t, "branches") == 0 {
+		c.Heads = []flow.Head{{Name: rapid.SampledFrom([]string{"main", "rain"}).Draw(t, "head"), Index: anyIndex.Draw(t, "head at")}}
+		c.Link = []flow.Link{{From: rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "link from"), Flow: node(900 + rapid.IntRange(0, 1).Draw(t, "link to"))}}
+	}
+	if len(f.Links) > 0 && rapid.IntRange(0, 2).Draw(t, "unlink") == 0 {
+		c.Unlink = f.Links[:1]
+	}
 	if rapid.Bool().Draw(t, "move") {
 		c.Current = ptr(anyIndex.Draw(t, "current"))
 	}

@@ -70,4 +70,13 @@ func (p *page) members(f flow.Flow) {
 		}
 		fmt.Fprintf(p, "%d -> %d%s\n", e.From, e.To, name)
 	}
+	if len(f.Heads)+len(f.Links) > 0 {
+		fmt.Fprintf(p, "\n--- branches and links ---\n")
+	}
+	for _, h := range f.Heads {
+		fmt.Fprintf(p, "%d: %s\n", h.Index, h.Name)
+	}
+	for _, l := range f.Links {
+		fmt.Fprintf(p, "%d -> %s\n", l.From, flow.Name(l.Flow))
+	}
 }
