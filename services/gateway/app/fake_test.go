@@ -128,6 +128,10 @@ func (s *services) BranchFlow(ctx context.Context, r *flowstorev1.BranchFlowRequ
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }
 
+func (s *services) ForkFlow(ctx context.Context, r *flowstorev1.ForkFlowRequest) (*flowstorev1.Flow, error) {
+	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
 func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }

@@ -221,6 +221,8 @@ func TestWhatReachesTheService(t *testing.T) {
 			want: &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{Name: "flows/" + id, DisplayName: "夜", Etag: "e"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"display_name", "story.dialogue_level", "story.title", "no_such"}}}},
 		"branch": {method: "POST", path: "/v1/flows/" + id + ":branchFlow", body: `{"node":"nodes/a","displayName":"雨"}`,
 			want: &flowstorev1.BranchFlowRequest{Flow: "flows/" + id, Node: "nodes/a", DisplayName: "雨"}},
+		"fork": {method: "POST", path: "/v1/flows/" + id + ":forkFlow", body: `{"way":"FORK_WAY_PATH","node":"nodes/a"}`,
+			want: &flowstorev1.ForkFlowRequest{Flow: "flows/" + id, Way: flowstorev1.ForkWay_FORK_WAY_PATH, Node: "nodes/a"}},
 		"update lists": {method: "PATCH", path: "/v1/flows/" + id + "?updateMask=heads,links", body: `{"etag":"e","heads":[{"displayName":"雨","node":"nodes/a"}],"links":[{"flow":"flows/b"}]}`,
 			want: &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{
 				Name: "flows/" + id, Etag: "e", Heads: []*flowstorev1.FlowHead{{DisplayName: "雨", Node: "nodes/a"}}, Links: []*flowstorev1.FlowLink{{Flow: "flows/b"}},

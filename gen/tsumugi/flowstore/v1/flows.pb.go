@@ -22,6 +22,68 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ForkWay says how much of a flow a fork takes along.
+type ForkWay int32
+
+const (
+	// Refused: choose one.
+	ForkWay_FORK_WAY_UNSPECIFIED ForkWay = 0
+	// All nodes.
+	ForkWay_FORK_WAY_WHOLE ForkWay = 1
+	// The path to a node: it and everything before it. No other branch is seen in the fork.
+	ForkWay_FORK_WAY_PATH ForkWay = 2
+	// The path to a node, and where else it could have gone: the first node of each branch that leaves the path before its end, and
+	// the other roots. What continues those stays behind.
+	ForkWay_FORK_WAY_SIBLINGS ForkWay = 3
+	// A node and everything that continues it.
+	ForkWay_FORK_WAY_SUBTREE ForkWay = 4
+)
+
+// Enum value maps for ForkWay.
+var (
+	ForkWay_name = map[int32]string{
+		0: "FORK_WAY_UNSPECIFIED",
+		1: "FORK_WAY_WHOLE",
+		2: "FORK_WAY_PATH",
+		3: "FORK_WAY_SIBLINGS",
+		4: "FORK_WAY_SUBTREE",
+	}
+	ForkWay_value = map[string]int32{
+		"FORK_WAY_UNSPECIFIED": 0,
+		"FORK_WAY_WHOLE":       1,
+		"FORK_WAY_PATH":        2,
+		"FORK_WAY_SIBLINGS":    3,
+		"FORK_WAY_SUBTREE":     4,
+	}
+)
+
+func (x ForkWay) Enum() *ForkWay {
+	p := new(ForkWay)
+	*p = x
+	return p
+}
+
+func (x ForkWay) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ForkWay) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_flowstore_v1_flows_proto_enumTypes[0].Descriptor()
+}
+
+func (ForkWay) Type() protoreflect.EnumType {
+	return &file_tsumugi_flowstore_v1_flows_proto_enumTypes[0]
+}
+
+func (x ForkWay) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ForkWay.Descriptor instead.
+func (ForkWay) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flows_proto_rawDescGZIP(), []int{0}
+}
+
 // FlowHead is a named branch of a flow: the node at its end.
 type FlowHead struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -242,6 +304,106 @@ func (x *BranchFlowRequest) GetRequestId() string {
 	return ""
 }
 
+// ForkFlowRequest asks for a new flow out of nodes of another one.
+type ForkFlowRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`, the flow that is forked. It stays as it is.
+	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// How much of it.
+	Way ForkWay `protobuf:"varint,2,opt,name=way,proto3,enum=tsumugi.flowstore.v1.ForkWay" json:"way,omitempty"`
+	// The node that the way speaks of, `nodes/{uuid}`, in the flow; empty for FORK_WAY_WHOLE.
+	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	// What people call the new flow, at most 256 characters. Empty: as the other one.
+	DisplayName string `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// The UUID that the new flow shall have. Empty: a new one.
+	FlowId string `protobuf:"bytes,5,opt,name=flow_id,json=flowId,proto3" json:"flow_id,omitempty"`
+	// The `etag` of the flow as it was read. Empty: whatever it is now.
+	Etag string `protobuf:"bytes,6,opt,name=etag,proto3" json:"etag,omitempty"`
+	// A UUID for this request. The same one again, within 24 hours, is answered with the flow that it made.
+	RequestId     string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForkFlowRequest) Reset() {
+	*x = ForkFlowRequest{}
+	mi := &file_tsumugi_flowstore_v1_flows_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForkFlowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForkFlowRequest) ProtoMessage() {}
+
+func (x *ForkFlowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flows_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForkFlowRequest.ProtoReflect.Descriptor instead.
+func (*ForkFlowRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flows_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ForkFlowRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *ForkFlowRequest) GetWay() ForkWay {
+	if x != nil {
+		return x.Way
+	}
+	return ForkWay_FORK_WAY_UNSPECIFIED
+}
+
+func (x *ForkFlowRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ForkFlowRequest) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *ForkFlowRequest) GetFlowId() string {
+	if x != nil {
+		return x.FlowId
+	}
+	return ""
+}
+
+func (x *ForkFlowRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *ForkFlowRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_flows_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flows_proto_rawDesc = "" +
@@ -262,7 +424,22 @@ const file_tsumugi_flowstore_v1_flows_proto_rawDesc = "" +
 	"\fdisplay_name\x18\x03 \x01(\tB\x03\xe0A\x02R\vdisplayName\x12\x17\n" +
 	"\x04etag\x18\x04 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
 	"\n" +
-	"request_id\x18\x05 \x01(\tB\x03\xe0A\x01R\trequestIdBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"request_id\x18\x05 \x01(\tB\x03\xe0A\x01R\trequestId\"\xfc\x01\n" +
+	"\x0fForkFlowRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x124\n" +
+	"\x03way\x18\x02 \x01(\x0e2\x1d.tsumugi.flowstore.v1.ForkWayB\x03\xe0A\x02R\x03way\x12\x17\n" +
+	"\x04node\x18\x03 \x01(\tB\x03\xe0A\x01R\x04node\x12&\n" +
+	"\fdisplay_name\x18\x04 \x01(\tB\x03\xe0A\x01R\vdisplayName\x12\x1c\n" +
+	"\aflow_id\x18\x05 \x01(\tB\x03\xe0A\x01R\x06flowId\x12\x17\n" +
+	"\x04etag\x18\x06 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
+	"\n" +
+	"request_id\x18\a \x01(\tB\x03\xe0A\x01R\trequestId*w\n" +
+	"\aForkWay\x12\x18\n" +
+	"\x14FORK_WAY_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eFORK_WAY_WHOLE\x10\x01\x12\x11\n" +
+	"\rFORK_WAY_PATH\x10\x02\x12\x15\n" +
+	"\x11FORK_WAY_SIBLINGS\x10\x03\x12\x14\n" +
+	"\x10FORK_WAY_SUBTREE\x10\x04BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_flows_proto_rawDescOnce sync.Once
@@ -276,18 +453,22 @@ func file_tsumugi_flowstore_v1_flows_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_flows_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_flows_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_tsumugi_flowstore_v1_flows_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_tsumugi_flowstore_v1_flows_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_tsumugi_flowstore_v1_flows_proto_goTypes = []any{
-	(*FlowHead)(nil),          // 0: tsumugi.flowstore.v1.FlowHead
-	(*FlowLink)(nil),          // 1: tsumugi.flowstore.v1.FlowLink
-	(*BranchFlowRequest)(nil), // 2: tsumugi.flowstore.v1.BranchFlowRequest
+	(ForkWay)(0),              // 0: tsumugi.flowstore.v1.ForkWay
+	(*FlowHead)(nil),          // 1: tsumugi.flowstore.v1.FlowHead
+	(*FlowLink)(nil),          // 2: tsumugi.flowstore.v1.FlowLink
+	(*BranchFlowRequest)(nil), // 3: tsumugi.flowstore.v1.BranchFlowRequest
+	(*ForkFlowRequest)(nil),   // 4: tsumugi.flowstore.v1.ForkFlowRequest
 }
 var file_tsumugi_flowstore_v1_flows_proto_depIdxs = []int32{
-	0, // [0:0] is the sub-list for method output_type
-	0, // [0:0] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	0, // 0: tsumugi.flowstore.v1.ForkFlowRequest.way:type_name -> tsumugi.flowstore.v1.ForkWay
+	1, // [1:1] is the sub-list for method output_type
+	1, // [1:1] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_flows_proto_init() }
@@ -300,13 +481,14 @@ func file_tsumugi_flowstore_v1_flows_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flows_proto_rawDesc), len(file_tsumugi_flowstore_v1_flows_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   3,
+			NumEnums:      1,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_tsumugi_flowstore_v1_flows_proto_goTypes,
 		DependencyIndexes: file_tsumugi_flowstore_v1_flows_proto_depIdxs,
+		EnumInfos:         file_tsumugi_flowstore_v1_flows_proto_enumTypes,
 		MessageInfos:      file_tsumugi_flowstore_v1_flows_proto_msgTypes,
 	}.Build()
 	File_tsumugi_flowstore_v1_flows_proto = out.File

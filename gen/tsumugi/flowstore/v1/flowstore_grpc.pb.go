@@ -38,6 +38,7 @@ const (
 	FlowStoreService_RemoveNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/RemoveNode"
 	FlowStoreService_UpdateFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/UpdateFlow"
 	FlowStoreService_BranchFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/BranchFlow"
+	FlowStoreService_ForkFlow_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/ForkFlow"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
 
@@ -91,6 +92,11 @@ type FlowStoreServiceClient interface {
 	UpdateFlow(ctx context.Context, in *UpdateFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// BranchFlow gives a name to a new branch that begins at a node. AddNode with that `head` continues it.
 	BranchFlow(ctx context.Context, in *BranchFlowRequest, opts ...grpc.CallOption) (*Flow, error)
+	// ForkFlow makes a new flow out of nodes of another one. They are shared, not copied, and get numbers from 1 on, in the order that
+	// they had. Edges between them, heads and links at them, the description and the story come along, and a link leads back. Edges
+	// that paths leave out stay behind. The current node is the one that the way speaks of for FORK_WAY_PATH and FORK_WAY_SIBLINGS,
+	// otherwise that of the other flow, or the newest leaf where that stays behind.
+	ForkFlow(ctx context.Context, in *ForkFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 }
@@ -293,6 +299,16 @@ func (c *flowStoreServiceClient) BranchFlow(ctx context.Context, in *BranchFlowR
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) ForkFlow(ctx context.Context, in *ForkFlowRequest, opts ...grpc.CallOption) (*Flow, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Flow)
+	err := c.cc.Invoke(ctx, FlowStoreService_ForkFlow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -353,6 +369,11 @@ type FlowStoreServiceServer interface {
 	UpdateFlow(context.Context, *UpdateFlowRequest) (*Flow, error)
 	// BranchFlow gives a name to a new branch that begins at a node. AddNode with that `head` continues it.
 	BranchFlow(context.Context, *BranchFlowRequest) (*Flow, error)
+	// ForkFlow makes a new flow out of nodes of another one. They are shared, not copied, and get numbers from 1 on, in the order that
+	// they had. Edges between them, heads and links at them, the description and the story come along, and a link leads back. Edges
+	// that paths leave out stay behind. The current node is the one that the way speaks of for FORK_WAY_PATH and FORK_WAY_SIBLINGS,
+	// otherwise that of the other flow, or the newest leaf where that stays behind.
+	ForkFlow(context.Context, *ForkFlowRequest) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	mustEmbedUnimplementedFlowStoreServiceServer()
@@ -421,6 +442,9 @@ func (UnimplementedFlowStoreServiceServer) UpdateFlow(context.Context, *UpdateFl
 }
 func (UnimplementedFlowStoreServiceServer) BranchFlow(context.Context, *BranchFlowRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method BranchFlow not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) ForkFlow(context.Context, *ForkFlowRequest) (*Flow, error) {
+	return nil, status.Error(codes.Unimplemented, "method ForkFlow not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -788,6 +812,24 @@ func _FlowStoreService_BranchFlow_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_ForkFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ForkFlowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).ForkFlow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_ForkFlow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).ForkFlow(ctx, req.(*ForkFlowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -888,6 +930,10 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "BranchFlow",
 			Handler:    _FlowStoreService_BranchFlow_Handler,
+		},
+		{
+			MethodName: "ForkFlow",
+			Handler:    _FlowStoreService_ForkFlow_Handler,
 		},
 		{
 			MethodName: "FlushStore",

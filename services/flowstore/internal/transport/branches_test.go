@@ -139,3 +139,41 @@ func TestBranchFlow(t *testing.T) {
 	_, err = add("晴", nil, "nodes/"+id(404))
 	expectSorted(t, err, "NotFound HEAD_NOT_FOUND", "head", "parents[0]")
 }
+
+func TestForkFlow(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	const path, whole = flowstorev1.ForkWay_FORK_WAY_PATH, flowstorev1.ForkWay_FORK_WAY_WHOLE
+	fork := func(r *flowstorev1.ForkFlowRequest) (*flowstorev1.Flow, error) { return g.c.ForkFlow(t.Context(), r) }
+	got := must[*flowstorev1.Flow](t)(fork(&flowstorev1.ForkFlowRequest{Flow: g.flow, Way: path, Node: g.b, FlowId: id(3000)}))
+	same(t, got, must[*flowstorev1.Flow](t)(g.c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: "flows/" + id(3000)})))
+	hasEdges(t, got, edge(1, 2, ""))
+	same(t, &flowstorev1.Flow{DisplayName: "n", Current: g.b, Links: []*flowstorev1.FlowLink{{Flow: g.flow, Node: g.b, Index: 2}}},
+		&flowstorev1.Flow{DisplayName: got.GetDisplayName(), Current: got.GetCurrent(), Links: got.GetLinks()})
+	for way, nodes := range map[flowstorev1.ForkWay]int{path: 2, flowstorev1.ForkWay_FORK_WAY_SIBLINGS: 2, flowstorev1.ForkWay_FORK_WAY_SUBTREE: 2, whole: 3} {
+		r := &flowstorev1.ForkFlowRequest{Flow: g.flow, Way: way, Node: g.b}
+		if way == whole {
+			r.Node = ""
+		}
+		if got := must[*flowstorev1.Flow](t)(fork(r)); len(got.GetNodes()) != nodes {
+			t.Errorf("%s has %d nodes", way, len(got.GetNodes()))
+		}
+	}
+	for title, tt := range map[string]struct {
+		req    *flowstorev1.ForkFlowRequest
+		want   string
+		fields []string
+	}{
+		"empty":           {&flowstorev1.ForkFlowRequest{}, invalid, []string{"flow", "way"}},
+		"no way":          {&flowstorev1.ForkFlowRequest{Flow: "x", Way: 9, DisplayName: strings.Repeat("長", 257), FlowId: "x"}, invalid, []string{"display_name", "flow", "flow_id", "way"}},
+		"no node":         {&flowstorev1.ForkFlowRequest{Flow: g.flow, Way: path}, invalid, []string{"node"}},
+		"a node of whole": {&flowstorev1.ForkFlowRequest{Flow: g.flow, Way: whole, Node: g.b}, invalid, []string{"node"}},
+		"outside":         {&flowstorev1.ForkFlowRequest{Flow: g.flow, Way: path, Node: g.nobody, Etag: "x"}, outside, []string{"etag", "node"}},
+		"nowhere":         {&flowstorev1.ForkFlowRequest{Flow: "flows/" + id(404), Way: path, Node: "nodes/" + id(404)}, noFlow, []string{"flow", "node"}},
+		"taken":           {&flowstorev1.ForkFlowRequest{Flow: g.flow, Way: whole, FlowId: id(3000)}, taken, []string{"flow_id"}},
+	} {
+		_, err := fork(tt.req)
+		t.Log(title)
+		expectSorted(t, err, tt.want, tt.fields...)
+	}
+}

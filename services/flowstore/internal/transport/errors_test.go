@@ -116,6 +116,9 @@ func (f failing) Remove(context.Context, string, library.Removal) (flow.Flow, er
 func (f failing) Branch(context.Context, string, library.Branching) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }
+func (f failing) Fork(context.Context, string, library.Forking) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
 func (f failing) UpdateFlow(context.Context, string, library.Update) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }

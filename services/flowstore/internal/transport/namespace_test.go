@@ -152,6 +152,12 @@ func TestNamespaces(t *testing.T) {
 			_, err := c.BranchFlow(own.ctx, &flowstorev1.BranchFlowRequest{Flow: own.flow, Node: node, DisplayName: "晴"})
 			return err
 		}}},
+		"ForkFlow": {{noFlow, "flow", func(flow, _ string) error {
+			_, err := c.ForkFlow(own.ctx, &flowstorev1.ForkFlowRequest{Flow: flow, Way: flowstorev1.ForkWay_FORK_WAY_WHOLE})
+			return err
+		}}, {noNode, "node", func(_, node string) error {
+			return operations(c, own.flow, "", node)["ForkFlow"](own.ctx, "", "")
+		}}},
 		"UpdateFlow": {{noFlow, "flow.name", func(flow, _ string) error {
 			return operations(c, flow, "", "")["UpdateFlow"](own.ctx, "", "")
 		}}},

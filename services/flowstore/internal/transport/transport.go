@@ -26,6 +26,7 @@ type Library interface {
 	Reconnect(ctx context.Context, ns string, in library.Reconnection) (flow.Flow, error)
 	Remove(ctx context.Context, ns string, in library.Removal) (flow.Flow, error)
 	Branch(ctx context.Context, ns string, in library.Branching) (flow.Flow, error)
+	Fork(ctx context.Context, ns string, in library.Forking) (flow.Flow, error)
 	UpdateFlow(ctx context.Context, ns string, in library.Update) (flow.Flow, error)
 	Path(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
 	Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error)
