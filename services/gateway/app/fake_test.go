@@ -132,6 +132,10 @@ func (s *services) ForkFlow(ctx context.Context, r *flowstorev1.ForkFlowRequest)
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }
 
+func (s *services) RebuildFlow(ctx context.Context, r *flowstorev1.RebuildFlowRequest) (*flowstorev1.Flow, error) {
+	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
 func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }

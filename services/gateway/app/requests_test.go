@@ -223,6 +223,8 @@ func TestWhatReachesTheService(t *testing.T) {
 			want: &flowstorev1.BranchFlowRequest{Flow: "flows/" + id, Node: "nodes/a", DisplayName: "雨"}},
 		"fork": {method: "POST", path: "/v1/flows/" + id + ":forkFlow", body: `{"way":"FORK_WAY_PATH","node":"nodes/a"}`,
 			want: &flowstorev1.ForkFlowRequest{Flow: "flows/" + id, Way: flowstorev1.ForkWay_FORK_WAY_PATH, Node: "nodes/a"}},
+		"rebuild": {method: "POST", path: "/v1/flows/" + id + ":rebuildFlow", body: `{"nodes":["nodes/a","nodes/b"],"etag":"e"}`,
+			want: &flowstorev1.RebuildFlowRequest{Flow: "flows/" + id, Nodes: []string{"nodes/a", "nodes/b"}, Etag: "e"}},
 		"update lists": {method: "PATCH", path: "/v1/flows/" + id + "?updateMask=heads,links", body: `{"etag":"e","heads":[{"displayName":"雨","node":"nodes/a"}],"links":[{"flow":"flows/b"}]}`,
 			want: &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{
 				Name: "flows/" + id, Etag: "e", Heads: []*flowstorev1.FlowHead{{DisplayName: "雨", Node: "nodes/a"}}, Links: []*flowstorev1.FlowLink{{Flow: "flows/b"}},

@@ -404,6 +404,79 @@ func (x *ForkFlowRequest) GetRequestId() string {
 	return ""
 }
 
+// RebuildFlowRequest asks for nodes to make a line.
+type RebuildFlowRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`.
+	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// The nodes in their order, `nodes/{uuid}`, 1 to 10,000, each readable, and named once. What is not in the flow is added.
+	Nodes []string `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// The `etag` of the flow as it was read.
+	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
+	// A UUID for this request. The same one again, within 24 hours, changes nothing and is answered with the flow as it is then.
+	RequestId     string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RebuildFlowRequest) Reset() {
+	*x = RebuildFlowRequest{}
+	mi := &file_tsumugi_flowstore_v1_flows_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RebuildFlowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RebuildFlowRequest) ProtoMessage() {}
+
+func (x *RebuildFlowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_flows_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RebuildFlowRequest.ProtoReflect.Descriptor instead.
+func (*RebuildFlowRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flows_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RebuildFlowRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *RebuildFlowRequest) GetNodes() []string {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *RebuildFlowRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *RebuildFlowRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_flows_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flows_proto_rawDesc = "" +
@@ -433,7 +506,13 @@ const file_tsumugi_flowstore_v1_flows_proto_rawDesc = "" +
 	"\aflow_id\x18\x05 \x01(\tB\x03\xe0A\x01R\x06flowId\x12\x17\n" +
 	"\x04etag\x18\x06 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tB\x03\xe0A\x01R\trequestId*w\n" +
+	"request_id\x18\a \x01(\tB\x03\xe0A\x01R\trequestId\"\x85\x01\n" +
+	"\x12RebuildFlowRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x19\n" +
+	"\x05nodes\x18\x02 \x03(\tB\x03\xe0A\x02R\x05nodes\x12\x17\n" +
+	"\x04etag\x18\x03 \x01(\tB\x03\xe0A\x02R\x04etag\x12\"\n" +
+	"\n" +
+	"request_id\x18\x04 \x01(\tB\x03\xe0A\x01R\trequestId*w\n" +
 	"\aForkWay\x12\x18\n" +
 	"\x14FORK_WAY_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eFORK_WAY_WHOLE\x10\x01\x12\x11\n" +
@@ -454,13 +533,14 @@ func file_tsumugi_flowstore_v1_flows_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_flowstore_v1_flows_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_tsumugi_flowstore_v1_flows_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_tsumugi_flowstore_v1_flows_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_tsumugi_flowstore_v1_flows_proto_goTypes = []any{
-	(ForkWay)(0),              // 0: tsumugi.flowstore.v1.ForkWay
-	(*FlowHead)(nil),          // 1: tsumugi.flowstore.v1.FlowHead
-	(*FlowLink)(nil),          // 2: tsumugi.flowstore.v1.FlowLink
-	(*BranchFlowRequest)(nil), // 3: tsumugi.flowstore.v1.BranchFlowRequest
-	(*ForkFlowRequest)(nil),   // 4: tsumugi.flowstore.v1.ForkFlowRequest
+	(ForkWay)(0),               // 0: tsumugi.flowstore.v1.ForkWay
+	(*FlowHead)(nil),           // 1: tsumugi.flowstore.v1.FlowHead
+	(*FlowLink)(nil),           // 2: tsumugi.flowstore.v1.FlowLink
+	(*BranchFlowRequest)(nil),  // 3: tsumugi.flowstore.v1.BranchFlowRequest
+	(*ForkFlowRequest)(nil),    // 4: tsumugi.flowstore.v1.ForkFlowRequest
+	(*RebuildFlowRequest)(nil), // 5: tsumugi.flowstore.v1.RebuildFlowRequest
 }
 var file_tsumugi_flowstore_v1_flows_proto_depIdxs = []int32{
 	0, // 0: tsumugi.flowstore.v1.ForkFlowRequest.way:type_name -> tsumugi.flowstore.v1.ForkWay
@@ -482,7 +562,7 @@ func file_tsumugi_flowstore_v1_flows_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flows_proto_rawDesc), len(file_tsumugi_flowstore_v1_flows_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -3118,7 +3118,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x17REMOVE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REMOVE_MODE_RESTRICT\x10\x01\x12\x16\n" +
 	"\x12REMOVE_MODE_SPLICE\x10\x02\x12\x17\n" +
-	"\x13REMOVE_MODE_SUBTREE\x10\x032\x81\x15\n" +
+	"\x13REMOVE_MODE_SUBTREE\x10\x032\x81\x16\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -3144,7 +3144,8 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"UpdateFlow\x12'.tsumugi.flowstore.v1.UpdateFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"%\x82\xd3\xe4\x93\x02\x1f:\x04flow2\x17/v1/{flow.name=flows/*}\x12{\n" +
 	"\n" +
 	"BranchFlow\x12'.tsumugi.flowstore.v1.BranchFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/{flow=flows/*}:branchFlow\x12u\n" +
-	"\bForkFlow\x12%.tsumugi.flowstore.v1.ForkFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/{flow=flows/*}:forkFlow\x12\x80\x01\n" +
+	"\bForkFlow\x12%.tsumugi.flowstore.v1.ForkFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/{flow=flows/*}:forkFlow\x12~\n" +
+	"\vRebuildFlow\x12(.tsumugi.flowstore.v1.RebuildFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/{flow=flows/*}:rebuildFlow\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStoreBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
@@ -3213,6 +3214,7 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*fieldmaskpb.FieldMask)(nil),    // 47: google.protobuf.FieldMask
 	(*BranchFlowRequest)(nil),        // 48: tsumugi.flowstore.v1.BranchFlowRequest
 	(*ForkFlowRequest)(nil),          // 49: tsumugi.flowstore.v1.ForkFlowRequest
+	(*RebuildFlowRequest)(nil),       // 50: tsumugi.flowstore.v1.RebuildFlowRequest
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	39, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
@@ -3273,30 +3275,32 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	38, // 55: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
 	48, // 56: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
 	49, // 57: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:input_type -> tsumugi.flowstore.v1.ForkFlowRequest
-	14, // 58: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	39, // 59: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	39, // 60: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	40, // 61: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 62: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 63: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	40, // 64: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	12, // 65: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	17, // 66: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	20, // 67: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	23, // 68: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	26, // 69: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	30, // 70: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	32, // 71: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	40, // 72: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 73: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 74: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 75: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 76: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 77: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 78: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
-	15, // 79: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	59, // [59:80] is the sub-list for method output_type
-	38, // [38:59] is the sub-list for method input_type
+	50, // 58: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:input_type -> tsumugi.flowstore.v1.RebuildFlowRequest
+	14, // 59: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	39, // 60: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	39, // 61: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	40, // 62: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 63: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 64: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	40, // 65: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	12, // 66: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	17, // 67: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	20, // 68: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	23, // 69: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	26, // 70: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	30, // 71: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	32, // 72: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	40, // 73: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 74: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 75: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 76: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 77: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 78: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 79: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 80: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
+	15, // 81: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	60, // [60:82] is the sub-list for method output_type
+	38, // [38:60] is the sub-list for method input_type
 	38, // [38:38] is the sub-list for extension type_name
 	38, // [38:38] is the sub-list for extension extendee
 	0,  // [0:38] is the sub-list for field type_name

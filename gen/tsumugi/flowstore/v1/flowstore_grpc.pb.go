@@ -39,6 +39,7 @@ const (
 	FlowStoreService_UpdateFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/UpdateFlow"
 	FlowStoreService_BranchFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/BranchFlow"
 	FlowStoreService_ForkFlow_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/ForkFlow"
+	FlowStoreService_RebuildFlow_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/RebuildFlow"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 )
 
@@ -97,6 +98,10 @@ type FlowStoreServiceClient interface {
 	// that paths leave out stay behind. The current node is the one that the way speaks of for FORK_WAY_PATH and FORK_WAY_SIBLINGS,
 	// otherwise that of the other flow, or the newest leaf where that stays behind.
 	ForkFlow(ctx context.Context, in *ForkFlowRequest, opts ...grpc.CallOption) (*Flow, error)
+	// RebuildFlow has nodes of a flow continue each other in a given order, in one step: of the edges between them only those of the
+	// line are left, with their names. Other nodes, and edges from and to them, stay; a line that would close a cycle through
+	// them is refused (CYCLE).
+	RebuildFlow(ctx context.Context, in *RebuildFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 }
@@ -309,6 +314,16 @@ func (c *flowStoreServiceClient) ForkFlow(ctx context.Context, in *ForkFlowReque
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) RebuildFlow(ctx context.Context, in *RebuildFlowRequest, opts ...grpc.CallOption) (*Flow, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Flow)
+	err := c.cc.Invoke(ctx, FlowStoreService_RebuildFlow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -374,6 +389,10 @@ type FlowStoreServiceServer interface {
 	// that paths leave out stay behind. The current node is the one that the way speaks of for FORK_WAY_PATH and FORK_WAY_SIBLINGS,
 	// otherwise that of the other flow, or the newest leaf where that stays behind.
 	ForkFlow(context.Context, *ForkFlowRequest) (*Flow, error)
+	// RebuildFlow has nodes of a flow continue each other in a given order, in one step: of the edges between them only those of the
+	// line are left, with their names. Other nodes, and edges from and to them, stay; a line that would close a cycle through
+	// them is refused (CYCLE).
+	RebuildFlow(context.Context, *RebuildFlowRequest) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	mustEmbedUnimplementedFlowStoreServiceServer()
@@ -445,6 +464,9 @@ func (UnimplementedFlowStoreServiceServer) BranchFlow(context.Context, *BranchFl
 }
 func (UnimplementedFlowStoreServiceServer) ForkFlow(context.Context, *ForkFlowRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method ForkFlow not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) RebuildFlow(context.Context, *RebuildFlowRequest) (*Flow, error) {
+	return nil, status.Error(codes.Unimplemented, "method RebuildFlow not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -830,6 +852,24 @@ func _FlowStoreService_ForkFlow_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_RebuildFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RebuildFlowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).RebuildFlow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_RebuildFlow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).RebuildFlow(ctx, req.(*RebuildFlowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -934,6 +974,10 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ForkFlow",
 			Handler:    _FlowStoreService_ForkFlow_Handler,
+		},
+		{
+			MethodName: "RebuildFlow",
+			Handler:    _FlowStoreService_RebuildFlow_Handler,
 		},
 		{
 			MethodName: "FlushStore",

@@ -177,3 +177,35 @@ func TestForkFlow(t *testing.T) {
 		expectSorted(t, err, tt.want, tt.fields...)
 	}
 }
+
+func TestRebuildFlow(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	now := g.read(t).GetEtag()
+	rebuild := func(etag string, nodes ...string) (*flowstorev1.Flow, error) {
+		return g.c.RebuildFlow(t.Context(), &flowstorev1.RebuildFlowRequest{Flow: g.flow, Nodes: nodes, Etag: etag})
+	}
+	for title, tt := range map[string]struct {
+		etag   string
+		nodes  []string
+		want   string
+		fields []string
+	}{
+		"empty":      {"", nil, invalid, []string{"etag", "nodes"}},
+		"twice":      {now, []string{g.a, g.b, g.a, "", "x"}, invalid, []string{"nodes[2]", "nodes[3]", "nodes[4]"}},
+		"many":       {now, make([]string, 10_001), invalid, []string{"nodes"}},
+		"stale":      {"x", []string{g.a, g.b}, stale, []string{"etag"}},
+		"missing":    {"x", []string{g.a, "nodes/" + id(404)}, noNode, []string{"etag", "nodes[1]"}},
+		"unreadable": {now, []string{g.broken, g.b}, unreadable, []string{"nodes[0]"}},
+	} {
+		t.Log(title)
+		_, err := rebuild(tt.etag, tt.nodes...)
+		expectSorted(t, err, tt.want, tt.fields...)
+	}
+	got := must[*flowstorev1.Flow](t)(rebuild(now, g.nobody, g.b, g.a))
+	hasEdges(t, got, edge(2, 1, ""), edge(2, 3, ""), edge(4, 2, ""))
+	same(t, got, g.read(t))
+	must[*flowstorev1.Flow](t)(g.c.ConnectNodes(t.Context(), &flowstorev1.ConnectNodesRequest{Flow: g.flow, Parent: g.nobody, Child: g.a}))
+	_, err := rebuild(g.read(t).GetEtag(), g.a, g.nobody)
+	expectSorted(t, err, closes, "nodes[0]", "nodes[1]")
+}

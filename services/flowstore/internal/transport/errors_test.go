@@ -119,6 +119,9 @@ func (f failing) Branch(context.Context, string, library.Branching) (flow.Flow, 
 func (f failing) Fork(context.Context, string, library.Forking) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }
+func (f failing) Rebuild(context.Context, string, library.Rebuilding) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
 func (f failing) UpdateFlow(context.Context, string, library.Update) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }

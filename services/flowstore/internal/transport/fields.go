@@ -114,14 +114,18 @@ func (f *fields) names(field string, texts []string, limit int) []uuid.UUID {
 		f.Add(field, "has %d items; the limit is %d", len(texts), limit)
 		return nil
 	}
-	ids := make([]uuid.UUID, len(texts))
+	ids, firsts := make([]uuid.UUID, len(texts)), make(map[uuid.UUID]int, len(texts))
 	for i, text := range texts {
 		item := field + "[" + strconv.Itoa(i) + "]"
 		if ids[i] = f.name(item, text, neighbour); text == "" {
 			f.Add(item, "is empty")
 		}
-		if first := slices.Index(ids[:i], ids[i]); first >= 0 && ids[i] != (uuid.UUID{}) {
+		first, again := firsts[ids[i]]
+		switch {
+		case again && ids[i] != (uuid.UUID{}):
 			f.Add(item, "is %s[%d] again; name each node once", field, first)
+		case !again:
+			firsts[ids[i]] = i
 		}
 	}
 	return ids

@@ -81,6 +81,11 @@ func TestNamespaces(t *testing.T) {
 			Flow: a.flow, Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: said("x")},
 		})).GetNode().GetName()
 	}
+	rebuild := func(flow, node string) error {
+		etag := must[*flowstorev1.Flow](t)(c.GetFlow(own.ctx, &flowstorev1.GetFlowRequest{Name: own.flow})).GetEtag()
+		_, err := c.RebuildFlow(own.ctx, &flowstorev1.RebuildFlowRequest{Flow: flow, Nodes: []string{node}, Etag: etag})
+		return err
+	}
 	calls := map[string][]try{
 		"GetNode": {{noNode, "name", func(_, node string) error {
 			_, err := c.GetNode(own.ctx, &flowstorev1.GetNodeRequest{Name: node})
@@ -157,6 +162,11 @@ func TestNamespaces(t *testing.T) {
 			return err
 		}}, {noNode, "node", func(_, node string) error {
 			return operations(c, own.flow, "", node)["ForkFlow"](own.ctx, "", "")
+		}}},
+		"RebuildFlow": {{noFlow, "flow", func(flow, _ string) error {
+			return rebuild(flow, own.leaf)
+		}}, {noNode, "nodes[0]", func(_, node string) error {
+			return rebuild(own.flow, node)
 		}}},
 		"UpdateFlow": {{noFlow, "flow.name", func(flow, _ string) error {
 			return operations(c, flow, "", "")["UpdateFlow"](own.ctx, "", "")

@@ -45,6 +45,10 @@ func operations(c flowstorev1.FlowStoreServiceClient, flow, parent, child string
 			_, err := c.ForkFlow(ctx, &flowstorev1.ForkFlowRequest{Flow: flow, Way: flowstorev1.ForkWay_FORK_WAY_PATH, Node: child, Etag: etag, RequestId: request})
 			return err
 		},
+		"RebuildFlow": func(ctx context.Context, etag, request string) error {
+			_, err := c.RebuildFlow(ctx, &flowstorev1.RebuildFlowRequest{Flow: flow, Nodes: []string{child, parent}, Etag: cmp.Or(etag, "x"), RequestId: request})
+			return err
+		},
 		"UpdateFlow": func(ctx context.Context, etag, _ string) error {
 			_, err := c.UpdateFlow(ctx, &flowstorev1.UpdateFlowRequest{
 				Flow: &flowstorev1.Flow{Name: flow, Description: "d", Etag: etag}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}},

@@ -27,6 +27,7 @@ type Library interface {
 	Remove(ctx context.Context, ns string, in library.Removal) (flow.Flow, error)
 	Branch(ctx context.Context, ns string, in library.Branching) (flow.Flow, error)
 	Fork(ctx context.Context, ns string, in library.Forking) (flow.Flow, error)
+	Rebuild(ctx context.Context, ns string, in library.Rebuilding) (flow.Flow, error)
 	UpdateFlow(ctx context.Context, ns string, in library.Update) (flow.Flow, error)
 	Path(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
 	Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error)

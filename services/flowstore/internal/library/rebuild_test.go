@@ -1,0 +1,30 @@
+package library_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
+	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
+)
+
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	d := damaged{memory.New(clock), map[uuid.UUID]error{}}
+	l := library.New(d, &counting{})
+	w := draw(t, l)
+	in := library.Rebuilding{Operation: library.Operation{Flow: w.flow, Etag: w.read(t).Etag()}, Nodes: []uuid.UUID{w.x, w.c, w.b}}
+	w.changed(t, "1-2 3-2 6-3")(l.Rebuild(t.Context(), ns, in))
+	old := in.Etag
+	d.errs[w.e] = &store.UnreadableError{Path: "nodes/000/004.xml", Reason: "torn"}
+	_, err := l.Rebuild(t.Context(), ns, library.Rebuilding{Operation: in.Operation, Nodes: []uuid.UUID{id(4000), w.a, w.e}})
+	expect(t, &library.ManyError{Errs: []error{
+		&library.NotFoundError{Kind: library.KindNode, ID: id(4000)},
+		&library.UnreadableError{Kind: library.KindNode, ID: w.e, Cause: &store.UnreadableError{Path: "nodes/000/004.xml", Reason: "torn"}},
+		&etag.StaleError{Name: flow.Name(w.flow), Given: old, Current: w.read(t).Etag()},
+	}}, err)
+}
