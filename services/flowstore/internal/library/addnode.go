@@ -52,6 +52,8 @@ func (l *Library) AddNode(ctx context.Context, ns string, in Addition) (Placed, 
 		if in.New != nil {
 			added.Created = tx.Now()
 			refused = named(KindNode, added.ID, tx.CreateNode(added))
+		} else if refused == nil {
+			refused = allStored(tx, []uuid.UUID{added.ID})
 		}
 		var err error
 		f, err = connect(tx, added.ID, in, refused, cannot)

@@ -18,8 +18,9 @@ type Operation struct {
 	// Request is the id of the request; zero: none. The same one again within 24 hours changes nothing and is answered with
 	// the flow as it is then.
 	Request uuid.UUID
-	// refused is what was found wrong before the transaction.
+	// refused is what was found wrong before the transaction; stored are nodes that were there then, and must be still.
 	refused error
+	stored  []uuid.UUID
 }
 
 // operate does an operation in one transaction: nodes are those that it names, plan gives the change, from the flow and
@@ -38,7 +39,7 @@ func (l *Library) operate(
 			stale = etag.Check(flow.Name(f.ID), op.Etag, f.Etag())
 		}
 		indexes, wrong := memberIndexes(tx, f, nodes, cannot)
-		if err := together(noFlow, op.refused, wrong, stale); err != nil {
+		if err := together(noFlow, op.refused, allStored(tx, op.stored), wrong, stale); err != nil {
 			return err
 		}
 		c, err := plan(f, indexes)
@@ -53,4 +54,19 @@ func (l *Library) operate(
 		return l.Flow(ctx, ns, *before)
 	}
 	return changed, err
+}
+
+// allStored tells which nodes are not there.
+func allStored(tx store.Tx, nodes []uuid.UUID) error {
+	var gone []error
+	for _, id := range nodes {
+		there, err := tx.HasNode(id)
+		if err != nil {
+			return err
+		}
+		if !there {
+			gone = append(gone, &NotFoundError{Kind: KindNode, ID: id})
+		}
+	}
+	return together(gone...)
 }

@@ -22,11 +22,13 @@ func (l *Library) Rebuild(ctx context.Context, ns string, in Rebuilding) (flow.F
 	if err != nil {
 		return flow.Flow{}, err
 	}
+	op := in.Operation
 	var refused []error
 	for _, id := range in.Nodes {
-		refused = append(refused, cannot[id])
+		if refused = append(refused, cannot[id]); cannot[id] == nil {
+			op.stored = append(op.stored, id)
+		}
 	}
-	op := in.Operation
 	op.refused = together(refused...)
 	return l.operate(ctx, ns, op, asked{"Rebuild", in.Request, in}, nil, nil, func(f flow.Flow, _ []int) (flow.Change, error) {
 		return f.Rebuilding(in.Nodes), nil

@@ -1,12 +1,14 @@
 package library_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
@@ -27,4 +29,33 @@ func TestRebuild(t *testing.T) {
 		&library.UnreadableError{Kind: library.KindNode, ID: w.e, Cause: &store.UnreadableError{Path: "nodes/000/004.xml", Reason: "torn"}},
 		&etag.StaleError{Name: flow.Name(w.flow), Given: old, Current: w.read(t).Etag()},
 	}}, err)
+}
+
+// going is a store in which a node goes between the moment when it was read and the transaction.
+type going struct {
+	store.Store
+	id uuid.UUID
+}
+
+func (g going) Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error) {
+	if id == g.id {
+		return node.Node{ID: id}, nil
+	}
+	return g.Store.Node(ctx, ns, id)
+}
+
+// A node that goes meanwhile is not put into a flow.
+func TestANodeThatGoesMeanwhile(t *testing.T) {
+	t.Parallel()
+	g := going{memory.New(clock), id(4000)}
+	l := library.New(g, &counting{})
+	w := draw(t, l)
+	gone := &library.NotFoundError{Kind: library.KindNode, ID: g.id}
+	_, err := l.AddNode(t.Context(), ns, library.Addition{Flow: w.flow, Node: g.id})
+	expect(t, gone, err)
+	_, err = l.Rebuild(t.Context(), ns, library.Rebuilding{Operation: w.op(), Nodes: []uuid.UUID{w.a, g.id}})
+	expect(t, gone, err)
+	if _, held := w.read(t).IndexOf(g.id); held {
+		t.Error("it is in the flow")
+	}
 }
