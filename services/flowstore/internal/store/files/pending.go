@@ -186,7 +186,10 @@ func union(a, b []string) []string {
 
 // flowBytes is about what a flow takes in memory.
 func flowBytes(f flow.Flow) int64 {
-	size := int64(512 + len(f.Name) + len(f.Description) + 24*len(f.Members) + 16*len(f.Edges))
+	size := int64(512 + len(f.Name) + len(f.Description) + 24*len(f.Members) + 32*len(f.Edges) + 32*len(f.Links))
+	for _, h := range f.Heads {
+		size += int64(32 + len(h.Name))
+	}
 	for _, text := range []*string{f.Story.Title, f.Story.Synopsis, f.Story.Setting, f.Story.Plot, f.Story.Note} {
 		if text != nil {
 			size += int64(len(*text))

@@ -103,7 +103,7 @@ func (r *recording) nodeChanged(op overlay.Replace) commitlog.Record {
 }
 
 func (r *recording) flowChanged(op overlay.Change) commitlog.Record {
-	r.changes.Members = append(r.changes.Members, membersOf(op.Flow, op.Add)...)
+	r.changes.Members = append(r.changes.Members, membersOf(op.Flow, slices.Concat(op.Add, op.Restore))...)
 	r.step(op, r.body)
 	one := commitlog.Record{Kind: commitlog.FlowChanged, ID: op.Flow, Path: r.made[store.Thing{Kind: store.KindFlow, ID: op.Flow}]}
 	if waiting := r.pending.flows[op.Flow]; waiting != nil {

@@ -153,6 +153,7 @@ func FuzzUpdateNode(f *testing.F) {
 		}
 	})
 }
+
 // FuzzDecodeMetadata: no bytes crash the readers, a refusal says why, and what was read comes back when it is written.
 func FuzzDecodeMetadata(f *testing.F) {
 	f.Add(encodeNodes(f, manyNodes(2)))
