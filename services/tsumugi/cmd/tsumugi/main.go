@@ -22,7 +22,7 @@ func main() {
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(serveCommand(), demoCommand(), modelCommand(), writeCommand())
+	root.AddCommand(serveCommand(), demoCommand(), modelCommand(), writeCommand(), flowCommand())
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "tsumugi:", err)
 		os.Exit(1)

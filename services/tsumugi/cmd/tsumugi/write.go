@@ -22,9 +22,9 @@ the answer as it comes, and how much of the prompt the model server read again; 
   k  keep it and go on 残して続ける     a  again もう一度     t  three ways 三つの案     e  edit 直す     s  stop 終わる
   r  draw the {A|B} anew 引き直す, where there are any
 
-FLOW is flows/{uuid} or the UUID, as --file tells it. Ctrl-C ends the answer that is coming; what has come is kept. Nothing is
-ever lost: an answer that is not kept stays in the flow as a branch. EDITOR is the editor. Without a terminal the same keys are
-read from the standard input, one on a line.`,
+FLOW is flows/{uuid} or the UUID, as --file tells it, or what the flow is called, where one alone is called so.
+Ctrl-C ends the answer that is coming; what has come is kept. Nothing is ever lost: an answer that is not kept stays in the flow
+as a branch. EDITOR is the editor. Without a terminal the same keys are read from the standard input, one on a line.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			interrupts := make(chan os.Signal, 1)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
 // maxFile is how many bytes a text of a node may have.
@@ -64,25 +65,19 @@ func (s *session) untilInterrupted(ctx context.Context) (_ context.Context, leav
 	}
 }
 
-// isFlow says that a text is what flows are known by: `flows/` and whatever, or a UUID.
-func isFlow(text string) bool {
-	id, named := strings.CutPrefix(text, "flows/")
-	_, err := uuid.Parse(id)
-	return named || (err == nil && len(id) == 36)
-}
-
 // find finds the flow and the place to go on from.
 func (s *session) find(ctx context.Context) error {
-	id := strings.TrimPrefix(s.Flow, "flows/")
-	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
-		return fmt.Errorf("%.80q is not a flow: it must be flows/ and a UUID, or the UUID, as `tsumugi write --file novel.txt` tells it", s.Flow)
-	}
-	s.flow = "flows/" + id
 	var flow *flowstorev1.Flow
 	err := s.patiently(ctx, func() (err error) {
+		if s.flow, err = client.Resolve(ctx, s.flows, s.Flow); err != nil {
+			return err
+		}
 		flow, err = s.flows.GetFlow(ctx, &flowstorev1.GetFlowRequest{Name: s.flow})
 		return err
 	})
+	if missing := (*client.NoFlowError)(nil); errors.As(err, &missing) {
+		return fmt.Errorf("%w\n`tsumugi write --file novel.txt NAME` begins a flow", err)
+	}
 	if err != nil {
 		return err
 	}

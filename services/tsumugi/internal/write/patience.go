@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
 // What did not work is tried again after firstWait, then after twice the time before, which grows no further than lastWait
@@ -83,7 +84,7 @@ func (s *session) announce(wait time.Duration, err error) {
 	if e, ok := apierr.FromStatus(err); ok {
 		why = "今は受けられません not now: " + e.Message
 	}
-	fmt.Fprintf(s.Err, "── %s\n", visible(fmt.Sprintf("%s; %d秒後に同じ依頼を続けます the same request goes on in %d s", why, seconds, seconds)))
+	fmt.Fprintf(s.Err, "── %s\n", client.Visible(fmt.Sprintf("%s; %d秒後に同じ依頼を続けます the same request goes on in %d s", why, seconds, seconds)))
 }
 
 // broken says that it was the connection that failed, and not what was asked: the services name their own errors.

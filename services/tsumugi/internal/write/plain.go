@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
-	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
 // plain turns an error into a sentence for the writer.
@@ -24,17 +24,10 @@ func (s *session) plain(err error) error {
 	if e, ok := apierr.FromStatus(err); ok {
 		return sentences(e)
 	}
-	rpc, is := status.FromError(err)
-	switch {
-	case errors.Is(err, context.Canceled), rpc.Code() == codes.Canceled:
+	if errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled {
 		return errStopped
-	case !is:
-		return err
-	case rpc.Code() == codes.Unavailable:
-		return fmt.Errorf("nobody answers at %s (%s): start `tsumugi serve`, or name its gRPC address with --addr", s.Addr, grpcclient.Reason(err))
-	default:
-		return fmt.Errorf("%s answered: %s", s.Addr, grpcclient.Reason(err))
 	}
+	return client.Plain(err, s.Addr)
 }
 
 // flags are the options by what the services call them.

@@ -3,10 +3,10 @@ package write
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
 // screen shows the answers of a round one after the other, although they may come side by side: the first that has not
@@ -91,12 +91,12 @@ func (c *screen) one(r *round, a *answer) bool {
 		fmt.Fprint(c.Out, head(r, c.shown, a.opened, !c.told))
 		c.told = c.told || a.opened.Build != nil
 		if before := lastLine(c.tail + r.before(a)); before != "" {
-			fmt.Fprintf(c.Out, "…%s", visible(before))
+			fmt.Fprintf(c.Out, "…%s", client.Visible(before))
 		}
 		c.begun = true
 	}
 	if c.begun {
-		fmt.Fprint(c.Out, visible(a.text[c.upto:]))
+		fmt.Fprint(c.Out, client.Visible(a.text[c.upto:]))
 		c.upto = len(a.text)
 	}
 	if !a.ended {
@@ -133,7 +133,7 @@ func (c *screen) finish(r *round) {
 func head(r *round, n int, o *agentv1.Opened, first bool) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
-		fmt.Fprintf(&b, "── %s\n", visible(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "── %s\n", client.Visible(fmt.Sprintf(format, args...)))
 	}
 	b.WriteByte('\n')
 	if o.Answers > 0 {
@@ -186,18 +186,4 @@ func told(s *agentv1.Stored) string {
 		return made + "、プロンプトの読み方は不明 the server does not tell what it read"
 	}
 	return fmt.Sprintf("%s、プロンプト prompt: 読み直し %d read again、キャッシュ %d cached", made, s.GetPromptTokensRead(), s.GetPromptTokensCached())
-}
-
-// visible keeps a text from telling the terminal anything: a control character is shown as its picture.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || !unicode.IsControl(r):
-			return r
-		case r < 0x20:
-			return 0x2400 + r
-		default:
-			return '␦'
-		}
-	}, text)
 }

@@ -23,6 +23,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
 // DefaultAddr is where `tsumugi serve` listens where nobody says otherwise.
@@ -141,7 +142,7 @@ func (o Options) shape() (shape, error) {
 	if o.Variants != "" && o.Repeat != 0 {
 		wrong = append(wrong, errors.New("--variants makes answers side by side and --repeat one behind the other: only one of them"))
 	}
-	if o.File != "" && isFlow(o.Flow) {
+	if o.File != "" && client.IsFlow(o.Flow) {
 		wrong = append(wrong, fmt.Errorf("NAME is what the flow of --file is to be called, and %q is what a flow is known by: leave out --file to continue it, or give another NAME", o.Flow))
 	}
 	s := shape{repeat: o.Repeat, every: strings.EqualFold(o.Variants, "all")}
@@ -250,5 +251,5 @@ func (s *session) comeBack() {
 
 // say is one line that is not of the story.
 func (s *session) say(format string, args ...any) {
-	fmt.Fprintf(s.Out, "── %s\n", visible(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(s.Out, "── %s\n", client.Visible(fmt.Sprintf(format, args...)))
 }

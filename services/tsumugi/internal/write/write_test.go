@@ -290,7 +290,8 @@ func TestErrorsAreSentences(t *testing.T) {
 		want []string
 	}{
 		"nothing":   {Options{Variants: "x", Repeat: 1, Tokens: -1, Slack: 80}, []string{"--slack: must be", "--file novel.txt", "only one of them", "--repeat: must be from 2", "--tokens: must be", "--variants must be"}},
-		"no flow":   {Options{Flow: "夜"}, []string{`"夜" is not a flow`, "--file"}},
+		"no flow":   {Options{Flow: "夜"}, []string{`no flow is called "夜"`, "--file"}},
+		"bad id":    {Options{Flow: "flows/x"}, []string{`"flows/x" is not a flow`, "--file"}},
 		"gone flow": {Options{Flow: "flows/0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41"}, []string{"flows/0192f0c1"}},
 		"no file":   {Options{File: filepath.Join(d.dir, "x.txt")}, []string{"x.txt", "no such file"}},
 		"a folder":  {Options{File: d.dir}, []string{"no file with a text"}},
@@ -308,7 +309,7 @@ func TestErrorsAreSentences(t *testing.T) {
 		"all":       {Options{File: d.dir, Repeat: 51, Backend: "x"}, []string{"no file with a text", "--repeat: must be from 2 to 50", `--backend: must be one of m, or empty for the default, is "x"`}},
 		"at once":   {Options{File: d.file("a.txt", "夜、"), Variants: "99", Preset: "nope", Backend: "zz", Note: "{雨|雪", Slack: 99}, []string{"--variants: ", "--preset: ", "--backend: ", "--note: ", "--slack: "}},
 		"budget":    {Options{File: d.file("a.txt", "夜、"), Variants: "99", Preset: "nope", Tokens: 99999}, []string{"--variants: ", "--preset: ", "--tokens: must be smaller than 4096"}},
-		"of a flow": {Options{Flow: "夜", Variants: "99", Preset: "nope", Backend: "zz"}, []string{"is not a flow", "--variants: ", "--preset: ", "--backend: "}},
+		"of a flow": {Options{Flow: "夜", Variants: "99", Preset: "nope", Backend: "zz"}, []string{"no flow is called", "--variants: ", "--preset: ", "--backend: "}},
 		"no name":   {Options{File: d.file("a.txt", "夜、"), Flow: "flows/x", Preset: "nope"}, []string{`"flows/x" is what a flow is known by`, "leave out --file", "--preset: "}},
 		"a UUID":    {Options{File: d.file("a.txt", "夜、"), Flow: "0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41"}, []string{"leave out --file"}},
 		"no UTF-8":  {Options{File: d.file("sjis.txt", "a\n\x96\xe9"), Note: "\x96\xe9", Preset: "nope"}, []string{"--note must be UTF-8", "not UTF-8 (line 2)", "--preset: "}},
@@ -341,9 +342,19 @@ func TestErrorsAreSentences(t *testing.T) {
 	}
 }
 
-func TestVisible(t *testing.T) {
-	t.Parallel()
-	if got := visible("夜\n\t\x1b[2J\a\r\u009b\x7f"); got != "夜\n\t␛[2J␇␍␦␦" {
-		t.Errorf("%q", got)
+// A flow is continued by what it is called, as long as one alone is called so; a name that several have is told with their ids
+// (field/flowstore.md row 25), before anything is asked of a model.
+func TestAFlowByItsName(t *testing.T) {
+	d := newDesk(t, llmtest.Options{Reply: replies()})
+	first, _ := d.story(d.must(Options{File: d.file("a.txt", "夜、"), Flow: "夜話", Yes: true}))
+	if again, _ := d.story(d.must(Options{Flow: "夜話", Yes: true})); again.GetName() != first.GetName() || len(again.GetNodes()) != 3 {
+		t.Errorf("%v was continued, not %v", again, first)
+	}
+	second, _ := d.story(d.must(Options{File: d.file("a.txt", "夜、"), Flow: "夜話", Yes: true}))
+	_, err := d.write(Options{Flow: "夜話", Yes: true})
+	for _, want := range []string{"2 flows are called", first.GetName(), second.GetName()} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not tell %s", err, want)
+		}
 	}
 }

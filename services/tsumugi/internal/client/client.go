@@ -1,0 +1,49 @@
+// Package client is what the commands have in common that talk to a running `tsumugi serve`: which flow a person means,
+// errors as sentences, and texts that tell a terminal nothing.
+package client
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+)
+
+// Plain turns an error of a call to an address into a sentence that says what to do.
+func Plain(err error, addr string) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := apierr.FromStatus(err); ok {
+		return errors.New(e.Message)
+	}
+	rpc, is := status.FromError(err)
+	switch {
+	case !is:
+		return err
+	case rpc.Code() == codes.Unavailable:
+		return fmt.Errorf("nobody answers at %s (%s): start `tsumugi serve`, or name its gRPC address with --addr", addr, grpcclient.Reason(err))
+	default:
+		return fmt.Errorf("%s answered: %s", addr, grpcclient.Reason(err))
+	}
+}
+
+// Visible keeps a text from telling the terminal anything: a control character is shown as its picture.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || !unicode.IsControl(r):
+			return r
+		case r < 0x20:
+			return 0x2400 + r
+		default:
+			return '␦'
+		}
+	}, text)
+}

@@ -1,0 +1,114 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
+)
+
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	if got := client.Visible("夜\n\t\x1b[2J\a\r\u009b\x7f"); got != "夜\n\t␛[2J␇␍␦␦" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"a": errors.New("a"),
+		"nobody answers at here:1 (nothing listens there): start `tsumugi serve`, or name its gRPC address with --addr": status.Error(codes.Unavailable, "dial tcp: connect: connection refused"),
+		"here:1 answered: b": status.Error(codes.Internal, "b"),
+		"flows/x is full":    apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, "flows/x is full").GRPCStatus().Err(),
+	} {
+		if got := client.Plain(err, "here:1"); got == nil || got.Error() != want {
+			t.Errorf("%v: %v, want %s", err, got, want)
+		}
+	}
+	if err := client.Plain(nil, "here:1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// pages answers ListFlows with flows of these names and ids 1, 2 and so on, one on a page, with an empty page between them;
+// "" is one that cannot be read.
+type pages struct {
+	flowstorev1.FlowStoreServiceClient
+	names []string
+	asked *flowstorev1.ListFlowsRequest
+}
+
+func flowName(i int) string { return fmt.Sprintf("flows/0192f0c1-7d3a-7c52-9b1e-%012d", i+1) }
+
+func (p *pages) ListFlows(_ context.Context, req *flowstorev1.ListFlowsRequest, _ ...grpc.CallOption) (*flowstorev1.ListFlowsResponse, error) {
+	p.asked = req
+	at := 0
+	if req.GetPageToken() != "" {
+		fmt.Sscan(req.GetPageToken(), &at) //nolint:errcheck // ours
+	}
+	answer := &flowstorev1.ListFlowsResponse{}
+	if at+1 < 2*len(p.names) {
+		answer.NextPageToken = fmt.Sprint(at + 1)
+	}
+	if i := at / 2; at%2 == 0 && i < len(p.names) {
+		item := &flowstorev1.FlowItem{Flow: &flowstorev1.Flow{Name: flowName(i), DisplayName: p.names[i], UpdateTime: &timestamppb.Timestamp{Seconds: 1_777_000_000}}}
+		if p.names[i] == "" {
+			item.Problem = "torn"
+		}
+		answer.Flows = append(answer.Flows, item)
+	}
+	return answer, nil
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	const at = "  (2026-04-24 03:06 UTC)"
+	for _, c := range []struct {
+		text  string
+		names []string
+		want  string // the name, or the error
+	}{
+		{"夜話", []string{"夜話 二", "夜話", "夜話 三"}, flowName(1)},
+		{"Novel", []string{"novel", "Novel"}, flowName(1)},
+		{flowName(6), nil, flowName(6)},
+		{strings.ToUpper(strings.TrimPrefix(flowName(6), "flows/")), nil, flowName(6)},
+		{"夜話", []string{"夜話", "x", "夜話"}, "2 flows are called \"夜話\"; take one by its id:\n  " + flowName(0) + "  夜話" + at + "\n  " + flowName(2) + "  夜話" + at},
+		{"夜話", []string{"夜話 二", ""}, "no flow is called \"夜話\"; there are:\n  " + flowName(0) + "  夜話 二" + at + "; flows that cannot be read, whose names nobody knows: 1"},
+		{"夜話", nil, "no flow is called \"夜話\""},
+		{"flows/x", nil, "\"flows/x\" is not a flow: it must be flows/ and a UUID, or the UUID, or what the flow is called"},
+		{"", nil, "no flow is called \"\""},
+	} {
+		p := &pages{names: c.names}
+		got, err := client.Resolve(t.Context(), p, c.text)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%q in %q: %s\nwant %s", c.text, c.names, got, c.want)
+		}
+		if p.asked != nil && (p.asked.GetDisplayNameContains() != c.text || c.text == "") {
+			t.Errorf("%q: asked for %v", c.text, p.asked)
+		}
+	}
+	many := &pages{}
+	for range 15 {
+		many.names = append(many.names, "同じ")
+	}
+	if _, err := client.Resolve(t.Context(), many, "同じ"); err == nil || !strings.HasSuffix(err.Error(), "\n  … 5 more") {
+		t.Errorf("%v", err)
+	}
+	if _, err := client.Resolve(t.Context(), &pages{}, strings.Repeat("長", 257)); err == nil {
+		t.Error("a name that no flow can have is looked for")
+	}
+}
