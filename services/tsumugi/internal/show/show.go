@@ -52,6 +52,9 @@ func (o Options) show(ctx context.Context, flows flowstorev1.FlowStoreServiceCli
 		return err
 	}
 	o.say("「%s」 %s\nnodes: %d, edges: %d\n", flow.GetDisplayName(), name, len(flow.GetNodes()), len(flow.GetEdges()))
+	for _, head := range flow.GetHeads() {
+		o.say("%d: %s\n", head.GetIndex(), head.GetDisplayName())
+	}
 	for _, warning := range flow.GetWarnings() {
 		o.say("! %s\n", warning)
 	}

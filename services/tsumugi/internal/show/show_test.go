@@ -70,7 +70,10 @@ func TestShow(t *testing.T) {
 		}
 		names = append(names, placed.GetNode().GetName())
 	}
-	drawn := head + "nodes: 4, edges: 4\n\n1<\n  1<2>4\n  1<3>4\n>4\n\n"
+	if _, err := c.BranchFlow(t.Context(), &flowstorev1.BranchFlowRequest{Flow: flow.GetName(), Node: names[2], DisplayName: "雨"}); err != nil {
+		t.Fatal(err)
+	}
+	drawn := head + "nodes: 4, edges: 4\n3: 雨\n\n1<\n  1<2>4\n  1<3>4\n>4\n\n"
 	lines := []string{"     1  夜。 静かだった。\n", ">    2  " + strings.Repeat("長", 35) + "…\n", "     3  ␛[2J\n", "     4\n"}
 	for nodes, want := range map[int]string{
 		100: strings.Join(lines, ""), 4: strings.Join(lines, ""), 1: lines[0] + "… 3 more; --nodes N tells N\n", 0: "… 4 more; --nodes N tells N\n",
