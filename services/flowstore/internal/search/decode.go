@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
 	"unique"
 
-	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/google/uuid"
 )
 
@@ -47,8 +49,6 @@ func Decode(data []byte) (*Index, string, error) {
 type decoder struct {
 	b   []byte
 	err error
-	// nodes is how many places there are.
-	nodes int
 }
 
 func (d *decoder) fail(format string, args ...any) {
@@ -60,8 +60,13 @@ func (d *decoder) fail(format string, args ...any) {
 
 func (d *decoder) contents() contents {
 	c := empty()
+	known := make([]*labels, d.count(len(d.b), 1))
+	for i := range known {
+		known[i] = &labels{d.name(), d.names(), d.names()}
+	}
+	last := int64(0)
 	for range d.count(MaxNodes, len(uuid.UUID{})) {
-		e := d.entry()
+		e := d.entry(known, &last)
 		if _, twice := c.place[e.id]; twice {
 			d.fail("a node is there twice")
 		}
@@ -70,53 +75,123 @@ func (d *decoder) contents() contents {
 		}
 		c.enter(e)
 	}
-	d.nodes = len(c.nodes)
-	for range d.count(len(d.b), 1) {
-		g := gram(d.number())
-		if _, twice := c.gramNumber[g]; twice {
-			d.fail("a character is there twice")
-		}
-		p := d.postings()
-		if d.err != nil {
-			return c
-		}
-		*c.postingsOf(g) = p
+	if len(c.nodes) > 0 {
+		c.segments = []*segment{d.segment(len(c.nodes))}
 	}
-	d.words(&c.words)
-	c.long = d.postings()
 	return c
 }
 
-func (d *decoder) words(w *words) {
-	for range d.count(len(d.b), 1) {
-		word := d.text(maxWord)
-		if _, twice := w.number[word]; twice || word == "" || bytes.IndexByte([]byte(word), wordEnd) >= 0 {
-			d.fail("a word is there twice, or is none")
-		}
-		if len(w.text)+len(word) >= MaxWordBytes {
-			d.fail("it has too many words")
-		}
-		p := d.postings()
-		if d.err != nil {
-			return
-		}
-		*w.of(word) = p
-	}
-}
-
-func (d *decoder) entry() entry {
+func (d *decoder) entry(known []*labels, last *int64) entry {
 	var e entry
 	copy(e.id[:], d.bytes(len(e.id)))
-	created, n := binary.Varint(d.b)
+	step, n := binary.Varint(d.b)
 	if n <= 0 {
 		d.fail("it ends too early")
 		return e
 	}
 	d.b = d.b[n:]
-	e.created = created
-	e.model = d.name()
-	e.tags, e.roles = d.names(), d.names()
+	*last += step
+	e.created = *last
+	number := d.number()
+	if number >= uint64(len(known)) {
+		d.fail("a node has labels that are not there")
+		return e
+	}
+	e.labels = known[number]
 	return e
+}
+
+func (d *decoder) segment(nodes int) *segment {
+	s := &segment{nodes: nodes, grams: make([]gram, d.count(len(d.b), 1))}
+	last := gram(0)
+	for i := range s.grams {
+		step := gram(d.number())
+		if step == 0 || last+step < last {
+			d.fail("a character is not in order")
+		}
+		last += step
+		s.grams[i] = last
+	}
+	d.words(&s.words)
+	lists := d.bytes(d.count(MaxBytes, 1))
+	s.at = make([]uint32, 0, s.terms()+2)
+	rest := listReader{lists, nodes}
+	for range s.terms() + 1 {
+		s.at = append(s.at, uint32(len(lists)-len(rest.b)))
+		if d.err == nil && !rest.next(len(s.at) <= s.terms()) {
+			d.fail("a list of places is not as it says")
+		}
+	}
+	if len(rest.b) > 0 {
+		d.fail("there are more lists than terms")
+	}
+	s.at, s.lists = append(s.at, uint32(len(lists))), bytes.Clone(lists)
+	return s
+}
+
+func (d *decoder) words(w *words) {
+	last := ""
+	for range d.count(len(d.b), 1) {
+		word := d.text(maxWord)
+		if word <= last || strings.IndexByte(word, wordEnd) >= 0 {
+			d.fail("a word is not in order, or is none")
+		}
+		if d.err != nil {
+			return
+		}
+		w.add(word)
+		last = word
+	}
+	w.text, w.starts = bytes.Clone(w.text), slices.Clone(w.starts)
+}
+
+// listReader looks at lists that somebody else may have written.
+type listReader struct {
+	b     []byte
+	nodes int
+}
+
+// next goes over a list, and says whether it is one as appendList writes them; some, whether it may not be empty.
+func (r *listReader) next(some bool) bool {
+	head, size := binary.Uvarint(r.b)
+	count := head >> 1
+	if size <= 0 || count > uint64(r.nodes) || count == 0 && some || dense(int(count), r.nodes) != (head&1 != 0) {
+		return false
+	}
+	r.b = r.b[size:]
+	if head&1 != 0 {
+		return r.fields(int(count))
+	}
+	last := uint64(0)
+	for i := range count {
+		step, size := binary.Uvarint(r.b)
+		if size <= 0 || i > 0 && step < 2 || step > uint64(2*r.nodes) {
+			return false
+		}
+		last = last&^1 + step
+		if last>>1 >= uint64(r.nodes) {
+			return false
+		}
+		r.b = r.b[size:]
+	}
+	return true
+}
+
+// fields goes over two fields of bits.
+func (r *listReader) fields(count int) bool {
+	size := field(r.nodes)
+	if len(r.b) < 2*size {
+		return false
+	}
+	places, starting := r.b[:size], r.b[size:2*size]
+	for i, b := range places {
+		count -= bits.OnesCount8(b)
+		if starting[i]&^b != 0 {
+			return false
+		}
+	}
+	r.b = r.b[2*size:]
+	return count == 0 && places[size-1]>>((r.nodes-1)%8+1) == 0
 }
 
 func (d *decoder) names() []string {
@@ -131,43 +206,6 @@ func (d *decoder) names() []string {
 }
 
 func (d *decoder) name() string { return unique.Make(d.text(len(d.b))).Value() }
-
-// postings reads a list of places.
-func (d *decoder) postings() postings {
-	n := d.count(d.nodes, 0)
-	if n > fewest {
-		return postings{many: d.bitmap(n)}
-	}
-	p := postings{few: make([]uint32, n)}
-	last := uint64(0)
-	for i := range p.few {
-		step := d.number()
-		last += step
-		if i > 0 && step == 0 || step >= uint64(d.nodes) || last >= uint64(d.nodes) {
-			d.fail("a place is not in order")
-			return postings{}
-		}
-		p.few[i] = uint32(last)
-	}
-	return p
-}
-
-func (d *decoder) bitmap(n int) *roaring.Bitmap {
-	b := roaring.New()
-	raw := d.bytes(d.count(len(d.b), 1))
-	if d.err != nil {
-		return b
-	}
-	if read, err := b.ReadFrom(bytes.NewReader(raw)); err != nil || int(read) != len(raw) {
-		d.fail("a list of places cannot be read")
-		return roaring.New()
-	}
-	if b.Validate() != nil || int(b.GetCardinality()) != n || int(b.Maximum()) >= d.nodes {
-		d.fail("a list of places is not as it says")
-		return roaring.New()
-	}
-	return b
-}
 
 func (d *decoder) number() uint64 {
 	n, size := binary.Uvarint(d.b)

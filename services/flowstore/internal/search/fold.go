@@ -16,49 +16,97 @@ const waveDash = '〜'
 // stay apart, the prolonged sound mark stays, and so does ß, which is its own letter in lower case: `STRASSE` is not `Straße`.
 // A byte that is no UTF-8 becomes U+FFFD.
 func Fold(text string) string {
-	b := folder{text: make([]byte, 0, len(text))}
-	parts(text, func(_ int, folded rune) { b.add(folded) }, func(from, to int) {
-		for _, r := range norm.NFKC.String(text[from:to]) {
-			b.add(lower(r))
-		}
-	})
-	return string(b.text)
+	f := folder{text: make([]byte, 0, len(text))}
+	parts(text, &f, func(int, bool) {})
+	return string(f.text)
 }
 
-// parts goes through a text: character by character where each is folded by itself, and by pieces, to be normalized, where not.
-// A character belongs to the piece behind it, of which something may join it.
-func parts(text string, alone func(at int, folded rune), piece func(from, to int)) {
-	const none = -1
-	last, lastFolded := none, rune(0)
+// parts folds a text part by part, and tells before each where it begins: runs of characters that stay as they are, characters
+// that are folded by themselves, and the shortest pieces that NFKC changes by themselves. A character belongs to the piece
+// behind it, of which something may join it.
+func parts(text string, f *folder, begin func(at int, run bool)) {
 	for at := 0; at < len(text); {
-		r, size := utf8.DecodeRuneInString(text[at:])
-		folded := simple(r)
-		if folded != none {
-			if last != none {
-				alone(last, lastFolded)
-			}
-			last, lastFolded = at, folded
+		last, end := run(text, at)
+		r, size := utf8.DecodeRuneInString(text[end:])
+		changed := simple(r)
+		switch {
+		case end == len(text):
+			last = end
+		case changed != complicated && joined(text[end+size:]):
+			changed, last = complicated, end
+		case changed != complicated:
+			last = end
+		}
+		if last > at {
+			begin(at, true)
+			f.same(text[at:last])
+		}
+		if at = last; at == len(text) {
+			return
+		}
+		if changed != complicated {
+			begin(at, false)
+			f.add(changed)
 			at += size
 			continue
 		}
-		from := at
-		if last != none {
-			from, last = last, none
-		}
-		for at < len(text) {
-			if r, size = utf8.DecodeRuneInString(text[at:]); simple(r) != none {
-				break
-			}
-			at += size
-		}
-		piece(from, at)
-	}
-	if last != none {
-		alone(last, lastFolded)
+		at = f.pieces(text, at, begin)
 	}
 }
 
-// simple gives the folded form of a character that joins none before it and becomes one by itself; -1 for any other. It
+// run gives the end of the characters from at on that folding leaves as they are, and where the last of them begins. Of two
+// blanks only the first is such a one, and a blank at the beginning may be the second of two.
+func run(text string, at int) (last, end int) {
+	last, end = at, at
+	for end < len(text) {
+		c := text[end]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(text[end:])
+			if simple(r) != r {
+				break
+			}
+			last = end
+			end += size
+			continue
+		}
+		if c == ' ' && (end == at || text[end-1] == ' ') || c != ' ' && lower(rune(c)) != rune(c) {
+			break
+		}
+		last = end
+		end++
+	}
+	return last, end
+}
+
+// joined says that what follows may join the character before it.
+func joined(rest string) bool {
+	r, _ := utf8.DecodeRuneInString(rest)
+	return rest != "" && simple(r) == complicated
+}
+
+// pieces normalizes the character at a place and all complicated ones behind it, and gives the place behind them.
+func (f *folder) pieces(text string, at int, begin func(at int, run bool)) int {
+	_, size := utf8.DecodeRuneInString(text[at:])
+	end := at + size
+	for end < len(text) && joined(text[end:]) {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
+	}
+	for at < end {
+		begin(at, false)
+		size := max(norm.NFKC.NextBoundaryInString(text[at:end], true), 1)
+		for _, r := range norm.NFKC.String(text[at : at+size]) {
+			f.add(lower(r))
+		}
+		at += size
+	}
+	return end
+}
+
+// complicated is what simple says of a character that cannot be folded by itself.
+const complicated = -1
+
+// simple gives the folded form of a character that joins none before it and becomes one by itself; complicated for any other. It
 // knows those that texts are made of, for which asking the tables of Unicode takes ten times as long.
 func simple(r rune) rune {
 	const fullWidth = 0xFF01 - '!'
@@ -77,7 +125,7 @@ func simple(r rune) rune {
 	case r == waveDash:
 		return '~'
 	}
-	return -1
+	return complicated
 }
 
 // lower folds a character of the form NFKC. White space is a blank.
@@ -111,39 +159,44 @@ func (f *folder) add(folded rune) {
 	f.blank = blank
 }
 
-// located is a folded text that knows where in the original each part of it comes from.
-type located struct {
-	text string
-	// folded and original are where each part begins, in bytes; the last of each is the end of the text.
-	folded, original []int
+// same writes characters that folding leaves as they are.
+func (f *folder) same(text string) {
+	f.text = append(f.text, text...)
+	f.blank = text[len(text)-1] == ' '
 }
 
-// locate folds a text part by part: each part is the shortest piece that NFKC changes by itself.
+// located is a folded text that knows where in the original each part of it comes from.
+type located struct {
+	text  string
+	parts []part
+}
+
+// part is where a part begins, in bytes. The last one is the end of the text.
+type part struct {
+	folded, original int
+	// run says that it is as it was, byte by byte.
+	run bool
+}
+
+// locate folds a text and notes its parts.
 func locate(text string) located {
-	var (
-		b folder
-		l located
-	)
-	begin := func(at int) { l.folded, l.original = append(l.folded, len(b.text)), append(l.original, at) }
-	parts(text, func(at int, folded rune) {
-		begin(at)
-		b.add(folded)
-	}, func(at, to int) {
-		for at < to {
-			begin(at)
-			size := max(norm.NFKC.NextBoundaryInString(text[at:to], true), 1)
-			for _, r := range norm.NFKC.String(text[at : at+size]) {
-				b.add(lower(r))
-			}
-			at += size
-		}
-	})
-	l.text, l.folded, l.original = string(b.text), append(l.folded, len(b.text)), append(l.original, len(text))
+	var l located
+	f := folder{text: make([]byte, 0, len(text))}
+	parts(text, &f, func(at int, run bool) { l.parts = append(l.parts, part{len(f.text), at, run}) })
+	l.text, l.parts = string(f.text), append(l.parts, part{len(f.text), len(text), false})
 	return l
 }
 
 // origin gives the place in the original, in bytes, of a piece of the folded text that is not empty.
 func (l located) origin(from, to int) (start, end int) {
-	last := sort.SearchInts(l.folded, from+1) - 1
-	return l.original[last], l.original[last+sort.SearchInts(l.folded[last:], to)]
+	first := sort.Search(len(l.parts), func(i int) bool { return l.parts[i].folded > from }) - 1
+	start = l.parts[first].original
+	if l.parts[first].run {
+		start += from - l.parts[first].folded
+	}
+	last := first + sort.Search(len(l.parts)-first, func(i int) bool { return l.parts[first+i].folded >= to })
+	if before := l.parts[last-1]; before.run {
+		return start, before.original + to - before.folded
+	}
+	return start, l.parts[last].original
 }

@@ -15,8 +15,9 @@ func TestFullIndex(t *testing.T) {
 	t.Parallel()
 	n := node.Node{ID: uuid.UUID{1}, Texts: []node.Text{{Content: "夜 quick"}}}
 	for what, fill := range map[string]func(x *Index){
-		"nodes":                    func(x *Index) { x.nodes = append(make([]entry, MaxNodes-1), x.nodes...) },
-		"bytes of different words": func(x *Index) { x.words.text = make([]byte, MaxWordBytes-len("quick")) },
+		"nodes":           func(x *Index) { x.nodes = append(make([]entry, MaxNodes-1), x.nodes...) },
+		"bytes of words":  func(x *Index) { x.segments = []*segment{{words: words{text: make([]byte, MaxBytes-len("quick"))}}} },
+		"bytes of places": func(x *Index) { x.segments = []*segment{{lists: make([]byte, MaxBytes+1)}} },
 	} {
 		x := New()
 		if err := x.Put(n); err != nil {

@@ -30,7 +30,7 @@ func (c *contents) match(text string) matches {
 		case letter:
 			sure, may = c.matchWord(p.text, first, last)
 		default:
-			may = c.all(p.grams())
+			may = c.all(p.grams(), false)
 			sure = may
 		}
 		if m.may == nil {
@@ -50,65 +50,99 @@ func (c *contents) match(text string) matches {
 func (c *contents) starting(all []piece, may *roaring.Bitmap) *roaring.Bitmap {
 	switch p := all[0]; p.script {
 	case letter:
-		text := string(rune(wordEnd)) + p.text
+		text := ends + p.text
 		if len(all) > 1 {
-			text += string(rune(wordEnd))
+			text += ends
 		}
-		return c.holding(text)
+		return c.holding(text).bitmap()
 	case han:
-		return c.all([]gram{p.grams()[0] | initial})
+		return c.all(p.grams()[:1], true)
 	}
 	return may
 }
 
 // matchWord looks up a word, or the part of one with which a text begins or ends.
 func (c *contents) matchWord(word string, first, last bool) (sure, may *roaring.Bitmap) {
-	if !first && !last {
-		sure = roaring.New()
-		if n, known := c.words.number[word]; known {
-			sure = c.words.postings[n].bitmap()
-		}
-		if len(word) <= maxWord {
-			return sure, sure
-		}
-		return sure, c.long.bitmap()
-	}
 	text := word
 	if !first {
-		text = string(rune(wordEnd)) + text
+		text = ends + text
 	}
 	if !last {
-		text += string(rune(wordEnd))
+		text += ends
 	}
-	sure = c.holding(text)
-	return sure, roaring.Or(sure, c.long.bitmap())
+	found := c.holding(text)
+	sure = slices.Clone(found).bitmap()
+	if (first || last) || len(word) > maxWord {
+		c.long(found)
+	}
+	return sure, found.bitmap()
 }
 
-func (c *contents) holding(text string) *roaring.Bitmap {
-	u := union{bits: make([]uint64, (len(c.nodes)+63)/64)}
-	c.words.holding([]byte(text), &u)
-	return u.bitmap()
+// holding gives the nodes that have a word that holds a text; a wordEnd at its beginning or end ties it to that of the word.
+func (c *contents) holding(text string) set {
+	found := c.newSet()
+	for _, s := range c.segments {
+		s.words.holding([]byte(text), func(n int) { found.gather(s.ofWord(n), s.first, false) })
+	}
+	for i, t := range c.tail {
+		if strings.Contains(t.words, text) {
+			found.add(c.settled() + uint32(i))
+		}
+	}
+	return found
 }
 
-// all gives the nodes that have all of the grams.
-func (c *contents) all(grams []gram) *roaring.Bitmap {
-	found := make([]*postings, len(grams))
+// long adds the nodes with words that the lists do not take.
+func (c *contents) long(to set) {
+	for _, s := range c.segments {
+		to.gather(s.long(), s.first, false)
+	}
+	for i, t := range c.tail {
+		if t.long {
+			to.add(c.settled() + uint32(i))
+		}
+	}
+}
+
+// all gives the nodes that have all of the grams; starting, those in which words begin with them.
+func (c *contents) all(grams []gram, starting bool) *roaring.Bitmap {
+	type term struct {
+		gram
+		lists []list
+		count int
+	}
+	found := make([]term, len(grams))
 	for i, g := range grams {
-		n, known := c.gramNumber[g]
-		if !known {
-			return roaring.New()
+		t := term{g, make([]list, len(c.segments)), 0}
+		for j, s := range c.segments {
+			if t.lists[j] = s.ofGram(g); t.lists[j] != nil {
+				n, _, _ := t.lists[j].head()
+				t.count += n
+			}
 		}
-		found[i] = &c.grams[n]
+		found[i] = t
 	}
-	slices.SortFunc(found, func(a, b *postings) int { return cmp.Compare(a.len(), b.len()) })
-	out := found[0].bitmap()
-	for _, p := range found[1:] {
-		if out.IsEmpty() {
-			break
+	slices.SortFunc(found, func(a, b term) int { return cmp.Compare(a.count, b.count) })
+	var out set
+	for _, t := range found {
+		places := c.newSet()
+		for j, l := range t.lists {
+			if l != nil {
+				places.gather(l, c.segments[j].first, starting)
+			}
 		}
-		out = roaring.And(out, p.bitmap())
+		for j, n := range c.tail {
+			if n.has(t.gram, starting) {
+				places.add(c.settled() + uint32(j))
+			}
+		}
+		if out == nil {
+			out = places
+		} else {
+			out.and(places)
+		}
 	}
-	return out
+	return out.bitmap()
 }
 
 // plan is what the index knows of a query.

@@ -1,119 +1,130 @@
 package search
 
 import (
-	"bytes"
-	"sort"
+	"encoding/binary"
+	"iter"
+	"math/bits"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// fewest is the most places that are kept as plain numbers: a bitmap costs some 200 bytes before its first one.
-const fewest = 64
+// posting says that the node at a place has a term: place<<1, and 1 besides where a word begins with the term.
+type posting uint32
 
-// postings are the places of the nodes that have a term, ascending.
-type postings struct {
-	few  []uint32
-	many *roaring.Bitmap
-}
+func (p posting) place() uint32 { return uint32(p >> 1) }
 
-// add notes a place that is behind all others.
-func (p *postings) add(place uint32) {
-	switch {
-	case p.many != nil:
-		p.many.Add(place)
-	case len(p.few) < fewest:
-		p.few = append(p.few, place)
-	default:
-		p.many = roaring.BitmapOf(p.few...)
-		p.many.Add(place)
-		p.few = nil
+// list is the postings of a term in a segment, ascending, in as few bytes as are cheap to read: their number<<1, as a
+// varint, and then for each the distance from the one before, as a varint. A term that a quarter of the nodes have takes
+// less as two fields of bits, one for its places and one for those where a word begins with it; then the number has 1 besides.
+type list []byte
+
+// dense says that so many postings in so many nodes are fields of bits.
+func dense(count, nodes int) bool { return 4*count >= nodes }
+
+// field is the length of a field of bits, in bytes.
+func field(nodes int) int { return (nodes + 7) / 8 }
+
+// appendList writes a list. The places are those within the segment.
+func appendList(b []byte, all []posting, nodes int) []byte {
+	if !dense(len(all), nodes) {
+		b = binary.AppendUvarint(b, uint64(len(all))<<1)
+		last := posting(0)
+		for _, p := range all {
+			b = binary.AppendUvarint(b, uint64(p-last&^1))
+			last = p
+		}
+		return b
 	}
-}
-
-func (p *postings) len() uint64 {
-	if p.many != nil {
-		return p.many.GetCardinality()
+	b = binary.AppendUvarint(b, uint64(len(all))<<1|1)
+	at, size := len(b), field(nodes)
+	b = append(b, make([]byte, 2*size)...)
+	for _, p := range all {
+		b[at+int(p.place()/8)] |= 1 << (p.place() % 8)
+		b[at+size+int(p.place()/8)] |= byte(p&1) << (p.place() % 8)
 	}
-	return uint64(len(p.few))
+	return b
 }
 
-// bitmap gives the places to be read, not changed.
-func (p *postings) bitmap() *roaring.Bitmap {
-	if p.many != nil {
-		return p.many
-	}
-	return roaring.BitmapOf(p.few...)
+// head takes a list apart.
+func (l list) head() (count int, dense bool, rest []byte) {
+	n, size := binary.Uvarint(l)
+	return int(n >> 1), n&1 != 0, l[size:]
 }
 
-// union gathers places of many terms: those of rare ones in a plain field of bits, which costs nothing for each.
-type union struct {
-	bits []uint64
-	many []*roaring.Bitmap
-}
-
-func (u *union) add(p *postings) {
-	if p.many != nil {
-		u.many = append(u.many, p.many)
-	}
-	for _, place := range p.few {
-		u.bits[place>>6] |= 1 << (place & 63)
-	}
-}
-
-func (u *union) bitmap() *roaring.Bitmap {
-	return roaring.FastOr(append(u.many, roaring.FromDense(u.bits, false))...)
-}
-
-// wordEnd stands before and behind each word of the list. No word has it: it is a sign.
-const wordEnd = 0
-
-// words is the list of all words, one behind the other in one text, so that one search finds a word, its beginning, its end
-// or any part of it: the word ends are part of what is searched for.
-type words struct {
-	text   []byte
-	starts []uint32
-	// numbers of the words in postings.
-	postings []postings
-	number   map[string]uint32
-}
-
-func newWords() words { return words{text: []byte{wordEnd}, number: map[string]uint32{}} }
-
-// of gives the places of a word, and makes room for a new one.
-func (w *words) of(word string) *postings {
-	n, known := w.number[word]
-	if !known {
-		n = uint32(len(w.starts))
-		w.starts = append(w.starts, uint32(len(w.text)))
-		w.text = append(append(w.text, word...), wordEnd)
-		w.postings = append(w.postings, postings{})
-		w.number[string([]byte(word))] = n // a copy: the word is a piece of a text
-	}
-	return &w.postings[n]
-}
-
-// holding gathers the places of all words that hold a text; a wordEnd at its beginning or end ties it to that of the word.
-func (w *words) holding(text []byte, u *union) {
-	for at, next := 0, 0; ; {
-		found := bytes.Index(w.text[at:], text)
-		if found < 0 {
+// postings gives all of a list.
+func (l list) postings() iter.Seq[posting] {
+	return func(yield func(posting) bool) {
+		count, dense, rest := l.head()
+		if !dense {
+			last := posting(0)
+			for range count {
+				step, size := step(rest)
+				rest = rest[size:]
+				last = last&^1 + step
+				if !yield(last) {
+					return
+				}
+			}
 			return
 		}
-		at += found
-		from := uint32(at)
-		if text[0] == wordEnd {
-			from++
+		size := len(rest) / 2
+		for i, b := range rest[:size] {
+			for ; b != 0; b &= b - 1 {
+				bit := bits.TrailingZeros8(b)
+				if !yield(posting(i*8+bit)<<1 | posting(rest[size+i]>>bit&1)) {
+					return
+				}
+			}
 		}
-		// The word is one of those that are left, and most often the next.
-		if next+1 < len(w.starts) && w.starts[next+1] <= from {
-			rest := w.starts[next:]
-			next += sort.Search(len(rest), func(i int) bool { return rest[i] > from }) - 1
-		}
-		u.add(&w.postings[next])
-		next++
-		if next == len(w.starts) {
-			return
-		}
-		at = int(w.starts[next]) - 1
 	}
 }
+
+// step reads a distance. Most are of one byte.
+func step(b []byte) (posting, int) {
+	if b[0] < 1<<7 {
+		return posting(b[0]), 1
+	}
+	n, size := binary.Uvarint(b)
+	return posting(n), size
+}
+
+// set is a set of places, as a field of bits.
+type set []uint64
+
+func (c *contents) newSet() set { return make(set, len(c.nodes)/64+1) }
+
+func (s set) add(place uint32) { s[place/64] |= 1 << (place % 64) }
+
+// gather adds the places of a list, of which the first of the segment is given; starting, only those where a word begins.
+func (s set) gather(l list, first uint32, starting bool) {
+	_, dense, rest := l.head()
+	if !dense {
+		for p := range l.postings() {
+			if !starting || p&1 != 0 {
+				s.add(first + p.place())
+			}
+		}
+		return
+	}
+	size := len(rest) / 2
+	bytes := rest[:size]
+	if starting {
+		bytes = rest[size:]
+	}
+	for i, b := range bytes {
+		at := first + uint32(i)*8
+		s[at/64] |= uint64(b) << (at % 64)
+		if at%64 > 56 && at/64+1 < uint32(len(s)) {
+			s[at/64+1] |= uint64(b) >> (64 - at%64)
+		}
+	}
+}
+
+func (s set) and(o set) {
+	for i := range s {
+		s[i] &= o[i]
+	}
+}
+
+// bitmap gives the set as one that can be counted and combined cheaply where it has few places. It keeps the set.
+func (s set) bitmap() *roaring.Bitmap { return roaring.FromDense(s, false) }

@@ -31,13 +31,13 @@ import (
 const (
 	// MaxNodes is the most nodes, removed ones included until Compact: twice what a tree holds (seed 004, 8.4).
 	MaxNodes = 2_000_000
-	// MaxWordBytes is the longest list of different words, in bytes.
-	MaxWordBytes = 1 << 31
+	// MaxBytes is how many bytes the words may take, and as many the places: half of what a segment can address.
+	MaxBytes = 1 << 31
 )
 
 // FullError says that the index takes no more nodes, so that a search would miss some.
 type FullError struct {
-	// What is `nodes` or `bytes of different words`, Limit the most that the index takes of it.
+	// What is `nodes`, `bytes of words` or `bytes of places`, Limit the most that the index takes of it.
 	What  string
 	Limit int
 }
@@ -48,7 +48,10 @@ func (e *FullError) Error() string {
 
 // Index is the index of one namespace. Make it with New or Decode.
 type Index struct {
-	mu sync.RWMutex
+	// writing is held by whoever changes the contents, and mu besides in the moment in which they change: a search waits
+	// for no merge.
+	writing sync.Mutex
+	mu      sync.RWMutex
 	contents
 	partial bool
 }
@@ -59,12 +62,11 @@ type contents struct {
 	nodes []entry
 	place map[uuid.UUID]uint32
 	live  *roaring.Bitmap
-	// gramNumber leads to grams, the places of each gram.
-	gramNumber map[gram]uint32
-	grams      []postings
-	words      words
-	// long are the nodes with words that the list does not take.
-	long postings
+	// segments are the terms of the nodes, of all but the last, and tail those of the last.
+	segments []*segment
+	tail     []terms
+	// labels are those that nodes have, each of them once, by what labelKey gives.
+	labels map[string]*labels
 	// Live nodes by role, model (as written) and tag.
 	roles, models map[string]*roaring.Bitmap
 	tags          map[string]*tag
@@ -75,8 +77,13 @@ type entry struct {
 	id uuid.UUID
 	// created in microseconds since 1970.
 	created int64
-	model   string
-	// tags are as written, roles those of its texts; each of them once.
+	*labels
+}
+
+// labels are what many nodes have alike.
+type labels struct {
+	model string
+	// tags are as written, roles those of the texts; sorted, each of them once.
 	tags, roles []string
 }
 
@@ -85,28 +92,29 @@ func New() *Index { return &Index{contents: empty()} }
 
 func empty() contents {
 	return contents{
-		place: map[uuid.UUID]uint32{}, live: roaring.New(), gramNumber: map[gram]uint32{}, words: newWords(),
+		place: map[uuid.UUID]uint32{}, live: roaring.New(), labels: map[string]*labels{},
 		roles: map[string]*roaring.Bitmap{}, models: map[string]*roaring.Bitmap{}, tags: map[string]*tag{},
 	}
 }
 
-// Put adds a node, or replaces it. FullError, and then the index is as it was.
+// Put adds a node, or replaces it. FullError, and then the index is as it was. Searches go on meanwhile.
 func (x *Index) Put(n node.Node) error {
-	e := entry{id: n.ID, created: n.Created.UnixMicro(), model: unique.Make(n.Model).Value(), tags: distinct(n.Tags)}
 	folded, roles := make([]string, len(n.Texts)), make([]string, len(n.Texts))
 	for i, t := range n.Texts {
 		folded[i], roles[i] = Fold(t.Content), t.Role
 	}
-	e.roles = distinct(roles)
 	t := termsOf(folded)
+	l := labels{unique.Make(n.Model).Value(), distinct(n.Tags), distinct(roles)}
 
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.writing.Lock()
+	defer x.writing.Unlock()
 	if err := x.room(t); err != nil {
 		return err
 	}
-	x.remove(e.id)
-	x.add(e, t)
+	x.put(entry{n.ID, n.Created.UnixMicro(), &l}, t)
+	if len(x.tail) == tailNodes {
+		x.settle()
+	}
 	return nil
 }
 
@@ -121,36 +129,45 @@ func distinct(names []string) []string {
 }
 
 func (c *contents) room(t terms) error {
-	if len(c.nodes) >= MaxNodes {
+	words, places := len(t.words), 0
+	for _, s := range c.segments {
+		words += len(s.words.text)
+		places += len(s.lists)
+	}
+	switch {
+	case len(c.nodes) >= MaxNodes:
 		return &FullError{"nodes", MaxNodes}
-	}
-	bytes := len(c.words.text)
-	for _, w := range t.words {
-		bytes += len(w) + 1
-	}
-	if bytes > MaxWordBytes {
-		return &FullError{"bytes of different words", MaxWordBytes}
+	case words > MaxBytes:
+		return &FullError{"bytes of words", MaxBytes}
+	case places > MaxBytes:
+		return &FullError{"bytes of places", MaxBytes}
 	}
 	return nil
 }
 
-func (c *contents) add(e entry, t terms) {
-	place := uint32(len(c.nodes))
-	c.enter(e)
-	for _, g := range t.grams {
-		c.postingsOf(g).add(place)
-	}
-	for _, w := range t.words {
-		c.words.of(w).add(place)
-	}
-	if t.long {
-		c.long.add(place)
-	}
+func (x *Index) put(e entry, t terms) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.remove(e.id)
+	x.enter(e)
+	x.tail = append(x.tail, t)
+}
+
+// settled is the place behind those of the segments.
+func (c *contents) settled() uint32 { return uint32(len(c.nodes) - len(c.tail)) }
+
+// settle makes a segment of the tail.
+func (x *Index) settle() {
+	segments := tidied(append(slices.Clip(x.segments), settle(x.tail, x.settled())))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.segments, x.tail = segments, nil
 }
 
 // enter gives a node the next place.
 func (c *contents) enter(e entry) {
 	place := uint32(len(c.nodes))
+	e.labels = c.shared(e.labels)
 	c.nodes = append(c.nodes, e)
 	c.place[e.id] = place
 	c.live.Add(place)
@@ -161,14 +178,16 @@ func (c *contents) enter(e entry) {
 	c.addTags(e.tags, place)
 }
 
-func (c *contents) postingsOf(g gram) *postings {
-	n, known := c.gramNumber[g]
-	if !known {
-		n = uint32(len(c.grams))
-		c.gramNumber[g] = n
-		c.grams = append(c.grams, postings{})
+// shared gives the labels that other nodes have as well, if there are such.
+func (c *contents) shared(l *labels) *labels {
+	var e encoder
+	e.labels(l)
+	key := string(e.b)
+	if known := c.labels[key]; known != nil {
+		return known
 	}
-	return &c.grams[n]
+	c.labels[key] = l
+	return l
 }
 
 func insert(m map[string]*roaring.Bitmap, key string, place uint32) {
@@ -182,6 +201,8 @@ func insert(m map[string]*roaring.Bitmap, key string, place uint32) {
 
 // Remove takes a node out; it says whether there was one. Its words stay in memory until Compact, and are in no snapshot.
 func (x *Index) Remove(id uuid.UUID) bool {
+	x.writing.Lock()
+	defer x.writing.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.remove(id)
@@ -210,6 +231,35 @@ func take(m map[string]*roaring.Bitmap, key string, place uint32) {
 	if b.IsEmpty() {
 		delete(m, key)
 	}
+}
+
+// Compact frees what removed nodes left behind, and makes one segment of all. Until it is done it needs as much memory again as
+// the index has. Searches go on meanwhile; whoever puts or removes waits.
+func (x *Index) Compact() {
+	x.writing.Lock()
+	defer x.writing.Unlock()
+	x.compact()
+}
+
+func (x *Index) compact() {
+	if len(x.nodes) == len(x.place) && len(x.tail) == 0 && len(x.segments) <= 1 {
+		return
+	}
+	c, moved := empty(), make([]uint32, len(x.nodes))
+	for place, e := range x.nodes {
+		moved[place] = gone
+		if e.labels != nil {
+			moved[place] = uint32(len(c.nodes))
+			c.enter(e)
+		}
+	}
+	if len(c.nodes) > 0 {
+		all := append(slices.Clip(x.segments), settle(x.tail, x.settled()))
+		c.segments = []*segment{merge(all, moved, len(c.nodes))}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.contents = c
 }
 
 // Len is how many nodes are in the index.

@@ -42,6 +42,15 @@ func scriptOf(r rune) script {
 			return letter
 		}
 		return sign
+	// What most texts are made of needs no table.
+	case '\u3041' <= r && r <= '\u3096':
+		return hiragana
+	case '\u30A1' <= r && r <= '\u30FA':
+		return katakana
+	case '\u4E00' <= r && r <= '\u9FFF':
+		return han
+	case r == '、', r == '。':
+		return sign
 	case strings.ContainsRune("ー々ゝゞヽヾ", r):
 		return follower
 	case unicode.Is(unicode.Hiragana, r):
@@ -63,37 +72,78 @@ func scriptOf(r rune) script {
 // gram is one character, or two that stand side by side in a script without blanks.
 type gram uint64
 
-// initial marks a gram with which a word begins.
-const initial gram = 1 << 63
-
 // runeBits are enough for any character.
 const runeBits = 21
 
 func one(r rune) gram    { return gram(r) }
 func two(a, b rune) gram { return gram(a)<<runeBits | gram(b) }
 
+// use is a gram of a node: gram<<1, and 1 besides where a word begins with it.
+type use uint64
+
+func (u use) gram() gram { return gram(u >> 1) }
+
 // terms are what a node is found by.
 type terms struct {
-	// grams and words are sorted, each of them once.
-	grams []gram
-	words []string
+	// grams are sorted, each of them once.
+	grams []use
+	// words has a wordEnd before, between and behind the words, which are sorted, each of them once.
+	words string
 	// long says that there is a word of more than maxWord bytes.
 	long bool
 }
 
+// reader takes texts apart.
+type reader struct {
+	grams []use
+	words []string
+	long  bool
+}
+
 // termsOf takes folded texts apart.
 func termsOf(folded []string) terms {
-	var t terms
+	size := 0
 	for _, text := range folded {
-		t.add(text)
+		size += len(text)
 	}
-	slices.Sort(t.grams)
-	slices.Sort(t.words)
-	t.grams, t.words = slices.Compact(t.grams), slices.Compact(t.words)
+	r := reader{grams: make([]use, 0, size)}
+	for _, text := range folded {
+		r.add(text)
+	}
+	slices.Sort(r.grams)
+	slices.Sort(r.words)
+	t := terms{long: r.long}
+	kept := r.grams[:0]
+	for i, u := range r.grams { // of equal grams the last is the one that a word begins with
+		if i+1 == len(r.grams) || r.grams[i+1].gram() != u.gram() {
+			kept = append(kept, u)
+		}
+	}
+	t.grams = slices.Clone(kept)
+	if len(r.words) > 0 {
+		t.words = ends + strings.Join(slices.Compact(r.words), ends) + ends
+	}
 	return t
 }
 
-func (t *terms) add(text string) {
+// ends is wordEnd as a text.
+const ends = string(rune(wordEnd))
+
+// list gives the words.
+func (t terms) list() []string {
+	if t.words == "" {
+		return nil
+	}
+	return strings.Split(t.words[1:len(t.words)-1], ends)
+}
+
+// has says whether a node has a gram; starting, whether a word begins with it.
+func (t terms) has(g gram, starting bool) bool {
+	n, _ := slices.BinarySearch(t.grams, use(g)<<1)
+	return n < len(t.grams) && t.grams[n].gram() == g && (!starting || t.grams[n]&1 != 0)
+}
+
+func (t *reader) add(text string) {
 	var (
 		before  rune   // the character before, where it is of a dense script
 		begins  bool   // it begins a word
@@ -114,7 +164,7 @@ func (t *terms) add(text string) {
 				t.addGram(two(before, r), begins)
 			}
 		case s == sign:
-			t.grams = append(t.grams, one(r))
+			t.addGram(one(r), false)
 		case s == letter && word < 0:
 			word = at
 		}
@@ -131,14 +181,15 @@ func (t *terms) add(text string) {
 	}
 }
 
-func (t *terms) addGram(g gram, starts bool) {
-	t.grams = append(t.grams, g)
+func (t *reader) addGram(g gram, starts bool) {
+	u := use(g) << 1
 	if starts {
-		t.grams = append(t.grams, g|initial)
+		u |= 1
 	}
+	t.grams = append(t.grams, u)
 }
 
-func (t *terms) addWord(w string) {
+func (t *reader) addWord(w string) {
 	if len(w) > maxWord {
 		t.long = true
 		return
