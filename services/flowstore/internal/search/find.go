@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -168,18 +169,34 @@ func (x *Index) candidates(s *search, flows [][]uuid.UUID, start *cursor) (parti
 		}
 	}
 	p := x.plan(s.query, members)
-	s.ahead = make(ranked, 0, p.may.GetCardinality())
-	for it := p.may.Iterator(); it.HasNext(); {
+	check := x.newSet()
+	p.check.WriteDenseTo(check)
+	// A page takes no more of those that are sure than it has hits, and no more of the others than it may read.
+	sure, unsure := nearest{most: s.page.Size + 1}, nearest{most: s.page.Reads + 1}
+	for it := p.may.ReverseIterator(); it.HasNext(); { // most often the newer ones come first
 		place := it.Next()
 		e := &x.nodes[place]
-		c := candidate{rank{count(p.starts, place), count(p.tags, place), e.created, e.id}, p.check.Contains(place)}
-		if start == nil || start.before(c.rank) {
-			s.ahead = append(s.ahead, c)
+		c := candidate{rank{0, count(p.tags, place), e.created, e.id}, check.has(place)}
+		for _, starts := range p.starts {
+			if starts.has(place) {
+				c.starts++
+			}
+		}
+		switch {
+		case start != nil && !start.before(c.rank):
+		case c.check:
+			unsure.add(c)
+		default:
+			sure.add(c)
 		}
 	}
+	sure.trim()
+	unsure.trim()
+	s.ahead, s.sure, s.unsure = slices.Concat(sure.all, unsure.all), sure.left, unsure.left
 	return x.partial
 }
 
+// count is in how many of the sets a place is.
 func count(sets []*roaring.Bitmap, place uint32) uint8 {
 	n := uint8(0)
 	for _, s := range sets {
@@ -188,4 +205,43 @@ func count(sets []*roaring.Bitmap, place uint32) uint8 {
 		}
 	}
 	return n
+}
+
+// nearest keeps of candidates those that come first, and counts the others.
+type nearest struct {
+	most int
+	all  []candidate
+	// left is how many were left out: none of them comes before last.
+	left int
+	last *rank
+}
+
+func (n *nearest) add(c candidate) {
+	if n.last != nil && n.last.before(c.rank) {
+		n.left++
+		return
+	}
+	if n.all = append(n.all, c); len(n.all) == 2*n.most {
+		n.trim()
+	}
+}
+
+// trim leaves no more than wanted.
+func (n *nearest) trim() {
+	if len(n.all) < n.most {
+		return
+	}
+	slices.SortFunc(n.all, func(a, b candidate) int {
+		switch {
+		case a.before(b.rank):
+			return -1
+		case b.before(a.rank):
+			return 1
+		}
+		return 0
+	})
+	n.left += len(n.all) - n.most
+	n.all = n.all[:n.most]
+	last := n.all[n.most-1].rank
+	n.last = &last
 }

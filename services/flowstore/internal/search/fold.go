@@ -60,22 +60,52 @@ func run(text string, at int) (last, end int) {
 	last, end = at, at
 	for end < len(text) {
 		c := text[end]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(text[end:])
-			if simple(r) != r {
+		if c < utf8.RuneSelf {
+			if c == ' ' && (end == at || text[end-1] == ' ') || !stays[c] {
 				break
 			}
 			last = end
-			end += size
+			end++
 			continue
 		}
-		if c == ' ' && (end == at || text[end-1] == ' ') || c != ' ' && lower(rune(c)) != rune(c) {
-			break
+		size := 3
+		if !staying(text[end:]) {
+			var r rune
+			if r, size = utf8.DecodeRuneInString(text[end:]); simple(r) != r {
+				break
+			}
 		}
 		last = end
-		end++
+		end += size
 	}
 	return last, end
+}
+
+var (
+	// stays says that an ASCII character is left as it is.
+	stays [utf8.RuneSelf]bool
+	// staying3 says it of the characters of three bytes: by the first two of them, a bit for each of the third.
+	staying3 [1 << 10]uint64
+)
+
+func init() {
+	for c := range stays {
+		stays[c] = lower(rune(c)) == rune(c)
+	}
+	for r := rune(0x800); r <= 0xFFFF; r++ {
+		if simple(r) == r {
+			staying3[r>>6] |= 1 << (r & 0x3F)
+		}
+	}
+}
+
+// staying says quickly that a text begins with a character of three bytes that is left as it is.
+func staying(text string) bool {
+	const continues, lowBits = 0x80, 0x3F
+	if len(text) < 3 || text[0]>>4 != 0xE || text[1]&^lowBits != continues || text[2]&^lowBits != continues {
+		return false
+	}
+	return staying3[int(text[0]&0xF)<<6|int(text[1]&lowBits)]>>(text[2]&lowBits)&1 != 0
 }
 
 // joined says that what follows may join the character before it.

@@ -14,7 +14,7 @@ type matches struct {
 	may, sure *roaring.Bitmap
 	// starts are the nodes in which a word begins as it does: with its first two characters, with its first word, or, where it
 	// ends within a word of a text, with what there is of it. A sign begins where it stands.
-	starts *roaring.Bitmap
+	starts set
 }
 
 // match looks a folded text up.
@@ -30,7 +30,7 @@ func (c *contents) match(text string) matches {
 		case letter:
 			sure, may = c.matchWord(p.text, first, last)
 		default:
-			may = c.all(p.grams(), false)
+			may = c.all(p.grams(), false).bitmap()
 			sure = may
 		}
 		if m.may == nil {
@@ -47,18 +47,21 @@ func (c *contents) match(text string) matches {
 }
 
 // starting gives the nodes in which a word begins as the term does.
-func (c *contents) starting(all []piece, may *roaring.Bitmap) *roaring.Bitmap {
-	switch p := all[0]; p.script {
+func (c *contents) starting(all []piece, may *roaring.Bitmap) set {
+	p := all[0]
+	switch p.script {
+	case blank:
+		s := c.newSet()
+		may.WriteDenseTo(s)
+		return s
 	case letter:
 		text := ends + p.text
 		if len(all) > 1 {
 			text += ends
 		}
-		return c.holding(text).bitmap()
-	case han:
-		return c.all(p.grams()[:1], true)
+		return c.holding(text)
 	}
-	return may
+	return c.all(p.grams()[:1], p.script == han)
 }
 
 // matchWord looks up a word, or the part of one with which a text begins or ends.
@@ -105,7 +108,7 @@ func (c *contents) long(to set) {
 }
 
 // all gives the nodes that have all of the grams; starting, those in which words begin with them.
-func (c *contents) all(grams []gram, starting bool) *roaring.Bitmap {
+func (c *contents) all(grams []gram, starting bool) set {
 	type term struct {
 		gram
 		lists []list
@@ -142,16 +145,17 @@ func (c *contents) all(grams []gram, starting bool) *roaring.Bitmap {
 			out.and(places)
 		}
 	}
-	return out.bitmap()
+	return out
 }
 
 // plan is what the index knows of a query.
 type plan struct {
 	// may are the live nodes that may satisfy it, check those of them whose texts must be read.
 	may, check *roaring.Bitmap
-	// starts and tags are sets of nodes: the more of them a node is in, the earlier it comes. Those of the index itself, so they
-	// are read under its lock.
-	starts, tags []*roaring.Bitmap
+	// starts and tags are sets of nodes: the more of them a node is in, the earlier it comes. Tags are those of the index itself,
+	// so they are read under its lock.
+	starts []set
+	tags   []*roaring.Bitmap
 }
 
 // plan looks a query up. members are the nodes of each of its flow filters.

@@ -95,6 +95,8 @@ func (c *contents) newSet() set { return make(set, len(c.nodes)/64+1) }
 
 func (s set) add(place uint32) { s[place/64] |= 1 << (place % 64) }
 
+func (s set) has(place uint32) bool { return s[place/64]>>(place%64)&1 != 0 }
+
 // gather adds the places of a list, of which the first of the segment is given; starting, only those where a word begins.
 func (s set) gather(l list, first uint32, starting bool) {
 	_, dense, rest := l.head()

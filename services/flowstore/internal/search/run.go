@@ -26,10 +26,12 @@ type search struct {
 	page   Page
 	// first says that this is the first page, which counts the hits of all.
 	first bool
-	// ahead may be on this page or a later one.
-	ahead  ranked
-	reads  int
-	result Result
+	// ahead may be on this page or a later one: as many as this page can take. Behind them are so many that satisfy the query,
+	// and so many that may.
+	ahead        ranked
+	sure, unsure int
+	reads        int
+	result       Result
 }
 
 func (s *search) run(ctx context.Context) error {
@@ -71,7 +73,8 @@ func (s *search) fill(ctx context.Context) (last *rank, err error) {
 
 // count makes the total of this page and all behind it, and reads nodes for it for as long as it may.
 func (s *search) count(ctx context.Context) error {
-	s.result.Total = len(s.result.Hits)
+	s.result.Total = len(s.result.Hits) + s.sure + s.unsure
+	s.result.Approximate = s.result.Approximate || s.unsure > 0
 	for _, c := range s.ahead {
 		if !c.check || s.reads >= s.page.Reads {
 			s.result.Total++

@@ -40,7 +40,11 @@ func (s *Shelf) Queries(kind Kind, count int, seed uint64) []Query {
 	r := rand.New(rand.NewPCG(7, seed))
 	out := make([]Query, 0, count)
 	for len(out) < count {
-		q := Query{Kind: kind, Words: s.pick(r, kind)}
+		words := pick(r, kind, s.Nodes[r.IntN(len(s.Nodes))].Texts[1].Content)
+		if words == nil {
+			continue
+		}
+		q := Query{Kind: kind, Words: words}
 		q.Text = strings.Join(q.Words, " ")
 		parsed, err := search.Parse(q.Text, time.UTC)
 		if err != nil {
@@ -52,51 +56,39 @@ func (s *Shelf) Queries(kind Kind, count int, seed uint64) []Query {
 	return out
 }
 
-func (s *Shelf) pick(r *rand.Rand, kind Kind) []string {
-	switch kind {
-	case OneCharacter:
-		return []string{s.japanese(r, 1)}
-	case TwoCharacters:
-		return []string{s.japanese(r, 2)}
-	case ThreeCharacters:
-		return []string{s.japanese(r, 3)}
-	case FourCharacters:
-		return []string{s.japanese(r, 4+r.IntN(5))}
-	case Word:
-		return []string{s.english(r)}
-	case Prefix:
-		w := s.english(r)
-		return []string{w[:1+r.IntN(len(w))]}
+// pick takes words from a text; nil where chance found none.
+func pick(r *rand.Rand, kind Kind, text string) []string {
+	size := map[Kind]int{OneCharacter: 1, TwoCharacters: 2, ThreeCharacters: 3, FourCharacters: 4 + r.IntN(5), Both: 2 + r.IntN(3)}[kind]
+	japanese, english := phrase(r, text, size), word(r, text)
+	switch {
+	case kind == Word && english != "":
+		return []string{english}
+	case kind == Prefix && english != "":
+		return []string{english[:1+r.IntN(len(english))]}
+	case kind == Both && japanese != "" && english != "":
+		return []string{japanese, english}
+	case size > 0 && kind != Both && japanese != "":
+		return []string{japanese}
 	}
-	return []string{s.japanese(r, 2+r.IntN(3)), s.english(r)}
+	return nil
 }
 
-// japanese gives a piece of a phrase of a node.
-func (s *Shelf) japanese(r *rand.Rand, size int) string {
-	for {
-		text := s.Nodes[r.IntN(len(s.Nodes))].Texts[1].Content
-		at := r.IntN(len(text))
-		piece := []rune(strings.ToValidUTF8(text[at:min(len(text), at+3*(size+1))], ""))
-		if len(piece) < size {
-			continue
-		}
-		found := string(piece[:size])
-		if !strings.ContainsFunc(found, func(r rune) bool { return r < utf8.RuneSelf || r == '、' }) {
-			return found
-		}
+// phrase gives so many characters that stand side by side.
+func phrase(r *rand.Rand, text string, size int) string {
+	at := r.IntN(len(text))
+	piece := []rune(strings.ToValidUTF8(text[at:min(len(text), at+3*(size+1))], ""))
+	if len(piece) < size || strings.ContainsFunc(string(piece[:size]), func(r rune) bool { return r < utf8.RuneSelf || r == '、' }) {
+		return ""
 	}
+	return string(piece[:size])
 }
 
-// english gives a whole word of a node.
-func (s *Shelf) english(r *rand.Rand) string {
-	for {
-		text := s.Nodes[r.IntN(len(s.Nodes))].Texts[1].Content
-		at := r.IntN(len(text))
-		all := strings.FieldsFunc(text[at:min(len(text), at+200)], func(r rune) bool { return r >= utf8.RuneSelf || r == ' ' })
-		for i, w := range all {
-			if i > 0 && i+1 < len(all) && w != "" {
-				return w
-			}
-		}
+// word gives a whole word.
+func word(r *rand.Rand, text string) string {
+	at := r.IntN(len(text))
+	all := strings.FieldsFunc(text[at:min(len(text), at+200)], func(r rune) bool { return r >= utf8.RuneSelf || r == ' ' })
+	if len(all) < 3 {
+		return ""
 	}
+	return all[1]
 }

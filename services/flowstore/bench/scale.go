@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search/searchtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/benchtable"
+)
+
+// searchesAtScale is how many queries of each kind are asked.
+const searchesAtScale = 300
+
+// atScale prints what the first page of a search takes in so many nodes, by kind of query, and what the index takes.
+func atScale(ctx context.Context, nodes int) error {
+	shelf := searchtest.New(nodes)
+	before, start := heap(), time.Now()
+	x, err := index(shelf)
+	if err != nil {
+		return err
+	}
+	built := time.Since(start)
+	held := heap() - before
+	f, err := os.CreateTemp(".", "bench-snapshot-")
+	if err != nil {
+		return err
+	}
+	defer func() { _, _ = f.Close(), os.Remove(f.Name()) }()
+	fmt.Printf("%d nodes: text %d bytes per node, index %d in memory", nodes, shelf.Bytes/nodes, held/int64(nodes))
+	fmt.Printf("; %.0f nodes put per second\n", float64(nodes)/built.Seconds())
+	for _, kind := range searchtest.Kinds {
+		if err := asking(ctx, x, shelf, kind); err != nil {
+			return err
+		}
+	}
+	start = time.Now()
+	if err := x.Encode(f, ""); err != nil {
+		return err
+	}
+	wrote := time.Since(start)
+	data, err := os.ReadFile(f.Name())
+	if err != nil {
+		return err
+	}
+	start = time.Now()
+	if _, _, err := search.Decode(data); err != nil {
+		return err
+	}
+	fmt.Printf("snapshot: %d bytes per node, written in %d ms, read in %d ms\n", len(data)/nodes, wrote.Milliseconds(), time.Since(start).Milliseconds())
+	return nil
+}
+
+func asking(ctx context.Context, x *search.Index, shelf *searchtest.Shelf, kind searchtest.Kind) error {
+	exact, found := 0, 0
+	each, err := timed(shelf.Queries(kind, searchesAtScale, 1), func(_ int, q searchtest.Query) error {
+		res, err := x.Search(ctx, shelf, q.Query, search.Page{})
+		found += res.Total
+		if !res.Approximate {
+			exact++
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slices.Sort(each)
+	fmt.Printf("%-30s p50 %6.0f us, p99 %6.0f us; %d nodes on average, %d of %d totals exact\n",
+		kind, benchtable.Median(each), each[len(each)*99/100], found/searchesAtScale, exact, searchesAtScale)
+	return nil
+}
