@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -17,7 +18,13 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	met, err := run(ctx)
+	nodes := flag.Int("n", 0, "print what a search takes in so many nodes, and measure nothing else")
+	flag.Parse()
+	measure := run
+	if *nodes > 0 {
+		measure = func(ctx context.Context) (bool, error) { return true, atScale(ctx, *nodes) }
+	}
+	met, err := measure(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -34,12 +41,17 @@ func run(ctx context.Context) (met bool, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	var rows []benchtable.Row
-	for _, measure := range []func(context.Context, string) (benchtable.Row, error){creates, opening, searching, savingMetadata, loadingMetadata, loadingRows} {
+	for _, measure := range []func(context.Context, string) (benchtable.Row, error){creates, opening, indexing, savingMetadata, loadingMetadata, loadingRows} {
 		row, err := measure(ctx, dir)
 		if err != nil {
 			return false, err
 		}
 		rows = append(rows, row)
 	}
+	found, err := searching(ctx, dir)
+	if err != nil {
+		return false, err
+	}
+	rows = append(rows, found...)
 	return benchtable.Print(os.Stdout, rows), nil
 }
