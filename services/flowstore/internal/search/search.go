@@ -11,6 +11,9 @@
 // tags as their tags, then the newer ones, then the larger id. It depends on nothing else, so pages of one query fit together
 // for as long as nodes do not change.
 //
+// Nodes are put into a tail, which is searched one by one; a full tail becomes a segment that does not change, and segments of one
+// size become one (docs/adr/0004-search-index.md).
+//
 // The index keeps no text. It is a copy of what the store has: its owner puts and removes nodes as they change, and makes
 // it anew where its snapshot is damaged. All methods are safe for concurrent use.
 package search
