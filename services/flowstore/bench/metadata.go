@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// indexedNodes is how many nodes our side has in metadata/index.yaml, peerNodes how many yaml.v3 has: it compares all
+	// listedNodes is how many nodes our side has in metadata/index.yaml, peerNodes how many yaml.v3 has: it compares all
 	// keys with each other, and would take minutes for ours. At a tenth it is at its best, and figures are per second.
-	indexedNodes = 100_000
-	peerNodes    = indexedNodes / 10
+	listedNodes = 100_000
+	peerNodes    = listedNodes / 10
 	// indexRows is how many rows nodes/index.tsv has: as many as a namespace holds nodes.
 	indexRows = format.Slots
 )
@@ -79,14 +79,14 @@ func savingMetadata(context.Context, string) (benchtable.Row, error) {
 	row := benchtable.Row{
 		Ours: "writing metadata/index.yaml of 100,000 nodes", Peer: "yaml.v3, 10,000 nodes", Unit: "nodes per second", Goal: benchtable.AtLeast(20),
 	}
-	nodes := indexEntries(indexedNodes)
+	nodes := indexEntries(listedNodes)
 	peer := peerIndex{Nodes: map[string]peerEntry{}}
 	for _, n := range nodes[:peerNodes] {
 		peer.Nodes[n.ID.String()] = peerEntry{Timestamp: n.Created, Keywords: n.Keywords[0] + "," + n.Keywords[1], Summary: n.Summary}
 	}
 	err := row.Measure(
 		func() (float64, error) {
-			return perSecond(indexedNodes, func() error { return format.EncodeNodeIndex(io.Discard, time.Unix(0, 0), slices.Values(nodes)) })
+			return perSecond(listedNodes, func() error { return format.EncodeNodeIndex(io.Discard, time.Unix(0, 0), slices.Values(nodes)) })
 		},
 		func() (float64, error) {
 			return perSecond(peerNodes, func() error {
@@ -102,7 +102,7 @@ func loadingMetadata(context.Context, string) (benchtable.Row, error) {
 	row := benchtable.Row{
 		Ours: "reading metadata/index.yaml of 100,000 nodes", Peer: "yaml.v3 into a map, 10,000 nodes", Unit: "nodes per second", Goal: benchtable.AtLeast(20),
 	}
-	nodes := indexEntries(indexedNodes)
+	nodes := indexEntries(listedNodes)
 	large, err := encodeIndex(nodes)
 	if err != nil {
 		return row, err
@@ -114,8 +114,8 @@ func loadingMetadata(context.Context, string) (benchtable.Row, error) {
 	var times, ratios []float64
 	err = row.Measure(
 		func() (float64, error) {
-			few, err := perSecond(indexedNodes, func() (err error) { // as many nodes, in ten files
-				for range indexedNodes / peerNodes {
+			few, err := perSecond(listedNodes, func() (err error) { // as many nodes, in ten files
+				for range listedNodes / peerNodes {
 					err = errors.Join(err, decodeIndex(small, peerNodes))
 				}
 				return err
@@ -123,9 +123,9 @@ func loadingMetadata(context.Context, string) (benchtable.Row, error) {
 			if err != nil {
 				return 0, err
 			}
-			many, err := perSecond(indexedNodes, func() error { return decodeIndex(large, indexedNodes) })
-			times = append(times, indexedNodes/many*1000)
-			ratios = append(ratios, few/many*indexedNodes/peerNodes)
+			many, err := perSecond(listedNodes, func() error { return decodeIndex(large, listedNodes) })
+			times = append(times, listedNodes/many*1000)
+			ratios = append(ratios, few/many*listedNodes/peerNodes)
 			return many, err
 		},
 		func() (float64, error) { return perSecond(peerNodes, func() error { return decodePeer(small) }) })
@@ -133,7 +133,7 @@ func loadingMetadata(context.Context, string) (benchtable.Row, error) {
 	row.Facts = []benchtable.Fact{
 		{Name: "100,000 nodes, ms", Figure: benchtable.Median(times), Goal: &half},
 		{Name: "time of ten times the nodes, in times", Figure: benchtable.Median(ratios), Goal: &thirteen},
-		{Name: "bytes per node", Figure: float64(len(large)) / indexedNodes},
+		{Name: "bytes per node", Figure: float64(len(large)) / listedNodes},
 	}
 	return row, err
 }
