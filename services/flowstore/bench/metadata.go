@@ -24,7 +24,7 @@ const (
 	// listedNodes is how many nodes our side has in metadata/index.yaml, peerNodes how many yaml.v3 has: it compares all
 	// keys with each other, and would take minutes for ours. At a tenth it is at its best, and figures are per second.
 	listedNodes = 100_000
-	peerNodes    = listedNodes / 10
+	peerNodes   = listedNodes / 10
 	// indexRows is how many rows nodes/index.tsv has: as many as a namespace holds nodes.
 	indexRows = format.Slots
 )
