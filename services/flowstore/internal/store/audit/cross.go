@@ -1,0 +1,147 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+// lookForMembers tells which nodes of a flow no file holds.
+func (t *tree) lookForMembers(c *collector, f *file) {
+	for _, m := range f.missing {
+		if t.nodes[m.Node] {
+			continue
+		}
+		out := finding(MissingNode, f.path, fmt.Sprintf("nodes: index %d: no file that can be read holds the node %s", m.Index, m.Node))
+		if t.trashed[m.Node] {
+			out.Reason = fmt.Sprintf("nodes: index %d: the node %s is in the trash", m.Index, m.Node)
+			out.Fix = "take it out of the trash, or out of the flow"
+		}
+		c.add(out)
+	}
+}
+
+// lookForDuplicates tells which files stand behind another one with the same id (field/flowstore.md row 13).
+func (t *tree) lookForDuplicates(c *collector) {
+	type key struct {
+		place
+		id uuid.UUID
+	}
+	files := t.sorted()
+	heads := make(map[key]*file, len(files))
+	for _, f := range files {
+		k := key{f.place, f.id}
+		if head := heads[k]; f.ok && !f.trash && (head == nil || !f.time.Before(head.time)) {
+			heads[k] = f // Of the same time the later name counts, and the files come by name.
+		}
+	}
+	for _, f := range files {
+		head := heads[key{f.place, f.id}]
+		if !f.ok || f.trash || head == f {
+			continue
+		}
+		better := "is newer"
+		if head.time.Equal(f.time) {
+			better = "has the same time, a later name"
+		}
+		c.add(finding(DuplicateID, f.path, fmt.Sprintf("has the id %s, as %s has, which %s and counts", f.id, head.path, better)))
+	}
+}
+
+// maxIndex is the largest index.tsv that is read: every slot three times.
+const maxIndex = 3 * 82 * format.Slots
+
+// lookAtIndex compares an index.tsv with the files.
+func (t *tree) lookAtIndex(c *collector, p place) {
+	file := p.index()
+	data, err := t.fsys.ReadFile(file, maxIndex)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if t.holdsAny(p) {
+			c.add(finding(IndexMissing, file, "is not there, and there are files for it"))
+		}
+		return
+	case err != nil:
+		c.add(cannotRead(file, err))
+		return
+	}
+	if bytes.IndexByte(data, '\r') >= 0 {
+		c.add(finding(LineEnds, file, lineEndsReason))
+	}
+	rows, sound := p.kind.ReadIndex(data)
+	if !sound {
+		lookAtLines(c, p.kind, file, data)
+	}
+	byPath := make(map[string]format.Row, len(rows))
+	for _, r := range rows {
+		byPath[r.Path] = r
+	}
+	t.compareRows(c, p, file, rows, byPath)
+}
+
+func (t *tree) holdsAny(p place) bool {
+	for _, f := range t.files {
+		if f.place == p && f.ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tree) compareRows(c *collector, p place, index string, rows []format.Row, byPath map[string]format.Row) {
+	for _, f := range t.sorted() {
+		if f.place != p || !f.ok {
+			continue
+		}
+		switch r, ok := byPath[f.row()]; {
+		case !ok:
+			c.add(finding(IndexMissing, f.path, "has no row in "+index))
+		case r.ID != f.id:
+			c.add(finding(IndexWrong, f.path, fmt.Sprintf("holds %s, and %s has %s for it", f.id, index, r.ID)))
+		case !r.Time.Equal(f.time):
+			c.add(finding(IndexWrong, f.path, "has another time than its row in "+index))
+		}
+	}
+	told := map[string]bool{}
+	for _, r := range rows {
+		if t.files[path.Join(p.folder, r.Path)] == nil && !told[r.Path] {
+			told[r.Path] = true
+			c.add(finding(IndexDead, index, fmt.Sprintf("has a row for %s, which is not there", r.Path)))
+		}
+	}
+}
+
+// lookAtLines tells which lines of an index are no rows.
+func lookAtLines(c *collector, kind format.Kind, file string, data []byte) {
+	line := 0
+	for text := range strings.Lines(string(data)) {
+		line++
+		bare := strings.TrimRight(text, "\r\n")
+		_, isRow := kind.ReadIndex([]byte(format.IndexHeader + bare + "\n"))
+		isHead := line == 1 && strings.HasPrefix(strings.TrimPrefix(bare, "\ufeff"), strings.TrimSuffix(format.IndexHeader, "\n"))
+		out := finding(IndexLine, file, "is no row of a path, an id and a time")
+		out.Line = line
+		switch {
+		case isMarker(bare):
+			out.Reason = "is a line that git leaves where it could not merge"
+		case line == 1 && !isHead:
+			out.Reason = "is not the head line of an index"
+		case !isHead && !isRow:
+		case text == bare:
+			out.Reason = "has no line end: it was cut while it was written"
+		default:
+			continue
+		}
+		c.add(out)
+	}
+	if line == 0 {
+		c.add(finding(IndexLine, file, "is empty"))
+	}
+}
