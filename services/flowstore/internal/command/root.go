@@ -19,18 +19,22 @@ import (
 // errTold says that a command failed, and that it has said why.
 var errTold = errors.New("the trouble was told")
 
-// Main runs the command line and gives the exit code of the process: 1 where something could not be done.
+// Main runs the command line and gives the exit code of the process: 1 where something could not be done,
+// but for the commands with codes of their own.
 func Main(args []string, out io.Writer, trouble *os.File) int {
 	root := Root()
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(trouble)
 	err := root.Execute()
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case !errors.Is(err, errTold):
+	}
+	if !errors.Is(err, errTold) {
 		fmt.Fprintf(trouble, "flowstore: %v\n", err)
+	}
+	if own := (*exit)(nil); errors.As(err, &own) {
+		return own.code
 	}
 	return 1
 }
@@ -43,6 +47,6 @@ func Root() *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
-	root.AddCommand(serveCommand(), initCommand(), textconvCommand(), resolveCommand())
+	root.AddCommand(serveCommand(), initCommand(), textconvCommand(), resolveCommand(), checkCommand(), repairCommand())
 	return root
 }

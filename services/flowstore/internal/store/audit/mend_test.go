@@ -154,3 +154,19 @@ func in(disk filesys.FS, name string) string {
 	}
 	return string(data)
 }
+
+// TestLookOnlyReads: so it works on a read-only volume.
+func TestLookOnlyReads(t *testing.T) {
+	t.Parallel()
+	disk := powercut.New(nil)
+	fill(t, disk, everyKind(t).files())
+	disk.SetHook(func(s powercut.Step) error {
+		if s.Op.Changes() {
+			t.Errorf("it does %s %s", s.Op, s.Name)
+		}
+		return nil
+	})
+	if r := (world{t: t, FS: disk}).look(audit.Options{}); r.Clean() {
+		t.Error("it found nothing")
+	}
+}
