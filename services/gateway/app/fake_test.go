@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -142,6 +143,14 @@ func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequ
 
 func (s *services) FlushStore(ctx context.Context, r *flowstorev1.FlushStoreRequest) (*flowstorev1.FlushStoreResponse, error) {
 	return &flowstorev1.FlushStoreResponse{}, s.take(ctx, r)
+}
+
+func (s *services) CheckStore(_ *flowstorev1.CheckStoreRequest, out grpc.ServerStreamingServer[flowstorev1.CheckStoreEvent]) error {
+	finding := &flowstorev1.StoreFinding{Kind: flowstorev1.StoreFinding_KIND_CYCLE, Path: "flows/000/000.yaml"}
+	return errors.Join(
+		out.Send(&flowstorev1.CheckStoreEvent{Event: &flowstorev1.CheckStoreEvent_Progress{Progress: &flowstorev1.CheckProgress{Files: 1}}}),
+		out.Send(&flowstorev1.CheckStoreEvent{Event: &flowstorev1.CheckStoreEvent_Finding{Finding: finding}}),
+	)
 }
 
 func (s *services) CountTokens(ctx context.Context, r *promptbuilderv1.CountTokensRequest) (*promptbuilderv1.CountTokensResponse, error) {

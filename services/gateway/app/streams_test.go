@@ -140,6 +140,23 @@ func TestLaterError(t *testing.T) {
 	}
 }
 
+// A stream that is no generation has the same forms.
+func TestCheckStore(t *testing.T) {
+	t.Parallel()
+	server, _ := start(t, &services{})
+	for accept, want := range map[string][]string{
+		"":                  {`{"result":{"progress":{"filesRead":0,"files":1}}}`, `{"result":{"finding":{"kind":"KIND_CYCLE","path":"flows/000/000.yaml",`},
+		"text/event-stream": {"event: progress\ndata: {", "event: finding\ndata: {"},
+	} {
+		got := do(t, newRequest(t, "GET", server.URL+"/v1/store:checkStore", "", "Accept", accept))
+		for _, text := range want {
+			if got.status != 200 || !strings.Contains(strings.ReplaceAll(got.body, `": `, `":`), text) {
+				t.Errorf("Accept: %s: %d %s", accept, got.status, got.body)
+			}
+		}
+	}
+}
+
 func TestStreamWithoutEvents(t *testing.T) {
 	t.Parallel()
 	server, _ := start(t, generation(nil))

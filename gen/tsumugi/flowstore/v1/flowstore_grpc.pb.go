@@ -41,6 +41,7 @@ const (
 	FlowStoreService_ForkFlow_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/ForkFlow"
 	FlowStoreService_RebuildFlow_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/RebuildFlow"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
+	FlowStoreService_CheckStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/CheckStore"
 )
 
 // FlowStoreServiceClient is the client API for FlowStoreService service.
@@ -104,6 +105,10 @@ type FlowStoreServiceClient interface {
 	RebuildFlow(ctx context.Context, in *RebuildFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
+	// CheckStore reads everything that is stored, and tells what hands, git and power cuts made of it, why, and what to do. It
+	// changes nothing, and first does what FlushStore does, where the store can write. Other calls go on meanwhile;
+	// another look waits.
+	CheckStore(ctx context.Context, in *CheckStoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CheckStoreEvent], error)
 }
 
 type flowStoreServiceClient struct {
@@ -334,6 +339,25 @@ func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreR
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) CheckStore(ctx context.Context, in *CheckStoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CheckStoreEvent], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[0], FlowStoreService_CheckStore_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[CheckStoreRequest, CheckStoreEvent]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FlowStoreService_CheckStoreClient = grpc.ServerStreamingClient[CheckStoreEvent]
+
 // FlowStoreServiceServer is the server API for FlowStoreService service.
 // All implementations must embed UnimplementedFlowStoreServiceServer
 // for forward compatibility.
@@ -395,6 +419,10 @@ type FlowStoreServiceServer interface {
 	RebuildFlow(context.Context, *RebuildFlowRequest) (*Flow, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
+	// CheckStore reads everything that is stored, and tells what hands, git and power cuts made of it, why, and what to do. It
+	// changes nothing, and first does what FlushStore does, where the store can write. Other calls go on meanwhile;
+	// another look waits.
+	CheckStore(*CheckStoreRequest, grpc.ServerStreamingServer[CheckStoreEvent]) error
 	mustEmbedUnimplementedFlowStoreServiceServer()
 }
 
@@ -470,6 +498,9 @@ func (UnimplementedFlowStoreServiceServer) RebuildFlow(context.Context, *Rebuild
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) CheckStore(*CheckStoreRequest, grpc.ServerStreamingServer[CheckStoreEvent]) error {
+	return status.Error(codes.Unimplemented, "method CheckStore not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) mustEmbedUnimplementedFlowStoreServiceServer() {}
 func (UnimplementedFlowStoreServiceServer) testEmbeddedByValue()                          {}
@@ -888,6 +919,17 @@ func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_CheckStore_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(CheckStoreRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(FlowStoreServiceServer).CheckStore(m, &grpc.GenericServerStream[CheckStoreRequest, CheckStoreEvent]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FlowStoreService_CheckStoreServer = grpc.ServerStreamingServer[CheckStoreEvent]
+
 // FlowStoreService_ServiceDesc is the grpc.ServiceDesc for FlowStoreService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -984,6 +1026,12 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _FlowStoreService_FlushStore_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "CheckStore",
+			Handler:       _FlowStoreService_CheckStore_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "tsumugi/flowstore/v1/flowstore.proto",
 }

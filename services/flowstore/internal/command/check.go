@@ -8,12 +8,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
@@ -81,7 +81,7 @@ may be read-only. The exit code is 0 where nothing was found, 1 where something 
 		if asJSON {
 			most = mostInJSON
 		}
-		reports, err := lookAt(c.Context(), data, ns, audit.Options{Most: most, Pause: aMoment})
+		reports, err := lookAt(c.Context(), data, ns, audit.Options{Most: most, Pause: files.Pause})
 		if err != nil {
 			return false, err
 		}
@@ -97,16 +97,6 @@ may be read-only. The exit code is 0 where nothing was found, 1 where something 
 
 // mostInJSON is how many findings of a kind are told to a program; a person is told of fewer.
 const mostInJSON = 100_000
-
-// aMoment is longer than a service that is not at its limit takes to write a flow behind its nodes, and a row behind both.
-func aMoment(ctx context.Context) error {
-	select {
-	case <-time.After(time.Second):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // looked is the report of a namespace.
 type looked struct {
@@ -136,8 +126,8 @@ func lookAt(ctx context.Context, data, ns string, o audit.Options) ([]looked, er
 		if namespace.Valid(name) {
 			r.Report, err = audit.Look(ctx, filesys.Sub(tree, name), o)
 		} else {
-			r.Findings = []audit.Finding{{
-				Path: ".", Kind: audit.UnknownFolder, By: audit.ByPerson,
+			r.Findings = []store.Finding{{
+				Path: ".", Kind: store.DamageFolder, By: store.ByPerson,
 				Reason: (&store.NamespaceError{Name: name}).Error() + ", so nobody reads it", Fix: "give the folder such a name, or move it away",
 			}}
 		}
@@ -194,15 +184,15 @@ func isTree(folder string) bool {
 
 func printJSON(out io.Writer, reports []looked) error {
 	type entry struct {
-		Namespace string             `json:"namespace"`
-		Nodes     int                `json:"nodes"`
-		Flows     int                `json:"flows"`
-		Findings  []audit.Finding    `json:"findings"`
-		More      map[audit.Kind]int `json:"more,omitempty"`
+		Namespace string               `json:"namespace"`
+		Nodes     int                  `json:"nodes"`
+		Flows     int                  `json:"flows"`
+		Findings  []store.Finding      `json:"findings"`
+		More      map[store.Damage]int `json:"more,omitempty"`
 	}
 	list := []entry{}
 	for _, r := range reports {
-		list = append(list, entry{r.namespace, r.Nodes, r.Flows, append([]audit.Finding{}, r.Findings...), r.More})
+		list = append(list, entry{r.namespace, r.Nodes, r.Flows, append([]store.Finding{}, r.Findings...), r.More})
 	}
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
@@ -220,7 +210,7 @@ func printReports(out io.Writer, data string, reports []looked) error {
 		p.report(r)
 		for _, f := range r.Findings {
 			total++
-			if f.By != audit.ByPerson {
+			if f.By != store.ByPerson {
 				repairable++
 			}
 		}
@@ -253,9 +243,9 @@ func (p *printer) line(format string, args ...any) {
 // report prints the findings of a namespace by kind, with what to do below those for which it is the same.
 func (p *printer) report(r looked) {
 	p.line("%s: nodes: %d, flows: %d", r.namespace, r.Nodes, r.Flows)
-	for _, kind := range audit.Kinds {
+	for _, kind := range store.Damages {
 		var fixes []string
-		byFix := map[string][]audit.Finding{}
+		byFix := map[string][]store.Finding{}
 		n := r.More[kind]
 		for _, f := range r.Findings {
 			if f.Kind != kind {
@@ -268,7 +258,7 @@ func (p *printer) report(r looked) {
 			n++
 		}
 		if n > 0 {
-			p.line("  %s: %d", kind.Title(), n)
+			p.line("  %s: %d", audit.Title(kind), n)
 		}
 		for _, fix := range fixes {
 			p.findings(byFix[fix])
@@ -280,7 +270,7 @@ func (p *printer) report(r looked) {
 	}
 }
 
-func (p *printer) findings(list []audit.Finding) {
+func (p *printer) findings(list []store.Finding) {
 	for _, f := range list[:min(len(list), shown)] {
 		place := f.Path
 		if f.Line > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
@@ -55,7 +56,7 @@ func (r repair) plan(l looked) []audit.Step {
 
 // preview says what would be done.
 func (r repair) preview(ctx context.Context, out io.Writer) (bool, error) {
-	reports, err := lookAt(ctx, r.data, r.namespace, audit.Options{Most: math.MaxInt, Pause: aMoment})
+	reports, err := lookAt(ctx, r.data, r.namespace, audit.Options{Most: math.MaxInt, Pause: files.Pause})
 	if err != nil {
 		return false, err
 	}
@@ -69,7 +70,7 @@ func (r repair) preview(ctx context.Context, out io.Writer) (bool, error) {
 	left := 0
 	for _, l := range reports {
 		for _, f := range l.Findings {
-			if f.By == audit.ByPerson || f.By == audit.ByRepairAsked && !r.current {
+			if f.By == store.ByPerson || f.By == store.ByRepairAsked && !r.current {
 				left++
 			}
 		}

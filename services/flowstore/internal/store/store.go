@@ -148,6 +148,11 @@ type Store interface {
 	Flush(ctx context.Context, ns string) (files int, err error)
 	// Problems lists files that cannot be read, duplicated ids and the like, of one namespace, by path.
 	Problems(ctx context.Context, ns string) ([]Problem, error)
+	// Look reads all that is stored in a namespace, after a Flush where the store can write, and tells what is wrong with it.
+	// progress is told how many of the files were read, by one goroutine at a time; it keeps the look waiting and nobody
+	// else. What may be wrong only because files are written one after another is looked at a second time, and read rises
+	// from 0 again. One look runs at a time and others wait. ctx's error when it ends.
+	Look(ctx context.Context, ns string, progress func(read, files int)) (Look, error)
 	// Close writes what is pending and lets go of the data. Later calls answer ErrClosed.
 	Close() error
 }

@@ -172,7 +172,7 @@ func TestNamespaces(t *testing.T) {
 			return operations(c, flow, "", "")["UpdateFlow"](own.ctx, "", "")
 		}}},
 		// These name nothing that could be foreign: settle has made with them what the others find.
-		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil,
+		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil, "CheckStore": nil,
 		"ListNodes": {{noFlow, "flow", func(flow, _ string) error {
 			_, err := c.ListNodes(own.ctx, &flowstorev1.ListNodesRequest{Flow: flow})
 			return err
@@ -195,6 +195,9 @@ func TestNamespaces(t *testing.T) {
 		}
 	}
 	must[*flowstorev1.FlushStoreResponse](t)(c.FlushStore(own.ctx, &flowstorev1.FlushStoreRequest{}))
+	if looked, err := receive(c.CheckStore(namespace.With(t.Context(), "team-c"), &flowstorev1.CheckStoreRequest{})); err != nil || len(looked) != 1 {
+		t.Errorf("a look at an empty namespace: %v, %v", looked, err)
+	}
 	if len(l.times) != 1 || l.times["team-a"] != 1 {
 		t.Errorf("flushed were %v", l.times)
 	}

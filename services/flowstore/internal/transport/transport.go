@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
 // Library is the domain that the service speaks for; *library.Library is one. ns is the namespace.
@@ -39,6 +40,7 @@ type Library interface {
 	DiffHeads(ctx context.Context, ns string, q library.HeadsQuery) (flow.HeadsDiff, error)
 	ValidateFlow(ctx context.Context, ns string, id uuid.UUID, most int) (problems []flow.Problem, more int, err error)
 	Flush(ctx context.Context, ns string) (files int, err error)
+	Look(ctx context.Context, ns string, progress func(read, files int)) (store.Look, error)
 }
 
 // Server is FlowStoreService.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
@@ -173,12 +174,12 @@ func TestEveryKind(t *testing.T) {
 	before := w.files()
 	r := w.look(audit.Options{})
 	testkit.Golden(t, "every-kind.txt", []byte(render(r)))
-	told := map[audit.Kind]bool{}
+	told := map[store.Damage]bool{}
 	for _, f := range r.Findings {
 		told[f.Kind] = true
 	}
-	for _, kind := range audit.Kinds {
-		if !told[kind] || kind.Title() == "" {
+	for _, kind := range store.Damages {
+		if !told[kind] || audit.Title(kind) == "" {
 			t.Errorf("the tree has no %s, or it has no title", kind)
 		}
 	}
@@ -194,7 +195,7 @@ func TestMost(t *testing.T) {
 		w.put(fmt.Sprintf("nodes/000/1%02d.xml", n), "")
 	}
 	r := w.look(audit.Options{Most: 3})
-	if len(r.Findings) != 3 || r.More[audit.Unreadable] != 7 {
+	if len(r.Findings) != 3 || r.More[store.DamageUnreadable] != 7 {
 		t.Errorf("%d findings, %v more", len(r.Findings), r.More)
 	}
 }
@@ -208,7 +209,7 @@ func TestWithoutPermission(t *testing.T) {
 	if err := os.Chmod(filepath.Join(w.dir, "nodes", "000", "000.xml"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if f := w.look(audit.Options{}).Findings[0]; f.Kind != audit.Unreadable || !strings.Contains(f.Fix, "right to read") {
+	if f := w.look(audit.Options{}).Findings[0]; f.Kind != store.DamageUnreadable || !strings.Contains(f.Fix, "right to read") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -220,8 +221,12 @@ func TestRunningService(t *testing.T) {
 	w.edit("flows/000/000.yaml", "nodes:\n", "nodes:\n  - index: 5\n    id: "+idOf(4).String()+"\n")
 	w.put("nodes/000/.004.xml.tmp", "<node")
 	w.put("nodes/000/009.xml", "<node")
+	w.put("flows/000/.000.yaml.tmp", "id:")
 	pause := func(context.Context) error {
 		w.node(4, 4, at(4))
+		if err := os.Chtimes(filepath.Join(w.dir, "flows", "000", ".000.yaml.tmp"), at(5), at(5)); err != nil {
+			return err
+		}
 		w.remove("nodes/000/.004.xml.tmp")
 		w.put("nodes/index.tsv", w.get("nodes/index.tsv")+string(format.AppendRow(nil, format.Row{Path: "000/004.xml", ID: idOf(4), Time: at(4)})))
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
@@ -19,7 +20,7 @@ func (t *tree) lookForMembers(c *collector, f *file) {
 		if t.nodes[m.Node] {
 			continue
 		}
-		out := finding(MissingNode, f.path, fmt.Sprintf("nodes: index %d: no file that can be read holds the node %s", m.Index, m.Node))
+		out := finding(store.DamageMissingNode, f.path, fmt.Sprintf("nodes: index %d: no file that can be read holds the node %s", m.Index, m.Node))
 		if t.trashed[m.Node] {
 			out.Reason = fmt.Sprintf("nodes: index %d: the node %s is in the trash", m.Index, m.Node)
 			out.Fix = "take it out of the trash, or out of the flow"
@@ -51,7 +52,7 @@ func (t *tree) lookForDuplicates(c *collector) {
 		if head.time.Equal(f.time) {
 			better = "has the same time, a later name"
 		}
-		c.add(finding(DuplicateID, f.path, fmt.Sprintf("has the id %s, as %s has, which %s and counts", f.id, head.path, better)))
+		c.add(finding(store.DamageDuplicateID, f.path, fmt.Sprintf("has the id %s, as %s has, which %s and counts", f.id, head.path, better)))
 	}
 }
 
@@ -65,7 +66,7 @@ func (t *tree) lookAtIndex(c *collector, p place) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if t.holdsAny(p) {
-			c.add(finding(IndexMissing, file, "is not there, and there are files for it"))
+			c.add(finding(store.DamageIndexMissing, file, "is not there, and there are files for it"))
 		}
 		return
 	case err != nil:
@@ -73,7 +74,7 @@ func (t *tree) lookAtIndex(c *collector, p place) {
 		return
 	}
 	if bytes.IndexByte(data, '\r') >= 0 {
-		c.add(finding(LineEnds, file, lineEndsReason))
+		c.add(finding(store.DamageLineEnds, file, lineEndsReason))
 	}
 	rows, sound := p.kind.ReadIndex(data)
 	if !sound {
@@ -102,18 +103,18 @@ func (t *tree) compareRows(c *collector, p place, index string, rows []format.Ro
 		}
 		switch r, ok := byPath[f.row()]; {
 		case !ok:
-			c.add(finding(IndexMissing, f.path, "has no row in "+index))
+			c.add(finding(store.DamageIndexMissing, f.path, "has no row in "+index))
 		case r.ID != f.id:
-			c.add(finding(IndexWrong, f.path, fmt.Sprintf("holds %s, and %s has %s for it", f.id, index, r.ID)))
+			c.add(finding(store.DamageIndexWrong, f.path, fmt.Sprintf("holds %s, and %s has %s for it", f.id, index, r.ID)))
 		case !r.Time.Equal(f.time):
-			c.add(finding(IndexWrong, f.path, "has another time than its row in "+index))
+			c.add(finding(store.DamageIndexWrong, f.path, "has another time than its row in "+index))
 		}
 	}
 	told := map[string]bool{}
 	for _, r := range rows {
 		if t.files[path.Join(p.folder, r.Path)] == nil && !told[r.Path] {
 			told[r.Path] = true
-			c.add(finding(IndexDead, index, fmt.Sprintf("has a row for %s, which is not there", r.Path)))
+			c.add(finding(store.DamageIndexDead, index, fmt.Sprintf("has a row for %s, which is not there", r.Path)))
 		}
 	}
 }
@@ -126,7 +127,7 @@ func lookAtLines(c *collector, kind format.Kind, file string, data []byte) {
 		bare := strings.TrimRight(text, "\r\n")
 		_, isRow := kind.ReadIndex([]byte(format.IndexHeader + bare + "\n"))
 		isHead := line == 1 && strings.HasPrefix(strings.TrimPrefix(bare, "\ufeff"), strings.TrimSuffix(format.IndexHeader, "\n"))
-		out := finding(IndexLine, file, "is no row of a path, an id and a time")
+		out := finding(store.DamageIndexLine, file, "is no row of a path, an id and a time")
 		out.Line = line
 		switch {
 		case isMarker(bare):
@@ -142,6 +143,6 @@ func lookAtLines(c *collector, kind format.Kind, file string, data []byte) {
 		c.add(out)
 	}
 	if line == 0 {
-		c.add(finding(IndexLine, file, "is empty"))
+		c.add(finding(store.DamageIndexLine, file, "is empty"))
 	}
 }

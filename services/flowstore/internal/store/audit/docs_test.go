@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -23,12 +23,12 @@ func TestDocs(t *testing.T) {
 			rows++
 		}
 	}
-	for _, kind := range audit.Kinds {
+	for _, kind := range store.Damages {
 		if !strings.Contains(string(text), "\n| `"+string(kind)+"` | ") {
 			t.Errorf("docs/check.md has no row for %s", kind)
 		}
 	}
-	if rows != len(audit.Kinds) {
-		t.Errorf("docs/check.md has %d rows for %d kinds", rows, len(audit.Kinds))
+	if rows != len(store.Damages) {
+		t.Errorf("docs/check.md has %d rows for %d kinds", rows, len(store.Damages))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
@@ -40,13 +41,13 @@ func Plan(r Report, o PlanOptions) []Step {
 	for _, f := range r.Findings {
 		s := Step{Path: f.Path}
 		switch {
-		case f.By == ByRepairAsked && o.Current:
+		case f.By == store.ByRepairAsked && o.Current:
 			s.Text, s.makes = "current becomes what is taken for it", []change{withCurrent}
-		case f.By != ByRepair:
+		case f.By != store.ByRepair:
 			continue
-		case f.Kind == TemporaryFile:
+		case f.Kind == store.DamageTemporary:
 			s.Text = "is moved away"
-		case f.Kind == LineEnds && r.tree.files[f.Path] != nil:
+		case f.Kind == store.DamageLineEnds && r.tree.files[f.Path] != nil:
 			s.Text, s.makes = "gets line feeds", []change{r.tree.files[f.Path].withLF}
 		default:
 			p := r.tree.placeOf(f.Path)

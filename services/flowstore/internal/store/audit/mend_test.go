@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
@@ -32,7 +33,7 @@ func TestMendLeavesOnlyWhatNeedsAPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range w.look(audit.Options{}).Findings {
-		if f.By == audit.ByRepair {
+		if f.By == store.ByRepair {
 			t.Errorf("%s %s: %s is left", f.Kind, f.Path, f.Reason)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
@@ -118,15 +119,15 @@ func (t *tree) readFlow(f *file, data []byte) error {
 }
 
 // tell notes what is wrong with a file alone.
-func (t *tree) tell(f *file, findings ...Finding) {
+func (t *tree) tell(f *file, findings ...store.Finding) {
 	if f.alone == nil {
 		f.alone = newCollector(t.options.Most)
 	}
 	f.alone.add(findings...)
 }
 
-var flowKinds = map[flow.ProblemKind]Kind{
-	flow.BadEntry: BadEntry, flow.DanglingEdge: DanglingEdge, flow.CycleEdge: Cycle, flow.BadCurrent: BadCurrent,
+var flowKinds = map[flow.ProblemKind]store.Damage{
+	flow.BadEntry: store.DamageEntry, flow.DanglingEdge: store.DamageDanglingEdge, flow.CycleEdge: store.DamageCycle, flow.BadCurrent: store.DamageCurrent,
 }
 
 // withLF gives a file with the line ends that we write.
@@ -138,10 +139,10 @@ const lineEndsReason = "has line ends with carriage returns, from an editor or a
 
 // lineEnds tells of carriage returns. Readers of XML and YAML take them for line feeds, so a file of the same value can
 // nearly always be written without.
-func (f *file) lineEnds(data []byte) Finding {
-	out := finding(LineEnds, f.path, lineEndsReason)
+func (f *file) lineEnds(data []byte) store.Finding {
+	out := finding(store.DamageLineEnds, f.path, lineEndsReason)
 	if !f.sameValue(data, withLF(data)) {
-		out.By = ByPerson
+		out.By = store.ByPerson
 		out.Fix = "save it with line feeds; its value would change, so look at it first"
 	}
 	return out

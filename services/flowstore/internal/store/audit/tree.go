@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
@@ -28,6 +29,8 @@ type tree struct {
 	// nodes are the ids that files hold; trashed those that only files in the trash hold.
 	nodes, trashed map[uuid.UUID]bool
 	progress       Progress
+	// stamps are the times of files that may be on their way: if one changed, somebody works on it.
+	stamps map[string]int64
 }
 
 // file is one with a name of ours.
@@ -55,6 +58,7 @@ func (f *file) row() string { return strings.TrimPrefix(f.path, f.folder+"/") }
 func (t *tree) look(ctx context.Context) (Report, error) {
 	before := t.files
 	t.files, t.nodes, t.trashed, t.progress = map[string]*file{}, map[uuid.UUID]bool{}, map[uuid.UUID]bool{}, Progress{}
+	t.stamps = map[string]int64{}
 	c := newCollector(t.options.Most)
 	t.lookAtTop(c)
 	r := Report{tree: t}
@@ -85,7 +89,7 @@ func (t *tree) look(ctx context.Context) (Report, error) {
 			t.lookAtIndex(c, p)
 		}
 	}
-	slices.SortFunc(c.found, Finding.compare)
+	slices.SortFunc(c.found, compare)
 	r.Findings, r.More = c.found, c.more
 	return r, nil
 }
@@ -113,7 +117,7 @@ func (t *tree) list(c *collector, p place) (files []*file) {
 	for _, folder := range t.entries(c, p.folder) {
 		in := path.Join(p.folder, folder.Name)
 		switch {
-		case stray(c, in, folder):
+		case t.stray(c, in, folder):
 		case !folder.Mode.IsDir():
 			if in != p.index() || p.trash {
 				c.add(wrongName(p, in))
@@ -132,7 +136,7 @@ func (t *tree) listFolder(c *collector, p place, folder string) (files []*file) 
 		in := path.Join(p.folder, folder, e.Name)
 		name, ours := p.kind.ParseName(folder + "/" + e.Name)
 		switch {
-		case stray(c, in, e):
+		case t.stray(c, in, e):
 		case e.Mode.IsDir():
 			c.add(unknownFolder(in))
 		case !ours:
@@ -161,20 +165,20 @@ func (t *tree) entries(c *collector, folder string) []filesys.Info {
 
 // stray deals with what is in no place of a file or folder of ours: leftovers and links are told, other names with a dot
 // in front are nobody's business (field/flowstore.md row 3).
-func stray(c *collector, in string, e filesys.Info) bool {
+func (t *tree) stray(c *collector, in string, e filesys.Info) bool {
 	hidden := strings.HasPrefix(e.Name, ".")
 	switch {
 	case hidden && strings.HasSuffix(e.Name, ".tmp") && e.Mode.IsRegular():
-		f := finding(TemporaryFile, in, fmt.Sprintf("was about to take the place of %s when its process ended", strings.TrimSuffix(e.Name[1:], ".tmp")))
-		f.stamp = e.ModTime
+		f := finding(store.DamageTemporary, in, fmt.Sprintf("was about to take the place of %s when its process ended", strings.TrimSuffix(e.Name[1:], ".tmp")))
 		c.add(f)
+		t.stamps[in] = e.ModTime
 	case hidden:
 	case !e.Mode.IsDir() && !e.Mode.IsRegular():
 		what := "neither a file nor a folder"
 		if e.Mode&fs.ModeSymlink != 0 {
 			what = "a symbolic link"
 		}
-		c.add(finding(Irregular, in, "is "+what+", which flowstore does not follow"))
+		c.add(finding(store.DamageIrregular, in, "is "+what+", which flowstore does not follow"))
 	default:
 		return false
 	}
@@ -186,7 +190,7 @@ func (t *tree) lookAtTop(c *collector) {
 	for _, e := range t.entries(c, ".") {
 		switch {
 		case strings.HasPrefix(e.Name, ".") && strings.HasSuffix(e.Name, ".tmp"):
-			stray(c, e.Name, e)
+			t.stray(c, e.Name, e)
 		case e.Name == configName && e.Mode.IsRegular():
 			t.lookAtConfig(c)
 		}

@@ -65,6 +65,8 @@ type Store struct {
 	mu     sync.Mutex
 	spaces map[string]*opening
 	closed bool
+	// looking has room for the one look that runs.
+	looking chan struct{}
 }
 
 var _ store.Store = (*Store)(nil)
@@ -114,7 +116,7 @@ func open(opts Options, tree filesys.FS) (*Store, error) {
 		return nil, err
 	}
 	return &Store{
-		opts: opts, tree: tree, owner: owner, spaces: map[string]*opening{},
+		opts: opts, tree: tree, owner: owner, spaces: map[string]*opening{}, looking: make(chan struct{}, 1),
 		close: func() error { return nil },
 	}, nil
 }

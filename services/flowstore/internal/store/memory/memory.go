@@ -254,6 +254,17 @@ func (s *Store) Problems(_ context.Context, ns string) ([]store.Problem, error) 
 	return read(s, ns, func(*space) ([]store.Problem, error) { return nil, nil })
 }
 
+// Look implements store.Store: there are no files.
+func (s *Store) Look(_ context.Context, ns string, progress func(read, files int)) (store.Look, error) {
+	look, err := read(s, ns, func(sp *space) (store.Look, error) {
+		return store.Look{Nodes: len(sp.nodes), Flows: len(sp.flows)}, nil
+	})
+	if files := look.Nodes + look.Flows; files > 0 {
+		progress(files, files)
+	}
+	return look, err
+}
+
 // Close implements store.Store.
 func (s *Store) Close() error {
 	s.mu.Lock()

@@ -120,6 +120,12 @@ func (r recorded) Problems(ctx context.Context, ns string) ([]store.Problem, err
 	return r.Store.Problems(ctx, ns)
 }
 
+// Look implements store.Store.
+func (r recorded) Look(ctx context.Context, ns string, progress func(read, files int)) (store.Look, error) {
+	r.calls.note("Store.Look")
+	return r.Store.Look(ctx, ns, progress)
+}
+
 // Close implements store.Store.
 func (r recorded) Close() error {
 	r.calls.note("Store.Close")

@@ -44,7 +44,23 @@ func readCases() []testCase {
 			e.must(err)
 			e.same([]store.Problem(nil), problems)
 		}},
+		{Reads, "a look at what the store wrote finds nothing", readLook},
 	}
+}
+
+// readLook has a node in the trash, and changes that are in no file yet.
+func readLook(e *env) {
+	look, err := e.store.Look(e.Context(), e.ns, func(int, int) { e.Error("progress with nothing stored") })
+	e.must(err)
+	e.same(store.Look{}, look)
+	e.createFlow("f", "a", "b")
+	e.createNode("c", "text")
+	e.must(e.update(func(tx store.Tx) error { return tx.Drop(store.Thing{Kind: store.KindNode, ID: id("c")}) }))
+	read, files := 0, 0
+	look, err = e.store.Look(e.Context(), e.ns, func(r, f int) { read, files = r, f })
+	e.must(err)
+	e.same([]store.Finding(nil), look.Findings)
+	e.same([]int{3, 1, 4, 4}, []int{look.Nodes, look.Flows, read, files})
 }
 
 // readTexts holds cases/flowstore.md 22, 23 and 25: what a file format would like to change.
