@@ -64,6 +64,10 @@ const (
 	StoreFinding_KIND_TEMPORARY_FILE StoreFinding_Kind = 17
 	// Carriage returns, from an editor or a checkout.
 	StoreFinding_KIND_LINE_ENDS StoreFinding_Kind = 18
+	// A named branch that stands at no node of the flow.
+	StoreFinding_KIND_DANGLING_HEAD StoreFinding_Kind = 19
+	// A link that begins at no node of the flow, or leads to a flow that no file holds, or that is in the trash.
+	StoreFinding_KIND_DANGLING_LINK StoreFinding_Kind = 20
 )
 
 // Enum value maps for StoreFinding_Kind.
@@ -88,6 +92,8 @@ var (
 		16: "KIND_INDEX_LINE",
 		17: "KIND_TEMPORARY_FILE",
 		18: "KIND_LINE_ENDS",
+		19: "KIND_DANGLING_HEAD",
+		20: "KIND_DANGLING_LINK",
 	}
 	StoreFinding_Kind_value = map[string]int32{
 		"KIND_UNSPECIFIED":      0,
@@ -109,6 +115,8 @@ var (
 		"KIND_INDEX_LINE":       16,
 		"KIND_TEMPORARY_FILE":   17,
 		"KIND_LINE_ENDS":        18,
+		"KIND_DANGLING_HEAD":    19,
+		"KIND_DANGLING_LINK":    20,
 	}
 )
 
@@ -562,14 +570,14 @@ const file_tsumugi_flowstore_v1_maintenance_proto_rawDesc = "" +
 	"\rCheckProgress\x12\"\n" +
 	"\n" +
 	"files_read\x18\x01 \x01(\x05B\x03\xe0A\x03R\tfilesRead\x12\x19\n" +
-	"\x05files\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05files\"\x93\x06\n" +
+	"\x05files\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05files\"\xc3\x06\n" +
 	"\fStoreFinding\x12@\n" +
 	"\x04kind\x18\x01 \x01(\x0e2'.tsumugi.flowstore.v1.StoreFinding.KindB\x03\xe0A\x03R\x04kind\x12\x17\n" +
 	"\x04path\x18\x02 \x01(\tB\x03\xe0A\x03R\x04path\x12\x17\n" +
 	"\x04line\x18\x03 \x01(\x05B\x03\xe0A\x03R\x04line\x12\x1b\n" +
 	"\x06reason\x18\x04 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x15\n" +
 	"\x03fix\x18\x05 \x01(\tB\x03\xe0A\x03R\x03fix\x12I\n" +
-	"\amending\x18\x06 \x01(\x0e2*.tsumugi.flowstore.v1.StoreFinding.MendingB\x03\xe0A\x03R\amending\"\xa6\x03\n" +
+	"\amending\x18\x06 \x01(\x0e2*.tsumugi.flowstore.v1.StoreFinding.MendingB\x03\xe0A\x03R\amending\"\xd6\x03\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fKIND_UNREADABLE\x10\x01\x12\x19\n" +
@@ -591,7 +599,9 @@ const file_tsumugi_flowstore_v1_maintenance_proto_rawDesc = "" +
 	"\x10KIND_INDEX_WRONG\x10\x0f\x12\x13\n" +
 	"\x0fKIND_INDEX_LINE\x10\x10\x12\x17\n" +
 	"\x13KIND_TEMPORARY_FILE\x10\x11\x12\x12\n" +
-	"\x0eKIND_LINE_ENDS\x10\x12\"g\n" +
+	"\x0eKIND_LINE_ENDS\x10\x12\x12\x16\n" +
+	"\x12KIND_DANGLING_HEAD\x10\x13\x12\x16\n" +
+	"\x12KIND_DANGLING_LINK\x10\x14\"g\n" +
 	"\aMending\x12\x17\n" +
 	"\x13MENDING_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eMENDING_PERSON\x10\x01\x12\x12\n" +

@@ -19,6 +19,10 @@ const (
 	DamageCycle Damage = "cycle"
 	// DamageCurrent is a reader's place that is not there (cases/flowstore.md 4).
 	DamageCurrent Damage = "bad_current"
+	// DamageHead is a named branch that stands at no node of the flow.
+	DamageHead Damage = "dangling_head"
+	// DamageLink begins at no node of the flow, or leads to a flow that no file holds.
+	DamageLink Damage = "dangling_link"
 	// DamageEntry is anything else in a flow file that is left out (field/flowstore.md row 21).
 	DamageEntry Damage = "bad_entry"
 	// DamageDuplicateID is a file with the id of a better one (cases/flowstore.md 17).
@@ -45,7 +49,8 @@ const (
 
 // Damages are all kinds, in the order of reports.
 var Damages = []Damage{
-	DamageUnreadable, DamageConflict, DamageNUL, DamageMissingNode, DamageDanglingEdge, DamageCycle, DamageCurrent, DamageEntry,
+	DamageUnreadable, DamageConflict, DamageNUL, DamageMissingNode, DamageDanglingEdge, DamageCycle, DamageCurrent,
+	DamageHead, DamageLink, DamageEntry,
 	DamageDuplicateID, DamageName, DamageFolder, DamageIrregular, DamageIndexMissing, DamageIndexDead, DamageIndexWrong,
 	DamageIndexLine, DamageTemporary, DamageLineEnds,
 }

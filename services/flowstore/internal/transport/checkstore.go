@@ -73,6 +73,8 @@ var damages = map[store.Damage]flowstorev1.StoreFinding_Kind{
 	store.DamageIndexWrong:   flowstorev1.StoreFinding_KIND_INDEX_WRONG,
 	store.DamageIndexLine:    flowstorev1.StoreFinding_KIND_INDEX_LINE,
 	store.DamageTemporary:    flowstorev1.StoreFinding_KIND_TEMPORARY_FILE,
+	store.DamageHead:         flowstorev1.StoreFinding_KIND_DANGLING_HEAD,
+	store.DamageLink:         flowstorev1.StoreFinding_KIND_DANGLING_LINK,
 	store.DamageLineEnds:     flowstorev1.StoreFinding_KIND_LINE_ENDS,
 }
 

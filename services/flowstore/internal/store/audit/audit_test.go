@@ -16,6 +16,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -136,7 +138,7 @@ func TestHandMadeCycle(t *testing.T) {
 func everyKind(t testing.TB) world {
 	t.Helper()
 	w := newWorld(t)
-	w.edit("flows/000/000.yaml", "nodes:\n", "current: 99\nnodes:\n  - index: 4\n    id: "+idOf(50).String()+"\n  - index: 8\n    id: "+idOf(60).String()+"\n")
+	w.edit("flows/000/000.yaml", "nodes:\n", "current: 99\nheads:\n  雨: 98\nlinks:\n  - flow: "+idOf(90).String()+"\nnodes:\n  - index: 4\n    id: "+idOf(50).String()+"\n  - index: 8\n    id: "+idOf(60).String()+"\n")
 	w.edit("flows/000/000.yaml", "connections:\n", "connections:\n  - from: 2\n    to: 77\n  - from: 4\n    to: 2\n")
 	w.edit("flows/000/000.yaml", "index: 4", "index: four")
 	w.node(4, 0, at(30))
@@ -258,16 +260,20 @@ func FuzzIndex(f *testing.F) {
 	f.Add([]byte(format.IndexHeader + "000/000.xml\t0190"))
 	f.Add([]byte("<<<<<<< HEAD\n\r\n\x00"))
 	f.Add([]byte(""))
+	sound := newWorld(f).files()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		w := newWorld(t)
-		want := w.get("nodes/index.tsv")
-		w.put("nodes/index.tsv", string(data))
+		disk := powercut.New(nil)
+		fill(t, disk, sound)
+		if err := filesys.Replace(disk, "nodes/index.tsv", data); err != nil {
+			t.Fatal(err)
+		}
+		w := world{t: t, FS: disk}
 		r := w.look(audit.Options{})
 		if r.Clean() {
 			return
 		}
 		w.mend(r)
-		if got := w.get("nodes/index.tsv"); got != want {
+		if got := in(disk, "nodes/index.tsv"); got != sound["nodes/index.tsv"] {
 			t.Errorf("mended to %q", got)
 		}
 		if left := short(w.look(audit.Options{})); left != nil {

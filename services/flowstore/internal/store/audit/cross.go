@@ -29,6 +29,20 @@ func (t *tree) lookForMembers(c *collector, f *file) {
 	}
 }
 
+// lookForLinks tells which flows that a flow links to no file holds.
+func (t *tree) lookForLinks(c *collector, f *file) {
+	for _, l := range f.links {
+		there, trashed := t.flows[l.Flow]
+		switch {
+		case there:
+		case trashed:
+			c.add(finding(store.DamageLink, f.path, fmt.Sprintf("links: the flow %s is in the trash", l.Flow)))
+		default:
+			c.add(finding(store.DamageLink, f.path, fmt.Sprintf("links: no file that can be read holds the flow %s", l.Flow)))
+		}
+	}
+}
+
 // lookForDuplicates tells which files stand behind another one with the same id (field/flowstore.md row 13).
 func (t *tree) lookForDuplicates(c *collector) {
 	type key struct {

@@ -108,8 +108,13 @@ func (t *tree) readFlow(f *file, data []byte) error {
 	}
 	f.id, f.time = fl.ID, fl.Updated
 	for _, p := range fl.Validate() {
-		t.tell(f, finding(flowKinds[p.Kind], f.path, p.Text))
+		kind, known := flowKinds[p.Kind]
+		if !known {
+			kind = store.DamageEntry
+		}
+		t.tell(f, finding(kind, f.path, p.Text))
 	}
+	f.links = fl.Links
 	for _, m := range fl.Members {
 		if !t.nodes[m.Node] {
 			f.missing = append(f.missing, m)
@@ -128,6 +133,7 @@ func (t *tree) tell(f *file, findings ...store.Finding) {
 
 var flowKinds = map[flow.ProblemKind]store.Damage{
 	flow.BadEntry: store.DamageEntry, flow.DanglingEdge: store.DamageDanglingEdge, flow.CycleEdge: store.DamageCycle, flow.BadCurrent: store.DamageCurrent,
+	flow.DanglingHead: store.DamageHead, flow.DanglingLink: store.DamageLink,
 }
 
 // withLF gives a file with the line ends that we write.

@@ -33,6 +33,8 @@ var rules = map[store.Damage]rule{
 	store.DamageDanglingEdge: {"edges that lead nowhere", fixFlow, store.ByPerson},
 	store.DamageCycle:        {"edges that close a cycle", "take one connection of the cycle out of the file; until then this one is left out of paths", store.ByPerson},
 	store.DamageCurrent:      {"places of the reader that are not there", "set current in the file, or let `repair --current` write what is taken for it", store.ByRepairAsked},
+	store.DamageHead:         {"named branches that stand nowhere", fixFlow, store.ByPerson},
+	store.DamageLink:         {"links that lead nowhere", "bring the file of the flow back from git or a backup, or take the link out of this one", store.ByPerson},
 	store.DamageEntry:        {"entries of flow files that are left out", fixFlow, store.ByPerson},
 	store.DamageDuplicateID:  {"files behind another one with the same id", "keep it as an earlier version, give it an id of its own, or move it out of the tree", store.ByPerson},
 	store.DamageName:         {"files with other names than ours", "flowstore leaves it alone: move it out of the tree, or give it a free name if it should count", store.ByPerson},

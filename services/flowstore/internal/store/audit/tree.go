@@ -28,7 +28,9 @@ type tree struct {
 	files map[string]*file
 	// nodes are the ids that files hold; trashed those that only files in the trash hold.
 	nodes, trashed map[uuid.UUID]bool
-	progress       Progress
+	// flows are the ids that files hold outside of the trash.
+	flows    map[uuid.UUID]bool
+	progress Progress
 	// stamps are the times of files that may be on their way: if one changed, somebody works on it.
 	stamps map[string]int64
 }
@@ -49,6 +51,7 @@ type file struct {
 	alone *collector
 	// missing are the members of a flow that no file held when it was read.
 	missing []flow.Member
+	links   []flow.Link
 }
 
 // row is the path as index.tsv has it.
@@ -58,7 +61,7 @@ func (f *file) row() string { return strings.TrimPrefix(f.path, f.folder+"/") }
 func (t *tree) look(ctx context.Context) (Report, error) {
 	before := t.files
 	t.files, t.nodes, t.trashed, t.progress = map[string]*file{}, map[uuid.UUID]bool{}, map[uuid.UUID]bool{}, Progress{}
-	t.stamps = map[string]int64{}
+	t.flows, t.stamps = map[uuid.UUID]bool{}, map[string]int64{}
 	c := newCollector(t.options.Most)
 	t.lookAtTop(c)
 	r := Report{tree: t}
@@ -82,6 +85,7 @@ func (t *tree) look(ctx context.Context) (Report, error) {
 			c.addAll(f.alone)
 		}
 		t.lookForMembers(c, f)
+		t.lookForLinks(c, f)
 	}
 	t.lookForDuplicates(c)
 	for _, p := range places {
@@ -94,10 +98,12 @@ func (t *tree) look(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// note remembers which nodes there are.
+// note remembers which nodes and flows there are.
 func (t *tree) note(f *file) {
 	switch {
-	case !f.ok || f.kind != format.Nodes:
+	case !f.ok:
+	case f.kind == format.Flows:
+		t.flows[f.id] = t.flows[f.id] || !f.trash
 	case f.trash:
 		t.trashed[f.id] = true
 	default:
