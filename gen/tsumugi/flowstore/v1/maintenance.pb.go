@@ -68,6 +68,10 @@ const (
 	StoreFinding_KIND_DANGLING_HEAD StoreFinding_Kind = 19
 	// A link that begins at no node of the flow, or leads to a flow that no file holds, or that is in the trash.
 	StoreFinding_KIND_DANGLING_LINK StoreFinding_Kind = 20
+	// A file that holds what was purged.
+	StoreFinding_KIND_PURGED_IS_BACK StoreFinding_Kind = 21
+	// A line of `tombstones.tsv` that is no row.
+	StoreFinding_KIND_TOMBSTONE_LINE StoreFinding_Kind = 22
 )
 
 // Enum value maps for StoreFinding_Kind.
@@ -94,6 +98,8 @@ var (
 		18: "KIND_LINE_ENDS",
 		19: "KIND_DANGLING_HEAD",
 		20: "KIND_DANGLING_LINK",
+		21: "KIND_PURGED_IS_BACK",
+		22: "KIND_TOMBSTONE_LINE",
 	}
 	StoreFinding_Kind_value = map[string]int32{
 		"KIND_UNSPECIFIED":      0,
@@ -117,6 +123,8 @@ var (
 		"KIND_LINE_ENDS":        18,
 		"KIND_DANGLING_HEAD":    19,
 		"KIND_DANGLING_LINK":    20,
+		"KIND_PURGED_IS_BACK":   21,
+		"KIND_TOMBSTONE_LINE":   22,
 	}
 )
 
@@ -570,14 +578,14 @@ const file_tsumugi_flowstore_v1_maintenance_proto_rawDesc = "" +
 	"\rCheckProgress\x12\"\n" +
 	"\n" +
 	"files_read\x18\x01 \x01(\x05B\x03\xe0A\x03R\tfilesRead\x12\x19\n" +
-	"\x05files\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05files\"\xc3\x06\n" +
+	"\x05files\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05files\"\xf5\x06\n" +
 	"\fStoreFinding\x12@\n" +
 	"\x04kind\x18\x01 \x01(\x0e2'.tsumugi.flowstore.v1.StoreFinding.KindB\x03\xe0A\x03R\x04kind\x12\x17\n" +
 	"\x04path\x18\x02 \x01(\tB\x03\xe0A\x03R\x04path\x12\x17\n" +
 	"\x04line\x18\x03 \x01(\x05B\x03\xe0A\x03R\x04line\x12\x1b\n" +
 	"\x06reason\x18\x04 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x15\n" +
 	"\x03fix\x18\x05 \x01(\tB\x03\xe0A\x03R\x03fix\x12I\n" +
-	"\amending\x18\x06 \x01(\x0e2*.tsumugi.flowstore.v1.StoreFinding.MendingB\x03\xe0A\x03R\amending\"\xd6\x03\n" +
+	"\amending\x18\x06 \x01(\x0e2*.tsumugi.flowstore.v1.StoreFinding.MendingB\x03\xe0A\x03R\amending\"\x88\x04\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fKIND_UNREADABLE\x10\x01\x12\x19\n" +
@@ -601,7 +609,9 @@ const file_tsumugi_flowstore_v1_maintenance_proto_rawDesc = "" +
 	"\x13KIND_TEMPORARY_FILE\x10\x11\x12\x12\n" +
 	"\x0eKIND_LINE_ENDS\x10\x12\x12\x16\n" +
 	"\x12KIND_DANGLING_HEAD\x10\x13\x12\x16\n" +
-	"\x12KIND_DANGLING_LINK\x10\x14\"g\n" +
+	"\x12KIND_DANGLING_LINK\x10\x14\x12\x17\n" +
+	"\x13KIND_PURGED_IS_BACK\x10\x15\x12\x17\n" +
+	"\x13KIND_TOMBSTONE_LINE\x10\x16\"g\n" +
 	"\aMending\x12\x17\n" +
 	"\x13MENDING_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eMENDING_PERSON\x10\x01\x12\x12\n" +

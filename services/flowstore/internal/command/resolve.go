@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -101,7 +102,11 @@ func ownTree(dir string) (release func() error, err error) {
 	if _, err := os.Stat(filepath.Join(data, ".flowstore")); errors.Is(err, fs.ErrNotExist) {
 		return func() error { return nil }, nil
 	}
-	return files.Own(data)
+	hold, err := files.Take(data, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return hold.Release, nil
 }
 
 // openTree opens a tree that is there.

@@ -27,6 +27,10 @@ const (
 	DamageEntry Damage = "bad_entry"
 	// DamageDuplicateID is a file with the id of a better one (cases/flowstore.md 17).
 	DamageDuplicateID Damage = "duplicate_id"
+	// DamagePurged is a file that holds what was purged: git or a backup brought it back.
+	DamagePurged Damage = "purged_is_back"
+	// DamageTombstones is a line of tombstones.tsv that is no row.
+	DamageTombstones Damage = "tombstone_line"
 	// DamageName is a file among ours that has no name of ours (field/flowstore.md row 3).
 	DamageName Damage = "wrong_name"
 	// DamageFolder is a folder in a place where none is read.
@@ -51,7 +55,7 @@ const (
 var Damages = []Damage{
 	DamageUnreadable, DamageConflict, DamageNUL, DamageMissingNode, DamageDanglingEdge, DamageCycle, DamageCurrent,
 	DamageHead, DamageLink, DamageEntry,
-	DamageDuplicateID, DamageName, DamageFolder, DamageIrregular, DamageIndexMissing, DamageIndexDead, DamageIndexWrong,
+	DamageDuplicateID, DamagePurged, DamageTombstones, DamageName, DamageFolder, DamageIrregular, DamageIndexMissing, DamageIndexDead, DamageIndexWrong,
 	DamageIndexLine, DamageTemporary, DamageLineEnds,
 }
 

@@ -56,6 +56,8 @@ func (p *progress) tell(read, files int) {
 }
 
 var damages = map[store.Damage]flowstorev1.StoreFinding_Kind{
+	store.DamagePurged:       flowstorev1.StoreFinding_KIND_PURGED_IS_BACK,
+	store.DamageTombstones:   flowstorev1.StoreFinding_KIND_TOMBSTONE_LINE,
 	store.DamageUnreadable:   flowstorev1.StoreFinding_KIND_UNREADABLE,
 	store.DamageConflict:     flowstorev1.StoreFinding_KIND_CONFLICT_MARKERS,
 	store.DamageNUL:          flowstorev1.StoreFinding_KIND_NUL_FILE,

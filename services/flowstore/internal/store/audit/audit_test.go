@@ -158,6 +158,9 @@ func everyKind(t testing.TB) world {
 	w.edit("nodes/index.tsv", "000/001.xml\t"+idOf(1).String(), "000/001.xml\t"+idOf(70).String())
 	w.edit("nodes/index.tsv", "000/002.xml", "000/222.xml")
 	w.put("nodes/index.tsv", w.get("nodes/index.tsv")+"torn")
+	w.put("tombstones.tsv", string(format.AppendTombstone([]byte(format.TombstonesHeader), format.Tombstone{
+		ID: idOf(60), Kind: format.Nodes, Path: "000/011.xml", Time: at(40), Reason: "asked for",
+	}))+"no row\n")
 	w.put("trash/nodes/000/011.xml", strings.ReplaceAll(w.get("nodes/000/003.xml"), idOf(3).String(), idOf(60).String()))
 	return w
 }

@@ -88,6 +88,7 @@ func (t *tree) look(ctx context.Context) (Report, error) {
 		t.lookForLinks(c, f)
 	}
 	t.lookForDuplicates(c)
+	t.lookForPurged(c)
 	for _, p := range places {
 		if !p.trash {
 			t.lookAtIndex(c, p)

@@ -1,0 +1,43 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+const tombstonesName = "tombstones.tsv"
+
+// lookForPurged tells which files hold what was purged, also in the trash.
+func (t *tree) lookForPurged(c *collector) {
+	data, err := t.fsys.ReadFile(tombstonesName, format.MaxMetadata)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.add(cannotRead(tombstonesName, err))
+		}
+		return
+	}
+	rows, problems := format.ReadTombstones(data)
+	for _, p := range problems {
+		c.add(finding(store.DamageTombstones, tombstonesName, p))
+	}
+	type thing struct {
+		kind format.Kind
+		id   uuid.UUID
+	}
+	purged := make(map[thing]time.Time, len(rows))
+	for _, r := range rows {
+		purged[thing{r.Kind, r.ID}] = r.Time
+	}
+	for _, f := range t.sorted() {
+		if at, ok := purged[thing{f.kind, f.id}]; ok && f.ok {
+			c.add(finding(store.DamagePurged, f.path, fmt.Sprintf("holds %s, which was purged at %s", f.id, at.Format(time.RFC3339))))
+		}
+	}
+}
