@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -151,6 +152,11 @@ func (s *services) CheckStore(_ *flowstorev1.CheckStoreRequest, out grpc.ServerS
 		out.Send(&flowstorev1.CheckStoreEvent{Event: &flowstorev1.CheckStoreEvent_Progress{Progress: &flowstorev1.CheckProgress{Files: 1}}}),
 		out.Send(&flowstorev1.CheckStoreEvent{Event: &flowstorev1.CheckStoreEvent_Finding{Finding: finding}}),
 	)
+}
+
+func (s *services) RepairStore(r *flowstorev1.RepairStoreRequest, out grpc.ServerStreamingServer[flowstorev1.RepairStoreEvent]) error {
+	result := &flowstorev1.RepairResult{Folder: fmt.Sprintf("apply %v, current %v", r.GetApply(), r.GetCurrent())}
+	return out.Send(&flowstorev1.RepairStoreEvent{Event: &flowstorev1.RepairStoreEvent_Result{Result: result}})
 }
 
 func (s *services) CountTokens(ctx context.Context, r *promptbuilderv1.CountTokensRequest) (*promptbuilderv1.CountTokensResponse, error) {

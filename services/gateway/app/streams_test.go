@@ -157,6 +157,15 @@ func TestCheckStore(t *testing.T) {
 	}
 }
 
+func TestRepairStore(t *testing.T) {
+	t.Parallel()
+	server, _ := start(t, &services{})
+	got := do(t, newRequest(t, "POST", server.URL+"/v1/store:repairStore", `{"apply": true}`))
+	if want := "apply true, current false"; got.status != 200 || !strings.Contains(got.body, want) {
+		t.Errorf("%d %s, want %q", got.status, got.body, want)
+	}
+}
+
 func TestStreamWithoutEvents(t *testing.T) {
 	t.Parallel()
 	server, _ := start(t, generation(nil))

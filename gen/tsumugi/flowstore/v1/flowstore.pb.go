@@ -3118,7 +3118,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x17REMOVE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REMOVE_MODE_RESTRICT\x10\x01\x12\x16\n" +
 	"\x12REMOVE_MODE_SPLICE\x10\x02\x12\x17\n" +
-	"\x13REMOVE_MODE_SUBTREE\x10\x032\xff\x16\n" +
+	"\x13REMOVE_MODE_SUBTREE\x10\x032\x85\x18\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -3149,7 +3149,8 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStore\x12|\n" +
 	"\n" +
-	"CheckStore\x12'.tsumugi.flowstore.v1.CheckStoreRequest\x1a%.tsumugi.flowstore.v1.CheckStoreEvent\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/store:checkStore0\x01BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"CheckStore\x12'.tsumugi.flowstore.v1.CheckStoreRequest\x1a%.tsumugi.flowstore.v1.CheckStoreEvent\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/store:checkStore0\x01\x12\x83\x01\n" +
+	"\vRepairStore\x12(.tsumugi.flowstore.v1.RepairStoreRequest\x1a&.tsumugi.flowstore.v1.RepairStoreEvent\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/store:repairStore0\x01BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_flowstore_proto_rawDescOnce sync.Once
@@ -3218,7 +3219,9 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*ForkFlowRequest)(nil),          // 49: tsumugi.flowstore.v1.ForkFlowRequest
 	(*RebuildFlowRequest)(nil),       // 50: tsumugi.flowstore.v1.RebuildFlowRequest
 	(*CheckStoreRequest)(nil),        // 51: tsumugi.flowstore.v1.CheckStoreRequest
-	(*CheckStoreEvent)(nil),          // 52: tsumugi.flowstore.v1.CheckStoreEvent
+	(*RepairStoreRequest)(nil),       // 52: tsumugi.flowstore.v1.RepairStoreRequest
+	(*CheckStoreEvent)(nil),          // 53: tsumugi.flowstore.v1.CheckStoreEvent
+	(*RepairStoreEvent)(nil),         // 54: tsumugi.flowstore.v1.RepairStoreEvent
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	39, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
@@ -3282,31 +3285,33 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	50, // 58: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:input_type -> tsumugi.flowstore.v1.RebuildFlowRequest
 	14, // 59: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
 	51, // 60: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
-	39, // 61: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	39, // 62: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	40, // 63: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 64: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 65: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	40, // 66: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	12, // 67: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	17, // 68: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	20, // 69: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	23, // 70: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	26, // 71: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	30, // 72: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	32, // 73: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	40, // 74: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 75: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 76: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 77: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 78: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 79: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 80: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 81: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
-	15, // 82: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	52, // 83: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
-	61, // [61:84] is the sub-list for method output_type
-	38, // [38:61] is the sub-list for method input_type
+	52, // 61: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
+	39, // 62: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	39, // 63: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	40, // 64: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 65: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 66: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	40, // 67: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	12, // 68: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	17, // 69: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	20, // 70: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	23, // 71: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	26, // 72: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	30, // 73: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	32, // 74: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	40, // 75: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 76: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 77: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 78: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 79: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 80: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 81: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 82: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
+	15, // 83: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	53, // 84: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
+	54, // 85: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
+	62, // [62:86] is the sub-list for method output_type
+	38, // [38:62] is the sub-list for method input_type
 	38, // [38:38] is the sub-list for extension type_name
 	38, // [38:38] is the sub-list for extension extendee
 	0,  // [0:38] is the sub-list for field type_name

@@ -1041,6 +1041,29 @@ func request_FlowStoreService_CheckStore_0(ctx context.Context, marshaler runtim
 	return stream, metadata, nil
 }
 
+func request_FlowStoreService_RepairStore_0(ctx context.Context, marshaler runtime.Marshaler, client FlowStoreServiceClient, req *http.Request, pathParams map[string]string) (FlowStoreService_RepairStoreClient, runtime.ServerMetadata, error) {
+	var (
+		protoReq RepairStoreRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.RepairStore(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
 // RegisterFlowStoreServiceHandlerServer registers the http handlers for service FlowStoreService to "mux".
 // UnaryRPC     :call FlowStoreServiceServer directly.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
@@ -1495,6 +1518,13 @@ func RegisterFlowStoreServiceHandlerServer(ctx context.Context, mux *runtime.Ser
 		return
 	})
 
+	mux.Handle(http.MethodPost, pattern_FlowStoreService_RepairStore_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
+		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+		return
+	})
+
 	return nil
 }
 
@@ -1925,6 +1955,23 @@ func RegisterFlowStoreServiceHandlerClient(ctx context.Context, mux *runtime.Ser
 		}
 		forward_FlowStoreService_CheckStore_0(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_FlowStoreService_RepairStore_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/tsumugi.flowstore.v1.FlowStoreService/RepairStore", runtime.WithHTTPPathPattern("/v1/store:repairStore"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_FlowStoreService_RepairStore_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_FlowStoreService_RepairStore_0(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
+	})
 	return nil
 }
 
@@ -1952,6 +1999,7 @@ var (
 	pattern_FlowStoreService_RebuildFlow_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "rebuildFlow"))
 	pattern_FlowStoreService_FlushStore_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "flushStore"))
 	pattern_FlowStoreService_CheckStore_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "checkStore"))
+	pattern_FlowStoreService_RepairStore_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "repairStore"))
 )
 
 var (
@@ -1978,4 +2026,5 @@ var (
 	forward_FlowStoreService_RebuildFlow_0      = runtime.ForwardResponseMessage
 	forward_FlowStoreService_FlushStore_0       = runtime.ForwardResponseMessage
 	forward_FlowStoreService_CheckStore_0       = runtime.ForwardResponseStream
+	forward_FlowStoreService_RepairStore_0      = runtime.ForwardResponseStream
 )

@@ -42,6 +42,7 @@ const (
 	FlowStoreService_RebuildFlow_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/RebuildFlow"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 	FlowStoreService_CheckStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/CheckStore"
+	FlowStoreService_RepairStore_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/RepairStore"
 )
 
 // FlowStoreServiceClient is the client API for FlowStoreService service.
@@ -109,6 +110,9 @@ type FlowStoreServiceClient interface {
 	// changes nothing, and first does what FlushStore does, where the store can write. Other calls go on meanwhile;
 	// another look waits.
 	CheckStore(ctx context.Context, in *CheckStoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CheckStoreEvent], error)
+	// RepairStore mends of what CheckStore finds what is derived or certain, while the service goes on. Nothing is deleted: files are
+	// copied before they are changed. Without `apply` it only says what it would do. Everything else is left to a person.
+	RepairStore(ctx context.Context, in *RepairStoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RepairStoreEvent], error)
 }
 
 type flowStoreServiceClient struct {
@@ -358,6 +362,25 @@ func (c *flowStoreServiceClient) CheckStore(ctx context.Context, in *CheckStoreR
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type FlowStoreService_CheckStoreClient = grpc.ServerStreamingClient[CheckStoreEvent]
 
+func (c *flowStoreServiceClient) RepairStore(ctx context.Context, in *RepairStoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RepairStoreEvent], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[1], FlowStoreService_RepairStore_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[RepairStoreRequest, RepairStoreEvent]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FlowStoreService_RepairStoreClient = grpc.ServerStreamingClient[RepairStoreEvent]
+
 // FlowStoreServiceServer is the server API for FlowStoreService service.
 // All implementations must embed UnimplementedFlowStoreServiceServer
 // for forward compatibility.
@@ -423,6 +446,9 @@ type FlowStoreServiceServer interface {
 	// changes nothing, and first does what FlushStore does, where the store can write. Other calls go on meanwhile;
 	// another look waits.
 	CheckStore(*CheckStoreRequest, grpc.ServerStreamingServer[CheckStoreEvent]) error
+	// RepairStore mends of what CheckStore finds what is derived or certain, while the service goes on. Nothing is deleted: files are
+	// copied before they are changed. Without `apply` it only says what it would do. Everything else is left to a person.
+	RepairStore(*RepairStoreRequest, grpc.ServerStreamingServer[RepairStoreEvent]) error
 	mustEmbedUnimplementedFlowStoreServiceServer()
 }
 
@@ -501,6 +527,9 @@ func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushSto
 }
 func (UnimplementedFlowStoreServiceServer) CheckStore(*CheckStoreRequest, grpc.ServerStreamingServer[CheckStoreEvent]) error {
 	return status.Error(codes.Unimplemented, "method CheckStore not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) RepairStore(*RepairStoreRequest, grpc.ServerStreamingServer[RepairStoreEvent]) error {
+	return status.Error(codes.Unimplemented, "method RepairStore not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) mustEmbedUnimplementedFlowStoreServiceServer() {}
 func (UnimplementedFlowStoreServiceServer) testEmbeddedByValue()                          {}
@@ -930,6 +959,17 @@ func _FlowStoreService_CheckStore_Handler(srv interface{}, stream grpc.ServerStr
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type FlowStoreService_CheckStoreServer = grpc.ServerStreamingServer[CheckStoreEvent]
 
+func _FlowStoreService_RepairStore_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(RepairStoreRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(FlowStoreServiceServer).RepairStore(m, &grpc.GenericServerStream[RepairStoreRequest, RepairStoreEvent]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FlowStoreService_RepairStoreServer = grpc.ServerStreamingServer[RepairStoreEvent]
+
 // FlowStoreService_ServiceDesc is the grpc.ServiceDesc for FlowStoreService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1030,6 +1070,11 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "CheckStore",
 			Handler:       _FlowStoreService_CheckStore_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "RepairStore",
+			Handler:       _FlowStoreService_RepairStore_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -564,6 +564,293 @@ func (x *CheckResult) GetMoreFindings() int32 {
 	return 0
 }
 
+// RepairStoreRequest asks to mend of what CheckStore finds what is derived or certain.
+type RepairStoreRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Do it. Without it the answer says what would be done.
+	Apply bool `protobuf:"varint,1,opt,name=apply,proto3" json:"apply,omitempty"`
+	// A reader's place that is not there becomes the newest leaf: a guess, and not done unasked.
+	Current       bool `protobuf:"varint,2,opt,name=current,proto3" json:"current,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RepairStoreRequest) Reset() {
+	*x = RepairStoreRequest{}
+	mi := &file_tsumugi_flowstore_v1_maintenance_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RepairStoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RepairStoreRequest) ProtoMessage() {}
+
+func (x *RepairStoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_maintenance_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RepairStoreRequest.ProtoReflect.Descriptor instead.
+func (*RepairStoreRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_maintenance_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RepairStoreRequest) GetApply() bool {
+	if x != nil {
+		return x.Apply
+	}
+	return false
+}
+
+func (x *RepairStoreRequest) GetCurrent() bool {
+	if x != nil {
+		return x.Current
+	}
+	return false
+}
+
+// RepairStoreEvent is one step of a repair: `progress` now and then, then a `step` for each file, then `result`, once.
+type RepairStoreEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it is.
+	//
+	// Types that are valid to be assigned to Event:
+	//
+	//	*RepairStoreEvent_Progress
+	//	*RepairStoreEvent_Step
+	//	*RepairStoreEvent_Result
+	Event         isRepairStoreEvent_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RepairStoreEvent) Reset() {
+	*x = RepairStoreEvent{}
+	mi := &file_tsumugi_flowstore_v1_maintenance_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RepairStoreEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RepairStoreEvent) ProtoMessage() {}
+
+func (x *RepairStoreEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_maintenance_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RepairStoreEvent.ProtoReflect.Descriptor instead.
+func (*RepairStoreEvent) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_maintenance_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RepairStoreEvent) GetEvent() isRepairStoreEvent_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *RepairStoreEvent) GetProgress() *CheckProgress {
+	if x != nil {
+		if x, ok := x.Event.(*RepairStoreEvent_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
+func (x *RepairStoreEvent) GetStep() *RepairStep {
+	if x != nil {
+		if x, ok := x.Event.(*RepairStoreEvent_Step); ok {
+			return x.Step
+		}
+	}
+	return nil
+}
+
+func (x *RepairStoreEvent) GetResult() *RepairResult {
+	if x != nil {
+		if x, ok := x.Event.(*RepairStoreEvent_Result); ok {
+			return x.Result
+		}
+	}
+	return nil
+}
+
+type isRepairStoreEvent_Event interface {
+	isRepairStoreEvent_Event()
+}
+
+type RepairStoreEvent_Progress struct {
+	// How far the look is that goes before it.
+	Progress *CheckProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
+}
+
+type RepairStoreEvent_Step struct {
+	// What is done to one file.
+	Step *RepairStep `protobuf:"bytes,2,opt,name=step,proto3,oneof"`
+}
+
+type RepairStoreEvent_Result struct {
+	// The end.
+	Result *RepairResult `protobuf:"bytes,3,opt,name=result,proto3,oneof"`
+}
+
+func (*RepairStoreEvent_Progress) isRepairStoreEvent_Event() {}
+
+func (*RepairStoreEvent_Step) isRepairStoreEvent_Event() {}
+
+func (*RepairStoreEvent_Result) isRepairStoreEvent_Event() {}
+
+// RepairStep is what is done to one file, or would be.
+type RepairStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The file, seen from the folder of the namespace.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// What, to be read behind the path, such as `gets line feeds`.
+	Action string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
+	// Why it was left as it is; empty where it was not.
+	Left          string `protobuf:"bytes,3,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RepairStep) Reset() {
+	*x = RepairStep{}
+	mi := &file_tsumugi_flowstore_v1_maintenance_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RepairStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RepairStep) ProtoMessage() {}
+
+func (x *RepairStep) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_maintenance_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RepairStep.ProtoReflect.Descriptor instead.
+func (*RepairStep) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_maintenance_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RepairStep) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *RepairStep) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *RepairStep) GetLeft() string {
+	if x != nil {
+		return x.Left
+	}
+	return ""
+}
+
+// RepairResult ends a repair.
+type RepairResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many files were changed; 0 without `apply`.
+	Changed int32 `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	// How many were left as they are, for the reasons that their steps tell.
+	Left int32 `protobuf:"varint,2,opt,name=left,proto3" json:"left,omitempty"`
+	// Where the files are as they were, seen from the folder of the namespace. Empty where nothing was changed.
+	Folder        string `protobuf:"bytes,3,opt,name=folder,proto3" json:"folder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RepairResult) Reset() {
+	*x = RepairResult{}
+	mi := &file_tsumugi_flowstore_v1_maintenance_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RepairResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RepairResult) ProtoMessage() {}
+
+func (x *RepairResult) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_maintenance_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RepairResult.ProtoReflect.Descriptor instead.
+func (*RepairResult) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_maintenance_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RepairResult) GetChanged() int32 {
+	if x != nil {
+		return x.Changed
+	}
+	return 0
+}
+
+func (x *RepairResult) GetLeft() int32 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *RepairResult) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_maintenance_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_maintenance_proto_rawDesc = "" +
@@ -622,7 +909,24 @@ const file_tsumugi_flowstore_v1_maintenance_proto_rawDesc = "" +
 	"node_files\x18\x01 \x01(\x05B\x03\xe0A\x03R\tnodeFiles\x12\"\n" +
 	"\n" +
 	"flow_files\x18\x02 \x01(\x05B\x03\xe0A\x03R\tflowFiles\x12(\n" +
-	"\rmore_findings\x18\x03 \x01(\x05B\x03\xe0A\x03R\fmoreFindingsBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\rmore_findings\x18\x03 \x01(\x05B\x03\xe0A\x03R\fmoreFindings\"N\n" +
+	"\x12RepairStoreRequest\x12\x19\n" +
+	"\x05apply\x18\x01 \x01(\bB\x03\xe0A\x01R\x05apply\x12\x1d\n" +
+	"\acurrent\x18\x02 \x01(\bB\x03\xe0A\x01R\acurrent\"\xe3\x01\n" +
+	"\x10RepairStoreEvent\x12F\n" +
+	"\bprogress\x18\x01 \x01(\v2#.tsumugi.flowstore.v1.CheckProgressB\x03\xe0A\x03H\x00R\bprogress\x12;\n" +
+	"\x04step\x18\x02 \x01(\v2 .tsumugi.flowstore.v1.RepairStepB\x03\xe0A\x03H\x00R\x04step\x12A\n" +
+	"\x06result\x18\x03 \x01(\v2\".tsumugi.flowstore.v1.RepairResultB\x03\xe0A\x03H\x00R\x06resultB\a\n" +
+	"\x05event\"[\n" +
+	"\n" +
+	"RepairStep\x12\x17\n" +
+	"\x04path\x18\x01 \x01(\tB\x03\xe0A\x03R\x04path\x12\x1b\n" +
+	"\x06action\x18\x02 \x01(\tB\x03\xe0A\x03R\x06action\x12\x17\n" +
+	"\x04left\x18\x03 \x01(\tB\x03\xe0A\x03R\x04left\"c\n" +
+	"\fRepairResult\x12\x1d\n" +
+	"\achanged\x18\x01 \x01(\x05B\x03\xe0A\x03R\achanged\x12\x17\n" +
+	"\x04left\x18\x02 \x01(\x05B\x03\xe0A\x03R\x04left\x12\x1b\n" +
+	"\x06folder\x18\x03 \x01(\tB\x03\xe0A\x03R\x06folderBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_maintenance_proto_rawDescOnce sync.Once
@@ -637,27 +941,34 @@ func file_tsumugi_flowstore_v1_maintenance_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_flowstore_v1_maintenance_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tsumugi_flowstore_v1_maintenance_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_tsumugi_flowstore_v1_maintenance_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_tsumugi_flowstore_v1_maintenance_proto_goTypes = []any{
-	(StoreFinding_Kind)(0),    // 0: tsumugi.flowstore.v1.StoreFinding.Kind
-	(StoreFinding_Mending)(0), // 1: tsumugi.flowstore.v1.StoreFinding.Mending
-	(*CheckStoreRequest)(nil), // 2: tsumugi.flowstore.v1.CheckStoreRequest
-	(*CheckStoreEvent)(nil),   // 3: tsumugi.flowstore.v1.CheckStoreEvent
-	(*CheckProgress)(nil),     // 4: tsumugi.flowstore.v1.CheckProgress
-	(*StoreFinding)(nil),      // 5: tsumugi.flowstore.v1.StoreFinding
-	(*CheckResult)(nil),       // 6: tsumugi.flowstore.v1.CheckResult
+	(StoreFinding_Kind)(0),     // 0: tsumugi.flowstore.v1.StoreFinding.Kind
+	(StoreFinding_Mending)(0),  // 1: tsumugi.flowstore.v1.StoreFinding.Mending
+	(*CheckStoreRequest)(nil),  // 2: tsumugi.flowstore.v1.CheckStoreRequest
+	(*CheckStoreEvent)(nil),    // 3: tsumugi.flowstore.v1.CheckStoreEvent
+	(*CheckProgress)(nil),      // 4: tsumugi.flowstore.v1.CheckProgress
+	(*StoreFinding)(nil),       // 5: tsumugi.flowstore.v1.StoreFinding
+	(*CheckResult)(nil),        // 6: tsumugi.flowstore.v1.CheckResult
+	(*RepairStoreRequest)(nil), // 7: tsumugi.flowstore.v1.RepairStoreRequest
+	(*RepairStoreEvent)(nil),   // 8: tsumugi.flowstore.v1.RepairStoreEvent
+	(*RepairStep)(nil),         // 9: tsumugi.flowstore.v1.RepairStep
+	(*RepairResult)(nil),       // 10: tsumugi.flowstore.v1.RepairResult
 }
 var file_tsumugi_flowstore_v1_maintenance_proto_depIdxs = []int32{
-	4, // 0: tsumugi.flowstore.v1.CheckStoreEvent.progress:type_name -> tsumugi.flowstore.v1.CheckProgress
-	5, // 1: tsumugi.flowstore.v1.CheckStoreEvent.finding:type_name -> tsumugi.flowstore.v1.StoreFinding
-	6, // 2: tsumugi.flowstore.v1.CheckStoreEvent.result:type_name -> tsumugi.flowstore.v1.CheckResult
-	0, // 3: tsumugi.flowstore.v1.StoreFinding.kind:type_name -> tsumugi.flowstore.v1.StoreFinding.Kind
-	1, // 4: tsumugi.flowstore.v1.StoreFinding.mending:type_name -> tsumugi.flowstore.v1.StoreFinding.Mending
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	4,  // 0: tsumugi.flowstore.v1.CheckStoreEvent.progress:type_name -> tsumugi.flowstore.v1.CheckProgress
+	5,  // 1: tsumugi.flowstore.v1.CheckStoreEvent.finding:type_name -> tsumugi.flowstore.v1.StoreFinding
+	6,  // 2: tsumugi.flowstore.v1.CheckStoreEvent.result:type_name -> tsumugi.flowstore.v1.CheckResult
+	0,  // 3: tsumugi.flowstore.v1.StoreFinding.kind:type_name -> tsumugi.flowstore.v1.StoreFinding.Kind
+	1,  // 4: tsumugi.flowstore.v1.StoreFinding.mending:type_name -> tsumugi.flowstore.v1.StoreFinding.Mending
+	4,  // 5: tsumugi.flowstore.v1.RepairStoreEvent.progress:type_name -> tsumugi.flowstore.v1.CheckProgress
+	9,  // 6: tsumugi.flowstore.v1.RepairStoreEvent.step:type_name -> tsumugi.flowstore.v1.RepairStep
+	10, // 7: tsumugi.flowstore.v1.RepairStoreEvent.result:type_name -> tsumugi.flowstore.v1.RepairResult
+	8,  // [8:8] is the sub-list for method output_type
+	8,  // [8:8] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_maintenance_proto_init() }
@@ -670,13 +981,18 @@ func file_tsumugi_flowstore_v1_maintenance_proto_init() {
 		(*CheckStoreEvent_Finding)(nil),
 		(*CheckStoreEvent_Result)(nil),
 	}
+	file_tsumugi_flowstore_v1_maintenance_proto_msgTypes[6].OneofWrappers = []any{
+		(*RepairStoreEvent_Progress)(nil),
+		(*RepairStoreEvent_Step)(nil),
+		(*RepairStoreEvent_Result)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_maintenance_proto_rawDesc), len(file_tsumugi_flowstore_v1_maintenance_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   5,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

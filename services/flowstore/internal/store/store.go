@@ -153,6 +153,9 @@ type Store interface {
 	// else. What may be wrong only because files are written one after another is looked at a second time, and read rises
 	// from 0 again. One look runs at a time and others wait. ctx's error when it ends.
 	Look(ctx context.Context, ns string, progress func(read, files int)) (Look, error)
+	// Mend does, of what Look finds, what is derived or certain, and stops no other call: what has changes on their way is left
+	// for another time. It never deletes: files are copied to Mended.Folder before they are changed. *ReadOnlyError.
+	Mend(ctx context.Context, ns string, o MendOptions, progress func(read, files int)) (Mended, error)
 	// Close writes what is pending and lets go of the data. Later calls answer ErrClosed.
 	Close() error
 }

@@ -12,7 +12,9 @@ import (
 func (s *Server) CheckStore(req *flowstorev1.CheckStoreRequest, stream grpc.ServerStreamingServer[flowstorev1.CheckStoreEvent]) error {
 	f := begin(req)
 	ctx := stream.Context()
-	p := &progress{stream: stream}
+	p := &progress{send: func(step *flowstorev1.CheckProgress) error {
+		return stream.Send(&flowstorev1.CheckStoreEvent{Event: &flowstorev1.CheckStoreEvent_Progress{Progress: step}})
+	}}
 	look, err := s.library.Look(ctx, namespace.From(ctx), p.tell)
 	if err != nil {
 		return f.fault(err)
@@ -34,9 +36,9 @@ func (s *Server) CheckStore(req *flowstorev1.CheckStoreRequest, stream grpc.Serv
 
 // progress tells how far a look is, at most a hundred times or so in one look through a large store.
 type progress struct {
-	stream grpc.ServerStreamingServer[flowstorev1.CheckStoreEvent]
-	next   int
-	err    error
+	send func(*flowstorev1.CheckProgress) error
+	next int
+	err  error
 }
 
 // leastStep is how many files are worth another message.
@@ -50,9 +52,7 @@ func (p *progress) tell(read, files int) {
 		return
 	}
 	p.next = read + max(leastStep, files/100)
-	p.err = p.stream.Send(&flowstorev1.CheckStoreEvent{Event: &flowstorev1.CheckStoreEvent_Progress{
-		Progress: &flowstorev1.CheckProgress{FilesRead: number(read), Files: number(files)},
-	}})
+	p.err = p.send(&flowstorev1.CheckProgress{FilesRead: number(read), Files: number(files)})
 }
 
 var damages = map[store.Damage]flowstorev1.StoreFinding_Kind{

@@ -15,7 +15,7 @@ import (
 )
 
 // receive reads a stream to its end.
-func receive(stream grpc.ServerStreamingClient[flowstorev1.CheckStoreEvent], err error) (events []*flowstorev1.CheckStoreEvent, _ error) {
+func receive[E any](stream grpc.ServerStreamingClient[E], err error) (events []*E, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -77,4 +77,30 @@ func TestCheckStore(t *testing.T) {
 		Mending: flowstorev1.StoreFinding_MENDING_REPAIR,
 	}, findings[0])
 	same(t, &flowstorev1.CheckResult{NodeFiles: 4_000, FlowFiles: 1_000, MoreFindings: 7}, proto.Message(events[len(events)-1].GetResult()))
+}
+
+func (looking) Mend(_ context.Context, _ string, o store.MendOptions, progress func(read, files int)) (store.Mended, error) {
+	progress(1, 1)
+	m := store.Mended{Steps: []store.MendStep{{Path: "nodes/index.tsv", Text: "is written anew"}, {Path: "flows/000/000.yaml", Text: "gets line feeds", Left: "busy"}}}
+	if o.Apply && o.Current {
+		m.Folder = ".flowstore/repair/now"
+	}
+	return m, nil
+}
+
+func TestRepairStore(t *testing.T) {
+	t.Parallel()
+	for _, apply := range []bool{false, true} {
+		events, err := receive(client(t, looking{}).RepairStore(t.Context(), &flowstorev1.RepairStoreRequest{Apply: apply, Current: true}))
+		if err != nil || len(events) != 4 || events[0].GetProgress().GetFiles() != 1 {
+			t.Fatalf("events %v, %v", events, err)
+		}
+		same(t, &flowstorev1.RepairStep{Path: "nodes/index.tsv", Action: "is written anew"}, events[1].GetStep())
+		same(t, &flowstorev1.RepairStep{Path: "flows/000/000.yaml", Action: "gets line feeds", Left: "busy"}, events[2].GetStep())
+		want := &flowstorev1.RepairResult{Left: 1}
+		if apply {
+			want = &flowstorev1.RepairResult{Changed: 1, Left: 1, Folder: ".flowstore/repair/now"}
+		}
+		same(t, want, events[3].GetResult())
+	}
 }

@@ -172,7 +172,7 @@ func TestNamespaces(t *testing.T) {
 			return operations(c, flow, "", "")["UpdateFlow"](own.ctx, "", "")
 		}}},
 		// These name nothing that could be foreign: settle has made with them what the others find.
-		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil, "CheckStore": nil,
+		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil, "CheckStore": nil, "RepairStore": nil,
 		"ListNodes": {{noFlow, "flow", func(flow, _ string) error {
 			_, err := c.ListNodes(own.ctx, &flowstorev1.ListNodesRequest{Flow: flow})
 			return err

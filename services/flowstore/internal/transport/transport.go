@@ -41,6 +41,7 @@ type Library interface {
 	ValidateFlow(ctx context.Context, ns string, id uuid.UUID, most int) (problems []flow.Problem, more int, err error)
 	Flush(ctx context.Context, ns string) (files int, err error)
 	Look(ctx context.Context, ns string, progress func(read, files int)) (store.Look, error)
+	Mend(ctx context.Context, ns string, o store.MendOptions, progress func(read, files int)) (store.Mended, error)
 }
 
 // Server is FlowStoreService.

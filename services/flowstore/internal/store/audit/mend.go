@@ -68,13 +68,25 @@ func Plan(r Report, o PlanOptions) []Step {
 	return steps
 }
 
-// Mend does the steps of a plan, in a tree that nobody works on meanwhile. Before it changes the first file, all of them are
-// copied, durably, to RepairFolder/stamp, which must not be there. It stops at the first error; what is done is done, and
-// the plan of another look does the rest.
+// Mend does the steps of a plan, in a tree that nobody works on meanwhile. Before it changes the first file, it keeps all of
+// them. It stops at the first error; what is done is done, and the plan of another look does the rest.
 func Mend(fsys filesys.FS, steps []Step, stamp string) error {
 	if len(steps) == 0 {
 		return nil
 	}
+	if err := Keep(fsys, steps, stamp); err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if err := s.Do(fsys); err != nil {
+			return fmt.Errorf("%s: %w", s.Path, err)
+		}
+	}
+	return nil
+}
+
+// Keep copies the files of a plan, durably, to RepairFolder/stamp, which must not be there.
+func Keep(fsys filesys.FS, steps []Step, stamp string) error {
 	folder := path.Join(RepairFolder, stamp)
 	if err := newFolder(fsys, folder); err != nil {
 		return err
@@ -82,11 +94,6 @@ func Mend(fsys filesys.FS, steps []Step, stamp string) error {
 	for _, s := range steps {
 		if err := keep(fsys, s.Path, path.Join(folder, s.Path)); err != nil {
 			return fmt.Errorf("keep %s: %w", s.Path, err)
-		}
-	}
-	for _, s := range steps {
-		if err := s.do(fsys); err != nil {
-			return fmt.Errorf("%s: %w", s.Path, err)
 		}
 	}
 	return nil
@@ -130,7 +137,8 @@ func keep(fsys filesys.FS, from, to string) error {
 	return fsys.SyncDir(path.Dir(to))
 }
 
-func (s Step) do(fsys filesys.FS) error {
+// Do does one step; the file must have been kept. *LeftError.
+func (s Step) Do(fsys filesys.FS) error {
 	folder := path.Dir(s.Path)
 	if s.makes == nil {
 		if err := fsys.Remove(s.Path); err != nil {
@@ -153,7 +161,12 @@ func (s Step) do(fsys filesys.FS) error {
 	return fsys.SyncDir(folder)
 }
 
-var errChanged = errors.New("it is not what it was when it was looked at; look again")
+// LeftError says that a file could not be mended, and was left as it is.
+type LeftError struct{ Reason string }
+
+func (e *LeftError) Error() string { return e.Reason }
+
+var errChanged = &LeftError{"it is not what it was when it was looked at; look again"}
 
 func (f *file) withLF(old []byte) ([]byte, error) {
 	data := withLF(old)
@@ -171,7 +184,7 @@ func withCurrent(old []byte) ([]byte, error) {
 	}
 	data, kept := format.UpdateFlow(old, f)
 	if !kept { // It would be written anew, and lose what is not a flow's.
-		return nil, errors.New("its YAML cannot be edited without altering something else; set current in an editor")
+		return nil, &LeftError{"its YAML cannot be edited without altering something else; set current in an editor"}
 	}
 	return data, nil
 }

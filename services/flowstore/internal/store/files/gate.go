@@ -99,6 +99,8 @@ func (sp *space) runGate() {
 		case f := <-sp.flushes:
 			files, err := sp.write(never)
 			f.done <- flushed{files, err}
+		case j := <-sp.gateJobs:
+			j.done <- sp.guard(j.do)
 		case <-sp.closing:
 			_, sp.written.closeErr = sp.write(never)
 			return

@@ -34,9 +34,10 @@ type space struct {
 	// updates go to the writer, jobs too; a job may use local.db and change what mu guards.
 	updates chan *update
 	jobs    chan job
-	// wake tells the gate that it may have something to do, flushes that somebody waits for it.
-	wake    chan struct{}
-	flushes chan flush
+	// wake tells the gate that it may have something to do, flushes that somebody waits for it; gateJobs are done by it.
+	wake     chan struct{}
+	flushes  chan flush
+	gateJobs chan job
 	// closing ends the gate, stopping the writer; then wg is done.
 	closing, stopping chan struct{}
 	wg                sync.WaitGroup
@@ -90,7 +91,7 @@ func openSpace(s *Store, name string) (*space, error) {
 	sp := &space{
 		name: name, tree: filesys.Sub(s.tree, name), clock: s.opts.Clock, gate: s.opts.Gate, stats: &s.stats,
 		log: s.opts.Log.With(zap.String("namespace", name)), cache: newFlowCache(flowCacheBytes),
-		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush),
+		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush), gateJobs: make(chan job),
 		closing: make(chan struct{}), stopping: make(chan struct{}),
 		nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), written: newTreeState(),
 		happened: make(chan struct{}),

@@ -126,6 +126,12 @@ func (r recorded) Look(ctx context.Context, ns string, progress func(read, files
 	return r.Store.Look(ctx, ns, progress)
 }
 
+// Mend implements store.Store.
+func (r recorded) Mend(ctx context.Context, ns string, o store.MendOptions, progress func(read, files int)) (store.Mended, error) {
+	r.calls.note("Store.Mend")
+	return r.Store.Mend(ctx, ns, o, progress)
+}
+
 // Close implements store.Store.
 func (r recorded) Close() error {
 	r.calls.note("Store.Close")

@@ -61,6 +61,9 @@ func readLook(e *env) {
 	e.must(err)
 	e.same([]store.Finding(nil), look.Findings)
 	e.same([]int{3, 1, 4, 4}, []int{look.Nodes, look.Flows, read, files})
+	mended, err := e.store.Mend(e.Context(), e.ns, store.MendOptions{Apply: true}, func(int, int) {})
+	e.must(err)
+	e.same(store.Mended{}, mended)
 }
 
 // readTexts holds cases/flowstore.md 22, 23 and 25: what a file format would like to change.

@@ -91,10 +91,11 @@ func badNames(e *env) {
 		_, errFlush := e.store.Flush(e.Context(), ns)
 		_, errProblems := e.store.Problems(e.Context(), ns)
 		_, errLook := e.store.Look(e.Context(), ns, func(int, int) {})
+		_, errMend := e.store.Mend(e.Context(), ns, store.MendOptions{}, func(int, int) {})
 		_, errNodes := e.store.Nodes(e.Context(), ns, store.NewestFirst, store.Entry{}, 1)
 		_, errFlows := e.store.Flows(e.Context(), ns, store.NewestFirst, store.Entry{}, 1)
 		errUpdate := bad.update(func(store.Tx) error { e.Errorf("the function ran in %q", ns); return nil })
-		for _, err := range []error{errNode, errFlow, errNodes, errFlows, errFlush, errProblems, errLook, errUpdate} {
+		for _, err := range []error{errNode, errFlow, errNodes, errFlows, errFlush, errProblems, errLook, errMend, errUpdate} {
 			var refusal *store.NamespaceError
 			if !errors.As(err, &refusal) || refusal.Name != ns {
 				e.Errorf("namespace %q: %v", ns, err)

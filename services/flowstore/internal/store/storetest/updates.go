@@ -189,6 +189,7 @@ func closed(e *env) {
 	_, errFlush := e.store.Flush(e.Context(), e.ns)
 	_, errProblems := e.store.Problems(e.Context(), e.ns)
 	_, errLook := e.store.Look(e.Context(), e.ns, func(int, int) {})
+	_, errMend := e.store.Mend(e.Context(), e.ns, store.MendOptions{}, func(int, int) {})
 	_, errNodes := e.store.Nodes(e.Context(), e.ns, store.NewestFirst, store.Entry{}, 1)
 	_, errFlows := e.store.Flows(e.Context(), e.ns, store.NewestFirst, store.Entry{}, 1)
 	_, errDropped := e.store.Dropped(e.Context(), e.ns, store.KindNode, store.Entry{}, 1)
@@ -197,7 +198,7 @@ func closed(e *env) {
 	_, errEvents := e.store.Events(e.Context(), e.ns, 0, 1)
 	_, errLast := e.store.LastEvent(e.Context(), e.ns)
 	errUpdate := e.update(func(store.Tx) error { return nil })
-	for _, err := range []error{errNode, errFlow, errNodes, errFlows, errFlush, errProblems, errDropped, errRevisions, errRevision, errEvents, errLast, errLook, errUpdate} {
+	for _, err := range []error{errNode, errFlow, errNodes, errFlows, errFlush, errProblems, errDropped, errRevisions, errRevision, errEvents, errLast, errLook, errMend, errUpdate} {
 		e.is(err, store.ErrClosed)
 	}
 	e.must(e.store.Close())

@@ -1,0 +1,150 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+// Mend implements store.Store. One look or mending runs at a time.
+func (s *Store) Mend(ctx context.Context, ns string, o store.MendOptions, progress func(read, files int)) (store.Mended, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil || sp == nil {
+		return store.Mended{}, err
+	}
+	select {
+	case s.looking <- struct{}{}:
+		defer func() { <-s.looking }()
+	case <-ctx.Done():
+		return store.Mended{}, ctx.Err()
+	}
+	if _, err := sp.flush(ctx); err != nil {
+		return store.Mended{}, err
+	}
+	report, err := audit.Look(ctx, sp.tree, audit.Options{
+		Most: math.MaxInt, Progress: func(p audit.Progress) { progress(p.Read, p.Files) }, Pause: Pause,
+	})
+	if err != nil {
+		return store.Mended{}, err
+	}
+	steps := audit.Plan(report, audit.PlanOptions{Current: o.Current})
+	if !o.Apply || len(steps) == 0 {
+		return store.Mended{Steps: told(steps)}, nil
+	}
+	stamp := sp.clock().UTC().Format("20060102T150405.000000Z")
+	mended := store.Mended{Steps: told(steps), Folder: path.Join(audit.RepairFolder, stamp)}
+	err = sp.onGate(ctx, func() error { return sp.mend(steps, mended.Steps, stamp) })
+	return mended, err
+}
+
+func told(steps []audit.Step) []store.MendStep {
+	list := make([]store.MendStep, len(steps))
+	for i, s := range steps {
+		list[i] = store.MendStep{Path: s.Path, Text: s.Text}
+	}
+	return list
+}
+
+// onGate has the gate do something between two writings of files, and waits for it.
+func (sp *space) onGate(ctx context.Context, do func() error) error {
+	j := job{do: do, done: make(chan error, 1)}
+	select {
+	case sp.gateJobs <- j:
+		return <-j.done
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-sp.closing:
+		return store.ErrClosed
+	}
+}
+
+// mend does the steps of a plan, and notes in results what was left. On the gate: nobody else writes files.
+func (sp *space) mend(steps []audit.Step, results []store.MendStep, stamp string) error {
+	if err := sp.brokenError(); err != nil {
+		return &store.ReadOnlyError{Cause: err}
+	}
+	if err := audit.Keep(sp.tree, steps, stamp); err != nil {
+		return err
+	}
+	for i, s := range steps {
+		if x := sp.indexAt(s.Path); x != nil {
+			// The engine writes it, as it knows what it is about to add.
+			x.sound, x.touched = false, true
+			continue
+		}
+		err := sp.onWriter(func() error { return sp.mendFile(s, &results[i]) })
+		if err != nil {
+			return err
+		}
+	}
+	_, err := sp.writeIndexes()
+	return err
+}
+
+// indexAt gives what is known of an index.tsv; nil for another file.
+func (sp *space) indexAt(file string) *indexFile {
+	for _, x := range sp.written.indexes {
+		if x.path() == file {
+			return x
+		}
+	}
+	return nil
+}
+
+// mendFile does one step. On the writer: no change of the file comes meanwhile, and local.db knows it as it is then.
+func (sp *space) mendFile(s audit.Step, result *store.MendStep) error {
+	if sp.pending.touches(s.Path) {
+		result.Left = "a change of it was on its way; ask again"
+		return nil
+	}
+	left := (*audit.LeftError)(nil)
+	if err := s.Do(sp.tree); errors.As(err, &left) {
+		result.Left = left.Reason
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, kind := range []format.Kind{format.Nodes, format.Flows} {
+		if _, ours := sp.indexedBy(kind).name(inTree(s.Path)); !ours {
+			continue
+		}
+		info, err := sp.tree.Stat(s.Path)
+		if err != nil {
+			return err
+		}
+		f := commitlog.File{Path: s.Path, Size: info.Size, ModTime: info.ModTime}
+		if _, err := sp.examine(kind, &f); err != nil {
+			return err
+		}
+		return sp.apply(commitlog.Changes{Files: []commitlog.File{f}})
+	}
+	return nil
+}
+
+// touches says that a file is about to be written or moved.
+func (p *pending) touches(file string) bool {
+	for _, n := range p.nodes {
+		if n.path == file {
+			return true
+		}
+	}
+	for _, f := range p.flows {
+		if f.path == file {
+			return true
+		}
+	}
+	for _, m := range p.moves {
+		for _, moving := range m.paths {
+			if moving == file || trashPath(moving) == file {
+				return true
+			}
+		}
+	}
+	return false
+}
