@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
@@ -177,6 +178,18 @@ func (s *services) GenerateNode(r *agentv1.GenerateNodeRequest, out grpc.ServerS
 
 func (s *services) WatchGeneration(r *agentv1.WatchGenerationRequest, out grpc.ServerStreamingServer[agentv1.GenerateNodeEvent]) error {
 	return s.stream(r, out)
+}
+
+// WatchEvents sends one event of each form.
+func (s *services) WatchEvents(r *flowstorev1.WatchEventsRequest, out grpc.ServerStreamingServer[flowstorev1.Event]) error {
+	for _, e := range []*flowstorev1.Event{
+		{Event: "hello", Seq: 1<<53 - 2, LastSeq: proto.Int64(1<<53 - 1)}, {Event: "node_created", Seq: 1<<53 - 1, Node: "nodes/" + id}, {Event: "heartbeat", Seq: 1<<53 + 1},
+	} {
+		if err := out.Send(e); err != nil {
+			return err
+		}
+	}
+	return s.take(out.Context(), r)
 }
 
 // stream sends events until there are no more, then ends with err.

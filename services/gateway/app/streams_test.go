@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
@@ -190,6 +193,45 @@ func TestLastEventID(t *testing.T) {
 		request, _ := s.last()
 		if got := request.(*agentv1.WatchGenerationRequest); got.GetAfter() != tt.want || got.GetName() != "generations/"+id {
 			t.Errorf("%s, Last-Event-ID: %s: %v", tt.query, tt.header, got)
+		}
+	}
+}
+
+// The stream of events has its numbers as ids, so that a browser comes back with the last one, also behind a heartbeat.
+func TestWatchEvents(t *testing.T) {
+	t.Parallel()
+	s := &services{}
+	server, _ := start(t, s)
+	const path = "/v1/events:watchEvents"
+	got := do(t, newRequest(t, "GET", server.URL+path+"?sinceSeq=5&events=node_created&events=node_deleted&flows=flows/"+id+"&nodes=nodes/"+id, "", "Accept", "text/event-stream"))
+	want := "id: 9007199254740990\nevent: hello\n" +
+		`data: {"seq":"9007199254740990","event":"hello","time":null,"node":"","flow":"","path":"","origin":"","lastSeq":"9007199254740991"}` + "\n\n" +
+		"id: 9007199254740991\nevent: node_created\n" +
+		`data: {"seq":"9007199254740991","event":"node_created","time":null,"node":"nodes/` + id + `","flow":"","path":"","origin":""}` + "\n\n" +
+		"id: 9007199254740993\n: heartbeat\n\n"
+	if diff := cmp.Diff(want, got.body); diff != "" || got.status != 200 {
+		t.Errorf("%d %s", got.status, diff)
+	}
+	request, _ := s.last()
+	if diff := cmp.Diff(&flowstorev1.WatchEventsRequest{
+		SinceSeq: proto.Int64(5), Events: []string{"node_created", "node_deleted"}, Flows: []string{"flows/" + id}, Nodes: []string{"nodes/" + id},
+	}, request, protocmp.Transform()); diff != "" {
+		t.Error(diff)
+	}
+	for query, want := range map[string]int64{"": 9007199254740993, "?sinceSeq=3": 9007199254740993, "?since_seq=3": 9007199254740993} {
+		do(t, newRequest(t, "GET", server.URL+path+query, "", "Last-Event-ID", "9007199254740993"))
+		request, _ := s.last()
+		if got := request.(*flowstorev1.WatchEventsRequest); got.SinceSeq == nil || got.GetSinceSeq() != want {
+			t.Errorf("%s: %v", query, got)
+		}
+	}
+	if got := do(t, newRequest(t, "GET", server.URL+path, "")); strings.Count(got.body, `{"result":{"seq":"`) != 3 {
+		t.Errorf("as lines: %s", got.body)
+	}
+	for _, wrong := range []string{"x", "-1", "9223372036854775808"} {
+		refused := do(t, newRequest(t, "GET", server.URL+path, "", "Last-Event-ID", wrong))
+		if reason, p := refused.reason(t); refused.status != 400 || reason != "INVALID_FIELD" || !strings.Contains(p.Message, "Last-Event-ID: must be the id of an event") {
+			t.Errorf("Last-Event-ID: %s: %d %s", wrong, refused.status, p.Message)
 		}
 	}
 }

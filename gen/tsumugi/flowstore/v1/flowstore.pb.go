@@ -2891,7 +2891,7 @@ var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
+	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
 	"\x11CreateNodeRequest\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
@@ -3118,7 +3118,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x17REMOVE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REMOVE_MODE_RESTRICT\x10\x01\x12\x16\n" +
 	"\x12REMOVE_MODE_SPLICE\x10\x02\x12\x17\n" +
-	"\x13REMOVE_MODE_SUBTREE\x10\x032\x85\x18\n" +
+	"\x13REMOVE_MODE_SUBTREE\x10\x032\xfd\x18\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -3145,7 +3145,8 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
 	"BranchFlow\x12'.tsumugi.flowstore.v1.BranchFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/{flow=flows/*}:branchFlow\x12u\n" +
 	"\bForkFlow\x12%.tsumugi.flowstore.v1.ForkFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/{flow=flows/*}:forkFlow\x12~\n" +
-	"\vRebuildFlow\x12(.tsumugi.flowstore.v1.RebuildFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/{flow=flows/*}:rebuildFlow\x12\x80\x01\n" +
+	"\vRebuildFlow\x12(.tsumugi.flowstore.v1.RebuildFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/{flow=flows/*}:rebuildFlow\x12v\n" +
+	"\vWatchEvents\x12(.tsumugi.flowstore.v1.WatchEventsRequest\x1a\x1b.tsumugi.flowstore.v1.Event\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/events:watchEvents0\x01\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStore\x12|\n" +
 	"\n" +
@@ -3218,10 +3219,12 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*BranchFlowRequest)(nil),        // 48: tsumugi.flowstore.v1.BranchFlowRequest
 	(*ForkFlowRequest)(nil),          // 49: tsumugi.flowstore.v1.ForkFlowRequest
 	(*RebuildFlowRequest)(nil),       // 50: tsumugi.flowstore.v1.RebuildFlowRequest
-	(*CheckStoreRequest)(nil),        // 51: tsumugi.flowstore.v1.CheckStoreRequest
-	(*RepairStoreRequest)(nil),       // 52: tsumugi.flowstore.v1.RepairStoreRequest
-	(*CheckStoreEvent)(nil),          // 53: tsumugi.flowstore.v1.CheckStoreEvent
-	(*RepairStoreEvent)(nil),         // 54: tsumugi.flowstore.v1.RepairStoreEvent
+	(*WatchEventsRequest)(nil),       // 51: tsumugi.flowstore.v1.WatchEventsRequest
+	(*CheckStoreRequest)(nil),        // 52: tsumugi.flowstore.v1.CheckStoreRequest
+	(*RepairStoreRequest)(nil),       // 53: tsumugi.flowstore.v1.RepairStoreRequest
+	(*Event)(nil),                    // 54: tsumugi.flowstore.v1.Event
+	(*CheckStoreEvent)(nil),          // 55: tsumugi.flowstore.v1.CheckStoreEvent
+	(*RepairStoreEvent)(nil),         // 56: tsumugi.flowstore.v1.RepairStoreEvent
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	39, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
@@ -3283,35 +3286,37 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	48, // 56: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
 	49, // 57: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:input_type -> tsumugi.flowstore.v1.ForkFlowRequest
 	50, // 58: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:input_type -> tsumugi.flowstore.v1.RebuildFlowRequest
-	14, // 59: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	51, // 60: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
-	52, // 61: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
-	39, // 62: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	39, // 63: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	40, // 64: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 65: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 66: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	40, // 67: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	12, // 68: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	17, // 69: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	20, // 70: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	23, // 71: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	26, // 72: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	30, // 73: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	32, // 74: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	40, // 75: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 76: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 77: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 78: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 79: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 80: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 81: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 82: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
-	15, // 83: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	53, // 84: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
-	54, // 85: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
-	62, // [62:86] is the sub-list for method output_type
-	38, // [38:62] is the sub-list for method input_type
+	51, // 59: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:input_type -> tsumugi.flowstore.v1.WatchEventsRequest
+	14, // 60: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	52, // 61: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
+	53, // 62: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
+	39, // 63: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	39, // 64: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	40, // 65: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 66: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	9,  // 67: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	40, // 68: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	12, // 69: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	17, // 70: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	20, // 71: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	23, // 72: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	26, // 73: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	30, // 74: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	32, // 75: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	40, // 76: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 77: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 78: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 79: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 80: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 81: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 82: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 83: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
+	54, // 84: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
+	15, // 85: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	55, // 86: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
+	56, // 87: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
+	63, // [63:88] is the sub-list for method output_type
+	38, // [38:63] is the sub-list for method input_type
 	38, // [38:38] is the sub-list for extension type_name
 	38, // [38:38] is the sub-list for extension extendee
 	0,  // [0:38] is the sub-list for field type_name
@@ -3322,6 +3327,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 	if File_tsumugi_flowstore_v1_flowstore_proto != nil {
 		return
 	}
+	file_tsumugi_flowstore_v1_events_proto_init()
 	file_tsumugi_flowstore_v1_flows_proto_init()
 	file_tsumugi_flowstore_v1_lists_proto_init()
 	file_tsumugi_flowstore_v1_maintenance_proto_init()

@@ -994,6 +994,34 @@ func local_request_FlowStoreService_RebuildFlow_0(ctx context.Context, marshaler
 	return msg, metadata, err
 }
 
+var filter_FlowStoreService_WatchEvents_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
+
+func request_FlowStoreService_WatchEvents_0(ctx context.Context, marshaler runtime.Marshaler, client FlowStoreServiceClient, req *http.Request, pathParams map[string]string) (FlowStoreService_WatchEventsClient, runtime.ServerMetadata, error) {
+	var (
+		protoReq WatchEventsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_FlowStoreService_WatchEvents_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.WatchEvents(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
 func request_FlowStoreService_FlushStore_0(ctx context.Context, marshaler runtime.Marshaler, client FlowStoreServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq FlushStoreRequest
@@ -1490,6 +1518,13 @@ func RegisterFlowStoreServiceHandlerServer(ctx context.Context, mux *runtime.Ser
 		}
 		forward_FlowStoreService_RebuildFlow_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+
+	mux.Handle(http.MethodGet, pattern_FlowStoreService_WatchEvents_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
+		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+		return
+	})
 	mux.Handle(http.MethodPost, pattern_FlowStoreService_FlushStore_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1921,6 +1956,23 @@ func RegisterFlowStoreServiceHandlerClient(ctx context.Context, mux *runtime.Ser
 		}
 		forward_FlowStoreService_RebuildFlow_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_FlowStoreService_WatchEvents_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/tsumugi.flowstore.v1.FlowStoreService/WatchEvents", runtime.WithHTTPPathPattern("/v1/events:watchEvents"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_FlowStoreService_WatchEvents_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_FlowStoreService_WatchEvents_0(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_FlowStoreService_FlushStore_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1997,6 +2049,7 @@ var (
 	pattern_FlowStoreService_BranchFlow_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "branchFlow"))
 	pattern_FlowStoreService_ForkFlow_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "forkFlow"))
 	pattern_FlowStoreService_RebuildFlow_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "rebuildFlow"))
+	pattern_FlowStoreService_WatchEvents_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "watchEvents"))
 	pattern_FlowStoreService_FlushStore_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "flushStore"))
 	pattern_FlowStoreService_CheckStore_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "checkStore"))
 	pattern_FlowStoreService_RepairStore_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "repairStore"))
@@ -2024,6 +2077,7 @@ var (
 	forward_FlowStoreService_BranchFlow_0       = runtime.ForwardResponseMessage
 	forward_FlowStoreService_ForkFlow_0         = runtime.ForwardResponseMessage
 	forward_FlowStoreService_RebuildFlow_0      = runtime.ForwardResponseMessage
+	forward_FlowStoreService_WatchEvents_0      = runtime.ForwardResponseStream
 	forward_FlowStoreService_FlushStore_0       = runtime.ForwardResponseMessage
 	forward_FlowStoreService_CheckStore_0       = runtime.ForwardResponseStream
 	forward_FlowStoreService_RepairStore_0      = runtime.ForwardResponseStream

@@ -40,6 +40,7 @@ const (
 	FlowStoreService_BranchFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/BranchFlow"
 	FlowStoreService_ForkFlow_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/ForkFlow"
 	FlowStoreService_RebuildFlow_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/RebuildFlow"
+	FlowStoreService_WatchEvents_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/WatchEvents"
 	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 	FlowStoreService_CheckStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/CheckStore"
 	FlowStoreService_RepairStore_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/RepairStore"
@@ -104,6 +105,11 @@ type FlowStoreServiceClient interface {
 	// line are left, with their names. Other nodes, and edges from and to them, stay; a line that would close a cycle through
 	// them is refused (CYCLE).
 	RebuildFlow(ctx context.Context, in *RebuildFlowRequest, opts ...grpc.CallOption) (*Flow, error)
+	// WatchEvents tells every change of the namespace, once and in order, as soon as it is on the disk, also to a caller that comes
+	// back: it names the last one that it knows. The stream has no end of its own. A reader that is slow slows nobody, and is given no
+	// gap: it gets what it has not read yet, or `resync_required` where that is kept no longer; one that reads nothing for two
+	// minutes is cut off (DEADLINE_EXCEEDED).
+	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Event], error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 	// CheckStore reads everything that is stored, and tells what hands, git and power cuts made of it, why, and what to do. It
@@ -333,6 +339,25 @@ func (c *flowStoreServiceClient) RebuildFlow(ctx context.Context, in *RebuildFlo
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Event], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[0], FlowStoreService_WatchEvents_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchEventsRequest, Event]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FlowStoreService_WatchEventsClient = grpc.ServerStreamingClient[Event]
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -345,7 +370,7 @@ func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreR
 
 func (c *flowStoreServiceClient) CheckStore(ctx context.Context, in *CheckStoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CheckStoreEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[0], FlowStoreService_CheckStore_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[1], FlowStoreService_CheckStore_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -364,7 +389,7 @@ type FlowStoreService_CheckStoreClient = grpc.ServerStreamingClient[CheckStoreEv
 
 func (c *flowStoreServiceClient) RepairStore(ctx context.Context, in *RepairStoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RepairStoreEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[1], FlowStoreService_RepairStore_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[2], FlowStoreService_RepairStore_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -440,6 +465,11 @@ type FlowStoreServiceServer interface {
 	// line are left, with their names. Other nodes, and edges from and to them, stay; a line that would close a cycle through
 	// them is refused (CYCLE).
 	RebuildFlow(context.Context, *RebuildFlowRequest) (*Flow, error)
+	// WatchEvents tells every change of the namespace, once and in order, as soon as it is on the disk, also to a caller that comes
+	// back: it names the last one that it knows. The stream has no end of its own. A reader that is slow slows nobody, and is given no
+	// gap: it gets what it has not read yet, or `resync_required` where that is kept no longer; one that reads nothing for two
+	// minutes is cut off (DEADLINE_EXCEEDED).
+	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[Event]) error
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	// CheckStore reads everything that is stored, and tells what hands, git and power cuts made of it, why, and what to do. It
@@ -521,6 +551,9 @@ func (UnimplementedFlowStoreServiceServer) ForkFlow(context.Context, *ForkFlowRe
 }
 func (UnimplementedFlowStoreServiceServer) RebuildFlow(context.Context, *RebuildFlowRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method RebuildFlow not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[Event]) error {
+	return status.Error(codes.Unimplemented, "method WatchEvents not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -930,6 +963,17 @@ func _FlowStoreService_RebuildFlow_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_WatchEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchEventsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(FlowStoreServiceServer).WatchEvents(m, &grpc.GenericServerStream[WatchEventsRequest, Event]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FlowStoreService_WatchEventsServer = grpc.ServerStreamingServer[Event]
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -1067,6 +1111,11 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchEvents",
+			Handler:       _FlowStoreService_WatchEvents_Handler,
+			ServerStreams: true,
+		},
 		{
 			StreamName:    "CheckStore",
 			Handler:       _FlowStoreService_CheckStore_Handler,

@@ -31,6 +31,11 @@ const (
 	ExternalChange EventKind = "external_change"
 )
 
+// EventKinds are all kinds of events.
+var EventKinds = []EventKind{
+	NodeCreated, NodeUpdated, NodeDeleted, FlowCreated, FlowUpdated, FlowDeleted, TagsUpdated, SummaryUpdated, ExternalChange,
+}
+
 // Event is a change that was made. A transaction has one for each thing and kind, in the order of its writes.
 type Event struct {
 	// Seq rises from event to event. The first one of a new local.db is larger than any that an older one gave.

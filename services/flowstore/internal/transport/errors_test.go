@@ -152,6 +152,9 @@ func (f failing) DiffHeads(context.Context, string, library.HeadsQuery) (flow.He
 func (f failing) ValidateFlow(context.Context, string, uuid.UUID, int) ([]flow.Problem, int, error) {
 	return nil, 0, f.err
 }
+func (f failing) Watch(context.Context, string, *int64, library.EventFilter) (*library.Watch, error) {
+	return nil, f.err
+}
 func (f failing) Flush(context.Context, string) (int, error) { return 0, f.err }
 func (f failing) Mend(context.Context, string, store.MendOptions, func(int, int)) (store.Mended, error) {
 	return store.Mended{}, f.err
@@ -186,7 +189,8 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			_, e15 := c.ValidateFlow(t.Context(), &flowstorev1.ValidateFlowRequest{Flow: flowID})
 			_, e16 := receive(c.CheckStore(t.Context(), &flowstorev1.CheckStoreRequest{}))
 			_, repair := receive(c.RepairStore(t.Context(), &flowstorev1.RepairStoreRequest{}))
-			for _, err := range []error{e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
+			_, watch := receive(c.WatchEvents(t.Context(), &flowstorev1.WatchEventsRequest{}))
+			for _, err := range []error{watch, e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
 				answered(t, err, tt.want, tt.metadata)
 			}
 			for _, call := range operations(c, flowID, nodeID, "nodes/"+id(2)) {

@@ -179,6 +179,8 @@ func TestNamespaces(t *testing.T) {
 		}}},
 		// It lists what is the caller's own: look compares what the other sees before and after.
 		"ListFlows": nil,
+		// Its filter names what need not be there; TestWatchedNamespace looks at what it tells.
+		"WatchEvents": nil,
 	}
 	methods := flowstorev1.File_tsumugi_flowstore_v1_flowstore_proto.Services().Get(0).Methods()
 	for i := range methods.Len() {

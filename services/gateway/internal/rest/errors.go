@@ -36,7 +36,7 @@ func (s *surface) refuse(ctx context.Context, w http.ResponseWriter, err error) 
 // status is what the caller gets for err, before or in a stream. The log keeps the cause of a fault and of a service that is away.
 func (s *surface) status(ctx context.Context, err error) *status.Status {
 	if errors.Is(context.Cause(ctx), errDraining) {
-		err = apierr.New(codes.Unavailable, problem.Draining, "the gateway is stopping; a stream can be taken up again with WatchGeneration")
+		err = apierr.New(codes.Unavailable, problem.Draining, "the gateway is stopping; a stream can be taken up again with WatchGeneration or WatchEvents")
 	}
 	call := problem.Call{RequestID: interceptor.RequestID(ctx)}
 	if rpc, ok := runtime.RPCMethod(ctx); ok {

@@ -22,9 +22,12 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
-// lastEventID is what a browser sends when it takes up a stream again. It stands for the field `after`, and wins over
+// lastEventID is what a browser sends when it takes up a stream again. It stands for one of the fields resumed, and wins over
 // it: the address with its `after` is the one that the page first opened.
 const lastEventID = "Last-Event-ID"
+
+// resumed are the fields that say after which event a stream goes on.
+var resumed = []protoreflect.Name{"after", "since_seq"}
 
 // grpcTimeout is the header with the time limit of a call.
 const grpcTimeout = "Grpc-Timeout"
@@ -59,13 +62,28 @@ func checkFields(r *http.Request, route routes.Route, params map[string]string) 
 		}
 	}
 	checkHeaders(r, &wrong)
-	if id := r.Header.Get(lastEventID); id != "" && route.RPC.Input().Fields().ByName("after") != nil {
-		if n, err := strconv.ParseInt(id, 10, 32); err != nil || n < 0 {
+	resume(r, route, values, &wrong)
+	return values.Encode(), wrong.Err()
+}
+
+// resume puts Last-Event-ID into the query of a stream that can be taken up again.
+func resume(r *http.Request, route routes.Route, values url.Values, wrong *apierr.Fields) {
+	id := r.Header.Get(lastEventID)
+	for _, name := range resumed {
+		field := route.RPC.Input().Fields().ByName(name)
+		if id == "" || field == nil {
+			continue
+		}
+		bits := 64
+		if field.Kind() == protoreflect.Int32Kind {
+			bits = 32
+		}
+		if n, err := strconv.ParseInt(id, 10, bits); err != nil || n < 0 {
 			wrong.Add(lastEventID, "must be the id of an event, a whole number from 0 on")
 		}
-		values.Set("after", id)
+		values.Del(string(name))
+		values.Set(field.JSONName(), id)
 	}
-	return values.Encode(), wrong.Err()
 }
 
 // fieldMask names fields of a message in one text, with commas between them. In JSON they are camelCase

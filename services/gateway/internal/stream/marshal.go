@@ -30,7 +30,7 @@ func (Lines) Marshal(v any) ([]byte, error) {
 }
 
 // Events writes each event as a Server-Sent Event: `id` where the event has one, `event` with the kind, and `data` with
-// the JSON. A heartbeat is a comment. The error that ends a stream is an event `error`.
+// the JSON. A heartbeat is a comment, behind its `id` where it has one: a browser takes that over. The error that ends a stream is an event `error`.
 type Events struct{ *strictjson.Marshaler }
 
 // StreamContentType is the type of the whole answer.
@@ -49,16 +49,16 @@ func (Events) Marshal(v any) ([]byte, error) {
 		return fmt.Appendf(nil, "event: error\ndata: %s", problem.JSON(failure)), nil
 	}
 	id, kind := head(event.ProtoReflect())
+	var b []byte
+	if id > 0 {
+		b = fmt.Appendf(b, "id: %d\n", id)
+	}
 	if kind == "heartbeat" {
-		return []byte(": heartbeat"), nil
+		return append(b, ": heartbeat"...), nil
 	}
 	data, err := strictjson.Marshal(event)
 	if err != nil {
 		return nil, err
-	}
-	var b []byte
-	if id > 0 {
-		b = fmt.Appendf(b, "id: %d\n", id)
 	}
 	return fmt.Appendf(b, "event: %s\ndata: %s", kind, data), nil
 }
@@ -79,11 +79,17 @@ func open(v any) (event, failure proto.Message, err error) {
 	return nil, nil, fmt.Errorf("a stream cannot carry %T", v)
 }
 
-// head reads an event message: its field `id`, and the name of the field that is set in its oneof `event`.
+// head reads an event message: its field `id` or `seq`, and its field `event`, or the name of what is set in its oneof `event`.
 func head(m protoreflect.Message) (id int64, kind string) {
 	d := m.Descriptor()
 	if f := d.Fields().ByName("id"); f != nil && f.Kind() == protoreflect.Int32Kind {
 		id = m.Get(f).Int()
+	}
+	if f := d.Fields().ByName("seq"); f != nil && f.Kind() == protoreflect.Int64Kind {
+		id = m.Get(f).Int()
+	}
+	if f := d.Fields().ByName("event"); f != nil && f.Kind() == protoreflect.StringKind {
+		return id, m.Get(f).String()
 	}
 	if o := d.Oneofs().ByName("event"); o != nil {
 		if f := m.WhichOneof(o); f != nil {

@@ -74,5 +74,5 @@ func (sp *space) olderEvents(ctx context.Context, since int64, n int) (events []
 // forget is what may leave local.db now.
 func (sp *space) forget(c *commitlog.Changes) {
 	c.Forget = sp.last.Add(-store.RequestLifetime)
-	c.Prune = sp.lastEvent - store.MaxEvents
+	c.Prune = sp.lastEvent - sp.maxEvents
 }

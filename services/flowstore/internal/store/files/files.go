@@ -52,6 +52,8 @@ type Options struct {
 	Log *zap.Logger
 	// Gate says when files are written. The zero Gate is DefaultGate().
 	Gate Gate
+	// MaxEvents is about how many events of a namespace are kept; besides, those that are in memory are. 0: store.MaxEvents.
+	MaxEvents int64
 }
 
 // Store is the engine. It implements store.Store.
@@ -108,6 +110,7 @@ func open(opts Options, tree filesys.FS) (*Store, error) {
 	if opts.Gate == (Gate{}) {
 		opts.Gate = DefaultGate()
 	}
+	opts.MaxEvents = cmp.Or(opts.MaxEvents, store.MaxEvents)
 	if err := filesys.EnsureDir(tree, localFolder); err != nil {
 		return nil, fmt.Errorf("make %s: %w", filepath.Join(opts.Data, localFolder), err)
 	}

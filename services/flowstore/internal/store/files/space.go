@@ -40,7 +40,9 @@ type space struct {
 	gateJobs chan job
 	// closing ends the gate, stopping the writer; then wg is done.
 	closing, stopping chan struct{}
-	wg                sync.WaitGroup
+	// maxEvents is Options.MaxEvents.
+	maxEvents int64
+	wg        sync.WaitGroup
 
 	// Only the writer uses these once it runs: local.db, the time of the last transaction, and the last numbers of a record and
 	// of a step.
@@ -94,7 +96,7 @@ func openSpace(s *Store, name string) (*space, error) {
 		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush), gateJobs: make(chan job),
 		closing: make(chan struct{}), stopping: make(chan struct{}),
 		nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), written: newTreeState(),
-		happened: make(chan struct{}),
+		happened: make(chan struct{}), maxEvents: s.opts.MaxEvents,
 	}
 	if err := sp.open(filepath.Join(s.opts.Data, name, localFolder)); err != nil {
 		return nil, fmt.Errorf("namespace %s: %w", name, err)
