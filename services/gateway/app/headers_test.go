@@ -26,8 +26,8 @@ func TestRequestHeaders(t *testing.T) {
 	server, _ := start(t, s)
 	for _, r := range []struct{ method, path, body string }{{"GET", "/v1/nodes/" + id, ""}, {"POST", "/v1/store:flushStore", "{}"}} {
 		do(t, newRequest(t, r.method, server.URL+r.path, r.body,
-			"X-Request-Id", "r-1", "Traceparent", trace, "Tracestate", "a=b", "Idempotency-Key", key, "Authorization", "Bearer t", "Last-Event-ID", "1",
-			"Grpc-Metadata-Tsumugi-Namespace", "other", "Tsumugi-Namespace", "other", "Grpc-Metadata-X-Request-Id", "r-2",
+			"X-Request-Id", "r-1", "Traceparent", trace, "Tracestate", "a=b", "Idempotency-Key", key, "Authorization", "Bearer t", "Last-Event-ID", "1", "Tsumugi-Client", "desk 1",
+			"Grpc-Metadata-Tsumugi-Namespace", "other", "Tsumugi-Namespace", "other", "Grpc-Metadata-X-Request-Id", "r-2", "Grpc-Metadata-Tsumugi-Client", "desk 2",
 			"X-Forwarded-For", "6.6.6.6", "X-Forwarded-Host", "evil.example", "Forwarded", "for=6.6.6.6", "Cookie", "c=1", "X-Secret", "s", "X-Http-Method-Override", "DELETE"))
 		_, md := s.last()
 		got := map[string]string{}
@@ -39,7 +39,7 @@ func TestRequestHeaders(t *testing.T) {
 			}
 		}
 		want := map[string]string{
-			"x-request-id": "r-1", "traceparent": trace, "tracestate": "a=b", "idempotency-key": key, "authorization": "Bearer t",
+			"x-request-id": "r-1", "traceparent": trace, "tracestate": "a=b", "idempotency-key": key, "authorization": "Bearer t", "tsumugi-client": "desk 1",
 			"x-forwarded-for": "127.0.0.1", "x-forwarded-host": strings.TrimPrefix(server.URL, "http://"),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -94,6 +94,8 @@ func TestBadRequests(t *testing.T) {
 		"negative event id":         {method: "GET", path: "/v1/generations/" + id + ":watchGeneration", headers: []string{"Last-Event-ID", "-1"}, status: 400, reason: "INVALID_FIELD"},
 		"two ids of a request":      {method: "POST", path: "/v1/nodes?requestId=a", body: "{}", headers: []string{"Idempotency-Key", key}, status: 400, reason: "INVALID_FIELD", says: "requestId: the header Idempotency-Key"},
 		"idempotency key":           {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Idempotency-Key", "紡ぎ"}, status: 400, reason: "INVALID_FIELD", says: "Idempotency-Key: must be one UUID"},
+		"a name of a client":        {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Tsumugi-Client", "紡ぎ"}, status: 400, reason: "INVALID_FIELD", says: "Tsumugi-Client: must be 1 to 64 printable ASCII characters"},
+		"the name of a hand":        {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Tsumugi-Client", "external"}, status: 400, reason: "INVALID_FIELD"},
 		"long authorization":        {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Authorization", "Bearer " + strings.Repeat("x", 8<<10)}, status: 400, reason: "INVALID_FIELD", says: "Authorization: must be at most 8192 bytes"},
 		"time without a unit":       {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Grpc-Timeout", "30"}, status: 400, reason: "INVALID_FIELD", says: `is "30"`},
 		"time limit":                {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Grpc-Timeout", "soon"}, status: 400, reason: "INVALID_FIELD", says: "Grpc-Timeout: must be a time limit such as 30S"},

@@ -21,6 +21,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/interceptor"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+	"github.com/tsumugi-dev/tsumugi/services/internal/origin"
 )
 
 const (
@@ -84,11 +85,14 @@ func Dial(target string, o Options) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// outgoing passes on what belongs to the request: the ids under which it is logged, and where it may act.
+// outgoing passes on what belongs to the request: the ids under which it is logged, where it may act, and whose it is.
 func outgoing(ctx context.Context) context.Context {
 	pairs := []string{interceptor.NamespaceKey, namespace.From(ctx)}
 	if id := interceptor.RequestID(ctx); id != "" {
 		pairs = append(pairs, interceptor.RequestIDKey, id)
+	}
+	if name := origin.From(ctx); name != "" {
+		pairs = append(pairs, origin.Key, name)
 	}
 	return metadata.AppendToOutgoingContext(ctx, pairs...)
 }

@@ -9,6 +9,7 @@
 //	recovery        a panic in a stage below fails this call only
 //	limit           too many calls at once are refused
 //	namespace       who is asking (the place of authentication), and the namespace that follows from it
+//	origin          how the caller calls itself
 //	deadline        a call has a time limit, a stream an idle limit
 //	validation      OUTPUT_ONLY fields of a request are emptied
 //	inner_recovery  a panic in the handler becomes an error before the stages above see it
@@ -71,6 +72,7 @@ func New(o Options) *Chain {
 		{"recovery", recovery},
 		{"limit", limit(o.MaxInFlight)},
 		{"namespace", identify(o)},
+		{"origin", named},
 		{"deadline", deadline(o)},
 		{"validation", validate},
 		{"inner_recovery", recovery},

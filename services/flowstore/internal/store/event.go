@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/origin"
 )
 
 // EventKind is what happened. The names are part of the contract.
@@ -51,7 +53,7 @@ type Event struct {
 }
 
 // External is the origin of what a hand did in the tree.
-const External = "external"
+const External = origin.External
 
 // MaxEvents is about how many events of a namespace are kept.
 const MaxEvents = 100_000
@@ -59,15 +61,8 @@ const MaxEvents = 100_000
 // ErrPruned says that events after the one asked for are kept no longer, or that it never was: read everything anew.
 var ErrPruned = errors.New("the events since then are not kept")
 
-type originKey struct{}
-
-// WithOrigin names who makes the changes of an Update: at most 64 bytes, for Event.Origin.
-func WithOrigin(ctx context.Context, origin string) context.Context {
-	return context.WithValue(ctx, originKey{}, origin)
-}
+// WithOrigin names who makes the changes of an Update, for Event.Origin, as the chain of every server does (package origin).
+func WithOrigin(ctx context.Context, name string) context.Context { return origin.With(ctx, name) }
 
 // Origin gives what WithOrigin named, empty for nobody.
-func Origin(ctx context.Context) string {
-	origin, _ := ctx.Value(originKey{}).(string)
-	return origin
-}
+func Origin(ctx context.Context) string { return origin.From(ctx) }

@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/strictjson"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/upstream"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/origin"
 )
 
 // lastEventID is what a browser sends when it takes up a stream again. It stands for one of the fields resumed, and wins over
@@ -111,6 +112,9 @@ func checkHeaders(r *http.Request, wrong *apierr.Fields) {
 	keys := r.Header.Values(upstream.IdempotencyKey)
 	if len(keys) > 1 || len(keys) == 1 && uuid.Validate(keys[0]) != nil {
 		wrong.Add("Idempotency-Key", "must be one UUID")
+	}
+	if names := r.Header.Values(origin.Key); len(names) > 1 || len(names) == 1 && !origin.Valid(names[0]) {
+		wrong.Add("Tsumugi-Client", "%s", origin.Rule)
 	}
 	if limit := r.Header.Get(grpcTimeout); limit != "" && !timeLimit.MatchString(limit) {
 		wrong.Add(grpcTimeout, "must be a time limit such as 30S: up to 8 digits and H, M, S (seconds), m (milliseconds), u or n, is %.20q", limit)

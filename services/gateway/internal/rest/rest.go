@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/stream"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/strictjson"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/upstream"
+	"github.com/tsumugi-dev/tsumugi/services/internal/origin"
 )
 
 // Options are the connections and the limits.
@@ -87,7 +88,13 @@ func (s *surface) register() error {
 // ways: Authorization passes by grpc-gateway's own rule; X-Request-Id, traceparent and tracestate are read at the edge
 // and sent by grpcclient; Last-Event-ID becomes the field `after` or `since_seq`.
 func passed(header string) (string, bool) {
-	return upstream.IdempotencyKey, header == "Idempotency-Key"
+	switch header {
+	case "Idempotency-Key":
+		return upstream.IdempotencyKey, true
+	case "Tsumugi-Client":
+		return origin.Key, true
+	}
+	return "", false
 }
 
 // kept is the allow-list of a service's metadata that become response headers. It is empty: what an answer says stands

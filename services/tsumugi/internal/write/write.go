@@ -23,6 +23,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+	"github.com/tsumugi-dev/tsumugi/services/internal/origin"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
@@ -100,6 +101,7 @@ var three = shape{variants: 3}
 
 // Run is a session from its beginning to its end. An error is a sentence that says what to do.
 func Run(ctx context.Context, o Options) error {
+	ctx = origin.With(ctx, "tsumugi write")
 	conn, err := grpcclient.Dial(o.Addr, grpcclient.Options{})
 	if err != nil {
 		return err
