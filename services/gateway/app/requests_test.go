@@ -68,7 +68,7 @@ func TestBadRequests(t *testing.T) {
 		"unknown host":              {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Host", "evil.example"}, status: 421, reason: "UNKNOWN_HOST", says: `"evil.example"`},
 		"unknown host, page":        {method: "GET", path: "/", headers: []string{"Host", "evil.example:7480"}, status: 421, reason: "UNKNOWN_HOST"},
 		"no JSON":                   {method: "POST", path: "/v1/nodes", body: "texts=1", status: 400, reason: "INVALID_JSON", says: "is not one JSON object (line 1, column 1)"},
-		"unknown field":             {method: "POST", path: "/v1/nodes", body: `{"txts":[]}`, status: 400, reason: "INVALID_JSON", says: "txts: there is no such field; did you mean texts? There are texts, model, tags, generation, summary, score, note"},
+		"unknown field":             {method: "POST", path: "/v1/nodes", body: `{"txts":[]}`, status: 400, reason: "INVALID_JSON", says: "txts: there is no such field; did you mean texts? There are texts, model, tags, generation, etag, summary, score, note"},
 		"the body in its field":     {method: "POST", path: "/v1/nodes", body: `{"node":{}}`, status: 400, reason: "INVALID_JSON", says: "node: there is no such field"},
 		"wrong type":                {method: "POST", path: "/v1/nodes", body: `{"model":5}`, status: 400, reason: "INVALID_JSON", says: "model: must be a string"},
 		"garbage behind":            {method: "POST", path: "/v1/nodes", body: `{} {}`, status: 400, reason: "INVALID_JSON"},

@@ -39,6 +39,9 @@ type Node struct {
 	Tags []string `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
 	// How the answer was made, so that it can be made again. Absent for texts that a person wrote.
 	Generation *Generation `protobuf:"bytes,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Which version this is: another one whenever anything of the node changed, `warnings` excepted, and the same in every view. An
+	// update that is given it is refused when the node changed meanwhile (ETAG_MISMATCH).
+	Etag string `protobuf:"bytes,7,opt,name=etag,proto3" json:"etag,omitempty"`
 	// A short form of it. A new node has none and asks for one (`stale`); a `text` given for one is refused.
 	Summary *NodeSummary `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"`
 	// How good a reader found it: -1,000 to 1,000, on a scale of the reader's own; kept to the millionth. Absent: not said.
@@ -121,6 +124,13 @@ func (x *Node) GetGeneration() *Generation {
 		return x.Generation
 	}
 	return nil
+}
+
+func (x *Node) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 func (x *Node) GetSummary() *NodeSummary {
@@ -1330,7 +1340,7 @@ var File_tsumugi_flowstore_v1_resources_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/resources.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/nodes.proto\"\xb9\x03\n" +
+	"$tsumugi/flowstore/v1/resources.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/nodes.proto\"\xd2\x03\n" +
 	"\x04Node\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12@\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
@@ -1340,7 +1350,8 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\x04tags\x18\x05 \x03(\tB\x03\xe0A\x01R\x04tags\x12E\n" +
 	"\n" +
 	"generation\x18\x06 \x01(\v2 .tsumugi.flowstore.v1.GenerationB\x03\xe0A\x01R\n" +
-	"generation\x12@\n" +
+	"generation\x12\x17\n" +
+	"\x04etag\x18\a \x01(\tB\x03\xe0A\x01R\x04etag\x12@\n" +
 	"\asummary\x18\b \x01(\v2!.tsumugi.flowstore.v1.NodeSummaryB\x03\xe0A\x01R\asummary\x12\x1e\n" +
 	"\x05score\x18\t \x01(\x01B\x03\xe0A\x01H\x00R\x05score\x88\x01\x01\x12\x17\n" +
 	"\x04note\x18\n" +

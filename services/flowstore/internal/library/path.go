@@ -51,10 +51,11 @@ const maxDrawing = 1 << 20
 
 // PathNode is a node on a path.
 type PathNode struct {
-	// Placed holds the node; only its id where it cannot be read.
-	Placed
-	// Characters are as in node.Brief.
-	Characters []int
+	// Brief holds the node; only its id where it cannot be read.
+	node.Brief
+	// Index is its place in the flow, Parents are the nodes that it continues, by index.
+	Index   int
+	Parents []uuid.UUID
 	// Problem says why the node cannot be read; empty when it can. The rest of the path goes on.
 	Problem string
 	// File is what it would be read from, seen from the folder of the namespace; empty where there is none, or it can.
@@ -234,10 +235,10 @@ func (l *Library) readSteps(ctx context.Context, ns string, steps []flow.Step, q
 }
 
 func (l *Library) readStep(ctx context.Context, ns string, step flow.Step, brief bool) (PathNode, error) {
-	at := PathNode{Placed: Placed{Node: node.Node{ID: step.Node}, Index: step.Index, Parents: nodesOf(step.Parents)}}
+	at := PathNode{Brief: node.Brief{Node: node.Node{ID: step.Node}}, Index: step.Index, Parents: nodesOf(step.Parents)}
 	n, err := readListed(ctx, ns, step.Node, l.reader(brief))
 	if at.Problem, at.File = n.Problem, n.File; err == nil && n.Problem == "" {
-		at.Node, at.Characters = n.Item.Node, n.Item.Characters
+		at.Brief = n.Item
 	}
 	return at, err
 }

@@ -11,11 +11,13 @@ type Brief struct {
 	Characters []int
 	// SummaryCharacters is the length of the whole summary, in code points; 0 where the node is whole.
 	SummaryCharacters int
+	// Whole is the Etag of the whole node; empty where the node is whole.
+	Whole string
 }
 
 // Brief shortens a node.
 func (n Node) Brief() Brief {
-	b := Brief{Node: n, Characters: make([]int, len(n.Texts))}
+	b := Brief{Node: n, Characters: make([]int, len(n.Texts)), Whole: n.Etag()}
 	b.Generation, b.Note, b.Texts = nil, "", make([]Text, len(n.Texts))
 	b.Summary.Text, b.SummaryCharacters = beginning(n.Summary.Text)
 	for i, t := range n.Texts {

@@ -16,7 +16,7 @@ func TestFlowstore34Brief(t *testing.T) {
 	n := node.Node{Note: "x", Score: new(float64), Summary: node.Summary{Text: long + "ぎ", Stale: true}, Model: "m", Tags: []string{"t"}, Generation: &node.Generation{Task: "x"}, Texts: []node.Text{
 		{Role: "user", Content: long + "ぎ糸", Count: 5}, {Role: "assistant", Content: long}, {Role: "tool"}, {Role: "user", Content: "a\xffb"},
 	}}
-	want := node.Brief{Characters: []int{202, 200, 0, 3}, SummaryCharacters: 201, Node: node.Node{Score: new(float64), Summary: node.Summary{Text: long, Stale: true}, Model: "m", Tags: []string{"t"}, Texts: []node.Text{
+	want := node.Brief{Whole: n.Etag(), Characters: []int{202, 200, 0, 3}, SummaryCharacters: 201, Node: node.Node{Score: new(float64), Summary: node.Summary{Text: long, Stale: true}, Model: "m", Tags: []string{"t"}, Texts: []node.Text{
 		{Role: "user", Content: long, Count: 5}, {Role: "assistant", Content: long}, {Role: "tool"}, {Role: "user", Content: "a\xffb"},
 	}}}
 	if diff := cmp.Diff(want, n.Brief()); diff != "" {

@@ -37,7 +37,7 @@ func (n Node) Part(p Part) (Brief, error) {
 	if p.Text < 0 || p.Text >= len(n.Texts) {
 		return Brief{}, &OutsideError{At: p.Text, Most: len(n.Texts) - 1}
 	}
-	b := Brief{Node: n, Characters: make([]int, len(n.Texts))}
+	b := Brief{Node: n, Characters: make([]int, len(n.Texts)), Whole: n.Etag()}
 	b.Generation, b.Texts = nil, make([]Text, len(n.Texts))
 	for i, t := range n.Texts {
 		b.Characters[i] = utf8.RuneCountInString(t.Content)

@@ -18,7 +18,7 @@ func TestPart(t *testing.T) {
 		{Role: "user", Content: "問い", Count: 5}, {Role: "assistant", Content: "夜🧵が明けた"}, {Role: "tool"},
 	}}
 	part := func(content string) node.Brief {
-		return node.Brief{Characters: []int{2, 6, 0}, Node: node.Node{Model: "m", Tags: []string{"t"}, Texts: []node.Text{
+		return node.Brief{Whole: n.Etag(), Characters: []int{2, 6, 0}, Node: node.Node{Model: "m", Tags: []string{"t"}, Texts: []node.Text{
 			{Role: "user", Count: 5}, {Role: "assistant", Content: content}, {Role: "tool"},
 		}}}
 	}

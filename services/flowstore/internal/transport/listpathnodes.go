@@ -109,7 +109,7 @@ func fromPath(path []library.PathNode) []*flowstorev1.PathNode {
 	for i, p := range path {
 		n := &flowstorev1.Node{Name: node.Name(p.Node.ID)}
 		if p.Problem == "" {
-			n = fromBrief(node.Brief{Node: p.Node, Characters: p.Characters})
+			n = fromBrief(p.Brief)
 		}
 		out[i] = &flowstorev1.PathNode{Node: n, Index: number(p.Index), Parents: nodeNames(p.Parents), Problem: p.Problem, ProblemPath: p.File}
 		for _, l := range p.Links {

@@ -264,3 +264,22 @@ func TestPathTotals(t *testing.T) {
 		Nodes: 2, Texts: 5, Characters: 4, Tokens: 1, UncountedTexts: 3, Seconds: 0.5, Models: []string{"gemma"}, ModelCount: 1,
 	}, path.GetTotals())
 }
+
+// The etag is that of the whole node everywhere.
+func TestEveryViewHasTheEtag(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	ctx := t.Context()
+	want := must[*flowstorev1.Node](t)(g.c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: g.a})).GetEtag()
+	for view, n := range map[string]*flowstorev1.Node{
+		"basic": must[*flowstorev1.Node](t)(g.c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: g.a, View: basic})),
+		"part":  must[*flowstorev1.Node](t)(g.c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: g.a, TextIndex: proto.Int32(0), Length: 1})),
+		"path":  must[*flowstorev1.ListPathNodesResponse](t)(g.c.ListPathNodes(ctx, &flowstorev1.ListPathNodesRequest{Flow: g.flow, Node: g.a, View: basic})).GetNodes()[0].GetNode(),
+		"list":  must[*flowstorev1.ListNodesResponse](t)(g.c.ListNodes(ctx, &flowstorev1.ListNodesRequest{Order: flowstorev1.ListOrder_LIST_ORDER_OLDEST_FIRST})).GetNodes()[0].GetNode(),
+		"added": must[*flowstorev1.AddNodeResponse](t)(g.c.AddNode(ctx, &flowstorev1.AddNodeRequest{Flow: g.flow, Source: stored(g.a)})).GetNode(),
+	} {
+		if n.GetEtag() != want || len(want) != 22 || n.GetName() != g.a {
+			t.Errorf("%s: %s has %q, want %q", view, n.GetName(), n.GetEtag(), want)
+		}
+	}
+}

@@ -60,9 +60,13 @@ func toSampling(in *flowstorev1.Sampling) *sampling.Sampling {
 	return &s
 }
 
-func fromNode(n node.Node) *flowstorev1.Node {
+func fromNode(n node.Node) *flowstorev1.Node { return fromBrief(node.Brief{Node: n}) }
+
+// fromBrief gives a node in either view.
+func fromBrief(b node.Brief) *flowstorev1.Node {
+	n := b.Node
 	out := &flowstorev1.Node{
-		Name: node.Name(n.ID), CreateTime: fromTime(n.Created), Model: n.Model, Tags: n.Tags, Generation: fromGeneration(n.Generation),
+		Name: node.Name(n.ID), Etag: b.Etag(), CreateTime: fromTime(n.Created), Model: n.Model, Tags: n.Tags, Generation: fromGeneration(n.Generation),
 		Summary: &flowstorev1.NodeSummary{Text: n.Summary.Text, Stale: n.Summary.Stale, BuildTime: fromTime(n.Summary.Built)},
 		Score:   n.Score, Note: n.Note, Warnings: warnings(n.Warnings),
 	}
@@ -71,12 +75,6 @@ func fromNode(n node.Node) *flowstorev1.Node {
 			Role: t.Role, Content: t.Content, TokenCount: number(t.Count), DurationSeconds: t.Duration, TokensPerSecond: t.Rate,
 		})
 	}
-	return out
-}
-
-// fromBrief gives a node in either view.
-func fromBrief(b node.Brief) *flowstorev1.Node {
-	out := fromNode(b.Node)
 	for i, n := range b.Characters {
 		out.Texts[i].CharacterCount = number(n)
 	}

@@ -35,7 +35,7 @@ func TestRefused(t *testing.T) {
 		"wrong type in a list":    {`{"parents":["a",["b"]]}`, "parents[1]", "must be " + node + " (line 1, column 17)"},
 		"no list":                 {`{"parents":"a"}`, "parents", "must be a list of items, each " + node + " (line 1, column 12)"},
 		"null in a list":          {`{"parents":[null]}`, "parents[0]", "must be " + node + " (line 1, column 13)"},
-		"no object":               {`{"newNode":"nodes/1"}`, "newNode", "must be an object with the fields texts, model, tags, generation, summary, score, note (line 1, column 12)"},
+		"no object":               {`{"newNode":"nodes/1"}`, "newNode", "must be an object with the fields texts, model, tags, generation, etag, summary, score, note (line 1, column 12)"},
 		"out of range":            {`{"newNode":{"texts":[{"tokenCount":2147483648}]}}`, "newNode.texts[0].tokenCount", "must be a whole number from -2147483648 to 2147483647 (line 1, column 36)"},
 		"fraction":                {`{"newNode":{"texts":[{"tokenCount":1.5}]}}`, "newNode.texts[0].tokenCount", "must be a whole number from -2147483648 to 2147483647 (line 1, column 36)"},
 		"negative":                {`{"newNode":{"generation":{"pickSeed":-1}}}`, "newNode.generation.pickSeed", "must be a whole number from 0 to 4294967295 (line 1, column 38)"},

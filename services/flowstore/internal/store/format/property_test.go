@@ -108,6 +108,9 @@ func TestNodesComeBack(t *testing.T) {
 		if diff := cmp.Diff(n, back, sameTime); diff != "" {
 			t.Fatalf("%s\n%s", diff, data)
 		}
+		if n.Etag() != back.Etag() {
+			t.Fatalf("another etag, read from\n%s", data)
+		}
 		if !format.IsCanonical(data) {
 			t.Fatalf("the fast reader does not take\n%s", data)
 		}

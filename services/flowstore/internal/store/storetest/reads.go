@@ -89,9 +89,9 @@ func readTexts(e *env) {
 
 // fullNode has every field, none of them at its zero value.
 func fullNode() node.Node {
-	temperature, topK, seed := 0.8, 40, uint32(4294967295)
+	temperature, topK, seed, score := 0.8, 40, uint32(4294967295), -4.5
 	return node.Node{
-		ID: id("full"), Created: start, Model: "gemma-2-2b-jpn-it", Tags: []string{"タグ：名", "yes", "a&b"},
+		Score: &score, Note: "よい。\r\n終わりは弱い。\n", ID: id("full"), Created: start, Model: "gemma-2-2b-jpn-it", Tags: []string{"タグ：名", "yes", "a&b"},
 		Texts: []node.Text{
 			{Role: "system", Content: "あなたは作家です。"},
 			{Role: "user", Content: "続きを書いてください。", Count: 6, Duration: 1.25, Rate: 4.8},
