@@ -127,6 +127,10 @@ func (s *services) UpdateFlow(ctx context.Context, r *flowstorev1.UpdateFlowRequ
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }
 
+func (s *services) UpdateNode(ctx context.Context, r *flowstorev1.UpdateNodeRequest) (*flowstorev1.Node, error) {
+	return &flowstorev1.Node{}, s.take(ctx, r)
+}
+
 func (s *services) BranchFlow(ctx context.Context, r *flowstorev1.BranchFlowRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }

@@ -51,7 +51,7 @@ func TestBadRequests(t *testing.T) {
 		"slash in an id":            {method: "GET", path: "/v1/nodes/a%2Fb", status: 404, reason: "ROUTE_NOT_FOUND"},
 		"path traversal":            {method: "GET", path: "/v1/nodes/..%2F..%2Fconfig.yaml", status: 404, reason: "ROUTE_NOT_FOUND"},
 		"path traversal, plain":     {method: "GET", path: "/v1/nodes/../../config.yaml", status: 404, reason: "ROUTE_NOT_FOUND"},
-		"DELETE":                    {method: "DELETE", path: "/v1/nodes/" + id, status: 405, reason: "METHOD_NOT_ALLOWED", says: "does not take DELETE; it takes GET, OPTIONS"},
+		"DELETE":                    {method: "DELETE", path: "/v1/nodes/" + id, status: 405, reason: "METHOD_NOT_ALLOWED", says: "does not take DELETE; it takes GET, PATCH, OPTIONS"},
 		"PATCH":                     {method: "PATCH", path: "/v1/flows", status: 405, reason: "METHOD_NOT_ALLOWED"},
 		"no method":                 {method: "BREW", path: "/v1/flows/" + id, status: 405, reason: "METHOD_NOT_ALLOWED"},
 		"GET of a write":            {method: "GET", path: "/v1/nodes:generateNode", status: 405, reason: "METHOD_NOT_ALLOWED", says: "it takes POST, OPTIONS"},
@@ -140,8 +140,8 @@ func TestAllow(t *testing.T) {
 		status       int
 		allow        string
 	}{
-		{"HEAD", "/v1/nodes/" + id, 405, "GET, OPTIONS"},
-		{"OPTIONS", "/v1/nodes/" + id, 204, "GET, OPTIONS"},
+		{"HEAD", "/v1/nodes/" + id, 405, "GET, PATCH, OPTIONS"},
+		{"OPTIONS", "/v1/nodes/" + id, 204, "GET, PATCH, OPTIONS"},
 		{"OPTIONS", "/v1/nodes", 204, "GET, POST, OPTIONS"},
 		{"OPTIONS", "/openapi.json", 204, "GET, HEAD, OPTIONS"},
 		{"OPTIONS", "/v1/novels", 404, ""},
@@ -221,6 +221,10 @@ func TestWhatReachesTheService(t *testing.T) {
 			want: &flowstorev1.RemoveNodeRequest{Flow: "flows/" + id, Node: "nodes/a", Mode: flowstorev1.RemoveMode_REMOVE_MODE_SPLICE}},
 		"update": {method: "PATCH", path: "/v1/flows/" + id + "?updateMask=displayName,story.dialogueLevel,story.title,no_such", body: `{"displayName":"夜","etag":"e"}`,
 			want: &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{Name: "flows/" + id, DisplayName: "夜", Etag: "e"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"display_name", "story.dialogue_level", "story.title", "no_such"}}}},
+		"update a node": {method: "PATCH", path: "/v1/nodes/" + id + "?updateMask=summary,tags", body: `{"summary":{"text":"夜","source":"s"},"tags":["雨"],"etag":"e"}`, headers: []string{"Idempotency-Key", key},
+			want: &flowstorev1.UpdateNodeRequest{Node: &flowstorev1.Node{
+				Name: "nodes/" + id, Summary: &flowstorev1.NodeSummary{Text: "夜", Source: "s"}, Tags: []string{"雨"}, Etag: "e",
+			}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"summary", "tags"}}, RequestId: key}},
 		"branch": {method: "POST", path: "/v1/flows/" + id + ":branchFlow", body: `{"node":"nodes/a","displayName":"雨"}`,
 			want: &flowstorev1.BranchFlowRequest{Flow: "flows/" + id, Node: "nodes/a", DisplayName: "雨"}},
 		"fork": {method: "POST", path: "/v1/flows/" + id + ":forkFlow", body: `{"way":"FORK_WAY_PATH","node":"nodes/a"}`,
@@ -314,7 +318,7 @@ func TestEveryRouteReachesItsCall(t *testing.T) {
 		d.PromptBuilder, d.Agent, d.FlowStore = conns["promptbuilder"], conns["agent"], conns["flowstore"]
 	})
 	for _, route := range routes.All() {
-		path := strings.NewReplacer("{name=", "", "{flow=", "", "{node=", "", "{flow.name=", "", "}", "", "*", id).Replace(route.Path)
+		path := strings.NewReplacer("{name=", "", "{flow=", "", "{node=", "", "{flow.name=", "", "{node.name=", "", "}", "", "*", id).Replace(route.Path)
 		got := do(t, newRequest(t, route.Method, server.URL+path, ""))
 		if reason, _ := got.reason(t); got.status != http.StatusInternalServerError || reason != "INTERNAL" || strings.Contains(got.body, "called") {
 			t.Errorf("%s %s: %d %s", route.Method, path, got.status, got.body)

@@ -69,8 +69,8 @@ const (
 	ErrorReason_ERROR_REASON_NAMESPACE_DENIED ErrorReason = 17
 	// FAILED_PRECONDITION: no node was named, and the flow, which holds nodes, has no current one. Metadata: `flow`.
 	ErrorReason_ERROR_REASON_NO_CURRENT_NODE ErrorReason = 18
-	// ABORTED: the flow changed after the caller read it. Metadata: `flow`; `etag`, the one of the request; `current_etag`, the
-	// one of the flow as it is now.
+	// ABORTED: the flow or node changed after the caller read it. Metadata: `flow` or `node`; `etag`, the one of the request;
+	// `current_etag`, the one of it as it is now.
 	ErrorReason_ERROR_REASON_ETAG_MISMATCH ErrorReason = 19
 	// FAILED_PRECONDITION: no edge leads from the one node to the other. Metadata: `flow`, `parent`, `child`.
 	ErrorReason_ERROR_REASON_NOT_CONNECTED ErrorReason = 20

@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	FlowStoreService_CreateNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/CreateNode"
 	FlowStoreService_GetNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/GetNode"
+	FlowStoreService_UpdateNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/UpdateNode"
 	FlowStoreService_CreateFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/CreateFlow"
 	FlowStoreService_GetFlow_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/GetFlow"
 	FlowStoreService_AddNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/AddNode"
@@ -60,6 +61,8 @@ type FlowStoreServiceClient interface {
 	CreateNode(ctx context.Context, in *CreateNodeRequest, opts ...grpc.CallOption) (*Node, error)
 	// GetNode answers with a node, or with a part of one of its texts where a text may be longer than the client can take.
 	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*Node, error)
+	// UpdateNode changes what a node says. An update that changes nothing is not written.
+	UpdateNode(ctx context.Context, in *UpdateNodeRequest, opts ...grpc.CallOption) (*Node, error)
 	// CreateFlow makes an empty flow.
 	CreateFlow(ctx context.Context, in *CreateFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// GetFlow answers with a flow: its nodes by name, and its edges.
@@ -143,6 +146,16 @@ func (c *flowStoreServiceClient) GetNode(ctx context.Context, in *GetNodeRequest
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Node)
 	err := c.cc.Invoke(ctx, FlowStoreService_GetNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) UpdateNode(ctx context.Context, in *UpdateNodeRequest, opts ...grpc.CallOption) (*Node, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Node)
+	err := c.cc.Invoke(ctx, FlowStoreService_UpdateNode_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -420,6 +433,8 @@ type FlowStoreServiceServer interface {
 	CreateNode(context.Context, *CreateNodeRequest) (*Node, error)
 	// GetNode answers with a node, or with a part of one of its texts where a text may be longer than the client can take.
 	GetNode(context.Context, *GetNodeRequest) (*Node, error)
+	// UpdateNode changes what a node says. An update that changes nothing is not written.
+	UpdateNode(context.Context, *UpdateNodeRequest) (*Node, error)
 	// CreateFlow makes an empty flow.
 	CreateFlow(context.Context, *CreateFlowRequest) (*Flow, error)
 	// GetFlow answers with a flow: its nodes by name, and its edges.
@@ -494,6 +509,9 @@ func (UnimplementedFlowStoreServiceServer) CreateNode(context.Context, *CreateNo
 }
 func (UnimplementedFlowStoreServiceServer) GetNode(context.Context, *GetNodeRequest) (*Node, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetNode not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) UpdateNode(context.Context, *UpdateNodeRequest) (*Node, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateNode not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) CreateFlow(context.Context, *CreateFlowRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateFlow not implemented")
@@ -617,6 +635,24 @@ func _FlowStoreService_GetNode_Handler(srv interface{}, ctx context.Context, dec
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(FlowStoreServiceServer).GetNode(ctx, req.(*GetNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_UpdateNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).UpdateNode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_UpdateNode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).UpdateNode(ctx, req.(*UpdateNodeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1028,6 +1064,10 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetNode",
 			Handler:    _FlowStoreService_GetNode_Handler,
+		},
+		{
+			MethodName: "UpdateNode",
+			Handler:    _FlowStoreService_UpdateNode_Handler,
 		},
 		{
 			MethodName: "CreateFlow",

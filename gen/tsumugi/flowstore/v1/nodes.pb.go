@@ -10,7 +10,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
+	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -23,35 +23,38 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// NodeSummary is a short form of a node, for search and for the context of later nodes.
-type NodeSummary struct {
+// UpdateNodeRequest asks for other content of a node.
+type UpdateNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the texts say, in short. At most 64 KiB. Of a new node it is empty.
-	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Whether a summary is still to be made: there is none, or the texts changed since.
-	Stale bool `protobuf:"varint,2,opt,name=stale,proto3" json:"stale,omitempty"`
-	// When it was made. Absent: never.
-	BuildTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=build_time,json=buildTime,proto3" json:"build_time,omitempty"`
-	// How many characters (code points) the whole text has, where `text` is its beginning (NODE_VIEW_BASIC); else 0.
-	CharacterCount int32 `protobuf:"varint,4,opt,name=character_count,json=characterCount,proto3" json:"character_count,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The node: its `name`, the new values, and its `etag` as it was read (empty: whatever it is now). All that the mask names is
+	// checked as in CreateNode.
+	Node *Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// What changes: `texts`, `model`, `tags`, `generation`, `summary`, `score`, `note`, each as a whole. What is named here and not set in
+	// `node` is taken away; what is not named is left as it is, but for this: other texts make the summary `stale`.
+	//
+	// A summary that is named here is fresh if its `source` is that of the texts which the node has after the update, otherwise it is
+	// kept and `stale`. `source` may be empty where `etag` is given, or where `texts` are named: then it is of these.
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// A UUID for this request. The same one again, within 24 hours, changes nothing and is answered with the node as it is then.
+	RequestId     string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
-func (x *NodeSummary) Reset() {
-	*x = NodeSummary{}
+func (x *UpdateNodeRequest) Reset() {
+	*x = UpdateNodeRequest{}
 	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *NodeSummary) String() string {
+func (x *UpdateNodeRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*NodeSummary) ProtoMessage() {}
+func (*UpdateNodeRequest) ProtoMessage() {}
 
-func (x *NodeSummary) ProtoReflect() protoreflect.Message {
+func (x *UpdateNodeRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -63,50 +66,43 @@ func (x *NodeSummary) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use NodeSummary.ProtoReflect.Descriptor instead.
-func (*NodeSummary) Descriptor() ([]byte, []int) {
+// Deprecated: Use UpdateNodeRequest.ProtoReflect.Descriptor instead.
+func (*UpdateNodeRequest) Descriptor() ([]byte, []int) {
 	return file_tsumugi_flowstore_v1_nodes_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *NodeSummary) GetText() string {
+func (x *UpdateNodeRequest) GetNode() *Node {
 	if x != nil {
-		return x.Text
-	}
-	return ""
-}
-
-func (x *NodeSummary) GetStale() bool {
-	if x != nil {
-		return x.Stale
-	}
-	return false
-}
-
-func (x *NodeSummary) GetBuildTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.BuildTime
+		return x.Node
 	}
 	return nil
 }
 
-func (x *NodeSummary) GetCharacterCount() int32 {
+func (x *UpdateNodeRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 	if x != nil {
-		return x.CharacterCount
+		return x.UpdateMask
 	}
-	return 0
+	return nil
+}
+
+func (x *UpdateNodeRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
 }
 
 var File_tsumugi_flowstore_v1_nodes_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_nodes_proto_rawDesc = "" +
 	"\n" +
-	" tsumugi/flowstore/v1/nodes.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xaf\x01\n" +
-	"\vNodeSummary\x12\x17\n" +
-	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x01R\x04text\x12\x19\n" +
-	"\x05stale\x18\x02 \x01(\bB\x03\xe0A\x03R\x05stale\x12>\n" +
+	" tsumugi/flowstore/v1/nodes.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\xae\x01\n" +
+	"\x11UpdateNodeRequest\x123\n" +
+	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12@\n" +
+	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskB\x03\xe0A\x02R\n" +
+	"updateMask\x12\"\n" +
 	"\n" +
-	"build_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tbuildTime\x12,\n" +
-	"\x0fcharacter_count\x18\x04 \x01(\x05B\x03\xe0A\x03R\x0echaracterCountBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"request_id\x18\x03 \x01(\tB\x03\xe0A\x01R\trequestIdBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_nodes_proto_rawDescOnce sync.Once
@@ -122,16 +118,18 @@ func file_tsumugi_flowstore_v1_nodes_proto_rawDescGZIP() []byte {
 
 var file_tsumugi_flowstore_v1_nodes_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_tsumugi_flowstore_v1_nodes_proto_goTypes = []any{
-	(*NodeSummary)(nil),           // 0: tsumugi.flowstore.v1.NodeSummary
-	(*timestamppb.Timestamp)(nil), // 1: google.protobuf.Timestamp
+	(*UpdateNodeRequest)(nil),     // 0: tsumugi.flowstore.v1.UpdateNodeRequest
+	(*Node)(nil),                  // 1: tsumugi.flowstore.v1.Node
+	(*fieldmaskpb.FieldMask)(nil), // 2: google.protobuf.FieldMask
 }
 var file_tsumugi_flowstore_v1_nodes_proto_depIdxs = []int32{
-	1, // 0: tsumugi.flowstore.v1.NodeSummary.build_time:type_name -> google.protobuf.Timestamp
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	1, // 0: tsumugi.flowstore.v1.UpdateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	2, // 1: tsumugi.flowstore.v1.UpdateNodeRequest.update_mask:type_name -> google.protobuf.FieldMask
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_nodes_proto_init() }
@@ -139,6 +137,7 @@ func file_tsumugi_flowstore_v1_nodes_proto_init() {
 	if File_tsumugi_flowstore_v1_nodes_proto != nil {
 		return
 	}
+	file_tsumugi_flowstore_v1_resources_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -161,6 +161,89 @@ func (x *Node) GetWarnings() []string {
 	return nil
 }
 
+// NodeSummary is a short form of a node, for search and for the context of later nodes.
+type NodeSummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the texts say, in short. At most 64 KiB. Of a new node it is empty.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Whether a summary is still to be made: there is none, or the texts changed since.
+	Stale bool `protobuf:"varint,2,opt,name=stale,proto3" json:"stale,omitempty"`
+	// When it was made. Absent: never.
+	BuildTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=build_time,json=buildTime,proto3" json:"build_time,omitempty"`
+	// How many characters (code points) the whole text has, where `text` is its beginning (NODE_VIEW_BASIC); else 0.
+	CharacterCount int32 `protobuf:"varint,4,opt,name=character_count,json=characterCount,proto3" json:"character_count,omitempty"`
+	// Which texts it is of: in an answer with whole texts a hash of what they say now, otherwise empty. Whoever makes a summary gives
+	// UpdateNode back what stood here when he read them.
+	Source        string `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeSummary) Reset() {
+	*x = NodeSummary{}
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeSummary) ProtoMessage() {}
+
+func (x *NodeSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeSummary.ProtoReflect.Descriptor instead.
+func (*NodeSummary) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NodeSummary) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *NodeSummary) GetStale() bool {
+	if x != nil {
+		return x.Stale
+	}
+	return false
+}
+
+func (x *NodeSummary) GetBuildTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.BuildTime
+	}
+	return nil
+}
+
+func (x *NodeSummary) GetCharacterCount() int32 {
+	if x != nil {
+		return x.CharacterCount
+	}
+	return 0
+}
+
+func (x *NodeSummary) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
 // Text is what one speaker said. It is stored verbatim: line ends, control characters and trailing spaces included.
 type Text struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -185,7 +268,7 @@ type Text struct {
 
 func (x *Text) Reset() {
 	*x = Text{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[1]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -197,7 +280,7 @@ func (x *Text) String() string {
 func (*Text) ProtoMessage() {}
 
 func (x *Text) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[1]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -210,7 +293,7 @@ func (x *Text) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Text.ProtoReflect.Descriptor instead.
 func (*Text) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{1}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Text) GetRole() string {
@@ -305,7 +388,7 @@ type Generation struct {
 
 func (x *Generation) Reset() {
 	*x = Generation{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[2]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -317,7 +400,7 @@ func (x *Generation) String() string {
 func (*Generation) ProtoMessage() {}
 
 func (x *Generation) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[2]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -330,7 +413,7 @@ func (x *Generation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generation.ProtoReflect.Descriptor instead.
 func (*Generation) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{2}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Generation) GetBackend() *v1.BackendIdentity {
@@ -503,7 +586,7 @@ type Sampling struct {
 
 func (x *Sampling) Reset() {
 	*x = Sampling{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[3]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -515,7 +598,7 @@ func (x *Sampling) String() string {
 func (*Sampling) ProtoMessage() {}
 
 func (x *Sampling) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[3]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -528,7 +611,7 @@ func (x *Sampling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sampling.ProtoReflect.Descriptor instead.
 func (*Sampling) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Sampling) GetTemperature() float64 {
@@ -731,7 +814,7 @@ type Flow struct {
 
 func (x *Flow) Reset() {
 	*x = Flow{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[4]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -743,7 +826,7 @@ func (x *Flow) String() string {
 func (*Flow) ProtoMessage() {}
 
 func (x *Flow) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[4]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -756,7 +839,7 @@ func (x *Flow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flow.ProtoReflect.Descriptor instead.
 func (*Flow) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Flow) GetName() string {
@@ -863,7 +946,7 @@ type FlowNode struct {
 
 func (x *FlowNode) Reset() {
 	*x = FlowNode{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[5]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -875,7 +958,7 @@ func (x *FlowNode) String() string {
 func (*FlowNode) ProtoMessage() {}
 
 func (x *FlowNode) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[5]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -888,7 +971,7 @@ func (x *FlowNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlowNode.ProtoReflect.Descriptor instead.
 func (*FlowNode) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{5}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *FlowNode) GetIndex() int32 {
@@ -920,7 +1003,7 @@ type Edge struct {
 
 func (x *Edge) Reset() {
 	*x = Edge{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[6]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1015,7 @@ func (x *Edge) String() string {
 func (*Edge) ProtoMessage() {}
 
 func (x *Edge) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[6]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1028,7 @@ func (x *Edge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edge.ProtoReflect.Descriptor instead.
 func (*Edge) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{6}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Edge) GetFrom() int32 {
@@ -989,7 +1072,7 @@ type Sampling_Dry struct {
 
 func (x *Sampling_Dry) Reset() {
 	*x = Sampling_Dry{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[7]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1001,7 +1084,7 @@ func (x *Sampling_Dry) String() string {
 func (*Sampling_Dry) ProtoMessage() {}
 
 func (x *Sampling_Dry) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[7]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1014,7 +1097,7 @@ func (x *Sampling_Dry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sampling_Dry.ProtoReflect.Descriptor instead.
 func (*Sampling_Dry) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 0}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{4, 0}
 }
 
 func (x *Sampling_Dry) GetMultiplier() float64 {
@@ -1065,7 +1148,7 @@ type Sampling_Xtc struct {
 
 func (x *Sampling_Xtc) Reset() {
 	*x = Sampling_Xtc{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[8]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1160,7 @@ func (x *Sampling_Xtc) String() string {
 func (*Sampling_Xtc) ProtoMessage() {}
 
 func (x *Sampling_Xtc) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[8]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1173,7 @@ func (x *Sampling_Xtc) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sampling_Xtc.ProtoReflect.Descriptor instead.
 func (*Sampling_Xtc) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 1}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{4, 1}
 }
 
 func (x *Sampling_Xtc) GetProbability() float64 {
@@ -1122,7 +1205,7 @@ type Sampling_Mirostat struct {
 
 func (x *Sampling_Mirostat) Reset() {
 	*x = Sampling_Mirostat{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[9]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1134,7 +1217,7 @@ func (x *Sampling_Mirostat) String() string {
 func (*Sampling_Mirostat) ProtoMessage() {}
 
 func (x *Sampling_Mirostat) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[9]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1147,7 +1230,7 @@ func (x *Sampling_Mirostat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sampling_Mirostat.ProtoReflect.Descriptor instead.
 func (*Sampling_Mirostat) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 2}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{4, 2}
 }
 
 func (x *Sampling_Mirostat) GetMode() int32 {
@@ -1184,7 +1267,7 @@ type Sampling_DynamicTemperature struct {
 
 func (x *Sampling_DynamicTemperature) Reset() {
 	*x = Sampling_DynamicTemperature{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[10]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +1279,7 @@ func (x *Sampling_DynamicTemperature) String() string {
 func (*Sampling_DynamicTemperature) ProtoMessage() {}
 
 func (x *Sampling_DynamicTemperature) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[10]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +1292,7 @@ func (x *Sampling_DynamicTemperature) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sampling_DynamicTemperature.ProtoReflect.Descriptor instead.
 func (*Sampling_DynamicTemperature) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 3}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{4, 3}
 }
 
 func (x *Sampling_DynamicTemperature) GetRange() float64 {
@@ -1239,7 +1322,7 @@ type Sampling_Smoothing struct {
 
 func (x *Sampling_Smoothing) Reset() {
 	*x = Sampling_Smoothing{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[11]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1251,7 +1334,7 @@ func (x *Sampling_Smoothing) String() string {
 func (*Sampling_Smoothing) ProtoMessage() {}
 
 func (x *Sampling_Smoothing) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[11]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1264,7 +1347,7 @@ func (x *Sampling_Smoothing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sampling_Smoothing.ProtoReflect.Descriptor instead.
 func (*Sampling_Smoothing) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 4}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{4, 4}
 }
 
 func (x *Sampling_Smoothing) GetFactor() float64 {
@@ -1294,7 +1377,7 @@ type Sampling_LogitBias struct {
 
 func (x *Sampling_LogitBias) Reset() {
 	*x = Sampling_LogitBias{}
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[12]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1306,7 +1389,7 @@ func (x *Sampling_LogitBias) String() string {
 func (*Sampling_LogitBias) ProtoMessage() {}
 
 func (x *Sampling_LogitBias) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[12]
+	mi := &file_tsumugi_flowstore_v1_resources_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1319,7 +1402,7 @@ func (x *Sampling_LogitBias) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sampling_LogitBias.ProtoReflect.Descriptor instead.
 func (*Sampling_LogitBias) Descriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{3, 5}
+	return file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP(), []int{4, 5}
 }
 
 func (x *Sampling_LogitBias) GetToken() int32 {
@@ -1340,7 +1423,7 @@ var File_tsumugi_flowstore_v1_resources_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/resources.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/nodes.proto\"\xd2\x03\n" +
+	"$tsumugi/flowstore/v1/resources.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a tsumugi/flowstore/v1/flows.proto\"\xd2\x03\n" +
 	"\x04Node\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12@\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
@@ -1357,7 +1440,14 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\x04note\x18\n" +
 	" \x01(\tB\x03\xe0A\x01R\x04note\x12\x1f\n" +
 	"\bwarnings\x18\f \x03(\tB\x03\xe0A\x03R\bwarningsB\b\n" +
-	"\x06_score\"\x90\x02\n" +
+	"\x06_score\"\xcc\x01\n" +
+	"\vNodeSummary\x12\x17\n" +
+	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x01R\x04text\x12\x19\n" +
+	"\x05stale\x18\x02 \x01(\bB\x03\xe0A\x03R\x05stale\x12>\n" +
+	"\n" +
+	"build_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tbuildTime\x12,\n" +
+	"\x0fcharacter_count\x18\x04 \x01(\x05B\x03\xe0A\x03R\x0echaracterCount\x12\x1b\n" +
+	"\x06source\x18\x05 \x01(\tB\x03\xe0A\x01R\x06source\"\x90\x02\n" +
 	"\x04Text\x12\x17\n" +
 	"\x04role\x18\x01 \x01(\tB\x03\xe0A\x02R\x04role\x12\x1d\n" +
 	"\acontent\x18\x02 \x01(\tB\x03\xe0A\x01R\acontent\x12$\n" +
@@ -1490,53 +1580,54 @@ func file_tsumugi_flowstore_v1_resources_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_resources_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_resources_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_tsumugi_flowstore_v1_resources_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_tsumugi_flowstore_v1_resources_proto_goTypes = []any{
 	(*Node)(nil),                        // 0: tsumugi.flowstore.v1.Node
-	(*Text)(nil),                        // 1: tsumugi.flowstore.v1.Text
-	(*Generation)(nil),                  // 2: tsumugi.flowstore.v1.Generation
-	(*Sampling)(nil),                    // 3: tsumugi.flowstore.v1.Sampling
-	(*Flow)(nil),                        // 4: tsumugi.flowstore.v1.Flow
-	(*FlowNode)(nil),                    // 5: tsumugi.flowstore.v1.FlowNode
-	(*Edge)(nil),                        // 6: tsumugi.flowstore.v1.Edge
-	(*Sampling_Dry)(nil),                // 7: tsumugi.flowstore.v1.Sampling.Dry
-	(*Sampling_Xtc)(nil),                // 8: tsumugi.flowstore.v1.Sampling.Xtc
-	(*Sampling_Mirostat)(nil),           // 9: tsumugi.flowstore.v1.Sampling.Mirostat
-	(*Sampling_DynamicTemperature)(nil), // 10: tsumugi.flowstore.v1.Sampling.DynamicTemperature
-	(*Sampling_Smoothing)(nil),          // 11: tsumugi.flowstore.v1.Sampling.Smoothing
-	(*Sampling_LogitBias)(nil),          // 12: tsumugi.flowstore.v1.Sampling.LogitBias
-	(*timestamppb.Timestamp)(nil),       // 13: google.protobuf.Timestamp
-	(*NodeSummary)(nil),                 // 14: tsumugi.flowstore.v1.NodeSummary
+	(*NodeSummary)(nil),                 // 1: tsumugi.flowstore.v1.NodeSummary
+	(*Text)(nil),                        // 2: tsumugi.flowstore.v1.Text
+	(*Generation)(nil),                  // 3: tsumugi.flowstore.v1.Generation
+	(*Sampling)(nil),                    // 4: tsumugi.flowstore.v1.Sampling
+	(*Flow)(nil),                        // 5: tsumugi.flowstore.v1.Flow
+	(*FlowNode)(nil),                    // 6: tsumugi.flowstore.v1.FlowNode
+	(*Edge)(nil),                        // 7: tsumugi.flowstore.v1.Edge
+	(*Sampling_Dry)(nil),                // 8: tsumugi.flowstore.v1.Sampling.Dry
+	(*Sampling_Xtc)(nil),                // 9: tsumugi.flowstore.v1.Sampling.Xtc
+	(*Sampling_Mirostat)(nil),           // 10: tsumugi.flowstore.v1.Sampling.Mirostat
+	(*Sampling_DynamicTemperature)(nil), // 11: tsumugi.flowstore.v1.Sampling.DynamicTemperature
+	(*Sampling_Smoothing)(nil),          // 12: tsumugi.flowstore.v1.Sampling.Smoothing
+	(*Sampling_LogitBias)(nil),          // 13: tsumugi.flowstore.v1.Sampling.LogitBias
+	(*timestamppb.Timestamp)(nil),       // 14: google.protobuf.Timestamp
 	(*v1.BackendIdentity)(nil),          // 15: tsumugi.common.v1.BackendIdentity
 	(*v1.Story)(nil),                    // 16: tsumugi.common.v1.Story
 	(*FlowHead)(nil),                    // 17: tsumugi.flowstore.v1.FlowHead
 	(*FlowLink)(nil),                    // 18: tsumugi.flowstore.v1.FlowLink
 }
 var file_tsumugi_flowstore_v1_resources_proto_depIdxs = []int32{
-	13, // 0: tsumugi.flowstore.v1.Node.create_time:type_name -> google.protobuf.Timestamp
-	1,  // 1: tsumugi.flowstore.v1.Node.texts:type_name -> tsumugi.flowstore.v1.Text
-	2,  // 2: tsumugi.flowstore.v1.Node.generation:type_name -> tsumugi.flowstore.v1.Generation
-	14, // 3: tsumugi.flowstore.v1.Node.summary:type_name -> tsumugi.flowstore.v1.NodeSummary
-	15, // 4: tsumugi.flowstore.v1.Generation.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	3,  // 5: tsumugi.flowstore.v1.Generation.sampling:type_name -> tsumugi.flowstore.v1.Sampling
-	7,  // 6: tsumugi.flowstore.v1.Sampling.dry:type_name -> tsumugi.flowstore.v1.Sampling.Dry
-	8,  // 7: tsumugi.flowstore.v1.Sampling.xtc:type_name -> tsumugi.flowstore.v1.Sampling.Xtc
-	9,  // 8: tsumugi.flowstore.v1.Sampling.mirostat:type_name -> tsumugi.flowstore.v1.Sampling.Mirostat
-	10, // 9: tsumugi.flowstore.v1.Sampling.dynamic_temperature:type_name -> tsumugi.flowstore.v1.Sampling.DynamicTemperature
-	11, // 10: tsumugi.flowstore.v1.Sampling.smoothing:type_name -> tsumugi.flowstore.v1.Sampling.Smoothing
-	12, // 11: tsumugi.flowstore.v1.Sampling.logit_bias:type_name -> tsumugi.flowstore.v1.Sampling.LogitBias
-	13, // 12: tsumugi.flowstore.v1.Flow.create_time:type_name -> google.protobuf.Timestamp
-	13, // 13: tsumugi.flowstore.v1.Flow.update_time:type_name -> google.protobuf.Timestamp
-	16, // 14: tsumugi.flowstore.v1.Flow.story:type_name -> tsumugi.common.v1.Story
-	5,  // 15: tsumugi.flowstore.v1.Flow.nodes:type_name -> tsumugi.flowstore.v1.FlowNode
-	6,  // 16: tsumugi.flowstore.v1.Flow.edges:type_name -> tsumugi.flowstore.v1.Edge
-	17, // 17: tsumugi.flowstore.v1.Flow.heads:type_name -> tsumugi.flowstore.v1.FlowHead
-	18, // 18: tsumugi.flowstore.v1.Flow.links:type_name -> tsumugi.flowstore.v1.FlowLink
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	14, // 0: tsumugi.flowstore.v1.Node.create_time:type_name -> google.protobuf.Timestamp
+	2,  // 1: tsumugi.flowstore.v1.Node.texts:type_name -> tsumugi.flowstore.v1.Text
+	3,  // 2: tsumugi.flowstore.v1.Node.generation:type_name -> tsumugi.flowstore.v1.Generation
+	1,  // 3: tsumugi.flowstore.v1.Node.summary:type_name -> tsumugi.flowstore.v1.NodeSummary
+	14, // 4: tsumugi.flowstore.v1.NodeSummary.build_time:type_name -> google.protobuf.Timestamp
+	15, // 5: tsumugi.flowstore.v1.Generation.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	4,  // 6: tsumugi.flowstore.v1.Generation.sampling:type_name -> tsumugi.flowstore.v1.Sampling
+	8,  // 7: tsumugi.flowstore.v1.Sampling.dry:type_name -> tsumugi.flowstore.v1.Sampling.Dry
+	9,  // 8: tsumugi.flowstore.v1.Sampling.xtc:type_name -> tsumugi.flowstore.v1.Sampling.Xtc
+	10, // 9: tsumugi.flowstore.v1.Sampling.mirostat:type_name -> tsumugi.flowstore.v1.Sampling.Mirostat
+	11, // 10: tsumugi.flowstore.v1.Sampling.dynamic_temperature:type_name -> tsumugi.flowstore.v1.Sampling.DynamicTemperature
+	12, // 11: tsumugi.flowstore.v1.Sampling.smoothing:type_name -> tsumugi.flowstore.v1.Sampling.Smoothing
+	13, // 12: tsumugi.flowstore.v1.Sampling.logit_bias:type_name -> tsumugi.flowstore.v1.Sampling.LogitBias
+	14, // 13: tsumugi.flowstore.v1.Flow.create_time:type_name -> google.protobuf.Timestamp
+	14, // 14: tsumugi.flowstore.v1.Flow.update_time:type_name -> google.protobuf.Timestamp
+	16, // 15: tsumugi.flowstore.v1.Flow.story:type_name -> tsumugi.common.v1.Story
+	6,  // 16: tsumugi.flowstore.v1.Flow.nodes:type_name -> tsumugi.flowstore.v1.FlowNode
+	7,  // 17: tsumugi.flowstore.v1.Flow.edges:type_name -> tsumugi.flowstore.v1.Edge
+	17, // 18: tsumugi.flowstore.v1.Flow.heads:type_name -> tsumugi.flowstore.v1.FlowHead
+	18, // 19: tsumugi.flowstore.v1.Flow.links:type_name -> tsumugi.flowstore.v1.FlowLink
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_resources_proto_init() }
@@ -1545,16 +1636,15 @@ func file_tsumugi_flowstore_v1_resources_proto_init() {
 		return
 	}
 	file_tsumugi_flowstore_v1_flows_proto_init()
-	file_tsumugi_flowstore_v1_nodes_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_msgTypes[0].OneofWrappers = []any{}
-	file_tsumugi_flowstore_v1_resources_proto_msgTypes[3].OneofWrappers = []any{}
+	file_tsumugi_flowstore_v1_resources_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_resources_proto_rawDesc), len(file_tsumugi_flowstore_v1_resources_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

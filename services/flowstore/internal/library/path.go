@@ -226,7 +226,7 @@ func (l *Library) readSteps(ctx context.Context, ns string, steps []flow.Step, q
 		if err != nil {
 			return nil, err
 		}
-		if bytes += read.Node.Size() + nameBytes*len(read.Parents); len(nodes) > 0 && bytes > q.MaxBytes {
+		if bytes += read.Size() + nameBytes*len(read.Parents); len(nodes) > 0 && bytes > q.MaxBytes {
 			break
 		}
 		nodes = append(nodes, read)

@@ -162,7 +162,7 @@ func TestPathWithDamagedNodes(t *testing.T) {
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Error(diff)
 	}
-	if got := page.Nodes[2]; got.Node.ID != c || got.Index != 3 || got.File != cause.Path || page.Nodes[1].File != "" || !cmp.Equal(got.Parents, []uuid.UUID{b}) {
+	if got := page.Nodes[2]; got.ID != c || got.Index != 3 || got.File != cause.Path || page.Nodes[1].File != "" || !cmp.Equal(got.Parents, []uuid.UUID{b}) {
 		t.Errorf("the place of the unreadable node: %+v", got)
 	}
 	sums, err := l.Path(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 1, Totals: true})

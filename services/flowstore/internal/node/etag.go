@@ -58,7 +58,7 @@ func (b Brief) Etag() string { return cmp.Or(b.Whole, b.Node.Etag()) }
 func decimals(d *etag.Digest, list ...float64) {
 	d.Int(int64(len(list)))
 	for _, f := range list {
-		d.Int(int64(math.Float64bits(f)))
+		d.Int(int64(math.Float64bits(f + 0))) // -0 is written as 0
 	}
 }
 

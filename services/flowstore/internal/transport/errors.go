@@ -58,7 +58,11 @@ var table = []func(*fields, error) *apierr.Error{
 	on(notInFlow),
 	on(cycle),
 	on(func(f *fields, e *etag.StaleError) *apierr.Error {
-		out := apierr.New(codes.Aborted, "ETAG_MISMATCH", e.Error(), "flow", e.Name, "etag", e.Given, "current_etag", e.Current)
+		kind := library.KindFlow
+		if strings.HasPrefix(e.Name, node.Collection) {
+			kind = library.KindNode
+		}
+		out := apierr.New(codes.Aborted, "ETAG_MISMATCH", e.Error(), string(kind), e.Name, "etag", e.Given, "current_etag", e.Current)
 		return because(out, []string{cmp.Or(f.etag, "etag")})
 	}),
 	on(func(f *fields, e *flow.NotConnectedError) *apierr.Error {

@@ -56,6 +56,8 @@ var answers = map[string]struct {
 		map[string]string{"flow": "flows/" + id(1), "node": "nodes/" + id(2), "children": "1"}},
 	"etag.StaleError": {&etag.StaleError{Name: "flows/" + id(1), Given: "old", Current: "new"}, "Aborted ETAG_MISMATCH",
 		map[string]string{"flow": "flows/" + id(1), "etag": "old", "current_etag": "new"}},
+	"a stale node": {&etag.StaleError{Name: "nodes/" + id(1), Given: "old", Current: "new"}, "Aborted ETAG_MISMATCH",
+		map[string]string{"node": "nodes/" + id(1), "etag": "old", "current_etag": "new"}},
 	"flow.NoCurrentError": {&flow.NoCurrentError{Flow: one}, "FailedPrecondition NO_CURRENT_NODE", map[string]string{"flow": "flows/" + id(1)}},
 	"flow.FullError": {&flow.FullError{Flow: one, What: "nodes", Limit: 5}, "ResourceExhausted LIMIT_EXCEEDED",
 		map[string]string{"flow": "flows/" + id(1), "what": "nodes", "limit": "5"}},
@@ -87,6 +89,9 @@ func (f failing) CreateNode(context.Context, string, library.NewNode) (node.Node
 	return node.Node{}, f.err
 }
 func (f failing) Node(context.Context, string, uuid.UUID) (node.Node, error) {
+	return node.Node{}, f.err
+}
+func (f failing) UpdateNode(context.Context, string, library.NodeUpdate) (node.Node, error) {
 	return node.Node{}, f.err
 }
 func (f failing) CreateFlow(context.Context, string, library.NewFlow) (flow.Flow, error) {
@@ -192,6 +197,9 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			_, watch := receive(c.WatchEvents(t.Context(), &flowstorev1.WatchEventsRequest{}))
 			for _, err := range []error{watch, e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
 				answered(t, err, tt.want, tt.metadata)
+			}
+			for _, call := range nodeOperations(c, flowID, nodeID) {
+				answered(t, call(t.Context(), "x", ""), tt.want, tt.metadata)
 			}
 			for _, call := range operations(c, flowID, nodeID, "nodes/"+id(2)) {
 				answered(t, call(t.Context(), "", ""), tt.want, tt.metadata)

@@ -107,7 +107,7 @@ func fromTotals(t *node.Totals) *flowstorev1.PathTotals {
 func fromPath(path []library.PathNode) []*flowstorev1.PathNode {
 	out := make([]*flowstorev1.PathNode, len(path))
 	for i, p := range path {
-		n := &flowstorev1.Node{Name: node.Name(p.Node.ID)}
+		n := &flowstorev1.Node{Name: node.Name(p.ID)}
 		if p.Problem == "" {
 			n = fromBrief(p.Brief)
 		}

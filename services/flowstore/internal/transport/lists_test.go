@@ -31,7 +31,7 @@ func TestNodeViews(t *testing.T) {
 		return must[*flowstorev1.ListNodesResponse](t)(c.ListNodes(t.Context(), &flowstorev1.ListNodesRequest{View: view})).GetNodes()[0].GetNode()
 	}
 	short := proto.CloneOf(want)
-	short.Generation, short.Note = nil, ""
+	short.Generation, short.Note, short.Summary.Source = nil, "", ""
 	short.Texts[2].Content = strings.Repeat("長", 200)
 	for i, n := range []int32{1, 0, 201, 1} {
 		short.Texts[i].CharacterCount = n
@@ -51,7 +51,7 @@ func TestPartsOfATextAreAskedFor(t *testing.T) {
 	in.Texts[2].Content = "夜🧵が明けた"
 	want := must[*flowstorev1.Node](t)(c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: in}))
 	name := want.GetName()
-	want.Generation = nil
+	want.Generation, want.Summary.Source = nil, ""
 	for i, n := range []int32{1, 0, 6, 1} {
 		want.Texts[i].Content, want.Texts[i].CharacterCount = "", n
 	}

@@ -91,6 +91,9 @@ func TestNamespaces(t *testing.T) {
 			_, err := c.GetNode(own.ctx, &flowstorev1.GetNodeRequest{Name: node})
 			return err
 		}}},
+		"UpdateNode": {{noNode, "node.name", func(_, node string) error {
+			return nodeOperations(c, own.flow, node)["UpdateNode"](own.ctx, "", "")
+		}}},
 		"GetFlow": {{noFlow, "name", func(flow, _ string) error {
 			_, err := c.GetFlow(own.ctx, &flowstorev1.GetFlowRequest{Name: flow})
 			return err

@@ -67,7 +67,7 @@ func fromBrief(b node.Brief) *flowstorev1.Node {
 	n := b.Node
 	out := &flowstorev1.Node{
 		Name: node.Name(n.ID), Etag: b.Etag(), CreateTime: fromTime(n.Created), Model: n.Model, Tags: n.Tags, Generation: fromGeneration(n.Generation),
-		Summary: &flowstorev1.NodeSummary{Text: n.Summary.Text, Stale: n.Summary.Stale, BuildTime: fromTime(n.Summary.Built)},
+		Summary: &flowstorev1.NodeSummary{Text: n.Summary.Text, Stale: n.Summary.Stale, BuildTime: fromTime(n.Summary.Built), Source: source(b)},
 		Score:   n.Score, Note: n.Note, Warnings: warnings(n.Warnings),
 	}
 	for _, t := range n.Texts {
@@ -80,6 +80,14 @@ func fromBrief(b node.Brief) *flowstorev1.Node {
 	}
 	out.Summary.CharacterCount = number(b.SummaryCharacters)
 	return out
+}
+
+// source is that of the texts where all of them are there.
+func source(b node.Brief) string {
+	if b.Characters != nil {
+		return ""
+	}
+	return b.Source()
 }
 
 // fromTime leaves out a time that a hand-made file does not tell, or that the contract cannot.

@@ -18,6 +18,7 @@ import (
 type Library interface {
 	CreateNode(ctx context.Context, ns string, in library.NewNode) (node.Node, error)
 	Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error)
+	UpdateNode(ctx context.Context, ns string, in library.NodeUpdate) (node.Node, error)
 	CreateFlow(ctx context.Context, ns string, in library.NewFlow) (flow.Flow, error)
 	Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error)
 	AddNode(ctx context.Context, ns string, in library.Addition) (library.Placed, error)

@@ -108,13 +108,13 @@ func TestEveryFieldOfANodeComesBack(t *testing.T) {
 	want := whole()
 	made := must[*flowstorev1.Node](t)(c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: want}))
 	want.Name, want.CreateTime, want.Summary = "nodes/"+id(1), timestamppb.New(now), &flowstorev1.NodeSummary{Stale: true}
-	want.Etag = made.GetEtag()
+	want.Etag, want.Summary.Source = made.GetEtag(), made.GetSummary().GetSource()
 	same(t, want, made)
 	same(t, want, must[*flowstorev1.Node](t)(c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: made.GetName()})))
 	small := must[*flowstorev1.Node](t)(c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{
 		Node: said(""), NodeId: strings.ToUpper(id(0xABC)),
 	}))
-	same(t, &flowstorev1.Node{Name: "nodes/" + id(0xABC), Etag: small.GetEtag(), CreateTime: timestamppb.New(now.Add(time.Microsecond)), Texts: said("").Texts, Summary: &flowstorev1.NodeSummary{Stale: true}}, small)
+	same(t, &flowstorev1.Node{Name: "nodes/" + id(0xABC), Etag: small.GetEtag(), CreateTime: timestamppb.New(now.Add(time.Microsecond)), Texts: said("").Texts, Summary: &flowstorev1.NodeSummary{Stale: true, Source: small.GetSummary().GetSource()}}, small)
 }
 
 func TestEveryFieldOfAFlowComesBack(t *testing.T) {

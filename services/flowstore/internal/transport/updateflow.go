@@ -20,7 +20,7 @@ func (s *Server) UpdateFlow(ctx context.Context, req *flowstorev1.UpdateFlowRequ
 	f := &fields{etag: "flow.etag"}
 	in := library.Update{
 		Flow: f.name("flow.name", req.GetFlow().GetName(), aFlow), Etag: req.GetFlow().GetEtag(),
-		Words: toFlow(req.GetFlow()), Fields: f.updateMask(req.GetUpdateMask().GetPaths()),
+		Words: toFlow(req.GetFlow()), Fields: f.updateMask(req.GetUpdateMask().GetPaths(), flow.Editable()),
 	}
 	if slices.Contains(in.Fields, "heads") {
 		in.Heads = f.heads(req.GetFlow().GetHeads())
@@ -48,9 +48,8 @@ func (s *Server) UpdateFlow(ctx context.Context, req *flowstorev1.UpdateFlowRequ
 	return fromFlow(got), nil
 }
 
-// updateMask reads which parts of a flow change.
-func (f *fields) updateMask(paths []string) (parts []string) {
-	known := flow.Editable()
+// updateMask reads which parts change, of those that are known.
+func (f *fields) updateMask(paths, known []string) (parts []string) {
 	unknown := ""
 	for _, path := range paths {
 		switch {

@@ -63,7 +63,7 @@ func NodeChanges(before, after node.Node) (kinds []store.EventKind) {
 	if before.Summary != after.Summary {
 		kinds = append(kinds, store.SummaryUpdated)
 	}
-	before.Tags, before.Summary = after.Tags, after.Summary
+	before.Tags, before.Summary, before.Warnings = after.Tags, after.Summary, after.Warnings
 	if !reflect.DeepEqual(before, after) {
 		kinds = append([]store.EventKind{store.NodeUpdated}, kinds...)
 	}
