@@ -134,6 +134,23 @@ func TestFlowstore17AnUpdateWritesTheFileThatCounts(t *testing.T) {
 	if d.read("000.xml") != first || d.read("007.xml") != other || !strings.Contains(d.read("003.xml"), "冬") {
 		t.Error("the update went elsewhere")
 	}
+	list, err := d.c.ListNodeRevisions(t.Context(), &flowstorev1.ListNodeRevisionsRequest{Name: d.node.GetName(), PageSize: 2})
+	if err != nil || len(list.GetRevisions()) != 2 || list.GetRevisions()[1].GetRevision() != "nodes/000/007.xml" || list.GetRevisions()[1].GetReplaceTime() != nil {
+		t.Fatalf("revisions are %v, %v", list, err)
+	}
+	list, err = d.c.ListNodeRevisions(t.Context(), &flowstorev1.ListNodeRevisionsRequest{Name: d.node.GetName(), PageToken: list.GetNextPageToken()})
+	if err != nil || len(list.GetRevisions()) != 2 || list.GetRevisions()[0].GetRevision() != "nodes/000/000.xml" || list.GetRevisions()[1].GetReplaceTime() == nil {
+		t.Fatalf("the next page is %v, %v", list, err)
+	}
+	// What another file has can be taken over; that file stays.
+	n, err = d.c.RestoreNodeRevision(t.Context(), &flowstorev1.RestoreNodeRevisionRequest{Name: d.node.GetName(), Revision: "nodes/000/007.xml"})
+	if err != nil || n.GetTexts()[0].GetContent() != "夏" {
+		t.Errorf("restored %v, %v", n, err)
+	}
+	d.flush()
+	if d.read("007.xml") != other || !strings.Contains(d.read("003.xml"), "夏") {
+		t.Error("the restored text went elsewhere")
+	}
 }
 
 // cases/flowstore.md 25, for the etag: a checkout that changes line ends makes no other version, and writes nothing.

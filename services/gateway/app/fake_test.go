@@ -131,6 +131,14 @@ func (s *services) UpdateNode(ctx context.Context, r *flowstorev1.UpdateNodeRequ
 	return &flowstorev1.Node{}, s.take(ctx, r)
 }
 
+func (s *services) ListNodeRevisions(ctx context.Context, r *flowstorev1.ListNodeRevisionsRequest) (*flowstorev1.ListNodeRevisionsResponse, error) {
+	return &flowstorev1.ListNodeRevisionsResponse{}, s.take(ctx, r)
+}
+
+func (s *services) RestoreNodeRevision(ctx context.Context, r *flowstorev1.RestoreNodeRevisionRequest) (*flowstorev1.Node, error) {
+	return &flowstorev1.Node{}, s.take(ctx, r)
+}
+
 func (s *services) BranchFlow(ctx context.Context, r *flowstorev1.BranchFlowRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }

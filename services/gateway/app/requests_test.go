@@ -225,6 +225,10 @@ func TestWhatReachesTheService(t *testing.T) {
 			want: &flowstorev1.UpdateNodeRequest{Node: &flowstorev1.Node{
 				Name: "nodes/" + id, Summary: &flowstorev1.NodeSummary{Text: "夜", Source: "s"}, Tags: []string{"雨"}, Etag: "e",
 			}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"summary", "tags"}}, RequestId: key}},
+		"revisions": {method: "GET", path: "/v1/nodes/" + id + ":listNodeRevisions?pageSize=2&view=NODE_VIEW_FULL",
+			want: &flowstorev1.ListNodeRevisionsRequest{Name: "nodes/" + id, PageSize: 2, View: flowstorev1.NodeView_NODE_VIEW_FULL}},
+		"restore": {method: "POST", path: "/v1/nodes/" + id + ":restoreNodeRevision", body: `{"revision":"7","etag":"e"}`,
+			want: &flowstorev1.RestoreNodeRevisionRequest{Name: "nodes/" + id, Revision: "7", Etag: "e"}},
 		"branch": {method: "POST", path: "/v1/flows/" + id + ":branchFlow", body: `{"node":"nodes/a","displayName":"雨"}`,
 			want: &flowstorev1.BranchFlowRequest{Flow: "flows/" + id, Node: "nodes/a", DisplayName: "雨"}},
 		"fork": {method: "POST", path: "/v1/flows/" + id + ":forkFlow", body: `{"way":"FORK_WAY_PATH","node":"nodes/a"}`,

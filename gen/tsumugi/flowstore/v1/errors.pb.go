@@ -77,6 +77,8 @@ const (
 	// FAILED_PRECONDITION: the node cannot leave the flow, since others continue it. Metadata: `flow`, `node`; `children`, how many
 	// do.
 	ErrorReason_ERROR_REASON_HAS_CHILDREN ErrorReason = 21
+	// NOT_FOUND: the node has no such revision, or has it no longer. Metadata: `node`, `revision`.
+	ErrorReason_ERROR_REASON_REVISION_NOT_FOUND ErrorReason = 33
 	// NOT_FOUND: the flow has no such head, or it stands at no node. Metadata: `flow`, `head`.
 	ErrorReason_ERROR_REASON_HEAD_NOT_FOUND ErrorReason = 25
 )
@@ -106,6 +108,7 @@ var (
 		19: "ERROR_REASON_ETAG_MISMATCH",
 		20: "ERROR_REASON_NOT_CONNECTED",
 		21: "ERROR_REASON_HAS_CHILDREN",
+		33: "ERROR_REASON_REVISION_NOT_FOUND",
 		25: "ERROR_REASON_HEAD_NOT_FOUND",
 	}
 	ErrorReason_value = map[string]int32{
@@ -131,6 +134,7 @@ var (
 		"ERROR_REASON_ETAG_MISMATCH":      19,
 		"ERROR_REASON_NOT_CONNECTED":      20,
 		"ERROR_REASON_HAS_CHILDREN":       21,
+		"ERROR_REASON_REVISION_NOT_FOUND": 33,
 		"ERROR_REASON_HEAD_NOT_FOUND":     25,
 	}
 )
@@ -166,7 +170,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xee\x05\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\x93\x06\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -190,7 +194,8 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x1cERROR_REASON_NO_CURRENT_NODE\x10\x12\x12\x1e\n" +
 	"\x1aERROR_REASON_ETAG_MISMATCH\x10\x13\x12\x1e\n" +
 	"\x1aERROR_REASON_NOT_CONNECTED\x10\x14\x12\x1d\n" +
-	"\x19ERROR_REASON_HAS_CHILDREN\x10\x15\x12\x1f\n" +
+	"\x19ERROR_REASON_HAS_CHILDREN\x10\x15\x12#\n" +
+	"\x1fERROR_REASON_REVISION_NOT_FOUND\x10!\x12\x1f\n" +
 	"\x1bERROR_REASON_HEAD_NOT_FOUND\x10\x19BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (

@@ -75,6 +75,60 @@ func (ListOrder) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_flowstore_v1_lists_proto_rawDescGZIP(), []int{0}
 }
 
+// NodeView is how much of a node is told.
+type NodeView int32
+
+const (
+	// The default of the call.
+	NodeView_NODE_VIEW_UNSPECIFIED NodeView = 0
+	// The first 200 characters (code points) of each text, and of the summary, with `character_count`; no `generation`, no
+	// `note`.
+	NodeView_NODE_VIEW_BASIC NodeView = 1
+	// All of it.
+	NodeView_NODE_VIEW_FULL NodeView = 2
+)
+
+// Enum value maps for NodeView.
+var (
+	NodeView_name = map[int32]string{
+		0: "NODE_VIEW_UNSPECIFIED",
+		1: "NODE_VIEW_BASIC",
+		2: "NODE_VIEW_FULL",
+	}
+	NodeView_value = map[string]int32{
+		"NODE_VIEW_UNSPECIFIED": 0,
+		"NODE_VIEW_BASIC":       1,
+		"NODE_VIEW_FULL":        2,
+	}
+)
+
+func (x NodeView) Enum() *NodeView {
+	p := new(NodeView)
+	*p = x
+	return p
+}
+
+func (x NodeView) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (NodeView) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_flowstore_v1_lists_proto_enumTypes[1].Descriptor()
+}
+
+func (NodeView) Type() protoreflect.EnumType {
+	return &file_tsumugi_flowstore_v1_lists_proto_enumTypes[1]
+}
+
+func (x NodeView) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use NodeView.Descriptor instead.
+func (NodeView) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_lists_proto_rawDescGZIP(), []int{1}
+}
+
 var File_tsumugi_flowstore_v1_lists_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_lists_proto_rawDesc = "" +
@@ -83,7 +137,11 @@ const file_tsumugi_flowstore_v1_lists_proto_rawDesc = "" +
 	"\tListOrder\x12\x1a\n" +
 	"\x16LIST_ORDER_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17LIST_ORDER_NEWEST_FIRST\x10\x01\x12\x1b\n" +
-	"\x17LIST_ORDER_OLDEST_FIRST\x10\x02BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x17LIST_ORDER_OLDEST_FIRST\x10\x02*N\n" +
+	"\bNodeView\x12\x19\n" +
+	"\x15NODE_VIEW_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fNODE_VIEW_BASIC\x10\x01\x12\x12\n" +
+	"\x0eNODE_VIEW_FULL\x10\x02BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_lists_proto_rawDescOnce sync.Once
@@ -97,9 +155,10 @@ func file_tsumugi_flowstore_v1_lists_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_lists_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_lists_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_tsumugi_flowstore_v1_lists_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_tsumugi_flowstore_v1_lists_proto_goTypes = []any{
 	(ListOrder)(0), // 0: tsumugi.flowstore.v1.ListOrder
+	(NodeView)(0),  // 1: tsumugi.flowstore.v1.NodeView
 }
 var file_tsumugi_flowstore_v1_lists_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -119,7 +178,7 @@ func file_tsumugi_flowstore_v1_lists_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_lists_proto_rawDesc), len(file_tsumugi_flowstore_v1_lists_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   0,
 			NumExtensions: 0,
 			NumServices:   0,

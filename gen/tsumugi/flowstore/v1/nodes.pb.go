@@ -11,6 +11,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -92,17 +93,312 @@ func (x *UpdateNodeRequest) GetRequestId() string {
 	return ""
 }
 
+// ListNodeRevisionsRequest asks for what a node is and was.
+type ListNodeRevisionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `nodes/{uuid}`.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Revisions on a page, at most 1,000; larger is taken as 1,000. 0: 100. A page also ends at 4 MiB, after at least one.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` of the page before. The other fields must be as they were, `page_size` excepted.
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// How much of each. Unspecified: NODE_VIEW_BASIC.
+	View          NodeView `protobuf:"varint,4,opt,name=view,proto3,enum=tsumugi.flowstore.v1.NodeView" json:"view,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNodeRevisionsRequest) Reset() {
+	*x = ListNodeRevisionsRequest{}
+	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNodeRevisionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNodeRevisionsRequest) ProtoMessage() {}
+
+func (x *ListNodeRevisionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNodeRevisionsRequest.ProtoReflect.Descriptor instead.
+func (*ListNodeRevisionsRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_nodes_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ListNodeRevisionsRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ListNodeRevisionsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListNodeRevisionsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListNodeRevisionsRequest) GetView() NodeView {
+	if x != nil {
+		return x.View
+	}
+	return NodeView_NODE_VIEW_UNSPECIFIED
+}
+
+// ListNodeRevisionsResponse is one page of revisions.
+type ListNodeRevisionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node as it is now, then its revisions.
+	Revisions []*NodeRevision `protobuf:"bytes,1,rep,name=revisions,proto3" json:"revisions,omitempty"`
+	// Where the next page begins. Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNodeRevisionsResponse) Reset() {
+	*x = ListNodeRevisionsResponse{}
+	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNodeRevisionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNodeRevisionsResponse) ProtoMessage() {}
+
+func (x *ListNodeRevisionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNodeRevisionsResponse.ProtoReflect.Descriptor instead.
+func (*ListNodeRevisionsResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_nodes_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ListNodeRevisionsResponse) GetRevisions() []*NodeRevision {
+	if x != nil {
+		return x.Revisions
+	}
+	return nil
+}
+
+func (x *ListNodeRevisionsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// NodeRevision is a node as it is, or was, or as another file has it.
+type NodeRevision struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which one: a number, or, for another file that has the same UUID, that file, seen from the folder of the namespace. Empty for the
+	// node as it is now.
+	Revision string `protobuf:"bytes,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// When it was replaced. Absent for the node as it is now, and for a file.
+	ReplaceTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=replace_time,json=replaceTime,proto3" json:"replace_time,omitempty"`
+	// The node. Only `name` is set where it cannot be read; `problem` says why.
+	Node *Node `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	// Why it cannot be read. Empty when it can.
+	Problem       string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeRevision) Reset() {
+	*x = NodeRevision{}
+	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeRevision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeRevision) ProtoMessage() {}
+
+func (x *NodeRevision) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeRevision.ProtoReflect.Descriptor instead.
+func (*NodeRevision) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_nodes_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *NodeRevision) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+func (x *NodeRevision) GetReplaceTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReplaceTime
+	}
+	return nil
+}
+
+func (x *NodeRevision) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *NodeRevision) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+// RestoreNodeRevisionRequest asks for a node to become again what it was.
+type RestoreNodeRevisionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `nodes/{uuid}`.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The `revision` that ListNodeRevisions tells.
+	Revision string `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	// The `etag` of the node as it was read. Empty: whatever it is now.
+	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
+	// A UUID for this request. The same one again, within 24 hours, changes nothing and is answered with the node as it is then.
+	RequestId     string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreNodeRevisionRequest) Reset() {
+	*x = RestoreNodeRevisionRequest{}
+	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreNodeRevisionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreNodeRevisionRequest) ProtoMessage() {}
+
+func (x *RestoreNodeRevisionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreNodeRevisionRequest.ProtoReflect.Descriptor instead.
+func (*RestoreNodeRevisionRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_nodes_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RestoreNodeRevisionRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RestoreNodeRevisionRequest) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+func (x *RestoreNodeRevisionRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *RestoreNodeRevisionRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_nodes_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_nodes_proto_rawDesc = "" +
 	"\n" +
-	" tsumugi/flowstore/v1/nodes.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\xae\x01\n" +
+	" tsumugi/flowstore/v1/nodes.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\xae\x01\n" +
 	"\x11UpdateNodeRequest\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12@\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskB\x03\xe0A\x02R\n" +
 	"updateMask\x12\"\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tB\x03\xe0A\x01R\trequestIdBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"request_id\x18\x03 \x01(\tB\x03\xe0A\x01R\trequestId\"\xb2\x01\n" +
+	"\x18ListNodeRevisionsRequest\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x12 \n" +
+	"\tpage_size\x18\x02 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tB\x03\xe0A\x01R\tpageToken\x127\n" +
+	"\x04view\x18\x04 \x01(\x0e2\x1e.tsumugi.flowstore.v1.NodeViewB\x03\xe0A\x01R\x04view\"\x8f\x01\n" +
+	"\x19ListNodeRevisionsResponse\x12E\n" +
+	"\trevisions\x18\x01 \x03(\v2\".tsumugi.flowstore.v1.NodeRevisionB\x03\xe0A\x03R\trevisions\x12+\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xc7\x01\n" +
+	"\fNodeRevision\x12\x1f\n" +
+	"\brevision\x18\x01 \x01(\tB\x03\xe0A\x03R\brevision\x12B\n" +
+	"\freplace_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\vreplaceTime\x123\n" +
+	"\x04node\x18\x03 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x03R\x04node\x12\x1d\n" +
+	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblem\"\x93\x01\n" +
+	"\x1aRestoreNodeRevisionRequest\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x12\x1f\n" +
+	"\brevision\x18\x02 \x01(\tB\x03\xe0A\x02R\brevision\x12\x17\n" +
+	"\x04etag\x18\x03 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
+	"\n" +
+	"request_id\x18\x04 \x01(\tB\x03\xe0A\x01R\trequestIdBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_nodes_proto_rawDescOnce sync.Once
@@ -116,20 +412,30 @@ func file_tsumugi_flowstore_v1_nodes_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_nodes_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_nodes_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_tsumugi_flowstore_v1_nodes_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_tsumugi_flowstore_v1_nodes_proto_goTypes = []any{
-	(*UpdateNodeRequest)(nil),     // 0: tsumugi.flowstore.v1.UpdateNodeRequest
-	(*Node)(nil),                  // 1: tsumugi.flowstore.v1.Node
-	(*fieldmaskpb.FieldMask)(nil), // 2: google.protobuf.FieldMask
+	(*UpdateNodeRequest)(nil),          // 0: tsumugi.flowstore.v1.UpdateNodeRequest
+	(*ListNodeRevisionsRequest)(nil),   // 1: tsumugi.flowstore.v1.ListNodeRevisionsRequest
+	(*ListNodeRevisionsResponse)(nil),  // 2: tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	(*NodeRevision)(nil),               // 3: tsumugi.flowstore.v1.NodeRevision
+	(*RestoreNodeRevisionRequest)(nil), // 4: tsumugi.flowstore.v1.RestoreNodeRevisionRequest
+	(*Node)(nil),                       // 5: tsumugi.flowstore.v1.Node
+	(*fieldmaskpb.FieldMask)(nil),      // 6: google.protobuf.FieldMask
+	(NodeView)(0),                      // 7: tsumugi.flowstore.v1.NodeView
+	(*timestamppb.Timestamp)(nil),      // 8: google.protobuf.Timestamp
 }
 var file_tsumugi_flowstore_v1_nodes_proto_depIdxs = []int32{
-	1, // 0: tsumugi.flowstore.v1.UpdateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
-	2, // 1: tsumugi.flowstore.v1.UpdateNodeRequest.update_mask:type_name -> google.protobuf.FieldMask
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	5, // 0: tsumugi.flowstore.v1.UpdateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	6, // 1: tsumugi.flowstore.v1.UpdateNodeRequest.update_mask:type_name -> google.protobuf.FieldMask
+	7, // 2: tsumugi.flowstore.v1.ListNodeRevisionsRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	3, // 3: tsumugi.flowstore.v1.ListNodeRevisionsResponse.revisions:type_name -> tsumugi.flowstore.v1.NodeRevision
+	8, // 4: tsumugi.flowstore.v1.NodeRevision.replace_time:type_name -> google.protobuf.Timestamp
+	5, // 5: tsumugi.flowstore.v1.NodeRevision.node:type_name -> tsumugi.flowstore.v1.Node
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_nodes_proto_init() }
@@ -137,6 +443,7 @@ func file_tsumugi_flowstore_v1_nodes_proto_init() {
 	if File_tsumugi_flowstore_v1_nodes_proto != nil {
 		return
 	}
+	file_tsumugi_flowstore_v1_lists_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -144,7 +451,7 @@ func file_tsumugi_flowstore_v1_nodes_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_nodes_proto_rawDesc), len(file_tsumugi_flowstore_v1_nodes_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -28,14 +28,14 @@ type NodeUpdate struct {
 // UpdateNode gives a node other content by the rules of node.Node.Edited, and keeps what it was as a revision. An update of nothing
 // is not written. *NotFoundError, *UnreadableError, *TooLargeError, *RequestReusedError, *etag.StaleError.
 func (l *Library) UpdateNode(ctx context.Context, ns string, in NodeUpdate) (node.Node, error) {
-	return l.replace(ctx, ns, in.Node, in.Etag, asked{"UpdateNode", in.Request, in}, func(tx store.Tx, n node.Node) node.Node {
-		return n.Edited(in.To, in.Fields, in.Source, tx.Now())
+	return l.replace(ctx, ns, in.Node, in.Etag, asked{"UpdateNode", in.Request, in}, func(tx store.Tx, n node.Node) (node.Node, error) {
+		return n.Edited(in.To, in.Fields, in.Source, tx.Now()), nil
 	})
 }
 
 // replace puts what edit makes of a node in its place, in one transaction. Errors as of UpdateNode.
 func (l *Library) replace(
-	ctx context.Context, ns string, id uuid.UUID, tag string, a asked, edit func(tx store.Tx, n node.Node) node.Node,
+	ctx context.Context, ns string, id uuid.UUID, tag string, a asked, edit func(tx store.Tx, n node.Node) (node.Node, error),
 ) (node.Node, error) {
 	var replaced node.Node
 	before, err := l.once(ctx, ns, a, id, func(tx store.Tx) error {
@@ -44,10 +44,12 @@ func (l *Library) replace(
 			return named(KindNode, id, err)
 		}
 		was := n.Etag()
-		if err := etag.Check(node.Name(id), tag, was); err != nil {
+		stale := etag.Check(node.Name(id), tag, was)
+		var refused error
+		replaced, refused = edit(tx, n)
+		if err := together(refused, stale); err != nil {
 			return err
 		}
-		replaced = edit(tx, n)
 		if size := replaced.Size(); size > node.MaxSize {
 			return &TooLargeError{Node: id, Bytes: size}
 		}

@@ -44,8 +44,9 @@ var answers = map[string]struct {
 	"library.RequestReusedError": {&library.RequestReusedError{Request: one}, "InvalidArgument REQUEST_ID_REUSED", map[string]string{"request_id": id(1)}},
 	"library.ManyError": {&library.ManyError{Errs: []error{&library.NotFoundError{Kind: library.KindNode, ID: one}, &library.NotFoundError{Kind: library.KindNode, ID: two}}},
 		"NotFound NODE_NOT_FOUND", map[string]string{"node": "nodes/" + id(1)}},
-	"a fault among many":     {&library.ManyError{Errs: []error{&library.NotFoundError{Kind: library.KindNode, ID: one}, errors.New("of ours")}}, inner, nil},
-	"library.PlaceGoneError": {&library.PlaceGoneError{Flow: one}, "InvalidArgument INVALID_PAGE_TOKEN", nil},
+	"a fault among many":            {&library.ManyError{Errs: []error{&library.NotFoundError{Kind: library.KindNode, ID: one}, errors.New("of ours")}}, inner, nil},
+	"library.RevisionNotFoundError": {&library.RevisionNotFoundError{Node: one, Number: 7}, "NotFound REVISION_NOT_FOUND", map[string]string{"node": "nodes/" + id(1), "revision": "7"}},
+	"library.PlaceGoneError":        {&library.PlaceGoneError{Flow: one}, "InvalidArgument INVALID_PAGE_TOKEN", nil},
 	"flow.NotMemberError": {&flow.NotMemberError{Flow: one, Nodes: []uuid.UUID{two, one}}, "FailedPrecondition NOT_IN_FLOW",
 		map[string]string{"flow": "flows/" + id(1), "node": "nodes/" + id(2)}},
 	"flow.CycleError": {&flow.CycleError{Flow: one, Path: []uuid.UUID{two, one, two}}, "FailedPrecondition CYCLE",
@@ -92,6 +93,12 @@ func (f failing) Node(context.Context, string, uuid.UUID) (node.Node, error) {
 	return node.Node{}, f.err
 }
 func (f failing) UpdateNode(context.Context, string, library.NodeUpdate) (node.Node, error) {
+	return node.Node{}, f.err
+}
+func (f failing) Revisions(context.Context, string, library.RevisionsQuery) (library.RevisionsPage, error) {
+	return library.RevisionsPage{}, f.err
+}
+func (f failing) RestoreRevision(context.Context, string, library.Restoring) (node.Node, error) {
 	return node.Node{}, f.err
 }
 func (f failing) CreateFlow(context.Context, string, library.NewFlow) (flow.Flow, error) {

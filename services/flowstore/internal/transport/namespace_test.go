@@ -91,6 +91,15 @@ func TestNamespaces(t *testing.T) {
 			_, err := c.GetNode(own.ctx, &flowstorev1.GetNodeRequest{Name: node})
 			return err
 		}}},
+		"ListNodeRevisions": {{noNode, "name", func(_, node string) error {
+			return nodeOperations(c, own.flow, node)["ListNodeRevisions"](own.ctx, "", "")
+		}}},
+		"RestoreNodeRevision": {{noNode, "name", func(_, node string) error {
+			if node == own.leaf {
+				must[*flowstorev1.Node](t)(c.UpdateNode(own.ctx, &flowstorev1.UpdateNodeRequest{Node: &flowstorev1.Node{Name: node, Note: "x"}, UpdateMask: mask("note")}))
+			}
+			return nodeOperations(c, own.flow, node)["RestoreNodeRevision"](own.ctx, "", "")
+		}}},
 		"UpdateNode": {{noNode, "node.name", func(_, node string) error {
 			return nodeOperations(c, own.flow, node)["UpdateNode"](own.ctx, "", "")
 		}}},

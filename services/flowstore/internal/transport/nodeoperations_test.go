@@ -20,6 +20,20 @@ func nodeOperations(c flowstorev1.FlowStoreServiceClient, _, node string) map[st
 			})
 			return err
 		},
+		"ListNodeRevisions": func(ctx context.Context, _, _ string) error {
+			_, err := c.ListNodeRevisions(ctx, &flowstorev1.ListNodeRevisionsRequest{Name: node})
+			return err
+		},
+		// The last revision that the node has.
+		"RestoreNodeRevision": func(ctx context.Context, etag, request string) error {
+			list, _ := c.ListNodeRevisions(ctx, &flowstorev1.ListNodeRevisionsRequest{Name: node})
+			revision := "1"
+			if n := len(list.GetRevisions()); n > 1 {
+				revision = list.GetRevisions()[1].GetRevision()
+			}
+			_, err := c.RestoreNodeRevision(ctx, &flowstorev1.RestoreNodeRevisionRequest{Name: node, Revision: revision, Etag: etag, RequestId: request})
+			return err
+		},
 	}
 }
 

@@ -19,6 +19,8 @@ type Library interface {
 	CreateNode(ctx context.Context, ns string, in library.NewNode) (node.Node, error)
 	Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error)
 	UpdateNode(ctx context.Context, ns string, in library.NodeUpdate) (node.Node, error)
+	Revisions(ctx context.Context, ns string, q library.RevisionsQuery) (library.RevisionsPage, error)
+	RestoreRevision(ctx context.Context, ns string, in library.Restoring) (node.Node, error)
 	CreateFlow(ctx context.Context, ns string, in library.NewFlow) (flow.Flow, error)
 	Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error)
 	AddNode(ctx context.Context, ns string, in library.Addition) (library.Placed, error)
