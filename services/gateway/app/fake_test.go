@@ -139,6 +139,10 @@ func (s *services) RestoreNodeRevision(ctx context.Context, r *flowstorev1.Resto
 	return &flowstorev1.Node{}, s.take(ctx, r)
 }
 
+func (s *services) SplitNode(ctx context.Context, r *flowstorev1.SplitNodeRequest) (*flowstorev1.AddNodeResponse, error) {
+	return &flowstorev1.AddNodeResponse{}, s.take(ctx, r)
+}
+
 func (s *services) BranchFlow(ctx context.Context, r *flowstorev1.BranchFlowRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }

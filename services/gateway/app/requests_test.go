@@ -229,6 +229,8 @@ func TestWhatReachesTheService(t *testing.T) {
 			want: &flowstorev1.ListNodeRevisionsRequest{Name: "nodes/" + id, PageSize: 2, View: flowstorev1.NodeView_NODE_VIEW_FULL}},
 		"restore": {method: "POST", path: "/v1/nodes/" + id + ":restoreNodeRevision", body: `{"revision":"7","etag":"e"}`,
 			want: &flowstorev1.RestoreNodeRevisionRequest{Name: "nodes/" + id, Revision: "7", Etag: "e"}},
+		"split": {method: "POST", path: "/v1/flows/" + id + ":splitNode", body: `{"node":"nodes/a","textIndex":0,"offset":7,"etag":"e","setCurrent":true}`,
+			want: &flowstorev1.SplitNodeRequest{Flow: "flows/" + id, Node: "nodes/a", TextIndex: proto.Int32(0), Offset: proto.Int32(7), Etag: "e", SetCurrent: true}},
 		"branch": {method: "POST", path: "/v1/flows/" + id + ":branchFlow", body: `{"node":"nodes/a","displayName":"雨"}`,
 			want: &flowstorev1.BranchFlowRequest{Flow: "flows/" + id, Node: "nodes/a", DisplayName: "雨"}},
 		"fork": {method: "POST", path: "/v1/flows/" + id + ":forkFlow", body: `{"way":"FORK_WAY_PATH","node":"nodes/a"}`,

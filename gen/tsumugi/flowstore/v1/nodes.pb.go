@@ -368,6 +368,116 @@ func (x *RestoreNodeRevisionRequest) GetRequestId() string {
 	return ""
 }
 
+// SplitNodeRequest asks for the first part of a node.
+type SplitNodeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `flows/{uuid}`.
+	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
+	// `nodes/{uuid}`, in the flow and readable.
+	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// The text in which the first part ends, from 0. Those behind it are left out. Required, also where it is 0.
+	TextIndex *int32 `protobuf:"varint,3,opt,name=text_index,json=textIndex,proto3,oneof" json:"text_index,omitempty"`
+	// How many characters (code points) of that text are kept, at most its length; of the last text less than that, since otherwise
+	// nothing would be left out. Required, also where it is 0. It may lie within what a reader sees as one character.
+	Offset *int32 `protobuf:"varint,4,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
+	// The UUID that the new node shall have. Empty: a new one.
+	NodeId string `protobuf:"bytes,5,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Make the new node the flow's current one. Otherwise the current node stays, also where it is the one that is split.
+	SetCurrent bool `protobuf:"varint,6,opt,name=set_current,json=setCurrent,proto3" json:"set_current,omitempty"`
+	// The `etag` of the node as it was read, so that the place is one of the text that was read. Empty: whatever it is now.
+	Etag string `protobuf:"bytes,7,opt,name=etag,proto3" json:"etag,omitempty"`
+	// A UUID for this request. The same one again, within 24 hours, is answered as the first time.
+	RequestId     string `protobuf:"bytes,8,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SplitNodeRequest) Reset() {
+	*x = SplitNodeRequest{}
+	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SplitNodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SplitNodeRequest) ProtoMessage() {}
+
+func (x *SplitNodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_flowstore_v1_nodes_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SplitNodeRequest.ProtoReflect.Descriptor instead.
+func (*SplitNodeRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_nodes_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SplitNodeRequest) GetFlow() string {
+	if x != nil {
+		return x.Flow
+	}
+	return ""
+}
+
+func (x *SplitNodeRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *SplitNodeRequest) GetTextIndex() int32 {
+	if x != nil && x.TextIndex != nil {
+		return *x.TextIndex
+	}
+	return 0
+}
+
+func (x *SplitNodeRequest) GetOffset() int32 {
+	if x != nil && x.Offset != nil {
+		return *x.Offset
+	}
+	return 0
+}
+
+func (x *SplitNodeRequest) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *SplitNodeRequest) GetSetCurrent() bool {
+	if x != nil {
+		return x.SetCurrent
+	}
+	return false
+}
+
+func (x *SplitNodeRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *SplitNodeRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 var File_tsumugi_flowstore_v1_nodes_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_nodes_proto_rawDesc = "" +
@@ -398,7 +508,21 @@ const file_tsumugi_flowstore_v1_nodes_proto_rawDesc = "" +
 	"\brevision\x18\x02 \x01(\tB\x03\xe0A\x02R\brevision\x12\x17\n" +
 	"\x04etag\x18\x03 \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
 	"\n" +
-	"request_id\x18\x04 \x01(\tB\x03\xe0A\x01R\trequestIdBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"request_id\x18\x04 \x01(\tB\x03\xe0A\x01R\trequestId\"\xaa\x02\n" +
+	"\x10SplitNodeRequest\x12\x17\n" +
+	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x02R\x04flow\x12\x17\n" +
+	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x02R\x04node\x12'\n" +
+	"\n" +
+	"text_index\x18\x03 \x01(\x05B\x03\xe0A\x01H\x00R\ttextIndex\x88\x01\x01\x12 \n" +
+	"\x06offset\x18\x04 \x01(\x05B\x03\xe0A\x01H\x01R\x06offset\x88\x01\x01\x12\x1c\n" +
+	"\anode_id\x18\x05 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12$\n" +
+	"\vset_current\x18\x06 \x01(\bB\x03\xe0A\x01R\n" +
+	"setCurrent\x12\x17\n" +
+	"\x04etag\x18\a \x01(\tB\x03\xe0A\x01R\x04etag\x12\"\n" +
+	"\n" +
+	"request_id\x18\b \x01(\tB\x03\xe0A\x01R\trequestIdB\r\n" +
+	"\v_text_indexB\t\n" +
+	"\a_offsetBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_nodes_proto_rawDescOnce sync.Once
@@ -412,25 +536,26 @@ func file_tsumugi_flowstore_v1_nodes_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_nodes_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_nodes_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_tsumugi_flowstore_v1_nodes_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_tsumugi_flowstore_v1_nodes_proto_goTypes = []any{
 	(*UpdateNodeRequest)(nil),          // 0: tsumugi.flowstore.v1.UpdateNodeRequest
 	(*ListNodeRevisionsRequest)(nil),   // 1: tsumugi.flowstore.v1.ListNodeRevisionsRequest
 	(*ListNodeRevisionsResponse)(nil),  // 2: tsumugi.flowstore.v1.ListNodeRevisionsResponse
 	(*NodeRevision)(nil),               // 3: tsumugi.flowstore.v1.NodeRevision
 	(*RestoreNodeRevisionRequest)(nil), // 4: tsumugi.flowstore.v1.RestoreNodeRevisionRequest
-	(*Node)(nil),                       // 5: tsumugi.flowstore.v1.Node
-	(*fieldmaskpb.FieldMask)(nil),      // 6: google.protobuf.FieldMask
-	(NodeView)(0),                      // 7: tsumugi.flowstore.v1.NodeView
-	(*timestamppb.Timestamp)(nil),      // 8: google.protobuf.Timestamp
+	(*SplitNodeRequest)(nil),           // 5: tsumugi.flowstore.v1.SplitNodeRequest
+	(*Node)(nil),                       // 6: tsumugi.flowstore.v1.Node
+	(*fieldmaskpb.FieldMask)(nil),      // 7: google.protobuf.FieldMask
+	(NodeView)(0),                      // 8: tsumugi.flowstore.v1.NodeView
+	(*timestamppb.Timestamp)(nil),      // 9: google.protobuf.Timestamp
 }
 var file_tsumugi_flowstore_v1_nodes_proto_depIdxs = []int32{
-	5, // 0: tsumugi.flowstore.v1.UpdateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
-	6, // 1: tsumugi.flowstore.v1.UpdateNodeRequest.update_mask:type_name -> google.protobuf.FieldMask
-	7, // 2: tsumugi.flowstore.v1.ListNodeRevisionsRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	6, // 0: tsumugi.flowstore.v1.UpdateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	7, // 1: tsumugi.flowstore.v1.UpdateNodeRequest.update_mask:type_name -> google.protobuf.FieldMask
+	8, // 2: tsumugi.flowstore.v1.ListNodeRevisionsRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
 	3, // 3: tsumugi.flowstore.v1.ListNodeRevisionsResponse.revisions:type_name -> tsumugi.flowstore.v1.NodeRevision
-	8, // 4: tsumugi.flowstore.v1.NodeRevision.replace_time:type_name -> google.protobuf.Timestamp
-	5, // 5: tsumugi.flowstore.v1.NodeRevision.node:type_name -> tsumugi.flowstore.v1.Node
+	9, // 4: tsumugi.flowstore.v1.NodeRevision.replace_time:type_name -> google.protobuf.Timestamp
+	6, // 5: tsumugi.flowstore.v1.NodeRevision.node:type_name -> tsumugi.flowstore.v1.Node
 	6, // [6:6] is the sub-list for method output_type
 	6, // [6:6] is the sub-list for method input_type
 	6, // [6:6] is the sub-list for extension type_name
@@ -445,13 +570,14 @@ func file_tsumugi_flowstore_v1_nodes_proto_init() {
 	}
 	file_tsumugi_flowstore_v1_lists_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_init()
+	file_tsumugi_flowstore_v1_nodes_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_nodes_proto_rawDesc), len(file_tsumugi_flowstore_v1_nodes_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -372,7 +372,8 @@ type Generation struct {
 	PromptSeconds float64 `protobuf:"fixed64,10,opt,name=prompt_seconds,json=promptSeconds,proto3" json:"prompt_seconds,omitempty"`
 	// Seconds of the answer, kept to the microsecond.
 	AnswerSeconds float64 `protobuf:"fixed64,11,opt,name=answer_seconds,json=answerSeconds,proto3" json:"answer_seconds,omitempty"`
-	// Why the answer ended: `stop`, `length`, `cancelled`, `disconnected`, `idle`, `timeout`, `backend_error`, `shutdown`.
+	// Why the answer ended: `stop`, `length`, `cancelled`, `disconnected`, `idle`, `timeout`, `backend_error`, `shutdown`;
+	// `split` where SplitNode kept the first part of it.
 	FinishReason string `protobuf:"bytes,12,opt,name=finish_reason,json=finishReason,proto3" json:"finish_reason,omitempty"`
 	// Why the answer is not whole, in one sentence, at most 4 KiB.
 	Error string `protobuf:"bytes,13,opt,name=error,proto3" json:"error,omitempty"`

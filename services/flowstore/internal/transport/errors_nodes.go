@@ -14,4 +14,7 @@ var nodeTable = []func(*fields, error) *apierr.Error{
 		out := apierr.New(codes.NotFound, "REVISION_NOT_FOUND", e.Error(), "node", node.Name(e.Node), "revision", e.Revision())
 		return because(out, []string{"revision"})
 	}),
+	on(func(_ *fields, e *node.NothingCutError) *apierr.Error {
+		return because(apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error()), []string{"offset"})
+	}),
 }

@@ -39,6 +39,7 @@ var answers = map[string]struct {
 	"library.UnreadableError": {&library.UnreadableError{Kind: library.KindFlow, ID: one, Cause: &store.UnreadableError{Path: "flows/000/000.yaml", Reason: "r"}},
 		"DataLoss UNREADABLE_FILE", map[string]string{"name": "flows/" + id(1), "path": "flows/000/000.yaml"}},
 	"node.OutsideError":          {&node.OutsideError{At: 5, Most: 2}, "InvalidArgument INVALID_FIELD", nil},
+	"node.NothingCutError":       {&node.NothingCutError{Characters: 5}, "InvalidArgument INVALID_FIELD", nil},
 	"library.DiffTooLargeError":  {&library.DiffTooLargeError{Node: one, Other: two, Bytes: 1 << 30}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"limit": "4194304"}},
 	"library.TooLargeError":      {&library.TooLargeError{Node: one, Bytes: 1 << 30}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"node": "nodes/" + id(1)}},
 	"library.RequestReusedError": {&library.RequestReusedError{Request: one}, "InvalidArgument REQUEST_ID_REUSED", map[string]string{"request_id": id(1)}},
@@ -108,6 +109,9 @@ func (f failing) Flow(context.Context, string, uuid.UUID) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }
 func (f failing) AddNode(context.Context, string, library.Addition) (library.Placed, error) {
+	return library.Placed{}, f.err
+}
+func (f failing) SplitNode(context.Context, string, library.Splitting) (library.Placed, error) {
 	return library.Placed{}, f.err
 }
 func (f failing) SetCurrent(context.Context, string, uuid.UUID, uuid.UUID) (flow.Flow, error) {

@@ -100,6 +100,11 @@ func TestNamespaces(t *testing.T) {
 			}
 			return nodeOperations(c, own.flow, node)["RestoreNodeRevision"](own.ctx, "", "")
 		}}},
+		"SplitNode": {{noFlow, "flow", func(flow, _ string) error {
+			return nodeOperations(c, flow, own.leaf)["SplitNode"](own.ctx, "", "")
+		}}, {noNode, "node", func(_, node string) error {
+			return nodeOperations(c, own.flow, node)["SplitNode"](own.ctx, "", "")
+		}}},
 		"UpdateNode": {{noNode, "node.name", func(_, node string) error {
 			return nodeOperations(c, own.flow, node)["UpdateNode"](own.ctx, "", "")
 		}}},

@@ -12,12 +12,16 @@ import (
 )
 
 // nodeOperations calls each operation on a node of a flow, by name of the RPC.
-func nodeOperations(c flowstorev1.FlowStoreServiceClient, _, node string) map[string]func(ctx context.Context, etag, request string) error {
+func nodeOperations(c flowstorev1.FlowStoreServiceClient, flow, node string) map[string]func(ctx context.Context, etag, request string) error {
 	return map[string]func(ctx context.Context, etag, request string) error{
 		"UpdateNode": func(ctx context.Context, etag, request string) error {
 			_, err := c.UpdateNode(ctx, &flowstorev1.UpdateNodeRequest{
 				Node: &flowstorev1.Node{Name: node, Note: "n", Etag: etag}, UpdateMask: mask("note"), RequestId: request,
 			})
+			return err
+		},
+		"SplitNode": func(ctx context.Context, etag, request string) error {
+			_, err := c.SplitNode(ctx, &flowstorev1.SplitNodeRequest{Flow: flow, Node: node, TextIndex: new(int32), Offset: new(int32), Etag: etag, RequestId: request})
 			return err
 		},
 		"ListNodeRevisions": func(ctx context.Context, _, _ string) error {
@@ -136,5 +140,35 @@ func TestFieldsOfRefusedUpdatesOfNodes(t *testing.T) {
 			_, err := g.c.UpdateNode(t.Context(), &flowstorev1.UpdateNodeRequest{Node: tt.node, UpdateMask: mask(tt.mask...), RequestId: tt.request})
 			expectSorted(t, err, tt.want, tt.fields...)
 		})
+	}
+}
+
+func TestSplitNode(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	in := &flowstorev1.SplitNodeRequest{Flow: g.flow, Node: g.b, TextIndex: new(int32), Offset: new(int32), NodeId: id(3000), Etag: g.node(t, g.b).GetEtag(), SetCurrent: true}
+	got := must[*flowstorev1.AddNodeResponse](t)(g.c.SplitNode(t.Context(), in))
+	same(t, &flowstorev1.AddNodeResponse{Node: g.node(t, "nodes/"+id(3000)), Index: 4, Parents: []string{g.a}}, got)
+	if now := g.read(t); now.GetCurrent() != "nodes/"+id(3000) {
+		t.Errorf("the current node is %s", now.GetCurrent())
+	}
+	one, two := int32(1), int32(2)
+	for title, tt := range map[string]struct {
+		req    *flowstorev1.SplitNodeRequest
+		want   string
+		fields []string
+	}{
+		"empty":      {&flowstorev1.SplitNodeRequest{}, invalid, []string{"flow", "node", "offset", "text_index"}},
+		"wrong":      {&flowstorev1.SplitNodeRequest{Flow: "x", Node: "x", TextIndex: new(int32(-1)), Offset: new(int32(-1)), NodeId: "x", RequestId: "x"}, invalid, []string{"flow", "node", "node_id", "offset", "request_id", "text_index"}},
+		"no text":    {&flowstorev1.SplitNodeRequest{Flow: g.flow, Node: g.b, TextIndex: &one, Offset: new(int32)}, invalid, []string{"text_index"}},
+		"behind":     {&flowstorev1.SplitNodeRequest{Flow: g.flow, Node: g.b, TextIndex: new(int32), Offset: &two}, invalid, []string{"offset"}},
+		"all of it":  {&flowstorev1.SplitNodeRequest{Flow: g.flow, Node: g.b, TextIndex: new(int32), Offset: &one}, invalid, []string{"offset"}},
+		"outside":    {&flowstorev1.SplitNodeRequest{Flow: g.flow, Node: g.nobody, TextIndex: new(int32), Offset: new(int32), Etag: "x", NodeId: id(101)}, outside, []string{"etag", "node", "node_id"}},
+		"nowhere":    {&flowstorev1.SplitNodeRequest{Flow: "flows/" + id(404), Node: "nodes/" + id(404), TextIndex: new(int32), Offset: new(int32)}, noFlow, []string{"flow", "node"}},
+		"unreadable": {&flowstorev1.SplitNodeRequest{Flow: g.flow, Node: g.broken, TextIndex: new(int32), Offset: new(int32)}, unreadable, []string{"node"}},
+	} {
+		t.Log(title)
+		_, err := g.c.SplitNode(t.Context(), tt.req)
+		expectSorted(t, err, tt.want, tt.fields...)
 	}
 }

@@ -24,6 +24,7 @@ type Library interface {
 	CreateFlow(ctx context.Context, ns string, in library.NewFlow) (flow.Flow, error)
 	Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error)
 	AddNode(ctx context.Context, ns string, in library.Addition) (library.Placed, error)
+	SplitNode(ctx context.Context, ns string, in library.Splitting) (library.Placed, error)
 	SetCurrent(ctx context.Context, ns string, flowID, nodeID uuid.UUID) (flow.Flow, error)
 	Connect(ctx context.Context, ns string, in library.Connection) (flow.Flow, error)
 	Disconnect(ctx context.Context, ns string, in library.Connection) (flow.Flow, error)
