@@ -24,60 +24,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// NodeView is how much of a node is told.
-type NodeView int32
-
-const (
-	// The default of the call.
-	NodeView_NODE_VIEW_UNSPECIFIED NodeView = 0
-	// The first 200 characters (code points) of each text, and of the summary, with `character_count`; no `generation`, no
-	// `note`.
-	NodeView_NODE_VIEW_BASIC NodeView = 1
-	// All of it.
-	NodeView_NODE_VIEW_FULL NodeView = 2
-)
-
-// Enum value maps for NodeView.
-var (
-	NodeView_name = map[int32]string{
-		0: "NODE_VIEW_UNSPECIFIED",
-		1: "NODE_VIEW_BASIC",
-		2: "NODE_VIEW_FULL",
-	}
-	NodeView_value = map[string]int32{
-		"NODE_VIEW_UNSPECIFIED": 0,
-		"NODE_VIEW_BASIC":       1,
-		"NODE_VIEW_FULL":        2,
-	}
-)
-
-func (x NodeView) Enum() *NodeView {
-	p := new(NodeView)
-	*p = x
-	return p
-}
-
-func (x NodeView) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (NodeView) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[0].Descriptor()
-}
-
-func (NodeView) Type() protoreflect.EnumType {
-	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[0]
-}
-
-func (x NodeView) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use NodeView.Descriptor instead.
-func (NodeView) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{0}
-}
-
 // RemoveMode says what becomes of the nodes that continue one which leaves a flow.
 type RemoveMode int32
 
@@ -119,11 +65,11 @@ func (x RemoveMode) String() string {
 }
 
 func (RemoveMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1].Descriptor()
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[0].Descriptor()
 }
 
 func (RemoveMode) Type() protoreflect.EnumType {
-	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1]
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[0]
 }
 
 func (x RemoveMode) Number() protoreflect.EnumNumber {
@@ -132,7 +78,7 @@ func (x RemoveMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RemoveMode.Descriptor instead.
 func (RemoveMode) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{1}
+	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{0}
 }
 
 // Op says where a piece stands.
@@ -176,11 +122,11 @@ func (x DiffPart_Op) String() string {
 }
 
 func (DiffPart_Op) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2].Descriptor()
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1].Descriptor()
 }
 
 func (DiffPart_Op) Type() protoreflect.EnumType {
-	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2]
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1]
 }
 
 func (x DiffPart_Op) Number() protoreflect.EnumNumber {
@@ -253,11 +199,11 @@ func (x FlowProblem_Kind) String() string {
 }
 
 func (FlowProblem_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[3].Descriptor()
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2].Descriptor()
 }
 
 func (FlowProblem_Kind) Type() protoreflect.EnumType {
-	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[3]
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2]
 }
 
 func (x FlowProblem_Kind) Number() protoreflect.EnumNumber {
@@ -2891,7 +2837,7 @@ var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
+	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
 	"\x11CreateNodeRequest\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
@@ -3108,25 +3054,26 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x11UpdateFlowRequest\x123\n" +
 	"\x04flow\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.FlowB\x03\xe0A\x02R\x04flow\x12@\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskB\x03\xe0A\x02R\n" +
-	"updateMask*N\n" +
-	"\bNodeView\x12\x19\n" +
-	"\x15NODE_VIEW_UNSPECIFIED\x10\x00\x12\x13\n" +
-	"\x0fNODE_VIEW_BASIC\x10\x01\x12\x12\n" +
-	"\x0eNODE_VIEW_FULL\x10\x02*t\n" +
+	"updateMask*t\n" +
 	"\n" +
 	"RemoveMode\x12\x1b\n" +
 	"\x17REMOVE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REMOVE_MODE_RESTRICT\x10\x01\x12\x16\n" +
 	"\x12REMOVE_MODE_SPLICE\x10\x02\x12\x17\n" +
-	"\x13REMOVE_MODE_SUBTREE\x10\x032\xfd\x18\n" +
+	"\x13REMOVE_MODE_SUBTREE\x10\x032\xbb\x1d\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
-	"\aGetNode\x12$.tsumugi.flowstore.v1.GetNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/{name=nodes/*}\x12j\n" +
+	"\aGetNode\x12$.tsumugi.flowstore.v1.GetNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/{name=nodes/*}\x12x\n" +
+	"\n" +
+	"UpdateNode\x12'.tsumugi.flowstore.v1.UpdateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"%\x82\xd3\xe4\x93\x02\x1f:\x04node2\x17/v1/{node.name=nodes/*}\x12\xa2\x01\n" +
+	"\x11ListNodeRevisions\x12..tsumugi.flowstore.v1.ListNodeRevisionsRequest\x1a/.tsumugi.flowstore.v1.ListNodeRevisionsResponse\",\x82\xd3\xe4\x93\x02&\x12$/v1/{name=nodes/*}:listNodeRevisions\x12\x96\x01\n" +
+	"\x13RestoreNodeRevision\x120.tsumugi.flowstore.v1.RestoreNodeRevisionRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=nodes/*}:restoreNodeRevision\x12j\n" +
 	"\n" +
 	"CreateFlow\x12'.tsumugi.flowstore.v1.CreateFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"\x17\x82\xd3\xe4\x93\x02\x11:\x04flow\"\t/v1/flows\x12g\n" +
 	"\aGetFlow\x12$.tsumugi.flowstore.v1.GetFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/{name=flows/*}\x12}\n" +
-	"\aAddNode\x12$.tsumugi.flowstore.v1.AddNodeRequest\x1a%.tsumugi.flowstore.v1.AddNodeResponse\"%\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/{flow=flows/*}:addNode\x12\x87\x01\n" +
+	"\aAddNode\x12$.tsumugi.flowstore.v1.AddNodeRequest\x1a%.tsumugi.flowstore.v1.AddNodeResponse\"%\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/{flow=flows/*}:addNode\x12\x83\x01\n" +
+	"\tSplitNode\x12&.tsumugi.flowstore.v1.SplitNodeRequest\x1a%.tsumugi.flowstore.v1.AddNodeResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/{flow=flows/*}:splitNode\x12\x87\x01\n" +
 	"\x0eSetCurrentNode\x12+.tsumugi.flowstore.v1.SetCurrentNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{flow=flows/*}:setCurrentNode\x12\x92\x01\n" +
 	"\rListPathNodes\x12*.tsumugi.flowstore.v1.ListPathNodesRequest\x1a+.tsumugi.flowstore.v1.ListPathNodesResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/{flow=flows/*}:listPathNodes\x12o\n" +
 	"\tListNodes\x12&.tsumugi.flowstore.v1.ListNodesRequest\x1a'.tsumugi.flowstore.v1.ListNodesResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/nodes\x12o\n" +
@@ -3165,158 +3112,171 @@ func file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
-	(NodeView)(0),                    // 0: tsumugi.flowstore.v1.NodeView
-	(RemoveMode)(0),                  // 1: tsumugi.flowstore.v1.RemoveMode
-	(DiffPart_Op)(0),                 // 2: tsumugi.flowstore.v1.DiffPart.Op
-	(FlowProblem_Kind)(0),            // 3: tsumugi.flowstore.v1.FlowProblem.Kind
-	(*CreateNodeRequest)(nil),        // 4: tsumugi.flowstore.v1.CreateNodeRequest
-	(*GetNodeRequest)(nil),           // 5: tsumugi.flowstore.v1.GetNodeRequest
-	(*CreateFlowRequest)(nil),        // 6: tsumugi.flowstore.v1.CreateFlowRequest
-	(*GetFlowRequest)(nil),           // 7: tsumugi.flowstore.v1.GetFlowRequest
-	(*AddNodeRequest)(nil),           // 8: tsumugi.flowstore.v1.AddNodeRequest
-	(*AddNodeResponse)(nil),          // 9: tsumugi.flowstore.v1.AddNodeResponse
-	(*SetCurrentNodeRequest)(nil),    // 10: tsumugi.flowstore.v1.SetCurrentNodeRequest
-	(*ListPathNodesRequest)(nil),     // 11: tsumugi.flowstore.v1.ListPathNodesRequest
-	(*ListPathNodesResponse)(nil),    // 12: tsumugi.flowstore.v1.ListPathNodesResponse
-	(*PathNode)(nil),                 // 13: tsumugi.flowstore.v1.PathNode
-	(*FlushStoreRequest)(nil),        // 14: tsumugi.flowstore.v1.FlushStoreRequest
-	(*FlushStoreResponse)(nil),       // 15: tsumugi.flowstore.v1.FlushStoreResponse
-	(*ListNodesRequest)(nil),         // 16: tsumugi.flowstore.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),        // 17: tsumugi.flowstore.v1.ListNodesResponse
-	(*NodeItem)(nil),                 // 18: tsumugi.flowstore.v1.NodeItem
-	(*ListFlowsRequest)(nil),         // 19: tsumugi.flowstore.v1.ListFlowsRequest
-	(*ListFlowsResponse)(nil),        // 20: tsumugi.flowstore.v1.ListFlowsResponse
-	(*FlowItem)(nil),                 // 21: tsumugi.flowstore.v1.FlowItem
-	(*ListHistoryNodesRequest)(nil),  // 22: tsumugi.flowstore.v1.ListHistoryNodesRequest
-	(*ListHistoryNodesResponse)(nil), // 23: tsumugi.flowstore.v1.ListHistoryNodesResponse
-	(*PathTotals)(nil),               // 24: tsumugi.flowstore.v1.PathTotals
-	(*DiffNodesRequest)(nil),         // 25: tsumugi.flowstore.v1.DiffNodesRequest
-	(*DiffNodesResponse)(nil),        // 26: tsumugi.flowstore.v1.DiffNodesResponse
-	(*TextDiff)(nil),                 // 27: tsumugi.flowstore.v1.TextDiff
-	(*DiffPart)(nil),                 // 28: tsumugi.flowstore.v1.DiffPart
-	(*DiffHeadsRequest)(nil),         // 29: tsumugi.flowstore.v1.DiffHeadsRequest
-	(*DiffHeadsResponse)(nil),        // 30: tsumugi.flowstore.v1.DiffHeadsResponse
-	(*ValidateFlowRequest)(nil),      // 31: tsumugi.flowstore.v1.ValidateFlowRequest
-	(*ValidateFlowResponse)(nil),     // 32: tsumugi.flowstore.v1.ValidateFlowResponse
-	(*FlowProblem)(nil),              // 33: tsumugi.flowstore.v1.FlowProblem
-	(*ConnectNodesRequest)(nil),      // 34: tsumugi.flowstore.v1.ConnectNodesRequest
-	(*DisconnectNodesRequest)(nil),   // 35: tsumugi.flowstore.v1.DisconnectNodesRequest
-	(*RemoveNodeRequest)(nil),        // 36: tsumugi.flowstore.v1.RemoveNodeRequest
-	(*ReconnectNodesRequest)(nil),    // 37: tsumugi.flowstore.v1.ReconnectNodesRequest
-	(*UpdateFlowRequest)(nil),        // 38: tsumugi.flowstore.v1.UpdateFlowRequest
-	(*Node)(nil),                     // 39: tsumugi.flowstore.v1.Node
-	(*Flow)(nil),                     // 40: tsumugi.flowstore.v1.Flow
-	(*FlowLink)(nil),                 // 41: tsumugi.flowstore.v1.FlowLink
-	(ListOrder)(0),                   // 42: tsumugi.flowstore.v1.ListOrder
-	(*timestamppb.Timestamp)(nil),    // 43: google.protobuf.Timestamp
-	(*FlowNode)(nil),                 // 44: tsumugi.flowstore.v1.FlowNode
-	(*Edge)(nil),                     // 45: tsumugi.flowstore.v1.Edge
-	(*FlowHead)(nil),                 // 46: tsumugi.flowstore.v1.FlowHead
-	(*fieldmaskpb.FieldMask)(nil),    // 47: google.protobuf.FieldMask
-	(*BranchFlowRequest)(nil),        // 48: tsumugi.flowstore.v1.BranchFlowRequest
-	(*ForkFlowRequest)(nil),          // 49: tsumugi.flowstore.v1.ForkFlowRequest
-	(*RebuildFlowRequest)(nil),       // 50: tsumugi.flowstore.v1.RebuildFlowRequest
-	(*WatchEventsRequest)(nil),       // 51: tsumugi.flowstore.v1.WatchEventsRequest
-	(*CheckStoreRequest)(nil),        // 52: tsumugi.flowstore.v1.CheckStoreRequest
-	(*RepairStoreRequest)(nil),       // 53: tsumugi.flowstore.v1.RepairStoreRequest
-	(*Event)(nil),                    // 54: tsumugi.flowstore.v1.Event
-	(*CheckStoreEvent)(nil),          // 55: tsumugi.flowstore.v1.CheckStoreEvent
-	(*RepairStoreEvent)(nil),         // 56: tsumugi.flowstore.v1.RepairStoreEvent
+	(RemoveMode)(0),                    // 0: tsumugi.flowstore.v1.RemoveMode
+	(DiffPart_Op)(0),                   // 1: tsumugi.flowstore.v1.DiffPart.Op
+	(FlowProblem_Kind)(0),              // 2: tsumugi.flowstore.v1.FlowProblem.Kind
+	(*CreateNodeRequest)(nil),          // 3: tsumugi.flowstore.v1.CreateNodeRequest
+	(*GetNodeRequest)(nil),             // 4: tsumugi.flowstore.v1.GetNodeRequest
+	(*CreateFlowRequest)(nil),          // 5: tsumugi.flowstore.v1.CreateFlowRequest
+	(*GetFlowRequest)(nil),             // 6: tsumugi.flowstore.v1.GetFlowRequest
+	(*AddNodeRequest)(nil),             // 7: tsumugi.flowstore.v1.AddNodeRequest
+	(*AddNodeResponse)(nil),            // 8: tsumugi.flowstore.v1.AddNodeResponse
+	(*SetCurrentNodeRequest)(nil),      // 9: tsumugi.flowstore.v1.SetCurrentNodeRequest
+	(*ListPathNodesRequest)(nil),       // 10: tsumugi.flowstore.v1.ListPathNodesRequest
+	(*ListPathNodesResponse)(nil),      // 11: tsumugi.flowstore.v1.ListPathNodesResponse
+	(*PathNode)(nil),                   // 12: tsumugi.flowstore.v1.PathNode
+	(*FlushStoreRequest)(nil),          // 13: tsumugi.flowstore.v1.FlushStoreRequest
+	(*FlushStoreResponse)(nil),         // 14: tsumugi.flowstore.v1.FlushStoreResponse
+	(*ListNodesRequest)(nil),           // 15: tsumugi.flowstore.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),          // 16: tsumugi.flowstore.v1.ListNodesResponse
+	(*NodeItem)(nil),                   // 17: tsumugi.flowstore.v1.NodeItem
+	(*ListFlowsRequest)(nil),           // 18: tsumugi.flowstore.v1.ListFlowsRequest
+	(*ListFlowsResponse)(nil),          // 19: tsumugi.flowstore.v1.ListFlowsResponse
+	(*FlowItem)(nil),                   // 20: tsumugi.flowstore.v1.FlowItem
+	(*ListHistoryNodesRequest)(nil),    // 21: tsumugi.flowstore.v1.ListHistoryNodesRequest
+	(*ListHistoryNodesResponse)(nil),   // 22: tsumugi.flowstore.v1.ListHistoryNodesResponse
+	(*PathTotals)(nil),                 // 23: tsumugi.flowstore.v1.PathTotals
+	(*DiffNodesRequest)(nil),           // 24: tsumugi.flowstore.v1.DiffNodesRequest
+	(*DiffNodesResponse)(nil),          // 25: tsumugi.flowstore.v1.DiffNodesResponse
+	(*TextDiff)(nil),                   // 26: tsumugi.flowstore.v1.TextDiff
+	(*DiffPart)(nil),                   // 27: tsumugi.flowstore.v1.DiffPart
+	(*DiffHeadsRequest)(nil),           // 28: tsumugi.flowstore.v1.DiffHeadsRequest
+	(*DiffHeadsResponse)(nil),          // 29: tsumugi.flowstore.v1.DiffHeadsResponse
+	(*ValidateFlowRequest)(nil),        // 30: tsumugi.flowstore.v1.ValidateFlowRequest
+	(*ValidateFlowResponse)(nil),       // 31: tsumugi.flowstore.v1.ValidateFlowResponse
+	(*FlowProblem)(nil),                // 32: tsumugi.flowstore.v1.FlowProblem
+	(*ConnectNodesRequest)(nil),        // 33: tsumugi.flowstore.v1.ConnectNodesRequest
+	(*DisconnectNodesRequest)(nil),     // 34: tsumugi.flowstore.v1.DisconnectNodesRequest
+	(*RemoveNodeRequest)(nil),          // 35: tsumugi.flowstore.v1.RemoveNodeRequest
+	(*ReconnectNodesRequest)(nil),      // 36: tsumugi.flowstore.v1.ReconnectNodesRequest
+	(*UpdateFlowRequest)(nil),          // 37: tsumugi.flowstore.v1.UpdateFlowRequest
+	(*Node)(nil),                       // 38: tsumugi.flowstore.v1.Node
+	(NodeView)(0),                      // 39: tsumugi.flowstore.v1.NodeView
+	(*Flow)(nil),                       // 40: tsumugi.flowstore.v1.Flow
+	(*FlowLink)(nil),                   // 41: tsumugi.flowstore.v1.FlowLink
+	(ListOrder)(0),                     // 42: tsumugi.flowstore.v1.ListOrder
+	(*timestamppb.Timestamp)(nil),      // 43: google.protobuf.Timestamp
+	(*FlowNode)(nil),                   // 44: tsumugi.flowstore.v1.FlowNode
+	(*Edge)(nil),                       // 45: tsumugi.flowstore.v1.Edge
+	(*FlowHead)(nil),                   // 46: tsumugi.flowstore.v1.FlowHead
+	(*fieldmaskpb.FieldMask)(nil),      // 47: google.protobuf.FieldMask
+	(*UpdateNodeRequest)(nil),          // 48: tsumugi.flowstore.v1.UpdateNodeRequest
+	(*ListNodeRevisionsRequest)(nil),   // 49: tsumugi.flowstore.v1.ListNodeRevisionsRequest
+	(*RestoreNodeRevisionRequest)(nil), // 50: tsumugi.flowstore.v1.RestoreNodeRevisionRequest
+	(*SplitNodeRequest)(nil),           // 51: tsumugi.flowstore.v1.SplitNodeRequest
+	(*BranchFlowRequest)(nil),          // 52: tsumugi.flowstore.v1.BranchFlowRequest
+	(*ForkFlowRequest)(nil),            // 53: tsumugi.flowstore.v1.ForkFlowRequest
+	(*RebuildFlowRequest)(nil),         // 54: tsumugi.flowstore.v1.RebuildFlowRequest
+	(*WatchEventsRequest)(nil),         // 55: tsumugi.flowstore.v1.WatchEventsRequest
+	(*CheckStoreRequest)(nil),          // 56: tsumugi.flowstore.v1.CheckStoreRequest
+	(*RepairStoreRequest)(nil),         // 57: tsumugi.flowstore.v1.RepairStoreRequest
+	(*ListNodeRevisionsResponse)(nil),  // 58: tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	(*Event)(nil),                      // 59: tsumugi.flowstore.v1.Event
+	(*CheckStoreEvent)(nil),            // 60: tsumugi.flowstore.v1.CheckStoreEvent
+	(*RepairStoreEvent)(nil),           // 61: tsumugi.flowstore.v1.RepairStoreEvent
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
-	39, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
-	0,  // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	38, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	39, // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
 	40, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	39, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
-	39, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
-	0,  // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	13, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	24, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
-	39, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
+	38, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
+	38, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
+	39, // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	12, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	23, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
+	38, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
 	41, // 9: tsumugi.flowstore.v1.PathNode.links:type_name -> tsumugi.flowstore.v1.FlowLink
-	0,  // 10: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	39, // 10: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
 	42, // 11: tsumugi.flowstore.v1.ListNodesRequest.order:type_name -> tsumugi.flowstore.v1.ListOrder
 	43, // 12: tsumugi.flowstore.v1.ListNodesRequest.create_time_from:type_name -> google.protobuf.Timestamp
 	43, // 13: tsumugi.flowstore.v1.ListNodesRequest.create_time_before:type_name -> google.protobuf.Timestamp
-	18, // 14: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	39, // 15: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	17, // 14: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
+	38, // 15: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
 	42, // 16: tsumugi.flowstore.v1.ListFlowsRequest.order:type_name -> tsumugi.flowstore.v1.ListOrder
 	43, // 17: tsumugi.flowstore.v1.ListFlowsRequest.create_time_from:type_name -> google.protobuf.Timestamp
 	43, // 18: tsumugi.flowstore.v1.ListFlowsRequest.create_time_before:type_name -> google.protobuf.Timestamp
 	43, // 19: tsumugi.flowstore.v1.ListFlowsRequest.update_time_from:type_name -> google.protobuf.Timestamp
-	21, // 20: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
+	20, // 20: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
 	40, // 21: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
-	0,  // 22: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	13, // 23: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	27, // 24: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
-	28, // 25: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
-	2,  // 26: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
+	39, // 22: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	12, // 23: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	26, // 24: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
+	27, // 25: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
+	1,  // 26: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
 	44, // 27: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
 	44, // 28: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
 	44, // 29: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
-	33, // 30: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
-	3,  // 31: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
+	32, // 30: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
+	2,  // 31: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
 	45, // 32: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
 	46, // 33: tsumugi.flowstore.v1.FlowProblem.head:type_name -> tsumugi.flowstore.v1.FlowHead
 	41, // 34: tsumugi.flowstore.v1.FlowProblem.link:type_name -> tsumugi.flowstore.v1.FlowLink
-	1,  // 35: tsumugi.flowstore.v1.RemoveNodeRequest.mode:type_name -> tsumugi.flowstore.v1.RemoveMode
+	0,  // 35: tsumugi.flowstore.v1.RemoveNodeRequest.mode:type_name -> tsumugi.flowstore.v1.RemoveMode
 	40, // 36: tsumugi.flowstore.v1.UpdateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
 	47, // 37: tsumugi.flowstore.v1.UpdateFlowRequest.update_mask:type_name -> google.protobuf.FieldMask
-	4,  // 38: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
-	5,  // 39: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
-	6,  // 40: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
-	7,  // 41: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
-	8,  // 42: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
-	10, // 43: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
-	11, // 44: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
-	16, // 45: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
-	19, // 46: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
-	22, // 47: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
-	25, // 48: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
-	29, // 49: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
-	31, // 50: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
-	34, // 51: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
-	35, // 52: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
-	37, // 53: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
-	36, // 54: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
-	38, // 55: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
-	48, // 56: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
-	49, // 57: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:input_type -> tsumugi.flowstore.v1.ForkFlowRequest
-	50, // 58: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:input_type -> tsumugi.flowstore.v1.RebuildFlowRequest
-	51, // 59: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:input_type -> tsumugi.flowstore.v1.WatchEventsRequest
-	14, // 60: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	52, // 61: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
-	53, // 62: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
-	39, // 63: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	39, // 64: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	40, // 65: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 66: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	9,  // 67: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	40, // 68: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	12, // 69: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	17, // 70: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	20, // 71: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	23, // 72: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	26, // 73: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	30, // 74: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	32, // 75: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	40, // 76: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 77: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 78: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 79: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 80: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 81: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 82: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 83: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
-	54, // 84: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
-	15, // 85: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	55, // 86: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
-	56, // 87: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
-	63, // [63:88] is the sub-list for method output_type
-	38, // [38:63] is the sub-list for method input_type
+	3,  // 38: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
+	4,  // 39: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
+	48, // 40: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:input_type -> tsumugi.flowstore.v1.UpdateNodeRequest
+	49, // 41: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:input_type -> tsumugi.flowstore.v1.ListNodeRevisionsRequest
+	50, // 42: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:input_type -> tsumugi.flowstore.v1.RestoreNodeRevisionRequest
+	5,  // 43: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
+	6,  // 44: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
+	7,  // 45: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
+	51, // 46: tsumugi.flowstore.v1.FlowStoreService.SplitNode:input_type -> tsumugi.flowstore.v1.SplitNodeRequest
+	9,  // 47: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
+	10, // 48: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
+	15, // 49: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
+	18, // 50: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	21, // 51: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
+	24, // 52: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
+	28, // 53: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
+	30, // 54: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
+	33, // 55: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
+	34, // 56: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
+	36, // 57: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
+	35, // 58: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
+	37, // 59: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
+	52, // 60: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
+	53, // 61: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:input_type -> tsumugi.flowstore.v1.ForkFlowRequest
+	54, // 62: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:input_type -> tsumugi.flowstore.v1.RebuildFlowRequest
+	55, // 63: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:input_type -> tsumugi.flowstore.v1.WatchEventsRequest
+	13, // 64: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	56, // 65: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
+	57, // 66: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
+	38, // 67: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	38, // 68: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	38, // 69: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:output_type -> tsumugi.flowstore.v1.Node
+	58, // 70: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:output_type -> tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	38, // 71: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:output_type -> tsumugi.flowstore.v1.Node
+	40, // 72: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 73: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	8,  // 74: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	8,  // 75: tsumugi.flowstore.v1.FlowStoreService.SplitNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	40, // 76: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	11, // 77: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	16, // 78: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	19, // 79: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	22, // 80: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	25, // 81: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	29, // 82: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	31, // 83: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	40, // 84: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 85: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 86: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 87: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 88: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 89: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 90: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 91: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
+	59, // 92: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
+	14, // 93: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	60, // 94: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
+	61, // 95: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
+	67, // [67:96] is the sub-list for method output_type
+	38, // [38:67] is the sub-list for method input_type
 	38, // [38:38] is the sub-list for extension type_name
 	38, // [38:38] is the sub-list for extension extendee
 	0,  // [0:38] is the sub-list for field type_name
@@ -3331,6 +3291,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 	file_tsumugi_flowstore_v1_flows_proto_init()
 	file_tsumugi_flowstore_v1_lists_proto_init()
 	file_tsumugi_flowstore_v1_maintenance_proto_init()
+	file_tsumugi_flowstore_v1_nodes_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_init()
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[1].OneofWrappers = []any{}
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[4].OneofWrappers = []any{
@@ -3342,7 +3303,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc), len(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      3,
 			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,

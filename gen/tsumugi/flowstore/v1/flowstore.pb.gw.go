@@ -188,6 +188,104 @@ func local_request_FlowStoreService_UpdateNode_0(ctx context.Context, marshaler 
 	return msg, metadata, err
 }
 
+var filter_FlowStoreService_ListNodeRevisions_0 = &utilities.DoubleArray{Encoding: map[string]int{"name": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
+
+func request_FlowStoreService_ListNodeRevisions_0(ctx context.Context, marshaler runtime.Marshaler, client FlowStoreServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListNodeRevisionsRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["name"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "name")
+	}
+	protoReq.Name, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "name", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_FlowStoreService_ListNodeRevisions_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ListNodeRevisions(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_FlowStoreService_ListNodeRevisions_0(ctx context.Context, marshaler runtime.Marshaler, server FlowStoreServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListNodeRevisionsRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["name"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "name")
+	}
+	protoReq.Name, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "name", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_FlowStoreService_ListNodeRevisions_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.ListNodeRevisions(ctx, &protoReq)
+	return msg, metadata, err
+}
+
+func request_FlowStoreService_RestoreNodeRevision_0(ctx context.Context, marshaler runtime.Marshaler, client FlowStoreServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq RestoreNodeRevisionRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["name"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "name")
+	}
+	protoReq.Name, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "name", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.RestoreNodeRevision(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_FlowStoreService_RestoreNodeRevision_0(ctx context.Context, marshaler runtime.Marshaler, server FlowStoreServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq RestoreNodeRevisionRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["name"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "name")
+	}
+	protoReq.Name, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "name", err)
+	}
+	msg, err := server.RestoreNodeRevision(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 var filter_FlowStoreService_CreateFlow_0 = &utilities.DoubleArray{Encoding: map[string]int{"flow": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
 
 func request_FlowStoreService_CreateFlow_0(ctx context.Context, marshaler runtime.Marshaler, client FlowStoreServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
@@ -310,6 +408,51 @@ func local_request_FlowStoreService_AddNode_0(ctx context.Context, marshaler run
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "flow", err)
 	}
 	msg, err := server.AddNode(ctx, &protoReq)
+	return msg, metadata, err
+}
+
+func request_FlowStoreService_SplitNode_0(ctx context.Context, marshaler runtime.Marshaler, client FlowStoreServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq SplitNodeRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["flow"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "flow")
+	}
+	protoReq.Flow, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "flow", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.SplitNode(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_FlowStoreService_SplitNode_0(ctx context.Context, marshaler runtime.Marshaler, server FlowStoreServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq SplitNodeRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["flow"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "flow")
+	}
+	protoReq.Flow, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "flow", err)
+	}
+	msg, err := server.SplitNode(ctx, &protoReq)
 	return msg, metadata, err
 }
 
@@ -1217,6 +1360,46 @@ func RegisterFlowStoreServiceHandlerServer(ctx context.Context, mux *runtime.Ser
 		}
 		forward_FlowStoreService_UpdateNode_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_FlowStoreService_ListNodeRevisions_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/tsumugi.flowstore.v1.FlowStoreService/ListNodeRevisions", runtime.WithHTTPPathPattern("/v1/{name=nodes/*}:listNodeRevisions"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_FlowStoreService_ListNodeRevisions_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_FlowStoreService_ListNodeRevisions_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_FlowStoreService_RestoreNodeRevision_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/tsumugi.flowstore.v1.FlowStoreService/RestoreNodeRevision", runtime.WithHTTPPathPattern("/v1/{name=nodes/*}:restoreNodeRevision"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_FlowStoreService_RestoreNodeRevision_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_FlowStoreService_RestoreNodeRevision_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_FlowStoreService_CreateFlow_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1276,6 +1459,26 @@ func RegisterFlowStoreServiceHandlerServer(ctx context.Context, mux *runtime.Ser
 			return
 		}
 		forward_FlowStoreService_AddNode_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_FlowStoreService_SplitNode_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/tsumugi.flowstore.v1.FlowStoreService/SplitNode", runtime.WithHTTPPathPattern("/v1/{flow=flows/*}:splitNode"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_FlowStoreService_SplitNode_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_FlowStoreService_SplitNode_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_FlowStoreService_SetCurrentNode_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -1729,6 +1932,40 @@ func RegisterFlowStoreServiceHandlerClient(ctx context.Context, mux *runtime.Ser
 		}
 		forward_FlowStoreService_UpdateNode_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_FlowStoreService_ListNodeRevisions_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/tsumugi.flowstore.v1.FlowStoreService/ListNodeRevisions", runtime.WithHTTPPathPattern("/v1/{name=nodes/*}:listNodeRevisions"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_FlowStoreService_ListNodeRevisions_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_FlowStoreService_ListNodeRevisions_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_FlowStoreService_RestoreNodeRevision_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/tsumugi.flowstore.v1.FlowStoreService/RestoreNodeRevision", runtime.WithHTTPPathPattern("/v1/{name=nodes/*}:restoreNodeRevision"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_FlowStoreService_RestoreNodeRevision_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_FlowStoreService_RestoreNodeRevision_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_FlowStoreService_CreateFlow_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1779,6 +2016,23 @@ func RegisterFlowStoreServiceHandlerClient(ctx context.Context, mux *runtime.Ser
 			return
 		}
 		forward_FlowStoreService_AddNode_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_FlowStoreService_SplitNode_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/tsumugi.flowstore.v1.FlowStoreService/SplitNode", runtime.WithHTTPPathPattern("/v1/{flow=flows/*}:splitNode"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_FlowStoreService_SplitNode_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_FlowStoreService_SplitNode_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_FlowStoreService_SetCurrentNode_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -2124,59 +2378,65 @@ func RegisterFlowStoreServiceHandlerClient(ctx context.Context, mux *runtime.Ser
 }
 
 var (
-	pattern_FlowStoreService_CreateNode_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "nodes"}, ""))
-	pattern_FlowStoreService_GetNode_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "nodes", "name"}, ""))
-	pattern_FlowStoreService_UpdateNode_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "nodes", "node.name"}, ""))
-	pattern_FlowStoreService_CreateFlow_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "flows"}, ""))
-	pattern_FlowStoreService_GetFlow_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "name"}, ""))
-	pattern_FlowStoreService_AddNode_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "addNode"))
-	pattern_FlowStoreService_SetCurrentNode_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "setCurrentNode"))
-	pattern_FlowStoreService_ListPathNodes_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "listPathNodes"))
-	pattern_FlowStoreService_ListNodes_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "nodes"}, ""))
-	pattern_FlowStoreService_ListFlows_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "flows"}, ""))
-	pattern_FlowStoreService_ListHistoryNodes_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "listHistoryNodes"))
-	pattern_FlowStoreService_DiffNodes_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "nodes", "node"}, "diffNodes"))
-	pattern_FlowStoreService_DiffHeads_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "diffHeads"))
-	pattern_FlowStoreService_ValidateFlow_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "validateFlow"))
-	pattern_FlowStoreService_ConnectNodes_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "connectNodes"))
-	pattern_FlowStoreService_DisconnectNodes_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "disconnectNodes"))
-	pattern_FlowStoreService_ReconnectNodes_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "reconnectNodes"))
-	pattern_FlowStoreService_RemoveNode_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "removeNode"))
-	pattern_FlowStoreService_UpdateFlow_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow.name"}, ""))
-	pattern_FlowStoreService_BranchFlow_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "branchFlow"))
-	pattern_FlowStoreService_ForkFlow_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "forkFlow"))
-	pattern_FlowStoreService_RebuildFlow_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "rebuildFlow"))
-	pattern_FlowStoreService_WatchEvents_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "watchEvents"))
-	pattern_FlowStoreService_FlushStore_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "flushStore"))
-	pattern_FlowStoreService_CheckStore_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "checkStore"))
-	pattern_FlowStoreService_RepairStore_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "repairStore"))
+	pattern_FlowStoreService_CreateNode_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "nodes"}, ""))
+	pattern_FlowStoreService_GetNode_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "nodes", "name"}, ""))
+	pattern_FlowStoreService_UpdateNode_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "nodes", "node.name"}, ""))
+	pattern_FlowStoreService_ListNodeRevisions_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "nodes", "name"}, "listNodeRevisions"))
+	pattern_FlowStoreService_RestoreNodeRevision_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "nodes", "name"}, "restoreNodeRevision"))
+	pattern_FlowStoreService_CreateFlow_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "flows"}, ""))
+	pattern_FlowStoreService_GetFlow_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "name"}, ""))
+	pattern_FlowStoreService_AddNode_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "addNode"))
+	pattern_FlowStoreService_SplitNode_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "splitNode"))
+	pattern_FlowStoreService_SetCurrentNode_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "setCurrentNode"))
+	pattern_FlowStoreService_ListPathNodes_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "listPathNodes"))
+	pattern_FlowStoreService_ListNodes_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "nodes"}, ""))
+	pattern_FlowStoreService_ListFlows_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "flows"}, ""))
+	pattern_FlowStoreService_ListHistoryNodes_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "listHistoryNodes"))
+	pattern_FlowStoreService_DiffNodes_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "nodes", "node"}, "diffNodes"))
+	pattern_FlowStoreService_DiffHeads_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "diffHeads"))
+	pattern_FlowStoreService_ValidateFlow_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "validateFlow"))
+	pattern_FlowStoreService_ConnectNodes_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "connectNodes"))
+	pattern_FlowStoreService_DisconnectNodes_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "disconnectNodes"))
+	pattern_FlowStoreService_ReconnectNodes_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "reconnectNodes"))
+	pattern_FlowStoreService_RemoveNode_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "removeNode"))
+	pattern_FlowStoreService_UpdateFlow_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow.name"}, ""))
+	pattern_FlowStoreService_BranchFlow_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "branchFlow"))
+	pattern_FlowStoreService_ForkFlow_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "forkFlow"))
+	pattern_FlowStoreService_RebuildFlow_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "flows", "flow"}, "rebuildFlow"))
+	pattern_FlowStoreService_WatchEvents_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "events"}, "watchEvents"))
+	pattern_FlowStoreService_FlushStore_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "flushStore"))
+	pattern_FlowStoreService_CheckStore_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "checkStore"))
+	pattern_FlowStoreService_RepairStore_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "store"}, "repairStore"))
 )
 
 var (
-	forward_FlowStoreService_CreateNode_0       = runtime.ForwardResponseMessage
-	forward_FlowStoreService_GetNode_0          = runtime.ForwardResponseMessage
-	forward_FlowStoreService_UpdateNode_0       = runtime.ForwardResponseMessage
-	forward_FlowStoreService_CreateFlow_0       = runtime.ForwardResponseMessage
-	forward_FlowStoreService_GetFlow_0          = runtime.ForwardResponseMessage
-	forward_FlowStoreService_AddNode_0          = runtime.ForwardResponseMessage
-	forward_FlowStoreService_SetCurrentNode_0   = runtime.ForwardResponseMessage
-	forward_FlowStoreService_ListPathNodes_0    = runtime.ForwardResponseMessage
-	forward_FlowStoreService_ListNodes_0        = runtime.ForwardResponseMessage
-	forward_FlowStoreService_ListFlows_0        = runtime.ForwardResponseMessage
-	forward_FlowStoreService_ListHistoryNodes_0 = runtime.ForwardResponseMessage
-	forward_FlowStoreService_DiffNodes_0        = runtime.ForwardResponseMessage
-	forward_FlowStoreService_DiffHeads_0        = runtime.ForwardResponseMessage
-	forward_FlowStoreService_ValidateFlow_0     = runtime.ForwardResponseMessage
-	forward_FlowStoreService_ConnectNodes_0     = runtime.ForwardResponseMessage
-	forward_FlowStoreService_DisconnectNodes_0  = runtime.ForwardResponseMessage
-	forward_FlowStoreService_ReconnectNodes_0   = runtime.ForwardResponseMessage
-	forward_FlowStoreService_RemoveNode_0       = runtime.ForwardResponseMessage
-	forward_FlowStoreService_UpdateFlow_0       = runtime.ForwardResponseMessage
-	forward_FlowStoreService_BranchFlow_0       = runtime.ForwardResponseMessage
-	forward_FlowStoreService_ForkFlow_0         = runtime.ForwardResponseMessage
-	forward_FlowStoreService_RebuildFlow_0      = runtime.ForwardResponseMessage
-	forward_FlowStoreService_WatchEvents_0      = runtime.ForwardResponseStream
-	forward_FlowStoreService_FlushStore_0       = runtime.ForwardResponseMessage
-	forward_FlowStoreService_CheckStore_0       = runtime.ForwardResponseStream
-	forward_FlowStoreService_RepairStore_0      = runtime.ForwardResponseStream
+	forward_FlowStoreService_CreateNode_0          = runtime.ForwardResponseMessage
+	forward_FlowStoreService_GetNode_0             = runtime.ForwardResponseMessage
+	forward_FlowStoreService_UpdateNode_0          = runtime.ForwardResponseMessage
+	forward_FlowStoreService_ListNodeRevisions_0   = runtime.ForwardResponseMessage
+	forward_FlowStoreService_RestoreNodeRevision_0 = runtime.ForwardResponseMessage
+	forward_FlowStoreService_CreateFlow_0          = runtime.ForwardResponseMessage
+	forward_FlowStoreService_GetFlow_0             = runtime.ForwardResponseMessage
+	forward_FlowStoreService_AddNode_0             = runtime.ForwardResponseMessage
+	forward_FlowStoreService_SplitNode_0           = runtime.ForwardResponseMessage
+	forward_FlowStoreService_SetCurrentNode_0      = runtime.ForwardResponseMessage
+	forward_FlowStoreService_ListPathNodes_0       = runtime.ForwardResponseMessage
+	forward_FlowStoreService_ListNodes_0           = runtime.ForwardResponseMessage
+	forward_FlowStoreService_ListFlows_0           = runtime.ForwardResponseMessage
+	forward_FlowStoreService_ListHistoryNodes_0    = runtime.ForwardResponseMessage
+	forward_FlowStoreService_DiffNodes_0           = runtime.ForwardResponseMessage
+	forward_FlowStoreService_DiffHeads_0           = runtime.ForwardResponseMessage
+	forward_FlowStoreService_ValidateFlow_0        = runtime.ForwardResponseMessage
+	forward_FlowStoreService_ConnectNodes_0        = runtime.ForwardResponseMessage
+	forward_FlowStoreService_DisconnectNodes_0     = runtime.ForwardResponseMessage
+	forward_FlowStoreService_ReconnectNodes_0      = runtime.ForwardResponseMessage
+	forward_FlowStoreService_RemoveNode_0          = runtime.ForwardResponseMessage
+	forward_FlowStoreService_UpdateFlow_0          = runtime.ForwardResponseMessage
+	forward_FlowStoreService_BranchFlow_0          = runtime.ForwardResponseMessage
+	forward_FlowStoreService_ForkFlow_0            = runtime.ForwardResponseMessage
+	forward_FlowStoreService_RebuildFlow_0         = runtime.ForwardResponseMessage
+	forward_FlowStoreService_WatchEvents_0         = runtime.ForwardResponseStream
+	forward_FlowStoreService_FlushStore_0          = runtime.ForwardResponseMessage
+	forward_FlowStoreService_CheckStore_0          = runtime.ForwardResponseStream
+	forward_FlowStoreService_RepairStore_0         = runtime.ForwardResponseStream
 )

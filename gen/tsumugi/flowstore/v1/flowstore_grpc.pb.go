@@ -19,32 +19,35 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	FlowStoreService_CreateNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/CreateNode"
-	FlowStoreService_GetNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/GetNode"
-	FlowStoreService_UpdateNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/UpdateNode"
-	FlowStoreService_CreateFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/CreateFlow"
-	FlowStoreService_GetFlow_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/GetFlow"
-	FlowStoreService_AddNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/AddNode"
-	FlowStoreService_SetCurrentNode_FullMethodName   = "/tsumugi.flowstore.v1.FlowStoreService/SetCurrentNode"
-	FlowStoreService_ListPathNodes_FullMethodName    = "/tsumugi.flowstore.v1.FlowStoreService/ListPathNodes"
-	FlowStoreService_ListNodes_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/ListNodes"
-	FlowStoreService_ListFlows_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/ListFlows"
-	FlowStoreService_ListHistoryNodes_FullMethodName = "/tsumugi.flowstore.v1.FlowStoreService/ListHistoryNodes"
-	FlowStoreService_DiffNodes_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/DiffNodes"
-	FlowStoreService_DiffHeads_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/DiffHeads"
-	FlowStoreService_ValidateFlow_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/ValidateFlow"
-	FlowStoreService_ConnectNodes_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/ConnectNodes"
-	FlowStoreService_DisconnectNodes_FullMethodName  = "/tsumugi.flowstore.v1.FlowStoreService/DisconnectNodes"
-	FlowStoreService_ReconnectNodes_FullMethodName   = "/tsumugi.flowstore.v1.FlowStoreService/ReconnectNodes"
-	FlowStoreService_RemoveNode_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/RemoveNode"
-	FlowStoreService_UpdateFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/UpdateFlow"
-	FlowStoreService_BranchFlow_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/BranchFlow"
-	FlowStoreService_ForkFlow_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/ForkFlow"
-	FlowStoreService_RebuildFlow_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/RebuildFlow"
-	FlowStoreService_WatchEvents_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/WatchEvents"
-	FlowStoreService_FlushStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
-	FlowStoreService_CheckStore_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/CheckStore"
-	FlowStoreService_RepairStore_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/RepairStore"
+	FlowStoreService_CreateNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/CreateNode"
+	FlowStoreService_GetNode_FullMethodName             = "/tsumugi.flowstore.v1.FlowStoreService/GetNode"
+	FlowStoreService_UpdateNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/UpdateNode"
+	FlowStoreService_ListNodeRevisions_FullMethodName   = "/tsumugi.flowstore.v1.FlowStoreService/ListNodeRevisions"
+	FlowStoreService_RestoreNodeRevision_FullMethodName = "/tsumugi.flowstore.v1.FlowStoreService/RestoreNodeRevision"
+	FlowStoreService_CreateFlow_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/CreateFlow"
+	FlowStoreService_GetFlow_FullMethodName             = "/tsumugi.flowstore.v1.FlowStoreService/GetFlow"
+	FlowStoreService_AddNode_FullMethodName             = "/tsumugi.flowstore.v1.FlowStoreService/AddNode"
+	FlowStoreService_SplitNode_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/SplitNode"
+	FlowStoreService_SetCurrentNode_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/SetCurrentNode"
+	FlowStoreService_ListPathNodes_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/ListPathNodes"
+	FlowStoreService_ListNodes_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/ListNodes"
+	FlowStoreService_ListFlows_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/ListFlows"
+	FlowStoreService_ListHistoryNodes_FullMethodName    = "/tsumugi.flowstore.v1.FlowStoreService/ListHistoryNodes"
+	FlowStoreService_DiffNodes_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/DiffNodes"
+	FlowStoreService_DiffHeads_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/DiffHeads"
+	FlowStoreService_ValidateFlow_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/ValidateFlow"
+	FlowStoreService_ConnectNodes_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/ConnectNodes"
+	FlowStoreService_DisconnectNodes_FullMethodName     = "/tsumugi.flowstore.v1.FlowStoreService/DisconnectNodes"
+	FlowStoreService_ReconnectNodes_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/ReconnectNodes"
+	FlowStoreService_RemoveNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/RemoveNode"
+	FlowStoreService_UpdateFlow_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/UpdateFlow"
+	FlowStoreService_BranchFlow_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/BranchFlow"
+	FlowStoreService_ForkFlow_FullMethodName            = "/tsumugi.flowstore.v1.FlowStoreService/ForkFlow"
+	FlowStoreService_RebuildFlow_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/RebuildFlow"
+	FlowStoreService_WatchEvents_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/WatchEvents"
+	FlowStoreService_FlushStore_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
+	FlowStoreService_CheckStore_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/CheckStore"
+	FlowStoreService_RepairStore_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/RepairStore"
 )
 
 // FlowStoreServiceClient is the client API for FlowStoreService service.
@@ -63,12 +66,23 @@ type FlowStoreServiceClient interface {
 	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*Node, error)
 	// UpdateNode changes what a node says. An update that changes nothing is not written.
 	UpdateNode(ctx context.Context, in *UpdateNodeRequest, opts ...grpc.CallOption) (*Node, error)
+	// ListNodeRevisions lists a node as it is now, then the other files that have its UUID, then what it was before updates, the last
+	// first. Of the latter the last 100 are kept, fewer where they take more than 32 MiB.
+	ListNodeRevisions(ctx context.Context, in *ListNodeRevisionsRequest, opts ...grpc.CallOption) (*ListNodeRevisionsResponse, error)
+	// RestoreNodeRevision gives a node the content of one of its revisions. What it was becomes a revision, too, so that it can be taken
+	// back.
+	RestoreNodeRevision(ctx context.Context, in *RestoreNodeRevisionRequest, opts ...grpc.CallOption) (*Node, error)
 	// CreateFlow makes an empty flow.
 	CreateFlow(ctx context.Context, in *CreateFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// GetFlow answers with a flow: its nodes by name, and its edges.
 	GetFlow(ctx context.Context, in *GetFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// AddNode puts a node into a flow, a new one or one that is stored already, with its edges. All of it happens or nothing.
 	AddNode(ctx context.Context, in *AddNodeRequest, opts ...grpc.CallOption) (*AddNodeResponse, error)
+	// SplitNode keeps the first part of a node and lets the story go on from there: a new node holds it, and stands beside the other one,
+	// behind the same nodes. The other one stays as it is, with what continues it, the names of its edges, and heads. Of the
+	// new node `summary`, `score` and `note` are those of any new one; `generation` stays where something of an answer is kept, and its
+	// `finish_reason` is `split`.
+	SplitNode(ctx context.Context, in *SplitNodeRequest, opts ...grpc.CallOption) (*AddNodeResponse, error)
 	// SetCurrentNode moves the reader's place in a flow.
 	SetCurrentNode(ctx context.Context, in *SetCurrentNodeRequest, opts ...grpc.CallOption) (*Flow, error)
 	// ListPathNodes lists a node and everything before it, roots first. Where branches were merged, each node comes once
@@ -162,6 +176,26 @@ func (c *flowStoreServiceClient) UpdateNode(ctx context.Context, in *UpdateNodeR
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) ListNodeRevisions(ctx context.Context, in *ListNodeRevisionsRequest, opts ...grpc.CallOption) (*ListNodeRevisionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListNodeRevisionsResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_ListNodeRevisions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) RestoreNodeRevision(ctx context.Context, in *RestoreNodeRevisionRequest, opts ...grpc.CallOption) (*Node, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Node)
+	err := c.cc.Invoke(ctx, FlowStoreService_RestoreNodeRevision_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) CreateFlow(ctx context.Context, in *CreateFlowRequest, opts ...grpc.CallOption) (*Flow, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Flow)
@@ -186,6 +220,16 @@ func (c *flowStoreServiceClient) AddNode(ctx context.Context, in *AddNodeRequest
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AddNodeResponse)
 	err := c.cc.Invoke(ctx, FlowStoreService_AddNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) SplitNode(ctx context.Context, in *SplitNodeRequest, opts ...grpc.CallOption) (*AddNodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddNodeResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_SplitNode_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -435,12 +479,23 @@ type FlowStoreServiceServer interface {
 	GetNode(context.Context, *GetNodeRequest) (*Node, error)
 	// UpdateNode changes what a node says. An update that changes nothing is not written.
 	UpdateNode(context.Context, *UpdateNodeRequest) (*Node, error)
+	// ListNodeRevisions lists a node as it is now, then the other files that have its UUID, then what it was before updates, the last
+	// first. Of the latter the last 100 are kept, fewer where they take more than 32 MiB.
+	ListNodeRevisions(context.Context, *ListNodeRevisionsRequest) (*ListNodeRevisionsResponse, error)
+	// RestoreNodeRevision gives a node the content of one of its revisions. What it was becomes a revision, too, so that it can be taken
+	// back.
+	RestoreNodeRevision(context.Context, *RestoreNodeRevisionRequest) (*Node, error)
 	// CreateFlow makes an empty flow.
 	CreateFlow(context.Context, *CreateFlowRequest) (*Flow, error)
 	// GetFlow answers with a flow: its nodes by name, and its edges.
 	GetFlow(context.Context, *GetFlowRequest) (*Flow, error)
 	// AddNode puts a node into a flow, a new one or one that is stored already, with its edges. All of it happens or nothing.
 	AddNode(context.Context, *AddNodeRequest) (*AddNodeResponse, error)
+	// SplitNode keeps the first part of a node and lets the story go on from there: a new node holds it, and stands beside the other one,
+	// behind the same nodes. The other one stays as it is, with what continues it, the names of its edges, and heads. Of the
+	// new node `summary`, `score` and `note` are those of any new one; `generation` stays where something of an answer is kept, and its
+	// `finish_reason` is `split`.
+	SplitNode(context.Context, *SplitNodeRequest) (*AddNodeResponse, error)
 	// SetCurrentNode moves the reader's place in a flow.
 	SetCurrentNode(context.Context, *SetCurrentNodeRequest) (*Flow, error)
 	// ListPathNodes lists a node and everything before it, roots first. Where branches were merged, each node comes once
@@ -513,6 +568,12 @@ func (UnimplementedFlowStoreServiceServer) GetNode(context.Context, *GetNodeRequ
 func (UnimplementedFlowStoreServiceServer) UpdateNode(context.Context, *UpdateNodeRequest) (*Node, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateNode not implemented")
 }
+func (UnimplementedFlowStoreServiceServer) ListNodeRevisions(context.Context, *ListNodeRevisionsRequest) (*ListNodeRevisionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListNodeRevisions not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) RestoreNodeRevision(context.Context, *RestoreNodeRevisionRequest) (*Node, error) {
+	return nil, status.Error(codes.Unimplemented, "method RestoreNodeRevision not implemented")
+}
 func (UnimplementedFlowStoreServiceServer) CreateFlow(context.Context, *CreateFlowRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateFlow not implemented")
 }
@@ -521,6 +582,9 @@ func (UnimplementedFlowStoreServiceServer) GetFlow(context.Context, *GetFlowRequ
 }
 func (UnimplementedFlowStoreServiceServer) AddNode(context.Context, *AddNodeRequest) (*AddNodeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddNode not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) SplitNode(context.Context, *SplitNodeRequest) (*AddNodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SplitNode not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) SetCurrentNode(context.Context, *SetCurrentNodeRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetCurrentNode not implemented")
@@ -657,6 +721,42 @@ func _FlowStoreService_UpdateNode_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_ListNodeRevisions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListNodeRevisionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).ListNodeRevisions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_ListNodeRevisions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).ListNodeRevisions(ctx, req.(*ListNodeRevisionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_RestoreNodeRevision_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestoreNodeRevisionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).RestoreNodeRevision(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_RestoreNodeRevision_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).RestoreNodeRevision(ctx, req.(*RestoreNodeRevisionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_CreateFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CreateFlowRequest)
 	if err := dec(in); err != nil {
@@ -707,6 +807,24 @@ func _FlowStoreService_AddNode_Handler(srv interface{}, ctx context.Context, dec
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(FlowStoreServiceServer).AddNode(ctx, req.(*AddNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_SplitNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SplitNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).SplitNode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_SplitNode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).SplitNode(ctx, req.(*SplitNodeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1070,6 +1188,14 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _FlowStoreService_UpdateNode_Handler,
 		},
 		{
+			MethodName: "ListNodeRevisions",
+			Handler:    _FlowStoreService_ListNodeRevisions_Handler,
+		},
+		{
+			MethodName: "RestoreNodeRevision",
+			Handler:    _FlowStoreService_RestoreNodeRevision_Handler,
+		},
+		{
 			MethodName: "CreateFlow",
 			Handler:    _FlowStoreService_CreateFlow_Handler,
 		},
@@ -1080,6 +1206,10 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AddNode",
 			Handler:    _FlowStoreService_AddNode_Handler,
+		},
+		{
+			MethodName: "SplitNode",
+			Handler:    _FlowStoreService_SplitNode_Handler,
 		},
 		{
 			MethodName: "SetCurrentNode",

@@ -64,7 +64,7 @@ func watch(t *testing.T, l *library.Library, since *int64, f library.EventFilter
 }
 
 // update writes past the library.
-func update(t *testing.T, s store.Store, fn func(store.Tx) error) {
+func commit(t *testing.T, s store.Store, fn func(store.Tx) error) {
 	t.Helper()
 	if err := s.Update(t.Context(), ns, fn); err != nil {
 		t.Fatal(err)
@@ -83,12 +83,12 @@ func TestWatchFilters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	update(t, s, func(tx store.Tx) error {
+	commit(t, s, func(tx store.Tx) error {
 		n, err := tx.Node(one)
 		n.Tags = []string{"夜"}
 		return errors.Join(err, tx.ReplaceNode(n))
 	})
-	update(t, s, func(tx store.Tx) error {
+	commit(t, s, func(tx store.Tx) error {
 		return errors.Join(tx.Drop(store.Thing{Kind: store.KindNode, ID: loose.ID}), tx.Drop(store.Thing{Kind: store.KindFlow, ID: id(1000)}))
 	})
 	last, err := s.LastEvent(t.Context(), ns)
@@ -118,7 +118,7 @@ func TestWatchFilters(t *testing.T) {
 			t.Errorf("%s: %d of %d are known", title, w.Seq()-from, last-from)
 		}
 	}
-	update(t, s, func(tx store.Tx) error { return tx.Restore(store.Thing{Kind: store.KindFlow, ID: f}) })
+	commit(t, s, func(tx store.Tx) error { return tx.Restore(store.Thing{Kind: store.KindFlow, ID: f}) })
 	if got := told(t, watch(t, l, &from, library.EventFilter{Flows: []uuid.UUID{f}})); got != "flow_created 1000, "+held+"tags_updated 1, flow_deleted 1000, flow_created 1000" {
 		t.Errorf("of a flow and its nodes: %s", got)
 	}
@@ -131,7 +131,7 @@ func TestWatchPagesAndLosses(t *testing.T) {
 	l := library.New(replay{Store: s}, &counting{})
 	w := watch(t, l, nil, library.EventFilter{})
 	from := w.Seq()
-	update(t, s, func(tx store.Tx) error {
+	commit(t, s, func(tx store.Tx) error {
 		for i := range uint32(250) {
 			n := said("x")
 			n.ID, n.Created = id(i+1), tx.Now()
@@ -152,7 +152,7 @@ func TestWatchPagesAndLosses(t *testing.T) {
 	if _, err := w.Next(t.Context()); !errors.Is(err, store.ErrPruned) || w.Seq() != from+250 || w.Last() != from+250 {
 		t.Fatalf("%v; known are %d, the last one is %d", err, w.Seq()-from, w.Last()-from)
 	}
-	update(t, s, func(tx store.Tx) error { return tx.Drop(store.Thing{Kind: store.KindNode, ID: id(7)}) })
+	commit(t, s, func(tx store.Tx) error { return tx.Drop(store.Thing{Kind: store.KindNode, ID: id(7)}) })
 	if got := told(t, w); got != "node_deleted 7" {
 		t.Errorf("after the loss: %s", got)
 	}
