@@ -155,6 +155,14 @@ func (s *services) RebuildFlow(ctx context.Context, r *flowstorev1.RebuildFlowRe
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }
 
+func (s *services) PurgeNode(ctx context.Context, r *flowstorev1.PurgeNodeRequest) (*flowstorev1.Tombstone, error) {
+	return &flowstorev1.Tombstone{}, s.take(ctx, r)
+}
+
+func (s *services) PurgeFlow(ctx context.Context, r *flowstorev1.PurgeFlowRequest) (*flowstorev1.Tombstone, error) {
+	return &flowstorev1.Tombstone{}, s.take(ctx, r)
+}
+
 func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }

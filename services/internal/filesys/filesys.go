@@ -61,10 +61,13 @@ type Info struct {
 	ModTime int64
 }
 
+// Temporary is the name under which Replace writes a file before it has its own; a process that is killed leaves it behind.
+func Temporary(name string) string { return path.Join(path.Dir(name), "."+path.Base(name)+".tmp") }
+
 // Replace writes a file under its final name in one step: whoever looks sees the old one or the new one, whole. The bytes
 // are durable; the name is after SyncDir of the folder, which is left to the caller so that many files share one.
 func Replace(fsys FS, name string, data []byte) error {
-	tmp := path.Join(path.Dir(name), "."+path.Base(name)+".tmp")
+	tmp := Temporary(name)
 	if err := writeSynced(fsys, tmp, data); err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", tmp, err), ignoreMissing(fsys.Remove(tmp)))
 	}

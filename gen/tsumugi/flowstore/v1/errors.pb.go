@@ -79,8 +79,13 @@ const (
 	ErrorReason_ERROR_REASON_HAS_CHILDREN ErrorReason = 21
 	// NOT_FOUND: the node has no such revision, or has it no longer. Metadata: `node`, `revision`.
 	ErrorReason_ERROR_REASON_REVISION_NOT_FOUND ErrorReason = 33
+	// FAILED_PRECONDITION: what is to come back, or to be purged, is not in the trash. Metadata: `name`.
+	ErrorReason_ERROR_REASON_NOT_DELETED ErrorReason = 24
 	// NOT_FOUND: the flow has no such head, or it stands at no node. Metadata: `flow`, `head`.
 	ErrorReason_ERROR_REASON_HEAD_NOT_FOUND ErrorReason = 25
+	// FAILED_PRECONDITION: the node or flow was purged: it does not come back, and nothing new gets its id. Metadata: `name`;
+	// `purge_time`, in RFC 3339; `purge_reason`.
+	ErrorReason_ERROR_REASON_PURGED ErrorReason = 31
 )
 
 // Enum value maps for ErrorReason.
@@ -109,7 +114,9 @@ var (
 		20: "ERROR_REASON_NOT_CONNECTED",
 		21: "ERROR_REASON_HAS_CHILDREN",
 		33: "ERROR_REASON_REVISION_NOT_FOUND",
+		24: "ERROR_REASON_NOT_DELETED",
 		25: "ERROR_REASON_HEAD_NOT_FOUND",
+		31: "ERROR_REASON_PURGED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -135,7 +142,9 @@ var (
 		"ERROR_REASON_NOT_CONNECTED":      20,
 		"ERROR_REASON_HAS_CHILDREN":       21,
 		"ERROR_REASON_REVISION_NOT_FOUND": 33,
+		"ERROR_REASON_NOT_DELETED":        24,
 		"ERROR_REASON_HEAD_NOT_FOUND":     25,
+		"ERROR_REASON_PURGED":             31,
 	}
 )
 
@@ -170,7 +179,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\x93\x06\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xca\x06\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -195,8 +204,10 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x1aERROR_REASON_ETAG_MISMATCH\x10\x13\x12\x1e\n" +
 	"\x1aERROR_REASON_NOT_CONNECTED\x10\x14\x12\x1d\n" +
 	"\x19ERROR_REASON_HAS_CHILDREN\x10\x15\x12#\n" +
-	"\x1fERROR_REASON_REVISION_NOT_FOUND\x10!\x12\x1f\n" +
-	"\x1bERROR_REASON_HEAD_NOT_FOUND\x10\x19BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x1fERROR_REASON_REVISION_NOT_FOUND\x10!\x12\x1c\n" +
+	"\x18ERROR_REASON_NOT_DELETED\x10\x18\x12\x1f\n" +
+	"\x1bERROR_REASON_HEAD_NOT_FOUND\x10\x19\x12\x17\n" +
+	"\x13ERROR_REASON_PURGED\x10\x1fBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

@@ -2837,7 +2837,7 @@ var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
+	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a tsumugi/flowstore/v1/purge.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
 	"\x11CreateNodeRequest\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
@@ -3060,7 +3060,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x17REMOVE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REMOVE_MODE_RESTRICT\x10\x01\x12\x16\n" +
 	"\x12REMOVE_MODE_SPLICE\x10\x02\x12\x17\n" +
-	"\x13REMOVE_MODE_SUBTREE\x10\x032\xbb\x1d\n" +
+	"\x13REMOVE_MODE_SUBTREE\x10\x032\xb9\x1f\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -3093,7 +3093,9 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"BranchFlow\x12'.tsumugi.flowstore.v1.BranchFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/{flow=flows/*}:branchFlow\x12u\n" +
 	"\bForkFlow\x12%.tsumugi.flowstore.v1.ForkFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/{flow=flows/*}:forkFlow\x12~\n" +
 	"\vRebuildFlow\x12(.tsumugi.flowstore.v1.RebuildFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/{flow=flows/*}:rebuildFlow\x12v\n" +
-	"\vWatchEvents\x12(.tsumugi.flowstore.v1.WatchEventsRequest\x1a\x1b.tsumugi.flowstore.v1.Event\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/events:watchEvents0\x01\x12\x80\x01\n" +
+	"\vWatchEvents\x12(.tsumugi.flowstore.v1.WatchEventsRequest\x1a\x1b.tsumugi.flowstore.v1.Event\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/events:watchEvents0\x01\x12}\n" +
+	"\tPurgeNode\x12&.tsumugi.flowstore.v1.PurgeNodeRequest\x1a\x1f.tsumugi.flowstore.v1.Tombstone\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/{name=nodes/*}:purgeNode\x12}\n" +
+	"\tPurgeFlow\x12&.tsumugi.flowstore.v1.PurgeFlowRequest\x1a\x1f.tsumugi.flowstore.v1.Tombstone\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/{name=flows/*}:purgeFlow\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStore\x12|\n" +
 	"\n" +
@@ -3171,12 +3173,15 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*ForkFlowRequest)(nil),            // 53: tsumugi.flowstore.v1.ForkFlowRequest
 	(*RebuildFlowRequest)(nil),         // 54: tsumugi.flowstore.v1.RebuildFlowRequest
 	(*WatchEventsRequest)(nil),         // 55: tsumugi.flowstore.v1.WatchEventsRequest
-	(*CheckStoreRequest)(nil),          // 56: tsumugi.flowstore.v1.CheckStoreRequest
-	(*RepairStoreRequest)(nil),         // 57: tsumugi.flowstore.v1.RepairStoreRequest
-	(*ListNodeRevisionsResponse)(nil),  // 58: tsumugi.flowstore.v1.ListNodeRevisionsResponse
-	(*Event)(nil),                      // 59: tsumugi.flowstore.v1.Event
-	(*CheckStoreEvent)(nil),            // 60: tsumugi.flowstore.v1.CheckStoreEvent
-	(*RepairStoreEvent)(nil),           // 61: tsumugi.flowstore.v1.RepairStoreEvent
+	(*PurgeNodeRequest)(nil),           // 56: tsumugi.flowstore.v1.PurgeNodeRequest
+	(*PurgeFlowRequest)(nil),           // 57: tsumugi.flowstore.v1.PurgeFlowRequest
+	(*CheckStoreRequest)(nil),          // 58: tsumugi.flowstore.v1.CheckStoreRequest
+	(*RepairStoreRequest)(nil),         // 59: tsumugi.flowstore.v1.RepairStoreRequest
+	(*ListNodeRevisionsResponse)(nil),  // 60: tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	(*Event)(nil),                      // 61: tsumugi.flowstore.v1.Event
+	(*Tombstone)(nil),                  // 62: tsumugi.flowstore.v1.Tombstone
+	(*CheckStoreEvent)(nil),            // 63: tsumugi.flowstore.v1.CheckStoreEvent
+	(*RepairStoreEvent)(nil),           // 64: tsumugi.flowstore.v1.RepairStoreEvent
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	38, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
@@ -3243,40 +3248,44 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	53, // 61: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:input_type -> tsumugi.flowstore.v1.ForkFlowRequest
 	54, // 62: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:input_type -> tsumugi.flowstore.v1.RebuildFlowRequest
 	55, // 63: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:input_type -> tsumugi.flowstore.v1.WatchEventsRequest
-	13, // 64: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	56, // 65: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
-	57, // 66: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
-	38, // 67: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	38, // 68: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	38, // 69: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:output_type -> tsumugi.flowstore.v1.Node
-	58, // 70: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:output_type -> tsumugi.flowstore.v1.ListNodeRevisionsResponse
-	38, // 71: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:output_type -> tsumugi.flowstore.v1.Node
-	40, // 72: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 73: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	8,  // 74: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	8,  // 75: tsumugi.flowstore.v1.FlowStoreService.SplitNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	40, // 76: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	11, // 77: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	16, // 78: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	19, // 79: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	22, // 80: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	25, // 81: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	29, // 82: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	31, // 83: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	40, // 84: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 85: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 86: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 87: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 88: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 89: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 90: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 91: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
-	59, // 92: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
-	14, // 93: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	60, // 94: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
-	61, // 95: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
-	67, // [67:96] is the sub-list for method output_type
-	38, // [38:67] is the sub-list for method input_type
+	56, // 64: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:input_type -> tsumugi.flowstore.v1.PurgeNodeRequest
+	57, // 65: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:input_type -> tsumugi.flowstore.v1.PurgeFlowRequest
+	13, // 66: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	58, // 67: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
+	59, // 68: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
+	38, // 69: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	38, // 70: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	38, // 71: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:output_type -> tsumugi.flowstore.v1.Node
+	60, // 72: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:output_type -> tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	38, // 73: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:output_type -> tsumugi.flowstore.v1.Node
+	40, // 74: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 75: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	8,  // 76: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	8,  // 77: tsumugi.flowstore.v1.FlowStoreService.SplitNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	40, // 78: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	11, // 79: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	16, // 80: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	19, // 81: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	22, // 82: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	25, // 83: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	29, // 84: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	31, // 85: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	40, // 86: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 87: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 88: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 89: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 90: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 91: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 92: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
+	40, // 93: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
+	61, // 94: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
+	62, // 95: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:output_type -> tsumugi.flowstore.v1.Tombstone
+	62, // 96: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:output_type -> tsumugi.flowstore.v1.Tombstone
+	14, // 97: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	63, // 98: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
+	64, // 99: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
+	69, // [69:100] is the sub-list for method output_type
+	38, // [38:69] is the sub-list for method input_type
 	38, // [38:38] is the sub-list for extension type_name
 	38, // [38:38] is the sub-list for extension extendee
 	0,  // [0:38] is the sub-list for field type_name
@@ -3292,6 +3301,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 	file_tsumugi_flowstore_v1_lists_proto_init()
 	file_tsumugi_flowstore_v1_maintenance_proto_init()
 	file_tsumugi_flowstore_v1_nodes_proto_init()
+	file_tsumugi_flowstore_v1_purge_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_init()
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[1].OneofWrappers = []any{}
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[4].OneofWrappers = []any{

@@ -45,6 +45,8 @@ const (
 	FlowStoreService_ForkFlow_FullMethodName            = "/tsumugi.flowstore.v1.FlowStoreService/ForkFlow"
 	FlowStoreService_RebuildFlow_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/RebuildFlow"
 	FlowStoreService_WatchEvents_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/WatchEvents"
+	FlowStoreService_PurgeNode_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/PurgeNode"
+	FlowStoreService_PurgeFlow_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/PurgeFlow"
 	FlowStoreService_FlushStore_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 	FlowStoreService_CheckStore_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/CheckStore"
 	FlowStoreService_RepairStore_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/RepairStore"
@@ -127,6 +129,12 @@ type FlowStoreServiceClient interface {
 	// gap: it gets what it has not read yet, or `resync_required` where that is kept no longer; one that reads nothing for two
 	// minutes is cut off (DEADLINE_EXCEEDED).
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Event], error)
+	// PurgeNode erases a node in the trash for good: its files, what it was before, and what is in the log. When it answers, no file
+	// that the service writes holds its texts; a tombstone with time and reason is left. Flows in which it stood show a node that is
+	// missing, and a step that would bring it back is refused.
+	PurgeNode(ctx context.Context, in *PurgeNodeRequest, opts ...grpc.CallOption) (*Tombstone, error)
+	// PurgeFlow erases a flow in the trash for good, as PurgeNode does, with its steps; its nodes only if asked.
+	PurgeFlow(ctx context.Context, in *PurgeFlowRequest, opts ...grpc.CallOption) (*Tombstone, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 	// CheckStore reads everything that is stored, and tells what hands, git and power cuts made of it, why, and what to do. It
@@ -415,6 +423,26 @@ func (c *flowStoreServiceClient) WatchEvents(ctx context.Context, in *WatchEvent
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type FlowStoreService_WatchEventsClient = grpc.ServerStreamingClient[Event]
 
+func (c *flowStoreServiceClient) PurgeNode(ctx context.Context, in *PurgeNodeRequest, opts ...grpc.CallOption) (*Tombstone, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Tombstone)
+	err := c.cc.Invoke(ctx, FlowStoreService_PurgeNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) PurgeFlow(ctx context.Context, in *PurgeFlowRequest, opts ...grpc.CallOption) (*Tombstone, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Tombstone)
+	err := c.cc.Invoke(ctx, FlowStoreService_PurgeFlow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -540,6 +568,12 @@ type FlowStoreServiceServer interface {
 	// gap: it gets what it has not read yet, or `resync_required` where that is kept no longer; one that reads nothing for two
 	// minutes is cut off (DEADLINE_EXCEEDED).
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[Event]) error
+	// PurgeNode erases a node in the trash for good: its files, what it was before, and what is in the log. When it answers, no file
+	// that the service writes holds its texts; a tombstone with time and reason is left. Flows in which it stood show a node that is
+	// missing, and a step that would bring it back is refused.
+	PurgeNode(context.Context, *PurgeNodeRequest) (*Tombstone, error)
+	// PurgeFlow erases a flow in the trash for good, as PurgeNode does, with its steps; its nodes only if asked.
+	PurgeFlow(context.Context, *PurgeFlowRequest) (*Tombstone, error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	// CheckStore reads everything that is stored, and tells what hands, git and power cuts made of it, why, and what to do. It
@@ -636,6 +670,12 @@ func (UnimplementedFlowStoreServiceServer) RebuildFlow(context.Context, *Rebuild
 }
 func (UnimplementedFlowStoreServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[Event]) error {
 	return status.Error(codes.Unimplemented, "method WatchEvents not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) PurgeNode(context.Context, *PurgeNodeRequest) (*Tombstone, error) {
+	return nil, status.Error(codes.Unimplemented, "method PurgeNode not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) PurgeFlow(context.Context, *PurgeFlowRequest) (*Tombstone, error) {
+	return nil, status.Error(codes.Unimplemented, "method PurgeFlow not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -1128,6 +1168,42 @@ func _FlowStoreService_WatchEvents_Handler(srv interface{}, stream grpc.ServerSt
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type FlowStoreService_WatchEventsServer = grpc.ServerStreamingServer[Event]
 
+func _FlowStoreService_PurgeNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PurgeNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).PurgeNode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_PurgeNode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).PurgeNode(ctx, req.(*PurgeNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_PurgeFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PurgeFlowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).PurgeFlow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_PurgeFlow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).PurgeFlow(ctx, req.(*PurgeFlowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -1274,6 +1350,14 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RebuildFlow",
 			Handler:    _FlowStoreService_RebuildFlow_Handler,
+		},
+		{
+			MethodName: "PurgeNode",
+			Handler:    _FlowStoreService_PurgeNode_Handler,
+		},
+		{
+			MethodName: "PurgeFlow",
+			Handler:    _FlowStoreService_PurgeFlow_Handler,
 		},
 		{
 			MethodName: "FlushStore",

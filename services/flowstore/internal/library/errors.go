@@ -117,7 +117,10 @@ func (e *PlaceGoneError) Error() string {
 // named says of which node or flow an error of the store speaks.
 func named(kind Kind, id uuid.UUID, err error) error {
 	var unreadable *store.UnreadableError
+	var purged *store.PurgedError
 	switch {
+	case errors.As(err, &purged):
+		return purged
 	case errors.Is(err, store.ErrNodeNotFound), errors.Is(err, store.ErrFlowNotFound):
 		return &NotFoundError{Kind: kind, ID: id}
 	case errors.Is(err, store.ErrTaken):

@@ -17,7 +17,7 @@ const (
 	NodeCreated EventKind = "node_created"
 	// NodeUpdated: something of a node changed besides its tags and summary.
 	NodeUpdated EventKind = "node_updated"
-	// NodeDeleted: a node went to the trash, or its last file went away.
+	// NodeDeleted: a node went to the trash, was purged, or its last file went away.
 	NodeDeleted EventKind = "node_deleted"
 	// TagsUpdated: a node has other tags.
 	TagsUpdated EventKind = "tags_updated"
@@ -27,7 +27,7 @@ const (
 	FlowCreated EventKind = "flow_created"
 	// FlowUpdated: anything of a flow changed.
 	FlowUpdated EventKind = "flow_updated"
-	// FlowDeleted: a flow went to the trash, or its last file went away.
+	// FlowDeleted: a flow went to the trash, was purged, or its last file went away.
 	FlowDeleted EventKind = "flow_deleted"
 	// ExternalChange: a hand changed a file of the tree that stands for no node or flow, or can be read no longer.
 	ExternalChange EventKind = "external_change"

@@ -115,9 +115,10 @@ func (e *UnreadableError) Error() string {
 // Values that it returns are shared: callers do not write to them. Every method with a namespace answers *NamespaceError
 // for a name that cannot be one, and ErrClosed after Close; reading makes no namespace.
 type Store interface {
-	// Node gives a node. ErrNodeNotFound, as *DroppedError where it is in the trash; *UnreadableError.
+	// Node gives a node. ErrNodeNotFound, as *DroppedError where it is in the trash, as *PurgedError where it was purged;
+	// *UnreadableError.
 	Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error)
-	// Flow gives a flow. ErrFlowNotFound, as *DroppedError where it is in the trash; *UnreadableError.
+	// Flow gives a flow. ErrFlowNotFound, as for Node; *UnreadableError.
 	Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error)
 	// Nodes lists the nodes behind an entry, in an order; at most n. The zero Entry stands before the first, and one that is
 	// gone, or never was, has its place. What cannot be read is listed too, with the zero time where nobody knows when it
@@ -144,7 +145,11 @@ type Store interface {
 	// but through Tx and never ends its goroutine (as t.Fatal does). An error of fn leaves nothing and is returned as it
 	// is; so does a panic, which comes out of Update. *ReadOnlyError; ErrClosed; ctx's error if it ended before fn began.
 	Update(ctx context.Context, ns string, fn func(Tx) error) error
-	// Flush returns when the text files hold every acknowledged Update, and says how many files it wrote.
+	// Purged gives the tombstone of a thing, and where the store knows of copies that it cannot take away: sentences for a
+	// person, such as on the history of git. ErrNodeNotFound or ErrFlowNotFound where it was not purged.
+	Purged(ctx context.Context, ns string, t Thing) (Tombstone, []string, error)
+	// Flush returns when the text files hold every acknowledged Update, and nothing holds what was purged; it says how many files
+	// it wrote.
 	Flush(ctx context.Context, ns string) (files int, err error)
 	// Problems lists files that cannot be read, duplicated ids and the like, of one namespace, by path.
 	Problems(ctx context.Context, ns string) ([]Problem, error)
@@ -207,12 +212,12 @@ type Tx interface {
 	// FlowsOf gives the flows that hold a node, by id, without those in the trash. One whose file cannot be read is left
 	// out: nobody can change it.
 	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
-	// CreateNode stores a new node. ErrTaken, also where the id is in the trash; ErrFull.
+	// CreateNode stores a new node. ErrTaken, also where the id is in the trash; *PurgedError; ErrFull.
 	CreateNode(n node.Node) error
 	// ReplaceNode puts a node in place of the one with its id, and keeps that as a revision. Created must be as it was.
 	// ErrNodeNotFound; *UnreadableError.
 	ReplaceNode(n node.Node) error
-	// CreateFlow stores a new flow. ErrTaken, also where the id is in the trash; ErrFull.
+	// CreateFlow stores a new flow. ErrTaken, also where the id is in the trash; *PurgedError; ErrFull.
 	CreateFlow(f flow.Flow) error
 	// ChangeFlow applies a change that flow.Flow.Check accepted. One that is a step (flow.Change.Step) can be undone, and cuts off
 	// those that were undone. ErrFlowNotFound.
@@ -227,6 +232,13 @@ type Tx interface {
 	Drop(t Thing) error
 	// Restore takes a thing out of the trash, as it was. ErrNotDropped.
 	Restore(t Thing) error
+	// Purge takes a thing away for good, from the tree or the trash, with all that was kept of it; a tombstone stays, and its
+	// id is not given again. After the next Flush no file that the store writes holds what it was. Events and the ids of requests
+	// stay: they name it, and hold nothing of it. reason is as CheckReason wants it. ErrNodeNotFound or ErrFlowNotFound, as
+	// *PurgedError the second time; *UnreadableError.
+	Purge(t Thing, reason string) error
+	// Everything reads the trash, too.
+	Everything() Everything
 	// Request gives what an earlier request with this id did; ok is false where there was none in the RequestLifetime.
 	Request(id uuid.UUID) (r Request, ok bool, err error)
 	// PutRequest remembers what this request did, for the RequestLifetime, in place of what the id stood for.

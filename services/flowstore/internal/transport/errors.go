@@ -139,7 +139,7 @@ func told(violations []apierr.Violation) func(apierr.Violation) bool {
 }
 
 func (f *fields) answer(err error) *apierr.Error {
-	for _, row := range slices.Concat(table, flowTable, nodeTable) {
+	for _, row := range slices.Concat(table, flowTable, nodeTable, purgeTable) {
 		if e := row(f, err); e != nil {
 			return e
 		}

@@ -63,25 +63,29 @@ var answers = map[string]struct {
 	"flow.NoCurrentError": {&flow.NoCurrentError{Flow: one}, "FailedPrecondition NO_CURRENT_NODE", map[string]string{"flow": "flows/" + id(1)}},
 	"flow.FullError": {&flow.FullError{Flow: one, What: "nodes", Limit: 5}, "ResourceExhausted LIMIT_EXCEEDED",
 		map[string]string{"flow": "flows/" + id(1), "what": "nodes", "limit": "5"}},
-	"flow.MemberError":       {&flow.MemberError{Flow: one, Node: two}, inner, nil},
-	"flow.UnknownIndexError": {&flow.UnknownIndexError{Flow: one, Index: 1}, inner, nil},
-	"flow.NextIndexError":    {&flow.NextIndexError{Flow: one, Index: 1, Next: 2}, inner, nil},
-	"flow.OldIndexError":     {&flow.OldIndexError{Flow: one, Index: 1}, inner, nil},
-	"flow.UndoError":         {&flow.UndoError{Flow: one, Moved: []flow.Moved{{Key: "k", Left: "a", Now: "b"}}}, inner, nil},
-	"flow.HeadError":         {&flow.HeadError{Flow: one, Name: "main"}, "NotFound HEAD_NOT_FOUND", map[string]string{"flow": "flows/" + id(1), "head": "main"}},
-	"flow.HeadTakenError":    {&flow.HeadTakenError{Flow: one, Name: "main"}, "AlreadyExists ALREADY_EXISTS", map[string]string{"flow": "flows/" + id(1), "head": "main"}},
-	"store.ReadOnlyError":    {&store.ReadOnlyError{Cause: errors.New("no space left on device")}, "Unavailable STORE_READ_ONLY", map[string]string{"cause": "no space left on device"}},
-	"store.ErrFull":          {store.ErrFull, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"limit": "1000000"}},
-	"store.ErrClosed":        {store.ErrClosed, "Unavailable DRAINING", nil},
-	"store.UnreadableError":  {&store.UnreadableError{Path: "p", Reason: "r"}, inner, nil},
-	"store.NamespaceError":   {&store.NamespaceError{Name: "x"}, inner, nil},
-	"store.ErrNodeNotFound":  {store.ErrNodeNotFound, inner, nil},
-	"store.ErrFlowNotFound":  {store.ErrFlowNotFound, inner, nil},
-	"store.ErrTaken":         {store.ErrTaken, inner, nil},
-	"store.ErrPruned":        {store.ErrPruned, inner, nil},
-	"store.ErrNoStep":        {store.ErrNoStep, inner, nil},
-	"store.ErrNotDropped":    {store.ErrNotDropped, inner, nil},
-	"store.DroppedError":     {&store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: one}}, inner, nil},
+	"flow.MemberError":           {&flow.MemberError{Flow: one, Node: two}, inner, nil},
+	"flow.UnknownIndexError":     {&flow.UnknownIndexError{Flow: one, Index: 1}, inner, nil},
+	"flow.NextIndexError":        {&flow.NextIndexError{Flow: one, Index: 1, Next: 2}, inner, nil},
+	"flow.OldIndexError":         {&flow.OldIndexError{Flow: one, Index: 1}, inner, nil},
+	"flow.UndoError":             {&flow.UndoError{Flow: one, Moved: []flow.Moved{{Key: "k", Left: "a", Now: "b"}}}, inner, nil},
+	"flow.HeadError":             {&flow.HeadError{Flow: one, Name: "main"}, "NotFound HEAD_NOT_FOUND", map[string]string{"flow": "flows/" + id(1), "head": "main"}},
+	"flow.HeadTakenError":        {&flow.HeadTakenError{Flow: one, Name: "main"}, "AlreadyExists ALREADY_EXISTS", map[string]string{"flow": "flows/" + id(1), "head": "main"}},
+	"store.ReadOnlyError":        {&store.ReadOnlyError{Cause: errors.New("no space left on device")}, "Unavailable STORE_READ_ONLY", map[string]string{"cause": "no space left on device"}},
+	"store.ErrFull":              {store.ErrFull, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"limit": "1000000"}},
+	"store.ErrClosed":            {store.ErrClosed, "Unavailable DRAINING", nil},
+	"store.UnreadableError":      {&store.UnreadableError{Path: "p", Reason: "r"}, inner, nil},
+	"store.NamespaceError":       {&store.NamespaceError{Name: "x"}, inner, nil},
+	"store.ErrNodeNotFound":      {store.ErrNodeNotFound, inner, nil},
+	"store.ErrFlowNotFound":      {store.ErrFlowNotFound, inner, nil},
+	"store.ErrTaken":             {store.ErrTaken, inner, nil},
+	"store.ErrPruned":            {store.ErrPruned, inner, nil},
+	"store.ErrNoStep":            {store.ErrNoStep, inner, nil},
+	"store.ErrNotDropped":        {store.ErrNotDropped, inner, nil},
+	"library.NotDeletedError":    {&library.NotDeletedError{Kind: library.KindFlow, ID: one}, "FailedPrecondition NOT_DELETED", map[string]string{"name": "flows/" + id(1)}},
+	"library.PurgeTooLargeError": {&library.PurgeTooLargeError{Flow: one}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"flow": "flows/" + id(1), "limit": "10000"}},
+	"store.PurgedError": {&store.PurgedError{Tombstone: store.Tombstone{Thing: store.Thing{Kind: store.KindNode, ID: one}, At: now, Reason: "r"}},
+		"FailedPrecondition PURGED", map[string]string{"name": "nodes/" + id(1), "purge_time": "2025-05-09T06:48:06.53372Z", "purge_reason": "r"}},
+	"store.DroppedError": {&store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: one}}, inner, nil},
 }
 
 // failing is a domain in which every call fails the same way.
@@ -171,6 +175,12 @@ func (f failing) ValidateFlow(context.Context, string, uuid.UUID, int) ([]flow.P
 func (f failing) Watch(context.Context, string, *int64, library.EventFilter) (*library.Watch, error) {
 	return nil, f.err
 }
+func (f failing) PurgeNode(context.Context, string, library.Purge) (library.Purged, error) {
+	return library.Purged{}, f.err
+}
+func (f failing) PurgeFlow(context.Context, string, library.Purge) (library.Purged, error) {
+	return library.Purged{}, f.err
+}
 func (f failing) Flush(context.Context, string) (int, error) { return 0, f.err }
 func (f failing) Mend(context.Context, string, store.MendOptions, func(int, int)) (store.Mended, error) {
 	return store.Mended{}, f.err
@@ -206,7 +216,9 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			_, e16 := receive(c.CheckStore(t.Context(), &flowstorev1.CheckStoreRequest{}))
 			_, repair := receive(c.RepairStore(t.Context(), &flowstorev1.RepairStoreRequest{}))
 			_, watch := receive(c.WatchEvents(t.Context(), &flowstorev1.WatchEventsRequest{}))
-			for _, err := range []error{watch, e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
+			_, e17 := c.PurgeNode(t.Context(), &flowstorev1.PurgeNodeRequest{Name: nodeID, Reason: "r"})
+			_, e18 := c.PurgeFlow(t.Context(), &flowstorev1.PurgeFlowRequest{Name: flowID, Reason: "r"})
+			for _, err := range []error{e17, e18, watch, e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
 				answered(t, err, tt.want, tt.metadata)
 			}
 			for _, call := range nodeOperations(c, flowID, nodeID) {

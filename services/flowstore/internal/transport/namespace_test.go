@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transport"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
@@ -51,7 +53,8 @@ func settle(t *testing.T, c flowstorev1.FlowStoreServiceClient, ns string) tenan
 // TestNamespaces: every call acts in the namespace that the caller comes from, and what is in another one is not there.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
-	l := &flushed{library.New(memory.New(func() time.Time { return now }), &counting{}), map[string]int{}}
+	s := memory.New(func() time.Time { return now })
+	l := &flushed{library.New(s, &counting{}), map[string]int{}}
 	_, conn := testkit.ServeWith(t, grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustNamespace: true}, func(r grpc.ServiceRegistrar) {
 		flowstorev1.RegisterFlowStoreServiceServer(r, transport.New(l))
 	})
@@ -81,6 +84,7 @@ func TestNamespaces(t *testing.T) {
 			Flow: a.flow, Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: said("x")},
 		})).GetNode().GetName()
 	}
+	trash := func(of store.Thing) string { return inTrash(t, s, own.ctx, of) }
 	rebuild := func(flow, node string) error {
 		etag := must[*flowstorev1.Flow](t)(c.GetFlow(own.ctx, &flowstorev1.GetFlowRequest{Name: own.flow})).GetEtag()
 		_, err := c.RebuildFlow(own.ctx, &flowstorev1.RebuildFlowRequest{Flow: flow, Nodes: []string{node}, Etag: etag})
@@ -184,6 +188,20 @@ func TestNamespaces(t *testing.T) {
 			return rebuild(flow, own.leaf)
 		}}, {noNode, "nodes[0]", func(_, node string) error {
 			return rebuild(own.flow, node)
+		}}},
+		"PurgeNode": {{noNode, "name", func(_, node string) error {
+			if node == own.leaf {
+				node = trash(store.Thing{Kind: store.KindNode, ID: uuid.MustParse(id(3001))})
+			}
+			_, err := c.PurgeNode(own.ctx, &flowstorev1.PurgeNodeRequest{Name: node, Reason: "r"})
+			return err
+		}}},
+		"PurgeFlow": {{noFlow, "name", func(flow, _ string) error {
+			if flow == own.flow {
+				flow = trash(store.Thing{Kind: store.KindFlow, ID: uuid.MustParse(id(3002))})
+			}
+			_, err := c.PurgeFlow(own.ctx, &flowstorev1.PurgeFlowRequest{Name: flow, Reason: "r"})
+			return err
 		}}},
 		"UpdateFlow": {{noFlow, "flow.name", func(flow, _ string) error {
 			return operations(c, flow, "", "")["UpdateFlow"](own.ctx, "", "")

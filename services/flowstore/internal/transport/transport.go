@@ -44,6 +44,8 @@ type Library interface {
 	DiffHeads(ctx context.Context, ns string, q library.HeadsQuery) (flow.HeadsDiff, error)
 	ValidateFlow(ctx context.Context, ns string, id uuid.UUID, most int) (problems []flow.Problem, more int, err error)
 	Watch(ctx context.Context, ns string, since *int64, f library.EventFilter) (*library.Watch, error)
+	PurgeNode(ctx context.Context, ns string, in library.Purge) (library.Purged, error)
+	PurgeFlow(ctx context.Context, ns string, in library.Purge) (library.Purged, error)
 	Flush(ctx context.Context, ns string) (files int, err error)
 	Look(ctx context.Context, ns string, progress func(read, files int)) (store.Look, error)
 	Mend(ctx context.Context, ns string, o store.MendOptions, progress func(read, files int)) (store.Mended, error)

@@ -64,6 +64,15 @@ func (c *flowCache) put(l loadedFlow) {
 	}
 }
 
+// drop forgets a flow.
+func (c *flowCache) drop(id uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.byID[id]; e != nil {
+		c.remove(e)
+	}
+}
+
 func (c *flowCache) remove(e *list.Element) {
 	l := c.order.Remove(e).(loadedFlow)
 	delete(c.byID, l.flow.ID)

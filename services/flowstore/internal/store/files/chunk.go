@@ -22,7 +22,7 @@ const (
 
 // writeChunk writes some of what is pending up to the record last. What comes out of the trash is first, since it may have
 // changed, and what goes there last. Nodes come before flows, so that a flow is not ahead of its nodes for long. done says
-// that nothing of it is left.
+// that nothing of it is left. What was purged is not written, and erased at the very end.
 func (sp *space) writeChunk(last int64) (files int, done bool, err error) {
 	if err := sp.brokenError(); err != nil {
 		return 0, false, err
@@ -41,6 +41,10 @@ func (sp *space) writeChunk(last int64) (files int, done bool, err error) {
 	}
 	if moves := sp.pickMoves(last, true); len(moves) > 0 {
 		files, err := sp.moveFiles(moves)
+		return files, false, err
+	}
+	if purges := sp.pickPurges(last); len(purges) > 0 {
+		files, err := sp.eraseThings(purges)
 		return files, false, err
 	}
 	return 0, true, nil
@@ -66,7 +70,7 @@ func (sp *space) pickNodes(last int64) (picked []*pendingNode) {
 		if len(picked) == chunkFiles || size > chunkBytes {
 			break
 		}
-		if n.seqs[0] <= last {
+		if n.seqs[0] <= last && sp.pending.purges[store.Thing{Kind: store.KindNode, ID: id}] == nil {
 			picked = append(picked, n)
 			size += len(n.body)
 		}
@@ -86,6 +90,9 @@ func (sp *space) pickFlows(last int64) []pendingFlow {
 	for _, f := range all {
 		if f.seqs[0] > last || len(picked) == chunkFiles || size > chunkBytes {
 			break
+		}
+		if sp.pending.purges[store.Thing{Kind: store.KindFlow, ID: f.flow.ID}] != nil {
+			continue
 		}
 		picked = append(picked, *f)
 		size += f.bytes

@@ -30,6 +30,8 @@ type index struct {
 	lost map[uuid.UUID]string
 	// trash holds what is in the trash, or on its way.
 	trash map[uuid.UUID]trashed
+	// tombs say what was purged.
+	tombs map[uuid.UUID]tomb
 	// listed holds every id of heads and lost in the order of lists, trashed those of trash; nil until sortList.
 	listed, trashed *newest.List
 	// next is a slot that was never used.
@@ -59,7 +61,7 @@ func holdsFlow(path string, f flow.Flow) holding { return holding{path, f.Update
 func newIndex(kind format.Kind) *index {
 	return &index{
 		kind: kind, heads: map[uuid.UUID]holding{}, others: map[uuid.UUID][]holding{}, broken: map[string]string{}, lost: map[uuid.UUID]string{},
-		trash: map[uuid.UUID]trashed{},
+		trash: map[uuid.UUID]trashed{}, tombs: map[uuid.UUID]tomb{},
 	}
 }
 
@@ -89,16 +91,24 @@ func (x *index) take(file string) {
 	}
 }
 
-// put notes that a file holds id, in place of what was noted of this file and id.
+// put notes that a file holds id, in place of what was noted of this file and id. What was purged does not come back.
 func (x *index) put(id uuid.UUID, h holding) {
 	x.take(h.path)
+	if t, purged := x.tombs[id]; purged {
+		x.broken[h.path] = t.cameBack()
+		return
+	}
 	all := append(x.without(id, h.path), h)
 	slices.SortStableFunc(all, x.compare)
 	x.set(id, all)
 }
 
-// replace notes that another file holds id in place of one. What is in the trash stays there.
+// replace notes that another file holds id in place of one. What is in the trash stays there, and what was purged away.
 func (x *index) replace(id uuid.UUID, file string, h holding) {
+	if _, purged := x.tombs[id]; purged {
+		x.take(h.path)
+		return
+	}
 	t, dropped := x.trash[id]
 	if !dropped {
 		x.set(id, x.without(id, file))

@@ -146,5 +146,12 @@ func (p *pending) touches(file string) bool {
 			}
 		}
 	}
+	for _, purged := range p.purges {
+		for _, gone := range purged.paths {
+			if gone == file || trashPath(gone) == file {
+				return true
+			}
+		}
+	}
 	return false
 }

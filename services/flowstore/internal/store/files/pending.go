@@ -18,6 +18,8 @@ type pending struct {
 	queue []uuid.UUID
 	flows map[uuid.UUID]*pendingFlow
 	moves map[store.Thing]*pendingMove
+	// purges are things that are to be erased, with what else stands here of them.
+	purges map[store.Thing]*pendingPurge
 	// records is how many records of the log they are, bytes about what they take in memory.
 	records int
 	bytes   int64
@@ -69,6 +71,7 @@ type pendingMove struct {
 func newPending() pending {
 	return pending{
 		nodes: map[uuid.UUID]*pendingNode{}, flows: map[uuid.UUID]*pendingFlow{}, moves: map[store.Thing]*pendingMove{},
+		purges: map[store.Thing]*pendingPurge{},
 	}
 }
 

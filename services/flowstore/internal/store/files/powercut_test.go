@@ -249,6 +249,7 @@ func TestAMissingFsyncIsSeen(t *testing.T) {
 		{"a node's file in the trash", powercut.OpSync, func(name string) bool { return strings.Contains(name, "trash/nodes/000/") }},
 		{"the folder of nodes in the trash", powercut.OpSyncDir, func(name string) bool { return name == "default/trash/nodes/000" }},
 		{"the folders of the trash", powercut.OpSyncDir, func(name string) bool { return name == "default/trash" || name == "default/trash/nodes" }},
+		{"the tombstones", powercut.OpSync, func(name string) bool { return strings.Contains(name, tombstonesName) }},
 		{"the namespace", powercut.OpSyncDir, func(name string) bool { return name == "default" }},
 		{"the data folder", powercut.OpSyncDir, func(name string) bool { return name == "." }},
 	} {

@@ -108,8 +108,11 @@ func (sp *space) Node(id uuid.UUID) (node.Node, error) {
 	waiting := sp.pending.nodes[id]
 	file, ok := sp.nodes.path(id)
 	t, dropped := sp.nodes.trash[id]
+	tomb, purged := sp.nodes.tombs[id]
 	sp.mu.RUnlock()
 	switch {
+	case purged:
+		return node.Node{}, &store.PurgedError{Tombstone: tomb.Tombstone}
 	case dropped:
 		return node.Node{}, &store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: id}, At: t.at}
 	case waiting != nil:
@@ -159,8 +162,11 @@ func (sp *space) Flow(id uuid.UUID) (flow.Flow, error) {
 	waiting := sp.pending.flows[id]
 	file, ok := sp.flows.path(id)
 	t, dropped := sp.flows.trash[id]
+	tomb, purged := sp.flows.tombs[id]
 	sp.mu.RUnlock()
 	switch {
+	case purged:
+		return flow.Flow{}, &store.PurgedError{Tombstone: tomb.Tombstone}
 	case dropped:
 		return flow.Flow{}, &store.DroppedError{Thing: store.Thing{Kind: store.KindFlow, ID: id}, At: t.at}
 	case waiting != nil:

@@ -36,6 +36,8 @@ func encodeOp(op overlay.Op) ([]byte, error) {
 		return format.EncodeFlow(*op.Flow), nil
 	case op.Move != nil:
 		return nil, nil // The files are known when the batch is whole.
+	case op.Purge != nil:
+		return nil, nil
 	}
 	return json.Marshal(op.Change.Change)
 }
@@ -81,6 +83,8 @@ func (r *recording) record(op overlay.Op) commitlog.Record {
 		return r.nodeChanged(*op.Replace)
 	case op.Move != nil:
 		return r.moved(*op.Move)
+	case op.Purge != nil:
+		return r.purged(*op.Purge)
 	}
 	return r.flowChanged(*op.Change)
 }
@@ -175,6 +179,9 @@ func (sp *space) publishOne(b *batch, op overlay.Op, r commitlog.Record) {
 		sp.pending.setNode(&next)
 	case op.Move != nil:
 		sp.publishMove(*op.Move, r)
+	case op.Purge != nil:
+		p, _ := purgeOf(r)
+		sp.publishPurge(p)
 	default:
 		sp.publishFlow(b, r)
 	}

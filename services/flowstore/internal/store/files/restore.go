@@ -28,6 +28,9 @@ func (sp *space) restore(log *commitlog.Log, found map[string]commitlog.File, dr
 	for _, r := range records {
 		sp.seq = max(sp.seq, r.Seq)
 		sp.pending.last = sp.seq
+	}
+	records = sp.restorePurges(records)
+	for _, r := range records {
 		of, moves := recordOf(r)
 		if moves {
 			continue
@@ -57,9 +60,11 @@ func recordOf(r commitlog.Record) (of store.Thing, moves bool) {
 		return store.Thing{Kind: store.KindNode, ID: r.ID}, false
 	case commitlog.NodeDropped, commitlog.NodeRestored:
 		return store.Thing{Kind: store.KindNode, ID: r.ID}, true
+	case commitlog.NodePurged:
+		return store.Thing{Kind: store.KindNode, ID: r.ID}, false
 	case commitlog.FlowDropped, commitlog.FlowRestored:
 		return store.Thing{Kind: store.KindFlow, ID: r.ID}, true
-	default: // FlowMade, FlowChanged
+	default: // FlowMade, FlowChanged, FlowPurged
 		return store.Thing{Kind: store.KindFlow, ID: r.ID}, false
 	}
 }

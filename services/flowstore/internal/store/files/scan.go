@@ -86,6 +86,10 @@ func (sp *space) scanTrash(
 			x.broken[f.Path] = f.Problem
 			continue
 		}
+		if t, purged := x.tombs[f.ID]; purged {
+			x.broken[f.Path] = t.cameBack()
+			continue
+		}
 		t := x.trash[f.ID]
 		if t.at = dropped[store.Thing{Kind: thingOf(kind), ID: f.ID}]; t.at.IsZero() {
 			t.at = time.Unix(0, f.ModTime).UTC().Truncate(time.Microsecond)

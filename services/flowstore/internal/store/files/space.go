@@ -28,6 +28,7 @@ type space struct {
 	clock func() time.Time
 	log   *zap.Logger
 	gate  Gate
+	erase func(ns string, things []store.Thing) error
 	stats *counters
 	cache *flowCache
 
@@ -62,6 +63,8 @@ type space struct {
 	cause  error
 	broken bool
 	notes  []store.Problem
+	// left are files that may hold what was purged, with what to do about them.
+	left map[store.Thing][]string
 	// recent are the last events, lastEvent is the number of the last one; happened is closed when there is another.
 	recent    []store.Event
 	lastEvent int64
@@ -82,6 +85,7 @@ type commitLog interface {
 	Revisions(node uuid.UUID) ([]commitlog.Revision, error)
 	Revision(node uuid.UUID, number int64) (r commitlog.Revision, ok bool, err error)
 	Checkpoint() error
+	Rewrite() error
 	Close() error
 }
 
@@ -91,12 +95,12 @@ func openSpace(s *Store, name string) (*space, error) {
 		return nil, &store.ReadOnlyError{Cause: fmt.Errorf("namespace %s: %w", name, err)}
 	}
 	sp := &space{
-		name: name, tree: filesys.Sub(s.tree, name), clock: s.opts.Clock, gate: s.opts.Gate, stats: &s.stats,
+		name: name, tree: filesys.Sub(s.tree, name), clock: s.opts.Clock, gate: s.opts.Gate, erase: s.opts.Erase, stats: &s.stats,
 		log: s.opts.Log.With(zap.String("namespace", name)), cache: newFlowCache(flowCacheBytes),
 		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush), gateJobs: make(chan job),
 		closing: make(chan struct{}), stopping: make(chan struct{}),
 		nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), written: newTreeState(),
-		happened: make(chan struct{}), maxEvents: s.opts.MaxEvents,
+		happened: make(chan struct{}), maxEvents: s.opts.MaxEvents, left: map[store.Thing][]string{},
 	}
 	if err := sp.open(filepath.Join(s.opts.Data, name, localFolder)); err != nil {
 		return nil, fmt.Errorf("namespace %s: %w", name, err)
@@ -145,6 +149,9 @@ func (sp *space) load(log *commitlog.Log) error {
 	sp.last, sp.nodes.next, sp.flows.next = state.Last, state.NextNode, state.NextFlow
 	dropped, err := log.Dropped()
 	if err != nil {
+		return err
+	}
+	if err := sp.loadTombs(); err != nil {
 		return err
 	}
 	found, err := sp.scan(known, dropped)

@@ -27,7 +27,7 @@ func (sp *space) pickMoves(last int64, drop bool) []pendingMove {
 	})
 	var picked []pendingMove
 	for _, m := range all {
-		if m.drop == drop && m.seqs[0] <= last && len(picked) < chunkFiles {
+		if m.drop == drop && m.seqs[0] <= last && sp.pending.purges[m.of] == nil && len(picked) < chunkFiles {
 			picked = append(picked, *m)
 		}
 	}

@@ -74,6 +74,8 @@ type user struct {
 	flows map[uuid.UUID]flow.Flow
 	// trash is what was dropped.
 	trash map[store.Thing]bool
+	// purged is what was purged.
+	purged map[store.Thing]bool
 	// requests are answered with the node that they made.
 	requests map[uuid.UUID]uuid.UUID
 	// interruptions counts what the user wrote while files were written.
@@ -83,13 +85,13 @@ type user struct {
 func newUser(s *Store) *user {
 	return &user{
 		store: s, nodes: map[uuid.UUID]node.Node{}, flows: map[uuid.UUID]flow.Flow{}, requests: map[uuid.UUID]uuid.UUID{},
-		trash: map[store.Thing]bool{},
+		trash: map[store.Thing]bool{}, purged: map[store.Thing]bool{},
 	}
 }
 
 // acknowledged is what stands in memory of the user now.
 func (u *user) acknowledged() *user {
-	return &user{nodes: maps.Clone(u.nodes), flows: maps.Clone(u.flows), requests: maps.Clone(u.requests), trash: maps.Clone(u.trash)}
+	return &user{nodes: maps.Clone(u.nodes), flows: maps.Clone(u.flows), requests: maps.Clone(u.requests), trash: maps.Clone(u.trash), purged: maps.Clone(u.purged)}
 }
 
 // interrupts writes to the novel while its file is being replaced, the first two times, to a node while that is, and takes
@@ -252,6 +254,9 @@ func (u *user) finds(s *Store) error {
 			return errors.Join(fmt.Errorf("the flow %s was acknowledged as\n%s and is\n%s", id, format.EncodeFlow(want), format.EncodeFlow(got)), err)
 		}
 	}
+	if err := u.findsPurged(s); err != nil {
+		return err
+	}
 	problems, err := s.Problems(ctx, ns)
 	if err != nil || len(problems) > 0 {
 		return errors.Join(fmt.Errorf("problems: %v", problems), err)
@@ -293,7 +298,7 @@ func (u *user) findsInTree(tree filesys.FS) error {
 			droppedFlows++
 		}
 	}
-	return errors.Join(
+	return errors.Join(u.findsTombstones(tree),
 		filesAre(tree, format.Nodes, len(u.nodes)-droppedNodes, droppedNodes, readNode),
 		filesAre(tree, format.Flows, len(u.flows)-droppedFlows, droppedFlows, readFlow))
 }
@@ -396,6 +401,13 @@ func (u *user) work(open reopener) error {
 		func() error { return u.createNode("three") },
 		func() error { return u.replaceNode("three", "二") },
 		func() error { return u.move(thing(store.KindNode, "three"), true) },
+		u.flush,
+		func() error { return u.createNode("four") },
+		func() error { return u.purge(thing(store.KindNode, "three")) },
+		func() error { return u.purge(thing(store.KindNode, "four")) },
+		func() error { return u.purge(thing(store.KindNode, "one")) },
+		func() error { return u.addNode("novel", "h") },
+		func() error { return u.purge(thing(store.KindFlow, "essay")) },
 	}
 	for _, step := range script {
 		if err := step(); err != nil {

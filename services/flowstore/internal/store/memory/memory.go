@@ -46,6 +46,8 @@ type space struct {
 	// dropped says what is in the trash, and since when; the lists hold the same.
 	dropped                    map[store.Thing]time.Time
 	droppedNodes, droppedFlows newest.List
+	// purged says what was purged, and why.
+	purged map[store.Thing]store.Tombstone
 	// revisions are what nodes were before, the last first; replaced counts them.
 	revisions map[uuid.UUID][]revision
 	replaced  int64
@@ -73,7 +75,7 @@ type request struct {
 // Node implements store.Store.
 func (s *Store) Node(_ context.Context, ns string, id uuid.UUID) (node.Node, error) {
 	return read(s, ns, func(sp *space) (node.Node, error) {
-		if err := sp.inTrash(store.KindNode, id); err != nil {
+		if err := sp.gone(store.KindNode, id); err != nil {
 			return node.Node{}, err
 		}
 		return sp.Node(id)
@@ -83,7 +85,7 @@ func (s *Store) Node(_ context.Context, ns string, id uuid.UUID) (node.Node, err
 // Flow implements store.Store.
 func (s *Store) Flow(_ context.Context, ns string, id uuid.UUID) (flow.Flow, error) {
 	return read(s, ns, func(sp *space) (flow.Flow, error) {
-		if err := sp.inTrash(store.KindFlow, id); err != nil {
+		if err := sp.gone(store.KindFlow, id); err != nil {
 			return flow.Flow{}, err
 		}
 		return sp.Flow(id)
@@ -216,6 +218,7 @@ func (s *Store) begin(ns string) (*space, time.Time, error) {
 			nodes:    map[uuid.UUID]node.Node{},
 			flows:    map[uuid.UUID]flow.Flow{},
 			requests: map[uuid.UUID]request{},
+			purged:   map[store.Thing]store.Tombstone{},
 			dropped:  map[store.Thing]time.Time{}, revisions: map[uuid.UUID][]revision{},
 			happened: make(chan struct{}), steps: map[uuid.UUID][]store.Step{},
 		}
@@ -236,6 +239,11 @@ func (s *Store) commit(sp *space, writes *overlay.Overlay, now time.Time) error 
 	}
 	for id, f := range writes.Flows() {
 		sp.flows[id] = f
+	}
+	for _, op := range writes.Ops() {
+		if op.Purge != nil {
+			sp.purge(op.Purge.Thing)
+		}
 	}
 	sp.happen(writes.Events(sp.lastEvent, now))
 	for _, r := range writes.Requests() {

@@ -29,15 +29,6 @@ func (sp *space) HasFlow(id uuid.UUID) (bool, error) {
 // Dropped implements overlay.Reader.
 func (sp *space) Dropped(t store.Thing) time.Time { return sp.dropped[t] }
 
-// inTrash is the error of a thing in the trash, nil for another.
-func (sp *space) inTrash(kind store.Kind, id uuid.UUID) error {
-	t := store.Thing{Kind: kind, ID: id}
-	if at, dropped := sp.dropped[t]; dropped {
-		return &store.DroppedError{Thing: t, At: at}
-	}
-	return nil
-}
-
 // FlowsOf implements overlay.Reader.
 func (sp *space) FlowsOf(uuid.UUID) ([]uuid.UUID, error) {
 	return slices.Collect(maps.Keys(sp.flows)), nil
@@ -88,6 +79,8 @@ func (sp *space) write(op overlay.Op) {
 		sp.replace(*op.Replace)
 	case op.Move != nil:
 		sp.move(*op.Move)
+	case op.Purge != nil:
+		sp.purged[op.Purge.Thing] = *op.Purge
 	case op.Change.Step != nil:
 		sp.step(*op.Change)
 	}

@@ -45,6 +45,9 @@ func (op Op) means() (of store.Thing, kinds []store.EventKind) {
 		return store.Thing{Kind: store.KindNode, ID: op.Replace.Node.ID}, NodeChanges(op.Replace.Before, op.Replace.Node)
 	}
 	m := op.Move
+	if op.Purge != nil {
+		m = &Move{Thing: op.Purge.Thing, Drop: true}
+	}
 	kinds = []store.EventKind{store.FlowCreated, store.FlowDeleted}
 	if m.Kind == store.KindNode {
 		kinds = []store.EventKind{store.NodeCreated, store.NodeDeleted}

@@ -25,6 +25,8 @@ type Reader interface {
 	Flow(id uuid.UUID) (flow.Flow, error)
 	// Dropped says since when a thing is in the trash, the zero time where it is not.
 	Dropped(t store.Thing) time.Time
+	// Purged gives the tombstone of a thing; ok is false where it was not purged.
+	Purged(t store.Thing) (tomb store.Tombstone, ok bool)
 	// LastStep is the number of the last step of the namespace; Steps and Step are those of store.Tx.
 	LastStep() int64
 	Steps(flow uuid.UUID) ([]store.StepRef, error)
@@ -46,6 +48,7 @@ type Op struct {
 	Replace *Replace
 	Change  *Change
 	Move    *Move
+	Purge   *store.Tombstone
 }
 
 // Replace puts a node in place of another.
@@ -82,6 +85,7 @@ type Overlay struct {
 	requests map[uuid.UUID]store.Request
 	// dropped holds what went into the trash, with the time, and what came out of it, with the zero time.
 	dropped map[store.Thing]time.Time
+	purged  map[store.Thing]store.Tombstone
 	// madeNodes, madeFlows and madeSteps count what was made.
 	madeNodes, madeFlows, madeSteps int
 }
@@ -97,6 +101,7 @@ func New(base Reader, now time.Time) *Overlay {
 		flows:    map[uuid.UUID]flow.Flow{},
 		requests: map[uuid.UUID]store.Request{},
 		dropped:  map[store.Thing]time.Time{},
+		purged:   map[store.Thing]store.Tombstone{},
 	}
 }
 
@@ -129,10 +134,14 @@ func (o *Overlay) Take(above *Overlay) {
 	maps.Copy(o.flows, above.flows)
 	maps.Copy(o.requests, above.requests)
 	maps.Copy(o.dropped, above.dropped)
+	maps.Copy(o.purged, above.purged)
 }
 
 // HasNode implements Reader.
 func (o *Overlay) HasNode(id uuid.UUID) (bool, error) {
+	if _, purged := o.purged[store.Thing{Kind: store.KindNode, ID: id}]; purged {
+		return false, nil
+	}
 	if at, moved := o.dropped[store.Thing{Kind: store.KindNode, ID: id}]; moved {
 		return at.IsZero(), nil
 	}
@@ -144,6 +153,9 @@ func (o *Overlay) HasNode(id uuid.UUID) (bool, error) {
 
 // HasFlow implements Reader.
 func (o *Overlay) HasFlow(id uuid.UUID) (bool, error) {
+	if _, purged := o.purged[store.Thing{Kind: store.KindFlow, ID: id}]; purged {
+		return false, nil
+	}
 	if at, moved := o.dropped[store.Thing{Kind: store.KindFlow, ID: id}]; moved {
 		return at.IsZero(), nil
 	}

@@ -1,9 +1,6 @@
 package overlay
 
 import (
-	"bytes"
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -52,8 +49,11 @@ func (tx Tx) Flow(id uuid.UUID) (flow.Flow, error) {
 	return tx.o.Flow(id)
 }
 
-// dropped is the error of a thing in the trash, nil for another.
+// dropped is the error of a thing that is in the trash or was purged, nil for another.
 func (tx Tx) dropped(kind store.Kind, id uuid.UUID) error {
+	if err := everything(tx).purged(kind, id); err != nil {
+		return err
+	}
 	t := store.Thing{Kind: kind, ID: id}
 	if at := tx.o.Dropped(t); !at.IsZero() {
 		return &store.DroppedError{Thing: t, At: at}
@@ -62,27 +62,7 @@ func (tx Tx) dropped(kind store.Kind, id uuid.UUID) error {
 }
 
 // FlowsOf implements store.Tx.
-func (tx Tx) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) {
-	candidates, err := tx.o.FlowsOf(node)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(candidates, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	var holding []uuid.UUID
-	for _, id := range slices.Compact(candidates) {
-		f, err := tx.Flow(id)
-		if unreadable := (*store.UnreadableError)(nil); errors.Is(err, store.ErrFlowNotFound) || errors.As(err, &unreadable) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if _, holds := f.IndexOf(node); holds {
-			holding = append(holding, id)
-		}
-	}
-	return holding, nil
-}
+func (tx Tx) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) { return tx.o.holding(node, tx.Flow) }
 
 // CreateNode implements store.Tx.
 func (tx Tx) CreateNode(n node.Node) error {
@@ -117,6 +97,9 @@ func (tx Tx) CreateFlow(f flow.Flow) error {
 // free says whether something new may have an id; taken and err are what Has said.
 func (tx Tx) free(kind store.Kind, id uuid.UUID, taken bool, err error) error {
 	if err != nil {
+		return err
+	}
+	if err := everything(tx).purged(kind, id); err != nil {
 		return err
 	}
 	if taken || !tx.o.Dropped(store.Thing{Kind: kind, ID: id}).IsZero() {

@@ -108,6 +108,12 @@ func (r recorded) Update(ctx context.Context, ns string, fn func(store.Tx) error
 	return r.Store.Update(ctx, ns, func(tx store.Tx) error { return fn(recordedTx{tx, r.calls}) })
 }
 
+// Purged implements store.Store.
+func (r recorded) Purged(ctx context.Context, ns string, t store.Thing) (store.Tombstone, []string, error) {
+	r.calls.note("Store.Purged")
+	return r.Store.Purged(ctx, ns, t)
+}
+
 // Flush implements store.Store.
 func (r recorded) Flush(ctx context.Context, ns string) (int, error) {
 	r.calls.note("Store.Flush")
@@ -226,6 +232,18 @@ func (r recordedTx) Step(flow uuid.UUID, ref store.StepRef) (store.Step, error) 
 func (r recordedTx) MoveStep(id uuid.UUID, s store.Step, c flow.Change) error {
 	r.calls.note("Tx.MoveStep")
 	return r.Tx.MoveStep(id, s, c)
+}
+
+// Purge implements store.Tx.
+func (r recordedTx) Purge(t store.Thing, reason string) error {
+	r.calls.note("Tx.Purge")
+	return r.Tx.Purge(t, reason)
+}
+
+// Everything implements store.Tx.
+func (r recordedTx) Everything() store.Everything {
+	r.calls.note("Tx.Everything")
+	return r.Tx.Everything()
 }
 
 // Request implements store.Tx.

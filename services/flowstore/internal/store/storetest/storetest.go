@@ -28,6 +28,7 @@ const (
 	Updates    Category = "Updates"
 	Revisions  Category = "Revisions"
 	Trash      Category = "Trash"
+	Purges     Category = "Purges"
 	Events     Category = "Events"
 	Steps      Category = "Steps"
 	Races      Category = "Races"
@@ -68,7 +69,7 @@ func Run(t *testing.T, engine Engine) {
 func cases() []testCase {
 	var all []testCase
 	for _, list := range [][]testCase{
-		readCases(), listCases(), updateCases(), revisionCases(), trashCases(), eventCases(), stepCases(), raceCases(), requestCases(),
+		readCases(), listCases(), updateCases(), revisionCases(), trashCases(), purgeCases(), eventCases(), stepCases(), raceCases(), requestCases(),
 		namespaceCases(), boundCases(), durabilityCases(),
 	} {
 		all = append(all, list...)

@@ -113,7 +113,14 @@ const (
 	listFlows  = "SELECT flow FROM members WHERE node = ?"
 	putFile    = "INSERT OR REPLACE INTO files (path, size, mtime, hash, id, at, zone, created, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	dropFile   = "DELETE FROM files WHERE path = ?"
-	putState   = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
+	// What was kept of a thing that was purged: the kinds are those of its records but the one that purges it.
+	purgeNodeRecords = "DELETE FROM log WHERE id = ? AND kind IN (1, 4, 5, 7)"
+	purgeFlowRecords = "DELETE FROM log WHERE id = ? AND kind IN (2, 3, 6, 8)"
+	purgeRevisions   = "DELETE FROM revisions WHERE node = ?"
+	purgeMemberships = "DELETE FROM members WHERE node = ?"
+	purgeSteps       = "DELETE FROM steps WHERE flow = ?"
+	purgeMembers     = "DELETE FROM members WHERE flow = ?"
+	putState         = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
 )
 
 func prepare(conn *sql.Conn) (statements, error) {
@@ -121,6 +128,7 @@ func prepare(conn *sql.Conn) (statements, error) {
 	for _, text := range []string{
 		addRecord, dropRecord, putRequest, getRequest, oldRequests, putPlan, dropPlan, putDropped, dropDropped, addRevision, oldRevisions,
 		listRevisions, getRevision, putStep, cutSteps, oldSteps, listSteps, getStep, addEvents, oldEvents, listEvents, addMember, listFlows, putFile, dropFile, putState,
+		purgeNodeRecords, purgeFlowRecords, purgeRevisions, purgeMemberships, purgeSteps, purgeMembers,
 	} {
 		stmt, err := conn.PrepareContext(context.Background(), text) //nolint:sqlclosecheck // Closed by statements.close.
 		if err != nil {

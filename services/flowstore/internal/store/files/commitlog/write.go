@@ -21,7 +21,7 @@ func (l *Log) Apply(c Changes) error {
 	err := l.transaction(func() error {
 		for _, apply := range []func(Changes) error{
 			l.applyRecords, l.applyRequests, l.applyPlans, l.applyRevisions, l.applyDropped, l.applySteps, l.applyEvents, l.applyMembers,
-			l.applyFiles, l.applyState,
+			l.applyFiles, l.applyState, l.applyPurged,
 		} {
 			if err := apply(c); err != nil {
 				return err

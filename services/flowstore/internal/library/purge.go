@@ -1,0 +1,130 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+)
+
+// MaxPurged is how many nodes are purged with a flow.
+const MaxPurged = 10_000
+
+// PurgeTooLargeError says that a flow has more nodes of its own than one call purges.
+type PurgeTooLargeError struct{ Flow uuid.UUID }
+
+func (e *PurgeTooLargeError) Error() string {
+	return fmt.Sprintf("%s has more than %d nodes that no other flow holds, the limit of one call; delete and purge some of them first",
+		flow.Name(e.Flow), MaxPurged)
+}
+
+// Purge asks for something in the trash to be erased.
+type Purge struct {
+	ID uuid.UUID
+	// Reason is what the tombstone tells, by store.CheckReason.
+	Reason string
+	// Nodes has the nodes of a flow purged with it, but for those that another flow holds, also in the trash: that one could come
+	// back without them.
+	Nodes bool
+}
+
+// Purged is what is left of it.
+type Purged struct {
+	store.Tombstone
+	// Nodes are those that were purged with a flow.
+	Nodes []uuid.UUID
+	// Remains tells where copies may be that the store does not reach.
+	Remains []string
+}
+
+// PurgeNode erases a node for good, and returns when nothing holds it. One that was purged before is answered as it was then.
+// *NotFoundError, *NotDeletedError, *UnreadableError.
+func (l *Library) PurgeNode(ctx context.Context, ns string, in Purge) (Purged, error) {
+	return l.purge(ctx, ns, KindNode, in)
+}
+
+// PurgeFlow erases a flow for good, as PurgeNode does. *NotFoundError, *NotDeletedError, *UnreadableError, also for the nodes that
+// would go with it; *PurgeTooLargeError.
+func (l *Library) PurgeFlow(ctx context.Context, ns string, in Purge) (Purged, error) {
+	return l.purge(ctx, ns, KindFlow, in)
+}
+
+func (l *Library) purge(ctx context.Context, ns string, kind Kind, in Purge) (p Purged, err error) {
+	t := store.Thing{Kind: store.Kind(kind), ID: in.ID}
+	err = l.store.Update(ctx, ns, func(tx store.Tx) (err error) {
+		p.Nodes, err = purge(tx, kind, in)
+		return err
+	})
+	if before := (*store.PurgedError)(nil); err != nil && !errors.As(err, &before) {
+		return Purged{}, err
+	}
+	// Also where it was purged before: whoever asked then may not have waited.
+	if _, err := l.store.Flush(ctx, ns); err != nil {
+		return Purged{}, err
+	}
+	p.Tombstone, p.Remains, err = l.store.Purged(ctx, ns, t)
+	return p, err
+}
+
+// purge erases something in the trash, and says which nodes go with it.
+func purge(tx store.Tx, kind Kind, in Purge) (nodes []uuid.UUID, err error) {
+	if err := inTrash(tx, kind, in.ID); err != nil {
+		return nil, err
+	}
+	if in.Nodes {
+		if nodes, err = ownNodes(tx, in.ID); err != nil {
+			return nil, err
+		}
+	}
+	things := []store.Thing{{Kind: store.Kind(kind), ID: in.ID}}
+	for _, id := range nodes {
+		things = append(things, store.Thing{Kind: store.KindNode, ID: id})
+	}
+	var refused []error
+	for _, t := range things {
+		refused = append(refused, named(Kind(t.Kind), t.ID, tx.Purge(t, in.Reason)))
+	}
+	return nodes, together(refused...)
+}
+
+// inTrash says whether something is in the trash.
+func inTrash(tx store.Tx, kind Kind, id uuid.UUID) (err error) {
+	if kind == KindNode {
+		_, err = tx.Node(id)
+	} else {
+		_, err = tx.Flow(id)
+	}
+	if dropped := (*store.DroppedError)(nil); errors.As(err, &dropped) {
+		return nil
+	}
+	if err != nil {
+		return named(kind, id, err)
+	}
+	return &NotDeletedError{Kind: kind, ID: id}
+}
+
+// ownNodes gives the nodes of a flow that no other one holds and that are there.
+func ownNodes(tx store.Tx, id uuid.UUID) (own []uuid.UUID, err error) {
+	all := tx.Everything()
+	f, err := all.Flow(id)
+	if err != nil {
+		return nil, named(KindFlow, id, err)
+	}
+	for _, m := range f.Members {
+		flows, err := all.FlowsOf(m.Node)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := all.Node(m.Node); len(flows) > 1 || errors.Is(err, store.ErrNodeNotFound) {
+			continue
+		}
+		if own = append(own, m.Node); len(own) > MaxPurged {
+			return nil, &PurgeTooLargeError{Flow: id}
+		}
+	}
+	return own, nil
+}

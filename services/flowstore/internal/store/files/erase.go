@@ -1,0 +1,248 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+)
+
+// tombstonesName is the file that says what was purged. Nothing else knows it, so it is never made anew.
+const tombstonesName = "tombstones.tsv"
+
+// pickPurges gives things of which nothing shall be left.
+func (sp *space) pickPurges(last int64) (picked []pendingPurge) {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	for _, p := range sp.pending.purges {
+		if p.seqs[0] > last {
+			continue
+		}
+		one := *p
+		// A file of it may have got another place while it was purged.
+		if n := sp.pending.nodes[p.tomb.ID]; n != nil && p.tomb.Kind == store.KindNode {
+			one.paths = union(one.paths, []string{n.path})
+		}
+		if f := sp.pending.flows[p.tomb.ID]; f != nil && p.tomb.Kind == store.KindFlow {
+			one.paths = union(one.paths, []string{f.path})
+		}
+		picked = append(picked, one)
+	}
+	slices.SortFunc(picked, func(a, b pendingPurge) int { return int(a.seqs[0] - b.seqs[0]) })
+	return picked
+}
+
+// eraseThings takes everything away that is left of things, and says how many files that were. The tombstones are durable first:
+// whoever finds a file of a thing afterwards, brought back by a power cut or by git, knows that it was purged.
+func (sp *space) eraseThings(purges []pendingPurge) (files int, err error) {
+	if err := sp.prepare(); err != nil {
+		return 0, err
+	}
+	if err := sp.bury(purges); err != nil {
+		return 0, err
+	}
+	var c commitlog.Changes
+	for _, p := range purges {
+		x := sp.written.indexes[kindOf(p.tomb.Kind)]
+		x.sound, x.touched = false, true
+		c.Gone = append(c.Gone, x.path())
+		c.Purged = append(c.Purged, p.tomb.Thing)
+		for _, file := range p.paths {
+			for _, place := range []string{file, trashPath(file)} {
+				c.Gone = append(c.Gone, place)
+				erased, err := sp.eraseFile(p.tomb.Thing, place)
+				if err != nil {
+					return files, err
+				}
+				files += erased
+			}
+		}
+	}
+	copies, err := sp.eraseCopies(audit.RepairFolder, purges)
+	if err != nil {
+		return files, err
+	}
+	if sp.erase != nil {
+		if err := sp.erase(sp.name, c.Purged); err != nil {
+			return files, fmt.Errorf("something outside the store may hold what was purged: %w", err)
+		}
+	}
+	return files + copies, sp.onWriter(func() error { return sp.finishPurges(purges, c) })
+}
+
+// bury writes the tombstones that are not there yet.
+func (sp *space) bury(purges []pendingPurge) error {
+	data, err := sp.tree.ReadFile(tombstonesName, format.MaxMetadata)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = []byte(format.TombstonesHeader), nil
+	}
+	if err != nil {
+		return err
+	}
+	rows, _ := format.ReadTombstones(data)
+	before := len(data)
+	if !bytes.HasSuffix(data, []byte("\n")) {
+		data = append(data, '\n')
+	}
+	for _, p := range purges {
+		kind := kindOf(p.tomb.Kind)
+		for _, file := range p.paths {
+			t := format.Tombstone{
+				ID: p.tomb.ID, Kind: kind, Path: strings.TrimPrefix(file, string(kind)+"/"), Time: p.tomb.At, Reason: p.tomb.Reason,
+			}
+			written := func(r format.Tombstone) bool { return r.ID == t.ID && r.Kind == t.Kind && r.Path == t.Path }
+			if !slices.ContainsFunc(rows, written) {
+				data = format.AppendTombstone(data, t)
+			}
+		}
+	}
+	if len(data) > before {
+		if err := filesys.Replace(sp.tree, tombstonesName, data); err != nil {
+			return err
+		}
+	}
+	return sp.tree.SyncDir(".")
+}
+
+// eraseFile takes a file away, if it holds the thing, and what a crash left of an attempt to write it; it says how many
+// files it took. What cannot be read may be a person's: it stays, and is told.
+func (sp *space) eraseFile(of store.Thing, place string) (erased int, err error) {
+	there, err := sp.look(place)
+	if err != nil {
+		return 0, err
+	}
+	if there.hash != (commitlog.Hash{}) {
+		id, _, _, broken := identify(kindOf(of.Kind), inTree(place), there.data)
+		switch {
+		case broken != nil:
+			sp.leave(of, place, fmt.Sprintf("%s was purged; it stood in this file, which cannot be read now (%v): look into it, and "+
+				"take it away", of.Kind.Name(of.ID), broken))
+		case id == of.ID:
+			if err := sp.tree.Remove(place); err != nil {
+				return 0, err
+			}
+			erased++
+		}
+	}
+	if err := sp.tree.Remove(filesys.Temporary(place)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return erased, err
+	}
+	// Also where nothing was there: who took it away may have been killed before the folder was synced.
+	if err := sp.tree.SyncDir(path.Dir(place)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return erased, err
+	}
+	return erased, nil
+}
+
+// eraseCopies takes away what is below a folder and holds one of the things.
+func (sp *space) eraseCopies(folder string, purges []pendingPurge) (erased int, err error) {
+	entries, err := sp.tree.List(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	for _, e := range entries {
+		if err != nil {
+			return erased, err
+		}
+		var n int
+		file := path.Join(folder, e.Name)
+		if e.Mode.IsDir() {
+			n, err = sp.eraseCopies(file, purges)
+		} else {
+			n, err = sp.eraseCopy(file, purges)
+		}
+		erased += n
+	}
+	return erased, err
+}
+
+func (sp *space) eraseCopy(file string, purges []pendingPurge) (int, error) {
+	there, err := sp.look(file)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range purges {
+		// Whatever it was a copy of, and however it is named.
+		if id, _, _, err := identify(kindOf(p.tomb.Kind), file, there.data); err != nil || id != p.tomb.ID {
+			continue
+		}
+		return 1, errors.Join(sp.tree.Remove(file), sp.tree.SyncDir(path.Dir(file)))
+	}
+	return 0, nil
+}
+
+// leave tells of a file that may hold what was purged.
+func (sp *space) leave(of store.Thing, file, why string) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.note(file, why)
+	sp.left[of] = append(sp.left[of], file+": "+why)
+}
+
+// finishPurges takes what is left out of local.db, and then the purges themselves. On the writer.
+func (sp *space) finishPurges(purges []pendingPurge, c commitlog.Changes) error {
+	if err := sp.apply(c); err != nil {
+		return err
+	}
+	if err := sp.local.Rewrite(); err != nil {
+		return fmt.Errorf("local.db may hold what was purged, since it cannot be rewritten: %w", err)
+	}
+	var done commitlog.Changes
+	for _, p := range purges {
+		done.Done = append(done.Done, sp.pending.ofPurged(p.tomb.Thing)...)
+	}
+	if err := sp.apply(done); err != nil {
+		return err
+	}
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	for _, p := range purges {
+		sp.pending.donePurge(p.tomb.Thing)
+		sp.indexOf(p.tomb.Kind).forgetBroken(p.paths)
+		sp.cache.drop(p.tomb.ID)
+	}
+	sp.goOn()
+	return nil
+}
+
+// ofPurged gives all records of something that was purged.
+func (p *pending) ofPurged(of store.Thing) (seqs []int64) {
+	seqs = slices.Clone(p.purges[of].seqs)
+	if n := p.nodes[of.ID]; n != nil && of.Kind == store.KindNode {
+		seqs = append(seqs, n.seqs...)
+	}
+	if f := p.flows[of.ID]; f != nil && of.Kind == store.KindFlow {
+		seqs = append(seqs, f.seqs...)
+	}
+	if m := p.moves[of]; m != nil {
+		seqs = append(seqs, m.seqs...)
+	}
+	return seqs
+}
+
+// donePurge notes that nothing is left of a thing.
+func (p *pending) donePurge(of store.Thing) {
+	p.records -= len(p.ofPurged(of))
+	if n := p.nodes[of.ID]; n != nil && of.Kind == store.KindNode {
+		p.bytes -= int64(len(n.body))
+		delete(p.nodes, of.ID)
+		p.queue = slices.DeleteFunc(p.queue, func(id uuid.UUID) bool { return id == of.ID })
+	}
+	if f := p.flows[of.ID]; f != nil && of.Kind == store.KindFlow {
+		p.bytes -= f.bytes
+		delete(p.flows, of.ID)
+	}
+	delete(p.moves, of)
+	delete(p.purges, of)
+}

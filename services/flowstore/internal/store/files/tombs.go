@@ -1,0 +1,100 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+// loadTombs reads what was purged. A file that cannot be read stops the namespace: without it, what was purged and came
+// back with a checkout would be served.
+func (sp *space) loadTombs() error {
+	data, err := sp.tree.ReadFile(tombstonesName, format.MaxMetadata)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("what was purged is not known: %w", err)
+	}
+	rows, problems := format.ReadTombstones(data)
+	for _, p := range problems {
+		sp.keep(tombstonesName, p)
+	}
+	for _, row := range rows {
+		x := sp.indexedBy(row.Kind)
+		file := path.Join(string(row.Kind), row.Path)
+		x.take(file)
+		t, known := x.tombs[row.ID]
+		if !known {
+			t.Tombstone = tombstoneOf(row)
+		}
+		t.paths = append(t.paths, file)
+		x.tombs[row.ID] = t
+	}
+	return nil
+}
+
+// cameBack says of a file that it holds what was purged: somebody brought it back.
+func (t tomb) cameBack() string {
+	return fmt.Sprintf("it holds %s, which was purged at %s (%s), and is not served; take the file away, or, if it shall be there "+
+		"again, its row out of %s", t.Kind.Name(t.ID), t.At.Format(time.RFC3339), t.Reason, tombstonesName)
+}
+
+// Purged implements store.Store.
+func (s *Store) Purged(ctx context.Context, ns string, t store.Thing) (store.Tombstone, []string, error) {
+	sp, err := s.existing(ctx, ns)
+	if err != nil {
+		return store.Tombstone{}, nil, err
+	}
+	if sp == nil {
+		return store.Tombstone{}, nil, t.Kind.NotFound()
+	}
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	found, ok := sp.indexOf(t.Kind).tombs[t.ID]
+	if !ok {
+		return store.Tombstone{}, nil, t.Kind.NotFound()
+	}
+	left := append([]string(nil), sp.left[t]...)
+	if root, ok := workTree(filepath.Join(s.opts.Data, ns)); ok {
+		left = append(left, inHistory(root, filepath.Join(s.opts.Data, ns), found.paths))
+	}
+	return found.Tombstone, left, nil
+}
+
+// workTree looks upwards for the git work tree that a folder is in.
+func workTree(folder string) (root string, ok bool) {
+	for {
+		if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
+			return folder, true
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			return "", false
+		}
+		folder = parent
+	}
+}
+
+// inHistory tells a person what git may still have, and what to do.
+func inHistory(root, tree string, paths []string) string {
+	args := ""
+	for _, file := range paths {
+		for _, place := range []string{file, trashPath(file)} {
+			if rel, err := filepath.Rel(root, filepath.Join(tree, filepath.FromSlash(place))); err == nil {
+				args += " --path " + filepath.ToSlash(rel)
+			}
+		}
+	}
+	return fmt.Sprintf("The data is in the git work tree %s: commits, stashes and clones may hold the file. "+
+		"To take it out of the history, run `git filter-repo --invert-paths%s` there, push with force, and have every other clone made anew.",
+		root, args)
+}

@@ -1,0 +1,95 @@
+package overlay
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+)
+
+// Purged implements Reader.
+func (o *Overlay) Purged(t store.Thing) (store.Tombstone, bool) {
+	if tomb, ok := o.purged[t]; ok {
+		return tomb, true
+	}
+	return o.base.Purged(t)
+}
+
+// Purge implements store.Tx.
+func (tx Tx) Purge(t store.Thing, reason string) (err error) {
+	all := tx.Everything()
+	if t.Kind == store.KindNode {
+		_, err = all.Node(t.ID)
+	} else {
+		_, err = all.Flow(t.ID)
+	}
+	if err != nil {
+		return err
+	}
+	tomb := store.Tombstone{Thing: t, At: tx.o.now, Reason: reason}
+	tx.o.purged[t], tx.o.dropped[t] = tomb, time.Time{}
+	tx.wrote(Op{Purge: &tomb})
+	return nil
+}
+
+// Everything implements store.Tx.
+func (tx Tx) Everything() store.Everything { return everything(tx) }
+
+// everything is an Overlay without what was purged.
+type everything struct{ o *Overlay }
+
+// Node implements store.Everything.
+func (e everything) Node(id uuid.UUID) (node.Node, error) {
+	if err := e.purged(store.KindNode, id); err != nil {
+		return node.Node{}, err
+	}
+	return e.o.Node(id)
+}
+
+// Flow implements store.Everything.
+func (e everything) Flow(id uuid.UUID) (flow.Flow, error) {
+	if err := e.purged(store.KindFlow, id); err != nil {
+		return flow.Flow{}, err
+	}
+	return e.o.Flow(id)
+}
+
+// purged is the error of a thing that was purged, nil for another.
+func (e everything) purged(kind store.Kind, id uuid.UUID) error {
+	if tomb, ok := e.o.Purged(store.Thing{Kind: kind, ID: id}); ok {
+		return &store.PurgedError{Tombstone: tomb}
+	}
+	return nil
+}
+
+// FlowsOf implements store.Everything.
+func (e everything) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) { return e.o.holding(node, e.Flow) }
+
+// holding gives the flows, as read reads them, that hold a node.
+func (o *Overlay) holding(node uuid.UUID, read func(uuid.UUID) (flow.Flow, error)) ([]uuid.UUID, error) {
+	candidates, err := o.FlowsOf(node)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(candidates, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	var holding []uuid.UUID
+	for _, id := range slices.Compact(candidates) {
+		f, err := read(id)
+		if unreadable := (*store.UnreadableError)(nil); errors.Is(err, store.ErrFlowNotFound) || errors.As(err, &unreadable) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, holds := f.IndexOf(node); holds {
+			holding = append(holding, id)
+		}
+	}
+	return holding, nil
+}

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+)
+
+// MaxReason is how long the reason of a purge may be, in bytes. It is kept for ever, beside the tree.
+const MaxReason = 1024
+
+// Tombstone is what is left of a thing that was purged.
+type Tombstone struct {
+	Thing
+	// At is when it was purged, Reason why.
+	At     time.Time
+	Reason string
+}
+
+// PurgedError says that a thing was purged: it does not come back, and its id is not given again. It is ErrNodeNotFound or
+// ErrFlowNotFound, too.
+type PurgedError struct{ Tombstone }
+
+func (e *PurgedError) Error() string {
+	return fmt.Sprintf("%s was purged at %s: %s", e.Kind.Name(e.ID), e.At.Format(time.RFC3339), e.Reason)
+}
+
+// Unwrap says that it is not there.
+func (e *PurgedError) Unwrap() error { return e.Kind.NotFound() }
+
+// CheckReason says whether a text can be the reason of a purge; what is empty where it can.
+func CheckReason(reason string) (what string) {
+	switch {
+	case strings.TrimSpace(reason) == "":
+		return "is required: it is what the tombstone tells later"
+	case len(reason) > MaxReason:
+		return fmt.Sprintf("is %d bytes long; the limit is %d bytes", len(reason), MaxReason)
+	case !utf8.ValidString(reason):
+		return "must be UTF-8"
+	}
+	return ""
+}
+
+// Everything reads what a Tx reads, and what is in the trash. What was purged it answers with *PurgedError.
+type Everything interface {
+	Node(id uuid.UUID) (node.Node, error)
+	Flow(id uuid.UUID) (flow.Flow, error)
+	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
+}

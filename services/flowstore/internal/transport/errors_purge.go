@@ -1,0 +1,34 @@
+package transport
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+)
+
+// purgeTable says what a caller gets for what was purged, or is to be.
+var purgeTable = []func(*fields, error) *apierr.Error{
+	on(func(f *fields, e *store.PurgedError) *apierr.Error {
+		name := e.Kind.Name(e.ID)
+		out := apierr.New(codes.FailedPrecondition, "PURGED", e.Error(), "name", name, "purge_time", e.At.Format(time.RFC3339Nano), "purge_reason", e.Reason)
+		out.Preconditions = []apierr.Precondition{{Type: "PURGED", Subject: name, Description: "leave it out, or choose another id"}}
+		return because(out, slices.Concat(f.named(library.Kind(e.Kind), e.ID), f.where(e.ID, chosen)))
+	}),
+	on(func(f *fields, e *library.NotDeletedError) *apierr.Error {
+		name := e.Kind.Name(e.ID)
+		out := apierr.New(codes.FailedPrecondition, "NOT_DELETED", e.Error(), "name", name)
+		out.Preconditions = []apierr.Precondition{{Type: "NOT_DELETED", Subject: name, Description: "delete it first"}}
+		return because(out, f.named(e.Kind, e.ID))
+	}),
+	on(func(f *fields, e *library.PurgeTooLargeError) *apierr.Error {
+		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "flow", flow.Name(e.Flow), "limit", strconv.Itoa(library.MaxPurged))
+		return because(out, f.named(library.KindFlow, e.Flow))
+	}),
+}
