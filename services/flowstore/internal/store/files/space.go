@@ -84,7 +84,8 @@ type commitLog interface {
 	Events(since int64, n int) ([]store.Event, error)
 	Revisions(node uuid.UUID) ([]commitlog.Revision, error)
 	Revision(node uuid.UUID, number int64) (r commitlog.Revision, ok bool, err error)
-	Checkpoint() error
+	Grown() bool
+	Checkpoint(busy bool) error
 	Rewrite() error
 	Close() error
 }

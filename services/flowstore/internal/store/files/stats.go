@@ -10,7 +10,7 @@ type Stats struct {
 	// Commits is transactions of callers, each one fsync; Records is what they wrote: nodes, flows and changes.
 	Commits, Records int64
 	// Syncs is how often the commit log was synced: once for each transaction of local.db, callers' or our own bookkeeping
-	// of files. (Checkpoints, one in 4 MiB, sync besides.)
+	// of files. (Checkpoints sync besides: when nobody writes, or one in 64 MiB.)
 	Syncs int64
 	// Files is how many files were written.
 	Files int64

@@ -22,6 +22,8 @@ type treeState struct {
 	// folders are known to be durable under their names.
 	folders map[string]bool
 	indexes map[format.Kind]*indexFile
+	// grown says that local.db wants a checkpoint, when nobody writes.
+	grown bool
 	// failed is when writing failed the last time.
 	failed time.Time
 	// closeErr is how the last writing of all went.

@@ -254,13 +254,20 @@ func (l *Log) exec(query string) error {
 	return err
 }
 
-// checkpointBytes is how far the write-ahead log grows before Checkpoint does something.
-const checkpointBytes = 4 << 20
+// checkpointBytes is how far the write-ahead log grows before a checkpoint is worth it, busyCheckpointBytes before one is made
+// although callers wait for it.
+const (
+	checkpointBytes     = 4 << 20
+	busyCheckpointBytes = 64 << 20
+)
 
-// Checkpoint moves what was committed from the write-ahead log into the database, when it is worth it. It takes a few
-// milliseconds and is not needed for durability.
-func (l *Log) Checkpoint() error {
-	if l.grown < checkpointBytes {
+// Grown says that a checkpoint is worth it.
+func (l *Log) Grown() bool { return l.grown >= checkpointBytes }
+
+// Checkpoint moves what was committed from the write-ahead log into the database, when it has Grown; while callers wait (busy),
+// only when it would become too large. It takes some milliseconds for each 4 MiB and is not needed for durability.
+func (l *Log) Checkpoint(busy bool) error {
+	if !l.Grown() || busy && l.grown < busyCheckpointBytes {
 		return nil
 	}
 	l.grown = 0

@@ -212,13 +212,25 @@ func TestCheckpoint(t *testing.T) {
 	for i := range int64(50) {
 		must(t, l.Apply(Changes{Records: []Record{{Seq: i, Kind: NodeMade, Body: make([]byte, 80_000)}}}))
 		if l.grown < checkpointBytes {
-			must(t, l.Checkpoint())
+			must(t, l.Checkpoint(false))
 		}
+		must(t, l.Checkpoint(true))
 		same(t, before, size())
 	}
-	must(t, l.Checkpoint())
+	must(t, l.Checkpoint(false))
 	if after := size(); after < 50*80_000 {
 		t.Errorf("after a checkpoint local.db has %d bytes", after)
+	}
+	// While callers wait, it must have grown further.
+	before = size()
+	must(t, l.Apply(Changes{Records: []Record{{Seq: 1000, Kind: NodeMade, Body: make([]byte, 1<<20)}}}))
+	l.grown = busyCheckpointBytes - 1
+	must(t, l.Checkpoint(true))
+	same(t, before, size())
+	l.grown = busyCheckpointBytes
+	must(t, l.Checkpoint(true))
+	if size() == before {
+		t.Error("a log over its limit was left to grow")
 	}
 }
 
