@@ -163,6 +163,22 @@ func (s *services) PurgeFlow(ctx context.Context, r *flowstorev1.PurgeFlowReques
 	return &flowstorev1.Tombstone{}, s.take(ctx, r)
 }
 
+func (s *services) DeleteNode(ctx context.Context, r *flowstorev1.DeleteNodeRequest) (*flowstorev1.DeleteNodeResponse, error) {
+	return &flowstorev1.DeleteNodeResponse{}, s.take(ctx, r)
+}
+
+func (s *services) UndeleteNode(ctx context.Context, r *flowstorev1.UndeleteNodeRequest) (*flowstorev1.Node, error) {
+	return &flowstorev1.Node{}, s.take(ctx, r)
+}
+
+func (s *services) DeleteFlow(ctx context.Context, r *flowstorev1.DeleteFlowRequest) (*flowstorev1.Flow, error) {
+	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
+func (s *services) UndeleteFlow(ctx context.Context, r *flowstorev1.UndeleteFlowRequest) (*flowstorev1.Flow, error) {
+	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
 func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }

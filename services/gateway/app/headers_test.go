@@ -92,7 +92,7 @@ func TestAnswerHeaders(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &node); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"name": "nodes/" + id, "etag": "", "createTime": nil, "model": "", "tags": []any{}, "generation": nil, "summary": nil, "note": "", "warnings": []any{}, "texts": []any{
+	want := map[string]any{"name": "nodes/" + id, "etag": "", "createTime": nil, "deleteTime": nil, "model": "", "tags": []any{}, "generation": nil, "summary": nil, "note": "", "warnings": []any{}, "texts": []any{
 		map[string]any{"role": "user", "content": "紡ぎ", "tokenCount": 6.0, "durationSeconds": 1.2, "tokensPerSecond": 0.0, "characterCount": 0.0, "offset": 0.0}}}
 	if diff := cmp.Diff(want, node); diff != "" {
 		t.Error(diff)

@@ -36,7 +36,7 @@ const (
 	ErrorReason_ERROR_REASON_NODE_NOT_FOUND ErrorReason = 2
 	// NOT_FOUND: no such flow in this namespace. Metadata: `flow`.
 	ErrorReason_ERROR_REASON_FLOW_NOT_FOUND ErrorReason = 3
-	// ALREADY_EXISTS: the id asked for is taken. Metadata: `name`. Or the flow has a head of that name elsewhere: `flow`, `head`.
+	// ALREADY_EXISTS: the id asked for is taken. Metadata: `name`; `delete_time` where what has it is in the trash. Or the flow has a head of that name elsewhere: `flow`, `head`.
 	ErrorReason_ERROR_REASON_ALREADY_EXISTS ErrorReason = 4
 	// FAILED_PRECONDITION: the node is in the store, but not in this flow. Metadata: `flow`, `node`; `PreconditionFailure`
 	// names each node.
@@ -81,6 +81,12 @@ const (
 	ErrorReason_ERROR_REASON_REVISION_NOT_FOUND ErrorReason = 33
 	// FAILED_PRECONDITION: what is to come back, or to be purged, is not in the trash. Metadata: `name`.
 	ErrorReason_ERROR_REASON_NOT_DELETED ErrorReason = 24
+	// NOT_FOUND: the node or flow is in the trash; UndeleteNode or UndeleteFlow brings it back. Metadata: `name`; `delete_time`, when
+	// it went there, in RFC 3339.
+	ErrorReason_ERROR_REASON_DELETED ErrorReason = 22
+	// FAILED_PRECONDITION: the node cannot be deleted, since flows hold it. Metadata: `node`; `flow_count`, how many do;
+	// `PreconditionFailure` names the first of them, as many as an error has room for.
+	ErrorReason_ERROR_REASON_NODE_IN_USE ErrorReason = 23
 	// NOT_FOUND: the flow has no such head, or it stands at no node. Metadata: `flow`, `head`.
 	ErrorReason_ERROR_REASON_HEAD_NOT_FOUND ErrorReason = 25
 	// FAILED_PRECONDITION: the node or flow was purged: it does not come back, and nothing new gets its id. Metadata: `name`;
@@ -115,6 +121,8 @@ var (
 		21: "ERROR_REASON_HAS_CHILDREN",
 		33: "ERROR_REASON_REVISION_NOT_FOUND",
 		24: "ERROR_REASON_NOT_DELETED",
+		22: "ERROR_REASON_DELETED",
+		23: "ERROR_REASON_NODE_IN_USE",
 		25: "ERROR_REASON_HEAD_NOT_FOUND",
 		31: "ERROR_REASON_PURGED",
 	}
@@ -143,6 +151,8 @@ var (
 		"ERROR_REASON_HAS_CHILDREN":       21,
 		"ERROR_REASON_REVISION_NOT_FOUND": 33,
 		"ERROR_REASON_NOT_DELETED":        24,
+		"ERROR_REASON_DELETED":            22,
+		"ERROR_REASON_NODE_IN_USE":        23,
 		"ERROR_REASON_HEAD_NOT_FOUND":     25,
 		"ERROR_REASON_PURGED":             31,
 	}
@@ -179,7 +189,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xca\x06\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\x82\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -205,7 +215,9 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x1aERROR_REASON_NOT_CONNECTED\x10\x14\x12\x1d\n" +
 	"\x19ERROR_REASON_HAS_CHILDREN\x10\x15\x12#\n" +
 	"\x1fERROR_REASON_REVISION_NOT_FOUND\x10!\x12\x1c\n" +
-	"\x18ERROR_REASON_NOT_DELETED\x10\x18\x12\x1f\n" +
+	"\x18ERROR_REASON_NOT_DELETED\x10\x18\x12\x18\n" +
+	"\x14ERROR_REASON_DELETED\x10\x16\x12\x1c\n" +
+	"\x18ERROR_REASON_NODE_IN_USE\x10\x17\x12\x1f\n" +
 	"\x1bERROR_REASON_HEAD_NOT_FOUND\x10\x19\x12\x17\n" +
 	"\x13ERROR_REASON_PURGED\x10\x1fBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 

@@ -84,6 +84,63 @@ func (ForkWay) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_flowstore_v1_flows_proto_rawDescGZIP(), []int{0}
 }
 
+// RemoveMode says what becomes of the nodes that continue one which leaves a flow.
+type RemoveMode int32
+
+const (
+	// As REMOVE_MODE_RESTRICT.
+	RemoveMode_REMOVE_MODE_UNSPECIFIED RemoveMode = 0
+	// A node that others continue is not removed (HAS_CHILDREN).
+	RemoveMode_REMOVE_MODE_RESTRICT RemoveMode = 1
+	// They continue what it continued. Branches keep their names.
+	RemoveMode_REMOVE_MODE_SPLICE RemoveMode = 2
+	// They leave with it, and what continues them. A node into which another branch was merged stays, behind that branch.
+	RemoveMode_REMOVE_MODE_SUBTREE RemoveMode = 3
+)
+
+// Enum value maps for RemoveMode.
+var (
+	RemoveMode_name = map[int32]string{
+		0: "REMOVE_MODE_UNSPECIFIED",
+		1: "REMOVE_MODE_RESTRICT",
+		2: "REMOVE_MODE_SPLICE",
+		3: "REMOVE_MODE_SUBTREE",
+	}
+	RemoveMode_value = map[string]int32{
+		"REMOVE_MODE_UNSPECIFIED": 0,
+		"REMOVE_MODE_RESTRICT":    1,
+		"REMOVE_MODE_SPLICE":      2,
+		"REMOVE_MODE_SUBTREE":     3,
+	}
+)
+
+func (x RemoveMode) Enum() *RemoveMode {
+	p := new(RemoveMode)
+	*p = x
+	return p
+}
+
+func (x RemoveMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RemoveMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_flowstore_v1_flows_proto_enumTypes[1].Descriptor()
+}
+
+func (RemoveMode) Type() protoreflect.EnumType {
+	return &file_tsumugi_flowstore_v1_flows_proto_enumTypes[1]
+}
+
+func (x RemoveMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RemoveMode.Descriptor instead.
+func (RemoveMode) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_flowstore_v1_flows_proto_rawDescGZIP(), []int{1}
+}
+
 // FlowHead is a named branch of a flow: the node at its end.
 type FlowHead struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -518,7 +575,13 @@ const file_tsumugi_flowstore_v1_flows_proto_rawDesc = "" +
 	"\x0eFORK_WAY_WHOLE\x10\x01\x12\x11\n" +
 	"\rFORK_WAY_PATH\x10\x02\x12\x15\n" +
 	"\x11FORK_WAY_SIBLINGS\x10\x03\x12\x14\n" +
-	"\x10FORK_WAY_SUBTREE\x10\x04BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x10FORK_WAY_SUBTREE\x10\x04*t\n" +
+	"\n" +
+	"RemoveMode\x12\x1b\n" +
+	"\x17REMOVE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14REMOVE_MODE_RESTRICT\x10\x01\x12\x16\n" +
+	"\x12REMOVE_MODE_SPLICE\x10\x02\x12\x17\n" +
+	"\x13REMOVE_MODE_SUBTREE\x10\x03BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_flows_proto_rawDescOnce sync.Once
@@ -532,15 +595,16 @@ func file_tsumugi_flowstore_v1_flows_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_flows_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_flows_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_tsumugi_flowstore_v1_flows_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_tsumugi_flowstore_v1_flows_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_tsumugi_flowstore_v1_flows_proto_goTypes = []any{
 	(ForkWay)(0),               // 0: tsumugi.flowstore.v1.ForkWay
-	(*FlowHead)(nil),           // 1: tsumugi.flowstore.v1.FlowHead
-	(*FlowLink)(nil),           // 2: tsumugi.flowstore.v1.FlowLink
-	(*BranchFlowRequest)(nil),  // 3: tsumugi.flowstore.v1.BranchFlowRequest
-	(*ForkFlowRequest)(nil),    // 4: tsumugi.flowstore.v1.ForkFlowRequest
-	(*RebuildFlowRequest)(nil), // 5: tsumugi.flowstore.v1.RebuildFlowRequest
+	(RemoveMode)(0),            // 1: tsumugi.flowstore.v1.RemoveMode
+	(*FlowHead)(nil),           // 2: tsumugi.flowstore.v1.FlowHead
+	(*FlowLink)(nil),           // 3: tsumugi.flowstore.v1.FlowLink
+	(*BranchFlowRequest)(nil),  // 4: tsumugi.flowstore.v1.BranchFlowRequest
+	(*ForkFlowRequest)(nil),    // 5: tsumugi.flowstore.v1.ForkFlowRequest
+	(*RebuildFlowRequest)(nil), // 6: tsumugi.flowstore.v1.RebuildFlowRequest
 }
 var file_tsumugi_flowstore_v1_flows_proto_depIdxs = []int32{
 	0, // 0: tsumugi.flowstore.v1.ForkFlowRequest.way:type_name -> tsumugi.flowstore.v1.ForkWay
@@ -561,7 +625,7 @@ func file_tsumugi_flowstore_v1_flows_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flows_proto_rawDesc), len(file_tsumugi_flowstore_v1_flows_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -24,63 +24,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// RemoveMode says what becomes of the nodes that continue one which leaves a flow.
-type RemoveMode int32
-
-const (
-	// As REMOVE_MODE_RESTRICT.
-	RemoveMode_REMOVE_MODE_UNSPECIFIED RemoveMode = 0
-	// A node that others continue is not removed (HAS_CHILDREN).
-	RemoveMode_REMOVE_MODE_RESTRICT RemoveMode = 1
-	// They continue what it continued. Branches keep their names.
-	RemoveMode_REMOVE_MODE_SPLICE RemoveMode = 2
-	// They leave with it, and what continues them. A node into which another branch was merged stays, behind that branch.
-	RemoveMode_REMOVE_MODE_SUBTREE RemoveMode = 3
-)
-
-// Enum value maps for RemoveMode.
-var (
-	RemoveMode_name = map[int32]string{
-		0: "REMOVE_MODE_UNSPECIFIED",
-		1: "REMOVE_MODE_RESTRICT",
-		2: "REMOVE_MODE_SPLICE",
-		3: "REMOVE_MODE_SUBTREE",
-	}
-	RemoveMode_value = map[string]int32{
-		"REMOVE_MODE_UNSPECIFIED": 0,
-		"REMOVE_MODE_RESTRICT":    1,
-		"REMOVE_MODE_SPLICE":      2,
-		"REMOVE_MODE_SUBTREE":     3,
-	}
-)
-
-func (x RemoveMode) Enum() *RemoveMode {
-	p := new(RemoveMode)
-	*p = x
-	return p
-}
-
-func (x RemoveMode) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (RemoveMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[0].Descriptor()
-}
-
-func (RemoveMode) Type() protoreflect.EnumType {
-	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[0]
-}
-
-func (x RemoveMode) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use RemoveMode.Descriptor instead.
-func (RemoveMode) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP(), []int{0}
-}
-
 // Op says where a piece stands.
 type DiffPart_Op int32
 
@@ -122,11 +65,11 @@ func (x DiffPart_Op) String() string {
 }
 
 func (DiffPart_Op) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1].Descriptor()
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[0].Descriptor()
 }
 
 func (DiffPart_Op) Type() protoreflect.EnumType {
-	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1]
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[0]
 }
 
 func (x DiffPart_Op) Number() protoreflect.EnumNumber {
@@ -199,11 +142,11 @@ func (x FlowProblem_Kind) String() string {
 }
 
 func (FlowProblem_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2].Descriptor()
+	return file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1].Descriptor()
 }
 
 func (FlowProblem_Kind) Type() protoreflect.EnumType {
-	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[2]
+	return &file_tsumugi_flowstore_v1_flowstore_proto_enumTypes[1]
 }
 
 func (x FlowProblem_Kind) Number() protoreflect.EnumNumber {
@@ -1098,8 +1041,11 @@ type ListNodesRequest struct {
 	CreateTimeFrom *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=create_time_from,json=createTimeFrom,proto3" json:"create_time_from,omitempty"`
 	// Only nodes made earlier than this.
 	CreateTimeBefore *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=create_time_before,json=createTimeBefore,proto3" json:"create_time_before,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The nodes in the trash instead, those first that were deleted last. `order`, `create_time_from` and `create_time_before` are then
+	// left out.
+	Deleted       bool `protobuf:"varint,12,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListNodesRequest) Reset() {
@@ -1207,6 +1153,13 @@ func (x *ListNodesRequest) GetCreateTimeBefore() *timestamppb.Timestamp {
 		return x.CreateTimeBefore
 	}
 	return nil
+}
+
+func (x *ListNodesRequest) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
 }
 
 // ListNodesResponse is one page of nodes. It may hold fewer than asked for, also none, where others follow: for one page at most 2,000
@@ -1347,8 +1300,11 @@ type ListFlowsRequest struct {
 	CreateTimeBefore *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time_before,json=createTimeBefore,proto3" json:"create_time_before,omitempty"`
 	// Only flows that were changed at this time or later.
 	UpdateTimeFrom *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=update_time_from,json=updateTimeFrom,proto3" json:"update_time_from,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The flows in the trash instead, those first that were deleted last. `order`, `create_time_from` and `create_time_before` are then
+	// left out.
+	Deleted       bool `protobuf:"varint,8,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListFlowsRequest) Reset() {
@@ -1428,6 +1384,13 @@ func (x *ListFlowsRequest) GetUpdateTimeFrom() *timestamppb.Timestamp {
 		return x.UpdateTimeFrom
 	}
 	return nil
+}
+
+func (x *ListFlowsRequest) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
 }
 
 // ListFlowsResponse is one page of flows. It may hold fewer than asked for, also none, where others follow: for one page at most 2,000
@@ -2837,7 +2800,7 @@ var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a tsumugi/flowstore/v1/purge.proto\x1a$tsumugi/flowstore/v1/resources.proto\"\x8a\x01\n" +
+	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a tsumugi/flowstore/v1/purge.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a tsumugi/flowstore/v1/trash.proto\"\x8a\x01\n" +
 	"\x11CreateNodeRequest\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
@@ -2899,7 +2862,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x05links\x18\x06 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowLinkB\x03\xe0A\x03R\x05links\"\x13\n" +
 	"\x11FlushStoreRequest\">\n" +
 	"\x12FlushStoreResponse\x12(\n" +
-	"\rfiles_written\x18\x01 \x01(\x05B\x03\xe0A\x03R\ffilesWritten\"\x85\x04\n" +
+	"\rfiles_written\x18\x01 \x01(\x05B\x03\xe0A\x03R\ffilesWritten\"\xa4\x04\n" +
 	"\x10ListNodesRequest\x12 \n" +
 	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
@@ -2913,14 +2876,15 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\bany_tags\x18\t \x03(\tB\x03\xe0A\x01R\aanyTags\x12I\n" +
 	"\x10create_time_from\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x0ecreateTimeFrom\x12M\n" +
-	"\x12create_time_before\x18\v \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x10createTimeBefore\"{\n" +
+	"\x12create_time_before\x18\v \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x10createTimeBefore\x12\x1d\n" +
+	"\adeleted\x18\f \x01(\bB\x03\xe0A\x01R\adeleted\"{\n" +
 	"\x11ListNodesResponse\x129\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.NodeItemB\x03\xe0A\x03R\x05nodes\x12+\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\x86\x01\n" +
 	"\bNodeItem\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x03R\x04node\x12\x1d\n" +
 	"\aproblem\x18\x02 \x01(\tB\x03\xe0A\x03R\aproblem\x12&\n" +
-	"\fproblem_path\x18\x03 \x01(\tB\x03\xe0A\x03R\vproblemPath\"\xb2\x03\n" +
+	"\fproblem_path\x18\x03 \x01(\tB\x03\xe0A\x03R\vproblemPath\"\xd1\x03\n" +
 	"\x10ListFlowsRequest\x12 \n" +
 	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
@@ -2929,7 +2893,8 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x15display_name_contains\x18\x04 \x01(\tB\x03\xe0A\x01R\x13displayNameContains\x12I\n" +
 	"\x10create_time_from\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x0ecreateTimeFrom\x12M\n" +
 	"\x12create_time_before\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x10createTimeBefore\x12I\n" +
-	"\x10update_time_from\x18\a \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x0eupdateTimeFrom\"{\n" +
+	"\x10update_time_from\x18\a \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x0eupdateTimeFrom\x12\x1d\n" +
+	"\adeleted\x18\b \x01(\bB\x03\xe0A\x01R\adeleted\"{\n" +
 	"\x11ListFlowsResponse\x129\n" +
 	"\x05flows\x18\x01 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowItemB\x03\xe0A\x03R\x05flows\x12+\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xce\x01\n" +
@@ -3054,13 +3019,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x11UpdateFlowRequest\x123\n" +
 	"\x04flow\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.FlowB\x03\xe0A\x02R\x04flow\x12@\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskB\x03\xe0A\x02R\n" +
-	"updateMask*t\n" +
-	"\n" +
-	"RemoveMode\x12\x1b\n" +
-	"\x17REMOVE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
-	"\x14REMOVE_MODE_RESTRICT\x10\x01\x12\x16\n" +
-	"\x12REMOVE_MODE_SPLICE\x10\x02\x12\x17\n" +
-	"\x13REMOVE_MODE_SUBTREE\x10\x032\xb9\x1f\n" +
+	"updateMask2\xad#\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -3068,10 +3027,16 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
 	"UpdateNode\x12'.tsumugi.flowstore.v1.UpdateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"%\x82\xd3\xe4\x93\x02\x1f:\x04node2\x17/v1/{node.name=nodes/*}\x12\xa2\x01\n" +
 	"\x11ListNodeRevisions\x12..tsumugi.flowstore.v1.ListNodeRevisionsRequest\x1a/.tsumugi.flowstore.v1.ListNodeRevisionsResponse\",\x82\xd3\xe4\x93\x02&\x12$/v1/{name=nodes/*}:listNodeRevisions\x12\x96\x01\n" +
-	"\x13RestoreNodeRevision\x120.tsumugi.flowstore.v1.RestoreNodeRevisionRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=nodes/*}:restoreNodeRevision\x12j\n" +
+	"\x13RestoreNodeRevision\x120.tsumugi.flowstore.v1.RestoreNodeRevisionRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=nodes/*}:restoreNodeRevision\x12{\n" +
+	"\n" +
+	"DeleteNode\x12'.tsumugi.flowstore.v1.DeleteNodeRequest\x1a(.tsumugi.flowstore.v1.DeleteNodeResponse\"\x1a\x82\xd3\xe4\x93\x02\x14*\x12/v1/{name=nodes/*}\x12\x81\x01\n" +
+	"\fUndeleteNode\x12).tsumugi.flowstore.v1.UndeleteNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"*\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/{name=nodes/*}:undeleteNode\x12j\n" +
 	"\n" +
 	"CreateFlow\x12'.tsumugi.flowstore.v1.CreateFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"\x17\x82\xd3\xe4\x93\x02\x11:\x04flow\"\t/v1/flows\x12g\n" +
-	"\aGetFlow\x12$.tsumugi.flowstore.v1.GetFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/{name=flows/*}\x12}\n" +
+	"\aGetFlow\x12$.tsumugi.flowstore.v1.GetFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/{name=flows/*}\x12m\n" +
+	"\n" +
+	"DeleteFlow\x12'.tsumugi.flowstore.v1.DeleteFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"\x1a\x82\xd3\xe4\x93\x02\x14*\x12/v1/{name=flows/*}\x12\x81\x01\n" +
+	"\fUndeleteFlow\x12).tsumugi.flowstore.v1.UndeleteFlowRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\"*\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/{name=flows/*}:undeleteFlow\x12}\n" +
 	"\aAddNode\x12$.tsumugi.flowstore.v1.AddNodeRequest\x1a%.tsumugi.flowstore.v1.AddNodeResponse\"%\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/{flow=flows/*}:addNode\x12\x83\x01\n" +
 	"\tSplitNode\x12&.tsumugi.flowstore.v1.SplitNodeRequest\x1a%.tsumugi.flowstore.v1.AddNodeResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/{flow=flows/*}:splitNode\x12\x87\x01\n" +
 	"\x0eSetCurrentNode\x12+.tsumugi.flowstore.v1.SetCurrentNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{flow=flows/*}:setCurrentNode\x12\x92\x01\n" +
@@ -3114,178 +3079,191 @@ func file_tsumugi_flowstore_v1_flowstore_proto_rawDescGZIP() []byte {
 	return file_tsumugi_flowstore_v1_flowstore_proto_rawDescData
 }
 
-var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_tsumugi_flowstore_v1_flowstore_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_tsumugi_flowstore_v1_flowstore_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
-	(RemoveMode)(0),                    // 0: tsumugi.flowstore.v1.RemoveMode
-	(DiffPart_Op)(0),                   // 1: tsumugi.flowstore.v1.DiffPart.Op
-	(FlowProblem_Kind)(0),              // 2: tsumugi.flowstore.v1.FlowProblem.Kind
-	(*CreateNodeRequest)(nil),          // 3: tsumugi.flowstore.v1.CreateNodeRequest
-	(*GetNodeRequest)(nil),             // 4: tsumugi.flowstore.v1.GetNodeRequest
-	(*CreateFlowRequest)(nil),          // 5: tsumugi.flowstore.v1.CreateFlowRequest
-	(*GetFlowRequest)(nil),             // 6: tsumugi.flowstore.v1.GetFlowRequest
-	(*AddNodeRequest)(nil),             // 7: tsumugi.flowstore.v1.AddNodeRequest
-	(*AddNodeResponse)(nil),            // 8: tsumugi.flowstore.v1.AddNodeResponse
-	(*SetCurrentNodeRequest)(nil),      // 9: tsumugi.flowstore.v1.SetCurrentNodeRequest
-	(*ListPathNodesRequest)(nil),       // 10: tsumugi.flowstore.v1.ListPathNodesRequest
-	(*ListPathNodesResponse)(nil),      // 11: tsumugi.flowstore.v1.ListPathNodesResponse
-	(*PathNode)(nil),                   // 12: tsumugi.flowstore.v1.PathNode
-	(*FlushStoreRequest)(nil),          // 13: tsumugi.flowstore.v1.FlushStoreRequest
-	(*FlushStoreResponse)(nil),         // 14: tsumugi.flowstore.v1.FlushStoreResponse
-	(*ListNodesRequest)(nil),           // 15: tsumugi.flowstore.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),          // 16: tsumugi.flowstore.v1.ListNodesResponse
-	(*NodeItem)(nil),                   // 17: tsumugi.flowstore.v1.NodeItem
-	(*ListFlowsRequest)(nil),           // 18: tsumugi.flowstore.v1.ListFlowsRequest
-	(*ListFlowsResponse)(nil),          // 19: tsumugi.flowstore.v1.ListFlowsResponse
-	(*FlowItem)(nil),                   // 20: tsumugi.flowstore.v1.FlowItem
-	(*ListHistoryNodesRequest)(nil),    // 21: tsumugi.flowstore.v1.ListHistoryNodesRequest
-	(*ListHistoryNodesResponse)(nil),   // 22: tsumugi.flowstore.v1.ListHistoryNodesResponse
-	(*PathTotals)(nil),                 // 23: tsumugi.flowstore.v1.PathTotals
-	(*DiffNodesRequest)(nil),           // 24: tsumugi.flowstore.v1.DiffNodesRequest
-	(*DiffNodesResponse)(nil),          // 25: tsumugi.flowstore.v1.DiffNodesResponse
-	(*TextDiff)(nil),                   // 26: tsumugi.flowstore.v1.TextDiff
-	(*DiffPart)(nil),                   // 27: tsumugi.flowstore.v1.DiffPart
-	(*DiffHeadsRequest)(nil),           // 28: tsumugi.flowstore.v1.DiffHeadsRequest
-	(*DiffHeadsResponse)(nil),          // 29: tsumugi.flowstore.v1.DiffHeadsResponse
-	(*ValidateFlowRequest)(nil),        // 30: tsumugi.flowstore.v1.ValidateFlowRequest
-	(*ValidateFlowResponse)(nil),       // 31: tsumugi.flowstore.v1.ValidateFlowResponse
-	(*FlowProblem)(nil),                // 32: tsumugi.flowstore.v1.FlowProblem
-	(*ConnectNodesRequest)(nil),        // 33: tsumugi.flowstore.v1.ConnectNodesRequest
-	(*DisconnectNodesRequest)(nil),     // 34: tsumugi.flowstore.v1.DisconnectNodesRequest
-	(*RemoveNodeRequest)(nil),          // 35: tsumugi.flowstore.v1.RemoveNodeRequest
-	(*ReconnectNodesRequest)(nil),      // 36: tsumugi.flowstore.v1.ReconnectNodesRequest
-	(*UpdateFlowRequest)(nil),          // 37: tsumugi.flowstore.v1.UpdateFlowRequest
-	(*Node)(nil),                       // 38: tsumugi.flowstore.v1.Node
-	(NodeView)(0),                      // 39: tsumugi.flowstore.v1.NodeView
-	(*Flow)(nil),                       // 40: tsumugi.flowstore.v1.Flow
-	(*FlowLink)(nil),                   // 41: tsumugi.flowstore.v1.FlowLink
-	(ListOrder)(0),                     // 42: tsumugi.flowstore.v1.ListOrder
-	(*timestamppb.Timestamp)(nil),      // 43: google.protobuf.Timestamp
-	(*FlowNode)(nil),                   // 44: tsumugi.flowstore.v1.FlowNode
-	(*Edge)(nil),                       // 45: tsumugi.flowstore.v1.Edge
-	(*FlowHead)(nil),                   // 46: tsumugi.flowstore.v1.FlowHead
+	(DiffPart_Op)(0),                   // 0: tsumugi.flowstore.v1.DiffPart.Op
+	(FlowProblem_Kind)(0),              // 1: tsumugi.flowstore.v1.FlowProblem.Kind
+	(*CreateNodeRequest)(nil),          // 2: tsumugi.flowstore.v1.CreateNodeRequest
+	(*GetNodeRequest)(nil),             // 3: tsumugi.flowstore.v1.GetNodeRequest
+	(*CreateFlowRequest)(nil),          // 4: tsumugi.flowstore.v1.CreateFlowRequest
+	(*GetFlowRequest)(nil),             // 5: tsumugi.flowstore.v1.GetFlowRequest
+	(*AddNodeRequest)(nil),             // 6: tsumugi.flowstore.v1.AddNodeRequest
+	(*AddNodeResponse)(nil),            // 7: tsumugi.flowstore.v1.AddNodeResponse
+	(*SetCurrentNodeRequest)(nil),      // 8: tsumugi.flowstore.v1.SetCurrentNodeRequest
+	(*ListPathNodesRequest)(nil),       // 9: tsumugi.flowstore.v1.ListPathNodesRequest
+	(*ListPathNodesResponse)(nil),      // 10: tsumugi.flowstore.v1.ListPathNodesResponse
+	(*PathNode)(nil),                   // 11: tsumugi.flowstore.v1.PathNode
+	(*FlushStoreRequest)(nil),          // 12: tsumugi.flowstore.v1.FlushStoreRequest
+	(*FlushStoreResponse)(nil),         // 13: tsumugi.flowstore.v1.FlushStoreResponse
+	(*ListNodesRequest)(nil),           // 14: tsumugi.flowstore.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),          // 15: tsumugi.flowstore.v1.ListNodesResponse
+	(*NodeItem)(nil),                   // 16: tsumugi.flowstore.v1.NodeItem
+	(*ListFlowsRequest)(nil),           // 17: tsumugi.flowstore.v1.ListFlowsRequest
+	(*ListFlowsResponse)(nil),          // 18: tsumugi.flowstore.v1.ListFlowsResponse
+	(*FlowItem)(nil),                   // 19: tsumugi.flowstore.v1.FlowItem
+	(*ListHistoryNodesRequest)(nil),    // 20: tsumugi.flowstore.v1.ListHistoryNodesRequest
+	(*ListHistoryNodesResponse)(nil),   // 21: tsumugi.flowstore.v1.ListHistoryNodesResponse
+	(*PathTotals)(nil),                 // 22: tsumugi.flowstore.v1.PathTotals
+	(*DiffNodesRequest)(nil),           // 23: tsumugi.flowstore.v1.DiffNodesRequest
+	(*DiffNodesResponse)(nil),          // 24: tsumugi.flowstore.v1.DiffNodesResponse
+	(*TextDiff)(nil),                   // 25: tsumugi.flowstore.v1.TextDiff
+	(*DiffPart)(nil),                   // 26: tsumugi.flowstore.v1.DiffPart
+	(*DiffHeadsRequest)(nil),           // 27: tsumugi.flowstore.v1.DiffHeadsRequest
+	(*DiffHeadsResponse)(nil),          // 28: tsumugi.flowstore.v1.DiffHeadsResponse
+	(*ValidateFlowRequest)(nil),        // 29: tsumugi.flowstore.v1.ValidateFlowRequest
+	(*ValidateFlowResponse)(nil),       // 30: tsumugi.flowstore.v1.ValidateFlowResponse
+	(*FlowProblem)(nil),                // 31: tsumugi.flowstore.v1.FlowProblem
+	(*ConnectNodesRequest)(nil),        // 32: tsumugi.flowstore.v1.ConnectNodesRequest
+	(*DisconnectNodesRequest)(nil),     // 33: tsumugi.flowstore.v1.DisconnectNodesRequest
+	(*RemoveNodeRequest)(nil),          // 34: tsumugi.flowstore.v1.RemoveNodeRequest
+	(*ReconnectNodesRequest)(nil),      // 35: tsumugi.flowstore.v1.ReconnectNodesRequest
+	(*UpdateFlowRequest)(nil),          // 36: tsumugi.flowstore.v1.UpdateFlowRequest
+	(*Node)(nil),                       // 37: tsumugi.flowstore.v1.Node
+	(NodeView)(0),                      // 38: tsumugi.flowstore.v1.NodeView
+	(*Flow)(nil),                       // 39: tsumugi.flowstore.v1.Flow
+	(*FlowLink)(nil),                   // 40: tsumugi.flowstore.v1.FlowLink
+	(ListOrder)(0),                     // 41: tsumugi.flowstore.v1.ListOrder
+	(*timestamppb.Timestamp)(nil),      // 42: google.protobuf.Timestamp
+	(*FlowNode)(nil),                   // 43: tsumugi.flowstore.v1.FlowNode
+	(*Edge)(nil),                       // 44: tsumugi.flowstore.v1.Edge
+	(*FlowHead)(nil),                   // 45: tsumugi.flowstore.v1.FlowHead
+	(RemoveMode)(0),                    // 46: tsumugi.flowstore.v1.RemoveMode
 	(*fieldmaskpb.FieldMask)(nil),      // 47: google.protobuf.FieldMask
 	(*UpdateNodeRequest)(nil),          // 48: tsumugi.flowstore.v1.UpdateNodeRequest
 	(*ListNodeRevisionsRequest)(nil),   // 49: tsumugi.flowstore.v1.ListNodeRevisionsRequest
 	(*RestoreNodeRevisionRequest)(nil), // 50: tsumugi.flowstore.v1.RestoreNodeRevisionRequest
-	(*SplitNodeRequest)(nil),           // 51: tsumugi.flowstore.v1.SplitNodeRequest
-	(*BranchFlowRequest)(nil),          // 52: tsumugi.flowstore.v1.BranchFlowRequest
-	(*ForkFlowRequest)(nil),            // 53: tsumugi.flowstore.v1.ForkFlowRequest
-	(*RebuildFlowRequest)(nil),         // 54: tsumugi.flowstore.v1.RebuildFlowRequest
-	(*WatchEventsRequest)(nil),         // 55: tsumugi.flowstore.v1.WatchEventsRequest
-	(*PurgeNodeRequest)(nil),           // 56: tsumugi.flowstore.v1.PurgeNodeRequest
-	(*PurgeFlowRequest)(nil),           // 57: tsumugi.flowstore.v1.PurgeFlowRequest
-	(*CheckStoreRequest)(nil),          // 58: tsumugi.flowstore.v1.CheckStoreRequest
-	(*RepairStoreRequest)(nil),         // 59: tsumugi.flowstore.v1.RepairStoreRequest
-	(*ListNodeRevisionsResponse)(nil),  // 60: tsumugi.flowstore.v1.ListNodeRevisionsResponse
-	(*Event)(nil),                      // 61: tsumugi.flowstore.v1.Event
-	(*Tombstone)(nil),                  // 62: tsumugi.flowstore.v1.Tombstone
-	(*CheckStoreEvent)(nil),            // 63: tsumugi.flowstore.v1.CheckStoreEvent
-	(*RepairStoreEvent)(nil),           // 64: tsumugi.flowstore.v1.RepairStoreEvent
+	(*DeleteNodeRequest)(nil),          // 51: tsumugi.flowstore.v1.DeleteNodeRequest
+	(*UndeleteNodeRequest)(nil),        // 52: tsumugi.flowstore.v1.UndeleteNodeRequest
+	(*DeleteFlowRequest)(nil),          // 53: tsumugi.flowstore.v1.DeleteFlowRequest
+	(*UndeleteFlowRequest)(nil),        // 54: tsumugi.flowstore.v1.UndeleteFlowRequest
+	(*SplitNodeRequest)(nil),           // 55: tsumugi.flowstore.v1.SplitNodeRequest
+	(*BranchFlowRequest)(nil),          // 56: tsumugi.flowstore.v1.BranchFlowRequest
+	(*ForkFlowRequest)(nil),            // 57: tsumugi.flowstore.v1.ForkFlowRequest
+	(*RebuildFlowRequest)(nil),         // 58: tsumugi.flowstore.v1.RebuildFlowRequest
+	(*WatchEventsRequest)(nil),         // 59: tsumugi.flowstore.v1.WatchEventsRequest
+	(*PurgeNodeRequest)(nil),           // 60: tsumugi.flowstore.v1.PurgeNodeRequest
+	(*PurgeFlowRequest)(nil),           // 61: tsumugi.flowstore.v1.PurgeFlowRequest
+	(*CheckStoreRequest)(nil),          // 62: tsumugi.flowstore.v1.CheckStoreRequest
+	(*RepairStoreRequest)(nil),         // 63: tsumugi.flowstore.v1.RepairStoreRequest
+	(*ListNodeRevisionsResponse)(nil),  // 64: tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	(*DeleteNodeResponse)(nil),         // 65: tsumugi.flowstore.v1.DeleteNodeResponse
+	(*Event)(nil),                      // 66: tsumugi.flowstore.v1.Event
+	(*Tombstone)(nil),                  // 67: tsumugi.flowstore.v1.Tombstone
+	(*CheckStoreEvent)(nil),            // 68: tsumugi.flowstore.v1.CheckStoreEvent
+	(*RepairStoreEvent)(nil),           // 69: tsumugi.flowstore.v1.RepairStoreEvent
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
-	38, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
-	39, // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	40, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
-	38, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
-	38, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
-	39, // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	12, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	23, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
-	38, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
-	41, // 9: tsumugi.flowstore.v1.PathNode.links:type_name -> tsumugi.flowstore.v1.FlowLink
-	39, // 10: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	42, // 11: tsumugi.flowstore.v1.ListNodesRequest.order:type_name -> tsumugi.flowstore.v1.ListOrder
-	43, // 12: tsumugi.flowstore.v1.ListNodesRequest.create_time_from:type_name -> google.protobuf.Timestamp
-	43, // 13: tsumugi.flowstore.v1.ListNodesRequest.create_time_before:type_name -> google.protobuf.Timestamp
-	17, // 14: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
-	38, // 15: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
-	42, // 16: tsumugi.flowstore.v1.ListFlowsRequest.order:type_name -> tsumugi.flowstore.v1.ListOrder
-	43, // 17: tsumugi.flowstore.v1.ListFlowsRequest.create_time_from:type_name -> google.protobuf.Timestamp
-	43, // 18: tsumugi.flowstore.v1.ListFlowsRequest.create_time_before:type_name -> google.protobuf.Timestamp
-	43, // 19: tsumugi.flowstore.v1.ListFlowsRequest.update_time_from:type_name -> google.protobuf.Timestamp
-	20, // 20: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
-	40, // 21: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
-	39, // 22: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
-	12, // 23: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
-	26, // 24: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
-	27, // 25: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
-	1,  // 26: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
-	44, // 27: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
-	44, // 28: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
-	44, // 29: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
-	32, // 30: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
-	2,  // 31: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
-	45, // 32: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
-	46, // 33: tsumugi.flowstore.v1.FlowProblem.head:type_name -> tsumugi.flowstore.v1.FlowHead
-	41, // 34: tsumugi.flowstore.v1.FlowProblem.link:type_name -> tsumugi.flowstore.v1.FlowLink
-	0,  // 35: tsumugi.flowstore.v1.RemoveNodeRequest.mode:type_name -> tsumugi.flowstore.v1.RemoveMode
-	40, // 36: tsumugi.flowstore.v1.UpdateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	37, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
+	38, // 1: tsumugi.flowstore.v1.GetNodeRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	39, // 2: tsumugi.flowstore.v1.CreateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
+	37, // 3: tsumugi.flowstore.v1.AddNodeRequest.new_node:type_name -> tsumugi.flowstore.v1.Node
+	37, // 4: tsumugi.flowstore.v1.AddNodeResponse.node:type_name -> tsumugi.flowstore.v1.Node
+	38, // 5: tsumugi.flowstore.v1.ListPathNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	11, // 6: tsumugi.flowstore.v1.ListPathNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	22, // 7: tsumugi.flowstore.v1.ListPathNodesResponse.totals:type_name -> tsumugi.flowstore.v1.PathTotals
+	37, // 8: tsumugi.flowstore.v1.PathNode.node:type_name -> tsumugi.flowstore.v1.Node
+	40, // 9: tsumugi.flowstore.v1.PathNode.links:type_name -> tsumugi.flowstore.v1.FlowLink
+	38, // 10: tsumugi.flowstore.v1.ListNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	41, // 11: tsumugi.flowstore.v1.ListNodesRequest.order:type_name -> tsumugi.flowstore.v1.ListOrder
+	42, // 12: tsumugi.flowstore.v1.ListNodesRequest.create_time_from:type_name -> google.protobuf.Timestamp
+	42, // 13: tsumugi.flowstore.v1.ListNodesRequest.create_time_before:type_name -> google.protobuf.Timestamp
+	16, // 14: tsumugi.flowstore.v1.ListNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.NodeItem
+	37, // 15: tsumugi.flowstore.v1.NodeItem.node:type_name -> tsumugi.flowstore.v1.Node
+	41, // 16: tsumugi.flowstore.v1.ListFlowsRequest.order:type_name -> tsumugi.flowstore.v1.ListOrder
+	42, // 17: tsumugi.flowstore.v1.ListFlowsRequest.create_time_from:type_name -> google.protobuf.Timestamp
+	42, // 18: tsumugi.flowstore.v1.ListFlowsRequest.create_time_before:type_name -> google.protobuf.Timestamp
+	42, // 19: tsumugi.flowstore.v1.ListFlowsRequest.update_time_from:type_name -> google.protobuf.Timestamp
+	19, // 20: tsumugi.flowstore.v1.ListFlowsResponse.flows:type_name -> tsumugi.flowstore.v1.FlowItem
+	39, // 21: tsumugi.flowstore.v1.FlowItem.flow:type_name -> tsumugi.flowstore.v1.Flow
+	38, // 22: tsumugi.flowstore.v1.ListHistoryNodesRequest.view:type_name -> tsumugi.flowstore.v1.NodeView
+	11, // 23: tsumugi.flowstore.v1.ListHistoryNodesResponse.nodes:type_name -> tsumugi.flowstore.v1.PathNode
+	25, // 24: tsumugi.flowstore.v1.DiffNodesResponse.texts:type_name -> tsumugi.flowstore.v1.TextDiff
+	26, // 25: tsumugi.flowstore.v1.TextDiff.parts:type_name -> tsumugi.flowstore.v1.DiffPart
+	0,  // 26: tsumugi.flowstore.v1.DiffPart.op:type_name -> tsumugi.flowstore.v1.DiffPart.Op
+	43, // 27: tsumugi.flowstore.v1.DiffHeadsResponse.common:type_name -> tsumugi.flowstore.v1.FlowNode
+	43, // 28: tsumugi.flowstore.v1.DiffHeadsResponse.only_node:type_name -> tsumugi.flowstore.v1.FlowNode
+	43, // 29: tsumugi.flowstore.v1.DiffHeadsResponse.only_other:type_name -> tsumugi.flowstore.v1.FlowNode
+	31, // 30: tsumugi.flowstore.v1.ValidateFlowResponse.problems:type_name -> tsumugi.flowstore.v1.FlowProblem
+	1,  // 31: tsumugi.flowstore.v1.FlowProblem.kind:type_name -> tsumugi.flowstore.v1.FlowProblem.Kind
+	44, // 32: tsumugi.flowstore.v1.FlowProblem.edge:type_name -> tsumugi.flowstore.v1.Edge
+	45, // 33: tsumugi.flowstore.v1.FlowProblem.head:type_name -> tsumugi.flowstore.v1.FlowHead
+	40, // 34: tsumugi.flowstore.v1.FlowProblem.link:type_name -> tsumugi.flowstore.v1.FlowLink
+	46, // 35: tsumugi.flowstore.v1.RemoveNodeRequest.mode:type_name -> tsumugi.flowstore.v1.RemoveMode
+	39, // 36: tsumugi.flowstore.v1.UpdateFlowRequest.flow:type_name -> tsumugi.flowstore.v1.Flow
 	47, // 37: tsumugi.flowstore.v1.UpdateFlowRequest.update_mask:type_name -> google.protobuf.FieldMask
-	3,  // 38: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
-	4,  // 39: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
+	2,  // 38: tsumugi.flowstore.v1.FlowStoreService.CreateNode:input_type -> tsumugi.flowstore.v1.CreateNodeRequest
+	3,  // 39: tsumugi.flowstore.v1.FlowStoreService.GetNode:input_type -> tsumugi.flowstore.v1.GetNodeRequest
 	48, // 40: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:input_type -> tsumugi.flowstore.v1.UpdateNodeRequest
 	49, // 41: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:input_type -> tsumugi.flowstore.v1.ListNodeRevisionsRequest
 	50, // 42: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:input_type -> tsumugi.flowstore.v1.RestoreNodeRevisionRequest
-	5,  // 43: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
-	6,  // 44: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
-	7,  // 45: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
-	51, // 46: tsumugi.flowstore.v1.FlowStoreService.SplitNode:input_type -> tsumugi.flowstore.v1.SplitNodeRequest
-	9,  // 47: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
-	10, // 48: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
-	15, // 49: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
-	18, // 50: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
-	21, // 51: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
-	24, // 52: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
-	28, // 53: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
-	30, // 54: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
-	33, // 55: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
-	34, // 56: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
-	36, // 57: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
-	35, // 58: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
-	37, // 59: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
-	52, // 60: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
-	53, // 61: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:input_type -> tsumugi.flowstore.v1.ForkFlowRequest
-	54, // 62: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:input_type -> tsumugi.flowstore.v1.RebuildFlowRequest
-	55, // 63: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:input_type -> tsumugi.flowstore.v1.WatchEventsRequest
-	56, // 64: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:input_type -> tsumugi.flowstore.v1.PurgeNodeRequest
-	57, // 65: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:input_type -> tsumugi.flowstore.v1.PurgeFlowRequest
-	13, // 66: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	58, // 67: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
-	59, // 68: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
-	38, // 69: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	38, // 70: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	38, // 71: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:output_type -> tsumugi.flowstore.v1.Node
-	60, // 72: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:output_type -> tsumugi.flowstore.v1.ListNodeRevisionsResponse
-	38, // 73: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:output_type -> tsumugi.flowstore.v1.Node
-	40, // 74: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 75: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	8,  // 76: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	8,  // 77: tsumugi.flowstore.v1.FlowStoreService.SplitNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	40, // 78: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	11, // 79: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	16, // 80: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	19, // 81: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	22, // 82: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	25, // 83: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	29, // 84: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	31, // 85: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	40, // 86: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 87: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 88: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 89: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 90: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 91: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 92: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
-	40, // 93: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
-	61, // 94: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
-	62, // 95: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:output_type -> tsumugi.flowstore.v1.Tombstone
-	62, // 96: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:output_type -> tsumugi.flowstore.v1.Tombstone
-	14, // 97: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	63, // 98: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
-	64, // 99: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
-	69, // [69:100] is the sub-list for method output_type
-	38, // [38:69] is the sub-list for method input_type
+	51, // 43: tsumugi.flowstore.v1.FlowStoreService.DeleteNode:input_type -> tsumugi.flowstore.v1.DeleteNodeRequest
+	52, // 44: tsumugi.flowstore.v1.FlowStoreService.UndeleteNode:input_type -> tsumugi.flowstore.v1.UndeleteNodeRequest
+	4,  // 45: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:input_type -> tsumugi.flowstore.v1.CreateFlowRequest
+	5,  // 46: tsumugi.flowstore.v1.FlowStoreService.GetFlow:input_type -> tsumugi.flowstore.v1.GetFlowRequest
+	53, // 47: tsumugi.flowstore.v1.FlowStoreService.DeleteFlow:input_type -> tsumugi.flowstore.v1.DeleteFlowRequest
+	54, // 48: tsumugi.flowstore.v1.FlowStoreService.UndeleteFlow:input_type -> tsumugi.flowstore.v1.UndeleteFlowRequest
+	6,  // 49: tsumugi.flowstore.v1.FlowStoreService.AddNode:input_type -> tsumugi.flowstore.v1.AddNodeRequest
+	55, // 50: tsumugi.flowstore.v1.FlowStoreService.SplitNode:input_type -> tsumugi.flowstore.v1.SplitNodeRequest
+	8,  // 51: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
+	9,  // 52: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
+	14, // 53: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
+	17, // 54: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	20, // 55: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
+	23, // 56: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
+	27, // 57: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
+	29, // 58: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
+	32, // 59: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
+	33, // 60: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
+	35, // 61: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
+	34, // 62: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
+	36, // 63: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
+	56, // 64: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
+	57, // 65: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:input_type -> tsumugi.flowstore.v1.ForkFlowRequest
+	58, // 66: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:input_type -> tsumugi.flowstore.v1.RebuildFlowRequest
+	59, // 67: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:input_type -> tsumugi.flowstore.v1.WatchEventsRequest
+	60, // 68: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:input_type -> tsumugi.flowstore.v1.PurgeNodeRequest
+	61, // 69: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:input_type -> tsumugi.flowstore.v1.PurgeFlowRequest
+	12, // 70: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	62, // 71: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
+	63, // 72: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
+	37, // 73: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	37, // 74: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	37, // 75: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:output_type -> tsumugi.flowstore.v1.Node
+	64, // 76: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:output_type -> tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	37, // 77: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:output_type -> tsumugi.flowstore.v1.Node
+	65, // 78: tsumugi.flowstore.v1.FlowStoreService.DeleteNode:output_type -> tsumugi.flowstore.v1.DeleteNodeResponse
+	37, // 79: tsumugi.flowstore.v1.FlowStoreService.UndeleteNode:output_type -> tsumugi.flowstore.v1.Node
+	39, // 80: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 81: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 82: tsumugi.flowstore.v1.FlowStoreService.DeleteFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 83: tsumugi.flowstore.v1.FlowStoreService.UndeleteFlow:output_type -> tsumugi.flowstore.v1.Flow
+	7,  // 84: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	7,  // 85: tsumugi.flowstore.v1.FlowStoreService.SplitNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	39, // 86: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	10, // 87: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	15, // 88: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	18, // 89: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	21, // 90: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	24, // 91: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	28, // 92: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	30, // 93: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	39, // 94: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 95: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 96: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 97: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 98: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 99: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 100: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 101: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
+	66, // 102: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
+	67, // 103: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:output_type -> tsumugi.flowstore.v1.Tombstone
+	67, // 104: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:output_type -> tsumugi.flowstore.v1.Tombstone
+	13, // 105: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	68, // 106: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
+	69, // 107: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
+	73, // [73:108] is the sub-list for method output_type
+	38, // [38:73] is the sub-list for method input_type
 	38, // [38:38] is the sub-list for extension type_name
 	38, // [38:38] is the sub-list for extension extendee
 	0,  // [0:38] is the sub-list for field type_name
@@ -3303,6 +3281,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 	file_tsumugi_flowstore_v1_nodes_proto_init()
 	file_tsumugi_flowstore_v1_purge_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_init()
+	file_tsumugi_flowstore_v1_trash_proto_init()
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[1].OneofWrappers = []any{}
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[4].OneofWrappers = []any{
 		(*AddNodeRequest_NewNode)(nil),
@@ -3313,7 +3292,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc), len(file_tsumugi_flowstore_v1_flowstore_proto_rawDesc)),
-			NumEnums:      3,
+			NumEnums:      2,
 			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,

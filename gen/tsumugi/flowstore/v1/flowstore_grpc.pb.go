@@ -24,8 +24,12 @@ const (
 	FlowStoreService_UpdateNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/UpdateNode"
 	FlowStoreService_ListNodeRevisions_FullMethodName   = "/tsumugi.flowstore.v1.FlowStoreService/ListNodeRevisions"
 	FlowStoreService_RestoreNodeRevision_FullMethodName = "/tsumugi.flowstore.v1.FlowStoreService/RestoreNodeRevision"
+	FlowStoreService_DeleteNode_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/DeleteNode"
+	FlowStoreService_UndeleteNode_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/UndeleteNode"
 	FlowStoreService_CreateFlow_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/CreateFlow"
 	FlowStoreService_GetFlow_FullMethodName             = "/tsumugi.flowstore.v1.FlowStoreService/GetFlow"
+	FlowStoreService_DeleteFlow_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/DeleteFlow"
+	FlowStoreService_UndeleteFlow_FullMethodName        = "/tsumugi.flowstore.v1.FlowStoreService/UndeleteFlow"
 	FlowStoreService_AddNode_FullMethodName             = "/tsumugi.flowstore.v1.FlowStoreService/AddNode"
 	FlowStoreService_SplitNode_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/SplitNode"
 	FlowStoreService_SetCurrentNode_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/SetCurrentNode"
@@ -74,10 +78,19 @@ type FlowStoreServiceClient interface {
 	// RestoreNodeRevision gives a node the content of one of its revisions. What it was becomes a revision, too, so that it can be taken
 	// back.
 	RestoreNodeRevision(ctx context.Context, in *RestoreNodeRevisionRequest, opts ...grpc.CallOption) (*Node, error)
+	// DeleteNode puts a node into the trash, and takes it out of the flows that hold it, where the mode says so. All of it happens
+	// or nothing. A flow that cannot be read is left as it is.
+	DeleteNode(ctx context.Context, in *DeleteNodeRequest, opts ...grpc.CallOption) (*DeleteNodeResponse, error)
+	// UndeleteNode takes a node out of the trash. It comes back into no flow. The answer is as in NODE_VIEW_BASIC.
+	UndeleteNode(ctx context.Context, in *UndeleteNodeRequest, opts ...grpc.CallOption) (*Node, error)
 	// CreateFlow makes an empty flow.
 	CreateFlow(ctx context.Context, in *CreateFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// GetFlow answers with a flow: its nodes by name, and its edges.
 	GetFlow(ctx context.Context, in *GetFlowRequest, opts ...grpc.CallOption) (*Flow, error)
+	// DeleteFlow puts a flow into the trash. Its nodes stay.
+	DeleteFlow(ctx context.Context, in *DeleteFlowRequest, opts ...grpc.CallOption) (*Flow, error)
+	// UndeleteFlow takes a flow out of the trash, as it was. A node of it that was deleted meanwhile is told as missing.
+	UndeleteFlow(ctx context.Context, in *UndeleteFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// AddNode puts a node into a flow, a new one or one that is stored already, with its edges. All of it happens or nothing.
 	AddNode(ctx context.Context, in *AddNodeRequest, opts ...grpc.CallOption) (*AddNodeResponse, error)
 	// SplitNode keeps the first part of a node and lets the story go on from there: a new node holds it, and stands beside the other one,
@@ -204,6 +217,26 @@ func (c *flowStoreServiceClient) RestoreNodeRevision(ctx context.Context, in *Re
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) DeleteNode(ctx context.Context, in *DeleteNodeRequest, opts ...grpc.CallOption) (*DeleteNodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteNodeResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_DeleteNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) UndeleteNode(ctx context.Context, in *UndeleteNodeRequest, opts ...grpc.CallOption) (*Node, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Node)
+	err := c.cc.Invoke(ctx, FlowStoreService_UndeleteNode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) CreateFlow(ctx context.Context, in *CreateFlowRequest, opts ...grpc.CallOption) (*Flow, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Flow)
@@ -218,6 +251,26 @@ func (c *flowStoreServiceClient) GetFlow(ctx context.Context, in *GetFlowRequest
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Flow)
 	err := c.cc.Invoke(ctx, FlowStoreService_GetFlow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) DeleteFlow(ctx context.Context, in *DeleteFlowRequest, opts ...grpc.CallOption) (*Flow, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Flow)
+	err := c.cc.Invoke(ctx, FlowStoreService_DeleteFlow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) UndeleteFlow(ctx context.Context, in *UndeleteFlowRequest, opts ...grpc.CallOption) (*Flow, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Flow)
+	err := c.cc.Invoke(ctx, FlowStoreService_UndeleteFlow_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -513,10 +566,19 @@ type FlowStoreServiceServer interface {
 	// RestoreNodeRevision gives a node the content of one of its revisions. What it was becomes a revision, too, so that it can be taken
 	// back.
 	RestoreNodeRevision(context.Context, *RestoreNodeRevisionRequest) (*Node, error)
+	// DeleteNode puts a node into the trash, and takes it out of the flows that hold it, where the mode says so. All of it happens
+	// or nothing. A flow that cannot be read is left as it is.
+	DeleteNode(context.Context, *DeleteNodeRequest) (*DeleteNodeResponse, error)
+	// UndeleteNode takes a node out of the trash. It comes back into no flow. The answer is as in NODE_VIEW_BASIC.
+	UndeleteNode(context.Context, *UndeleteNodeRequest) (*Node, error)
 	// CreateFlow makes an empty flow.
 	CreateFlow(context.Context, *CreateFlowRequest) (*Flow, error)
 	// GetFlow answers with a flow: its nodes by name, and its edges.
 	GetFlow(context.Context, *GetFlowRequest) (*Flow, error)
+	// DeleteFlow puts a flow into the trash. Its nodes stay.
+	DeleteFlow(context.Context, *DeleteFlowRequest) (*Flow, error)
+	// UndeleteFlow takes a flow out of the trash, as it was. A node of it that was deleted meanwhile is told as missing.
+	UndeleteFlow(context.Context, *UndeleteFlowRequest) (*Flow, error)
 	// AddNode puts a node into a flow, a new one or one that is stored already, with its edges. All of it happens or nothing.
 	AddNode(context.Context, *AddNodeRequest) (*AddNodeResponse, error)
 	// SplitNode keeps the first part of a node and lets the story go on from there: a new node holds it, and stands beside the other one,
@@ -608,11 +670,23 @@ func (UnimplementedFlowStoreServiceServer) ListNodeRevisions(context.Context, *L
 func (UnimplementedFlowStoreServiceServer) RestoreNodeRevision(context.Context, *RestoreNodeRevisionRequest) (*Node, error) {
 	return nil, status.Error(codes.Unimplemented, "method RestoreNodeRevision not implemented")
 }
+func (UnimplementedFlowStoreServiceServer) DeleteNode(context.Context, *DeleteNodeRequest) (*DeleteNodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteNode not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) UndeleteNode(context.Context, *UndeleteNodeRequest) (*Node, error) {
+	return nil, status.Error(codes.Unimplemented, "method UndeleteNode not implemented")
+}
 func (UnimplementedFlowStoreServiceServer) CreateFlow(context.Context, *CreateFlowRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateFlow not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) GetFlow(context.Context, *GetFlowRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetFlow not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) DeleteFlow(context.Context, *DeleteFlowRequest) (*Flow, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteFlow not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) UndeleteFlow(context.Context, *UndeleteFlowRequest) (*Flow, error) {
+	return nil, status.Error(codes.Unimplemented, "method UndeleteFlow not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) AddNode(context.Context, *AddNodeRequest) (*AddNodeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddNode not implemented")
@@ -797,6 +871,42 @@ func _FlowStoreService_RestoreNodeRevision_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_DeleteNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).DeleteNode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_DeleteNode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).DeleteNode(ctx, req.(*DeleteNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_UndeleteNode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UndeleteNodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).UndeleteNode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_UndeleteNode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).UndeleteNode(ctx, req.(*UndeleteNodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_CreateFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CreateFlowRequest)
 	if err := dec(in); err != nil {
@@ -829,6 +939,42 @@ func _FlowStoreService_GetFlow_Handler(srv interface{}, ctx context.Context, dec
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(FlowStoreServiceServer).GetFlow(ctx, req.(*GetFlowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_DeleteFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteFlowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).DeleteFlow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_DeleteFlow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).DeleteFlow(ctx, req.(*DeleteFlowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_UndeleteFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UndeleteFlowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).UndeleteFlow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_UndeleteFlow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).UndeleteFlow(ctx, req.(*UndeleteFlowRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1272,12 +1418,28 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _FlowStoreService_RestoreNodeRevision_Handler,
 		},
 		{
+			MethodName: "DeleteNode",
+			Handler:    _FlowStoreService_DeleteNode_Handler,
+		},
+		{
+			MethodName: "UndeleteNode",
+			Handler:    _FlowStoreService_UndeleteNode_Handler,
+		},
+		{
 			MethodName: "CreateFlow",
 			Handler:    _FlowStoreService_CreateFlow_Handler,
 		},
 		{
 			MethodName: "GetFlow",
 			Handler:    _FlowStoreService_GetFlow_Handler,
+		},
+		{
+			MethodName: "DeleteFlow",
+			Handler:    _FlowStoreService_DeleteFlow_Handler,
+		},
+		{
+			MethodName: "UndeleteFlow",
+			Handler:    _FlowStoreService_UndeleteFlow_Handler,
 		},
 		{
 			MethodName: "AddNode",

@@ -48,6 +48,8 @@ type Node struct {
 	Score *float64 `protobuf:"fixed64,9,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// What a reader wrote about it, verbatim. At most 64 KiB. Not part of any prompt.
 	Note string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
+	// When it went to the trash. Absent: it is not there.
+	DeleteTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=delete_time,json=deleteTime,proto3" json:"delete_time,omitempty"`
 	// What a hand-made file says that could not be read as it stands, such as a time without a zone, and how it was taken.
 	Warnings      []string `protobuf:"bytes,12,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -152,6 +154,13 @@ func (x *Node) GetNote() string {
 		return x.Note
 	}
 	return ""
+}
+
+func (x *Node) GetDeleteTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeleteTime
+	}
+	return nil
 }
 
 func (x *Node) GetWarnings() []string {
@@ -808,7 +817,9 @@ type Flow struct {
 	Heads []*FlowHead `protobuf:"bytes,12,rep,name=heads,proto3" json:"heads,omitempty"`
 	// Its links to other flows, by the index where they begin, at most 1,000. UpdateFlow takes a whole list, with the `etag`.
 	// Empty in a new flow.
-	Links         []*FlowLink `protobuf:"bytes,13,rep,name=links,proto3" json:"links,omitempty"`
+	Links []*FlowLink `protobuf:"bytes,13,rep,name=links,proto3" json:"links,omitempty"`
+	// When it went to the trash. Absent: it is not there.
+	DeleteTime    *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=delete_time,json=deleteTime,proto3" json:"delete_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -930,6 +941,13 @@ func (x *Flow) GetHeads() []*FlowHead {
 func (x *Flow) GetLinks() []*FlowLink {
 	if x != nil {
 		return x.Links
+	}
+	return nil
+}
+
+func (x *Flow) GetDeleteTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeleteTime
 	}
 	return nil
 }
@@ -1424,7 +1442,7 @@ var File_tsumugi_flowstore_v1_resources_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/resources.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a tsumugi/flowstore/v1/flows.proto\"\xd2\x03\n" +
+	"$tsumugi/flowstore/v1/resources.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a tsumugi/flowstore/v1/flows.proto\"\x94\x04\n" +
 	"\x04Node\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12@\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
@@ -1439,7 +1457,9 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\asummary\x18\b \x01(\v2!.tsumugi.flowstore.v1.NodeSummaryB\x03\xe0A\x01R\asummary\x12\x1e\n" +
 	"\x05score\x18\t \x01(\x01B\x03\xe0A\x01H\x00R\x05score\x88\x01\x01\x12\x17\n" +
 	"\x04note\x18\n" +
-	" \x01(\tB\x03\xe0A\x01R\x04note\x12\x1f\n" +
+	" \x01(\tB\x03\xe0A\x01R\x04note\x12@\n" +
+	"\vdelete_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"deleteTime\x12\x1f\n" +
 	"\bwarnings\x18\f \x03(\tB\x03\xe0A\x03R\bwarningsB\b\n" +
 	"\x06_score\"\xcc\x01\n" +
 	"\vNodeSummary\x12\x17\n" +
@@ -1543,7 +1563,7 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	"\r_repeat_rangeB\x0f\n" +
 	"\r_repeat_slopeB\x13\n" +
 	"\x11_presence_penaltyB\x14\n" +
-	"\x12_frequency_penalty\"\xe8\x04\n" +
+	"\x12_frequency_penalty\"\xaa\x05\n" +
 	"\x04Flow\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12&\n" +
 	"\fdisplay_name\x18\x02 \x01(\tB\x03\xe0A\x02R\vdisplayName\x12%\n" +
@@ -1560,7 +1580,9 @@ const file_tsumugi_flowstore_v1_resources_proto_rawDesc = "" +
 	" \x03(\tB\x03\xe0A\x03R\bwarnings\x12\x17\n" +
 	"\x04etag\x18\v \x01(\tB\x03\xe0A\x01R\x04etag\x129\n" +
 	"\x05heads\x18\f \x03(\v2\x1e.tsumugi.flowstore.v1.FlowHeadB\x03\xe0A\x01R\x05heads\x129\n" +
-	"\x05links\x18\r \x03(\v2\x1e.tsumugi.flowstore.v1.FlowLinkB\x03\xe0A\x01R\x05links\">\n" +
+	"\x05links\x18\r \x03(\v2\x1e.tsumugi.flowstore.v1.FlowLinkB\x03\xe0A\x01R\x05links\x12@\n" +
+	"\vdelete_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"deleteTime\">\n" +
 	"\bFlowNode\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x17\n" +
 	"\x04node\x18\x02 \x01(\tB\x03\xe0A\x03R\x04node\"\\\n" +
@@ -1608,27 +1630,29 @@ var file_tsumugi_flowstore_v1_resources_proto_depIdxs = []int32{
 	2,  // 1: tsumugi.flowstore.v1.Node.texts:type_name -> tsumugi.flowstore.v1.Text
 	3,  // 2: tsumugi.flowstore.v1.Node.generation:type_name -> tsumugi.flowstore.v1.Generation
 	1,  // 3: tsumugi.flowstore.v1.Node.summary:type_name -> tsumugi.flowstore.v1.NodeSummary
-	14, // 4: tsumugi.flowstore.v1.NodeSummary.build_time:type_name -> google.protobuf.Timestamp
-	15, // 5: tsumugi.flowstore.v1.Generation.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	4,  // 6: tsumugi.flowstore.v1.Generation.sampling:type_name -> tsumugi.flowstore.v1.Sampling
-	8,  // 7: tsumugi.flowstore.v1.Sampling.dry:type_name -> tsumugi.flowstore.v1.Sampling.Dry
-	9,  // 8: tsumugi.flowstore.v1.Sampling.xtc:type_name -> tsumugi.flowstore.v1.Sampling.Xtc
-	10, // 9: tsumugi.flowstore.v1.Sampling.mirostat:type_name -> tsumugi.flowstore.v1.Sampling.Mirostat
-	11, // 10: tsumugi.flowstore.v1.Sampling.dynamic_temperature:type_name -> tsumugi.flowstore.v1.Sampling.DynamicTemperature
-	12, // 11: tsumugi.flowstore.v1.Sampling.smoothing:type_name -> tsumugi.flowstore.v1.Sampling.Smoothing
-	13, // 12: tsumugi.flowstore.v1.Sampling.logit_bias:type_name -> tsumugi.flowstore.v1.Sampling.LogitBias
-	14, // 13: tsumugi.flowstore.v1.Flow.create_time:type_name -> google.protobuf.Timestamp
-	14, // 14: tsumugi.flowstore.v1.Flow.update_time:type_name -> google.protobuf.Timestamp
-	16, // 15: tsumugi.flowstore.v1.Flow.story:type_name -> tsumugi.common.v1.Story
-	6,  // 16: tsumugi.flowstore.v1.Flow.nodes:type_name -> tsumugi.flowstore.v1.FlowNode
-	7,  // 17: tsumugi.flowstore.v1.Flow.edges:type_name -> tsumugi.flowstore.v1.Edge
-	17, // 18: tsumugi.flowstore.v1.Flow.heads:type_name -> tsumugi.flowstore.v1.FlowHead
-	18, // 19: tsumugi.flowstore.v1.Flow.links:type_name -> tsumugi.flowstore.v1.FlowLink
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	14, // 4: tsumugi.flowstore.v1.Node.delete_time:type_name -> google.protobuf.Timestamp
+	14, // 5: tsumugi.flowstore.v1.NodeSummary.build_time:type_name -> google.protobuf.Timestamp
+	15, // 6: tsumugi.flowstore.v1.Generation.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	4,  // 7: tsumugi.flowstore.v1.Generation.sampling:type_name -> tsumugi.flowstore.v1.Sampling
+	8,  // 8: tsumugi.flowstore.v1.Sampling.dry:type_name -> tsumugi.flowstore.v1.Sampling.Dry
+	9,  // 9: tsumugi.flowstore.v1.Sampling.xtc:type_name -> tsumugi.flowstore.v1.Sampling.Xtc
+	10, // 10: tsumugi.flowstore.v1.Sampling.mirostat:type_name -> tsumugi.flowstore.v1.Sampling.Mirostat
+	11, // 11: tsumugi.flowstore.v1.Sampling.dynamic_temperature:type_name -> tsumugi.flowstore.v1.Sampling.DynamicTemperature
+	12, // 12: tsumugi.flowstore.v1.Sampling.smoothing:type_name -> tsumugi.flowstore.v1.Sampling.Smoothing
+	13, // 13: tsumugi.flowstore.v1.Sampling.logit_bias:type_name -> tsumugi.flowstore.v1.Sampling.LogitBias
+	14, // 14: tsumugi.flowstore.v1.Flow.create_time:type_name -> google.protobuf.Timestamp
+	14, // 15: tsumugi.flowstore.v1.Flow.update_time:type_name -> google.protobuf.Timestamp
+	16, // 16: tsumugi.flowstore.v1.Flow.story:type_name -> tsumugi.common.v1.Story
+	6,  // 17: tsumugi.flowstore.v1.Flow.nodes:type_name -> tsumugi.flowstore.v1.FlowNode
+	7,  // 18: tsumugi.flowstore.v1.Flow.edges:type_name -> tsumugi.flowstore.v1.Edge
+	17, // 19: tsumugi.flowstore.v1.Flow.heads:type_name -> tsumugi.flowstore.v1.FlowHead
+	18, // 20: tsumugi.flowstore.v1.Flow.links:type_name -> tsumugi.flowstore.v1.FlowLink
+	14, // 21: tsumugi.flowstore.v1.Flow.delete_time:type_name -> google.protobuf.Timestamp
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_flowstore_v1_resources_proto_init() }

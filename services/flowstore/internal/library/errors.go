@@ -3,6 +3,7 @@ package library
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -61,17 +62,36 @@ func together(errs ...error) error {
 type NotFoundError struct {
 	Kind Kind
 	ID   uuid.UUID
+	// Deleted is when it went to the trash, from where it can come back; zero: it is not there either.
+	Deleted time.Time
 }
 
-func (e *NotFoundError) Error() string { return e.Kind.Name(e.ID) + " does not exist" }
+func (e *NotFoundError) Error() string {
+	if e.Deleted.IsZero() {
+		return e.Kind.Name(e.ID) + " does not exist"
+	}
+	return fmt.Sprintf("%s was deleted at %s; undelete it first", e.Kind.Name(e.ID), e.Deleted.Format(time.RFC3339))
+}
+
+// absent is the error for a node that is not stored.
+func absent(tx store.Tx, id uuid.UUID) error {
+	_, err := tx.Node(id)
+	return named(KindNode, id, err)
+}
 
 // TakenError says that the id that was asked for belongs to another node or flow.
 type TakenError struct {
 	Kind Kind
 	ID   uuid.UUID
+	// Deleted is when that went to the trash; zero: it is not there.
+	Deleted time.Time
 }
 
 func (e *TakenError) Error() string {
+	if !e.Deleted.IsZero() {
+		return fmt.Sprintf("%s is in the trash, where it was put at %s, and keeps its id; undelete it, choose another id, or none",
+			e.Kind.Name(e.ID), e.Deleted.Format(time.RFC3339))
+	}
 	return e.Kind.Name(e.ID) + " exists already; choose another id, or none"
 }
 
@@ -118,13 +138,17 @@ func (e *PlaceGoneError) Error() string {
 func named(kind Kind, id uuid.UUID, err error) error {
 	var unreadable *store.UnreadableError
 	var purged *store.PurgedError
+	var deleted time.Time
+	if dropped := (*store.DroppedError)(nil); errors.As(err, &dropped) {
+		deleted = dropped.At
+	}
 	switch {
 	case errors.As(err, &purged):
 		return purged
+	case errors.Is(err, store.ErrTaken): // Of what is in the trash it says both.
+		return &TakenError{Kind: kind, ID: id, Deleted: deleted}
 	case errors.Is(err, store.ErrNodeNotFound), errors.Is(err, store.ErrFlowNotFound):
-		return &NotFoundError{Kind: kind, ID: id}
-	case errors.Is(err, store.ErrTaken):
-		return &TakenError{Kind: kind, ID: id}
+		return &NotFoundError{Kind: kind, ID: id, Deleted: deleted}
 	case errors.As(err, &unreadable):
 		return &UnreadableError{Kind: kind, ID: id, Cause: unreadable}
 	}

@@ -115,7 +115,7 @@ func memberIndexes(tx store.Tx, f flow.Flow, ids []uuid.UUID, cannot unusable) (
 		if there, err := tx.HasNode(id); err != nil {
 			return nil, err
 		} else if !there {
-			refused = append(refused, &NotFoundError{Kind: KindNode, ID: id})
+			refused = append(refused, absent(tx, id))
 		} else {
 			strangers.Nodes = append(strangers.Nodes, id)
 		}

@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -16,6 +17,8 @@ type ListQuery struct {
 	Order store.Order
 	// Made is when they were made.
 	Made Span
+	// Deleted asks for what is in the trash, last deleted first; Order and Made are then zero.
+	Deleted bool
 	// After is where the page before ended; zero for the first page.
 	After store.Entry
 	// MaxItems and MaxBytes end a page: so many items, so many bytes by their Size. At least one item is given, unless the
@@ -32,6 +35,8 @@ type Listed[T any] struct {
 	Problem string
 	// File is what it would be read from, seen from the folder of the namespace; empty where there is none, or it can.
 	File string
+	// Deleted is when it went to the trash; zero: it is not there.
+	Deleted time.Time
 }
 
 // ListPage is a part of a list.
@@ -49,9 +54,13 @@ func (l *Library) Nodes(ctx context.Context, ns string, q ListQuery, f NodeFilte
 	if err != nil {
 		return ListPage[node.Brief]{}, err
 	}
-	return list(ctx, ns, q, listing[node.Brief]{
+	of := listing[node.Brief]{
 		entries: l.store.Nodes, has: has, read: l.reader(!full), matches: f.matcher(), size: node.Brief.Size, weight: node.Brief.Weight,
-	})
+	}
+	if q.Deleted {
+		of.entries, of.read = l.dropped(KindNode), l.droppedReader(!full)
+	}
+	return list(ctx, ns, q, of)
 }
 
 // reader reads nodes, brief or whole.
@@ -89,9 +98,13 @@ func (l *Library) Part(ctx context.Context, ns string, id uuid.UUID, p node.Part
 
 // Flows lists flows of a namespace. Their members and edges do not count to the size of a page.
 func (l *Library) Flows(ctx context.Context, ns string, q ListQuery, f FlowFilter) (ListPage[flow.Flow], error) {
-	return list(ctx, ns, q, listing[flow.Flow]{
+	of := listing[flow.Flow]{
 		entries: l.store.Flows, has: everything[uuid.UUID], read: l.Flow, matches: f.matcher(), size: flow.Flow.WordsSize, weight: flowWeight,
-	})
+	}
+	if q.Deleted {
+		of.entries, of.read = l.dropped(KindFlow), l.droppedFlow
+	}
+	return list(ctx, ns, q, of)
 }
 
 // flowWeight is about how many bytes were read for a flow.
@@ -164,8 +177,15 @@ func (p *pager[T]) take(ctx context.Context, ns string, e store.Entry) (full boo
 	p.work++
 	if p.Made.side(e.Created) == 0 && p.has(e.ID) {
 		item, err := readListed(ctx, ns, e.ID, p.read)
+		if errors.Is(err, store.ErrNotDropped) { // It came back just now.
+			p.place = e
+			return false, nil
+		}
 		if err != nil {
 			return false, err
+		}
+		if p.Deleted {
+			item.Deleted = e.Created
 		}
 		p.work += readWork + p.weight(item.Item)>>10
 		if item.Problem != "" || p.matches(item.Item) {
@@ -198,6 +218,8 @@ func readListed[T any](ctx context.Context, ns string, id uuid.UUID, read func(c
 func problemOf(err error) (problem, file string, known bool) {
 	missing, unreadable, large := (*NotFoundError)(nil), (*UnreadableError)(nil), (*TooLargeError)(nil)
 	switch {
+	case errors.As(err, &missing) && !missing.Deleted.IsZero():
+		return missing.Error(), "", true
 	case errors.As(err, &missing):
 		return "its file is missing", "", true
 	case errors.As(err, &unreadable):

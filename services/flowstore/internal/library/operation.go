@@ -65,7 +65,7 @@ func allStored(tx store.Tx, nodes []uuid.UUID) error {
 			return err
 		}
 		if !there {
-			gone = append(gone, &NotFoundError{Kind: KindNode, ID: id})
+			gone = append(gone, absent(tx, id))
 		}
 	}
 	return together(gone...)

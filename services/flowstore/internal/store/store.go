@@ -128,6 +128,9 @@ type Store interface {
 	Flows(ctx context.Context, ns string, order Order, after Entry, n int) ([]Entry, error)
 	// Dropped lists what of a kind is in the trash, as Nodes does: last dropped first. An entry's time is when that was.
 	Dropped(ctx context.Context, ns string, kind Kind, after Entry, n int) ([]Entry, error)
+	// DroppedNode and DroppedFlow read what is in the trash, and tell since when it is there. ErrNotDropped; *UnreadableError.
+	DroppedNode(ctx context.Context, ns string, id uuid.UUID) (node.Node, time.Time, error)
+	DroppedFlow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, time.Time, error)
 	// Revisions lists what a node was before, and what else has its id: other files first, as they would count after the
 	// node itself (field/flowstore.md row 13), then what ReplaceNode replaced, the last first. Of the latter the
 	// last MaxRevisions are kept, fewer where they take more than MaxRevisionBytes. ErrNodeNotFound.
@@ -212,12 +215,12 @@ type Tx interface {
 	// FlowsOf gives the flows that hold a node, by id, without those in the trash. One whose file cannot be read is left
 	// out: nobody can change it.
 	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
-	// CreateNode stores a new node. ErrTaken, also where the id is in the trash; *PurgedError; ErrFull.
+	// CreateNode stores a new node. ErrTaken, with a *DroppedError where the id is in the trash; *PurgedError; ErrFull.
 	CreateNode(n node.Node) error
 	// ReplaceNode puts a node in place of the one with its id, and keeps that as a revision. Created must be as it was.
 	// ErrNodeNotFound; *UnreadableError.
 	ReplaceNode(n node.Node) error
-	// CreateFlow stores a new flow. ErrTaken, also where the id is in the trash; *PurgedError; ErrFull.
+	// CreateFlow stores a new flow. ErrTaken, with a *DroppedError where the id is in the trash; *PurgedError; ErrFull.
 	CreateFlow(f flow.Flow) error
 	// ChangeFlow applies a change that flow.Flow.Check accepted. One that is a step (flow.Change.Step) can be undone, and cuts off
 	// those that were undone. ErrFlowNotFound.

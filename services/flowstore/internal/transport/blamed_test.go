@@ -45,6 +45,13 @@ func (p partlyTx) Node(id uuid.UUID) (node.Node, error) {
 	return p.Tx.Node(id)
 }
 
+func (p partlyTx) Drop(t store.Thing) error {
+	if _, err := p.Node(t.ID); t.Kind == store.KindNode && err != nil {
+		return err
+	}
+	return p.Tx.Drop(t)
+}
+
 // graph is a flow with the nodes a -> b -> broken, of which the last cannot be read, an empty flow, and a node of no flow.
 type graph struct {
 	c                    flowstorev1.FlowStoreServiceClient

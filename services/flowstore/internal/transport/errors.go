@@ -28,8 +28,11 @@ const drainRetry = time.Second
 var table = []func(*fields, error) *apierr.Error{
 	on(notFound),
 	on(func(f *fields, e *library.TakenError) *apierr.Error {
-		out := apierr.New(codes.AlreadyExists, "ALREADY_EXISTS", e.Error(), "name", e.Kind.Name(e.ID))
-		return because(out, f.where(e.ID, chosen))
+		metadata := []string{"name", e.Kind.Name(e.ID)}
+		if !e.Deleted.IsZero() {
+			metadata = append(metadata, "delete_time", stamp(e.Deleted))
+		}
+		return because(apierr.New(codes.AlreadyExists, "ALREADY_EXISTS", e.Error(), metadata...), f.where(e.ID, chosen))
 	}),
 	on(func(f *fields, e *library.UnreadableError) *apierr.Error {
 		out := apierr.New(codes.DataLoss, "UNREADABLE_FILE", e.Error(), "name", e.Kind.Name(e.ID), "path", e.Cause.Path)
@@ -139,7 +142,7 @@ func told(violations []apierr.Violation) func(apierr.Violation) bool {
 }
 
 func (f *fields) answer(err error) *apierr.Error {
-	for _, row := range slices.Concat(table, flowTable, nodeTable, purgeTable) {
+	for _, row := range slices.Concat(table, flowTable, nodeTable, trashTable, purgeTable) {
 		if e := row(f, err); e != nil {
 			return e
 		}
@@ -177,6 +180,9 @@ func is(target error, answer func(*fields, error) *apierr.Error) func(*fields, e
 }
 
 func notFound(f *fields, e *library.NotFoundError) *apierr.Error {
+	if !e.Deleted.IsZero() {
+		return deleted(f, e)
+	}
 	reason := "NODE_NOT_FOUND"
 	if e.Kind == library.KindFlow {
 		reason = "FLOW_NOT_FOUND"

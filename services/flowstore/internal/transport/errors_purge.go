@@ -21,12 +21,6 @@ var purgeTable = []func(*fields, error) *apierr.Error{
 		out.Preconditions = []apierr.Precondition{{Type: "PURGED", Subject: name, Description: "leave it out, or choose another id"}}
 		return because(out, slices.Concat(f.named(library.Kind(e.Kind), e.ID), f.where(e.ID, chosen)))
 	}),
-	on(func(f *fields, e *library.NotDeletedError) *apierr.Error {
-		name := e.Kind.Name(e.ID)
-		out := apierr.New(codes.FailedPrecondition, "NOT_DELETED", e.Error(), "name", name)
-		out.Preconditions = []apierr.Precondition{{Type: "NOT_DELETED", Subject: name, Description: "delete it first"}}
-		return because(out, f.named(e.Kind, e.ID))
-	}),
 	on(func(f *fields, e *library.PurgeTooLargeError) *apierr.Error {
 		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "flow", flow.Name(e.Flow), "limit", strconv.Itoa(library.MaxPurged))
 		return because(out, f.named(library.KindFlow, e.Flow))

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -86,6 +87,13 @@ var answers = map[string]struct {
 	"store.PurgedError": {&store.PurgedError{Tombstone: store.Tombstone{Thing: store.Thing{Kind: store.KindNode, ID: one}, At: now, Reason: "r"}},
 		"FailedPrecondition PURGED", map[string]string{"name": "nodes/" + id(1), "purge_time": "2025-05-09T06:48:06.53372Z", "purge_reason": "r"}},
 	"store.DroppedError": {&store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: one}}, inner, nil},
+	"library.InUseError": {&library.InUseError{Node: one, Flows: []uuid.UUID{one, two}}, "FailedPrecondition NODE_IN_USE",
+		map[string]string{"node": "nodes/" + id(1), "flow_count": "2"}},
+	"library.TooManyError": {&library.TooManyError{Node: one}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"node": "nodes/" + id(1), "limit": "10000"}},
+	"a deleted node": {&library.NotFoundError{Kind: library.KindNode, ID: one, Deleted: time.Unix(0, 0)}, "NotFound DELETED",
+		map[string]string{"name": "nodes/" + id(1), "delete_time": "1970-01-01T00:00:00Z"}},
+	"the id of a deleted node": {&library.TakenError{Kind: library.KindNode, ID: one, Deleted: time.Unix(0, 0)}, "AlreadyExists ALREADY_EXISTS",
+		map[string]string{"name": "nodes/" + id(1), "delete_time": "1970-01-01T00:00:00Z"}},
 }
 
 // failing is a domain in which every call fails the same way.
@@ -140,6 +148,18 @@ func (f failing) Fork(context.Context, string, library.Forking) (flow.Flow, erro
 	return flow.Flow{}, f.err
 }
 func (f failing) Rebuild(context.Context, string, library.Rebuilding) (flow.Flow, error) {
+	return flow.Flow{}, f.err
+}
+func (f failing) Delete(context.Context, string, library.Deletion) (library.Deleted, error) {
+	return library.Deleted{}, f.err
+}
+func (f failing) UndeleteNode(context.Context, string, library.Return) (node.Brief, error) {
+	return node.Brief{}, f.err
+}
+func (f failing) DeleteFlow(context.Context, string, library.Operation) (library.Trashed, error) {
+	return library.Trashed{}, f.err
+}
+func (f failing) UndeleteFlow(context.Context, string, library.Return) (flow.Flow, error) {
 	return flow.Flow{}, f.err
 }
 func (f failing) UpdateFlow(context.Context, string, library.Update) (flow.Flow, error) {
@@ -218,6 +238,9 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			_, watch := receive(c.WatchEvents(t.Context(), &flowstorev1.WatchEventsRequest{}))
 			_, e17 := c.PurgeNode(t.Context(), &flowstorev1.PurgeNodeRequest{Name: nodeID, Reason: "r"})
 			_, e18 := c.PurgeFlow(t.Context(), &flowstorev1.PurgeFlowRequest{Name: flowID, Reason: "r"})
+			for _, call := range trashCalls(c, flowID, nodeID) {
+				answered(t, call(t.Context()), tt.want, tt.metadata)
+			}
 			for _, err := range []error{e17, e18, watch, e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
 				answered(t, err, tt.want, tt.metadata)
 			}

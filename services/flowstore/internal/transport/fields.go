@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,8 @@ type fields struct {
 	etag string
 	// head is the field with the name of a head, where there is one: at which node it stands only the domain knows.
 	head string
+	// unnamedIn is the field that leads to nodes which the request does not name, where there is one.
+	unnamedIn string
 }
 
 // place is a field that holds an id.
@@ -155,8 +158,8 @@ func (f *fields) named(kind library.Kind, id uuid.UUID) []string {
 		return f.where(id, aFlow)
 	}
 	fields := f.where(id, aNode, neighbour)
-	if f.head != "" && !slices.ContainsFunc(f.places, func(p place) bool { return p.id == id }) {
-		return []string{f.head}
+	if led := cmp.Or(f.head, f.unnamedIn); led != "" && !slices.ContainsFunc(f.places, func(p place) bool { return p.id == id }) {
+		return []string{led}
 	}
 	return fields
 }

@@ -30,6 +30,7 @@ func (s *Server) ListFlows(ctx context.Context, req *flowstorev1.ListFlowsReques
 		if item.Problem == "" {
 			one.Flow, one.NodeCount, one.EdgeCount = fromFlowHead(item.Item), number(len(item.Item.Members)), number(len(item.Item.Edges))
 		}
+		one.Flow.DeleteTime = fromTime(item.Deleted)
 		out.Flows = append(out.Flows, one)
 	}
 	return out, nil

@@ -32,6 +32,7 @@ func (s *Server) ListNodes(ctx context.Context, req *flowstorev1.ListNodesReques
 		if item.Problem == "" {
 			n = fromBrief(item.Item)
 		}
+		n.DeleteTime = fromTime(item.Deleted)
 		out.Nodes = append(out.Nodes, &flowstorev1.NodeItem{Node: n, Problem: item.Problem, ProblemPath: item.File})
 	}
 	return out, nil

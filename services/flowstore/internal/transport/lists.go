@@ -21,18 +21,25 @@ type listRequest interface {
 	GetOrder() flowstorev1.ListOrder
 	GetCreateTimeFrom() *timestamppb.Timestamp
 	GetCreateTimeBefore() *timestamppb.Timestamp
+	GetDeleted() bool
 }
 
 // list reads which page of a list is wanted. query is what page tokens are bound to: the call, its filter, and what all lists
 // have.
 func (f *fields) list(call string, filter any, req listRequest) (q library.ListQuery, query string, err error) {
 	q = library.ListQuery{
-		Order: f.order(req.GetOrder()), Made: f.made(req), MaxItems: f.pageSize(req.GetPageSize()), MaxBytes: maxPageBytes,
+		Order: f.order(req.GetOrder()), Made: f.made(req), Deleted: req.GetDeleted(), MaxItems: f.pageSize(req.GetPageSize()), MaxBytes: maxPageBytes,
+	}
+	if q.Deleted {
+		f.trashOrder(req)
 	}
 	if err := f.Err(); err != nil {
 		return q, "", err
 	}
 	query = fmt.Sprintf("%s %q %t %q", call, filter, q.Order, q.Made)
+	if q.Deleted {
+		query += " deleted" // Tokens of other lists are as they were.
+	}
 	key, err := pagetoken.Decode(req.GetPageToken(), query)
 	if err == nil {
 		q.After, err = toEntry(key)
@@ -41,6 +48,21 @@ func (f *fields) list(call string, filter any, req listRequest) (q library.ListQ
 		return q, "", f.fault(err)
 	}
 	return q, query, nil
+}
+
+// trashOrder refuses what a list of the trash does not have.
+func (f *fields) trashOrder(req listRequest) {
+	for _, one := range []struct {
+		field string
+		given bool
+	}{
+		{"order", req.GetOrder() != flowstorev1.ListOrder_LIST_ORDER_UNSPECIFIED},
+		{"create_time_from", req.GetCreateTimeFrom() != nil}, {"create_time_before", req.GetCreateTimeBefore() != nil},
+	} {
+		if one.given {
+			f.Add(one.field, "must be left out where `deleted` asks for the trash, which is listed by the time of deletion")
+		}
+	}
 }
 
 // order reads an order.

@@ -203,6 +203,32 @@ func TestNamespaces(t *testing.T) {
 			_, err := c.PurgeFlow(own.ctx, &flowstorev1.PurgeFlowRequest{Name: flow, Reason: "r"})
 			return err
 		}}},
+		"DeleteNode": {{noNode, "name", func(_, node string) error {
+			if node == own.leaf {
+				node = must[*flowstorev1.Node](t)(c.CreateNode(own.ctx, &flowstorev1.CreateNodeRequest{Node: said("x")})).GetName()
+			}
+			return trashCalls(c, "", node)["DeleteNode"](own.ctx)
+		}}},
+		"UndeleteNode": {{noNode, "name", func(_, node string) error {
+			if node == own.leaf {
+				node = must[*flowstorev1.Node](t)(c.CreateNode(own.ctx, &flowstorev1.CreateNodeRequest{Node: said("x")})).GetName()
+				must[*flowstorev1.DeleteNodeResponse](t)(c.DeleteNode(own.ctx, &flowstorev1.DeleteNodeRequest{Name: node}))
+			}
+			return trashCalls(c, "", node)["UndeleteNode"](own.ctx)
+		}}},
+		"DeleteFlow": {{noFlow, "name", func(flow, _ string) error {
+			err := trashCalls(c, flow, "")["DeleteFlow"](own.ctx)
+			if flow == own.flow {
+				must[*flowstorev1.Flow](t)(c.UndeleteFlow(own.ctx, &flowstorev1.UndeleteFlowRequest{Name: flow}))
+			}
+			return err
+		}}},
+		"UndeleteFlow": {{noFlow, "name", func(flow, _ string) error {
+			if flow == own.flow {
+				must[*flowstorev1.Flow](t)(c.DeleteFlow(own.ctx, &flowstorev1.DeleteFlowRequest{Name: flow}))
+			}
+			return trashCalls(c, flow, "")["UndeleteFlow"](own.ctx)
+		}}},
 		"UpdateFlow": {{noFlow, "flow.name", func(flow, _ string) error {
 			return operations(c, flow, "", "")["UpdateFlow"](own.ctx, "", "")
 		}}},

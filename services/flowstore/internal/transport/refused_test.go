@@ -206,6 +206,31 @@ func TestWrongFields(t *testing.T) {
 			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: "x", View: -1})
 			return err
 		}, []string{"name", "view"}},
+		"delete a node": {func(ctx context.Context) error {
+			_, err := c.DeleteNode(ctx, &flowstorev1.DeleteNodeRequest{Mode: 9, RequestId: "x"})
+			return err
+		}, []string{"mode", "name", "request_id"}},
+		"undelete a node": {func(ctx context.Context) error {
+			_, err := c.UndeleteNode(ctx, &flowstorev1.UndeleteNodeRequest{Name: "flows/x", RequestId: "x"})
+			return err
+		}, []string{"name", "request_id"}},
+		"delete a flow": {func(ctx context.Context) error {
+			_, err := c.DeleteFlow(ctx, &flowstorev1.DeleteFlowRequest{RequestId: "x"})
+			return err
+		}, []string{"name", "request_id"}},
+		"undelete a flow": {func(ctx context.Context) error {
+			_, err := c.UndeleteFlow(ctx, &flowstorev1.UndeleteFlowRequest{Name: "flows/", RequestId: "x"})
+			return err
+		}, []string{"name", "request_id"}},
+		"the trash in another order": {func(ctx context.Context) error {
+			at := &timestamppb.Timestamp{Seconds: 5}
+			_, err := c.ListNodes(ctx, &flowstorev1.ListNodesRequest{Deleted: true, Order: 2, CreateTimeFrom: at, CreateTimeBefore: &timestamppb.Timestamp{Seconds: 6}})
+			return err
+		}, []string{"create_time_before", "create_time_from", "order"}},
+		"the trash of flows before": {func(ctx context.Context) error {
+			_, err := c.ListFlows(ctx, &flowstorev1.ListFlowsRequest{Deleted: true, CreateTimeBefore: &timestamppb.Timestamp{Seconds: 5}})
+			return err
+		}, []string{"create_time_before"}},
 		"current": {func(ctx context.Context) error {
 			_, err := c.SetCurrentNode(ctx, &flowstorev1.SetCurrentNodeRequest{Node: "nodes/"})
 			return err

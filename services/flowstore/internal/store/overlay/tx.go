@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -102,7 +103,10 @@ func (tx Tx) free(kind store.Kind, id uuid.UUID, taken bool, err error) error {
 	if err := everything(tx).purged(kind, id); err != nil {
 		return err
 	}
-	if taken || !tx.o.Dropped(store.Thing{Kind: kind, ID: id}).IsZero() {
+	if dropped := tx.dropped(kind, id); dropped != nil {
+		return errors.Join(store.ErrTaken, dropped)
+	}
+	if taken {
 		return store.ErrTaken
 	}
 	return nil

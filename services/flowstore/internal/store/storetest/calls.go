@@ -78,6 +78,18 @@ func (r recorded) Dropped(ctx context.Context, ns string, kind store.Kind, after
 	return r.Store.Dropped(ctx, ns, kind, after, n)
 }
 
+// DroppedNode implements store.Store.
+func (r recorded) DroppedNode(ctx context.Context, ns string, id uuid.UUID) (node.Node, time.Time, error) {
+	r.calls.note("Store.DroppedNode")
+	return r.Store.DroppedNode(ctx, ns, id)
+}
+
+// DroppedFlow implements store.Store.
+func (r recorded) DroppedFlow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, time.Time, error) {
+	r.calls.note("Store.DroppedFlow")
+	return r.Store.DroppedFlow(ctx, ns, id)
+}
+
 // Revisions implements store.Store.
 func (r recorded) Revisions(ctx context.Context, ns string, id uuid.UUID) ([]store.Revision, error) {
 	r.calls.note("Store.Revisions")

@@ -29,13 +29,18 @@ func trashCases() []testCase {
 			e.createFlow("f", "a")
 			e.must(errors.Join(e.drop(aNode("a")), e.drop(aFlow("f"))))
 			e.must(e.update(func(tx store.Tx) error {
-				e.is(tx.CreateNode(textNode("a", "other")), store.ErrTaken)
+				taken := tx.CreateNode(textNode("a", "other"))
+				e.is(taken, store.ErrTaken)
+				if dropped := (*store.DroppedError)(nil); !errors.As(taken, &dropped) {
+					e.Errorf("%v does not tell of the trash", taken)
+				}
 				e.is(tx.CreateFlow(flow.Flow{ID: id("f"), Next: 1}), store.ErrTaken)
 				e.is(tx.ReplaceNode(textNode("a", "other")), store.ErrNodeNotFound)
 				e.is(tx.ChangeFlow(id("f"), flow.Change{}), store.ErrFlowNotFound)
 				return nil
 			}))
 		}},
+		{Trash, "what is in the trash can be read there, with the time when it went", readsTrash},
 		{Trash, "the function sees what it dropped and restored", seesWhatItDropped},
 		{Trash, "made, replaced and dropped in one function", func(e *env) {
 			e.must(e.update(func(tx store.Tx) error {
@@ -94,6 +99,35 @@ func dropsAndRestores(e *env) {
 	e.same(f, e.flow("f"))
 	e.same(0, len(e.dropped(store.KindNode))+len(e.dropped(store.KindFlow)))
 	e.same(before, e.listed(e.store.Nodes, store.NewestFirst, 10))
+}
+
+func readsTrash(e *env) {
+	f := e.createFlow("f", "a", "b")
+	a := e.node("a")
+	e.must(errors.Join(e.drop(aNode("a")), e.drop(aFlow("f"))))
+	for range 2 {
+		n, at, err := e.store.DroppedNode(e.Context(), e.ns, id("a"))
+		e.must(err)
+		e.same(a, n)
+		var dropped *store.DroppedError
+		if _, err := e.store.Node(e.Context(), e.ns, id("a")); !errors.As(err, &dropped) || !dropped.At.Equal(at) {
+			e.Errorf("%v, in the trash since %v", err, at)
+		}
+		got, at, err := e.store.DroppedFlow(e.Context(), e.ns, id("f"))
+		e.must(err)
+		e.same(f, got)
+		listed, err := e.store.Dropped(e.Context(), e.ns, store.KindFlow, store.Entry{}, 1)
+		e.must(err)
+		e.same(true, listed[0].Created.Equal(at))
+		_, err = e.store.Flush(e.Context(), e.ns)
+		e.must(err)
+	}
+	for _, name := range []string{"b", "none"} {
+		_, _, err := e.store.DroppedNode(e.Context(), e.ns, id(name))
+		e.is(err, store.ErrNotDropped)
+		_, _, err = e.store.DroppedFlow(e.Context(), e.ns, id(name))
+		e.is(err, store.ErrNotDropped)
+	}
 }
 
 func listsTrash(e *env) {
