@@ -179,6 +179,14 @@ func (s *services) UndeleteFlow(ctx context.Context, r *flowstorev1.UndeleteFlow
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }
 
+func (s *services) UndoFlow(ctx context.Context, r *flowstorev1.UndoFlowRequest) (*flowstorev1.UndoFlowResponse, error) {
+	return &flowstorev1.UndoFlowResponse{}, s.take(ctx, r)
+}
+
+func (s *services) RedoFlow(ctx context.Context, r *flowstorev1.RedoFlowRequest) (*flowstorev1.UndoFlowResponse, error) {
+	return &flowstorev1.UndoFlowResponse{}, s.take(ctx, r)
+}
+
 func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
 }

@@ -90,6 +90,11 @@ var answers = map[string]struct {
 	"library.InUseError": {&library.InUseError{Node: one, Flows: []uuid.UUID{one, two}}, "FailedPrecondition NODE_IN_USE",
 		map[string]string{"node": "nodes/" + id(1), "flow_count": "2"}},
 	"library.TooManyError": {&library.TooManyError{Node: one}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"node": "nodes/" + id(1), "limit": "10000"}},
+	"library.NoStepError":     {&library.NoStepError{Flow: one}, "FailedPrecondition NOTHING_TO_UNDO", map[string]string{"flow": "flows/" + id(1)}},
+	"library.UndoRefusedError": {&library.UndoRefusedError{Flow: one, Cause: &flow.UndoError{Flow: one, Moved: []flow.Moved{{Key: "k", Left: "a", Now: "b"}}}},
+		"FailedPrecondition UNDO_REFUSED", map[string]string{"flow": "flows/" + id(1)}},
+	"refused by what it would make": {&library.UndoRefusedError{Flow: one, Cause: &flow.MemberError{Flow: one, Node: two}},
+		"FailedPrecondition UNDO_REFUSED", map[string]string{"flow": "flows/" + id(1)}},
 	"a deleted node": {&library.NotFoundError{Kind: library.KindNode, ID: one, Deleted: time.Unix(0, 0)}, "NotFound DELETED",
 		map[string]string{"name": "nodes/" + id(1), "delete_time": "1970-01-01T00:00:00Z"}},
 	"the id of a deleted node": {&library.TakenError{Kind: library.KindNode, ID: one, Deleted: time.Unix(0, 0)}, "AlreadyExists ALREADY_EXISTS",
@@ -161,6 +166,9 @@ func (f failing) DeleteFlow(context.Context, string, library.Operation) (library
 }
 func (f failing) UndeleteFlow(context.Context, string, library.Return) (flow.Flow, error) {
 	return flow.Flow{}, f.err
+}
+func (f failing) Undo(context.Context, string, library.Operation, bool) (library.Undone, error) {
+	return library.Undone{}, f.err
 }
 func (f failing) UpdateFlow(context.Context, string, library.Update) (flow.Flow, error) {
 	return flow.Flow{}, f.err

@@ -203,6 +203,15 @@ func TestNamespaces(t *testing.T) {
 			_, err := c.PurgeFlow(own.ctx, &flowstorev1.PurgeFlowRequest{Name: flow, Reason: "r"})
 			return err
 		}}},
+		"UndoFlow": {{noFlow, "flow", func(flow, _ string) error {
+			loose(own)
+			return operations(c, flow, "", "")["UndoFlow"](own.ctx, "", "")
+		}}},
+		"RedoFlow": {{noFlow, "flow", func(flow, _ string) error {
+			loose(own)
+			must[*flowstorev1.UndoFlowResponse](t)(c.UndoFlow(own.ctx, &flowstorev1.UndoFlowRequest{Flow: own.flow}))
+			return operations(c, flow, "", "")["RedoFlow"](own.ctx, "", "")
+		}}},
 		"DeleteNode": {{noNode, "name", func(_, node string) error {
 			if node == own.leaf {
 				node = must[*flowstorev1.Node](t)(c.CreateNode(own.ctx, &flowstorev1.CreateNodeRequest{Node: said("x")})).GetName()

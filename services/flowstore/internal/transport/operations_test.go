@@ -49,6 +49,14 @@ func operations(c flowstorev1.FlowStoreServiceClient, flow, parent, child string
 			_, err := c.RebuildFlow(ctx, &flowstorev1.RebuildFlowRequest{Flow: flow, Nodes: []string{child, parent}, Etag: cmp.Or(etag, "x"), RequestId: request})
 			return err
 		},
+		"UndoFlow": func(ctx context.Context, etag, request string) error {
+			_, err := c.UndoFlow(ctx, &flowstorev1.UndoFlowRequest{Flow: flow, Etag: etag, RequestId: request})
+			return err
+		},
+		"RedoFlow": func(ctx context.Context, etag, request string) error {
+			_, err := c.RedoFlow(ctx, &flowstorev1.RedoFlowRequest{Flow: flow, Etag: etag, RequestId: request})
+			return err
+		},
 		"UpdateFlow": func(ctx context.Context, etag, _ string) error {
 			_, err := c.UpdateFlow(ctx, &flowstorev1.UpdateFlowRequest{
 				Flow: &flowstorev1.Flow{Name: flow, Description: "d", Etag: etag}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}},

@@ -206,6 +206,14 @@ func TestWrongFields(t *testing.T) {
 			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: "x", View: -1})
 			return err
 		}, []string{"name", "view"}},
+		"undo": {func(ctx context.Context) error {
+			_, err := c.UndoFlow(ctx, &flowstorev1.UndoFlowRequest{RequestId: "x"})
+			return err
+		}, []string{"flow", "request_id"}},
+		"redo": {func(ctx context.Context) error {
+			_, err := c.RedoFlow(ctx, &flowstorev1.RedoFlowRequest{Flow: "nodes/x", RequestId: "x"})
+			return err
+		}, []string{"flow", "request_id"}},
 		"delete a node": {func(ctx context.Context) error {
 			_, err := c.DeleteNode(ctx, &flowstorev1.DeleteNodeRequest{Mode: 9, RequestId: "x"})
 			return err

@@ -37,6 +37,7 @@ type Library interface {
 	UndeleteNode(ctx context.Context, ns string, in library.Return) (node.Brief, error)
 	DeleteFlow(ctx context.Context, ns string, op library.Operation) (library.Trashed, error)
 	UndeleteFlow(ctx context.Context, ns string, in library.Return) (flow.Flow, error)
+	Undo(ctx context.Context, ns string, op library.Operation, redo bool) (library.Undone, error)
 	UpdateFlow(ctx context.Context, ns string, in library.Update) (flow.Flow, error)
 	Path(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
 	Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error)
