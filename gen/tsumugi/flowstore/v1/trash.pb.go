@@ -32,7 +32,9 @@ type DeleteNodeRequest struct {
 	// with it, and goes to the trash, too, where no other flow holds it.
 	Mode RemoveMode `protobuf:"varint,2,opt,name=mode,proto3,enum=tsumugi.flowstore.v1.RemoveMode" json:"mode,omitempty"`
 	// A UUID for this request. The same one again, within 24 hours, deletes nothing, and its answer is empty.
-	RequestId     string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The `etag` of the node as it was read. Empty: whatever it is now.
+	Etag          string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -84,6 +86,13 @@ func (x *DeleteNodeRequest) GetMode() RemoveMode {
 func (x *DeleteNodeRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
+	}
+	return ""
+}
+
+func (x *DeleteNodeRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
 	}
 	return ""
 }
@@ -385,12 +394,13 @@ var File_tsumugi_flowstore_v1_trash_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_trash_proto_rawDesc = "" +
 	"\n" +
-	" tsumugi/flowstore/v1/trash.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a tsumugi/flowstore/v1/flows.proto\"\x8b\x01\n" +
+	" tsumugi/flowstore/v1/trash.proto\x12\x14tsumugi.flowstore.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a tsumugi/flowstore/v1/flows.proto\"\xa4\x01\n" +
 	"\x11DeleteNodeRequest\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x129\n" +
 	"\x04mode\x18\x02 \x01(\x0e2 .tsumugi.flowstore.v1.RemoveModeB\x03\xe0A\x01R\x04mode\x12\"\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tB\x03\xe0A\x01R\trequestId\"j\n" +
+	"request_id\x18\x03 \x01(\tB\x03\xe0A\x01R\trequestId\x12\x17\n" +
+	"\x04etag\x18\x04 \x01(\tB\x03\xe0A\x01R\x04etag\"j\n" +
 	"\x12DeleteNodeResponse\x12\x19\n" +
 	"\x05nodes\x18\x01 \x03(\tB\x03\xe0A\x03R\x05nodes\x129\n" +
 	"\x05flows\x18\x02 \x03(\v2\x1e.tsumugi.flowstore.v1.FlowLossB\x03\xe0A\x03R\x05flows\"W\n" +

@@ -6,7 +6,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
 
 // MaxRemoved is how many places of nodes in flows one deletion takes away at most.
@@ -17,6 +19,8 @@ type Deletion struct {
 	Node uuid.UUID
 	// Mode says what becomes of the flows that hold it, and of what continues it there: flow.Restrict refuses where any flow does.
 	Mode flow.RemoveMode
+	// Etag is the version that the caller read, by node.Node.Etag; empty: any.
+	Etag string `json:",omitempty"`
 	// Request is the id of the request; zero: none. The same one again within 24 hours deletes nothing.
 	Request uuid.UUID
 }
@@ -37,13 +41,17 @@ type Loss struct {
 
 // Delete puts a node into the trash and takes it out of every flow that can be read, as flow.Flow.Removal does for each. With
 // flow.Subtree those that leave a flow with it go to the trash as well, where no flow holds them any more. *NotFoundError,
-// *UnreadableError, *RequestReusedError, *InUseError, *TooManyError, *flow.FullError and *flow.CycleError as of Remove.
+// *UnreadableError, *RequestReusedError, *etag.StaleError, *InUseError, *TooManyError, *flow.FullError and *flow.CycleError as of Remove.
 func (l *Library) Delete(ctx context.Context, ns string, in Deletion) (Deleted, error) {
 	var deleted Deleted
 	_, err := l.once(ctx, ns, asked{"Delete", in.Request, in}, in.Node, func(tx store.Tx) error {
 		deleted = Deleted{}
-		if _, err := tx.Node(in.Node); err != nil {
+		n, err := tx.Node(in.Node)
+		if err != nil {
 			return named(KindNode, in.Node, err)
+		}
+		if err := etag.Check(node.Name(n.ID), in.Etag, n.Etag()); err != nil {
+			return err
 		}
 		holding, err := tx.FlowsOf(in.Node)
 		if err != nil {

@@ -84,7 +84,13 @@ func TestDeleteWhatNoFlowHolds(t *testing.T) {
 	_, err := w.delete(t, w.b, flow.Restrict)
 	expect(t, &library.InUseError{Node: w.b, Flows: []uuid.UUID{w.flow, w.other}}, err)
 	w.stored(t, w.b)
-	got, err := w.delete(t, w.x, flow.Restrict)
+	x, err := w.l.Node(t.Context(), ns, w.x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.l.Delete(t.Context(), ns, library.Deletion{Node: w.x, Etag: "old"})
+	expect(t, &etag.StaleError{Name: node.Name(w.x), Given: "old", Current: x.Etag()}, err)
+	got, err := w.l.Delete(t.Context(), ns, library.Deletion{Node: w.x, Etag: x.Etag()})
 	if diff := cmp.Diff(library.Deleted{Nodes: []uuid.UUID{w.x}}, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}

@@ -14,7 +14,7 @@ func (s *Server) DeleteNode(ctx context.Context, req *flowstorev1.DeleteNodeRequ
 	f := begin(req)
 	f.unnamedIn = "name"
 	in := library.Deletion{
-		Node: f.name("name", req.GetName(), aNode), Mode: f.removeMode(req.GetMode()), Request: f.uuid("request_id", req.GetRequestId(), request),
+		Node: f.name("name", req.GetName(), aNode), Etag: req.GetEtag(), Mode: f.removeMode(req.GetMode()), Request: f.uuid("request_id", req.GetRequestId(), request),
 	}
 	if err := f.Err(); err != nil {
 		return nil, err

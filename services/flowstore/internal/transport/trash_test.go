@@ -45,12 +45,14 @@ func TestDeleteAndUndeleteNode(t *testing.T) {
 			t.Errorf("preconditions %v", p)
 		}
 	}
+	_, err := g.c.DeleteNode(ctx, &flowstorev1.DeleteNodeRequest{Name: g.b, Etag: "x"})
+	expect(t, err, stale, "etag")
 	got := must[*flowstorev1.DeleteNodeResponse](t)(g.c.DeleteNode(ctx, &flowstorev1.DeleteNodeRequest{Name: g.b, Mode: flowstorev1.RemoveMode_REMOVE_MODE_SPLICE}))
 	same(t, &flowstorev1.DeleteNodeResponse{
 		Nodes: []string{g.b}, Flows: []*flowstorev1.FlowLoss{{Flow: g.flow, Nodes: []string{g.b}, Etag: g.read(t).GetEtag()}},
 	}, got)
 	hasEdges(t, g.read(t), edge(1, 3, ""))
-	_, err := g.c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: g.b})
+	_, err = g.c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: g.b})
 	expect(t, err, deleted, "name")
 	listed := must[*flowstorev1.ListNodesResponse](t)(g.c.ListNodes(ctx, &flowstorev1.ListNodesRequest{Deleted: true}))
 	if len(listed.GetNodes()) != 1 || listed.GetNodes()[0].GetNode().GetDeleteTime() == nil {
