@@ -92,6 +92,11 @@ const (
 	// FAILED_PRECONDITION: the node or flow was purged: it does not come back, and nothing new gets its id. Metadata: `name`;
 	// `purge_time`, in RFC 3339; `purge_reason`.
 	ErrorReason_ERROR_REASON_PURGED ErrorReason = 31
+	// FAILED_PRECONDITION: a change of the flow cannot be undone, or done again, since the flow was edited from elsewhere meanwhile. Metadata:
+	// `flow`. `PreconditionFailure` names what differs, such as `index 3`, with what the change left and what is there now.
+	ErrorReason_ERROR_REASON_UNDO_REFUSED ErrorReason = 26
+	// FAILED_PRECONDITION: the flow has no change that can be undone, or done again. Metadata: `flow`.
+	ErrorReason_ERROR_REASON_NOTHING_TO_UNDO ErrorReason = 30
 )
 
 // Enum value maps for ErrorReason.
@@ -125,6 +130,8 @@ var (
 		23: "ERROR_REASON_NODE_IN_USE",
 		25: "ERROR_REASON_HEAD_NOT_FOUND",
 		31: "ERROR_REASON_PURGED",
+		26: "ERROR_REASON_UNDO_REFUSED",
+		30: "ERROR_REASON_NOTHING_TO_UNDO",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -155,6 +162,8 @@ var (
 		"ERROR_REASON_NODE_IN_USE":        23,
 		"ERROR_REASON_HEAD_NOT_FOUND":     25,
 		"ERROR_REASON_PURGED":             31,
+		"ERROR_REASON_UNDO_REFUSED":       26,
+		"ERROR_REASON_NOTHING_TO_UNDO":    30,
 	}
 )
 
@@ -189,7 +198,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\x82\a\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xc3\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -219,7 +228,9 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x14ERROR_REASON_DELETED\x10\x16\x12\x1c\n" +
 	"\x18ERROR_REASON_NODE_IN_USE\x10\x17\x12\x1f\n" +
 	"\x1bERROR_REASON_HEAD_NOT_FOUND\x10\x19\x12\x17\n" +
-	"\x13ERROR_REASON_PURGED\x10\x1fBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x13ERROR_REASON_PURGED\x10\x1f\x12\x1d\n" +
+	"\x19ERROR_REASON_UNDO_REFUSED\x10\x1a\x12 \n" +
+	"\x1cERROR_REASON_NOTHING_TO_UNDO\x10\x1eBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

@@ -48,6 +48,8 @@ const (
 	FlowStoreService_BranchFlow_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/BranchFlow"
 	FlowStoreService_ForkFlow_FullMethodName            = "/tsumugi.flowstore.v1.FlowStoreService/ForkFlow"
 	FlowStoreService_RebuildFlow_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/RebuildFlow"
+	FlowStoreService_UndoFlow_FullMethodName            = "/tsumugi.flowstore.v1.FlowStoreService/UndoFlow"
+	FlowStoreService_RedoFlow_FullMethodName            = "/tsumugi.flowstore.v1.FlowStoreService/RedoFlow"
 	FlowStoreService_WatchEvents_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/WatchEvents"
 	FlowStoreService_PurgeNode_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/PurgeNode"
 	FlowStoreService_PurgeFlow_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/PurgeFlow"
@@ -137,6 +139,12 @@ type FlowStoreServiceClient interface {
 	// line are left, with their names. Other nodes, and edges from and to them, stay; a line that would close a cycle through
 	// them is refused (CYCLE).
 	RebuildFlow(ctx context.Context, in *RebuildFlowRequest, opts ...grpc.CallOption) (*Flow, error)
+	// UndoFlow takes back the last change of a flow. The last 200 are kept, across restarts (fewer where they are large). Moving the
+	// reader's place is no change. What was edited by hand since stays; where it stands in the way, nothing is done (UNDO_REFUSED). Nodes that come
+	// back into the flow must be stored: one in the trash is undeleted first.
+	UndoFlow(ctx context.Context, in *UndoFlowRequest, opts ...grpc.CallOption) (*UndoFlowResponse, error)
+	// RedoFlow does again what was undone last, under the same rules. A new change of the flow ends what can be done again.
+	RedoFlow(ctx context.Context, in *RedoFlowRequest, opts ...grpc.CallOption) (*UndoFlowResponse, error)
 	// WatchEvents tells every change of the namespace, once and in order, as soon as it is on the disk, also to a caller that comes
 	// back: it names the last one that it knows. The stream has no end of its own. A reader that is slow slows nobody, and is given no
 	// gap: it gets what it has not read yet, or `resync_required` where that is kept no longer; one that reads nothing for two
@@ -457,6 +465,26 @@ func (c *flowStoreServiceClient) RebuildFlow(ctx context.Context, in *RebuildFlo
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) UndoFlow(ctx context.Context, in *UndoFlowRequest, opts ...grpc.CallOption) (*UndoFlowResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UndoFlowResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_UndoFlow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) RedoFlow(ctx context.Context, in *RedoFlowRequest, opts ...grpc.CallOption) (*UndoFlowResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UndoFlowResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_RedoFlow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *flowStoreServiceClient) WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Event], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[0], FlowStoreService_WatchEvents_FullMethodName, cOpts...)
@@ -625,6 +653,12 @@ type FlowStoreServiceServer interface {
 	// line are left, with their names. Other nodes, and edges from and to them, stay; a line that would close a cycle through
 	// them is refused (CYCLE).
 	RebuildFlow(context.Context, *RebuildFlowRequest) (*Flow, error)
+	// UndoFlow takes back the last change of a flow. The last 200 are kept, across restarts (fewer where they are large). Moving the
+	// reader's place is no change. What was edited by hand since stays; where it stands in the way, nothing is done (UNDO_REFUSED). Nodes that come
+	// back into the flow must be stored: one in the trash is undeleted first.
+	UndoFlow(context.Context, *UndoFlowRequest) (*UndoFlowResponse, error)
+	// RedoFlow does again what was undone last, under the same rules. A new change of the flow ends what can be done again.
+	RedoFlow(context.Context, *RedoFlowRequest) (*UndoFlowResponse, error)
 	// WatchEvents tells every change of the namespace, once and in order, as soon as it is on the disk, also to a caller that comes
 	// back: it names the last one that it knows. The stream has no end of its own. A reader that is slow slows nobody, and is given no
 	// gap: it gets what it has not read yet, or `resync_required` where that is kept no longer; one that reads nothing for two
@@ -741,6 +775,12 @@ func (UnimplementedFlowStoreServiceServer) ForkFlow(context.Context, *ForkFlowRe
 }
 func (UnimplementedFlowStoreServiceServer) RebuildFlow(context.Context, *RebuildFlowRequest) (*Flow, error) {
 	return nil, status.Error(codes.Unimplemented, "method RebuildFlow not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) UndoFlow(context.Context, *UndoFlowRequest) (*UndoFlowResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UndoFlow not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) RedoFlow(context.Context, *RedoFlowRequest) (*UndoFlowResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RedoFlow not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[Event]) error {
 	return status.Error(codes.Unimplemented, "method WatchEvents not implemented")
@@ -1303,6 +1343,42 @@ func _FlowStoreService_RebuildFlow_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_UndoFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UndoFlowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).UndoFlow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_UndoFlow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).UndoFlow(ctx, req.(*UndoFlowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_RedoFlow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RedoFlowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).RedoFlow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_RedoFlow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).RedoFlow(ctx, req.(*RedoFlowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FlowStoreService_WatchEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchEventsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -1512,6 +1588,14 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RebuildFlow",
 			Handler:    _FlowStoreService_RebuildFlow_Handler,
+		},
+		{
+			MethodName: "UndoFlow",
+			Handler:    _FlowStoreService_UndoFlow_Handler,
+		},
+		{
+			MethodName: "RedoFlow",
+			Handler:    _FlowStoreService_RedoFlow_Handler,
 		},
 		{
 			MethodName: "PurgeNode",

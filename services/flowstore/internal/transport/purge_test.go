@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	purged     = "FailedPrecondition PURGED"
-	notDeleted = "FailedPrecondition NOT_DELETED"
+	purged = "FailedPrecondition PURGED"
 )
 
 // dropped puts things into the trash.
