@@ -90,7 +90,7 @@ var answers = map[string]struct {
 	"library.InUseError": {&library.InUseError{Node: one, Flows: []uuid.UUID{one, two}}, "FailedPrecondition NODE_IN_USE",
 		map[string]string{"node": "nodes/" + id(1), "flow_count": "2"}},
 	"library.TooManyError": {&library.TooManyError{Node: one}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"node": "nodes/" + id(1), "limit": "10000"}},
-	"library.NoStepError":     {&library.NoStepError{Flow: one}, "FailedPrecondition NOTHING_TO_UNDO", map[string]string{"flow": "flows/" + id(1)}},
+	"library.NoStepError":  {&library.NoStepError{Flow: one}, "FailedPrecondition NOTHING_TO_UNDO", map[string]string{"flow": "flows/" + id(1)}},
 	"library.UndoRefusedError": {&library.UndoRefusedError{Flow: one, Cause: &flow.UndoError{Flow: one, Moved: []flow.Moved{{Key: "k", Left: "a", Now: "b"}}}},
 		"FailedPrecondition UNDO_REFUSED", map[string]string{"flow": "flows/" + id(1)}},
 	"refused by what it would make": {&library.UndoRefusedError{Flow: one, Cause: &flow.MemberError{Flow: one, Node: two}},

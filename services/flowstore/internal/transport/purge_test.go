@@ -18,9 +18,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
-const (
-	purged = "FailedPrecondition PURGED"
-)
+const purged = "FailedPrecondition PURGED"
 
 // dropped puts things into the trash.
 func dropped(t *testing.T, s store.Store, things ...store.Thing) {
