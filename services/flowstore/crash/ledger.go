@@ -1,156 +1,193 @@
 package main
 
 import (
-	"math/rand/v2"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
-// ledger is what was acknowledged in a folder.
+// key names one thing that can be read back: a part of a node or flow.
+type key struct {
+	// Thing is `nodes/{uuid}` or `flows/{uuid}`.
+	Thing string
+	// Part is one of those below, or the name behind one of the prefixes.
+	Part string
+}
+
+// The parts of a thing. A part that is not there has the value "".
+const (
+	partText        = "text"        // of a node: all that it says
+	partIs          = "is"          // of a flow: that it is there
+	partDescription = "description" // of a flow
+	partCurrent     = "current"     // of a flow: the node
+	prefixMember    = "node "       // and a node: what it continues in the flow
+	prefixHead      = "head "       // and a name: the node at which the head stands
+	prefixLink      = "link "       // and node and flow
+)
+
+func member(flow, node string) key { return key{flow, prefixMember + node} }
+func head(flow, name string) key   { return key{flow, prefixHead + name} }
+
+// ledger is what a folder has to hold: for each key what was acknowledged. What is under way stands in the operations.
 type ledger struct {
 	mu sync.Mutex
-	// texts of all nodes by name; fresh are those since the last comparison.
-	texts map[string]string
-	fresh []string
-	// loose are nodes that are in no flow.
-	loose []string
-	flows []*flowRecord
+	// is holds the values of things by part.
+	is map[string]map[string]string
+	// flows and nodes are all things, members those of a flow, each in the order in which they were acknowledged.
+	flows, nodes []string
+	members      map[string][]string
+	// born is the place of a node in nodes: edges lead from earlier to later ones only, so that none closes a cycle.
+	born map[string]int
+	// locks says how many operations under way need a key to stay as it is; -1: one of them writes it.
+	locks map[key]int
+	// fresh are the nodes that changed since they were compared last.
+	fresh map[string]bool
 }
 
-// flowRecord is what was acknowledged of a flow.
-type flowRecord struct {
-	name string
-	// parents of each member; members in the order in which they were acknowledged.
-	parents map[string][]string
-	members []string
-	// current is the acknowledged place; moving is the one that was asked for last, acknowledged or not. Only one writer
-	// moves it.
-	current, moving string
-	// text is the acknowledged description, writing the one that was asked for last. Only one writer writes it.
-	text, writing string
-}
-
-func newLedger() *ledger { return &ledger{texts: map[string]string{}} }
-
-func (l *ledger) addFlow(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.flows = append(l.flows, &flowRecord{name: name, parents: map[string][]string{}})
-}
-
-func (l *ledger) created(name, text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.texts[name] = text
-	l.fresh = append(l.fresh, name)
-	l.loose = append(l.loose, name)
-}
-
-// added notes a node in a flow; text is nil for one that was stored before. Nobody else is told of a leaving one.
-func (l *ledger) added(f *flowRecord, name string, text *string, parents []string, leaving bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if text != nil {
-		l.texts[name] = *text
-		l.fresh = append(l.fresh, name)
-	}
-	f.parents[name] = parents
-	if !leaving {
-		f.members = append(f.members, name)
+func newLedger() *ledger {
+	return &ledger{
+		is: map[string]map[string]string{}, members: map[string][]string{}, born: map[string]int{},
+		locks: map[key]int{}, fresh: map[string]bool{},
 	}
 }
 
-// removed notes that a node left a flow. Nothing continued it.
-func (l *ledger) removed(f *flowRecord, name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(f.parents, name)
+// operation is something that was drawn: what to ask for, and what is true once it is acknowledged.
+type operation struct {
+	rpc string
+	// writes are the values of keys afterwards. Two operations under way never write one key, so that after a kill each is
+	// as it was before or as it is here, and those of one operation are all the one or all the other.
+	writes map[key]string
+	// shares must stay as they are meanwhile; owns are kept from everybody else besides what is written.
+	shares, owns []key
+	// token stands in keys for a name that the server chooses.
+	token string
+	// ask asks, and gives the name that the server chose. It can be asked again.
+	ask request
 }
 
-// joined notes an edge.
-func (l *ledger) joined(f *flowRecord, parent, child string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	parents := append(slices.Clone(f.parents[child]), parent)
-	slices.Sort(parents)
-	f.parents[child] = slices.Compact(parents)
-}
-
-// parted notes the end of an edge.
-func (l *ledger) parted(f *flowRecord, parent, child string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f.parents[child] = slices.DeleteFunc(slices.Clone(f.parents[child]), func(p string) bool { return p == parent })
-}
-
-// parentsOf gives what a member continues.
-func (l *ledger) parentsOf(f *flowRecord, child string) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return f.parents[child]
-}
-
-// earlier draws a member that was acknowledged before another one, so that an edge from it closes no cycle; empty where
-// there is none.
-func (l *ledger) earlier(f *flowRecord, than string, random *rand.Rand) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if at := slices.Index(f.members, than); at > 0 {
-		return f.members[random.IntN(at)]
+// take keeps what an operation needs from the others; false where one of them has it.
+func (l *ledger) take(o *operation) bool {
+	for k := range o.exclusive {
+		if l.locks[k] != 0 {
+			return false
+		}
 	}
-	return ""
-}
-
-func (l *ledger) move(f *flowRecord, to string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f.moving = to
-}
-
-func (l *ledger) moved(f *flowRecord) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f.current = f.moving
-}
-
-func (l *ledger) write(f *flowRecord, text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f.writing = text
-}
-
-func (l *ledger) wrote(f *flowRecord) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f.text = f.writing
-}
-
-// takeLoose gives a node that is in no flow to one caller; empty where there is none.
-func (l *ledger) takeLoose() (name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := len(l.loose); n > 0 {
-		name, l.loose = l.loose[n-1], l.loose[:n-1]
+	for _, k := range o.shares {
+		if l.locks[k] < 0 {
+			return false
+		}
 	}
-	return name
-}
-
-// someMembers draws up to n members of a flow, each once.
-func (l *ledger) someMembers(f *flowRecord, n int, random *rand.Rand) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var drawn []string
-	for range min(n, len(f.members)) {
-		drawn = append(drawn, f.members[random.IntN(len(f.members))])
+	for k := range o.exclusive {
+		l.locks[k] = -1
 	}
-	slices.Sort(drawn)
-	return slices.Compact(drawn)
+	for _, k := range o.shares {
+		if l.locks[k] >= 0 {
+			l.locks[k]++
+		}
+	}
+	return true
 }
 
-// takeFresh gives the nodes that were acknowledged since the last comparison.
-func (l *ledger) takeFresh() (names []string) {
+// exclusive visits what an operation keeps from all others.
+func (o *operation) exclusive(yield func(key) bool) {
+	for k := range o.writes {
+		if !yield(k) {
+			return
+		}
+	}
+	for _, k := range o.owns {
+		if _, written := o.writes[k]; !written && !yield(k) {
+			return
+		}
+	}
+}
+
+// acknowledge notes that an operation was done; made is the name that the server chose.
+func (l *ledger) acknowledge(o *operation, made string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	names, l.fresh = l.fresh, nil
+	for k, value := range o.writes {
+		if o.token != "" {
+			k = key{strings.ReplaceAll(k.Thing, o.token, made), strings.ReplaceAll(k.Part, o.token, made)}
+			value = strings.ReplaceAll(value, o.token, made)
+		}
+		l.set(k, value)
+	}
+	for k := range o.exclusive {
+		delete(l.locks, k)
+	}
+	for _, k := range o.shares {
+		switch n := l.locks[k]; {
+		case n == 1:
+			delete(l.locks, k)
+		case n > 1:
+			l.locks[k] = n - 1
+		}
+	}
+}
+
+func (l *ledger) set(k key, value string) {
+	parts, known := l.is[k.Thing]
+	if !known {
+		parts = map[string]string{}
+		l.is[k.Thing] = parts
+	}
+	before := parts[k.Part]
+	if parts[k.Part] = value; value == "" {
+		delete(parts, k.Part)
+	}
+	node, isMember := strings.CutPrefix(k.Part, prefixMember)
+	switch {
+	case k.Part == partText:
+		l.fresh[k.Thing] = true
+		if _, known := l.born[k.Thing]; !known {
+			l.born[k.Thing] = len(l.born)
+		}
+		l.nodes = listed(l.nodes, k.Thing, before, value)
+	case k.Part == partIs:
+		l.flows = listed(l.flows, k.Thing, before, value)
+	case isMember:
+		l.members[k.Thing] = listed(l.members[k.Thing], node, before, value)
+	}
+}
+
+// listed gives a list in which a name stands exactly when it has a value.
+func listed(list []string, name, before, value string) []string {
+	switch {
+	case before == "" && value != "":
+		return append(list, name)
+	case before != "" && value == "":
+		at := slices.Index(list, name)
+		return slices.Delete(list, at, at+1)
+	}
+	return list
+}
+
+// takeFresh gives the nodes that changed since the last comparison.
+func (l *ledger) takeFresh() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := slices.Sorted(maps.Keys(l.fresh))
+	clear(l.fresh)
 	return names
+}
+
+// continues writes what a member continues: for each parent a line with the name of the edge.
+func continues(parents map[string]string) string {
+	lines := []string{"continues"}
+	for _, parent := range slices.Sorted(maps.Keys(parents)) {
+		lines = append(lines, parent+" "+parents[parent])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// parents reads what continues wrote.
+func (l *ledger) parents(flow, node string) map[string]string {
+	parents := map[string]string{}
+	for _, line := range strings.Split(l.is[flow][prefixMember+node], "\n")[1:] {
+		parent, name, _ := strings.Cut(line, " ")
+		parents[parent] = name
+	}
+	return parents
 }

@@ -1,9 +1,11 @@
 // Command crash kills flowstore at random moments and looks whether anything that it acknowledged is missing.
 //
-// Writers create nodes, add them to flows and move the flows' current nodes. The process is killed with SIGKILL: under
-// load, in the quiet in which it writes its text files, or while it starts. Then it is started again, what was under way
-// is asked for once more with the same request id, and everything has to be exactly as it was acknowledged. Every 50
-// kills all texts are read back and the text tree is parsed file by file; then it goes on in a new folder.
+// Writers do all that flowstore can be asked to write (rows.go) and keep a ledger of what was acknowledged. The process is
+// killed with SIGKILL: under load, in the quiet after it, while text files are written, at a checkpoint, while it starts,
+// and while it writes what the log held. Then it is started again. What was under way was done as a whole or not at all; it
+// is asked for once more with the same request id, and then everything has to be exactly as it was acknowledged. Every 50
+// kills all is read back, the text tree is parsed file by file, and `flowstore check` looks through it; then it goes on in a
+// new folder.
 //
 // A killed process leaves the page cache behind, so this cannot see a missing fsync: the power-cut test of package files
 // does.
@@ -11,13 +13,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -33,18 +38,18 @@ type options struct {
 func main() {
 	var o options
 	flag.IntVar(&o.kills, "n", 300, "how often to kill")
-	flag.IntVar(&o.writers, "writers", 16, "writers at once")
+	flag.IntVar(&o.writers, "writers", 32, "writers at once")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of everything random")
 	flag.StringVar(&o.binary, "binary", "", "a flowstore program; empty: built from this repository")
 	flag.Parse()
 	fmt.Printf("%d kills, %d writers, seed %d\n", o.kills, o.writers, o.seed)
-	r := &report{random: rand.New(rand.NewPCG(o.seed, 1)), started: time.Now()}
+	r := newReport(o.seed)
 	err := run(context.Background(), o, r)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
 	}
 	fmt.Printf("crash: %d kills, %d lost, %d failed starts\n", r.kills, r.lost, r.failedStarts)
-	if err != nil || r.lost > 0 || r.failedStarts > 0 {
+	if err != nil || !r.sound() {
 		os.Exit(1)
 	}
 }
@@ -61,18 +66,19 @@ func run(ctx context.Context, o options, r *report) error {
 			return errors.Join(err, os.RemoveAll(work))
 		}
 	}
-	for err == nil && r.kills < o.kills && r.lost == 0 && r.failedStarts == 0 {
-		data := filepath.Join(work, fmt.Sprintf("data-%d", r.kills))
-		err = newTrial(o, data, r).run(ctx, min(killsPerFolder, o.kills-r.kills))
-		if err == nil && r.lost == 0 && r.failedStarts == 0 {
-			err = os.RemoveAll(data)
+	for err == nil && r.kills < o.kills && r.sound() {
+		t := newTrial(o, filepath.Join(work, fmt.Sprintf("data-%d", r.kills)), r)
+		err = t.run(ctx, min(killsPerFolder, o.kills-r.kills))
+		if err == nil && r.sound() {
+			err = os.RemoveAll(t.data)
+		}
+		if err != nil || !r.sound() {
+			fmt.Printf("seed %d; what was found is kept in %s\n", o.seed, work)
+			return errors.Join(err, t.save(filepath.Join(work, "ledger.json")))
 		}
 	}
-	if err != nil || r.lost > 0 || r.failedStarts > 0 {
-		fmt.Println("what was found is kept in", work)
-		return err
-	}
-	return os.RemoveAll(work)
+	r.tell()
+	return errors.Join(err, os.RemoveAll(work))
 }
 
 // build makes the program out of this module.
@@ -90,9 +96,19 @@ type report struct {
 	random                    *rand.Rand
 	started                   time.Time
 	kills, lost, failedStarts int
-	acknowledged              int
-	slowestStart              time.Duration
+	// acknowledged counts by RPC, moments by when the process was killed.
+	acknowledged map[string]int
+	moments      map[moment]int
+	slowestStart time.Duration
 }
+
+func newReport(seed uint64) *report {
+	return &report{
+		random: rand.New(rand.NewPCG(seed, 1)), started: time.Now(), acknowledged: map[string]int{}, moments: map[moment]int{},
+	}
+}
+
+func (r *report) sound() bool { return r.lost == 0 && r.failedStarts == 0 }
 
 // maxTold is how many losses are told one by one.
 const maxTold = 20
@@ -105,7 +121,42 @@ func (r *report) lose(format string, args ...any) {
 }
 
 func (r *report) progress() {
+	acknowledged := 0
+	for _, n := range r.acknowledged {
+		acknowledged += n
+	}
 	took := time.Since(r.started)
 	fmt.Printf("%4d kills, %d acknowledged, %.2f s a kill, slowest start %.2f s\n",
-		r.kills, r.acknowledged, took.Seconds()/float64(max(r.kills, 1)), r.slowestStart.Seconds())
+		r.kills, acknowledged, took.Seconds()/float64(max(r.kills, 1)), r.slowestStart.Seconds())
+}
+
+// tell prints what was done, and when it was killed.
+func (r *report) tell() {
+	for _, rpc := range slices.Sorted(maps.Keys(r.acknowledged)) {
+		fmt.Printf("%9d %s\n", r.acknowledged[rpc], rpc)
+	}
+	for _, at := range slices.Sorted(maps.Keys(r.moments)) {
+		fmt.Printf("%9d killed %s\n", r.moments[at], at)
+	}
+}
+
+// save keeps what was acknowledged and what was under way, for whoever looks for what went wrong.
+func (t *trial) save(path string) error {
+	type pending struct {
+		RPC    string
+		Writes []string
+	}
+	var underWay []pending
+	for _, o := range t.underWay {
+		p := pending{RPC: o.rpc}
+		for k, value := range o.writes {
+			p.Writes = append(p.Writes, fmt.Sprintf("%s, %s: %q", k.Thing, k.Part, value))
+		}
+		underWay = append(underWay, p)
+	}
+	data, err := json.MarshalIndent(map[string]any{"acknowledged": t.ledger.is, "underWay": underWay}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
 }

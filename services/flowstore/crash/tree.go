@@ -1,67 +1,62 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
+func (s *server) flush(ctx context.Context) error {
+	if _, err := s.client.FlushStore(ctx, &flowstorev1.FlushStoreRequest{}); err != nil {
+		return fmt.Errorf("flushing: %w", err)
+	}
+	return nil
+}
+
 // compareTree parses every file of the flushed tree and holds it to the ledger.
 func (t *trial) compareTree() error {
-	texts := map[string]string{}
-	err := t.eachFile(format.Nodes, func(path string, data []byte) string {
+	found := map[string]map[string]string{}
+	errNodes := t.eachFile(format.Nodes, func(path string, data []byte) string {
 		n, err := format.DecodeNode(data)
-		if err != nil || len(n.Texts) != 1 {
+		if err != nil {
 			t.lose("%s: %v", path, err)
 			return ""
 		}
-		name := "nodes/" + n.ID.String()
-		if _, twice := texts[name]; twice {
-			t.lose("%s: %s is in two files", path, name)
-		}
-		texts[name] = n.Texts[0].Content
+		t.find(found, path, node.Name(n.ID), nodeFileParts(n))
 		return n.ID.String()
 	})
-	if err != nil {
-		return err
-	}
-	for name, text := range t.ledger.texts {
-		if texts[name] != text {
-			t.lose("%s has another text in its file: %q, acknowledged was %q", name, texts[name], text)
-		}
-	}
-	if len(texts) != len(t.ledger.texts) {
-		t.lose("there are files of %d nodes; %d were acknowledged", len(texts), len(t.ledger.texts))
-	}
-	return t.compareFlowFiles()
-}
-
-func (t *trial) compareFlowFiles() error {
-	files := map[string]flow.Flow{}
-	err := t.eachFile(format.Flows, func(path string, data []byte) string {
+	errFlows := t.eachFile(format.Flows, func(path string, data []byte) string {
 		f, err := format.DecodeFlow(data)
-		if err != nil || len(f.Problems) > 0 {
-			t.lose("%s: %v %q", path, err, f.Problems)
+		if err != nil {
+			t.lose("%s: %v", path, err)
+			return ""
 		}
-		files["flows/"+f.ID.String()] = f
+		t.find(found, path, flow.Name(f.ID), flowFileParts(f))
 		return f.ID.String()
 	})
-	for _, record := range t.ledger.flows {
-		f := files[record.name]
-		parents := map[string][]string{}
-		for _, m := range f.Members {
-			name := "nodes/" + m.Node.String()
-			parents[name] = nil
-			for _, p := range f.Parents(m.Index) {
-				parents[name] = append(parents[name], "nodes/"+p.Node.String())
-			}
-		}
-		t.compareParents("the file of "+record.name, record.parents, parents)
+	for thing, want := range t.ledger.is {
+		t.compareParts("the file of "+thing, want, found[thing])
+		delete(found, thing)
 	}
-	return err
+	for thing := range found {
+		t.lose("there is a file of %s, and nobody asked for it", thing)
+	}
+	return errors.Join(errNodes, errFlows)
+}
+
+func (t *trial) find(found map[string]map[string]string, path, thing string, parts map[string]string) {
+	if found[thing] != nil {
+		t.lose("%s: %s is in two files", path, thing)
+	}
+	found[thing] = parts
 }
 
 // eachFile visits the files of a kind; visit gives the id of what is in it. The index has to lead to each of them.
@@ -99,6 +94,19 @@ func (t *trial) eachFile(kind format.Kind, visit func(path string, data []byte) 
 		if id := visit(path, text); id != indexed[filepath.ToSlash(path)] {
 			t.lose("%s/%s holds %s; the index says %q", kind, path, id, indexed[path])
 		}
+	}
+	return nil
+}
+
+// check has `flowstore check` look through the tree.
+func (t *trial) check(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, t.binary, "check", t.data).CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		t.lose("flowstore check (exit code %d): %s", exit.ExitCode(), out)
+	case err != nil:
+		return fmt.Errorf("flowstore check: %w", err)
 	}
 	return nil
 }

@@ -7,15 +7,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
-)
-
-// Moments of a kill.
-const (
-	maxLoad  = 150 * time.Millisecond
-	maxQuiet = 60 * time.Millisecond
-	maxStart = 60 * time.Millisecond
 )
 
 // trial is a folder in which flowstore is killed again and again.
@@ -25,15 +16,14 @@ type trial struct {
 	ledger       *ledger
 	writers      []*writer
 	// underWay is what was asked for when the server was killed.
-	underWay []request
+	underWay []*operation
 }
 
 func newTrial(o options, data string, r *report) *trial {
 	t := &trial{report: r, binary: o.binary, data: data, ledger: newLedger()}
-	for i := range o.writers {
+	for range o.writers {
 		t.writers = append(t.writers, &writer{
-			number: i, ledger: t.ledger, random: rand.New(rand.NewPCG(r.random.Uint64(), 2)),
-			own: map[*flowRecord][]string{}, leaving: map[*flowRecord][]string{},
+			ledger: t.ledger, random: rand.New(rand.NewPCG(r.random.Uint64(), 2)), maxFlows: max(4, o.writers), acknowledged: map[string]int{},
 		})
 	}
 	return t
@@ -43,7 +33,8 @@ func newTrial(o options, data string, r *report) *trial {
 func (t *trial) run(ctx context.Context, kills int) error {
 	s, err := t.start(ctx)
 	if err == nil && s != nil {
-		err = t.makeFlows(ctx, s)
+		err = t.writers[0].once(ctx, s.client)
+		t.count(t.writers[0])
 	}
 	for i := 0; err == nil && s != nil && t.lost == 0 && i < kills; i++ {
 		if err = t.killOnce(ctx, s); err == nil {
@@ -54,21 +45,30 @@ func (t *trial) run(ctx context.Context, kills int) error {
 	if err != nil || s == nil {
 		return err
 	}
-	err = t.compareAll(ctx, s)
+	return t.finish(ctx, s)
+}
+
+// finish compares everything, over the service and in the files.
+func (t *trial) finish(ctx context.Context, s *server) error {
+	err := t.compareThings(ctx, s, append(t.ledger.flows, t.ledger.nodes...))
+	if err == nil {
+		err = s.flush(ctx)
+	}
 	t.progress()
-	return errors.Join(err, s.kill(), s.conn.Close())
+	if err := errors.Join(err, s.kill(), s.conn.Close()); err != nil {
+		return err
+	}
+	if err := t.compareTree(); err != nil {
+		return err
+	}
+	return t.check(ctx)
 }
 
 // start starts the server, sometimes with a kill in the middle of a start first, and compares. It gives nil when the
 // server did not start.
 func (t *trial) start(ctx context.Context) (*server, error) {
-	if t.random.IntN(8) == 0 {
-		early, err := launch(ctx, t.binary, t.data)
-		if err != nil {
-			return nil, err
-		}
-		time.Sleep(t.upTo(maxStart))
-		if err := early.kill(); err != nil {
+	if t.random.IntN(4) == 0 {
+		if err := t.killEarly(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -86,47 +86,67 @@ func (t *trial) start(ctx context.Context) (*server, error) {
 	return s, t.compare(ctx, s)
 }
 
-func (t *trial) upTo(most time.Duration) time.Duration {
-	return time.Duration(t.random.Int64N(int64(most)))
-}
-
-// makeFlows makes a flow for every two writers.
-func (t *trial) makeFlows(ctx context.Context, s *server) error {
-	for i := range max(1, len(t.writers)/2) {
-		f, err := s.client.CreateFlow(ctx, &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: fmt.Sprintf("flow %d", i)}})
-		if err != nil {
-			return err
-		}
-		t.ledger.addFlow(f.GetName())
+// killEarly starts the server and kills it before it has come far.
+func (t *trial) killEarly(ctx context.Context) error {
+	s, err := launch(ctx, t.binary, t.data)
+	if err != nil {
+		return err
 	}
-	return nil
+	at := whileStarting
+	if t.random.IntN(2) == 0 && watch(t.random, t.treeChanged) {
+		at = whileReplaying
+	} else {
+		time.Sleep(upTo(t.random, maxStart))
+	}
+	t.moments[at]++
+	return s.kill()
 }
 
-// killOnce lets the writers write and kills the server: under their load, or in the quiet after it.
+// killOnce lets the writers write and kills the server.
 func (t *trial) killOnce(ctx context.Context, s *server) error {
-	quiet := t.random.IntN(3) == 0
-	load, pause := t.upTo(maxLoad), t.upTo(maxQuiet)
+	at, load := drawMoment(t.random), upTo(t.random, maxLoad)
+	if at == atCheckpoint {
+		load += moreForCheckpoint
+	}
 	stop := make(chan struct{})
-	requests, errs := make([]request, len(t.writers)), make([]error, len(t.writers)+1)
+	operations, errs := make([]*operation, len(t.writers)), make([]error, len(t.writers)+1)
 	var all sync.WaitGroup
 	for i, w := range t.writers {
-		all.Go(func() { requests[i], errs[i] = w.run(ctx, s.client, stop) })
+		all.Go(func() { operations[i], errs[i] = w.run(ctx, s.client, stop) })
 	}
 	time.Sleep(load)
-	if quiet {
+	if at != underLoad {
 		close(stop)
-		all.Wait()
-		time.Sleep(pause)
+		at = t.await(at, &all)
 	}
+	t.moments[at]++
 	killed := s.kill()
 	all.Wait()
 	errs[len(t.writers)] = errors.Join(killed, s.conn.Close())
 	for i, w := range t.writers {
-		t.acknowledged += w.count
-		w.count = 0
-		if requests[i] != nil {
-			t.underWay = append(t.underWay, requests[i])
+		t.count(w)
+		if operations[i] != nil {
+			t.underWay = append(t.underWay, operations[i])
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// count adds what a writer was acknowledged since it was counted last.
+func (r *report) count(w *writer) {
+	for rpc, n := range w.acknowledged {
+		r.acknowledged[rpc] += n
+	}
+	clear(w.acknowledged)
+}
+
+// await waits for a moment after the writers were told to stop, and says which it turned out to be.
+func (t *trial) await(at moment, writers *sync.WaitGroup) moment {
+	switch {
+	case at == whileWriting && watch(t.random, t.treeChanged), at == atCheckpoint && watch(t.random, t.checkpointed):
+		return at
+	}
+	writers.Wait()
+	time.Sleep(upTo(t.random, maxQuiet))
+	return inQuiet
 }
