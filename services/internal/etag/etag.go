@@ -15,15 +15,31 @@ const size = 16
 
 // Digest collects the values that a thing consists of. Each is written with its kind and length, so that what stands in one
 // field is never taken for what stands in the next.
-type Digest struct{ sum hash.Hash }
+type Digest struct {
+	sum hash.Hash
+	// waiting is what the hash has not seen yet: written piece by piece, numbers would cost ten times what they cost now.
+	waiting []byte
+}
+
+// block is how much waits for the hash at most, but for a long text.
+const block = 4096
 
 // New makes an empty Digest.
-func New() *Digest { return &Digest{sha256.New()} }
+func New() *Digest { return &Digest{sha256.New(), make([]byte, 0, block)} }
+
+// room makes room for so many bytes.
+func (d *Digest) room(n int) {
+	if len(d.waiting)+n > block {
+		d.sum.Write(d.waiting)
+		d.waiting = d.waiting[:0]
+	}
+}
 
 // Text adds a text.
 func (d *Digest) Text(s string) {
 	d.Int(int64(len(s)))
-	d.sum.Write([]byte(s))
+	d.room(len(s))
+	d.waiting = append(d.waiting, s...)
 }
 
 // Optional adds a text that may not be given; nil is another value than the empty text.
@@ -45,16 +61,19 @@ func (d *Digest) Texts(list []string) {
 
 // Int adds a number, such as a count, or a time.
 func (d *Digest) Int(n int64) {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], uint64(n))
-	d.sum.Write(b[:])
+	d.room(8)
+	d.waiting = binary.LittleEndian.AppendUint64(d.waiting, uint64(n))
 }
 
 // Bytes adds bytes whose number is always the same, such as those of an id.
-func (d *Digest) Bytes(b []byte) { d.sum.Write(b) }
+func (d *Digest) Bytes(b []byte) {
+	d.room(len(b))
+	d.waiting = append(d.waiting, b...)
+}
 
 // String gives the etag: 22 characters of A-Z, a-z, 0-9, - and _.
 func (d *Digest) String() string {
+	d.room(block + 1)
 	return base64.RawURLEncoding.EncodeToString(d.sum.Sum(nil)[:size])
 }
 

@@ -1,6 +1,9 @@
 package etag_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"strings"
 	"testing"
@@ -55,5 +58,26 @@ func TestCheck(t *testing.T) {
 	const want = `flows/1 changed since it was read: its etag is "now" now, and the request is for "then"; read it again and repeat what still makes sense`
 	if err.Error() != want {
 		t.Errorf("got %s", err)
+	}
+}
+
+// The hash does not depend on how the values come to it: it is that of all of them in a row, whatever waits in between.
+func TestDigestIsTheHashOfAll(t *testing.T) {
+	t.Parallel()
+	d := etag.New()
+	var all []byte
+	for i, text := range []string{"", "夜", strings.Repeat("a", 4090), strings.Repeat("夜明け", 3000), "b"} {
+		d.Text(text)
+		d.Bytes([]byte{byte(i), 1, 2})
+		all = binary.LittleEndian.AppendUint64(all, uint64(len(text)))
+		all = append(append(all, text...), byte(i), 1, 2)
+	}
+	for i := range 2000 {
+		d.Int(int64(i))
+		all = binary.LittleEndian.AppendUint64(all, uint64(i))
+	}
+	sum := sha256.Sum256(all)
+	if got, want := d.String(), base64.RawURLEncoding.EncodeToString(sum[:16]); got != want {
+		t.Errorf("%s, not %s", got, want)
 	}
 }

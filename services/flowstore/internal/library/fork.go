@@ -7,7 +7,6 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
-	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
 
 // Forking asks for a new flow out of nodes of another one.
@@ -48,7 +47,7 @@ func forked(tx store.Tx, in Forking) (flow.Flow, error) {
 	noFlow := named(KindFlow, in.Flow, err)
 	var stale error
 	if noFlow == nil {
-		stale = etag.Check(flow.Name(f.ID), in.Etag, f.Etag())
+		stale = f.CheckEtag(in.Etag)
 	}
 	var ids []uuid.UUID
 	if in.Node != (uuid.UUID{}) {

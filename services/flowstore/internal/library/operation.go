@@ -7,7 +7,6 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
-	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
 
 // Operation is what the operations on a flow have in common.
@@ -36,7 +35,7 @@ func (l *Library) operate(
 		noFlow := named(KindFlow, op.Flow, err)
 		var stale error
 		if noFlow == nil {
-			stale = etag.Check(flow.Name(f.ID), op.Etag, f.Etag())
+			stale = f.CheckEtag(op.Etag)
 		}
 		indexes, wrong := memberIndexes(tx, f, nodes, cannot)
 		if err := together(noFlow, op.refused, allStored(tx, op.stored), wrong, stale); err != nil {
