@@ -41,17 +41,23 @@ func run(ctx context.Context) (met bool, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	var rows []benchtable.Row
-	for _, measure := range []func(context.Context, string) (benchtable.Row, error){creates, opening, indexing, savingMetadata, loadingMetadata, loadingRows} {
-		row, err := measure(ctx, dir)
+	for _, measure := range []func(context.Context, string) ([]benchtable.Row, error){
+		one(creates), creatingAlone, creatingTogether, opening, creatingInLarge, connecting, nodeFiles, flowFiles,
+		one(savingMetadata), one(loadingMetadata), one(loadingRows), one(indexing), searching,
+	} {
+		more, err := measure(ctx, dir)
 		if err != nil {
 			return false, err
 		}
-		rows = append(rows, row)
+		rows = append(rows, more...)
 	}
-	found, err := searching(ctx, dir)
-	if err != nil {
-		return false, err
-	}
-	rows = append(rows, found...)
 	return benchtable.Print(os.Stdout, rows), nil
+}
+
+// one makes a measurement of one row like those of several.
+func one(measure func(context.Context, string) (benchtable.Row, error)) func(context.Context, string) ([]benchtable.Row, error) {
+	return func(ctx context.Context, dir string) ([]benchtable.Row, error) {
+		row, err := measure(ctx, dir)
+		return []benchtable.Row{row}, err
+	}
 }
