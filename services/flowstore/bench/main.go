@@ -19,10 +19,14 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	nodes := flag.Int("n", 0, "print what a search takes in so many nodes, and measure nothing else")
+	inStore := flag.Int("stored", 0, "print what a store of so many nodes takes, and measure nothing else")
 	flag.Parse()
 	measure := run
 	if *nodes > 0 {
 		measure = func(ctx context.Context) (bool, error) { return true, atScale(ctx, *nodes) }
+	}
+	if *inStore > 0 {
+		measure = func(ctx context.Context) (bool, error) { return true, stored(ctx, *inStore) }
 	}
 	met, err := measure(ctx)
 	stop()
