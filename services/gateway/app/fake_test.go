@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -189,6 +191,44 @@ func (s *services) RedoFlow(ctx context.Context, r *flowstorev1.RedoFlowRequest)
 
 func (s *services) RemoveNode(ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
 	return &flowstorev1.Flow{}, s.take(ctx, r)
+}
+
+// ImportFlows takes what came as one message: the options, and the whole file as the chunk's length in the answer.
+func (s *services) ImportFlows(in grpc.ClientStreamingServer[flowstorev1.ImportFlowsRequest, flowstorev1.ImportFlowsResponse]) error {
+	first, err := in.Recv()
+	if err != nil {
+		return err
+	}
+	if err := s.take(in.Context(), first); err != nil {
+		return err
+	}
+	file := sha256.New()
+	for chunks := int32(0); ; chunks++ {
+		m, err := in.Recv()
+		if errors.Is(err, io.EOF) {
+			failure := &flowstorev1.ImportFailure{Reason: hex.EncodeToString(file.Sum(nil))}
+			return in.SendAndClose(&flowstorev1.ImportFlowsResponse{Failed: chunks, Failures: []*flowstorev1.ImportFailure{failure}})
+		}
+		if err != nil {
+			return err
+		}
+		file.Write(m.GetChunk())
+	}
+}
+
+func (s *services) ExportFlows(r *flowstorev1.ExportFlowsRequest, out grpc.ServerStreamingServer[flowstorev1.ExportFlowsResponse]) error {
+	if err := s.take(out.Context(), r); err != nil {
+		return err
+	}
+	for _, chunk := range []string{"{\"tsumugi\":{\"ver", "sion\":1}}\n"} {
+		if err := out.Send(&flowstorev1.ExportFlowsResponse{Chunk: []byte(chunk)}); err != nil {
+			return err
+		}
+	}
+	if len(r.GetFlows()) > 1 {
+		return apierr.New(codes.Unavailable, "STORE_READ_ONLY", "the disk is gone")
+	}
+	return nil
 }
 
 func (s *services) FlushStore(ctx context.Context, r *flowstorev1.FlushStoreRequest) (*flowstorev1.FlushStoreResponse, error) {

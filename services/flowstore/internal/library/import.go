@@ -57,7 +57,7 @@ func (l *Library) Import(ctx context.Context, ns string, r io.Reader, in Importi
 func ofOne(err error) bool {
 	var taken *TakenError
 	var unreadable *UnreadableError
-	var changing *changingError
+	var changing *nodeChanging
 	var full *flow.FullError
 	var cycle *flow.CycleError
 	var member *flow.MemberError
@@ -65,10 +65,10 @@ func ofOne(err error) bool {
 		errors.As(err, &full) || errors.As(err, &cycle) || errors.As(err, &member)
 }
 
-// changingError says that somebody else is changing a node again and again.
-type changingError struct{ node uuid.UUID }
+// nodeChanging says that somebody else is changing a node again and again.
+type nodeChanging struct{ node uuid.UUID }
 
-func (e *changingError) Error() string {
+func (e *nodeChanging) Error() string {
 	return fmt.Sprintf("%s is being changed by somebody else; import it again", node.Name(e.node))
 }
 
@@ -98,7 +98,7 @@ func (i *importer) take(ctx context.Context, b transfer.Bundle) error {
 			i.report.Add(run.flows, run.nodes, b.Left)
 			return nil
 		}
-		var unknown *changingError
+		var unknown *nodeChanging
 		if !errors.As(err, &unknown) || n == attempts {
 			return err
 		}
@@ -189,7 +189,7 @@ func (t *taking) writeNode(tx store.Tx, n node.Node) error {
 	}
 	had := t.known[n.ID]
 	if len(had) == 0 || !sameWords(had[0], stored) {
-		return &changingError{n.ID}
+		return &nodeChanging{n.ID}
 	}
 	if slices.ContainsFunc(had, func(old node.Node) bool { return sameWords(old, n) }) {
 		t.nodes.Skipped++

@@ -39,7 +39,7 @@ func Read(r io.Reader, format Format, each func(Entry) error) error {
 	case begin != '{' && begin != '[':
 		return &FormatError{"it is neither JSON, which begins with { or [, nor a ZIP archive"}
 	}
-	limited := &bounded{in: in, left: MaxFile, err: &tornError{MaxFile, "the file is longer than is read"}}
+	limited := &bounded{in: in, left: MaxFile, err: &tear{MaxFile, "the file is longer than is read"}}
 	return (&reader{format: format, each: each}).read(limited)
 }
 
@@ -122,7 +122,7 @@ func readEntry(f *zip.File, format Format, each func(Entry) error) error {
 	defer in.Close()
 	most := int64(min(f.CompressedSize64, MaxArchive))*MaxRatio + 1<<20
 	r := &reader{file: f.Name, format: format, each: each}
-	err = r.read(&bounded{in: in, left: most, err: &tornError{most, fmt.Sprintf("the file unpacks to more than %d times its size", MaxRatio)}})
+	err = r.read(&bounded{in: in, left: most, err: &tear{most, fmt.Sprintf("the file unpacks to more than %d times its size", MaxRatio)}})
 	if err != nil && r.own == nil {
 		return failed(fmt.Errorf("the file cannot be unpacked: %w", err))
 	}
@@ -145,7 +145,7 @@ func (r *reader) read(in io.Reader) error {
 	v := newValues(in)
 	for {
 		raw, err := v.next()
-		var torn *tornError
+		var torn *tear
 		switch {
 		case errors.Is(err, io.EOF):
 			return r.finish()

@@ -21,17 +21,17 @@ func newValues(r io.Reader) *values { return &values{in: bufio.NewReaderSize(r, 
 
 var errLong = fmt.Errorf("is longer than %d MiB", MaxConversation>>20)
 
-// tornError says where a file cannot be read on.
-type tornError struct {
+// tear says where a file cannot be read on.
+type tear struct {
 	at   int64
 	what string
 }
 
-func (e *tornError) Error() string {
+func (e *tear) Error() string {
 	return fmt.Sprintf("byte %d: %s; the rest of the file was not read", e.at, e.what)
 }
 
-// next gives the next value. io.EOF at the end; errLong for one that was passed over; *tornError where nothing more can be read;
+// next gives the next value. io.EOF at the end; errLong for one that was passed over; *tear where nothing more can be read;
 // any other error is the reader's.
 func (v *values) next() ([]byte, error) {
 	c, err := v.opener()
@@ -93,7 +93,7 @@ func (v *values) opener() (byte, error) {
 			v.began = true
 			return c, nil
 		default:
-			return 0, &tornError{v.at, fmt.Sprintf("%q stands where a conversation, which begins with {, is expected", c)}
+			return 0, &tear{v.at, fmt.Sprintf("%q stands where a conversation, which begins with {, is expected", c)}
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (v *values) end() error {
 		case err != nil:
 			return err
 		case c != ' ' && c != '\t' && c != '\n' && c != '\r':
-			return &tornError{v.at, fmt.Sprintf("%q stands behind the end of the array", c)}
+			return &tear{v.at, fmt.Sprintf("%q stands behind the end of the array", c)}
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (v *values) byte() (byte, error) {
 // torn makes the end of a file within something an error that says so.
 func torn(err error, at int64, what string) error {
 	if errors.Is(err, io.EOF) {
-		return &tornError{at, what}
+		return &tear{at, what}
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transfer"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transport"
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
@@ -99,6 +101,7 @@ var answers = map[string]struct {
 		map[string]string{"name": "nodes/" + id(1), "delete_time": "1970-01-01T00:00:00Z"}},
 	"the id of a deleted node": {&library.TakenError{Kind: library.KindNode, ID: one, Deleted: time.Unix(0, 0)}, "AlreadyExists ALREADY_EXISTS",
 		map[string]string{"name": "nodes/" + id(1), "delete_time": "1970-01-01T00:00:00Z"}},
+	"transfer.FormatError":   {&transfer.FormatError{Reason: "r"}, "InvalidArgument UNREADABLE_IMPORT", nil},
 }
 
 // failing is a domain in which every call fails the same way.
@@ -213,6 +216,10 @@ func (f failing) Flush(context.Context, string) (int, error) { return 0, f.err }
 func (f failing) Mend(context.Context, string, store.MendOptions, func(int, int)) (store.Mended, error) {
 	return store.Mended{}, f.err
 }
+func (f failing) Import(context.Context, string, io.Reader, library.Importing) (transfer.Report, error) {
+	return transfer.Report{}, f.err
+}
+func (f failing) Export(context.Context, string, []uuid.UUID, io.Writer) error { return f.err }
 func (f failing) Look(context.Context, string, func(int, int)) (store.Look, error) {
 	return store.Look{}, f.err
 }
@@ -249,6 +256,8 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			for _, call := range trashCalls(c, flowID, nodeID) {
 				answered(t, call(t.Context()), tt.want, tt.metadata)
 			}
+			_, e17 := importing(t.Context(), c, nil, "[]")
+			_, e18 := exporting(c.ExportFlows(t.Context(), &flowstorev1.ExportFlowsRequest{}))
 			for _, err := range []error{e17, e18, watch, e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
 				answered(t, err, tt.want, tt.metadata)
 			}
@@ -279,7 +288,7 @@ func answered(t *testing.T, err error, want string, metadata map[string]string) 
 // No error of the domain is missing above: a new one needs an answer.
 func TestEveryErrorHasAnAnswer(t *testing.T) {
 	t.Parallel()
-	for _, folder := range []string{"flow", "library", "store"} {
+	for _, folder := range []string{"flow", "library", "store", "transfer"} {
 		files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files in %s: %v", folder, err)

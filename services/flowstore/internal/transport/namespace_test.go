@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -242,9 +243,13 @@ func TestNamespaces(t *testing.T) {
 			return operations(c, flow, "", "")["UpdateFlow"](own.ctx, "", "")
 		}}},
 		// These name nothing that could be foreign: settle has made with them what the others find.
-		"CreateNode": nil, "CreateFlow": nil, "FlushStore": nil, "CheckStore": nil, "RepairStore": nil,
+		"CreateNode": nil, "CreateFlow": nil, "ImportFlows": nil, "FlushStore": nil, "CheckStore": nil, "RepairStore": nil,
 		"ListNodes": {{noFlow, "flow", func(flow, _ string) error {
 			_, err := c.ListNodes(own.ctx, &flowstorev1.ListNodesRequest{Flow: flow})
+			return err
+		}}},
+		"ExportFlows": {{noFlow, "flows[0]", func(flow, _ string) error {
+			_, err := exporting(c.ExportFlows(own.ctx, &flowstorev1.ExportFlowsRequest{Flows: []string{flow}}))
 			return err
 		}}},
 		// It lists what is the caller's own: look compares what the other sees before and after.
@@ -267,6 +272,12 @@ func TestNamespaces(t *testing.T) {
 		}
 	}
 	must[*flowstorev1.FlushStoreResponse](t)(c.FlushStore(own.ctx, &flowstorev1.FlushStoreRequest{}))
+	if all, err := exporting(c.ExportFlows(own.ctx, &flowstorev1.ExportFlowsRequest{})); err != nil || strings.Contains(all, strings.TrimPrefix(other.flow, "flows/")) {
+		t.Errorf("an export holds what is another's: %s, %v", all, err)
+	}
+	if _, err := importing(own.ctx, c, nil, conversation); err != nil {
+		t.Error(err)
+	}
 	if looked, err := receive(c.CheckStore(namespace.With(t.Context(), "team-c"), &flowstorev1.CheckStoreRequest{})); err != nil || len(looked) != 1 {
 		t.Errorf("a look at an empty namespace: %v, %v", looked, err)
 	}

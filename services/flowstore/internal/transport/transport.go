@@ -4,6 +4,7 @@ package transport
 
 import (
 	"context"
+	"io"
 
 	"github.com/google/uuid"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transfer"
 )
 
 // Library is the domain that the service speaks for; *library.Library is one. ns is the namespace.
@@ -51,6 +53,8 @@ type Library interface {
 	Watch(ctx context.Context, ns string, since *int64, f library.EventFilter) (*library.Watch, error)
 	PurgeNode(ctx context.Context, ns string, in library.Purge) (library.Purged, error)
 	PurgeFlow(ctx context.Context, ns string, in library.Purge) (library.Purged, error)
+	Import(ctx context.Context, ns string, r io.Reader, in library.Importing) (transfer.Report, error)
+	Export(ctx context.Context, ns string, flows []uuid.UUID, w io.Writer) error
 	Flush(ctx context.Context, ns string) (files int, err error)
 	Look(ctx context.Context, ns string, progress func(read, files int)) (store.Look, error)
 	Mend(ctx context.Context, ns string, o store.MendOptions, progress func(read, files int)) (store.Mended, error)

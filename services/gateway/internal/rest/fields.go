@@ -136,7 +136,7 @@ func checkParameter(route routes.Route, key string, values []string) string {
 		return "is given more than once"
 	}
 	// The parser of the generated code judges, on a message that is thrown away.
-	trial := dynamicpb.NewMessage(route.RPC.Input())
+	trial := dynamicpb.NewMessage(route.Query())
 	if runtime.PopulateQueryParameters(trial, url.Values{key: values}, &utilities.DoubleArray{}) != nil {
 		return "must be " + strictjson.Expected(field)
 	}
@@ -146,7 +146,7 @@ func checkParameter(route routes.Route, key string, values []string) string {
 // parameter is the request field that a parameter such as `pageSize` or `story.title` sets; nil where there is none.
 // Fields that the path or the body give are none.
 func parameter(route routes.Route, key string) protoreflect.FieldDescriptor {
-	message := route.RPC.Input()
+	message := route.Query()
 	var field protoreflect.FieldDescriptor
 	for i, name := range strings.Split(key, ".") {
 		if i > 0 {
@@ -162,14 +162,14 @@ func parameter(route routes.Route, key string) protoreflect.FieldDescriptor {
 	return field
 }
 
-// free says that neither path nor body give the field.
+// free says that neither path nor body give the field. The body of an upload is a file and gives none.
 func free(route routes.Route, field protoreflect.FieldDescriptor) bool {
-	return route.Body != "*" && route.Body != string(field.Name()) && !route.InPath(field.Name())
+	return route.Upload() || route.Body != "*" && route.Body != string(field.Name()) && !route.InPath(field.Name())
 }
 
 func parameters(route routes.Route) []string {
 	var names []string
-	fields := route.RPC.Input().Fields()
+	fields := route.Query().Fields()
 	for i := range fields.Len() {
 		if free(route, fields.Get(i)) {
 			names = append(names, fields.Get(i).JSONName())

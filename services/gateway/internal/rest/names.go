@@ -49,7 +49,13 @@ func inJSON(ctx context.Context, st *status.Status) *status.Status {
 // jsonPath is the path of a request field in the caller's JSON or query. What is no field of the request stays as it is;
 // the field that is the whole body has the empty path.
 func jsonPath(route routes.Route, path string) string {
-	message := route.RPC.Input()
+	message := route.Query()
+	if route.Upload() {
+		if path == string(routes.Chunk) {
+			return ""
+		}
+		path = strings.TrimPrefix(path, string(routes.Options)+".")
+	}
 	var names []string
 	for i, part := range strings.Split(path, ".") {
 		name, _, _ := strings.Cut(part, "[")

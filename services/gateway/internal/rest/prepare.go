@@ -5,6 +5,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/problem"
@@ -34,7 +35,10 @@ func (s *surface) prepare(w http.ResponseWriter, r *http.Request, route routes.R
 	url := *r.URL
 	url.RawQuery = query
 	prepared.URL = &url
-	prepared.Body = strictjson.NewBody(raw, bound(route, params))
+	if prepared.Body = strictjson.NewBody(raw, bound(route, params)); route.Upload() {
+		prepared.Body = &upload{options: url.Query(), left: raw}
+		prepared.Header.Set("Content-Type", "application/json") // grpc-gateway chooses by it who takes the body apart
+	}
 	choose(w, prepared, route)
 	return prepared, done, nil
 }
@@ -59,8 +63,8 @@ func checkMediaType(r *http.Request, route routes.Route) error {
 	charset := strings.ToLower(params["charset"])
 	encoding := r.Header.Get("Content-Encoding")
 	wrong, headers := apierr.Fields{}, map[string]string{}
-	if err != nil || mediaType != "application/json" || charset != "" && charset != "utf-8" {
-		wrong.Add("Content-Type", "must be application/json, in UTF-8, is %.60q", header)
+	if types := mediaTypes(route); err != nil || !slices.Contains(types, mediaType) || charset != "" && charset != "utf-8" {
+		wrong.Add("Content-Type", "must be %s, in UTF-8, is %.60q", strings.Join(types, " or "), header)
 		headers["content_type"] = header
 	}
 	if encoding != "" && encoding != "identity" {
@@ -75,6 +79,14 @@ func checkMediaType(r *http.Request, route routes.Route) error {
 	return refusal
 }
 
+// mediaTypes are those that a body may have.
+func mediaTypes(route routes.Route) []string {
+	if route.Upload() {
+		return []string{"application/json", stream.NDJSON, "application/zip"}
+	}
+	return []string{"application/json"}
+}
+
 // choose picks the form of a stream, and tells grpc-gateway by the one header value that it compares whole.
 func choose(w http.ResponseWriter, r *http.Request, route routes.Route) {
 	if !route.Stream() {
@@ -82,8 +94,12 @@ func choose(w http.ResponseWriter, r *http.Request, route routes.Route) {
 		return
 	}
 	form := stream.Choose(r.Header.Values("Accept"))
-	r.Header.Set("Accept", form)
 	w.Header().Set("Content-Type", form)
+	if route.Download() {
+		form = stream.Chunks
+		w.Header().Set("Content-Type", stream.NDJSON)
+	}
+	r.Header.Set("Accept", form)
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
 }
@@ -96,7 +112,7 @@ func (s *surface) bound(r *http.Request, route routes.Route) (context.Context, c
 		return ctx, func() { stop(); cancel(nil) }
 	}
 	limit := s.Timeout
-	if r.Header.Get(grpcTimeout) != "" { // grpc-gateway reads it, and the shorter limit holds
+	if route.Upload() || r.Header.Get(grpcTimeout) != "" { // grpc-gateway reads it, and the shorter limit holds
 		limit = s.MaxTimeout
 	}
 	return context.WithTimeout(r.Context(), limit)

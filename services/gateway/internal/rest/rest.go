@@ -49,11 +49,12 @@ func New(o Options) (http.Handler, error) {
 	for _, r := range routes.All() {
 		s.routes[r.Method+" "+r.Path] = r
 	}
-	json := strictjson.New()
+	json := marshaler{strictjson.New()}
 	s.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, json),
-		runtime.WithMarshalerOption(stream.NDJSON, stream.Lines{Marshaler: json}),
-		runtime.WithMarshalerOption(stream.SSE, stream.Events{Marshaler: json}),
+		runtime.WithMarshalerOption(stream.NDJSON, stream.Lines{Marshaler: json.Marshaler}),
+		runtime.WithMarshalerOption(stream.SSE, stream.Events{Marshaler: json.Marshaler}),
+		runtime.WithMarshalerOption(stream.Chunks, stream.File{Marshaler: json.Marshaler}),
 		runtime.WithIncomingHeaderMatcher(passed),
 		runtime.WithOutgoingHeaderMatcher(kept),
 		runtime.WithOutgoingTrailerMatcher(kept),

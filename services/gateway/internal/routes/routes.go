@@ -38,6 +38,26 @@ func ServiceOf(fullName string) string {
 // Stream says that the answer is a stream of events.
 func (r Route) Stream() bool { return r.RPC.IsStreamingServer() }
 
+// Upload says that the body of the request is a file, which goes on as a stream of chunks behind the options.
+func (r Route) Upload() bool { return r.RPC.IsStreamingClient() }
+
+// Download says that the answer is a file, which comes as a stream of chunks.
+func (r Route) Download() bool { return r.Stream() && r.RPC.Output().Fields().ByName(Chunk) != nil }
+
+// Chunk and Options are the fields of the messages of uploads and downloads.
+const (
+	Chunk   protoreflect.Name = "chunk"
+	Options protoreflect.Name = "options"
+)
+
+// Query is the message whose fields the parameters of the query set: the request, or the options of an upload.
+func (r Route) Query() protoreflect.MessageDescriptor {
+	if r.Upload() {
+		return r.RPC.Input().Fields().ByName(Options).Message()
+	}
+	return r.RPC.Input()
+}
+
 // InPath says whether the path binds the request field.
 func (r Route) InPath(field protoreflect.Name) bool {
 	return strings.Contains(r.Path, "{"+string(field)+"=") || strings.Contains(r.Path, "{"+string(field)+"}")

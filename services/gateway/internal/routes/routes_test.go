@@ -58,8 +58,9 @@ func TestShapesOfRoutes(t *testing.T) {
 			(field == nil || field.Message() == nil || field.IsList()) {
 			t.Errorf("%s: the body %q is no message", name, r.Body)
 		}
-		if r.RPC.IsStreamingClient() {
-			t.Errorf("%s: a stream of requests has no form in REST", name)
+		chunk, options := r.RPC.Input().Fields().ByName(Chunk), r.RPC.Input().Fields().ByName(Options)
+		if r.Upload() && (r.Stream() || chunk == nil || chunk.Kind() != protoreflect.BytesKind || options == nil || options.Message() == nil) {
+			t.Errorf("%s: a stream of requests has no form in REST but that of a file: options, then chunks", name)
 		}
 	}
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -22,9 +23,13 @@ func main() {
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(serveCommand(), demoCommand(), modelCommand(), writeCommand(), flowCommand())
+	root.AddCommand(serveCommand(), demoCommand(), modelCommand(), writeCommand(), flowCommand(), importCommand(), exportCommand())
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "tsumugi:", err)
-		os.Exit(1)
+		own, code := (interface{ ExitCode() int })(nil), 1
+		if errors.As(err, &own) {
+			code = own.ExitCode()
+		}
+		os.Exit(code)
 	}
 }
