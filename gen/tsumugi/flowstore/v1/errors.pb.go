@@ -97,6 +97,9 @@ const (
 	ErrorReason_ERROR_REASON_UNDO_REFUSED ErrorReason = 26
 	// FAILED_PRECONDITION: the flow has no change that can be undone, or done again. Metadata: `flow`.
 	ErrorReason_ERROR_REASON_NOTHING_TO_UNDO ErrorReason = 30
+	// INVALID_ARGUMENT: the bytes of an import are no file that can be read: neither JSON nor a ZIP archive, or one that is too
+	// large.
+	ErrorReason_ERROR_REASON_UNREADABLE_IMPORT ErrorReason = 34
 )
 
 // Enum value maps for ErrorReason.
@@ -132,6 +135,7 @@ var (
 		31: "ERROR_REASON_PURGED",
 		26: "ERROR_REASON_UNDO_REFUSED",
 		30: "ERROR_REASON_NOTHING_TO_UNDO",
+		34: "ERROR_REASON_UNREADABLE_IMPORT",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -164,6 +168,7 @@ var (
 		"ERROR_REASON_PURGED":             31,
 		"ERROR_REASON_UNDO_REFUSED":       26,
 		"ERROR_REASON_NOTHING_TO_UNDO":    30,
+		"ERROR_REASON_UNREADABLE_IMPORT":  34,
 	}
 )
 
@@ -198,7 +203,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xc3\a\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xe7\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -230,7 +235,8 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x1bERROR_REASON_HEAD_NOT_FOUND\x10\x19\x12\x17\n" +
 	"\x13ERROR_REASON_PURGED\x10\x1f\x12\x1d\n" +
 	"\x19ERROR_REASON_UNDO_REFUSED\x10\x1a\x12 \n" +
-	"\x1cERROR_REASON_NOTHING_TO_UNDO\x10\x1eBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x1cERROR_REASON_NOTHING_TO_UNDO\x10\x1e\x12\"\n" +
+	"\x1eERROR_REASON_UNREADABLE_IMPORT\x10\"BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

@@ -2800,7 +2800,7 @@ var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a tsumugi/flowstore/v1/purge.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a tsumugi/flowstore/v1/trash.proto\x1a\x1ftsumugi/flowstore/v1/undo.proto\"\x8a\x01\n" +
+	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a tsumugi/flowstore/v1/purge.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a tsumugi/flowstore/v1/trash.proto\x1a\x1ftsumugi/flowstore/v1/undo.proto\x1a#tsumugi/flowstore/v1/transfer.proto\"\x8a\x01\n" +
 	"\x11CreateNodeRequest\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
@@ -3019,7 +3019,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x11UpdateFlowRequest\x123\n" +
 	"\x04flow\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.FlowB\x03\xe0A\x02R\x04flow\x12@\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskB\x03\xe0A\x02R\n" +
-	"updateMask2\xb5%\n" +
+	"updateMask2\xc4'\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -3062,7 +3062,9 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\bRedoFlow\x12%.tsumugi.flowstore.v1.RedoFlowRequest\x1a&.tsumugi.flowstore.v1.UndoFlowResponse\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/{flow=flows/*}:redoFlow\x12v\n" +
 	"\vWatchEvents\x12(.tsumugi.flowstore.v1.WatchEventsRequest\x1a\x1b.tsumugi.flowstore.v1.Event\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/events:watchEvents0\x01\x12}\n" +
 	"\tPurgeNode\x12&.tsumugi.flowstore.v1.PurgeNodeRequest\x1a\x1f.tsumugi.flowstore.v1.Tombstone\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/{name=nodes/*}:purgeNode\x12}\n" +
-	"\tPurgeFlow\x12&.tsumugi.flowstore.v1.PurgeFlowRequest\x1a\x1f.tsumugi.flowstore.v1.Tombstone\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/{name=flows/*}:purgeFlow\x12\x80\x01\n" +
+	"\tPurgeFlow\x12&.tsumugi.flowstore.v1.PurgeFlowRequest\x1a\x1f.tsumugi.flowstore.v1.Tombstone\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/{name=flows/*}:purgeFlow\x12\x86\x01\n" +
+	"\vImportFlows\x12(.tsumugi.flowstore.v1.ImportFlowsRequest\x1a).tsumugi.flowstore.v1.ImportFlowsResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/flows:importFlows(\x01\x12\x83\x01\n" +
+	"\vExportFlows\x12(.tsumugi.flowstore.v1.ExportFlowsRequest\x1a).tsumugi.flowstore.v1.ExportFlowsResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/flows:exportFlows0\x01\x12\x80\x01\n" +
 	"\n" +
 	"FlushStore\x12'.tsumugi.flowstore.v1.FlushStoreRequest\x1a(.tsumugi.flowstore.v1.FlushStoreResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/store:flushStore\x12|\n" +
 	"\n" +
@@ -3148,15 +3150,19 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*WatchEventsRequest)(nil),         // 61: tsumugi.flowstore.v1.WatchEventsRequest
 	(*PurgeNodeRequest)(nil),           // 62: tsumugi.flowstore.v1.PurgeNodeRequest
 	(*PurgeFlowRequest)(nil),           // 63: tsumugi.flowstore.v1.PurgeFlowRequest
-	(*CheckStoreRequest)(nil),          // 64: tsumugi.flowstore.v1.CheckStoreRequest
-	(*RepairStoreRequest)(nil),         // 65: tsumugi.flowstore.v1.RepairStoreRequest
-	(*ListNodeRevisionsResponse)(nil),  // 66: tsumugi.flowstore.v1.ListNodeRevisionsResponse
-	(*DeleteNodeResponse)(nil),         // 67: tsumugi.flowstore.v1.DeleteNodeResponse
-	(*UndoFlowResponse)(nil),           // 68: tsumugi.flowstore.v1.UndoFlowResponse
-	(*Event)(nil),                      // 69: tsumugi.flowstore.v1.Event
-	(*Tombstone)(nil),                  // 70: tsumugi.flowstore.v1.Tombstone
-	(*CheckStoreEvent)(nil),            // 71: tsumugi.flowstore.v1.CheckStoreEvent
-	(*RepairStoreEvent)(nil),           // 72: tsumugi.flowstore.v1.RepairStoreEvent
+	(*ImportFlowsRequest)(nil),         // 64: tsumugi.flowstore.v1.ImportFlowsRequest
+	(*ExportFlowsRequest)(nil),         // 65: tsumugi.flowstore.v1.ExportFlowsRequest
+	(*CheckStoreRequest)(nil),          // 66: tsumugi.flowstore.v1.CheckStoreRequest
+	(*RepairStoreRequest)(nil),         // 67: tsumugi.flowstore.v1.RepairStoreRequest
+	(*ListNodeRevisionsResponse)(nil),  // 68: tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	(*DeleteNodeResponse)(nil),         // 69: tsumugi.flowstore.v1.DeleteNodeResponse
+	(*UndoFlowResponse)(nil),           // 70: tsumugi.flowstore.v1.UndoFlowResponse
+	(*Event)(nil),                      // 71: tsumugi.flowstore.v1.Event
+	(*Tombstone)(nil),                  // 72: tsumugi.flowstore.v1.Tombstone
+	(*ImportFlowsResponse)(nil),        // 73: tsumugi.flowstore.v1.ImportFlowsResponse
+	(*ExportFlowsResponse)(nil),        // 74: tsumugi.flowstore.v1.ExportFlowsResponse
+	(*CheckStoreEvent)(nil),            // 75: tsumugi.flowstore.v1.CheckStoreEvent
+	(*RepairStoreEvent)(nil),           // 76: tsumugi.flowstore.v1.RepairStoreEvent
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	37, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
@@ -3231,48 +3237,52 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	61, // 69: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:input_type -> tsumugi.flowstore.v1.WatchEventsRequest
 	62, // 70: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:input_type -> tsumugi.flowstore.v1.PurgeNodeRequest
 	63, // 71: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:input_type -> tsumugi.flowstore.v1.PurgeFlowRequest
-	12, // 72: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	64, // 73: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
-	65, // 74: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
-	37, // 75: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	37, // 76: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	37, // 77: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:output_type -> tsumugi.flowstore.v1.Node
-	66, // 78: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:output_type -> tsumugi.flowstore.v1.ListNodeRevisionsResponse
-	37, // 79: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:output_type -> tsumugi.flowstore.v1.Node
-	67, // 80: tsumugi.flowstore.v1.FlowStoreService.DeleteNode:output_type -> tsumugi.flowstore.v1.DeleteNodeResponse
-	37, // 81: tsumugi.flowstore.v1.FlowStoreService.UndeleteNode:output_type -> tsumugi.flowstore.v1.Node
-	39, // 82: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 83: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 84: tsumugi.flowstore.v1.FlowStoreService.DeleteFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 85: tsumugi.flowstore.v1.FlowStoreService.UndeleteFlow:output_type -> tsumugi.flowstore.v1.Flow
-	7,  // 86: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	7,  // 87: tsumugi.flowstore.v1.FlowStoreService.SplitNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	39, // 88: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	10, // 89: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	15, // 90: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	18, // 91: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	21, // 92: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	24, // 93: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	28, // 94: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	30, // 95: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	39, // 96: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 97: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 98: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 99: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 100: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 101: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 102: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 103: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
-	68, // 104: tsumugi.flowstore.v1.FlowStoreService.UndoFlow:output_type -> tsumugi.flowstore.v1.UndoFlowResponse
-	68, // 105: tsumugi.flowstore.v1.FlowStoreService.RedoFlow:output_type -> tsumugi.flowstore.v1.UndoFlowResponse
-	69, // 106: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
-	70, // 107: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:output_type -> tsumugi.flowstore.v1.Tombstone
-	70, // 108: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:output_type -> tsumugi.flowstore.v1.Tombstone
-	13, // 109: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	71, // 110: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
-	72, // 111: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
-	75, // [75:112] is the sub-list for method output_type
-	38, // [38:75] is the sub-list for method input_type
+	64, // 72: tsumugi.flowstore.v1.FlowStoreService.ImportFlows:input_type -> tsumugi.flowstore.v1.ImportFlowsRequest
+	65, // 73: tsumugi.flowstore.v1.FlowStoreService.ExportFlows:input_type -> tsumugi.flowstore.v1.ExportFlowsRequest
+	12, // 74: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	66, // 75: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
+	67, // 76: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
+	37, // 77: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	37, // 78: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	37, // 79: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:output_type -> tsumugi.flowstore.v1.Node
+	68, // 80: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:output_type -> tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	37, // 81: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:output_type -> tsumugi.flowstore.v1.Node
+	69, // 82: tsumugi.flowstore.v1.FlowStoreService.DeleteNode:output_type -> tsumugi.flowstore.v1.DeleteNodeResponse
+	37, // 83: tsumugi.flowstore.v1.FlowStoreService.UndeleteNode:output_type -> tsumugi.flowstore.v1.Node
+	39, // 84: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 85: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 86: tsumugi.flowstore.v1.FlowStoreService.DeleteFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 87: tsumugi.flowstore.v1.FlowStoreService.UndeleteFlow:output_type -> tsumugi.flowstore.v1.Flow
+	7,  // 88: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	7,  // 89: tsumugi.flowstore.v1.FlowStoreService.SplitNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	39, // 90: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	10, // 91: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	15, // 92: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	18, // 93: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	21, // 94: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	24, // 95: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	28, // 96: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	30, // 97: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	39, // 98: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 99: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 100: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 101: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 102: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 103: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 104: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 105: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
+	70, // 106: tsumugi.flowstore.v1.FlowStoreService.UndoFlow:output_type -> tsumugi.flowstore.v1.UndoFlowResponse
+	70, // 107: tsumugi.flowstore.v1.FlowStoreService.RedoFlow:output_type -> tsumugi.flowstore.v1.UndoFlowResponse
+	71, // 108: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
+	72, // 109: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:output_type -> tsumugi.flowstore.v1.Tombstone
+	72, // 110: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:output_type -> tsumugi.flowstore.v1.Tombstone
+	73, // 111: tsumugi.flowstore.v1.FlowStoreService.ImportFlows:output_type -> tsumugi.flowstore.v1.ImportFlowsResponse
+	74, // 112: tsumugi.flowstore.v1.FlowStoreService.ExportFlows:output_type -> tsumugi.flowstore.v1.ExportFlowsResponse
+	13, // 113: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	75, // 114: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
+	76, // 115: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
+	77, // [77:116] is the sub-list for method output_type
+	38, // [38:77] is the sub-list for method input_type
 	38, // [38:38] is the sub-list for extension type_name
 	38, // [38:38] is the sub-list for extension extendee
 	0,  // [0:38] is the sub-list for field type_name
@@ -3292,6 +3302,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 	file_tsumugi_flowstore_v1_resources_proto_init()
 	file_tsumugi_flowstore_v1_trash_proto_init()
 	file_tsumugi_flowstore_v1_undo_proto_init()
+	file_tsumugi_flowstore_v1_transfer_proto_init()
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[1].OneofWrappers = []any{}
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[4].OneofWrappers = []any{
 		(*AddNodeRequest_NewNode)(nil),

@@ -53,6 +53,8 @@ const (
 	FlowStoreService_WatchEvents_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/WatchEvents"
 	FlowStoreService_PurgeNode_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/PurgeNode"
 	FlowStoreService_PurgeFlow_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/PurgeFlow"
+	FlowStoreService_ImportFlows_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/ImportFlows"
+	FlowStoreService_ExportFlows_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/ExportFlows"
 	FlowStoreService_FlushStore_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/FlushStore"
 	FlowStoreService_CheckStore_FullMethodName          = "/tsumugi.flowstore.v1.FlowStoreService/CheckStore"
 	FlowStoreService_RepairStore_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/RepairStore"
@@ -156,6 +158,14 @@ type FlowStoreServiceClient interface {
 	PurgeNode(ctx context.Context, in *PurgeNodeRequest, opts ...grpc.CallOption) (*Tombstone, error)
 	// PurgeFlow erases a flow in the trash for good, as PurgeNode does, with its steps; its nodes only if asked.
 	PurgeFlow(ctx context.Context, in *PurgeFlowRequest, opts ...grpc.CallOption) (*Tombstone, error)
+	// ImportFlows stores the conversations of a file: JSON as ChatGPT, Claude and ExportFlows write it, or a ZIP archive with such
+	// files, at most 128 MiB. A conversation is stored whole or not at all, at most 64 MiB and 100,000 messages. One that cannot be
+	// stored is told in the answer and stops no other. The same file again changes nothing: ids come from those in the file. What was
+	// stored before the call ended with an error stays, and the call can be made again (docs/import.md).
+	ImportFlows(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportFlowsRequest, ImportFlowsResponse], error)
+	// ExportFlows gives flows with their nodes as lines of JSON that ImportFlows takes: the same ids, texts and edges. What cannot be
+	// read has a line of its own, and the last line says that nothing is missing (docs/import.md).
+	ExportFlows(ctx context.Context, in *ExportFlowsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportFlowsResponse], error)
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error)
 	// CheckStore reads everything that is stored, and tells what hands, git and power cuts made of it, why, and what to do. It
@@ -524,6 +534,38 @@ func (c *flowStoreServiceClient) PurgeFlow(ctx context.Context, in *PurgeFlowReq
 	return out, nil
 }
 
+func (c *flowStoreServiceClient) ImportFlows(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportFlowsRequest, ImportFlowsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[1], FlowStoreService_ImportFlows_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ImportFlowsRequest, ImportFlowsResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FlowStoreService_ImportFlowsClient = grpc.ClientStreamingClient[ImportFlowsRequest, ImportFlowsResponse]
+
+func (c *flowStoreServiceClient) ExportFlows(ctx context.Context, in *ExportFlowsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportFlowsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[2], FlowStoreService_ExportFlows_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ExportFlowsRequest, ExportFlowsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FlowStoreService_ExportFlowsClient = grpc.ServerStreamingClient[ExportFlowsResponse]
+
 func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreRequest, opts ...grpc.CallOption) (*FlushStoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(FlushStoreResponse)
@@ -536,7 +578,7 @@ func (c *flowStoreServiceClient) FlushStore(ctx context.Context, in *FlushStoreR
 
 func (c *flowStoreServiceClient) CheckStore(ctx context.Context, in *CheckStoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CheckStoreEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[1], FlowStoreService_CheckStore_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[3], FlowStoreService_CheckStore_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -555,7 +597,7 @@ type FlowStoreService_CheckStoreClient = grpc.ServerStreamingClient[CheckStoreEv
 
 func (c *flowStoreServiceClient) RepairStore(ctx context.Context, in *RepairStoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RepairStoreEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[2], FlowStoreService_RepairStore_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &FlowStoreService_ServiceDesc.Streams[4], FlowStoreService_RepairStore_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -670,6 +712,14 @@ type FlowStoreServiceServer interface {
 	PurgeNode(context.Context, *PurgeNodeRequest) (*Tombstone, error)
 	// PurgeFlow erases a flow in the trash for good, as PurgeNode does, with its steps; its nodes only if asked.
 	PurgeFlow(context.Context, *PurgeFlowRequest) (*Tombstone, error)
+	// ImportFlows stores the conversations of a file: JSON as ChatGPT, Claude and ExportFlows write it, or a ZIP archive with such
+	// files, at most 128 MiB. A conversation is stored whole or not at all, at most 64 MiB and 100,000 messages. One that cannot be
+	// stored is told in the answer and stops no other. The same file again changes nothing: ids come from those in the file. What was
+	// stored before the call ended with an error stays, and the call can be made again (docs/import.md).
+	ImportFlows(grpc.ClientStreamingServer[ImportFlowsRequest, ImportFlowsResponse]) error
+	// ExportFlows gives flows with their nodes as lines of JSON that ImportFlows takes: the same ids, texts and edges. What cannot be
+	// read has a line of its own, and the last line says that nothing is missing (docs/import.md).
+	ExportFlows(*ExportFlowsRequest, grpc.ServerStreamingServer[ExportFlowsResponse]) error
 	// FlushStore returns when every acknowledged change stands in the text files.
 	FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error)
 	// CheckStore reads everything that is stored, and tells what hands, git and power cuts made of it, why, and what to do. It
@@ -790,6 +840,12 @@ func (UnimplementedFlowStoreServiceServer) PurgeNode(context.Context, *PurgeNode
 }
 func (UnimplementedFlowStoreServiceServer) PurgeFlow(context.Context, *PurgeFlowRequest) (*Tombstone, error) {
 	return nil, status.Error(codes.Unimplemented, "method PurgeFlow not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) ImportFlows(grpc.ClientStreamingServer[ImportFlowsRequest, ImportFlowsResponse]) error {
+	return status.Error(codes.Unimplemented, "method ImportFlows not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) ExportFlows(*ExportFlowsRequest, grpc.ServerStreamingServer[ExportFlowsResponse]) error {
+	return status.Error(codes.Unimplemented, "method ExportFlows not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) FlushStore(context.Context, *FlushStoreRequest) (*FlushStoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FlushStore not implemented")
@@ -1426,6 +1482,24 @@ func _FlowStoreService_PurgeFlow_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FlowStoreService_ImportFlows_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(FlowStoreServiceServer).ImportFlows(&grpc.GenericServerStream[ImportFlowsRequest, ImportFlowsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FlowStoreService_ImportFlowsServer = grpc.ClientStreamingServer[ImportFlowsRequest, ImportFlowsResponse]
+
+func _FlowStoreService_ExportFlows_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ExportFlowsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(FlowStoreServiceServer).ExportFlows(m, &grpc.GenericServerStream[ExportFlowsRequest, ExportFlowsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FlowStoreService_ExportFlowsServer = grpc.ServerStreamingServer[ExportFlowsResponse]
+
 func _FlowStoreService_FlushStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(FlushStoreRequest)
 	if err := dec(in); err != nil {
@@ -1614,6 +1688,16 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "WatchEvents",
 			Handler:       _FlowStoreService_WatchEvents_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ImportFlows",
+			Handler:       _FlowStoreService_ImportFlows_Handler,
+			ClientStreams: true,
+		},
+		{
+			StreamName:    "ExportFlows",
+			Handler:       _FlowStoreService_ExportFlows_Handler,
 			ServerStreams: true,
 		},
 		{

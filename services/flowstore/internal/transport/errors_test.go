@@ -101,7 +101,7 @@ var answers = map[string]struct {
 		map[string]string{"name": "nodes/" + id(1), "delete_time": "1970-01-01T00:00:00Z"}},
 	"the id of a deleted node": {&library.TakenError{Kind: library.KindNode, ID: one, Deleted: time.Unix(0, 0)}, "AlreadyExists ALREADY_EXISTS",
 		map[string]string{"name": "nodes/" + id(1), "delete_time": "1970-01-01T00:00:00Z"}},
-	"transfer.FormatError":   {&transfer.FormatError{Reason: "r"}, "InvalidArgument UNREADABLE_IMPORT", nil},
+	"transfer.FormatError": {&transfer.FormatError{Reason: "r"}, "InvalidArgument UNREADABLE_IMPORT", nil},
 }
 
 // failing is a domain in which every call fails the same way.
@@ -256,9 +256,9 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			for _, call := range trashCalls(c, flowID, nodeID) {
 				answered(t, call(t.Context()), tt.want, tt.metadata)
 			}
-			_, e17 := importing(t.Context(), c, nil, "[]")
-			_, e18 := exporting(c.ExportFlows(t.Context(), &flowstorev1.ExportFlowsRequest{}))
-			for _, err := range []error{e17, e18, watch, e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
+			_, e19 := importing(t.Context(), c, nil, "[]")
+			_, e20 := exporting(c.ExportFlows(t.Context(), &flowstorev1.ExportFlowsRequest{}))
+			for _, err := range []error{e17, e18, e19, e20, watch, e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
 				answered(t, err, tt.want, tt.metadata)
 			}
 			for _, call := range nodeOperations(c, flowID, nodeID) {
