@@ -1,0 +1,37 @@
+package overlay_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/overlay"
+)
+
+// Each kind of change of a node is told, and no other: the warnings of a hand-made file, which a change clears, are none.
+func TestNodeChanges(t *testing.T) {
+	t.Parallel()
+	before := node.Node{Model: "m", Tags: []string{"a"}, Summary: node.Summary{Text: "s"}, Warnings: []string{"the time has no zone"}}
+	change := func(edit func(n *node.Node)) []store.EventKind {
+		after := before
+		after.Warnings = nil
+		edit(&after)
+		return overlay.NodeChanges(before, after)
+	}
+	for what, tt := range map[string]struct {
+		edit func(n *node.Node)
+		want []store.EventKind
+	}{
+		"nothing": {func(*node.Node) {}, nil},
+		"tags":    {func(n *node.Node) { n.Tags = []string{"b"} }, []store.EventKind{store.TagsUpdated}},
+		"summary": {func(n *node.Node) { n.Summary.Stale = true }, []store.EventKind{store.SummaryUpdated}},
+		"a note":  {func(n *node.Node) { n.Note = "n" }, []store.EventKind{store.NodeUpdated}},
+		"all": {func(n *node.Node) { n.Note, n.Tags, n.Summary.Text = "n", nil, "t" },
+			[]store.EventKind{store.NodeUpdated, store.TagsUpdated, store.SummaryUpdated}},
+	} {
+		if got := change(tt.edit); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", what, got, tt.want)
+		}
+	}
+}
