@@ -39,7 +39,7 @@ func atScale(ctx context.Context, nodes int) error {
 		}
 	}
 	start = time.Now()
-	if err := x.Encode(f, ""); err != nil {
+	if err := x.Encode(f); err != nil {
 		return err
 	}
 	wrote := time.Since(start)
@@ -48,7 +48,7 @@ func atScale(ctx context.Context, nodes int) error {
 		return err
 	}
 	start = time.Now()
-	if _, _, err := search.Decode(data); err != nil {
+	if _, err := search.Decode(data); err != nil {
 		return err
 	}
 	fmt.Printf("snapshot: %d bytes per node, written in %d ms, read in %d ms\n", len(data)/nodes, wrote.Milliseconds(), time.Since(start).Milliseconds())

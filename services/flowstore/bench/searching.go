@@ -52,7 +52,7 @@ func indexing(_ context.Context, dir string) (benchtable.Row, error) {
 func index(shelf *searchtest.Shelf) (*search.Index, error) {
 	x := search.New()
 	for _, n := range shelf.Nodes {
-		if err := x.Put(n); err != nil {
+		if err := x.Put(n, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -154,11 +154,11 @@ func timed(queries []searchtest.Query, ask func(int, searchtest.Query) error) ([
 // sizes holds the index against the text.
 func sizes(x *search.Index, b *bleve.Index, shelf *searchtest.Shelf, held int64) ([]benchtable.Row, error) {
 	var snapshot bytes.Buffer
-	if err := x.Encode(&snapshot, ""); err != nil {
+	if err := x.Encode(&snapshot); err != nil {
 		return nil, err
 	}
 	before, start := heap(), time.Now()
-	again, _, err := search.Decode(snapshot.Bytes())
+	again, err := search.Decode(snapshot.Bytes())
 	if err != nil {
 		return nil, err
 	}

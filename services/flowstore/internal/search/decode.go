@@ -20,30 +20,32 @@ func (e *DamagedError) Error() string {
 	return "the snapshot of the search index cannot be used: " + e.Reason
 }
 
-// Decode reads a snapshot, and gives the index with the mark that it was written with. It keeps nothing of data. DamagedError.
-func Decode(data []byte) (*Index, string, error) {
+// Decode reads a snapshot. It keeps nothing of data. DamagedError.
+func Decode(data []byte) (*Index, error) {
 	const head = len(magic) + 1
 	if len(data) < head+sha256.Size || string(data[:len(magic)]) != magic {
-		return nil, "", &DamagedError{"it does not begin as one"}
+		return nil, &DamagedError{"it does not begin as one"}
 	}
 	if v := data[len(magic)]; v != version {
-		return nil, "", &DamagedError{fmt.Sprintf("it is of version %d, and this program reads version %d", v, version)}
+		return nil, &DamagedError{fmt.Sprintf("it is of version %d, and this program reads version %d", v, version)}
 	}
 	body := data[:len(data)-sha256.Size]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], data[len(body):]) {
-		return nil, "", &DamagedError{"its checksum is not right"}
+		return nil, &DamagedError{"its checksum is not right"}
 	}
 	d := decoder{b: body[head:]}
-	mark := d.text(MaxMark)
 	c := d.contents()
 	if d.err == nil && len(d.b) > 0 {
 		d.fail("%d bytes are left behind its end", len(d.b))
 	}
 	if d.err != nil {
-		return nil, "", d.err
+		return nil, d.err
 	}
-	return &Index{contents: c}, mark, nil
+	return &Index{contents: c}, nil
 }
+
+// stampLen is how many bytes a stamp has.
+const stampLen = 8
 
 // decoder reads what is left of a snapshot. After an error it reads nothing any more, and gives zero values.
 type decoder struct {
@@ -65,7 +67,7 @@ func (d *decoder) contents() contents {
 		known[i] = &labels{d.name(), d.names(), d.names()}
 	}
 	last := int64(0)
-	for range d.count(MaxNodes, len(uuid.UUID{})) {
+	for range d.count(MaxNodes, len(uuid.UUID{})+stampLen) {
 		e := d.entry(known, &last)
 		if _, twice := c.place[e.id]; twice {
 			d.fail("a node is there twice")
@@ -92,6 +94,9 @@ func (d *decoder) entry(known []*labels, last *int64) entry {
 	d.b = d.b[n:]
 	*last += step
 	e.created = *last
+	if stamp := d.bytes(stampLen); len(stamp) == stampLen {
+		e.stamp = binary.BigEndian.Uint64(stamp)
+	}
 	number := d.number()
 	if number >= uint64(len(known)) {
 		d.fail("a node has labels that are not there")

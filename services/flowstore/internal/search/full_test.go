@@ -20,11 +20,11 @@ func TestFullIndex(t *testing.T) {
 		"bytes of places": func(x *Index) { x.segments = []*segment{{lists: make([]byte, MaxBytes+1)}} },
 	} {
 		x := New()
-		if err := x.Put(n); err != nil {
+		if err := x.Put(n, 0); err != nil {
 			t.Fatal(err)
 		}
 		fill(x)
-		err := x.Put(n)
+		err := x.Put(n, 0)
 		if full := (*FullError)(nil); !errors.As(err, &full) || full.What != what {
 			t.Errorf("%s: %v", what, err)
 		}

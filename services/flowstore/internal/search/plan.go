@@ -178,7 +178,7 @@ func (c *contents) plan(q *Query, members []*roaring.Bitmap) plan {
 		sure.And(m.sure)
 		p.starts = append(p.starts, m.starts)
 		if t := c.tags[strings.TrimSpace(w.text)]; t != nil {
-			p.tags = append(p.tags, t.nodes)
+			p.tags = append(p.tags, t)
 		}
 	}
 	p.check = roaring.AndNot(p.may, sure)
@@ -199,9 +199,9 @@ func (c *contents) filter(p *plan, q *Query, members []*roaring.Bitmap) {
 		nodes := roaring.New()
 		for _, v := range f.any {
 			if t := c.tags[v.text]; t != nil {
-				nodes.Or(t.nodes)
+				nodes.Or(t)
 				if !f.not {
-					p.tags = append(p.tags, t.nodes)
+					p.tags = append(p.tags, t)
 				}
 			}
 		}

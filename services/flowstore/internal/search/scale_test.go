@@ -32,12 +32,12 @@ func TestEqualAtScale(t *testing.T) {
 	nodes, queries := scale(t)
 	shelf, x := searchtest.New(nodes), search.New()
 	for _, n := range shelf.Nodes {
-		if err := x.Put(n); err != nil {
+		if err := x.Put(n, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := 0; i < nodes; i += 7 {
-		if err := x.Put(shelf.Nodes[i]); err != nil {
+		if err := x.Put(shelf.Nodes[i], 0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -209,7 +209,7 @@ func TestEqualToALinearScan(t *testing.T) {
 func put(t *testing.T, c *corpus, x *search.Index, n node.Node) {
 	t.Helper()
 	c.nodes[n.ID] = n
-	if err := x.Put(n); err != nil {
+	if err := x.Put(n, 0); err != nil {
 		t.Fatal(err)
 	}
 }

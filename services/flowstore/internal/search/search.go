@@ -71,8 +71,7 @@ type contents struct {
 	// labels are those that nodes have, each of them once, by what labelKey gives.
 	labels map[string]*labels
 	// Live nodes by role, model (as written) and tag.
-	roles, models map[string]*roaring.Bitmap
-	tags          map[string]*tag
+	roles, models, tags map[string]*roaring.Bitmap
 }
 
 // entry is what is known of a node beside its terms.
@@ -80,6 +79,7 @@ type entry struct {
 	id uuid.UUID
 	// created in microseconds since 1970.
 	created int64
+	stamp   uint64
 	*labels
 }
 
@@ -96,12 +96,13 @@ func New() *Index { return &Index{contents: empty()} }
 func empty() contents {
 	return contents{
 		place: map[uuid.UUID]uint32{}, live: roaring.New(), labels: map[string]*labels{},
-		roles: map[string]*roaring.Bitmap{}, models: map[string]*roaring.Bitmap{}, tags: map[string]*tag{},
+		roles: map[string]*roaring.Bitmap{}, models: map[string]*roaring.Bitmap{}, tags: map[string]*roaring.Bitmap{},
 	}
 }
 
-// Put adds a node, or replaces it. FullError, and then the index is as it was. Searches go on meanwhile.
-func (x *Index) Put(n node.Node) error {
+// Put adds a node, or replaces it. stamp is for the owner, who learns from Stamp of which content the index is. FullError, and
+// then the index is as it was. Searches go on meanwhile.
+func (x *Index) Put(n node.Node, stamp uint64) error {
 	folded, roles := make([]string, len(n.Texts)), make([]string, len(n.Texts))
 	for i, t := range n.Texts {
 		folded[i], roles[i] = Fold(t.Content), t.Role
@@ -114,7 +115,7 @@ func (x *Index) Put(n node.Node) error {
 	if err := x.room(t); err != nil {
 		return err
 	}
-	x.put(entry{n.ID, n.Created.UnixMicro(), &l}, t)
+	x.put(entry{n.ID, n.Created.UnixMicro(), stamp, &l}, t)
 	if len(x.tail) == tailNodes {
 		x.settle()
 	}
@@ -278,6 +279,17 @@ func (x *Index) Has(id uuid.UUID) bool {
 	defer x.mu.RUnlock()
 	_, known := x.place[id]
 	return known
+}
+
+// Stamp gives what a node was put with; ok is false where it is not in the index.
+func (x *Index) Stamp(id uuid.UUID) (stamp uint64, ok bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	place, ok := x.place[id]
+	if !ok {
+		return 0, false
+	}
+	return x.nodes[place].stamp, true
 }
 
 // IDs gives the ids of all nodes, in no order, so that the owner can find those that the store no longer has.

@@ -24,7 +24,7 @@ func indexed(t testing.TB, contents ...string) (*search.Index, *corpus) {
 	for i, content := range contents {
 		n := node.Node{ID: uuid.UUID{byte(i)}, Texts: []node.Text{{Role: "user", Content: content}}}
 		c.nodes[n.ID] = n
-		if err := x.Put(n); err != nil {
+		if err := x.Put(n, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -304,15 +304,25 @@ func TestTags(t *testing.T) {
 		}
 		return fmt.Sprint(page, next)
 	}
-	if got := list("", "", 10); got != "[{Draft draft 3} {夜 夜 1} {駅 駅 1}]" {
+	if got := list("", "", 10); got != "[{draft draft 3} {夜 夜 1} {駅 駅 1}]" {
 		t.Error(got)
 	}
-	if got := list("", "", 2) + list("", "夜", 2) + list("ＤＲ", "", 2); got != "[{Draft draft 3} {夜 夜 1}]夜[{駅 駅 1}][{Draft draft 3}]" {
+	if got := list("", "", 2) + list("", "夜", 2) + list("ＤＲ", "", 2); got != "[{draft draft 3} {夜 夜 1}]夜[{駅 駅 1}][{draft draft 3}]" {
 		t.Error(got)
 	}
 	x.Remove(uuid.UUID{1})
 	put(t, c, x, node.Node{ID: uuid.UUID{2}, Tags: []string{"駅"}})
 	if got := list("", "", 10); got != "[{draft draft 1} {夜 夜 1} {駅 駅 2}]" {
+		t.Error(got)
+	}
+	older := node.Node{ID: uuid.UUID{9}, Tags: []string{"ＤＲＡＦＴ"}, Created: time.Unix(-1<<40, 0)}
+	put(t, c, x, older)
+	if got := list("", "", 1); got != "[{ＤＲＡＦＴ draft 2}]draft" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(x.Tagged()); got != fmt.Sprint([]search.Tagged{
+		{Name: "夜", Nodes: []uuid.UUID{{0}}}, {Name: "駅", Nodes: []uuid.UUID{{2}, {3}}}, {Name: "ＤＲＡＦＴ", Nodes: []uuid.UUID{{0}, {9}}},
+	}) {
 		t.Error(got)
 	}
 }
@@ -325,7 +335,7 @@ func TestTogether(t *testing.T) {
 	wg.Go(func() {
 		for i := range 300 {
 			id := uuid.UUID{byte(i % 3)}
-			if err := x.Put(c.nodes[id]); err != nil {
+			if err := x.Put(c.nodes[id], 0); err != nil {
 				t.Error(err)
 			}
 			if i%100 == 99 {

@@ -73,7 +73,7 @@ func TestSegmentsStayFew(t *testing.T) {
 	for i := range 40 * tailNodes {
 		n := node.Node{ID: uuid.UUID{}, Texts: []node.Text{{Content: "夜"}}}
 		binary.BigEndian.PutUint32(n.ID[:], uint32(i))
-		if err := x.Put(n); err != nil {
+		if err := x.Put(n, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +107,7 @@ func (nowhere) Members(context.Context, string) ([]uuid.UUID, error) { return ni
 func TestSearchesWaitForNoWriter(t *testing.T) {
 	t.Parallel()
 	x := New()
-	if err := x.Put(node.Node{ID: uuid.UUID{1}, Texts: []node.Text{{Content: "夜の駅"}}}); err != nil {
+	if err := x.Put(node.Node{ID: uuid.UUID{1}, Texts: []node.Text{{Content: "夜の駅"}}}, 0); err != nil {
 		t.Fatal(err)
 	}
 	q, err := Parse("夜の駅", time.UTC)
@@ -123,7 +123,7 @@ func TestSearchesWaitForNoWriter(t *testing.T) {
 		}
 		return len(b), nil
 	})
-	if err := x.Encode(searched, ""); err != nil { // would never end
+	if err := x.Encode(searched); err != nil { // would never end
 		t.Fatal(err)
 	}
 }

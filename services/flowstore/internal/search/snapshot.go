@@ -3,36 +3,28 @@ package search
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"hash"
 	"io"
 )
 
-// A snapshot is: magic, version, mark, labels, nodes, and then, if there are nodes, their grams, their words and all lists as a
+// A snapshot is: magic, version, labels, nodes, and then, if there are nodes, their grams, their words and all lists as a
 // segment has them; at the end the SHA-256 of all before. Numbers are varints, texts have their length before them; of grams
 // the distances from one to the next.
 const (
 	magic   = "tsumugi search\n"
-	version = 2
-	// MaxMark is the longest mark of a snapshot, in bytes.
-	MaxMark = 1 << 10
+	version = 3
 	// flushed is how much of a snapshot is gathered before it is written.
 	flushed = 1 << 20
 )
 
-// Encode compacts the index and writes a snapshot, in which there is nothing of removed nodes. mark is for the owner, who learns
-// from it what the snapshot is of: at most MaxMark bytes, else an error. The errors of w. The same index gives the same bytes.
-// Searches go on meanwhile; whoever puts or removes waits.
-func (x *Index) Encode(w io.Writer, mark string) error {
-	if len(mark) > MaxMark {
-		return fmt.Errorf("the mark of a snapshot is %d bytes long; the limit is %d bytes", len(mark), MaxMark)
-	}
+// Encode compacts the index and writes a snapshot, in which there is nothing of removed nodes. The errors of w. The same index
+// gives the same bytes. Searches go on meanwhile; whoever puts or removes waits.
+func (x *Index) Encode(w io.Writer) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()
 	x.compact()
 	e := encoder{to: w, sum: sha256.New()}
 	e.b = append(append(e.b, magic...), version)
-	e.text(mark)
 	e.nodes(x.nodes)
 	for _, s := range x.segments {
 		e.segment(s)
@@ -72,6 +64,7 @@ func (e *encoder) nodes(all []entry) {
 		e.b = append(e.b, n.id[:]...)
 		e.b = binary.AppendVarint(e.b, n.created-last)
 		last = n.created
+		e.b = binary.BigEndian.AppendUint64(e.b, n.stamp)
 		e.number(numbers[n.labels])
 	}
 }

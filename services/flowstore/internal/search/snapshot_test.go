@@ -13,12 +13,10 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
 )
 
-const mark = "7041"
-
 func encoded(t testing.TB, x *search.Index) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := x.Encode(&b, mark); err != nil {
+	if err := x.Encode(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -28,9 +26,9 @@ func encoded(t testing.TB, x *search.Index) []byte {
 func reread(t *testing.T, x *search.Index) *search.Index {
 	t.Helper()
 	data := encoded(t, x)
-	y, got, err := search.Decode(data)
-	if err != nil || got != mark || y.Len() != x.Len() || y.Dead() != 0 {
-		t.Fatal(got, err)
+	y, err := search.Decode(data)
+	if err != nil || y.Len() != x.Len() || y.Dead() != 0 {
+		t.Fatal(err)
 	}
 	if !bytes.Equal(encoded(t, y), data) || !bytes.Equal(encoded(t, x), data) {
 		t.Fatal("the same index gives other bytes")
@@ -48,11 +46,22 @@ func small(t testing.TB) *search.Index {
 			content += " 港 fix " + strings.Repeat("a", 100)
 		}
 		n := node.Node{ID: uuid.UUID{15: byte(i)}, Model: "gemma", Tags: []string{"夜"}, Texts: []node.Text{{Role: "user", Content: content}}}
-		if err := x.Put(n); err != nil {
+		if err := x.Put(n, uint64(i)<<56|7); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return x
+}
+
+func TestASnapshotKeepsStamps(t *testing.T) {
+	t.Parallel()
+	x := reread(t, small(t))
+	if stamp, ok := x.Stamp(uuid.UUID{15: 9}); stamp != 9<<56|7 || !ok {
+		t.Error(stamp, ok)
+	}
+	if _, ok := x.Stamp(uuid.UUID{1}); ok {
+		t.Error("a node that is not there has a stamp")
+	}
 }
 
 func TestASnapshotKeepsNothingOfRemovedNodes(t *testing.T) {
@@ -60,7 +69,7 @@ func TestASnapshotKeepsNothingOfRemovedNodes(t *testing.T) {
 	x := search.New()
 	for i, content := range []string{"keepsake 駅", "forgotten 港 " + strings.Repeat("secret", 20)} {
 		n := node.Node{ID: uuid.UUID{byte(i)}, Model: content[:9], Tags: []string{content[:9]}, Texts: []node.Text{{Content: content}}}
-		if err := x.Put(n); err != nil {
+		if err := x.Put(n, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,14 +102,14 @@ func TestDamagedSnapshots(t *testing.T) {
 	refused(t, append(bytes.Clone(data), 0))
 	next := bytes.Clone(data)
 	next[len("tsumugi search\n")]++
-	if reason := refused(t, sealed(next[:len(next)-sha256.Size])); !strings.Contains(reason, "version 3") {
+	if reason := refused(t, sealed(next[:len(next)-sha256.Size])); !strings.Contains(reason, "version 4") {
 		t.Error(reason)
 	}
 }
 
 func refused(t *testing.T, data []byte) (reason string) {
 	t.Helper()
-	x, _, err := search.Decode(data)
+	x, err := search.Decode(data)
 	damaged := (*search.DamagedError)(nil)
 	if !errors.As(err, &damaged) || x != nil || damaged.Reason == "" {
 		t.Fatalf("%d bytes: %v", len(data), err)
@@ -124,13 +133,6 @@ func TestSnapshotsOfOthers(t *testing.T) {
 	refused(t, sealed(append(bytes.Clone(body), 0)))
 }
 
-func TestMarkTooLong(t *testing.T) {
-	t.Parallel()
-	if err := search.New().Encode(&bytes.Buffer{}, strings.Repeat("x", search.MaxMark+1)); err == nil || !strings.Contains(err.Error(), "1024") {
-		t.Error(err)
-	}
-}
-
 type full struct{ left int }
 
 func (f *full) Write(p []byte) (int, error) {
@@ -145,7 +147,7 @@ func TestEncodeTellsThatTheDiskIsFull(t *testing.T) {
 	x := small(t)
 	size := len(encoded(t, x))
 	for room := range size {
-		if err := x.Encode(&full{room}, mark); err == nil {
+		if err := x.Encode(&full{room}); err == nil {
 			t.Fatalf("%d bytes fit into %d", size, room)
 		}
 	}
@@ -158,7 +160,7 @@ func FuzzDecode(f *testing.F) {
 	data = encoded(f, search.New())
 	f.Add(data[len("tsumugi search\n")+1 : len(data)-sha256.Size])
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x, _, err := search.Decode(sealed(append([]byte("tsumugi search\n\x02"), body...)))
+		x, err := search.Decode(sealed(append([]byte("tsumugi search\n\x03"), body...)))
 		if err != nil {
 			if !errors.As(err, new(*search.DamagedError)) {
 				t.Fatal(err)
@@ -176,7 +178,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, id := range x.IDs() {
-			if err := x.Put(node.Node{ID: id, Texts: []node.Text{{Content: "夜 quick"}}}); err != nil {
+			if err := x.Put(node.Node{ID: id, Texts: []node.Text{{Content: "夜 quick"}}}, 0); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,63 +1,43 @@
 package search
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/google/uuid"
 )
 
 // MaxTagPage is the most tags of one page.
 const MaxTagPage = 1000
-
-// tag is a tag in all its spellings, which fold to one.
-type tag struct {
-	nodes *roaring.Bitmap
-	// spellings with the number of nodes that have each.
-	spellings map[string]int
-}
 
 // tagKey is what tags are compared by (field/flowstore.md row 27).
 func tagKey(name string) string { return strings.TrimSpace(Fold(name)) }
 
 func (c *contents) addTags(names []string, place uint32) {
 	for _, name := range names {
-		key := tagKey(name)
-		if key == "" { // made by hand; nobody can ask for it
-			continue
+		if key := tagKey(name); key != "" { // made by hand; nobody can ask for it
+			insert(c.tags, key, place)
 		}
-		t := c.tags[key]
-		if t == nil {
-			t = &tag{roaring.New(), map[string]int{}}
-			c.tags[key] = t
-		}
-		t.nodes.Add(place)
-		t.spellings[name]++
 	}
 }
 
 func (c *contents) removeTags(names []string, place uint32) {
 	for _, name := range names {
-		key := tagKey(name)
-		t := c.tags[key]
-		if t == nil { // empty, or one of two spellings of the last node that had it
-			continue
-		}
-		t.nodes.Remove(place)
-		if t.spellings[name]--; t.spellings[name] == 0 {
-			delete(t.spellings, name)
-		}
-		if t.nodes.IsEmpty() {
-			delete(c.tags, key)
+		if key := tagKey(name); c.tags[key] != nil { // not the second of two spellings of the last node
+			take(c.tags, key, place)
 		}
 	}
 }
 
 // Tag is a tag and how many nodes have it.
 type Tag struct {
-	// Name is the spelling that most nodes have, of several the first in the order of bytes; Key is what it folds to.
+	// Name is the spelling of the oldest node that has it (cases/flowstore.md 7), of equally old ones that with the smaller id, of
+	// several spellings in one node the first in the order of bytes. Key is what it folds to.
 	Name, Key string
 	Nodes     int
 }
@@ -78,18 +58,47 @@ func (x *Index) Tags(prefix, after string, size int) (page []Tag, next string, e
 		if len(page) == size {
 			return page, page[size-1].Key, nil
 		}
-		t := x.tags[key]
-		page = append(page, Tag{t.name(), key, int(t.nodes.GetCardinality())})
+		nodes := x.tags[key]
+		page = append(page, Tag{x.spelling(key, nodes), key, int(nodes.GetCardinality())})
 	}
 	return page, "", nil
 }
 
-func (t *tag) name() string {
-	best := ""
-	for name, nodes := range t.spellings {
-		if n := t.spellings[best]; best == "" || nodes > n || nodes == n && name < best {
-			best = name
+// Tagged is a tag, as Tag.Name spells it, with its nodes by their ids.
+type Tagged struct {
+	Name  string
+	Nodes []uuid.UUID
+}
+
+// Tagged gives all tags by their names, byte by byte.
+func (x *Index) Tagged() []Tagged {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	keys := make(map[string]string, len(x.tags))
+	for key, nodes := range x.tags {
+		keys[x.spelling(key, nodes)] = key
+	}
+	all := make([]Tagged, 0, len(keys))
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		ids := make([]uuid.UUID, 0, x.tags[keys[name]].GetCardinality())
+		for _, place := range x.tags[keys[name]].ToArray() {
+			ids = append(ids, x.nodes[place].id)
+		}
+		slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		all = append(all, Tagged{name, ids})
+	}
+	return all
+}
+
+// spelling is how the oldest of the nodes writes a tag.
+func (c *contents) spelling(key string, nodes *roaring.Bitmap) string {
+	var first *entry
+	for it := nodes.Iterator(); it.HasNext(); {
+		e := &c.nodes[it.Next()]
+		if first == nil || cmp.Or(cmp.Compare(e.created, first.created), bytes.Compare(e.id[:], first.id[:])) < 0 {
+			first = e
 		}
 	}
-	return best
+	at := slices.IndexFunc(first.tags, func(name string) bool { return tagKey(name) == key })
+	return first.tags[at]
 }

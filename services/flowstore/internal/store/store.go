@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
@@ -137,6 +138,11 @@ type Store interface {
 	Revisions(ctx context.Context, ns string, id uuid.UUID) ([]Revision, error)
 	// Revision reads one that Revisions listed. ErrNodeNotFound where it is gone; *UnreadableError.
 	Revision(ctx context.Context, ns string, id uuid.UUID, r Revision) (node.Node, error)
+	// Search gives a page of the nodes that satisfy a query (package search): also those whose CreateNode or ReplaceNode has
+	// just returned, and none of the trash. *search.PageError; *search.QueryError for a flow that is not known.
+	Search(ctx context.Context, ns string, q *search.Query, page search.Page) (search.Result, error)
+	// Tags lists the tags that begin with a text, as search.Index.Tags does. *search.PageError.
+	Tags(ctx context.Context, ns, prefix, after string, size int) (TagPage, error)
 	// Events gives up to n events after the one with the number since, and waits until there is one or ctx ends. LastEvent is
 	// where to begin. A reader that is slow slows nobody: it has no queue. ErrPruned. Both make the namespace where it is not
 	// there, as what is waited for will be there.
@@ -183,6 +189,15 @@ type Revision struct {
 	Number int64
 	// At is when it was replaced, or the time in the file.
 	At time.Time
+}
+
+// TagPage is a part of the list of tags.
+type TagPage struct {
+	Tags []search.Tag
+	// Next is the key behind which the next page begins; empty on the last.
+	Next string
+	// Approximate says that nodes are still being read, or that there are more than the index takes.
+	Approximate bool
 }
 
 // Order is that of a list.

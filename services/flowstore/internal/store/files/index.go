@@ -34,6 +34,8 @@ type index struct {
 	tombs map[uuid.UUID]tomb
 	// listed holds every id of heads and lost in the order of lists, trashed those of trash; nil until sortList.
 	listed, trashed *newest.List
+	// changed is told of every id whose files are others now; nil for nobody.
+	changed func(id uuid.UUID)
 	// next is a slot that was never used.
 	next int
 }
@@ -160,6 +162,9 @@ func (x *index) place(id uuid.UUID) (file string, ok bool) {
 func (x *index) set(id uuid.UUID, all []holding) {
 	before, wasListed := x.entry(id)
 	defer func() { x.relist(id, before, wasListed) }()
+	if x.changed != nil {
+		defer x.changed(id)
+	}
 	delete(x.heads, id)
 	delete(x.others, id)
 	if len(all) > 0 {

@@ -104,6 +104,12 @@ func (sp *space) list(x *index, order store.Order, after store.Entry, n int) []s
 
 // Node gives a node, from memory while its file is not written.
 func (sp *space) Node(id uuid.UUID) (node.Node, error) {
+	l, err := sp.current(id)
+	return l.node, err
+}
+
+// current gives a node with the hash of its file.
+func (sp *space) current(id uuid.UUID) (loadedNode, error) {
 	sp.mu.RLock()
 	waiting := sp.pending.nodes[id]
 	file, ok := sp.nodes.path(id)
@@ -114,14 +120,14 @@ func (sp *space) Node(id uuid.UUID) (node.Node, error) {
 	case purged:
 		return node.Node{}, &store.PurgedError{Tombstone: tomb.Tombstone}
 	case dropped:
-		return node.Node{}, &store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: id}, At: t.at}
+		return loadedNode{}, &store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: id}, At: t.at}
 	case waiting != nil:
-		return decodeNode(file, id, waiting.body)
+		n, err := decodeNode(file, id, waiting.body)
+		return loadedNode{node: n, hash: commitlog.HashOf(waiting.body), path: file}, err
 	case !ok:
-		return node.Node{}, store.ErrNodeNotFound
+		return loadedNode{}, store.ErrNodeNotFound
 	}
-	loaded, err := sp.loadNode(file, id)
-	return loaded.node, err
+	return sp.loadNode(file, id)
 }
 
 // loadedNode is a node as its file has it.

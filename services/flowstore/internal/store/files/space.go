@@ -17,6 +17,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/finder"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
@@ -70,6 +71,13 @@ type space struct {
 	lastEvent int64
 	happened  chan struct{}
 
+	// finder is the search index, snapshot the file in which it is kept, and snapshotOf its Changes when that was written;
+	// toldPartial, that the log knows that it lacks nodes. Only runFinder uses the latter two, and then close.
+	finder      *finder.Finder
+	snapshot    string
+	snapshotOf  int
+	toldPartial bool
+
 	// written is what the gate knows of the tree; only the gate uses it.
 	written treeState
 }
@@ -109,6 +117,7 @@ func openSpace(s *Store, name string) (*space, error) {
 	sp.warn(sp.problems())
 	sp.wg.Go(sp.runWriter)
 	sp.wg.Go(sp.runGate)
+	sp.wg.Go(sp.runFinder)
 	return sp, nil
 }
 
@@ -121,6 +130,7 @@ func (sp *space) open(local string) error {
 		return &store.ReadOnlyError{Cause: err}
 	}
 	sp.local = log
+	sp.snapshot = filepath.Join(local, snapshotName)
 	if err := sp.load(log); err != nil {
 		return errors.Join(err, log.Close())
 	}
@@ -172,6 +182,7 @@ func (sp *space) load(log *commitlog.Log) error {
 	sp.stayOut(sp.flows)
 	sp.nodes.sortList()
 	sp.flows.sortList()
+	sp.openSearch(found)
 	return nil
 }
 
@@ -250,7 +261,7 @@ func (sp *space) readOnly() error {
 func (sp *space) close() error {
 	close(sp.closing)
 	sp.wg.Wait()
-	return errors.Join(sp.written.closeErr, sp.local.Close())
+	return errors.Join(sp.closeFinder(), sp.written.closeErr, sp.local.Close())
 }
 
 // path is where the index has what an id stands for, or had it as long as the file could be read; ok is false where there

@@ -4,13 +4,16 @@ package memory
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/finder"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/newest"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/overlay"
 )
@@ -20,6 +23,8 @@ type Store struct {
 	clock func() time.Time
 	// turn holds one token: whoever took it runs an Update, and a caller whose context ends stops waiting for it.
 	turn chan struct{}
+	// stamps counts the nodes that finders read.
+	stamps atomic.Uint64
 
 	mu     sync.RWMutex
 	spaces map[string]*space
@@ -58,6 +63,7 @@ type space struct {
 	events    []store.Event
 	lastEvent int64
 	happened  chan struct{}
+	finder    *finder.Finder
 	// now is the time by which requests are forgotten.
 	now time.Time
 }
@@ -130,6 +136,34 @@ func (s *Store) Revision(_ context.Context, ns string, id uuid.UUID, want store.
 			}
 		}
 		return node.Node{}, store.ErrNodeNotFound
+	})
+}
+
+// Search implements store.Store.
+func (s *Store) Search(ctx context.Context, ns string, q *search.Query, page search.Page) (search.Result, error) {
+	f, err := s.finder(ns)
+	if err != nil {
+		return search.Result{}, err
+	}
+	return f.Search(ctx, q, page)
+}
+
+// Tags implements store.Store.
+func (s *Store) Tags(ctx context.Context, ns, prefix, after string, size int) (store.TagPage, error) {
+	f, err := s.finder(ns)
+	if err != nil {
+		return store.TagPage{}, err
+	}
+	return f.Tags(ctx, prefix, after, size)
+}
+
+// finder gives the finder of a namespace, an empty one where nobody wrote to it.
+func (s *Store) finder(ns string) (*finder.Finder, error) {
+	return read(s, ns, func(sp *space) (*finder.Finder, error) {
+		if sp.finder == nil {
+			return finder.Empty(), nil
+		}
+		return sp.finder, nil
 	})
 }
 
@@ -221,6 +255,7 @@ func (s *Store) begin(ns string) (*space, time.Time, error) {
 			purged:   map[store.Thing]store.Tombstone{},
 			dropped:  map[store.Thing]time.Time{}, revisions: map[uuid.UUID][]revision{},
 			happened: make(chan struct{}), steps: map[uuid.UUID][]store.Step{},
+			finder: finder.New(engine{s, ns}, search.New()),
 		}
 	}
 	s.last = store.Later(s.last, s.clock())
@@ -245,7 +280,13 @@ func (s *Store) commit(sp *space, writes *overlay.Overlay, now time.Time) error 
 			sp.purge(op.Purge.Thing)
 		}
 	}
-	sp.happen(writes.Events(sp.lastEvent, now))
+	events := writes.Events(sp.lastEvent, now)
+	sp.happen(events)
+	for _, e := range events {
+		if e.Of.Kind == store.KindNode {
+			sp.finder.Touch(e.Of.ID)
+		}
+	}
 	for _, r := range writes.Requests() {
 		sp.requests[r.ID] = request{Request: r, at: now}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
@@ -100,6 +101,18 @@ func (r recorded) Revisions(ctx context.Context, ns string, id uuid.UUID) ([]sto
 func (r recorded) Revision(ctx context.Context, ns string, id uuid.UUID, rev store.Revision) (node.Node, error) {
 	r.calls.note("Store.Revision")
 	return r.Store.Revision(ctx, ns, id, rev)
+}
+
+// Search implements store.Store.
+func (r recorded) Search(ctx context.Context, ns string, q *search.Query, page search.Page) (search.Result, error) {
+	r.calls.note("Store.Search")
+	return r.Store.Search(ctx, ns, q, page)
+}
+
+// Tags implements store.Store.
+func (r recorded) Tags(ctx context.Context, ns, prefix, after string, size int) (store.TagPage, error) {
+	r.calls.note("Store.Tags")
+	return r.Store.Tags(ctx, ns, prefix, after, size)
 }
 
 // Events implements store.Store.

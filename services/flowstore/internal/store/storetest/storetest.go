@@ -29,6 +29,7 @@ const (
 	Revisions  Category = "Revisions"
 	Trash      Category = "Trash"
 	Purges     Category = "Purges"
+	Search     Category = "Search"
 	Events     Category = "Events"
 	Steps      Category = "Steps"
 	Races      Category = "Races"
@@ -69,7 +70,7 @@ func Run(t *testing.T, engine Engine) {
 func cases() []testCase {
 	var all []testCase
 	for _, list := range [][]testCase{
-		readCases(), listCases(), updateCases(), revisionCases(), trashCases(), purgeCases(), eventCases(), stepCases(), raceCases(), requestCases(),
+		readCases(), listCases(), updateCases(), revisionCases(), trashCases(), purgeCases(), searchCases(), eventCases(), stepCases(), raceCases(), requestCases(),
 		namespaceCases(), boundCases(), durabilityCases(),
 	} {
 		all = append(all, list...)

@@ -1,0 +1,157 @@
+package finder_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/finder"
+)
+
+// shelf is an engine whose nodes are texts.
+type shelf struct {
+	texts map[uuid.UUID]string
+	stamp uint64
+	err   error
+	reads int
+}
+
+func (s *shelf) Stamped(id uuid.UUID) (node.Node, uint64, error) {
+	s.reads++
+	text, ok := s.texts[id]
+	switch {
+	case s.err != nil:
+		return node.Node{}, 0, s.err
+	case !ok:
+		return node.Node{}, 0, store.ErrNodeNotFound
+	}
+	return node.Node{ID: id, Texts: []node.Text{{Role: "user", Content: text}}}, s.stamp, nil
+}
+
+func (*shelf) Flow(uuid.UUID) (flow.Flow, error)    { return flow.Flow{}, store.ErrFlowNotFound }
+func (*shelf) Flows(store.Entry, int) []store.Entry { return nil }
+
+func newShelf(nodes int) (*shelf, []uuid.UUID) {
+	s := &shelf{texts: map[uuid.UUID]string{}}
+	var ids []uuid.UUID
+	for i := range nodes {
+		id := uuid.UUID{byte(i >> 8), byte(i), 1}
+		s.texts[id] = fmt.Sprintf("夜 n%d", i)
+		ids = append(ids, id)
+	}
+	return s, ids
+}
+
+func look(t *testing.T, f *finder.Finder, query string) search.Result {
+	t.Helper()
+	q, err := search.Parse(query, time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Search(t.Context(), q, search.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// While an index is made anew searches go on and say so, and what is touched meanwhile is found at once.
+func TestSearchesAreApproximateWhileNodesAreMissing(t *testing.T) {
+	t.Parallel()
+	s, ids := newShelf(200)
+	f := finder.New(s, search.New())
+	f.Miss(ids[1:])
+	f.Touch(ids[0])
+	if r := look(t, f, "夜"); !r.Approximate || r.Total != 1 {
+		t.Errorf("%+v", r)
+	}
+	if page, err := f.Tags(t.Context(), "", "", 10); err != nil || !page.Approximate {
+		t.Error(page, err)
+	}
+	rounds := 0
+	for more := true; more; rounds++ {
+		var err error
+		if more, err = f.FoldMissing(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r := look(t, f, "夜"); r.Approximate != more {
+			t.Errorf("round %d: %+v", rounds, r)
+		}
+	}
+	if r := look(t, f, "夜"); r.Total != 200 || rounds != 4 {
+		t.Errorf("%d after %d rounds", r.Total, rounds)
+	}
+}
+
+// A node of which the index knows the contents is not put again, so that an index stays as its snapshot where nothing changed.
+func TestWhatIsAsItWasIsNoChange(t *testing.T) {
+	t.Parallel()
+	s, ids := newShelf(3)
+	f := finder.New(s, search.New())
+	f.Touch(ids...)
+	look(t, f, "夜")
+	f.Touch(ids...)
+	f.Touch(uuid.UUID{9})
+	look(t, f, "夜")
+	if n := f.Changes(); n != 3 {
+		t.Errorf("%d changes for three nodes", n)
+	}
+	s.stamp++
+	delete(s.texts, ids[1])
+	f.Touch(ids[:2]...)
+	if r := look(t, f, "夜"); r.Total != 2 || f.Changes() != 5 {
+		t.Errorf("%+v, %d changes", r, f.Changes())
+	}
+}
+
+// A disk that fails takes nothing out of the index; results say that they may miss something, until it can be read.
+func TestADiskThatFails(t *testing.T) {
+	t.Parallel()
+	s, ids := newShelf(2)
+	f := finder.New(s, search.New())
+	f.Touch(ids...)
+	look(t, f, "夜")
+	s.err = errors.New("input/output error")
+	f.Touch(ids[0])
+	if err := f.Fold(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if partial, why := f.Partial(); !partial || !errors.Is(why, s.err) || f.Index().Len() != 2 {
+		t.Error(partial, why, f.Index().Len())
+	}
+	s.err = &store.UnreadableError{Path: "nodes/000/000.xml", Reason: "it is empty"}
+	if err := f.Fold(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if partial, _ := f.Partial(); partial || f.Index().Len() != 1 {
+		t.Error(partial, f.Index().Len())
+	}
+}
+
+// A search whose caller has gone reads nothing more, and loses nothing of what was touched.
+func TestACallerThatHasGone(t *testing.T) {
+	t.Parallel()
+	s, ids := newShelf(50)
+	f := finder.New(s, search.New())
+	f.Touch(ids...)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	q, err := search.Parse("夜", time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Search(ctx, q, search.Page{}); !errors.Is(err, context.Canceled) || s.reads > 0 {
+		t.Error(err, s.reads)
+	}
+	if r := look(t, f, "夜"); r.Total != 50 || r.Approximate {
+		t.Errorf("%+v", r)
+	}
+}
