@@ -93,6 +93,14 @@ func (s *services) ListNodes(ctx context.Context, r *flowstorev1.ListNodesReques
 	return &flowstorev1.ListNodesResponse{}, s.take(ctx, r)
 }
 
+func (s *services) SearchNodes(ctx context.Context, r *flowstorev1.SearchNodesRequest) (*flowstorev1.SearchNodesResponse, error) {
+	return &flowstorev1.SearchNodesResponse{}, s.take(ctx, r)
+}
+
+func (s *services) ListTags(ctx context.Context, r *flowstorev1.ListTagsRequest) (*flowstorev1.ListTagsResponse, error) {
+	return &flowstorev1.ListTagsResponse{}, s.take(ctx, r)
+}
+
 func (s *services) ListFlows(ctx context.Context, r *flowstorev1.ListFlowsRequest) (*flowstorev1.ListFlowsResponse, error) {
 	return &flowstorev1.ListFlowsResponse{}, s.take(ctx, r)
 }

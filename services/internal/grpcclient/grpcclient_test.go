@@ -43,7 +43,7 @@ func TestRetriesAreNotInTheMessage(t *testing.T) {
 	}
 }
 
-// Every call that changes nothing is repeated, and no other. A new Get, List or Diff belongs into the list.
+// Every call that changes nothing is repeated, and no other. A new Get, List, Diff or Search belongs into the list.
 func TestIdempotentMethods(t *testing.T) {
 	t.Parallel()
 	var want []string
@@ -76,7 +76,7 @@ func TestIdempotentMethods(t *testing.T) {
 
 func repeatable(m protoreflect.MethodDescriptor) bool {
 	name := string(m.Name())
-	reads := strings.HasPrefix(name, "Get") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Diff") || name == "ValidateFlow" || name == "BuildStory" || name == "ParseIdea" || name == "CountTokens"
+	reads := strings.HasPrefix(name, "Get") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Diff") || strings.HasPrefix(name, "Search") || name == "ValidateFlow" || name == "BuildStory" || name == "ParseIdea" || name == "CountTokens"
 	return reads && !m.IsStreamingServer()
 }
 

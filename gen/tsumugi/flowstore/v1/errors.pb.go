@@ -100,6 +100,9 @@ const (
 	// INVALID_ARGUMENT: the bytes of an import are no file that can be read: neither JSON nor a ZIP archive, or one that is too
 	// large.
 	ErrorReason_ERROR_REASON_UNREADABLE_IMPORT ErrorReason = 34
+	// INVALID_ARGUMENT: the query of a search cannot be understood, or names a flow that is not there or is one of several. `BadRequest` tells
+	// each place. Metadata: `character`, the place of the first in the query, from 1.
+	ErrorReason_ERROR_REASON_INVALID_QUERY ErrorReason = 29
 )
 
 // Enum value maps for ErrorReason.
@@ -136,6 +139,7 @@ var (
 		26: "ERROR_REASON_UNDO_REFUSED",
 		30: "ERROR_REASON_NOTHING_TO_UNDO",
 		34: "ERROR_REASON_UNREADABLE_IMPORT",
+		29: "ERROR_REASON_INVALID_QUERY",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -169,6 +173,7 @@ var (
 		"ERROR_REASON_UNDO_REFUSED":       26,
 		"ERROR_REASON_NOTHING_TO_UNDO":    30,
 		"ERROR_REASON_UNREADABLE_IMPORT":  34,
+		"ERROR_REASON_INVALID_QUERY":      29,
 	}
 )
 
@@ -203,7 +208,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xe7\a\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\x87\b\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -236,7 +241,8 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x13ERROR_REASON_PURGED\x10\x1f\x12\x1d\n" +
 	"\x19ERROR_REASON_UNDO_REFUSED\x10\x1a\x12 \n" +
 	"\x1cERROR_REASON_NOTHING_TO_UNDO\x10\x1e\x12\"\n" +
-	"\x1eERROR_REASON_UNREADABLE_IMPORT\x10\"BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x1eERROR_REASON_UNREADABLE_IMPORT\x10\"\x12\x1e\n" +
+	"\x1aERROR_REASON_INVALID_QUERY\x10\x1dBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

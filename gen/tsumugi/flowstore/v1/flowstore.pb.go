@@ -2800,7 +2800,7 @@ var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a tsumugi/flowstore/v1/purge.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a tsumugi/flowstore/v1/trash.proto\x1a\x1ftsumugi/flowstore/v1/undo.proto\x1a#tsumugi/flowstore/v1/transfer.proto\"\x8a\x01\n" +
+	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a tsumugi/flowstore/v1/purge.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a!tsumugi/flowstore/v1/search.proto\x1a tsumugi/flowstore/v1/trash.proto\x1a\x1ftsumugi/flowstore/v1/undo.proto\x1a#tsumugi/flowstore/v1/transfer.proto\"\x8a\x01\n" +
 	"\x11CreateNodeRequest\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
@@ -3019,7 +3019,7 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\x11UpdateFlowRequest\x123\n" +
 	"\x04flow\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.FlowB\x03\xe0A\x02R\x04flow\x12@\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskB\x03\xe0A\x02R\n" +
-	"updateMask2\xc4'\n" +
+	"updateMask2\xb5)\n" +
 	"\x10FlowStoreService\x12j\n" +
 	"\n" +
 	"CreateNode\x12'.tsumugi.flowstore.v1.CreateNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Node\"\x17\x82\xd3\xe4\x93\x02\x11:\x04node\"\t/v1/nodes\x12g\n" +
@@ -3041,7 +3041,10 @@ const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\tSplitNode\x12&.tsumugi.flowstore.v1.SplitNodeRequest\x1a%.tsumugi.flowstore.v1.AddNodeResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/{flow=flows/*}:splitNode\x12\x87\x01\n" +
 	"\x0eSetCurrentNode\x12+.tsumugi.flowstore.v1.SetCurrentNodeRequest\x1a\x1a.tsumugi.flowstore.v1.Flow\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{flow=flows/*}:setCurrentNode\x12\x92\x01\n" +
 	"\rListPathNodes\x12*.tsumugi.flowstore.v1.ListPathNodesRequest\x1a+.tsumugi.flowstore.v1.ListPathNodesResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/{flow=flows/*}:listPathNodes\x12o\n" +
-	"\tListNodes\x12&.tsumugi.flowstore.v1.ListNodesRequest\x1a'.tsumugi.flowstore.v1.ListNodesResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/nodes\x12o\n" +
+	"\tListNodes\x12&.tsumugi.flowstore.v1.ListNodesRequest\x1a'.tsumugi.flowstore.v1.ListNodesResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/nodes\x12\x81\x01\n" +
+	"\vSearchNodes\x12(.tsumugi.flowstore.v1.SearchNodesRequest\x1a).tsumugi.flowstore.v1.SearchNodesResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/nodes:searchNodes\x12k\n" +
+	"\bListTags\x12%.tsumugi.flowstore.v1.ListTagsRequest\x1a&.tsumugi.flowstore.v1.ListTagsResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
+	"\x12\b/v1/tags\x12o\n" +
 	"\tListFlows\x12&.tsumugi.flowstore.v1.ListFlowsRequest\x1a'.tsumugi.flowstore.v1.ListFlowsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/flows\x12\x9e\x01\n" +
 	"\x10ListHistoryNodes\x12-.tsumugi.flowstore.v1.ListHistoryNodesRequest\x1a..tsumugi.flowstore.v1.ListHistoryNodesResponse\"+\x82\xd3\xe4\x93\x02%\x12#/v1/{flow=flows/*}:listHistoryNodes\x12\x82\x01\n" +
 	"\tDiffNodes\x12&.tsumugi.flowstore.v1.DiffNodesRequest\x1a'.tsumugi.flowstore.v1.DiffNodesResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{node=nodes/*}:diffNodes\x12\x82\x01\n" +
@@ -3142,27 +3145,31 @@ var file_tsumugi_flowstore_v1_flowstore_proto_goTypes = []any{
 	(*DeleteFlowRequest)(nil),          // 53: tsumugi.flowstore.v1.DeleteFlowRequest
 	(*UndeleteFlowRequest)(nil),        // 54: tsumugi.flowstore.v1.UndeleteFlowRequest
 	(*SplitNodeRequest)(nil),           // 55: tsumugi.flowstore.v1.SplitNodeRequest
-	(*BranchFlowRequest)(nil),          // 56: tsumugi.flowstore.v1.BranchFlowRequest
-	(*ForkFlowRequest)(nil),            // 57: tsumugi.flowstore.v1.ForkFlowRequest
-	(*RebuildFlowRequest)(nil),         // 58: tsumugi.flowstore.v1.RebuildFlowRequest
-	(*UndoFlowRequest)(nil),            // 59: tsumugi.flowstore.v1.UndoFlowRequest
-	(*RedoFlowRequest)(nil),            // 60: tsumugi.flowstore.v1.RedoFlowRequest
-	(*WatchEventsRequest)(nil),         // 61: tsumugi.flowstore.v1.WatchEventsRequest
-	(*PurgeNodeRequest)(nil),           // 62: tsumugi.flowstore.v1.PurgeNodeRequest
-	(*PurgeFlowRequest)(nil),           // 63: tsumugi.flowstore.v1.PurgeFlowRequest
-	(*ImportFlowsRequest)(nil),         // 64: tsumugi.flowstore.v1.ImportFlowsRequest
-	(*ExportFlowsRequest)(nil),         // 65: tsumugi.flowstore.v1.ExportFlowsRequest
-	(*CheckStoreRequest)(nil),          // 66: tsumugi.flowstore.v1.CheckStoreRequest
-	(*RepairStoreRequest)(nil),         // 67: tsumugi.flowstore.v1.RepairStoreRequest
-	(*ListNodeRevisionsResponse)(nil),  // 68: tsumugi.flowstore.v1.ListNodeRevisionsResponse
-	(*DeleteNodeResponse)(nil),         // 69: tsumugi.flowstore.v1.DeleteNodeResponse
-	(*UndoFlowResponse)(nil),           // 70: tsumugi.flowstore.v1.UndoFlowResponse
-	(*Event)(nil),                      // 71: tsumugi.flowstore.v1.Event
-	(*Tombstone)(nil),                  // 72: tsumugi.flowstore.v1.Tombstone
-	(*ImportFlowsResponse)(nil),        // 73: tsumugi.flowstore.v1.ImportFlowsResponse
-	(*ExportFlowsResponse)(nil),        // 74: tsumugi.flowstore.v1.ExportFlowsResponse
-	(*CheckStoreEvent)(nil),            // 75: tsumugi.flowstore.v1.CheckStoreEvent
-	(*RepairStoreEvent)(nil),           // 76: tsumugi.flowstore.v1.RepairStoreEvent
+	(*SearchNodesRequest)(nil),         // 56: tsumugi.flowstore.v1.SearchNodesRequest
+	(*ListTagsRequest)(nil),            // 57: tsumugi.flowstore.v1.ListTagsRequest
+	(*BranchFlowRequest)(nil),          // 58: tsumugi.flowstore.v1.BranchFlowRequest
+	(*ForkFlowRequest)(nil),            // 59: tsumugi.flowstore.v1.ForkFlowRequest
+	(*RebuildFlowRequest)(nil),         // 60: tsumugi.flowstore.v1.RebuildFlowRequest
+	(*UndoFlowRequest)(nil),            // 61: tsumugi.flowstore.v1.UndoFlowRequest
+	(*RedoFlowRequest)(nil),            // 62: tsumugi.flowstore.v1.RedoFlowRequest
+	(*WatchEventsRequest)(nil),         // 63: tsumugi.flowstore.v1.WatchEventsRequest
+	(*PurgeNodeRequest)(nil),           // 64: tsumugi.flowstore.v1.PurgeNodeRequest
+	(*PurgeFlowRequest)(nil),           // 65: tsumugi.flowstore.v1.PurgeFlowRequest
+	(*ImportFlowsRequest)(nil),         // 66: tsumugi.flowstore.v1.ImportFlowsRequest
+	(*ExportFlowsRequest)(nil),         // 67: tsumugi.flowstore.v1.ExportFlowsRequest
+	(*CheckStoreRequest)(nil),          // 68: tsumugi.flowstore.v1.CheckStoreRequest
+	(*RepairStoreRequest)(nil),         // 69: tsumugi.flowstore.v1.RepairStoreRequest
+	(*ListNodeRevisionsResponse)(nil),  // 70: tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	(*DeleteNodeResponse)(nil),         // 71: tsumugi.flowstore.v1.DeleteNodeResponse
+	(*SearchNodesResponse)(nil),        // 72: tsumugi.flowstore.v1.SearchNodesResponse
+	(*ListTagsResponse)(nil),           // 73: tsumugi.flowstore.v1.ListTagsResponse
+	(*UndoFlowResponse)(nil),           // 74: tsumugi.flowstore.v1.UndoFlowResponse
+	(*Event)(nil),                      // 75: tsumugi.flowstore.v1.Event
+	(*Tombstone)(nil),                  // 76: tsumugi.flowstore.v1.Tombstone
+	(*ImportFlowsResponse)(nil),        // 77: tsumugi.flowstore.v1.ImportFlowsResponse
+	(*ExportFlowsResponse)(nil),        // 78: tsumugi.flowstore.v1.ExportFlowsResponse
+	(*CheckStoreEvent)(nil),            // 79: tsumugi.flowstore.v1.CheckStoreEvent
+	(*RepairStoreEvent)(nil),           // 80: tsumugi.flowstore.v1.RepairStoreEvent
 }
 var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	37, // 0: tsumugi.flowstore.v1.CreateNodeRequest.node:type_name -> tsumugi.flowstore.v1.Node
@@ -3219,70 +3226,74 @@ var file_tsumugi_flowstore_v1_flowstore_proto_depIdxs = []int32{
 	8,  // 51: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:input_type -> tsumugi.flowstore.v1.SetCurrentNodeRequest
 	9,  // 52: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:input_type -> tsumugi.flowstore.v1.ListPathNodesRequest
 	14, // 53: tsumugi.flowstore.v1.FlowStoreService.ListNodes:input_type -> tsumugi.flowstore.v1.ListNodesRequest
-	17, // 54: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
-	20, // 55: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
-	23, // 56: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
-	27, // 57: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
-	29, // 58: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
-	32, // 59: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
-	33, // 60: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
-	35, // 61: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
-	34, // 62: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
-	36, // 63: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
-	56, // 64: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
-	57, // 65: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:input_type -> tsumugi.flowstore.v1.ForkFlowRequest
-	58, // 66: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:input_type -> tsumugi.flowstore.v1.RebuildFlowRequest
-	59, // 67: tsumugi.flowstore.v1.FlowStoreService.UndoFlow:input_type -> tsumugi.flowstore.v1.UndoFlowRequest
-	60, // 68: tsumugi.flowstore.v1.FlowStoreService.RedoFlow:input_type -> tsumugi.flowstore.v1.RedoFlowRequest
-	61, // 69: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:input_type -> tsumugi.flowstore.v1.WatchEventsRequest
-	62, // 70: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:input_type -> tsumugi.flowstore.v1.PurgeNodeRequest
-	63, // 71: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:input_type -> tsumugi.flowstore.v1.PurgeFlowRequest
-	64, // 72: tsumugi.flowstore.v1.FlowStoreService.ImportFlows:input_type -> tsumugi.flowstore.v1.ImportFlowsRequest
-	65, // 73: tsumugi.flowstore.v1.FlowStoreService.ExportFlows:input_type -> tsumugi.flowstore.v1.ExportFlowsRequest
-	12, // 74: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
-	66, // 75: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
-	67, // 76: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
-	37, // 77: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
-	37, // 78: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
-	37, // 79: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:output_type -> tsumugi.flowstore.v1.Node
-	68, // 80: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:output_type -> tsumugi.flowstore.v1.ListNodeRevisionsResponse
-	37, // 81: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:output_type -> tsumugi.flowstore.v1.Node
-	69, // 82: tsumugi.flowstore.v1.FlowStoreService.DeleteNode:output_type -> tsumugi.flowstore.v1.DeleteNodeResponse
-	37, // 83: tsumugi.flowstore.v1.FlowStoreService.UndeleteNode:output_type -> tsumugi.flowstore.v1.Node
-	39, // 84: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 85: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 86: tsumugi.flowstore.v1.FlowStoreService.DeleteFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 87: tsumugi.flowstore.v1.FlowStoreService.UndeleteFlow:output_type -> tsumugi.flowstore.v1.Flow
-	7,  // 88: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	7,  // 89: tsumugi.flowstore.v1.FlowStoreService.SplitNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
-	39, // 90: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
-	10, // 91: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
-	15, // 92: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
-	18, // 93: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
-	21, // 94: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
-	24, // 95: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
-	28, // 96: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
-	30, // 97: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
-	39, // 98: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 99: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 100: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 101: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 102: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 103: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 104: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
-	39, // 105: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
-	70, // 106: tsumugi.flowstore.v1.FlowStoreService.UndoFlow:output_type -> tsumugi.flowstore.v1.UndoFlowResponse
-	70, // 107: tsumugi.flowstore.v1.FlowStoreService.RedoFlow:output_type -> tsumugi.flowstore.v1.UndoFlowResponse
-	71, // 108: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
-	72, // 109: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:output_type -> tsumugi.flowstore.v1.Tombstone
-	72, // 110: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:output_type -> tsumugi.flowstore.v1.Tombstone
-	73, // 111: tsumugi.flowstore.v1.FlowStoreService.ImportFlows:output_type -> tsumugi.flowstore.v1.ImportFlowsResponse
-	74, // 112: tsumugi.flowstore.v1.FlowStoreService.ExportFlows:output_type -> tsumugi.flowstore.v1.ExportFlowsResponse
-	13, // 113: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
-	75, // 114: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
-	76, // 115: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
-	77, // [77:116] is the sub-list for method output_type
-	38, // [38:77] is the sub-list for method input_type
+	56, // 54: tsumugi.flowstore.v1.FlowStoreService.SearchNodes:input_type -> tsumugi.flowstore.v1.SearchNodesRequest
+	57, // 55: tsumugi.flowstore.v1.FlowStoreService.ListTags:input_type -> tsumugi.flowstore.v1.ListTagsRequest
+	17, // 56: tsumugi.flowstore.v1.FlowStoreService.ListFlows:input_type -> tsumugi.flowstore.v1.ListFlowsRequest
+	20, // 57: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:input_type -> tsumugi.flowstore.v1.ListHistoryNodesRequest
+	23, // 58: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:input_type -> tsumugi.flowstore.v1.DiffNodesRequest
+	27, // 59: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:input_type -> tsumugi.flowstore.v1.DiffHeadsRequest
+	29, // 60: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:input_type -> tsumugi.flowstore.v1.ValidateFlowRequest
+	32, // 61: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:input_type -> tsumugi.flowstore.v1.ConnectNodesRequest
+	33, // 62: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:input_type -> tsumugi.flowstore.v1.DisconnectNodesRequest
+	35, // 63: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:input_type -> tsumugi.flowstore.v1.ReconnectNodesRequest
+	34, // 64: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:input_type -> tsumugi.flowstore.v1.RemoveNodeRequest
+	36, // 65: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:input_type -> tsumugi.flowstore.v1.UpdateFlowRequest
+	58, // 66: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:input_type -> tsumugi.flowstore.v1.BranchFlowRequest
+	59, // 67: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:input_type -> tsumugi.flowstore.v1.ForkFlowRequest
+	60, // 68: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:input_type -> tsumugi.flowstore.v1.RebuildFlowRequest
+	61, // 69: tsumugi.flowstore.v1.FlowStoreService.UndoFlow:input_type -> tsumugi.flowstore.v1.UndoFlowRequest
+	62, // 70: tsumugi.flowstore.v1.FlowStoreService.RedoFlow:input_type -> tsumugi.flowstore.v1.RedoFlowRequest
+	63, // 71: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:input_type -> tsumugi.flowstore.v1.WatchEventsRequest
+	64, // 72: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:input_type -> tsumugi.flowstore.v1.PurgeNodeRequest
+	65, // 73: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:input_type -> tsumugi.flowstore.v1.PurgeFlowRequest
+	66, // 74: tsumugi.flowstore.v1.FlowStoreService.ImportFlows:input_type -> tsumugi.flowstore.v1.ImportFlowsRequest
+	67, // 75: tsumugi.flowstore.v1.FlowStoreService.ExportFlows:input_type -> tsumugi.flowstore.v1.ExportFlowsRequest
+	12, // 76: tsumugi.flowstore.v1.FlowStoreService.FlushStore:input_type -> tsumugi.flowstore.v1.FlushStoreRequest
+	68, // 77: tsumugi.flowstore.v1.FlowStoreService.CheckStore:input_type -> tsumugi.flowstore.v1.CheckStoreRequest
+	69, // 78: tsumugi.flowstore.v1.FlowStoreService.RepairStore:input_type -> tsumugi.flowstore.v1.RepairStoreRequest
+	37, // 79: tsumugi.flowstore.v1.FlowStoreService.CreateNode:output_type -> tsumugi.flowstore.v1.Node
+	37, // 80: tsumugi.flowstore.v1.FlowStoreService.GetNode:output_type -> tsumugi.flowstore.v1.Node
+	37, // 81: tsumugi.flowstore.v1.FlowStoreService.UpdateNode:output_type -> tsumugi.flowstore.v1.Node
+	70, // 82: tsumugi.flowstore.v1.FlowStoreService.ListNodeRevisions:output_type -> tsumugi.flowstore.v1.ListNodeRevisionsResponse
+	37, // 83: tsumugi.flowstore.v1.FlowStoreService.RestoreNodeRevision:output_type -> tsumugi.flowstore.v1.Node
+	71, // 84: tsumugi.flowstore.v1.FlowStoreService.DeleteNode:output_type -> tsumugi.flowstore.v1.DeleteNodeResponse
+	37, // 85: tsumugi.flowstore.v1.FlowStoreService.UndeleteNode:output_type -> tsumugi.flowstore.v1.Node
+	39, // 86: tsumugi.flowstore.v1.FlowStoreService.CreateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 87: tsumugi.flowstore.v1.FlowStoreService.GetFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 88: tsumugi.flowstore.v1.FlowStoreService.DeleteFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 89: tsumugi.flowstore.v1.FlowStoreService.UndeleteFlow:output_type -> tsumugi.flowstore.v1.Flow
+	7,  // 90: tsumugi.flowstore.v1.FlowStoreService.AddNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	7,  // 91: tsumugi.flowstore.v1.FlowStoreService.SplitNode:output_type -> tsumugi.flowstore.v1.AddNodeResponse
+	39, // 92: tsumugi.flowstore.v1.FlowStoreService.SetCurrentNode:output_type -> tsumugi.flowstore.v1.Flow
+	10, // 93: tsumugi.flowstore.v1.FlowStoreService.ListPathNodes:output_type -> tsumugi.flowstore.v1.ListPathNodesResponse
+	15, // 94: tsumugi.flowstore.v1.FlowStoreService.ListNodes:output_type -> tsumugi.flowstore.v1.ListNodesResponse
+	72, // 95: tsumugi.flowstore.v1.FlowStoreService.SearchNodes:output_type -> tsumugi.flowstore.v1.SearchNodesResponse
+	73, // 96: tsumugi.flowstore.v1.FlowStoreService.ListTags:output_type -> tsumugi.flowstore.v1.ListTagsResponse
+	18, // 97: tsumugi.flowstore.v1.FlowStoreService.ListFlows:output_type -> tsumugi.flowstore.v1.ListFlowsResponse
+	21, // 98: tsumugi.flowstore.v1.FlowStoreService.ListHistoryNodes:output_type -> tsumugi.flowstore.v1.ListHistoryNodesResponse
+	24, // 99: tsumugi.flowstore.v1.FlowStoreService.DiffNodes:output_type -> tsumugi.flowstore.v1.DiffNodesResponse
+	28, // 100: tsumugi.flowstore.v1.FlowStoreService.DiffHeads:output_type -> tsumugi.flowstore.v1.DiffHeadsResponse
+	30, // 101: tsumugi.flowstore.v1.FlowStoreService.ValidateFlow:output_type -> tsumugi.flowstore.v1.ValidateFlowResponse
+	39, // 102: tsumugi.flowstore.v1.FlowStoreService.ConnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 103: tsumugi.flowstore.v1.FlowStoreService.DisconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 104: tsumugi.flowstore.v1.FlowStoreService.ReconnectNodes:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 105: tsumugi.flowstore.v1.FlowStoreService.RemoveNode:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 106: tsumugi.flowstore.v1.FlowStoreService.UpdateFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 107: tsumugi.flowstore.v1.FlowStoreService.BranchFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 108: tsumugi.flowstore.v1.FlowStoreService.ForkFlow:output_type -> tsumugi.flowstore.v1.Flow
+	39, // 109: tsumugi.flowstore.v1.FlowStoreService.RebuildFlow:output_type -> tsumugi.flowstore.v1.Flow
+	74, // 110: tsumugi.flowstore.v1.FlowStoreService.UndoFlow:output_type -> tsumugi.flowstore.v1.UndoFlowResponse
+	74, // 111: tsumugi.flowstore.v1.FlowStoreService.RedoFlow:output_type -> tsumugi.flowstore.v1.UndoFlowResponse
+	75, // 112: tsumugi.flowstore.v1.FlowStoreService.WatchEvents:output_type -> tsumugi.flowstore.v1.Event
+	76, // 113: tsumugi.flowstore.v1.FlowStoreService.PurgeNode:output_type -> tsumugi.flowstore.v1.Tombstone
+	76, // 114: tsumugi.flowstore.v1.FlowStoreService.PurgeFlow:output_type -> tsumugi.flowstore.v1.Tombstone
+	77, // 115: tsumugi.flowstore.v1.FlowStoreService.ImportFlows:output_type -> tsumugi.flowstore.v1.ImportFlowsResponse
+	78, // 116: tsumugi.flowstore.v1.FlowStoreService.ExportFlows:output_type -> tsumugi.flowstore.v1.ExportFlowsResponse
+	13, // 117: tsumugi.flowstore.v1.FlowStoreService.FlushStore:output_type -> tsumugi.flowstore.v1.FlushStoreResponse
+	79, // 118: tsumugi.flowstore.v1.FlowStoreService.CheckStore:output_type -> tsumugi.flowstore.v1.CheckStoreEvent
+	80, // 119: tsumugi.flowstore.v1.FlowStoreService.RepairStore:output_type -> tsumugi.flowstore.v1.RepairStoreEvent
+	79, // [79:120] is the sub-list for method output_type
+	38, // [38:79] is the sub-list for method input_type
 	38, // [38:38] is the sub-list for extension type_name
 	38, // [38:38] is the sub-list for extension extendee
 	0,  // [0:38] is the sub-list for field type_name
@@ -3300,6 +3311,7 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 	file_tsumugi_flowstore_v1_nodes_proto_init()
 	file_tsumugi_flowstore_v1_purge_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_init()
+	file_tsumugi_flowstore_v1_search_proto_init()
 	file_tsumugi_flowstore_v1_trash_proto_init()
 	file_tsumugi_flowstore_v1_undo_proto_init()
 	file_tsumugi_flowstore_v1_transfer_proto_init()

@@ -35,6 +35,8 @@ const (
 	FlowStoreService_SetCurrentNode_FullMethodName      = "/tsumugi.flowstore.v1.FlowStoreService/SetCurrentNode"
 	FlowStoreService_ListPathNodes_FullMethodName       = "/tsumugi.flowstore.v1.FlowStoreService/ListPathNodes"
 	FlowStoreService_ListNodes_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/ListNodes"
+	FlowStoreService_SearchNodes_FullMethodName         = "/tsumugi.flowstore.v1.FlowStoreService/SearchNodes"
+	FlowStoreService_ListTags_FullMethodName            = "/tsumugi.flowstore.v1.FlowStoreService/ListTags"
 	FlowStoreService_ListFlows_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/ListFlows"
 	FlowStoreService_ListHistoryNodes_FullMethodName    = "/tsumugi.flowstore.v1.FlowStoreService/ListHistoryNodes"
 	FlowStoreService_DiffNodes_FullMethodName           = "/tsumugi.flowstore.v1.FlowStoreService/DiffNodes"
@@ -109,6 +111,11 @@ type FlowStoreServiceClient interface {
 	ListPathNodes(ctx context.Context, in *ListPathNodesRequest, opts ...grpc.CallOption) (*ListPathNodesResponse, error)
 	// ListNodes lists the nodes of the namespace by creation: all, or those that satisfy all of what the request sets.
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
+	// SearchNodes finds nodes by their texts, exactly: a word is found wherever a text holds it, whatever its case and width, also within
+	// another one; also in branches that are not current. A node is found as soon as the call that wrote it has answered.
+	SearchNodes(ctx context.Context, in *SearchNodesRequest, opts ...grpc.CallOption) (*SearchNodesResponse, error)
+	// ListTags lists the tags of the namespace with the number of nodes that have each.
+	ListTags(ctx context.Context, in *ListTagsRequest, opts ...grpc.CallOption) (*ListTagsResponse, error)
 	// ListFlows lists the flows of the namespace by creation: all, or those that satisfy all of what the request sets.
 	ListFlows(ctx context.Context, in *ListFlowsRequest, opts ...grpc.CallOption) (*ListFlowsResponse, error)
 	// ListHistoryNodes lists all nodes of a flow, each once and behind those that it continues. A branch stays together until it
@@ -339,6 +346,26 @@ func (c *flowStoreServiceClient) ListNodes(ctx context.Context, in *ListNodesReq
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListNodesResponse)
 	err := c.cc.Invoke(ctx, FlowStoreService_ListNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) SearchNodes(ctx context.Context, in *SearchNodesRequest, opts ...grpc.CallOption) (*SearchNodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchNodesResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_SearchNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *flowStoreServiceClient) ListTags(ctx context.Context, in *ListTagsRequest, opts ...grpc.CallOption) (*ListTagsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTagsResponse)
+	err := c.cc.Invoke(ctx, FlowStoreService_ListTags_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -663,6 +690,11 @@ type FlowStoreServiceServer interface {
 	ListPathNodes(context.Context, *ListPathNodesRequest) (*ListPathNodesResponse, error)
 	// ListNodes lists the nodes of the namespace by creation: all, or those that satisfy all of what the request sets.
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
+	// SearchNodes finds nodes by their texts, exactly: a word is found wherever a text holds it, whatever its case and width, also within
+	// another one; also in branches that are not current. A node is found as soon as the call that wrote it has answered.
+	SearchNodes(context.Context, *SearchNodesRequest) (*SearchNodesResponse, error)
+	// ListTags lists the tags of the namespace with the number of nodes that have each.
+	ListTags(context.Context, *ListTagsRequest) (*ListTagsResponse, error)
 	// ListFlows lists the flows of the namespace by creation: all, or those that satisfy all of what the request sets.
 	ListFlows(context.Context, *ListFlowsRequest) (*ListFlowsResponse, error)
 	// ListHistoryNodes lists all nodes of a flow, each once and behind those that it continues. A branch stays together until it
@@ -786,6 +818,12 @@ func (UnimplementedFlowStoreServiceServer) ListPathNodes(context.Context, *ListP
 }
 func (UnimplementedFlowStoreServiceServer) ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListNodes not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) SearchNodes(context.Context, *SearchNodesRequest) (*SearchNodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchNodes not implemented")
+}
+func (UnimplementedFlowStoreServiceServer) ListTags(context.Context, *ListTagsRequest) (*ListTagsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTags not implemented")
 }
 func (UnimplementedFlowStoreServiceServer) ListFlows(context.Context, *ListFlowsRequest) (*ListFlowsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListFlows not implemented")
@@ -1161,6 +1199,42 @@ func _FlowStoreService_ListNodes_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(FlowStoreServiceServer).ListNodes(ctx, req.(*ListNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_SearchNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).SearchNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_SearchNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).SearchNodes(ctx, req.(*SearchNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FlowStoreService_ListTags_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTagsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FlowStoreServiceServer).ListTags(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FlowStoreService_ListTags_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FlowStoreServiceServer).ListTags(ctx, req.(*ListTagsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1610,6 +1684,14 @@ var FlowStoreService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListNodes",
 			Handler:    _FlowStoreService_ListNodes_Handler,
+		},
+		{
+			MethodName: "SearchNodes",
+			Handler:    _FlowStoreService_SearchNodes_Handler,
+		},
+		{
+			MethodName: "ListTags",
+			Handler:    _FlowStoreService_ListTags_Handler,
 		},
 		{
 			MethodName: "ListFlows",

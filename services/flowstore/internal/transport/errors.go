@@ -142,7 +142,7 @@ func told(violations []apierr.Violation) func(apierr.Violation) bool {
 }
 
 func (f *fields) answer(err error) *apierr.Error {
-	for _, row := range slices.Concat(table, flowTable, nodeTable, trashTable, undoTable, purgeTable, transferTable) {
+	for _, row := range slices.Concat(table, flowTable, nodeTable, trashTable, undoTable, purgeTable, transferTable, searchTable) {
 		if e := row(f, err); e != nil {
 			return e
 		}

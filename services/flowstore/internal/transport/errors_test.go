@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transfer"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transport"
@@ -101,6 +102,9 @@ var answers = map[string]struct {
 		map[string]string{"name": "nodes/" + id(1), "delete_time": "1970-01-01T00:00:00Z"}},
 	"the id of a deleted node": {&library.TakenError{Kind: library.KindNode, ID: one, Deleted: time.Unix(0, 0)}, "AlreadyExists ALREADY_EXISTS",
 		map[string]string{"name": "nodes/" + id(1), "delete_time": "1970-01-01T00:00:00Z"}},
+	"search.QueryError": {&search.QueryError{Violations: []search.Violation{{At: 3, Part: "x", Message: "is wrong"}}},
+		"InvalidArgument INVALID_QUERY", map[string]string{"character": "3"}},
+	"search.PageError":     {&search.PageError{Field: "page_token", Message: "is none"}, "InvalidArgument INVALID_PAGE_TOKEN", nil},
 	"transfer.FormatError": {&transfer.FormatError{Reason: "r"}, "InvalidArgument UNREADABLE_IMPORT", nil},
 }
 
@@ -212,6 +216,12 @@ func (f failing) PurgeNode(context.Context, string, library.Purge) (library.Purg
 func (f failing) PurgeFlow(context.Context, string, library.Purge) (library.Purged, error) {
 	return library.Purged{}, f.err
 }
+func (f failing) Search(context.Context, string, *search.Query, search.Page) (library.FoundPage, error) {
+	return library.FoundPage{}, f.err
+}
+func (f failing) Tags(context.Context, string, string, string, int) (store.TagPage, error) {
+	return store.TagPage{}, f.err
+}
 func (f failing) Flush(context.Context, string) (int, error) { return 0, f.err }
 func (f failing) Mend(context.Context, string, store.MendOptions, func(int, int)) (store.Mended, error) {
 	return store.Mended{}, f.err
@@ -258,7 +268,9 @@ func TestErrorsOfTheDomain(t *testing.T) {
 			}
 			_, e19 := importing(t.Context(), c, nil, "[]")
 			_, e20 := exporting(c.ExportFlows(t.Context(), &flowstorev1.ExportFlowsRequest{}))
-			for _, err := range []error{e17, e18, e19, e20, watch, e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
+			_, e21 := c.SearchNodes(t.Context(), &flowstorev1.SearchNodesRequest{Query: "夜"})
+			_, e22 := c.ListTags(t.Context(), &flowstorev1.ListTagsRequest{})
+			for _, err := range []error{e17, e18, e19, e20, e21, e22, watch, e16, repair, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15} {
 				answered(t, err, tt.want, tt.metadata)
 			}
 			for _, call := range nodeOperations(c, flowID, nodeID) {

@@ -252,6 +252,11 @@ func TestNamespaces(t *testing.T) {
 			_, err := exporting(c.ExportFlows(own.ctx, &flowstorev1.ExportFlowsRequest{Flows: []string{flow}}))
 			return err
 		}}},
+		"SearchNodes": {{"InvalidArgument INVALID_QUERY", "query", func(flow, _ string) error {
+			_, err := c.SearchNodes(own.ctx, &flowstorev1.SearchNodesRequest{Query: "flow:" + flow})
+			return err
+		}}},
+		"ListTags": nil,
 		// It lists what is the caller's own: look compares what the other sees before and after.
 		"ListFlows": nil,
 		// Its filter names what need not be there; TestWatchedNamespace looks at what it tells.
@@ -303,5 +308,7 @@ func look(t *testing.T, c flowstorev1.FlowStoreServiceClient, a tenant) []proto.
 		must[*flowstorev1.ListPathNodesResponse](t)(c.ListPathNodes(a.ctx, &flowstorev1.ListPathNodesRequest{Flow: a.flow})),
 		must[*flowstorev1.ListNodesResponse](t)(c.ListNodes(a.ctx, &flowstorev1.ListNodesRequest{})),
 		must[*flowstorev1.ListFlowsResponse](t)(c.ListFlows(a.ctx, &flowstorev1.ListFlowsRequest{})),
+		must[*flowstorev1.SearchNodesResponse](t)(c.SearchNodes(a.ctx, &flowstorev1.SearchNodesRequest{Query: "-tag:x"})),
+		must[*flowstorev1.ListTagsResponse](t)(c.ListTags(a.ctx, &flowstorev1.ListTagsRequest{})),
 	}
 }

@@ -155,6 +155,18 @@ func TestWrongFields(t *testing.T) {
 			_, err := c.ListNodes(ctx, &flowstorev1.ListNodesRequest{View: 7, PageSize: -1, PageToken: "x"})
 			return err
 		}, []string{"page_size", "view"}},
+		"a search": {func(ctx context.Context) error {
+			_, err := c.SearchNodes(ctx, &flowstorev1.SearchNodesRequest{Query: `role:poet "夜`, PageSize: -1})
+			return err
+		}, []string{"page_size", "query"}},
+		"a search for nothing": {func(ctx context.Context) error {
+			_, err := c.SearchNodes(ctx, &flowstorev1.SearchNodesRequest{})
+			return err
+		}, []string{"query"}},
+		"a list of tags": {func(ctx context.Context) error {
+			_, err := c.ListTags(ctx, &flowstorev1.ListTagsRequest{Prefix: strings.Repeat("t", 257), PageSize: -1})
+			return err
+		}, []string{"page_size", "prefix"}},
 		"a part of a text": {func(ctx context.Context) error {
 			_, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: name, View: basic, TextIndex: proto.Int32(-1), Offset: -1, Length: 1_000_001})
 			return err

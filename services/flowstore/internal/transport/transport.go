@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transfer"
 )
@@ -45,6 +46,8 @@ type Library interface {
 	Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error)
 	Part(ctx context.Context, ns string, id uuid.UUID, p node.Part) (node.Brief, error)
 	Nodes(ctx context.Context, ns string, q library.ListQuery, f library.NodeFilter, full bool) (library.ListPage[node.Brief], error)
+	Search(ctx context.Context, ns string, q *search.Query, page search.Page) (library.FoundPage, error)
+	Tags(ctx context.Context, ns, prefix, after string, size int) (store.TagPage, error)
 	Flows(ctx context.Context, ns string, q library.ListQuery, f library.FlowFilter) (library.ListPage[flow.Flow], error)
 	History(ctx context.Context, ns string, q library.PathQuery) (library.Page, error)
 	DiffNodes(ctx context.Context, ns string, id, other uuid.UUID) ([]library.TextDiff, error)

@@ -118,7 +118,7 @@ func (sp *space) current(id uuid.UUID) (loadedNode, error) {
 	sp.mu.RUnlock()
 	switch {
 	case purged:
-		return node.Node{}, &store.PurgedError{Tombstone: tomb.Tombstone}
+		return loadedNode{}, &store.PurgedError{Tombstone: tomb.Tombstone}
 	case dropped:
 		return loadedNode{}, &store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: id}, At: t.at}
 	case waiting != nil:
