@@ -223,6 +223,11 @@ func (sp *space) finishNodes(nodes []*pendingNode, files []outFile, c commitlog.
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	sp.pending.doneNodes(nodes, hashes)
+	for i, n := range nodes {
+		if hashes[i] != commitlog.HashOf(n.body) { // a file that a hand made stays more as it was
+			sp.touch(n.id)
+		}
+	}
 	sp.goOn()
 	return nil
 }

@@ -73,6 +73,9 @@ func (sp *space) eraseThings(purges []pendingPurge) (files int, err error) {
 	if err != nil {
 		return files, err
 	}
+	if err := sp.eraseDerived(purges); err != nil {
+		return files, err
+	}
 	if sp.erase != nil {
 		if err := sp.erase(sp.name, c.Purged); err != nil {
 			return files, fmt.Errorf("something outside the store may hold what was purged: %w", err)

@@ -55,7 +55,7 @@ type flushed struct {
 	err   error
 }
 
-// flush has the gate write everything, and says how many files it wrote.
+// flush has the gate write everything, and says how many files it wrote. The metadata files, which follow, are not counted.
 func (sp *space) flush(ctx context.Context) (int, error) {
 	f := flush{done: make(chan flushed, 1)}
 	select {
@@ -67,7 +67,10 @@ func (sp *space) flush(ctx context.Context) (int, error) {
 	}
 	select {
 	case r := <-f.done:
-		return r.files, r.err
+		if r.err != nil {
+			return r.files, r.err
+		}
+		return r.files, sp.writeMetadata(ctx, func(do func() error) error { return sp.ask(ctx, do) })
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}

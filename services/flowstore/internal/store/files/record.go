@@ -177,7 +177,7 @@ func (sp *space) publishOne(b *batch, op overlay.Op, r commitlog.Record) {
 		next.body = r.Body
 		next.seqs = slices.Concat(next.seqs, []int64{r.Seq})
 		sp.pending.setNode(&next)
-		sp.finder.Touch(r.ID)
+		sp.touch(r.ID)
 	case op.Move != nil:
 		sp.publishMove(*op.Move, r)
 	case op.Purge != nil:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"go.uber.org/zap"
@@ -46,11 +47,13 @@ func (sp *space) readSnapshot() *search.Index {
 	return index
 }
 
-// writeSnapshot writes the index where it is another than the snapshot has. One call at a time. An error is told to the
-// log: the snapshot that was there stays.
-func (sp *space) writeSnapshot() {
+// writeSnapshot writes the index where so many changes of it are not in the snapshot that due says so. An error is told to the log:
+// the snapshot that was there stays.
+func (sp *space) writeSnapshot(due func(changes, nodes int) bool) {
+	sp.snapshots.Lock()
+	defer sp.snapshots.Unlock()
 	changes := sp.finder.Changes()
-	if changes == sp.snapshotOf {
+	if changes == sp.snapshotOf || !due(changes-sp.snapshotOf, sp.finder.Index().Len()) {
 		return
 	}
 	if err := sp.replaceSnapshot(); err != nil {
@@ -98,20 +101,30 @@ func (sp *space) runFinder() {
 		select {
 		case <-sp.finder.Woken():
 			fold.Reset(sp.gate.Idle) // what is touched again is read once
-			settle.Reset(quiet)
 			select {
 			case <-fold.C:
 				sp.foldAll(ctx)
 			case <-ctx.Done():
 				return
 			}
+			settle.Reset(max(min(sp.metadata.dueIn(time.Now()), quiet), 0))
 		case <-settle.C:
-			if snapshotDue(sp.finder.Changes()-sp.snapshotOf, sp.finder.Index().Len()) {
-				sp.writeSnapshot()
-			}
+			sp.writeQuietly(ctx)
+			settle.Reset(max(min(sp.metadata.dueIn(time.Now()), long), quiet))
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// writeQuietly writes what is due of what is derived from the nodes.
+func (sp *space) writeQuietly(ctx context.Context) {
+	sp.writeSnapshot(snapshotDue)
+	if sp.metadata.dueIn(time.Now()) > 0 {
+		return
+	}
+	if err := sp.writeMetadata(ctx, func(do func() error) error { return sp.ask(ctx, do) }); err != nil && ctx.Err() == nil {
+		sp.log.Warn("the metadata files cannot be written", zap.Error(err))
 	}
 }
 
@@ -135,6 +148,16 @@ func (sp *space) closeFinder() error {
 	if _, why := sp.finder.Partial(); why != nil && !errors.As(why, new(*search.FullError)) {
 		err = why
 	}
-	sp.writeSnapshot()
+	err = errors.Join(err, sp.writeMetadata(context.Background(), func(do func() error) error { return do() }))
+	sp.writeSnapshot(func(int, int) bool { return true })
 	return err
+}
+
+// syncFolder makes the name of a file durable, or that it has none.
+func syncFolder(file string) error {
+	dir, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }

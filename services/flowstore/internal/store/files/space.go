@@ -71,12 +71,17 @@ type space struct {
 	lastEvent int64
 	happened  chan struct{}
 
-	// finder is the search index, snapshot the file in which it is kept, and snapshotOf its Changes when that was written;
-	// toldPartial, that the log knows that it lacks nodes. Only runFinder uses the latter two, and then close.
+	// finder is the search index, snapshot the file in which it is kept. snapshots is held by whoever writes that, and guards snapshotOf,
+	// the Changes of the finder when it was written. toldPartial says that the log knows that the index lacks nodes; only runFinder uses it.
 	finder      *finder.Finder
 	snapshot    string
+	snapshots   sync.Mutex
 	snapshotOf  int
 	toldPartial bool
+
+	// settings are those of config.yaml when the namespace was opened.
+	settings format.Settings
+	metadata metadata
 
 	// written is what the gate knows of the tree; only the gate uses it.
 	written treeState
@@ -108,7 +113,7 @@ func openSpace(s *Store, name string) (*space, error) {
 		log: s.opts.Log.With(zap.String("namespace", name)), cache: newFlowCache(flowCacheBytes),
 		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush), gateJobs: make(chan job),
 		closing: make(chan struct{}), stopping: make(chan struct{}),
-		nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), written: newTreeState(),
+		settings: format.DefaultSettings(), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), written: newTreeState(),
 		happened: make(chan struct{}), maxEvents: s.opts.MaxEvents, left: map[store.Thing][]string{},
 	}
 	if err := sp.open(filepath.Join(s.opts.Data, name, localFolder)); err != nil {
@@ -183,7 +188,7 @@ func (sp *space) load(log *commitlog.Log) error {
 	sp.nodes.sortList()
 	sp.flows.sortList()
 	sp.openSearch(found)
-	return nil
+	return sp.openMetadata(known)
 }
 
 // update has the writer run fn and waits until what it wrote is durable.

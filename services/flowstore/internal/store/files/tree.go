@@ -75,18 +75,20 @@ func (sp *space) writeNamespace() error {
 
 const configName = format.ConfigName
 
-// checkConfig refuses a tree that a newer program wrote.
+// checkConfig takes the settings, and refuses a tree that a newer program wrote.
 func (sp *space) checkConfig() error {
 	data, err := sp.tree.ReadFile(configName, format.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	var config format.Config
 	if err == nil {
-		err = format.CheckConfig(data)
+		config, err = format.DecodeConfig(data)
 	}
 	if err != nil {
 		return &configError{err}
 	}
+	sp.settings = config.Settings
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"encoding/hex"
 	"io"
 	"iter"
@@ -85,6 +86,17 @@ func EncodeTags(dst io.Writer, updated time.Time, tags iter.Seq[TagEntry]) error
 		}
 	}
 	return w.end()
+}
+
+// MetadataTime gives what a metadata file of our own form says of when the namespace last changed; ok is false where it is of
+// another form, or does not say.
+func MetadataTime(data []byte) (updated time.Time, ok bool) {
+	line, _, _ := bytes.Cut(data, []byte{'\n'})
+	text, ok := bytes.CutPrefix(line, []byte(metaUpdated))
+	if !ok {
+		return time.Time{}, false
+	}
+	return canonicalTime(string(text))
 }
 
 // How the lines of the metadata files are written.
