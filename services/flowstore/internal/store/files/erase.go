@@ -76,11 +76,6 @@ func (sp *space) eraseThings(purges []pendingPurge) (files int, err error) {
 	if err := sp.eraseDerived(purges); err != nil {
 		return files, err
 	}
-	if sp.erase != nil {
-		if err := sp.erase(sp.name, c.Purged); err != nil {
-			return files, fmt.Errorf("something outside the store may hold what was purged: %w", err)
-		}
-	}
 	return files + copies, sp.onWriter(func() error { return sp.finishPurges(purges, c) })
 }
 

@@ -54,9 +54,6 @@ type Options struct {
 	Gate Gate
 	// MaxEvents is about how many events of a namespace are kept; besides, those that are in memory are. 0: store.MaxEvents.
 	MaxEvents int64
-	// Erase takes things that were purged out of what is kept of them elsewhere, such as an index; after it nothing there holds
-	// them, also when it is called for the second time. An error is told, and it is called again. nil: nothing is.
-	Erase func(ns string, things []store.Thing) error
 }
 
 // Store is the engine. It implements store.Store.

@@ -215,32 +215,6 @@ func TestAPurgeTellsOfGit(t *testing.T) {
 	}
 }
 
-// What keeps something of a thing elsewhere is asked to erase it before the purge is done, again after a failure.
-func TestWhatIsKeptElsewhereIsErased(t *testing.T) {
-	t.Parallel()
-	var asked []store.Thing
-	refuse := errors.New("not now")
-	w := newWorld(t, nil)
-	s, err := open(Options{Data: w.local, Gate: byHand, Erase: func(in string, things []store.Thing) error {
-		asked = append(asked, things...)
-		if len(asked) == 1 {
-			return refuse
-		}
-		return nil
-	}}, w.tree)
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
-	u := newUser(s)
-	must(t, errors.Join(u.createNode("one"), u.purge(thing(store.KindNode, "one"))))
-	if err := u.flush(); !errors.Is(err, refuse) {
-		t.Errorf("the first flush: %v", err)
-	}
-	must(t, u.flush())
-	if len(asked) != 2 || asked[1] != thing(store.KindNode, "one") {
-		t.Errorf("asked for %v", asked)
-	}
-}
-
 // laggingLog cannot be rewritten.
 type laggingLog struct {
 	commitLog

@@ -29,7 +29,6 @@ type space struct {
 	clock func() time.Time
 	log   *zap.Logger
 	gate  Gate
-	erase func(ns string, things []store.Thing) error
 	stats *counters
 	cache *flowCache
 
@@ -109,7 +108,7 @@ func openSpace(s *Store, name string) (*space, error) {
 		return nil, &store.ReadOnlyError{Cause: fmt.Errorf("namespace %s: %w", name, err)}
 	}
 	sp := &space{
-		name: name, tree: filesys.Sub(s.tree, name), clock: s.opts.Clock, gate: s.opts.Gate, erase: s.opts.Erase, stats: &s.stats,
+		name: name, tree: filesys.Sub(s.tree, name), clock: s.opts.Clock, gate: s.opts.Gate, stats: &s.stats,
 		log: s.opts.Log.With(zap.String("namespace", name)), cache: newFlowCache(flowCacheBytes),
 		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush), gateJobs: make(chan job),
 		closing: make(chan struct{}), stopping: make(chan struct{}),
