@@ -39,6 +39,8 @@ type ledger struct {
 	members      map[string][]string
 	// born is the place of a node in nodes: edges lead from earlier to later ones only, so that none closes a cycle.
 	born map[string]int
+	// previous is what a node said before it was changed last.
+	previous map[string]string
 	// locks says how many operations under way need a key to stay as it is; -1: one of them writes it.
 	locks map[key]int
 	// fresh are the nodes that changed since they were compared last.
@@ -48,7 +50,7 @@ type ledger struct {
 func newLedger() *ledger {
 	return &ledger{
 		is: map[string]map[string]string{}, members: map[string][]string{}, born: map[string]int{},
-		locks: map[key]int{}, fresh: map[string]bool{},
+		previous: map[string]string{}, locks: map[key]int{}, fresh: map[string]bool{},
 	}
 }
 
@@ -141,6 +143,9 @@ func (l *ledger) set(k key, value string) {
 	switch {
 	case k.Part == partText:
 		l.fresh[k.Thing] = true
+		if before != "" && value != "" {
+			l.previous[k.Thing] = before
+		}
 		if _, known := l.born[k.Thing]; !known {
 			l.born[k.Thing] = len(l.born)
 		}

@@ -35,23 +35,23 @@ func (s *server) read(ctx context.Context, thing string) (map[string]string, err
 }
 
 func nodeParts(n *flowstorev1.Node) map[string]string {
-	texts := make([]string, 0, len(n.GetTexts()))
+	return map[string]string{partText: saying{n.GetModel(), n.GetTags(), textsOf(n)}.value()}
+}
+
+func textsOf(n *flowstorev1.Node) []string {
+	texts := make([]string, 0, 2*len(n.GetTexts()))
 	for _, t := range n.GetTexts() {
 		texts = append(texts, t.GetRole(), t.GetContent())
 	}
-	return says(n.GetModel(), n.GetTags(), texts)
+	return texts
 }
 
 func nodeFileParts(n node.Node) map[string]string {
-	texts := make([]string, 0, len(n.Texts))
+	texts := make([]string, 0, 2*len(n.Texts))
 	for _, t := range n.Texts {
 		texts = append(texts, t.Role, t.Content)
 	}
-	return says(n.Model, n.Tags, texts)
-}
-
-func says(model string, tags, texts []string) map[string]string {
-	return map[string]string{partText: fmt.Sprintf("model %q, tags %q, texts %q", model, tags, texts)}
+	return map[string]string{partText: saying{n.Model, n.Tags, texts}.value()}
 }
 
 func flowParts(f *flowstorev1.Flow) map[string]string {

@@ -27,6 +27,9 @@ type row struct {
 var rows = []row{
 	{"CreateNode", 4, createNode},
 	{"AddNode", 14, addNode},
+	{"UpdateNode", 5, updateNode},
+	{"RestoreNodeRevision", 1, restoreNodeRevision},
+	{"SplitNode", 2, splitNode},
 	{"ConnectNodes", 4, connectNodes},
 	{"DisconnectNodes", 3, disconnectNodes},
 	{"ReconnectNodes", 3, reconnectNodes},
@@ -40,8 +43,8 @@ var rows = []row{
 }
 
 // reads are the RPCs that write nothing, and FlushStore, which changes nothing that can be read.
-var reads = strings.Fields(`GetNode ListNodes DiffNodes GetFlow ListFlows ListPathNodes ListHistoryNodes DiffHeads ValidateFlow
-	CheckStore FlushStore`)
+var reads = strings.Fields(`GetNode ListNodes ListNodeRevisions DiffNodes GetFlow ListFlows ListPathNodes ListHistoryNodes DiffHeads ValidateFlow
+	CheckStore FlushStore WatchEvents`)
 
 // notYet are writing RPCs that have no row, each with the reason.
 var notYet = map[string]string{
