@@ -142,10 +142,10 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 
 // render gives the new file of a node, or says why what stands in its place must be kept.
 func (n *pendingNode) render(there foreignFile) (data []byte, why string) {
-	switch there.hash {
-	case commitlog.Hash{}, commitlog.HashOf(n.body):
+	switch hash := there.hash; {
+	case hash == commitlog.Hash{}, hash == commitlog.HashOf(n.body):
 		return n.body, ""
-	case n.old, n.new:
+	case hash == n.old, hash == n.new, slices.Contains(n.ours, hash):
 		now, err := format.DecodeNode(n.body)
 		if err != nil {
 			return nil, err.Error()

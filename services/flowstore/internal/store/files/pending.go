@@ -50,6 +50,9 @@ type pendingNode struct {
 	// body is the file in our own form.
 	body    []byte
 	created time.Time
+	// ours are hashes of what body was before there was a file: a new file is written without a plan, and may hold one of these where
+	// writing it was interrupted before the log was told.
+	ours []commitlog.Hash
 }
 
 // pendingFlow is a flow whose file is behind.
@@ -124,6 +127,7 @@ func (p *pending) doneNodes(done []*pendingNode, hashes []commitlog.Hash) {
 		if len(now.seqs) > len(n.seqs) {
 			later := *now
 			later.seqs, later.old, later.new = now.seqs[len(n.seqs):], hashes[i], hashes[i]
+			later.ours = nil
 			p.nodes[n.id] = &later
 			continue
 		}

@@ -173,6 +173,9 @@ func (sp *space) publishOne(b *batch, op overlay.Op, r commitlog.Record) {
 		next := pendingNode{id: r.ID, created: op.Replace.Node.Created, target: target{path: r.Path, old: r.Old}}
 		if before := sp.pending.nodes[r.ID]; before != nil {
 			next = *before
+			if next.old == (commitlog.Hash{}) {
+				next.ours = append(slices.Clone(next.ours), commitlog.HashOf(before.body))
+			}
 		}
 		next.body = r.Body
 		next.seqs = slices.Concat(next.seqs, []int64{r.Seq})

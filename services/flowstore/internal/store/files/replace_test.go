@@ -209,3 +209,36 @@ func TestTheTrashOutlivesLocalDB(t *testing.T) {
 		return err
 	}))
 }
+
+// A new node changes while its file is being written, and the log is not told of the file: no hand was there.
+func TestANodeThatChangedWhileItsFirstFileWasWritten(t *testing.T) {
+	t.Parallel()
+	for name, running := range map[string]bool{"while the store runs": true, "after a crash": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for written := range 2 {
+				d := newDesk(t)
+				d.must(d.createNode("one"))
+				bodies := []string{string(d.store.spaces[ns].space.pending.nodes[idOf("one")].body)}
+				for _, model := range []string{"二", "三"} {
+					d.must(d.replaceNode("one", model))
+					bodies = append(bodies, string(d.store.spaces[ns].space.pending.nodes[idOf("one")].body))
+				}
+				write := func() { d.put("nodes/000/000.xml", bodies[written]) }
+				if running {
+					write()
+				} else {
+					d.crash(write)
+				}
+				d.flushed()
+				if file := d.read("nodes/000/000.xml"); file != bodies[2] {
+					t.Errorf("its file is\n%s", file)
+				}
+				if d.exists("nodes/000/001.xml") {
+					t.Error("it is in two files")
+				}
+				d.wantProblems()
+			}
+		})
+	}
+}

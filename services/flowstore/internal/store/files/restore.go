@@ -80,8 +80,11 @@ func (sp *space) restoreNode(records []commitlog.Record, plan commitlog.Plan, _ 
 	if plan.Of.ID == n.ID {
 		p.old, p.new = plan.Old, plan.New
 	}
-	for _, r := range records {
+	for i, r := range records {
 		p.seqs = append(p.seqs, r.Seq)
+		if first.Kind == commitlog.NodeMade && i < len(records)-1 {
+			p.ours = append(p.ours, commitlog.HashOf(r.Body))
+		}
 	}
 	sp.pending.records += len(records)
 	sp.pending.setNode(&p)
