@@ -475,7 +475,7 @@ func TestResolveConflicts(t *testing.T) {
 			func(c clone) { write(c.T, c.path("README"), "b\n"); write(c.T, c.path("metadata/tags.yaml"), "b: 1\n") },
 			1, []string{"README: is no node, no flow", "metadata/tags.yaml: is made from nodes and flows: it is left out"},
 			func(c clone) {
-				if _, err := os.Stat(c.path("metadata/tags.yaml")); err == nil || c.git("ls-files", "metadata") != "" {
+				if _, err := os.Stat(c.path("metadata/tags.yaml")); err == nil || c.git("ls-files", "metadata/tags.yaml") != "" {
 					c.Error("the derived file is there")
 				}
 			},

@@ -162,8 +162,8 @@ func TestTheTreeThatAPersonSees(t *testing.T) {
 		return err
 	}))
 	want := []string{
-		".gitattributes", ".gitignore", "config.yaml", "flows/000/000.yaml", "flows/index.tsv", "nodes/000/000.xml",
-		"nodes/000/001.xml", "nodes/index.tsv",
+		".gitattributes", ".gitignore", "config.yaml", "flows/000/000.yaml", "flows/index.tsv", "metadata/index.yaml", "metadata/tags.yaml",
+		"nodes/000/000.xml", "nodes/000/001.xml", "nodes/index.tsv",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("the tree is %q", names)
