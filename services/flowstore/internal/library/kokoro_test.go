@@ -90,7 +90,7 @@ func readNovel(t *testing.T, l *library.Library, flowID uuid.UUID) string {
 			t.Fatal(err)
 		}
 		for _, on := range page.Nodes {
-			for _, text := range on.Node.Texts {
+			for _, text := range on.Texts {
 				b.WriteString(text.Content)
 			}
 		}
