@@ -24,6 +24,7 @@ const balancingAndRetries = `
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListPathNodes"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListNodes"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListFlows"},
+			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListNodeRevisions"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "SearchNodes"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListTags"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListHistoryNodes"},
