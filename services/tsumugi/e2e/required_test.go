@@ -37,6 +37,10 @@ func required(t *testing.T, m mode) {
 			for depth := range 4 {
 				request := hollow(methods.Get(i).Input(), depth)
 				want := unset(request.ProtoReflect(), "")
+				if resource, ok := updated(methods.Get(i).Input()); ok {
+					// What else of it is required depends on the mask.
+					want = []string{resource + ".name", "update_mask"}
+				}
 				if len(want) == 0 {
 					continue
 				}
@@ -58,6 +62,19 @@ func required(t *testing.T, m mode) {
 	if len(asked) < 12 {
 		t.Errorf("only %d calls have required fields: %v", len(asked), asked)
 	}
+}
+
+// updated gives the resource of a request to update one.
+func updated(d protoreflect.MessageDescriptor) (name string, ok bool) {
+	if d.Fields().ByName("update_mask") == nil {
+		return "", false
+	}
+	for i := range d.Fields().Len() {
+		if f := d.Fields().Get(i); f.Message() != nil && f.Message().Fields().ByName("etag") != nil {
+			return string(f.Name()), true
+		}
+	}
+	return "", false
 }
 
 // call makes any call; of a stream it reads the first event.
