@@ -252,7 +252,7 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		data, why := f.render(there)
+		data, why := f.render(sp.reader, there)
 		if why != "" {
 			return 0, sp.moveFlow(f.flow.ID, there, why)
 		}
@@ -271,12 +271,12 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 }
 
 // render gives the new file of a flow, or says why what stands in its place must be kept.
-func (f *pendingFlow) render(there foreignFile) (data []byte, why string) {
+func (f *pendingFlow) render(reader format.Reader, there foreignFile) (data []byte, why string) {
 	switch there.hash {
 	case commitlog.Hash{}:
 		return format.EncodeFlow(f.flow), ""
 	case f.old, f.new:
-		data, kept := format.UpdateFlow(there.data, f.flow)
+		data, kept := reader.UpdateFlow(there.data, f.flow)
 		if !kept {
 			return nil, "its YAML cannot be changed without losing something"
 		}

@@ -82,7 +82,7 @@ func (sp *space) splitFlow(ours *pendingFlow, there foreignFile, why string) err
 	if sp.flows.next >= format.Slots {
 		return errNoSlot
 	}
-	theirs, err := format.DecodeFlow(there.data)
+	theirs, err := sp.reader.DecodeFlow(there.data)
 	f := ours.flow
 	if err == nil && theirs.ID == f.ID {
 		f.Updated = laterOf(f.Updated, theirs.Updated.Add(time.Microsecond))

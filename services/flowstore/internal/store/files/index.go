@@ -20,7 +20,9 @@ import (
 // index knows which files hold what, of one kind. A UUID may stand in several files (seed 004, 4.4): the newest counts, of
 // equally new ones the last in the order of the tree (field/flowstore.md row 13).
 type index struct {
-	kind  format.Kind
+	kind format.Kind
+	// step is how folders grow; it is set before anything is indexed.
+	step  format.Step
 	heads map[uuid.UUID]holding
 	// others are the files behind the head, best first.
 	others map[uuid.UUID][]holding
@@ -62,13 +64,13 @@ func holdsFlow(path string, f flow.Flow) holding { return holding{path, f.Update
 
 func newIndex(kind format.Kind) *index {
 	return &index{
-		kind: kind, heads: map[uuid.UUID]holding{}, others: map[uuid.UUID][]holding{}, broken: map[string]string{}, lost: map[uuid.UUID]string{},
+		kind: kind, step: format.DefaultStep, heads: map[uuid.UUID]holding{}, others: map[uuid.UUID][]holding{}, broken: map[string]string{}, lost: map[uuid.UUID]string{},
 		trash: map[uuid.UUID]trashed{}, tombs: map[uuid.UUID]tomb{},
 	}
 }
 
 // slotPath is where the n-th file goes.
-func (x *index) slotPath(n int) string { return path.Join(string(x.kind), x.kind.SlotPath(n)) }
+func (x *index) slotPath(n int) string { return path.Join(string(x.kind), x.step.SlotPath(x.kind, n)) }
 
 // name takes a path apart; ok is false where it is no name of this kind.
 func (x *index) name(file string) (format.FileName, bool) {
@@ -87,7 +89,7 @@ const trashFolder = "trash"
 // take notes that a path is in use, so that its slot is never given to something new.
 func (x *index) take(file string) {
 	if name, ok := x.name(file); ok {
-		if slot, ok := name.Slot(); ok {
+		if slot, ok := x.step.Slot(name); ok {
 			x.next = max(x.next, slot+1)
 		}
 	}

@@ -201,7 +201,7 @@ func (sp *space) loadFlow(file string, id uuid.UUID) (loadedFlow, error) {
 	if err != nil {
 		return loadedFlow{}, err
 	}
-	f, err := decodeFlow(file, id, data)
+	f, err := sp.decodeFlow(file, id, data)
 	if err != nil {
 		return loadedFlow{}, err
 	}
@@ -211,8 +211,8 @@ func (sp *space) loadFlow(file string, id uuid.UUID) (loadedFlow, error) {
 }
 
 // decodeFlow reads a file that should hold the flow id.
-func decodeFlow(file string, id uuid.UUID, data []byte) (flow.Flow, error) {
-	f, err := format.DecodeFlow(data)
+func (sp *space) decodeFlow(file string, id uuid.UUID, data []byte) (flow.Flow, error) {
+	f, err := sp.reader.DecodeFlow(data)
 	if err == nil && f.ID != id {
 		err = fmt.Errorf("it holds the flow %s now, not %s", f.ID, id)
 	}

@@ -184,7 +184,7 @@ func (sp *space) restoreOnto(file string, records []commitlog.Record) error {
 	if err != nil {
 		return err
 	}
-	f, err := decodeFlow(file, records[0].ID, there.data)
+	f, err := sp.decodeFlow(file, records[0].ID, there.data)
 	if err != nil {
 		return err
 	}

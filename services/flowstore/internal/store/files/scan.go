@@ -279,7 +279,7 @@ func (sp *space) examine(kind format.Kind, f *commitlog.File) ([]commitlog.Membe
 		return nil, err
 	}
 	f.Hash = commitlog.HashOf(data)
-	id, h, members, err := identify(kind, f.Path, data)
+	id, h, members, err := sp.identify(kind, f.Path, data)
 	if err == nil {
 		f.ID, f.Time, f.Created = id, h.time, h.created
 	} else {
@@ -289,12 +289,12 @@ func (sp *space) examine(kind format.Kind, f *commitlog.File) ([]commitlog.Membe
 }
 
 // identify says what a file holds, since when, and which nodes are in it, if it is a flow.
-func identify(kind format.Kind, file string, data []byte) (uuid.UUID, holding, []commitlog.Membership, error) {
+func (sp *space) identify(kind format.Kind, file string, data []byte) (uuid.UUID, holding, []commitlog.Membership, error) {
 	if kind == format.Nodes {
-		n, err := format.DecodeNode(data)
-		return n.ID, holdsNode(file, n.Created), nil, err
+		id, created, err := format.NodeHead(data)
+		return id, holdsNode(file, created), nil, err
 	}
-	f, err := format.DecodeFlow(data)
+	f, err := sp.reader.DecodeFlow(data)
 	return f.ID, holdsFlow(file, f), membersOf(f.ID, f.Members), err
 }
 

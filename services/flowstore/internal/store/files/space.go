@@ -31,6 +31,8 @@ type space struct {
 	gate  Gate
 	stats *counters
 	cache *flowCache
+	// reader reads flows as config.yaml has it; it is set before the first is read.
+	reader format.Reader
 
 	// updates go to the writer, jobs too; a job may use local.db and change what mu guards.
 	updates chan *update
@@ -126,7 +128,7 @@ func openSpace(s *Store, name string) (*space, error) {
 }
 
 func (sp *space) open(local string) error {
-	if err := sp.checkConfig(); err != nil {
+	if err := sp.readConfig(); err != nil {
 		return err
 	}
 	log, err := sp.openLocal(local)

@@ -91,7 +91,7 @@ func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
 	if there.hash == (commitlog.Hash{}) {
 		return sp.movedFile(m, to)
 	}
-	if id, _, _, err := identify(kindOf(m.of.Kind), file, there.data); err != nil || id != m.of.ID {
+	if id, _, _, err := sp.identify(kindOf(m.of.Kind), file, there.data); err != nil || id != m.of.ID {
 		return commitlog.File{}, nil
 	}
 	for dir := range parents(to) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
@@ -75,20 +76,25 @@ func (sp *space) writeNamespace() error {
 
 const configName = format.ConfigName
 
-// checkConfig takes the settings, and refuses a tree that a newer program wrote.
-func (sp *space) checkConfig() error {
+// readConfig takes the settings of config.yaml, and tells what of it has no effect. A tree that a newer program wrote is refused.
+func (sp *space) readConfig() error {
 	data, err := sp.tree.ReadFile(configName, format.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var config format.Config
+	var c format.Config
 	if err == nil {
-		config, err = format.DecodeConfig(data)
+		c, err = format.DecodeConfig(data)
 	}
 	if err != nil {
 		return &configError{err}
 	}
-	sp.settings = config.Settings
+	sp.settings = c.Settings
+	sp.nodes.step, sp.flows.step = c.Settings.MaxFilesPerFolder, c.Settings.MaxFilesPerFolder
+	sp.reader.Timezone = c.Settings.Timezone
+	if len(c.Warnings) > 0 {
+		sp.log.Warn("config.yaml has keys without an effect", zap.Strings("keys", c.Warnings))
+	}
 	return nil
 }
 
