@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/watch"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files"
@@ -43,7 +44,11 @@ func New(ctx context.Context, cfg Config, deps Deps) (*App, error) {
 	if deps.Metrics == nil {
 		deps.Metrics = prometheus.NewRegistry()
 	}
-	opened, err := files.Open(files.Options{Data: cfg.Data, Log: deps.Log})
+	opts := files.Options{Data: cfg.Data, Log: deps.Log, Rescan: cfg.Rescan}
+	if cfg.Watch {
+		opts.Watch = newWatcher
+	}
+	opened, err := files.Open(opts)
 	if err != nil {
 		return nil, fmt.Errorf("opening the data of flowstore: %w", err)
 	}
@@ -56,6 +61,15 @@ func New(ctx context.Context, cfg Config, deps Deps) (*App, error) {
 	}
 	tellConfig(deps.Log, cfg, deps.Alone)
 	return &App{store: opened, service: transport.New(library.New(opened, newest{}))}, nil
+}
+
+// newWatcher gives the store the watcher of the operating system.
+func newWatcher(changed func(folder string), lost func(error)) (files.Watcher, error) {
+	w, err := watch.New(changed, lost)
+	if err != nil {
+		return nil, err // Not a nil *watch.Watcher, which is no nil Watcher.
+	}
+	return w, nil
 }
 
 // newest makes ids that begin with their time (UUIDv7): new nodes stand behind older ones wherever ids are sorted.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -248,9 +249,12 @@ func TestConfig(t *testing.T) {
 	if err := p.Err(); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
-	app.Config{}.Check(p)
-	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "data: must name a folder") {
-		t.Errorf("no folder: %v", err)
+	app.Config{Rescan: time.Millisecond}.Check(p)
+	err := p.Err()
+	for _, want := range []string{"data: must name a folder", "rescan: must be 0, for never, or at least 1s, is 1ms"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no folder and no rest: %v, want %s", err, want)
+		}
 	}
 }
 

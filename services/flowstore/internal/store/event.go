@@ -15,7 +15,7 @@ type EventKind string
 const (
 	// NodeCreated: a node was made, or came back from the trash.
 	NodeCreated EventKind = "node_created"
-	// NodeUpdated: something of a node changed besides its tags and summary.
+	// NodeUpdated: something of a node changed besides its tags and summary; where a hand changed its file, nobody knows what.
 	NodeUpdated EventKind = "node_updated"
 	// NodeDeleted: a node went to the trash, was purged, or its last file went away.
 	NodeDeleted EventKind = "node_deleted"

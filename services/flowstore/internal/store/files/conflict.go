@@ -65,6 +65,7 @@ func (sp *space) movedNode(n *pendingNode, r commitlog.Record, there foreignFile
 // adopt indexes a file that somebody else put into the tree. The caller holds mu.
 func (sp *space) adopt(x *index, id uuid.UUID, h holding, err error) {
 	x.take(h.path)
+	sp.seen.put(h.path, seenFile{size: unsettled, id: id})
 	if err != nil {
 		x.broken[h.path] = err.Error()
 		return

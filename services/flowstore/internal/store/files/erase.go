@@ -121,7 +121,7 @@ func (sp *space) eraseFile(of store.Thing, place string) (erased int, err error)
 		return 0, err
 	}
 	if there.hash != (commitlog.Hash{}) {
-		id, _, _, broken := identify(kindOf(of.Kind), inTree(place), there.data)
+		id, _, _, broken := sp.identify(kindOf(of.Kind), inTree(place), there.data)
 		switch {
 		case broken != nil:
 			sp.leave(of, place, fmt.Sprintf("%s was purged; it stood in this file, which cannot be read now (%v): look into it, and "+
@@ -172,7 +172,7 @@ func (sp *space) eraseCopy(file string, purges []pendingPurge) (int, error) {
 	}
 	for _, p := range purges {
 		// Whatever it was a copy of, and however it is named.
-		if id, _, _, err := identify(kindOf(p.tomb.Kind), file, there.data); err != nil || id != p.tomb.ID {
+		if id, _, _, err := sp.identify(kindOf(p.tomb.Kind), file, there.data); err != nil || id != p.tomb.ID {
 			continue
 		}
 		return 1, errors.Join(sp.tree.Remove(file), sp.tree.SyncDir(path.Dir(file)))

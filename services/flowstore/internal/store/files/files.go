@@ -10,8 +10,9 @@
 //	<data>/<namespace>/trash/nodes/000/000.xml: what was deleted, in the places where it stood
 //	<data>/<namespace>/.flowstore/local.db
 //
-// Two goroutines belong to each open namespace. The writer alone changes its state and uses local.db; the gate writes files
-// and asks the writer for what it needs from local.db.
+// Three goroutines belong to each open namespace. The writer alone changes its state and uses local.db; the gate writes files
+// and asks the writer for what it needs from local.db; the third looks for what hands do to the files, and has the writer
+// take it in.
 package files
 
 import (
@@ -36,7 +37,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
-// MaxNamespaces is how many namespaces may be open at once; each keeps two goroutines, an index and an open local.db.
+// MaxNamespaces is how many namespaces may be open at once; each keeps three goroutines, an index and an open local.db.
 const MaxNamespaces = 1000
 
 // localFolder holds what belongs to this machine and to no repository.
@@ -54,6 +55,19 @@ type Options struct {
 	Gate Gate
 	// MaxEvents is about how many events of a namespace are kept; besides, those that are in memory are. 0: store.MaxEvents.
 	MaxEvents int64
+	// Rescan is how often the folders are looked through for what hands changed. 0: only when Rescan is called.
+	Rescan time.Duration
+	// Watch makes what tells of changes in folders at once, so that nobody waits for the next Rescan (adapter/watch.New). changed
+	// is to be told the path of a folder, lost why changes may have been missed. nil: nothing tells.
+	Watch func(changed func(folder string), lost func(error)) (Watcher, error)
+}
+
+// Watcher tells of changes in folders. Safe for concurrent use.
+type Watcher interface {
+	// Watch has it tell of changes in one folder, not of those in folders below it. It may be called again.
+	Watch(folder string) error
+	// Close ends telling.
+	Close() error
 }
 
 // Store is the engine. It implements store.Store.
@@ -62,6 +76,7 @@ type Store struct {
 	tree  filesys.FS
 	owner *flock.Flock
 	stats counters
+	watch watching
 	close func() error
 
 	mu     sync.Mutex
@@ -118,10 +133,12 @@ func open(opts Options, tree filesys.FS) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{
+	s := &Store{
 		opts: opts, tree: tree, owner: owner, spaces: map[string]*opening{}, looking: make(chan struct{}, 1),
 		close: func() error { return nil },
-	}, nil
+	}
+	s.startWatching()
+	return s, nil
 }
 
 // Node implements store.Store.
@@ -315,5 +332,5 @@ func (s *Store) Close() error {
 			errs = append(errs, o.space.close())
 		}
 	}
-	return errors.Join(append(errs, s.owner.Unlock(), s.close())...)
+	return errors.Join(append(errs, s.watch.close(), s.owner.Unlock(), s.close())...)
 }

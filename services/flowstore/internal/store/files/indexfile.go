@@ -1,7 +1,10 @@
 package files
 
 import (
+	"errors"
+	"io/fs"
 	"path"
+	"sync/atomic"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
@@ -21,6 +24,11 @@ type indexFile struct {
 	// sorted says that they are in the order of the tree, as far as is known; last is the last one.
 	sorted bool
 	last   format.FileName
+	// size and modTime are those of the file as it was left.
+	size, modTime int64
+	// outdated says that hands changed files of which it has rows, or has none yet; look, that they may have changed it itself.
+	// Others set them, and wake the gate.
+	outdated, look atomic.Bool
 }
 
 func (x *indexFile) path() string { return path.Join(string(x.kind), "index.tsv") }
@@ -38,7 +46,38 @@ func (x *indexFile) grown(entries int) bool { return x.lines > entries+entries/4
 
 // stale says that an index has to be made anew.
 func (t *treeState) stale() bool {
-	return !t.indexes[format.Nodes].sound || !t.indexes[format.Flows].sound
+	for _, x := range t.indexes {
+		if !x.sound || x.outdated.Load() || x.look.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// outdated are the indexes that must not be taken for right when they are found as they were left.
+func (t *treeState) outdated() (paths []string) {
+	for _, x := range t.indexes {
+		if x.outdated.Load() {
+			paths = append(paths, x.path())
+		}
+	}
+	return paths
+}
+
+// left notes how an index was left.
+func (x *indexFile) left(f commitlog.File) { x.size, x.modTime = f.Size, f.ModTime }
+
+// lookAtIndex finds out whether an index is as it was left.
+func (sp *space) lookAtIndex(x *indexFile) {
+	x.look.Store(false)
+	if !x.sound {
+		return
+	}
+	info, err := sp.tree.Stat(x.path())
+	if x.absent && errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	x.sound = err == nil && !x.absent && info.Size == x.size && info.ModTime == x.modTime
 }
 
 // indexedBy gives the index of a kind of file.
@@ -75,6 +114,12 @@ func (sp *space) appendRows(x *indexFile, files []outFile) error {
 func (sp *space) writeIndexes() (files int, err error) {
 	for _, kind := range []format.Kind{format.Nodes, format.Flows} {
 		x := sp.written.indexes[kind]
+		if x.look.Load() {
+			sp.lookAtIndex(x)
+		}
+		if x.outdated.Swap(false) {
+			x.sound, x.touched = false, true
+		}
 		rows, needed := sp.indexRows(x)
 		if !needed {
 			continue
@@ -133,6 +178,7 @@ func (sp *space) writeIndex(x *indexFile, rows []row) (wrote bool, err error) {
 	if err := sp.onWriter(func() error { return sp.apply(commitlog.Changes{Files: line}) }); err != nil {
 		return false, err
 	}
+	x.left(line[0])
 	x.sound, x.absent, x.sorted, x.lines = true, false, true, len(rows)
 	return wrote, nil
 }

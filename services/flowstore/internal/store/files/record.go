@@ -177,10 +177,13 @@ func (sp *space) publishOne(b *batch, op overlay.Op, r commitlog.Record) {
 				next.ours = append(slices.Clone(next.ours), commitlog.HashOf(before.body))
 			}
 		}
-		next.body = r.Body
+		next.body, next.created = r.Body, op.Replace.Node.Created
 		next.seqs = slices.Concat(next.seqs, []int64{r.Seq})
 		sp.pending.setNode(&next)
 		sp.touch(r.ID)
+		if h := holdsNode(next.path, next.created); !sp.nodes.heads[r.ID].time.Equal(h.time) {
+			sp.nodes.put(r.ID, h) // A hand dated it anew, and nobody had seen that.
+		}
 	case op.Move != nil:
 		sp.publishMove(*op.Move, r)
 	case op.Purge != nil:

@@ -39,6 +39,7 @@ func (sp *space) scan(known map[string]commitlog.File, dropped map[store.Thing]t
 		}
 		for _, f := range slices.Concat(files, trash) {
 			found[f.Path] = f
+			sp.seen.put(f.Path, seenAs(f))
 		}
 		gone := 0
 		for file := range known {
@@ -92,7 +93,7 @@ func (sp *space) scanTrash(
 		}
 		t := x.trash[f.ID]
 		if t.at = dropped[store.Thing{Kind: thingOf(kind), ID: f.ID}]; t.at.IsZero() {
-			t.at = time.Unix(0, f.ModTime).UTC().Truncate(time.Microsecond)
+			t.at = droppedAt(f)
 		}
 		t.holdings = x.sorted(append(t.holdings, holding{inTree(f.Path), f.Time, f.Created}))
 		x.trash[f.ID] = t
@@ -121,6 +122,9 @@ func (sp *space) stayOut(x *index) {
 	for id, t := range x.trash {
 		if head, there := x.heads[id]; there {
 			delete(x.trash, id)
+			for _, one := range t.holdings {
+				sp.unsettle(trashPath(one.path))
+			}
 			sp.keep(trashPath(t.holdings[0].path), fmt.Sprintf("it has the id %s, as %s has, which is in the tree and counts", id, head.path))
 		}
 	}
@@ -153,6 +157,7 @@ func (sp *space) findIndex(kind format.Kind, known map[string]commitlog.File, un
 	if err != nil {
 		return err
 	}
+	x.left(commitlog.File{Size: info.Size, ModTime: info.ModTime})
 	k, ok := known[x.path()]
 	x.found(ok && unchanged && k.Size == info.Size && k.ModTime == info.ModTime, info.Size)
 	return nil
@@ -190,10 +195,7 @@ func (sp *space) describeAll(kind format.Kind, root string, known map[string]com
 
 // listKind lists the files of one kind below a folder with size and time. What has another name than ours is left alone, and counted.
 func (sp *space) listKind(kind format.Kind, root string) ([]commitlog.File, error) {
-	folders, err := sp.tree.List(path.Join(root, string(kind)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	folders, err := sp.listed(path.Join(root, string(kind)))
 	if err != nil {
 		return nil, err
 	}
@@ -203,24 +205,40 @@ func (sp *space) listKind(kind format.Kind, root string) ([]commitlog.File, erro
 		if !folder.Mode.IsDir() {
 			continue
 		}
-		dir := path.Join(root, string(kind), folder.Name)
-		entries, err := sp.tree.List(dir)
+		ours, others, err := sp.listFolder(kind, path.Join(root, string(kind), folder.Name))
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range entries {
-			name, ours := kind.ParseName(folder.Name + "/" + e.Name)
-			if !ours || !e.Mode.IsRegular() {
-				ignored++
-				continue
-			}
-			list = append(list, named{name, commitlog.File{Path: path.Join(dir, e.Name), Size: e.Size, ModTime: e.ModTime}})
-		}
+		list = append(list, ours...)
+		ignored += others
 	}
 	if ignored > 0 {
 		sp.log.Info("files with other names than ours are left alone", zap.String("kind", string(kind)), zap.Int("files", ignored))
 	}
 	return inOrder(list), nil
+}
+
+// listed lists a folder; one that is not there is empty.
+func (sp *space) listed(dir string) ([]filesys.Info, error) {
+	entries, err := sp.tree.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+// listFolder lists the files of one kind in a folder, and counts what else is there.
+func (sp *space) listFolder(kind format.Kind, dir string) (list []named, others int, err error) {
+	entries, err := sp.listed(dir)
+	for _, e := range entries {
+		name, ours := kind.ParseName(path.Base(dir) + "/" + e.Name)
+		if !ours || !e.Mode.IsRegular() {
+			others++
+			continue
+		}
+		list = append(list, named{name, commitlog.File{Path: path.Join(dir, e.Name), Size: e.Size, ModTime: e.ModTime}})
+	}
+	return list, others, err
 }
 
 type named struct {

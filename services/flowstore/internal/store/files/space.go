@@ -45,7 +45,17 @@ type space struct {
 	closing, stopping chan struct{}
 	// maxEvents is Options.MaxEvents.
 	maxEvents int64
-	wg        sync.WaitGroup
+	// watcher has folders watched. stirred is where hands may have been; rescans are those who wait for a scan. watched are the folders that are watched, and
+	// handsFailed says that the last scan failed: both only for the goroutine of hands.
+	watcher     func(folder string) error
+	notWatched  func(error)
+	stirred     *stirred
+	rescans     chan rescanned
+	watched     map[string]bool
+	handsFailed bool
+	// doubt says that a file of ours met a hand on its way to the trash or back: what is known of the tree is compared with itself.
+	doubt atomic.Bool
+	wg    sync.WaitGroup
 
 	// Only the writer uses these once it runs: local.db, the time of the last transaction, and the last numbers of a record and
 	// of a step.
@@ -61,6 +71,7 @@ type space struct {
 	mu           sync.RWMutex
 	nodes, flows *index
 	pending      pending
+	seen         seenFiles
 	// cause says why nothing can be written; broken, that it is for good.
 	cause  error
 	broken bool
@@ -114,8 +125,9 @@ func openSpace(s *Store, name string) (*space, error) {
 		log: s.opts.Log.With(zap.String("namespace", name)), cache: newFlowCache(flowCacheBytes),
 		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush), gateJobs: make(chan job),
 		closing: make(chan struct{}), stopping: make(chan struct{}),
-		settings: format.DefaultSettings(), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), written: newTreeState(),
-		happened: make(chan struct{}), maxEvents: s.opts.MaxEvents, left: map[store.Thing][]string{},
+		settings: format.DefaultSettings(), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), seen: seenFiles{},
+		written: newTreeState(), happened: make(chan struct{}), maxEvents: s.opts.MaxEvents, left: map[store.Thing][]string{},
+		watcher: s.watchFolder, notWatched: s.notWatched, stirred: newStirred(), rescans: make(chan rescanned), watched: map[string]bool{},
 	}
 	if err := sp.open(filepath.Join(s.opts.Data, name, localFolder)); err != nil {
 		return nil, fmt.Errorf("namespace %s: %w", name, err)
@@ -124,6 +136,7 @@ func openSpace(s *Store, name string) (*space, error) {
 	sp.wg.Go(sp.runWriter)
 	sp.wg.Go(sp.runGate)
 	sp.wg.Go(sp.runFinder)
+	sp.wg.Go(func() { sp.runHands(s.opts.Rescan, s.opts.Watch != nil) })
 	return sp, nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
@@ -92,7 +94,11 @@ func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
 		return sp.movedFile(m, to)
 	}
 	if id, _, _, err := sp.identify(kindOf(m.of.Kind), file, there.data); err != nil || id != m.of.ID {
-		return commitlog.File{}, nil
+		sp.doubt.Store(true)
+		return sp.movedFile(m, to)
+	}
+	if to, err = sp.freePlace(m, file, there); err != nil {
+		return commitlog.File{}, err
 	}
 	for dir := range parents(to) {
 		if err := sp.ensureFolder(dir); err != nil {
@@ -114,6 +120,38 @@ func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
 	return sp.movedFile(m, to)
 }
 
+// freePlace is where a file goes: to the next free slot where something else came to stand in its place, which stays as it is.
+func (sp *space) freePlace(m pendingMove, file string, ours foreignFile) (string, error) {
+	there, err := sp.look(m.to(file))
+	if err != nil || there.hash == (commitlog.Hash{}) || there.hash == ours.hash {
+		return m.to(file), err
+	}
+	sp.doubt.Store(true)
+	var moved string
+	err = sp.onWriter(func() error {
+		x := sp.indexOf(m.of.Kind)
+		if x.next >= format.Slots {
+			return errNoSlot
+		}
+		moved = x.slotPath(x.next)
+		_, h, _, err := sp.identify(kindOf(m.of.Kind), moved, ours.data)
+		if err != nil {
+			return err
+		}
+		sp.mu.Lock()
+		defer sp.mu.Unlock()
+		if _, dropped := x.trash[m.of.ID]; m.drop && !dropped {
+			x.take(moved) // A hand brought a copy into the tree meanwhile, which counts.
+		} else {
+			x.replace(m.of.ID, file, h)
+		}
+		sp.pending.relocate(m.of, file, moved)
+		sp.note(there.path, fmt.Sprintf("another file came to stand here; %s, which belongs here, is in %s", m.of.Kind.Name(m.of.ID), m.to(moved)))
+		return nil
+	})
+	return m.to(moved), err
+}
+
 // parents gives the folders above a file, the outermost first.
 func parents(file string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
@@ -129,6 +167,7 @@ func parents(file string) func(yield func(string) bool) {
 func (sp *space) movedFile(m pendingMove, file string) (commitlog.File, error) {
 	info, err := sp.tree.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
+		sp.doubt.Store(true)
 		return commitlog.File{}, nil
 	}
 	if err != nil {
@@ -136,6 +175,10 @@ func (sp *space) movedFile(m pendingMove, file string) (commitlog.File, error) {
 	}
 	f := commitlog.File{Path: file, Size: info.Size, ModTime: info.ModTime}
 	_, err = sp.examine(kindOf(m.of.Kind), &f)
+	if f.Problem != "" || f.ID != m.of.ID {
+		sp.doubt.Store(true)
+		return commitlog.File{}, err // A hand put it there: it is taken in when the folder is looked through.
+	}
 	return f, err
 }
 
@@ -149,13 +192,13 @@ func (sp *space) finishMoves(moves []pendingMove, c commitlog.Changes) error {
 	}
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
-	there := map[string]bool{}
+	there := map[uuid.UUID]bool{}
 	for _, f := range c.Files {
-		there[inTree(f.Path)] = true
+		there[f.ID] = true
 	}
 	for _, m := range moves {
 		sp.pending.doneMove(m.of, len(m.seqs))
-		if len(m.paths) > 0 && !slices.ContainsFunc(m.paths, func(file string) bool { return there[file] }) {
+		if len(m.paths) > 0 && !there[m.of.ID] {
 			sp.note(m.paths[0], fmt.Sprintf("%s was to move to the trash or back; no file has it any more", m.of.Kind.Name(m.of.ID)))
 		}
 	}

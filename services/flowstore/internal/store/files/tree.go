@@ -149,6 +149,7 @@ func (sp *space) writeFiles(kind format.Kind, files []outFile) (c commitlog.Chan
 		}
 	}
 	x := sp.written.indexes[kind]
+	sp.lookAtIndex(x)
 	if !x.sound {
 		// It has no rows of these files, and must not be taken for right when it is found as it was.
 		c.Gone = []string{x.path()}
@@ -157,7 +158,9 @@ func (sp *space) writeFiles(kind format.Kind, files []outFile) (c commitlog.Chan
 	} else {
 		files = append(files, outFile{path: x.path()})
 	}
-	c.Files, err = sp.describe(files)
+	if c.Files, err = sp.describe(files); err == nil && x.sound {
+		x.left(c.Files[len(c.Files)-1])
+	}
 	return c, err
 }
 

@@ -261,9 +261,17 @@ func (sp *space) breakDown(cause error) error {
 // apply makes changes of local.db durable. A full disk is told and forgotten: the next one may succeed. After any other
 // error nothing more is accepted until the store is opened anew, since what is on the disk is not known.
 func (sp *space) apply(c commitlog.Changes) error {
+	if len(c.Files) > 0 {
+		c.Gone = append(c.Gone, sp.written.outdated()...)
+	}
 	err := sp.local.Apply(c)
 	sp.stats.syncs.Add(1)
 	switch {
+	case err == nil && len(c.Files)+len(c.Gone) > 0:
+		sp.mu.Lock()
+		defer sp.mu.Unlock()
+		sp.remember(c.Files, c.Gone)
+		return nil
 	case err == nil:
 		return nil
 	case errors.Is(err, commitlog.ErrFull):
