@@ -77,7 +77,7 @@ type exportedFlow struct {
 	Description string        `json:"description,omitempty"`
 	Created     time.Time     `json:"created,omitzero"`
 	Updated     time.Time     `json:"updated,omitzero"`
-	Story       *story        `json:"story,omitempty"`
+	Story       story         `json:"story,omitzero"`
 	Nodes       []flow.Member `json:"nodes"`
 	Edges       []flow.Edge   `json:"edges"`
 	Heads       []flow.Head   `json:"heads,omitempty"`
@@ -102,10 +102,9 @@ type story struct {
 }
 
 func fromFlow(f flow.Flow) exportedFlow {
-	words := story(f.Story)
 	out := exportedFlow{
-		ID: f.ID, Name: f.Name, Description: f.Description, Created: f.Created, Updated: f.Updated, Story: &words,
-		Nodes: f.Members, Links: f.Links, Current: f.Current, Next: f.Next, Warnings: f.Problems,
+		ID: f.ID, Name: f.Name, Description: f.Description, Created: f.Created, Updated: f.Updated, Story: story(f.Story),
+		Nodes: append([]flow.Member{}, f.Members...), Edges: []flow.Edge{}, Current: f.Current, Next: f.Next, Warnings: f.Problems,
 	}
 	skipped := make(map[flow.Edge]bool, len(f.Skipped))
 	for _, e := range f.Skipped {
@@ -131,10 +130,7 @@ func fromFlow(f flow.Flow) exportedFlow {
 func (e exportedFlow) flow() (flow.Flow, error) {
 	f := flow.Flow{
 		ID: e.ID, Name: e.Name, Description: e.Description, Created: kept(e.Created), Updated: kept(e.Updated),
-		Members: e.Nodes, Edges: e.Edges, Heads: e.Heads, Links: e.Links, Current: e.Current, Next: e.Next,
-	}
-	if e.Story != nil {
-		f.Story = flow.Story(*e.Story)
+		Members: e.Nodes, Edges: e.Edges, Heads: e.Heads, Links: e.Links, Current: e.Current, Next: e.Next, Story: flow.Story(e.Story),
 	}
 	if zero(f.ID) || f.Name == "" {
 		return f, errors.New("a flow must have an id and a name")

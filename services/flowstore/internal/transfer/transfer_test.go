@@ -241,7 +241,7 @@ func archive(t *testing.T, files ...string) string {
 func TestArchives(t *testing.T) {
 	t.Parallel()
 	good := mapping("a", message("u", "null", "user", "", ""))
-	bomb := `conversations.json [{"a":"` + strings.Repeat("x", 100<<20) + `"}]`
+	bomb := `conversations.json [{"a":"` + strings.Repeat("x", 8<<20) + `"}]`
 	got := read(t, archive(t, "../../conversations-2.json ["+good+"]", "a/ ", bomb, "x.html <p>", "z/conversations.json not JSON"), transfer.Any)
 	if len(got) != 4 || got[0].File != "../../conversations-2.json" || got[0].Err != nil || !got[2].Ignored || got[2].File != "x.html" {
 		t.Fatalf("%+v", got)
