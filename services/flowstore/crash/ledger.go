@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -21,10 +22,15 @@ const (
 	partIs          = "is"          // of a flow: that it is there
 	partDescription = "description" // of a flow
 	partCurrent     = "current"     // of a flow: the node
+	partTrash       = "trash"       // that it is in the trash: then it has no other part
+	partPurged      = "purged"      // that it was purged, and why
 	prefixMember    = "node "       // and a node: what it continues in the flow
 	prefixHead      = "head "       // and a name: the node at which the head stands
 	prefixLink      = "link "       // and node and flow
 )
+
+// isThere is the value of a part that says no more.
+const isThere = "there"
 
 func member(flow, node string) key { return key{flow, prefixMember + node} }
 func head(flow, name string) key   { return key{flow, prefixHead + name} }
@@ -43,14 +49,24 @@ type ledger struct {
 	previous map[string]string
 	// locks says how many operations under way need a key to stay as it is; -1: one of them writes it.
 	locks map[key]int
-	// fresh are the nodes that changed since they were compared last.
+	// fresh are the nodes, and flows in the trash or purged, that changed since they were compared last.
 	fresh map[string]bool
+	// trash are the things in it, and kept the parts that each of them comes back with.
+	trash []string
+	kept  map[string]map[string]string
+	// turns counts the operations on each flow, and steps are what can be undone of it, as far as their order is known.
+	turns map[string]int
+	steps map[string]*steps
+	// erased are the markers of texts that were purged; copied those that SplitNode gave to another node.
+	erased map[string]string
+	copied map[string]bool
 }
 
 func newLedger() *ledger {
 	return &ledger{
 		is: map[string]map[string]string{}, members: map[string][]string{}, born: map[string]int{},
-		previous: map[string]string{}, locks: map[key]int{}, fresh: map[string]bool{},
+		previous: map[string]string{}, locks: map[key]int{}, fresh: map[string]bool{}, kept: map[string]map[string]string{},
+		turns: map[string]int{}, steps: map[string]*steps{}, erased: map[string]string{}, copied: map[string]bool{},
 	}
 }
 
@@ -66,6 +82,10 @@ type operation struct {
 	token string
 	// ask asks, and gives the name that the server chose. It can be asked again.
 	ask request
+	// turns are the numbers that it has among the operations on each flow, where none was under way when it began.
+	turns map[string]int
+	// moves a step of the flow: -1 undoes it, 1 does it again.
+	moves int
 }
 
 // take keeps what an operation needs from the others; false where one of them has it.
@@ -80,6 +100,7 @@ func (l *ledger) take(o *operation) bool {
 			return false
 		}
 	}
+	l.takeTurns(o)
 	for k := range o.exclusive {
 		l.locks[k] = -1
 	}
@@ -109,12 +130,14 @@ func (o *operation) exclusive(yield func(key) bool) {
 func (l *ledger) acknowledge(o *operation, made string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for k, value := range o.writes {
-		if o.token != "" {
-			k = key{strings.ReplaceAll(k.Thing, o.token, made), strings.ReplaceAll(k.Part, o.token, made)}
-			value = strings.ReplaceAll(value, o.token, made)
-		}
-		l.set(k, value)
+	writes := o.named(made)
+	l.noteSteps(o, writes)
+	l.noteTrash(writes)
+	// In the order of their names, since the nodes of an import are born in it.
+	for _, k := range slices.SortedFunc(maps.Keys(writes), func(a, b key) int {
+		return cmp.Or(strings.Compare(a.Thing, b.Thing), strings.Compare(a.Part, b.Part))
+	}) {
+		l.set(k, writes[k])
 	}
 	for k := range o.exclusive {
 		delete(l.locks, k)
@@ -127,6 +150,19 @@ func (l *ledger) acknowledge(o *operation, made string) {
 			l.locks[k] = n - 1
 		}
 	}
+}
+
+// named gives what an operation writes, with the name that the server chose.
+func (o *operation) named(made string) map[key]string {
+	if o.token == "" {
+		return o.writes
+	}
+	writes := map[key]string{}
+	for k, value := range o.writes {
+		k = key{strings.ReplaceAll(k.Thing, o.token, made), strings.ReplaceAll(k.Part, o.token, made)}
+		writes[k] = strings.ReplaceAll(value, o.token, made)
+	}
+	return writes
 }
 
 func (l *ledger) set(k key, value string) {
@@ -150,6 +186,11 @@ func (l *ledger) set(k key, value string) {
 			l.born[k.Thing] = len(l.born)
 		}
 		l.nodes = listed(l.nodes, k.Thing, before, value)
+	case k.Part == partTrash:
+		l.fresh[k.Thing] = true
+		l.trash = listed(l.trash, k.Thing, before, value)
+	case k.Part == partPurged:
+		l.fresh[k.Thing] = true
 	case k.Part == partIs:
 		l.flows = listed(l.flows, k.Thing, before, value)
 	case isMember:
@@ -169,7 +210,7 @@ func listed(list []string, name, before, value string) []string {
 	return list
 }
 
-// takeFresh gives the nodes that changed since the last comparison.
+// takeFresh gives what is in fresh: what changed since the last comparison.
 func (l *ledger) takeFresh() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -94,6 +94,7 @@ func splitNode(d drawing) *operation {
 	}
 	at := int32(1 + d.random.IntN(len(text)-1))
 	index := int32(0)
+	d.copied[marker(part.Texts[1])] = true
 	part.Texts = []string{part.Texts[0], string(text[:at])}
 	req := &flowstorev1.SplitNodeRequest{Flow: d.flow, Node: whole, TextIndex: &index, Offset: &at, SetCurrent: d.random.IntN(4) == 0, RequestId: requestID()}
 	o := d.part(map[key]string{}, nil)

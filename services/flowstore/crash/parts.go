@@ -217,7 +217,7 @@ func createFlow(d drawing) *operation {
 	o := &operation{}
 	req := &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "夜の駅", Description: d.text()}, RequestId: requestID()}
 	name := d.newFlow(o, &req.FlowId)
-	o.writes = map[key]string{{name, partIs}: "there", {name, partDescription}: req.GetFlow().GetDescription()}
+	o.writes = map[key]string{{name, partIs}: isThere, {name, partDescription}: req.GetFlow().GetDescription()}
 	o.ask = asks(req, func(c client, ctx context.Context, r *flowstorev1.CreateFlowRequest) (*flowstorev1.Flow, error) {
 		return c.CreateFlow(ctx, r)
 	})

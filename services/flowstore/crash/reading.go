@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -13,7 +14,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 )
 
-// read gives the parts of a node or flow as the service tells them; none of one that is not there.
+// read gives the parts of a node or flow as the service tells them, of one in the trash and one that was purged that it is; none
+// of one that was never there.
 func (s *server) read(ctx context.Context, thing string) (map[string]string, error) {
 	var parts map[string]string
 	var err error
@@ -28,10 +30,27 @@ func (s *server) read(ctx context.Context, thing string) (map[string]string, err
 			parts = nodeParts(n)
 		}
 	}
+	if err != nil {
+		return goneParts(err)
+	}
+	return parts, nil
+}
+
+// goneParts gives the parts of what is not there any more, out of the answer that says so.
+func goneParts(err error) (map[string]string, error) {
+	for _, detail := range status.Convert(err).Details() {
+		info, ok := detail.(*errdetails.ErrorInfo)
+		switch {
+		case ok && info.GetReason() == "DELETED":
+			return map[string]string{partTrash: isThere}, nil
+		case ok && info.GetReason() == "PURGED":
+			return map[string]string{partPurged: info.GetMetadata()["purge_reason"]}, nil
+		}
+	}
 	if status.Code(err) == codes.NotFound {
 		return nil, nil
 	}
-	return parts, err
+	return nil, err
 }
 
 func nodeParts(n *flowstorev1.Node) map[string]string {
@@ -59,7 +78,7 @@ func flowParts(f *flowstorev1.Flow) map[string]string {
 	for _, n := range f.GetNodes() {
 		names[int(n.GetIndex())] = n.GetNode()
 	}
-	parts := map[string]string{partIs: "there", partDescription: f.GetDescription(), partCurrent: f.GetCurrent()}
+	parts := map[string]string{partIs: isThere, partDescription: f.GetDescription(), partCurrent: f.GetCurrent()}
 	edges := make([]flow.Edge, 0, len(f.GetEdges()))
 	for _, e := range f.GetEdges() {
 		edges = append(edges, flow.Edge{From: int(e.GetFrom()), To: int(e.GetTo()), Name: e.GetDisplayName()})
@@ -69,7 +88,7 @@ func flowParts(f *flowstorev1.Flow) map[string]string {
 		parts[prefixHead+h.GetDisplayName()] = h.GetNode()
 	}
 	for _, l := range f.GetLinks() {
-		parts[prefixLink+l.GetNode()+" "+l.GetFlow()] = "there"
+		parts[prefixLink+l.GetNode()+" "+l.GetFlow()] = isThere
 	}
 	for _, w := range f.GetWarnings() {
 		parts["warning "+w] = w
@@ -82,13 +101,13 @@ func flowFileParts(f flow.Flow) map[string]string {
 	for _, m := range f.Members {
 		names[m.Index] = node.Name(m.Node)
 	}
-	parts := map[string]string{partIs: "there", partDescription: f.Description, partCurrent: names[f.Current]}
+	parts := map[string]string{partIs: isThere, partDescription: f.Description, partCurrent: names[f.Current]}
 	addMembers(parts, names, f.Edges)
 	for _, h := range f.Heads {
 		parts[prefixHead+h.Name] = names[h.Index]
 	}
 	for _, l := range f.Links {
-		parts[prefixLink+names[l.From]+" "+flow.Name(l.Flow)] = "there"
+		parts[prefixLink+names[l.From]+" "+flow.Name(l.Flow)] = isThere
 	}
 	for _, p := range f.Problems {
 		parts["warning "+p] = p

@@ -40,11 +40,20 @@ var rows = []row{
 	{"RemoveNode", 3, removeNode},
 	{"RebuildFlow", 2, rebuildFlow},
 	{"ForkFlow", 1, forkFlow},
+	{"UndoFlow", 3, undoFlow},
+	{"RedoFlow", 2, redoFlow},
+	{"DeleteNode", 4, deleteNode},
+	{"UndeleteNode", 2, undeleteNode},
+	{"DeleteFlow", 1, deleteFlow},
+	{"UndeleteFlow", 1, undeleteFlow},
+	{"PurgeNode", 1, purgeNode},
+	{"PurgeFlow", 1, purgeFlow},
+	{"ImportFlows", 2, importFlows},
 }
 
 // reads are the RPCs that write nothing, and FlushStore, which changes nothing that can be read.
 var reads = strings.Fields(`GetNode ListNodes ListNodeRevisions DiffNodes GetFlow ListFlows ListPathNodes ListHistoryNodes DiffHeads ValidateFlow
-	CheckStore FlushStore WatchEvents`)
+	CheckStore FlushStore WatchEvents SearchNodes ListTags ExportFlows`)
 
 // notYet are writing RPCs that have no row, each with the reason.
 var notYet = map[string]string{
@@ -134,7 +143,7 @@ func asks[Req proto.Message, Res named](req Req, call func(flowstorev1.FlowStore
 func (d drawing) text() string {
 	pieces := []string{"夜明け前の町は静かだった。\n", "]]>", "\r\n", "\x00", "\\", "  \n\n", "少女は駅に立っていた。", "&lt;", "👩‍👩‍👧"}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%x ", d.random.Uint64())
+	fmt.Fprintf(&b, "%016x ", d.random.Uint64()) // marker reads it
 	for range d.random.IntN(60) {
 		b.WriteString(pieces[d.random.IntN(len(pieces))])
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strings"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
@@ -21,10 +23,27 @@ func (s *server) flush(ctx context.Context) error {
 	return nil
 }
 
-// compareTree parses every file of the flushed tree and holds it to the ledger.
+// compareTree parses every file of the flushed tree, of its trash, and its tombstones, and holds them to the ledger.
 func (t *trial) compareTree() error {
 	found := map[string]map[string]string{}
-	errNodes := t.eachFile(format.Nodes, func(path string, data []byte) string {
+	errs := errors.Join(t.findFiles("", found), t.findFiles("trash", found), t.findTombstones(found))
+	for thing, want := range t.ledger.is {
+		if kept := t.ledger.kept[thing]; kept != nil {
+			want = maps.Clone(kept)
+			want[partTrash] = isThere
+		}
+		t.compareParts("the file of "+thing, want, found[thing])
+		delete(found, thing)
+	}
+	for thing := range found {
+		t.lose("there is a file of %s, and nobody asked for it", thing)
+	}
+	return errs
+}
+
+// findFiles parses the files of the tree, or of a folder of it.
+func (t *trial) findFiles(folder string, found map[string]map[string]string) error {
+	errNodes := t.eachFile(folder, format.Nodes, func(path string, data []byte) string {
 		n, err := format.DecodeNode(data)
 		if err != nil {
 			t.lose("%s: %v", path, err)
@@ -33,7 +52,7 @@ func (t *trial) compareTree() error {
 		t.find(found, path, node.Name(n.ID), nodeFileParts(n))
 		return n.ID.String()
 	})
-	errFlows := t.eachFile(format.Flows, func(path string, data []byte) string {
+	errFlows := t.eachFile(folder, format.Flows, func(path string, data []byte) string {
 		f, err := format.DecodeFlow(data)
 		if err != nil {
 			t.lose("%s: %v", path, err)
@@ -42,38 +61,49 @@ func (t *trial) compareTree() error {
 		t.find(found, path, flow.Name(f.ID), flowFileParts(f))
 		return f.ID.String()
 	})
-	for thing, want := range t.ledger.is {
-		t.compareParts("the file of "+thing, want, found[thing])
-		delete(found, thing)
-	}
-	for thing := range found {
-		t.lose("there is a file of %s, and nobody asked for it", thing)
-	}
 	return errors.Join(errNodes, errFlows)
+}
+
+// findTombstones reads what was purged.
+func (t *trial) findTombstones(found map[string]map[string]string) error {
+	data, err := os.ReadFile(filepath.Join(t.data, "default", "tombstones.tsv"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	rows, problems := format.ReadTombstones(data)
+	for _, p := range problems {
+		t.lose("tombstones.tsv: %s", p)
+	}
+	for _, r := range rows {
+		thing := node.Name(r.ID)
+		if r.Kind == format.Flows {
+			thing = flow.Name(r.ID)
+		}
+		t.find(found, "tombstones.tsv", thing, map[string]string{partPurged: r.Reason})
+	}
+	return err
 }
 
 func (t *trial) find(found map[string]map[string]string, path, thing string, parts map[string]string) {
 	if found[thing] != nil {
 		t.lose("%s: %s is in two files", path, thing)
 	}
+	if strings.HasPrefix(path, "trash/") {
+		parts[partTrash] = isThere
+	}
 	found[thing] = parts
 }
 
-// eachFile visits the files of a kind; visit gives the id of what is in it. The index has to lead to each of them.
-func (t *trial) eachFile(kind format.Kind, visit func(path string, data []byte) (id string)) error {
-	root := filepath.Join(t.data, "default", string(kind))
-	data, err := os.ReadFile(filepath.Join(root, "index.tsv"))
-	if err != nil {
-		return err
-	}
-	rows, sound := kind.ReadIndex(data)
-	if !sound {
-		t.lose("%s/index.tsv has lines that cannot be read", kind)
-	}
+// eachFile visits the files of a kind; visit gives the id of what is in it. The index has to lead to each of them in the tree.
+func (t *trial) eachFile(folder string, kind format.Kind, visit func(path string, data []byte) (id string)) error {
 	indexed := map[string]string{}
-	for _, r := range rows {
-		indexed[r.Path] = r.ID.String()
+	if folder == "" {
+		var err error
+		if indexed, err = t.readIndex(kind); err != nil {
+			return err
+		}
 	}
+	root := filepath.Join(t.data, "default", folder, string(kind))
 	paths, err := filepath.Glob(filepath.Join(root, "*", "*"))
 	if err != nil {
 		return err
@@ -84,29 +114,34 @@ func (t *trial) eachFile(kind format.Kind, visit func(path string, data []byte) 
 			return err
 		}
 		if _, ours := kind.ParseName(filepath.ToSlash(path)); !ours {
-			t.lose("%s/%s is no file of ours", kind, path)
+			t.lose("%s is no file of ours", full)
 			continue
 		}
 		text, err := os.ReadFile(full)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", full, err)
 		}
-		if id := visit(path, text); id != indexed[filepath.ToSlash(path)] {
-			t.lose("%s/%s holds %s; the index says %q", kind, path, id, indexed[path])
+		id := visit(filepath.ToSlash(filepath.Join(folder, string(kind), path)), text)
+		if want := indexed[filepath.ToSlash(path)]; folder == "" && id != want {
+			t.lose("%s holds %s; the index says %q", full, id, want)
 		}
 	}
 	return nil
 }
 
-// check has `flowstore check` look through the tree.
-func (t *trial) check(ctx context.Context) error {
-	out, err := exec.CommandContext(ctx, t.binary, "check", t.data).CombinedOutput()
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		t.lose("flowstore check (exit code %d): %s", exit.ExitCode(), out)
-	case err != nil:
-		return fmt.Errorf("flowstore check: %w", err)
+// readIndex gives the ids in the index of a kind, by path.
+func (t *trial) readIndex(kind format.Kind) (map[string]string, error) {
+	data, err := os.ReadFile(filepath.Join(t.data, "default", string(kind), "index.tsv"))
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	rows, sound := kind.ReadIndex(data)
+	if !sound {
+		t.lose("%s/index.tsv has lines that cannot be read", kind)
+	}
+	indexed := map[string]string{}
+	for _, r := range rows {
+		indexed[r.Path] = r.ID.String()
+	}
+	return indexed, nil
 }

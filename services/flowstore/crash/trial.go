@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -50,7 +52,7 @@ func (t *trial) run(ctx context.Context, kills int) error {
 
 // finish compares everything, over the service and in the files.
 func (t *trial) finish(ctx context.Context, s *server) error {
-	err := t.compareThings(ctx, s, append(t.ledger.flows, t.ledger.nodes...))
+	err := t.compareThings(ctx, s, slices.Collect(maps.Keys(t.ledger.is)))
 	if err == nil {
 		err = s.flush(ctx)
 	}
@@ -58,7 +60,7 @@ func (t *trial) finish(ctx context.Context, s *server) error {
 	if err := errors.Join(err, s.kill(), s.conn.Close()); err != nil {
 		return err
 	}
-	if err := t.compareTree(); err != nil {
+	if err := errors.Join(t.compareTree(), t.compareErased()); err != nil {
 		return err
 	}
 	return t.check(ctx)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -41,7 +42,7 @@ func (d drawing) shape() shape {
 
 // parts are those of the ledger.
 func (s shape) parts() map[string]string {
-	parts := map[string]string{partIs: "there", partDescription: s.description, partCurrent: s.current}
+	parts := map[string]string{partIs: isThere, partDescription: s.description, partCurrent: s.current}
 	for m, parents := range s.parents {
 		parts[prefixMember+m] = continues(parents)
 	}
@@ -49,7 +50,7 @@ func (s shape) parts() map[string]string {
 		parts[prefixHead+name] = at
 	}
 	for _, link := range s.links {
-		parts[prefixLink+link] = "there"
+		parts[prefixLink+link] = isThere
 	}
 	return parts
 }
@@ -80,36 +81,55 @@ func (s shape) children(of string) (names []string) {
 func removeNode(d drawing) *operation {
 	s := d.shape()
 	name := d.oneOf(d.members[d.flow])
-	if name == "" || len(s.parents[name]) > 1 {
+	req := &flowstorev1.RemoveNodeRequest{Flow: d.flow, Node: name, RequestId: requestID()}
+	if len(s.children(name)) > 0 {
+		req.Mode = d.childrenMode()
+	}
+	if name == "" || s.remove(name, req.GetMode()) == nil {
 		return nil
 	}
-	req := &flowstorev1.RemoveNodeRequest{Flow: d.flow, Node: name, RequestId: requestID()}
-	gone := map[string]bool{name: true}
-	back := d.oneOf(slices.Collect(maps.Keys(s.parents[name])))
-	switch children := s.children(name); {
-	case len(children) == 0:
-	case d.random.IntN(2) == 0:
-		req.Mode = flowstorev1.RemoveMode_REMOVE_MODE_SPLICE
-		for _, child := range children {
-			if _, there := s.parents[child][back]; back != "" && !there {
-				s.parents[child][back] = s.parents[child][name]
-				if s.parents[child][back] == "" {
-					s.parents[child][back] = s.parents[name][back]
-				}
-			}
-			delete(s.parents[child], name)
-		}
-	default:
-		req.Mode = flowstorev1.RemoveMode_REMOVE_MODE_SUBTREE
+	return d.becoming(s, asks(req, func(c client, ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
+		return c.RemoveNode(ctx, r)
+	}))
+}
+
+// childrenMode draws what becomes of those that continue a node.
+func (d drawing) childrenMode() flowstorev1.RemoveMode {
+	if d.random.IntN(2) == 0 {
+		return flowstorev1.RemoveMode_REMOVE_MODE_SPLICE
+	}
+	return flowstorev1.RemoveMode_REMOVE_MODE_SUBTREE
+}
+
+// remove takes a member away, and gives all that go with it; nil where the ledger does not know where place and heads go.
+func (s *shape) remove(name string, mode flowstorev1.RemoveMode) (gone map[string]bool) {
+	if len(s.parents[name]) > 1 {
+		return nil
+	}
+	gone, back := map[string]bool{name: true}, ""
+	for p := range s.parents[name] {
+		back = p
+	}
+	if mode == flowstorev1.RemoveMode_REMOVE_MODE_SUBTREE {
 		gone = s.onlyBehind(name)
+	} else {
+		s.splice(name, back)
 	}
 	if gone[s.current] && back == "" {
 		return nil // the newest leaf, by numbers that the ledger does not have
 	}
 	s.take(gone, back)
-	return d.becoming(s, asks(req, func(c client, ctx context.Context, r *flowstorev1.RemoveNodeRequest) (*flowstorev1.Flow, error) {
-		return c.RemoveNode(ctx, r)
-	}))
+	return gone
+}
+
+// splice has those that continue a member continue what it does, if anything.
+func (s *shape) splice(name, back string) {
+	for _, child := range s.children(name) {
+		if _, there := s.parents[child][back]; back != "" && !there {
+			s.parents[child][back] = cmp.Or(s.parents[child][name], s.parents[name][back])
+		}
+		delete(s.parents[child], name)
+	}
 }
 
 // take takes members away. The place and heads at them go to back.
