@@ -145,8 +145,7 @@ type taking struct {
 func (t *taking) write(tx store.Tx) error {
 	t.flows, t.nodes, t.fresh, t.isNew = transfer.Count{}, transfer.Count{}, nil, map[uuid.UUID]bool{}
 	if f := t.b.Flow; f != nil {
-		var gone *store.DroppedError
-		if _, err := tx.Flow(f.ID); errors.As(err, &gone) {
+		if _, err := tx.Flow(f.ID); takenAway(err) {
 			t.flows.Skipped, t.nodes.Skipped = 1, len(t.b.Nodes)
 			return nil
 		}
@@ -169,9 +168,8 @@ func (t *taking) write(tx store.Tx) error {
 
 func (t *taking) writeNode(tx store.Tx, n node.Node) error {
 	stored, err := tx.Node(n.ID)
-	var gone *store.DroppedError
 	switch {
-	case errors.As(err, &gone):
+	case takenAway(err):
 		t.nodes.Skipped++
 		return nil
 	case errors.Is(err, store.ErrNodeNotFound):
@@ -199,6 +197,13 @@ func (t *taking) writeNode(tx store.Tx, n node.Node) error {
 	stored.Texts, stored.Model, stored.Warnings = n.Texts, n.Model, nil
 	stored.Summary.Stale = true
 	return tx.ReplaceNode(stored)
+}
+
+// takenAway says that somebody deleted a thing, or purged it: it does not come back.
+func takenAway(err error) bool {
+	var dropped *store.DroppedError
+	var purged *store.PurgedError
+	return errors.As(err, &dropped) || errors.As(err, &purged)
 }
 
 // sameWords says whether two nodes hold the same words of the same model.

@@ -214,10 +214,49 @@ func TestImportLeavesWhatPeopleDid(t *testing.T) {
 	}
 	drop(store.Thing{Kind: store.KindNode, ID: f.Members[1].Node})
 	same(t, transfer.Count{Skipped: 3}, bring(t, l, gpt("c", "a3", turns...)).Nodes)
+	purge := library.Purge{ID: f.Members[1].Node, Reason: "asked for"}
+	if _, err := l.PurgeNode(t.Context(), ns, purge); err != nil {
+		t.Fatal(err)
+	}
+	same(t, transfer.Count{Skipped: 3}, bring(t, l, gpt("c", "a3", turns...)).Nodes)
 	drop(store.Thing{Kind: store.KindFlow, ID: f.ID})
 	r := bring(t, l, gpt("c", "a3", turns...))
 	same(t, transfer.Count{Skipped: 1}, r.Flows)
 	same(t, transfer.Count{Skipped: 3}, r.Nodes)
+	if _, err := l.PurgeFlow(t.Context(), ns, library.Purge{ID: f.ID, Reason: "asked for"}); err != nil {
+		t.Fatal(err)
+	}
+	r = bring(t, l, "["+gpt("c", "a3", turns...)+","+gpt("d", "a2", turns[:4]...)+"]")
+	same(t, transfer.Count{Imported: 1, Skipped: 1}, r.Flows)
+}
+
+// What an export of a flow cannot give, since it was deleted or purged, it names.
+func TestExportOfDeletedNodes(t *testing.T) {
+	t.Parallel()
+	l, s := newLibrary()
+	bring(t, l, gpt("c", "a2", "u1 - user q1", "a1 u1 assistant r1", "u2 a1 user q2", "a2 u2 assistant r2"))
+	f := onlyFlow(t, l)
+	for _, m := range f.Members {
+		if err := s.Update(t.Context(), ns, func(tx store.Tx) error {
+			return tx.Drop(store.Thing{Kind: store.KindNode, ID: m.Node})
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.PurgeNode(t.Context(), ns, library.Purge{ID: f.Members[0].Node, Reason: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	if problems, _, err := l.ValidateFlow(t.Context(), ns, f.ID, 9); err != nil || len(problems) != 2 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	var b bytes.Buffer
+	if err := l.Export(t.Context(), ns, nil, &b); err != nil || strings.Count(b.String(), `{"problem":`) != 2 || !strings.HasSuffix(b.String(), `{"end":{"flows":1,"nodes":0,"problems":2}}`+"\n") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+	there, _ := newLibrary()
+	if r := bring(t, there, b.String()); r.Failed != 2 || r.Flows.Imported != 1 {
+		t.Errorf("%+v", r)
+	}
 }
 
 // An export, imported elsewhere, is the same: k answers to one prompt are k nodes there too.

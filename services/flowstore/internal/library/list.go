@@ -217,7 +217,10 @@ func readListed[T any](ctx context.Context, ns string, id uuid.UUID, read func(c
 // problemOf tells why one of many cannot be read, and from which file; known is false for what is wrong with all of them.
 func problemOf(err error) (problem, file string, known bool) {
 	missing, unreadable, large := (*NotFoundError)(nil), (*UnreadableError)(nil), (*TooLargeError)(nil)
+	purged := (*store.PurgedError)(nil)
 	switch {
+	case errors.As(err, &purged):
+		return purged.Error(), "", true
 	case errors.As(err, &missing) && !missing.Deleted.IsZero():
 		return missing.Error(), "", true
 	case errors.As(err, &missing):
