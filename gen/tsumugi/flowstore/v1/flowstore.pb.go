@@ -2800,7 +2800,7 @@ var File_tsumugi_flowstore_v1_flowstore_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_flowstore_proto_rawDesc = "" +
 	"\n" +
-	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a tsumugi/flowstore/v1/purge.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a!tsumugi/flowstore/v1/search.proto\x1a tsumugi/flowstore/v1/trash.proto\x1a\x1ftsumugi/flowstore/v1/undo.proto\x1a#tsumugi/flowstore/v1/transfer.proto\"\x8a\x01\n" +
+	"$tsumugi/flowstore/v1/flowstore.proto\x12\x14tsumugi.flowstore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!tsumugi/flowstore/v1/events.proto\x1a tsumugi/flowstore/v1/flows.proto\x1a tsumugi/flowstore/v1/lists.proto\x1a&tsumugi/flowstore/v1/maintenance.proto\x1a tsumugi/flowstore/v1/nodes.proto\x1a tsumugi/flowstore/v1/purge.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a!tsumugi/flowstore/v1/search.proto\x1a#tsumugi/flowstore/v1/transfer.proto\x1a tsumugi/flowstore/v1/trash.proto\x1a\x1ftsumugi/flowstore/v1/undo.proto\"\x8a\x01\n" +
 	"\x11CreateNodeRequest\x123\n" +
 	"\x04node\x18\x01 \x01(\v2\x1a.tsumugi.flowstore.v1.NodeB\x03\xe0A\x02R\x04node\x12\x1c\n" +
 	"\anode_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x06nodeId\x12\"\n" +
@@ -3312,9 +3312,9 @@ func file_tsumugi_flowstore_v1_flowstore_proto_init() {
 	file_tsumugi_flowstore_v1_purge_proto_init()
 	file_tsumugi_flowstore_v1_resources_proto_init()
 	file_tsumugi_flowstore_v1_search_proto_init()
+	file_tsumugi_flowstore_v1_transfer_proto_init()
 	file_tsumugi_flowstore_v1_trash_proto_init()
 	file_tsumugi_flowstore_v1_undo_proto_init()
-	file_tsumugi_flowstore_v1_transfer_proto_init()
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[1].OneofWrappers = []any{}
 	file_tsumugi_flowstore_v1_flowstore_proto_msgTypes[4].OneofWrappers = []any{
 		(*AddNodeRequest_NewNode)(nil),
