@@ -18,37 +18,37 @@ import (
 // one that is missing.
 type row struct {
 	rpc string
-	// weight is how often it is drawn, beside the others.
+	// weight is how often it is drawn, beside the others: a purge seldom, since it waits until all that was asked before is in files.
 	weight int
 	// draw gives an operation, nil where there is nothing to do it with.
 	draw func(d drawing) *operation
 }
 
 var rows = []row{
-	{"CreateNode", 4, createNode},
-	{"AddNode", 14, addNode},
-	{"UpdateNode", 5, updateNode},
-	{"RestoreNodeRevision", 1, restoreNodeRevision},
-	{"SplitNode", 2, splitNode},
-	{"ConnectNodes", 4, connectNodes},
-	{"DisconnectNodes", 3, disconnectNodes},
-	{"ReconnectNodes", 3, reconnectNodes},
-	{"UpdateFlow", 2, updateFlow},
-	{"SetCurrentNode", 3, setCurrentNode},
-	{"BranchFlow", 2, branchFlow},
-	{"CreateFlow", 1, createFlow},
-	{"RemoveNode", 3, removeNode},
-	{"RebuildFlow", 2, rebuildFlow},
-	{"ForkFlow", 1, forkFlow},
-	{"UndoFlow", 3, undoFlow},
-	{"RedoFlow", 2, redoFlow},
-	{"DeleteNode", 4, deleteNode},
-	{"UndeleteNode", 2, undeleteNode},
-	{"DeleteFlow", 1, deleteFlow},
-	{"UndeleteFlow", 1, undeleteFlow},
+	{"CreateNode", 16, createNode},
+	{"AddNode", 56, addNode},
+	{"UpdateNode", 20, updateNode},
+	{"RestoreNodeRevision", 4, restoreNodeRevision},
+	{"SplitNode", 8, splitNode},
+	{"ConnectNodes", 16, connectNodes},
+	{"DisconnectNodes", 12, disconnectNodes},
+	{"ReconnectNodes", 12, reconnectNodes},
+	{"UpdateFlow", 8, updateFlow},
+	{"SetCurrentNode", 12, setCurrentNode},
+	{"BranchFlow", 8, branchFlow},
+	{"CreateFlow", 4, createFlow},
+	{"RemoveNode", 12, removeNode},
+	{"RebuildFlow", 8, rebuildFlow},
+	{"ForkFlow", 4, forkFlow},
+	{"UndoFlow", 12, undoFlow},
+	{"RedoFlow", 8, redoFlow},
+	{"DeleteNode", 16, deleteNode},
+	{"UndeleteNode", 8, undeleteNode},
+	{"DeleteFlow", 4, deleteFlow},
+	{"UndeleteFlow", 4, undeleteFlow},
 	{"PurgeNode", 1, purgeNode},
 	{"PurgeFlow", 1, purgeFlow},
-	{"ImportFlows", 2, importFlows},
+	{"ImportFlows", 8, importFlows},
 }
 
 // reads are the RPCs that write nothing, and FlushStore, which changes nothing that can be read.
