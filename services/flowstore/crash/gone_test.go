@@ -7,11 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
 // drawingOf draws from a flow that was acknowledged, and from its nodes.
@@ -103,11 +102,7 @@ func TestTrashKeepsTheParts(t *testing.T) {
 func TestGoneParts(t *testing.T) {
 	t.Parallel()
 	refusal := func(code codes.Code, reason string) error {
-		s, err := status.New(code, "m").WithDetails(&errdetails.ErrorInfo{Reason: reason, Metadata: map[string]string{"purge_reason": "r"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s.Err()
+		return apierr.New(code, reason, "m", "purge_reason", "r").GRPCStatus().Err()
 	}
 	for reason, want := range map[string]map[string]string{
 		"DELETED": {partTrash: isThere}, "PURGED": {partPurged: "r"}, "NOT_FOUND": nil,

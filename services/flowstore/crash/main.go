@@ -4,8 +4,8 @@
 // killed with SIGKILL: under load, in the quiet after it, while text files are written, at a checkpoint, while it starts,
 // and while it writes what the log held. Then it is started again. What was under way was done as a whole or not at all; it
 // is asked for once more with the same request id, and then everything has to be exactly as it was acknowledged. Every 50
-// kills all is read back, the text tree is parsed file by file, and `flowstore check` looks through it; then it goes on in a
-// new folder.
+// kills all is read back, the text tree and its trash are parsed file by file, `flowstore check` looks through them, and what
+// was purged is looked for in the bytes of all files; then it goes on in a new folder.
 //
 // A killed process leaves the page cache behind, so this cannot see a missing fsync: the power-cut test of package files
 // does.

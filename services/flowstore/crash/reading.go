@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
 // read gives the parts of a node or flow as the service tells them, of one in the trash and one that was purged that it is; none
@@ -38,17 +37,15 @@ func (s *server) read(ctx context.Context, thing string) (map[string]string, err
 
 // goneParts gives the parts of what is not there any more, out of the answer that says so.
 func goneParts(err error) (map[string]string, error) {
-	for _, detail := range status.Convert(err).Details() {
-		info, ok := detail.(*errdetails.ErrorInfo)
+	if e, ok := apierr.FromStatus(err); ok {
 		switch {
-		case ok && info.GetReason() == "DELETED":
+		case e.Reason == "DELETED":
 			return map[string]string{partTrash: isThere}, nil
-		case ok && info.GetReason() == "PURGED":
-			return map[string]string{partPurged: info.GetMetadata()["purge_reason"]}, nil
+		case e.Reason == "PURGED":
+			return map[string]string{partPurged: e.Metadata["purge_reason"]}, nil
+		case e.Code == codes.NotFound:
+			return nil, nil
 		}
-	}
-	if status.Code(err) == codes.NotFound {
-		return nil, nil
 	}
 	return nil, err
 }

@@ -41,7 +41,7 @@ var rows = []row{
 	{"RebuildFlow", 8, rebuildFlow},
 	{"ForkFlow", 4, forkFlow},
 	{"UndoFlow", 12, undoFlow},
-	{"RedoFlow", 8, redoFlow},
+	{"RedoFlow", 40, redoFlow}, // mostly there is nothing to draw
 	{"DeleteNode", 16, deleteNode},
 	{"UndeleteNode", 8, undeleteNode},
 	{"DeleteFlow", 4, deleteFlow},
