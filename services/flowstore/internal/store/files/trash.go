@@ -97,6 +97,9 @@ func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
 		sp.doubt.Store(true)
 		return sp.movedFile(m, to)
 	}
+	if newer, err := sp.holdsNewer(m, to, there); err != nil || newer {
+		return sp.leaveCopy(m, from, to, err)
+	}
 	if to, err = sp.freePlace(m, file, there); err != nil {
 		return commitlog.File{}, err
 	}
@@ -108,7 +111,12 @@ func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
 	if err := filesys.Replace(sp.tree, to, there.data); err != nil {
 		return commitlog.File{}, err
 	}
-	if err := sp.tree.SyncDir(path.Dir(to)); err != nil {
+	return sp.leaveCopy(m, from, to, sp.tree.SyncDir(path.Dir(to)))
+}
+
+// leaveCopy takes away a file of which another place has all, unless that failed, and describes the other place.
+func (sp *space) leaveCopy(m pendingMove, from, to string, err error) (commitlog.File, error) {
+	if err != nil {
 		return commitlog.File{}, err
 	}
 	if err := sp.tree.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -118,6 +126,22 @@ func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
 		return commitlog.File{}, err
 	}
 	return sp.movedFile(m, to)
+}
+
+// holdsNewer says whether something that is to come out of the trash stands in the tree already as we wrote it later: it had come
+// out before and changed, and its copy in the trash was not taken away yet.
+func (sp *space) holdsNewer(m pendingMove, to string, old foreignFile) (bool, error) {
+	if m.drop {
+		return false, nil
+	}
+	there, err := sp.look(to)
+	if err != nil || there.hash == (commitlog.Hash{}) || there.hash == old.hash {
+		return false, err
+	}
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	seen, known := sp.seen.get(to)
+	return known && seen.id == m.of.ID && seen.hash == there.hash, nil
 }
 
 // freePlace is where a file goes: to the next free slot where something else came to stand in its place, which stays as it is.
