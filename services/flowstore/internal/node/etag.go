@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
@@ -79,5 +80,8 @@ func (g *Generation) digest(d *etag.Digest) {
 	// Its fields are many, and their names, types and order stay (package sampling). No number of it is without a form in JSON:
 	// neither Check nor the reader of files lets one through.
 	sampling, _ := json.Marshal(g.Sampling)
-	d.Text(string(sampling))
+	d.Text(minusZero.Replace(string(sampling)))
 }
+
+// minusZero writes -0 as 0, as files do.
+var minusZero = strings.NewReplacer(`":-0,`, `":0,`, `":-0}`, `":0}`)

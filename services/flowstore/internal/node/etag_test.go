@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -114,5 +115,20 @@ func TestSource(t *testing.T) {
 		if (node.Node{Texts: texts}).Source() == n.Source() {
 			t.Errorf("%v has the same source", texts)
 		}
+	}
+}
+
+// A file has 0 for -0, and the etag is that of the file.
+func TestEtagOfMinusZero(t *testing.T) {
+	t.Parallel()
+	minus := math.Copysign(0, -1)
+	of := func(zero float64) string {
+		n := node.Node{Texts: []node.Text{{Rate: zero}}, Generation: &node.Generation{
+			PromptSeconds: zero, Sampling: &sampling.Sampling{Temperature: &zero, Smoothing: &sampling.Smoothing{Factor: zero, Curve: zero}},
+		}}
+		return n.Etag()
+	}
+	if of(minus) != of(0) {
+		t.Error("-0 makes another etag than 0")
 	}
 }
