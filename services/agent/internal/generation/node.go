@@ -24,6 +24,19 @@ type Node struct {
 	Tags    []string
 	// Record is how the answer was made; nil for texts that a person wrote.
 	Record *Record
+	// What follows is the store's own, and empty in a node that is to be stored.
+	Etag     string
+	Summary  Summary
+	Score    *float64
+	Note     string
+	Warnings []string
+}
+
+// Summary is a short form of a node; Source says of which texts it is.
+type Summary struct {
+	Text, Source string
+	Stale        bool
+	Built        time.Time
 }
 
 // NodeText is what one speaker said, verbatim. Tokens, Duration and Rate (tokens per second) are 0 where unknown.

@@ -20,8 +20,28 @@ func Node(n *flowstorev1.Node) (generation.Node, error) {
 	}
 	return generation.Node{
 		ID: id, Created: n.GetCreateTime().AsTime(), Texts: Texts(n), Model: n.GetModel(), Tags: n.GetTags(),
-		Record: record(n.GetGeneration()),
+		Record: record(n.GetGeneration()), Etag: n.GetEtag(), Summary: summary(n.GetSummary()), Score: n.Score, Note: n.GetNote(), Warnings: n.GetWarnings(),
 	}, nil
+}
+
+func summary(s *flowstorev1.NodeSummary) generation.Summary {
+	out := generation.Summary{Text: s.GetText(), Source: s.GetSource(), Stale: s.GetStale()}
+	if t := s.GetBuildTime(); t != nil {
+		out.Built = t.AsTime()
+	}
+	return out
+}
+
+// fromSummary gives nil for that of a node that is not stored yet.
+func fromSummary(s generation.Summary) *flowstorev1.NodeSummary {
+	if s == (generation.Summary{}) {
+		return nil
+	}
+	out := &flowstorev1.NodeSummary{Text: s.Text, Source: s.Source, Stale: s.Stale}
+	if !s.Built.IsZero() {
+		out.BuildTime = timestamppb.New(s.Built)
+	}
+	return out
 }
 
 // Texts reads what was said in a node.
@@ -51,7 +71,10 @@ func record(g *flowstorev1.Generation) *generation.Record {
 
 // FromNode writes a node. The time is left out of one that is not stored yet.
 func FromNode(n generation.Node) *flowstorev1.Node {
-	out := &flowstorev1.Node{Name: Name(Nodes, n.ID), Model: n.Model, Tags: n.Tags, Generation: fromRecord(n.Record)}
+	out := &flowstorev1.Node{
+		Name: Name(Nodes, n.ID), Model: n.Model, Tags: n.Tags, Generation: fromRecord(n.Record),
+		Etag: n.Etag, Summary: fromSummary(n.Summary), Score: n.Score, Note: n.Note, Warnings: n.Warnings,
+	}
 	if !n.Created.IsZero() {
 		out.CreateTime = timestamppb.New(n.Created)
 	}
