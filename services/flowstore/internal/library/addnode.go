@@ -51,7 +51,7 @@ func (l *Library) AddNode(ctx context.Context, ns string, in Addition) (Placed, 
 		refused := cannot[added.ID]
 		if in.New != nil {
 			added.Created = tx.Now()
-			refused = named(KindNode, added.ID, tx.CreateNode(added))
+			refused = named(store.KindNode, added.ID, tx.CreateNode(added))
 		} else if refused == nil {
 			refused = allStored(tx, []uuid.UUID{added.ID})
 		}
@@ -86,7 +86,7 @@ func (l *Library) unusable(ctx context.Context, ns string, ids []uuid.UUID) (unu
 	cannot := unusable{}
 	for _, id := range ids {
 		_, err := l.store.Node(ctx, ns, id)
-		if err := cannot.note(id, named(KindNode, id, err)); err != nil {
+		if err := cannot.note(id, named(store.KindNode, id, err)); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +133,7 @@ func connect(tx store.Tx, id uuid.UUID, in Addition, refused error, cannot unusa
 		neighbours = slices.DeleteFunc(neighbours, func(n uuid.UUID) bool { return n == id })
 	}
 	indexes, wrong := memberIndexes(tx, f, neighbours, cannot)
-	if err := together(named(KindFlow, in.Flow, noFlow), refused, wrong); err != nil {
+	if err := together(named(store.KindFlow, in.Flow, noFlow), refused, wrong); err != nil {
 		return f, err
 	}
 	c := flow.Change{At: tx.Now()}
@@ -165,7 +165,7 @@ func underHead(tx store.Tx, f flow.Flow, in Addition) (parents []uuid.UUID, err 
 		return in.Parents, err
 	}
 	if _, err := tx.Node(at.Node); err != nil {
-		return in.Parents, named(KindNode, at.Node, err)
+		return in.Parents, named(store.KindNode, at.Node, err)
 	}
 	return append(slices.Clip(in.Parents), at.Node), nil
 }

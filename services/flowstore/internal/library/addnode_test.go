@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
 func TestAddNode(t *testing.T) {
@@ -91,10 +92,10 @@ func TestAddNodeRefusals(t *testing.T) {
 		in   library.Addition
 		want error
 	}{
-		"no such flow":     {library.Addition{Flow: id(1), New: &text, Node: chosen}, &library.NotFoundError{Kind: library.KindFlow, ID: id(1)}},
-		"no such node":     {library.Addition{Flow: f, Node: id(4000)}, &library.NotFoundError{Kind: library.KindNode, ID: id(4000)}},
-		"the id is taken":  {library.Addition{Flow: f, New: &text, Node: a}, &library.TakenError{Kind: library.KindNode, ID: a}},
-		"no such parent":   {library.Addition{Flow: f, New: &text, Node: chosen, Parents: []uuid.UUID{id(4000)}}, &library.NotFoundError{Kind: library.KindNode, ID: id(4000)}},
+		"no such flow":     {library.Addition{Flow: id(1), New: &text, Node: chosen}, &library.NotFoundError{Kind: store.KindFlow, ID: id(1)}},
+		"no such node":     {library.Addition{Flow: f, Node: id(4000)}, &library.NotFoundError{Kind: store.KindNode, ID: id(4000)}},
+		"the id is taken":  {library.Addition{Flow: f, New: &text, Node: a}, &library.TakenError{Kind: store.KindNode, ID: a}},
+		"no such parent":   {library.Addition{Flow: f, New: &text, Node: chosen, Parents: []uuid.UUID{id(4000)}}, &library.NotFoundError{Kind: store.KindNode, ID: id(4000)}},
 		"parent elsewhere": {library.Addition{Flow: f, New: &text, Node: chosen, Parents: []uuid.UUID{a, alone.ID}}, &flow.NotMemberError{Flow: f, Nodes: []uuid.UUID{alone.ID}}},
 		"child elsewhere":  {library.Addition{Flow: f, New: &text, Node: chosen, Children: []uuid.UUID{alone.ID}}, &flow.NotMemberError{Flow: f, Nodes: []uuid.UUID{alone.ID}}},
 		"its own parent":   {library.Addition{Flow: f, New: &text, Node: chosen, Parents: []uuid.UUID{chosen}}, ring(f, chosen, chosen)},
@@ -104,14 +105,14 @@ func TestAddNodeRefusals(t *testing.T) {
 			&flow.CycleError{Flow: f, Path: []uuid.UUID{chosen, a, b, chosen}, Closing: [][2]uuid.UUID{{b, chosen}, {chosen, a}}}},
 		"all at once": {library.Addition{Flow: f, New: &text, Node: b, Parents: []uuid.UUID{id(4000), alone.ID, b}, Children: []uuid.UUID{id(4001), a}},
 			&library.ManyError{Errs: []error{
-				&library.TakenError{Kind: library.KindNode, ID: b}, ring(f, b, b),
-				&library.NotFoundError{Kind: library.KindNode, ID: id(4000)}, &library.NotFoundError{Kind: library.KindNode, ID: id(4001)},
+				&library.TakenError{Kind: store.KindNode, ID: b}, ring(f, b, b),
+				&library.NotFoundError{Kind: store.KindNode, ID: id(4000)}, &library.NotFoundError{Kind: store.KindNode, ID: id(4001)},
 				&flow.NotMemberError{Flow: f, Nodes: []uuid.UUID{alone.ID}},
 			}}},
 		"nothing is there": {library.Addition{Flow: id(1), Node: id(4000), Parents: []uuid.UUID{id(4001), alone.ID}},
 			&library.ManyError{Errs: []error{
-				&library.NotFoundError{Kind: library.KindFlow, ID: id(1)}, &library.NotFoundError{Kind: library.KindNode, ID: id(4000)},
-				&library.NotFoundError{Kind: library.KindNode, ID: id(4001)},
+				&library.NotFoundError{Kind: store.KindFlow, ID: id(1)}, &library.NotFoundError{Kind: store.KindNode, ID: id(4000)},
+				&library.NotFoundError{Kind: store.KindNode, ID: id(4001)},
 			}}},
 	}
 	for name, c := range cases {

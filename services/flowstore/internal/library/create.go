@@ -25,7 +25,7 @@ func (l *Library) CreateNode(ctx context.Context, ns string, in NewNode) (node.N
 	made := l.fresh(in.Node, in.ID)
 	before, err := l.once(ctx, ns, asked{"CreateNode", in.Request, in}, made.ID, func(tx store.Tx) error {
 		made.Created = tx.Now()
-		return named(KindNode, made.ID, tx.CreateNode(made))
+		return named(store.KindNode, made.ID, tx.CreateNode(made))
 	})
 	if err != nil {
 		return node.Node{}, err
@@ -62,7 +62,7 @@ func (l *Library) CreateFlow(ctx context.Context, ns string, in NewFlow) (flow.F
 	made := flow.Flow{ID: l.orNew(in.ID), Name: in.Flow.Name, Description: in.Flow.Description, Story: in.Flow.Story, Next: 1}
 	before, err := l.once(ctx, ns, asked{"CreateFlow", in.Request, in}, made.ID, func(tx store.Tx) error {
 		made.Created, made.Updated = tx.Now(), tx.Now()
-		return named(KindFlow, made.ID, tx.CreateFlow(made))
+		return named(store.KindFlow, made.ID, tx.CreateFlow(made))
 	})
 	if err != nil {
 		return flow.Flow{}, err

@@ -48,7 +48,7 @@ func (l *Library) Delete(ctx context.Context, ns string, in Deletion) (Deleted, 
 		deleted = Deleted{}
 		n, err := tx.Node(in.Node)
 		if err != nil {
-			return named(KindNode, in.Node, err)
+			return named(store.KindNode, in.Node, err)
 		}
 		if err := etag.Check(node.Name(n.ID), in.Etag, n.Etag()); err != nil {
 			return err
@@ -87,7 +87,7 @@ func removals(tx store.Tx, in Deletion, flows []uuid.UUID) (all []leaving, err e
 	for _, id := range flows {
 		f, err := tx.Flow(id)
 		if err != nil {
-			return nil, named(KindFlow, id, err)
+			return nil, named(store.KindFlow, id, err)
 		}
 		index, _ := f.IndexOf(in.Node)
 		c, err := f.Removal(index, in.Mode)
@@ -155,7 +155,7 @@ func lose(tx store.Tx, changes []leaving) (losses []Loss, err error) {
 func drop(tx store.Tx, nodes []uuid.UUID) error {
 	var refused []error
 	for _, id := range nodes {
-		err := named(KindNode, id, tx.Drop(store.Thing{Kind: store.KindNode, ID: id}))
+		err := named(store.KindNode, id, tx.Drop(store.Thing{Kind: store.KindNode, ID: id}))
 		if _, _, one := problemOf(err); err != nil && !one {
 			return err
 		}

@@ -96,7 +96,7 @@ func TestDeleteWhatNoFlowHolds(t *testing.T) {
 	}
 	w.gone(t, w.x)
 	_, err = w.delete(t, id(900), flow.Subtree)
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(900)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: id(900)}, err)
 	if _, err = w.delete(t, w.x, flow.Restrict); !errors.As(err, new(*library.NotFoundError)) {
 		t.Errorf("deleted twice: %v", err)
 	}
@@ -173,7 +173,7 @@ func TestDeleteDamaged(t *testing.T) {
 	d.errs[w.c] = cause
 	before := w.read(t)
 	_, err := w.delete(t, w.a, flow.Subtree)
-	expect(t, &library.UnreadableError{Kind: library.KindNode, ID: w.c, Cause: cause}, err)
+	expect(t, &library.UnreadableError{Kind: store.KindNode, ID: w.c, Cause: cause}, err)
 	w.stored(t, w.a, w.b)
 	if diff := cmp.Diff(before, w.read(t)); diff != "" {
 		t.Error(diff)
@@ -275,9 +275,9 @@ func TestUndelete(t *testing.T) {
 	}
 	w.stored(t, w.x)
 	_, err = w.l.UndeleteNode(ctx, ns, library.Return{ID: w.x})
-	expect(t, &library.NotDeletedError{Kind: library.KindNode, ID: w.x}, err)
+	expect(t, &library.NotDeletedError{Kind: store.KindNode, ID: w.x}, err)
 	_, err = w.l.UndeleteNode(ctx, ns, library.Return{ID: id(900)})
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(900)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: id(900)}, err)
 }
 
 func TestDeleteFlow(t *testing.T) {
@@ -295,14 +295,14 @@ func TestDeleteFlow(t *testing.T) {
 	}
 	w.stored(t, w.a, w.b)
 	_, err = w.l.Flow(ctx, ns, w.flow)
-	missing := &library.NotFoundError{Kind: library.KindFlow, ID: w.flow, Deleted: first.Deleted}
+	missing := &library.NotFoundError{Kind: store.KindFlow, ID: w.flow, Deleted: first.Deleted}
 	expect(t, missing, err)
 	_, err = w.l.AddNode(ctx, ns, library.Addition{Flow: w.flow, Node: w.x})
 	expect(t, missing, err)
 	_, err = w.l.DeleteFlow(ctx, ns, library.Operation{Flow: w.flow})
 	expect(t, missing, err)
 	_, err = w.l.CreateFlow(ctx, ns, library.NewFlow{Flow: flow.Flow{Name: "n"}, ID: w.flow})
-	expect(t, &library.TakenError{Kind: library.KindFlow, ID: w.flow, Deleted: first.Deleted}, err)
+	expect(t, &library.TakenError{Kind: store.KindFlow, ID: w.flow, Deleted: first.Deleted}, err)
 	again, err := w.l.DeleteFlow(ctx, ns, op)
 	if diff := cmp.Diff(first, again); diff != "" || err != nil {
 		t.Error(err, diff)
@@ -318,7 +318,7 @@ func TestDeleteFlow(t *testing.T) {
 		t.Error(err, diff)
 	}
 	_, err = w.l.UndeleteFlow(ctx, ns, library.Return{ID: w.flow})
-	expect(t, &library.NotDeletedError{Kind: library.KindFlow, ID: w.flow}, err)
+	expect(t, &library.NotDeletedError{Kind: store.KindFlow, ID: w.flow}, err)
 }
 
 // A deleted node is told of wherever it is named or stands: with the time, and that it can come back.
@@ -344,7 +344,7 @@ func TestDeletedNodesAreTold(t *testing.T) {
 	}
 	n := said("b")
 	_, err = w.l.CreateNode(ctx, ns, library.NewNode{Node: n, ID: w.b})
-	expect(t, &library.TakenError{Kind: library.KindNode, ID: w.b, Deleted: told.Deleted}, err)
+	expect(t, &library.TakenError{Kind: store.KindNode, ID: w.b, Deleted: told.Deleted}, err)
 	page, err := w.l.Path(ctx, ns, library.PathQuery{Flow: w.flow, Node: w.c, MaxNodes: 5, MaxBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestDiffNodes(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	noA, noB := &library.NotFoundError{Kind: library.KindNode, ID: id(4000)}, &library.NotFoundError{Kind: library.KindNode, ID: id(4001)}
+	noA, noB := &library.NotFoundError{Kind: store.KindNode, ID: id(4000)}, &library.NotFoundError{Kind: store.KindNode, ID: id(4001)}
 	_, err = l.DiffNodes(t.Context(), ns, id(4000), id(4001))
 	expect(t, &library.ManyError{Errs: []error{noA, noB}}, err)
 	_, err = l.DiffNodes(t.Context(), ns, id(4000), id(4000))
@@ -71,9 +71,9 @@ func TestDiffHeads(t *testing.T) {
 	if diff := cmp.Diff(flow.HeadsDiff{Common: []flow.Member{{Index: 3, Node: c}}}, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	noNode := &library.NotFoundError{Kind: library.KindNode, ID: id(4000)}
+	noNode := &library.NotFoundError{Kind: store.KindNode, ID: id(4000)}
 	_, err = l.DiffHeads(t.Context(), ns, library.HeadsQuery{Flow: f, Node: alone.ID, Other: id(4000)})
 	expect(t, &library.ManyError{Errs: []error{noNode, &flow.NotMemberError{Flow: f, Nodes: []uuid.UUID{alone.ID}}}}, err)
 	_, err = l.DiffHeads(t.Context(), ns, library.HeadsQuery{Flow: id(4001), Node: a, Other: id(4000)})
-	expect(t, &library.ManyError{Errs: []error{&library.NotFoundError{Kind: library.KindFlow, ID: id(4001)}, noNode}}, err)
+	expect(t, &library.ManyError{Errs: []error{&library.NotFoundError{Kind: store.KindFlow, ID: id(4001)}, noNode}}, err)
 }

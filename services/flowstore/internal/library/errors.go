@@ -12,23 +12,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
-// Kind is what an id belongs to.
-type Kind string
-
-// The kinds.
-const (
-	KindNode Kind = "node"
-	KindFlow Kind = "flow"
-)
-
-// Name is what people call the thing with an id: `nodes/{uuid}`, `flows/{uuid}`.
-func (k Kind) Name(id uuid.UUID) string {
-	if k == KindNode {
-		return node.Name(id)
-	}
-	return flow.Name(id)
-}
-
 // ManyError says that a request is refused for several reasons, in the order of its fields.
 type ManyError struct{ Errs []error }
 
@@ -60,7 +43,7 @@ func together(errs ...error) error {
 
 // NotFoundError says that there is no such node or flow in this namespace.
 type NotFoundError struct {
-	Kind Kind
+	Kind store.Kind
 	ID   uuid.UUID
 	// Deleted is when it went to the trash, from where it can come back; zero: it is not there either.
 	Deleted time.Time
@@ -76,12 +59,12 @@ func (e *NotFoundError) Error() string {
 // absent is the error for a node that is not stored.
 func absent(tx store.Tx, id uuid.UUID) error {
 	_, err := tx.Node(id)
-	return named(KindNode, id, err)
+	return named(store.KindNode, id, err)
 }
 
 // TakenError says that the id that was asked for belongs to another node or flow.
 type TakenError struct {
-	Kind Kind
+	Kind store.Kind
 	ID   uuid.UUID
 	// Deleted is when that went to the trash; zero: it is not there.
 	Deleted time.Time
@@ -97,7 +80,7 @@ func (e *TakenError) Error() string {
 
 // UnreadableError says that the file of a node or flow is there but cannot be read. It is left as it is.
 type UnreadableError struct {
-	Kind Kind
+	Kind store.Kind
 	ID   uuid.UUID
 	// Cause tells the file and the reason.
 	Cause *store.UnreadableError
@@ -135,7 +118,7 @@ func (e *PlaceGoneError) Error() string {
 }
 
 // named says of which node or flow an error of the store speaks.
-func named(kind Kind, id uuid.UUID, err error) error {
+func named(kind store.Kind, id uuid.UUID, err error) error {
 	var unreadable *store.UnreadableError
 	var purged *store.PurgedError
 	var deleted time.Time

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
 // InUseError says that a node cannot go, since flows hold it.
@@ -40,7 +41,7 @@ func (e *TooManyError) Error() string {
 
 // NotDeletedError says that something is to come back, or to be purged, that is not in the trash.
 type NotDeletedError struct {
-	Kind Kind
+	Kind store.Kind
 	ID   uuid.UUID
 }
 

@@ -33,7 +33,7 @@ func (l *Library) Fork(ctx context.Context, ns string, in Forking) (flow.Flow, e
 			return err
 		}
 		made.ID, made.Created, made.Updated = id, tx.Now(), tx.Now()
-		return named(KindFlow, id, tx.CreateFlow(made))
+		return named(store.KindFlow, id, tx.CreateFlow(made))
 	})
 	if err == nil && before != nil {
 		return l.Flow(ctx, ns, *before)
@@ -44,7 +44,7 @@ func (l *Library) Fork(ctx context.Context, ns string, in Forking) (flow.Flow, e
 // forked gives the fork, without id and times.
 func forked(tx store.Tx, in Forking) (flow.Flow, error) {
 	f, err := tx.Flow(in.Flow)
-	noFlow := named(KindFlow, in.Flow, err)
+	noFlow := named(store.KindFlow, in.Flow, err)
 	var stale error
 	if noFlow == nil {
 		stale = f.CheckEtag(in.Etag)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
@@ -47,5 +48,5 @@ func TestFork(t *testing.T) {
 		&etag.StaleError{Name: flow.Name(w.flow), Given: before.Etag(), Current: w.read(t).Etag()},
 	}}, err)
 	_, err = l.Fork(t.Context(), ns, library.Forking{Operation: w.op(), ID: w.flow})
-	expect(t, &library.TakenError{Kind: library.KindFlow, ID: w.flow}, err)
+	expect(t, &library.TakenError{Kind: store.KindFlow, ID: w.flow}, err)
 }

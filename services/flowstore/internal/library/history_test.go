@@ -57,7 +57,7 @@ func TestHistoryPages(t *testing.T) {
 	_, err = l.History(t.Context(), ns, library.PathQuery{Flow: f, After: library.Place{Last: 77}, MaxNodes: 1})
 	expect(t, &library.PlaceGoneError{Flow: f}, err)
 	_, err = l.History(t.Context(), ns, library.PathQuery{Flow: id(4000)})
-	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(4000)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindFlow, ID: id(4000)}, err)
 }
 
 // A drawing that is too long for an answer says how much is left out.

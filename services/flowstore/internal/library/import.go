@@ -121,7 +121,7 @@ func (v versions) read(ctx context.Context, s store.Store, ns string, nodes []no
 		v[n.ID] = []node.Node{now}
 		revisions, err := s.Revisions(ctx, ns, n.ID)
 		if err != nil {
-			return named(KindNode, n.ID, err)
+			return named(store.KindNode, n.ID, err)
 		}
 		for _, r := range revisions {
 			if old, err := s.Revision(ctx, ns, n.ID, r); err == nil {
@@ -152,12 +152,12 @@ func (t *taking) write(tx store.Tx) error {
 	}
 	for _, n := range t.b.Nodes {
 		if err := t.writeNode(tx, n); err != nil {
-			return named(KindNode, n.ID, err)
+			return named(store.KindNode, n.ID, err)
 		}
 	}
 	if t.b.Flow != nil {
 		if err := t.writeFlow(tx, *t.b.Flow); err != nil {
-			return named(KindFlow, t.b.Flow.ID, err)
+			return named(store.KindFlow, t.b.Flow.ID, err)
 		}
 	}
 	if t.dry {

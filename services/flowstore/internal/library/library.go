@@ -37,7 +37,7 @@ func New(s store.Store, ids IDs) *Library { return &Library{store: s, ids: ids} 
 func (l *Library) Node(ctx context.Context, ns string, id uuid.UUID) (node.Node, error) {
 	n, err := l.store.Node(ctx, ns, id)
 	if err != nil {
-		return n, named(KindNode, id, err)
+		return n, named(store.KindNode, id, err)
 	}
 	if size := n.Size(); size > node.MaxSize {
 		return n, &TooLargeError{Node: id, Bytes: size}
@@ -48,7 +48,7 @@ func (l *Library) Node(ctx context.Context, ns string, id uuid.UUID) (node.Node,
 // Flow gives a flow. *NotFoundError; *UnreadableError.
 func (l *Library) Flow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error) {
 	f, err := l.store.Flow(ctx, ns, id)
-	return f, named(KindFlow, id, err)
+	return f, named(store.KindFlow, id, err)
 }
 
 // Flush returns when the text files hold every acknowledged change, and says how many files were written for that.
@@ -67,7 +67,7 @@ func (l *Library) SetCurrent(ctx context.Context, ns string, flowID, nodeID uuid
 			ids = []uuid.UUID{nodeID}
 		}
 		indexes, noMember := memberIndexes(tx, f, ids, nil)
-		if err := together(named(KindFlow, flowID, noFlow), noMember); err != nil {
+		if err := together(named(store.KindFlow, flowID, noFlow), noMember); err != nil {
 			return err
 		}
 		index := 0
@@ -90,7 +90,7 @@ func change(tx store.Tx, f flow.Flow, c flow.Change) (flow.Flow, error) {
 		return f, err
 	}
 	if err := tx.ChangeFlow(f.ID, c); err != nil {
-		return f, named(KindFlow, f.ID, err)
+		return f, named(store.KindFlow, f.ID, err)
 	}
 	return f.Apply(c), nil
 }

@@ -112,11 +112,11 @@ func TestCreateNode(t *testing.T) {
 		t.Error(err, diff)
 	}
 	_, err = l.CreateNode(t.Context(), ns, library.NewNode{Node: in, ID: id(1)})
-	expect(t, &library.TakenError{Kind: library.KindNode, ID: id(1)}, err)
+	expect(t, &library.TakenError{Kind: store.KindNode, ID: id(1)}, err)
 	_, err = l.Node(t.Context(), ns, id(2))
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(2)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: id(2)}, err)
 	_, err = l.Node(t.Context(), "other", id(1))
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(1)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: id(1)}, err)
 }
 
 func TestCreateFlow(t *testing.T) {
@@ -134,9 +134,9 @@ func TestCreateFlow(t *testing.T) {
 	}
 	in.ID = id(1)
 	_, err = l.CreateFlow(t.Context(), ns, in)
-	expect(t, &library.TakenError{Kind: library.KindFlow, ID: id(1)}, err)
+	expect(t, &library.TakenError{Kind: store.KindFlow, ID: id(1)}, err)
 	_, err = l.Flow(t.Context(), ns, id(5))
-	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(5)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindFlow, ID: id(5)}, err)
 }
 
 // The same request again is answered as the first time and changes nothing; the same id for something else is refused.
@@ -195,7 +195,7 @@ func TestRefusedRequestIsNotRemembered(t *testing.T) {
 	text := said("a")
 	in := library.Addition{Flow: id(1000), New: &text, Request: id(7)}
 	_, err := l.AddNode(t.Context(), ns, in)
-	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(1000)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindFlow, ID: id(1000)}, err)
 	newFlow(t, l)
 	if _, err := l.AddNode(t.Context(), ns, in); err != nil {
 		t.Errorf("the same request, now possible: %v", err)
@@ -259,12 +259,12 @@ func TestSetCurrent(t *testing.T) {
 	_, err = l.SetCurrent(t.Context(), ns, f, alone.ID)
 	expect(t, &flow.NotMemberError{Flow: f, Nodes: []uuid.UUID{alone.ID}}, err)
 	_, err = l.SetCurrent(t.Context(), ns, f, id(500))
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(500)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: id(500)}, err)
 	_, err = l.SetCurrent(t.Context(), ns, id(500), a)
-	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(500)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindFlow, ID: id(500)}, err)
 	_, err = l.SetCurrent(t.Context(), ns, id(500), id(501))
 	expect(t, &library.ManyError{Errs: []error{
-		&library.NotFoundError{Kind: library.KindFlow, ID: id(500)}, &library.NotFoundError{Kind: library.KindNode, ID: id(501)},
+		&library.NotFoundError{Kind: store.KindFlow, ID: id(500)}, &library.NotFoundError{Kind: store.KindNode, ID: id(501)},
 	}}, err)
 }
 

@@ -72,7 +72,7 @@ func TestDanglingLinks(t *testing.T) {
 	if err := link(library.LinkAt{Flow: other}); err != nil {
 		t.Errorf("a link that was there may move: %v", err)
 	}
-	expect(t, &library.UnreadableError{Kind: library.KindFlow, ID: third, Cause: &store.UnreadableError{Path: "flows/000/002.yaml", Reason: "torn"}},
+	expect(t, &library.UnreadableError{Kind: store.KindFlow, ID: third, Cause: &store.UnreadableError{Path: "flows/000/002.yaml", Reason: "torn"}},
 		link(library.LinkAt{Flow: other}, library.LinkAt{Flow: third}))
 	broken := errors.New("the disk is gone")
 	s.errs[third] = broken

@@ -58,7 +58,7 @@ func (l *Library) Nodes(ctx context.Context, ns string, q ListQuery, f NodeFilte
 		entries: l.store.Nodes, has: has, read: l.reader(!full), matches: f.matcher(), size: node.Brief.Size, weight: node.Brief.Weight,
 	}
 	if q.Deleted {
-		of.entries, of.read = l.dropped(KindNode), l.droppedReader(!full)
+		of.entries, of.read = l.dropped(store.KindNode), l.droppedReader(!full)
 	}
 	return list(ctx, ns, q, of)
 }
@@ -78,7 +78,7 @@ func (l *Library) reader(brief bool) func(ctx context.Context, ns string, id uui
 func (l *Library) Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error) {
 	n, err := l.store.Node(ctx, ns, id)
 	if err != nil {
-		return node.Brief{}, named(KindNode, id, err)
+		return node.Brief{}, named(store.KindNode, id, err)
 	}
 	b := n.Brief()
 	if size := b.Size(); size > node.MaxSize {
@@ -91,7 +91,7 @@ func (l *Library) Brief(ctx context.Context, ns string, id uuid.UUID) (node.Brie
 func (l *Library) Part(ctx context.Context, ns string, id uuid.UUID, p node.Part) (node.Brief, error) {
 	n, err := l.store.Node(ctx, ns, id)
 	if err != nil {
-		return node.Brief{}, named(KindNode, id, err)
+		return node.Brief{}, named(store.KindNode, id, err)
 	}
 	return n.Part(p)
 }
@@ -102,7 +102,7 @@ func (l *Library) Flows(ctx context.Context, ns string, q ListQuery, f FlowFilte
 		entries: l.store.Flows, has: everything[uuid.UUID], read: l.Flow, matches: f.matcher(), size: flow.Flow.WordsSize, weight: flowWeight,
 	}
 	if q.Deleted {
-		of.entries, of.read = l.dropped(KindFlow), l.droppedFlow
+		of.entries, of.read = l.dropped(store.KindFlow), l.droppedFlow
 	}
 	return list(ctx, ns, q, of)
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // dropped lists what of a kind is in the trash, which has one order.
-func (l *Library) dropped(kind Kind) func(context.Context, string, store.Order, store.Entry, int) ([]store.Entry, error) {
+func (l *Library) dropped(kind store.Kind) func(context.Context, string, store.Order, store.Entry, int) ([]store.Entry, error) {
 	return func(ctx context.Context, ns string, _ store.Order, after store.Entry, n int) ([]store.Entry, error) {
-		return l.store.Dropped(ctx, ns, store.Kind(kind), after, n)
+		return l.store.Dropped(ctx, ns, kind, after, n)
 	}
 }
 
@@ -22,7 +22,7 @@ func (l *Library) droppedReader(brief bool) func(ctx context.Context, ns string,
 	return func(ctx context.Context, ns string, id uuid.UUID) (node.Brief, error) {
 		n, _, err := l.store.DroppedNode(ctx, ns, id)
 		if err != nil {
-			return node.Brief{}, named(KindNode, id, err)
+			return node.Brief{}, named(store.KindNode, id, err)
 		}
 		b := node.Brief{Node: n}
 		if brief {
@@ -38,5 +38,5 @@ func (l *Library) droppedReader(brief bool) func(ctx context.Context, ns string,
 // droppedFlow reads a flow in the trash; store.ErrNotDropped for another.
 func (l *Library) droppedFlow(ctx context.Context, ns string, id uuid.UUID) (flow.Flow, error) {
 	f, _, err := l.store.DroppedFlow(ctx, ns, id)
-	return f, named(KindFlow, id, err)
+	return f, named(store.KindFlow, id, err)
 }

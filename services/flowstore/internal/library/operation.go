@@ -32,7 +32,7 @@ func (l *Library) operate(
 	var changed flow.Flow
 	before, err := l.once(ctx, ns, a, op.Flow, func(tx store.Tx) error {
 		f, err := tx.Flow(op.Flow)
-		noFlow := named(KindFlow, op.Flow, err)
+		noFlow := named(store.KindFlow, op.Flow, err)
 		var stale error
 		if noFlow == nil {
 			stale = f.CheckEtag(op.Etag)

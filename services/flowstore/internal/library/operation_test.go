@@ -110,11 +110,11 @@ func TestConnect(t *testing.T) {
 	w.refused(t, &flow.CycleError{Flow: w.flow, Path: []uuid.UUID{w.a, w.b, w.c, w.a}, Closing: [][2]uuid.UUID{{w.c, w.a}}})(w.l.Connect(ctx, ns, w.joined(w.c, w.a, "")))
 	w.refused(t, ring(w.flow, w.a, w.a))(w.l.Connect(ctx, ns, w.joined(w.a, w.a, "")))
 	w.refused(t, &flow.NotMemberError{Flow: w.flow, Nodes: []uuid.UUID{w.x}})(w.l.Connect(ctx, ns, w.joined(w.x, w.a, "")))
-	w.refused(t, &library.NotFoundError{Kind: library.KindNode, ID: id(900)})(w.l.Connect(ctx, ns, w.joined(w.a, id(900), "")))
+	w.refused(t, &library.NotFoundError{Kind: store.KindNode, ID: id(900)})(w.l.Connect(ctx, ns, w.joined(w.a, id(900), "")))
 	gone := w.joined(id(900), w.x, "")
 	gone.Flow, gone.Etag = id(901), "old"
 	w.refused(t, &library.ManyError{Errs: []error{
-		&library.NotFoundError{Kind: library.KindFlow, ID: id(901)}, &library.NotFoundError{Kind: library.KindNode, ID: id(900)},
+		&library.NotFoundError{Kind: store.KindFlow, ID: id(901)}, &library.NotFoundError{Kind: store.KindNode, ID: id(900)},
 	}})(w.l.Connect(ctx, ns, gone))
 	if diff := cmp.Diff(before, w.read(t)); diff != "" {
 		t.Errorf("a refusal changed the flow: %s", diff)
@@ -130,7 +130,7 @@ func TestConnectWithDamagedNodes(t *testing.T) {
 	d.errs[w.b] = cause
 	d.errs[w.c] = store.ErrNodeNotFound
 	w.refused(t, &library.ManyError{Errs: []error{
-		&library.UnreadableError{Kind: library.KindNode, ID: w.b, Cause: cause}, &library.NotFoundError{Kind: library.KindNode, ID: w.c},
+		&library.UnreadableError{Kind: store.KindNode, ID: w.b, Cause: cause}, &library.NotFoundError{Kind: store.KindNode, ID: w.c},
 	}})(w.l.Connect(t.Context(), ns, w.joined(w.b, w.c, "")))
 	w.changed(t, "1-2")(w.l.Disconnect(t.Context(), ns, w.joined(w.b, w.c, "")))
 }
@@ -166,10 +166,10 @@ func TestReconnect(t *testing.T) {
 	w.refused(t, &flow.CycleError{Flow: w.flow, Path: []uuid.UUID{w.b, w.c, w.b}, Closing: [][2]uuid.UUID{{w.c, w.b}}})(reconnect(w.b, w.a, w.c))
 	w.refused(t, &flow.NotConnectedError{Flow: w.flow, From: w.a, To: w.c})(reconnect(w.c, w.a, w.d))
 	w.refused(t, &library.ManyError{Errs: []error{
-		&library.NotFoundError{Kind: library.KindNode, ID: id(900)}, &flow.NotMemberError{Flow: w.flow, Nodes: []uuid.UUID{w.x}},
+		&library.NotFoundError{Kind: store.KindNode, ID: id(900)}, &flow.NotMemberError{Flow: w.flow, Nodes: []uuid.UUID{w.x}},
 	}})(reconnect(id(900), w.a, w.x))
 	d.errs[w.d], d.errs[w.b] = store.ErrNodeNotFound, store.ErrNodeNotFound
-	w.refused(t, &library.NotFoundError{Kind: library.KindNode, ID: w.d})(reconnect(w.c, w.b, w.d))
+	w.refused(t, &library.NotFoundError{Kind: store.KindNode, ID: w.d})(reconnect(w.c, w.b, w.d))
 	w.changed(t, "1-2 2-3:雨")(w.read(t), nil)
 	// A node whose old parent cannot be read gets another one; an edge that is there keeps its name.
 	w.changed(t, "1-2 2-3:雨 5-3:雪")(w.l.Connect(ctx, ns, w.joined(w.e, w.c, "雪")))
@@ -200,7 +200,7 @@ func TestUpdateFlow(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	_, err := w.l.UpdateFlow(t.Context(), ns, library.Update{Flow: id(900)})
-	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(900)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindFlow, ID: id(900)}, err)
 	stale := library.Update{Flow: w.flow, Etag: before.Etag(), Words: flow.Flow{Name: "x"}, Fields: []string{"display_name"}}
 	_, err = w.l.UpdateFlow(t.Context(), ns, stale)
 	expect(t, &etag.StaleError{Name: flow.Name(w.flow), Given: before.Etag(), Current: got.Etag()}, err)
@@ -216,7 +216,7 @@ func TestRemove(t *testing.T) {
 	}
 	w.refused(t, &flow.HasChildrenError{Flow: w.flow, Node: w.a, Children: []uuid.UUID{w.b}})(remove(w.a, flow.Restrict))
 	w.refused(t, &flow.NotMemberError{Flow: w.flow, Nodes: []uuid.UUID{w.x}})(remove(w.x, flow.Subtree))
-	w.refused(t, &library.NotFoundError{Kind: library.KindNode, ID: id(900)})(remove(id(900), flow.Splice))
+	w.refused(t, &library.NotFoundError{Kind: store.KindNode, ID: id(900)})(remove(id(900), flow.Splice))
 	// A node whose file is gone or cannot be read can still leave.
 	d.errs[w.b] = store.ErrNodeNotFound
 	w.changed(t, "1-3")(remove(w.b, flow.Splice))

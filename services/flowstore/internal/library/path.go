@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
 // PathQuery asks for a page of the way to a node: everything before it, and the node itself.
@@ -171,7 +172,7 @@ func (l *Library) totals(ctx context.Context, ns string, steps []flow.Step) (*no
 			t.Add(n)
 			continue
 		}
-		if _, _, known := problemOf(named(KindNode, step.Node, err)); !known {
+		if _, _, known := problemOf(named(store.KindNode, step.Node, err)); !known {
 			return nil, err
 		}
 		t.Unreadable++

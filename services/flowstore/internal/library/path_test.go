@@ -107,12 +107,12 @@ func TestPathRefusals(t *testing.T) {
 	_, err = l.Path(t.Context(), ns, library.PathQuery{Flow: f, Node: alone.ID})
 	expect(t, &flow.NotMemberError{Flow: f, Nodes: []uuid.UUID{alone.ID}}, err)
 	_, err = l.Path(t.Context(), ns, library.PathQuery{Flow: f, Node: id(4000)})
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(4000)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: id(4000)}, err)
 	_, err = l.Path(t.Context(), ns, library.PathQuery{Flow: id(4000)})
-	noFlow := &library.NotFoundError{Kind: library.KindFlow, ID: id(4000)}
+	noFlow := &library.NotFoundError{Kind: store.KindFlow, ID: id(4000)}
 	expect(t, noFlow, err)
 	_, err = l.Path(t.Context(), ns, library.PathQuery{Flow: id(4000), Node: id(4001)})
-	expect(t, &library.ManyError{Errs: []error{noFlow, &library.NotFoundError{Kind: library.KindNode, ID: id(4001)}}}, err)
+	expect(t, &library.ManyError{Errs: []error{noFlow, &library.NotFoundError{Kind: store.KindNode, ID: id(4001)}}}, err)
 	_, err = l.Path(t.Context(), ns, library.PathQuery{Flow: id(4000), Node: alone.ID})
 	expect(t, noFlow, err)
 	add(t, l, f, "a")
@@ -170,20 +170,20 @@ func TestPathWithDamagedNodes(t *testing.T) {
 		t.Errorf("%+v, %v", sums.Totals, err)
 	}
 	_, err = l.AddNode(t.Context(), ns, library.Addition{Flow: f, Node: c, Parents: []uuid.UUID{a}})
-	if diff := cmp.Diff(error(&library.UnreadableError{Kind: library.KindNode, ID: c, Cause: cause}), err); diff != "" {
+	if diff := cmp.Diff(error(&library.UnreadableError{Kind: store.KindNode, ID: c, Cause: cause}), err); diff != "" {
 		t.Errorf("adding an edge to an unreadable node: %s", diff)
 	}
 	for _, in := range []library.Addition{
 		{Flow: f, Node: a, Parents: []uuid.UUID{c}}, {Flow: f, Node: a, Children: []uuid.UUID{c}},
 	} {
 		_, err = l.AddNode(t.Context(), ns, in)
-		if diff := cmp.Diff(error(&library.UnreadableError{Kind: library.KindNode, ID: c, Cause: cause}), err); diff != "" {
+		if diff := cmp.Diff(error(&library.UnreadableError{Kind: store.KindNode, ID: c, Cause: cause}), err); diff != "" {
 			t.Errorf("connecting with an unreadable node: %s", diff)
 		}
 	}
 	text := said("x")
 	_, err = l.AddNode(t.Context(), ns, library.Addition{Flow: f, New: &text, Parents: []uuid.UUID{b}})
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: b}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: b}, err)
 	broken := errors.New("the disk is gone")
 	d.errs[e] = broken
 	if _, err := l.Path(t.Context(), ns, library.PathQuery{Flow: f, MaxNodes: 1, Totals: true}); !errors.Is(err, broken) {

@@ -44,17 +44,17 @@ type Purged struct {
 // PurgeNode erases a node for good, and returns when nothing holds it. One that was purged before is answered as it was then.
 // *NotFoundError, *NotDeletedError, *UnreadableError.
 func (l *Library) PurgeNode(ctx context.Context, ns string, in Purge) (Purged, error) {
-	return l.purge(ctx, ns, KindNode, in)
+	return l.purge(ctx, ns, store.KindNode, in)
 }
 
 // PurgeFlow erases a flow for good, as PurgeNode does. *NotFoundError, *NotDeletedError, *UnreadableError, also for the nodes that
 // would go with it; *PurgeTooLargeError.
 func (l *Library) PurgeFlow(ctx context.Context, ns string, in Purge) (Purged, error) {
-	return l.purge(ctx, ns, KindFlow, in)
+	return l.purge(ctx, ns, store.KindFlow, in)
 }
 
-func (l *Library) purge(ctx context.Context, ns string, kind Kind, in Purge) (p Purged, err error) {
-	t := store.Thing{Kind: store.Kind(kind), ID: in.ID}
+func (l *Library) purge(ctx context.Context, ns string, kind store.Kind, in Purge) (p Purged, err error) {
+	t := store.Thing{Kind: kind, ID: in.ID}
 	err = l.store.Update(ctx, ns, func(tx store.Tx) (err error) {
 		p.Nodes, err = purge(tx, kind, in)
 		return err
@@ -71,7 +71,7 @@ func (l *Library) purge(ctx context.Context, ns string, kind Kind, in Purge) (p 
 }
 
 // purge erases something in the trash, and says which nodes go with it.
-func purge(tx store.Tx, kind Kind, in Purge) (nodes []uuid.UUID, err error) {
+func purge(tx store.Tx, kind store.Kind, in Purge) (nodes []uuid.UUID, err error) {
 	if err := inTrash(tx, kind, in.ID); err != nil {
 		return nil, err
 	}
@@ -80,20 +80,20 @@ func purge(tx store.Tx, kind Kind, in Purge) (nodes []uuid.UUID, err error) {
 			return nil, err
 		}
 	}
-	things := []store.Thing{{Kind: store.Kind(kind), ID: in.ID}}
+	things := []store.Thing{{Kind: kind, ID: in.ID}}
 	for _, id := range nodes {
 		things = append(things, store.Thing{Kind: store.KindNode, ID: id})
 	}
 	var refused []error
 	for _, t := range things {
-		refused = append(refused, named(Kind(t.Kind), t.ID, tx.Purge(t, in.Reason)))
+		refused = append(refused, named(t.Kind, t.ID, tx.Purge(t, in.Reason)))
 	}
 	return nodes, together(refused...)
 }
 
 // inTrash says whether something is in the trash.
-func inTrash(tx store.Tx, kind Kind, id uuid.UUID) (err error) {
-	if kind == KindNode {
+func inTrash(tx store.Tx, kind store.Kind, id uuid.UUID) (err error) {
+	if kind == store.KindNode {
 		_, err = tx.Node(id)
 	} else {
 		_, err = tx.Flow(id)
@@ -112,7 +112,7 @@ func ownNodes(tx store.Tx, id uuid.UUID) (own []uuid.UUID, err error) {
 	all := tx.Everything()
 	f, err := all.Flow(id)
 	if err != nil {
-		return nil, named(KindFlow, id, err)
+		return nil, named(store.KindFlow, id, err)
 	}
 	for _, m := range f.Members {
 		flows, err := all.FlowsOf(m.Node)

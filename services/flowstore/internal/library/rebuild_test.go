@@ -25,8 +25,8 @@ func TestRebuild(t *testing.T) {
 	d.errs[w.e] = &store.UnreadableError{Path: "nodes/000/004.xml", Reason: "torn"}
 	_, err := l.Rebuild(t.Context(), ns, library.Rebuilding{Operation: in.Operation, Nodes: []uuid.UUID{id(4000), w.a, w.e}})
 	expect(t, &library.ManyError{Errs: []error{
-		&library.NotFoundError{Kind: library.KindNode, ID: id(4000)},
-		&library.UnreadableError{Kind: library.KindNode, ID: w.e, Cause: &store.UnreadableError{Path: "nodes/000/004.xml", Reason: "torn"}},
+		&library.NotFoundError{Kind: store.KindNode, ID: id(4000)},
+		&library.UnreadableError{Kind: store.KindNode, ID: w.e, Cause: &store.UnreadableError{Path: "nodes/000/004.xml", Reason: "torn"}},
 		&etag.StaleError{Name: flow.Name(w.flow), Given: old, Current: w.read(t).Etag()},
 	}}, err)
 }
@@ -50,7 +50,7 @@ func TestANodeThatGoesMeanwhile(t *testing.T) {
 	g := going{memory.New(clock), id(4000)}
 	l := library.New(g, &counting{})
 	w := draw(t, l)
-	gone := &library.NotFoundError{Kind: library.KindNode, ID: g.id}
+	gone := &library.NotFoundError{Kind: store.KindNode, ID: g.id}
 	_, err := l.AddNode(t.Context(), ns, library.Addition{Flow: w.flow, Node: g.id})
 	expect(t, gone, err)
 	_, err = l.Rebuild(t.Context(), ns, library.Rebuilding{Operation: w.op(), Nodes: []uuid.UUID{w.a, g.id}})

@@ -49,7 +49,7 @@ type RevisionsPage struct {
 func (l *Library) Revisions(ctx context.Context, ns string, q RevisionsQuery) (RevisionsPage, error) {
 	list, err := l.store.Revisions(ctx, ns, q.Node)
 	if err != nil {
-		return RevisionsPage{}, named(KindNode, q.Node, err)
+		return RevisionsPage{}, named(store.KindNode, q.Node, err)
 	}
 	if q.After.Began {
 		list = list[behind(list, q.After.Revision):]
@@ -105,7 +105,7 @@ func (l *Library) revisionReader(r store.Revision, brief bool) func(context.Cont
 		n, err := l.store.Revision(ctx, ns, id, r)
 		switch {
 		case err != nil:
-			return node.Brief{}, named(KindNode, id, err)
+			return node.Brief{}, named(store.KindNode, id, err)
 		case brief:
 			return n.Brief(), nil
 		case n.Size() > node.MaxSize:
@@ -135,7 +135,7 @@ func (l *Library) RestoreRevision(ctx context.Context, ns string, in Restoring) 
 	}
 	return l.replace(ctx, ns, in.Node, in.Etag, asked{"RestoreNodeRevision", in.Request, in}, func(_ store.Tx, n node.Node) (node.Node, error) {
 		was.Created = n.Created
-		return was, named(KindNode, in.Node, missing)
+		return was, named(store.KindNode, in.Node, missing)
 	})
 }
 

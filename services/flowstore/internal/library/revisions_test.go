@@ -63,7 +63,7 @@ func TestRevisions(t *testing.T) {
 		}
 	}
 	_, err := l.Revisions(t.Context(), ns, library.RevisionsQuery{Node: id(404)})
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(404)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: id(404)}, err)
 }
 
 // A page goes on where the one before ended, also where that place is gone by then.
@@ -110,7 +110,7 @@ func TestRestoreRevision(t *testing.T) {
 		&library.RevisionNotFoundError{Node: n.ID, Number: 1 << 40}, &etag.StaleError{Name: node.Name(n.ID), Given: "x", Current: got.Etag()},
 	}}, err)
 	_, err = l.RestoreRevision(t.Context(), ns, library.Restoring{Node: id(404), Number: 1})
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(404)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: id(404)}, err)
 	_, err = l.RestoreRevision(t.Context(), ns, library.Restoring{Node: n.ID, Path: "../../etc/passwd"})
 	if missing := (*library.RevisionNotFoundError)(nil); !errors.As(err, &missing) {
 		t.Errorf("a file of somebody else: %v", err)

@@ -55,7 +55,7 @@ func (l *Library) Search(ctx context.Context, ns string, q *search.Query, page s
 		found := Found{More: hit.More}
 		n, err := readListed(ctx, ns, hit.ID, func(ctx context.Context, ns string, id uuid.UUID) (node.Node, error) {
 			n, err := l.store.Node(ctx, ns, id)
-			return n, named(KindNode, id, err)
+			return n, named(store.KindNode, id, err)
 		})
 		if err != nil {
 			return FoundPage{}, err

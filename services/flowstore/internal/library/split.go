@@ -48,9 +48,9 @@ func (l *Library) SplitNode(ctx context.Context, ns string, in Splitting) (Place
 
 func split(tx store.Tx, id uuid.UUID, in Splitting) (made node.Node, f flow.Flow, err error) {
 	f, err = tx.Flow(in.Flow)
-	noFlow := named(KindFlow, in.Flow, err)
+	noFlow := named(store.KindFlow, in.Flow, err)
 	whole, err := tx.Node(in.Node)
-	refused := named(KindNode, in.Node, err)
+	refused := named(store.KindNode, in.Node, err)
 	var index int
 	if refused == nil {
 		var at []int
@@ -62,7 +62,7 @@ func split(tx store.Tx, id uuid.UUID, in Splitting) (made node.Node, f flow.Flow
 		refused = together(stranger, outside, etag.Check(node.Name(in.Node), in.Etag, whole.Etag()))
 	}
 	made.ID, made.Created = id, tx.Now()
-	taken := named(KindNode, id, tx.CreateNode(made))
+	taken := named(store.KindNode, id, tx.CreateNode(made))
 	if err := together(noFlow, refused, taken); err != nil {
 		return made, f, err
 	}

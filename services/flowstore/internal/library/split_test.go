@@ -9,6 +9,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
 
@@ -68,12 +69,12 @@ func TestRefusedSplits(t *testing.T) {
 	}
 	expect(t, &library.ManyError{Errs: []error{
 		&flow.NotMemberError{Flow: w.flow, Nodes: []uuid.UUID{w.x}}, &node.OutsideError{InText: true, At: 9, Most: 1},
-		&etag.StaleError{Name: node.Name(w.x), Given: "x", Current: n.Etag()}, &library.TakenError{Kind: library.KindNode, ID: w.a},
+		&etag.StaleError{Name: node.Name(w.x), Given: "x", Current: n.Etag()}, &library.TakenError{Kind: store.KindNode, ID: w.a},
 	}}, try(library.Splitting{Flow: w.flow, Node: w.x, Characters: 9, Etag: "x", ID: w.a}))
 	expect(t, &library.ManyError{Errs: []error{
-		&library.NotFoundError{Kind: library.KindFlow, ID: id(404)}, &library.NotFoundError{Kind: library.KindNode, ID: id(405)},
+		&library.NotFoundError{Kind: store.KindFlow, ID: id(404)}, &library.NotFoundError{Kind: store.KindNode, ID: id(405)},
 	}}, try(library.Splitting{Flow: id(404), Node: id(405), ID: id(500)}))
 	expect(t, &node.NothingCutError{Characters: 1}, try(library.Splitting{Flow: w.flow, Node: w.a, Characters: 1, ID: id(500)}))
 	_, err = l.Node(t.Context(), ns, id(500))
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(500)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: id(500)}, err)
 }

@@ -26,13 +26,13 @@ func (l *Library) DeleteFlow(ctx context.Context, ns string, op Operation) (Tras
 	before, err := l.once(ctx, ns, asked{"DeleteFlow", op.Request, op}, op.Flow, func(tx store.Tx) error {
 		f, err := tx.Flow(op.Flow)
 		if err != nil {
-			return named(KindFlow, op.Flow, err)
+			return named(store.KindFlow, op.Flow, err)
 		}
 		if err := etag.Check(flow.Name(f.ID), op.Etag, f.Etag()); err != nil {
 			return err
 		}
 		gone = Trashed{f, tx.Now()}
-		return named(KindFlow, op.Flow, tx.Drop(store.Thing{Kind: store.KindFlow, ID: op.Flow}))
+		return named(store.KindFlow, op.Flow, tx.Drop(store.Thing{Kind: store.KindFlow, ID: op.Flow}))
 	})
 	if err != nil || before == nil {
 		return gone, err
@@ -40,9 +40,9 @@ func (l *Library) DeleteFlow(ctx context.Context, ns string, op Operation) (Tras
 	f, err := l.store.Flow(ctx, ns, op.Flow)
 	if dropped := (*store.DroppedError)(nil); errors.As(err, &dropped) {
 		f, at, err := l.store.DroppedFlow(ctx, ns, op.Flow)
-		return Trashed{f, at}, named(KindFlow, op.Flow, err)
+		return Trashed{f, at}, named(store.KindFlow, op.Flow, err)
 	}
-	return Trashed{Flow: f}, named(KindFlow, op.Flow, err)
+	return Trashed{Flow: f}, named(store.KindFlow, op.Flow, err)
 }
 
 // Return asks for something to come back from the trash. Request is as for NewNode.
@@ -52,12 +52,12 @@ type Return struct{ ID, Request uuid.UUID }
 // does. *NotFoundError, *NotDeletedError, *UnreadableError, *RequestReusedError.
 func (l *Library) UndeleteNode(ctx context.Context, ns string, in Return) (b node.Brief, err error) {
 	before, err := l.once(ctx, ns, asked{"UndeleteNode", in.Request, in}, in.ID, func(tx store.Tx) error {
-		if err := restore(tx, KindNode, in.ID); err != nil {
+		if err := restore(tx, store.KindNode, in.ID); err != nil {
 			return err
 		}
 		n, err := tx.Node(in.ID)
 		b = n.Brief()
-		return named(KindNode, in.ID, err)
+		return named(store.KindNode, in.ID, err)
 	})
 	if err == nil && before != nil {
 		return l.Brief(ctx, ns, in.ID)
@@ -68,11 +68,11 @@ func (l *Library) UndeleteNode(ctx context.Context, ns string, in Return) (b nod
 // UndeleteFlow takes a flow out of the trash. *NotFoundError, *NotDeletedError, *UnreadableError, *RequestReusedError.
 func (l *Library) UndeleteFlow(ctx context.Context, ns string, in Return) (f flow.Flow, err error) {
 	before, err := l.once(ctx, ns, asked{"UndeleteFlow", in.Request, in}, in.ID, func(tx store.Tx) (err error) {
-		if err := restore(tx, KindFlow, in.ID); err != nil {
+		if err := restore(tx, store.KindFlow, in.ID); err != nil {
 			return err
 		}
 		f, err = tx.Flow(in.ID)
-		return named(KindFlow, in.ID, err)
+		return named(store.KindFlow, in.ID, err)
 	})
 	if err == nil && before != nil {
 		return l.Flow(ctx, ns, in.ID)
@@ -81,12 +81,12 @@ func (l *Library) UndeleteFlow(ctx context.Context, ns string, in Return) (f flo
 }
 
 // restore takes a thing out of the trash.
-func restore(tx store.Tx, kind Kind, id uuid.UUID) error {
-	err := tx.Restore(store.Thing{Kind: store.Kind(kind), ID: id})
+func restore(tx store.Tx, kind store.Kind, id uuid.UUID) error {
+	err := tx.Restore(store.Thing{Kind: kind, ID: id})
 	if !errors.Is(err, store.ErrNotDropped) {
 		return err
 	}
-	if kind == KindNode {
+	if kind == store.KindNode {
 		_, err = tx.Node(id)
 	} else {
 		_, err = tx.Flow(id)

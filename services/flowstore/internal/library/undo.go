@@ -67,7 +67,7 @@ func (l *Library) Undo(ctx context.Context, ns string, op Operation, redo bool) 
 	before, err := l.once(ctx, ns, asked{call, op.Request, op}, op.Flow, func(tx store.Tx) error {
 		f, err := tx.Flow(op.Flow)
 		if err != nil {
-			return named(KindFlow, op.Flow, err)
+			return named(store.KindFlow, op.Flow, err)
 		}
 		if err := etag.Check(flow.Name(f.ID), op.Etag, f.Etag()); err != nil {
 			return err
@@ -131,7 +131,7 @@ func moveStep(tx store.Tx, f flow.Flow, s store.Step) (Undone, error) {
 	}
 	s.Undone = !redo
 	if err := tx.MoveStep(f.ID, s, c); err != nil {
-		return Undone{}, named(KindFlow, f.ID, err)
+		return Undone{}, named(store.KindFlow, f.ID, err)
 	}
 	undone, err := countSteps(tx, f.ID)
 	undone.Flow, undone.Step = f.Apply(c), before
@@ -159,7 +159,7 @@ func (l *Library) steps(ctx context.Context, ns string, id uuid.UUID) (u Undone,
 	err = l.store.Update(ctx, ns, func(tx store.Tx) error {
 		f, err := tx.Flow(id)
 		if err != nil {
-			return named(KindFlow, id, err)
+			return named(store.KindFlow, id, err)
 		}
 		u, err = countSteps(tx, id)
 		u.Flow = f

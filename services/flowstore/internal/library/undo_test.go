@@ -129,7 +129,7 @@ func TestUndoOnceAndWithAnEtag(t *testing.T) {
 	_, err = w.l.Undo(ctx, ns, op, true)
 	expect(t, &library.RequestReusedError{Request: op.Request}, err)
 	_, err = w.l.Undo(ctx, ns, library.Operation{Flow: id(901)}, false)
-	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(901)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindFlow, ID: id(901)}, err)
 }
 
 // An edit by hand that stands in the way refuses, with what differs; one elsewhere does not, and stays.

@@ -41,7 +41,7 @@ func (l *Library) replace(
 	before, err := l.once(ctx, ns, a, id, func(tx store.Tx) error {
 		n, err := tx.Node(id)
 		if err != nil {
-			return named(KindNode, id, err)
+			return named(store.KindNode, id, err)
 		}
 		was := n.Etag()
 		stale := etag.Check(node.Name(id), tag, was)
@@ -57,7 +57,7 @@ func (l *Library) replace(
 			return nil
 		}
 		replaced.Warnings = nil // they are of the file that was
-		return named(KindNode, id, tx.ReplaceNode(replaced))
+		return named(store.KindNode, id, tx.ReplaceNode(replaced))
 	})
 	if err == nil && before != nil {
 		return l.Node(ctx, ns, *before)

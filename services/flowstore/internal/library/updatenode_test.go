@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
@@ -79,7 +80,7 @@ func TestRefusedUpdatesOfNodes(t *testing.T) {
 		_, err := l.UpdateNode(t.Context(), ns, in)
 		return err
 	}
-	expect(t, &library.NotFoundError{Kind: library.KindNode, ID: id(404)}, try(library.NodeUpdate{Node: id(404)}))
+	expect(t, &library.NotFoundError{Kind: store.KindNode, ID: id(404)}, try(library.NodeUpdate{Node: id(404)}))
 	expect(t, &etag.StaleError{Name: node.Name(n.ID), Given: "x", Current: n.Etag()}, try(library.NodeUpdate{Node: n.ID, Etag: "x"}))
 	update(t, l, library.NodeUpdate{Node: n.ID, Fields: []string{"note"}, To: node.Node{Note: "1"}, Request: id(60)})
 	expect(t, &library.RequestReusedError{Request: id(60)}, try(library.NodeUpdate{Node: n.ID, Fields: []string{"note"}, To: node.Node{Note: "2"}, Request: id(60)}))

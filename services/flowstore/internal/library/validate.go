@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
 // ValidateFlow gives what is wrong with a flow: in its file, in the order of the file, then with the flows that it links to, then
@@ -31,7 +32,7 @@ func (l *Library) ValidateFlow(ctx context.Context, ns string, id uuid.UUID, mos
 		if err == nil {
 			continue
 		}
-		p, err := memberProblem(m, named(KindNode, m.Node, err))
+		p, err := memberProblem(m, named(store.KindNode, m.Node, err))
 		if err != nil {
 			return nil, 0, err
 		}

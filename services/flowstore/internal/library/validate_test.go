@@ -40,5 +40,5 @@ func TestValidateFlow(t *testing.T) {
 		t.Errorf("any other trouble ends the call: %v", err)
 	}
 	_, _, err := l.ValidateFlow(t.Context(), ns, id(4000), 10)
-	expect(t, &library.NotFoundError{Kind: library.KindFlow, ID: id(4000)}, err)
+	expect(t, &library.NotFoundError{Kind: store.KindFlow, ID: id(4000)}, err)
 }

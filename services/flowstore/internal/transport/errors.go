@@ -40,7 +40,7 @@ var table = []func(*fields, error) *apierr.Error{
 	}),
 	on(func(f *fields, e *library.TooLargeError) *apierr.Error {
 		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "node", node.Name(e.Node))
-		return because(out, f.named(library.KindNode, e.Node))
+		return because(out, f.named(store.KindNode, e.Node))
 	}),
 	on(func(_ *fields, e *node.OutsideError) *apierr.Error {
 		field := "text_index"
@@ -61,9 +61,9 @@ var table = []func(*fields, error) *apierr.Error{
 	on(notInFlow),
 	on(cycle),
 	on(func(f *fields, e *etag.StaleError) *apierr.Error {
-		kind := library.KindFlow
+		kind := store.KindFlow
 		if strings.HasPrefix(e.Name, node.Collection) {
-			kind = library.KindNode
+			kind = store.KindNode
 		}
 		out := apierr.New(codes.Aborted, "ETAG_MISMATCH", e.Error(), string(kind), e.Name, "etag", e.Given, "current_etag", e.Current)
 		return because(out, []string{cmp.Or(f.etag, "etag")})
@@ -184,7 +184,7 @@ func notFound(f *fields, e *library.NotFoundError) *apierr.Error {
 		return deleted(f, e)
 	}
 	reason := "NODE_NOT_FOUND"
-	if e.Kind == library.KindFlow {
+	if e.Kind == store.KindFlow {
 		reason = "FLOW_NOT_FOUND"
 	}
 	out := apierr.New(codes.NotFound, reason, e.Error(), string(e.Kind), e.Kind.Name(e.ID))

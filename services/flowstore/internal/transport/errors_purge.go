@@ -19,10 +19,10 @@ var purgeTable = []func(*fields, error) *apierr.Error{
 		name := e.Kind.Name(e.ID)
 		out := apierr.New(codes.FailedPrecondition, "PURGED", e.Error(), "name", name, "purge_time", e.At.Format(time.RFC3339Nano), "purge_reason", e.Reason)
 		out.Preconditions = []apierr.Precondition{{Type: "PURGED", Subject: name, Description: "leave it out, or choose another id"}}
-		return because(out, slices.Concat(f.named(library.Kind(e.Kind), e.ID), f.where(e.ID, chosen)))
+		return because(out, slices.Concat(f.named(e.Kind, e.ID), f.where(e.ID, chosen)))
 	}),
 	on(func(f *fields, e *library.PurgeTooLargeError) *apierr.Error {
 		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "flow", flow.Name(e.Flow), "limit", strconv.Itoa(library.MaxPurged))
-		return because(out, f.named(library.KindFlow, e.Flow))
+		return because(out, f.named(store.KindFlow, e.Flow))
 	}),
 }

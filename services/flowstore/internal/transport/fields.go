@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
@@ -153,8 +154,8 @@ func (f *fields) where(id uuid.UUID, roles ...role) []string {
 }
 
 // named gives the fields in which a node or flow was named.
-func (f *fields) named(kind library.Kind, id uuid.UUID) []string {
-	if kind == library.KindFlow {
+func (f *fields) named(kind store.Kind, id uuid.UUID) []string {
+	if kind == store.KindFlow {
 		return f.where(id, aFlow)
 	}
 	fields := f.where(id, aNode, neighbour)
