@@ -88,10 +88,14 @@ func (e *StaleError) Error() string {
 		e.Name, e.Current, e.Given)
 }
 
-// Check refuses an etag that is not the current one: *StaleError. An empty one asks for no check.
-func Check(name, given, current string) error {
-	if given == "" || given == current {
+// Check refuses an etag that is not the current one: *StaleError. An empty one asks for no check, and then current is not
+// called: it hashes all of the thing.
+func Check(name, given string, current func() string) error {
+	if given == "" {
 		return nil
 	}
-	return &StaleError{Name: name, Given: given, Current: current}
+	if now := current(); now != given {
+		return &StaleError{Name: name, Given: given, Current: now}
+	}
+	return nil
 }

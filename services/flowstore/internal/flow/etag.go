@@ -45,11 +45,3 @@ func (s Story) digest(d *etag.Digest) {
 	d.Texts(s.Keywords)
 	d.Texts(s.Genres)
 }
-
-// CheckEtag refuses the etag of another version: *etag.StaleError. An empty one asks for no check, and then none is made.
-func (f Flow) CheckEtag(given string) error {
-	if given == "" {
-		return nil
-	}
-	return etag.Check(Name(f.ID), given, f.Etag())
-}

@@ -50,7 +50,7 @@ func (l *Library) Delete(ctx context.Context, ns string, in Deletion) (Deleted, 
 		if err != nil {
 			return named(store.KindNode, in.Node, err)
 		}
-		if err := etag.Check(node.Name(n.ID), in.Etag, n.Etag()); err != nil {
+		if err := etag.Check(node.Name(n.ID), in.Etag, n.Etag); err != nil {
 			return err
 		}
 		holding, err := tx.FlowsOf(in.Node)

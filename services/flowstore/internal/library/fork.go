@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
 
 // Forking asks for a new flow out of nodes of another one.
@@ -47,7 +48,7 @@ func forked(tx store.Tx, in Forking) (flow.Flow, error) {
 	noFlow := named(store.KindFlow, in.Flow, err)
 	var stale error
 	if noFlow == nil {
-		stale = f.CheckEtag(in.Etag)
+		stale = etag.Check(flow.Name(f.ID), in.Etag, f.Etag)
 	}
 	var ids []uuid.UUID
 	if in.Node != (uuid.UUID{}) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
 
 // Operation is what the operations on a flow have in common.
@@ -35,7 +36,7 @@ func (l *Library) operate(
 		noFlow := named(store.KindFlow, op.Flow, err)
 		var stale error
 		if noFlow == nil {
-			stale = f.CheckEtag(op.Etag)
+			stale = etag.Check(flow.Name(f.ID), op.Etag, f.Etag)
 		}
 		indexes, wrong := memberIndexes(tx, f, nodes, cannot)
 		if err := together(noFlow, op.refused, allStored(tx, op.stored), wrong, stale); err != nil {

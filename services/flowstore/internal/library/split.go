@@ -59,7 +59,7 @@ func split(tx store.Tx, id uuid.UUID, in Splitting) (made node.Node, f flow.Flow
 			index = at[0]
 		}
 		made, outside = whole.FirstPart(in.Text, in.Characters)
-		refused = together(stranger, outside, etag.Check(node.Name(in.Node), in.Etag, whole.Etag()))
+		refused = together(stranger, outside, etag.Check(node.Name(in.Node), in.Etag, whole.Etag))
 	}
 	made.ID, made.Created = id, tx.Now()
 	taken := named(store.KindNode, id, tx.CreateNode(made))

@@ -28,7 +28,7 @@ func (l *Library) DeleteFlow(ctx context.Context, ns string, op Operation) (Tras
 		if err != nil {
 			return named(store.KindFlow, op.Flow, err)
 		}
-		if err := etag.Check(flow.Name(f.ID), op.Etag, f.Etag()); err != nil {
+		if err := etag.Check(flow.Name(f.ID), op.Etag, f.Etag); err != nil {
 			return err
 		}
 		gone = Trashed{f, tx.Now()}

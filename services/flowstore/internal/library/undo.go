@@ -69,7 +69,7 @@ func (l *Library) Undo(ctx context.Context, ns string, op Operation, redo bool) 
 		if err != nil {
 			return named(store.KindFlow, op.Flow, err)
 		}
-		if err := etag.Check(flow.Name(f.ID), op.Etag, f.Etag()); err != nil {
+		if err := etag.Check(flow.Name(f.ID), op.Etag, f.Etag); err != nil {
 			return err
 		}
 		s, err := nextStep(tx, f.ID, redo)

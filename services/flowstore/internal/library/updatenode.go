@@ -44,7 +44,7 @@ func (l *Library) replace(
 			return named(store.KindNode, id, err)
 		}
 		was := n.Etag()
-		stale := etag.Check(node.Name(id), tag, was)
+		stale := etag.Check(node.Name(id), tag, func() string { return was })
 		var refused error
 		replaced, refused = edit(tx, n)
 		if err := together(refused, stale); err != nil {
