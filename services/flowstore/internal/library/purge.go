@@ -72,7 +72,7 @@ func (l *Library) purge(ctx context.Context, ns string, kind store.Kind, in Purg
 
 // purge erases something in the trash, and says which nodes go with it.
 func purge(tx store.Tx, kind store.Kind, in Purge) (nodes []uuid.UUID, err error) {
-	if err := inTrash(tx, kind, in.ID); err != nil {
+	if err := inTrash(tx, store.Thing{Kind: kind, ID: in.ID}); err != nil {
 		return nil, err
 	}
 	if in.Nodes {
@@ -91,20 +91,16 @@ func purge(tx store.Tx, kind store.Kind, in Purge) (nodes []uuid.UUID, err error
 	return nodes, together(refused...)
 }
 
-// inTrash says whether something is in the trash.
-func inTrash(tx store.Tx, kind store.Kind, id uuid.UUID) (err error) {
-	if kind == store.KindNode {
-		_, err = tx.Node(id)
-	} else {
-		_, err = tx.Flow(id)
-	}
-	if dropped := (*store.DroppedError)(nil); errors.As(err, &dropped) {
+// inTrash refuses what is not in the trash. *NotFoundError, *UnreadableError, *NotDeletedError.
+func inTrash(tx store.Tx, t store.Thing) error {
+	err := t.Read(tx)
+	if errors.As(err, new(*store.DroppedError)) {
 		return nil
 	}
 	if err != nil {
-		return named(kind, id, err)
+		return named(t.Kind, t.ID, err)
 	}
-	return &NotDeletedError{Kind: kind, ID: id}
+	return &NotDeletedError{Kind: t.Kind, ID: t.ID}
 }
 
 // ownNodes gives the nodes of a flow that no other one holds and that are there.

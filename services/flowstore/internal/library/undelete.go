@@ -52,7 +52,7 @@ type Return struct{ ID, Request uuid.UUID }
 // does. *NotFoundError, *NotDeletedError, *UnreadableError, *RequestReusedError.
 func (l *Library) UndeleteNode(ctx context.Context, ns string, in Return) (b node.Brief, err error) {
 	before, err := l.once(ctx, ns, asked{"UndeleteNode", in.Request, in}, in.ID, func(tx store.Tx) error {
-		if err := restore(tx, store.KindNode, in.ID); err != nil {
+		if err := restore(tx, store.Thing{Kind: store.KindNode, ID: in.ID}); err != nil {
 			return err
 		}
 		n, err := tx.Node(in.ID)
@@ -68,7 +68,7 @@ func (l *Library) UndeleteNode(ctx context.Context, ns string, in Return) (b nod
 // UndeleteFlow takes a flow out of the trash. *NotFoundError, *NotDeletedError, *UnreadableError, *RequestReusedError.
 func (l *Library) UndeleteFlow(ctx context.Context, ns string, in Return) (f flow.Flow, err error) {
 	before, err := l.once(ctx, ns, asked{"UndeleteFlow", in.Request, in}, in.ID, func(tx store.Tx) (err error) {
-		if err := restore(tx, store.KindFlow, in.ID); err != nil {
+		if err := restore(tx, store.Thing{Kind: store.KindFlow, ID: in.ID}); err != nil {
 			return err
 		}
 		f, err = tx.Flow(in.ID)
@@ -81,18 +81,10 @@ func (l *Library) UndeleteFlow(ctx context.Context, ns string, in Return) (f flo
 }
 
 // restore takes a thing out of the trash.
-func restore(tx store.Tx, kind store.Kind, id uuid.UUID) error {
-	err := tx.Restore(store.Thing{Kind: kind, ID: id})
-	if !errors.Is(err, store.ErrNotDropped) {
-		return err
+func restore(tx store.Tx, t store.Thing) error {
+	err := tx.Restore(t)
+	if errors.Is(err, store.ErrNotDropped) {
+		return inTrash(tx, t)
 	}
-	if kind == store.KindNode {
-		_, err = tx.Node(id)
-	} else {
-		_, err = tx.Flow(id)
-	}
-	if err != nil {
-		return named(kind, id, err)
-	}
-	return &NotDeletedError{Kind: kind, ID: id}
+	return err
 }

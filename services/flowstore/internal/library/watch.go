@@ -125,9 +125,8 @@ func (w *Watch) members(ctx context.Context, n int) (func(uuid.UUID) bool, error
 	var flows []func(uuid.UUID) (int, bool)
 	for _, id := range w.filter.Flows {
 		f, err := w.store.Flow(ctx, w.ns, id)
-		var broken *store.UnreadableError
 		switch {
-		case errors.Is(err, store.ErrFlowNotFound), errors.As(err, &broken):
+		case store.Gone(err):
 			f = flow.Flow{}
 		case err != nil:
 			return nil, err

@@ -7,9 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 )
 
 // MaxReason is how long the reason of a purge may be, in bytes. It is kept for ever, beside the tree.
@@ -49,7 +46,6 @@ func CheckReason(reason string) (what string) {
 
 // Everything reads what a Tx reads, and what is in the trash. What was purged it answers with *PurgedError.
 type Everything interface {
-	Node(id uuid.UUID) (node.Node, error)
-	Flow(id uuid.UUID) (flow.Flow, error)
+	Reader
 	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
 }

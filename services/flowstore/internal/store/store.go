@@ -73,10 +73,32 @@ func (k Kind) NotFound() error {
 	return ErrFlowNotFound
 }
 
+// Gone says that an error is about a thing that is not there, is in the trash, was purged, or can be read no longer, and not about
+// the engine.
+func Gone(err error) bool {
+	return errors.Is(err, ErrNodeNotFound) || errors.Is(err, ErrFlowNotFound) || errors.As(err, new(*UnreadableError))
+}
+
+// Reader reads nodes and flows: a Tx, or Everything.
+type Reader interface {
+	Node(id uuid.UUID) (node.Node, error)
+	Flow(id uuid.UUID) (flow.Flow, error)
+}
+
 // Thing is a node or a flow.
 type Thing struct {
 	Kind Kind      `json:"kind"`
 	ID   uuid.UUID `json:"id"`
+}
+
+// Read gives the error that reading the thing has, nil where it can be read.
+func (t Thing) Read(r Reader) (err error) {
+	if t.Kind == KindNode {
+		_, err = r.Node(t.ID)
+	} else {
+		_, err = r.Flow(t.ID)
+	}
+	return err
 }
 
 // DroppedError says that a thing is in the trash. It is ErrNodeNotFound or ErrFlowNotFound, too.

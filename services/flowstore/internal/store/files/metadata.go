@@ -274,7 +274,7 @@ func (sp *space) nodeEntries(ids []uuid.UUID, old map[uuid.UUID]format.NodeEntry
 			entry, known := old[id]
 			if !known {
 				l, err := sp.current(id)
-				if isGone(err) {
+				if store.Gone(err) {
 					continue
 				}
 				if *failed = err; err != nil {
@@ -287,11 +287,6 @@ func (sp *space) nodeEntries(ids []uuid.UUID, old map[uuid.UUID]format.NodeEntry
 			}
 		}
 	}
-}
-
-// isGone says that a node is not there, or can be read no longer.
-func isGone(err error) bool {
-	return errors.Is(err, store.ErrNodeNotFound) || errors.As(err, new(*store.UnreadableError))
 }
 
 // entryOf derives what stands of a node in index.yaml: its keywords are its tags.

@@ -193,7 +193,7 @@ func (f *Finder) refresh(id uuid.UUID) error {
 	before, known := f.index.Stamp(id)
 	var full error
 	switch {
-	case err != nil && !gone(err):
+	case err != nil && !store.Gone(err):
 		return err
 	case err != nil && !known, err == nil && known && before == stamp:
 		return nil
@@ -235,16 +235,10 @@ type source struct{ engine Engine }
 // Texts implements search.Source.
 func (s source) Texts(_ context.Context, id uuid.UUID) ([]node.Text, bool, error) {
 	n, _, err := s.engine.Stamped(id)
-	if gone(err) {
+	if store.Gone(err) {
 		return nil, false, nil
 	}
 	return n.Texts, err == nil, err
-}
-
-// gone says that something is not there, or is no longer what it was.
-func gone(err error) bool {
-	unreadable := (*store.UnreadableError)(nil)
-	return errors.Is(err, store.ErrNodeNotFound) || errors.Is(err, store.ErrFlowNotFound) || errors.As(err, &unreadable)
 }
 
 // Members implements search.Source. A UUID is an id, whatever flows are called.
@@ -272,7 +266,7 @@ func (s source) called(ctx context.Context, name string) ([]uuid.UUID, error) {
 				return nil, err
 			}
 			f, err := s.engine.Flow(e.ID)
-			if err != nil && !gone(err) {
+			if err != nil && !store.Gone(err) {
 				return nil, err
 			}
 			if err == nil && f.Name == name {

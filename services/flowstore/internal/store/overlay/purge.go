@@ -2,7 +2,6 @@ package overlay
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"time"
 
@@ -22,14 +21,8 @@ func (o *Overlay) Purged(t store.Thing) (store.Tombstone, bool) {
 }
 
 // Purge implements store.Tx.
-func (tx Tx) Purge(t store.Thing, reason string) (err error) {
-	all := tx.Everything()
-	if t.Kind == store.KindNode {
-		_, err = all.Node(t.ID)
-	} else {
-		_, err = all.Flow(t.ID)
-	}
-	if err != nil {
+func (tx Tx) Purge(t store.Thing, reason string) error {
+	if err := t.Read(tx.Everything()); err != nil {
 		return err
 	}
 	tomb := store.Tombstone{Thing: t, At: tx.o.now, Reason: reason}
@@ -81,7 +74,7 @@ func (o *Overlay) holding(node uuid.UUID, read func(uuid.UUID) (flow.Flow, error
 	var holding []uuid.UUID
 	for _, id := range slices.Compact(candidates) {
 		f, err := read(id)
-		if unreadable := (*store.UnreadableError)(nil); errors.Is(err, store.ErrFlowNotFound) || errors.As(err, &unreadable) {
+		if store.Gone(err) {
 			continue
 		}
 		if err != nil {

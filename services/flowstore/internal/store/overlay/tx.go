@@ -160,13 +160,8 @@ func (tx Tx) MoveStep(id uuid.UUID, s store.Step, c flow.Change) error {
 }
 
 // Drop implements store.Tx.
-func (tx Tx) Drop(t store.Thing) (err error) {
-	if t.Kind == store.KindNode {
-		_, err = tx.Node(t.ID)
-	} else {
-		_, err = tx.Flow(t.ID)
-	}
-	if err != nil {
+func (tx Tx) Drop(t store.Thing) error {
+	if err := t.Read(tx); err != nil {
 		return err
 	}
 	tx.o.dropped[t] = tx.o.now
