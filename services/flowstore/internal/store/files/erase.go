@@ -55,7 +55,7 @@ func (sp *space) eraseThings(purges []pendingPurge) (files int, err error) {
 	var c commitlog.Changes
 	for _, p := range purges {
 		x := sp.written.indexes[kindOf(p.tomb.Kind)]
-		x.sound, x.touched = false, true
+		x.distrust()
 		c.Gone = append(c.Gone, x.path())
 		c.Purged = append(c.Purged, p.tomb.Thing)
 		for _, file := range p.paths {

@@ -55,7 +55,7 @@ type standing struct {
 
 func newHandling(sp *space) *handling {
 	return &handling{
-		space: sp, behind: sp.behind(), things: map[store.Thing]*held{}, before: map[store.Thing]standing{}, files: map[string]seenFile{},
+		space: sp, behind: sp.pending.behind(), things: map[store.Thing]*held{}, before: map[store.Thing]standing{}, files: map[string]seenFile{},
 		rows: map[format.Kind]bool{}, doubled: map[string]string{},
 		next: map[format.Kind]int{format.Nodes: sp.nodes.next, format.Flows: sp.flows.next},
 	}
@@ -348,9 +348,6 @@ func (h *handling) publish(c commitlog.Changes) (again []string) {
 	h.nodes.next, h.flows.next = h.next[format.Nodes], h.next[format.Flows]
 	for _, of := range h.order {
 		h.indexOf(of.Kind).hold(of.ID, *h.things[of])
-		if of.Kind == store.KindNode {
-			h.touch(of.ID)
-		}
 	}
 	for _, s := range h.sightings {
 		x := h.indexedBy(s.kind)

@@ -33,6 +33,9 @@ type indexFile struct {
 
 func (x *indexFile) path() string { return path.Join(string(x.kind), "index.tsv") }
 
+// distrust has it made anew, whatever it holds now.
+func (x *indexFile) distrust() { x.sound, x.touched = false, true }
+
 // rowBytes is the length of a row: `000/000.xml`, a UUID, a time and what is between.
 const rowBytes = 82
 
@@ -90,8 +93,7 @@ func (sp *space) indexedBy(kind format.Kind) *index {
 
 // appendRows adds the rows of files that were written.
 func (sp *space) appendRows(x *indexFile, files []outFile) error {
-	// Until it is known to be whole.
-	x.sound, x.touched = false, true
+	x.distrust() // Until it is known to be whole.
 	var text []byte
 	if x.absent {
 		text = []byte(format.IndexHeader)
@@ -118,7 +120,7 @@ func (sp *space) writeIndexes() (files int, err error) {
 			sp.lookAtIndex(x)
 		}
 		if x.outdated.Swap(false) {
-			x.sound, x.touched = false, true
+			x.distrust()
 		}
 		rows, needed := sp.indexRows(x)
 		if !needed {

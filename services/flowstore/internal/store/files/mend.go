@@ -9,7 +9,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
 // Mend implements store.Store. One look or mending runs at a time.
@@ -75,7 +74,7 @@ func (sp *space) mend(steps []audit.Step, results []store.MendStep, stamp string
 	for i, s := range steps {
 		if x := sp.indexAt(s.Path); x != nil {
 			// The engine writes it, as it knows what it is about to add.
-			x.sound, x.touched = false, true
+			x.distrust()
 			continue
 		}
 		err := sp.onWriter(func() error { return sp.mendFile(s, &results[i]) })
@@ -99,7 +98,7 @@ func (sp *space) indexAt(file string) *indexFile {
 
 // mendFile does one step. On the writer: no change of the file comes meanwhile, and local.db knows it as it is then.
 func (sp *space) mendFile(s audit.Step, result *store.MendStep) error {
-	if sp.pending.touches(s.Path) {
+	if sp.pending.behind()[inTree(s.Path)] {
 		result.Left = "a change of it was on its way; ask again"
 		return nil
 	}
@@ -110,48 +109,13 @@ func (sp *space) mendFile(s audit.Step, result *store.MendStep) error {
 	} else if err != nil {
 		return err
 	}
-	for _, kind := range []format.Kind{format.Nodes, format.Flows} {
-		if _, ours := sp.indexedBy(kind).name(inTree(s.Path)); !ours {
-			continue
-		}
-		info, err := sp.tree.Stat(s.Path)
-		if err != nil {
-			return err
-		}
-		f := commitlog.File{Path: s.Path, Size: info.Size, ModTime: info.ModTime}
-		if _, err := sp.examine(kind, &f); err != nil {
-			return err
-		}
-		return sp.apply(commitlog.Changes{Files: []commitlog.File{f}})
+	kind, ours := kindOfFile(s.Path)
+	if !ours {
+		return nil
 	}
-	return nil
-}
-
-// touches says that a file is about to be written or moved.
-func (p *pending) touches(file string) bool {
-	for _, n := range p.nodes {
-		if n.path == file {
-			return true
-		}
+	f, err := sp.describeNow(kind, s.Path)
+	if err != nil {
+		return err
 	}
-	for _, f := range p.flows {
-		if f.path == file {
-			return true
-		}
-	}
-	for _, m := range p.moves {
-		for _, moving := range m.paths {
-			if moving == file || trashPath(moving) == file {
-				return true
-			}
-		}
-	}
-	for _, purged := range p.purges {
-		for _, gone := range purged.paths {
-			if gone == file || trashPath(gone) == file {
-				return true
-			}
-		}
-	}
-	return false
+	return sp.apply(commitlog.Changes{Files: []commitlog.File{f}})
 }

@@ -160,6 +160,28 @@ func (p *pending) setMove(m pendingMove) {
 	p.moves[m.of] = &m
 }
 
+// behind are the files for which something is on its way.
+func (p *pending) behind() map[string]bool {
+	files := map[string]bool{}
+	for _, n := range p.nodes {
+		files[n.path] = true
+	}
+	for _, f := range p.flows {
+		files[f.path] = true
+	}
+	for _, purge := range p.purges {
+		for _, file := range purge.paths {
+			files[file] = true
+		}
+	}
+	for _, m := range p.moves {
+		for _, file := range m.paths {
+			files[file] = true
+		}
+	}
+	return files
+}
+
 // relocate notes that something has another file, should it be about to move.
 func (p *pending) relocate(of store.Thing, from, to string) {
 	m := p.moves[of]

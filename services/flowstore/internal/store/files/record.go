@@ -211,12 +211,7 @@ func pathsOf(r commitlog.Record) (paths []string) {
 }
 
 // indexOf gives the index of a kind of thing.
-func (sp *space) indexOf(kind store.Kind) *index {
-	if kind == store.KindNode {
-		return sp.nodes
-	}
-	return sp.flows
-}
+func (sp *space) indexOf(kind store.Kind) *index { return sp.indexedBy(kindOf(kind)) }
 
 // publishFlow makes the last state of a flow visible, and counts the record to its file.
 func (sp *space) publishFlow(b *batch, r commitlog.Record) {

@@ -242,25 +242,3 @@ func (sp *space) takeIn(sightings []sighting, members []commitlog.Membership) (a
 func (sp *space) moves(s sighting) bool {
 	return sp.pending.moves[store.Thing{Kind: s.of(), ID: s.file.ID}] != nil || sp.pending.moves[store.Thing{Kind: s.of(), ID: s.row.id}] != nil
 }
-
-// behind are the files for which something is on its way.
-func (sp *space) behind() map[string]bool {
-	files := map[string]bool{}
-	for _, n := range sp.pending.nodes {
-		files[n.path] = true
-	}
-	for _, f := range sp.pending.flows {
-		files[f.path] = true
-	}
-	for _, p := range sp.pending.purges {
-		for _, file := range p.paths {
-			files[file] = true
-		}
-	}
-	for _, m := range sp.pending.moves {
-		for _, file := range m.paths {
-			files[file] = true
-		}
-	}
-	return files
-}

@@ -306,6 +306,17 @@ func (sp *space) examine(kind format.Kind, f *commitlog.File) ([]commitlog.Membe
 	return members, nil
 }
 
+// describeNow describes a file of a kind as it is, and what it holds.
+func (sp *space) describeNow(kind format.Kind, file string) (commitlog.File, error) {
+	info, err := sp.tree.Stat(file)
+	if err != nil {
+		return commitlog.File{}, err
+	}
+	f := commitlog.File{Path: file, Size: info.Size, ModTime: info.ModTime}
+	_, err = sp.examine(kind, &f)
+	return f, err
+}
+
 // identify says what a file holds, since when, and which nodes are in it, if it is a flow.
 func (sp *space) identify(kind format.Kind, file string, data []byte) (uuid.UUID, holding, []commitlog.Membership, error) {
 	if kind == format.Nodes {

@@ -46,7 +46,7 @@ func (sp *space) moveFiles(moves []pendingMove) (int, error) {
 		x := sp.written.indexes[kind]
 		if slices.ContainsFunc(moves, func(m pendingMove) bool { return m.of.Kind == thingOf(kind) }) {
 			// It has rows of what goes, and none of what comes, and must not be taken for right when it is found as it was.
-			x.sound, x.touched = false, true
+			x.distrust()
 			c.Gone = append(c.Gone, x.path())
 		}
 	}
@@ -97,10 +97,14 @@ func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
 		sp.doubt.Store(true)
 		return sp.movedFile(m, to)
 	}
-	if newer, err := sp.holdsNewer(m, to, there); err != nil || newer {
-		return sp.leaveCopy(m, from, to, err)
+	stands, err := sp.look(to)
+	if err != nil {
+		return commitlog.File{}, err
 	}
-	if to, err = sp.freePlace(m, file, there); err != nil {
+	if sp.isNewer(m, stands, there) {
+		return sp.leaveCopy(m, from, to, nil)
+	}
+	if to, err = sp.freePlace(m, file, stands, there); err != nil {
 		return commitlog.File{}, err
 	}
 	for dir := range parents(to) {
@@ -128,27 +132,22 @@ func (sp *space) leaveCopy(m pendingMove, from, to string, err error) (commitlog
 	return sp.movedFile(m, to)
 }
 
-// holdsNewer says whether something that is to come out of the trash stands in the tree already as we wrote it later: it had come
-// out before and changed, and its copy in the trash was not taken away yet.
-func (sp *space) holdsNewer(m pendingMove, to string, old foreignFile) (bool, error) {
-	if m.drop {
-		return false, nil
-	}
-	there, err := sp.look(to)
-	if err != nil || there.hash == (commitlog.Hash{}) || there.hash == old.hash {
-		return false, err
+// isNewer says whether something that is to come out of the trash stands in the tree already as we wrote it later: it had come
+// out before and changed, and its old copy in the trash was not taken away yet.
+func (sp *space) isNewer(m pendingMove, stands, old foreignFile) bool {
+	if m.drop || stands.hash == (commitlog.Hash{}) || stands.hash == old.hash {
+		return false
 	}
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
-	seen, known := sp.seen.get(to)
-	return known && seen.id == m.of.ID && seen.hash == there.hash, nil
+	seen, known := sp.seen.get(stands.path)
+	return known && seen.id == m.of.ID && seen.hash == stands.hash
 }
 
 // freePlace is where a file goes: to the next free slot where something else came to stand in its place, which stays as it is.
-func (sp *space) freePlace(m pendingMove, file string, ours foreignFile) (string, error) {
-	there, err := sp.look(m.to(file))
-	if err != nil || there.hash == (commitlog.Hash{}) || there.hash == ours.hash {
-		return m.to(file), err
+func (sp *space) freePlace(m pendingMove, file string, there, ours foreignFile) (string, error) {
+	if there.hash == (commitlog.Hash{}) || there.hash == ours.hash {
+		return m.to(file), nil
 	}
 	if id, _, _, err := sp.identify(kindOf(m.of.Kind), file, there.data); m.drop && err == nil && id == m.of.ID {
 		// It came out of the trash and changed, and goes back before its copy there was taken away: the tree has what counts.
@@ -156,7 +155,7 @@ func (sp *space) freePlace(m pendingMove, file string, ours foreignFile) (string
 	}
 	sp.doubt.Store(true)
 	var moved string
-	err = sp.onWriter(func() error {
+	err := sp.onWriter(func() error {
 		x := sp.indexOf(m.of.Kind)
 		if x.next >= format.Slots {
 			return errNoSlot
@@ -193,7 +192,7 @@ func parents(file string) func(yield func(string) bool) {
 
 // movedFile describes a file that has moved.
 func (sp *space) movedFile(m pendingMove, file string) (commitlog.File, error) {
-	info, err := sp.tree.Stat(file)
+	f, err := sp.describeNow(kindOf(m.of.Kind), file)
 	if errors.Is(err, fs.ErrNotExist) {
 		sp.doubt.Store(true)
 		return commitlog.File{}, nil
@@ -201,13 +200,11 @@ func (sp *space) movedFile(m pendingMove, file string) (commitlog.File, error) {
 	if err != nil {
 		return commitlog.File{}, err
 	}
-	f := commitlog.File{Path: file, Size: info.Size, ModTime: info.ModTime}
-	_, err = sp.examine(kindOf(m.of.Kind), &f)
 	if f.Problem != "" || f.ID != m.of.ID {
 		sp.doubt.Store(true)
-		return commitlog.File{}, err // A hand put it there: it is taken in when the folder is looked through.
+		return commitlog.File{}, nil // A hand put it there: it is taken in when the folder is looked through.
 	}
-	return f, err
+	return f, nil
 }
 
 // finishMoves takes moves out of the log. On the writer.
