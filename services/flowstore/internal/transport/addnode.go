@@ -17,8 +17,8 @@ func (s *Server) AddNode(ctx context.Context, req *flowstorev1.AddNodeRequest) (
 	f := begin(req)
 	in := library.Addition{
 		Flow:       f.name("flow", req.GetFlow(), aFlow),
-		Parents:    f.names("parents", req.GetParents(), maxNeighbours),
-		Children:   f.names("children", req.GetChildren(), maxNeighbours),
+		Parents:    f.names("parents", req.GetParents(), maxNeighbours, neighbour),
+		Children:   f.names("children", req.GetChildren(), maxNeighbours, neighbour),
 		SetCurrent: req.GetSetCurrent(),
 		Request:    f.uuid("request_id", req.GetRequestId(), request),
 		Head:       req.GetHead(),

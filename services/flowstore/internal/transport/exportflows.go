@@ -1,9 +1,6 @@
 package transport
 
 import (
-	"strconv"
-
-	"github.com/google/uuid"
 	"google.golang.org/grpc"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
@@ -20,7 +17,7 @@ const (
 // ExportFlows gives flows with their nodes.
 func (s *Server) ExportFlows(req *flowstorev1.ExportFlowsRequest, stream grpc.ServerStreamingServer[flowstorev1.ExportFlowsResponse]) error {
 	f := begin(req)
-	flows := f.flows("flows", req.GetFlows(), maxExported)
+	flows := f.names("flows", req.GetFlows(), maxExported, aFlow)
 	if err := f.Err(); err != nil {
 		return err
 	}
@@ -34,27 +31,6 @@ func (s *Server) ExportFlows(req *flowstorev1.ExportFlowsRequest, stream grpc.Se
 		return f.fault(err)
 	}
 	return nil
-}
-
-// flows reads a list of different flows.
-func (f *fields) flows(field string, texts []string, limit int) []uuid.UUID {
-	if len(texts) > limit {
-		f.Add(field, "has %d items; the limit is %d", len(texts), limit)
-		return nil
-	}
-	ids, firsts := make([]uuid.UUID, len(texts)), make(map[uuid.UUID]int, len(texts))
-	for i, text := range texts {
-		item := field + "[" + strconv.Itoa(i) + "]"
-		if ids[i] = f.name(item, text, aFlow); text == "" {
-			f.Add(item, "is empty")
-		}
-		if first, again := firsts[ids[i]]; again && ids[i] != (uuid.UUID{}) {
-			f.Add(item, "is %s[%d] again; name each flow once", field, first)
-		} else if !again {
-			firsts[ids[i]] = i
-		}
-	}
-	return ids
 }
 
 // download gathers what is written into chunks.

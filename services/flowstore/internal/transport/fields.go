@@ -112,8 +112,12 @@ func (f *fields) operation(req operationRequest) library.Operation {
 	}
 }
 
-// names reads a list of different nodes.
-func (f *fields) names(field string, texts []string, limit int) []uuid.UUID {
+// names reads a list of different nodes, or flows.
+func (f *fields) names(field string, texts []string, limit int, r role) []uuid.UUID {
+	kind := store.KindNode
+	if r == aFlow {
+		kind = store.KindFlow
+	}
 	if len(texts) > limit {
 		f.Add(field, "has %d items; the limit is %d", len(texts), limit)
 		return nil
@@ -121,13 +125,13 @@ func (f *fields) names(field string, texts []string, limit int) []uuid.UUID {
 	ids, firsts := make([]uuid.UUID, len(texts)), make(map[uuid.UUID]int, len(texts))
 	for i, text := range texts {
 		item := field + "[" + strconv.Itoa(i) + "]"
-		if ids[i] = f.name(item, text, neighbour); text == "" {
+		if ids[i] = f.name(item, text, r); text == "" {
 			f.Add(item, "is empty")
 		}
 		first, again := firsts[ids[i]]
 		switch {
 		case again && ids[i] != (uuid.UUID{}):
-			f.Add(item, "is %s[%d] again; name each node once", field, first)
+			f.Add(item, "is %s[%d] again; name each %s once", field, first, kind)
 		case !again:
 			firsts[ids[i]] = i
 		}

@@ -12,7 +12,7 @@ import (
 // RebuildFlow has nodes of a flow make a line.
 func (s *Server) RebuildFlow(ctx context.Context, req *flowstorev1.RebuildFlowRequest) (*flowstorev1.Flow, error) {
 	f := begin(req)
-	in := library.Rebuilding{Operation: f.operation(req), Nodes: f.names("nodes", req.GetNodes(), flow.MaxLine)}
+	in := library.Rebuilding{Operation: f.operation(req), Nodes: f.names("nodes", req.GetNodes(), flow.MaxLine, neighbour)}
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
