@@ -35,7 +35,8 @@ func Invert(before Flow, c Change) (back Change) {
 	if !shared(before.Edges, after.Edges) {
 		back.Disconnect, back.Connect = after.edgesTo(before, indexesOf(back.Remove))
 	}
-	if after.Current != before.Current {
+	// Where a member gave its index to another one, the place goes with that one when it is taken out again.
+	if after.Current != before.Current || indexesOf(back.Remove)[after.Current] {
 		back.Current = &before.Current
 	}
 	return back
@@ -62,14 +63,16 @@ func invertAddition(before Flow, c Change) (back Change) {
 			back.Connect = append(back.Connect, old)
 		}
 	}
-	for _, h := range c.Heads {
+	written := map[string]bool{}
+	for _, h := range slices.Backward(c.Heads) { // of two with one name the last one counts
 		index := before.headAt(h.Name)
 		if _, held := position(before.Members, index); !held {
 			index = 0
 		}
-		if was := (Head{Name: h.Name, Index: index}); was != h && !slices.Contains(back.Heads, was) {
+		if was := (Head{Name: h.Name, Index: index}); was != h && !written[h.Name] {
 			back.Heads = append(back.Heads, was)
 		}
+		written[h.Name] = true
 	}
 	if c.Current != nil && *c.Current != before.Current {
 		back.Current = &before.Current

@@ -109,6 +109,30 @@ func TestInvertHandMade(t *testing.T) {
 	})
 }
 
+// What drawing meets by chance alone: the place at an index that one node leaves and another takes, and a head that is written twice.
+func TestInvertRare(t *testing.T) {
+	t.Parallel()
+	start := graph(2, "1-2").Apply(flow.Change{Current: ptr(1)})
+	for name, c := range map[string]flow.Change{
+		"another node at the place":           {Remove: members(1), Restore: []flow.Member{{Index: 1, Node: node(9)}}, Current: ptr(1)},
+		"another node, and the place is lost": {Remove: members(1), Restore: []flow.Member{{Index: 1, Node: node(9)}}},
+		"a head that comes and goes":          {Heads: []flow.Head{{Name: "c", Index: 1}, {Name: "c"}}},
+		"a head that is moved twice":          {Heads: heads("c=1 c=2")},
+	} {
+		after := start.Apply(c)
+		back := flow.Invert(start, c)
+		if err := after.Check(back); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(start, after.Apply(back), butUndone, noneIsEmpty, sameStory); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if changed := !cmp.Equal(start, after, cmpopts.IgnoreFields(flow.Flow{}, "Updated", "Current"), noneIsEmpty, sameStory); changed != back.Step() {
+			t.Errorf("%s: the flow changed is %v, the inverse is a step is %v", name, changed, back.Step())
+		}
+	}
+}
+
 func TestStep(t *testing.T) {
 	t.Parallel()
 	for _, c := range []flow.Change{{}, {At: time.Now()}, {Current: ptr(3)}} {
