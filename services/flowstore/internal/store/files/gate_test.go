@@ -11,10 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
 )
 
@@ -195,140 +192,6 @@ func TestADiskThatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
-// failingLog is a local.db that cannot be written while err is set.
-type failingLog struct {
-	commitLog
-	err error
-}
-
-func (l *failingLog) Apply(c commitlog.Changes) error {
-	if errors.Is(l.err, errPanic) {
-		panic(l.err)
-	}
-	if l.err != nil {
-		return l.err
-	}
-	return l.commitLog.Apply(c)
-}
-
-var errPanic = errors.New("a fault in the log")
-
-// fail makes local.db fail; nil lets it work again.
-func (u *user) fail(t *testing.T, err error) {
-	t.Helper()
-	sp := u.store.spaces[ns].space
-	must(t, sp.onWriter(func() error {
-		if l, ok := sp.local.(*failingLog); ok {
-			l.err = err
-		} else {
-			sp.local = &failingLog{sp.local, err}
-		}
-		return nil
-	}))
-}
-
-// A full disk fails the batch, and nothing of it is seen; when there is room again, writing goes on.
-func TestALogThatIsFull(t *testing.T) {
-	t.Parallel()
-	u := gated(t, byHand, nil)
-	must(t, errors.Join(u.createFlow("novel"), u.addNode("novel", "a")))
-	u.fail(t, commitlog.ErrFull)
-	var readOnly *store.ReadOnlyError
-	if err := u.addNode("novel", "b"); !errors.As(err, &readOnly) || !errors.Is(err, commitlog.ErrFull) {
-		t.Fatalf("error %v", err)
-	}
-	if _, err := u.store.Node(t.Context(), ns, idOf("b")); !errors.Is(err, store.ErrNodeNotFound) {
-		t.Errorf("what failed is seen: %v", err)
-	}
-	must(t, u.finds(u.store))
-	if err := u.flush(); !errors.As(err, &readOnly) {
-		t.Errorf("a flush: %v", err)
-	}
-	u.fail(t, nil)
-	must(t, errors.Join(u.flush(), u.addNode("novel", "b"), u.finds(u.store), u.flush(), u.finds(u.store)))
-}
-
-// A fault of ours is an error of those whom it concerns, and not the end of the process.
-func TestAFaultOfOurs(t *testing.T) {
-	t.Parallel()
-	for name, run := range map[string]func(u *user) error{
-		"in a commit":   func(u *user) error { return u.createNode("b") },
-		"while writing": func(u *user) error { return u.flush() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			u := gated(t, byHand, nil)
-			must(t, u.createNode("a"))
-			u.fail(t, errPanic)
-			var readOnly *store.ReadOnlyError
-			if err := run(u); !errors.As(err, &readOnly) || !strings.Contains(err.Error(), errPanic.Error()) {
-				t.Errorf("error %v", err)
-			}
-			u.fail(t, nil)
-			if err := u.createNode("c"); !errors.As(err, &readOnly) {
-				t.Errorf("a write after it: %v", err)
-			}
-			must(t, u.finds(u.store))
-		})
-	}
-}
-
-// After any other error of the log nothing is accepted any more: what is on the disk is not known.
-func TestALogThatFails(t *testing.T) {
-	t.Parallel()
-	u := gated(t, byHand, nil)
-	must(t, errors.Join(u.createFlow("novel"), u.addNode("novel", "a")))
-	u.fail(t, syscall.EIO)
-	var readOnly *store.ReadOnlyError
-	if err := u.createNode("b"); !errors.As(err, &readOnly) || !errors.Is(err, syscall.EIO) {
-		t.Errorf("a write: %v", err)
-	}
-	u.fail(t, nil)
-	if err := u.createNode("b"); !errors.As(err, &readOnly) || !errors.Is(err, syscall.EIO) {
-		t.Errorf("a write after it: %v", err)
-	}
-	if err := u.flush(); !errors.As(err, &readOnly) {
-		t.Errorf("a flush: %v", err)
-	}
-	must(t, u.finds(u.store))
-	if err := u.store.Close(); !errors.Is(err, syscall.EIO) {
-		t.Errorf("closing says %v", err)
-	}
-}
-
-func TestTheLastSlot(t *testing.T) {
-	t.Parallel()
-	u := gated(t, byHand, nil)
-	must(t, errors.Join(u.createNode("one"), u.createFlow("novel")))
-	sp := u.store.spaces[ns].space
-	must(t, sp.onWriter(func() error {
-		sp.mu.Lock()
-		defer sp.mu.Unlock()
-		sp.nodes.next, sp.flows.next = format.Slots-1, format.Slots-1
-		return nil
-	}))
-	err := u.store.Update(t.Context(), ns, func(tx store.Tx) error {
-		if err := errors.Join(tx.CreateNode(nodeOf("last", "")), tx.CreateFlow(flow.Flow{ID: idOf("last"), Name: "last", Next: 1})); err != nil {
-			return err
-		}
-		if err := tx.CreateNode(nodeOf("too many", "")); !errors.Is(err, store.ErrFull) {
-			t.Errorf("a node too many: %v", err)
-		}
-		if err := tx.CreateFlow(flow.Flow{ID: idOf("too many")}); !errors.Is(err, store.ErrFull) {
-			t.Errorf("a flow too many: %v", err)
-		}
-		return nil
-	})
-	must(t, err)
-	must(t, u.flush())
-	if got := sp.nodes.heads[idOf("last")].path; got != "nodes/999/999.xml" {
-		t.Errorf("the last node is in %s", got)
-	}
-	if err := u.createNode("afterwards"); !errors.Is(err, store.ErrFull) {
-		t.Errorf("error %v", err)
-	}
-}
-
 func TestCallersThatComeTogetherShareAnFsync(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -359,42 +222,6 @@ func TestCallersThatComeTogetherShareAnFsync(t *testing.T) {
 			t.Errorf("%d commits for %d callers", got, callers)
 		}
 	})
-}
-
-func TestNamespacesAreBounded(t *testing.T) {
-	t.Parallel()
-	u := gated(t, byHand, nil)
-	for i := range MaxNamespaces {
-		u.store.spaces[fmt.Sprint(i)] = &opening{ready: closedChannel()}
-	}
-	err := u.createNode("one")
-	if err == nil || !strings.Contains(err.Error(), "1000") {
-		t.Errorf("error %v", err)
-	}
-}
-
-func closedChannel() chan struct{} {
-	ch := make(chan struct{})
-	close(ch)
-	return ch
-}
-
-func TestTheFlowCacheIsBounded(t *testing.T) {
-	t.Parallel()
-	c := newFlowCache(3000)
-	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		c.put(loadedFlow{flow: flow.Flow{ID: idOf(name), Name: name}, path: name})
-		if _, ok := c.get(idOf("a")); !ok {
-			t.Fatalf("the flow that is used all the time is gone after %s", name)
-		}
-	}
-	c.put(loadedFlow{flow: flow.Flow{ID: idOf("a"), Name: "a"}, path: "again"})
-	if l, _ := c.get(idOf("a")); l.path != "again" || c.order.Len() != 5 || c.bytes > 3000 {
-		t.Errorf("%+v, %d flows, %d bytes", l, c.order.Len(), c.bytes)
-	}
-	if _, ok := c.get(idOf("b")); ok {
-		t.Error("the flow that was not used stays")
-	}
 }
 
 // A change that comes while the file of its flow is being replaced is not in that file, and not lost.
