@@ -2,6 +2,7 @@ package flow_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -361,5 +362,28 @@ func TestIndexOf(t *testing.T) {
 	}
 	if _, ok := f.NodeAt(4); ok {
 		t.Error("index 4 is no member's")
+	}
+}
+
+// A long row that is connected at once, as an import does, is searched for cycles as a whole: once for each new edge, it would take
+// memory for the whole row each time.
+func TestCheckOfManyEdges(t *testing.T) {
+	const row = 5000
+	c := flow.Change{}
+	for i := 1; i <= row; i++ {
+		c.Add = append(c.Add, flow.Member{Index: i, Node: node(i)})
+		if i > 1 {
+			c.Connect = append(c.Connect, flow.Edge{From: i - 1, To: i})
+		}
+	}
+	f := flow.Flow{Next: 1}
+	check := func() error { return f.Check(c) }
+	if allocations := testing.AllocsPerRun(1, func() { _ = check() }); allocations > 2*row || check() != nil {
+		t.Errorf("%.0f allocations, %v", allocations, check())
+	}
+	c.Connect = append(c.Connect, flow.Edge{From: row, To: 1})
+	var cycle *flow.CycleError
+	if allocations := testing.AllocsPerRun(1, func() { _ = check() }); allocations > 2*row || !errors.As(check(), &cycle) || len(cycle.Closing) != row {
+		t.Errorf("%.0f allocations, %v", allocations, check())
 	}
 }

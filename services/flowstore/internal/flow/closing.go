@@ -40,8 +40,9 @@ func (g graph) acyclic() bool {
 	return len(ready) == len(g.members)
 }
 
-// inner gives the edges whose ends lead to each other (Kosaraju: walk forwards, then backwards in the order of leaving).
-func (g graph) inner() rows {
+// sets gives each member a number, the same to all that lead to each other (Kosaraju: walk forwards, then backwards in the order of
+// leaving).
+func (g graph) sets() []int32 {
 	n := len(g.members)
 	left := make([]int32, 0, n)
 	forwards := newWalk(g.out, n)
@@ -55,6 +56,12 @@ func (g graph) inner() rows {
 		backwards.leave = func(at int32) { set[at] = left[i] }
 		backwards.from(left[i])
 	}
+	return set
+}
+
+// inner gives the edges whose ends lead to each other.
+func (g graph) inner() rows {
+	n, set := len(g.members), g.sets()
 	var pairs [][2]int32
 	for from := range int32(n) {
 		for _, to := range g.out.of(from) {

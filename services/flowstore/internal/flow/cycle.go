@@ -6,27 +6,31 @@ import (
 	"github.com/google/uuid"
 )
 
-// checkCycle refuses new edges that close a cycle, and tells all of them.
+// checkCycle refuses new edges that close a cycle, and tells all of them. However many are new, the flow is walked a few times: an
+// import connects all of a long conversation at once.
 func (f Flow) checkCycle(c Change) error {
 	suspects := f.suspects(c.Connect)
 	if len(suspects) == 0 {
 		return nil
 	}
 	members := withMembers(f.Members, c.Add)
-	s := search{graph: newGraph(members, withEdges(f.Edges, c.Connect), nil), target: -1}
+	g := newGraph(members, withEdges(f.Edges, c.Connect), nil)
+	if g.acyclic() {
+		return nil
+	}
+	set := g.sets()
 	var found *CycleError
 	for _, e := range suspects {
 		start, _ := position(members, e.To)
 		target, _ := position(members, e.From)
-		way := s.way(int32(start), int32(target))
-		if way == nil {
+		if set[start] != set[target] {
 			continue
 		}
 		if found == nil {
+			way := g.way(int32(start), int32(target))
 			found = &CycleError{Flow: f.ID, Path: append(way, way[0])}
 		}
 		found.Closing = append(found.Closing, [2]uuid.UUID{members[target].Node, members[start].Node})
-		s.forget()
 	}
 	if found == nil {
 		return nil
@@ -35,7 +39,7 @@ func (f Flow) checkCycle(c Change) error {
 }
 
 // suspects are the new edges that may close a cycle. Nearly always there are none: an edge to a member that nothing
-// continues closes nothing. By From, so that searches for the same member follow each other and share what they saw.
+// continues closes nothing. By From, then To.
 func (f Flow) suspects(connect []Edge) []Edge {
 	left := make(map[int]bool, len(connect))
 	for _, e := range connect {
@@ -57,48 +61,28 @@ func hasChildren(edges []Edge, index int) bool {
 	return at < len(edges) && edges[at].From == index
 }
 
-// search looks for ways along the edges. What it has seen without finding its target it does not visit again.
-type search struct {
-	graph
-	target int32
-	// cameFrom is the position before each seen member, the member itself for a start, -1 for unseen.
-	cameFrom []int32
-}
-
-// forget has the next search begin anew: what this one saw does lead to its target.
-func (s *search) forget() { s.target = -1 }
-
 // way gives the nodes of a shortest way from start to target, both included; nil if there is none.
-func (s *search) way(start, target int32) []uuid.UUID {
-	if s.target != target {
-		s.target = target
-		s.cameFrom = slices.Repeat([]int32{-1}, len(s.members))
-	}
-	if s.cameFrom[start] >= 0 {
-		return nil
-	}
-	s.cameFrom[start] = start
-	for queue := []int32{start}; len(queue) > 0; queue = queue[1:] {
-		if queue[0] == target {
-			return s.back(target)
-		}
-		for _, next := range s.out.of(queue[0]) {
-			if s.cameFrom[next] < 0 {
-				s.cameFrom[next] = queue[0]
+func (g graph) way(start, target int32) (nodes []uuid.UUID) {
+	// cameFrom is the position before each seen member, the member itself for the start, -1 for unseen.
+	cameFrom := slices.Repeat([]int32{-1}, len(g.members))
+	cameFrom[start] = start
+	queue := []int32{start}
+	for i := 0; i < len(queue) && cameFrom[target] < 0; i++ {
+		for _, next := range g.out.of(queue[i]) {
+			if cameFrom[next] < 0 {
+				cameFrom[next] = queue[i]
 				queue = append(queue, next)
 			}
 		}
 	}
-	return nil
-}
-
-// back gives the way that was found to a position, from its start on.
-func (s *search) back(at int32) []uuid.UUID {
-	way := []uuid.UUID{s.members[at].Node}
-	for s.cameFrom[at] != at {
-		at = s.cameFrom[at]
-		way = append(way, s.members[at].Node)
+	if cameFrom[target] < 0 {
+		return nil
 	}
-	slices.Reverse(way)
-	return way
+	for at := target; ; at = cameFrom[at] {
+		nodes = append(nodes, g.members[at].Node)
+		if at == start {
+			slices.Reverse(nodes)
+			return nodes
+		}
+	}
 }

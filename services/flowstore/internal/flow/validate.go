@@ -87,7 +87,7 @@ func (f Flow) tellCycles(problems []Problem) {
 	if len(f.Skipped) == 0 {
 		return
 	}
-	s := search{graph: f.walkable(), target: -1}
+	g := f.walkable()
 	told := 0
 	for i, p := range problems {
 		if p.Kind != CycleEdge || told == maxCycles {
@@ -96,8 +96,7 @@ func (f Flow) tellCycles(problems []Problem) {
 		told++
 		start, _ := position(f.Members, p.Edge.To)
 		target, _ := position(f.Members, p.Edge.From)
-		way := s.way(int32(start), int32(target))
-		s.forget()
+		way := g.way(int32(start), int32(target))
 		if len(way) > maxCycleNodes {
 			problems[i].Cycle = way[:maxCycleNodes]
 			continue

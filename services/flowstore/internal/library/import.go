@@ -61,7 +61,7 @@ func ofOne(err error) bool {
 	var full *flow.FullError
 	var cycle *flow.CycleError
 	var member *flow.MemberError
-	return errors.As(err, &taken) || errors.As(err, &unreadable) || errors.As(err, &changing) ||
+	return errors.As(err, &taken) || errors.As(err, &unreadable) || errors.As(err, &changing) || errors.Is(err, errWoven) ||
 		errors.As(err, &full) || errors.As(err, &cycle) || errors.As(err, &member)
 }
 
@@ -242,7 +242,6 @@ func (t *taking) extend(tx store.Tx, stored, from flow.Flow) error {
 	c, index := flow.Change{At: tx.Now()}, map[int]int{} // by the index in from, the one in stored
 	find := stored.Finder(len(from.Members))
 	next := stored.Next
-	added := map[int]bool{}
 	for _, m := range from.Members {
 		at, held := find(m.Node)
 		switch {
@@ -250,19 +249,17 @@ func (t *taking) extend(tx store.Tx, stored, from flow.Flow) error {
 			index[m.Index] = at
 		case t.isNew[m.Node] || t.made[m.Node]:
 			c.Add = append(c.Add, flow.Member{Index: next, Node: m.Node})
-			index[m.Index], added[m.Index] = next, true
+			index[m.Index] = next
 			next++
 		}
 	}
-	above := map[int][]int{}
-	for _, e := range from.Edges {
-		above[e.To] = append(above[e.To], e.From)
+	parents, err := nearest(from, func(at int) (int, bool) { there, ok := index[at]; return there, ok })
+	if err != nil {
+		return err
 	}
-	for _, m := range from.Members {
-		if added[m.Index] {
-			for _, p := range nearest(m.Index, above, index) {
-				c.Connect = append(c.Connect, flow.Edge{From: p, To: index[m.Index]})
-			}
+	for _, m := range c.Add {
+		for _, p := range parents[m.Index] {
+			c.Connect = append(c.Connect, flow.Edge{From: p, To: m.Index})
 		}
 	}
 	if c.Empty() {
@@ -274,26 +271,40 @@ func (t *taking) extend(tx store.Tx, stored, from flow.Flow) error {
 		return nil
 	}
 	t.flows.Updated++
-	_, err := change(tx, stored, c)
+	_, err = change(tx, stored, c)
 	return err
 }
 
-// nearest gives the nodes of the flow that is there which stand nearest above a node: those between were taken out of it.
-func nearest(at int, above map[int][]int, index map[int]int) (found []int) {
-	seen, next := map[int]bool{}, slices.Clone(above[at])
-	for len(next) > 0 {
-		p := next[len(next)-1]
-		next = next[:len(next)-1]
-		if seen[p] {
-			continue
-		}
-		seen[p] = true
-		if there, ok := index[p]; ok {
-			found = append(found, there)
+// maxMet is how many parents nearest gathers where branches meet.
+const maxMet = 10 * flow.MaxEdges
+
+// errWoven ends the import of a flow of which too much was taken out.
+var errWoven = fmt.Errorf("so many of its nodes were taken out where branches meet that it would take more than %d edges to lead past them; import it into another namespace", maxMet)
+
+// nearest gives, for each node that is in the flow that is there, those that stand nearest above it and are there too: what is between was
+// taken out of it. here says where a node of from is there; it is asked once for each, however much was taken out. errWoven.
+func nearest(from flow.Flow, here func(index int) (there int, ok bool)) (parents map[int][]int, err error) {
+	parents = map[int][]int{}
+	met, near := 0, make(map[int][]int, len(from.Members)) // by index in from
+	for _, step := range from.History() {
+		var found []int
+		if len(step.Parents) == 1 {
+			found = near[step.Parents[0].Index] // the same, not a copy: a long row costs no more than its length
 		} else {
-			next = append(next, above[p]...)
+			for _, p := range step.Parents {
+				if met += len(near[p.Index]); met > maxMet {
+					return nil, errWoven
+				}
+				found = append(found, near[p.Index]...)
+			}
+			slices.Sort(found)
+			found = slices.Compact(found)
 		}
+		there, ok := here(step.Index)
+		if ok {
+			parents[there], found = found, []int{there}
+		}
+		near[step.Index] = found
 	}
-	slices.Sort(found)
-	return slices.Compact(found)
+	return parents, nil
 }

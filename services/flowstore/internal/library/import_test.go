@@ -22,7 +22,7 @@ import (
 
 // gpt is a conversation of ChatGPT: each message is `id parent role text`, a parent `-` is none.
 func gpt(id, current string, messages ...string) string {
-	mapping := ""
+	var mapping strings.Builder
 	for _, m := range messages {
 		f := strings.SplitN(m, " ", 4)
 		parent := "null"
@@ -34,10 +34,10 @@ func gpt(id, current string, messages ...string) string {
 			text, _ := json.Marshal(f[3]) //nolint:errchkjson // a text
 			message = fmt.Sprintf(`{"author":{"role":%q},"create_time":null,"content":{"content_type":"text","parts":[%s]},"recipient":"all"}`, f[2], text)
 		}
-		mapping += fmt.Sprintf(`,%q:{"id":%q,"parent":%s,"message":%s}`, f[0], f[0], parent, message)
+		fmt.Fprintf(&mapping, `,%q:{"id":%q,"parent":%s,"message":%s}`, f[0], f[0], parent, message)
 	}
 	return fmt.Sprintf(`{"conversation_id":%q,"title":"T %s","create_time":1700000000.5,"current_node":%q,"default_model_slug":"gpt-x","mapping":{%s}}`,
-		id, id, current, strings.TrimPrefix(mapping, ","))
+		id, id, current, strings.TrimPrefix(mapping.String(), ","))
 }
 
 func bring(t *testing.T, l *library.Library, text string) transfer.Report {
