@@ -53,7 +53,7 @@ const (
 	// UNAVAILABLE: the store cannot write (disk full, read-only volume, failed fsync). Reads go on. Metadata: `cause`.
 	ErrorReason_ERROR_REASON_STORE_READ_ONLY ErrorReason = 10
 	// RESOURCE_EXHAUSTED: too many calls are running, a request is too large, the flow is full, or the namespace is: it
-	// takes 1,000,000 nodes and 1,000,000 flows.
+	// takes 1,000,000 nodes and 1,000,000 flows; or one process has as many namespaces open as it takes. Metadata: `limit`, where it is a number.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 11
 	// INTERNAL: a fault of ours. Metadata: `request_id`, and nothing else.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 12

@@ -23,8 +23,8 @@ type IDs interface {
 // Library does the operations on a store. Safe for concurrent use.
 //
 // What is wrong with the nodes and flows that a request names is told at once: several of the errors that a method names
-// come as a *ManyError. Besides, all methods answer *store.ReadOnlyError, *store.NamespaceError, store.ErrFull,
-// store.ErrClosed, and the error of a context that ended.
+// come as a *ManyError. Besides, all methods answer *store.ReadOnlyError, *store.NamespaceError, *store.CrowdedError,
+// store.ErrFull, store.ErrClosed, and the error of a context that ended.
 type Library struct {
 	store store.Store
 	ids   IDs

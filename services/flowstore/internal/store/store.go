@@ -48,6 +48,17 @@ func (e *NamespaceError) Error() string {
 	return fmt.Sprintf("%q cannot be a namespace: 1 to 63 characters of a-z, 0-9 and -, the first and the last no -", e.Name)
 }
 
+// CrowdedError says that a namespace cannot be opened, since as many are open as one process takes. They stay open until it ends.
+type CrowdedError struct {
+	Namespace string
+	Limit     int
+}
+
+func (e *CrowdedError) Error() string {
+	return fmt.Sprintf("namespace %s cannot be opened: %d namespaces are open, the limit of one process; restart the service, which opens those that are used, "+
+		"or let another one with a data folder of its own serve some of them", e.Namespace, e.Limit)
+}
+
 // Kind is what an id belongs to. A node and a flow may have the same id.
 type Kind string
 

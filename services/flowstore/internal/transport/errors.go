@@ -96,6 +96,9 @@ var table = []func(*fields, error) *apierr.Error{
 	is(store.ErrFull, func(_ *fields, e error) *apierr.Error {
 		return apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "limit", strconv.Itoa(store.MaxFiles))
 	}),
+	on(func(_ *fields, e *store.CrowdedError) *apierr.Error {
+		return apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "limit", strconv.Itoa(e.Limit))
+	}),
 	is(store.ErrClosed, func(*fields, error) *apierr.Error {
 		e := apierr.New(codes.Unavailable, apierr.ReasonDraining, "the service is stopping; try again")
 		e.RetryAfter = drainRetry

@@ -76,6 +76,7 @@ var answers = map[string]struct {
 	"flow.HeadTakenError":        {&flow.HeadTakenError{Flow: one, Name: "main"}, "AlreadyExists ALREADY_EXISTS", map[string]string{"flow": "flows/" + id(1), "head": "main"}},
 	"store.ReadOnlyError":        {&store.ReadOnlyError{Cause: errors.New("no space left on device")}, "Unavailable STORE_READ_ONLY", map[string]string{"cause": "no space left on device"}},
 	"store.ErrFull":              {store.ErrFull, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"limit": "1000000"}},
+	"store.CrowdedError":         {&store.CrowdedError{Namespace: "x", Limit: 1000}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"limit": "1000"}},
 	"store.ErrClosed":            {store.ErrClosed, "Unavailable DRAINING", nil},
 	"store.UnreadableError":      {&store.UnreadableError{Path: "p", Reason: "r"}, inner, nil},
 	"store.NamespaceError":       {&store.NamespaceError{Name: "x"}, inner, nil},

@@ -3,7 +3,6 @@ package files
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
@@ -50,8 +49,8 @@ func TestNamespacesAreBounded(t *testing.T) {
 	for i := range MaxNamespaces {
 		u.store.spaces[fmt.Sprint(i)] = &opening{ready: closedChannel()}
 	}
-	err := u.createNode("one")
-	if err == nil || !strings.Contains(err.Error(), "1000") {
+	var crowded *store.CrowdedError
+	if err := u.createNode("one"); !errors.As(err, &crowded) || *crowded != (store.CrowdedError{Namespace: ns, Limit: MaxNamespaces}) {
 		t.Errorf("error %v", err)
 	}
 }

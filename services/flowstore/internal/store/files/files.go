@@ -37,7 +37,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
-// MaxNamespaces is how many namespaces may be open at once; each keeps three goroutines, an index and an open local.db.
+// MaxNamespaces is how many namespaces may be open at once: each keeps four goroutines, an index and an open local.db until the
+// store is closed.
 const MaxNamespaces = 1000
 
 // localFolder holds what belongs to this machine and to no repository.
@@ -301,7 +302,7 @@ func (s *Store) enter(ns string) (o *opening, first bool, err error) {
 	case s.spaces[ns] != nil:
 		return s.spaces[ns], false, nil
 	case len(s.spaces) >= MaxNamespaces:
-		return nil, false, fmt.Errorf("namespace %s: %d namespaces are open, the limit of one process", ns, MaxNamespaces)
+		return nil, false, &store.CrowdedError{Namespace: ns, Limit: MaxNamespaces}
 	}
 	o = &opening{ready: make(chan struct{})}
 	s.spaces[ns] = o
