@@ -55,7 +55,7 @@ var errNoSlot = fmt.Errorf("a file stands in our place, and all %d slots are tak
 func (sp *space) movedNode(n *pendingNode, r commitlog.Record, there foreignFile) {
 	sp.nodes.replace(n.id, n.path, holdsNode(r.Path, n.created))
 	sp.pending.relocate(store.Thing{Kind: store.KindNode, ID: n.id}, n.path, r.Path)
-	sp.note(there.path, fmt.Sprintf("%s; the node %s, which belonged here, is in %s", there.why, n.id, r.Path))
+	sp.noteFile(there.path, fmt.Sprintf("%s; the node %s, which belonged here, is in %s", there.why, n.id, r.Path))
 	sp.pending.records -= len(n.seqs) - 1
 	sp.pending.setNode(&pendingNode{id: n.id, body: n.body, created: n.created, target: target{path: r.Path, seqs: []int64{r.Seq}}})
 	other, err := format.DecodeNode(there.data)
@@ -104,7 +104,7 @@ func (sp *space) splitFlow(ours *pendingFlow, there foreignFile, why string) err
 	sp.flows.replace(f.ID, ours.path, holdsFlow(moved, f))
 	sp.pending.relocate(store.Thing{Kind: store.KindFlow, ID: f.ID}, ours.path, moved)
 	sp.adopt(sp.flows, theirs.ID, holdsFlow(there.path, theirs), err)
-	sp.note(there.path, fmt.Sprintf("%s; our version is in %s, which counts", why, moved))
+	sp.noteFile(there.path, fmt.Sprintf("%s; our version is in %s, which counts", why, moved))
 	return nil
 }
 

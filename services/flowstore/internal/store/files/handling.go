@@ -1,7 +1,6 @@
 package files
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -270,52 +269,6 @@ func (h *handling) standing(id uuid.UUID, holdings []holding, place func(string)
 	})
 }
 
-// events are what the changes mean to others.
-func (h *handling) events() {
-	stood := map[string]bool{}
-	for _, of := range h.order {
-		before, after := h.before[of], h.stands(*h.things[of], false)
-		stood[before.path], stood[after.path] = true, true
-		switch kind := meaning(of.Kind, before, after); kind {
-		case "":
-		case store.ExternalChange:
-			h.tell(store.Event{Kind: kind, Path: cmp.Or(after.path, before.path)})
-		default:
-			h.tell(store.Event{Kind: kind, Of: of})
-		}
-	}
-	for _, s := range h.sightings {
-		if changed := s.gone || !s.known || s.row.hash != s.file.Hash; changed && !stood[s.path] {
-			h.tell(store.Event{Kind: store.ExternalChange, Path: s.path})
-		}
-	}
-}
-
-func (h *handling) tell(e store.Event) {
-	e.Seq, e.At, e.Origin = h.lastEvent+int64(len(h.changed.Events))+1, h.last, store.External
-	h.changed.Events = append(h.changed.Events, e)
-}
-
-// meaning says what it means to others that a thing stands otherwise; nothing where only the name of its file changed.
-func meaning(kind store.Kind, before, after standing) store.EventKind {
-	created, updated, deleted := store.FlowCreated, store.FlowUpdated, store.FlowDeleted
-	if kind == store.KindNode {
-		created, updated, deleted = store.NodeCreated, store.NodeUpdated, store.NodeDeleted
-	}
-	wasThere := before.where == inFile || before.where == unreadable
-	switch {
-	case before.where == after.where && before.hash == after.hash:
-		return ""
-	case after.where == inFile && wasThere:
-		return updated
-	case after.where == inFile:
-		return created
-	case after.where != unreadable && wasThere:
-		return deleted
-	}
-	return store.ExternalChange
-}
-
 // leftInTrash has the files in the trash looked at again whose doubles in the tree went away, and gives their folders. The caller
 // holds mu.
 func (h *handling) leftInTrash() (folders []string) {
@@ -346,6 +299,7 @@ func (h *handling) publish(c commitlog.Changes) (again []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.nodes.next, h.flows.next = h.next[format.Nodes], h.next[format.Flows]
+	h.warn(h.overtaken())
 	for _, of := range h.order {
 		h.indexOf(of.Kind).hold(of.ID, *h.things[of])
 	}
@@ -355,6 +309,9 @@ func (h *handling) publish(c commitlog.Changes) (again []string) {
 			x.broken[s.path] = s.why
 			h.warn([]store.Problem{{Path: s.path, Reason: s.why}})
 		}
+		if s.settles() {
+			h.notes = slices.DeleteFunc(h.notes, func(n note) bool { return n.standing && n.Path == s.path })
+		}
 		if !s.gone {
 			h.seen.put(s.path, h.files[s.path])
 		}
@@ -362,7 +319,7 @@ func (h *handling) publish(c commitlog.Changes) (again []string) {
 	again = h.leftInTrash()
 	for file, reason := range h.doubled {
 		h.unsettle(file)
-		h.note(file, reason)
+		h.noteFile(file, reason)
 	}
 	for kind, needed := range h.rows {
 		if needed {

@@ -121,6 +121,30 @@ func TestAHandAndAClientEditTheSame(t *testing.T) {
 	}
 }
 
+// What stands in the place of ours is a problem as long as it stands there: no more when a person took it away, or gave it an id of
+// its own.
+func TestAPersonDecidesBetweenTwoVersions(t *testing.T) {
+	t.Parallel()
+	for name, decide := range map[string]func(d *desk){
+		"takes theirs away": func(d *desk) { d.remove("nodes/000/000.xml") },
+		"makes it another":  func(d *desk) { d.edit("nodes/000/000.xml", idOf("one").String(), idOf("theirs").String()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.must(d.createNode("one"))
+			d.flushed()
+			d.must(d.replaceNode("one", "二"))
+			d.edit("nodes/000/000.xml", "春の夜", "夏の夜")
+			d.flushed()
+			d.handsDo()
+			d.wantProblems("nodes/000/000.xml", "nodes/000/000.xml")
+			d.handsDo(func() { decide(d) })
+			d.wantProblems()
+		})
+	}
+}
+
 // A torn line at the end of an index, also one that appears while the store runs, is gone when the next file is written; a torn
 // node stays as it is (cases/flowstore.md 31).
 func TestFlowstore31TornWhileTheStoreRuns(t *testing.T) {

@@ -252,17 +252,19 @@ func (x *index) problems() []store.Problem {
 	for id, others := range x.others {
 		head := x.heads[id]
 		for _, h := range others {
-			better := "is newer"
-			if h.time.Equal(head.time) {
-				better = "has the same time, a later name"
-			}
-			list = append(list, store.Problem{
-				Path:   h.path,
-				Reason: fmt.Sprintf("it has the id %s, as %s has, which %s and counts", id, head.path, better),
-			})
+			list = append(list, h.behind(id, head))
 		}
 	}
 	return list
+}
+
+// behind tells of a file that stands behind another one with its id.
+func (h holding) behind(id uuid.UUID, head holding) store.Problem {
+	better := "is newer"
+	if h.time.Equal(head.time) {
+		better = "has the same time, a later name"
+	}
+	return store.Problem{Path: h.path, Reason: fmt.Sprintf("it has the id %s, as %s has, which %s and counts", id, head.path, better)}
 }
 
 // row is a line of index.tsv with its place in the tree.

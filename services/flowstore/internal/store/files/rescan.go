@@ -34,6 +34,13 @@ func (s sighting) of() store.Kind { return thingOf(s.kind) }
 
 func (s sighting) inTrash() bool { return inTree(s.path) != s.path }
 
+// settles says that a problem of the file that stood there has ended: it is gone, a hand changed it since it was looked at, or it was looked at again
+// and counts now.
+func (s sighting) settles() bool {
+	changed := s.row.hash != s.file.Hash
+	return s.gone || s.known && changed == (s.row.size != unsettled)
+}
+
 // maxSightings is how many files are taken in at once: the writer serves callers in between.
 const maxSightings = 10_000
 

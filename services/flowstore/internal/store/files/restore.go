@@ -194,7 +194,7 @@ func (sp *space) restoreOnto(file string, records []commitlog.Record) error {
 	}
 	f, lost := rebase(f, changes)
 	for _, text := range lost {
-		sp.keep(file, text)
+		sp.keep(note{Problem: store.Problem{Path: file, Reason: text}})
 	}
 	ours := pendingFlow{flow: f, target: target{path: file}}
 	sp.putBack(ours, records)
@@ -204,8 +204,8 @@ func (sp *space) restoreOnto(file string, records []commitlog.Record) error {
 // park leaves changes in the log whose flow is not there: its file is gone or cannot be read. They are looked at again
 // when the namespace is opened the next time.
 func (sp *space) park(records []commitlog.Record) {
-	sp.keep(records[0].Path, fmt.Sprintf("%d acknowledged changes of the flow %s wait for this file, which is gone or cannot "+
-		"be read; bring it back and start again", len(records), records[0].ID))
+	sp.keep(note{Problem: store.Problem{Path: records[0].Path, Reason: fmt.Sprintf("%d acknowledged changes of the flow %s wait for this "+
+		"file, which is gone or cannot be read; bring it back and start again", len(records), records[0].ID)}})
 }
 
 // changesOf gives the changes among records.

@@ -125,7 +125,9 @@ func (sp *space) stayOut(x *index) {
 			for _, one := range t.holdings {
 				sp.unsettle(trashPath(one.path))
 			}
-			sp.keep(trashPath(t.holdings[0].path), fmt.Sprintf("it has the id %s, as %s has, which is in the tree and counts", id, head.path))
+			sp.keep(note{store.Problem{
+				Path: trashPath(t.holdings[0].path), Reason: fmt.Sprintf("it has the id %s, as %s has, which is in the tree and counts", id, head.path),
+			}, true})
 		}
 	}
 }

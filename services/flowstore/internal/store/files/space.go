@@ -75,7 +75,7 @@ type space struct {
 	// cause says why nothing can be written; broken, that it is for good.
 	cause  error
 	broken bool
-	notes  []store.Problem
+	notes  []note
 	// left are files that may hold what was purged, with what to do about them.
 	left map[store.Thing][]string
 	// recent are the last events, lastEvent is the number of the last one; happened is closed when there is another.
@@ -226,7 +226,10 @@ func (sp *space) update(ctx context.Context, fn func(store.Tx) error) error {
 func (sp *space) problems() []store.Problem {
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
-	list := slices.Concat(sp.nodes.problems(), sp.flows.problems(), sp.notes)
+	list := slices.Concat(sp.nodes.problems(), sp.flows.problems())
+	for _, n := range sp.notes {
+		list = append(list, n.Problem)
+	}
 	slices.SortFunc(list, func(a, b store.Problem) int {
 		if c := strings.Compare(a.Path, b.Path); c != 0 {
 			return c
@@ -243,16 +246,33 @@ const (
 	maxWarnings = 20
 )
 
+// note is a problem that the index does not know.
+type note struct {
+	store.Problem
+	// standing says that it is about the file that stands there: it ends when a hand takes that away or mends it. Others
+	// are told until the next start.
+	standing bool
+}
+
 // note keeps a problem that the index does not know, and tells the log. The caller holds mu.
 func (sp *space) note(path, reason string) {
-	sp.keep(path, reason)
-	sp.warn([]store.Problem{{Path: path, Reason: reason}})
+	sp.tellOf(note{Problem: store.Problem{Path: path, Reason: reason}})
+}
+
+// noteFile is note for a file that stands in the way of another one.
+func (sp *space) noteFile(path, reason string) {
+	sp.tellOf(note{store.Problem{Path: path, Reason: reason}, true})
+}
+
+func (sp *space) tellOf(n note) {
+	sp.keep(n)
+	sp.warn([]store.Problem{n.Problem})
 }
 
 // keep is note while the namespace is opened: when it is open, the log is told of all that was found.
-func (sp *space) keep(path, reason string) {
+func (sp *space) keep(n note) {
 	if len(sp.notes) < maxNotes {
-		sp.notes = append(sp.notes, store.Problem{Path: path, Reason: reason})
+		sp.notes = append(sp.notes, n)
 	}
 }
 

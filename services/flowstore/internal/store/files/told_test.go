@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/zap"
@@ -87,5 +88,23 @@ func TestFilesArePrivate(t *testing.T) {
 		if !seen[name] {
 			t.Errorf("there is no %s: %v", name, seen)
 		}
+	}
+}
+
+// A copy that a hand makes while the store runs is in the log, as it is at a start: which of the two counts is not to be seen
+// elsewhere.
+func TestACopyIsInTheLog(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.must(d.createNode("one"))
+	d.flushed()
+	core, logs := observer.New(zap.WarnLevel)
+	d.must(d.store.Close())
+	d.log = zap.New(core)
+	d.open()
+	d.handsDo(func() { d.copy("nodes/000/000.xml", "nodes/000/009.xml") })
+	told := logs.FilterField(zap.String("path", "nodes/000/000.xml")).All()
+	if len(told) != 1 || !strings.Contains(fmt.Sprint(told[0].ContextMap()["reason"]), "as nodes/000/009.xml has") {
+		t.Errorf("the log says %v", logs.All())
 	}
 }

@@ -26,7 +26,7 @@ func (sp *space) loadTombs() error {
 	}
 	rows, problems := format.ReadTombstones(data)
 	for _, p := range problems {
-		sp.keep(tombstonesName, p)
+		sp.keep(note{Problem: store.Problem{Path: tombstonesName, Reason: p}})
 	}
 	for _, row := range rows {
 		x := sp.indexedBy(row.Kind)

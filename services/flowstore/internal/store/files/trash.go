@@ -173,7 +173,7 @@ func (sp *space) freePlace(m pendingMove, file string, there, ours foreignFile) 
 			x.replace(m.of.ID, file, h)
 		}
 		sp.pending.relocate(m.of, file, moved)
-		sp.note(there.path, fmt.Sprintf("another file came to stand here; %s, which belongs here, is in %s", m.of.Kind.Name(m.of.ID), m.to(moved)))
+		sp.noteFile(there.path, fmt.Sprintf("another file came to stand here; %s, which belongs here, is in %s", m.of.Kind.Name(m.of.ID), m.to(moved)))
 		return nil
 	})
 	return m.to(moved), err
