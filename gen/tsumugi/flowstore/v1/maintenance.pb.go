@@ -66,12 +66,14 @@ const (
 	StoreFinding_KIND_LINE_ENDS StoreFinding_Kind = 18
 	// A named branch that stands at no node of the flow.
 	StoreFinding_KIND_DANGLING_HEAD StoreFinding_Kind = 19
-	// A link that begins at no node of the flow, or leads to a flow that no file holds, or that is in the trash.
+	// A link that begins at no node of the flow, or leads to a flow that no file holds, that is in the trash, or that was purged.
 	StoreFinding_KIND_DANGLING_LINK StoreFinding_Kind = 20
 	// A file that holds what was purged.
 	StoreFinding_KIND_PURGED_IS_BACK StoreFinding_Kind = 21
 	// A line of `tombstones.tsv` that is no row.
 	StoreFinding_KIND_TOMBSTONE_LINE StoreFinding_Kind = 22
+	// A file in the trash under whose name another one stands in the tree.
+	StoreFinding_KIND_TRASH_NAME StoreFinding_Kind = 23
 )
 
 // Enum value maps for StoreFinding_Kind.
@@ -100,6 +102,7 @@ var (
 		20: "KIND_DANGLING_LINK",
 		21: "KIND_PURGED_IS_BACK",
 		22: "KIND_TOMBSTONE_LINE",
+		23: "KIND_TRASH_NAME",
 	}
 	StoreFinding_Kind_value = map[string]int32{
 		"KIND_UNSPECIFIED":      0,
@@ -125,6 +128,7 @@ var (
 		"KIND_DANGLING_LINK":    20,
 		"KIND_PURGED_IS_BACK":   21,
 		"KIND_TOMBSTONE_LINE":   22,
+		"KIND_TRASH_NAME":       23,
 	}
 )
 
@@ -865,14 +869,14 @@ const file_tsumugi_flowstore_v1_maintenance_proto_rawDesc = "" +
 	"\rCheckProgress\x12\"\n" +
 	"\n" +
 	"files_read\x18\x01 \x01(\x05B\x03\xe0A\x03R\tfilesRead\x12\x19\n" +
-	"\x05files\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05files\"\xf5\x06\n" +
+	"\x05files\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05files\"\x8a\a\n" +
 	"\fStoreFinding\x12@\n" +
 	"\x04kind\x18\x01 \x01(\x0e2'.tsumugi.flowstore.v1.StoreFinding.KindB\x03\xe0A\x03R\x04kind\x12\x17\n" +
 	"\x04path\x18\x02 \x01(\tB\x03\xe0A\x03R\x04path\x12\x17\n" +
 	"\x04line\x18\x03 \x01(\x05B\x03\xe0A\x03R\x04line\x12\x1b\n" +
 	"\x06reason\x18\x04 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x15\n" +
 	"\x03fix\x18\x05 \x01(\tB\x03\xe0A\x03R\x03fix\x12I\n" +
-	"\amending\x18\x06 \x01(\x0e2*.tsumugi.flowstore.v1.StoreFinding.MendingB\x03\xe0A\x03R\amending\"\x88\x04\n" +
+	"\amending\x18\x06 \x01(\x0e2*.tsumugi.flowstore.v1.StoreFinding.MendingB\x03\xe0A\x03R\amending\"\x9d\x04\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fKIND_UNREADABLE\x10\x01\x12\x19\n" +
@@ -898,7 +902,8 @@ const file_tsumugi_flowstore_v1_maintenance_proto_rawDesc = "" +
 	"\x12KIND_DANGLING_HEAD\x10\x13\x12\x16\n" +
 	"\x12KIND_DANGLING_LINK\x10\x14\x12\x17\n" +
 	"\x13KIND_PURGED_IS_BACK\x10\x15\x12\x17\n" +
-	"\x13KIND_TOMBSTONE_LINE\x10\x16\"g\n" +
+	"\x13KIND_TOMBSTONE_LINE\x10\x16\x12\x13\n" +
+	"\x0fKIND_TRASH_NAME\x10\x17\"g\n" +
 	"\aMending\x12\x17\n" +
 	"\x13MENDING_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eMENDING_PERSON\x10\x01\x12\x12\n" +

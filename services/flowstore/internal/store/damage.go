@@ -25,8 +25,10 @@ const (
 	DamageLink Damage = "dangling_link"
 	// DamageEntry is anything else in a flow file that is left out (field/flowstore.md row 21).
 	DamageEntry Damage = "bad_entry"
-	// DamageDuplicateID is a file with the id of a better one (cases/flowstore.md 17).
+	// DamageDuplicateID is a file with the id of a better one, or one in the trash with the id of one in the tree (cases/flowstore.md 17).
 	DamageDuplicateID Damage = "duplicate_id"
+	// DamageTrashName is a file in the trash under whose name another one stands in the tree: two branches gave the name to both.
+	DamageTrashName Damage = "trash_name"
 	// DamagePurged is a file that holds what was purged: git or a backup brought it back.
 	DamagePurged Damage = "purged_is_back"
 	// DamageTombstones is a line of tombstones.tsv that is no row.
@@ -55,7 +57,7 @@ const (
 var Damages = []Damage{
 	DamageUnreadable, DamageConflict, DamageNUL, DamageMissingNode, DamageDanglingEdge, DamageCycle, DamageCurrent,
 	DamageHead, DamageLink, DamageEntry,
-	DamageDuplicateID, DamagePurged, DamageTombstones, DamageName, DamageFolder, DamageIrregular, DamageIndexMissing, DamageIndexDead, DamageIndexWrong,
+	DamageDuplicateID, DamageTrashName, DamagePurged, DamageTombstones, DamageName, DamageFolder, DamageIrregular, DamageIndexMissing, DamageIndexDead, DamageIndexWrong,
 	DamageIndexLine, DamageTemporary, DamageLineEnds,
 }
 

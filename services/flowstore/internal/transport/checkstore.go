@@ -56,6 +56,7 @@ func (p *progress) tell(read, files int) {
 }
 
 var damages = map[store.Damage]flowstorev1.StoreFinding_Kind{
+	store.DamageTrashName:    flowstorev1.StoreFinding_KIND_TRASH_NAME,
 	store.DamagePurged:       flowstorev1.StoreFinding_KIND_PURGED_IS_BACK,
 	store.DamageTombstones:   flowstorev1.StoreFinding_KIND_TOMBSTONE_LINE,
 	store.DamageUnreadable:   flowstorev1.StoreFinding_KIND_UNREADABLE,

@@ -75,7 +75,7 @@ func Look(ctx context.Context, fsys filesys.FS, o Options) (Report, error) {
 // maybeUnderWay says that a finding may be gone when a running service has written what it is writing.
 func maybeUnderWay(f store.Finding) bool {
 	switch f.Kind {
-	case store.DamageMissingNode, store.DamageLink, store.DamageDuplicateID, store.DamageIndexMissing, store.DamageIndexDead, store.DamageIndexWrong, store.DamageIndexLine, store.DamageTemporary:
+	case store.DamageMissingNode, store.DamageLink, store.DamageDuplicateID, store.DamageTrashName, store.DamageIndexMissing, store.DamageIndexDead, store.DamageIndexWrong, store.DamageIndexLine, store.DamageTemporary:
 		return true
 	}
 	return false
@@ -118,6 +118,9 @@ type place struct {
 	kind   format.Kind
 	trash  bool
 }
+
+// inTree is where what is in the trash came from, or the place itself.
+func (p place) inTree() place { return place{strings.TrimPrefix(p.folder, "trash/"), p.kind, false} }
 
 // places in the order in which they are looked at: nodes first, so that flows know which there are.
 var places = []place{

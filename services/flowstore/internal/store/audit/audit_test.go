@@ -161,6 +161,7 @@ func everyKind(t testing.TB) world {
 	w.put("tombstones.tsv", string(format.AppendTombstone([]byte(format.TombstonesHeader), format.Tombstone{
 		ID: idOf(60), Kind: format.Nodes, Path: "000/011.xml", Time: at(40), Reason: "asked for",
 	}))+"no row\n")
+	w.put("trash/nodes/000/002.xml", strings.ReplaceAll(w.get("nodes/000/003.xml"), idOf(3).String(), idOf(61).String()))
 	w.put("trash/nodes/000/011.xml", strings.ReplaceAll(w.get("nodes/000/003.xml"), idOf(3).String(), idOf(60).String()))
 	return w
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -21,7 +22,12 @@ func (t *tree) lookForMembers(c *collector, f *file) {
 			continue
 		}
 		out := finding(store.DamageMissingNode, f.path, fmt.Sprintf("nodes: index %d: no file that can be read holds the node %s", m.Index, m.Node))
-		if t.trashed[m.Node] {
+		at, purged := t.purged[thing{format.Nodes, m.Node}]
+		switch {
+		case purged:
+			out.Reason = fmt.Sprintf("nodes: index %d: the node %s was purged at %s", m.Index, m.Node, at.Format(time.RFC3339))
+			out.Fix = "take the entry out of the flow: what was purged does not come back"
+		case t.trashed[m.Node]:
 			out.Reason = fmt.Sprintf("nodes: index %d: the node %s is in the trash", m.Index, m.Node)
 			out.Fix = "take it out of the trash, or out of the flow"
 		}
@@ -33,17 +39,25 @@ func (t *tree) lookForMembers(c *collector, f *file) {
 func (t *tree) lookForLinks(c *collector, f *file) {
 	for _, l := range f.links {
 		there, trashed := t.flows[l.Flow]
-		switch {
-		case there:
-		case trashed:
-			c.add(finding(store.DamageLink, f.path, fmt.Sprintf("links: the flow %s is in the trash", l.Flow)))
-		default:
-			c.add(finding(store.DamageLink, f.path, fmt.Sprintf("links: no file that can be read holds the flow %s", l.Flow)))
+		if there {
+			continue
 		}
+		out := finding(store.DamageLink, f.path, fmt.Sprintf("links: no file that can be read holds the flow %s", l.Flow))
+		at, purged := t.purged[thing{format.Flows, l.Flow}]
+		switch {
+		case purged:
+			out.Reason = fmt.Sprintf("links: the flow %s was purged at %s", l.Flow, at.Format(time.RFC3339))
+			out.Fix = "take the link out of the flow: what was purged does not come back"
+		case trashed:
+			out.Reason = fmt.Sprintf("links: the flow %s is in the trash", l.Flow)
+			out.Fix = "take the flow out of the trash, or the link out of this one"
+		}
+		c.add(out)
 	}
 }
 
-// lookForDuplicates tells which files stand behind another one with the same id (field/flowstore.md row 13).
+// lookForDuplicates tells which files stand behind another one with the same id (field/flowstore.md row 13): what is in the tree
+// is not in the trash.
 func (t *tree) lookForDuplicates(c *collector) {
 	type key struct {
 		place
@@ -58,15 +72,28 @@ func (t *tree) lookForDuplicates(c *collector) {
 		}
 	}
 	for _, f := range files {
-		head := heads[key{f.place, f.id}]
-		if !f.ok || f.trash || head == f {
+		head := heads[key{f.inTree(), f.id}]
+		if !f.ok || head == nil || head == f {
 			continue
 		}
 		better := "is newer"
-		if head.time.Equal(f.time) {
+		switch {
+		case f.trash:
+			better = "is in the tree"
+		case head.time.Equal(f.time):
 			better = "has the same time, a later name"
 		}
 		c.add(finding(store.DamageDuplicateID, f.path, fmt.Sprintf("has the id %s, as %s has, which %s and counts", f.id, head.path, better)))
+	}
+}
+
+// lookForTakenNames tells which files of the trash have the name of another one in the tree, which they could not come back to.
+func (t *tree) lookForTakenNames(c *collector) {
+	for _, f := range t.sorted() {
+		there := t.files[path.Join(f.inTree().folder, f.row())]
+		if f.trash && there != nil && !(f.ok && there.ok && f.id == there.id) {
+			c.add(finding(store.DamageTrashName, f.path, fmt.Sprintf("is in the trash, and %s is another file", there.path)))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,8 @@ type Step struct {
 	Path string
 	// Text says what, to be read behind the path.
 	Text string
+	// to is where the file goes.
+	to string
 	// makes give, one behind the other, the file as it is to be, from what it is; without them it is moved away.
 	makes []change
 }
@@ -38,6 +41,7 @@ type PlanOptions struct {
 func Plan(r Report, o PlanOptions) []Step {
 	var steps []Step
 	at := map[string]int{}
+	taken := moves{tree: r.tree}
 	for _, f := range r.Findings {
 		s := Step{Path: f.Path}
 		switch {
@@ -45,13 +49,19 @@ func Plan(r Report, o PlanOptions) []Step {
 			s.Text, s.makes = "current becomes what is taken for it", []change{withCurrent}
 		case f.By != store.ByRepair:
 			continue
+		case f.Kind == store.DamageTrashName:
+			moved, ok := taken.step(r.tree.files[f.Path])
+			if !ok {
+				continue
+			}
+			s = moved
 		case f.Kind == store.DamageTemporary:
 			s.Text = "is moved away"
 		case f.Kind == store.DamageLineEnds && r.tree.files[f.Path] != nil:
 			s.Text, s.makes = "gets line feeds", []change{r.tree.files[f.Path].withLF}
 		default:
 			p := r.tree.placeOf(f.Path)
-			s = Step{p.index(), "is written anew from the files", []change{r.tree.indexOf(p)}}
+			s = Step{Path: p.index(), Text: "is written anew from the files", makes: []change{r.tree.indexOf(p)}}
 		}
 		i, planned := at[s.Path]
 		switch {
@@ -62,6 +72,7 @@ func Plan(r Report, o PlanOptions) []Step {
 			// Line ends come last among the kinds and are changed first: a comment behind a carriage return is hard to keep.
 			steps[i].Text += ", " + s.Text
 			steps[i].makes = append(s.makes, steps[i].makes...)
+			steps[i].to = cmp.Or(steps[i].to, s.to)
 		}
 	}
 	slices.SortFunc(steps, func(a, b Step) int { return strings.Compare(a.Path, b.Path) })
@@ -128,24 +139,26 @@ func keep(fsys filesys.FS, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := ensureAll(fsys, path.Dir(to)); err != nil {
-		return err
-	}
-	if err := filesys.Replace(fsys, to, data); err != nil {
-		return err
-	}
-	return fsys.SyncDir(path.Dir(to))
+	return put(fsys, to, data)
 }
 
 // Do does one step; the file must have been kept. *LeftError.
 func (s Step) Do(fsys filesys.FS) error {
-	folder := path.Dir(s.Path)
-	if s.makes == nil {
-		if err := fsys.Remove(s.Path); err != nil {
+	if s.makes != nil {
+		if err := s.rewrite(fsys); err != nil || s.to == "" {
 			return err
 		}
-		return fsys.SyncDir(folder)
 	}
+	if s.to != "" {
+		return s.move(fsys)
+	}
+	if err := fsys.Remove(s.Path); err != nil {
+		return err
+	}
+	return fsys.SyncDir(path.Dir(s.Path))
+}
+
+func (s Step) rewrite(fsys filesys.FS) error {
 	data, err := fsys.ReadFile(s.Path, maxIndex)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -158,7 +171,7 @@ func (s Step) Do(fsys filesys.FS) error {
 	if err := filesys.Replace(fsys, s.Path, data); err != nil {
 		return err
 	}
-	return fsys.SyncDir(folder)
+	return fsys.SyncDir(path.Dir(s.Path))
 }
 
 // LeftError says that a file could not be mended, and was left as it is.

@@ -14,8 +14,15 @@ import (
 
 const tombstonesName = "tombstones.tsv"
 
-// lookForPurged tells which files hold what was purged, also in the trash.
-func (t *tree) lookForPurged(c *collector) {
+// thing is a node or flow: both may have the same id.
+type thing struct {
+	kind format.Kind
+	id   uuid.UUID
+}
+
+// lookAtTombstones reads what was purged.
+func (t *tree) lookAtTombstones(c *collector) {
+	t.purged, t.tombs = map[thing]time.Time{}, nil
 	data, err := t.fsys.ReadFile(tombstonesName, format.MaxMetadata)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -27,16 +34,16 @@ func (t *tree) lookForPurged(c *collector) {
 	for _, p := range problems {
 		c.add(finding(store.DamageTombstones, tombstonesName, p))
 	}
-	type thing struct {
-		kind format.Kind
-		id   uuid.UUID
-	}
-	purged := make(map[thing]time.Time, len(rows))
+	t.tombs = rows
 	for _, r := range rows {
-		purged[thing{r.Kind, r.ID}] = r.Time
+		t.purged[thing{r.Kind, r.ID}] = r.Time
 	}
+}
+
+// lookForPurged tells which files hold what was purged, also in the trash.
+func (t *tree) lookForPurged(c *collector) {
 	for _, f := range t.sorted() {
-		if at, ok := purged[thing{f.kind, f.id}]; ok && f.ok {
+		if at, ok := t.purged[thing{f.kind, f.id}]; ok && f.ok {
 			c.add(finding(store.DamagePurged, f.path, fmt.Sprintf("holds %s, which was purged at %s", f.id, at.Format(time.RFC3339))))
 		}
 	}

@@ -37,6 +37,7 @@ var rules = map[store.Damage]rule{
 	store.DamageLink:         {"links that lead nowhere", "bring the file of the flow back from git or a backup, or take the link out of this one", store.ByPerson},
 	store.DamageEntry:        {"entries of flow files that are left out", fixFlow, store.ByPerson},
 	store.DamageDuplicateID:  {"files behind another one with the same id", "keep it as an earlier version, give it an id of its own, or move it out of the tree", store.ByPerson},
+	store.DamageTrashName:    {"files in the trash under whose name another one stands", "nothing is lost: repair gives it a free name in the trash", store.ByRepair},
 	store.DamagePurged:       {"purged nodes and flows that are back", "take the file away, or its row out of tombstones.tsv if it is to stay", store.ByPerson},
 	store.DamageTombstones:   {"lines of tombstones.tsv that are no rows", "correct the line: nothing else knows what was purged", store.ByPerson},
 	store.DamageName:         {"files with other names than ours", "flowstore leaves it alone: move it out of the tree, or give it a free name if it should count", store.ByPerson},

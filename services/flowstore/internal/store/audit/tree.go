@@ -29,7 +29,10 @@ type tree struct {
 	// nodes are the ids that files hold; trashed those that only files in the trash hold.
 	nodes, trashed map[uuid.UUID]bool
 	// flows are the ids that files hold outside of the trash.
-	flows    map[uuid.UUID]bool
+	flows map[uuid.UUID]bool
+	// purged says of what is gone for good when that was; tombs are the rows that say it.
+	purged   map[thing]time.Time
+	tombs    []format.Tombstone
 	progress Progress
 	// stamps are the times of files that may be on their way: if one changed, somebody works on it.
 	stamps map[string]int64
@@ -63,6 +66,7 @@ func (t *tree) look(ctx context.Context) (Report, error) {
 	t.files, t.nodes, t.trashed, t.progress = map[string]*file{}, map[uuid.UUID]bool{}, map[uuid.UUID]bool{}, Progress{}
 	t.flows, t.stamps = map[uuid.UUID]bool{}, map[string]int64{}
 	c := newCollector(t.options.Most)
+	t.lookAtTombstones(c)
 	t.lookAtTop(c)
 	r := Report{tree: t}
 	for _, p := range places {
@@ -84,10 +88,13 @@ func (t *tree) look(ctx context.Context) (Report, error) {
 		if f.alone != nil {
 			c.addAll(f.alone)
 		}
-		t.lookForMembers(c, f)
-		t.lookForLinks(c, f)
+		if !f.trash { // What is in the trash holds nothing.
+			t.lookForMembers(c, f)
+			t.lookForLinks(c, f)
+		}
 	}
 	t.lookForDuplicates(c)
+	t.lookForTakenNames(c)
 	t.lookForPurged(c)
 	for _, p := range places {
 		if !p.trash {

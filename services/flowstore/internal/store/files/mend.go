@@ -3,12 +3,15 @@ package files
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"math"
 	"path"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
 // Mend implements store.Store. One look or mending runs at a time.
@@ -102,11 +105,10 @@ func (sp *space) mendFile(s audit.Step, result *store.MendStep) error {
 		result.Left = "a change of it was on its way; ask again"
 		return nil
 	}
-	left := (*audit.LeftError)(nil)
-	if err := s.Do(sp.tree); errors.As(err, &left) {
-		result.Left = left.Reason
-		return nil
-	} else if err != nil {
+	if s.To() != "" {
+		return sp.mendName(s, result)
+	}
+	if done, err := doStep(sp.tree, s, result); !done {
 		return err
 	}
 	kind, ours := kindOfFile(s.Path)
@@ -118,4 +120,58 @@ func (sp *space) mendFile(s audit.Step, result *store.MendStep) error {
 		return err
 	}
 	return sp.apply(commitlog.Changes{Files: []commitlog.File{f}})
+}
+
+// doStep does a step, or notes why it was left.
+func doStep(tree filesys.FS, s audit.Step, result *store.MendStep) (done bool, err error) {
+	err = s.Do(tree)
+	if left := (*audit.LeftError)(nil); errors.As(err, &left) {
+		result.Left = left.Reason
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// mendName moves a file of the trash to a name that is free now: the writer has given others since the plan was made. On the
+// writer.
+func (sp *space) mendName(s audit.Step, result *store.MendStep) error {
+	kind, _ := kindOfFile(inTree(s.Path))
+	f, err := sp.describeNow(kind, s.Path)
+	if err != nil {
+		return err
+	}
+	x := sp.indexedBy(kind)
+	if sp.pending.moves[store.Thing{Kind: thingOf(kind), ID: f.ID}] != nil {
+		result.Left = "it is on its way out of the trash; ask again"
+		return nil
+	}
+	if _, err := sp.tree.Stat(s.To()); errors.Is(err, fs.ErrNotExist) {
+		if x.next >= format.Slots {
+			result.Left = "there is no free name: a namespace takes 1,000,000 files of a kind"
+			return nil
+		}
+		s = s.MovedTo(trashPath(x.slotPath(x.next)))
+		result.Text = s.Text
+	}
+	if done, err := doStep(sp.tree, s, result); !done {
+		return err
+	}
+	moved, err := sp.describeNow(kind, s.To())
+	if err != nil {
+		return err
+	}
+	if err := sp.apply(commitlog.Changes{Files: []commitlog.File{moved}, Gone: []string{s.Path}}); err != nil {
+		return err
+	}
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	x.take(inTree(moved.Path))
+	if _, dropped := x.trash[moved.ID]; dropped && moved.Problem == "" {
+		x.replace(moved.ID, inTree(s.Path), holding{inTree(moved.Path), moved.Time, moved.Created})
+	}
+	if why, broken := x.broken[s.Path]; broken {
+		delete(x.broken, s.Path)
+		x.broken[moved.Path] = why
+	}
+	return nil
 }

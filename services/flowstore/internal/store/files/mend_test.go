@@ -71,3 +71,36 @@ func TestMendingLeavesWhatIsOnItsWay(t *testing.T) {
 	d.flushed()
 	d.must(d.finds(d.store))
 }
+
+// Two branches gave one name to a node in the tree and to one in the trash: the latter gets another one, is there, and comes back.
+func TestMendingTheNameOfATrashedFile(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.must(errors.Join(d.createNode("one"), d.createNode("two"), d.createNode("three")))
+	d.must(d.move(thing(store.KindNode, "two"), true))
+	d.flushed()
+	d.crash(func() { d.rename("trash/nodes/000/001.xml", "trash/nodes/000/000.xml") })
+	looks := 0
+	m, err := d.store.Mend(context.Background(), ns, store.MendOptions{Apply: true}, func(read, files int) {
+		if read == files {
+			looks++
+		}
+		if looks == 2 { // It takes the name that the plan is about to give.
+			looks++
+			d.must(d.createNode("four"))
+		}
+	})
+	d.must(err)
+	if len(m.Steps) != 1 || m.Steps[0].Path != "trash/nodes/000/000.xml" || m.Steps[0].Text != "moves to trash/nodes/000/004.xml" || m.Steps[0].Left != "" {
+		t.Errorf("it did %+v", m.Steps)
+	}
+	d.must(d.createNode("five"))
+	d.must(d.move(thing(store.KindNode, "two"), false))
+	d.flushed()
+	if !d.exists("nodes/000/004.xml") || d.exists("trash/nodes/000/004.xml") || !d.exists("nodes/000/005.xml") {
+		t.Errorf("it did not come back to the name that it got")
+	}
+	d.must(errors.Join(d.finds(d.store), d.findsInTree(filesysOf(d))))
+	d.restart()
+	d.must(errors.Join(d.finds(d.store), d.findsInTree(filesysOf(d))))
+}
