@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
-	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
@@ -159,35 +159,40 @@ func membersOf(ctx context.Context, source Source, q *Query) ([][]uuid.UUID, err
 func (x *Index) candidates(s *search, flows [][]uuid.UUID, start *cursor) (partial bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	members := make([]*roaring.Bitmap, len(flows))
+	members := make([]set, len(flows))
 	for i, ids := range flows {
-		members[i] = roaring.New()
+		members[i] = x.newSet()
 		for _, id := range ids {
 			if place, known := x.place[id]; known {
-				members[i].Add(place)
+				members[i].add(place)
 			}
 		}
 	}
 	p := x.plan(s.query, members)
-	check := x.newSet()
-	p.check.WriteDenseTo(check)
 	// A page takes no more of those that are sure than it has hits, and no more of the others than it may read.
 	sure, unsure := nearest{most: s.page.Size + 1}, nearest{most: s.page.Reads + 1}
-	for it := p.may.ReverseIterator(); it.HasNext(); { // most often the newer ones come first
-		place := it.Next()
-		e := &x.nodes[place]
-		c := candidate{rank{0, count(p.tags, place), e.created, e.id}, check.has(place)}
-		for _, starts := range p.starts {
-			if starts.has(place) {
-				c.starts++
-			}
+	for i, may := range slices.Backward(p.may) { // most often the newer ones come first
+		if may == 0 {
+			continue
 		}
-		switch {
-		case start != nil && !start.before(c.rank):
-		case c.check:
-			unsure.add(c)
-		default:
-			sure.add(c)
+		best := rank{inBlock(p.starts, i, may), inBlock(p.tags, i, may), x.latest[i], uuid.Max}
+		for _, part := range []struct {
+			to    *nearest
+			check bool
+			block uint64
+		}{{&sure, false, may &^ p.check[i]}, {&unsure, true, may & p.check[i]}} {
+			if !part.to.takes(best) {
+				part.to.left += bits.OnesCount64(part.block)
+				continue
+			}
+			for block := part.block; block != 0; block &= block - 1 {
+				place := uint32(i*64 + bits.TrailingZeros64(block))
+				e := &x.nodes[place]
+				c := candidate{rank{count(p.starts, place), count(p.tags, place), e.created, e.id}, part.check}
+				if start == nil || start.before(c.rank) {
+					part.to.add(c)
+				}
+			}
 		}
 	}
 	sure.trim()
@@ -197,10 +202,21 @@ func (x *Index) candidates(s *search, flows [][]uuid.UUID, start *cursor) (parti
 }
 
 // count is in how many of the sets a place is.
-func count(sets []*roaring.Bitmap, place uint32) uint8 {
+func count(sets []set, place uint32) uint8 {
 	n := uint8(0)
 	for _, s := range sets {
-		if s.Contains(place) {
+		if s.has(place) {
+			n++
+		}
+	}
+	return n
+}
+
+// inBlock is how many of the sets have any of the places of a block.
+func inBlock(sets []set, i int, block uint64) uint8 {
+	n := uint8(0)
+	for _, s := range sets {
+		if s[i]&block != 0 {
 			n++
 		}
 	}
@@ -216,8 +232,11 @@ type nearest struct {
 	last *rank
 }
 
+// takes says that a candidate may be one of them.
+func (n *nearest) takes(r rank) bool { return n.last == nil || !n.last.before(r) }
+
 func (n *nearest) add(c candidate) {
-	if n.last != nil && n.last.before(c.rank) {
+	if !n.takes(c.rank) {
 		n.left++
 		return
 	}

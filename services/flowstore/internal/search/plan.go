@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/RoaringBitmap/roaring/v2"
 )
 
 // matches is what the index knows of a word of a query.
 type matches struct {
 	// may are the nodes that may hold it, sure those of them that do. Removed nodes may be among all of these.
-	may, sure *roaring.Bitmap
+	may, sure set
 	// starts are the nodes in which a word begins as it does: with its first two characters, with its first word, or, where it
 	// ends within a word of a text, with what there is of it. A sign begins where it stands.
 	starts set
@@ -23,37 +21,35 @@ func (c *contents) match(text string) matches {
 	var m matches
 	for i, p := range all {
 		first, last := i == 0, i == len(all)-1
-		var may, sure *roaring.Bitmap
+		var may, sure set
 		switch p.script {
 		case blank:
 			continue
 		case letter:
 			sure, may = c.matchWord(p.text, first, last)
 		default:
-			may = c.all(p.grams(), false).bitmap()
+			may = c.all(p.grams(), false)
 			sure = may
 		}
 		if m.may == nil {
 			m.may, m.sure = may, sure
 		} else {
-			m.may = roaring.And(m.may, may)
+			m.may.and(may)
 		}
 	}
 	if known := len(all) == 1 && (all[0].script != han || len([]rune(text)) <= 2); !known {
-		m.sure = roaring.New()
+		m.sure = c.newSet()
 	}
 	m.starts = c.starting(all, m.may)
 	return m
 }
 
 // starting gives the nodes in which a word begins as the term does.
-func (c *contents) starting(all []piece, may *roaring.Bitmap) set {
+func (c *contents) starting(all []piece, may set) set {
 	p := all[0]
 	switch p.script {
 	case blank:
-		s := c.newSet()
-		may.WriteDenseTo(s)
-		return s
+		return may
 	case letter:
 		text := ends + p.text
 		if len(all) > 1 {
@@ -65,7 +61,7 @@ func (c *contents) starting(all []piece, may *roaring.Bitmap) set {
 }
 
 // matchWord looks up a word, or the part of one with which a text begins or ends.
-func (c *contents) matchWord(word string, first, last bool) (sure, may *roaring.Bitmap) {
+func (c *contents) matchWord(word string, first, last bool) (sure, may set) {
 	text := word
 	if !first {
 		text = ends + text
@@ -73,12 +69,12 @@ func (c *contents) matchWord(word string, first, last bool) (sure, may *roaring.
 	if !last {
 		text += ends
 	}
-	found := c.holding(text)
-	sure = slices.Clone(found).bitmap()
+	sure = c.holding(text)
+	may = slices.Clone(sure)
 	if (first || last) || len(word) > maxWord {
-		c.long(found)
+		c.long(may)
 	}
-	return sure, found.bitmap()
+	return sure, may
 }
 
 // holding gives the nodes that have a word that holds a text; a wordEnd at its beginning or end ties it to that of the word.
@@ -151,57 +147,56 @@ func (c *contents) all(grams []gram, starting bool) set {
 // plan is what the index knows of a query.
 type plan struct {
 	// may are the live nodes that may satisfy it, check those of them whose texts must be read.
-	may, check *roaring.Bitmap
-	// starts and tags are sets of nodes: the more of them a node is in, the earlier it comes. Tags are those of the index itself,
-	// so they are read under its lock.
-	starts []set
-	tags   []*roaring.Bitmap
+	may, check set
+	// starts and tags are sets of nodes: the more of them a node is in, the earlier it comes.
+	starts, tags []set
 }
 
 // plan looks a query up. members are the nodes of each of its flow filters.
-func (c *contents) plan(q *Query, members []*roaring.Bitmap) plan {
-	p := plan{may: c.live.Clone(), check: roaring.New()}
+func (c *contents) plan(q *Query, members []set) plan {
+	p := plan{may: c.newSet(), check: c.newSet()}
+	copy(p.may, c.live)
 	c.filter(&p, q, members)
-	unsure := roaring.New()
-	sure := p.may.Clone()
+	// Nodes are to be read for words that they may hold, whether they have to or must not.
 	for _, w := range q.words {
 		m := c.match(w.text)
 		if len(q.roles) > 0 { // the index does not know which of the texts it was
-			m.sure = roaring.New()
+			m.sure = c.newSet()
 		}
 		if w.not {
-			p.may.AndNot(m.sure)
-			unsure.Or(m.may)
-			continue
+			p.may.andNot(m.sure)
+		} else {
+			p.may.and(m.may)
+			p.starts = append(p.starts, m.starts)
+			if t := c.tags[strings.TrimSpace(w.text)]; t != nil {
+				p.tags = append(p.tags, c.setOf(t))
+			}
 		}
-		p.may.And(m.may)
-		sure.And(m.sure)
-		p.starts = append(p.starts, m.starts)
-		if t := c.tags[strings.TrimSpace(w.text)]; t != nil {
-			p.tags = append(p.tags, t)
+		for i := range p.check {
+			p.check[i] |= m.may[i] &^ m.sure[i]
 		}
 	}
-	p.check = roaring.AndNot(p.may, sure)
-	p.check.Or(roaring.And(p.may, unsure))
+	p.check.and(p.may)
 	return p
 }
 
 // filter applies everything but the words.
-func (c *contents) filter(p *plan, q *Query, members []*roaring.Bitmap) {
-	apply := func(not bool, nodes *roaring.Bitmap) {
+func (c *contents) filter(p *plan, q *Query, members []set) {
+	apply := func(not bool, nodes set) {
 		if not {
-			p.may.AndNot(nodes)
+			p.may.andNot(nodes)
 		} else {
-			p.may.And(nodes)
+			p.may.and(nodes)
 		}
 	}
 	for _, f := range q.tags {
-		nodes := roaring.New()
+		nodes := c.newSet()
 		for _, v := range f.any {
 			if t := c.tags[v.text]; t != nil {
-				nodes.Or(t)
+				tagged := c.setOf(t)
+				nodes.or(tagged)
 				if !f.not {
-					p.tags = append(p.tags, t)
+					p.tags = append(p.tags, tagged)
 				}
 			}
 		}
@@ -214,10 +209,10 @@ func (c *contents) filter(p *plan, q *Query, members []*roaring.Bitmap) {
 		apply(f.not, members[i])
 	}
 	if len(q.roles) > 0 {
-		nodes := roaring.New()
+		nodes := c.newSet()
 		for _, r := range q.roles {
 			if b := c.roles[r]; b != nil {
-				nodes.Or(b)
+				nodes.or(c.setOf(b))
 			}
 		}
 		apply(false, nodes)
@@ -226,28 +221,28 @@ func (c *contents) filter(p *plan, q *Query, members []*roaring.Bitmap) {
 }
 
 // ofModels gives the nodes of the models that a filter names.
-func (c *contents) ofModels(f filter) *roaring.Bitmap {
-	nodes := roaring.New()
+func (c *contents) ofModels(f filter) set {
+	nodes := c.newSet()
 	for model, b := range c.models {
 		name := tagKey(model)
 		if slices.ContainsFunc(f.any, func(v value) bool {
 			return name == v.text || !v.quoted && strings.Contains(name, v.text)
 		}) {
-			nodes.Or(b)
+			nodes.or(c.setOf(b))
 		}
 	}
 	return nodes
 }
 
 // bound leaves the nodes that were made in a span of time.
-func (c *contents) bound(may *roaring.Bitmap, after, before *int64) {
+func (c *contents) bound(may set, after, before *int64) {
 	if after == nil && before == nil {
 		return
 	}
-	for _, place := range may.ToArray() {
+	for place := range may.places() {
 		created := c.nodes[place].created
 		if after != nil && created < *after || before != nil && created >= *before {
-			may.Remove(place)
+			may.take(place)
 		}
 	}
 }

@@ -128,5 +128,36 @@ func (s set) and(o set) {
 	}
 }
 
-// bitmap gives the set as one that can be counted and combined cheaply where it has few places. It keeps the set.
-func (s set) bitmap() *roaring.Bitmap { return roaring.FromDense(s, false) }
+func (s set) or(o set) {
+	for i := range s {
+		s[i] |= o[i]
+	}
+}
+
+func (s set) andNot(o set) {
+	for i := range s {
+		s[i] &^= o[i]
+	}
+}
+
+func (s set) take(place uint32) { s[place/64] &^= 1 << (place % 64) }
+
+// places gives those of the set, ascending.
+func (s set) places() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i, block := range s {
+			for ; block != 0; block &= block - 1 {
+				if !yield(uint32(i*64 + bits.TrailingZeros64(block))) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// setOf gives the places of a bitmap of the index.
+func (c *contents) setOf(b *roaring.Bitmap) set {
+	s := c.newSet()
+	b.WriteDenseTo(s)
+	return s
+}

@@ -64,7 +64,9 @@ type contents struct {
 	// nodes by place; a changed node gets a new place, and the old one is not live any more.
 	nodes []entry
 	place map[uuid.UUID]uint32
-	live  *roaring.Bitmap
+	live  set
+	// latest is when the newest of each 64 places was made, or later: a page skips those that are too old for it.
+	latest []int64
 	// segments are the terms of the nodes, of all but the last, and tail those of the last.
 	segments []*segment
 	tail     []terms
@@ -95,7 +97,7 @@ func New() *Index { return &Index{contents: empty()} }
 
 func empty() contents {
 	return contents{
-		place: map[uuid.UUID]uint32{}, live: roaring.New(), labels: map[string]*labels{},
+		place: map[uuid.UUID]uint32{}, labels: map[string]*labels{},
 		roles: map[string]*roaring.Bitmap{}, models: map[string]*roaring.Bitmap{}, tags: map[string]*roaring.Bitmap{},
 	}
 }
@@ -174,7 +176,11 @@ func (c *contents) enter(e entry) {
 	e.labels = c.shared(e.labels)
 	c.nodes = append(c.nodes, e)
 	c.place[e.id] = place
-	c.live.Add(place)
+	if int(place/64) == len(c.live) {
+		c.live, c.latest = append(c.live, 0), append(c.latest, e.created)
+	}
+	c.live.add(place)
+	c.latest[place/64] = max(c.latest[place/64], e.created)
 	insert(c.models, e.model, place)
 	for _, r := range e.roles {
 		insert(c.roles, r, place)
@@ -219,7 +225,7 @@ func (c *contents) remove(id uuid.UUID) bool {
 	}
 	e := &c.nodes[place]
 	delete(c.place, id)
-	c.live.Remove(place)
+	c.live.take(place)
 	take(c.models, e.model, place)
 	for _, r := range e.roles {
 		take(c.roles, r, place)
