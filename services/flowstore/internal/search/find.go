@@ -26,8 +26,9 @@ const (
 
 // Source is the store, which has what the index does not.
 type Source interface {
-	// Texts gives the texts of a node in their order; found is false where it is gone or cannot be read.
-	Texts(ctx context.Context, id uuid.UUID) (texts []node.Text, found bool, err error)
+	// Texts gives the texts of a node in their order, and the stamp of Put where they are what was put with it; any other number where
+	// nobody knows. found is false where the node is gone or cannot be read.
+	Texts(ctx context.Context, id uuid.UUID) (texts []node.Text, stamp uint64, found bool, err error)
 	// Members gives the nodes of a flow by its id, `flows/{uuid}` or the name that it alone has. FlowError.
 	Members(ctx context.Context, flow string) ([]uuid.UUID, error)
 }
@@ -87,6 +88,9 @@ type candidate struct {
 	rank
 	// check says that its texts have to be read.
 	check bool
+	// kept is that of its labels, for texts with this stamp.
+	kept  bool
+	stamp uint64
 }
 
 // Search gives a page of the nodes that satisfy a query, in the order that the package tells. PageError, QueryError for a flow
@@ -188,7 +192,7 @@ func (x *Index) candidates(s *search, flows [][]uuid.UUID, start *cursor) (parti
 			for block := part.block; block != 0; block &= block - 1 {
 				place := uint32(i*64 + bits.TrailingZeros64(block))
 				e := &x.nodes[place]
-				c := candidate{rank{count(p.starts, place), count(p.tags, place), e.created, e.id}, part.check}
+				c := candidate{rank{count(p.starts, place), count(p.tags, place), e.created, e.id}, part.check, e.kept, e.stamp}
 				if start == nil || start.before(c.rank) {
 					part.to.add(c)
 				}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"sort"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,12 +22,12 @@ func Fold(text string) string {
 	return string(f.text)
 }
 
-// parts folds a text part by part, and tells before each where it begins: runs of characters that stay as they are, characters
-// that are folded by themselves, and the shortest pieces that NFKC changes by themselves. A character belongs to the piece
-// behind it, of which something may join it.
+// parts folds a text part by part, and tells before each where it begins: runs of characters that stay as long as they are,
+// characters that are folded by themselves, and the shortest pieces that NFKC changes by themselves. A character belongs to the
+// piece behind it, of which something may join it.
 func parts(text string, f *folder, begin func(at int, run bool)) {
 	for at := 0; at < len(text); {
-		last, end := run(text, at)
+		last, end, capitals := run(text, at)
 		r, size := utf8.DecodeRuneInString(text[end:])
 		changed := simple(r)
 		switch {
@@ -34,12 +35,12 @@ func parts(text string, f *folder, begin func(at int, run bool)) {
 			last = end
 		case changed != complicated && joined(text[end+size:]):
 			changed, last = complicated, end
-		case changed != complicated:
+		case changed != complicated || !joined(text[end:]):
 			last = end
 		}
 		if last > at {
 			begin(at, true)
-			f.same(text[at:last])
+			f.same(text[at:last], capitals)
 		}
 		if at = last; at == len(text) {
 			return
@@ -54,16 +55,18 @@ func parts(text string, f *folder, begin func(at int, run bool)) {
 	}
 }
 
-// run gives the end of the characters from at on that folding leaves as they are, and where the last of them begins. Of two
-// blanks only the first is such a one, and a blank at the beginning may be the second of two.
-func run(text string, at int) (last, end int) {
+// run gives the end of the characters from at on that folding leaves as they are, or changes to another of ASCII, and where the
+// last of them begins; capitals says that there are some of the second kind. Of two blanks only the first is such a one, and a
+// blank at the beginning may be the second of two.
+func run(text string, at int) (last, end int, capitals bool) {
 	last, end = at, at
 	for end < len(text) {
 		c := text[end]
 		if c < utf8.RuneSelf {
-			if c == ' ' && (end == at || text[end-1] == ' ') || !stays[c] {
+			if folded[c] == ' ' && (end == at || folded[text[end-1]] == ' ') {
 				break
 			}
+			capitals = capitals || folded[c] != c
 			last = end
 			end++
 			continue
@@ -78,19 +81,22 @@ func run(text string, at int) (last, end int) {
 		last = end
 		end += size
 	}
-	return last, end
+	return last, end, capitals
 }
 
 var (
-	// stays says that an ASCII character is left as it is.
-	stays [utf8.RuneSelf]bool
-	// staying3 says it of the characters of three bytes: by the first two of them, a bit for each of the third.
+	// folded are the ASCII characters as they are compared. Bytes of others are as they are.
+	folded [1 << 8]byte
+	// staying3 says of the characters of three bytes that they are left as they are: by the first two of them, a bit for each of
+	// the third.
 	staying3 [1 << 10]uint64
 )
 
 func init() {
-	for c := range stays {
-		stays[c] = lower(rune(c)) == rune(c)
+	for c := range folded {
+		if folded[c] = byte(c); c < utf8.RuneSelf {
+			folded[c] = byte(lower(rune(c)))
+		}
 	}
 	for r := rune(0x800); r <= 0xFFFF; r++ {
 		if simple(r) == r {
@@ -110,8 +116,11 @@ func staying(text string) bool {
 
 // joined says that what follows may join the character before it.
 func joined(rest string) bool {
+	if rest == "" || rest[0] < utf8.RuneSelf || staying(rest) {
+		return false
+	}
 	r, _ := utf8.DecodeRuneInString(rest)
-	return rest != "" && simple(r) == complicated
+	return simple(r) == complicated && !norm.NFKC.PropertiesString(rest).BoundaryBefore()
 }
 
 // pieces normalizes the character at a place and all complicated ones behind it, and gives the place behind them.
@@ -189,10 +198,16 @@ func (f *folder) add(folded rune) {
 	f.blank = blank
 }
 
-// same writes characters that folding leaves as they are.
-func (f *folder) same(text string) {
+// same writes a run; capitals are those of run.
+func (f *folder) same(text string, capitals bool) {
+	at := len(f.text)
 	f.text = append(f.text, text...)
-	f.blank = text[len(text)-1] == ' '
+	if capitals {
+		for i, c := range f.text[at:] {
+			f.text[at+i] = folded[c]
+		}
+	}
+	f.blank = folded[text[len(text)-1]] == ' '
 }
 
 // located is a folded text that knows where in the original each part of it comes from.
@@ -204,7 +219,7 @@ type located struct {
 // part is where a part begins, in bytes. The last one is the end of the text.
 type part struct {
 	folded, original int
-	// run says that it is as it was, byte by byte.
+	// run says that it is as long as it was, byte by byte.
 	run bool
 }
 
@@ -215,6 +230,27 @@ func locate(text string) located {
 	parts(text, &f, func(at int, run bool) { l.parts = append(l.parts, part{len(f.text), at, run}) })
 	l.text, l.parts = string(f.text), append(l.parts, part{len(f.text), len(text), false})
 	return l
+}
+
+// unfolded is a text that is looked through as it is.
+func unfolded(text string) located {
+	return located{text, []part{{0, 0, true}, {len(text), len(text), false}}}
+}
+
+// keepsDense says that no character of a dense script was changed, made or joined: such a word is in the text just where it is in
+// the folded one.
+func (l located) keepsDense(original string) bool {
+	for i, p := range l.parts[:len(l.parts)-1] {
+		next := l.parts[i+1]
+		if !p.run && (holdsDense(original[p.original:next.original]) || holdsDense(l.text[p.folded:next.folded])) {
+			return false
+		}
+	}
+	return true
+}
+
+func holdsDense(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return scriptOf(r).dense() })
 }
 
 // origin gives the place in the original, in bytes, of a piece of the folded text that is not empty.

@@ -15,8 +15,8 @@ type matches struct {
 	starts set
 }
 
-// match looks a folded text up.
-func (c *contents) match(text string) matches {
+// match looks a folded text up. Of nodes that are not within a set it may tell anything.
+func (c *contents) match(text string, within set) matches {
 	all := pieces(text)
 	var m matches
 	for i, p := range all {
@@ -26,9 +26,9 @@ func (c *contents) match(text string) matches {
 		case blank:
 			continue
 		case letter:
-			sure, may = c.matchWord(p.text, first, last)
+			sure, may = c.matchWord(p.text, first, last, within)
 		default:
-			may = c.all(p.grams(), false)
+			may = c.all(p.grams(), false, within)
 			sure = may
 		}
 		if m.may == nil {
@@ -44,7 +44,7 @@ func (c *contents) match(text string) matches {
 	return m
 }
 
-// starting gives the nodes in which a word begins as the term does.
+// starting gives those of the nodes in which a word begins as the term does.
 func (c *contents) starting(all []piece, may set) set {
 	p := all[0]
 	switch p.script {
@@ -55,13 +55,13 @@ func (c *contents) starting(all []piece, may set) set {
 		if len(all) > 1 {
 			text += ends
 		}
-		return c.holding(text)
+		return c.holding(text, may)
 	}
-	return c.all(p.grams()[:1], p.script == han)
+	return c.all(p.grams()[:1], p.script == han, may)
 }
 
 // matchWord looks up a word, or the part of one with which a text begins or ends.
-func (c *contents) matchWord(word string, first, last bool) (sure, may set) {
+func (c *contents) matchWord(word string, first, last bool, within set) (sure, may set) {
 	text := word
 	if !first {
 		text = ends + text
@@ -69,7 +69,7 @@ func (c *contents) matchWord(word string, first, last bool) (sure, may set) {
 	if !last {
 		text += ends
 	}
-	sure = c.holding(text)
+	sure = c.holding(text, within)
 	may = slices.Clone(sure)
 	if (first || last) || len(word) > maxWord {
 		c.long(may)
@@ -77,15 +77,18 @@ func (c *contents) matchWord(word string, first, last bool) (sure, may set) {
 	return sure, may
 }
 
-// holding gives the nodes that have a word that holds a text; a wordEnd at its beginning or end ties it to that of the word.
-func (c *contents) holding(text string) set {
+// holding gives the nodes within a set that have a word that holds a text; a wordEnd at its beginning or end ties it to that of the word.
+func (c *contents) holding(text string, within set) set {
 	found := c.newSet()
 	for _, s := range c.segments {
+		if !s.among(within) {
+			continue
+		}
 		s.words.holding([]byte(text), func(n int) { found.gather(s.ofWord(n), s.first, false) })
 	}
 	for i, t := range c.tail {
-		if strings.Contains(t.words, text) {
-			found.add(c.settled() + uint32(i))
+		if place := c.settled() + uint32(i); within.has(place) && strings.Contains(t.words, text) {
+			found.add(place)
 		}
 	}
 	return found
@@ -103,8 +106,8 @@ func (c *contents) long(to set) {
 	}
 }
 
-// all gives the nodes that have all of the grams; starting, those in which words begin with them.
-func (c *contents) all(grams []gram, starting bool) set {
+// all gives the nodes within a set that have all of the grams; starting, those in which words begin with them.
+func (c *contents) all(grams []gram, starting bool, within set) set {
 	type term struct {
 		gram
 		lists []list
@@ -131,8 +134,8 @@ func (c *contents) all(grams []gram, starting bool) set {
 			}
 		}
 		for j, n := range c.tail {
-			if n.has(t.gram, starting) {
-				places.add(c.settled() + uint32(j))
+			if place := c.settled() + uint32(j); within.has(place) && n.has(t.gram, starting) {
+				places.add(place)
 			}
 		}
 		if out == nil {
@@ -159,7 +162,7 @@ func (c *contents) plan(q *Query, members []set) plan {
 	c.filter(&p, q, members)
 	// Nodes are to be read for words that they may hold, whether they have to or must not.
 	for _, w := range q.words {
-		m := c.match(w.text)
+		m := c.match(w.text, p.may)
 		if len(q.roles) > 0 { // the index does not know which of the texts it was
 			m.sure = c.newSet()
 		}

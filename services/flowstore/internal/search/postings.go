@@ -47,7 +47,7 @@ func appendList(b []byte, all []posting, nodes int) []byte {
 
 // head takes a list apart.
 func (l list) head() (count int, dense bool, rest []byte) {
-	n, size := binary.Uvarint(l)
+	n, size := step(l)
 	return int(n >> 1), n&1 != 0, l[size:]
 }
 
@@ -79,7 +79,7 @@ func (l list) postings() iter.Seq[posting] {
 	}
 }
 
-// step reads a distance. Most are of one byte.
+// step reads a distance or a head. Most are of one byte.
 func step(b []byte) (posting, int) {
 	if b[0] < 1<<7 {
 		return posting(b[0]), 1
@@ -99,11 +99,14 @@ func (s set) has(place uint32) bool { return s[place/64]>>(place%64)&1 != 0 }
 
 // gather adds the places of a list, of which the first of the segment is given; starting, only those where a word begins.
 func (s set) gather(l list, first uint32, starting bool) {
-	_, dense, rest := l.head()
+	count, dense, rest := l.head()
 	if !dense {
-		for p := range l.postings() {
-			if !starting || p&1 != 0 {
-				s.add(first + p.place())
+		last := posting(0)
+		for range count {
+			step, size := step(rest)
+			rest = rest[size:]
+			if last = last&^1 + step; !starting || last&1 != 0 {
+				s.add(first + last.place())
 			}
 		}
 		return

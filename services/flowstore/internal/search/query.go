@@ -52,6 +52,20 @@ type Query struct {
 type word struct {
 	text string
 	not  bool
+	// dense says that all of its characters are of scripts without blanks, simple that folding leaves each of them as it is.
+	dense, simple bool
+}
+
+// cost tells what is looked up later than something else: words that nodes must not hold last, and before these words of scripts
+// with blanks, for which all of the index is looked through.
+func (w word) cost() int {
+	switch {
+	case w.not:
+		return 2
+	case w.dense:
+		return 0
+	}
+	return 1
 }
 
 // filter is satisfied by any of its values.
@@ -123,6 +137,8 @@ func (p *parser) parse() {
 		}
 		keys[t.key].read(p, t)
 	}
+	// Those that are found quickest leave least for the others to be looked up in.
+	slices.SortStableFunc(p.query.words, func(a, b word) int { return a.cost() - b.cost() })
 	if p.parts > MaxParts {
 		p.refuse(0, "", "has %d words and values; the limit is %d", p.parts, MaxParts)
 	}
@@ -133,7 +149,11 @@ func (p *parser) word(t token) {
 		if folded := Fold(v.text); strings.TrimSpace(folded) == "" {
 			p.refuse(v.at, t.text, "holds nothing to look for; write a word")
 		} else {
-			p.query.words = append(p.query.words, word{folded, t.not})
+			p.query.words = append(p.query.words, word{
+				folded, t.not,
+				!strings.ContainsFunc(folded, func(r rune) bool { return !scriptOf(r).dense() }),
+				!strings.ContainsFunc(folded, func(r rune) bool { return simple(r) != r }),
+			})
 		}
 	}
 }

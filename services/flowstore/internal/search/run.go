@@ -58,7 +58,7 @@ func (s *search) fill(ctx context.Context) (last *rank, err error) {
 		if c.check {
 			s.reads++
 		}
-		texts, found, err := s.texts(ctx, c.id)
+		texts, found, err := s.texts(ctx, c)
 		switch {
 		case err != nil:
 			return nil, err
@@ -82,7 +82,7 @@ func (s *search) count(ctx context.Context) error {
 			continue
 		}
 		s.reads++
-		texts, found, err := s.texts(ctx, c.id)
+		texts, found, err := s.texts(ctx, c)
 		switch {
 		case err != nil:
 			return err
@@ -95,39 +95,71 @@ func (s *search) count(ctx context.Context) error {
 	return nil
 }
 
-func (s *search) texts(ctx context.Context, id uuid.UUID) ([]node.Text, bool, error) {
+// texts are those of a node in which a query looks for its words.
+type texts struct {
+	all []node.Text
+	// kept is that of the labels of a node.
+	kept bool
+}
+
+func (s *search) texts(ctx context.Context, c candidate) (texts, bool, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, false, err
+		return texts{}, false, err
 	}
-	return s.source.Texts(ctx, id)
+	all, stamp, found, err := s.source.Texts(ctx, c.id)
+	return texts{all, c.kept && stamp == c.stamp}, found, err
 }
 
 // counts says that the words are looked for in a text of this role.
 func (q *Query) counts(role string) bool { return len(q.roles) == 0 || slices.Contains(q.roles, role) }
 
 // holds says whether texts hold every word, and none that they must not.
-func (q *Query) holds(texts []node.Text) bool {
-	var folded []string
-	for _, t := range texts {
-		if q.counts(t.Role) {
-			folded = append(folded, Fold(t.Content))
-		}
-	}
+func (q *Query) holds(t texts) bool {
+	folded := make([]string, len(t.all)) // where that was needed
 	for _, w := range q.words {
-		if w.not == slices.ContainsFunc(folded, func(text string) bool { return strings.Contains(text, w.text) }) {
+		held := false
+		for i := 0; i < len(t.all) && !held; i++ {
+			if q.counts(t.all[i].Role) {
+				held = w.in(t.all[i].Content, t.kept, &folded[i])
+			}
+		}
+		if held == w.not {
 			return false
 		}
 	}
 	return true
 }
 
-func (q *Query) hit(id uuid.UUID, texts []node.Text) Hit {
+// in says whether a text holds the word. What tells without folding is tried first, for folding takes several times as long.
+func (w word) in(text string, kept bool, folded *string) bool {
+	if w.simple {
+		at := strings.Index(text, w.text)
+		switch {
+		case at >= 0 && !joined(text[at+len(w.text):]):
+			return true
+		case kept && w.dense:
+			return false
+		}
+	}
+	if *folded == "" {
+		*folded = Fold(text)
+	}
+	return strings.Contains(*folded, w.text)
+}
+
+func (q *Query) hit(id uuid.UUID, t texts) Hit {
 	h := Hit{ID: id}
-	for i, t := range texts {
-		if !q.counts(t.Role) || !slices.ContainsFunc(q.words, func(w word) bool { return !w.not }) {
+	words := slices.DeleteFunc(slices.Clone(q.words), func(w word) bool { return w.not })
+	asIs := t.kept && !slices.ContainsFunc(words, func(w word) bool { return !w.dense })
+	for i, text := range t.all {
+		if len(words) == 0 || !q.counts(text.Role) {
 			continue
 		}
-		for _, place := range q.find(t.Content, MaxHighlights-len(h.Highlights)+1) {
+		l := unfolded(text.Content)
+		if !asIs {
+			l = locate(text.Content)
+		}
+		for _, place := range l.find(words, MaxHighlights-len(h.Highlights)+1) {
 			if len(h.Highlights) == MaxHighlights {
 				h.More = true
 				return h
@@ -140,14 +172,10 @@ func (q *Query) hit(id uuid.UUID, texts []node.Text) Hit {
 
 type span struct{ start, end int }
 
-// find gives the first places, at most so many, in which words of the query stand, in the bytes of the text.
-func (q *Query) find(text string, most int) []span {
-	l := locate(text)
+// find gives the first places, at most so many, in which words stand, in the bytes of the original.
+func (l located) find(words []word, most int) []span {
 	var all []span
-	for _, w := range q.words {
-		if w.not {
-			continue
-		}
+	for _, w := range words {
 		// One more for each that another word covers is not looked for: then there are enough.
 		for at, found := 0, 0; found < most; found++ {
 			i := strings.Index(l.text[at:], w.text)

@@ -33,10 +33,10 @@ func (c *corpus) fold(text string) string {
 	return c.folded[text]
 }
 
-func (c *corpus) Texts(_ context.Context, id uuid.UUID) ([]node.Text, bool, error) {
+func (c *corpus) Texts(_ context.Context, id uuid.UUID) ([]node.Text, uint64, bool, error) {
 	c.read++
 	n, found := c.nodes[id]
-	return n.Texts, found, nil
+	return n.Texts, 0, found, nil
 }
 
 func (c *corpus) Members(_ context.Context, flow string) ([]uuid.UUID, error) {

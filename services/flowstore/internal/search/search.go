@@ -90,6 +90,9 @@ type labels struct {
 	model string
 	// tags are as written, roles those of the texts; sorted, each of them once.
 	tags, roles []string
+	// kept says that folding changes no character of a dense script and makes none in any of the texts, so that a word of such
+	// characters stands in them as it does folded.
+	kept bool
 }
 
 // New makes an empty index.
@@ -106,11 +109,14 @@ func empty() contents {
 // then the index is as it was. Searches go on meanwhile.
 func (x *Index) Put(n node.Node, stamp uint64) error {
 	folded, roles := make([]string, len(n.Texts)), make([]string, len(n.Texts))
+	kept := true
 	for i, t := range n.Texts {
-		folded[i], roles[i] = Fold(t.Content), t.Role
+		l := locate(t.Content)
+		folded[i], roles[i] = l.text, t.Role
+		kept = kept && l.keepsDense(t.Content)
 	}
 	t := termsOf(folded)
-	l := labels{unique.Make(n.Model).Value(), distinct(n.Tags), distinct(roles)}
+	l := labels{unique.Make(n.Model).Value(), distinct(n.Tags), distinct(roles), kept}
 
 	x.writing.Lock()
 	defer x.writing.Unlock()

@@ -34,6 +34,27 @@ func (s *segment) terms() int          { return len(s.grams) + len(s.words.start
 func (s *segment) gram(n int) gram     { return s.grams[n] }
 func (s *segment) end() (place uint32) { return s.first + uint32(s.nodes) }
 
+// among says that any of the places of a set is one of the segment.
+func (s *segment) among(places set) bool {
+	if s.nodes == 0 {
+		return false
+	}
+	from, to := s.first/64, (s.end()-1)/64
+	for i := from; i <= to; i++ {
+		block := places[i]
+		if i == from {
+			block &= ^uint64(0) << (s.first % 64)
+		}
+		if i == to {
+			block &= ^uint64(0) >> (63 - (s.end()-1)%64)
+		}
+		if block != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // ofGram gives the list of a gram; nil where no node has it.
 func (s *segment) ofGram(g gram) list {
 	if n, known := slices.BinarySearch(s.grams, g); known {

@@ -97,8 +97,8 @@ func TestSegmentsStayFew(t *testing.T) {
 
 type nowhere struct{}
 
-func (nowhere) Texts(context.Context, uuid.UUID) ([]node.Text, bool, error) {
-	return []node.Text{{Content: "夜の駅"}}, true, nil
+func (nowhere) Texts(context.Context, uuid.UUID) ([]node.Text, uint64, bool, error) {
+	return []node.Text{{Content: "夜の駅"}}, 0, true, nil
 }
 
 func (nowhere) Members(context.Context, string) ([]uuid.UUID, error) { return nil, nil }

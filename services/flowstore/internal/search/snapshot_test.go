@@ -102,7 +102,7 @@ func TestDamagedSnapshots(t *testing.T) {
 	refused(t, append(bytes.Clone(data), 0))
 	next := bytes.Clone(data)
 	next[len("tsumugi search\n")]++
-	if reason := refused(t, sealed(next[:len(next)-sha256.Size])); !strings.Contains(reason, "version 4") {
+	if reason := refused(t, sealed(next[:len(next)-sha256.Size])); !strings.Contains(reason, "version 5") {
 		t.Error(reason)
 	}
 }

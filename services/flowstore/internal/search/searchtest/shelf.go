@@ -26,9 +26,9 @@ type Shelf struct {
 	Bytes int
 }
 
-// Texts gives the texts of a node, whose number its id begins with.
-func (s *Shelf) Texts(_ context.Context, id uuid.UUID) ([]node.Text, bool, error) {
-	return s.Nodes[Number(id)].Texts, true, nil
+// Texts gives the texts of a node, whose number its id begins with, for an index in which all are put with the stamp 0.
+func (s *Shelf) Texts(_ context.Context, id uuid.UUID) ([]node.Text, uint64, bool, error) {
+	return s.Nodes[Number(id)].Texts, 0, true, nil
 }
 
 // Number is that of a node in Nodes.

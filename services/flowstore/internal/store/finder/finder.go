@@ -233,12 +233,12 @@ func (f *Finder) Tags(ctx context.Context, prefix, after string, size int) (stor
 type source struct{ engine Engine }
 
 // Texts implements search.Source.
-func (s source) Texts(_ context.Context, id uuid.UUID) ([]node.Text, bool, error) {
-	n, _, err := s.engine.Stamped(id)
+func (s source) Texts(_ context.Context, id uuid.UUID) ([]node.Text, uint64, bool, error) {
+	n, stamp, err := s.engine.Stamped(id)
 	if store.Gone(err) {
-		return nil, false, nil
+		return nil, 0, false, nil
 	}
-	return n.Texts, err == nil, err
+	return n.Texts, stamp, err == nil, err
 }
 
 // Members implements search.Source. A UUID is an id, whatever flows are called.
