@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -130,4 +131,19 @@ func FuzzCanonicalTime(f *testing.F) {
 			t.Errorf("%v instead of %v, %v", fast, slow, err)
 		}
 	})
+}
+
+// A time is written as time.Time writes it.
+func TestAppendTime(t *testing.T) {
+	t.Parallel()
+	for _, at := range []time.Time{
+		{}, time.Date(2025, 5, 9, 6, 48, 6, 533_720_999, time.FixedZone("", 9*3600)), time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC),
+		time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-1, 1, 1, 0, 0, 0, 1000, time.UTC), time.Date(0, 2, 29, 1, 2, 3, 10, time.UTC),
+		time.Date(1900, 1, 1, 0, 0, 0, 0, time.FixedZone("", -(3*3600+30*60))), time.Date(1900, 1, 1, 0, 0, 0, 0, time.FixedZone("", -(4*3600+56*60+2))),
+		time.Date(1887, 1, 1, 0, 0, 0, 0, time.FixedZone("", 9*3600+18*60+59)), time.Date(2024, 1, 1, 0, 0, 0, 0, time.FixedZone("", -59)),
+	} {
+		if got, want := formatTime(at), at.Format(timeLayout); got != want {
+			t.Errorf("%s instead of %s", got, want)
+		}
+	}
 }

@@ -64,7 +64,7 @@ func (w *yamlWriter) members(members []flow.Member) {
 	w.out = append(w.out, "nodes:\n"...)
 	for _, m := range members {
 		w.out = strconv.AppendInt(append(w.out, entryIndex...), int64(m.Index), 10)
-		w.out = append(append(w.out, entryID...), m.Node.String()...)
+		w.out = appendID(append(w.out, entryID...), m.Node)
 		w.out = append(w.out, '\n')
 	}
 }

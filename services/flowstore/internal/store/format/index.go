@@ -22,9 +22,9 @@ type Row struct {
 func AppendRow(dst []byte, r Row) []byte {
 	dst = append(dst, r.Path...)
 	dst = append(dst, '\t')
-	dst = append(dst, r.ID.String()...)
+	dst = appendID(dst, r.ID)
 	dst = append(dst, '\t')
-	dst = r.Time.AppendFormat(dst, timeLayout)
+	dst = appendTime(dst, r.Time)
 	return append(dst, '\n')
 }
 

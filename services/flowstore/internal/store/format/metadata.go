@@ -44,7 +44,7 @@ func EncodeNodeIndex(dst io.Writer, updated time.Time, nodes iter.Seq[NodeEntry]
 		last = n.ID
 		w.out = append(appendID(append(w.begin(), "  "...), n.ID), ":\n"...)
 		if !n.Created.IsZero() {
-			w.out = append(n.Created.AppendFormat(append(w.out, metaCreated...), timeLayout), '\n')
+			w.out = append(appendTime(append(w.out, metaCreated...), n.Created), '\n')
 		}
 		if len(n.Keywords) > 0 {
 			w.out = append(appendQuoted(append(w.out, metaKeywords...), strings.Join(n.Keywords, ",")), '\n')
@@ -129,7 +129,7 @@ type metadataWriter struct {
 func newMetadataWriter(dst io.Writer, updated time.Time, key string) *metadataWriter {
 	w := &metadataWriter{dst: dst, out: make([]byte, 0, 2*flushBytes), key: key}
 	if !updated.IsZero() {
-		w.out = append(updated.AppendFormat(append(w.out, metaUpdated...), timeLayout), '\n')
+		w.out = append(appendTime(append(w.out, metaUpdated...), updated), '\n')
 	}
 	return w
 }

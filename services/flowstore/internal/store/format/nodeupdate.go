@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -77,6 +78,11 @@ func (s *nodeSplicer) only(x *element, name string) *element {
 // change is a value before and after.
 type change struct{ name, before, after string }
 
+// changed is the change from one attribute to another of its name.
+func changed(before, after attr) change {
+	return change{cmp.Or(before.name, after.name), string(before.append(nil)), string(after.append(nil))}
+}
+
 // inner is the text of an element before and after, and how it is written.
 type inner struct {
 	before, after string
@@ -145,8 +151,9 @@ func (s *nodeSplicer) texts(root, contents *element, before, after []node.Text) 
 
 func (s *nodeSplicer) text(x *element, before, after node.Text) {
 	s.values(x, []change{
-		{"role", before.Role, after.Role}, {"count", number(before.Count), number(after.Count)},
-		{"duration", decimal(before.Duration), decimal(after.Duration)}, {"rate", decimal(before.Rate), decimal(after.Rate)},
+		{"role", before.Role, after.Role}, changed(number("count", before.Count), number("count", after.Count)),
+		changed(decimal("duration", before.Duration), decimal("duration", after.Duration)),
+		changed(decimal("rate", before.Rate), decimal("rate", after.Rate)),
 	}, &inner{before.Content, after.Content, section})
 }
 
@@ -166,7 +173,7 @@ func (s *nodeSplicer) metadata(m *element, before, after node.Node) {
 	s.generation(m, before.Generation, after.Generation)
 	s.summary(m, before.Summary, after.Summary)
 	s.tags(m, before.Tags, after.Tags)
-	s.short(m, "score", decimalOf(before.Score), decimalOf(after.Score), inlineReplacer.Replace, func(w *xmlWriter) { w.inline("score", decimalOf(after.Score)) })
+	s.short(m, "score", scoreOf(before.Score), scoreOf(after.Score), inlineReplacer.Replace, func(w *xmlWriter) { w.inline("score", scoreOf(after.Score)) })
 	s.short(m, "note", before.Note, after.Note, section, func(w *xmlWriter) { w.section("note", after.Note) })
 }
 

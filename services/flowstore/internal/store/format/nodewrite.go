@@ -1,7 +1,9 @@
 package format
 
 import (
+	"bytes"
 	"strconv"
+	"sync"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 )
@@ -9,18 +11,24 @@ import (
 // EncodeNode gives the file of a node (seed 004, 4.1). Texts are valid UTF-8, as gRPC delivers them; a byte that is not
 // becomes U+FFFD.
 func EncodeNode(n node.Node) []byte {
-	size := 1024
-	for _, t := range n.Texts {
-		size += len(t.Content) + 128
-	}
-	w := &xmlWriter{out: make([]byte, 0, size)}
-	w.out = append(w.out, xmlHead...)
-	w.start("node", attr{"id", n.ID.String()}, attr{"timestamp", formatTime(n.Created)})
+	w := nodeWriters.Get().(*xmlWriter)
+	w.out = append(append(w.out[:0], xmlHead...), `<node id="`...)
+	w.out = append(appendID(w.out, n.ID), `" timestamp="`...)
+	w.out = append(appendTime(w.out, n.Created), "\">\n"...)
 	w.contents(n.Texts)
 	w.metadata(n)
 	w.end("node")
-	return w.out
+	file := bytes.Clone(w.out)
+	if cap(w.out) <= maxKept {
+		nodeWriters.Put(w)
+	}
+	return file
 }
+
+// nodeWriters are kept, so that a file is memory of its own length and nothing else; those of large nodes are not.
+var nodeWriters = sync.Pool{New: func() any { return &xmlWriter{} }}
+
+const maxKept = 64 << 10
 
 func (w *xmlWriter) contents(texts []node.Text) {
 	w.start("contents")
@@ -32,7 +40,7 @@ func (w *xmlWriter) contents(texts []node.Text) {
 
 func (w *xmlWriter) text(t node.Text) {
 	w.section("text", t.Content,
-		attr{"role", t.Role}, attr{"count", number(t.Count)}, attr{"duration", decimal(t.Duration)}, attr{"rate", decimal(t.Rate)})
+		value("role", t.Role), number("count", t.Count), decimal("duration", t.Duration), decimal("rate", t.Rate))
 }
 
 const xmlHead = `<?xml version="1.0" encoding="utf-8"?>` + "\n"
@@ -54,7 +62,7 @@ func (w *xmlWriter) metadata(n node.Node) {
 		w.end("tags")
 	}
 	if n.Score != nil {
-		w.inline("score", decimalOf(n.Score))
+		w.inline("score", scoreOf(n.Score))
 	}
 	if n.Note != "" {
 		w.section("note", n.Note)
@@ -62,9 +70,15 @@ func (w *xmlWriter) metadata(n node.Node) {
 	w.end("metadata")
 }
 
+// scoreOf is a score as it is written; empty where there is none.
+func scoreOf(score *float64) string {
+	a := decimalOf("", score)
+	return string(a.append(nil))
+}
+
 // summary of a new node is an empty element that asks for one: updated="true" (field/flowstore.md row 24).
 func (w *xmlWriter) summary(s node.Summary) {
-	updated, built := attr{"updated", strconv.FormatBool(s.Stale)}, attr{"last_built", builtAt(s)}
+	updated, built := value("updated", strconv.FormatBool(s.Stale)), value("last_built", builtAt(s))
 	if s.Text == "" {
 		w.empty("summary", updated, built)
 		return
@@ -82,29 +96,29 @@ func builtAt(s node.Summary) string {
 
 // generation says how the answer was made (design 3). What is unknown is left out.
 func (w *xmlWriter) generation(g *node.Generation) {
-	w.start("generation", attr{"task", g.Task}, attr{"finish", g.Finish}, attr{"fault", g.Fault}, attr{"branch", g.Branch})
-	w.part("backend", attr{"name", g.Backend}, attr{"kind", g.Kind}, attr{"address", g.Address}, attr{"model", g.Model},
-		attr{"window", number(g.Window)}, attr{"tokenizer", g.Tokenizer})
-	w.part("prompt", attr{"tokens", number(g.PromptTokens)}, attr{"cached", number(g.CachedTokens)},
-		attr{"seconds", decimal(g.PromptSeconds)}, attr{"digest", g.PromptDigest})
-	w.part("answer", attr{"tokens", number(g.AnswerTokens)}, attr{"seconds", decimal(g.AnswerSeconds)})
+	w.start("generation", value("task", g.Task), value("finish", g.Finish), value("fault", g.Fault), value("branch", g.Branch))
+	w.part("backend", value("name", g.Backend), value("kind", g.Kind), value("address", g.Address), value("model", g.Model),
+		number("window", g.Window), value("tokenizer", g.Tokenizer))
+	w.part("prompt", number("tokens", g.PromptTokens), number("cached", g.CachedTokens),
+		decimal("seconds", g.PromptSeconds), value("digest", g.PromptDigest))
+	w.part("answer", number("tokens", g.AnswerTokens), decimal("seconds", g.AnswerSeconds))
 	if g.Error != "" {
 		w.inline("error", g.Error)
 	}
 	if g.PickSeed != 0 || len(g.Picks) > 0 {
-		w.list("picks", "pick", g.Picks, attr{"seed", unsigned(g.PickSeed)})
+		w.list("picks", "pick", g.Picks, number("seed", int(g.PickSeed)))
 	}
 	if g.Sampling != nil {
 		w.sampling(g.Sampling)
 	}
-	w.part("request", attr{"digest", g.RequestDigest})
+	w.part("request", value("digest", g.RequestDigest))
 	w.end("generation")
 }
 
 // part writes an element of attributes, unless none has a value.
 func (w *xmlWriter) part(name string, attrs ...attr) {
 	for _, a := range attrs {
-		if a.value != "" {
+		if !a.absent() {
 			w.empty(name, attrs...)
 			return
 		}
@@ -123,5 +137,3 @@ func (w *xmlWriter) list(name, item string, items []string, attrs ...attr) {
 	}
 	w.end(name)
 }
-
-func unsigned(n uint32) string { return number(int(n)) }

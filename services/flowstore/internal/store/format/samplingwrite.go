@@ -1,19 +1,17 @@
 package format
 
 import (
-	"strconv"
-
 	"github.com/tsumugi-dev/tsumugi/services/internal/sampling"
 )
 
 // sampling writes single numbers as attributes, in the order in which they came to be known, and what has parts as elements.
 func (w *xmlWriter) sampling(s *sampling.Sampling) {
 	attrs := []attr{
-		{"temperature", decimalOf(s.Temperature)}, {"top_p", decimalOf(s.TopP)}, {"top_k", numberOf(s.TopK)}, {"min_p", decimalOf(s.MinP)},
-		{"repeat_penalty", decimalOf(s.RepeatPenalty)}, {"seed", unsignedOf(s.Seed)}, {"max_tokens", number(s.MaxTokens)},
-		{"typical_p", decimalOf(s.TypicalP)}, {"top_a", decimalOf(s.TopA)}, {"tail_free", decimalOf(s.TailFree)},
-		{"repeat_range", numberOf(s.RepeatRange)}, {"repeat_slope", decimalOf(s.RepeatSlope)},
-		{"presence_penalty", decimalOf(s.PresencePenalty)}, {"frequency_penalty", decimalOf(s.FrequencyPenalty)}, {"ban_eos", yes(s.BanEOS)},
+		decimalOf("temperature", s.Temperature), decimalOf("top_p", s.TopP), numberOf("top_k", s.TopK), decimalOf("min_p", s.MinP),
+		decimalOf("repeat_penalty", s.RepeatPenalty), unsignedOf("seed", s.Seed), number("max_tokens", s.MaxTokens),
+		decimalOf("typical_p", s.TypicalP), decimalOf("top_a", s.TopA), decimalOf("tail_free", s.TailFree),
+		numberOf("repeat_range", s.RepeatRange), decimalOf("repeat_slope", s.RepeatSlope),
+		decimalOf("presence_penalty", s.PresencePenalty), decimalOf("frequency_penalty", s.FrequencyPenalty), yes("ban_eos", s.BanEOS),
 	}
 	if len(s.Stop) == 0 && len(s.LogitBias) == 0 && s.Grammar == "" && s.DRY == nil && s.XTC == nil && s.Mirostat == nil &&
 		s.DynamicTemperature == nil && s.Smoothing == nil {
@@ -26,7 +24,7 @@ func (w *xmlWriter) sampling(s *sampling.Sampling) {
 	}
 	w.groups(s)
 	for _, b := range s.LogitBias {
-		w.empty("bias", attr{"token", strconv.Itoa(b.Token)}, attr{"value", decimalOf(&b.Bias)})
+		w.empty("bias", whole("token", b.Token), decimalOf("value", &b.Bias))
 	}
 	if s.Grammar != "" {
 		w.section("grammar", s.Grammar)
@@ -37,49 +35,19 @@ func (w *xmlWriter) sampling(s *sampling.Sampling) {
 // groups writes what has parts. The first part switches it on or off and is always there; another that is 0 is left out.
 func (w *xmlWriter) groups(s *sampling.Sampling) {
 	if d := s.DRY; d != nil {
-		w.list("dry", "breaker", d.Breakers, attr{"multiplier", decimalOf(&d.Multiplier)}, attr{"base", decimal(d.Base)},
-			attr{"allowed_length", number(d.AllowedLength)}, attr{"range", number(d.Range)})
+		w.list("dry", "breaker", d.Breakers, decimalOf("multiplier", &d.Multiplier), decimal("base", d.Base),
+			number("allowed_length", d.AllowedLength), number("range", d.Range))
 	}
 	if x := s.XTC; x != nil {
-		w.empty("xtc", attr{"probability", decimalOf(&x.Probability)}, attr{"threshold", decimal(x.Threshold)})
+		w.empty("xtc", decimalOf("probability", &x.Probability), decimal("threshold", x.Threshold))
 	}
 	if m := s.Mirostat; m != nil {
-		w.empty("mirostat", attr{"mode", strconv.Itoa(m.Mode)}, attr{"tau", decimal(m.Tau)}, attr{"eta", decimal(m.Eta)})
+		w.empty("mirostat", whole("mode", m.Mode), decimal("tau", m.Tau), decimal("eta", m.Eta))
 	}
 	if d := s.DynamicTemperature; d != nil {
-		w.empty("dynamic_temperature", attr{"range", decimalOf(&d.Range)}, attr{"exponent", decimal(d.Exponent)})
+		w.empty("dynamic_temperature", decimalOf("range", &d.Range), decimal("exponent", d.Exponent))
 	}
 	if q := s.Smoothing; q != nil {
-		w.empty("smoothing", attr{"factor", decimalOf(&q.Factor)}, attr{"curve", decimal(q.Curve)})
+		w.empty("smoothing", decimalOf("factor", &q.Factor), decimal("curve", q.Curve))
 	}
-}
-
-// yes is the value of an attribute that is left out where it does not hold.
-func yes(b bool) string {
-	if !b {
-		return ""
-	}
-	return "true"
-}
-
-// decimalOf and its kin write a value that was given, 0 included.
-func decimalOf(f *float64) string {
-	if f == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*f, 'f', -1, 64)
-}
-
-func numberOf(n *int) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.Itoa(*n)
-}
-
-func unsignedOf(n *uint32) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.FormatUint(uint64(*n), 10)
 }

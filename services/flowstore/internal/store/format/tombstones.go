@@ -26,7 +26,7 @@ type Tombstone struct {
 func AppendTombstone(dst []byte, t Tombstone) []byte {
 	dst = append(appendID(dst, t.ID), '\t')
 	dst = append(append(append(append(dst, t.Kind...), '/'), t.Path...), '\t')
-	dst = append(t.Time.AppendFormat(dst, timeLayout), '\t')
+	dst = append(appendTime(dst, t.Time), '\t')
 	return append(append(dst, onOneLine.Replace(escape(t.Reason))...), '\n')
 }
 

@@ -15,12 +15,25 @@ func TestWritable(t *testing.T) {
 	}
 	for _, piece := range pieces {
 		want := utf8.ValidString(piece) && !needsEscape(piece)
-		for _, around := range []string{"", "a", "abcdefg", "abcdefgh", "紡", "紡ぎ", "a紡ぎ糸", "é"} {
+		for _, around := range []string{"", "a", "abcdefg", "abcdefgh", "紡", "紡ぎ", "a紡ぎ糸", "é", "紡ぎ糸の物語を", "紡ぎ糸の物語を書"} {
 			for n := range 4 {
 				text := strings.Repeat(around, n) + piece + strings.Repeat(around, n)
 				if got := writable(text); got != want || writable([]byte(text)) != want {
 					t.Errorf("%q: %v", text, got)
 				}
+			}
+		}
+	}
+}
+
+// Of eight characters in one step any one can be none.
+func TestWritableEight(t *testing.T) {
+	t.Parallel()
+	for _, piece := range []string{"\xe0\x9f\xbf", "\xed\xa0\x80", "\ufffe", "\uffff", "\xe3\x81a", "\xc3\x81\x81"} {
+		for n := range 8 {
+			text := strings.Repeat("糸", n) + piece + strings.Repeat("糸", 7-n)
+			if writable(text) {
+				t.Errorf("%q is taken for text", text)
 			}
 		}
 	}

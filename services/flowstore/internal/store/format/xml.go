@@ -1,13 +1,91 @@
 package format
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// attr is an attribute of an element. One without a value is left out.
-type attr struct{ name, value string }
+// attr is an attribute of an element. One without a value is left out: an empty text, or a number that is absent.
+type attr struct {
+	name, text string
+	kind       attrKind
+	// number is an integer, or the bits of a decimal.
+	number uint64
+}
+
+type attrKind byte
+
+const (
+	isText attrKind = iota
+	isInteger
+	isDecimal
+)
+
+func value(name, text string) attr { return attr{name: name, text: text} }
+
+// number is left out where it is 0, which is: unknown.
+func number(name string, n int) attr {
+	if n == 0 {
+		return attr{}
+	}
+	return whole(name, n)
+}
+
+func whole(name string, n int) attr { return attr{name: name, kind: isInteger, number: uint64(n)} }
+
+// decimal is left out where it is 0, which is: unknown.
+func decimal(name string, f float64) attr {
+	if f == 0 {
+		return attr{}
+	}
+	return decimalOf(name, &f)
+}
+
+// decimalOf and its kin are values of which it matters whether they were given, 0 included.
+func decimalOf(name string, f *float64) attr {
+	if f == nil {
+		return attr{}
+	}
+	return attr{name: name, kind: isDecimal, number: math.Float64bits(*f)}
+}
+
+func numberOf(name string, n *int) attr {
+	if n == nil {
+		return attr{}
+	}
+	return whole(name, *n)
+}
+
+func unsignedOf(name string, n *uint32) attr {
+	if n == nil {
+		return attr{}
+	}
+	return whole(name, int(*n))
+}
+
+// yes is left out where it does not hold.
+func yes(name string, b bool) attr {
+	if !b {
+		return attr{}
+	}
+	return value(name, "true")
+}
+
+// absent says that there is no value.
+func (a *attr) absent() bool { return a.kind == isText && a.text == "" }
+
+// append appends the value, without what XML wants of a text.
+func (a *attr) append(dst []byte) []byte {
+	switch a.kind {
+	case isInteger:
+		return strconv.AppendInt(dst, int64(a.number), 10)
+	case isDecimal:
+		return strconv.AppendFloat(dst, math.Float64frombits(a.number), 'f', -1, 64)
+	}
+	return append(dst, a.text...)
+}
 
 // xmlWriter appends elements, each on a line of its own.
 type xmlWriter struct{ out []byte }
@@ -46,7 +124,10 @@ func (w *xmlWriter) empty(name string, attrs ...attr) {
 func (w *xmlWriter) inline(name, text string) {
 	text = w.open(name, text, nil)
 	w.out = append(w.out, '>')
-	w.out = append(w.out, inlineReplacer.Replace(text)...)
+	if !simple(text) { // the replacer is slow
+		text = inlineReplacer.Replace(text)
+	}
+	w.out = append(w.out, text...)
 	w.end(name)
 }
 
@@ -64,43 +145,47 @@ func (w *xmlWriter) section(name, text string, attrs ...attr) {
 
 // open writes the tag of an element with a text up to its closing bracket, and gives the text as the element holds it.
 func (w *xmlWriter) open(name, text string, attrs []attr) string {
-	if writable(text) {
-		if w.tag(name, attrs, false) {
-			return escape(text)
-		}
-		return text
-	}
-	text = valid(text)
-	if w.tag(name, attrs, needsEscape(text)) {
-		return escape(text)
+	plain := writable(text)
+	if escaped := w.tag(name, attrs, !plain && needsEscape(text)); escaped || !plain {
+		return held(text, escaped)
 	}
 	return text
 }
 
 // tag writes a tag up to its closing bracket, and says whether the element is an escaped one.
 func (w *xmlWriter) tag(name string, attrs []attr, escaped bool) bool {
-	for _, a := range attrs {
-		escaped = escaped || !simple(a.value) && needsEscape(a.value)
+	plain := !escaped
+	for i := range attrs {
+		if a := &attrs[i]; !simple(a.text) {
+			plain, escaped = false, escaped || needsEscape(a.text)
+		}
 	}
 	w.out = append(append(w.out, '<'), name...)
-	for _, a := range attrs {
-		if a.value == "" {
+	for i := range attrs {
+		a := &attrs[i]
+		if a.absent() {
 			continue
 		}
-		value := a.value
-		if escaped || !simple(value) {
-			if value = valid(value); escaped {
-				value = escape(value)
-			}
-			value = attributeReplacer.Replace(value)
-		}
 		w.out = append(append(append(w.out, ' '), a.name...), `="`...)
-		w.out = append(append(w.out, value...), '"')
+		if plain {
+			w.out = a.append(w.out)
+		} else {
+			w.out = append(w.out, attributeReplacer.Replace(held(string(a.append(nil)), escaped))...)
+		}
+		w.out = append(w.out, '"')
 	}
 	if escaped {
 		w.out = append(w.out, ` esc="u"`...)
 	}
 	return escaped
+}
+
+// held is a text as an element holds it.
+func held(text string, escaped bool) string {
+	if text = valid(text); escaped {
+		return escape(text)
+	}
+	return text
 }
 
 // simple says whether a value is of ASCII and needs nothing done to it, as nearly all are.
@@ -120,19 +205,4 @@ func valid(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text, "\ufffd")
-}
-
-// number is the value of an attribute that is left out where it is 0, which is: unknown.
-func number(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
-func decimal(f float64) string {
-	if f == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
 }
