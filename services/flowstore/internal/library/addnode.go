@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/google/uuid"
@@ -73,8 +72,7 @@ type unusable map[uuid.UUID]error
 
 // note keeps what is wrong with a node itself. Any other error is given back.
 func (u unusable) note(id uuid.UUID, err error) error {
-	missing, unreadable, large := (*NotFoundError)(nil), (*UnreadableError)(nil), (*TooLargeError)(nil)
-	if errors.As(err, &missing) || errors.As(err, &unreadable) || errors.As(err, &large) {
+	if _, _, one := problemOf(err); one {
 		u[id] = err
 		return nil
 	}

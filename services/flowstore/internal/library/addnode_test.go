@@ -212,3 +212,16 @@ func TestFlowstore02ManyWriters(t *testing.T) {
 		t.Errorf("%v: %d nodes, %d edges", err, len(got.Members), len(got.Edges))
 	}
 }
+
+// A purged node is told with all else that is wrong, wherever it is named.
+func TestAddNodeTellsPurgedNodesWithTheRest(t *testing.T) {
+	t.Parallel()
+	s := holder(t)
+	purgeThing(t, s, store.KindNode, 2)
+	l := library.New(s, &counting{})
+	_, err := l.AddNode(t.Context(), ns, library.Addition{Flow: id(404), Node: id(2), Parents: []uuid.UUID{id(405)}, Children: []uuid.UUID{id(2)}})
+	var many *library.ManyError
+	if !errors.As(err, &many) || len(many.Errs) < 3 || !wasPurged(err) {
+		t.Errorf("only %v is told", err)
+	}
+}

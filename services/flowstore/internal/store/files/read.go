@@ -139,15 +139,14 @@ type loadedNode struct {
 
 // loadNode reads the file of a node.
 func (sp *space) loadNode(file string, id uuid.UUID) (loadedNode, error) {
-	data, err := sp.readFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return loadedNode{}, store.ErrNodeNotFound
-	}
-	if err != nil {
-		return loadedNode{}, err
-	}
-	n, err := decodeNode(file, id, data)
-	return loadedNode{node: n, hash: commitlog.HashOf(data), path: file}, err
+	return find(sp, store.Thing{Kind: store.KindNode, ID: id}, file, func(place string) (loadedNode, error) {
+		data, err := sp.readFile(place)
+		if err != nil {
+			return loadedNode{}, err
+		}
+		n, err := decodeNode(place, id, data)
+		return loadedNode{node: n, hash: commitlog.HashOf(data), path: file}, err
+	})
 }
 
 // decodeNode reads a file that should hold the node id.
@@ -187,27 +186,26 @@ func (sp *space) Flow(id uuid.UUID) (flow.Flow, error) {
 // loadFlow reads the file of a flow, or takes it from the cache where the file is as it was. The file is described before
 // it is read: if it changes between the two, it is read once more next time.
 func (sp *space) loadFlow(file string, id uuid.UUID) (loadedFlow, error) {
-	info, err := wherever(file, sp.tree.Stat)
-	if errors.Is(err, fs.ErrNotExist) {
-		return loadedFlow{}, store.ErrFlowNotFound
-	}
-	if err != nil {
-		return loadedFlow{}, err
-	}
-	if l, ok := sp.cache.get(id); ok && l.is(file, info) {
+	return find(sp, store.Thing{Kind: store.KindFlow, ID: id}, file, func(place string) (loadedFlow, error) {
+		info, err := sp.tree.Stat(place)
+		if err != nil {
+			return loadedFlow{}, err
+		}
+		if l, ok := sp.cache.get(id); ok && l.is(file, info) {
+			return l, nil
+		}
+		data, err := sp.readFile(place)
+		if err != nil {
+			return loadedFlow{}, err
+		}
+		f, err := sp.decodeFlow(place, id, data)
+		if err != nil {
+			return loadedFlow{}, err
+		}
+		l := loadedFlow{flow: f, hash: commitlog.HashOf(data), path: file, size: info.Size, modTime: info.ModTime}
+		sp.cache.put(l)
 		return l, nil
-	}
-	data, err := sp.readFile(file)
-	if err != nil {
-		return loadedFlow{}, err
-	}
-	f, err := sp.decodeFlow(file, id, data)
-	if err != nil {
-		return loadedFlow{}, err
-	}
-	l := loadedFlow{flow: f, hash: commitlog.HashOf(data), path: file, size: info.Size, modTime: info.ModTime}
-	sp.cache.put(l)
-	return l, nil
+	})
 }
 
 // decodeFlow reads a file that should hold the flow id.
@@ -224,22 +222,39 @@ func (sp *space) decodeFlow(file string, id uuid.UUID, data []byte) (flow.Flow, 
 
 // readFile reads a file of the tree. One that is too large to be ours is unreadable.
 func (sp *space) readFile(file string) ([]byte, error) {
-	data, err := wherever(file, func(file string) ([]byte, error) { return sp.tree.ReadFile(file, format.MaxFile) })
+	data, err := sp.tree.ReadFile(file, format.MaxFile)
 	if errors.Is(err, filesys.ErrTooLarge) {
 		return nil, &store.UnreadableError{Path: file, Reason: err.Error()}
 	}
 	return data, err
 }
 
-// wherever looks at a file in its place, or in the trash while it moves. It looks twice, since it may move between two
-// looks.
-func wherever[T any](file string, look func(string) (T, error)) (found T, err error) {
+// find reads a thing from its place in the tree, or in the trash while it is there or moves. It looks twice, since it may move
+// between two looks. What stands in one of the places while the thing moves and is not the thing may be somebody else's: it counts
+// only where the thing is in none.
+func find[T any](sp *space, of store.Thing, file string, read func(place string) (T, error)) (none T, err error) {
+	err = of.Kind.NotFound()
 	for range 2 {
 		for _, place := range []string{file, trashPath(file)} {
-			if found, err = look(place); !errors.Is(err, fs.ErrNotExist) {
-				return found, err
+			found, wrong := read(place)
+			switch {
+			case wrong == nil:
+				return found, nil
+			case errors.Is(wrong, fs.ErrNotExist):
+			case errors.As(wrong, new(*store.UnreadableError)) && sp.isAway(of):
+				err = wrong
+			default:
+				return none, wrong
 			}
 		}
 	}
-	return found, err
+	return none, err
+}
+
+// isAway says whether a thing is in the trash, or on its way there or back.
+func (sp *space) isAway(of store.Thing) bool {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	_, dropped := sp.indexOf(of.Kind).trash[of.ID]
+	return dropped || sp.pending.moves[of] != nil
 }

@@ -104,9 +104,11 @@ func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
 	if sp.isNewer(m, stands, there) {
 		return sp.leaveCopy(m, from, to, nil)
 	}
-	if to, err = sp.freePlace(m, file, stands, there); err != nil {
+	place, err := sp.freePlace(m, file, stands, there)
+	if err != nil {
 		return commitlog.File{}, err
 	}
+	to = m.to(place)
 	for dir := range parents(to) {
 		if err := sp.ensureFolder(dir); err != nil {
 			return commitlog.File{}, err
@@ -115,7 +117,11 @@ func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
 	if err := filesys.Replace(sp.tree, to, there.data); err != nil {
 		return commitlog.File{}, err
 	}
-	return sp.leaveCopy(m, from, to, sp.tree.SyncDir(path.Dir(to)))
+	err = sp.tree.SyncDir(path.Dir(to))
+	if err == nil && place != file {
+		err = sp.giveWay(m, file, place, there)
+	}
+	return sp.leaveCopy(m, from, to, err)
 }
 
 // leaveCopy takes away a file of which another place has all, unless that failed, and describes the other place.
@@ -144,39 +150,49 @@ func (sp *space) isNewer(m pendingMove, stands, old foreignFile) bool {
 	return known && seen.id == m.of.ID && seen.hash == stands.hash
 }
 
-// freePlace is where a file goes: to the next free slot where something else came to stand in its place, which stays as it is.
-func (sp *space) freePlace(m pendingMove, file string, there, ours foreignFile) (string, error) {
+// freePlace is where a file goes, as if it were in the tree: to the next free slot where something else came to stand in its place,
+// which stays as it is.
+func (sp *space) freePlace(m pendingMove, file string, there, ours foreignFile) (place string, err error) {
 	if there.hash == (commitlog.Hash{}) || there.hash == ours.hash {
-		return m.to(file), nil
+		return file, nil
 	}
 	if id, _, _, err := sp.identify(kindOf(m.of.Kind), file, there.data); m.drop && err == nil && id == m.of.ID {
 		// It came out of the trash and changed, and goes back before its copy there was taken away: the tree has what counts.
-		return m.to(file), nil
+		return file, nil
 	}
 	sp.doubt.Store(true)
-	var moved string
-	err := sp.onWriter(func() error {
+	err = sp.onWriter(func() error {
 		x := sp.indexOf(m.of.Kind)
 		if x.next >= format.Slots {
 			return errNoSlot
 		}
-		moved = x.slotPath(x.next)
-		_, h, _, err := sp.identify(kindOf(m.of.Kind), moved, ours.data)
+		place = x.slotPath(x.next)
+		sp.mu.Lock()
+		defer sp.mu.Unlock()
+		x.take(place)
+		return nil
+	})
+	return place, err
+}
+
+// giveWay notes that a file has another place, since its own one was taken. Not before it stands there: until then it is read where
+// it comes from.
+func (sp *space) giveWay(m pendingMove, file, place string, ours foreignFile) error {
+	return sp.onWriter(func() error {
+		_, h, _, err := sp.identify(kindOf(m.of.Kind), place, ours.data)
 		if err != nil {
 			return err
 		}
+		x := sp.indexOf(m.of.Kind)
 		sp.mu.Lock()
 		defer sp.mu.Unlock()
-		if _, dropped := x.trash[m.of.ID]; m.drop && !dropped {
-			x.take(moved) // A hand brought a copy into the tree meanwhile, which counts.
-		} else {
+		if _, dropped := x.trash[m.of.ID]; !m.drop || dropped { // Otherwise a hand brought a copy into the tree meanwhile, which counts.
 			x.replace(m.of.ID, file, h)
 		}
-		sp.pending.relocate(m.of, file, moved)
-		sp.noteFile(there.path, fmt.Sprintf("another file came to stand here; %s, which belongs here, is in %s", m.of.Kind.Name(m.of.ID), m.to(moved)))
+		sp.pending.relocate(m.of, file, place)
+		sp.noteFile(m.to(file), fmt.Sprintf("another file came to stand here; %s, which belongs here, is in %s", m.of.Kind.Name(m.of.ID), m.to(place)))
 		return nil
 	})
-	return m.to(moved), err
 }
 
 // parents gives the folders above a file, the outermost first.
