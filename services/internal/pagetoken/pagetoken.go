@@ -26,7 +26,7 @@ var (
 	// ErrMalformed: it is not one of ours, or was changed on the way.
 	ErrMalformed = errors.New("the page token is not one that this service gave out; leave it empty for the first page")
 	// ErrOtherQuery: it belongs to a query with other fields.
-	ErrOtherQuery = errors.New("the page token belongs to another query: only page_size may change between pages")
+	ErrOtherQuery = errors.New("the page token belongs to another query: leave the other fields as they were, or begin anew without it")
 )
 
 var coding = base64.RawURLEncoding.Strict() // strict: one text for one token

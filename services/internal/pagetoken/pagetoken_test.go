@@ -74,5 +74,5 @@ func Example() {
 	fmt.Println(Decode(token, "flow=flows/2 node=nodes/9"))
 	// Output:
 	// nodes/4 <nil>
-	//  the page token belongs to another query: only page_size may change between pages
+	//  the page token belongs to another query: leave the other fields as they were, or begin anew without it
 }

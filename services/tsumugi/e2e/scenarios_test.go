@@ -40,6 +40,7 @@ var scenarios = []struct {
 	{"a grammar holds", grammarHolds},
 	{"two callers close a cycle", cycles},
 	{"every required field is asked for", required},
+	{"no field takes nonsense", crooked},
 	{"what changes is told", watched},
 }
 

@@ -141,6 +141,10 @@ func TestFieldsOfRefusedUpdatesOfNodes(t *testing.T) {
 			expectSorted(t, err, tt.want, tt.fields...)
 		})
 	}
+	_, err := g.c.UpdateNode(t.Context(), &flowstorev1.UpdateNodeRequest{Node: &flowstorev1.Node{Name: g.a}, UpdateMask: mask("texts.x", "note", "*")})
+	if got := err.Error(); !strings.Contains(got, `names "texts.x", "*"; it can name texts, model,`) {
+		t.Errorf("not all that the mask may not name is told: %s", got)
+	}
 }
 
 func TestSplitNode(t *testing.T) {

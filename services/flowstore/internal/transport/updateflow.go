@@ -50,18 +50,19 @@ func (s *Server) UpdateFlow(ctx context.Context, req *flowstorev1.UpdateFlowRequ
 
 // updateMask reads which parts change, of those that are known.
 func (f *fields) updateMask(paths, known []string) (parts []string) {
-	unknown := ""
+	const told = 10 // of a heap of names
+	var unknown []string
 	for _, path := range paths {
 		switch {
 		case slices.Contains(known, path):
 			parts = append(parts, path)
-		case unknown == "":
-			unknown = path
+		case len(unknown) < told:
+			unknown = append(unknown, fmt.Sprintf("%.60q", path))
 		}
 	}
 	switch {
-	case unknown != "":
-		f.Add("update_mask", "names %.60q; it can name %s", unknown, strings.Join(known, ", "))
+	case len(unknown) > 0:
+		f.Add("update_mask", "names %s; it can name %s", strings.Join(unknown, ", "), strings.Join(known, ", "))
 	case len(parts) == 0:
 		f.Add("update_mask", "must name what changes: %s", strings.Join(known, ", "))
 	}
