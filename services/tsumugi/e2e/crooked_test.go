@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,7 +81,7 @@ func complain(err error, path []protoreflect.FieldDescriptor, v protoreflect.Val
 func leaves(d protoreflect.MessageDescriptor, path []protoreflect.FieldDescriptor, visit func([]protoreflect.FieldDescriptor)) {
 	for i := range d.Fields().Len() {
 		f := d.Fields().Get(i)
-		switch here := append(path[:len(path):len(path)], f); {
+		switch here := slices.Concat(path, []protoreflect.FieldDescriptor{f}); {
 		case is(f, annotations.FieldBehavior_OUTPUT_ONLY) || f.IsMap():
 		case f.Message() != nil:
 			leaves(f.Message(), here, visit)

@@ -139,8 +139,8 @@ func lookAt(ctx context.Context, data, ns string, o audit.Options) ([]looked, er
 	return reports, nil
 }
 
-// openData opens a data folder that is there, and gives the folders of namespaces in it: those that hold nodes or flows, also
-// under a name that no namespace can have.
+// openData opens a data folder that is there, and gives the folders of namespaces in it: those that hold nodes, flows or
+// config.yaml, also under a name that no namespace can have.
 func openData(data, ns string) (tree *filesys.Dir, names []string, err error) {
 	if ns != "" {
 		if err := store.CheckNamespace(ns); err != nil {
@@ -160,7 +160,9 @@ func openData(data, ns string) (tree *filesys.Dir, names []string, err error) {
 	ours := ns != ""
 	for _, e := range entries {
 		ours = ours || e.Name() == localFolder
-		if ns == "" && isTree(filepath.Join(data, e.Name())) || e.Name() == ns {
+		folder := filepath.Join(data, e.Name())
+		_, err := os.Lstat(filepath.Join(folder, "config.yaml")) // a namespace that is not opened because of it has nothing else yet
+		if ns == "" && (isTree(folder) || err == nil) || e.Name() == ns {
 			names = append(names, e.Name())
 		}
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,6 +126,27 @@ func TestCheckReports(t *testing.T) {
 	}
 	if n := got.Namespaces[0]; len(got.Namespaces) != 1 || n.Nodes != 3 || len(n.Findings) != 4 || n.Findings[0].Fix == "" || n.Findings[0].By != "person" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A namespace that the service does not open because of its config.yaml may have nothing else yet: check tells why, too.
+func TestCheckOfAConfigAlone(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(file string) error{
+		"of another version": func(file string) error { return os.WriteFile(file, []byte("version: \"2.0\"\n"), 0o600) },
+		"a folder":           func(file string) error { return os.Mkdir(file, 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			file := filepath.Join(data, "default", "config.yaml")
+			if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), spoil(file)); err != nil {
+				t.Fatal(err)
+			}
+			if code, out, trouble := run(t, "check", data); code != 1 || !strings.Contains(out, "    config.yaml: ") {
+				t.Errorf("exit code %d, %q, %q", code, out, trouble)
+			}
+		})
 	}
 }
 

@@ -205,7 +205,7 @@ func (t *tree) lookAtTop(c *collector) {
 		switch {
 		case strings.HasPrefix(e.Name, ".") && strings.HasSuffix(e.Name, ".tmp"):
 			t.stray(c, e.Name, e)
-		case e.Name == configName && e.Mode.IsRegular():
+		case e.Name == configName:
 			t.lookAtConfig(c)
 		}
 	}
