@@ -14,7 +14,7 @@ import (
 
 // cases/flowstore.md 4: a current node and an edge that lead nowhere, and a node whose file is gone. The flow opens with the
 // rest, all three are told as data, and the flow's file is as the hand left it.
-func TestFlowstore4ValidateFlow(t *testing.T) {
+func TestFlowstore04ValidateFlow(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	a := start(t, data)

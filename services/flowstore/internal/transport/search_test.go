@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -139,8 +140,7 @@ func TestFlowstore07TagsOfSeveralSpellings(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
 	first := create(t, c, "1", "Budget")
-	create(t, c, "2", "budget")
-	create(t, c, "3", "ｂｕｄｇｅｔ", "Budget")
+	second, third := create(t, c, "2", "budget"), create(t, c, "3", "ｂｕｄｇｅｔ", "Budget")
 	if got := tagsOf(t, c, 1); len(got) != 1 || got["Budget"] != 3 {
 		t.Errorf("%v", got)
 	}
@@ -150,6 +150,17 @@ func TestFlowstore07TagsOfSeveralSpellings(t *testing.T) {
 	again := must[*flowstorev1.Node](t)(c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: first.GetName()}))
 	if again.GetTags()[0] != "Budget" {
 		t.Errorf("%v", again.GetTags())
+	}
+	for _, gone := range []struct {
+		nodes []*flowstorev1.Node
+		want  map[string]int32
+	}{{[]*flowstorev1.Node{first, second}, map[string]int32{"Budget": 1}}, {[]*flowstorev1.Node{third}, map[string]int32{}}} {
+		for _, n := range gone.nodes {
+			must[*flowstorev1.DeleteNodeResponse](t)(c.DeleteNode(t.Context(), &flowstorev1.DeleteNodeRequest{Name: n.GetName()}))
+		}
+		if got := tagsOf(t, c, 1); !maps.Equal(got, gone.want) {
+			t.Errorf("%v are left, want %v", got, gone.want)
+		}
 	}
 }
 

@@ -3,8 +3,11 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -26,7 +29,11 @@ func TestFlowstore05OneOwner(t *testing.T) {
 	if _, err := fmt.Fscanln(out, &line); err != nil || line != "open" {
 		t.Fatalf("the owner says %q: %v", line, err)
 	}
+	before := everyFile(t, dir)
 	_, err = Open(Options{Data: dir})
+	if after := everyFile(t, dir); !maps.Equal(before, after) {
+		t.Errorf("the second one made %q of %q", after, before)
+	}
 	var locked *LockedError
 	if !errors.As(err, &locked) || !strings.Contains(err.Error(), dir) {
 		t.Fatalf("the second one: %v", err)
@@ -47,6 +54,24 @@ func TestFlowstore05OneOwner(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// everyFile gives the text of each file.
+func everyFile(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // TestOwnerProcess is the process that TestOneOwner starts.
