@@ -100,7 +100,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%s is about %d bytes long; the largest that can be sent is %d bytes", node.Name(e.Node), e.Bytes, node.MaxSize)
+	return fmt.Sprintf("%s is about %d bytes long; the largest that can be sent is %d bytes; ask for parts of its texts", node.Name(e.Node), e.Bytes, node.MaxSize)
 }
 
 // RequestReusedError says that the id of a request was used for another request.

@@ -12,7 +12,8 @@ import (
 // Limits of a node. Together they keep an answer with a whole node below the largest message
 // (grpcserver.MinMessageBytes).
 const (
-	// MaxTexts is the most texts of a node, MaxText the longest of them and MaxAllTexts all together, in bytes.
+	// MaxTexts is the most texts of a node, MaxText the longest of them and MaxAllTexts all together, in bytes. What hands put into
+	// a file may be longer: it is read, up to format.MaxFile, and given in parts.
 	MaxTexts    = 1000
 	MaxText     = 4 << 20
 	MaxAllTexts = 8 << 20
@@ -84,7 +85,10 @@ func checkTexts(l *check.List, texts []Text) {
 		if t.Role != "" && !slices.Contains(Roles, t.Role) {
 			l.Add(field+"role", "must be one of %s", strings.Join(Roles, ", "))
 		}
-		l.Bytes(field+"content", t.Content, MaxText)
+		if n := len(t.Content); n > MaxText {
+			l.Add(field+"content", "is %d bytes long; the limit is %d bytes (%d MiB): give the node several texts of this role, together at most %d MiB, or go on in another node",
+				n, MaxText, MaxText>>20, MaxAllTexts>>20)
+		}
 		l.Positive(field+"token_count", float64(t.Count))
 		l.Positive(field+"duration_seconds", t.Duration)
 		l.Positive(field+"tokens_per_second", t.Rate)

@@ -273,9 +273,24 @@ func TestLimitIsNamed(t *testing.T) {
 	c := serve(t)
 	_, err := c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: said(strings.Repeat("x", 5<<20))})
 	expect(t, err, invalid, "node.texts[0].content")
-	const want = "is 5242880 bytes long; the limit is 4194304 bytes (4 MiB)"
+	const want = "is 5242880 bytes long; the limit is 4194304 bytes (4 MiB): give the node several texts of this role, together at most 8 MiB, or go on in another node"
 	if got := refusal(t, err).Violations[0].Description; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// cases/flowstore.md 34: an answer of 6 MB does not fit into one text of a node that is created; in two, as the refusal says, it is stored.
+func TestFlowstore34AnswerInTwoTexts(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	n := said("q")
+	for range 2 {
+		n.Texts = append(n.Texts, &flowstorev1.Text{Role: "assistant", Content: strings.Repeat("夜", 1<<20)})
+	}
+	made := must[*flowstorev1.Node](t)(c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: n}))
+	got := must[*flowstorev1.Node](t)(c.GetNode(t.Context(), &flowstorev1.GetNodeRequest{Name: made.GetName()}))
+	if len(got.GetTexts()) != 3 || got.GetTexts()[1].GetContent() != n.GetTexts()[1].GetContent() || got.GetTexts()[2].GetContent() != n.GetTexts()[2].GetContent() {
+		t.Error("the texts came back otherwise")
 	}
 }
 
