@@ -24,6 +24,8 @@ type handling struct {
 	order  []store.Thing
 	// files are how the files are now.
 	files map[string]seenFile
+	// was are the indexes that know how the files stood.
+	was map[store.Kind]*index
 	// next are the slots behind the files, rows the kinds of which an index needs other rows.
 	next map[format.Kind]int
 	// behind are the files for which something is on its way.
@@ -55,7 +57,7 @@ type standing struct {
 func newHandling(sp *space) *handling {
 	return &handling{
 		space: sp, behind: sp.pending.behind(), things: map[store.Thing]*held{}, before: map[store.Thing]standing{}, files: map[string]seenFile{},
-		rows: map[format.Kind]bool{}, doubled: map[string]string{},
+		rows: map[format.Kind]bool{}, doubled: map[string]string{}, was: map[store.Kind]*index{store.KindNode: sp.nodes, store.KindFlow: sp.flows},
 		next: map[format.Kind]int{format.Nodes: sp.nodes.next, format.Flows: sp.flows.next},
 	}
 }
@@ -168,15 +170,7 @@ func (h *handling) thing(of store.Thing) *held {
 
 // stands says where a thing is; before says that the file is meant as it was.
 func (h *handling) stands(t held, before bool) standing {
-	s := standing{}
-	switch {
-	case len(t.holdings) > 0:
-		s = standing{where: inFile, path: t.holdings[0].path}
-	case t.lost != "":
-		s = standing{where: unreadable, path: t.lost}
-	case len(t.dropped.holdings) > 0:
-		s = standing{where: inTheTrash, path: trashPath(t.dropped.holdings[0].path)}
-	}
+	s := t.standing()
 	row, ok := h.seen.get(s.path)
 	if now, changed := h.files[s.path]; changed && !before {
 		row = now
@@ -186,6 +180,19 @@ func (h *handling) stands(t held, before bool) standing {
 	}
 	s.hash = row.hash
 	return s
+}
+
+// standing says where a thing is, without the hash of the file.
+func (t held) standing() standing {
+	switch {
+	case len(t.holdings) > 0:
+		return standing{where: inFile, path: t.holdings[0].path}
+	case t.lost != "":
+		return standing{where: unreadable, path: t.lost}
+	case len(t.dropped.holdings) > 0:
+		return standing{where: inTheTrash, path: trashPath(t.dropped.holdings[0].path)}
+	}
+	return standing{}
 }
 
 func (h *handling) nothing() bool { return len(h.sightings) == 0 && !h.compared }
@@ -252,8 +259,12 @@ func (h *handling) changes() commitlog.Changes {
 			h.changed.Gone = append(h.changed.Gone, h.written.indexes[kind].path())
 		}
 	}
-	h.changed.State = &commitlog.State{Last: h.last, NextNode: h.next[format.Nodes], NextFlow: h.next[format.Flows]}
+	h.changed.State = h.state()
 	return h.changed
+}
+
+func (h *handling) state() *commitlog.State {
+	return &commitlog.State{Last: h.last, NextNode: h.next[format.Nodes], NextFlow: h.next[format.Flows]}
 }
 
 // standing leaves out what is in no file any more: hands may have come before a file of ours could move. place says where each

@@ -72,49 +72,59 @@ func (d *desk) remove(name string) {
 
 func (d *desk) copy(from, to string) { d.put(to, d.read(from)) }
 
+// handCase is what hands do to a tree with the nodes one and two and the flow novel, and what is known then.
+type handCase struct {
+	do []func(d *desk)
+	// told are the events, those of each scan behind a semicolon.
+	told     string
+	problems string
+	nodes    string
+	// closed are the events where all is done while the store is closed; told, where it is left out and one thing is done.
+	closed string
+}
+
+func handCases() map[string]handCase {
+	theirs := string(format.EncodeNode(nodeOf("theirs", "彼らの文")))
+	type edits = []func(d *desk)
+	return map[string]handCase{
+		"nothing":        {nil, "", "", "one two", ""},
+		"a text":         {edits{func(d *desk) { d.edit("nodes/000/000.xml", "春の夜", "夏の夜") }}, "node_updated one", "", "one two", ""},
+		"only the time":  {edits{func(d *desk) { d.put("nodes/000/000.xml", d.read("nodes/000/000.xml")) }}, "", "", "one two", ""},
+		"a flow":         {edits{func(d *desk) { d.edit("flows/000/000.yaml", "name: \"novel\"", "name: 長編") }}, "flow_updated novel", "", "one two", ""},
+		"a new file":     {edits{func(d *desk) { d.put("nodes/004/004.xml", theirs) }}, "node_created theirs", "", "one two theirs", ""},
+		"another name":   {edits{func(d *desk) { d.rename("nodes/000/000.xml", "nodes/007/007.xml") }}, "", "", "one two", ""},
+		"a file goes":    {edits{func(d *desk) { d.remove("nodes/000/001.xml") }}, "node_deleted two", "", "one", ""},
+		"a folder goes":  {edits{func(d *desk) { d.remove("nodes/000") }}, "node_deleted one, node_deleted two", "", "", ""},
+		"a flow goes":    {edits{func(d *desk) { d.remove("flows/000/000.yaml") }}, "flow_deleted novel", "", "one two", ""},
+		"a file breaks":  {edits{func(d *desk) { d.put("nodes/000/001.xml", "<node") }}, "external_change nodes/000/001.xml", "nodes/000/001.xml", "one", ""},
+		"a torn page":    {edits{func(d *desk) { d.put("nodes/000/001.xml", strings.Repeat("\x00", 2000)) }}, "external_change nodes/000/001.xml", "nodes/000/001.xml", "one", ""},
+		"a broken file":  {edits{func(d *desk) { d.put("nodes/000/008.xml", "<node") }}, "external_change nodes/000/008.xml", "nodes/000/008.xml", "one two", ""},
+		"other files":    {edits{func(d *desk) { d.put("nodes/000/000.xml.bak", theirs) }}, "", "", "one two", ""},
+		"another node":   {edits{func(d *desk) { d.put("nodes/000/001.xml", theirs) }}, "node_deleted two, node_created theirs", "", "one theirs", ""},
+		"to the trash":   {edits{func(d *desk) { d.rename("nodes/000/001.xml", "trash/nodes/000/001.xml") }}, "node_deleted two", "", "one", ""},
+		"a double":       {edits{func(d *desk) { d.copy("nodes/000/001.xml", "trash/nodes/000/001.xml") }}, "external_change trash/nodes/000/001.xml", "trash/nodes/000/001.xml", "one two", ""},
+		"an older copy":  {edits{func(d *desk) { d.put("nodes/000/009.xml", older(d.read("nodes/000/000.xml"))) }}, "external_change nodes/000/009.xml", "nodes/000/009.xml", "one two", ""},
+		"broken, healed": {edits{func(d *desk) { d.put("nodes/000/001.xml", "<node") }, func(d *desk) { d.put("nodes/000/001.xml", string(d.body("two"))) }}, "external_change nodes/000/001.xml; node_updated two", "", "one two", ""},
+		"a copy":         {edits{func(d *desk) { d.copy("nodes/000/000.xml", "nodes/000/009.xml") }}, "external_change nodes/000/000.xml", "nodes/000/000.xml", "one two", ""},
+		"a newer copy": {edits{func(d *desk) {
+			d.put("nodes/000/009.xml", strings.NewReplacer(`timestamp="2026`, `timestamp="2027`, "春の夜", "夏の夜").Replace(d.read("nodes/000/000.xml")))
+		}}, "node_updated one, external_change nodes/000/000.xml", "nodes/000/000.xml", "one two", ""},
+		"a double, gone": {edits{
+			func(d *desk) { d.copy("nodes/000/001.xml", "trash/nodes/000/001.xml") }, func(d *desk) { d.remove("trash/nodes/000/001.xml") },
+		}, "external_change trash/nodes/000/001.xml; external_change trash/nodes/000/001.xml", "", "one two", ""},
+		"there and back": {edits{
+			func(d *desk) { d.rename("nodes/000/001.xml", "trash/nodes/000/001.xml") }, func(d *desk) { d.rename("trash/nodes/000/001.xml", "nodes/000/001.xml") },
+		}, "node_deleted two; node_created two", "", "one two", ""},
+		"a double alone": {edits{
+			func(d *desk) { d.copy("nodes/000/001.xml", "trash/nodes/000/001.xml") }, func(d *desk) { d.remove("nodes/000/001.xml") },
+		}, "external_change trash/nodes/000/001.xml; node_deleted two", "", "one", "node_deleted two"},
+	}
+}
+
 // What hands do while the store runs is known after a scan, and told once; a scan later, or a start, there is nothing to tell.
 func TestWhatHandsDo(t *testing.T) {
 	t.Parallel()
-	theirs := string(format.EncodeNode(nodeOf("theirs", "彼らの文")))
-	type edits []func(d *desk)
-	for name, c := range map[string]struct {
-		do       edits
-		told     string
-		problems string
-		nodes    string
-	}{
-		"nothing":       {nil, "", "", "one two"},
-		"a text":        {edits{func(d *desk) { d.edit("nodes/000/000.xml", "春の夜", "夏の夜") }}, "node_updated one", "", "one two"},
-		"only the time": {edits{func(d *desk) { d.put("nodes/000/000.xml", d.read("nodes/000/000.xml")) }}, "", "", "one two"},
-		"a flow":        {edits{func(d *desk) { d.edit("flows/000/000.yaml", "name: \"novel\"", "name: 長編") }}, "flow_updated novel", "", "one two"},
-		"a new file":    {edits{func(d *desk) { d.put("nodes/004/004.xml", theirs) }}, "node_created theirs", "", "one two theirs"},
-		"another name":  {edits{func(d *desk) { d.rename("nodes/000/000.xml", "nodes/007/007.xml") }}, "", "", "one two"},
-		"a file goes":   {edits{func(d *desk) { d.remove("nodes/000/001.xml") }}, "node_deleted two", "", "one"},
-		"a folder goes": {edits{func(d *desk) { d.remove("nodes/000") }}, "node_deleted one, node_deleted two", "", ""},
-		"a flow goes":   {edits{func(d *desk) { d.remove("flows/000/000.yaml") }}, "flow_deleted novel", "", "one two"},
-		"a file breaks": {edits{func(d *desk) { d.put("nodes/000/001.xml", "<node") }}, "external_change nodes/000/001.xml", "nodes/000/001.xml", "one"},
-		"a torn page":   {edits{func(d *desk) { d.put("nodes/000/001.xml", strings.Repeat("\x00", 2000)) }}, "external_change nodes/000/001.xml", "nodes/000/001.xml", "one"},
-		"a broken file": {edits{func(d *desk) { d.put("nodes/000/008.xml", "<node") }}, "external_change nodes/000/008.xml", "nodes/000/008.xml", "one two"},
-		"other files":   {edits{func(d *desk) { d.put("nodes/000/000.xml.bak", theirs) }}, "", "", "one two"},
-		"another node":  {edits{func(d *desk) { d.put("nodes/000/001.xml", theirs) }}, "node_deleted two, node_created theirs", "", "one theirs"},
-		"to the trash":  {edits{func(d *desk) { d.rename("nodes/000/001.xml", "trash/nodes/000/001.xml") }}, "node_deleted two", "", "one"},
-		"a double":      {edits{func(d *desk) { d.copy("nodes/000/001.xml", "trash/nodes/000/001.xml") }}, "external_change trash/nodes/000/001.xml", "trash/nodes/000/001.xml", "one two"},
-		"an older copy": {edits{func(d *desk) { d.put("nodes/000/009.xml", older(d.read("nodes/000/000.xml"))) }}, "external_change nodes/000/009.xml", "nodes/000/009.xml", "one two"},
-		"a copy":        {edits{func(d *desk) { d.copy("nodes/000/000.xml", "nodes/000/009.xml") }}, "external_change nodes/000/000.xml", "nodes/000/000.xml", "one two"},
-		"a newer copy": {edits{func(d *desk) {
-			d.put("nodes/000/009.xml", strings.NewReplacer(`timestamp="2026`, `timestamp="2027`, "春の夜", "夏の夜").Replace(d.read("nodes/000/000.xml")))
-		}}, "node_updated one, external_change nodes/000/000.xml", "nodes/000/000.xml", "one two"},
-		"a double, gone": {edits{
-			func(d *desk) { d.copy("nodes/000/001.xml", "trash/nodes/000/001.xml") }, func(d *desk) { d.remove("trash/nodes/000/001.xml") },
-		}, "external_change trash/nodes/000/001.xml; external_change trash/nodes/000/001.xml", "", "one two"},
-		"broken, healed": {edits{func(d *desk) { d.put("nodes/000/001.xml", "<node") }, func(d *desk) { d.put("nodes/000/001.xml", string(d.body("two"))) }}, "external_change nodes/000/001.xml; node_updated two", "", "one two"},
-		"there and back": {edits{
-			func(d *desk) { d.rename("nodes/000/001.xml", "trash/nodes/000/001.xml") }, func(d *desk) { d.rename("trash/nodes/000/001.xml", "nodes/000/001.xml") },
-		}, "node_deleted two; node_created two", "", "one two"},
-		"a double alone": {edits{
-			func(d *desk) { d.copy("nodes/000/001.xml", "trash/nodes/000/001.xml") }, func(d *desk) { d.remove("nodes/000/001.xml") },
-		}, "external_change trash/nodes/000/001.xml; node_deleted two", "", "one"},
-	} {
+	for name, c := range handCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t)

@@ -35,10 +35,10 @@ func (h *handling) events() {
 	}
 }
 
-// overtaken are the files that come to stand behind another one with their id, until publish.
+// overtaken are the files that come to stand behind another one with their id.
 func (h *handling) overtaken() (list []store.Problem) {
 	for _, of := range h.order {
-		others := h.indexOf(of.Kind).others[of.ID]
+		others := h.was[of.Kind].others[of.ID]
 		for i, one := range h.things[of].holdings {
 			if i > 0 && !slices.ContainsFunc(others, func(other holding) bool { return other.path == one.path }) {
 				list = append(list, one.behind(of.ID, h.things[of].holdings[0]))

@@ -119,6 +119,14 @@ func (p *pending) holds(id uuid.UUID, file string) bool {
 	return f != nil && f.path == file && f.old == commitlog.Hash{}
 }
 
+// waits says that a file of a thing is not in the tree yet as it was acknowledged.
+func (p *pending) waits(of store.Thing) bool {
+	if of.Kind == store.KindNode {
+		return p.nodes[of.ID] != nil
+	}
+	return p.flows[of.ID] != nil
+}
+
 // doneNodes notes that files hold nodes as they were picked, and have these hashes.
 func (p *pending) doneNodes(done []*pendingNode, hashes []commitlog.Hash) {
 	for i, n := range done {

@@ -22,20 +22,21 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
-// scan finds out what the tree holds. A file of the size and time that local.db remembers is not opened; others are read,
-// and remembered. It gives the files by path, and changes nothing in the tree. dropped says since when things are in the
-// trash.
-func (sp *space) scan(known map[string]commitlog.File, dropped map[store.Thing]time.Time) (map[string]commitlog.File, error) {
-	found := make(map[string]commitlog.File, len(known))
-	var c commitlog.Changes
+// scan finds out what the tree holds. A file of the size and time that local.db remembers is not opened; others are read.
+// It gives the files by path, and what local.db is to remember of them, and changes nothing. dropped says since when things are
+// in the trash.
+func (sp *space) scan(
+	known map[string]commitlog.File, dropped map[store.Thing]time.Time,
+) (found map[string]commitlog.File, c commitlog.Changes, err error) {
+	found = make(map[string]commitlog.File, len(known))
 	for _, kind := range []format.Kind{format.Nodes, format.Flows} {
 		files, read, err := sp.scanKind(kind, known, &c)
 		if err != nil {
-			return nil, err
+			return nil, c, err
 		}
 		trash, readTrash, err := sp.scanTrash(kind, known, dropped, &c)
 		if err != nil {
-			return nil, err
+			return nil, c, err
 		}
 		for _, f := range slices.Concat(files, trash) {
 			found[f.Path] = f
@@ -53,14 +54,11 @@ func (sp *space) scan(known map[string]commitlog.File, dropped map[store.Thing]t
 				zap.String("kind", string(kind)), zap.Int("new_or_changed", read+readTrash), zap.Int("gone", gone))
 		}
 		if err := sp.findIndex(kind, known, read+gone == 0); err != nil {
-			return nil, err
+			return nil, c, err
 		}
 	}
 	slices.Sort(c.Gone)
-	if len(c.Files)+len(c.Gone) == 0 {
-		return found, nil
-	}
-	return found, sp.local.Apply(c)
+	return found, c, nil
 }
 
 // inTree is where a file of the trash came from, or the path itself.
@@ -70,7 +68,7 @@ func inTree(file string) string { return strings.TrimPrefix(file, trashFolder+"/
 func (sp *space) scanKind(kind format.Kind, known map[string]commitlog.File, c *commitlog.Changes) (files []commitlog.File, read int, err error) {
 	files, read, err = sp.describeAll(kind, "", known, c)
 	for _, f := range files {
-		sp.indexFound(kind, f)
+		sp.indexedBy(kind).enroll(f)
 	}
 	return files, read, err
 }
@@ -132,9 +130,8 @@ func (sp *space) stayOut(x *index) {
 	}
 }
 
-// indexFound indexes a file.
-func (sp *space) indexFound(kind format.Kind, f commitlog.File) {
-	x := sp.indexedBy(kind)
+// enroll indexes a file.
+func (x *index) enroll(f commitlog.File) {
 	if f.Problem != "" {
 		x.take(f.Path)
 		x.broken[f.Path] = f.Problem

@@ -184,7 +184,7 @@ func (sp *space) load(log *commitlog.Log) error {
 	if err := sp.loadTombs(); err != nil {
 		return err
 	}
-	found, err := sp.scan(known, dropped)
+	found, changed, err := sp.scan(known, dropped)
 	if err != nil {
 		return err
 	}
@@ -201,6 +201,9 @@ func (sp *space) load(log *commitlog.Log) error {
 	sp.stayOut(sp.flows)
 	sp.nodes.sortList()
 	sp.flows.sortList()
+	if err := sp.takeInClosed(known, changed); err != nil {
+		return err
+	}
 	sp.openSearch(found)
 	return sp.openMetadata(known)
 }

@@ -175,7 +175,7 @@ func elementsOf(file string) (blocks []string) {
 	for rest != "" {
 		end := strings.Index(rest, ">\n")
 		for _, name := range []string{"text", "summary", "note", "generation"} {
-			if strings.HasPrefix(rest, "<"+name) && rest[end-1] != '/' {
+			if empty := rest[strings.Index(rest, ">")-1] == '/'; !empty && strings.HasPrefix(rest, "<"+name) {
 				end = strings.Index(rest, "</"+name+">\n") + len(name) + 2
 			}
 		}
