@@ -12,9 +12,13 @@ import (
 const recentEvents = 1024
 
 // loadEvents finds where events go on. The first number of a new local.db is the time, in microseconds, so that it is larger
-// than all that an older one gave: who knew that one is told.
+// than all that an older one gave: who knew that one is told. A copy of local.db counts as a new one: a number that is not kept
+// must not stand for something else later.
 func (sp *space) loadEvents(log *commitlog.Log) (err error) {
 	sp.lastEvent = sp.clock().UnixMicro()
+	if sp.copied {
+		return nil
+	}
 	if sp.recent, err = log.LastEvents(recentEvents); len(sp.recent) > 0 {
 		sp.lastEvent = sp.recent[len(sp.recent)-1].Seq
 	}

@@ -93,6 +93,9 @@ func (u *user) recovers(w world) error {
 	if errors.Is(err, store.ErrClosed) {
 		return u.findsAgain(w)
 	}
+	if o := u.store.spaces[ns]; o != nil && o.space.copied { // It was opened while the disk could not be written, and never writes.
+		return errors.Join(u.refused(), u.finds(u.store), u.store.Close(), u.findsAgain(w))
+	}
 	if err != nil {
 		return err
 	}
@@ -100,4 +103,13 @@ func (u *user) recovers(w world) error {
 		return err
 	}
 	return errors.Join(u.finds(u.store), u.flush(), u.findsInTree(w.tree), u.store.Close(), u.findsAgain(w))
+}
+
+// refused expects that a write is refused.
+func (u *user) refused() error {
+	err := u.createNode("refused")
+	if readOnly := (*store.ReadOnlyError)(nil); !errors.As(err, &readOnly) {
+		return fmt.Errorf("a write to a copy is answered with %w", err)
+	}
+	return nil
 }

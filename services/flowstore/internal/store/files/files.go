@@ -34,6 +34,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
@@ -43,6 +44,9 @@ const MaxNamespaces = 1000
 
 // localFolder holds what belongs to this machine and to no repository.
 const localFolder = ".flowstore"
+
+// localName is the name of local.db in it.
+const localName = "local.db"
 
 // Options are what a store is opened with.
 type Options struct {
@@ -96,7 +100,8 @@ type opening struct {
 	err   error
 }
 
-// Open opens the store. *LockedError when another process owns the data.
+// Open opens the store. *LockedError when another process owns the data. Where the data cannot be written it is read all the same,
+// with what local.db has of it; every write is answered with a *store.ReadOnlyError until the store is opened anew.
 func Open(opts Options) (*Store, error) {
 	data, err := filepath.Abs(opts.Data) // SQLite takes a relative path in its URI for the name of a host
 	if err != nil {
@@ -127,7 +132,7 @@ func open(opts Options, tree filesys.FS) (*Store, error) {
 		opts.Gate = DefaultGate()
 	}
 	opts.MaxEvents = cmp.Or(opts.MaxEvents, store.MaxEvents)
-	if err := filesys.EnsureDir(tree, localFolder); err != nil {
+	if err := filesys.EnsureDir(tree, localFolder); err != nil && !commitlog.CannotWrite(err) {
 		return nil, fmt.Errorf("make %s: %w", filepath.Join(opts.Data, localFolder), err)
 	}
 	owner, err := own(opts.Data, opts.Clock())

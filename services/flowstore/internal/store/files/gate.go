@@ -105,7 +105,9 @@ func (sp *space) runGate() {
 		case j := <-sp.gateJobs:
 			j.done <- sp.guard(j.do)
 		case <-sp.closing:
-			_, sp.written.closeErr = sp.write(never)
+			if !sp.copied { // Nothing was acknowledged, and what was before is where it was.
+				_, sp.written.closeErr = sp.write(never)
+			}
 			return
 		}
 	}

@@ -44,7 +44,7 @@ func (h *Hold) Pending(ns string) (n int, err error) {
 	if err := store.CheckNamespace(ns); err != nil {
 		return 0, err
 	}
-	file := filepath.Join(h.data, ns, localFolder, "local.db")
+	file := filepath.Join(h.data, ns, localFolder, localName)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 )
 
 // LockedError says that another process owns the data. The lock is the operating system's: it goes with its owner.
@@ -20,14 +22,20 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the data folder %s is in use by %s; stop it, or choose another folder", e.Data, e.Owner)
 }
 
-// own takes the data for this process and writes down who it is.
+// own takes the data for this process and writes down who it is. Data that nobody can write is taken as far as that goes: where
+// there is no file to lock, nobody can have it but to read.
 func own(data string, now time.Time) (*flock.Flock, error) {
 	path := filepath.Join(data, localFolder, "lock")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); commitlog.CannotWrite(err) {
+		return lock, nil
+	} else if err != nil {
 		return nil, err
 	}
-	lock := flock.New(path, flock.SetPermissions(0o600))
 	held, err := lock.TryLock()
+	if commitlog.CannotWrite(err) {
+		return lock, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
@@ -39,7 +47,7 @@ func own(data string, now time.Time) (*flock.Flock, error) {
 		host = "an unknown host"
 	}
 	about := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, now.Format(time.RFC3339))
-	if err := os.WriteFile(path, []byte(about), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(about), 0o600); err != nil && !commitlog.CannotWrite(err) {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
 	return lock, nil

@@ -219,7 +219,7 @@ func (sp *space) readSighted(all []sighting) (members []commitlog.Membership, er
 
 // takeIn makes what was sighted known, and tells it. again are the folders of files that are on their way. On the writer.
 func (sp *space) takeIn(sightings []sighting, members []commitlog.Membership) (again []string, err error) {
-	if err := sp.brokenError(); err != nil {
+	if err := sp.brokenError(); err != nil && !sp.copied { // A copy takes in what it cannot keep.
 		return nil, err
 	}
 	h := newHandling(sp)

@@ -50,6 +50,9 @@ func (sp *space) readSnapshot() *search.Index {
 // writeSnapshot writes the index where so many changes of it are not in the snapshot that due says so. An error is told to the log:
 // the snapshot that was there stays.
 func (sp *space) writeSnapshot(due func(changes, nodes int) bool) {
+	if sp.copied {
+		return
+	}
 	sp.snapshots.Lock()
 	defer sp.snapshots.Unlock()
 	changes := sp.finder.Changes()

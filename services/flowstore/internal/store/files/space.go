@@ -75,6 +75,8 @@ type space struct {
 	// cause says why nothing can be written; broken, that it is for good.
 	cause  error
 	broken bool
+	// copied says that local.db is a copy in memory, since the volume could not be written when the namespace was opened.
+	copied bool
 	notes  []note
 	// left are files that may hold what was purged, with what to do about them.
 	left map[store.Thing][]string
@@ -145,6 +147,9 @@ func (sp *space) open(local string) error {
 		return err
 	}
 	log, err := sp.openLocal(local)
+	if commitlog.CannotWrite(err) {
+		log, err = sp.openCopy(local, err)
+	}
 	if err != nil {
 		return &store.ReadOnlyError{Cause: err}
 	}
@@ -163,7 +168,18 @@ func (sp *space) openLocal(folder string) (*commitlog.Log, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	return commitlog.Open(filepath.Join(folder, "local.db"))
+	return commitlog.Open(filepath.Join(folder, localName))
+}
+
+// openCopy opens a namespace that cannot be written: what was acknowledged and is not in the tree is read from memory, as ever.
+func (sp *space) openCopy(folder string, cause error) (*commitlog.Log, error) {
+	log, err := commitlog.OpenCopy(filepath.Join(folder, localName))
+	if err != nil {
+		return nil, errors.Join(cause, err)
+	}
+	sp.cause, sp.broken, sp.copied = cause, true, true
+	sp.log.Error("nothing can be written; reads go on, and writes are refused until the store is started where it can write", zap.Error(cause))
+	return log, nil
 }
 
 // load reads what the tree and local.db hold.

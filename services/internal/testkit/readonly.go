@@ -1,0 +1,57 @@
+package testkit
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// ReadOnly makes a folder one that this process cannot write to, until release is called or the test ends: by a mount where that is
+// allowed, as for root, whom permissions do not keep out; else by permissions. The test is skipped where neither works
+// (TSUMUGI_NEED=mount: fails).
+func ReadOnly(t testing.TB, dir string) (release func()) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return withoutWriting(t, dir)
+	}
+	release = sync.OnceFunc(func() {
+		_ = exec.Command("umount", "-l", dir).Run() //nolint:noctx // The test's context may have ended. What is mounted no more is no error.
+	})
+	t.Cleanup(release)
+	for _, args := range [][]string{{"--bind", dir, dir}, {"-o", "remount,ro,bind", dir}} {
+		out, err := exec.CommandContext(t.Context(), "mount", args...).CombinedOutput()
+		if err != nil && Need("mount") {
+			t.Fatalf("mount %q: %v: %s", args, err, out)
+		} else if err != nil {
+			t.Skipf("root may mount nothing here, and permissions do not keep it out: run this as another user: %v: %s", err, out)
+		}
+	}
+	return release
+}
+
+// withoutWriting takes the right to write from all that is in a folder.
+func withoutWriting(t testing.TB, dir string) (release func()) {
+	t.Helper()
+	change := func(set fs.FileMode) {
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := e.Info()
+			if err != nil {
+				return err
+			}
+			return os.Chmod(path, info.Mode().Perm()&^0o222|set)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	change(0)
+	release = sync.OnceFunc(func() { change(0o200) })
+	t.Cleanup(release)
+	return release
+}
