@@ -220,6 +220,7 @@ func (sp *space) load(log *commitlog.Log) error {
 	if err := sp.takeInClosed(known, changed); err != nil {
 		return err
 	}
+	sp.takeLeftovers()
 	sp.openSearch(found)
 	return sp.openMetadata(known)
 }
