@@ -15,8 +15,12 @@ const Default = "default"
 // valid is what may become a folder and a key: the rule of a DNS label.
 var valid = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// Valid says whether ns may be a namespace: 1 to 63 of a to z, 0 to 9 and `-`, with no `-` at either end.
-func Valid(ns string) bool { return valid.MatchString(ns) }
+// device is what Windows takes for a device in every folder, so that data could not move there.
+var device = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
+
+// Valid says whether ns may be a namespace: 1 to 63 of a to z, 0 to 9 and `-`, with no `-` at either end, and no name of a device
+// of Windows (`con`, `nul`, `com1`). So it is one folder on every disk, also on those that take A for a.
+func Valid(ns string) bool { return valid.MatchString(ns) && !device.MatchString(ns) }
 
 type key struct{}
 

@@ -45,7 +45,7 @@ const (
 type NamespaceError struct{ Name string }
 
 func (e *NamespaceError) Error() string {
-	return fmt.Sprintf("%q cannot be a namespace: 1 to 63 characters of a-z, 0-9 and -, the first and the last no -", e.Name)
+	return fmt.Sprintf("%q cannot be a namespace: 1 to 63 characters of a-z, 0-9 and -, the first and the last no -, and no device of Windows such as con", e.Name)
 }
 
 // CrowdedError says that a namespace cannot be opened, since as many are open as one process takes. They stay open until it ends.
