@@ -34,7 +34,11 @@ func atScale(ctx context.Context, nodes int) error {
 	fmt.Printf("%d nodes: text %d bytes per node, index %d in memory", nodes, shelf.Bytes/nodes, held/int64(nodes))
 	fmt.Printf("; %.0f nodes put per second\n", float64(nodes)/built.Seconds())
 	for _, kind := range searchtest.Kinds {
-		if err := asking(ctx, x, shelf, kind); err != nil {
+		err := asking(shelf, kind, func(q *search.Query) (int, bool, error) {
+			res, err := x.Search(ctx, shelf, q, search.Page{})
+			return res.Total, res.Approximate, err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -56,7 +60,7 @@ func atScale(ctx context.Context, nodes int) error {
 }
 
 // asking asks queries of a kind, and prints the time that they took and, of that, the time on a processor.
-func asking(ctx context.Context, x *search.Index, shelf *searchtest.Shelf, kind searchtest.Kind) error {
+func asking(shelf *searchtest.Shelf, kind searchtest.Kind, ask func(*search.Query) (total int, approximate bool, err error)) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	exact, found := 0, 0
@@ -66,14 +70,14 @@ func asking(ctx context.Context, x *search.Index, shelf *searchtest.Shelf, kind 
 		if err != nil {
 			return err
 		}
-		res, err := x.Search(ctx, shelf, q.Query, search.Page{})
+		total, approximate, err := ask(q.Query)
 		if err != nil {
 			return err
 		}
 		after, err := cpuTime()
 		busy = append(busy, float64((after - before).Microseconds()))
-		found += res.Total
-		if !res.Approximate {
+		found += total
+		if !approximate {
 			exact++
 		}
 		return err

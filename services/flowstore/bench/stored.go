@@ -14,12 +14,13 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search/searchtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
-// stored makes a store of so many nodes, 70 % Japanese, and prints what a create costs in it, how long it takes to open,
-// and what it takes in memory and on disk.
+// stored makes a store of so many nodes, 70 % Japanese, and prints what a create costs in it, what the first page of a search
+// takes, which reads files, how long it takes to open, and what it takes in memory and on disk.
 func stored(ctx context.Context, nodes int) (err error) {
 	dir, err := os.MkdirTemp(".", "bench-data-")
 	if err != nil {
@@ -50,6 +51,15 @@ func stored(ctx context.Context, nodes int) (err error) {
 	fmt.Printf("%d nodes of %d bytes of text, %.0f per second until all files are there\n", nodes, shelf.Bytes/nodes, float64(nodes-few)/built.Seconds())
 	fmt.Printf("a durable create, 1 writer, half of them: %s in %d nodes, %s in %d (%.2f times)\n", first, few, last, nodes, last.Seconds()/first.Seconds())
 	runtime.KeepAlive(e)
+	for _, kind := range searchtest.Kinds {
+		err := asking(shelf, kind, func(q *search.Query) (int, bool, error) {
+			page, err := e.Library.Search(ctx, namespace.Default, q, search.Page{})
+			return page.Total, page.Approximate, err
+		})
+		if err != nil {
+			return errors.Join(err, e.Close())
+		}
+	}
 	if err := e.Close(); err != nil {
 		return err
 	}

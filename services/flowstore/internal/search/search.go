@@ -328,3 +328,10 @@ func (x *Index) SetPartial(partial bool) {
 	defer x.mu.Unlock()
 	x.partial = partial
 }
+
+// Partial says what SetPartial said.
+func (x *Index) Partial() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.partial
+}

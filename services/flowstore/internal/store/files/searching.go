@@ -95,5 +95,5 @@ func (sp *space) openSearch(found map[string]commitlog.File) {
 		sp.finder.Miss(differing)
 		sp.log.Info("the search index is made anew; until then searches are approximate", zap.Int("nodes", len(differing)))
 	}
-	sp.nodes.changed = sp.touch
+	sp.nodes.changed, sp.flows.changed = sp.touch, sp.finder.TouchFlow
 }

@@ -2,17 +2,13 @@
 //
 // An engine tells which nodes it touched, whatever it did to them, and that costs it no more than noting an id: a commit does
 // not wait for the index. A search first reads what was touched before it began, so a node is found as soon as the call
-// that wrote it has returned (cases/perf.md 13). What must be read anew when an index was lost is read beside: until then
-// searches say that they are approximate.
+// that wrote it has returned (cases/perf.md 13). After a burst of writes it reads the last MaxAwaited of them, and the rest is
+// read beside, as is what an index that was lost lacks: until then searches say that they are approximate.
 package finder
 
 import (
 	"cmp"
 	"context"
-	"errors"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -34,6 +30,12 @@ type Engine interface {
 	Flows(after store.Entry, n int) []store.Entry
 }
 
+// How much of what was touched a search reads before it looks, in nodes and in bytes of text: less than a tenth of a second.
+const (
+	MaxAwaited      = 256
+	maxAwaitedBytes = 1 << 20
+)
+
 // Finder is the index of one namespace with what it does not know yet. Safe for concurrent use.
 type Finder struct {
 	engine Engine
@@ -43,10 +45,15 @@ type Finder struct {
 	// woken has something when there may be work for Fold and FoldMissing.
 	woken chan struct{}
 
-	mu      sync.Mutex
-	touched map[uuid.UUID]struct{}
+	names names
+
+	mu sync.Mutex
+	// touched are waiting, those that were touched last at the end; waiting tells them from others.
+	touched []uuid.UUID
+	waiting map[uuid.UUID]struct{}
 	missing []uuid.UUID
-	// failing says why nodes could not be read, where that lies with the disk. They are read again by every Fold.
+	// failing says why the nodes of failed could not be read, where that lies with the disk. They are read again by every Fold.
+	failed  []uuid.UUID
 	failing error
 	// changes counts what became of touched and missing nodes in the index.
 	changes int
@@ -56,7 +63,7 @@ type Finder struct {
 // New makes a finder over an index, which is empty or comes from a snapshot.
 func New(engine Engine, index *search.Index) *Finder {
 	f := &Finder{
-		engine: engine, index: index, folding: make(chan struct{}, 1), woken: make(chan struct{}, 1), touched: map[uuid.UUID]struct{}{},
+		engine: engine, index: index, folding: make(chan struct{}, 1), woken: make(chan struct{}, 1), waiting: map[uuid.UUID]struct{}{},
 	}
 	f.folding <- struct{}{}
 	return f
@@ -67,10 +74,18 @@ func New(engine Engine, index *search.Index) *Finder {
 func (f *Finder) Touch(ids ...uuid.UUID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, id := range ids {
-		f.touched[id] = struct{}{}
-	}
+	f.queue(ids)
 	f.wake()
+}
+
+// queue notes nodes. The caller holds mu.
+func (f *Finder) queue(ids []uuid.UUID) {
+	for _, id := range ids {
+		if _, queued := f.waiting[id]; !queued {
+			f.waiting[id] = struct{}{}
+			f.touched = append(f.touched, id)
+		}
+	}
 }
 
 // Miss notes nodes that the index lacks, or that it has as they were. FoldMissing reads them; until then results are approximate.
@@ -113,63 +128,105 @@ func (f *Finder) Partial() (partial bool, why error) {
 // Index is the index, to be written down.
 func (f *Finder) Index() *search.Index { return f.index }
 
-// Fold reads what was touched before. The context's error; what was not read then is read the next time.
+// Fold reads what was touched before, and searches go on between some of it and the next. The context's error; what was not
+// read then is read the next time.
 func (f *Finder) Fold(ctx context.Context) error {
+	for left := f.retry(); left > 0; left -= someNodes {
+		if err := f.fold(ctx, min(left, someNodes), (*Finder).first); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// foldLast reads what was touched last, as much as a search waits for.
+func (f *Finder) foldLast(ctx context.Context) error {
+	f.retry()
+	return f.fold(ctx, MaxAwaited, (*Finder).last)
+}
+
+// retry queues what could not be read, and gives how many nodes are waiting.
+func (f *Finder) retry() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queue(f.failed)
+	f.failed, f.failing = nil, nil
+	return len(f.touched)
+}
+
+// fold reads at most so many of the nodes that next gives, and no more than maxAwaitedBytes and a node.
+func (f *Finder) fold(ctx context.Context, most int, next func(*Finder) (uuid.UUID, bool)) error {
 	return f.alone(ctx, func() error {
-		f.mu.Lock()
-		touched := f.touched
-		f.touched = map[uuid.UUID]struct{}{}
-		f.failing = nil
-		f.mu.Unlock()
-		var failed error
-		for id := range touched {
-			if ctx.Err() != nil {
-				failed = ctx.Err()
+		for read := 0; most > 0 && read < maxAwaitedBytes && ctx.Err() == nil; most-- {
+			id, some := next(f)
+			if !some {
 				break
 			}
-			if err := f.refresh(id); err == nil {
-				delete(touched, id)
-			} else {
-				failed = cmp.Or(failed, err)
-			}
+			size, err := f.refresh(id)
+			f.told(id, err)
+			read += size
 		}
-		f.again(touched, failed)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.index.SetPartial(f.partial() || len(f.touched) > 0)
 		return ctx.Err()
 	})
 }
 
-// again keeps nodes for the next Fold, and why they could not be read.
-func (f *Finder) again(ids map[uuid.UUID]struct{}, why error) {
+// first takes the node that was touched first, last the one that was touched last.
+func (f *Finder) first() (id uuid.UUID, some bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.failing = cmp.Or(f.failing, why)
-	maps.Copy(f.touched, ids)
-	f.index.SetPartial(f.partial())
+	if len(f.touched) == 0 {
+		return id, false
+	}
+	id, f.touched = f.touched[0], f.touched[1:]
+	delete(f.waiting, id)
+	return id, true
 }
 
-// someMissing is how many missing nodes are read before searches may go on.
-const someMissing = 64
+func (f *Finder) last() (id uuid.UUID, some bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	end := len(f.touched) - 1
+	if end < 0 {
+		return id, false
+	}
+	id, f.touched = f.touched[end], f.touched[:end]
+	delete(f.waiting, id)
+	return id, true
+}
+
+// told keeps a node that could not be read for the next Fold, and why.
+func (f *Finder) told(id uuid.UUID, why error) {
+	if why == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed, f.failing = append(f.failed, id), cmp.Or(f.failing, why)
+}
+
+// someNodes is how many nodes are read before searches may go on.
+const someNodes = 64
 
 // FoldMissing reads some of what Miss noted, and says whether there is more.
 func (f *Finder) FoldMissing(ctx context.Context) (more bool, err error) {
 	err = f.alone(ctx, func() error {
 		f.mu.Lock()
-		some := f.missing[:min(someMissing, len(f.missing))]
+		some := f.missing[:min(someNodes, len(f.missing))]
 		f.mu.Unlock()
-		failed := map[uuid.UUID]struct{}{}
-		var why error
 		for _, id := range some {
-			if err := f.refresh(id); err != nil {
-				failed[id], why = struct{}{}, cmp.Or(why, err)
-			}
+			_, err := f.refresh(id)
+			f.told(id, err)
 		}
 		f.mu.Lock()
+		defer f.mu.Unlock()
 		if f.missing = f.missing[len(some):]; len(f.missing) == 0 {
 			f.missing = nil
 		}
 		more = f.missing != nil
-		f.mu.Unlock()
-		f.again(failed, why)
+		f.index.SetPartial(f.partial() || len(f.touched) > 0)
 		return nil
 	})
 	return more, err
@@ -186,17 +243,17 @@ func (f *Finder) alone(ctx context.Context, do func() error) error {
 	}
 }
 
-// refresh puts a node into the index as it is now, or takes it out where there is none that can be read. The error says
-// that nobody knows what there is.
-func (f *Finder) refresh(id uuid.UUID) error {
+// refresh puts a node into the index as it is now, or takes it out where there is none that can be read; size is what was
+// read. The error says that nobody knows what there is.
+func (f *Finder) refresh(id uuid.UUID) (size int, err error) {
 	n, stamp, err := f.engine.Stamped(id)
 	before, known := f.index.Stamp(id)
 	var full error
 	switch {
 	case err != nil && !store.Gone(err):
-		return err
+		return 0, err
 	case err != nil && !known, err == nil && known && before == stamp:
-		return nil
+		return n.Size(), nil
 	case err != nil:
 		f.index.Remove(id)
 	default:
@@ -208,96 +265,24 @@ func (f *Finder) refresh(id uuid.UUID) error {
 	if full != nil && f.full == nil {
 		f.full = full
 	}
-	return nil
+	return n.Size(), nil
 }
 
 // Search implements the method of store.Store.
 func (f *Finder) Search(ctx context.Context, q *search.Query, page search.Page) (search.Result, error) {
-	if err := f.Fold(ctx); err != nil {
+	if err := f.foldLast(ctx); err != nil {
 		return search.Result{}, err
 	}
-	return f.index.Search(ctx, source{f.engine}, q, page)
+	return f.index.Search(ctx, source{f}, q, page)
 }
 
 // Tags implements the method of store.Store.
 func (f *Finder) Tags(ctx context.Context, prefix, after string, size int) (store.TagPage, error) {
-	if err := f.Fold(ctx); err != nil {
+	if err := f.foldLast(ctx); err != nil {
 		return store.TagPage{}, err
 	}
 	tags, next, err := f.index.Tags(prefix, after, size)
-	partial, _ := f.Partial()
-	return store.TagPage{Tags: tags, Next: next, Approximate: partial}, err
-}
-
-// source is the engine as a search sees it.
-type source struct{ engine Engine }
-
-// Texts implements search.Source.
-func (s source) Texts(_ context.Context, id uuid.UUID) ([]node.Text, uint64, bool, error) {
-	n, stamp, err := s.engine.Stamped(id)
-	if store.Gone(err) {
-		return nil, 0, false, nil
-	}
-	return n.Texts, stamp, err == nil, err
-}
-
-// Members implements search.Source. A UUID is an id, whatever flows are called.
-func (s source) Members(ctx context.Context, text string) ([]uuid.UUID, error) {
-	id, err := uuid.Parse(strings.TrimPrefix(text, flow.Collection))
-	if err == nil {
-		f, err := s.engine.Flow(id)
-		if errors.Is(err, store.ErrFlowNotFound) {
-			return nil, &search.FlowError{}
-		}
-		return nodesOf(f), err
-	}
-	return s.called(ctx, text)
-}
-
-// called gives the nodes of the only flow of a name. A flow that cannot be read has none.
-func (s source) called(ctx context.Context, name string) ([]uuid.UUID, error) {
-	const chunk = 1000
-	var last store.Entry
-	var matches []flow.Flow
-	for {
-		page := s.engine.Flows(last, chunk)
-		for _, e := range page {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			f, err := s.engine.Flow(e.ID)
-			if err != nil && !store.Gone(err) {
-				return nil, err
-			}
-			if err == nil && f.Name == name {
-				matches = append(matches, f)
-			}
-			last = e
-		}
-		if len(page) < chunk {
-			break
-		}
-	}
-	if len(matches) == 1 {
-		return nodesOf(matches[0]), nil
-	}
-	slices.SortFunc(matches, func(a, b flow.Flow) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
-	unknown := &search.FlowError{}
-	for _, f := range matches[:min(len(matches), maxMatches)] {
-		unknown.Matches = append(unknown.Matches, flow.Name(f.ID))
-	}
-	return nil, unknown
-}
-
-// maxMatches is how many flows of one name are told.
-const maxMatches = 10
-
-func nodesOf(f flow.Flow) []uuid.UUID {
-	ids := make([]uuid.UUID, len(f.Members))
-	for i, m := range f.Members {
-		ids[i] = m.Node
-	}
-	return ids
+	return store.TagPage{Tags: tags, Next: next, Approximate: f.index.Partial()}, err
 }
 
 // Empty is the finder of a namespace that nobody wrote to.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 // shelf is an engine whose nodes are texts.
 type shelf struct {
 	texts map[uuid.UUID]string
+	flows map[uuid.UUID]string // their names
 	stamp uint64
 	err   error
 	reads int
@@ -36,8 +38,27 @@ func (s *shelf) Stamped(id uuid.UUID) (node.Node, uint64, error) {
 	return node.Node{ID: id, Texts: []node.Text{{Role: "user", Content: text}}}, s.stamp, nil
 }
 
-func (*shelf) Flow(uuid.UUID) (flow.Flow, error)    { return flow.Flow{}, store.ErrFlowNotFound }
-func (*shelf) Flows(store.Entry, int) []store.Entry { return nil }
+func (s *shelf) Flow(id uuid.UUID) (flow.Flow, error) {
+	s.reads++
+	name, ok := s.flows[id]
+	switch {
+	case s.err != nil:
+		return flow.Flow{}, s.err
+	case !ok:
+		return flow.Flow{}, store.ErrFlowNotFound
+	}
+	return flow.Flow{ID: id, Name: name}, nil
+}
+
+func (s *shelf) Flows(after store.Entry, _ int) (all []store.Entry) {
+	if after != (store.Entry{}) {
+		return nil
+	}
+	for id := range s.flows {
+		all = append(all, store.Entry{ID: id})
+	}
+	return all
+}
 
 func newShelf(nodes int) (*shelf, []uuid.UUID) {
 	s := &shelf{texts: map[uuid.UUID]string{}}
@@ -50,13 +71,18 @@ func newShelf(nodes int) (*shelf, []uuid.UUID) {
 	return s, ids
 }
 
-func look(t *testing.T, f *finder.Finder, query string) search.Result {
+func parsed(t *testing.T, query string) *search.Query {
 	t.Helper()
 	q, err := search.Parse(query, time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := f.Search(t.Context(), q, search.Page{})
+	return q
+}
+
+func look(t *testing.T, f *finder.Finder, query string) search.Result {
+	t.Helper()
+	r, err := f.Search(t.Context(), parsed(t, query), search.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,5 +179,77 @@ func TestACallerThatHasGone(t *testing.T) {
 	}
 	if r := look(t, f, "夜"); r.Total != 50 || r.Approximate {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A search waits for no more than what was touched last, says so, and finds the rest when it was read beside.
+func TestASearchAfterABurstOfWrites(t *testing.T) {
+	t.Parallel()
+	s, ids := newShelf(1000)
+	f := finder.New(s, search.New())
+	f.Touch(ids...)
+	if r := look(t, f, "n999"); !r.Approximate || r.Total != 1 {
+		t.Errorf("the newest: %+v", r)
+	}
+	if s.reads != finder.MaxAwaited+1 { // and the hit of the page
+		t.Errorf("%d nodes were read", s.reads)
+	}
+	if page, err := f.Tags(t.Context(), "", "", 10); err != nil || !page.Approximate {
+		t.Error(page, err)
+	}
+	if err := f.Fold(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := look(t, f, "夜"); r.Approximate || r.Total != 1000 || f.Changes() != 1000 {
+		t.Errorf("%+v after %d changes", r, f.Changes())
+	}
+}
+
+// Texts count as well: of long ones fewer are awaited.
+func TestASearchAfterLongTexts(t *testing.T) {
+	t.Parallel()
+	s, ids := newShelf(20)
+	for id := range s.texts {
+		s.texts[id] = strings.Repeat("夜の駅 ", 20_000)
+	}
+	f := finder.New(s, search.New())
+	f.Touch(ids...)
+	if r := look(t, f, "tag:none"); !r.Approximate || s.reads != 6 {
+		t.Errorf("%+v, %d nodes were read", r, s.reads)
+	}
+}
+
+// Names of flows are read once, and again of the flows that were touched.
+func TestNamesOfFlows(t *testing.T) {
+	t.Parallel()
+	s, _ := newShelf(0)
+	s.flows = map[uuid.UUID]string{}
+	for i := range 50 {
+		s.flows[uuid.UUID{byte(i)}] = fmt.Sprint("flow ", i)
+	}
+	f := finder.New(s, search.New())
+	s.err = errors.New("input/output error")
+	if _, err := f.Search(t.Context(), parsed(t, `flow:"flow 7"`), search.Page{}); !errors.Is(err, s.err) {
+		t.Error(err)
+	}
+	s.err, s.reads = nil, 0
+	look(t, f, `flow:"flow 7"`)
+	look(t, f, `flow:"flow 8"`)
+	if s.reads != 50+2 {
+		t.Errorf("%d flows were read for two names", s.reads)
+	}
+	s.flows[uuid.UUID{7}], s.flows[uuid.UUID{99}] = "flow 8", "new"
+	f.TouchFlow(uuid.UUID{7})
+	f.TouchFlow(uuid.UUID{99})
+	s.reads = 0
+	look(t, f, "flow:new")
+	var wrong *search.QueryError
+	for query, says := range map[string]string{`flow:"flow 7"`: "names no flow", `flow:"flow 8"`: flow.Name(uuid.UUID{7}) + ", " + flow.Name(uuid.UUID{8})} {
+		if _, err := f.Search(t.Context(), parsed(t, query), search.Page{}); !errors.As(err, &wrong) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	if s.reads != 3 {
+		t.Errorf("%d flows were read where two were touched", s.reads)
 	}
 }

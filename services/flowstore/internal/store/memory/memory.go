@@ -285,6 +285,8 @@ func (s *Store) commit(sp *space, writes *overlay.Overlay, now time.Time) error 
 	for _, e := range events {
 		if e.Of.Kind == store.KindNode {
 			sp.finder.Touch(e.Of.ID)
+		} else {
+			sp.finder.TouchFlow(e.Of.ID)
 		}
 	}
 	for _, r := range writes.Requests() {

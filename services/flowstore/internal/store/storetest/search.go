@@ -15,8 +15,36 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
+// renamedCases change what a flow is called after it was asked for.
+func renamedCases() []testCase {
+	return []testCase{
+		{Search, "flow: by the name that a flow has now, and not by that of one that is gone", func(e *env) {
+			e.createFlow("twin", "a")
+			e.createFlow("other", "c")
+			rename := func(to string) {
+				e.must(e.update(func(tx store.Tx) error {
+					return tx.ChangeFlow(id("twin"), flow.Change{At: tx.Now(), Name: &to})
+				}))
+			}
+			e.same([]string{"c"}, e.found("-tag:x flow:other"))
+			rename("other")
+			e.unknown("flow:twin", "names no flow")
+			e.unknown("flow:other", "may be any of "+flow.Name(min2(id("other"), id("twin"))))
+			e.must(e.drop(aFlow("twin")))
+			e.same([]string{"c"}, e.found("-tag:x flow:other"))
+			e.must(e.restore(aFlow("twin")))
+			e.unknown("flow:other", "may be any of ")
+			rename("twin")
+			e.same([]string{"c"}, e.found("-tag:x flow:other"))
+			e.same([]string{"a"}, e.found("-tag:x flow:twin"))
+			e.must(e.purge(aFlow("other")))
+			e.unknown("flow:other", "names no flow")
+		}},
+	}
+}
+
 func searchCases() []testCase {
-	return append(append(foundCases(), lookedForCases()...), []testCase{
+	return append(slices.Concat(foundCases(), lookedForCases(), renamedCases()), []testCase{
 		{Search, "flow: by id, by name, and not by a name that two have", func(e *env) {
 			e.createFlow("novel", "a", "b")
 			e.createFlow("other", "c")
