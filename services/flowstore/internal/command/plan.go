@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/git"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
@@ -24,12 +25,16 @@ var kinds = []format.Kind{format.Nodes, format.Flows}
 // plan is what resolve is about to do.
 type plan struct {
 	tree filesys.FS
-	// held are the node and flow files of the tree as they will be, by path. Of those in conflict nothing is known before
-	// they are decided.
+	// held are the node and flow files as they will be, by path, those in the trash too. Of those in conflict nothing is known
+	// before they are decided.
 	held map[string]heldFile
-	// found are the files that were there, by their bytes.
-	found map[[32]byte]string
-	// next are the next free slots.
+	// names are the paths that files have, also those that hold nothing.
+	names map[string]bool
+	// found are the files that were there, by their bytes, those in the trash apart.
+	found map[sum]string
+	// purged are the things that are gone for good.
+	purged map[thing]bool
+	// next are the next free slots; what is in the trash has slots of the tree.
 	next map[format.Kind]int
 	// writes come in this order; removes go behind them.
 	writes  []treeFile
@@ -47,14 +52,33 @@ type treeFile struct {
 
 // heldFile is what a file holds, and a sum of its bytes.
 type heldFile struct {
-	id   uuid.UUID
+	thing
 	time time.Time
 	sum  [32]byte
+	// members are the nodes of a flow.
+	members []flow.Member
+}
+
+// thing is a node or flow: both may have the same id.
+type thing struct {
+	kind format.Kind
+	id   uuid.UUID
+}
+
+// sum is of the bytes of a file, in the tree or in the trash.
+type sum struct {
+	bytes [32]byte
+	trash bool
 }
 
 // newPlan looks at the tree: what its files hold, and which slots are free.
 func newPlan(tree filesys.FS, conflicts []git.Conflict) (*plan, error) {
-	p := &plan{tree: tree, held: map[string]heldFile{}, found: map[[32]byte]string{}, next: map[format.Kind]int{}}
+	p := &plan{
+		tree: tree, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, purged: map[thing]bool{}, next: map[format.Kind]int{},
+	}
+	if err := p.surveyPurged(); err != nil {
+		return nil, err
+	}
 	for _, kind := range kinds {
 		if err := p.survey(kind); err != nil {
 			return nil, err
@@ -67,7 +91,7 @@ func newPlan(tree filesys.FS, conflicts []git.Conflict) (*plan, error) {
 		}
 	}
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(p.held))) {
-		p.found[p.held[name].sum] = name
+		p.found[sum{p.held[name].sum, inTrash(name)}] = name
 	}
 	return p, nil
 }
@@ -75,11 +99,10 @@ func newPlan(tree filesys.FS, conflicts []git.Conflict) (*plan, error) {
 // survey reads the files of a kind. Names in the trash and in the index are taken, too: a file that was removed does not make
 // its slot free.
 func (p *plan) survey(kind format.Kind) error {
-	if err := p.each(kind, string(kind), func(name string) error { return p.look(kind, name) }); err != nil {
-		return err
-	}
-	if err := p.each(kind, path.Join("trash", string(kind)), func(string) error { return nil }); err != nil {
-		return err
+	for _, folder := range []string{string(kind), trashPath(string(kind))} {
+		if err := p.each(kind, folder); err != nil {
+			return err
+		}
 	}
 	index, err := p.tree.ReadFile(indexPath(kind), maxIndex)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -94,8 +117,24 @@ func (p *plan) survey(kind format.Kind) error {
 	return nil
 }
 
-// each visits the files of a kind below a folder, and takes their slots.
-func (p *plan) each(kind format.Kind, dir string, visit func(name string) error) error {
+// surveyPurged reads the tombstones: what was purged takes its slot along, and does not come back.
+func (p *plan) surveyPurged() error {
+	data, err := p.tree.ReadFile("tombstones.tsv", format.MaxMetadata)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("tombstones.tsv: %w", err)
+	}
+	rows, _ := format.ReadTombstones(data)
+	for _, r := range rows {
+		p.purged[thing{r.Kind, r.ID}] = true
+		if name, ok := r.Kind.ParseName(r.Path); ok {
+			p.take(r.Kind, name)
+		}
+	}
+	return nil
+}
+
+// each looks at the files of a kind below a folder, and takes their slots.
+func (p *plan) each(kind format.Kind, dir string) error {
 	folders, err := p.tree.List(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -114,7 +153,9 @@ func (p *plan) each(kind format.Kind, dir string, visit func(name string) error)
 				continue
 			}
 			p.take(kind, name)
-			if err := visit(path.Join(dir, folder.Name, e.Name)); err != nil {
+			file := path.Join(dir, folder.Name, e.Name)
+			p.names[file] = true
+			if err := p.look(kind, file); err != nil {
 				return err
 			}
 		}
@@ -160,21 +201,29 @@ func (p *plan) decide(ctx context.Context, repo *git.Repo, c git.Conflict) error
 		} else if err != nil {
 			return err
 		}
-		p.decideSlot(kind, c.Path, sides)
+		return p.decideSlot(ctx, repo, kind, c.Path, sides)
 	case c.Path == indexPath(format.Nodes) || c.Path == indexPath(format.Flows):
 		p.decided = append(p.decided, c.Path)
 	case path.Dir(c.Path) == "metadata" && path.Ext(c.Path) == ".yaml":
 		p.removes = append(p.removes, c.Path)
-		p.tell(c.Path, "is made from nodes and flows: it is left out, and flowstore makes it anew")
+		p.tell(c.Path, "is made from nodes and flows: it is left out, and flowstore makes it anew; metadata/ belongs in .gitignore")
 	default:
 		p.leave(c.Path, "is no node, no flow and nothing that is made from them")
 	}
 	return nil
 }
 
-// slotOf says of which kind a path is, seen from the tree, and which of its slots.
+// trashPath is where a file goes from its place in the tree.
+func trashPath(name string) string { return "trash/" + name }
+
+// treePath is where a file of the trash came from, or the path itself.
+func treePath(name string) string { return strings.TrimPrefix(name, "trash/") }
+
+func inTrash(name string) bool { return treePath(name) != name }
+
+// slotOf says of which kind a path is, in the tree or in the trash, and which of its slots.
 func slotOf(name string) (kind format.Kind, slot format.FileName, ok bool) {
-	folder, rest, _ := strings.Cut(name, "/")
+	folder, rest, _ := strings.Cut(treePath(name), "/")
 	kind = format.Kind(folder)
 	if !slices.Contains(kinds, kind) {
 		return "", format.FileName{}, false
@@ -235,6 +284,26 @@ func (p *plan) staged() []string {
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
+}
+
+// put has a file written.
+func (p *plan) put(name string, data []byte, h heldFile) {
+	p.held[name], p.names[name] = h, true
+	p.removes = slices.DeleteFunc(p.removes, func(other string) bool { return other == name })
+	p.writes = append(p.writes, treeFile{name, data})
+}
+
+// remove has a file taken away.
+func (p *plan) remove(name string) {
+	p.writes = slices.DeleteFunc(p.writes, func(w treeFile) bool { return w.path == name })
+	delete(p.held, name)
+	delete(p.names, name)
+	p.removes = append(p.removes, name)
+}
+
+// writing says whether a file comes to stand somewhere.
+func (p *plan) writing(name string) bool {
+	return slices.ContainsFunc(p.writes, func(w treeFile) bool { return w.path == name })
 }
 
 func (p *plan) tell(name, format string, args ...any) {

@@ -29,8 +29,10 @@ func resolveCommand() *cobra.Command {
 		Long: `Decide the conflicts that a git merge left in TREE, the folder of a namespace with nodes and flows.
 
 Where both sides made a node, ours stays where it is and theirs gets the next free file; both keep their ids. A flow that
-both changed gets what either added; where both changed the same thing, ours stays and the other is told. Indexes are made
-anew. Then the files are added to git, and "git commit" ends the merge.
+both changed gets what either added; where both changed the same thing, ours stays and the other is told. What was deleted
+comes out of the trash where the other side has a flow with it, and gets a name of its own there where the other side gave
+it away; what was purged is gone. Indexes are made anew. Then the files are added to git, and "git commit" ends the merge.
+Where git saw no conflict, the two sides may not go together all the same: run it then, too.
 
 What cannot be decided is told with the reason, stays as git left it, and the exit code is 1. Stop flowstore first.`,
 		Args: cobra.ExactArgs(1),
@@ -63,10 +65,6 @@ func resolve(ctx context.Context, dir string, dry bool, out, trouble io.Writer) 
 	if err != nil {
 		return err
 	}
-	if len(conflicts) == 0 {
-		_, err := fmt.Fprintf(out, "git has no conflicts in %s\n", dir)
-		return err
-	}
 	isConfig := func(c git.Conflict) bool { return c.Path == format.ConfigName }
 	if err := checkConfig(tree, dir); err != nil && !slices.ContainsFunc(conflicts, isConfig) {
 		return err
@@ -80,7 +78,14 @@ func resolve(ctx context.Context, dir string, dry bool, out, trouble io.Writer) 
 			return err
 		}
 	}
+	if err := p.settle(); err != nil {
+		return err
+	}
 	if err := p.indexes(); err != nil {
+		return err
+	}
+	if len(conflicts)+len(p.staged()) == 0 {
+		_, err := fmt.Fprintf(out, "git has no conflicts in %s, and what it merged goes together\n", dir)
 		return err
 	}
 	if !dry {

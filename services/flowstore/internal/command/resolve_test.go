@@ -13,12 +13,29 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
 // Two clones of a store both add nodes; git merges what it can, one command does the rest (cases/flowstore.md 32).
 func TestFlowstore32TwoClones(t *testing.T) {
 	t.Parallel()
-	x, y := clones(t)
+	t.Run("as init makes a tree", func(t *testing.T) {
+		t.Parallel()
+		x, y := clones(t)
+		twoClones(x, y, nil)
+	})
+	t.Run("a tree from before, in which git merges lines", func(t *testing.T) {
+		t.Parallel()
+		x, y := clones(t)
+		write(t, x.path(".gitattributes"), strings.ReplaceAll(format.GitAttributes, " -merge\n", " text\n"))
+		x.commit()
+		y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+		twoClones(x, y, []string{"flows/000/000.yaml", "nodes/000/001.xml"})
+	})
+}
+
+func twoClones(x, y clone, marked []string) {
+	t := x.T
 	x.add("of x", 1)
 	x.commit()
 	y.add("of y", 1)
@@ -31,7 +48,7 @@ func TestFlowstore32TwoClones(t *testing.T) {
 	for _, p := range problems {
 		aside = append(aside, p.Path)
 	}
-	if !slices.Equal(aside, []string{"flows/000/000.yaml", "nodes/000/001.xml"}) {
+	if !slices.Equal(aside, marked) {
 		t.Errorf("put aside: %q", aside)
 	}
 

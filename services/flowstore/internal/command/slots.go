@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/git"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/merge"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
@@ -20,29 +22,39 @@ func holding(kind format.Kind, data []byte) (h heldFile, err error) {
 	h.sum = sha256.Sum256(data)
 	if kind == format.Nodes {
 		n, err := format.DecodeNode(data)
-		h.id, h.time = n.ID, n.Created
+		h.thing, h.time = thing{kind, n.ID}, n.Created
 		return h, err
 	}
 	f, err := format.DecodeFlow(data)
-	h.id, h.time = f.ID, f.Updated
+	h.thing, h.time, h.members = thing{kind, f.ID}, f.Updated, f.Members
 	return h, err
 }
 
 // decideSlot decides a conflict about a node or flow file.
-func (p *plan) decideSlot(kind format.Kind, name string, s sides) {
+func (p *plan) decideSlot(ctx context.Context, repo *git.Repo, kind format.Kind, name string, s sides) error {
+	p.bury(kind, name, &s)
+	moved, err := p.moveBack(ctx, repo, kind, name, s)
+	if moved || err != nil {
+		return err
+	}
 	switch {
 	case s.ours == nil && s.theirs == nil:
-		if p.untouched(name, s, nil) {
-			p.removes = append(p.removes, name)
+		if !p.writing(name) && p.untouched(name, s, nil) {
+			p.remove(name)
 			p.tell(name, "both sides removed or moved it; it is gone")
 		}
+	case s.base == nil && s.ours == nil:
+		p.keep(kind, name, s, "theirs", "only theirs has it, and it stays")
+	case s.base == nil && s.theirs == nil:
+		p.keep(kind, name, s, "ours", "only ours has it, and it stays")
 	case s.ours == nil:
 		p.keep(kind, name, s, "theirs", "ours removed it, and theirs changed it; it stays as theirs has it")
 	case s.theirs == nil:
 		p.keep(kind, name, s, "ours", "theirs removed it, and ours changed it; it stays as ours has it")
 	default:
-		p.decideBoth(kind, name, s)
+		return p.decideBoth(ctx, repo, kind, name, s)
 	}
+	return nil
 }
 
 // keep keeps the one side that there is.
@@ -71,7 +83,65 @@ func (p *plan) untouched(name string, s sides, data []byte) bool {
 	return false
 }
 
-func (p *plan) decideBoth(kind format.Kind, name string, s sides) {
+// bury takes out of a conflict what was purged on either side: it does not come back.
+func (p *plan) bury(kind format.Kind, name string, s *sides) {
+	for _, side := range []struct {
+		name string
+		data *[]byte
+	}{{"ours", &s.ours}, {"theirs", &s.theirs}} {
+		if *side.data == nil {
+			continue
+		}
+		if h, err := holding(kind, *side.data); err == nil && p.purged[h.thing] {
+			*side.data = nil
+			p.tell(name, "%s has %s/%s, which was purged; it does not come back", side.name, kind, h.id)
+		}
+	}
+}
+
+// moveBack finds out whether git moved a file that one side made: where the other side deleted all files of a folder, or took
+// them back, git takes it for the folder's new name, and a new file along.
+func (p *plan) moveBack(ctx context.Context, repo *git.Repo, kind format.Kind, name string, s sides) (moved bool, err error) {
+	if s.base != nil || (s.ours == nil) == (s.theirs == nil) {
+		return false, nil
+	}
+	side, data, ask := "ours", s.ours, repo.InOurs
+	if data == nil {
+		side, data, ask = "theirs", s.theirs, repo.InTheirs
+	}
+	from := treePath(name)
+	if from == name {
+		from = trashPath(name)
+	}
+	has, err := ask(ctx, name, from)
+	if err != nil || !slices.Equal(has, []string{from}) || s.edited != nil {
+		return false, err
+	}
+	h, err := holding(kind, data)
+	if err != nil {
+		p.leave(name, "%s cannot be read: %s", side, err)
+		return true, nil
+	}
+	to, ok := from, true
+	if p.names[from] {
+		to, ok = p.place(kind, inTrash(from), data, h)
+	} else {
+		p.put(to, data, h)
+	}
+	if !ok {
+		p.leaveFull(name)
+		return true, nil
+	}
+	p.remove(name)
+	p.tell(name, "git took it for a part of a folder that has another name; %s/%s of %s is %s", kind, h.id, side, to)
+	return true, nil
+}
+
+func (p *plan) leaveFull(name string) {
+	p.leave(name, "there is no free name left: a namespace takes %d files of a kind", format.Slots)
+}
+
+func (p *plan) decideBoth(ctx context.Context, repo *git.Repo, kind format.Kind, name string, s sides) error {
 	ours, oursErr := holding(kind, s.ours)
 	theirs, theirsErr := holding(kind, s.theirs)
 	switch {
@@ -84,16 +154,38 @@ func (p *plan) decideBoth(kind format.Kind, name string, s sides) {
 	case ours.id == theirs.id && kind == format.Flows:
 		p.mergeFlows(name, s)
 	case p.untouched(name, s, s.ours):
+		if merged, err := p.mergeNodes(ctx, repo, name, s, ours, theirs); merged || err != nil {
+			return err
+		}
 		p.keepBoth(kind, name, s, ours, theirs)
 	}
+	return nil
+}
+
+// mergeNodes writes what both sides made of a node, where they changed different lines of it.
+func (p *plan) mergeNodes(ctx context.Context, repo *git.Repo, name string, s sides, ours, theirs heldFile) (merged bool, err error) {
+	base, _ := holding(format.Nodes, s.base) // What cannot be read has no thing.
+	if base.thing != ours.thing || base.thing != theirs.thing {
+		return false, nil
+	}
+	data, clean, err := repo.MergeText(ctx, s.base, s.ours, s.theirs)
+	if err != nil || !clean {
+		return false, err
+	}
+	h, unreadable := holding(format.Nodes, data)
+	if merged = unreadable == nil && h.thing == base.thing; merged {
+		p.put(name, data, h)
+		p.tell(name, "both changed it, in different lines; what either changed is in it")
+	}
+	return merged, nil
 }
 
 // keepBoth leaves ours where it is and gives theirs a file of its own.
 func (p *plan) keepBoth(kind format.Kind, name string, s sides, ours, theirs heldFile) {
 	if ours.sum != theirs.sum {
-		place, ok := p.place(kind, s.theirs, theirs)
+		place, ok := p.place(kind, inTrash(name), s.theirs, theirs)
 		if !ok {
-			p.leave(name, "there is no free name left for theirs: a namespace takes %d files of a kind", format.Slots)
+			p.leaveFull(name)
 			return
 		}
 		p.tellPlace(kind, name, place, ours, theirs)
@@ -106,6 +198,10 @@ func (p *plan) tellPlace(kind format.Kind, name, place string, ours, theirs held
 		p.tell(name, "ours stays; %s/%s of theirs is %s now", kind, theirs.id, place)
 		return
 	}
+	if inTrash(name) {
+		p.tell(name, "both changed %s/%s before it was deleted; ours stays, theirs is %s", kind, ours.id, place)
+		return
+	}
 	counts := name
 	_, here, _ := slotOf(name)
 	if _, there, _ := slotOf(place); theirs.time.After(ours.time) || theirs.time.Equal(ours.time) && there.Compare(here) > 0 {
@@ -114,27 +210,30 @@ func (p *plan) tellPlace(kind format.Kind, name, place string, ours, theirs held
 	p.tell(name, "both changed %s/%s; ours stays, theirs is %s, and %s counts; remove the one that you do not want", kind, ours.id, place, counts)
 }
 
-// place gives a file of theirs the next free slot, or the one that it has already: an interrupted resolve may have put it
-// there. ok is false where all are taken.
-func (p *plan) place(kind format.Kind, data []byte, h heldFile) (name string, ok bool) {
-	if name, there := p.found[h.sum]; there {
+// place gives a file the next free slot, in the tree or in the trash, or the one that it has already: an interrupted resolve
+// may have put it there. ok is false where all are taken.
+func (p *plan) place(kind format.Kind, trash bool, data []byte, h heldFile) (name string, ok bool) {
+	if name, there := p.found[sum{h.sum, trash}]; there {
 		p.decided = append(p.decided, name)
 		return name, true
 	}
+	return p.fresh(kind, trash, data, h)
+}
+
+// fresh gives a file the next free slot.
+func (p *plan) fresh(kind format.Kind, trash bool, data []byte, h heldFile) (name string, ok bool) {
 	if p.next[kind] >= format.Slots {
 		return "", false
 	}
 	name = path.Join(string(kind), kind.SlotPath(p.next[kind]))
 	p.next[kind]++
-	p.held[name] = h
+	if trash {
+		name = trashPath(name)
+	}
+	p.held[name], p.names[name] = h, true
 	// New files first: they are what would be lost.
 	p.writes = slices.Insert(p.writes, 0, treeFile{name, data})
 	return name, true
-}
-
-func (p *plan) put(name string, data []byte, h heldFile) {
-	p.held[name] = h
-	p.writes = append(p.writes, treeFile{name, data})
 }
 
 // mergeFlows writes what both sides made of a flow.
@@ -144,6 +243,9 @@ func (p *plan) mergeFlows(name string, s sides) {
 	if err := errors.Join(oursErr, theirsErr); err != nil {
 		p.leave(name, "%s", err)
 		return
+	}
+	if edited, err := format.DecodeFlow(s.edited); err == nil && edited.ID == ours.ID {
+		s.ours, ours, s.edited = s.edited, edited, nil // Who went on with ours before theirs came in has both.
 	}
 	base, err := format.DecodeFlow(s.base)
 	if err != nil || base.ID != ours.ID {
@@ -230,7 +332,7 @@ func (p *plan) index(kind format.Kind) []byte {
 	}
 	var lines []line
 	for file, h := range p.held {
-		if of, name, _ := slotOf(file); of == kind {
+		if of, name, _ := slotOf(file); of == kind && !inTrash(file) {
 			lines = append(lines, line{name, format.Row{Path: strings.TrimPrefix(file, string(kind)+"/"), ID: h.id, Time: h.time}})
 		}
 	}

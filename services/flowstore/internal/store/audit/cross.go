@@ -91,7 +91,7 @@ func (t *tree) lookForDuplicates(c *collector) {
 func (t *tree) lookForTakenNames(c *collector) {
 	for _, f := range t.sorted() {
 		there := t.files[path.Join(f.inTree().folder, f.row())]
-		if f.trash && there != nil && !(f.ok && there.ok && f.id == there.id) {
+		if f.trash && there != nil && (!f.ok || !there.ok || f.id != there.id) {
 			c.add(finding(store.DamageTrashName, f.path, fmt.Sprintf("is in the trash, and %s is another file", there.path)))
 		}
 	}

@@ -8,9 +8,11 @@ const version = "1.0"
 // ConfigName is the file that says of which format a namespace's tree is.
 const ConfigName = "config.yaml"
 
-// Contents of the files that git reads in a namespace's folder. Indexes of two branches are merged line by line, no
-// checkout changes line ends, and nodes are shown by `flowstore textconv` where git knows it; what is in .flowstore belongs
-// to this machine alone. Flows read well as they are, and a diff of their own lines shows comments, too.
+// Contents of the files that git reads in a namespace's folder. Indexes of two branches are merged line by line; nodes and
+// flows never are: git takes a new node for one that was removed when they look alike, and lines of one text would come into
+// another. No checkout changes line ends, and nodes are shown by `flowstore textconv` where git knows it. Flows read well as
+// they are, and a diff of their own lines shows comments, too. What is in .flowstore belongs to this machine alone, and
+// metadata is made from the rest: two branches never agree on it.
 const (
 	GitAttributes = `nodes/index.tsv merge=union
 flows/index.tsv merge=union
@@ -19,8 +21,13 @@ tombstones.tsv merge=union
 *.yaml text eol=lf
 *.tsv text eol=lf
 nodes/**/*.xml diff=tsumugi
+trash/**/*.xml diff=tsumugi
+nodes/**/*.xml -merge
+flows/**/*.yaml -merge
+trash/** -merge
 `
 	GitIgnore = `.flowstore/
+metadata/
 *.tmp
 `
 )

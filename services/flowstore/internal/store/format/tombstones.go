@@ -33,10 +33,10 @@ func AppendTombstone(dst []byte, t Tombstone) []byte {
 // onOneLine escapes, as escape does, what would end a column or, in some editor, a line.
 var onOneLine = strings.NewReplacer("\t", `\u{0009}`, "\n", `\u{000A}`, "\r", `\u{000D}`, "\u0085", `\u{0085}`, "\u2028", `\u{2028}`, "\u2029", `\u{2029}`)
 
-// ReadTombstones gives the rows of a tombstones.tsv in their order; of several with one id and path the first. problems
-// name each line that is doubled, torn, marked by a merge or of another form, at most maxProblems of them. Nothing else
-// knows what was purged, so a file with problems needs a person and is never made anew. A torn row whose time is whole
-// counts. A file of more than MaxMetadata bytes has no rows.
+// ReadTombstones gives the rows of a tombstones.tsv in their order; of several with one id and path the first: git
+// merges this file line by line, and both sides may have purged the same. problems name each line that is torn, marked by a
+// merge or of another form, at most maxProblems of them. Nothing else knows what was purged, so a file with problems needs
+// a person and is never made anew. A torn row whose time is whole counts. A file of more than MaxMetadata bytes has no rows.
 func ReadTombstones(data []byte) (rows []Tombstone, problems []string) {
 	if len(data) > MaxMetadata {
 		return nil, []string{fmt.Sprintf("is %d bytes long; the limit is %d", len(data), MaxMetadata)}
@@ -46,7 +46,7 @@ func ReadTombstones(data []byte) (rows []Tombstone, problems []string) {
 		id         uuid.UUID
 		kind, path string
 	}
-	seen := map[place]int{}
+	seen := map[place]bool{}
 	line := 0
 	for row := range strings.Lines(text) {
 		line++
@@ -67,11 +67,10 @@ func ReadTombstones(data []byte) (rows []Tombstone, problems []string) {
 			problem("ends without a line feed; its reason may be cut off")
 		}
 		at := place{t.ID, string(t.Kind), t.Path}
-		if first := seen[at]; first > 0 {
-			problem("says what line %d says of %s/%s; the first counts", first, t.Kind, t.Path)
+		if seen[at] {
 			continue
 		}
-		seen[at] = line
+		seen[at] = true
 		rows = append(rows, t)
 	}
 	if line > 0 && !strings.HasPrefix(text, strings.TrimSuffix(TombstonesHeader, "\n")) {

@@ -1,0 +1,72 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// The commits that a merge, a cherry-pick, a revert or a rebase brings together.
+const ours = "HEAD"
+
+var theirs = []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"}
+
+// InOurs says which of some paths the commit has that one is on; nil where there is none.
+func (r *Repo) InOurs(ctx context.Context, paths ...string) ([]string, error) {
+	return r.in(ctx, []string{ours}, paths)
+}
+
+// InTheirs says the same of the commit that is being merged; nil where none is.
+func (r *Repo) InTheirs(ctx context.Context, paths ...string) ([]string, error) {
+	return r.in(ctx, theirs, paths)
+}
+
+func (r *Repo) in(ctx context.Context, names, paths []string) ([]string, error) {
+	for _, name := range names {
+		commit, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+		if err != nil {
+			continue // There is no such commit now.
+		}
+		out, err := r.run(ctx, nil, append([]string{"ls-tree", "-z", "--name-only", strings.TrimSpace(string(commit)), "--"}, paths...)...)
+		if err != nil {
+			return nil, err
+		}
+		return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), nil
+	}
+	return nil, nil
+}
+
+// MergeText merges what both sides made of a text, line by line, as git does. clean is false where both changed the same lines.
+func (r *Repo) MergeText(ctx context.Context, base, ours, theirs []byte) (merged []byte, clean bool, err error) {
+	dir, err := os.MkdirTemp("", "flowstore-merge-")
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // copies alone
+	args := []string{"merge-file", "--stdout", "--quiet"}
+	for name, text := range map[string][]byte{"ours": ours, "base": base, "theirs": theirs} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return nil, false, err
+		}
+	}
+	for _, name := range []string{"ours", "base", "theirs"} {
+		args = append(args, filepath.Join(dir, name))
+	}
+	c := r.command(ctx, args...)
+	var out, trouble bytes.Buffer
+	c.Stdout, c.Stderr = &out, &trouble
+	err = c.Run()
+	// The exit code is the number of conflicts, at most 127; from 128 on something else is wrong.
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && failed.ExitCode() > 0 && failed.ExitCode() < 128 {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("merge both sides: %w", told(err, "merge-file", trouble.String()))
+	}
+	return out.Bytes(), true, nil
+}

@@ -1,0 +1,173 @@
+package command
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+// What git merges file by file, without a conflict, may not go together: one side deletes a node, and the other has a flow go
+// on from it; one deletes a node under a name that the other gives to a new one.
+
+// settle puts right what two branches together are. Nothing of it is lost.
+func (p *plan) settle() error {
+	if err := p.settleMembers(); err != nil {
+		return err
+	}
+	return p.settleTrash()
+}
+
+// settleMembers has what a flow holds in the tree, or out of the flow where it was purged.
+func (p *plan) settleMembers() error {
+	inTree, dropped := map[uuid.UUID]bool{}, map[uuid.UUID][]string{}
+	for _, name := range slices.Sorted(maps.Keys(p.held)) {
+		switch h := p.held[name]; {
+		case h.kind != format.Nodes:
+		case inTrash(name):
+			dropped[h.id] = append(dropped[h.id], name)
+		default:
+			inTree[h.id] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.held)) {
+		if inTrash(name) {
+			continue
+		}
+		purged := false
+		for _, m := range p.held[name].members {
+			purged = purged || p.purged[thing{format.Nodes, m.Node}]
+			if inTree[m.Node] {
+				continue
+			}
+			for _, file := range dropped[m.Node] {
+				if err := p.bringBack(file, name); err != nil {
+					return err
+				}
+			}
+			delete(dropped, m.Node)
+		}
+		if purged {
+			if err := p.takeOut(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bringBack takes a node out of the trash that a flow holds.
+func (p *plan) bringBack(file, holder string) error {
+	h := p.held[file]
+	data, err := p.content(file)
+	if err != nil {
+		return err
+	}
+	to, ok := treePath(file), true
+	if p.names[to] {
+		to, ok = p.place(h.kind, false, data, h)
+	} else {
+		p.put(to, data, h)
+	}
+	if !ok {
+		p.leaveFull(file)
+		return nil
+	}
+	p.remove(file)
+	p.tell(file, "one side deleted %s/%s, and %s holds it; it is %s again", h.kind, h.id, holder, to)
+	return nil
+}
+
+// takeOut takes what was purged out of a flow; what continued it continues what it continued.
+func (p *plan) takeOut(name string) error {
+	data, err := p.content(name)
+	if err != nil {
+		return err
+	}
+	f, err := format.DecodeFlow(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for _, m := range slices.Clone(f.Members) {
+		if !p.purged[thing{format.Nodes, m.Node}] {
+			continue
+		}
+		c, err := f.Removal(m.Index, flow.Splice)
+		if err != nil {
+			p.tell(name, "holds nodes/%s, which was purged, and it cannot be taken out: %s", m.Node, err)
+			return nil
+		}
+		c.At = f.Updated
+		f = f.Apply(c)
+		p.tell(name, "nodes/%s was purged; it is taken out of the flow", m.Node)
+	}
+	data, _ = format.UpdateFlow(data, f)
+	h, err := holding(format.Flows, data)
+	if err != nil {
+		return err
+	}
+	p.put(name, data, h)
+	return nil
+}
+
+// settleTrash has nothing in the trash that is in the tree too, and gives what is there under a name of another file one of its own.
+func (p *plan) settleTrash() error {
+	inTree := map[thing][]heldFile{}
+	for name, h := range p.held {
+		if !inTrash(name) {
+			inTree[h.thing] = append(inTree[h.thing], h)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.held)) {
+		h := p.held[name]
+		heads := inTree[h.thing]
+		switch {
+		case !inTrash(name):
+		case slices.ContainsFunc(heads, func(head heldFile) bool { return head.sum == h.sum }):
+			p.remove(name)
+			p.tell(name, "is in the tree as it is here; the copy in the trash is taken away")
+		case len(heads) == 0 && p.names[treePath(name)]:
+			if err := p.rename(name, h); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rename gives a file of the trash the next free name there, unless an interrupted resolve did.
+func (p *plan) rename(name string, h heldFile) error {
+	for other, copied := range p.held {
+		if other != name && inTrash(other) && copied.sum == h.sum && !p.names[treePath(other)] {
+			p.remove(name)
+			p.tell(name, "another file has this name in the tree; %s/%s is %s, too", h.kind, h.id, other)
+			return nil
+		}
+	}
+	data, err := p.content(name)
+	if err != nil {
+		return err
+	}
+	to, ok := p.fresh(h.kind, true, data, h)
+	if !ok {
+		p.leaveFull(name)
+		return nil
+	}
+	p.remove(name)
+	p.tell(name, "another file has this name in the tree; %s/%s is %s now", h.kind, h.id, to)
+	return nil
+}
+
+// content gives a file as it will be.
+func (p *plan) content(name string) ([]byte, error) {
+	for _, w := range slices.Backward(p.writes) {
+		if w.path == name {
+			return w.data, nil
+		}
+	}
+	return p.tree.ReadFile(name, format.MaxFile)
+}
