@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Permissions of what is made: conversations are private to the user who runs the store.
@@ -78,20 +79,20 @@ func (d *Dir) open(name string, flag int) (File, error) {
 	return f, nil
 }
 
-// ReadFile implements FS. It looks before it opens: opening a pipe would wait for somebody to write.
+// ReadFile implements FS. Opening a pipe does not wait for somebody to write.
 func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
-	info, err := d.root.Stat(name)
+	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: ErrIrregular}
 	}
-	f, err := d.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
 	return readAll(f, name, info.Size(), limit)
 }
 
