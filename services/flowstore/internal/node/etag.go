@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
-	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
@@ -59,7 +58,7 @@ func (b Brief) Etag() string { return cmp.Or(b.Whole, b.Node.Etag()) }
 func decimals(d *etag.Digest, list ...float64) {
 	d.Int(int64(len(list)))
 	for _, f := range list {
-		d.Int(int64(math.Float64bits(f + 0))) // -0 is written as 0
+		d.Int(int64(math.Float64bits(f)))
 	}
 }
 
@@ -80,8 +79,5 @@ func (g *Generation) digest(d *etag.Digest) {
 	// Its fields are many, and their names, types and order stay (package sampling). No number of it is without a form in JSON:
 	// neither Check nor the reader of files lets one through.
 	sampling, _ := json.Marshal(g.Sampling)
-	d.Text(minusZero.Replace(string(sampling)))
+	d.Text(string(sampling))
 }
-
-// minusZero writes -0 as 0, as files do.
-var minusZero = strings.NewReplacer(`":-0,`, `":0,`, `":-0}`, `":0}`)

@@ -14,7 +14,7 @@ const (
 	scoreDecimals  = 6
 )
 
-// Rounded gives the node with its seconds, rates and score as they are kept. Texts, Generation and Score are copied, not
+// Rounded gives the node with its seconds, rates, sampling and score as they are kept: none of them is -0. Texts, Generation and Score are copied, not
 // changed.
 func (n Node) Rounded() Node {
 	n.Texts = slices.Clone(n.Texts)
@@ -25,6 +25,10 @@ func (n Node) Rounded() Node {
 	if n.Generation != nil {
 		g := *n.Generation
 		g.PromptSeconds, g.AnswerSeconds = rounded(g.PromptSeconds, secondDecimals), rounded(g.AnswerSeconds, secondDecimals)
+		if g.Sampling != nil {
+			plus := g.Sampling.PlusZero()
+			g.Sampling = &plus
+		}
 		n.Generation = &g
 	}
 	if n.Score != nil {

@@ -228,7 +228,7 @@ func (r *reading) decimal(name, text string) float64 {
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		r.fail(unreadable("%s=%q is not a number", name, cut(text)))
 	}
-	return f
+	return f + 0 // no -0: where 0 is left out, it would not be read back
 }
 
 // given reads a value of which it matters whether it was given.

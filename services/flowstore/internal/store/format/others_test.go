@@ -3,6 +3,7 @@ package format_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,4 +128,19 @@ func writeFile(t *testing.T, dir, name string, data []byte) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// A -0 that a hand wrote is 0, in an element of our form and in one of another.
+func TestMinusZeroIsZero(t *testing.T) {
+	t.Parallel()
+	half := 0.5
+	n := whole()
+	n.Texts[0].Rate, n.Generation.Sampling.Temperature = 0.5, &half
+	for _, edit := range []string{"<contents>", "<contents >"} {
+		data := bytes.ReplaceAll(format.EncodeNode(n), []byte(`"0.5"`), []byte(`"-0"`))
+		got, err := format.DecodeNode(bytes.Replace(data, []byte("<contents>"), []byte(edit), 1))
+		if err != nil || math.Signbit(got.Texts[0].Rate) || math.Signbit(*got.Generation.Sampling.Temperature) {
+			t.Errorf("%+v: %v", got, err)
+		}
+	}
 }
