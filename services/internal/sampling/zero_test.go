@@ -1,6 +1,7 @@
 package sampling_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -38,7 +39,7 @@ func TestPlusZero(t *testing.T) {
 	if strings.Contains(string(plus), "-0") || strings.ReplaceAll(string(before), "-0", "0") != string(plus) {
 		t.Errorf("%s became %s", before, plus)
 	}
-	if !strings.Contains(string(before), "-0") || string(after) != string(before) {
+	if !strings.Contains(string(before), "-0") || !bytes.Equal(after, before) {
 		t.Errorf("%s was changed to %s", before, after)
 	}
 }
