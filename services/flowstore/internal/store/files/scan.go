@@ -24,17 +24,17 @@ import (
 
 // scan finds out what the tree holds. A file of the size and time that local.db remembers is not opened; others are read.
 // It gives the files by path, and what local.db is to remember of them, and changes nothing. dropped says since when things are
-// in the trash.
+// in the trash, listed what the folders hold.
 func (sp *space) scan(
-	known map[string]commitlog.File, dropped map[store.Thing]time.Time,
+	listed listing, known map[string]commitlog.File, dropped map[store.Thing]time.Time,
 ) (found map[string]commitlog.File, c commitlog.Changes, err error) {
 	found = make(map[string]commitlog.File, len(known))
 	for _, kind := range []format.Kind{format.Nodes, format.Flows} {
-		files, read, err := sp.scanKind(kind, known, &c)
+		files, read, err := sp.scanKind(kind, listed, known, &c)
 		if err != nil {
 			return nil, c, err
 		}
-		trash, readTrash, err := sp.scanTrash(kind, known, dropped, &c)
+		trash, readTrash, err := sp.scanTrash(kind, listed, known, dropped, &c)
 		if err != nil {
 			return nil, c, err
 		}
@@ -65,8 +65,10 @@ func (sp *space) scan(
 func inTree(file string) string { return strings.TrimPrefix(file, trashFolder+"/") }
 
 // scanKind indexes the files of one kind, and says how many of them had to be read.
-func (sp *space) scanKind(kind format.Kind, known map[string]commitlog.File, c *commitlog.Changes) (files []commitlog.File, read int, err error) {
-	files, read, err = sp.describeAll(kind, "", known, c)
+func (sp *space) scanKind(
+	kind format.Kind, listed listing, known map[string]commitlog.File, c *commitlog.Changes,
+) (files []commitlog.File, read int, err error) {
+	files, read, err = sp.describeAll(kind, listed[string(kind)], known, c)
 	for _, f := range files {
 		sp.indexedBy(kind).enroll(f)
 	}
@@ -75,9 +77,9 @@ func (sp *space) scanKind(kind format.Kind, known map[string]commitlog.File, c *
 
 // scanTrash indexes what of one kind is in the trash. What nobody remembers was dropped when its file was written.
 func (sp *space) scanTrash(
-	kind format.Kind, known map[string]commitlog.File, dropped map[store.Thing]time.Time, c *commitlog.Changes,
+	kind format.Kind, listed listing, known map[string]commitlog.File, dropped map[store.Thing]time.Time, c *commitlog.Changes,
 ) (files []commitlog.File, read int, err error) {
-	files, read, err = sp.describeAll(kind, trashFolder, known, c)
+	files, read, err = sp.describeAll(kind, listed[trashPath(string(kind))], known, c)
 	x := sp.indexedBy(kind)
 	for _, f := range files {
 		x.take(inTree(f.Path))
@@ -162,13 +164,11 @@ func (sp *space) findIndex(kind format.Kind, known map[string]commitlog.File, un
 	return nil
 }
 
-// describeAll describes the files of one kind below a folder, in the order of the tree. Those that had to be read are added
-// to the changes of local.db and counted.
-func (sp *space) describeAll(kind format.Kind, root string, known map[string]commitlog.File, c *commitlog.Changes) (all []commitlog.File, read int, err error) {
-	all, err = sp.listKind(kind, root)
-	if err != nil {
-		return nil, 0, err
-	}
+// describeAll describes the files of one kind that were listed. Those that had to be read are added to the changes of local.db
+// and counted.
+func (sp *space) describeAll(
+	kind format.Kind, all []commitlog.File, known map[string]commitlog.File, c *commitlog.Changes,
+) (files []commitlog.File, read int, err error) {
 	var unknown []*commitlog.File
 	for i := range all {
 		if k, ok := known[all[i].Path]; ok && k.Size == all[i].Size && k.ModTime == all[i].ModTime {
@@ -192,29 +192,51 @@ func (sp *space) describeAll(kind format.Kind, root string, known map[string]com
 	return slices.DeleteFunc(all, func(f commitlog.File) bool { return f.Path == "" }), read, nil
 }
 
-// listKind lists the files of one kind below a folder with size and time. What has another name than ours is left alone, and counted.
-func (sp *space) listKind(kind format.Kind, root string) ([]commitlog.File, error) {
-	folders, err := sp.listed(path.Join(root, string(kind)))
-	if err != nil {
-		return nil, err
-	}
-	var list []named
-	ignored := 0
-	for _, folder := range folders {
-		if !folder.Mode.IsDir() {
-			continue
-		}
-		ours, others, err := sp.listFolder(kind, path.Join(root, string(kind), folder.Name))
+// listing is what the folders of kindFolders hold, each in the order of the tree.
+type listing map[string][]commitlog.File
+
+// listAll lists all of them.
+func (sp *space) listAll() (listing, error) {
+	all := listing{}
+	for _, dir := range kindFolders {
+		files, err := sp.listKind(dir)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, ours...)
-		ignored += others
+		all[dir] = files
 	}
-	if ignored > 0 {
-		sp.log.Info("files with other names than ours are left alone", zap.String("kind", string(kind)), zap.Int("files", ignored))
+	return all, nil
+}
+
+// listKind lists the files in the folders of one, with size and time: several folders at once, since a cold disk answers
+// slowly, but many at a time. What has another name than ours is left alone, and counted.
+func (sp *space) listKind(dir string) ([]commitlog.File, error) {
+	folders, err := sp.listed(dir)
+	if err != nil {
+		return nil, err
 	}
-	return inOrder(list), nil
+	kind := format.Kind(path.Base(dir))
+	lists, ignored := make([][]named, len(folders)), atomic.Int64{}
+	var group errgroup.Group
+	group.SetLimit(readers)
+	for i, folder := range folders {
+		if !folder.Mode.IsDir() {
+			continue
+		}
+		group.Go(func() error {
+			ours, others, err := sp.listFolder(kind, path.Join(dir, folder.Name))
+			lists[i] = ours
+			ignored.Add(int64(others))
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if n := ignored.Load(); n > 0 {
+		sp.log.Info("files with other names than ours are left alone", zap.String("kind", string(kind)), zap.Int64("files", n))
+	}
+	return inOrder(slices.Concat(lists...)), nil
 }
 
 // listed lists a folder; one that is not there is empty.

@@ -73,8 +73,7 @@ func (s searched) Flows(after store.Entry, n int) []store.Entry {
 const soon = 1000
 
 // openSearch takes the snapshot of the index, and notes which of the files that were found are others than those that it is of.
-func (sp *space) openSearch(found map[string]commitlog.File) {
-	index := sp.readSnapshot()
+func (sp *space) openSearch(index *search.Index, found map[string]commitlog.File) {
 	sp.finder = finder.New(searched{sp}, index)
 	var differing []uuid.UUID
 	for id, head := range sp.nodes.heads {

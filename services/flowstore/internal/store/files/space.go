@@ -14,7 +14,9 @@ import (
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/finder"
@@ -182,8 +184,18 @@ func (sp *space) openCopy(folder string, cause error) (*commitlog.Log, error) {
 	return log, nil
 }
 
-// load reads what the tree and local.db hold.
+// load reads what the tree and local.db hold. What does not need local.db is read while that is: it is much of the time.
 func (sp *space) load(log *commitlog.Log) error {
+	var listed listing
+	var index *search.Index
+	var lists errgroup.Group
+	var reading sync.WaitGroup
+	lists.Go(func() (err error) {
+		listed, err = sp.listAll()
+		return err
+	})
+	reading.Go(func() { index = sp.readSnapshot() })
+	defer func() { _ = lists.Wait(); reading.Wait() }()
 	state, err := log.State()
 	if err != nil {
 		return err
@@ -200,7 +212,10 @@ func (sp *space) load(log *commitlog.Log) error {
 	if err := sp.loadTombs(); err != nil {
 		return err
 	}
-	found, changed, err := sp.scan(known, dropped)
+	if err := lists.Wait(); err != nil {
+		return err
+	}
+	found, changed, err := sp.scan(listed, known, dropped)
 	if err != nil {
 		return err
 	}
@@ -221,7 +236,8 @@ func (sp *space) load(log *commitlog.Log) error {
 		return err
 	}
 	sp.takeLeftovers()
-	sp.openSearch(found)
+	reading.Wait()
+	sp.openSearch(index, found)
 	return sp.openMetadata(known)
 }
 

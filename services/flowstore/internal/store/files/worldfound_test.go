@@ -97,7 +97,7 @@ func filesAre(tree filesys.FS, kind format.Kind, want, wantDropped int, read fun
 		return errors.Join(fmt.Errorf("%d files of %s in the tree, acknowledged %d", n, kind, want), err)
 	}
 	sp := &space{tree: filesys.Sub(tree, ns), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), log: nopLog}
-	list, err := sp.listKind(kind, trashFolder)
+	list, err := sp.listKind(trashPath(string(kind)))
 	if err != nil || len(list) != wantDropped {
 		return errors.Join(fmt.Errorf("%d files of %s in the trash, acknowledged %d", len(list), kind, wantDropped), err)
 	}
@@ -128,7 +128,7 @@ func filesIn(tree filesys.FS, kind format.Kind, read func([]byte) (format.Row, e
 		byPath[r.Path] = r
 	}
 	sp := &space{tree: filesys.Sub(tree, ns), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), log: nopLog}
-	list, err := sp.listKind(kind, "")
+	list, err := sp.listKind(string(kind))
 	if err != nil || len(list) != len(byPath) {
 		return 0, errors.Join(fmt.Errorf("%d files, %d rows in the index of %s", len(list), len(byPath), kind), err)
 	}
