@@ -42,6 +42,11 @@ var scenarios = []struct {
 	{"every required field is asked for", required},
 	{"no field takes nonsense", crooked},
 	{"what changes is told", watched},
+	{"what is written is found", searched},
+	{"what is deleted comes back, what is purged does not", erased},
+	{"an answer is split, and the split undone", splitAndUndone},
+	{"conversations arrive and leave", movedHouse},
+	{"a store is checked and repaired", mended},
 }
 
 func TestScenarios(t *testing.T) {

@@ -80,7 +80,7 @@ func TestListWithDamage(t *testing.T) {
 	d.errs[ids[0]] = &store.UnreadableError{Path: "nodes/000/000.xml", Reason: "holds no element"}
 	d.errs[ids[1]] = store.ErrNodeNotFound
 	q := library.ListQuery{MaxItems: 10, MaxBytes: 1 << 20}
-	for full, large := range map[bool]string{false: "", true: "nodes/" + ids[2].String() + " is about 12583300 bytes long; the largest that can be sent is 12582912 bytes"} {
+	for full, large := range map[bool]string{false: "", true: "nodes/" + ids[2].String() + " is about 12583300 bytes long; the largest that can be sent is 12582912 bytes; ask for parts of its texts"} {
 		page, err := l.Nodes(t.Context(), ns, q, library.NodeFilter{}, full)
 		if err != nil {
 			t.Fatal(err)

@@ -158,7 +158,7 @@ func TestPathWithDamagedNodes(t *testing.T) {
 		problems = append(problems, n.Problem)
 	}
 	want := []string{"", "its file is missing", "nodes/000/002.xml cannot be read: holds no element",
-		"nodes/" + huge.String() + " is about 12583300 bytes long; the largest that can be sent is 12582912 bytes", ""}
+		"nodes/" + huge.String() + " is about 12583300 bytes long; the largest that can be sent is 12582912 bytes; ask for parts of its texts", ""}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Error(diff)
 	}
