@@ -34,6 +34,8 @@ type plan struct {
 	found map[sum]string
 	// purged are the things that are gone for good.
 	purged map[thing]bool
+	// merged are the things of which both sides are in one file.
+	merged map[thing]bool
 	// next are the next free slots; what is in the trash has slots of the tree.
 	next map[format.Kind]int
 	// writes come in this order; removes go behind them.
@@ -43,6 +45,8 @@ type plan struct {
 	decided []string
 	// told and undecided are lines for the person, each beginning with a path.
 	told, undecided []string
+	// left are the paths of what is undecided.
+	left map[string]bool
 }
 
 type treeFile struct {
@@ -74,7 +78,7 @@ type sum struct {
 // newPlan looks at the tree: what its files hold, and which slots are free.
 func newPlan(tree filesys.FS, conflicts []git.Conflict) (*plan, error) {
 	p := &plan{
-		tree: tree, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, purged: map[thing]bool{}, next: map[format.Kind]int{},
+		tree: tree, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, purged: map[thing]bool{}, merged: map[thing]bool{}, left: map[string]bool{}, next: map[format.Kind]int{},
 	}
 	if err := p.surveyPurged(); err != nil {
 		return nil, err
@@ -311,5 +315,6 @@ func (p *plan) tell(name, format string, args ...any) {
 }
 
 func (p *plan) leave(name, format string, args ...any) {
+	p.left[name] = true
 	p.undecided = append(p.undecided, name+": "+fmt.Sprintf(format, args...))
 }

@@ -78,6 +78,9 @@ func resolve(ctx context.Context, dir string, dry bool, out, trouble io.Writer) 
 			return err
 		}
 	}
+	if err := p.complete(ctx, repo); err != nil {
+		return err
+	}
 	if err := p.settle(); err != nil {
 		return err
 	}
@@ -131,7 +134,7 @@ func (p *plan) carryOut(ctx context.Context, repo *git.Repo) error {
 	for _, w := range p.writes {
 		dir := path.Dir(w.path)
 		if !folders[dir] {
-			if err := filesys.EnsureDir(p.tree, dir); err != nil {
+			if err := ensureAll(p.tree, dir); err != nil {
 				return err
 			}
 			folders[dir] = true
@@ -151,6 +154,17 @@ func (p *plan) carryOut(ctx context.Context, repo *git.Repo) error {
 		}
 	}
 	return repo.Stage(ctx, p.staged())
+}
+
+// ensureAll makes a folder and those above it.
+func ensureAll(tree filesys.FS, dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if err := ensureAll(tree, path.Dir(dir)); err != nil {
+		return err
+	}
+	return filesys.EnsureDir(tree, dir)
 }
 
 // report tells what was done, and what was not.

@@ -175,6 +175,7 @@ func (p *plan) mergeNodes(ctx context.Context, repo *git.Repo, name string, s si
 	h, unreadable := holding(format.Nodes, data)
 	if merged = unreadable == nil && h.thing == base.thing; merged {
 		p.put(name, data, h)
+		p.merged[h.thing] = true
 		p.tell(name, "both changed it, in different lines; what either changed is in it")
 	}
 	return merged, nil
@@ -266,6 +267,7 @@ func (p *plan) mergeFlows(name string, s sides) {
 		return
 	}
 	p.put(name, data, h)
+	p.merged[h.thing] = true
 	p.tell(name, "both changed it; what either added is in it")
 	for _, line := range told {
 		p.tell(name, "%s", line)

@@ -41,6 +41,66 @@ func (r *Repo) in(ctx context.Context, names, paths []string) ([]string, error) 
 	return nil, nil
 }
 
+// Both are the files of both sides of a merge that is under way, and of the commit that they come from, by path.
+type Both struct{ Base, Ours, Theirs map[string]Version }
+
+// Both lists what both sides have below some folders; ok is false where no merge is under way.
+func (r *Repo) Both(ctx context.Context, folders ...string) (b Both, ok bool, err error) {
+	for _, name := range theirs {
+		if _, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err != nil {
+			continue
+		}
+		base := []byte(name + "^") // What is picked is what changed since the commit before.
+		if name == theirs[0] {
+			if base, err = r.run(ctx, nil, "merge-base", ours, name); err != nil {
+				base = nil // They have nothing in common.
+			}
+		}
+		for commit, list := range map[string]*map[string]Version{strings.TrimSpace(string(base)): &b.Base, ours: &b.Ours, name: &b.Theirs} {
+			if commit == "" {
+				continue
+			}
+			if *list, err = r.list(ctx, commit, folders); err != nil {
+				return Both{}, false, err
+			}
+		}
+		return b, true, nil
+	}
+	return Both{}, false, nil
+}
+
+// list gives the files that a commit has, from entries `mode type hash TAB path NUL`.
+func (r *Repo) list(ctx context.Context, commit string, folders []string) (map[string]Version, error) {
+	out, err := r.run(ctx, nil, append([]string{"ls-tree", "-r", "-z", commit, "--"}, folders...)...)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]Version{}
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		about, path, _ := strings.Cut(entry, "\t")
+		if fields := strings.Fields(about); len(fields) == 3 && fields[1] == "blob" {
+			files[path] = Version{Mode: fields[0], Hash: fields[2]}
+		}
+	}
+	return files, nil
+}
+
+// Decided says of the contents of files, by their names in git, which of them the merge has taken without a conflict.
+func (r *Repo) Decided(ctx context.Context) (map[string]bool, error) {
+	out, err := r.run(ctx, nil, "ls-files", "--stage", "-z")
+	if err != nil {
+		return nil, err
+	}
+	hashes := map[string]bool{}
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		about, _, _ := strings.Cut(entry, "\t")
+		if fields := strings.Fields(about); len(fields) == 3 && fields[2] == "0" {
+			hashes[fields[1]] = true
+		}
+	}
+	return hashes, nil
+}
+
 // MergeText merges what both sides made of a text, line by line, as git does. clean is false where both changed the same lines.
 func (r *Repo) MergeText(ctx context.Context, base, ours, theirs []byte) (merged []byte, clean bool, err error) {
 	dir, err := os.MkdirTemp("", "flowstore-merge-")
