@@ -149,10 +149,12 @@ type FlowStoreServiceClient interface {
 	// them is refused (CYCLE).
 	RebuildFlow(ctx context.Context, in *RebuildFlowRequest, opts ...grpc.CallOption) (*Flow, error)
 	// UndoFlow takes back the last change of a flow. The last 200 are kept, across restarts (fewer where they are large). Moving the
-	// reader's place is no change. What was edited by hand since stays; where it stands in the way, nothing is done (UNDO_REFUSED). Nodes that come
-	// back into the flow must be stored: one in the trash is undeleted first.
+	// reader's place is no change. What was edited by hand since stays; where it stands in the way, nothing is done (UNDO_REFUSED). The nodes that
+	// a DeleteNode took from the flow to the trash come out of it. Other nodes that come back into the flow must be stored: one in the
+	// trash is undeleted first (DELETED), and where one was purged nothing is done (PURGED).
 	UndoFlow(ctx context.Context, in *UndoFlowRequest, opts ...grpc.CallOption) (*UndoFlowResponse, error)
-	// RedoFlow does again what was undone last, under the same rules. A new change of the flow ends what can be done again.
+	// RedoFlow does again what was undone last, under the same rules: a DeleteNode takes its nodes to the trash again, but for those that
+	// another flow holds by now. A new change of the flow ends what can be done again.
 	RedoFlow(ctx context.Context, in *RedoFlowRequest, opts ...grpc.CallOption) (*UndoFlowResponse, error)
 	// WatchEvents tells every change of the namespace, once and in order, as soon as it is on the disk, also to a caller that comes
 	// back: it names the last one that it knows. The stream has no end of its own. A reader that is slow slows nobody, and is given no
@@ -728,10 +730,12 @@ type FlowStoreServiceServer interface {
 	// them is refused (CYCLE).
 	RebuildFlow(context.Context, *RebuildFlowRequest) (*Flow, error)
 	// UndoFlow takes back the last change of a flow. The last 200 are kept, across restarts (fewer where they are large). Moving the
-	// reader's place is no change. What was edited by hand since stays; where it stands in the way, nothing is done (UNDO_REFUSED). Nodes that come
-	// back into the flow must be stored: one in the trash is undeleted first.
+	// reader's place is no change. What was edited by hand since stays; where it stands in the way, nothing is done (UNDO_REFUSED). The nodes that
+	// a DeleteNode took from the flow to the trash come out of it. Other nodes that come back into the flow must be stored: one in the
+	// trash is undeleted first (DELETED), and where one was purged nothing is done (PURGED).
 	UndoFlow(context.Context, *UndoFlowRequest) (*UndoFlowResponse, error)
-	// RedoFlow does again what was undone last, under the same rules. A new change of the flow ends what can be done again.
+	// RedoFlow does again what was undone last, under the same rules: a DeleteNode takes its nodes to the trash again, but for those that
+	// another flow holds by now. A new change of the flow ends what can be done again.
 	RedoFlow(context.Context, *RedoFlowRequest) (*UndoFlowResponse, error)
 	// WatchEvents tells every change of the namespace, once and in order, as soon as it is on the disk, also to a caller that comes
 	// back: it names the last one that it knows. The stream has no end of its own. A reader that is slow slows nobody, and is given no

@@ -152,7 +152,7 @@ func (x *DeleteNodeResponse) GetFlows() []*FlowLoss {
 	return nil
 }
 
-// FlowLoss is what left a flow. UndoFlow brings it back, once its nodes are out of the trash.
+// FlowLoss is what left a flow. UndoFlow brings it back, and its nodes out of the trash.
 type FlowLoss struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `flows/{uuid}`.

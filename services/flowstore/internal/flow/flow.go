@@ -113,6 +113,9 @@ type Change struct {
 	// Remove are members that leave the flow, as they stand in it. Their edges, heads and links go with them; their nodes stay
 	// stored.
 	Remove []Member `json:"remove,omitempty"`
+	// Trashed are those nodes of Remove that went to the trash with the change: they come back from there when it is undone. The flow
+	// itself is the same without it.
+	Trashed []uuid.UUID `json:"trashed,omitempty"`
 	// Disconnect are edges that go; their names do not count.
 	Disconnect []Edge `json:"disconnect,omitempty"`
 	// Unlink are links that go.

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -40,7 +41,8 @@ type Loss struct {
 }
 
 // Delete puts a node into the trash and takes it out of every flow that can be read, as flow.Flow.Removal does for each. With
-// flow.Subtree those that leave a flow with it go to the trash as well, where no flow holds them any more. *NotFoundError,
+// flow.Subtree those that leave a flow with it go to the trash as well, where no flow holds them any more. Undoing it in one of
+// the flows brings back all that it took from that one. *NotFoundError,
 // *UnreadableError, *RequestReusedError, *etag.StaleError, *InUseError, *TooManyError, *flow.FullError and *flow.CycleError as of Remove.
 func (l *Library) Delete(ctx context.Context, ns string, in Deletion) (Deleted, error) {
 	var deleted Deleted
@@ -67,7 +69,7 @@ func (l *Library) Delete(ctx context.Context, ns string, in Deletion) (Deleted, 
 		if deleted.Nodes, err = unheld(tx, in, changes); err != nil {
 			return err
 		}
-		if deleted.Flows, err = lose(tx, changes); err != nil {
+		if deleted.Flows, err = lose(tx, changes, deleted.Nodes); err != nil {
 			return err
 		}
 		return drop(tx, deleted.Nodes)
@@ -139,9 +141,14 @@ func unheld(tx store.Tx, in Deletion, changes []leaving) ([]uuid.UUID, error) {
 	return nodes, nil
 }
 
-// lose changes the flows.
-func lose(tx store.Tx, changes []leaving) (losses []Loss, err error) {
+// lose changes the flows, each of which remembers what of it goes to the trash.
+func lose(tx store.Tx, changes []leaving, trashed []uuid.UUID) (losses []Loss, err error) {
+	goes := map[uuid.UUID]bool{}
+	for _, id := range trashed {
+		goes[id] = true
+	}
 	for _, l := range changes {
+		l.change.Trashed = slices.DeleteFunc(nodesOf(l.change.Remove), func(id uuid.UUID) bool { return !goes[id] })
 		f, err := change(tx, l.from, l.change)
 		if err != nil {
 			return nil, err

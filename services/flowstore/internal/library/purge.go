@@ -115,7 +115,11 @@ func ownNodes(tx store.Tx, id uuid.UUID) (own []uuid.UUID, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := all.Node(m.Node); len(flows) > 1 || errors.Is(err, store.ErrNodeNotFound) {
+		there, err := all.HasNode(m.Node)
+		if err != nil {
+			return nil, err
+		}
+		if len(flows) > 1 || !there {
 			continue
 		}
 		if own = append(own, m.Node); len(own) > MaxPurged {

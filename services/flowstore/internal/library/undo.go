@@ -56,8 +56,9 @@ func done(again bool) string {
 }
 
 // Undo takes back the last change of a flow that stands, or, with redo, does again the one that was undone last. The reader's
-// place alone is no change. Nodes that come back into the flow must be stored. *NotFoundError, *UnreadableError for the flow,
-// *RequestReusedError, *etag.StaleError, *NoStepError, *UndoRefusedError.
+// place alone is no change. What a deletion took to the trash comes out of it, and goes there again when the deletion is done again,
+// unless a flow holds it then. Other nodes that come back into the flow must be stored. *NotFoundError, *UnreadableError,
+// *store.PurgedError, *RequestReusedError, *etag.StaleError, *NoStepError, *UndoRefusedError.
 func (l *Library) Undo(ctx context.Context, ns string, op Operation, redo bool) (Undone, error) {
 	call := "Undo"
 	if redo {
@@ -119,7 +120,7 @@ func moveStep(tx store.Tx, f flow.Flow, s store.Step) (Undone, error) {
 	if err != nil {
 		return Undone{}, &UndoRefusedError{Flow: f.ID, Redo: redo, Step: s, Cause: err}
 	}
-	if err := allStored(tx, nodesOf(slices.Concat(c.Restore, c.Add))); err != nil {
+	if err := bringBack(tx, nodesOf(slices.Concat(c.Restore, c.Add)), left.Trashed); err != nil {
 		return Undone{}, err
 	}
 	c.At = tx.Now()
@@ -127,11 +128,15 @@ func moveStep(tx store.Tx, f flow.Flow, s store.Step) (Undone, error) {
 	if redo {
 		s.Done, s.Back = c, inverse
 	} else {
+		inverse.Trashed = left.Trashed
 		s.Done, s.Back = inverse, c
 	}
 	s.Undone = !redo
 	if err := tx.MoveStep(f.ID, s, c); err != nil {
 		return Undone{}, named(store.KindFlow, f.ID, err)
+	}
+	if err := trashAgain(tx, c.Trashed); err != nil {
+		return Undone{}, err
 	}
 	undone, err := countSteps(tx, f.ID)
 	undone.Flow, undone.Step = f.Apply(c), before
@@ -139,6 +144,52 @@ func moveStep(tx store.Tx, f flow.Flow, s store.Step) (Undone, error) {
 		undone.Step = s
 	}
 	return undone, err
+}
+
+// bringBack takes those nodes out of the trash that a deletion put there, and tells which of all are not stored.
+func bringBack(tx store.Tx, nodes, trashed []uuid.UUID) error {
+	goes := make(map[uuid.UUID]bool, len(trashed))
+	for _, id := range trashed {
+		goes[id] = true
+	}
+	var refused []error
+	for _, id := range nodes {
+		err := store.ErrNotDropped
+		if goes[id] {
+			err = tx.Restore(store.Thing{Kind: store.KindNode, ID: id})
+		}
+		if errors.Is(err, store.ErrNotDropped) {
+			err = allStored(tx, []uuid.UUID{id})
+		}
+		err = named(store.KindNode, id, err)
+		if _, _, one := problemOf(err); err != nil && !one {
+			return err
+		}
+		refused = append(refused, err)
+	}
+	return together(refused...)
+}
+
+// trashAgain puts those nodes into the trash that are stored and that no flow holds.
+func trashAgain(tx store.Tx, nodes []uuid.UUID) error {
+	var loose []uuid.UUID
+	for _, id := range nodes {
+		there, err := tx.HasNode(id)
+		if err != nil {
+			return err
+		}
+		if !there {
+			continue
+		}
+		holding, err := tx.FlowsOf(id)
+		if err != nil {
+			return err
+		}
+		if len(holding) == 0 {
+			loose = append(loose, id)
+		}
+	}
+	return drop(tx, loose)
 }
 
 // countSteps counts the steps each way.

@@ -183,11 +183,14 @@ func TestUndoNeedsTheNodes(t *testing.T) {
 	t.Parallel()
 	w := draw(t, open())
 	ctx := t.Context()
-	if _, err := w.l.Delete(ctx, ns, library.Deletion{Node: w.b, Mode: flow.Splice}); err != nil {
+	if _, err := w.l.Remove(ctx, ns, library.Removal{Operation: w.op(), Node: w.b, Mode: flow.Splice}); err != nil {
 		t.Fatal(err)
 	}
 	if got := edges(w.read(t)); got != "1-3" {
 		t.Errorf("edges %s", got)
+	}
+	if _, err := w.l.Delete(ctx, ns, library.Deletion{Node: w.b}); err != nil {
+		t.Fatal(err)
 	}
 	_, err := w.l.Undo(ctx, ns, w.op(), false)
 	if missing := (*library.NotFoundError)(nil); !errors.As(err, &missing) || missing.ID != w.b || missing.Deleted.IsZero() {

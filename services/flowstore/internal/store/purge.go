@@ -47,5 +47,7 @@ func CheckReason(reason string) (what string) {
 // Everything reads what a Tx reads, and what is in the trash. What was purged it answers with *PurgedError.
 type Everything interface {
 	Reader
+	// HasNode says whether a node is stored or in the trash. Reads no file.
+	HasNode(id uuid.UUID) (bool, error)
 	FlowsOf(node uuid.UUID) ([]uuid.UUID, error)
 }

@@ -281,7 +281,7 @@ type Tx interface {
 	MoveStep(flow uuid.UUID, s Step, c flow.Change) error
 	// Drop puts a thing into the trash, all files that have its id. ErrNodeNotFound; ErrFlowNotFound; *UnreadableError.
 	Drop(t Thing) error
-	// Restore takes a thing out of the trash, as it was. ErrNotDropped.
+	// Restore takes a thing out of the trash, as it was. ErrNotDropped; *UnreadableError.
 	Restore(t Thing) error
 	// Purge takes a thing away for good, from the tree or the trash, with all that was kept of it; a tombstone stays, and its
 	// id is not given again. After the next Flush no file that the store writes holds what it was. Events and the ids of requests

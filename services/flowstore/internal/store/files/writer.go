@@ -177,16 +177,34 @@ func (b *batch) Node(id uuid.UUID) (node.Node, error) {
 	if l, ok := b.loadedNodes[id]; ok {
 		return l.node, nil
 	}
-	file, ok := b.nodes.place(id)
-	if !ok {
-		return node.Node{}, store.ErrNodeNotFound
-	}
-	l, err := b.loadNode(file, id)
+	l, err := b.load(id)
 	if err != nil {
 		return node.Node{}, err
 	}
 	b.loadedNodes[id] = l
 	return l.node, nil
+}
+
+// load reads the file of a node.
+func (b *batch) load(id uuid.UUID) (loadedNode, error) {
+	file, ok := b.nodes.place(id)
+	if !ok {
+		return loadedNode{}, store.ErrNodeNotFound
+	}
+	return b.loadNode(file, id)
+}
+
+// Check implements overlay.Reader. Thousands of nodes may go to the trash at once, which all together need not fit into memory.
+func (b *batch) Check(t store.Thing) error {
+	if t.Kind == store.KindFlow {
+		return t.Read(b)
+	}
+	_, loaded := b.loadedNodes[t.ID]
+	if loaded || b.pending.nodes[t.ID] != nil {
+		return nil
+	}
+	_, err := b.load(t.ID)
+	return err
 }
 
 // FlowsOf implements overlay.Reader.

@@ -43,6 +43,9 @@ func (sp *space) Node(id uuid.UUID) (node.Node, error) {
 	return n, nil
 }
 
+// Check implements overlay.Reader.
+func (sp *space) Check(t store.Thing) error { return t.Read(sp) }
+
 // Flow implements overlay.Reader.
 func (sp *space) Flow(id uuid.UUID) (flow.Flow, error) {
 	f, ok := sp.flows[id]

@@ -23,6 +23,8 @@ type Reader interface {
 	// Node and Flow read what is in the trash, too.
 	Node(id uuid.UUID) (node.Node, error)
 	Flow(id uuid.UUID) (flow.Flow, error)
+	// Check gives the error that reading a thing has, as Node and Flow do, and keeps nothing of a node that it reads.
+	Check(t store.Thing) error
 	// Dropped says since when a thing is in the trash, the zero time where it is not.
 	Dropped(t store.Thing) time.Time
 	// Purged gives the tombstone of a thing; ok is false where it was not purged.
@@ -179,6 +181,18 @@ func (o *Overlay) Flow(id uuid.UUID) (flow.Flow, error) {
 		return f, nil
 	}
 	return o.base.Flow(id)
+}
+
+// Check implements Reader.
+func (o *Overlay) Check(t store.Thing) error {
+	_, wrote := o.flows[t.ID]
+	if t.Kind == store.KindNode {
+		wrote = o.nodes[t.ID] != nil
+	}
+	if wrote {
+		return nil
+	}
+	return o.base.Check(t)
 }
 
 // Dropped implements Reader.

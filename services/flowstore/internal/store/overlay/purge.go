@@ -22,7 +22,10 @@ func (o *Overlay) Purged(t store.Thing) (store.Tombstone, bool) {
 
 // Purge implements store.Tx.
 func (tx Tx) Purge(t store.Thing, reason string) error {
-	if err := t.Read(tx.Everything()); err != nil {
+	if err := everything(tx).purged(t.Kind, t.ID); err != nil {
+		return err
+	}
+	if err := tx.o.Check(t); err != nil {
 		return err
 	}
 	tomb := store.Tombstone{Thing: t, At: tx.o.now, Reason: reason}
@@ -51,6 +54,14 @@ func (e everything) Flow(id uuid.UUID) (flow.Flow, error) {
 		return flow.Flow{}, err
 	}
 	return e.o.Flow(id)
+}
+
+// HasNode implements store.Everything.
+func (e everything) HasNode(id uuid.UUID) (bool, error) {
+	if there, err := e.o.HasNode(id); there || err != nil {
+		return there, err
+	}
+	return !e.o.Dropped(store.Thing{Kind: store.KindNode, ID: id}).IsZero(), nil
 }
 
 // purged is the error of a thing that was purged, nil for another.

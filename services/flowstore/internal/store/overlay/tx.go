@@ -161,7 +161,10 @@ func (tx Tx) MoveStep(id uuid.UUID, s store.Step, c flow.Change) error {
 
 // Drop implements store.Tx.
 func (tx Tx) Drop(t store.Thing) error {
-	if err := t.Read(tx); err != nil {
+	if err := tx.dropped(t.Kind, t.ID); err != nil {
+		return err
+	}
+	if err := tx.o.Check(t); err != nil {
 		return err
 	}
 	tx.o.dropped[t] = tx.o.now
@@ -173,6 +176,9 @@ func (tx Tx) Drop(t store.Thing) error {
 func (tx Tx) Restore(t store.Thing) error {
 	if tx.o.Dropped(t).IsZero() {
 		return store.ErrNotDropped
+	}
+	if err := tx.o.Check(t); err != nil {
+		return err
 	}
 	tx.o.dropped[t] = time.Time{}
 	tx.wrote(Op{Move: &Move{Thing: t, At: tx.o.now}})
