@@ -32,63 +32,50 @@ type Purge struct {
 	Nodes bool
 }
 
-// Purged is what is left of it.
-type Purged struct {
-	store.Tombstone
-	// Nodes are those that were purged with a flow.
-	Nodes []uuid.UUID
-	// Remains tells where copies may be that the store does not reach.
-	Remains []string
-}
-
 // PurgeNode erases a node for good, and returns when nothing holds it. One that was purged before is answered as it was then.
 // *NotFoundError, *NotDeletedError, *UnreadableError.
-func (l *Library) PurgeNode(ctx context.Context, ns string, in Purge) (Purged, error) {
+func (l *Library) PurgeNode(ctx context.Context, ns string, in Purge) (store.Purged, error) {
 	return l.purge(ctx, ns, store.KindNode, in)
 }
 
 // PurgeFlow erases a flow for good, as PurgeNode does. *NotFoundError, *NotDeletedError, *UnreadableError, also for the nodes that
 // would go with it; *PurgeTooLargeError.
-func (l *Library) PurgeFlow(ctx context.Context, ns string, in Purge) (Purged, error) {
+func (l *Library) PurgeFlow(ctx context.Context, ns string, in Purge) (store.Purged, error) {
 	return l.purge(ctx, ns, store.KindFlow, in)
 }
 
-func (l *Library) purge(ctx context.Context, ns string, kind store.Kind, in Purge) (p Purged, err error) {
-	t := store.Thing{Kind: kind, ID: in.ID}
-	err = l.store.Update(ctx, ns, func(tx store.Tx) (err error) {
-		p.Nodes, err = purge(tx, kind, in)
-		return err
-	})
+func (l *Library) purge(ctx context.Context, ns string, kind store.Kind, in Purge) (store.Purged, error) {
+	err := l.store.Update(ctx, ns, func(tx store.Tx) error { return purge(tx, kind, in) })
 	if before := (*store.PurgedError)(nil); err != nil && !errors.As(err, &before) {
-		return Purged{}, err
+		return store.Purged{}, err
 	}
 	// Also where it was purged before: whoever asked then may not have waited.
 	if _, err := l.store.Flush(ctx, ns); err != nil {
-		return Purged{}, err
+		return store.Purged{}, err
 	}
-	p.Tombstone, p.Remains, err = l.store.Purged(ctx, ns, t)
-	return p, err
+	return l.store.Purged(ctx, ns, store.Thing{Kind: kind, ID: in.ID})
 }
 
-// purge erases something in the trash, and says which nodes go with it.
-func purge(tx store.Tx, kind store.Kind, in Purge) (nodes []uuid.UUID, err error) {
-	if err := inTrash(tx, store.Thing{Kind: kind, ID: in.ID}); err != nil {
-		return nil, err
+// purge erases something in the trash, and the nodes that go with it.
+func purge(tx store.Tx, kind store.Kind, in Purge) error {
+	things := []store.Thing{{Kind: kind, ID: in.ID}}
+	if err := inTrash(tx, things[0]); err != nil {
+		return err
 	}
 	if in.Nodes {
-		if nodes, err = ownNodes(tx, in.ID); err != nil {
-			return nil, err
+		nodes, err := ownNodes(tx, in.ID)
+		if err != nil {
+			return err
 		}
-	}
-	things := []store.Thing{{Kind: kind, ID: in.ID}}
-	for _, id := range nodes {
-		things = append(things, store.Thing{Kind: store.KindNode, ID: id})
+		for _, id := range nodes {
+			things = append(things, store.Thing{Kind: store.KindNode, ID: id})
+		}
 	}
 	var refused []error
 	for _, t := range things {
 		refused = append(refused, named(t.Kind, t.ID, tx.Purge(t, in.Reason)))
 	}
-	return nodes, together(refused...)
+	return together(refused...)
 }
 
 // inTrash refuses what is not in the trash. *NotFoundError, *UnreadableError, *NotDeletedError.

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -18,6 +21,26 @@ type Tombstone struct {
 	// At is when it was purged, Reason why.
 	At     time.Time
 	Reason string
+}
+
+// Purged is what is told of a thing that was purged.
+type Purged struct {
+	Tombstone
+	// Nodes are those that were purged with a flow, in the same Update, by id.
+	Nodes []uuid.UUID
+	// Remains are sentences for a person on copies that the store cannot take away, such as in the history of git.
+	Remains []string
+}
+
+// With gives the nodes, by id, whose tombstones tell that they were purged with the thing: no two Updates have the same time.
+func (t Tombstone) With(nodes iter.Seq[Tombstone]) (with []uuid.UUID) {
+	for other := range nodes {
+		if t.Kind == KindFlow && other.Kind == KindNode && other.At.Equal(t.At) {
+			with = append(with, other.ID)
+		}
+	}
+	slices.SortFunc(with, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return with
 }
 
 // PurgedError says that a thing was purged: it does not come back, and its id is not given again. It is ErrNodeNotFound or

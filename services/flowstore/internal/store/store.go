@@ -187,9 +187,8 @@ type Store interface {
 	// but through Tx and never ends its goroutine (as t.Fatal does). An error of fn leaves nothing and is returned as it
 	// is; so does a panic, which comes out of Update. *ReadOnlyError; ErrClosed; ctx's error if it ended before fn began.
 	Update(ctx context.Context, ns string, fn func(Tx) error) error
-	// Purged gives the tombstone of a thing, and where the store knows of copies that it cannot take away: sentences for a
-	// person, such as on the history of git. ErrNodeNotFound or ErrFlowNotFound where it was not purged.
-	Purged(ctx context.Context, ns string, t Thing) (Tombstone, []string, error)
+	// Purged tells of a thing that was purged. ErrNodeNotFound or ErrFlowNotFound where it was not.
+	Purged(ctx context.Context, ns string, t Thing) (Purged, error)
 	// Flush returns when the text files hold every acknowledged Update, and nothing holds what was purged; it says how many files
 	// it wrote.
 	Flush(ctx context.Context, ns string) (files int, err error)

@@ -211,11 +211,11 @@ func (f failing) ValidateFlow(context.Context, string, uuid.UUID, int) ([]flow.P
 func (f failing) Watch(context.Context, string, *int64, library.EventFilter) (*library.Watch, error) {
 	return nil, f.err
 }
-func (f failing) PurgeNode(context.Context, string, library.Purge) (library.Purged, error) {
-	return library.Purged{}, f.err
+func (f failing) PurgeNode(context.Context, string, library.Purge) (store.Purged, error) {
+	return store.Purged{}, f.err
 }
-func (f failing) PurgeFlow(context.Context, string, library.Purge) (library.Purged, error) {
-	return library.Purged{}, f.err
+func (f failing) PurgeFlow(context.Context, string, library.Purge) (store.Purged, error) {
+	return store.Purged{}, f.err
 }
 func (f failing) Search(context.Context, string, *search.Query, search.Page) (library.FoundPage, error) {
 	return library.FoundPage{}, f.err

@@ -47,7 +47,7 @@ func (f *fields) reason(reason string) string {
 	return reason
 }
 
-func fromPurged(p library.Purged) *flowstorev1.Tombstone {
+func fromPurged(p store.Purged) *flowstorev1.Tombstone {
 	return &flowstorev1.Tombstone{
 		Name: p.Kind.Name(p.ID), PurgeTime: timestamppb.New(p.At), Reason: p.Reason, Nodes: nodeNames(p.Nodes), Remains: p.Remains,
 	}

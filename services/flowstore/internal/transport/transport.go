@@ -54,8 +54,8 @@ type Library interface {
 	DiffHeads(ctx context.Context, ns string, q library.HeadsQuery) (flow.HeadsDiff, error)
 	ValidateFlow(ctx context.Context, ns string, id uuid.UUID, most int) (problems []flow.Problem, more int, err error)
 	Watch(ctx context.Context, ns string, since *int64, f library.EventFilter) (*library.Watch, error)
-	PurgeNode(ctx context.Context, ns string, in library.Purge) (library.Purged, error)
-	PurgeFlow(ctx context.Context, ns string, in library.Purge) (library.Purged, error)
+	PurgeNode(ctx context.Context, ns string, in library.Purge) (store.Purged, error)
+	PurgeFlow(ctx context.Context, ns string, in library.Purge) (store.Purged, error)
 	Import(ctx context.Context, ns string, r io.Reader, in library.Importing) (transfer.Report, error)
 	Export(ctx context.Context, ns string, flows []uuid.UUID, w io.Writer) error
 	Flush(ctx context.Context, ns string) (files int, err error)

@@ -188,9 +188,9 @@ func TestAFileThatCannotBeReadIsNotErased(t *testing.T) {
 	if d.read("nodes/000/000.xml") != "a hand was here" {
 		t.Error("it was touched")
 	}
-	_, left, err := d.store.Purged(context.Background(), ns, thing(store.KindNode, "one"))
-	if err != nil || len(left) != 1 || !strings.Contains(left[0], "nodes/000/000.xml") {
-		t.Errorf("left %q, %v", left, err)
+	told, err := d.store.Purged(context.Background(), ns, thing(store.KindNode, "one"))
+	if err != nil || len(told.Remains) != 1 || !strings.Contains(told.Remains[0], "nodes/000/000.xml") {
+		t.Errorf("left %q, %v", told.Remains, err)
 	}
 	d.wantProblems("nodes/000/000.xml")
 }
@@ -201,9 +201,9 @@ func TestAPurgeTellsOfGit(t *testing.T) {
 	d := newDesk(t)
 	left := func() string {
 		d.Helper()
-		_, left, err := d.store.Purged(context.Background(), ns, thing(store.KindNode, "one"))
+		told, err := d.store.Purged(context.Background(), ns, thing(store.KindNode, "one"))
 		d.must(err)
-		return strings.Join(left, "\n")
+		return strings.Join(told.Remains, "\n")
 	}
 	d.must(errors.Join(d.createNode("one"), d.purge(thing(store.KindNode, "one"))))
 	if got := left(); got != "" {

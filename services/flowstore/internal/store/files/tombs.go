@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
@@ -49,25 +50,32 @@ func (t tomb) cameBack() string {
 }
 
 // Purged implements store.Store.
-func (s *Store) Purged(ctx context.Context, ns string, t store.Thing) (store.Tombstone, []string, error) {
+func (s *Store) Purged(ctx context.Context, ns string, t store.Thing) (store.Purged, error) {
 	sp, err := s.existing(ctx, ns)
 	if err != nil {
-		return store.Tombstone{}, nil, err
+		return store.Purged{}, err
 	}
 	if sp == nil {
-		return store.Tombstone{}, nil, t.Kind.NotFound()
+		return store.Purged{}, t.Kind.NotFound()
 	}
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
 	found, ok := sp.indexOf(t.Kind).tombs[t.ID]
 	if !ok {
-		return store.Tombstone{}, nil, t.Kind.NotFound()
+		return store.Purged{}, t.Kind.NotFound()
 	}
-	left := append([]string(nil), sp.left[t]...)
+	told := store.Purged{Tombstone: found.Tombstone, Remains: slices.Clone(sp.left[t])}
+	told.Nodes = found.With(func(yield func(store.Tombstone) bool) {
+		for _, other := range sp.nodes.tombs {
+			if !yield(other.Tombstone) {
+				return
+			}
+		}
+	})
 	if root, ok := workTree(filepath.Join(s.opts.Data, ns)); ok {
-		left = append(left, inHistory(root, filepath.Join(s.opts.Data, ns), found.paths))
+		told.Remains = append(told.Remains, inHistory(root, filepath.Join(s.opts.Data, ns), found.paths))
 	}
-	return found.Tombstone, left, nil
+	return told, nil
 }
 
 // workTree looks upwards for the git work tree that a folder is in.

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 
 	"github.com/google/uuid"
 
@@ -9,14 +10,14 @@ import (
 )
 
 // Purged implements store.Store: there are no copies.
-func (s *Store) Purged(_ context.Context, ns string, t store.Thing) (store.Tombstone, []string, error) {
-	tomb, err := read(s, ns, func(sp *space) (store.Tombstone, error) {
-		if tomb, ok := sp.Purged(t); ok {
-			return tomb, nil
+func (s *Store) Purged(_ context.Context, ns string, t store.Thing) (store.Purged, error) {
+	return read(s, ns, func(sp *space) (store.Purged, error) {
+		tomb, ok := sp.Purged(t)
+		if !ok {
+			return store.Purged{}, t.Kind.NotFound()
 		}
-		return store.Tombstone{}, t.Kind.NotFound()
+		return store.Purged{Tombstone: tomb, Nodes: tomb.With(maps.Values(sp.purged))}, nil
 	})
-	return tomb, nil, err
 }
 
 // Purged implements overlay.Reader.

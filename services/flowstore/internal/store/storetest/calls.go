@@ -134,7 +134,7 @@ func (r recorded) Update(ctx context.Context, ns string, fn func(store.Tx) error
 }
 
 // Purged implements store.Store.
-func (r recorded) Purged(ctx context.Context, ns string, t store.Thing) (store.Tombstone, []string, error) {
+func (r recorded) Purged(ctx context.Context, ns string, t store.Thing) (store.Purged, error) {
 	r.calls.note("Store.Purged")
 	return r.Store.Purged(ctx, ns, t)
 }

@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
@@ -16,9 +18,9 @@ func purgeCases() []testCase {
 			e.is(e.purge(aFlow("none")), store.ErrFlowNotFound)
 			e.must(e.purge(aNode("a")))
 			e.isPurged(e.purge(aNode("a")))
-			_, _, err := e.store.Purged(e.Context(), e.ns, aNode("none"))
+			_, err := e.store.Purged(e.Context(), e.ns, aNode("none"))
 			e.is(err, store.ErrNodeNotFound)
-			_, _, err = e.store.Purged(e.Context(), e.ns, aFlow("f"))
+			_, err = e.store.Purged(e.Context(), e.ns, aFlow("f"))
 			e.is(err, store.ErrFlowNotFound)
 		}},
 		{Purges, "the id of what was purged is not given again, and nothing can be done with it", func(e *env) {
@@ -90,9 +92,9 @@ func purges(e *env) {
 		for _, name := range []string{"a", "b"} {
 			_, err := e.store.Node(e.Context(), e.ns, id(name))
 			e.isPurged(err)
-			tomb, _, err := e.store.Purged(e.Context(), e.ns, aNode(name))
+			tomb, err := e.store.Purged(e.Context(), e.ns, aNode(name))
 			e.must(err)
-			e.same(store.Tombstone{Thing: aNode(name), At: tomb.At, Reason: "因みに why"}, tomb)
+			e.same(store.Tombstone{Thing: aNode(name), At: tomb.At, Reason: "因みに why"}, tomb.Tombstone)
 		}
 		e.same([]string{"c"}, e.listed(e.store.Nodes, store.NewestFirst, 10))
 		e.same(0, len(e.dropped(store.KindNode)))
@@ -100,7 +102,14 @@ func purges(e *env) {
 		_, err := e.store.Flush(e.Context(), e.ns)
 		e.must(err)
 	}
-	e.must(e.purge(aFlow("f")))
+	e.must(e.update(func(tx store.Tx) error { return errors.Join(tx.Purge(aFlow("f"), "因みに why"), tx.Purge(aNode("c"), "因みに why")) }))
+	for range 2 {
+		told, err := e.store.Purged(e.Context(), e.ns, aFlow("f"))
+		e.must(err)
+		e.same([]uuid.UUID{id("c")}, told.Nodes) // a and b were purged before, each by itself
+		_, err = e.store.Flush(e.Context(), e.ns)
+		e.must(err)
+	}
 	_, err := e.store.Flow(e.Context(), e.ns, id("f"))
 	e.isPurged(err)
 	e.same(0, len(e.listed(e.store.Flows, store.NewestFirst, 10)))
