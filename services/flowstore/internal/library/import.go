@@ -206,6 +206,12 @@ func takenAway(err error) bool {
 	return errors.As(err, &dropped) || errors.As(err, &purged)
 }
 
+// isAway says that a node, which is not stored, was taken away.
+func isAway(tx store.Tx, id uuid.UUID) bool {
+	_, err := tx.Node(id)
+	return takenAway(err)
+}
+
 // sameWords says whether two nodes hold the same words of the same model.
 func sameWords(a, b node.Node) bool {
 	return a.Model == b.Model && slices.EqualFunc(a.Texts, b.Texts, func(a, b node.Text) bool {
@@ -222,6 +228,9 @@ func (t *taking) writeFlow(tx store.Tx, f flow.Flow) error {
 	if !errors.Is(err, store.ErrFlowNotFound) {
 		return err
 	}
+	if f, err = spared(tx, f); err != nil {
+		return err
+	}
 	if len(f.Members) == 0 && t.b.Left != nil {
 		t.flows.Skipped++ // a conversation without anything to keep
 		return nil
@@ -234,6 +243,26 @@ func (t *taking) writeFlow(tx store.Tx, f flow.Flow) error {
 	}
 	t.flows.Imported++
 	return tx.CreateFlow(f)
+}
+
+// spared gives a new flow without the nodes that were taken away here: what follows them goes on from those before.
+func spared(tx store.Tx, f flow.Flow) (flow.Flow, error) {
+	for _, m := range f.Members {
+		there, err := tx.HasNode(m.Node)
+		if err != nil {
+			return f, err
+		}
+		if there || !isAway(tx, m.Node) {
+			continue
+		}
+		c, err := f.Removal(m.Index, flow.Splice)
+		if err != nil {
+			return f, err
+		}
+		c.At = f.Updated
+		f = f.Apply(c)
+	}
+	return f, nil
 }
 
 // extend adds new nodes of the flow from to the stored one, behind the nearest ones before them that it holds. The reader's place,

@@ -313,6 +313,34 @@ func TestExportAndImportAgain(t *testing.T) {
 	same(t, transfer.Count{Skipped: 5}, bring(t, there, b.String()).Nodes)
 }
 
+// What was purged here, or lies in the trash, does not come back with a file, nor is it a gap in a flow that the file brings.
+func TestImportBringsNothingPurgedBack(t *testing.T) {
+	t.Parallel()
+	l, _ := newLibrary()
+	f, nodes := chain(t, l, 5)
+	var b strings.Builder
+	if err := l.Export(t.Context(), ns, nil, &b); err != nil {
+		t.Fatal(err)
+	}
+	there, s := newLibrary()
+	updated(t, s, func(tx store.Tx) error {
+		purged, dropped := store.Thing{Kind: store.KindNode, ID: nodes[1]}, store.Thing{Kind: store.KindNode, ID: nodes[2]}
+		return errors.Join(tx.CreateNode(node.Node{ID: nodes[1]}), tx.CreateNode(node.Node{ID: nodes[2]}), tx.Purge(purged, "r"), tx.Drop(dropped))
+	})
+	for range 2 {
+		if r := bring(t, there, b.String()); r.Failed > 0 || r.Nodes.Imported+r.Nodes.Skipped != 5 {
+			t.Errorf("%+v", r)
+		}
+		if _, err := there.Node(t.Context(), ns, nodes[1]); !wasPurged(err) {
+			t.Errorf("it came back: %v", err)
+		}
+		got, err := there.Flow(t.Context(), ns, f)
+		if err != nil || edges(got) != "1-4 4-5" || len(got.Members) != 3 {
+			t.Errorf("%v, the flow is %v, %s", err, got.Members, edges(got))
+		}
+	}
+}
+
 func TestExportOfFlowsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	l, _ := newLibrary()

@@ -102,7 +102,9 @@ func purges(e *env) {
 		_, err := e.store.Flush(e.Context(), e.ns)
 		e.must(err)
 	}
-	e.must(e.update(func(tx store.Tx) error { return errors.Join(tx.Purge(aFlow("f"), "因みに why"), tx.Purge(aNode("c"), "因みに why")) }))
+	e.must(e.update(func(tx store.Tx) error {
+		return errors.Join(tx.Purge(aFlow("f"), "因みに why"), tx.Purge(aNode("c"), "因みに why"))
+	}))
 	for range 2 {
 		told, err := e.store.Purged(e.Context(), e.ns, aFlow("f"))
 		e.must(err)
