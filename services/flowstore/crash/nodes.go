@@ -53,6 +53,13 @@ func updateNode(d drawing) *operation {
 	req := &flowstorev1.UpdateNodeRequest{Node: n, UpdateMask: mask, RequestId: requestID()}
 	return &operation{writes: map[key]string{{name, partText}: after.value()}, ask: asks(req,
 		func(c client, ctx context.Context, r *flowstorev1.UpdateNodeRequest) (*flowstorev1.Node, error) {
+			if r.GetNode().GetEtag() == "" {
+				now, err := c.GetNode(ctx, &flowstorev1.GetNodeRequest{Name: name, View: flowstorev1.NodeView_NODE_VIEW_BASIC})
+				if err != nil {
+					return nil, err
+				}
+				r.Node.Etag = now.GetEtag() // The request that is repeated has it, too.
+			}
 			return c.UpdateNode(ctx, r)
 		})}
 }

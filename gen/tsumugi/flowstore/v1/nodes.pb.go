@@ -27,8 +27,8 @@ const (
 // UpdateNodeRequest asks for other content of a node.
 type UpdateNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node: its `name`, the new values, and its `etag` as it was read (empty: whatever it is now). All that the mask names is
-	// checked as in CreateNode.
+	// The node: its `name`, the new values, and its `etag` as it was read, which is required where the mask names `tags`, a whole
+	// list (otherwise empty: whatever it is now). All that the mask names is checked as in CreateNode.
 	Node *Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	// What changes: `texts`, `model`, `tags`, `generation`, `summary`, `score`, `note`, each as a whole. What is named here and not set in
 	// `node` is taken away; what is not named is left as it is, but for this: other texts make the summary `stale`.

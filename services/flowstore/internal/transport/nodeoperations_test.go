@@ -69,7 +69,7 @@ func TestUpdateNode(t *testing.T) {
 	same(t, &flowstorev1.NodeSummary{Text: strings.Repeat("夜", 200), CharacterCount: 201, BuildTime: got.GetSummary().GetBuildTime()}, short)
 	// What is named and not set is taken away; what is not named stays.
 	got = must[*flowstorev1.Node](t)(g.c.UpdateNode(t.Context(), &flowstorev1.UpdateNodeRequest{
-		Node: &flowstorev1.Node{Name: g.a, Texts: said("x").Texts}, UpdateMask: mask("model", "tags", "generation", "summary", "score", "note"),
+		Node: &flowstorev1.Node{Name: g.a, Etag: got.GetEtag(), Texts: said("x").Texts}, UpdateMask: mask("model", "tags", "generation", "summary", "score", "note"),
 	}))
 	want = &flowstorev1.Node{
 		Name: g.a, CreateTime: want.GetCreateTime(), Texts: want.GetTexts(), Etag: got.GetEtag(),
@@ -126,13 +126,14 @@ func TestFieldsOfRefusedUpdatesOfNodes(t *testing.T) {
 		"unreadable":  {&flowstorev1.Node{Name: g.broken}, []string{"note"}, "", unreadable, []string{"node.name"}},
 		"stale":       {&flowstorev1.Node{Name: g.a, Etag: "x"}, []string{"note"}, "", stale, []string{"node.etag"}},
 		"reused":      {&flowstorev1.Node{Name: g.a}, []string{"note"}, id(1000), reused, []string{"request_id"}},
-		"only masked": {&flowstorev1.Node{Name: g.a, Tags: []string{"a,b"}, Note: strings.Repeat("x", 64<<10+1)}, []string{"tags"}, "", invalid, []string{"node.tags[0]"}},
+		"only masked": {&flowstorev1.Node{Name: g.a, Tags: []string{"a,b"}, Note: strings.Repeat("x", 64<<10+1)}, []string{"tags"}, "", invalid, []string{"node.etag", "node.tags[0]"}},
+		"no etag":     {&flowstorev1.Node{Name: g.a, Tags: []string{"a"}}, []string{"tags"}, "", invalid, []string{"node.etag"}},
 		"all at once": {
 			&flowstorev1.Node{
 				Name: g.a, Texts: []*flowstorev1.Text{{}, {Role: "narrator"}}, Model: strings.Repeat("x", 1025), Tags: []string{""}, Generation: &flowstorev1.Generation{AnswerTokens: -1},
 				Summary: &flowstorev1.NodeSummary{Text: strings.Repeat("x", 64<<10+1)}, Score: new(1e9), Note: strings.Repeat("x", 64<<10+1),
 			}, []string{"texts", "model", "tags", "generation", "summary", "score", "note"}, "", invalid,
-			[]string{"node.generation.answer_tokens", "node.model", "node.note", "node.score", "node.summary.text", "node.tags[0]", "node.texts[0].role", "node.texts[1].role"},
+			[]string{"node.etag", "node.generation.answer_tokens", "node.model", "node.note", "node.score", "node.summary.text", "node.tags[0]", "node.texts[0].role", "node.texts[1].role"},
 		},
 	} {
 		t.Run(title, func(t *testing.T) {

@@ -50,5 +50,8 @@ func (f *fields) updated(in library.NodeUpdate) {
 	if slices.Contains(in.Fields, "summary") && in.To.Summary.Text != "" && in.Source == "" && in.Etag == "" && !texts {
 		f.Add("node.summary.source", "is required, or node.etag: it says which texts the summary was made from")
 	}
+	if slices.Contains(in.Fields, "tags") && in.Etag == "" {
+		f.Add("node.etag", "is required, since update_mask names a whole list: it says which one is replaced")
+	}
 	f.found("node", node.Node{}.Edited(in.To, in.Fields, "", time.Time{}).Check())
 }
