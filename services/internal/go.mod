@@ -58,7 +58,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/tsumugi-dev/tsumugi/gen v0.0.0
 	golang.org/x/net v0.61.0 // indirect
-	golang.org/x/sys v0.50.0 // indirect
+	golang.org/x/sys v0.50.0
 	golang.org/x/text v0.44.0
 	google.golang.org/genproto/googleapis/api v0.0.0-20261110000943-09e21b237f2c
 )

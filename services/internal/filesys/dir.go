@@ -19,9 +19,13 @@ const (
 )
 
 // Dir is a real folder. No name and no symbolic link leads out of it (os.Root).
-type Dir struct{ root *os.Root }
+type Dir struct {
+	root *os.Root
+	// self is the folder: SyncAll tells of what could not be written since this was opened.
+	self *os.File
+}
 
-var _ FS = (*Dir)(nil)
+var _ Folder = (*Dir)(nil)
 
 // Open opens the folder, and makes it, durably, with those above it, where it is not there.
 func Open(dir string) (*Dir, error) {
@@ -32,11 +36,21 @@ func Open(dir string) (*Dir, error) {
 	if err := makeAll(abs); err != nil {
 		return nil, fmt.Errorf("make the folder %s: %w", abs, err)
 	}
-	root, err := os.OpenRoot(abs)
+	return hold(os.OpenRoot(abs))
+}
+
+// Folder implements FS.
+func (d *Dir) Folder(name string) (Folder, error) { return hold(d.root.OpenRoot(name)) }
+
+func hold(root *os.Root, err error) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{root: root}, nil
+	self, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return &Dir{root, self}, nil
 }
 
 // makeAll makes a folder and those above it; each new name is durable before something is put into it.
@@ -58,8 +72,17 @@ func makeAll(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Close lets go of the folder. Files that are open stay open.
-func (d *Dir) Close() error { return d.root.Close() }
+// Close implements Folder.
+func (d *Dir) Close() error { return errors.Join(d.self.Close(), d.root.Close()) }
+
+// SyncAll implements Folder. Syncing the folder behind it has the disk's own cache emptied also where the file system keeps no
+// journal.
+func (d *Dir) SyncAll() error {
+	if err := syncAll(d.self); err != nil {
+		return err
+	}
+	return d.self.Sync()
+}
 
 // Create implements FS.
 func (d *Dir) Create(name string) (File, error) {
@@ -79,10 +102,16 @@ func (d *Dir) open(name string, flag int) (File, error) {
 	return f, nil
 }
 
-// ReadFile implements FS. Opening a pipe does not wait for somebody to write.
+// ReadFile implements FS. It does not wait for somebody to write, where the name is that of a pipe.
 func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	if err != nil {
+		if info, e := d.root.Stat(name); e == nil && !info.Mode().IsRegular() { // A socket, which cannot be opened.
+			err = &fs.PathError{Op: "read", Path: name, Err: ErrIrregular}
+		}
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()

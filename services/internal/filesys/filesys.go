@@ -40,6 +40,19 @@ type FS interface {
 	Stat(name string) (Info, error)
 	// List describes what is in a folder, by name.
 	List(name string) ([]Info, error)
+	// Folder gives the tree below a folder, and holds that open: a name in it is found in one step.
+	Folder(name string) (Folder, error)
+}
+
+// Folder is a folder that is held open, whatever becomes of its name.
+type Folder interface {
+	FS
+	// SyncAll makes durable all that was written below since the folder was opened, bytes and names: for many files it costs
+	// what a few cost with Sync and SyncDir. errors.ErrUnsupported where the system cannot, or is not known to: then each has
+	// to be synced by itself.
+	SyncAll() error
+	// Close lets go of the folder. Files that are open stay open.
+	Close() error
 }
 
 // File is open for writing. What was written is durable after Sync, its name after SyncDir of the folder.
@@ -75,6 +88,16 @@ func Replace(fsys FS, name string, data []byte) error {
 		return errors.Join(fmt.Errorf("rename %s: %w", tmp, err), ignoreMissing(fsys.Remove(tmp)))
 	}
 	return nil
+}
+
+// WriteTemporary is the first half of Replace, without making the bytes durable: SyncAll is to follow, then Rename.
+func WriteTemporary(fsys FS, name string, data []byte) error {
+	f, err := fsys.Create(Temporary(name))
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 func writeSynced(fsys FS, name string, data []byte) error {

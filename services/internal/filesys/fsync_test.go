@@ -1,6 +1,7 @@
 package filesys_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,9 @@ func TestDirSyncs(t *testing.T) {
 		if !strings.Contains(log, "<"+path+">") {
 			t.Errorf("%s is not synced:\n%s", path, log)
 		}
+	}
+	if d := open(t, dir); d.SyncAll() == nil && !strings.Contains(log, "syncfs(") {
+		t.Errorf("SyncAll made no call of syncfs:\n%s", log)
 	}
 }
 
@@ -58,5 +62,8 @@ func sync(t *testing.T, dir string) {
 		if err := d.SyncDir(name); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := d.SyncAll(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		t.Fatal(err)
 	}
 }

@@ -31,3 +31,5 @@ func (s sub) SyncDir(name string) error { return s.fsys.SyncDir(s.name(name)) }
 func (s sub) Stat(name string) (Info, error) { return s.fsys.Stat(s.name(name)) }
 
 func (s sub) List(name string) ([]Info, error) { return s.fsys.List(s.name(name)) }
+
+func (s sub) Folder(name string) (Folder, error) { return s.fsys.Folder(s.name(name)) }

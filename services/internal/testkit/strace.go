@@ -23,7 +23,7 @@ func SyncCalls(t testing.TB, key, value string) string {
 		lack("strace is not installed, and nothing else counts system calls: install it (Debian, Ubuntu: apt install strace)")
 	}
 	calls := filepath.Join(t.TempDir(), "calls")
-	cmd := exec.CommandContext(t.Context(), strace, "-f", "-y", "-o", calls, "-e", "trace=fsync,fdatasync", os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd := exec.CommandContext(t.Context(), strace, "-f", "-y", "-o", calls, "-e", "trace=fsync,fdatasync,syncfs", os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), key+"="+value)
 	if out, err := cmd.CombinedOutput(); strings.Contains(string(out), "ptrace") {
 		lack("strace may not watch a process here: %s", out)

@@ -218,7 +218,7 @@ func TestRepair(t *testing.T) {
 func TestRepairWithPendingChanges(t *testing.T) {
 	t.Parallel()
 	data, s := stored(t)
-	never := files.Gate{Idle: time.Hour, MaxAge: time.Hour, MaxRecords: 1 << 20, MaxBytes: 1 << 40, Retry: time.Hour, Parallel: 1}
+	never := files.Gate{Idle: time.Hour, MaxAge: time.Hour, MaxRecords: 1 << 20, MaxBytes: 1 << 40, Retry: time.Hour, Parallel: 1, Together: 1 << 20}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ var (
 // Op is a kind of step.
 type Op string
 
-// The kinds of steps, one for each method of filesys.FS and filesys.File.
+// The kinds of steps, one for each method of filesys.FS, filesys.File and filesys.Folder.
 const (
 	OpCreate  Op = "create"
 	OpAppend  Op = "append"
@@ -48,13 +48,15 @@ const (
 	OpSyncDir Op = "syncdir"
 	OpStat    Op = "stat"
 	OpList    Op = "list"
+	OpFolder  Op = "folder"
+	OpSyncAll Op = "syncall"
 )
 
 // Changes says that a step of this kind changes what is on the disk or what is durable. Before all others, a cut leaves
 // what it leaves before the next one that does.
 func (op Op) Changes() bool {
 	switch op {
-	case OpRead, OpStat, OpList, OpClose:
+	case OpRead, OpStat, OpList, OpClose, OpFolder:
 		return false
 	}
 	return true

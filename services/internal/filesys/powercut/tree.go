@@ -85,6 +85,31 @@ func (d *folder) sync() {
 	d.pending = nil
 }
 
+// syncAll is sync of the folder and of all below it.
+func (d *folder) syncAll() {
+	d.sync()
+	for _, n := range d.names {
+		switch n := n.(type) {
+		case *file:
+			n.sync()
+		case *folder:
+			n.syncAll()
+		}
+	}
+}
+
+// lose is syncAll that failed: the next one succeeds, and the bytes are on no disk.
+func (d *folder) lose() {
+	for _, n := range d.names {
+		switch n := n.(type) {
+		case *file:
+			n.dirty = false
+		case *folder:
+			n.lose()
+		}
+	}
+}
+
 func (op nameOp) apply(names map[string]entry) {
 	if op.from != "" {
 		delete(names, op.from)

@@ -14,9 +14,10 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
-// A chunk is what is written between two looks at whether writers came: at most chunkFiles, or about chunkBytes.
+// A chunk is what is written between two looks at whether writers came: at most chunkFiles, or about chunkBytes. It is that many
+// files that share what is paid once for all new ones (putTogether).
 const (
-	chunkFiles = 64
+	chunkFiles = 512
 	chunkBytes = 4 << 20
 )
 
@@ -106,11 +107,20 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 	if err := sp.prepare(); err != nil {
 		return 0, err
 	}
+	paths := make([]string, len(nodes))
+	for i, n := range nodes {
+		paths[i] = n.path
+	}
+	tree, err := sp.holdFolders(paths)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = tree.Close() }()
 	var files []outFile
 	var taken []foreignFile
 	plans := map[store.Thing]commitlog.Plan{}
 	for _, n := range nodes {
-		there, err := sp.lookFor(store.Thing{Kind: store.KindNode, ID: n.id}, n.target)
+		there, err := sp.lookFor(tree, store.Thing{Kind: store.KindNode, ID: n.id}, n.target)
 		if err != nil {
 			return 0, err
 		}
@@ -125,7 +135,7 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 			of := store.Thing{Kind: store.KindNode, ID: n.id}
 			plans[of] = commitlog.Plan{Of: of, Old: there.hash, New: hash}
 		}
-		files = append(files, outFile{path: n.path, data: data, hash: hash, id: n.id, time: n.created, created: n.created})
+		files = append(files, outFile{path: n.path, data: data, hash: hash, id: n.id, time: n.created, created: n.created, isNew: there.hash == commitlog.Hash{}})
 	}
 	if len(taken) > 0 {
 		return 0, sp.moveNodes(nodes, taken)
@@ -133,7 +143,10 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 	if err := sp.plan(plans); err != nil {
 		return 0, err
 	}
-	c, err := sp.writeFiles(format.Nodes, files)
+	c, err := sp.writeFiles(tree, format.Nodes, files)
+	if errors.Is(err, errTaken) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -160,14 +173,14 @@ func (n *pendingNode) render(there foreignFile) (data []byte, why string) {
 }
 
 // lookFor reads what stands in the place of something, also where it is in the trash for now.
-func (sp *space) lookFor(of store.Thing, t target) (foreignFile, error) {
-	there, err := sp.look(t.path)
+func (sp *space) lookFor(tree filesys.FS, of store.Thing, t target) (foreignFile, error) {
+	there, err := lookIn(tree, t.path)
 	if err != nil {
 		return there, err
 	}
 	if there.data != nil && there.hash == t.new && there.hash != t.old {
 		// We put it there and were interrupted: a power cut may still bring the old one back, unless we make sure.
-		return there, sp.tree.SyncDir(path.Dir(t.path))
+		return there, tree.SyncDir(path.Dir(t.path))
 	}
 	sp.mu.RLock()
 	moves := sp.pending.moves[of] != nil
@@ -190,8 +203,10 @@ type foreignFile struct {
 }
 
 // look reads what stands in a place. Something that cannot be read as a file is not ours, and is not looked at further.
-func (sp *space) look(file string) (foreignFile, error) {
-	data, err := sp.tree.ReadFile(file, format.MaxFile)
+func (sp *space) look(file string) (foreignFile, error) { return lookIn(sp.tree, file) }
+
+func lookIn(tree filesys.FS, file string) (foreignFile, error) {
+	data, err := tree.ReadFile(file, format.MaxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return foreignFile{path: file}, nil
@@ -244,11 +259,20 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 	if err := sp.prepare(); err != nil {
 		return 0, err
 	}
+	paths := make([]string, len(flows))
+	for i, f := range flows {
+		paths[i] = f.path
+	}
+	tree, err := sp.holdFolders(paths)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = tree.Close() }()
 	var files []outFile
 	plans := make(map[store.Thing]commitlog.Plan, len(flows))
 	for _, f := range flows {
 		of := store.Thing{Kind: store.KindFlow, ID: f.flow.ID}
-		there, err := sp.lookFor(of, f.target)
+		there, err := sp.lookFor(tree, of, f.target)
 		if err != nil {
 			return 0, err
 		}
@@ -263,7 +287,7 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 	if err := sp.plan(plans); err != nil {
 		return 0, err
 	}
-	c, err := sp.writeFiles(format.Flows, files)
+	c, err := sp.writeFiles(tree, format.Flows, files)
 	if err != nil {
 		return 0, err
 	}

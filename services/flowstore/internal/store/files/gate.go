@@ -23,6 +23,9 @@ type Gate struct {
 	Retry time.Duration
 	// Parallel is how many files are written at once: their fsyncs share what the disk has to do.
 	Parallel int
+	// Together is from how many new files on all that was written to the file system is synced instead of each of them: by
+	// others too, which takes the longer the more that is.
+	Together int
 }
 
 // DefaultGate is what a Gate should be without a reason for something else.
@@ -34,6 +37,7 @@ func DefaultGate() Gate {
 		MaxBytes:   64 << 20,
 		Retry:      5 * time.Second,
 		Parallel:   8,
+		Together:   32,
 	}
 }
 
@@ -58,6 +62,7 @@ type flushed struct {
 // flush has the gate write everything, and says how many files it wrote. The metadata files, which follow, are not counted.
 func (sp *space) flush(ctx context.Context) (int, error) {
 	f := flush{done: make(chan flushed, 1)}
+	defer sp.foldBeside(ctx)()
 	select {
 	case sp.flushes <- f:
 	case <-ctx.Done():
@@ -74,6 +79,22 @@ func (sp *space) flush(ctx context.Context) (int, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
+}
+
+// foldBeside begins to read what waits into the index, which the metadata need, while files are written: where that is as much as
+// a chunk, from memory and on another core. wait returns when it has ended; what it could not read is read again.
+func (sp *space) foldBeside(ctx context.Context) (wait func()) {
+	sp.mu.RLock()
+	many := sp.pending.records >= chunkFiles
+	sp.mu.RUnlock()
+	folded := make(chan struct{})
+	go func() {
+		defer close(folded)
+		if many {
+			_ = sp.finder.Fold(ctx)
+		}
+	}()
+	return func() { <-folded }
 }
 
 // wakeGate has the gate look again when it should write.

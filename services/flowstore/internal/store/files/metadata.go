@@ -41,15 +41,16 @@ type metadata struct {
 	// wrote is when they were written last.
 	wrote time.Time
 
-	// mu guards the rest: which nodes were touched since then, first at one time and last at another.
+	// mu guards the rest: which nodes were touched since then, first at one time and last at another. One that we wrote comes with
+	// its entry, so that nobody has to read it back; it is nil for one that has to be read.
 	mu          sync.Mutex
-	touched     map[uuid.UUID]struct{}
+	touched     map[uuid.UUID]*format.NodeEntry
 	first, last time.Time
 }
 
 // openMetadata finds out whether the files are as they were left. Nothing is read.
 func (sp *space) openMetadata(known map[string]commitlog.File) error {
-	sp.metadata.touched = map[uuid.UUID]struct{}{}
+	sp.metadata.touched = map[uuid.UUID]*format.NodeEntry{}
 	if !sp.settings.Metadata {
 		return nil
 	}
@@ -78,7 +79,17 @@ func (m *metadata) touch(now time.Time, id *uuid.UUID) {
 		m.first = now
 	}
 	if id != nil {
-		m.touched[*id] = struct{}{}
+		m.touched[*id] = nil
+	}
+}
+
+// know notes what stands of a node that we wrote, behind its touch.
+func (m *metadata) know(n node.Node) {
+	entry := entryOf(n)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, touched := m.touched[n.ID]; touched {
+		m.touched[n.ID] = &entry
 	}
 }
 
@@ -118,11 +129,11 @@ func (m *metadata) begin() (first time.Time) {
 }
 
 // taken gives the nodes that were touched since it was asked last.
-func (m *metadata) taken() map[uuid.UUID]struct{} {
+func (m *metadata) taken() map[uuid.UUID]*format.NodeEntry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	touched := m.touched
-	m.touched = map[uuid.UUID]struct{}{}
+	m.touched = map[uuid.UUID]*format.NodeEntry{}
 	return touched
 }
 
@@ -170,7 +181,7 @@ func (sp *space) replaceMetadata(run onLocal) error {
 	if _, err := sp.tree.Stat(nodeIndexPath); len(ids) == 0 && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	old := sp.oldEntries(m.taken()) // behind the digest: what is of it was touched before
+	old := sp.knownEntries(m.taken()) // behind the digest: what is of it was touched before
 	if err := sp.writeDerived(ids, old, run); err != nil {
 		return err
 	}
@@ -240,25 +251,36 @@ func (sp *space) replaceDerived(file string, last time.Time, encode func(b *byte
 	return filesys.Replace(sp.tree, file, b.Bytes())
 }
 
-// oldEntries gives what index.yaml says of the nodes that were not touched; nothing where it is not as it was left.
-func (sp *space) oldEntries(touched map[uuid.UUID]struct{}) map[uuid.UUID]format.NodeEntry {
+// knownEntries gives what is known without reading a node: of those that we wrote, and, where index.yaml is as it was left, what
+// it says of the nodes that were not touched.
+func (sp *space) knownEntries(touched map[uuid.UUID]*format.NodeEntry) map[uuid.UUID]format.NodeEntry {
+	known := sp.oldEntries(touched)
+	for id, entry := range touched {
+		if entry != nil {
+			known[id] = *entry
+		}
+	}
+	return known
+}
+
+func (sp *space) oldEntries(touched map[uuid.UUID]*format.NodeEntry) map[uuid.UUID]format.NodeEntry {
 	m := &sp.metadata
+	old := map[uuid.UUID]format.NodeEntry{}
 	if m.of == (commitlog.Hash{}) {
-		return nil
+		return old
 	}
 	info, err := sp.tree.Stat(nodeIndexPath)
 	if err != nil || info.Size != m.left.Size || info.ModTime != m.left.ModTime {
-		return nil
+		return old
 	}
 	data, err := sp.tree.ReadFile(nodeIndexPath, format.MaxMetadata)
 	if err != nil {
-		return nil
+		return old
 	}
 	index, err := format.DecodeNodeIndex(data)
 	if err != nil || len(index.Problems) > 0 {
-		return nil
+		return old
 	}
-	old := make(map[uuid.UUID]format.NodeEntry, len(index.Nodes))
 	for _, e := range index.Nodes {
 		if _, changed := touched[e.ID]; !changed {
 			old[e.ID] = e

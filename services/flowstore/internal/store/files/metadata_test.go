@@ -235,7 +235,7 @@ func TestWhenMetadataAreDue(t *testing.T) {
 		"never quiet":                     {ago(time.Minute), now, time.Time{}, 0},
 		"quiet, and written not long ago": {ago(20 * time.Second), ago(10 * time.Second), ago(40 * time.Second), 20 * time.Second},
 	} {
-		m := metadata{first: c.first, last: c.last, wrote: c.wrote, touched: map[uuid.UUID]struct{}{}}
+		m := metadata{first: c.first, last: c.last, wrote: c.wrote, touched: map[uuid.UUID]*format.NodeEntry{}}
 		if got := m.dueIn(now); got != c.want {
 			t.Errorf("%s: in %s, want %s", name, got, c.want)
 		}

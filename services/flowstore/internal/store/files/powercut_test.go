@@ -29,6 +29,11 @@ type cut struct {
 // steps, and the power was cut after the last one. also may pretend that steps happen.
 func runUntil(t testing.TB, n int, also powercut.Hook) (c cut, ok bool) {
 	t.Helper()
+	return runWork(t, n, also, byHand, (*user).work)
+}
+
+func runWork(t testing.TB, n int, also powercut.Hook, gate Gate, work func(*user, reopener) error) (c cut, ok bool) {
+	t.Helper()
 	var w world
 	var u *user
 	w = newWorld(t, func(s powercut.Step) error {
@@ -42,10 +47,11 @@ func runUntil(t testing.TB, n int, also powercut.Hook) (c cut, ok bool) {
 		return also(s)
 	})
 	u = newUser(nil)
-	s, err := w.open()
+	open := func() (*Store, error) { return w.openWith(gate) }
+	s, err := open()
 	if err == nil {
 		u.store = s
-		err = u.work(w.open)
+		err = work(u, open)
 	}
 	if u.store != nil {
 		err = errors.Join(err, u.store.Close())

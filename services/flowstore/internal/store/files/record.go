@@ -168,6 +168,7 @@ func (sp *space) publishOne(b *batch, op overlay.Op, r commitlog.Record) {
 	switch {
 	case op.Node != nil:
 		sp.nodes.put(r.ID, holdsNode(r.Path, op.Node.Created))
+		sp.metadata.know(*op.Node)
 		sp.pending.setNode(&pendingNode{id: r.ID, body: r.Body, created: op.Node.Created, target: target{path: r.Path, seqs: []int64{r.Seq}}})
 	case op.Replace != nil:
 		next := pendingNode{id: r.ID, created: op.Replace.Node.Created, target: target{path: r.Path, old: r.Old}}
@@ -184,6 +185,7 @@ func (sp *space) publishOne(b *batch, op overlay.Op, r commitlog.Record) {
 		if h := holdsNode(next.path, next.created); !sp.nodes.heads[r.ID].time.Equal(h.time) {
 			sp.nodes.put(r.ID, h) // A hand dated it anew, and nobody had seen that.
 		}
+		sp.metadata.know(op.Replace.Node)
 	case op.Move != nil:
 		sp.publishMove(*op.Move, r)
 	case op.Purge != nil:

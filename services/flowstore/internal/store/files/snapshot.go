@@ -103,19 +103,37 @@ func (sp *space) runFinder() {
 	for {
 		select {
 		case <-sp.finder.Woken():
-			fold.Reset(sp.gate.Idle) // what is touched again is read once
-			select {
-			case <-fold.C:
-				sp.foldAll(ctx)
-			case <-ctx.Done():
+			if !sp.awaitLull(ctx, fold) {
 				return
 			}
+			sp.foldAll(ctx)
 			settle.Reset(max(min(sp.metadata.dueIn(time.Now()), quiet), 0))
 		case <-settle.C:
 			sp.writeQuietly(ctx)
 			settle.Reset(max(min(sp.metadata.dueIn(time.Now()), long), quiet))
 		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+// foldPatience is how long the index may stay behind while callers write: reading a node into it takes as long as storing one,
+// and a search reads what is missing by itself.
+const foldPatience = 250 * time.Millisecond
+
+// awaitLull waits until nobody has written for a moment, at most for foldPatience; what is touched again meanwhile is read once.
+// False when the context has ended.
+func (sp *space) awaitLull(ctx context.Context, timer *time.Timer) bool {
+	for began := time.Now(); ; {
+		asked := time.Now()
+		timer.Reset(sp.gate.Idle)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return false
+		}
+		if !sp.wroteAfter(asked) || time.Since(began) >= foldPatience {
+			return true
 		}
 	}
 }

@@ -3,13 +3,10 @@ package files
 import (
 	"errors"
 	"io/fs"
-	"path"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
@@ -124,59 +121,18 @@ type outFile struct {
 	id   uuid.UUID
 	// time and created are as in holding.
 	time, created time.Time
-}
-
-// writeFiles makes files durable under their names, with their rows in the index, and gives what local.db is to remember
-// of them. A file stands in its place whole or not at all.
-func (sp *space) writeFiles(kind format.Kind, files []outFile) (c commitlog.Changes, err error) {
-	folders := foldersOf(files)
-	for _, dir := range folders {
-		if err := sp.ensureFolder(dir); err != nil {
-			return c, err
-		}
-	}
-	var group errgroup.Group
-	group.SetLimit(max(sp.gate.Parallel, 1))
-	for _, f := range files {
-		group.Go(func() error { return filesys.Replace(sp.tree, f.path, f.data) })
-	}
-	if err := group.Wait(); err != nil {
-		return c, err
-	}
-	for _, dir := range folders {
-		if err := sp.tree.SyncDir(dir); err != nil {
-			return c, err
-		}
-	}
-	x := sp.written.indexes[kind]
-	sp.lookAtIndex(x)
-	if !x.sound {
-		// It has no rows of these files, and must not be taken for right when it is found as it was.
-		c.Gone = []string{x.path()}
-	} else if err := sp.appendRows(x, files); err != nil {
-		return c, err
-	} else {
-		files = append(files, outFile{path: x.path()})
-	}
-	if c.Files, err = sp.describe(files); err == nil && x.sound {
-		x.left(c.Files[len(c.Files)-1])
-	}
-	return c, err
-}
-
-func foldersOf(files []outFile) []string {
-	var folders []string
-	for _, f := range files {
-		folders = append(folders, path.Dir(f.path))
-	}
-	slices.Sort(folders)
-	return slices.Compact(folders)
+	// isNew says that nothing stood in its place.
+	isNew bool
 }
 
 func (sp *space) describe(files []outFile) ([]commitlog.File, error) {
+	return describeIn(sp.tree, files)
+}
+
+func describeIn(tree filesys.FS, files []outFile) ([]commitlog.File, error) {
 	list := make([]commitlog.File, 0, len(files))
 	for _, f := range files {
-		info, err := sp.tree.Stat(f.path)
+		info, err := tree.Stat(f.path)
 		if err != nil {
 			return nil, err
 		}

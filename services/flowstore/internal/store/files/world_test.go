@@ -22,7 +22,7 @@ import (
 const ns = "default"
 
 // byHand writes files only when it is asked to, one at a time, so that every run does the same steps.
-var byHand = Gate{Idle: time.Hour, MaxAge: time.Hour, MaxRecords: 1 << 20, MaxBytes: 1 << 40, Retry: time.Hour, Parallel: 1}
+var byHand = Gate{Idle: time.Hour, MaxAge: time.Hour, MaxRecords: 1 << 20, MaxBytes: 1 << 40, Retry: time.Hour, Parallel: 1, Together: 1 << 20}
 
 // world is what is left when a process ends: a tree in the double, and a folder with local.db. SQLite's own durability is
 // SQLite's to prove, so local.db may lie in memory.
@@ -47,9 +47,11 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-func (w world) open() (*Store, error) {
+func (w world) open() (*Store, error) { return w.openWith(byHand) }
+
+func (w world) openWith(gate Gate) (*Store, error) {
 	clock := func() time.Time { return time.Date(2026, 4, 1, 9, 30, 0, 0, time.UTC) }
-	return open(Options{Data: w.local, Gate: byHand, Clock: clock}, w.tree)
+	return open(Options{Data: w.local, Gate: gate, Clock: clock}, w.tree)
 }
 
 // copyLocal copies local.db as it is now. Nobody writes to it meanwhile.

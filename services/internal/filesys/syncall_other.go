@@ -1,0 +1,10 @@
+//go:build !linux
+
+package filesys
+
+import (
+	"errors"
+	"os"
+)
+
+func syncAll(*os.File) error { return errors.ErrUnsupported }
