@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -118,7 +119,7 @@ func TestWhatGivesWayIsReadAllTheTime(t *testing.T) {
 		must(t, u.flush())
 		tree.look("at the end")
 		tree.look = func(string) {}
-		if still, err := w.tree.ReadFile(way.taken, 1<<20); err != nil || string(still) != string(theirs) || steps < 4 {
+		if still, err := w.tree.ReadFile(way.taken, 1<<20); err != nil || !bytes.Equal(still, theirs) || steps < 4 {
 			t.Errorf("what stood at %s is gone, or nothing moved (%d): %v", way.taken, steps, err)
 		}
 	}
