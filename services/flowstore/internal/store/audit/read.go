@@ -81,7 +81,7 @@ func (t *tree) read(f *file) {
 		return
 	}
 	if f.kind == format.Nodes {
-		err = f.readNode(data)
+		err = f.readNode(t.reader, data)
 	} else {
 		err = t.readFlow(f, data)
 	}
@@ -95,14 +95,14 @@ func (t *tree) read(f *file) {
 	}
 }
 
-func (f *file) readNode(data []byte) error {
-	n, err := format.DecodeNode(data)
+func (f *file) readNode(reader format.Reader, data []byte) error {
+	n, err := reader.DecodeNode(data)
 	f.id, f.time = n.ID, n.Created
 	return err
 }
 
 func (t *tree) readFlow(f *file, data []byte) error {
-	fl, err := format.DecodeFlow(data)
+	fl, err := t.reader.DecodeFlow(data)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,8 @@ type tree struct {
 	progress Progress
 	// stamps are the times of files that may be on their way: if one changed, somebody works on it.
 	stamps map[string]int64
+	// reader reads files as config.yaml has it.
+	reader format.Reader
 }
 
 // file is one with a name of ours.
@@ -67,6 +69,7 @@ func (t *tree) look(ctx context.Context) (Report, error) {
 	t.flows, t.stamps = map[uuid.UUID]bool{}, map[string]int64{}
 	c := newCollector(t.options.Most)
 	t.lookAtTombstones(c)
+	t.reader = format.Reader{}
 	t.lookAtTop(c)
 	r := Report{tree: t}
 	for _, p := range places {
@@ -223,5 +226,7 @@ func (t *tree) lookAtConfig(c *collector) {
 	}
 	if err := format.CheckConfig(data); err != nil {
 		c.add(damaged(configName, data, err))
+	} else if config, err := format.DecodeConfig(data); err == nil {
+		t.reader.Timezone = config.Settings.Timezone
 	}
 }

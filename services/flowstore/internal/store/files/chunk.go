@@ -124,7 +124,7 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		data, why := n.render(there)
+		data, why := n.render(sp.reader, there)
 		if why != "" {
 			there.why = why
 			taken = append(taken, there)
@@ -154,7 +154,7 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 }
 
 // render gives the new file of a node, or says why what stands in its place must be kept.
-func (n *pendingNode) render(there foreignFile) (data []byte, why string) {
+func (n *pendingNode) render(reader format.Reader, there foreignFile) (data []byte, why string) {
 	switch hash := there.hash; {
 	case hash == commitlog.Hash{}, hash == commitlog.HashOf(n.body):
 		return n.body, ""
@@ -163,7 +163,7 @@ func (n *pendingNode) render(there foreignFile) (data []byte, why string) {
 		if err != nil {
 			return nil, err.Error()
 		}
-		data, kept := format.UpdateNode(there.data, now)
+		data, kept := reader.UpdateNode(there.data, now)
 		if !kept {
 			return nil, "its XML cannot be changed without losing something"
 		}

@@ -58,7 +58,7 @@ func (sp *space) movedNode(n *pendingNode, r commitlog.Record, there foreignFile
 	sp.noteFile(there.path, fmt.Sprintf("%s; the node %s, which belonged here, is in %s", there.why, n.id, r.Path))
 	sp.pending.records -= len(n.seqs) - 1
 	sp.pending.setNode(&pendingNode{id: n.id, body: n.body, created: n.created, target: target{path: r.Path, seqs: []int64{r.Seq}}})
-	other, err := format.DecodeNode(there.data)
+	other, err := sp.reader.DecodeNode(there.data)
 	sp.adopt(sp.nodes, other.ID, holdsNode(there.path, other.Created), err)
 }
 

@@ -92,7 +92,7 @@ func (sp *space) revision(ctx context.Context, id uuid.UUID, want store.Revision
 	if err != nil || !there {
 		return node.Node{}, cmp.Or(err, store.ErrNodeNotFound)
 	}
-	return decodeNode("local.db", id, r.Body)
+	return sp.decodeNode("local.db", id, r.Body)
 }
 
 // list gives a page of what an index knows.
@@ -122,7 +122,7 @@ func (sp *space) current(id uuid.UUID) (loadedNode, error) {
 	case dropped:
 		return loadedNode{}, &store.DroppedError{Thing: store.Thing{Kind: store.KindNode, ID: id}, At: t.at}
 	case waiting != nil:
-		n, err := decodeNode(file, id, waiting.body)
+		n, err := sp.decodeNode(file, id, waiting.body)
 		return loadedNode{node: n, hash: commitlog.HashOf(waiting.body), path: file}, err
 	case !ok:
 		return loadedNode{}, store.ErrNodeNotFound
@@ -144,14 +144,14 @@ func (sp *space) loadNode(file string, id uuid.UUID) (loadedNode, error) {
 		if err != nil {
 			return loadedNode{}, err
 		}
-		n, err := decodeNode(place, id, data)
+		n, err := sp.decodeNode(place, id, data)
 		return loadedNode{node: n, hash: commitlog.HashOf(data), path: file}, err
 	})
 }
 
 // decodeNode reads a file that should hold the node id.
-func decodeNode(file string, id uuid.UUID, data []byte) (node.Node, error) {
-	n, err := format.DecodeNode(data)
+func (sp *space) decodeNode(file string, id uuid.UUID, data []byte) (node.Node, error) {
+	n, err := sp.reader.DecodeNode(data)
 	if err == nil && n.ID != id {
 		err = fmt.Errorf("it holds the node %s now, not %s", n.ID, id)
 	}

@@ -341,7 +341,7 @@ func (sp *space) describeNow(kind format.Kind, file string) (commitlog.File, err
 // identify says what a file holds, since when, and which nodes are in it, if it is a flow.
 func (sp *space) identify(kind format.Kind, file string, data []byte) (uuid.UUID, holding, []commitlog.Membership, error) {
 	if kind == format.Nodes {
-		id, created, err := format.NodeHead(data)
+		id, created, err := sp.reader.NodeHead(data)
 		return id, holdsNode(file, created), nil, err
 	}
 	f, err := sp.reader.DecodeFlow(data)

@@ -26,7 +26,7 @@ func (s *Store) DroppedNode(ctx context.Context, ns string, id uuid.UUID) (node.
 		return node.Node{}, at, err
 	}
 	if waiting != nil {
-		n, err := decodeNode(file, id, waiting.body)
+		n, err := sp.decodeNode(file, id, waiting.body)
 		return n, at, err
 	}
 	loaded, err := sp.loadNode(file, id)

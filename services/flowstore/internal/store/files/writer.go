@@ -172,7 +172,7 @@ func (b *batch) begin() *overlay.Overlay {
 // Node implements overlay.Reader.
 func (b *batch) Node(id uuid.UUID) (node.Node, error) {
 	if waiting := b.pending.nodes[id]; waiting != nil {
-		return decodeNode(waiting.path, id, waiting.body)
+		return b.decodeNode(waiting.path, id, waiting.body)
 	}
 	if l, ok := b.loadedNodes[id]; ok {
 		return l.node, nil

@@ -67,7 +67,7 @@ func BenchmarkDecodeNode(b *testing.B) {
 		read func() error
 	}{
 		{"ours", func() error { _, err := format.DecodeNode(data); return err }},
-		{"head", func() error { _, _, err := format.NodeHead(data); return err }},
+		{"head", func() error { _, _, err := format.Reader{}.NodeHead(data); return err }},
 		{"edited", func() error { _, err := format.DecodeNode(edited); return err }},
 		{"encoding_xml", func() error { return xml.Unmarshal(data, &peerNode{}) }},
 	} {

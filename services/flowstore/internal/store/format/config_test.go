@@ -158,6 +158,26 @@ func TestTimesWithoutAZone(t *testing.T) {
 		if !kept || !strings.HasPrefix(string(text), "# mine\n") || !strings.Contains(string(text), "created: 2025-05-09T06:48:06\n") {
 			t.Errorf("%s: kept is %v:\n%s", c.name, kept, text)
 		}
+		aNode := []byte(`<node id="0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" timestamp="2025-05-09T06:48:06"><!-- mine --><contents><text role="user">夜</text></contents></node>`)
+		n, err := r.DecodeNode(aNode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = []string{`timestamp="2025-05-09T06:48:06" has no zone, such as Z or +09:00; it is taken for ` + c.name}
+		if got := n.Created.Format("2006-01-02T15:04:05.000000-07:00"); got != c.want || !cmp.Equal(n.Warnings, want) {
+			t.Errorf("%s: %s, %q", c.name, got, n.Warnings)
+		}
+		if _, created, err := r.NodeHead(aNode); err != nil || !created.Equal(n.Created) {
+			t.Errorf("%s: the head says %v: %v", c.name, created, err)
+		}
+		n.Note = "よい"
+		text, kept = r.UpdateNode(aNode, n)
+		if !kept || !strings.Contains(string(text), "<!-- mine -->") {
+			t.Errorf("%s: kept is %v:\n%s", c.name, kept, text)
+		}
+		if again, err := r.DecodeNode(text); err != nil || !again.Created.Equal(n.Created) {
+			t.Errorf("%s: written again it is of %v: %v", c.name, again.Created, err)
+		}
 		if _, kept := (format.Reader{Timezone: time.FixedZone("", 7200)}).UpdateFlow(old, f); kept {
 			t.Errorf("%s: in another zone the time is the same", c.name)
 		}

@@ -16,7 +16,7 @@ import (
 
 // Reader reads files as a namespace's config.yaml has it. Its zero value is that of a config.yaml without settings.
 type Reader struct {
-	// Timezone is that of times without a zone; nil is UTC. A flow with such a time has a warning that names it.
+	// Timezone is that of times without a zone; nil is UTC. A node or flow with such a time has a warning that names it.
 	Timezone *time.Location
 }
 

@@ -288,7 +288,7 @@ func TestNodeHead(t *testing.T) {
 		"in a text": strings.Replace(canonical, "返事", "\x01", 1),
 	} {
 		want, wantErr := format.DecodeNode([]byte(data))
-		id, created, err := format.NodeHead([]byte(data))
+		id, created, err := format.Reader{}.NodeHead([]byte(data))
 		if id != want.ID || !created.Equal(want.Created) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Errorf("%s: %v, %v, %v; want %v, %v, %v", name, id, created, err, want.ID, want.Created, wantErr)
 		}

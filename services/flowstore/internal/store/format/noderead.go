@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -23,35 +24,36 @@ const (
 	maxAttributes = 64
 )
 
+// DecodeNode is that of the zero Reader.
+func DecodeNode(data []byte) (node.Node, error) { return Reader{}.DecodeNode(data) }
+
 // DecodeNode reads a node file, also one that a person or the original of seed 004 wrote: `<content>` for `<text>`, tags
 // as attributes, texts without the padding lines, any line ends, any time form (field/flowstore.md rows 4 to 11).
 // Elements and attributes that it does not know are passed over. The error is an *Error.
-func DecodeNode(data []byte) (node.Node, error) {
-	return decodeNode(data, false)
-}
+func (d Reader) DecodeNode(data []byte) (node.Node, error) { return d.decodeNode(data, false) }
 
 // NodeHead reads of a node file whose it is and when it was made. A file that DecodeNode refuses is refused with the same
 // error; the texts of one that was not edited are passed over, which is all that makes it cheaper.
-func NodeHead(data []byte) (id uuid.UUID, created time.Time, err error) {
-	n, err := decodeNode(data, true)
+func (d Reader) NodeHead(data []byte) (id uuid.UUID, created time.Time, err error) {
+	n, err := d.decodeNode(data, true)
 	return n.ID, n.Created, err
 }
 
 // decodeNode reads a node file; with skim, the node may have no texts of elements.
-func decodeNode(data []byte, skim bool) (node.Node, error) {
+func (d Reader) decodeNode(data []byte, skim bool) (node.Node, error) {
 	text, err := body(data)
 	if err != nil {
 		return node.Node{}, err
 	}
 	if raw, ok := scanNode(text, skim); ok {
-		return raw.node()
+		return raw.node(d.Timezone)
 	}
 	readable, warnings := readableText(text)
 	raw := &xmlNode{}
 	if err := parseXML(readable, raw); err != nil {
 		return node.Node{}, err
 	}
-	n, err := raw.node()
+	n, err := raw.node(d.Timezone)
 	n.Warnings = append(warnings, n.Warnings...)
 	return n, err
 }
@@ -72,10 +74,10 @@ func readableText(text []byte) (readable []byte, warnings []string) {
 	}
 }
 
-// node gives what the file says.
-func (raw *xmlNode) node() (node.Node, error) {
+// node gives what the file says; zone is as in Reader.
+func (raw *xmlNode) node(zone *time.Location) (node.Node, error) {
 	n := node.Node{}
-	r := &reading{}
+	r := &reading{zone: cmp.Or(zone, time.UTC)}
 	n.ID = r.id(raw.ID)
 	n.Created = r.time("timestamp", raw.Timestamp)
 	n.Texts = r.texts(raw.Contents.Items)
@@ -171,6 +173,7 @@ func attributesError(e xml.StartElement) error {
 
 // reading turns the parsed file into values and keeps the first thing that is wrong.
 type reading struct {
+	zone     *time.Location
 	err      error
 	warnings []string
 }
@@ -188,12 +191,13 @@ func (r *reading) id(text string) uuid.UUID {
 }
 
 func (r *reading) time(name, text string) time.Time {
-	t, err := parseTime(text)
+	t, err := parseTimeIn(text, r.zone)
 	switch {
 	case err != nil:
 		r.fail(unreadable("%s: %s", name, err))
 	case !hasZone(text):
-		r.warnings = append(r.warnings, fmt.Sprintf("%s=%q has no zone, such as Z or +09:00; it is taken for UTC", name, cut(text)))
+		r.warnings = append(r.warnings, fmt.Sprintf("%s=%q has no zone, such as Z or +09:00; it is taken for %s",
+			name, cut(text), cmp.Or(r.zone.String(), t.Format("-07:00"))))
 	}
 	return t
 }

@@ -9,14 +9,17 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 )
 
+// UpdateNode is that of the zero Reader.
+func UpdateNode(old []byte, n node.Node) (data []byte, kept bool) { return Reader{}.UpdateNode(old, n) }
+
 // UpdateNode gives the file of a node that changed, from the file that it had: in a file that a person edited, comments,
 // elements and attributes that we do not know, indentation, and every text that did not change stay as they are, byte for
 // byte, and what changed is written in our form (field/flowstore.md row 23). kept is false where that cannot be done: the old
 // file is no node or another one, has an element twice of which a node has one, or its <generation> was edited and changes.
 // Then data is the file written anew, and the old one needs to be kept beside it.
-func UpdateNode(old []byte, n node.Node) (data []byte, kept bool) {
+func (d Reader) UpdateNode(old []byte, n node.Node) (data []byte, kept bool) {
 	fresh := EncodeNode(n)
-	before, err := DecodeNode(old)
+	before, err := d.DecodeNode(old)
 	if err != nil {
 		return fresh, false
 	}
@@ -31,7 +34,7 @@ func UpdateNode(old []byte, n node.Node) (data []byte, kept bool) {
 	if !ok {
 		return fresh, false
 	}
-	if got, err := DecodeNode(edited); err != nil || !bytes.Equal(EncodeNode(got), EncodeNode(after)) {
+	if got, err := d.DecodeNode(edited); err != nil || !bytes.Equal(EncodeNode(got), EncodeNode(after)) {
 		return fresh, false
 	}
 	return edited, true
