@@ -20,6 +20,9 @@ func Node(n node.Node) []byte {
 	p.line("created", stamp(n.Created))
 	p.line("model", n.Model)
 	p.line("tags", strings.Join(n.Tags, ", "))
+	if n.Score != nil {
+		p.line("score", strconv.FormatFloat(*n.Score, 'f', -1, 64))
+	}
 	if n.Generation != nil {
 		p.generation(n.Generation)
 	}
@@ -32,6 +35,9 @@ func Node(n node.Node) []byte {
 			state = "to be made anew"
 		}
 		p.section(about("summary", stamp(n.Summary.Built), state), n.Summary.Text)
+	}
+	if n.Note != "" {
+		p.section("note", n.Note)
 	}
 	return p.Bytes()
 }
