@@ -39,6 +39,9 @@ func TestRebaseKnowsEveryPart(t *testing.T) {
 		"Current":     {Current: at(2)},
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[flow.Change]()) {
+		if field.Name == "Trashed" { // What became of nodes is in records of their own: it is nothing of the flow.
+			continue
+		}
 		c, known := parts[field.Name]
 		if !known {
 			t.Errorf("no row for flow.Change.%s", field.Name)
