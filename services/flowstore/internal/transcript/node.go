@@ -4,7 +4,9 @@ package transcript
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -53,9 +55,8 @@ func (p *page) generation(g *node.Generation) {
 	p.line("prompt", about(amount(g.PromptTokens, "tokens"), amount(g.CachedTokens, "of them cached"), g.PromptDigest))
 	p.line("answer", about(amount(g.AnswerTokens, "tokens"), amount(g.AnswerSeconds, "s")))
 	p.line("picks", about(append([]string{seed(g.PickSeed)}, g.Picks...)...))
-	if s := g.Sampling; s != nil {
-		p.line("sampling", about(knob("temperature", s.Temperature), knob("top_p", s.TopP), knob("top_k", s.TopK), knob("min_p", s.MinP),
-			knob("seed", s.Seed), amount(s.MaxTokens, "tokens at most")))
+	if g.Sampling != nil {
+		p.line("sampling", about(append(knobs(reflect.ValueOf(*g.Sampling)), amount(g.Sampling.MaxTokens, "tokens at most"))...))
 	}
 	p.line("error", g.Error)
 }
@@ -101,11 +102,22 @@ func seed(n uint32) string {
 	return fmt.Sprintf("seed %d", n)
 }
 
-func knob[T any](name string, value *T) string {
-	if value == nil {
-		return ""
+// knobs gives what is set, in the words of the contract, so that a change of any of it is seen in a diff.
+func knobs(group reflect.Value) (set []string) {
+	for i, field := range reflect.VisibleFields(group.Type()) {
+		name := field.Tag.Get("yaml")
+		value := group.Field(i)
+		if name == "-" || value.IsZero() {
+			continue
+		}
+		if value = reflect.Indirect(value); value.Kind() == reflect.Struct {
+			set = append(set, fmt.Sprintf("%s (%s)", name, strings.Join(knobs(value), ", ")))
+			continue
+		}
+		text, _ := json.Marshal(value.Interface()) // No number of a node is without a form in JSON.
+		set = append(set, fmt.Sprintf("%s %s", name, text))
 	}
-	return fmt.Sprintf("%s %v", name, *value)
+	return set
 }
 
 // stamp gives a time as the files have it; nothing for none.

@@ -19,6 +19,12 @@ func (f *fields) newNode(field string, in *flowstorev1.Node) node.Node {
 	f.unnamed(field, in.GetName(), "node_id")
 	n := toNode(in)
 	f.found(field, n.Check())
+	if in.GetEtag() != "" {
+		f.Add(field+".etag", "must be empty; a new node has no version yet")
+	}
+	if in.GetSummary().GetSource() != "" {
+		f.Add(field+".summary.source", "must be empty; the summary of a new node is made from its texts later")
+	}
 	if in.GetSummary().GetText() != "" {
 		f.Add(field+".summary.text", "must be empty; the summary of a new node is made from its texts later")
 	}

@@ -96,8 +96,8 @@ func TestWrongFields(t *testing.T) {
 			n.Texts[0].TokenCount, n.Texts[0].DurationSeconds, n.Texts[0].TokensPerSecond = -1, math.NaN(), math.Inf(1)
 		}), []string{"node.texts[0].duration_seconds", "node.texts[0].token_count", "node.texts[0].tokens_per_second"}},
 		"what a reader says": {create(func(n *flowstorev1.Node) {
-			n.Score, n.Note, n.Summary = proto.Float64(1000.5), strings.Repeat("x", 64<<10+1), &flowstorev1.NodeSummary{Text: "x"}
-		}), []string{"node.note", "node.score", "node.summary.text"}},
+			n.Score, n.Note, n.Summary, n.Etag = proto.Float64(1000.5), strings.Repeat("x", 64<<10+1), &flowstorev1.NodeSummary{Text: "x", Source: "y"}, "z"
+		}), []string{"node.etag", "node.note", "node.score", "node.summary.source", "node.summary.text"}},
 		"a score that is none": {create(func(n *flowstorev1.Node) { n.Score = proto.Float64(math.NaN()) }), []string{"node.score"}},
 		"a name of a new one":  {create(func(n *flowstorev1.Node) { n.Name = name }), []string{"node.name"}},
 		"model":                {create(func(n *flowstorev1.Node) { n.Model = strings.Repeat("x", 1025) }), []string{"node.model"}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -122,11 +123,20 @@ func (f *fields) eventKinds(names []string) (kinds []store.EventKind) {
 	for i, name := range names {
 		kind := store.EventKind(name)
 		if !slices.Contains(store.EventKinds, kind) {
-			f.Add(fmt.Sprintf("events[%d]", i), "is %.40q; it must be one of %v", name, store.EventKinds)
+			f.Add(fmt.Sprintf("events[%d]", i), "is %.40q; it must be one of %s", name, eventNames())
 		}
 		kinds = append(kinds, kind)
 	}
 	return kinds
+}
+
+// eventNames lists the names of events.
+func eventNames() string {
+	var names []string
+	for _, kind := range store.EventKinds {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
 }
 
 // watched reads a list of flows or nodes. One that stands there twice is watched once.

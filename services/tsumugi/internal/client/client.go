@@ -34,6 +34,9 @@ func Plain(err error, addr string) error {
 	}
 }
 
+// OneLine is a text on one line: what is blank in it, line ends too, is one space.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // Visible keeps a text from telling the terminal anything: a control character is shown as its picture.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {

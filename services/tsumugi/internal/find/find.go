@@ -96,7 +96,7 @@ func lines(hit *flowstorev1.SearchHit) string {
 		}
 	}
 	if last := len(texts) - 1; told < 0 && last >= 0 {
-		fmt.Fprintf(&b, "  %s: %s\n", texts[last].GetRole(), line(texts[last].GetContent()))
+		fmt.Fprintf(&b, "  %s: %s\n", texts[last].GetRole(), client.OneLine(texts[last].GetContent()))
 	}
 	return b.String()
 }
@@ -106,11 +106,8 @@ func marked(h *flowstorev1.Highlight) string {
 	text := []rune(h.GetSnippet())
 	start := min(max(int(h.GetOffset()-h.GetSnippetOffset()), 0), len(text))
 	end := min(start+int(h.GetLength()), len(text))
-	return line(string(text[:start]) + "»" + string(text[start:end]) + "«" + string(text[end:]))
+	return client.OneLine(string(text[:start]) + "»" + string(text[start:end]) + "«" + string(text[end:]))
 }
-
-// line is a text on one line.
-func line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func (o Options) say(format string, args ...any) {
 	fmt.Fprint(o.Out, client.Visible(fmt.Sprintf(format, args...)))

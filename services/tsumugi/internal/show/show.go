@@ -51,9 +51,9 @@ func (o Options) show(ctx context.Context, flows flowstorev1.FlowStoreServiceCli
 	if err != nil {
 		return err
 	}
-	o.say("「%s」 %s\nnodes: %d, edges: %d\n", flow.GetDisplayName(), name, len(flow.GetNodes()), len(flow.GetEdges()))
+	o.say("「%s」 %s\nnodes: %d, edges: %d\n", client.OneLine(flow.GetDisplayName()), name, len(flow.GetNodes()), len(flow.GetEdges()))
 	for _, head := range flow.GetHeads() {
-		o.say("%d: %s\n", head.GetIndex(), head.GetDisplayName())
+		o.say("%d: %s\n", head.GetIndex(), client.OneLine(head.GetDisplayName()))
 	}
 	for _, warning := range flow.GetWarnings() {
 		o.say("! %s\n", warning)
@@ -100,7 +100,7 @@ func line(n *flowstorev1.PathNode, current string) string {
 // beginning is what of a text has room on a line of a screen.
 func beginning(text string) string {
 	const most = 35 // of double width, as Japanese characters are
-	words := []rune(strings.Join(strings.Fields(text), " "))
+	words := []rune(client.OneLine(text))
 	if len(words) > most {
 		return string(words[:most]) + "…"
 	}

@@ -44,12 +44,12 @@ func shown(t *testing.T, c flowstorev1.FlowStoreServiceClient, flow string, node
 func TestShow(t *testing.T) {
 	t.Parallel()
 	c := store(t)
-	flow, err := c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "夜話"}})
+	flow, err := c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "夜\n話"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := "「夜話」 " + flow.GetName() + "\n"
-	if got, want := shown(t, c, "夜話", 100), head+"nodes: 0, edges: 0\n\n\n"; got != want {
+	head := "「夜 話」 " + flow.GetName() + "\n"
+	if got, want := shown(t, c, "夜\n話", 100), head+"nodes: 0, edges: 0\n\n\n"; got != want {
 		t.Errorf("an empty flow:\n%s", got)
 	}
 	var names []string
