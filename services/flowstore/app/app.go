@@ -87,7 +87,7 @@ func (a *App) Register(r grpc.ServiceRegistrar) {
 func (a *App) Ready(ctx context.Context) []obs.Check {
 	writing := obs.Check{Name: "flowstore writes", OK: true}
 	if n := a.store.Stats().ReadOnly; n > 0 {
-		writing.OK, writing.Message = false, fmt.Sprintf("%d namespaces cannot write; the log says why", n)
+		writing.OK, writing.Message = false, fmt.Sprintf("namespaces that cannot write: %d; reads go on, and the log says why", n)
 	}
 	readable := obs.Check{Name: "flowstore files", OK: true}
 	problems, err := a.store.Problems(ctx, namespace.Default)

@@ -175,7 +175,8 @@ type NodeSummary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the texts say, in short. At most 64 KiB. Of a new node it is empty.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Whether a summary is still to be made: there is none, or the texts changed since.
+	// Whether a summary is still to be made: there is none, or a call changed the texts since. A hand that edits them asks for one in
+	// the file (`updated="true"`).
 	Stale bool `protobuf:"varint,2,opt,name=stale,proto3" json:"stale,omitempty"`
 	// When it was made. Absent: never.
 	BuildTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=build_time,json=buildTime,proto3" json:"build_time,omitempty"`

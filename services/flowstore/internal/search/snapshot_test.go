@@ -36,14 +36,14 @@ func reread(t *testing.T, x *search.Index) *search.Index {
 	return y
 }
 
-// small has a list of each kind: short, long, and words that are too long for the list.
+// small has a list of each kind: short, long, and words that are too long for the list; and the first and the last of all characters.
 func small(t testing.TB) *search.Index {
 	t.Helper()
 	x := search.New()
 	for i := range 80 {
 		content := "夜の駅 quick"
 		if i == 3 {
-			content += " 港 fix " + strings.Repeat("a", 100)
+			content += " 港 fix \x00 \U0010ffff " + strings.Repeat("a", 100)
 		}
 		n := node.Node{ID: uuid.UUID{15: byte(i)}, Model: "gemma", Tags: []string{"夜"}, Texts: []node.Text{{Role: "user", Content: content}}}
 		if err := x.Put(n, uint64(i)<<56|7); err != nil {

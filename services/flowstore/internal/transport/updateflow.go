@@ -29,13 +29,13 @@ func (s *Server) UpdateFlow(ctx context.Context, req *flowstorev1.UpdateFlowRequ
 		in.Links = f.links(req.GetFlow().GetLinks(), in.Flow)
 	}
 	if in.Etag == "" && (slices.Contains(in.Fields, "heads") || slices.Contains(in.Fields, "links")) {
-		f.Add("flow.etag", "is required, since update_mask names a whole list: it says which one is replaced")
+		f.Add("flow.etag", "is required, since a whole list is replaced: it says which one")
 	}
 	if req.GetFlow().GetName() == "" {
 		f.Add("flow.name", "is required")
 	}
 	if slices.Contains(in.Fields, "display_name") && in.Words.Name == "" {
-		f.Add("flow.display_name", "is required, since update_mask names it")
+		f.Add("flow.display_name", "is required, since it is to be changed")
 	}
 	f.found("flow", flow.Flow{}.Edited(in.Words, in.Fields).CheckWords())
 	if err := f.Err(); err != nil {

@@ -40,7 +40,7 @@ func (s *Server) UpdateNode(ctx context.Context, req *flowstorev1.UpdateNodeRequ
 func (f *fields) updated(in library.NodeUpdate) {
 	texts := slices.Contains(in.Fields, "texts")
 	if texts && len(in.To.Texts) == 0 {
-		f.Add("node.texts", "at least one is required, since update_mask names them")
+		f.Add("node.texts", "at least one is required, since they are to be changed")
 	}
 	for i, t := range in.To.Texts {
 		if texts && t.Role == "" {
@@ -48,10 +48,10 @@ func (f *fields) updated(in library.NodeUpdate) {
 		}
 	}
 	if slices.Contains(in.Fields, "summary") && in.To.Summary.Text != "" && in.Source == "" && in.Etag == "" && !texts {
-		f.Add("node.summary.source", "is required, or node.etag: it says which texts the summary was made from")
+		f.Add("node.summary.source", "is required, or the etag of the node: it says which texts the summary was made from")
 	}
 	if slices.Contains(in.Fields, "tags") && in.Etag == "" {
-		f.Add("node.etag", "is required, since update_mask names a whole list: it says which one is replaced")
+		f.Add("node.etag", "is required, since a whole list is replaced: it says which one")
 	}
 	f.found("node", node.Node{}.Edited(in.To, in.Fields, "", time.Time{}).Check())
 }

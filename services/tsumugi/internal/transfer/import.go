@@ -45,7 +45,7 @@ var Formats = map[string]flowstorev1.ImportFormat{
 type IncompleteError struct{ Failed int }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("not imported: %d; everything else was", e.Failed)
+	return fmt.Sprintf("not imported: %d; what else there was is", e.Failed)
 }
 
 // ExitCode is that of the process.

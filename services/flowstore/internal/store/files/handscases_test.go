@@ -54,18 +54,22 @@ func TestFlowstore16AHandEditsWhatAClientHasOpen(t *testing.T) {
 	}
 }
 
-// What a client wrote upon an edit that nobody had seen yet is the client's; the edit is in it, and nothing is told twice.
+// A client writes upon an edit that nobody had seen yet: the edit is in it and is told first, as a hand's, and nothing is told twice.
 func TestAClientWritesUponAnUnseenEdit(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.must(errors.Join(d.createNode("one"), d.createNode("two")))
+	d.must(errors.Join(d.createNode("one"), d.createNode("two"), d.createFlow("novel")))
 	d.flushed()
 	told := d.handsDo(func() {
 		d.edit("nodes/000/000.xml", "春の夜", "夏の夜")
 		d.edit("nodes/000/000.xml", `timestamp="2026`, `timestamp="2027`)
-		d.must(d.replaceNode("one", "二"))
+		d.edit("flows/000/000.yaml", "name: \"novel\"", "name: 長編")
+		d.must(errors.Join(d.replaceNode("one", "二"), d.addNode("novel", "a"), d.replaceNode("one", "三")))
 	})
-	if !slices.Equal(told, []string{"ours: node_updated one"}) {
+	want := []string{
+		"node_updated one", "ours: node_updated one", "flow_updated novel", "ours: node_created ", "ours: flow_updated novel", "ours: node_updated one",
+	}
+	if !slices.Equal(told, want) {
 		t.Errorf("told %q", told)
 	}
 	if again := d.handsDo(d.flushed); len(again) > 0 {

@@ -19,7 +19,7 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("the data folder %s is in use by %s; stop it, or choose another folder", e.Data, e.Owner)
+	return fmt.Sprintf("the data folder %s is in use by %s; stop it first", e.Data, e.Owner)
 }
 
 // own takes the data for this process and writes down who it is. Data that nobody can write is taken as far as that goes: where
@@ -54,6 +54,11 @@ func own(data string, now time.Time) (*flock.Flock, error) {
 }
 
 func ownerIn(path string) string {
+	if f, err := os.OpenFile(path, os.O_WRONLY, 0); commitlog.CannotWrite(err) {
+		return "another process, which could not write here which one it is" // What stands there is of an earlier one.
+	} else if err == nil {
+		_ = f.Close()
+	}
 	about, err := os.ReadFile(path)
 	if text := strings.TrimSpace(string(about)); err == nil && text != "" {
 		return text

@@ -45,8 +45,10 @@ func encodeOp(op overlay.Op) ([]byte, error) {
 // changes is the batch as a transaction of local.db.
 func (b *batch) changes() commitlog.Changes {
 	r := recording{batch: b, state: commitlog.State{Last: b.now, NextNode: b.nodes.next, NextFlow: b.flows.next}, made: map[store.Thing]string{}}
+	edits := b.editedByHands()
 	r.changes = commitlog.Changes{
-		Requests: b.writes.Requests(), At: b.now, State: &r.state, Events: b.writes.Events(b.lastEvent, b.now),
+		Requests: b.writes.Requests(), At: b.now, State: &r.state,
+		Events: append(edits, b.writes.Events(b.lastEvent+int64(len(edits)), b.now)...),
 	}
 	for i, op := range b.writes.Ops() {
 		r.body = b.bodies[i]
@@ -56,6 +58,32 @@ func (b *batch) changes() commitlog.Changes {
 		r.changes.Records = append(r.changes.Records, one)
 	}
 	return r.changes
+}
+
+// editedByHands tells what a hand changed of things before the batch changed them, so that no scan will see it: who passes over his own
+// events learns that somebody else was there.
+func (b *batch) editedByHands() (events []store.Event) {
+	told := map[store.Thing]bool{}
+	for _, op := range b.writes.Ops() {
+		var of store.Thing
+		var kind store.EventKind
+		var file string
+		var hash commitlog.Hash
+		switch {
+		case op.Replace != nil:
+			l := b.loadedNodes[op.Replace.Node.ID]
+			of, kind, file, hash = store.Thing{Kind: store.KindNode, ID: op.Replace.Node.ID}, store.NodeUpdated, l.path, l.hash
+		case op.Change != nil:
+			l := b.loaded[op.Change.Flow]
+			of, kind, file, hash = store.Thing{Kind: store.KindFlow, ID: op.Change.Flow}, store.FlowUpdated, l.path, l.hash
+		}
+		if before, known := b.seen.get(file); !known || told[of] || before.size == unsettled || before.hash == hash {
+			continue
+		}
+		told[of] = true
+		events = append(events, store.Event{Seq: b.lastEvent + int64(len(events)) + 1, At: b.now, Kind: kind, Of: of, Origin: store.External})
+	}
+	return events
 }
 
 // recording turns writes into records.

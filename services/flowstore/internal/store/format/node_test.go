@@ -168,7 +168,7 @@ func TestFlowstore14ByteOrderMarkAndHalfAFile(t *testing.T) {
 		}
 	}
 	_, err := format.DecodeNode(data[:100])
-	if got := fmt.Sprint(err); got != "line 2: unexpected EOF" {
+	if got := fmt.Sprint(err); got != "line 2: the file ends in the middle of an element" {
 		t.Errorf("the reason is %q", got)
 	}
 }
@@ -240,7 +240,7 @@ func TestUnreadableNodes(t *testing.T) {
 		"nothing":         {"", "holds no element"},
 		"zeros":           {strings.Repeat("\x00", 50), "line 1: illegal character code U+0000"},
 		"another root":    {"<html/>", "line 1: expected element type <node> but have <html>"},
-		"cut":             {head + "<contents>", "line 1: unexpected EOF"},
+		"cut":             {head + "<contents>", "line 1: the file ends in the middle of an element"},
 		"conflict":        {head + "\n<<<<<<< HEAD\n</node>", "line 2: expected element name after <"},
 		"two nodes":       {head + "</node>\n" + head + "</node>", "line 2: a second element <node> begins behind the end of the node"},
 		"text behind":     {head + "</node>\nx", "line 2: there is text behind the end of the node"},

@@ -133,6 +133,9 @@ func xmlError(b *boundedXML, err error) error {
 	if syntax := (*xml.SyntaxError)(nil); errors.As(err, &syntax) {
 		reason = syntax.Msg
 	}
+	if reason == "unexpected EOF" {
+		reason = "the file ends in the middle of an element"
+	}
 	line, _ := b.raw.InputPos()
 	return unreadable("line %d: %s", line, reason)
 }

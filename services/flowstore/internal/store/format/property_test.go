@@ -92,8 +92,26 @@ func nodes() *rapid.Generator[node.Node] {
 			}
 			n.Generation = &g
 		}
-		return n
+		return plusZero(n)
 	})
+}
+
+// plusZero makes 0 of -0, as nodes have it that came in (node.Rounded).
+func plusZero(n node.Node) node.Node {
+	for i := range n.Texts {
+		n.Texts[i].Duration, n.Texts[i].Rate = n.Texts[i].Duration+0, n.Texts[i].Rate+0
+	}
+	if n.Score != nil {
+		*n.Score += 0
+	}
+	if g := n.Generation; g != nil {
+		g.PromptSeconds, g.AnswerSeconds = g.PromptSeconds+0, g.AnswerSeconds+0
+		if g.Sampling != nil {
+			s := g.Sampling.PlusZero()
+			g.Sampling = &s
+		}
+	}
+	return n
 }
 
 func TestNodesComeBack(t *testing.T) {
