@@ -25,6 +25,9 @@ func (f Flow) Check(c Change) error {
 	if err := f.checkGone(c); err != nil {
 		return err
 	}
+	if len(c.Restore)+len(c.Add)+len(c.Connect)+len(c.Heads)+len(c.Link) == 0 && c.Current == nil {
+		return nil
+	}
 	f = f.without(c)
 	if err := f.checkSize(c); err != nil {
 		return err
@@ -104,7 +107,7 @@ func (f Flow) checkSize(c Change) error {
 		return &FullError{Flow: f.ID, What: "edges", Limit: MaxEdges}
 	case f.next()+len(c.Add)-1 > MaxIndex:
 		return &FullError{Flow: f.ID, What: "indexes", Limit: MaxIndex}
-	case nameBytes(c.Connect) > 0 && nameBytes(withEdges(f.Edges, c.Connect)) > MaxEdgeNames:
+	case nameBytes(c.Connect) > 0 && nameBytes(f.Edges)+nameBytes(c.Connect) > MaxEdgeNames && nameBytes(withEdges(f.Edges, c.Connect)) > MaxEdgeNames:
 		return &FullError{Flow: f.ID, What: "bytes of names of edges", Limit: MaxEdgeNames}
 	}
 	if heads := len(withHeads(f.Heads, c.Heads)); heads > MaxHeads && heads > len(f.Heads) {
@@ -168,7 +171,7 @@ func (f Flow) next() int {
 }
 
 // Apply gives the flow after a change that Check accepted. The old value stays as it is; slices that the change does not
-// concern are shared, the others copied (about 80 us for 10,000 nodes). Applying the same change twice is applying it
+// concern are shared, the others copied once (about 40 us for 10,000 nodes). Applying the same change twice is applying it
 // once, and applying several again in their order comes to what they came to, so that a log can be replayed onto a file that
 // holds some of it already.
 func (f Flow) Apply(c Change) Flow {
@@ -225,16 +228,38 @@ func (f Flow) without(c Change) Flow {
 		return f
 	}
 	f.Next = f.next()
-	cut := slices.Clone(c.Disconnect)
-	slices.SortFunc(cut, compareEdges)
+	f.Edges = withoutEdges(f.Edges, c.Disconnect)
+	if len(c.Unlink) > 0 {
+		f.Links = slices.DeleteFunc(slices.Clone(f.Links), func(l Link) bool { return slices.Contains(c.Unlink, l) })
+	}
+	if len(c.Remove) == 0 {
+		return f
+	}
 	gone := indexesOf(c.Remove)
 	f.Members = slices.DeleteFunc(slices.Clone(f.Members), func(m Member) bool { return gone[m.Index] })
-	f.Edges = slices.DeleteFunc(slices.Clone(f.Edges), func(e Edge) bool {
-		return gone[e.From] || gone[e.To] || containsEdge(cut, e)
-	})
+	f.Edges = slices.DeleteFunc(slices.Clone(f.Edges), func(e Edge) bool { return gone[e.From] || gone[e.To] })
 	f.Heads = slices.DeleteFunc(slices.Clone(f.Heads), func(h Head) bool { return gone[h.Index] })
-	f.Links = slices.DeleteFunc(slices.Clone(f.Links), func(l Link) bool { return gone[l.From] || slices.Contains(c.Unlink, l) })
+	f.Links = slices.DeleteFunc(slices.Clone(f.Links), func(l Link) bool { return gone[l.From] })
 	return f
+}
+
+// withoutEdges gives edges without those of cut, whose names do not count.
+func withoutEdges(edges, cut []Edge) []Edge {
+	if len(cut) == 0 {
+		return edges
+	}
+	sorted := slices.Clone(cut)
+	slices.SortFunc(sorted, compareEdges)
+	left := make([]Edge, 0, len(edges))
+	for _, e := range sorted {
+		at, held := slices.BinarySearchFunc(edges, e, compareEdges)
+		left = append(left, edges[:at]...)
+		if held {
+			at++
+		}
+		edges = edges[at:]
+	}
+	return append(left, edges...)
 }
 
 // indexesOf gives the set of the members' indexes.
@@ -257,11 +282,14 @@ func withMembers(members, add []Member) []Member {
 			all = append(all, m)
 		}
 	}
+	from := max(len(members)-1, 0) // what stands before is in order, if it need not move
 	slices.SortStableFunc(all[len(members):], compareMembers)
-	if !slices.IsSortedFunc(all, compareMembers) {
+	if !slices.IsSortedFunc(all[from:], compareMembers) {
+		from = 0
 		slices.SortStableFunc(all, compareMembers)
 	}
-	return slices.CompactFunc(all, func(a, b Member) bool { return a.Index == b.Index })
+	fresh := slices.CompactFunc(all[from:], func(a, b Member) bool { return a.Index == b.Index })
+	return all[:from+len(fresh)]
 }
 
 // withEdges gives edges and those of add, sorted. One that is there keeps its name where add gives none.

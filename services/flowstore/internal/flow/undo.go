@@ -13,10 +13,11 @@ import (
 // Invert gives the change, without its time, that takes c back: before.Apply(c).Apply(back) is before in all but Updated and
 // Next. Only what no operation may make does not come back in a flow that hands edited: an edge that traversals left out (nor its
 // name), a head or link of nothing. It needs the flow as it was: c does not tell what went with a member. A change
-// that was undone is done again by the inverse of its inverse, since an index is never given twice. What only adds costs what it
-// adds; other changes 2 ms for 10,000 members.
+// that was undone is done again by the inverse of its inverse, since an index is never given twice. What adds, or takes edges away,
+// costs what it changes; other changes 2 ms for 10,000 members.
 func Invert(before Flow, c Change) (back Change) {
-	if c.Story == nil && len(c.Remove)+len(c.Disconnect)+len(c.Restore)+len(c.Link)+len(c.Unlink) == 0 {
+	skips := len(c.Disconnect) > 0 && len(before.Skipped) > 0 // other edges may be left out when some go
+	if c.Story == nil && !skips && len(c.Remove)+len(c.Restore)+len(c.Link)+len(c.Unlink) == 0 {
 		return invertAddition(before, c)
 	}
 	after := before.Apply(c)
@@ -42,7 +43,7 @@ func Invert(before Flow, c Change) (back Change) {
 	return back
 }
 
-// invertAddition is Invert for a change that takes nothing away.
+// invertAddition is Invert for a change that takes nothing away but edges.
 func invertAddition(before Flow, c Change) (back Change) {
 	if c.Name != nil && *c.Name != before.Name {
 		back.Name = &before.Name
@@ -51,18 +52,7 @@ func invertAddition(before Flow, c Change) (back Change) {
 		back.Description = &before.Description
 	}
 	back.Remove = slices.Clone(c.Add)
-	gone := indexesOf(c.Add)
-	for _, e := range withEdges(nil, c.Connect) {
-		old, there := before.Edge(e.From, e.To)
-		switch {
-		case gone[e.From] || gone[e.To] || containsEdge(before.Skipped, e):
-		case !there:
-			back.Disconnect = append(back.Disconnect, e)
-		case e.Name != "" && e.Name != old.Name:
-			back.Disconnect = append(back.Disconnect, e)
-			back.Connect = append(back.Connect, old)
-		}
-	}
+	back.Disconnect, back.Connect = invertEdges(before, c)
 	written := map[string]bool{}
 	for _, h := range slices.Backward(c.Heads) { // of two with one name the last one counts
 		index := before.headAt(h.Name)
@@ -78,6 +68,29 @@ func invertAddition(before Flow, c Change) (back Change) {
 		back.Current = &before.Current
 	}
 	return back
+}
+
+// invertEdges gives the edges that end, and those that begin, when invertAddition's change is taken back.
+func invertEdges(before Flow, c Change) (ending, beginning []Edge) {
+	brought, made, ended := indexesOf(c.Add), withEdges(nil, c.Connect), withEdges(nil, c.Disconnect)
+	for _, e := range made {
+		old, there := before.Edge(e.From, e.To)
+		stayed := there && !containsEdge(ended, e)
+		switch {
+		case brought[e.From] || brought[e.To] || containsEdge(before.Skipped, e):
+		case !there:
+			ending = append(ending, e)
+		case e.Name != old.Name && (e.Name != "" || !stayed):
+			ending = append(ending, e)
+			beginning = append(beginning, old)
+		}
+	}
+	for _, e := range ended {
+		if old, there := before.Edge(e.From, e.To); there && !containsEdge(made, e) {
+			beginning = append(beginning, old)
+		}
+	}
+	return ending, beginning
 }
 
 // headAt gives the index of a head; 0 where there is none.

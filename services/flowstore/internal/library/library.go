@@ -92,7 +92,7 @@ func change(tx store.Tx, f flow.Flow, c flow.Change) (flow.Flow, error) {
 	if err := tx.ChangeFlow(f.ID, c); err != nil {
 		return f, named(store.KindFlow, f.ID, err)
 	}
-	return f.Apply(c), nil
+	return tx.Flow(f.ID)
 }
 
 // memberIndexes gives the indexes of nodes in a flow, and tells all that cannot be used: those of cannot with the error

@@ -139,7 +139,11 @@ func moveStep(tx store.Tx, f flow.Flow, s store.Step) (Undone, error) {
 		return Undone{}, err
 	}
 	undone, err := countSteps(tx, f.ID)
-	undone.Flow, undone.Step = f.Apply(c), before
+	if err != nil {
+		return Undone{}, err
+	}
+	undone.Flow, err = tx.Flow(f.ID)
+	undone.Step = before
 	if redo {
 		undone.Step = s
 	}
