@@ -64,7 +64,7 @@ func (d *decoder) contents() contents {
 	c := empty()
 	known := make([]*labels, d.count(len(d.b), 1))
 	for i := range known {
-		known[i] = &labels{d.name(), d.names(), d.names(), d.count(1, 0) == 1}
+		known[i] = &labels{d.name(), d.names(), d.names(), kinds(d.count(int(keptKinds), 0))}
 	}
 	last := int64(0)
 	for range d.count(MaxNodes, len(uuid.UUID{})+stampLen) {

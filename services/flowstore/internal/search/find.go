@@ -88,8 +88,8 @@ type candidate struct {
 	rank
 	// check says that its texts have to be read.
 	check bool
-	// kept is that of its labels, for texts with this stamp.
-	kept  bool
+	// kept are those of its labels, for texts with this stamp.
+	kept  kinds
 	stamp uint64
 }
 

@@ -2,7 +2,6 @@ package search
 
 import (
 	"sort"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -237,20 +236,16 @@ func unfolded(text string) located {
 	return located{text, []part{{0, 0, true}, {len(text), len(text), false}}}
 }
 
-// keepsDense says that no character of a dense script was changed, made or joined: such a word is in the text just where it is in
-// the folded one.
-func (l located) keepsDense(original string) bool {
+// kept gives the kinds of which no character was changed, made or joined, but for the case of ASCII.
+func (l located) kept(original string) kinds {
+	kept := keptKinds
 	for i, p := range l.parts[:len(l.parts)-1] {
 		next := l.parts[i+1]
-		if !p.run && (holdsDense(original[p.original:next.original]) || holdsDense(l.text[p.folded:next.folded])) {
-			return false
+		if !p.run {
+			kept &^= kindsOf(original[p.original:next.original]) | kindsOf(l.text[p.folded:next.folded])
 		}
 	}
-	return true
-}
-
-func holdsDense(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool { return scriptOf(r).dense() })
+	return kept
 }
 
 // origin gives the place in the original, in bytes, of a piece of the folded text that is not empty.

@@ -52,8 +52,9 @@ type Query struct {
 type word struct {
 	text string
 	not  bool
-	// dense says that all of its characters are of scripts without blanks, simple that folding leaves each of them as it is.
-	dense, simple bool
+	// kinds are those of its characters; simple says that folding leaves each of them as it is.
+	kinds  kinds
+	simple bool
 }
 
 // cost tells what is looked up later than something else: words that nodes must not hold last, and before these words of scripts
@@ -62,7 +63,7 @@ func (w word) cost() int {
 	switch {
 	case w.not:
 		return 2
-	case w.dense:
+	case w.kinds == denseKind:
 		return 0
 	}
 	return 1
@@ -150,8 +151,7 @@ func (p *parser) word(t token) {
 			p.refuse(v.at, t.text, "holds nothing to look for; write a word")
 		} else {
 			p.query.words = append(p.query.words, word{
-				folded, t.not,
-				!strings.ContainsFunc(folded, func(r rune) bool { return !scriptOf(r).dense() }),
+				folded, t.not, kindsOf(folded),
 				!strings.ContainsFunc(folded, func(r rune) bool { return simple(r) != r }),
 			})
 		}

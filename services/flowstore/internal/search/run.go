@@ -98,8 +98,8 @@ func (s *search) count(ctx context.Context) error {
 // texts are those of a node in which a query looks for its words.
 type texts struct {
 	all []node.Text
-	// kept is that of the labels of a node.
-	kept bool
+	// kept are those of the labels of a node.
+	kept kinds
 }
 
 func (s *search) texts(ctx context.Context, c candidate) (texts, bool, error) {
@@ -107,7 +107,10 @@ func (s *search) texts(ctx context.Context, c candidate) (texts, bool, error) {
 		return texts{}, false, err
 	}
 	all, stamp, found, err := s.source.Texts(ctx, c.id)
-	return texts{all, c.kept && stamp == c.stamp}, found, err
+	if stamp != c.stamp {
+		c.kept = 0
+	}
+	return texts{all, c.kept}, found, err
 }
 
 // counts says that the words are looked for in a text of this role.
@@ -131,14 +134,16 @@ func (q *Query) holds(t texts) bool {
 }
 
 // in says whether a text holds the word. What tells without folding is tried first, for folding takes several times as long.
-func (w word) in(text string, kept bool, folded *string) bool {
-	if w.simple {
-		at := strings.Index(text, w.text)
-		switch {
-		case at >= 0 && !joined(text[at+len(w.text):]):
+func (w word) in(text string, kept kinds, folded *string) bool {
+	if w.asIs(kept) {
+		for range w.places(text) {
 			return true
-		case kept && w.dense:
-			return false
+		}
+		return false
+	}
+	if w.simple {
+		if at := strings.Index(text, w.text); at >= 0 && !joined(text[at+len(w.text):]) {
+			return true
 		}
 	}
 	if *folded == "" {
@@ -150,7 +155,7 @@ func (w word) in(text string, kept bool, folded *string) bool {
 func (q *Query) hit(id uuid.UUID, t texts) Hit {
 	h := Hit{ID: id}
 	words := slices.DeleteFunc(slices.Clone(q.words), func(w word) bool { return w.not })
-	asIs := t.kept && !slices.ContainsFunc(words, func(w word) bool { return !w.dense })
+	asIs := !slices.ContainsFunc(words, func(w word) bool { return !w.asIs(t.kept) })
 	for i, text := range t.all {
 		if len(words) == 0 || !q.counts(text.Role) {
 			continue
@@ -177,14 +182,12 @@ func (l located) find(words []word, most int) []span {
 	var all []span
 	for _, w := range words {
 		// One more for each that another word covers is not looked for: then there are enough.
-		for at, found := 0, 0; found < most; found++ {
-			i := strings.Index(l.text[at:], w.text)
-			if i < 0 {
+		found := 0
+		for at := range w.places(l.text) {
+			if found++; found > most {
 				break
 			}
-			at += i
 			all = append(all, span{at, at + len(w.text)})
-			at += len(w.text)
 		}
 	}
 	slices.SortFunc(all, func(a, b span) int { return a.start - b.start })

@@ -90,9 +90,8 @@ type labels struct {
 	model string
 	// tags are as written, roles those of the texts; sorted, each of them once.
 	tags, roles []string
-	// kept says that folding changes no character of a dense script and makes none in any of the texts, so that a word of such
-	// characters stands in them as it does folded.
-	kept bool
+	// kept are the kinds of characters that folding leaves in all of the texts.
+	kept kinds
 }
 
 // New makes an empty index.
@@ -109,11 +108,11 @@ func empty() contents {
 // then the index is as it was. Searches go on meanwhile.
 func (x *Index) Put(n node.Node, stamp uint64) error {
 	folded, roles := make([]string, len(n.Texts)), make([]string, len(n.Texts))
-	kept := true
+	kept := keptKinds
 	for i, t := range n.Texts {
 		l := locate(t.Content)
 		folded[i], roles[i] = l.text, t.Role
-		kept = kept && l.keepsDense(t.Content)
+		kept &= l.kept(t.Content)
 	}
 	t := termsOf(folded)
 	l := labels{unique.Make(n.Model).Value(), distinct(n.Tags), distinct(roles), kept}

@@ -12,7 +12,7 @@ import (
 // the distances from one to the next.
 const (
 	magic   = "tsumugi search\n"
-	version = 4
+	version = 5
 	// flushed is how much of a snapshot is gathered before it is written.
 	flushed = 1 << 20
 )
@@ -73,11 +73,7 @@ func (e *encoder) labels(l *labels) {
 	e.text(l.model)
 	e.texts(l.tags)
 	e.texts(l.roles)
-	if l.kept {
-		e.number(1)
-	} else {
-		e.number(0)
-	}
+	e.number(uint64(l.kept))
 }
 
 func (e *encoder) segment(s *segment) {
