@@ -173,7 +173,7 @@ func (n *novel) finds(half string) {
 	}
 }
 
-// hits wants so many nodes with a word on the pages of a search, each with a place where it stands. The total may be more where it is told
+// hits wants so many nodes with a word on the pages of a search, each with a place where it stands. The total may be another where it is told
 // to be approximate (docs/search.md); the pages are not.
 func (n *novel) hits(word string, want int) {
 	n.Helper()
@@ -181,7 +181,7 @@ func (n *novel) hits(word string, want int) {
 	req := &flowstorev1.SearchNodesRequest{Query: "flow:" + strings.TrimPrefix(n.flow, "flows/") + ` "` + strings.ReplaceAll(word, `"`, `""`) + `"`, PageSize: 100}
 	for {
 		page, err := n.c.SearchNodes(n.Context(), req)
-		if total := int(page.GetTotalSize()); err != nil || total < want || total > want && !page.GetApproximate() {
+		if total := int(page.GetTotalSize()); err != nil || total != want && !page.GetApproximate() {
 			n.Fatalf("%q: %d nodes, approximate %t, want %d: %v", word, page.GetTotalSize(), page.GetApproximate(), want, err)
 		}
 		for _, hit := range page.GetHits() {

@@ -101,8 +101,8 @@ type SearchNodesResponse struct {
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// How many nodes satisfied the query, on all pages, when the first page was made.
 	TotalSize int32 `protobuf:"varint,3,opt,name=total_size,json=totalSize,proto3" json:"total_size,omitempty"`
-	// `total_size` is an upper bound, since more than 300 nodes would have to be read to count them; or the search index is still being made
-	// anew, so that nodes are missing.
+	// `total_size` is an estimate, since more than 300 nodes would have to be read to count them, or fewer for more than 10 ms; or the search
+	// index is still being made anew, so that nodes are missing.
 	Approximate   bool `protobuf:"varint,4,opt,name=approximate,proto3" json:"approximate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

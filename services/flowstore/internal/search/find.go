@@ -22,6 +22,8 @@ const (
 	// approximate, and a page may end early.
 	DefaultReads = 300
 	MaxReads     = 100_000
+	// leastReads is how many nodes are read for the total before Enough is asked.
+	leastReads = 50
 )
 
 // Source is the store, which has what the index does not.
@@ -55,6 +57,9 @@ type Page struct {
 	// Reads bounds how many nodes are read to check what the index cannot know, 1 to MaxReads; 0 for DefaultReads. The
 	// hits of the page are read besides, for their highlights.
 	Reads int
+	// Enough, where there is one, is asked before each node that is read for the total alone, but for the first of them. It says that the total
+	// has to do with those that were read.
+	Enough func() bool
 }
 
 // PageError says that a page cannot be given.
@@ -65,8 +70,8 @@ func (e *PageError) Error() string { return e.Field + " " + e.Message }
 // Result is one page of what was found.
 type Result struct {
 	Hits []Hit
-	// Total is how many nodes satisfied the query, on all pages, when the first page was made. Where Approximate, it counts nodes
-	// that were not read as if they did, or the index did not have all nodes yet, or one went while it was read.
+	// Total is how many nodes satisfied the query, on all pages, when the first page was made. Where Approximate, it takes it that of the
+	// nodes that were not read as many do as of those that were, or the index did not have all nodes yet, or one went while it was read.
 	Total       int
 	Approximate bool
 	// Next is where the next page begins; empty where there is none. It may follow a page with fewer hits than asked for: the

@@ -30,8 +30,9 @@ type search struct {
 	// and so many that may.
 	ahead        ranked
 	sure, unsure int
-	reads        int
-	result       Result
+	// reads are the nodes that were read to be checked, held those of them that satisfy the query.
+	reads, held int
+	result      Result
 }
 
 func (s *search) run(ctx context.Context) error {
@@ -55,9 +56,6 @@ func (s *search) fill(ctx context.Context) (last *rank, err error) {
 	for len(s.ahead) > 0 && len(s.result.Hits) < s.page.Size && (!s.ahead[0].check || s.reads < s.page.Reads) {
 		c := s.ahead.next()
 		last = &c.rank
-		if c.check {
-			s.reads++
-		}
 		texts, found, err := s.texts(ctx, c)
 		switch {
 		case err != nil:
@@ -65,6 +63,9 @@ func (s *search) fill(ctx context.Context) (last *rank, err error) {
 		case !found:
 			s.result.Approximate = true
 		case !c.check || s.query.holds(texts):
+			if c.check {
+				s.held++
+			}
 			s.result.Hits = append(s.result.Hits, s.query.hit(c.id, texts))
 		}
 	}
@@ -73,15 +74,17 @@ func (s *search) fill(ctx context.Context) (last *rank, err error) {
 
 // count makes the total of this page and all behind it, and reads nodes for it for as long as it may.
 func (s *search) count(ctx context.Context) error {
-	s.result.Total = len(s.result.Hits) + s.sure + s.unsure
-	s.result.Approximate = s.result.Approximate || s.unsure > 0
+	s.result.Total = len(s.result.Hits) + s.sure
+	unread := s.unsure
 	for _, c := range s.ahead {
-		if !c.check || s.reads >= s.page.Reads {
+		switch {
+		case !c.check:
 			s.result.Total++
-			s.result.Approximate = s.result.Approximate || c.check
+			continue
+		case s.enough():
+			unread++
 			continue
 		}
-		s.reads++
 		texts, found, err := s.texts(ctx, c)
 		switch {
 		case err != nil:
@@ -89,10 +92,26 @@ func (s *search) count(ctx context.Context) error {
 		case !found:
 			s.result.Approximate = true
 		case s.query.holds(texts):
+			s.held++
 			s.result.Total++
 		}
 	}
+	if unread > 0 {
+		s.result.Approximate = true
+		s.result.Total += estimate(unread, s.held, s.reads)
+	}
 	return nil
+}
+
+// enough says that the total has to do with what was read.
+func (s *search) enough() bool {
+	return s.reads >= s.page.Reads || s.page.Enough != nil && s.reads >= leastReads && s.page.Enough()
+}
+
+// estimate is how many of the unread nodes satisfy a query, as many of them as held of those that were read. The next one counts as if it
+// held, so that there is never said to be none.
+func estimate(unread, held, read int) int {
+	return (unread*(held+1) + read) / (read + 1)
 }
 
 // texts are those of a node in which a query looks for its words.
@@ -105,6 +124,9 @@ type texts struct {
 func (s *search) texts(ctx context.Context, c candidate) (texts, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return texts{}, false, err
+	}
+	if c.check {
+		s.reads++
 	}
 	all, stamp, found, err := s.source.Texts(ctx, c.id)
 	if stamp != c.stamp {

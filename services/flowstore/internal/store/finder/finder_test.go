@@ -24,10 +24,12 @@ type shelf struct {
 	stamp uint64
 	err   error
 	reads int
+	slow  time.Duration // how long a node takes
 }
 
 func (s *shelf) Stamped(id uuid.UUID) (node.Node, uint64, error) {
 	s.reads++
+	time.Sleep(s.slow)
 	text, ok := s.texts[id]
 	switch {
 	case s.err != nil:
@@ -114,6 +116,26 @@ func TestSearchesAreApproximateWhileNodesAreMissing(t *testing.T) {
 	}
 	if r := look(t, f, "夜"); r.Total != 200 || rounds != 4 {
 		t.Errorf("%d after %d rounds", r.Total, rounds)
+	}
+}
+
+// From a slow disk no more is read for a total than 10 ms allow, unless the page says how much may be.
+func TestATotalFromASlowDisk(t *testing.T) {
+	t.Parallel()
+	s, ids := newShelf(200)
+	for _, id := range ids {
+		s.texts[id] = "全文検索"
+	}
+	f := finder.New(s, search.New())
+	f.Touch(ids...)
+	look(t, f, "夜")
+	s.slow, s.reads = time.Millisecond, 0
+	if r := look(t, f, "全文検索"); !r.Approximate || r.Total != 200 || len(r.Hits) != search.DefaultPage || s.reads != 50 {
+		t.Errorf("%d reads, %d of %d, approximate: %v", s.reads, len(r.Hits), r.Total, r.Approximate)
+	}
+	r, err := f.Search(t.Context(), parsed(t, "全文検索"), search.Page{Reads: search.DefaultReads})
+	if err != nil || r.Approximate || r.Total != 200 {
+		t.Error(r.Approximate, r.Total, err)
 	}
 }
 
