@@ -59,7 +59,7 @@ func creates(ctx context.Context, dir string) (row benchtable.Row, err error) {
 		return row, err
 	}
 	// The log counts its transactions, those of the gate that writes text files included. Each is one fsync of the
-	// write-ahead log (synchronous=FULL; TestOneFsyncForEachTransaction of commitlog counts the system calls).
+	// write-ahead log (TestOneFsyncForEachTransaction of commitlog counts the system calls).
 	records, errRecords := ours.counter("tsumugi_flowstore_records_total")
 	syncs, errSyncs := ours.counter("tsumugi_flowstore_log_syncs_total")
 	perSync := benchtable.AtLeast(8)

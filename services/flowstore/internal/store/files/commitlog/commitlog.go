@@ -169,6 +169,8 @@ type Log struct {
 	stmts statements
 	// grown is about how many bytes the write-ahead log grew since the last checkpoint.
 	grown int64
+	// wal is synced behind each commit, where SQLite does not do it (synchronous); else nil.
+	wal *os.File
 }
 
 // Open opens local.db and makes it where it is not there. It fails where SQLite would not keep what it acknowledges.
@@ -181,7 +183,7 @@ func Open(path string) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{db: db}
-	if err := l.start(); err != nil {
+	if err := l.start(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), l.Close())
 	}
 	return l, nil
@@ -203,17 +205,17 @@ func private(path string) error {
 	return err
 }
 
-// dataSource is the file and how it is used: each commit is fsynced (FULL), checkpoints come when they are asked for, what
+// dataSource is the file and how it is used: each commit is synced, by SQLite or by us (synchronous), checkpoints come when they are asked for, what
 // is deleted is overwritten, and macOS is told to mean it when it syncs.
 func dataSource(path string) string {
 	query := url.Values{"_pragma": {
-		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(0)",
+		"busy_timeout(5000)", "journal_mode(WAL)", fmt.Sprintf("synchronous(%d)", synchronous), "wal_autocheckpoint(0)",
 		"secure_delete(ON)", "fullfsync(ON)", "checkpoint_fullfsync(ON)",
 	}}
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
 }
 
-func (l *Log) start() (err error) {
+func (l *Log) start(path string) (err error) {
 	ctx := context.Background()
 	if l.conn, err = l.db.Conn(ctx); err != nil {
 		return err
@@ -224,23 +226,37 @@ func (l *Log) start() (err error) {
 	if err := l.migrate(); err != nil {
 		return err
 	}
+	if l.wal, err = openWAL(path); err != nil {
+		return err
+	}
+	if err := l.sync(); err != nil { // what an older version has become
+		return err
+	}
 	l.stmts, err = prepare(l.conn)
 	return err
 }
 
+// sync makes what was committed durable.
+func (l *Log) sync() error {
+	if l.wal == nil {
+		return nil
+	}
+	return syncData(l.wal)
+}
+
 // assertDurable checks what SQLite made of the settings: on some file systems it cannot do WAL and says so only here.
 func (l *Log) assertDurable() error {
-	var synchronous int
+	var level int
 	var journal string
-	if err := l.row("PRAGMA synchronous").Scan(&synchronous); err != nil {
+	if err := l.row("PRAGMA synchronous").Scan(&level); err != nil {
 		return err
 	}
 	if err := l.row("PRAGMA journal_mode").Scan(&journal); err != nil {
 		return err
 	}
-	if synchronous != 2 || journal != "wal" {
-		return fmt.Errorf("SQLite runs with synchronous=%d and journal_mode=%s instead of 2 and wal: a power cut could lose "+
-			"what was acknowledged; use a local disk", synchronous, journal)
+	if level != synchronous || journal != "wal" {
+		return fmt.Errorf("SQLite runs with synchronous=%d and journal_mode=%s instead of %d and wal: a power cut could lose "+
+			"what was acknowledged; use a local disk", level, journal, synchronous)
 	}
 	return nil
 }
@@ -302,6 +318,9 @@ func (l *Log) Close() error {
 	}
 	if l.conn != nil {
 		errs = append(errs, l.conn.Close())
+	}
+	if l.wal != nil {
+		errs = append(errs, l.wal.Close())
 	}
 	return errors.Join(append(errs, l.db.Close())...)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -183,7 +185,7 @@ func TestItIsDurable(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "local.db"))
 	for pragma, want := range map[string]string{
-		"synchronous": "2", "journal_mode": "wal", "wal_autocheckpoint": "0", "secure_delete": "1", "fullfsync": "1",
+		"synchronous": strconv.Itoa(synchronous), "journal_mode": "wal", "wal_autocheckpoint": "0", "secure_delete": "1", "fullfsync": "1",
 		"checkpoint_fullfsync": "1",
 	} {
 		var got string
@@ -191,6 +193,13 @@ func TestItIsDurable(t *testing.T) {
 		if got != want {
 			t.Errorf("%s is %s, not %s", pragma, got, want)
 		}
+	}
+	if runtime.GOOS == "linux" { // else SQLite syncs
+		must(t, l.wal.Close())
+		if err := l.Apply(Changes{State: &State{NextNode: 1}}); err == nil || errors.Is(err, ErrFull) {
+			t.Errorf("a commit that cannot be synced: error %v", err)
+		}
+		l.wal = nil
 	}
 	must(t, l.exec("PRAGMA synchronous = OFF"))
 	if err := l.assertDurable(); err == nil || !strings.Contains(err.Error(), "power cut") {

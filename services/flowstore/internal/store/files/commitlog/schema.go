@@ -71,6 +71,9 @@ func (l *Log) transaction(fn func() error) error {
 	if err == nil {
 		err = l.exec("COMMIT")
 	}
+	if err == nil {
+		err = l.sync()
+	}
 	if err != nil {
 		// After some errors SQLite has rolled back by itself, and says that there is nothing to roll back.
 		_ = l.exec("ROLLBACK")
