@@ -52,16 +52,15 @@ func (t *trial) compareFindings(out []byte) error {
 	return nil
 }
 
-// goneTargets gives the flows that others, also in the trash, link to, and that are deleted or purged.
+// goneTargets gives the flows that others link to, and that are deleted or purged. Of a flow in the trash check tells no links: it
+// may never come back.
 func (l *ledger) goneTargets() map[string]bool {
 	gone := map[string]bool{}
-	for thing, parts := range l.is {
-		for _, of := range []map[string]string{parts, l.kept[thing]} {
-			for part := range of {
-				if link, ok := strings.CutPrefix(part, prefixLink); ok {
-					if _, target, _ := strings.Cut(link, " "); l.is[target][partIs] == "" {
-						gone[target] = true
-					}
+	for _, parts := range l.is {
+		for part := range parts {
+			if link, ok := strings.CutPrefix(part, prefixLink); ok {
+				if _, target, _ := strings.Cut(link, " "); l.is[target][partIs] == "" {
+					gone[target] = true
 				}
 			}
 		}
