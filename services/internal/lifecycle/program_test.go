@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,6 +63,7 @@ func program(f *fake) Program {
 
 // The whole life: it says where it answers, is well, and a signal ends it with 0 after the store was closed.
 func TestMainUntilSignal(t *testing.T) {
+	skipWithoutSignals(t)
 	f := &fake{}
 	r, w := io.Pipe()
 	code := make(chan int, 1)
@@ -85,9 +87,7 @@ func TestMainUntilSignal(t *testing.T) {
 		t.Error(err)
 	}
 	conn.Close()
-	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	terminate(t)
 	if c := <-code; c != 0 || !f.drained || !f.closed {
 		t.Errorf("code %d, drained %v, closed %v", c, f.drained, f.closed)
 	}
@@ -95,6 +95,7 @@ func TestMainUntilSignal(t *testing.T) {
 
 // Who has read where it answers may stop it, however soon.
 func TestMainIsStoppedAtOnce(t *testing.T) {
+	skipWithoutSignals(t)
 	f := &fake{}
 	r, w := io.Pipe()
 	code := make(chan int, 1)
@@ -103,14 +104,32 @@ func TestMainIsStoppedAtOnce(t *testing.T) {
 	if _, err := out.ReadString('\n'); err != nil { // it waits for somebody to read the rest
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	terminate(t)
 	if _, err := out.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
 	if c := <-code; c != 0 || !f.closed {
 		t.Errorf("code %d, closed %v", c, f.closed)
+	}
+}
+
+// skipWithoutSignals ends a test where a process cannot send itself a signal.
+func skipWithoutSignals(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("os.Process.Signal sends nothing but Kill here")
+	}
+}
+
+// terminate sends this process the signal by which services are stopped.
+func terminate(t *testing.T) {
+	t.Helper()
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := self.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
 	}
 }
 
