@@ -23,21 +23,7 @@ func purgeCases() []testCase {
 			_, err = e.store.Purged(e.Context(), e.ns, aFlow("f"))
 			e.is(err, store.ErrFlowNotFound)
 		}},
-		{Purges, "the id of what was purged is not given again, and nothing can be done with it", func(e *env) {
-			e.createFlow("f", "a")
-			e.must(errors.Join(e.purge(aNode("a")), e.purge(aFlow("f"))))
-			e.must(e.update(func(tx store.Tx) error {
-				e.isPurged(tx.CreateNode(textNode("a", "other")))
-				e.isPurged(tx.CreateFlow(flow.Flow{ID: id("f"), Next: 1}))
-				e.isPurged(tx.ReplaceNode(textNode("a", "other")))
-				e.isPurged(tx.ChangeFlow(id("f"), flow.Change{}))
-				e.isPurged(tx.Drop(aNode("a")))
-				e.is(tx.Restore(aNode("a")), store.ErrNotDropped)
-				there, err := tx.HasNode(id("a"))
-				e.same(false, there)
-				return err
-			}))
-		}},
+		{Purges, "the id of what was purged is not given again, and nothing can be done with it", givesNoIDAgain},
 		{Purges, "revisions and steps go, too", func(e *env) {
 			e.createFlow("f", "a")
 			name := "other"
@@ -115,6 +101,22 @@ func purges(e *env) {
 	_, err := e.store.Flow(e.Context(), e.ns, id("f"))
 	e.isPurged(err)
 	e.same(0, len(e.listed(e.store.Flows, store.NewestFirst, 10)))
+}
+
+func givesNoIDAgain(e *env) {
+	e.createFlow("f", "a")
+	e.must(errors.Join(e.purge(aNode("a")), e.purge(aFlow("f"))))
+	e.must(e.update(func(tx store.Tx) error {
+		e.isPurged(tx.CreateNode(textNode("a", "other")))
+		e.isPurged(tx.CreateFlow(flow.Flow{ID: id("f"), Next: 1}))
+		e.isPurged(tx.ReplaceNode(textNode("a", "other")))
+		e.isPurged(tx.ChangeFlow(id("f"), flow.Change{}))
+		e.isPurged(tx.Drop(aNode("a")))
+		e.is(tx.Restore(aNode("a")), store.ErrNotDropped)
+		there, err := tx.HasNode(id("a"))
+		e.same(false, there)
+		return err
+	}))
 }
 
 func seesEverything(e *env) {

@@ -32,19 +32,7 @@ func revisionCases() []testCase {
 			e.is(e.update(func(tx store.Tx) error { return tx.ReplaceNode(textNode("none", "x")) }), store.ErrNodeNotFound)
 			e.absent("none")
 		}},
-		{Revisions, "the function sees what it replaced, also what it made itself", func(e *env) {
-			e.must(e.update(func(tx store.Tx) error {
-				n := textNode("a", "a")
-				e.must(tx.CreateNode(n))
-				n.Texts = []node.Text{{Role: "user", Content: "b"}}
-				e.must(tx.ReplaceNode(n))
-				got, err := tx.Node(n.ID)
-				e.same("b", got.Texts[0].Content)
-				return err
-			}))
-			e.same("b", e.node("a").Texts[0].Content)
-			e.same("a", e.revisionsOfA()[0].Texts[0].Content)
-		}},
+		{Revisions, "the function sees what it replaced, also what it made itself", seesReplaced},
 		{Revisions, "a refused replacement leaves the node as it was", func(e *env) {
 			before := e.createNode("a", "a")
 			e.is(e.update(func(tx store.Tx) error { return errors.Join(tx.ReplaceNode(textNode("a", "b")), errRefused) }), errRefused)
@@ -70,6 +58,20 @@ func revisionCases() []testCase {
 			e.same("b", kept[0].Texts[0].Content[:1])
 		}},
 	}
+}
+
+func seesReplaced(e *env) {
+	e.must(e.update(func(tx store.Tx) error {
+		n := textNode("a", "a")
+		e.must(tx.CreateNode(n))
+		n.Texts = []node.Text{{Role: "user", Content: "b"}}
+		e.must(tx.ReplaceNode(n))
+		got, err := tx.Node(n.ID)
+		e.same("b", got.Texts[0].Content)
+		return err
+	}))
+	e.same("b", e.node("a").Texts[0].Content)
+	e.same("a", e.revisionsOfA()[0].Texts[0].Content)
 }
 
 // replaceNode gives a node another text.
