@@ -9,8 +9,11 @@ import (
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 )
 
-// step is a change of a flow that can be undone: the parts that it changed.
-type step struct{ before, after map[string]string }
+// step is a change of a flow that can be undone: the parts that it changed, and the nodes that it sent to the trash.
+type step struct {
+	before, after map[string]string
+	trashed       map[string]bool
+}
 
 // steps are the last ones of a flow, of each list the next one last.
 type steps struct{ done, undone []step }
@@ -45,10 +48,13 @@ func (l *ledger) noteSteps(o *operation, writes map[key]string) {
 		}
 		s := changed[k.Thing]
 		if s == nil {
-			s = &step{map[string]string{}, map[string]string{}}
+			s = &step{map[string]string{}, map[string]string{}, map[string]bool{}}
 			changed[k.Thing] = s
 		}
 		s.before[k.Part], s.after[k.Part] = before, value
+		if node, isMember := strings.CutPrefix(k.Part, prefixMember); isMember && writes[key{node, partTrash}] == isThere {
+			s.trashed[node] = true
+		}
 	}
 	for flow, s := range changed {
 		known := l.steps[flow]
@@ -76,10 +82,12 @@ func (l *ledger) noteSteps(o *operation, writes map[key]string) {
 // move notes that the next step was undone, or done again, by a change.
 func (s *steps) move(by int, now step) {
 	if by < 0 {
+		moved := s.done[len(s.done)-1]
 		s.done = s.done[:len(s.done)-1]
-		s.undone = append(s.undone, step{now.after, now.before})
+		s.undone = append(s.undone, step{now.after, now.before, moved.trashed})
 		return
 	}
+	now.trashed = s.undone[len(s.undone)-1].trashed
 	s.undone = s.undone[:len(s.undone)-1]
 	s.done = append(s.done, now)
 }
@@ -97,25 +105,52 @@ func (d drawing) moving(by int, ask request) *operation {
 	if len(list) == 0 {
 		return nil
 	}
-	from, to := list[len(list)-1].after, list[len(list)-1].before
+	moved := list[len(list)-1]
+	from, to := moved.after, moved.before
 	if by > 0 {
 		from, to = to, from
 	}
 	o := &operation{writes: map[key]string{}, owns: []key{{d.flow, partIs}}, ask: ask, moves: by}
 	for part, value := range to {
 		node, isMember := strings.CutPrefix(part, prefixMember)
-		if isMember && value != "" && from[part] == "" {
-			if d.is[node][partText] == "" {
-				return nil // it was deleted since
-			}
-			o.shares = append(o.shares, key{node, partText})
+		if isMember && value != "" && from[part] == "" && !d.bringBack(o, node, moved) {
+			return nil
 		}
 		o.writes[key{d.flow, part}] = value
+	}
+	if by > 0 && !d.trashAgain(o, moved) {
+		return nil
 	}
 	if !d.place(o, from, to) {
 		return nil
 	}
 	return o
+}
+
+// bringBack has a node in a flow again, out of the trash where the step sent it there; false where it was deleted since.
+func (d drawing) bringBack(o *operation, node string, moved step) bool {
+	switch {
+	case d.is[node][partText] != "":
+		o.shares = append(o.shares, key{node, partText})
+	case moved.trashed[node] && d.is[node][partTrash] == isThere:
+		for k, value := range d.back(node, nil).writes {
+			o.writes[k] = value
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// trashAgain has nodes go to the trash that a step sent there, which is done again, unless another flow holds them; false where one in the
+// trash does.
+func (d drawing) trashAgain(o *operation, moved step) bool {
+	for node := range moved.trashed {
+		if d.is[node][partText] != "" && !d.drop(o, node, map[string]bool{d.flow: true}) {
+			return false
+		}
+	}
+	return true
 }
 
 // place finds where the reader stands after a step was moved, who may have gone on since; false where the ledger does not know.
