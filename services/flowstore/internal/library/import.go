@@ -245,32 +245,13 @@ func (t *taking) writeFlow(tx store.Tx, f flow.Flow) error {
 	return tx.CreateFlow(f)
 }
 
-// spared gives a new flow without the nodes that were taken away here: what follows them goes on from those before.
-func spared(tx store.Tx, f flow.Flow) (flow.Flow, error) {
-	for _, m := range f.Members {
-		there, err := tx.HasNode(m.Node)
-		if err != nil {
-			return f, err
-		}
-		if there || !isAway(tx, m.Node) {
-			continue
-		}
-		c, err := f.Removal(m.Index, flow.Splice)
-		if err != nil {
-			return f, err
-		}
-		c.At = f.Updated
-		f = f.Apply(c)
-	}
-	return f, nil
-}
-
 // extend adds new nodes of the flow from to the stored one, behind the nearest ones before them that it holds. The reader's place,
 // the name and what is there stay as they are.
 func (t *taking) extend(tx store.Tx, stored, from flow.Flow) error {
 	c, index := flow.Change{At: tx.Now()}, map[int]int{} // by the index in from, the one in stored
 	find := stored.Finder(len(from.Members))
 	next := stored.Next
+	var added []int // their indexes in from
 	for _, m := range from.Members {
 		at, held := find(m.Node)
 		switch {
@@ -279,16 +260,17 @@ func (t *taking) extend(tx store.Tx, stored, from flow.Flow) error {
 		case t.isNew[m.Node] || t.made[m.Node]:
 			c.Add = append(c.Add, flow.Member{Index: next, Node: m.Node})
 			index[m.Index] = next
+			added = append(added, m.Index)
 			next++
 		}
 	}
-	parents, err := nearest(from, func(at int) (int, bool) { there, ok := index[at]; return there, ok })
+	above, err := nearest(from, func(at int) (int, bool) { there, ok := index[at]; return there, ok })
 	if err != nil {
 		return err
 	}
-	for _, m := range c.Add {
-		for _, p := range parents[m.Index] {
-			c.Connect = append(c.Connect, flow.Edge{From: p, To: m.Index})
+	for _, at := range added {
+		for _, w := range above[at] {
+			c.Connect = append(c.Connect, flow.Edge{From: w.from, To: index[at], Name: w.name})
 		}
 	}
 	if c.Empty() {
@@ -302,38 +284,4 @@ func (t *taking) extend(tx store.Tx, stored, from flow.Flow) error {
 	t.flows.Updated++
 	_, err = change(tx, stored, c)
 	return err
-}
-
-// maxMet is how many parents nearest gathers where branches meet.
-const maxMet = 10 * flow.MaxEdges
-
-// errWoven ends the import of a flow of which too much was taken out.
-var errWoven = fmt.Errorf("so many of its nodes were taken out where branches meet that it would take more than %d edges to lead past them; import it into another namespace", maxMet)
-
-// nearest gives, for each node that is in the flow that is there, those that stand nearest above it and are there too: what is between was
-// taken out of it. here says where a node of from is there; it is asked once for each, however much was taken out. errWoven.
-func nearest(from flow.Flow, here func(index int) (there int, ok bool)) (parents map[int][]int, err error) {
-	parents = map[int][]int{}
-	met, near := 0, make(map[int][]int, len(from.Members)) // by index in from
-	for _, step := range from.History() {
-		var found []int
-		if len(step.Parents) == 1 {
-			found = near[step.Parents[0].Index] // the same, not a copy: a long row costs no more than its length
-		} else {
-			for _, p := range step.Parents {
-				if met += len(near[p.Index]); met > maxMet {
-					return nil, errWoven
-				}
-				found = append(found, near[p.Index]...)
-			}
-			slices.Sort(found)
-			found = slices.Compact(found)
-		}
-		there, ok := here(step.Index)
-		if ok {
-			parents[there], found = found, []int{there}
-		}
-		near[step.Index] = found
-	}
-	return parents, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transfer"
 )
@@ -40,4 +41,28 @@ func TestImportOfALongConversation(t *testing.T) {
 		t.Errorf("our own export of it: %+v, %v", r, err)
 	}
 	same(t, f, onlyFlow(t, there))
+}
+
+// What a flow that is there gets from a file continues it by edges with their names.
+func TestImportIntoAFlowKeepsNames(t *testing.T) {
+	t.Parallel()
+	l, _ := newLibrary()
+	f := newFlow(t, l)
+	there, _ := newLibrary()
+	carry := func() {
+		t.Helper()
+		var b strings.Builder
+		if err := l.Export(t.Context(), ns, nil, &b); err != nil {
+			t.Fatal(err)
+		}
+		bring(t, there, b.String())
+	}
+	first := add(t, l, f, "first")
+	carry()
+	edge := library.Connection{Operation: library.Operation{Flow: f}, Parent: first, Child: add(t, l, f, "second", first), Name: "night"}
+	if _, err := l.Connect(t.Context(), ns, edge); err != nil {
+		t.Fatal(err)
+	}
+	carry()
+	same(t, []flow.Edge{{From: 1, To: 2, Name: "night"}}, onlyFlow(t, there).Edges)
 }
