@@ -53,7 +53,9 @@ type Finder struct {
 	touched []uuid.UUID
 	waiting map[uuid.UUID]struct{}
 	missing []uuid.UUID
-	// failing says why the nodes of failed could not be read, where that lies with the disk. They are read again by every Fold.
+	// unread are the nodes that could not be read, where that lies with the disk, until they are; those of failed are not queued to be
+	// read again. failing is what was said last.
+	unread  map[uuid.UUID]struct{}
 	failed  []uuid.UUID
 	failing error
 	// changes counts what became of touched and missing nodes in the index.
@@ -65,8 +67,10 @@ type Finder struct {
 func New(engine Engine, index *search.Index) *Finder {
 	f := &Finder{
 		engine: engine, index: index, folding: make(chan struct{}, 1), woken: make(chan struct{}, 1), waiting: map[uuid.UUID]struct{}{},
+		unread: map[uuid.UUID]struct{}{}, names: names{asking: make(chan struct{}, 1)},
 	}
 	f.folding <- struct{}{}
+	f.names.asking <- struct{}{}
 	return f
 }
 
@@ -75,18 +79,19 @@ func New(engine Engine, index *search.Index) *Finder {
 func (f *Finder) Touch(ids ...uuid.UUID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.queue(ids)
+	f.touched = append(f.touched, f.queue(ids)...)
 	f.wake()
 }
 
-// queue notes nodes. The caller holds mu.
-func (f *Finder) queue(ids []uuid.UUID) {
+// queue notes that nodes wait, and gives those that did not already. The caller holds mu.
+func (f *Finder) queue(ids []uuid.UUID) (more []uuid.UUID) {
 	for _, id := range ids {
 		if _, queued := f.waiting[id]; !queued {
 			f.waiting[id] = struct{}{}
-			f.touched = append(f.touched, id)
+			more = append(more, id)
 		}
 	}
+	return more
 }
 
 // Miss notes nodes that the index lacks, or that it has as they were. FoldMissing reads them; until then results are approximate.
@@ -99,7 +104,7 @@ func (f *Finder) Miss(ids []uuid.UUID) {
 }
 
 // partial says that the index does not have everything. The caller holds mu.
-func (f *Finder) partial() bool { return len(f.missing) > 0 || f.failing != nil || f.full != nil }
+func (f *Finder) partial() bool { return len(f.missing) > 0 || len(f.unread) > 0 || f.full != nil }
 
 func (f *Finder) wake() {
 	select {
@@ -132,9 +137,13 @@ func (f *Finder) Index() *search.Index { return f.index }
 // Fold reads what was touched before, and searches go on between some of it and the next. The context's error; what was not
 // read then is read the next time.
 func (f *Finder) Fold(ctx context.Context) error {
-	for left := f.retry(); left > 0; left -= someNodes {
-		if err := f.fold(ctx, min(left, someNodes), (*Finder).first); err != nil {
+	for left := f.retry(); left > 0; {
+		taken, err := f.fold(ctx, min(left, someNodes), (*Finder).first)
+		if err != nil {
 			return err
+		}
+		if left -= taken; taken == 0 {
+			break
 		}
 	}
 	return ctx.Err()
@@ -143,22 +152,26 @@ func (f *Finder) Fold(ctx context.Context) error {
 // foldLast reads what was touched last, as much as a search waits for.
 func (f *Finder) foldLast(ctx context.Context) error {
 	f.retry()
-	return f.fold(ctx, MaxAwaited, (*Finder).last)
+	_, err := f.fold(ctx, MaxAwaited, (*Finder).last)
+	return err
 }
 
-// retry queues what could not be read, and gives how many nodes are waiting.
+// retry queues what could not be read, and gives how many nodes are waiting. A search comes to it behind what was touched: a disk
+// that cannot read many nodes does not keep it from new ones.
 func (f *Finder) retry() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.queue(f.failed)
-	f.failed, f.failing = nil, nil
+	if again := f.queue(f.failed); len(again) > 0 {
+		f.touched = append(again, f.touched...)
+	}
+	f.failed = nil
 	return len(f.touched)
 }
 
-// fold reads at most so many of the nodes that next gives, and no more than maxAwaitedBytes and a node.
-func (f *Finder) fold(ctx context.Context, most int, next func(*Finder) (uuid.UUID, bool)) error {
-	return f.alone(ctx, func() error {
-		for read := 0; most > 0 && read < maxAwaitedBytes && ctx.Err() == nil; most-- {
+// fold takes at most so many of the nodes that next gives, and reads no more than maxAwaitedBytes and a node.
+func (f *Finder) fold(ctx context.Context, most int, next func(*Finder) (uuid.UUID, bool)) (taken int, err error) {
+	err = alone(ctx, f.folding, func() error {
+		for read := 0; taken < most && read < maxAwaitedBytes && ctx.Err() == nil; taken++ {
 			id, some := next(f)
 			if !some {
 				break
@@ -172,6 +185,7 @@ func (f *Finder) fold(ctx context.Context, most int, next func(*Finder) (uuid.UU
 		f.index.SetPartial(f.partial() || len(f.touched) > 0)
 		return ctx.Err()
 	})
+	return taken, err
 }
 
 // first takes the node that was touched first, last the one that was touched last.
@@ -198,14 +212,17 @@ func (f *Finder) last() (id uuid.UUID, some bool) {
 	return id, true
 }
 
-// told keeps a node that could not be read for the next Fold, and why.
+// told keeps a node that could not be read for the next Fold, and why, or notes that it was read.
 func (f *Finder) told(id uuid.UUID, why error) {
-	if why == nil {
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.failed, f.failing = append(f.failed, id), cmp.Or(f.failing, why)
+	if why == nil {
+		if delete(f.unread, id); len(f.unread) == 0 {
+			f.failing = nil
+		}
+		return
+	}
+	f.unread[id], f.failed, f.failing = struct{}{}, append(f.failed, id), why
 }
 
 // someNodes is how many nodes are read before searches may go on.
@@ -213,7 +230,7 @@ const someNodes = 64
 
 // FoldMissing reads some of what Miss noted, and says whether there is more.
 func (f *Finder) FoldMissing(ctx context.Context) (more bool, err error) {
-	err = f.alone(ctx, func() error {
+	err = alone(ctx, f.folding, func() error {
 		f.mu.Lock()
 		some := f.missing[:min(someNodes, len(f.missing))]
 		f.mu.Unlock()
@@ -233,11 +250,11 @@ func (f *Finder) FoldMissing(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// alone runs what changes the index.
-func (f *Finder) alone(ctx context.Context, do func() error) error {
+// alone runs what only the holder of a token may, who waits for it as long as the context lasts.
+func alone(ctx context.Context, token chan struct{}, do func() error) error {
 	select {
-	case <-f.folding:
-		defer func() { f.folding <- struct{}{} }()
+	case <-token:
+		defer func() { token <- struct{}{} }()
 		return do()
 	case <-ctx.Done():
 		return ctx.Err()

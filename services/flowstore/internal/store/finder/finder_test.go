@@ -25,6 +25,9 @@ type shelf struct {
 	err   error
 	reads int
 	slow  time.Duration // how long a node takes
+	bad   map[uuid.UUID]error
+	// onFlow runs before a flow is read.
+	onFlow func(id uuid.UUID)
 }
 
 func (s *shelf) Stamped(id uuid.UUID) (node.Node, uint64, error) {
@@ -34,6 +37,8 @@ func (s *shelf) Stamped(id uuid.UUID) (node.Node, uint64, error) {
 	switch {
 	case s.err != nil:
 		return node.Node{}, 0, s.err
+	case s.bad[id] != nil:
+		return node.Node{}, 0, s.bad[id]
 	case !ok:
 		return node.Node{}, 0, store.ErrNodeNotFound
 	}
@@ -41,6 +46,9 @@ func (s *shelf) Stamped(id uuid.UUID) (node.Node, uint64, error) {
 }
 
 func (s *shelf) Flow(id uuid.UUID) (flow.Flow, error) {
+	if s.onFlow != nil {
+		s.onFlow(id)
+	}
 	s.reads++
 	name, ok := s.flows[id]
 	switch {
@@ -181,6 +189,94 @@ func TestADiskThatFails(t *testing.T) {
 	}
 	if partial, _ := f.Partial(); partial || f.Index().Len() != 1 {
 		t.Error(partial, f.Index().Len())
+	}
+}
+
+// A node that cannot be read is told until it was read, also while a search has it queued to be read again.
+func TestANodeThatCannotBeReadStaysTold(t *testing.T) {
+	t.Parallel()
+	s, ids := newShelf(finder.MaxAwaited + 2)
+	f := finder.New(s, search.New())
+	broken := errors.New("input/output error")
+	s.bad = map[uuid.UUID]error{}
+	for _, id := range ids[1:] {
+		s.bad[id] = broken
+	}
+	f.Touch(ids[1:]...)
+	if err := f.Fold(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.Touch(ids[0])
+	if r := look(t, f, "n0"); r.Total != 1 || !r.Approximate {
+		t.Errorf("a search with more unreadable nodes than it waits for, and a new one: %+v", r)
+	}
+	s.bad = map[uuid.UUID]error{ids[1]: broken}
+	for range 2 { // some of them are read by it, and some wait
+		if partial, why := f.Partial(); !partial || !errors.Is(why, broken) {
+			t.Errorf("partial: %v, %v", partial, why)
+		}
+		look(t, f, "n0")
+	}
+	s.bad = nil
+	if r := look(t, f, "夜"); r.Total != len(ids) || r.Approximate {
+		t.Errorf("%+v", r)
+	}
+	if partial, why := f.Partial(); partial || why != nil {
+		t.Error(why)
+	}
+}
+
+// Fold reads all that was touched before, however long the texts are.
+func TestFoldOfLongTexts(t *testing.T) {
+	t.Parallel()
+	s, ids := newShelf(20)
+	for id := range s.texts {
+		s.texts[id] = strings.Repeat("夜の駅 ", 20_000)
+	}
+	f := finder.New(s, search.New())
+	f.Touch(ids...)
+	if err := f.Fold(t.Context()); err != nil || f.Index().Len() != len(ids) {
+		t.Errorf("%d of %d nodes: %v", f.Index().Len(), len(ids), err)
+	}
+}
+
+// A question for the name of a flow waits for the first one, which reads all flows, as long as its context lasts.
+func TestAQuestionForANameThatWaits(t *testing.T) {
+	t.Parallel()
+	s, _ := newShelf(0)
+	slow, beside := uuid.UUID{1}, uuid.UUID{2}
+	s.flows = map[uuid.UUID]string{slow: "slow"}
+	ctx, cancel := context.WithCancel(t.Context())
+	reading, goOn := make(chan struct{}), make(chan struct{})
+	s.onFlow = func(id uuid.UUID) {
+		if id == beside {
+			cancel() // when it is about to ask for a name
+			return
+		}
+		reading <- struct{}{}
+		<-goOn
+	}
+	f := finder.New(s, search.New())
+	first := make(chan error)
+	slowly := parsed(t, "flow:slow")
+	go func() {
+		_, err := f.Search(t.Context(), slowly, search.Page{})
+		first <- err
+	}()
+	<-reading
+	second := make(chan error, 1)
+	both := parsed(t, "flow:"+beside.String()+" flow:slow")
+	go func() {
+		_, err := f.Search(ctx, both, search.Page{})
+		second <- err
+	}()
+	if err := <-second; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	s.onFlow = nil
+	close(goOn)
+	if err := <-first; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -56,8 +56,8 @@ func nodesOf(f flow.Flow) []uuid.UUID {
 
 // names knows which flows are called what. The first question for one reads all flows, each other what was touched since.
 type names struct {
-	// asking guards ids and of, and holds back a second question while the first reads.
-	asking sync.Mutex
+	// asking holds one token, which guards ids and of, and holds back a second question while the first reads, as folding does.
+	asking chan struct{}
 	ids    map[string]map[uuid.UUID]struct{}
 	of     map[uuid.UUID]string
 
@@ -79,12 +79,16 @@ func (f *Finder) TouchFlow(id uuid.UUID) {
 // has none.
 func (s source) called(ctx context.Context, name string) ([]uuid.UUID, error) {
 	n := &s.names
-	n.asking.Lock()
-	defer n.asking.Unlock()
-	if err := n.refresh(ctx, s.engine); err != nil {
+	var ids []uuid.UUID
+	if err := alone(ctx, n.asking, func() error {
+		if err := n.refresh(ctx, s.engine); err != nil {
+			return err
+		}
+		ids = slices.SortedFunc(maps.Keys(n.ids[name]), func(a, b uuid.UUID) int { return cmp.Compare(a.String(), b.String()) })
+		return nil
+	}); err != nil {
 		return nil, err
 	}
-	ids := slices.SortedFunc(maps.Keys(n.ids[name]), func(a, b uuid.UUID) int { return cmp.Compare(a.String(), b.String()) })
 	if len(ids) == 1 {
 		f, err := s.engine.Flow(ids[0])
 		switch {
