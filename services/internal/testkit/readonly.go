@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -8,6 +9,19 @@ import (
 	"sync"
 	"testing"
 )
+
+// SmallDisk mounts an empty disk of so many bytes (in memory) at a folder, until the test ends. The test is skipped where that is not
+// allowed (TSUMUGI_NEED=mount: fails).
+func SmallDisk(t testing.TB, dir string, bytes int) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", bytes), "tmpfs", dir).CombinedOutput()
+	if err != nil && Need("mount") {
+		t.Fatalf("mount: %v: %s", err, out)
+	} else if err != nil {
+		t.Skipf("nothing may be mounted here: run this as root: %v: %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() }) //nolint:noctx // The test's context has ended.
+}
 
 // ReadOnly makes a folder one that this process cannot write to, until release is called or the test ends: by a mount where that is
 // allowed, as for root, whom permissions do not keep out; else by permissions. The test is skipped where neither works

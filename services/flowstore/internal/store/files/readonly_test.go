@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,4 +87,45 @@ func TestAnEmptyVolumeThatIsReadOnlyAtStart(t *testing.T) {
 		t.Errorf("%v %v", list, err)
 	}
 	d.must(d.refused())
+}
+
+// A disk that is full at start is read, also where it has no room to remember what hands changed meanwhile.
+func TestADiskThatIsFullAtStart(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]bool{"as it was left": false, "changed by a hand": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for room := range 24 { // pages: with fewer local.db cannot be opened, with more it cannot take in the change
+				d := &desk{TB: t, user: newUser(nil), data: t.TempDir()}
+				testkit.SmallDisk(t, d.data, 3<<20)
+				d.open()
+				d.must(errors.Join(d.createNode("one"), d.createNode("two"), d.flush(), d.store.Close()))
+				if edit {
+					d.edit("nodes/000/000.xml", "one", "ONE")
+				}
+				fillDisk(d, filepath.Join(d.data, "fill"), int64(room)*4096)
+				d.open()
+				d.text("two")
+				if one := d.text("one"); edit != strings.HasPrefix(one, "ONE") {
+					t.Errorf("what the hand changed is %q", one)
+				}
+				if err := d.store.Close(); err != nil && !errors.As(err, new(*store.ReadOnlyError)) {
+					t.Errorf("room for %d pages: %v", room, err)
+				}
+			}
+		})
+	}
+}
+
+// fillDisk makes a file that leaves a disk so many bytes.
+func fillDisk(d *desk, name string, room int64) {
+	d.Helper()
+	f, err := os.Create(name)
+	d.must(err)
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	info, err := f.Stat()
+	d.must(err)
+	d.must(errors.Join(f.Truncate(info.Size()-room), f.Close()))
 }

@@ -124,16 +124,11 @@ func openSpace(s *Store, name string) (*space, error) {
 	if err := filesys.EnsureDir(s.tree, name); err != nil {
 		return nil, &store.ReadOnlyError{Cause: fmt.Errorf("namespace %s: %w", name, err)}
 	}
-	sp := &space{
-		name: name, tree: filesys.Sub(s.tree, name), clock: s.opts.Clock, gate: s.opts.Gate, stats: &s.stats,
-		log: s.opts.Log.With(zap.String("namespace", name)), cache: newFlowCache(flowCacheBytes),
-		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush), gateJobs: make(chan job),
-		closing: make(chan struct{}), stopping: make(chan struct{}),
-		settings: format.DefaultSettings(), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), seen: seenFiles{},
-		written: newTreeState(), happened: make(chan struct{}), maxEvents: s.opts.MaxEvents, left: map[store.Thing][]string{},
-		watcher: s.watchFolder, notWatched: s.notWatched, stirred: newStirred(), rescans: make(chan rescanned), watched: map[string]bool{},
+	sp, err := readSpace(s, name, nil)
+	if commitlog.CannotWrite(err) {
+		sp, err = readSpace(s, name, err)
 	}
-	if err := sp.open(filepath.Join(s.opts.Data, name, localFolder)); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("namespace %s: %w", name, err)
 	}
 	sp.warn(sp.problems())
@@ -144,14 +139,33 @@ func openSpace(s *Store, name string) (*space, error) {
 	return sp, nil
 }
 
-func (sp *space) open(local string) error {
+// readSpace reads a namespace. cause is why it cannot be written, nil where that is not known.
+func readSpace(s *Store, name string, cause error) (*space, error) {
+	sp := &space{
+		name: name, tree: filesys.Sub(s.tree, name), clock: s.opts.Clock, gate: s.opts.Gate, stats: &s.stats,
+		log: s.opts.Log.With(zap.String("namespace", name)), cache: newFlowCache(flowCacheBytes),
+		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush), gateJobs: make(chan job),
+		closing: make(chan struct{}), stopping: make(chan struct{}),
+		settings: format.DefaultSettings(), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), seen: seenFiles{},
+		written: newTreeState(), happened: make(chan struct{}), maxEvents: s.opts.MaxEvents, left: map[store.Thing][]string{},
+		watcher: s.watchFolder, notWatched: s.notWatched, stirred: newStirred(), rescans: make(chan rescanned), watched: map[string]bool{},
+	}
+	if err := sp.open(filepath.Join(s.opts.Data, name, localFolder), cause); err != nil {
+		return nil, err
+	}
+	return sp, nil
+}
+
+// open opens local.db, or a copy of it where there is a cause for that, and reads what it and the tree hold.
+func (sp *space) open(local string, cause error) error {
 	if err := sp.readConfig(); err != nil {
 		return err
 	}
-	log, err := sp.openLocal(local)
-	if commitlog.CannotWrite(err) {
-		log, err = sp.openCopy(local, err)
+	open := sp.openLocal
+	if cause != nil {
+		open = func(folder string) (*commitlog.Log, error) { return sp.openCopy(folder, cause) }
 	}
+	log, err := open(local)
 	if err != nil {
 		return &store.ReadOnlyError{Cause: err}
 	}
@@ -175,6 +189,10 @@ func (sp *space) openLocal(folder string) (*commitlog.Log, error) {
 
 // openCopy opens a namespace that cannot be written: what was acknowledged and is not in the tree is read from memory, as ever.
 func (sp *space) openCopy(folder string, cause error) (*commitlog.Log, error) {
+	var told *store.ReadOnlyError
+	if errors.As(cause, &told) {
+		cause = told.Cause
+	}
 	log, err := commitlog.OpenCopy(filepath.Join(folder, localName))
 	if err != nil {
 		return nil, errors.Join(cause, err)

@@ -184,7 +184,7 @@ func Open(path string) (*Log, error) {
 	}
 	l := &Log{db: db}
 	if err := l.start(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), l.Close())
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, whyNotOpen(path, err)), l.Close())
 	}
 	return l, nil
 }

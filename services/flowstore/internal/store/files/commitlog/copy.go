@@ -16,7 +16,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// CannotWrite says that an error is of a place that nobody can write to, and not of what stands there.
+// CannotWrite says that an error of Open, or of the first Apply, is of a place that nobody can write to, and not of what stands there.
+// SQLite tells a full disk in several ways (https://sqlite.org/rescode.html): its shared memory is a file that has to have room, too.
 func CannotWrite(err error) bool {
 	for _, cause := range []error{syscall.EROFS, syscall.ENOSPC, fs.ErrPermission} {
 		if errors.Is(err, cause) {
@@ -27,8 +28,26 @@ func CannotWrite(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
+	switch e.Code() {
+	case sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP:
+		return true
+	}
 	code := e.Code() & 0xff
-	return code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_FULL
+	return code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_FULL
+}
+
+// whyNotOpen adds to SQLite's "unable to open" the reason that it keeps to itself, which may be one that passes: whether a file can
+// be made beside local.db, where SQLite needs two.
+func whyNotOpen(path string, err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_CANTOPEN {
+		return err
+	}
+	f, cause := os.CreateTemp(filepath.Dir(path), ".try-")
+	if cause != nil {
+		return errors.Join(err, cause)
+	}
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 // OpenCopy opens a copy of local.db in memory, with all that was committed, for a volume that cannot be written. It takes as much
