@@ -14,12 +14,21 @@ import (
 func syncAll(f *os.File) error {
 	var about unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &about); err != nil {
-		return os.NewSyscallError("fstatfs", err)
+		return told("fstatfs", err)
 	}
 	if !syncfsTells() || !syncfsIsFsync(int64(about.Type)) { //nolint:unconvert // Its width differs between machines.
 		return errors.ErrUnsupported
 	}
-	return os.NewSyscallError("syncfs", unix.Syncfs(int(f.Fd())))
+	return told("syncfs", unix.Syncfs(int(f.Fd())))
+}
+
+// told is the error of a call. One that a filter refuses, as sandboxes do, with EPERM where it could say ENOSYS, is not there: that is
+// no fault of a disk (seccomp(2), SECCOMP_RET_ERRNO).
+func told(call string, err error) error {
+	if errors.Is(err, unix.EPERM) {
+		err = errors.Join(errors.ErrUnsupported, err)
+	}
+	return os.NewSyscallError(call, err)
 }
 
 // syncfsIsFsync says of a kind of file system (statfs(2)) that syncfs has the disk keep what was written. One in user space or

@@ -28,6 +28,20 @@ func TestWhereSyncfsIsNotEnough(t *testing.T) {
 	}
 }
 
+// A call that is not there, or that a sandbox refuses, is no fault of a disk.
+func TestSyncfsThatIsRefused(t *testing.T) {
+	for err, refused := range map[error]bool{
+		syscall.ENOSYS: true, syscall.EPERM: true, syscall.EOPNOTSUPP: true, syscall.EIO: false, syscall.ENOSPC: false, syscall.EDQUOT: false,
+	} {
+		if got := told("syncfs", err); errors.Is(got, errors.ErrUnsupported) != refused || !errors.Is(got, err) {
+			t.Errorf("%v is told as %v", err, got)
+		}
+	}
+	if err := told("syncfs", nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // Neither is there anybody who writes into the pipe, nor can the socket be opened.
 func TestPipesAndSocketsAreNotWaitedFor(t *testing.T) {
 	dir := t.TempDir()
