@@ -144,7 +144,7 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 		return 0, err
 	}
 	c, err := sp.writeFiles(tree, format.Nodes, files)
-	if errors.Is(err, errTaken) {
+	if errors.Is(err, errTaken) || errors.Is(err, errMoved) {
 		return 0, nil
 	}
 	if err != nil {
@@ -288,6 +288,9 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 		return 0, err
 	}
 	c, err := sp.writeFiles(tree, format.Flows, files)
+	if errors.Is(err, errMoved) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}

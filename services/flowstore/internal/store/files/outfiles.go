@@ -2,7 +2,9 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 
@@ -13,26 +15,60 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
-// holdFolders makes the folders of files where they are not there, and holds them open.
+// heldFolders bounds how many folders are held open at once: each takes two file descriptors, of which a process may have as few as 256.
+const heldFolders = 64
+
+// holdFolders makes the folders of files where they are not there, and holds those open for which it pays: with more than one file,
+// and the first heldFolders of them.
 func (sp *space) holdFolders(files []string) (filesys.Folder, error) {
-	folders := make([]string, 0, len(files))
+	counts := map[string]int{}
 	for _, file := range files {
-		folders = append(folders, path.Dir(file))
+		counts[path.Dir(file)]++
 	}
-	slices.Sort(folders)
-	folders = slices.Compact(folders)
-	for _, dir := range folders {
+	var several []string
+	for _, dir := range slices.Sorted(maps.Keys(counts)) {
 		if err := sp.ensureFolder(dir); err != nil {
 			return nil, err
 		}
+		if counts[dir] > 1 && len(several) < heldFolders {
+			several = append(several, dir)
+		}
 	}
-	return filesys.Hold(sp.tree, folders...)
+	return filesys.Hold(sp.tree, several...)
+}
+
+// errMoved says that a hand moved a folder away while files were written into it: they are to be written anew, where it stood.
+var errMoved = errors.New("a folder was moved while files were written into it")
+
+// inPlace finds out whether the folders that are held are still those of their names. One file of each tells: no other folder has
+// one of that name, size and time.
+func (sp *space) inPlace(tree filesys.Folder, files []outFile) error {
+	one := map[string]string{}
+	for _, f := range files {
+		one[path.Dir(f.path)] = f.path
+	}
+	for dir, file := range one {
+		there, err := tree.Stat(file)
+		if err != nil {
+			return err
+		}
+		if named, err := sp.tree.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && named != there {
+			clear(sp.written.folders)
+			return fmt.Errorf("%w: %s", errMoved, dir)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeFiles makes files durable under their names, with their rows in the index, and gives what local.db is to remember
-// of them. A file stands in its place whole or not at all. tree holds their folders.
+// of them. A file stands in its place whole or not at all. tree holds their folders. errTaken, errMoved.
 func (sp *space) writeFiles(tree filesys.Folder, kind format.Kind, files []outFile) (c commitlog.Changes, err error) {
 	if err := sp.putFiles(tree, files); err != nil {
+		return c, err
+	}
+	if err := sp.inPlace(tree, files); err != nil {
 		return c, err
 	}
 	x := sp.written.indexes[kind]
@@ -62,7 +98,7 @@ func (sp *space) putFiles(tree filesys.Folder, files []outFile) error {
 			replaced = append(replaced, f)
 		}
 	}
-	if len(made) < sp.gate.Together {
+	if len(made) < sp.gate.Together || sp.written.apart {
 		return sp.putEach(tree, files)
 	}
 	if err := sp.putEach(tree, replaced); err != nil {
@@ -101,6 +137,7 @@ func (sp *space) putTogether(tree filesys.Folder, files []outFile) error {
 		err = tree.SyncAll()
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
+		sp.written.apart = true
 		return sp.putEach(tree, files)
 	}
 	if err == nil {

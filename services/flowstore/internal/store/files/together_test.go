@@ -3,6 +3,9 @@ package files
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -152,6 +155,123 @@ func TestAHandIsFasterThanManyFiles(t *testing.T) {
 		t.Errorf("the folder holds %v: %v", list, err)
 	}
 	must(t, s.Close())
+}
+
+// moving is a tree in which somebody does something before a file is made in a folder that is held.
+type moving struct {
+	filesys.FS
+	enter func(folder string)
+}
+
+func (m moving) Folder(name string) (filesys.Folder, error) {
+	f, err := m.FS.Folder(name)
+	return movingFolder{f, name, m.enter}, err
+}
+
+type movingFolder struct {
+	heldOpen
+	name  string
+	enter func(folder string)
+}
+
+func (f movingFolder) Folder(name string) (filesys.Folder, error) {
+	return moving{f.heldOpen, f.enter}.Folder(name)
+}
+
+func (f movingFolder) Create(name string) (filesys.File, error) {
+	f.enter(f.name)
+	return f.heldOpen.Create(name)
+}
+
+// A folder that a hand moves away while many files are written into it does not take what was acknowledged with it.
+func TestAHandMovesAFolderWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"nodes", "flows"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			data, away := t.TempDir(), filepath.Join(t.TempDir(), "away")
+			dir, err := filesys.Open(data)
+			must(t, err)
+			t.Cleanup(func() { must(t, dir.Close()) })
+			var once sync.Once
+			tree := moving{dir, func(folder string) {
+				if folder == kind+"/000" {
+					once.Do(func() { must(t, os.Rename(filepath.Join(data, ns, kind, "000"), away)) })
+				}
+			}}
+			for range 2 {
+				s, err := open(Options{Data: data, Gate: byHand}, tree)
+				must(t, err)
+				u := newUser(s)
+				if _, err := os.Stat(away); err != nil {
+					must(t, errors.Join(u.createNode("one"), u.createNode("two"), u.createFlow("novel"), u.createFlow("essay"), u.flush()))
+				}
+				left, err := os.ReadDir(filepath.Join(data, ns, kind, "000"))
+				if must(t, err); len(left) != 2 {
+					t.Errorf("in place stand %v", left)
+				}
+				for _, id := range []string{"one", "two"} {
+					_, err := s.Node(t.Context(), ns, idOf(id))
+					must(t, err)
+				}
+				for _, id := range []string{"novel", "essay"} {
+					_, err := s.Flow(t.Context(), ns, idOf(id))
+					must(t, err)
+				}
+				must(t, s.Close())
+			}
+			if taken, err := os.ReadDir(away); err != nil || len(taken) != 2 {
+				t.Errorf("the hand has %v: %v", taken, err)
+			}
+		})
+	}
+}
+
+// However many folders a chunk is of, few are held at once, and none for one file alone.
+func TestFewFoldersAreHeld(t *testing.T) {
+	t.Parallel()
+	for each, want := range map[int]int{1: 0, 2: heldFolders} {
+		held := 0
+		u := gated(t, byHand, func(s powercut.Step) error {
+			if s.Op == powercut.OpFolder && strings.Contains(s.Name, "nodes/") {
+				held++
+			}
+			return nil
+		})
+		must(t, errors.Join(u.createNode("one"), u.flush()))
+		var files []string
+		for i := range 3 * heldFolders {
+			for j := range each {
+				files = append(files, fmt.Sprintf("nodes/%03d/%03d.xml", i, j))
+			}
+		}
+		held = 0
+		tree, err := u.store.spaces[ns].space.holdFolders(files)
+		must(t, err)
+		for _, file := range files {
+			must(t, filesys.Replace(tree, file, []byte(file)))
+		}
+		if must(t, tree.Close()); held != want {
+			t.Errorf("%d folders of %d files were held, want %d", held, each, want)
+		}
+	}
+}
+
+// What the file system refuses once is not tried with each chunk, whose files would be written twice.
+func TestASyncOfAllThatIsRefusedIsTriedOnce(t *testing.T) {
+	t.Parallel()
+	tried := 0
+	u := gated(t, together(), func(s powercut.Step) error {
+		if s.Op == powercut.OpSyncAll {
+			tried++
+			return errors.ErrUnsupported
+		}
+		return nil
+	})
+	must(t, errors.Join(u.createNode("one"), u.flush(), u.createNode("two"), u.flush(), u.finds(u.store)))
+	if tried != 1 {
+		t.Errorf("tried %d times", tried)
+	}
 }
 
 // Nobody reads back what we wrote for what stands of it in the metadata.

@@ -22,6 +22,8 @@ type treeState struct {
 	indexes map[format.Kind]*indexFile
 	// grown says that local.db wants a checkpoint, when nobody writes.
 	grown bool
+	// apart says that this file system cannot sync all that was written at once: each file is, without trying.
+	apart bool
 	// failed is when writing failed the last time.
 	failed time.Time
 	// closeErr is how the last writing of all went.
