@@ -1,6 +1,7 @@
 package command
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -174,11 +175,16 @@ func (c clone) resolve(args ...string) (code int, said string) {
 	return code, out + trouble
 }
 
+// resolved resolves everything; once more, there is nothing left to do.
 func (c clone) resolved() string {
 	c.Helper()
 	code, said := c.resolve()
 	if code != 0 {
 		c.Fatalf("exit code %d: %s", code, said)
+	}
+	all, staged := c.files(), c.git("ls-files", "--stage")
+	if code, again := c.resolve(); code != 0 || !maps.Equal(c.files(), all) || c.git("ls-files", "--stage") != staged {
+		c.Errorf("resolved once more, exit code %d, it is not as it was: %s", code, again)
 	}
 	if left := c.git("ls-files", "--unmerged"); left != "" {
 		c.Errorf("git has conflicts still: %s", left)

@@ -46,14 +46,19 @@ func (p *plan) complete(ctx context.Context, repo *git.Repo) error {
 			if err != nil {
 				return err
 			}
-			p.completeWith(kind, side.name, name, data, files)
+			base, err := repo.Read(ctx, both.Base[name], format.MaxFile)
+			if err != nil && !errors.Is(err, git.ErrTooLarge) {
+				return err
+			}
+			p.completeWith(kind, side.name, name, sides{base: base, theirs: data}, files)
 		}
 	}
 	return nil
 }
 
-// completeWith has what a side made in the result. files are those of each thing.
-func (p *plan) completeWith(kind format.Kind, side, name string, data []byte, files map[thing][]string) {
+// completeWith has what a side made in the result, which is theirs of s. files are those of each thing.
+func (p *plan) completeWith(kind format.Kind, side, name string, s sides, files map[thing][]string) {
+	data := s.theirs
 	h, err := holding(kind, data)
 	if err != nil || p.purged[h.thing] || p.merged[h.thing] {
 		return
@@ -64,7 +69,7 @@ func (p *plan) completeWith(kind format.Kind, side, name string, data []byte, fi
 	}
 	if len(there) > 0 && kind == format.Flows {
 		if now, err := p.content(there[0]); err == nil {
-			p.mergeFlows(there[0], sides{ours: now, theirs: data})
+			p.mergeFlows(there[0], sides{base: s.base, ours: now, theirs: data})
 		}
 		return
 	}

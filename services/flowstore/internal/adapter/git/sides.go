@@ -85,17 +85,20 @@ func (r *Repo) list(ctx context.Context, commit string, folders []string) (map[s
 	return files, nil
 }
 
-// Decided says of the contents of files, by their names in git, which of them the merge has taken without a conflict.
+// Decided says of the contents of files, by their names in git, which of them the merge has taken: those that were in no conflict, those
+// that a person or resolve decided for, and all that were in a conflict which is decided, also those that were decided against.
 func (r *Repo) Decided(ctx context.Context) (map[string]bool, error) {
-	out, err := r.run(ctx, nil, "ls-files", "--stage", "-z")
-	if err != nil {
-		return nil, err
-	}
 	hashes := map[string]bool{}
-	for entry := range strings.SplitSeq(string(out), "\x00") {
-		about, _, _ := strings.Cut(entry, "\t")
-		if fields := strings.Fields(about); len(fields) == 3 && fields[2] == "0" {
-			hashes[fields[1]] = true
+	for _, list := range []string{"--stage", "--resolve-undo"} {
+		out, err := r.run(ctx, nil, "ls-files", list, "-z")
+		if err != nil {
+			return nil, err
+		}
+		for entry := range strings.SplitSeq(string(out), "\x00") {
+			about, _, _ := strings.Cut(entry, "\t")
+			if fields := strings.Fields(about); len(fields) == 3 && (fields[2] == "0" || list == "--resolve-undo") {
+				hashes[fields[1]] = true
+			}
 		}
 	}
 	return hashes, nil
