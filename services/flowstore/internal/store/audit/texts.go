@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
@@ -82,7 +83,7 @@ func cannotRead(file string, err error) store.Finding {
 // damaged tells of a file that was read and is none of ours.
 func damaged(file string, data []byte, err error) store.Finding {
 	switch {
-	case len(data) > 0 && len(bytes.Trim(data, "\x00")) == 0:
+	case format.Torn(data):
 		return finding(store.DamageNUL, file, fmt.Sprintf("is %d NUL bytes, as a power cut leaves a file that was not synced", len(data)))
 	case marked(data):
 		return finding(store.DamageConflict, file, "holds the lines that git leaves where it could not merge")

@@ -156,7 +156,7 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 // render gives the new file of a node, or says why what stands in its place must be kept.
 func (n *pendingNode) render(reader format.Reader, there foreignFile) (data []byte, why string) {
 	switch hash := there.hash; {
-	case hash == commitlog.Hash{}, hash == commitlog.HashOf(n.body):
+	case hash == commitlog.Hash{}, hash == commitlog.HashOf(n.body), format.Torn(there.data):
 		return n.body, ""
 	case hash == n.old, hash == n.new, slices.Contains(n.ours, hash):
 		now, err := format.DecodeNode(n.body)
@@ -299,10 +299,10 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 
 // render gives the new file of a flow, or says why what stands in its place must be kept.
 func (f *pendingFlow) render(reader format.Reader, there foreignFile) (data []byte, why string) {
-	switch there.hash {
-	case commitlog.Hash{}:
+	switch hash := there.hash; {
+	case hash == commitlog.Hash{}, format.Torn(there.data):
 		return format.EncodeFlow(f.flow), ""
-	case f.old, f.new:
+	case hash == f.old, hash == f.new:
 		data, kept := reader.UpdateFlow(there.data, f.flow)
 		if !kept {
 			return nil, "its YAML cannot be changed without losing something"

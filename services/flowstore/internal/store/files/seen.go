@@ -67,8 +67,11 @@ func (sp *space) remember(files []commitlog.File, gone []string) {
 			sp.doubt.Store(true)
 		}
 		sp.seen.put(f.Path, seenAs(f))
-		if f.Problem == "" {
-			delete(sp.indexedBy(kind).broken, f.Path)
+		if x := sp.indexedBy(kind); f.Problem == "" {
+			delete(x.broken, f.Path)
+			if x.lost[f.ID] == f.Path {
+				delete(x.lost, f.ID)
+			}
 		}
 	}
 	for _, file := range gone {

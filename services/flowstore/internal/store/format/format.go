@@ -25,6 +25,10 @@ func unreadable(format string, args ...any) *Error {
 	return &Error{Reason: fmt.Sprintf(format, args...)}
 }
 
+// Torn says that a file is nothing but NUL bytes, as a power cut leaves one that was not synced (cases/flowstore.md 31): nobody wrote
+// that. An empty one is not.
+func Torn(data []byte) bool { return len(data) > 0 && len(bytes.TrimLeft(data, "\x00")) == 0 }
+
 var byteOrderMark = []byte("\ufeff")
 
 // body gives a file's text without the byte order mark that some editors write (cases/flowstore.md 14).
