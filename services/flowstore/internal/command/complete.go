@@ -3,8 +3,11 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/git"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
@@ -18,16 +21,21 @@ func (p *plan) complete(ctx context.Context, repo *git.Repo) error {
 	if err != nil || !ok {
 		return err
 	}
-	known, err := repo.Decided(ctx)
-	if err != nil {
+	c := completion{plan: p, repo: repo, base: both.Base, made: map[string]bool{}, files: map[thing][]string{}}
+	if c.index, err = repo.Index(ctx); err != nil {
 		return err
 	}
+	known := maps.Clone(c.index.Decided)
 	for _, v := range both.Base {
 		known[v.Hash] = true
 	}
-	files := map[thing][]string{}
+	for _, files := range []map[string]git.Version{both.Base, both.Ours, both.Theirs} {
+		for _, v := range files {
+			c.made[v.Hash] = true
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.held)) {
-		files[p.held[name].thing] = append(files[p.held[name].thing], name)
+		c.files[p.held[name].thing] = append(c.files[p.held[name].thing], name)
 	}
 	for _, side := range []struct {
 		name  string
@@ -46,46 +54,104 @@ func (p *plan) complete(ctx context.Context, repo *git.Repo) error {
 			if err != nil {
 				return err
 			}
-			base, err := repo.Read(ctx, both.Base[name], format.MaxFile)
-			if err != nil && !errors.Is(err, git.ErrTooLarge) {
-				return err
+			if h, err := holding(kind, data); err == nil {
+				if err := c.with(ctx, side.name, name, data, h); err != nil {
+					return err
+				}
 			}
-			p.completeWith(kind, side.name, name, sides{base: base, theirs: data}, files)
 		}
 	}
 	return nil
 }
 
-// completeWith has what a side made in the result, which is theirs of s. files are those of each thing.
-func (p *plan) completeWith(kind format.Kind, side, name string, s sides, files map[thing][]string) {
-	data := s.theirs
-	h, err := holding(kind, data)
-	if err != nil || p.purged[h.thing] || p.merged[h.thing] {
-		return
+// completion is what complete goes by.
+type completion struct {
+	*plan
+	repo  *git.Repo
+	base  map[string]git.Version
+	index git.Index
+	// made are the contents that the sides and what they come from have, by their names in git.
+	made map[string]bool
+	// files are those of each thing.
+	files map[thing][]string
+	// bases are the flows of base; nil before they are needed.
+	bases map[uuid.UUID]git.Version
+}
+
+// with has what a side made in the result.
+func (c *completion) with(ctx context.Context, side, name string, data []byte, h heldFile) error {
+	if c.purged[h.thing] || c.merged[h.thing] {
+		return nil
 	}
-	there := files[h.thing]
-	if slices.ContainsFunc(there, func(file string) bool { return p.held[file].sum == h.sum }) {
-		return
+	there := c.files[h.thing]
+	if slices.ContainsFunc(there, func(file string) bool { return c.held[file].sum == h.sum }) {
+		return nil
 	}
-	if len(there) > 0 && kind == format.Flows {
-		if now, err := p.content(there[0]); err == nil {
-			p.mergeFlows(there[0], sides{base: s.base, ours: now, theirs: data})
-		}
-		return
+	if len(there) > 0 && h.kind == format.Flows {
+		return c.withFlow(ctx, there[0], h.id, data)
+	}
+	if slices.ContainsFunc(there, c.together) {
+		return nil
 	}
 	to, ok := name, true
 	switch {
 	case len(there) > 0:
-		to, ok = p.place(kind, inTrash(there[0]), data, h)
-	case p.names[name]:
-		to, ok = p.place(kind, inTrash(name), data, h)
+		to, ok = c.place(h.kind, inTrash(there[0]), data, h)
+	case c.names[name]:
+		to, ok = c.place(h.kind, inTrash(name), data, h)
 	default:
-		p.put(name, data, h)
+		c.put(name, data, h)
 	}
 	if !ok {
-		p.leaveFull(name)
-		return
+		c.leaveFull(name)
+		return nil
 	}
-	files[h.thing] = append(there, to)
-	p.tell(name, "git left out %s/%s as %s has it; it is %s", kind, h.id, side, to)
+	c.files[h.thing] = append(there, to)
+	c.tell(name, "git left out %s/%s as %s has it; it is %s", h.kind, h.id, side, to)
+	return nil
+}
+
+// together says that git, which was told to merge text, or a person put both sides of a file together: it is as no side has it.
+func (c *completion) together(file string) bool {
+	hash, staged := c.index.Staged[file]
+	return staged && !c.made[hash]
+}
+
+// withFlow has what a side made of a flow in the file that there is of it. What both come from may have had another name.
+func (c *completion) withFlow(ctx context.Context, file string, id uuid.UUID, data []byte) error {
+	now, err := c.content(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if c.bases == nil {
+		if err := c.readBases(ctx); err != nil {
+			return err
+		}
+	}
+	base, err := c.repo.Read(ctx, c.bases[id], format.MaxFile)
+	if err != nil {
+		return err
+	}
+	c.mergeFlows(file, sides{base: base, ours: now, theirs: data})
+	return nil
+}
+
+func (c *completion) readBases(ctx context.Context) error {
+	c.bases = map[uuid.UUID]git.Version{}
+	for _, name := range slices.Sorted(maps.Keys(c.base)) {
+		if kind, _, slot := slotOf(name); !slot || kind != format.Flows || !c.base[name].Regular() {
+			continue
+		}
+		data, err := c.repo.Read(ctx, c.base[name], format.MaxFile)
+		if errors.Is(err, git.ErrTooLarge) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if h, err := holding(format.Flows, data); err == nil {
+			c.bases[h.id] = c.base[name]
+		}
+	}
+	return nil
 }

@@ -69,3 +69,59 @@ func TestResolveTwiceKeepsANodeOut(t *testing.T) {
 		}
 	}
 }
+
+// Both change a node, and git, told to merge text, puts them together: neither side's file was left out.
+func TestResolveKeepsANodeThatGitMerged(t *testing.T) {
+	t.Parallel()
+	x, y := clones(t)
+	x.must(os.Remove(x.path(".gitattributes")))
+	x.rewrite("one", "first\n1\n2\n3\n4\n5\n6\n7\nlast")
+	x.commit()
+	y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+	const file = "nodes/000/000.xml"
+	x.replace(file, "first", "first of ours")
+	x.add("ours", 1)
+	x.commit()
+	y.replace(file, "last", "last of theirs")
+	y.add("theirs", 1)
+	y.commit()
+	x.merge(y)
+	x.resolved()
+	for _, words := range []string{"first of ours", "last of theirs"} {
+		if !strings.Contains(x.knows("one"), words) {
+			t.Errorf("%q is not in what counts: %s", words, x.knows("one"))
+		}
+	}
+	if all := x.files(); strings.Contains(all["nodes/000/001.xml"]+all["nodes/000/002.xml"]+all["nodes/000/003.xml"], "first") {
+		t.Errorf("the node has further files: %q", all)
+	}
+}
+
+// Ours gives a flow another name and deletes it, theirs takes a node out of it: it stays out, also where git, told to merge text,
+// followed the file into the trash.
+func TestResolveKeepsANodeOutOfADeletedFlow(t *testing.T) {
+	t.Parallel()
+	x, y := clones(t)
+	x.must(os.Remove(x.path(".gitattributes")))
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		x.add(name, 1)
+	}
+	x.commit()
+	y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+	x.replace("flows/000/000.yaml", "name: ", "name: saga # ")
+	x.drop(flowOf("novel"))
+	x.commit()
+	y.drop(nodeOf("e"))
+	y.commit()
+	x.join(y)
+	x.restore(flowOf("novel"))
+	f, _ := x.read()
+	for _, m := range f.Members {
+		if m.Node == idOf("e") {
+			t.Error("the node is back")
+		}
+	}
+	if len(f.Members) != 5 {
+		t.Errorf("the flow has %d nodes", len(f.Members))
+	}
+}

@@ -85,23 +85,36 @@ func (r *Repo) list(ctx context.Context, commit string, folders []string) (map[s
 	return files, nil
 }
 
-// Decided says of the contents of files, by their names in git, which of them the merge has taken: those that were in no conflict, those
-// that a person or resolve decided for, and all that were in a conflict which is decided, also those that were decided against.
-func (r *Repo) Decided(ctx context.Context) (map[string]bool, error) {
-	hashes := map[string]bool{}
+// Index is what git has of a merge so far.
+type Index struct {
+	// Staged are the contents of files, by path, of which nothing is in conflict, by their names in git.
+	Staged map[string]string
+	// Decided are the contents that the merge has taken: those of Staged, and all that were in a conflict which is decided, also those that
+	// were decided against.
+	Decided map[string]bool
+}
+
+// Index reads the index.
+func (r *Repo) Index(ctx context.Context) (Index, error) {
+	x := Index{map[string]string{}, map[string]bool{}}
 	for _, list := range []string{"--stage", "--resolve-undo"} {
 		out, err := r.run(ctx, nil, "ls-files", list, "-z")
 		if err != nil {
-			return nil, err
+			return Index{}, err
 		}
 		for entry := range strings.SplitSeq(string(out), "\x00") {
-			about, _, _ := strings.Cut(entry, "\t")
-			if fields := strings.Fields(about); len(fields) == 3 && (fields[2] == "0" || list == "--resolve-undo") {
-				hashes[fields[1]] = true
+			about, path, _ := strings.Cut(entry, "\t")
+			fields := strings.Fields(about)
+			if len(fields) != 3 || list == "--stage" && fields[2] != "0" {
+				continue
+			}
+			x.Decided[fields[1]] = true
+			if list == "--stage" {
+				x.Staged[path] = fields[1]
 			}
 		}
 	}
-	return hashes, nil
+	return x, nil
 }
 
 // MergeText merges what both sides made of a text, line by line, as git does. clean is false where both changed the same lines.
