@@ -21,15 +21,17 @@ func (p *plan) complete(ctx context.Context, repo *git.Repo) error {
 	if err != nil || !ok {
 		return err
 	}
-	c := completion{plan: p, repo: repo, base: both.Base, made: map[string]bool{}, files: map[thing][]string{}}
+	c := completion{plan: p, repo: repo, bases: both.Bases, made: map[string]bool{}, files: map[thing][]string{}}
 	if c.index, err = repo.Index(ctx); err != nil {
 		return err
 	}
 	known := maps.Clone(c.index.Decided)
-	for _, v := range both.Base {
-		known[v.Hash] = true
+	for _, base := range both.Bases {
+		for _, v := range base {
+			known[v.Hash] = true
+		}
 	}
-	for _, files := range []map[string]git.Version{both.Base, both.Ours, both.Theirs} {
+	for _, files := range append(slices.Clone(both.Bases), both.Ours, both.Theirs) {
 		for _, v := range files {
 			c.made[v.Hash] = true
 		}
@@ -68,14 +70,14 @@ func (p *plan) complete(ctx context.Context, repo *git.Repo) error {
 type completion struct {
 	*plan
 	repo  *git.Repo
-	base  map[string]git.Version
+	bases []map[string]git.Version
 	index git.Index
 	// made are the contents that the sides and what they come from have, by their names in git.
 	made map[string]bool
 	// files are those of each thing.
 	files map[thing][]string
-	// bases are the flows of base; nil before they are needed.
-	bases map[uuid.UUID]git.Version
+	// baseFlows are the flows of bases; nil before they are needed.
+	baseFlows map[uuid.UUID]git.Version
 }
 
 // with has what a side made in the result.
@@ -123,12 +125,10 @@ func (c *completion) withFlow(ctx context.Context, file string, id uuid.UUID, da
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if c.bases == nil {
-		if err := c.readBases(ctx); err != nil {
-			return err
-		}
+	if err := c.readBaseFlows(ctx); err != nil {
+		return err
 	}
-	base, err := c.repo.Read(ctx, c.bases[id], format.MaxFile)
+	base, err := c.repo.Read(ctx, c.baseFlows[id], format.MaxFile)
 	if err != nil {
 		return err
 	}
@@ -136,21 +136,28 @@ func (c *completion) withFlow(ctx context.Context, file string, id uuid.UUID, da
 	return nil
 }
 
-func (c *completion) readBases(ctx context.Context) error {
-	c.bases = map[uuid.UUID]git.Version{}
-	for _, name := range slices.Sorted(maps.Keys(c.base)) {
-		if kind, _, slot := slotOf(name); !slot || kind != format.Flows || !c.base[name].Regular() {
-			continue
-		}
-		data, err := c.repo.Read(ctx, c.base[name], format.MaxFile)
-		if errors.Is(err, git.ErrTooLarge) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if h, err := holding(format.Flows, data); err == nil {
-			c.bases[h.id] = c.base[name]
+// readBaseFlows finds the flows that both sides come from, once.
+func (c *completion) readBaseFlows(ctx context.Context) error {
+	if c.baseFlows != nil {
+		return nil
+	}
+	c.baseFlows = map[uuid.UUID]git.Version{}
+	for _, base := range c.bases {
+		for _, name := range slices.Sorted(maps.Keys(base)) {
+			v := base[name]
+			if kind, _, slot := slotOf(name); !slot || kind != format.Flows || !v.Regular() {
+				continue
+			}
+			data, err := c.repo.Read(ctx, v, format.MaxFile)
+			if errors.Is(err, git.ErrTooLarge) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if h, err := holding(format.Flows, data); err == nil {
+				c.baseFlows[h.id] = v
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -123,5 +124,47 @@ func TestResolveKeepsANodeOutOfADeletedFlow(t *testing.T) {
 	}
 	if len(f.Members) != 5 {
 		t.Errorf("the flow has %d nodes", len(f.Members))
+	}
+}
+
+// Each took in the other's work before, so that both come from two commits, and git names them in an order of its own. One side changes
+// what is the same in both sides and in one of these commits.
+func TestResolveAfterACrissCross(t *testing.T) {
+	t.Parallel()
+	for _, oursFirst := range []bool{true, false} {
+		t.Run(fmt.Sprint(oursFirst), func(t *testing.T) {
+			t.Parallel()
+			x, y := clones(t)
+			first, second := x, y
+			if !oursFirst {
+				first, second = y, x
+			}
+			first.rewrite("one", "at first")
+			first.commit()
+			second.must(os.WriteFile(second.path("notes.txt"), []byte("of mine"), 0o600))
+			second.commit()
+			x.git("fetch", "-q", y.tree, "HEAD")
+			y.git("fetch", "-q", x.tree, "HEAD")
+			x.git("merge", "-q", "-m", "y", "FETCH_HEAD")
+			y.git("merge", "-q", "-m", "x", "FETCH_HEAD")
+			x.add("ours", 1)
+			x.commit()
+			y.rewrite("one", "then")
+			y.add("theirs", 1)
+			y.commit()
+			x.merge(y)
+			if bases := strings.Fields(x.git("merge-base", "--all", "HEAD", "MERGE_HEAD")); len(bases) != 2 {
+				t.Fatalf("they come from %q", bases)
+			}
+			x.resolved()
+			if told := x.knows("one"); told != "one: then" {
+				t.Error(told)
+			}
+			for name, text := range x.files() {
+				if strings.Contains(text, "at first") {
+					t.Errorf("%s has what theirs changed", name)
+				}
+			}
+		})
 	}
 }

@@ -41,8 +41,12 @@ func (r *Repo) in(ctx context.Context, names, paths []string) ([]string, error) 
 	return nil, nil
 }
 
-// Both are the files of both sides of a merge that is under way, and of the commit that they come from, by path.
-type Both struct{ Base, Ours, Theirs map[string]Version }
+// Both are the files of both sides of a merge that is under way, and of the commits that they come from, by path. Of these there is one,
+// none where they have nothing in common, and several where each side took in work of the other before.
+type Both struct {
+	Bases        []map[string]Version
+	Ours, Theirs map[string]Version
+}
 
 // Both lists what both sides have below some folders; ok is false where no merge is under way.
 func (r *Repo) Both(ctx context.Context, folders ...string) (b Both, ok bool, err error) {
@@ -50,21 +54,26 @@ func (r *Repo) Both(ctx context.Context, folders ...string) (b Both, ok bool, er
 		if _, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err != nil {
 			continue
 		}
-		base := []byte(name + "^") // What is picked is what changed since the commit before.
+		bases := []string{name + "^"} // What is picked is what changed since the commit before.
 		if name == theirs[0] {
-			if base, err = r.run(ctx, nil, "merge-base", ours, name); err != nil {
-				base = nil // They have nothing in common.
+			found, err := r.run(ctx, nil, "merge-base", "--all", ours, name)
+			if err != nil {
+				found = nil // They have nothing in common.
 			}
+			bases = strings.Fields(string(found))
 		}
-		for commit, list := range map[string]*map[string]Version{strings.TrimSpace(string(base)): &b.Base, ours: &b.Ours, name: &b.Theirs} {
-			if commit == "" {
-				continue
-			}
-			if *list, err = r.list(ctx, commit, folders); err != nil {
+		for _, base := range bases {
+			files, err := r.list(ctx, base, folders)
+			if err != nil {
 				return Both{}, false, err
 			}
+			b.Bases = append(b.Bases, files)
 		}
-		return b, true, nil
+		if b.Ours, err = r.list(ctx, ours, folders); err != nil {
+			return Both{}, false, err
+		}
+		b.Theirs, err = r.list(ctx, name, folders)
+		return b, err == nil, err
 	}
 	return Both{}, false, nil
 }
