@@ -168,23 +168,24 @@ func (c clone) files() map[string]string {
 
 func (c clone) path(name string) string { return filepath.Join(c.tree, name) }
 
-// resolve runs the command and gives its exit code, and all it said.
+// resolve runs the command and gives its exit code, and all it said. Once more, there is nothing left to do.
 func (c clone) resolve(args ...string) (code int, said string) {
 	c.Helper()
-	code, out, trouble := run(c.T, append(append([]string{"resolve"}, args...), c.tree)...)
+	args = append(append([]string{"resolve"}, args...), c.tree)
+	code, out, trouble := run(c.T, args...)
+	all, staged := c.files(), c.git("ls-files", "--stage")
+	if again, said, more := run(c.T, args...); again != code || !maps.Equal(c.files(), all) || c.git("ls-files", "--stage") != staged {
+		c.Errorf("resolved once more, exit code %d, it is not as it was: %s", again, said+more)
+	}
 	return code, out + trouble
 }
 
-// resolved resolves everything; once more, there is nothing left to do.
+// resolved resolves everything.
 func (c clone) resolved() string {
 	c.Helper()
 	code, said := c.resolve()
 	if code != 0 {
 		c.Fatalf("exit code %d: %s", code, said)
-	}
-	all, staged := c.files(), c.git("ls-files", "--stage")
-	if code, again := c.resolve(); code != 0 || !maps.Equal(c.files(), all) || c.git("ls-files", "--stage") != staged {
-		c.Errorf("resolved once more, exit code %d, it is not as it was: %s", code, again)
 	}
 	if left := c.git("ls-files", "--unmerged"); left != "" {
 		c.Errorf("git has conflicts still: %s", left)

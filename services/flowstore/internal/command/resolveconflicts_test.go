@@ -206,11 +206,11 @@ func TestResolveRefuses(t *testing.T) {
 	t.Parallel()
 	needGit(t)
 	c := newClone(t)
-	if code, said := c.resolve(); code != 1 || !strings.Contains(said, "no tree of flowstore") {
+	if code, _, said := run(t, "resolve", c.tree); code != 1 || !strings.Contains(said, "no tree of flowstore") {
 		t.Errorf("no tree: exit code %d, %s", code, said)
 	}
 	write(t, c.path("nodes/index.tsv"), format.IndexHeader)
-	if code, said := c.resolve(); code != 1 || !strings.Contains(said, "not a git repository") {
+	if code, _, said := run(t, "resolve", c.tree); code != 1 || !strings.Contains(said, "not a git repository") {
 		t.Errorf("no repository: exit code %d, %s", code, said)
 	}
 }
