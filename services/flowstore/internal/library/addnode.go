@@ -184,3 +184,12 @@ func nodesOf(members []flow.Member) []uuid.UUID {
 	}
 	return ids
 }
+
+// setOf answers quickly which ids are among some.
+func setOf(ids []uuid.UUID) map[uuid.UUID]bool {
+	set := make(map[uuid.UUID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}

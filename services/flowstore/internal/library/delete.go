@@ -143,10 +143,7 @@ func unheld(tx store.Tx, in Deletion, changes []leaving) ([]uuid.UUID, error) {
 
 // lose changes the flows, each of which remembers what of it goes to the trash.
 func lose(tx store.Tx, changes []leaving, trashed []uuid.UUID) (losses []Loss, err error) {
-	goes := map[uuid.UUID]bool{}
-	for _, id := range trashed {
-		goes[id] = true
-	}
+	goes := setOf(trashed)
 	for _, l := range changes {
 		l.change.Trashed = slices.DeleteFunc(nodesOf(l.change.Remove), func(id uuid.UUID) bool { return !goes[id] })
 		f, err := change(tx, l.from, l.change)

@@ -152,10 +152,7 @@ func moveStep(tx store.Tx, f flow.Flow, s store.Step) (Undone, error) {
 
 // bringBack takes those nodes out of the trash that a deletion put there, and tells which of all are not stored.
 func bringBack(tx store.Tx, nodes, trashed []uuid.UUID) error {
-	goes := make(map[uuid.UUID]bool, len(trashed))
-	for _, id := range trashed {
-		goes[id] = true
-	}
+	goes := setOf(trashed)
 	var refused []error
 	for _, id := range nodes {
 		err := store.ErrNotDropped

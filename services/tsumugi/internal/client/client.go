@@ -5,12 +5,14 @@ package client
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 )
@@ -32,6 +34,21 @@ func Plain(err error, addr string) error {
 	default:
 		return fmt.Errorf("%s answered: %s", addr, grpcclient.Reason(err))
 	}
+}
+
+// Ask asks the flowstore behind an address. An error is a sentence that says what to do.
+func Ask(addr string, ask func(flowstorev1.FlowStoreServiceClient) error) error {
+	conn, err := grpcclient.Dial(addr, grpcclient.Options{})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return Plain(ask(flowstorev1.NewFlowStoreServiceClient(conn)), addr)
+}
+
+// Say writes to a screen what is Visible of a text.
+func Say(w io.Writer, format string, args ...any) {
+	fmt.Fprint(w, Visible(fmt.Sprintf(format, args...)))
 }
 
 // OneLine is a text on one line: what is blank in it, line ends too, is one space.

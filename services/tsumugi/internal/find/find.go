@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
-	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
@@ -32,12 +31,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Nodes < 1 || o.Nodes > MaxNodes {
 		return fmt.Errorf("--nodes is %d; it must be 1 to %d", o.Nodes, MaxNodes)
 	}
-	conn, err := grpcclient.Dial(o.Addr, grpcclient.Options{})
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return client.Plain(o.search(ctx, flowstorev1.NewFlowStoreServiceClient(conn)), o.Addr)
+	return client.Ask(o.Addr, func(flows flowstorev1.FlowStoreServiceClient) error { return o.search(ctx, flows) })
 }
 
 func (o Options) search(ctx context.Context, nodes flowstorev1.FlowStoreServiceClient) error {
@@ -110,5 +104,5 @@ func marked(h *flowstorev1.Highlight) string {
 }
 
 func (o Options) say(format string, args ...any) {
-	fmt.Fprint(o.Out, client.Visible(fmt.Sprintf(format, args...)))
+	client.Say(o.Out, format, args...)
 }

@@ -6,35 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
-
-	flowstore "github.com/tsumugi-dev/tsumugi/services/flowstore/app"
-
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/flowstoretest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// store is a running flowstore.
-func store(t *testing.T) flowstorev1.FlowStoreServiceClient {
-	t.Helper()
-	a, err := flowstore.New(t.Context(), flowstore.Config{Data: t.TempDir()}, flowstore.Deps{Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-	return flowstorev1.NewFlowStoreServiceClient(testkit.Serve(t, func(r grpc.ServiceRegistrar) { a.Register(r) }))
-}
-
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	c := store(t)
+	c := flowstoretest.Start(t)
 	var ids []string
 	for _, n := range []struct{ asked, answered, tag string }{
 		{"汽笛は？", "風が止むと、\n遠くで 汽笛が鳴った。\x1b[2J", "夜"}, {"汽笛", strings.Repeat("長", 100) + "汽笛", "夜"}, {"駅", "灯がともる。", "朝"},

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
-	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
@@ -29,12 +28,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Nodes < 0 {
 		return fmt.Errorf("--nodes is %d; it must be 0 or more", o.Nodes)
 	}
-	conn, err := grpcclient.Dial(o.Addr, grpcclient.Options{})
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return client.Plain(o.show(ctx, flowstorev1.NewFlowStoreServiceClient(conn)), o.Addr)
+	return client.Ask(o.Addr, func(flows flowstorev1.FlowStoreServiceClient) error { return o.show(ctx, flows) })
 }
 
 func (o Options) show(ctx context.Context, flows flowstorev1.FlowStoreServiceClient) error {
@@ -108,5 +102,5 @@ func beginning(text string) string {
 }
 
 func (o Options) say(format string, args ...any) {
-	fmt.Fprint(o.Out, client.Visible(fmt.Sprintf(format, args...)))
+	client.Say(o.Out, format, args...)
 }

@@ -6,31 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
-
-	flowstore "github.com/tsumugi-dev/tsumugi/services/flowstore/app"
-
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/flowstoretest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
-
-// store is a running flowstore.
-func store(t *testing.T) flowstorev1.FlowStoreServiceClient {
-	t.Helper()
-	a, err := flowstore.New(t.Context(), flowstore.Config{Data: t.TempDir()}, flowstore.Deps{Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-	return flowstorev1.NewFlowStoreServiceClient(testkit.Serve(t, func(r grpc.ServiceRegistrar) { a.Register(r) }))
-}
 
 func shown(t *testing.T, c flowstorev1.FlowStoreServiceClient, flow string, nodes int) string {
 	t.Helper()
@@ -43,7 +24,7 @@ func shown(t *testing.T, c flowstorev1.FlowStoreServiceClient, flow string, node
 
 func TestShow(t *testing.T) {
 	t.Parallel()
-	c := store(t)
+	c := flowstoretest.Start(t)
 	flow, err := c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "夜\n話"}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
-	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
@@ -26,12 +25,7 @@ type ExportOptions struct {
 // Export writes flows with their nodes. A file takes its place when it is whole; until then an older one stays. An error is
 // a sentence that says what to do.
 func Export(ctx context.Context, o ExportOptions) error {
-	conn, err := grpcclient.Dial(o.Addr, grpcclient.Options{})
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return client.Plain(o.run(ctx, flowstorev1.NewFlowStoreServiceClient(conn)), o.Addr)
+	return client.Ask(o.Addr, func(flows flowstorev1.FlowStoreServiceClient) error { return o.run(ctx, flows) })
 }
 
 func (o ExportOptions) run(ctx context.Context, flows flowstorev1.FlowStoreServiceClient) error {

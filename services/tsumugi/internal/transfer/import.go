@@ -10,7 +10,6 @@ import (
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
-	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
@@ -54,12 +53,7 @@ func (*IncompleteError) ExitCode() int { return 2 }
 // Import sends files, one after another, and tells what became of them. *IncompleteError where something was not
 // imported; any other error is a sentence that says what to do.
 func Import(ctx context.Context, o ImportOptions) error {
-	conn, err := grpcclient.Dial(o.Addr, grpcclient.Options{})
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return o.run(ctx, flowstorev1.NewFlowStoreServiceClient(conn))
+	return client.Ask(o.Addr, func(flows flowstorev1.FlowStoreServiceClient) error { return o.run(ctx, flows) })
 }
 
 func (o ImportOptions) run(ctx context.Context, flows flowstorev1.FlowStoreServiceClient) error {
@@ -71,7 +65,7 @@ func (o ImportOptions) run(ctx context.Context, flows flowstorev1.FlowStoreServi
 	for _, name := range o.Files {
 		n, err := o.file(ctx, flows, name, &flowstorev1.ImportOptions{Format: format, DryRun: o.DryRun})
 		if err != nil {
-			return client.Plain(err, o.Addr)
+			return err
 		}
 		failed += n
 	}
@@ -162,5 +156,5 @@ func counts(c *flowstorev1.ImportCount) string {
 }
 
 func (o ImportOptions) say(format string, args ...any) {
-	fmt.Fprint(o.Out, client.Visible(fmt.Sprintf(format, args...)))
+	client.Say(o.Out, format, args...)
 }

@@ -8,30 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
-
-	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
-	flowstore "github.com/tsumugi-dev/tsumugi/services/flowstore/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/flowstoretest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
-
-// store is a running flowstore.
-func store(t *testing.T) flowstorev1.FlowStoreServiceClient {
-	t.Helper()
-	a, err := flowstore.New(t.Context(), flowstore.Config{Data: t.TempDir()}, flowstore.Deps{Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-	return flowstorev1.NewFlowStoreServiceClient(testkit.Serve(t, func(r grpc.ServiceRegistrar) { a.Register(r) }))
-}
 
 func file(t *testing.T, text string) string {
 	t.Helper()
@@ -47,7 +28,7 @@ const claude = `{"uuid":"c","name":"夜話","chat_messages":[{"uuid":"1","sender
 // What did not arrive is told, and the exit code says so; everything else arrives, also of the files behind.
 func TestFlowstore10TheCommandTellsWhatDidNotArrive(t *testing.T) {
 	t.Parallel()
-	c := store(t)
+	c := flowstoretest.Start(t)
 	var out bytes.Buffer
 	o := ImportOptions{Files: []string{file(t, "["+claude+`,{"uuid":"broken\u001b[2J"}]`), file(t, "Dear diary"), filepath.Join(t.TempDir(), "none.json"), "-"}, Format: "auto", Out: &out}
 	for _, dry := range []bool{true, false} {
@@ -75,7 +56,7 @@ func TestFlowstore10TheCommandTellsWhatDidNotArrive(t *testing.T) {
 
 func TestExportIntoAFile(t *testing.T) {
 	t.Parallel()
-	c, there := store(t), store(t)
+	c, there := flowstoretest.Start(t), flowstoretest.Start(t)
 	var out bytes.Buffer
 	if err := (ImportOptions{Files: []string{file(t, claude)}, Format: "claude", Out: &out}).run(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -108,7 +89,7 @@ func TestAnExportThatFails(t *testing.T) {
 	t.Parallel()
 	name := file(t, "an older export")
 	const gone = "flows/0192f000-0000-7000-8000-000000000001"
-	if err := (ExportOptions{Flows: []string{gone}, File: name}).run(t.Context(), store(t)); err == nil {
+	if err := (ExportOptions{Flows: []string{gone}, File: name}).run(t.Context(), flowstoretest.Start(t)); err == nil {
 		t.Error("no error")
 	}
 	text, err := os.ReadFile(name)

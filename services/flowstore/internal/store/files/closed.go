@@ -1,7 +1,6 @@
 package files
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -64,9 +63,7 @@ func closedSightings(known map[string]commitlog.File, found commitlog.Changes) [
 	for _, file := range found.Gone {
 		add(commitlog.File{Path: file}, true)
 	}
-	slices.SortStableFunc(all, func(a, b sighting) int {
-		return cmp.Or(boolCompare(a.inTrash(), b.inTrash()), boolCompare(a.gone, b.gone))
-	})
+	inOrderToTell(all)
 	return all
 }
 
@@ -87,9 +84,7 @@ func indexKnown(known map[string]commitlog.File, all []sighting) map[store.Kind]
 		if inTree(file) == file {
 			x.enroll(f)
 		} else if f.Problem == "" {
-			t := x.trash[f.ID]
-			t.holdings = x.sorted(append(t.holdings, holding{inTree(file), f.Time, f.Created}))
-			x.trash[f.ID] = t
+			x.enrollTrash(f)
 		}
 	}
 	return was

@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -87,14 +88,12 @@ func (sp *space) foldBeside(ctx context.Context) (wait func()) {
 	sp.mu.RLock()
 	many := sp.pending.records >= chunkFiles
 	sp.mu.RUnlock()
-	folded := make(chan struct{})
-	go func() {
-		defer close(folded)
-		if many {
-			_ = sp.finder.Fold(ctx)
-		}
-	}()
-	return func() { <-folded }
+	if !many {
+		return func() {}
+	}
+	var folding sync.WaitGroup
+	folding.Go(func() { _ = sp.finder.Fold(ctx) })
+	return folding.Wait
 }
 
 // wakeGate has the gate look again when it should write.

@@ -76,6 +76,8 @@ func (b *batch) editedByHands() (events []store.Event) {
 		case op.Change != nil:
 			l := b.loaded[op.Change.Flow]
 			of, kind, file, hash = store.Thing{Kind: store.KindFlow, ID: op.Change.Flow}, store.FlowUpdated, l.path, l.hash
+		default:
+			continue
 		}
 		if before, known := b.seen.get(file); !known || told[of] || before.size == unsettled || before.hash == hash {
 			continue

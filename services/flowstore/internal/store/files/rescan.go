@@ -68,10 +68,7 @@ func (sp *space) rescan(ctx context.Context, folders []string) (again []string, 
 			return err
 		})
 	}
-	// What is new comes before what is gone, so that a file that only has another name does not seem to go away.
-	slices.SortStableFunc(all, func(a, b sighting) int {
-		return cmp.Or(boolCompare(a.inTrash(), b.inTrash()), boolCompare(a.gone, b.gone))
-	})
+	inOrderToTell(all)
 	for some := range slices.Chunk(all, maxSightings) {
 		err := sp.ask(ctx, func() error {
 			later, err := sp.takeIn(some, members)
@@ -84,6 +81,13 @@ func (sp *space) rescan(ctx context.Context, folders []string) (again []string, 
 		members = nil
 	}
 	return again, err
+}
+
+// inOrderToTell puts what is new before what is gone, so that a file that only has another name does not seem to go away.
+func inOrderToTell(all []sighting) {
+	slices.SortStableFunc(all, func(a, b sighting) int {
+		return cmp.Or(boolCompare(a.inTrash(), b.inTrash()), boolCompare(a.gone, b.gone))
+	})
 }
 
 func boolCompare(a, b bool) int {

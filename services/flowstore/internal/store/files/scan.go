@@ -91,11 +91,10 @@ func (sp *space) scanTrash(
 			x.broken[f.Path] = t.cameBack()
 			continue
 		}
-		t := x.trash[f.ID]
+		t := x.enrollTrash(f)
 		if t.at = dropped[store.Thing{Kind: thingOf(kind), ID: f.ID}]; t.at.IsZero() {
 			t.at = droppedAt(f)
 		}
-		t.holdings = x.sorted(append(t.holdings, holding{inTree(f.Path), f.Time, f.Created}))
 		x.trash[f.ID] = t
 	}
 	return files, read, err
@@ -143,6 +142,14 @@ func (x *index) enroll(f commitlog.File) {
 		return
 	}
 	x.put(f.ID, holding{f.Path, f.Time, f.Created})
+}
+
+// enrollTrash indexes a file of the trash.
+func (x *index) enrollTrash(f commitlog.File) trashed {
+	t := x.trash[f.ID]
+	t.holdings = x.sorted(append(t.holdings, holding{inTree(f.Path), f.Time, f.Created}))
+	x.trash[f.ID] = t
+	return t
 }
 
 // findIndex decides whether index.tsv is as it was left, and right.
