@@ -91,7 +91,7 @@ func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
 		return commitlog.File{}, err
 	}
 	if there.hash == (commitlog.Hash{}) {
-		return sp.movedFile(m, to)
+		return sp.movedBefore(m, file)
 	}
 	if id, _, _, err := sp.identify(kindOf(m.of.Kind), file, there.data); err != nil || id != m.of.ID {
 		sp.doubt.Store(true)
@@ -161,6 +161,12 @@ func (sp *space) freePlace(m pendingMove, file string, there, ours foreignFile) 
 		return file, nil
 	}
 	sp.doubt.Store(true)
+	for _, other := range sp.otherPlaces(m, file) {
+		// An interrupted move wrote it there already.
+		if copied, err := sp.look(m.to(other)); err != nil || copied.hash == ours.hash {
+			return other, err
+		}
+	}
 	err = sp.onWriter(func() error {
 		x := sp.indexOf(m.of.Kind)
 		if x.next >= format.Slots {
@@ -195,6 +201,19 @@ func (sp *space) giveWay(m pendingMove, file, place string, ours foreignFile) er
 	})
 }
 
+// otherPlaces are further files that what moves has, or had, as if they were in the tree.
+func (sp *space) otherPlaces(m pendingMove, file string) (places []string) {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	x := sp.indexOf(m.of.Kind)
+	for _, h := range x.sorted(slices.Concat(x.holdings(m.of.ID), x.trash[m.of.ID].holdings)) {
+		if h.path != file {
+			places = append(places, h.path)
+		}
+	}
+	return places
+}
+
 // parents gives the folders above a file, the outermost first.
 func parents(file string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
@@ -204,6 +223,16 @@ func parents(file string) func(yield func(string) bool) {
 			}
 		}
 	}
+}
+
+// movedBefore describes a file that is no longer where it came from: an interrupted move took it to its place, or to another slot.
+func (sp *space) movedBefore(m pendingMove, file string) (commitlog.File, error) {
+	for _, place := range append([]string{file}, sp.otherPlaces(m, file)...) {
+		if f, err := sp.movedFile(m, m.to(place)); err != nil || f.Path != "" {
+			return f, err
+		}
+	}
+	return commitlog.File{}, nil
 }
 
 // movedFile describes a file that has moved.

@@ -1,0 +1,103 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
+)
+
+// The process is killed at each step while something goes to another slot, since its own one was taken: it is in one file then, and
+// nobody is told that it is gone.
+func TestWhatGivesWayIsKilledOnItsWay(t *testing.T) {
+	t.Parallel()
+	for _, drop := range []bool{true, false} {
+		t.Run(fmt.Sprintf("drop %v", drop), func(t *testing.T) {
+			t.Parallel()
+			n := 1
+			for killedOnItsWay(t, drop, n) {
+				n++
+			}
+			if n < 10 {
+				t.Errorf("only %d steps", n)
+			}
+		})
+	}
+}
+
+// killedOnItsWay kills the process before the n-th step of a flush, and says whether there was one.
+func killedOnItsWay(t *testing.T, drop bool, n int) (killed bool) {
+	t.Helper()
+	w := newWorld(t, nil)
+	s, err := w.open()
+	must(t, err)
+	u, one := newUser(s), thing(store.KindNode, "one")
+	must(t, errors.Join(u.createNode("one"), u.createNode("two"), u.flush()))
+	taken := "default/trash/nodes/000/000.xml"
+	if !drop {
+		must(t, errors.Join(u.move(one, true), u.flush()))
+		taken = "default/nodes/000/000.xml"
+	}
+	for _, dir := range []string{"default/trash", "default/trash/nodes", "default/trash/nodes/000"} {
+		must(t, filesys.EnsureDir(w.tree, dir))
+	}
+	theirs := u.nodes[idOf("two")]
+	theirs.ID = idOf("theirs")
+	must(t, errors.Join(filesys.Replace(w.tree, taken, format.EncodeNode(theirs)), u.move(one, drop)))
+	first := w.tree.Steps()
+	w.tree.SetHook(func(step powercut.Step) error {
+		if killed = killed || step.N == first+n; killed {
+			return powercut.ErrKilled
+		}
+		return nil
+	})
+	if err := u.flush(); (err != nil) != killed {
+		t.Fatalf("step %d: %v", n, err)
+	}
+	if err := s.Close(); (err != nil) != killed {
+		t.Fatalf("step %d: %v", n, err)
+	}
+	w.tree.SetHook(nil)
+	s, err = w.open()
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	u.store = s
+	must(t, errors.Join(u.flush(), u.flush()))
+	if files := holdingOne(t, w, u.nodes[one.ID]); len(files) != 1 || slices.Contains(files, taken) {
+		t.Errorf("step %d: it is in %q", n, files)
+	}
+	problems, err := s.Problems(context.Background(), ns)
+	must(t, err)
+	for _, p := range problems {
+		if !strings.Contains(p.Reason, "another file came to stand here") {
+			t.Errorf("step %d: %+v", n, p)
+		}
+	}
+	return killed
+}
+
+// holdingOne lists the files that hold a node.
+func holdingOne(t *testing.T, w world, n node.Node) (files []string) {
+	t.Helper()
+	for _, dir := range []string{"default/nodes/000", "default/trash/nodes/000"} {
+		entries, err := w.tree.List(dir)
+		must(t, err)
+		for _, e := range entries {
+			data, err := w.tree.ReadFile(dir+"/"+e.Name, 1<<20)
+			must(t, err)
+			if bytes.Contains(data, []byte(n.ID.String())) && e.Name != "index.tsv" {
+				files = append(files, dir+"/"+e.Name)
+			}
+		}
+	}
+	return files
+}
