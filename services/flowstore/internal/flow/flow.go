@@ -145,6 +145,15 @@ func (c Change) Step() bool {
 		len(c.Remove)+len(c.Disconnect)+len(c.Unlink)+len(c.Restore)+len(c.Add)+len(c.Connect)+len(c.Heads)+len(c.Link) > 0
 }
 
+// NodesOf gives the nodes of members, in their order.
+func NodesOf(members []Member) []uuid.UUID {
+	ids := make([]uuid.UUID, len(members))
+	for i, m := range members {
+		ids[i] = m.Node
+	}
+	return ids
+}
+
 // IndexOf gives the index of a node; ok is false where the flow does not hold it. Linear, and the newest are asked for most: about
 // 5 us for the oldest of 10,000 members.
 func (f Flow) IndexOf(node uuid.UUID) (index int, ok bool) {

@@ -174,15 +174,7 @@ func placed(f flow.Flow, n node.Node) (Placed, error) {
 	if !held {
 		return Placed{}, &flow.NotMemberError{Flow: f.ID, Nodes: []uuid.UUID{n.ID}}
 	}
-	return Placed{Node: n, Index: index, Parents: nodesOf(f.Parents(index))}, nil
-}
-
-func nodesOf(members []flow.Member) []uuid.UUID {
-	ids := make([]uuid.UUID, len(members))
-	for i, m := range members {
-		ids[i] = m.Node
-	}
-	return ids
+	return Placed{Node: n, Index: index, Parents: flow.NodesOf(f.Parents(index))}, nil
 }
 
 // setOf answers quickly which ids are among some.

@@ -145,12 +145,12 @@ func unheld(tx store.Tx, in Deletion, changes []leaving) ([]uuid.UUID, error) {
 func lose(tx store.Tx, changes []leaving, trashed []uuid.UUID) (losses []Loss, err error) {
 	goes := setOf(trashed)
 	for _, l := range changes {
-		l.change.Trashed = slices.DeleteFunc(nodesOf(l.change.Remove), func(id uuid.UUID) bool { return !goes[id] })
+		l.change.Trashed = slices.DeleteFunc(flow.NodesOf(l.change.Remove), func(id uuid.UUID) bool { return !goes[id] })
 		f, err := change(tx, l.from, l.change)
 		if err != nil {
 			return nil, err
 		}
-		losses = append(losses, Loss{Flow: f, Nodes: nodesOf(l.change.Remove)})
+		losses = append(losses, Loss{Flow: f, Nodes: flow.NodesOf(l.change.Remove)})
 	}
 	return losses, nil
 }

@@ -236,7 +236,7 @@ func (l *Library) readSteps(ctx context.Context, ns string, steps []flow.Step, q
 }
 
 func (l *Library) readStep(ctx context.Context, ns string, step flow.Step, brief bool) (PathNode, error) {
-	at := PathNode{Brief: node.Brief{Node: node.Node{ID: step.Node}}, Index: step.Index, Parents: nodesOf(step.Parents)}
+	at := PathNode{Brief: node.Brief{Node: node.Node{ID: step.Node}}, Index: step.Index, Parents: flow.NodesOf(step.Parents)}
 	n, err := readListed(ctx, ns, step.Node, l.reader(brief))
 	if at.Problem, at.File = n.Problem, n.File; err == nil && n.Problem == "" {
 		at.Brief = n.Item

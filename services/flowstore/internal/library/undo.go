@@ -120,7 +120,7 @@ func moveStep(tx store.Tx, f flow.Flow, s store.Step) (Undone, error) {
 	if err != nil {
 		return Undone{}, &UndoRefusedError{Flow: f.ID, Redo: redo, Step: s, Cause: err}
 	}
-	if err := bringBack(tx, nodesOf(slices.Concat(c.Restore, c.Add)), left.Trashed); err != nil {
+	if err := bringBack(tx, flow.NodesOf(slices.Concat(c.Restore, c.Add)), left.Trashed); err != nil {
 		return Undone{}, err
 	}
 	c.At = tx.Now()

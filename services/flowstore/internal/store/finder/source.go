@@ -38,21 +38,13 @@ func (s source) Members(ctx context.Context, text string) ([]uuid.UUID, error) {
 		if errors.Is(err, store.ErrFlowNotFound) {
 			return nil, &search.FlowError{}
 		}
-		return nodesOf(f), err
+		return flow.NodesOf(f.Members), err
 	}
 	return s.called(ctx, text)
 }
 
 // maxMatches is how many flows of one name are told.
 const maxMatches = 10
-
-func nodesOf(f flow.Flow) []uuid.UUID {
-	ids := make([]uuid.UUID, len(f.Members))
-	for i, m := range f.Members {
-		ids[i] = m.Node
-	}
-	return ids
-}
 
 // names knows which flows are called what. The first question for one reads all flows, each other what was touched since.
 type names struct {
@@ -93,7 +85,7 @@ func (s source) called(ctx context.Context, name string) ([]uuid.UUID, error) {
 		f, err := s.engine.Flow(ids[0])
 		switch {
 		case err == nil && f.Name == name:
-			return nodesOf(f), nil
+			return flow.NodesOf(f.Members), nil
 		case err != nil && !store.Gone(err):
 			return nil, err
 		}
