@@ -168,3 +168,31 @@ func TestResolveAfterACrissCross(t *testing.T) {
 		})
 	}
 }
+
+// A revert takes away what the commit brought, and what it did to a text that was changed since is decided as in a merge.
+func TestResolveOfARevert(t *testing.T) {
+	t.Parallel()
+	x, _ := clones(t)
+	x.add("a", 1)
+	x.replace("nodes/000/000.xml", "\none\n", "\neins\n")
+	x.commit()
+	x.replace("nodes/000/000.xml", "\neins\n", "\nun\n")
+	x.commit()
+	if out, err := x.try("revert", "--no-edit", "HEAD~1"); err == nil || !strings.Contains(out, "CONFLICT") {
+		t.Fatalf("git revert: %v\n%s", err, out)
+	}
+	said := x.resolved()
+	all := x.files()
+	for name, text := range all {
+		if strings.HasPrefix(name, "nodes/") && strings.Contains(text, "\na\n") {
+			t.Errorf("%s is back: %s", name, said)
+		}
+	}
+	if !strings.Contains(all["nodes/000/000.xml"], "\nun\n") || !strings.Contains(all["nodes/000/001.xml"], "\none\n") {
+		t.Errorf("both versions are to be there: %s\n%v", said, all)
+	}
+	// That there are two versions is told until a person removes one.
+	if f, problems := x.read(); len(f.Members) != 1 || len(problems) != 1 {
+		t.Errorf("members %v, %v", f.Members, problems)
+	}
+}

@@ -11,71 +11,107 @@ import (
 	"strings"
 )
 
-// The commits that a merge, a cherry-pick, a revert or a rebase brings together.
 const ours = "HEAD"
 
-var theirs = []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"}
+// change is what is brought to HEAD: what lies between one of the bases and a commit.
+type change struct {
+	theirs string
+	bases  []string
+}
+
+// changeUnderway says what a merge, a cherry-pick, a rebase or a revert that is under way brings to HEAD; ok is false where none is. Of a
+// merge commit that is picked or reverted, the first parent is what it changed, as with git's -m 1.
+func (r *Repo) changeUnderway(ctx context.Context) (c change, ok bool, err error) {
+	if r.has(ctx, "MERGE_HEAD") {
+		found, err := r.run(ctx, nil, "merge-base", "--all", ours, "MERGE_HEAD")
+		if err != nil {
+			found = nil // They have nothing in common.
+		}
+		return change{"MERGE_HEAD", strings.Fields(string(found))}, true, nil
+	}
+	for _, name := range []string{"CHERRY_PICK_HEAD", "REBASE_HEAD"} {
+		if r.has(ctx, name) {
+			return change{name, r.parent(ctx, name)}, true, nil
+		}
+	}
+	if !r.has(ctx, "REVERT_HEAD") {
+		return change{}, false, nil
+	}
+	// A revert goes the way back: from the commit to the one before it, which is the empty tree for the first of all.
+	before := r.parent(ctx, "REVERT_HEAD")
+	if before == nil {
+		empty, err := r.run(ctx, nil, "hash-object", "-t", "tree", "-w", "--stdin")
+		if err != nil {
+			return change{}, false, err
+		}
+		before = []string{strings.TrimSpace(string(empty))}
+	}
+	return change{before[0], []string{"REVERT_HEAD"}}, true, nil
+}
+
+func (r *Repo) has(ctx context.Context, commit string) bool {
+	_, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", commit+"^{commit}")
+	return err == nil
+}
+
+// parent gives the commit before one; nil before the first.
+func (r *Repo) parent(ctx context.Context, commit string) []string {
+	if !r.has(ctx, commit+"^") {
+		return nil
+	}
+	return []string{commit + "^"}
+}
 
 // InOurs says which of some paths the commit has that one is on; nil where there is none.
 func (r *Repo) InOurs(ctx context.Context, paths ...string) ([]string, error) {
-	return r.in(ctx, []string{ours}, paths)
-}
-
-// InTheirs says the same of the commit that is being merged; nil where none is.
-func (r *Repo) InTheirs(ctx context.Context, paths ...string) ([]string, error) {
-	return r.in(ctx, theirs, paths)
-}
-
-func (r *Repo) in(ctx context.Context, names, paths []string) ([]string, error) {
-	for _, name := range names {
-		commit, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}")
-		if err != nil {
-			continue // There is no such commit now.
-		}
-		out, err := r.run(ctx, nil, append([]string{"ls-tree", "-z", "--name-only", strings.TrimSpace(string(commit)), "--"}, paths...)...)
-		if err != nil {
-			return nil, err
-		}
-		return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), nil
+	if !r.has(ctx, ours) {
+		return nil, nil
 	}
-	return nil, nil
+	return r.in(ctx, ours, paths)
 }
 
-// Both are the files of both sides of a merge that is under way, and of the commits that they come from, by path. Of these there is one,
+// InTheirs says the same of what is brought to it; nil where nothing is.
+func (r *Repo) InTheirs(ctx context.Context, paths ...string) ([]string, error) {
+	c, ok, err := r.changeUnderway(ctx)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return r.in(ctx, c.theirs, paths)
+}
+
+func (r *Repo) in(ctx context.Context, commit string, paths []string) ([]string, error) {
+	out, err := r.run(ctx, nil, append([]string{"ls-tree", "-z", "--name-only", commit, "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), nil
+}
+
+// Both are the files of both sides of a merge, a cherry-pick, a rebase or a revert that is under way, and of the commits that they come from, by path. Of these there is one,
 // none where they have nothing in common, and several where each side took in work of the other before.
 type Both struct {
 	Bases        []map[string]Version
 	Ours, Theirs map[string]Version
 }
 
-// Both lists what both sides have below some folders; ok is false where no merge is under way.
+// Both lists what both sides have below some folders; ok is false where nothing is under way.
 func (r *Repo) Both(ctx context.Context, folders ...string) (b Both, ok bool, err error) {
-	for _, name := range theirs {
-		if _, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err != nil {
-			continue
-		}
-		bases := []string{name + "^"} // What is picked is what changed since the commit before.
-		if name == theirs[0] {
-			found, err := r.run(ctx, nil, "merge-base", "--all", ours, name)
-			if err != nil {
-				found = nil // They have nothing in common.
-			}
-			bases = strings.Fields(string(found))
-		}
-		for _, base := range bases {
-			files, err := r.list(ctx, base, folders)
-			if err != nil {
-				return Both{}, false, err
-			}
-			b.Bases = append(b.Bases, files)
-		}
-		if b.Ours, err = r.list(ctx, ours, folders); err != nil {
+	c, ok, err := r.changeUnderway(ctx)
+	if err != nil || !ok {
+		return Both{}, false, err
+	}
+	for _, base := range c.bases {
+		files, err := r.list(ctx, base, folders)
+		if err != nil {
 			return Both{}, false, err
 		}
-		b.Theirs, err = r.list(ctx, name, folders)
-		return b, err == nil, err
+		b.Bases = append(b.Bases, files)
 	}
-	return Both{}, false, nil
+	if b.Ours, err = r.list(ctx, ours, folders); err != nil {
+		return Both{}, false, err
+	}
+	b.Theirs, err = r.list(ctx, c.theirs, folders)
+	return b, err == nil, err
 }
 
 // list gives the files that a commit has, from entries `mode type hash TAB path NUL`.
