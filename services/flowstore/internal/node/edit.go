@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -45,7 +46,7 @@ func (n Node) Edited(from Node, names []string, source string, at time.Time) Nod
 		n.Summary.Stale = n.Summary.Stale || now != before.Source()
 		return n
 	}
-	n.Summary = Summary{Text: n.Summary.Text, Stale: source != "" && source != now, Built: at}
+	n.Summary = Summary{Text: n.Summary.Text, Stale: source != "" && source != now, Built: at, Source: cmp.Or(source, now)}
 	switch was := before.Summary; {
 	case n.Summary.Text == "":
 		n.Summary = Summary{Stale: true}

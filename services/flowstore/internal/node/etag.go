@@ -30,6 +30,7 @@ func (n Node) Etag() string {
 	}
 	d.Int(flag)
 	d.Int(n.Summary.Built.UnixMicro())
+	d.Text(n.Summary.Source)
 	n.Generation.digest(d)
 	if n.Score == nil {
 		decimals(d)

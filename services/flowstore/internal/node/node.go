@@ -58,6 +58,8 @@ type Summary struct {
 	Stale bool
 	// Built is when the summary was made; zero for never.
 	Built time.Time
+	// Source is the Node.Source of the texts that it was made from, by which an edit in a file is known; empty where that is not known.
+	Source string `json:",omitempty"`
 }
 
 // Generation says how an answer was made, so that it can be made again. Zero values are unknown.

@@ -56,7 +56,11 @@ func (e exportedNode) node() node.Node {
 	for _, t := range e.Texts {
 		n.Texts = append(n.Texts, node.Text(t))
 	}
-	return n.Rounded()
+	n = n.Rounded()
+	if n.Summary.Text != "" && !n.Summary.Stale {
+		n.Summary.Source = n.Source()
+	}
+	return n
 }
 
 // kept is a time as it is stored: to the microsecond.

@@ -83,7 +83,7 @@ func (raw *xmlNode) node(zone *time.Location) (node.Node, error) {
 	n.Texts = r.texts(raw.Contents.Items)
 	n.Model = r.inline(raw.Metadata.Model)
 	n.Tags = r.tags(raw.Metadata.Tags)
-	n.Summary = r.summary(raw.Metadata.Summary)
+	n.Summary = r.summary(raw.Metadata.Summary, n)
 	n.Generation = r.generation(raw.Metadata.Generation)
 	n.Score = r.score(raw.Metadata.Score)
 	n.Note = r.section(raw.Metadata.Note)

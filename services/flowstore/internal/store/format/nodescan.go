@@ -47,6 +47,7 @@ func (s *nodeScanner) metadata(raw *xmlNode) {
 	s.skip("<summary")
 	s.attr("updated", &m.Summary.Updated)
 	s.attr("last_built", &m.Summary.LastBuilt)
+	s.attr("source", &m.Summary.Source)
 	if !s.has("/>\n") {
 		s.section("summary", &m.Summary.xmlElement)
 	}

@@ -198,7 +198,7 @@ func (s *nodeSplicer) short(m *element, name, before, after string, form func(st
 
 func (s *nodeSplicer) summary(m *element, before, after node.Summary) {
 	x := s.only(m, "summary")
-	if before.Text == after.Text && before.Stale == after.Stale && builtAt(before) == builtAt(after) {
+	if before.Text == after.Text && before.Stale == after.Stale && builtAt(before) == builtAt(after) && before.Source == after.Source {
 		return
 	}
 	if x == nil {
@@ -207,7 +207,7 @@ func (s *nodeSplicer) summary(m *element, before, after node.Summary) {
 	}
 	// What the file says counts, not what it is taken for where there is no text.
 	said := strconv.FormatBool(s.value(x, "updated") != "false")
-	s.values(x, []change{{"updated", said, strconv.FormatBool(after.Stale)}, {"last_built", builtAt(before), builtAt(after)}},
+	s.values(x, []change{{"updated", said, strconv.FormatBool(after.Stale)}, {"last_built", builtAt(before), builtAt(after)}, {"source", before.Source, after.Source}},
 		&inner{before.Text, after.Text, func(text string) string {
 			if text == "" {
 				return ""

@@ -211,6 +211,9 @@ func TestForeignMarksSurvive(t *testing.T) {
 				same = append(same, h.texts[i])
 			}
 		}
+		if after.Summary.Source != "" {
+			after.Summary.Source = after.Source()
+		}
 		checkUpdate(t, old, after, h.marks, same)
 	})
 }

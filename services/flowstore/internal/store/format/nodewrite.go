@@ -78,12 +78,12 @@ func scoreOf(score *float64) string {
 
 // summary of a new node is an empty element that asks for one: updated="true" (field/flowstore.md row 24).
 func (w *xmlWriter) summary(s node.Summary) {
-	updated, built := value("updated", strconv.FormatBool(s.Stale)), value("last_built", builtAt(s))
+	updated, built, source := value("updated", strconv.FormatBool(s.Stale)), value("last_built", builtAt(s)), value("source", s.Source)
 	if s.Text == "" {
 		w.empty("summary", updated, built)
 		return
 	}
-	w.section("summary", s.Text, updated, built)
+	w.section("summary", s.Text, updated, built, source)
 }
 
 // builtAt is the time of a summary as it is written; empty for one that was never made.

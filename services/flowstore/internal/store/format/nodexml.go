@@ -45,6 +45,7 @@ type (
 		xmlElement
 		Updated   string `xml:"updated,attr"`
 		LastBuilt string `xml:"last_built,attr"`
+		Source    string `xml:"source,attr"`
 	}
 	xmlTags struct {
 		// Attribute is how the original wrote a node's last tag (field/flowstore.md row 5).
@@ -161,10 +162,11 @@ func (r *reading) score(e xmlElement) *float64 {
 	return &score
 }
 
-// summary without a text is one that is still to be made, whatever the file says (field/flowstore.md row 24).
-func (r *reading) summary(s xmlSummary) node.Summary {
-	summary := node.Summary{Text: r.section(s.xmlElement)}
-	summary.Stale = s.Updated != "false" || summary.Text == ""
+// summary without a text is one that is still to be made, whatever the file says, and one that was made from other texts than the
+// node has is stale: somebody edited them in the file (field/flowstore.md row 24).
+func (r *reading) summary(s xmlSummary, n node.Node) node.Summary {
+	summary := node.Summary{Text: r.section(s.xmlElement), Source: r.verbatim(s.Esc, s.Source)}
+	summary.Stale = s.Updated != "false" || summary.Text == "" || summary.Source != "" && summary.Source != n.Source()
 	if s.LastBuilt != "" {
 		summary.Built = r.time("last_built", s.LastBuilt)
 	}

@@ -78,6 +78,9 @@ func nodes() *rapid.Generator[node.Node] {
 		}
 		n.Summary = node.Summary{Text: texts().Draw(t, "summary"), Built: rapid.OneOf(rapid.Just(time.Time{}), times()).Draw(t, "built")}
 		n.Summary.Stale = n.Summary.Text == "" || rapid.Bool().Draw(t, "stale")
+		if n.Summary.Text != "" && rapid.Bool().Draw(t, "source known") {
+			n.Summary.Source = n.Source()
+		}
 		if rapid.Bool().Draw(t, "judged") {
 			n.Score, n.Note = rapid.Ptr(rapid.Float64(), true).Draw(t, "score"), texts().Draw(t, "note")
 		}
