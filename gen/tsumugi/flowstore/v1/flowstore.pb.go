@@ -2744,9 +2744,8 @@ type UpdateFlowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The flow: its `name`, the new values, and its `etag` as it was read (empty: whatever it is now).
 	Flow *Flow `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
-	// What changes: `display_name`, `description`, `story`, or parts of the story such as `story.title`; `heads` and `links`, each
-	// as a whole list, for which `etag` is required. What is named here and not set in `flow` is taken away; what is not named is
-	// left as it is.
+	// What changes: `display_name`, `description`, parts of the story such as `story.title`; `story`, `heads` and `links`, each as a
+	// whole, for which `etag` is required. What is named here and not set in `flow` is taken away; what is not named is left as it is.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -161,7 +161,7 @@ func TestUpdateFlow(t *testing.T) {
 	same(t, want, got)
 	same(t, got, must[*flowstorev1.Flow](t)(c.GetFlow(t.Context(), &flowstorev1.GetFlowRequest{Name: made.GetName()})))
 	same(t, got, must[*flowstorev1.Flow](t)(update(&flowstorev1.Flow{DisplayName: "夜"}, "display_name")))
-	got = must[*flowstorev1.Flow](t)(update(&flowstorev1.Flow{}, "description", "story"))
+	got = must[*flowstorev1.Flow](t)(update(&flowstorev1.Flow{Etag: got.GetEtag()}, "description", "story"))
 	if got.GetDescription() != "" || got.GetStory() != nil || got.GetDisplayName() != "夜" {
 		t.Errorf("%v", got)
 	}
@@ -175,6 +175,7 @@ func TestUpdateFlow(t *testing.T) {
 		{&flowstorev1.Flow{}, []string{"name"}, invalid, []string{"update_mask"}},
 		{&flowstorev1.Flow{}, []string{"display_name", "nodes"}, invalid, []string{"flow.display_name", "update_mask"}},
 		{&flowstorev1.Flow{Description: strings.Repeat("x", 1<<20), Story: &commonv1.Story{Rating: proto.String("x")}}, []string{"description", "story.rating"}, invalid, []string{"flow.description", "flow.story.rating"}},
+		{&flowstorev1.Flow{}, []string{"story"}, invalid, []string{"flow.etag"}},
 		{&flowstorev1.Flow{Etag: made.GetEtag()}, []string{"description"}, stale, []string{"flow.etag"}},
 	} {
 		_, err := update(tt.flow, tt.mask...)
@@ -182,7 +183,7 @@ func TestUpdateFlow(t *testing.T) {
 	}
 	_, err := c.UpdateFlow(t.Context(), &flowstorev1.UpdateFlowRequest{})
 	expectSorted(t, err, invalid, "flow.name", "update_mask")
-	_, err = c.UpdateFlow(t.Context(), &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{Name: "flows/" + id(404)}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"story"}}})
+	_, err = c.UpdateFlow(t.Context(), &flowstorev1.UpdateFlowRequest{Flow: &flowstorev1.Flow{Name: "flows/" + id(404)}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}}})
 	expectSorted(t, err, noFlow, "flow.name")
 }
 

@@ -28,8 +28,10 @@ func (s *Server) UpdateFlow(ctx context.Context, req *flowstorev1.UpdateFlowRequ
 	if slices.Contains(in.Fields, "links") {
 		in.Links = f.links(req.GetFlow().GetLinks(), in.Flow)
 	}
-	if in.Etag == "" && (slices.Contains(in.Fields, "heads") || slices.Contains(in.Fields, "links")) {
-		f.Add("flow.etag", "is required, since a whole list is replaced: it says which one")
+	// What is replaced as a whole may hold what the caller has not read (field/flowstore.md 3).
+	whole := []string{"heads", "links", "story"}
+	if in.Etag == "" && slices.ContainsFunc(in.Fields, func(path string) bool { return slices.Contains(whole, path) }) {
+		f.Add("flow.etag", "is required, since heads, links or the story are replaced as a whole: it says which")
 	}
 	if req.GetFlow().GetName() == "" {
 		f.Add("flow.name", "is required")
