@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -149,6 +150,39 @@ func readAll(f io.Reader, name string, size, limit int64) ([]byte, error) {
 
 // Rename implements FS.
 func (d *Dir) Rename(from, to string) error { return d.root.Rename(from, to) }
+
+// RenameNew implements FS. A symbolic link that leads nowhere is nothing, as for ReadFile and Stat.
+func (d *Dir) RenameNew(from, to string) error {
+	if !fs.ValidPath(from) || !fs.ValidPath(to) || path.Dir(from) != path.Dir(to) {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrInvalid}
+	}
+	err := d.renameNew(from, to)
+	if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	switch _, err := d.root.Stat(to); {
+	case err == nil:
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return d.root.Rename(from, to)
+}
+
+// renameNew is one call of the system for names of one folder. errors.ErrUnsupported where there is none.
+func (d *Dir) renameNew(from, to string) (err error) {
+	folder := d.self
+	if dir := path.Dir(from); dir != "." {
+		if folder, err = d.root.Open(dir); err != nil {
+			return err
+		}
+		defer func() { _ = folder.Close() }()
+	}
+	if err := renameNew(folder, path.Base(from), path.Base(to)); err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
 
 // Remove implements FS.
 func (d *Dir) Remove(name string) error { return d.root.Remove(name) }

@@ -30,6 +30,9 @@ type FS interface {
 	ReadFile(name string, limit int64) ([]byte, error)
 	// Rename gives a file another name, in place of what had that name.
 	Rename(from, to string) error
+	// RenameNew gives a file another name in its folder. fs.ErrExist when something has that name, also when it came to have it just
+	// now, where the system can tell (Linux, on most file systems).
+	RenameNew(from, to string) error
 	// Remove takes away a file.
 	Remove(name string) error
 	// Mkdir makes one folder. fs.ErrExist when there is one.
@@ -80,17 +83,26 @@ func Temporary(name string) string { return path.Join(path.Dir(name), "."+path.B
 // Replace writes a file under its final name in one step: whoever looks sees the old one or the new one, whole. The bytes
 // are durable; the name is after SyncDir of the folder, which is left to the caller so that many files share one.
 func Replace(fsys FS, name string, data []byte) error {
+	return put(fsys, name, data, fsys.Rename)
+}
+
+// Place is Replace for a name that nothing has. fs.ErrExist when something has it (RenameNew).
+func Place(fsys FS, name string, data []byte) error {
+	return put(fsys, name, data, fsys.RenameNew)
+}
+
+func put(fsys FS, name string, data []byte, rename func(from, to string) error) error {
 	tmp := Temporary(name)
 	if err := writeSynced(fsys, tmp, data); err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", tmp, err), ignoreMissing(fsys.Remove(tmp)))
 	}
-	if err := fsys.Rename(tmp, name); err != nil {
+	if err := rename(tmp, name); err != nil {
 		return errors.Join(fmt.Errorf("rename %s: %w", tmp, err), ignoreMissing(fsys.Remove(tmp)))
 	}
 	return nil
 }
 
-// WriteTemporary is the first half of Replace, without making the bytes durable: SyncAll is to follow, then Rename.
+// WriteTemporary is the first half of Replace, without making the bytes durable: SyncAll is to follow, then Rename or RenameNew.
 func WriteTemporary(fsys FS, name string, data []byte) error {
 	f, err := fsys.Create(Temporary(name))
 	if err != nil {

@@ -78,6 +78,39 @@ func TestReplaceShowsTheOldOrTheNewFile(t *testing.T) {
 	}
 }
 
+func TestANewNameIsGivenOnce(t *testing.T) {
+	for name, fsys := range both(t) {
+		t.Run(name, func(t *testing.T) {
+			must(t, errors.Join(fsys.Mkdir("nodes"), fsys.Mkdir("nodes/000")))
+			h, err := filesys.Hold(fsys, "nodes/000")
+			must(t, err)
+			for i, tree := range []filesys.FS{fsys, filesys.Sub(fsys, "."), h} {
+				file := fmt.Sprintf("nodes/000/%d.xml", i)
+				must(t, filesys.Place(tree, file, []byte("ours")))
+				if err := filesys.Place(tree, file, []byte("another")); !errors.Is(err, fs.ErrExist) {
+					t.Errorf("placed twice: %v", err)
+				}
+				if got := read(t, fsys, file); got != "ours" {
+					t.Errorf("%s holds %q", file, got)
+				}
+				must(t, filesys.WriteTemporary(tree, file, []byte("later")))
+				if err := tree.RenameNew(filesys.Temporary(file), "nodes/000"); !errors.Is(err, fs.ErrInvalid) {
+					t.Errorf("from one folder to another: %v", err)
+				}
+				must(t, tree.Remove(file))
+				must(t, tree.RenameNew(filesys.Temporary(file), file))
+				if got := read(t, fsys, file); got != "later" {
+					t.Errorf("%s holds %q", file, got)
+				}
+			}
+			must(t, h.Close())
+			if got := names(t, fsys, "nodes/000"); len(got) != 3 {
+				t.Errorf("the folder holds %v", got)
+			}
+		})
+	}
+}
+
 func TestAppendSyncedAddsToTheEnd(t *testing.T) {
 	for name, fsys := range both(t) {
 		t.Run(name, func(t *testing.T) {
@@ -125,6 +158,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 				{"list of nothing", list, fs.ErrNotExist},
 				{"mkdir twice", fsys.Mkdir("d"), fs.ErrExist},
 				{"rename of nothing", fsys.Rename("none", "some"), fs.ErrNotExist},
+				{"a new name for nothing", fsys.RenameNew("none", "some"), fs.ErrNotExist},
 				{"remove of nothing", fsys.Remove("none"), fs.ErrNotExist},
 				{"syncdir of nothing", fsys.SyncDir("none"), fs.ErrNotExist},
 			} {
@@ -139,12 +173,19 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 func TestNoNameLeadsOut(t *testing.T) {
 	for name, fsys := range both(t) {
 		t.Run(name, func(t *testing.T) {
+			must(t, filesys.AppendSynced(fsys, "here", nil))
 			for _, name := range []string{"../canary", "/etc/passwd", "a/../../canary", ""} {
 				if _, err := fsys.ReadFile(name, 1<<20); err == nil {
 					t.Errorf("read %q", name)
 				}
 				if _, err := fsys.Create(name); err == nil {
 					t.Errorf("created %q", name)
+				}
+				if err := fsys.RenameNew("here", name); err == nil {
+					t.Errorf("renamed to %q", name)
+				}
+				if err := fsys.RenameNew(name, "there"); err == nil {
+					t.Errorf("renamed %q", name)
 				}
 				if err := fsys.Mkdir(name); err == nil {
 					t.Errorf("made %q", name)

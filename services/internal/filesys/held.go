@@ -58,6 +58,14 @@ func (h *held) Rename(from, to string) error {
 	return f.Rename(base, path.Base(to))
 }
 
+func (h *held) RenameNew(from, to string) error {
+	f, base := h.in(from)
+	if path.Dir(from) != path.Dir(to) || base == from {
+		return h.whole.RenameNew(from, to)
+	}
+	return f.RenameNew(base, path.Base(to))
+}
+
 func (h *held) Remove(name string) error {
 	f, base := h.in(name)
 	return f.Remove(base)

@@ -22,6 +22,8 @@ func (s sub) ReadFile(name string, limit int64) ([]byte, error) {
 
 func (s sub) Rename(from, to string) error { return s.fsys.Rename(s.name(from), s.name(to)) }
 
+func (s sub) RenameNew(from, to string) error { return s.fsys.RenameNew(s.name(from), s.name(to)) }
+
 func (s sub) Remove(name string) error { return s.fsys.Remove(s.name(name)) }
 
 func (s sub) Mkdir(name string) error { return s.fsys.Mkdir(s.name(name)) }

@@ -217,7 +217,17 @@ func (f *FS) ReadFile(name string, limit int64) ([]byte, error) {
 }
 
 // Rename implements filesys.FS.
-func (f *FS) Rename(from, to string) error {
+func (f *FS) Rename(from, to string) error { return f.rename(from, to, false) }
+
+// RenameNew implements filesys.FS. It is a step as Rename is.
+func (f *FS) RenameNew(from, to string) error {
+	if !fs.ValidPath(to) || path.Dir(from) != path.Dir(to) {
+		return pathError(OpRename, from, fs.ErrInvalid)
+	}
+	return f.rename(from, to, true)
+}
+
+func (f *FS) rename(from, to string, isNew bool) error {
 	return f.do(OpRename, from, func() error {
 		source, err := f.folder(path.Dir(from))
 		if err != nil {
@@ -230,6 +240,9 @@ func (f *FS) Rename(from, to string) error {
 		n, ok := source.names[path.Base(from)].(*file)
 		if !ok {
 			return fs.ErrNotExist
+		}
+		if isNew && target.names[path.Base(to)] != nil {
+			return fs.ErrExist
 		}
 		rename(source, path.Base(from), target, path.Base(to), n)
 		return nil

@@ -107,9 +107,14 @@ func (sp *space) putFiles(tree filesys.Folder, files []outFile) error {
 	return sp.putTogether(tree, made)
 }
 
-// putEach syncs each file, and then their folders.
+// putEach syncs each file, and then their folders. errTaken.
 func (sp *space) putEach(tree filesys.Folder, files []outFile) error {
-	err := sp.parallel(files, func(f outFile) error { return filesys.Replace(tree, f.path, f.data) })
+	err := sp.parallel(files, func(f outFile) error {
+		if f.isNew {
+			return orTaken(filesys.Place(tree, f.path, f.data))
+		}
+		return filesys.Replace(tree, f.path, f.data)
+	})
 	if err != nil {
 		return err
 	}
@@ -141,7 +146,7 @@ func (sp *space) putTogether(tree filesys.Folder, files []outFile) error {
 		return sp.putEach(tree, files)
 	}
 	if err == nil {
-		err = sp.parallel(files, func(f outFile) error { return settleIn(tree, f.path) })
+		err = sp.parallel(files, func(f outFile) error { return orTaken(tree.RenameNew(filesys.Temporary(f.path), f.path)) })
 	}
 	if err != nil {
 		for _, f := range files {
@@ -152,15 +157,12 @@ func (sp *space) putTogether(tree filesys.Folder, files []outFile) error {
 	return tree.SyncAll()
 }
 
-// settleIn gives a file its name, unless something has it.
-func settleIn(tree filesys.Folder, name string) error {
-	switch _, err := tree.Stat(name); {
-	case err == nil:
+// orTaken is an error of giving a new file its name.
+func orTaken(err error) error {
+	if errors.Is(err, fs.ErrExist) {
 		return errTaken
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
 	}
-	return tree.Rename(filesys.Temporary(name), name)
+	return err
 }
 
 // parallel does something to files, as many at once as the gate allows.

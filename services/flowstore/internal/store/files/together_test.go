@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -155,6 +156,69 @@ func TestAHandIsFasterThanManyFiles(t *testing.T) {
 		t.Errorf("the folder holds %v: %v", list, err)
 	}
 	must(t, s.Close())
+}
+
+// hurried is a tree in which somebody does something right before a file gets its name.
+type hurried struct {
+	filesys.FS
+	enter func(name string)
+}
+
+func (h hurried) Folder(name string) (filesys.Folder, error) {
+	f, err := h.FS.Folder(name)
+	return hurriedFolder{f, name, h.enter}, err
+}
+
+type hurriedFolder struct {
+	heldOpen
+	name  string
+	enter func(name string)
+}
+
+func (f hurriedFolder) Folder(name string) (filesys.Folder, error) {
+	return hurried{f.heldOpen, f.enter}.Folder(name)
+}
+
+func (f hurriedFolder) Rename(from, to string) error {
+	f.enter(path.Join(f.name, to))
+	return f.heldOpen.Rename(from, to)
+}
+
+func (f hurriedFolder) RenameNew(from, to string) error {
+	f.enter(path.Join(f.name, to))
+	return f.heldOpen.RenameNew(from, to)
+}
+
+// So it is when it comes at the last moment, behind every look, whether files are synced together or each by itself.
+func TestAHandIsFasterThanARename(t *testing.T) {
+	t.Parallel()
+	const text = "<note>手で置いたもの</note>\n"
+	for name, gate := range map[string]Gate{"together": together(), "each": byHand} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil)
+			var once sync.Once
+			tree := hurried{w.tree, func(name string) {
+				if strings.HasSuffix(name, "nodes/000/001.xml") {
+					once.Do(func() { must(t, filesys.AppendSynced(w.tree, "default/nodes/000/001.xml", []byte(text))) })
+				}
+			}}
+			s, err := open(Options{Data: w.local, Gate: gate}, tree)
+			must(t, err)
+			u := newUser(s)
+			must(t, errors.Join(u.createNode("one"), u.createNode("two"), u.createNode("three"), u.flush()))
+			if got, err := w.tree.ReadFile("default/nodes/000/001.xml", 100); err != nil || string(got) != text {
+				t.Errorf("the hand's file is %q: %v", got, err)
+			}
+			if _, err := w.tree.Stat("default/nodes/000/003.xml"); err != nil {
+				t.Errorf("the node has no other place: %v", err)
+			}
+			if n, err := s.Node(t.Context(), ns, idOf("two")); err != nil || n.ID != idOf("two") {
+				t.Errorf("two: %v", err)
+			}
+			must(t, s.Close())
+		})
+	}
 }
 
 // moving is a tree in which somebody does something before a file is made in a folder that is held.
