@@ -23,7 +23,7 @@ const (
 
 // writeChunk writes some of what is pending up to the record last. What comes out of the trash is first, since it may have
 // changed, and what goes there last. Nodes come before flows, so that a flow is not ahead of its nodes for long. done says
-// that nothing of it is left. What was purged is not written, and erased at the very end.
+// that nothing of it is left, and that the indexes are of what stands there. What was purged is not written, and erased behind the rest.
 func (sp *space) writeChunk(last int64) (files int, done bool, err error) {
 	if err := sp.brokenError(); err != nil {
 		return 0, false, err
@@ -48,7 +48,8 @@ func (sp *space) writeChunk(last int64) (files int, done bool, err error) {
 		files, err := sp.eraseThings(purges)
 		return files, false, err
 	}
-	return 0, true, nil
+	files, err = sp.writeIndexes()
+	return files, err == nil, err
 }
 
 // brokenError is why local.db cannot be written any more, nil where it can.
@@ -144,7 +145,7 @@ func (sp *space) writeNodes(nodes []*pendingNode) (int, error) {
 		return 0, err
 	}
 	c, err := sp.writeFiles(tree, format.Nodes, files)
-	if errors.Is(err, errTaken) || errors.Is(err, errMoved) {
+	if errors.Is(err, errTaken) {
 		return 0, nil
 	}
 	if err != nil {
@@ -288,9 +289,6 @@ func (sp *space) writeFlows(flows []pendingFlow) (int, error) {
 		return 0, err
 	}
 	c, err := sp.writeFiles(tree, format.Flows, files)
-	if errors.Is(err, errMoved) {
-		return 0, nil
-	}
 	if err != nil {
 		return 0, err
 	}

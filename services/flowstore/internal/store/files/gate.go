@@ -2,6 +2,8 @@ package files
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -209,7 +211,7 @@ func (sp *space) mustWait() bool {
 // write writes files until everything that was pending is written, or stop says so between two chunks.
 func (sp *space) write(stop func() bool) (files int, err error) {
 	start, last := time.Now(), sp.lastSeq()
-	var done bool
+	var done, again bool
 	for !done && err == nil {
 		var n int
 		err = sp.guard(func() (err error) {
@@ -217,19 +219,17 @@ func (sp *space) write(stop func() bool) (files int, err error) {
 			return err
 		})
 		files += n
+		if err != nil {
+			// A hand may have taken a folder away.
+			sp.written.prepared = false
+			clear(sp.written.folders)
+		}
+		if again = errors.Is(err, fs.ErrNotExist) && !again; again {
+			err = nil // It is made anew where it stood, and what was written into it is written there.
+		}
 		if stop() {
 			break
 		}
-	}
-	if done && err == nil {
-		var n int
-		n, err = sp.writeIndexes()
-		files += n
-	}
-	if err != nil {
-		// A hand may have taken a folder away.
-		sp.written.prepared = false
-		clear(sp.written.folders)
 	}
 	sp.stats.files.Add(int64(files))
 	return files, sp.wrote(start, done, err)

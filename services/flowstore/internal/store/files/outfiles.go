@@ -37,11 +37,8 @@ func (sp *space) holdFolders(files []string) (filesys.Folder, error) {
 	return filesys.Hold(sp.tree, several...)
 }
 
-// errMoved says that a hand moved a folder away while files were written into it: they are to be written anew, where it stood.
-var errMoved = errors.New("a folder was moved while files were written into it")
-
 // inPlace finds out whether the folders that are held are still those of their names. One file of each tells: no other folder has
-// one of that name, size and time.
+// one of that name, size and time. fs.ErrNotExist where a hand moved one away while files were written into it.
 func (sp *space) inPlace(tree filesys.Folder, files []outFile) error {
 	one := map[string]string{}
 	for _, f := range files {
@@ -52,10 +49,11 @@ func (sp *space) inPlace(tree filesys.Folder, files []outFile) error {
 		if err != nil {
 			return err
 		}
-		if named, err := sp.tree.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && named != there {
-			clear(sp.written.folders)
-			return fmt.Errorf("%w: %s", errMoved, dir)
-		} else if err != nil {
+		named, err := sp.tree.Stat(file)
+		if err == nil && named != there {
+			err = fmt.Errorf("%s is not the folder any more that was written into: %w", dir, fs.ErrNotExist)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -63,7 +61,8 @@ func (sp *space) inPlace(tree filesys.Folder, files []outFile) error {
 }
 
 // writeFiles makes files durable under their names, with their rows in the index, and gives what local.db is to remember
-// of them. A file stands in its place whole or not at all. tree holds their folders. errTaken, errMoved.
+// of them. A file stands in its place whole or not at all. tree holds their folders. errTaken; fs.ErrNotExist
+// where a hand took a folder away.
 func (sp *space) writeFiles(tree filesys.Folder, kind format.Kind, files []outFile) (c commitlog.Changes, err error) {
 	if err := sp.putFiles(tree, files); err != nil {
 		return c, err
