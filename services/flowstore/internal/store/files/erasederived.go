@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"go.uber.org/zap"
+
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
@@ -26,15 +28,25 @@ func (sp *space) eraseDerived(purges []pendingPurge) error {
 	if err := sp.eraseSnapshot(); err != nil {
 		return err
 	}
-	if err := sp.writeMetadata(context.Background(), sp.onWriter); err != nil {
-		return err
+	// What keeps them from being made is none of the purge's, and no reason to stop all writes: then they go.
+	failed := sp.writeMetadata(context.Background(), sp.onWriter)
+	if failed != nil {
+		sp.log.Warn("the metadata files cannot be written", zap.Error(failed))
 	}
 	for _, file := range []string{tagsPath, nodeIndexPath} {
-		if err := sp.eraseMetadata(file, purges); err != nil {
+		if err := sp.eraseMetadata(file, purges, failed != nil); err != nil {
 			return err
 		}
 	}
-	return nil
+	// Also where nothing was there: who took it away may have failed before the folder was synced.
+	return ignoreMissing(sp.tree.SyncDir(metadataFolder))
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // eraseSnapshot writes the snapshot without what is in the index no more, or takes it away where it cannot be written.
@@ -50,21 +62,18 @@ func (sp *space) eraseSnapshot() error {
 	return syncFolder(sp.snapshot)
 }
 
-// eraseMetadata takes a file away that still names what was purged, as while it is not written: it is made anew from the nodes.
-func (sp *space) eraseMetadata(file string, purges []pendingPurge) error {
-	err := sp.tree.Remove(filesys.Temporary(file))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// eraseMetadata takes a file away that still names what was purged, as while it is not written, or that may come back, since
+// writing it failed midway: it is made anew from the nodes.
+func (sp *space) eraseMetadata(file string, purges []pendingPurge, failed bool) error {
+	if err := ignoreMissing(sp.tree.Remove(filesys.Temporary(file))); err != nil {
 		return err
 	}
 	data, err := sp.tree.ReadFile(file, format.MaxMetadata)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil && !slices.ContainsFunc(purges, func(p pendingPurge) bool { return bytes.Contains(data, []byte(p.tomb.ID.String())) }) {
+	if err == nil && !failed && !slices.ContainsFunc(purges, func(p pendingPurge) bool { return bytes.Contains(data, []byte(p.tomb.ID.String())) }) {
 		return nil
 	}
-	if err := sp.tree.Remove(file); err != nil {
-		return err
-	}
-	return sp.tree.SyncDir(metadataFolder)
+	return sp.tree.Remove(file)
 }

@@ -248,11 +248,16 @@ func (s *Store) Flush(ctx context.Context, ns string) (int, error) {
 	return sp.flush(ctx)
 }
 
-// Problems implements store.Store.
+// Problems implements store.Store. What could not be read is tried again first.
 func (s *Store) Problems(ctx context.Context, ns string) ([]store.Problem, error) {
 	sp, err := s.existing(ctx, ns)
 	if err != nil || sp == nil {
 		return nil, err
+	}
+	if len(sp.finder.Unread()) > 0 {
+		if err := sp.finder.Fold(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return sp.problems(), nil
 }

@@ -140,8 +140,8 @@ func (m *metadata) taken() map[uuid.UUID]*format.NodeEntry {
 // onLocal runs what uses local.db.
 type onLocal func(do func() error) error
 
-// writeMetadata writes the files, unless they are what they should be. While nodes are still missing in the index nothing is
-// written.
+// writeMetadata writes the files, unless they are what they should be. While nodes are still missing in the index, or cannot be
+// read (problems), nothing is written.
 func (sp *space) writeMetadata(ctx context.Context, run onLocal) error {
 	m := &sp.metadata
 	m.writing.Lock()
@@ -151,8 +151,8 @@ func (sp *space) writeMetadata(ctx context.Context, run onLocal) error {
 	}
 	first := m.begin()
 	err := sp.finder.Fold(ctx)
-	if partial, why := sp.finder.Partial(); err == nil && partial {
-		err = cmp.Or(why, errPartial)
+	if partial, _ := sp.finder.Partial(); err == nil && partial {
+		err = errPartial
 	}
 	if err == nil {
 		err = sp.replaceMetadata(run)
@@ -161,7 +161,7 @@ func (sp *space) writeMetadata(ctx context.Context, run onLocal) error {
 		m.of = commitlog.Hash{}
 		m.touch(cmp.Or(first, time.Now()), nil)
 	}
-	if errors.Is(err, errPartial) || errors.As(err, new(*search.FullError)) {
+	if errors.Is(err, errPartial) {
 		return nil
 	}
 	return err
@@ -289,7 +289,8 @@ func (sp *space) oldEntries(touched map[uuid.UUID]*format.NodeEntry) map[uuid.UU
 	return old
 }
 
-// nodeEntries gives what index.yaml says, and reads the nodes of which nobody knows. One that is gone meanwhile is left out.
+// nodeEntries gives what index.yaml says, and reads the nodes of which nobody knows. One that is gone meanwhile is left out; one
+// that cannot be read is for the finder to ask for again and to tell. failed is errPartial then.
 func (sp *space) nodeEntries(ids []uuid.UUID, old map[uuid.UUID]format.NodeEntry, failed *error) iter.Seq[format.NodeEntry] {
 	return func(yield func(format.NodeEntry) bool) {
 		for _, id := range ids {
@@ -299,7 +300,9 @@ func (sp *space) nodeEntries(ids []uuid.UUID, old map[uuid.UUID]format.NodeEntry
 				if store.Gone(err) {
 					continue
 				}
-				if *failed = err; err != nil {
+				if err != nil {
+					sp.finder.Touch(id)
+					*failed = errPartial
 					return
 				}
 				entry = entryOf(l.node)

@@ -281,6 +281,11 @@ func (sp *space) problems() []store.Problem {
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
 	list := slices.Concat(sp.nodes.problems(), sp.flows.problems())
+	for id, why := range sp.finder.Unread() {
+		if file, ok := sp.nodes.path(id); ok {
+			list = append(list, store.Problem{Path: file, Reason: "it cannot be read now, so searches lack it, and the metadata files wait for it: " + why.Error()})
+		}
+	}
 	for _, n := range sp.notes {
 		list = append(list, n.Problem)
 	}

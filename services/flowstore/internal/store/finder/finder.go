@@ -9,6 +9,7 @@ package finder
 import (
 	"cmp"
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -53,9 +54,9 @@ type Finder struct {
 	touched []uuid.UUID
 	waiting map[uuid.UUID]struct{}
 	missing []uuid.UUID
-	// unread are the nodes that could not be read, where that lies with the disk, until they are; those of failed are not queued to be
-	// read again. failing is what was said last.
-	unread  map[uuid.UUID]struct{}
+	// unread are the nodes that could not be read, where that lies with the disk, and why, until they are; those of failed are not
+	// queued to be read again. failing is what was said last.
+	unread  map[uuid.UUID]error
 	failed  []uuid.UUID
 	failing error
 	// changes counts what became of touched and missing nodes in the index.
@@ -67,7 +68,7 @@ type Finder struct {
 func New(engine Engine, index *search.Index) *Finder {
 	f := &Finder{
 		engine: engine, index: index, folding: make(chan struct{}, 1), woken: make(chan struct{}, 1), waiting: map[uuid.UUID]struct{}{},
-		unread: map[uuid.UUID]struct{}{}, names: names{asking: make(chan struct{}, 1)},
+		unread: map[uuid.UUID]error{}, names: names{asking: make(chan struct{}, 1)},
 	}
 	f.folding <- struct{}{}
 	f.names.asking <- struct{}{}
@@ -129,6 +130,14 @@ func (f *Finder) Partial() (partial bool, why error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.partial(), cmp.Or(f.full, f.failing)
+}
+
+// Unread are the nodes that the engine could not read when they were last asked for, with what it said: as long as they lie on a
+// disk that fails, say. They are asked for again with each Fold and search.
+func (f *Finder) Unread() map[uuid.UUID]error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.unread)
 }
 
 // Index is the index, to be written down.
@@ -222,7 +231,7 @@ func (f *Finder) told(id uuid.UUID, why error) {
 		}
 		return
 	}
-	f.unread[id], f.failed, f.failing = struct{}{}, append(f.failed, id), why
+	f.unread[id], f.failed, f.failing = why, append(f.failed, id), why
 }
 
 // someNodes is how many nodes are read before searches may go on.

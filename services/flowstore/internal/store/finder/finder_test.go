@@ -210,6 +210,9 @@ func TestANodeThatCannotBeReadStaysTold(t *testing.T) {
 	if r := look(t, f, "n0"); r.Total != 1 || !r.Approximate {
 		t.Errorf("a search with more unreadable nodes than it waits for, and a new one: %+v", r)
 	}
+	if unread := f.Unread(); len(unread) != len(ids)-1 || !errors.Is(unread[ids[1]], broken) {
+		t.Errorf("unread are %v", unread)
+	}
 	s.bad = map[uuid.UUID]error{ids[1]: broken}
 	for range 2 { // some of them are read by it, and some wait
 		if partial, why := f.Partial(); !partial || !errors.Is(why, broken) {
@@ -221,7 +224,7 @@ func TestANodeThatCannotBeReadStaysTold(t *testing.T) {
 	if r := look(t, f, "夜"); r.Total != len(ids) || r.Approximate {
 		t.Errorf("%+v", r)
 	}
-	if partial, why := f.Partial(); partial || why != nil {
+	if partial, why := f.Partial(); partial || why != nil || len(f.Unread()) > 0 {
 		t.Error(why)
 	}
 }
