@@ -31,10 +31,7 @@ func ReadOnly(t testing.TB, dir string) (release func()) {
 	if os.Geteuid() != 0 {
 		return withoutWriting(t, dir)
 	}
-	release = sync.OnceFunc(func() {
-		_ = exec.Command("umount", "-l", dir).Run() //nolint:noctx // The test's context may have ended. What is mounted no more is no error.
-	})
-	t.Cleanup(release)
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() }) //nolint:noctx // The test's context has ended.
 	for _, args := range [][]string{{"--bind", dir, dir}, {"-o", "remount,ro,bind", dir}} {
 		out, err := exec.CommandContext(t.Context(), "mount", args...).CombinedOutput()
 		if err != nil && Need("mount") {
@@ -43,7 +40,11 @@ func ReadOnly(t testing.TB, dir string) (release func()) {
 			t.Skipf("root may mount nothing here, and permissions do not keep it out: run this as another user: %v: %s", err, out)
 		}
 	}
-	return release
+	return sync.OnceFunc(func() { // Also who has the folder open can write then.
+		if out, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,rw,bind", dir).CombinedOutput(); err != nil {
+			t.Errorf("mount it to be written: %v: %s", err, out)
+		}
+	})
 }
 
 // withoutWriting takes the right to write from all that is in a folder.

@@ -80,9 +80,11 @@ type Store struct {
 	opts  Options
 	tree  filesys.FS
 	owner *flock.Flock
-	stats counters
-	watch watching
-	close func() error
+	// unowned is why owner is not locked, nil where it is.
+	unowned error
+	stats   counters
+	watch   watching
+	close   func() error
 
 	mu     sync.Mutex
 	spaces map[string]*opening
@@ -136,11 +138,11 @@ func open(opts Options, tree filesys.FS) (*Store, error) {
 		return nil, fmt.Errorf("make %s: %w", filepath.Join(opts.Data, localFolder), err)
 	}
 	owner, err := own(opts.Data, opts.Clock())
-	if err != nil {
+	if err != nil && !commitlog.CannotWrite(err) {
 		return nil, err
 	}
 	s := &Store{
-		opts: opts, tree: tree, owner: owner, spaces: map[string]*opening{}, looking: make(chan struct{}, 1),
+		opts: opts, tree: tree, owner: owner, unowned: err, spaces: map[string]*opening{}, looking: make(chan struct{}, 1),
 		close: func() error { return nil },
 	}
 	s.startWatching()

@@ -21,7 +21,7 @@ type Hold struct {
 	owner *flock.Flock
 }
 
-// Take takes a data folder that is there. *LockedError when a process owns it.
+// Take takes a data folder that is there. *LockedError when a process owns it; an error where nobody can.
 func Take(data string, now time.Time) (*Hold, error) {
 	data, err := filepath.Abs(data)
 	if err != nil {

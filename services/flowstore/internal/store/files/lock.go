@@ -22,25 +22,22 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the data folder %s is in use by %s; stop it first", e.Data, e.Owner)
 }
 
-// own takes the data for this process and writes down who it is. Data that nobody can write is taken as far as that goes: where
-// there is no file to lock, nobody can have it but to read.
+// own takes the data for this process and writes down who it is. Where there is no file to lock and none can be made
+// (commitlog.CannotWrite), the data are nobody's: whoever goes on all the same only reads, also when they can be written later, since
+// another process may own them by then.
 func own(data string, now time.Time) (*flock.Flock, error) {
 	path := filepath.Join(data, localFolder, "lock")
 	lock := flock.New(path, flock.SetPermissions(0o600))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); commitlog.CannotWrite(err) {
-		return lock, nil
-	} else if err != nil {
-		return nil, err
-	}
-	held, err := lock.TryLock()
-	if commitlog.CannotWrite(err) {
-		return lock, nil
+	held := false
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		held, err = lock.TryLock()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return lock, fmt.Errorf("lock %s: %w", path, err)
 	}
 	if !held {
-		return nil, &LockedError{Data: data, Owner: ownerIn(path)}
+		return lock, &LockedError{Data: data, Owner: ownerIn(path)}
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -48,7 +45,7 @@ func own(data string, now time.Time) (*flock.Flock, error) {
 	}
 	about := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, now.Format(time.RFC3339))
 	if err := os.WriteFile(path, []byte(about), 0o600); err != nil && !commitlog.CannotWrite(err) {
-		return nil, fmt.Errorf("write %s: %w", path, err)
+		return lock, fmt.Errorf("write %s: %w", path, err)
 	}
 	return lock, nil
 }

@@ -31,7 +31,9 @@ func snapshotDue(changes, nodes int) bool {
 
 // readSnapshot gives the index as it was written, or an empty one where there is none that can be used.
 func (sp *space) readSnapshot() *search.Index {
-	_ = os.Remove(sp.snapshot + ".tmp") // of a process that was killed
+	if !sp.copied {
+		_ = os.Remove(sp.snapshot + ".tmp") // of a process that was killed
+	}
 	data, err := os.ReadFile(sp.snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
 		return search.New()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,13 +120,13 @@ type commitLog interface {
 	Close() error
 }
 
-// openSpace opens a namespace, and makes it where it is not there.
+// openSpace opens a namespace, and makes it where it is not there. Who does not own the data opens a copy.
 func openSpace(s *Store, name string) (*space, error) {
-	if err := filesys.EnsureDir(s.tree, name); err != nil {
+	if err := s.ensureSpace(name); err != nil {
 		return nil, &store.ReadOnlyError{Cause: fmt.Errorf("namespace %s: %w", name, err)}
 	}
-	sp, err := readSpace(s, name, nil)
-	if commitlog.CannotWrite(err) {
+	sp, err := readSpace(s, name, s.unowned)
+	if s.unowned == nil && commitlog.CannotWrite(err) {
 		sp, err = readSpace(s, name, err)
 	}
 	if err != nil {
@@ -137,6 +138,17 @@ func openSpace(s *Store, name string) (*space, error) {
 	sp.wg.Go(sp.runFinder)
 	sp.wg.Go(func() { sp.runHands(s.opts.Rescan, s.opts.Watch != nil) })
 	return sp, nil
+}
+
+func (s *Store) ensureSpace(name string) error {
+	if s.unowned == nil {
+		return filesys.EnsureDir(s.tree, name)
+	}
+	_, err := s.tree.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.unowned
+	}
+	return err
 }
 
 // readSpace reads a namespace. cause is why it cannot be written, nil where that is not known.
