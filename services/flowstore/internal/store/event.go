@@ -38,7 +38,7 @@ var EventKinds = []EventKind{
 	NodeCreated, NodeUpdated, NodeDeleted, FlowCreated, FlowUpdated, FlowDeleted, TagsUpdated, SummaryUpdated, ExternalChange,
 }
 
-// Event is a change that was made. A transaction has one for each thing and kind, in the order of its writes.
+// Event is a change that was made. A function of Update has one for each thing and kind, in the order of its writes.
 type Event struct {
 	// Seq rises from event to event. The first one of a new local.db is larger than any that an older one gave.
 	Seq  int64     `json:"seq"`

@@ -9,27 +9,25 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
-// Events are what the writes mean to others, numbered after last: for each thing and kind one, at its first place. at is the
-// time of the batch.
+// Events are what the writes mean to others, numbered after last: of each function one for each thing and kind, at its first
+// place. Another function's are never the same ones: between the two the thing may have changed back. at is the time of the batch.
 func (o *Overlay) Events(last int64, at time.Time) []store.Event {
-	type key struct {
-		of     store.Thing
-		kind   store.EventKind
-		origin string
-	}
-	seen := map[key]bool{}
-	var events []store.Event
-	for _, op := range o.ops {
-		of, kinds := op.means()
-		for _, kind := range kinds {
-			if k := (key{of, kind, op.Origin}); !seen[k] {
-				seen[k] = true
-				last++
-				events = append(events, store.Event{Seq: last, At: at, Kind: kind, Of: of, Origin: op.Origin})
-			}
-		}
+	events := slices.Clone(o.events)
+	for i := range events {
+		events[i].Seq, events[i].At = last+1+int64(i), at
 	}
 	return events
+}
+
+// tell notes what a write of the function means to others, unless that was noted before.
+func (o *Overlay) tell(op Op) {
+	of, kinds := op.means()
+	for _, kind := range kinds {
+		if e := (store.Event{Kind: kind, Of: of, Origin: o.origin}); !o.told[e] {
+			o.told[e] = true
+			o.events = append(o.events, e)
+		}
+	}
 }
 
 // means says what a write means to others.

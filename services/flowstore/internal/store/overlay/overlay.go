@@ -40,10 +40,8 @@ type Reader interface {
 	Room() (nodes, flows int)
 }
 
-// Op is one write. Exactly one field is set, besides Origin.
+// Op is one write. Exactly one field is set.
 type Op struct {
-	// Origin is who does it.
-	Origin string
 	// Node and Flow are new.
 	Node    *node.Node
 	Flow    *flow.Flow
@@ -78,10 +76,14 @@ type Change struct {
 
 // Overlay is what was written. It is used by one goroutine.
 type Overlay struct {
-	base     Reader
-	now      time.Time
-	origin   string
-	ops      []Op
+	base   Reader
+	now    time.Time
+	origin string
+	ops    []Op
+	// events are what ops mean to others, without number and time. told are those of the function that writes here, not of
+	// those that were taken.
+	events   []store.Event
+	told     map[store.Event]bool
 	nodes    map[uuid.UUID]*node.Node
 	flows    map[uuid.UUID]flow.Flow
 	requests map[uuid.UUID]store.Request
@@ -99,6 +101,7 @@ func New(base Reader, now time.Time) *Overlay {
 	return &Overlay{
 		base:     base,
 		now:      now,
+		told:     map[store.Event]bool{},
 		nodes:    map[uuid.UUID]*node.Node{},
 		flows:    map[uuid.UUID]flow.Flow{},
 		requests: map[uuid.UUID]store.Request{},
@@ -129,6 +132,7 @@ func (o *Overlay) Empty() bool { return len(o.ops) == 0 && len(o.requests) == 0 
 // Take keeps what an overlay over this one wrote.
 func (o *Overlay) Take(above *Overlay) {
 	o.ops = append(o.ops, above.ops...)
+	o.events = append(o.events, above.events...)
 	o.madeNodes += above.madeNodes
 	o.madeFlows += above.madeFlows
 	o.madeSteps += above.madeSteps

@@ -24,8 +24,8 @@ func (o *Overlay) Tx(origin string) Tx {
 
 // wrote adds a write.
 func (tx Tx) wrote(op Op) {
-	op.Origin = tx.o.origin
 	tx.o.ops = append(tx.o.ops, op)
+	tx.o.tell(op)
 }
 
 // Now implements store.Tx.

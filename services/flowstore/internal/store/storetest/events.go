@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
@@ -24,6 +26,17 @@ func eventCases() []testCase {
 					tx.ChangeFlow(id("f"), flow.Change{At: start, Connect: []flow.Edge{{From: 1, To: 2}}}))
 			}))
 			e.happened(from, "node_created b ", "flow_updated f ")
+		}},
+		{Events, "each of many callers at once is told, also what takes back another's change", tellsEachAtOnce},
+		{Events, "a request that comes many times at once is told once", func(e *env) {
+			from := e.lastEvent()
+			e.atOnce(func(tx store.Tx) error {
+				if _, known, err := tx.Request(id("request")); known || err != nil {
+					return err
+				}
+				return errors.Join(tx.CreateNode(textNode("a", "a")), tx.PutRequest(store.Request{ID: id("request"), Result: id("a")}))
+			})
+			e.happened(from, "node_created a ")
 		}},
 		{Events, "what of a node changed", func(e *env) {
 			n := e.createNode("a", "a")
@@ -105,6 +118,49 @@ func tellsChanges(e *env) {
 	e.createNode("b", "b")
 	e.happened(from, "node_created a client 1", "flow_created f client 1", "node_deleted a client 1", "flow_deleted f client 1",
 		"node_created a client 1", "flow_created f client 1", "node_created b ")
+}
+
+// callers is how many functions atOnce runs.
+const callers = 24
+
+// atOnce runs a function for many callers who come while the first one is at it, so that an engine may make one batch of them.
+func (e *env) atOnce(fn func(tx store.Tx) error) {
+	e.Helper()
+	var came sync.WaitGroup
+	came.Add(callers)
+	for _, err := range together(callers, func(int) error {
+		came.Done()
+		return e.update(func(tx store.Tx) error {
+			came.Wait()
+			return fn(tx)
+		})
+	}) {
+		e.must(err)
+	}
+}
+
+func tellsEachAtOnce(e *env) {
+	e.createFlow("f", "a")
+	from := e.lastEvent()
+	e.atOnce(func(tx store.Tx) error { return dropOrRestore(tx, aNode("a")) })
+	e.happened(from, slices.Repeat([]string{"node_deleted a ", "node_created a "}, callers/2)...)
+	from = e.lastEvent()
+	e.atOnce(func(tx store.Tx) error { return dropOrRestore(tx, aFlow("f")) })
+	e.happened(from, slices.Repeat([]string{"flow_deleted f ", "flow_created f "}, callers/2)...)
+	from = e.lastEvent()
+	e.atOnce(func(tx store.Tx) error {
+		f, err := tx.Flow(id("f"))
+		return errors.Join(err, tx.ChangeFlow(id("f"), flow.Change{At: f.Updated.Add(time.Second)}))
+	})
+	e.happened(from, slices.Repeat([]string{"flow_updated f "}, callers)...)
+}
+
+// dropOrRestore drops a thing, and takes it out of the trash where it is there.
+func dropOrRestore(tx store.Tx, of store.Thing) error {
+	if err := tx.Restore(of); !errors.Is(err, store.ErrNotDropped) {
+		return err
+	}
+	return tx.Drop(of)
 }
 
 func waitsForEvents(e *env) {
