@@ -12,9 +12,9 @@ import (
 const waveDash = '〜'
 
 // Fold gives a text as it is compared (field/flowstore.md 4): in the form NFKC, so that width, circled digits and composed
-// kana are alike; in lower case; the wave dash as a tilde; white space of any length as one blank. Hiragana and katakana
-// stay apart, the prolonged sound mark stays, and so does ß, which is its own letter in lower case: `STRASSE` is not `Straße`.
-// A byte that is no UTF-8 becomes U+FFFD.
+// kana are alike; in the lower case of its capitals, so that ς is σ; the wave dash as a tilde; white space of any length as one blank.
+// Hiragana and katakana stay apart, the prolonged sound mark stays, and so do ß, which is its own letter in lower case, as
+// `STRASSE` is not `Straße`, and ı, whose capital is that of i. A byte that is no UTF-8 becomes U+FFFD.
 func Fold(text string) string {
 	f := folder{text: make([]byte, 0, len(text))}
 	parts(text, &f, func(int, bool) {})
@@ -179,8 +179,10 @@ func lower(r rune) rune {
 		return '~'
 	case unicode.IsSpace(r):
 		return ' '
+	case r == 'ı':
+		return r
 	}
-	return unicode.ToLower(r)
+	return unicode.ToLower(unicode.ToUpper(r))
 }
 
 // folder writes a folded text, one character after the other, and of several blanks the first.

@@ -90,11 +90,11 @@ func TestMarksThatAreText(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`検索 "quick fix" -word`, "tag:夜 tag:駅,港 -tag:x", `model:"gpt-4" model:`, "role:user,system", "flow:\"a \"\"name\"\"\"",
-		"after:2026-05 before:2026-06-15T12:00:00+09:00", "－TAG：“夜”、駅", `"`, "-", "--", `""""`, "after:", "role:,", "\u3099", "-\"",
+		"after:2026-05 before:2026-06-15T12:00:00+09:00", "－TAG：“夜”、駅", `"`, "-", "--", `""""`, "after:", "role:,", "\u3099", "-\"", "ΣΑΣ -\"σας \" tag:ς",
 	} {
 		f.Add(seed)
 	}
-	x, c := indexed(f, "夜の駅 quick fix", "draft "+strings.Repeat("x", 70))
+	x, c := indexed(f, "夜の駅 quick fix σας", "draft "+strings.Repeat("x", 70))
 	f.Fuzz(func(t *testing.T, text string) {
 		q, err := search.Parse(text, zone)
 		if err != nil {

@@ -71,11 +71,11 @@ func TestFlowstore26ShortWordsAndGluedWords(t *testing.T) {
 // Forms of one character (cases/flowstore.md 28), and where they stand in the original.
 func TestFlowstore28FormsOfCharacters(t *testing.T) {
 	t.Parallel()
-	texts := []string{"ＡＰＩ設計 ①", "ﾌﾟﾛﾝﾌﾟﾄ", "か\u3099くにん", "パニック です", "Straße", "〜と～", "a \u3000\n b"}
+	texts := []string{"ＡＰＩ設計 ①", "ﾌﾟﾛﾝﾌﾟﾄ", "か\u3099くにん", "パニック です", "Straße", "〜と～", "a \u3000\n b", "ΣΑΣ λέω"}
 	x, c := indexed(t, texts...)
 	for query, want := range map[string]string{
 		"api": "ＡＰＩ", "1": "①", "プロンプト": "ﾌﾟﾛﾝﾌﾟﾄ", "ロン": "ﾛﾝ", "がくにん": "か\u3099くにん", "パニック": "パニック", "ぷろんぷと": "", "STRASSE": "",
-		"straße": "Straße", "～と": "〜と", "と〜": "と～", "~と~": "〜と～", `"A B"`: "a \u3000\n b", "が": "か\u3099",
+		"straße": "Straße", "～と": "〜と", "と〜": "と～", "~と~": "〜と～", `"A B"`: "a \u3000\n b", "が": "か\u3099", "σας": "ΣΑΣ", "σασ": "ΣΑΣ",
 	} {
 		got := ""
 		for _, h := range look(t, x, c, query, search.Page{}).Hits {

@@ -11,8 +11,9 @@ import (
 // segment has them; at the end the SHA-256 of all before. Numbers are varints, texts have their length before them; of grams
 // the distances from one to the next.
 const (
-	magic   = "tsumugi search\n"
-	version = 5
+	magic = "tsumugi search\n"
+	// version is another one, too, where Fold gives something else: words and grams are folded.
+	version = 6
 	// flushed is how much of a snapshot is gathered before it is written.
 	flushed = 1 << 20
 )

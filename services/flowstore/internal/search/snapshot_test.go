@@ -102,7 +102,7 @@ func TestDamagedSnapshots(t *testing.T) {
 	refused(t, append(bytes.Clone(data), 0))
 	next := bytes.Clone(data)
 	next[len("tsumugi search\n")]++
-	if reason := refused(t, sealed(next[:len(next)-sha256.Size])); !strings.Contains(reason, "version 5") {
+	if reason := refused(t, sealed(next[:len(next)-sha256.Size])); !strings.Contains(reason, "version 6") {
 		t.Error(reason)
 	}
 }
@@ -155,12 +155,14 @@ func TestEncodeTellsThatTheDiskIsFull(t *testing.T) {
 
 // What Decode takes can be searched, listed, changed and written, whoever made it.
 func FuzzDecode(f *testing.F) {
+	begin := len("tsumugi search\n") + 1
 	data := encoded(f, small(f))
-	f.Add(data[len("tsumugi search\n")+1 : len(data)-sha256.Size])
+	head := data[:begin:begin]
+	f.Add(data[begin : len(data)-sha256.Size])
 	data = encoded(f, search.New())
-	f.Add(data[len("tsumugi search\n")+1 : len(data)-sha256.Size])
+	f.Add(data[begin : len(data)-sha256.Size])
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x, err := search.Decode(sealed(append([]byte("tsumugi search\n\x03"), body...)))
+		x, err := search.Decode(sealed(append(head, body...)))
 		if err != nil {
 			if !errors.As(err, new(*search.DamagedError)) {
 				t.Fatal(err)
