@@ -13,9 +13,9 @@ import (
 func UpdateFlow(old []byte, f flow.Flow) (text []byte, kept bool) { return Reader{}.UpdateFlow(old, f) }
 
 // UpdateFlow gives the file of a flow that changed, from the file that it had: in a file that a person edited, comments
-// and unknown keys stay where they are, and only what changed is written (field/flowstore.md row 23). kept is false
-// where that cannot be done, because the old file is no flow or its YAML cannot be edited without altering a value: then
-// the file is written anew, and the old one needs to be kept beside it.
+// and unknown keys stay where they are, and only what changed is written, and ids in lower case (field/flowstore.md rows 12
+// and 23). kept is false where that cannot be done, because the old file is no flow or its YAML cannot be edited without
+// altering a value: then the file is written anew, and the old one needs to be kept beside it.
 //
 // old is read as DecodeFlow of the same Reader does: with another one, a time without a zone would seem to have changed.
 func (d Reader) UpdateFlow(old []byte, f flow.Flow) (text []byte, kept bool) {
@@ -45,6 +45,7 @@ func editFlow(old []byte, before, after flow.Flow) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
+	lowerIDs(root)
 	if updated := formatTime(after.Updated); updated != formatTime(before.Updated) {
 		setScalar(root, "updated", "!!timestamp", updated)
 	}
@@ -111,4 +112,38 @@ func keyAt(root *yamlx.Node, key string) int {
 		}
 	}
 	return len(root.Content)
+}
+
+// lowerIDs writes the ids of a flow, and those by which it refers to nodes and flows, as EncodeFlow does: in lower case.
+func lowerIDs(root *yamlx.Node) {
+	lowerID(yamlx.Get(root, "id"))
+	lowerID(yamlx.Get(root, "current"))
+	for list, keys := range map[string][]string{"nodes": {"id"}, "connections": {"from", "to"}, "links": {"flow", "from"}} {
+		for _, entry := range within(root, list) {
+			for _, key := range keys {
+				lowerID(yamlx.Get(entry, key))
+			}
+		}
+	}
+	heads := within(root, "heads")
+	for i := 1; i < len(heads); i += 2 { // a name before each may be anything
+		lowerID(heads[i])
+	}
+}
+
+// within gives what stands in the list or mapping of a key.
+func within(root *yamlx.Node, key string) []*yamlx.Node {
+	if n := yamlx.Get(root, key); n != nil {
+		return n.Content
+	}
+	return nil
+}
+
+func lowerID(n *yamlx.Node) {
+	if n == nil {
+		return
+	}
+	if id, err := parseID(n.Value); err == nil {
+		n.Value = id.String()
+	}
 }

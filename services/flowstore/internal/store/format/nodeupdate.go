@@ -14,9 +14,9 @@ func UpdateNode(old []byte, n node.Node) (data []byte, kept bool) { return Reade
 
 // UpdateNode gives the file of a node that changed, from the file that it had: in a file that a person edited, comments,
 // elements and attributes that we do not know, indentation, and every text that did not change stay as they are, byte for
-// byte, and what changed is written in our form (field/flowstore.md row 23). kept is false where that cannot be done: the old
-// file is no node or another one, has an element twice of which a node has one, or its <generation> was edited and changes.
-// Then data is the file written anew, and the old one needs to be kept beside it.
+// byte, and what changed is written in our form, and the id in lower case (field/flowstore.md rows 12 and 23). kept is false
+// where that cannot be done: the old file is no node or another one, has an element twice of which a node has one, or its
+// <generation> was edited and changes. Then data is the file written anew, and the old one needs to be kept beside it.
 func (d Reader) UpdateNode(old []byte, n node.Node) (data []byte, kept bool) {
 	fresh := EncodeNode(n)
 	before, err := d.DecodeNode(old)
@@ -52,7 +52,7 @@ func editNode(old []byte, before, after node.Node) ([]byte, bool) {
 	if root == nil {
 		return nil, false
 	}
-	s.values(root, []change{{"timestamp", formatTime(before.Created), formatTime(after.Created)}}, nil)
+	s.values(root, []change{{"id", s.value(root, "id"), after.ID.String()}, {"timestamp", formatTime(before.Created), formatTime(after.Created)}}, nil)
 	contents := s.only(root, "contents")
 	s.texts(root, contents, before.Texts, after.Texts)
 	if m := s.only(root, "metadata"); m != nil {
