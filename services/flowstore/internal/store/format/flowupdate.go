@@ -45,6 +45,7 @@ func editFlow(old []byte, before, after flow.Flow) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
+	holdBlanks(root, bytes.Split(middle, []byte("\n")))
 	lowerIDs(root)
 	if updated := formatTime(after.Updated); updated != formatTime(before.Updated) {
 		setScalar(root, "updated", "!!timestamp", updated)
@@ -60,31 +61,7 @@ func editFlow(old []byte, before, after flow.Flow) ([]byte, bool) {
 		setCurrent(root, after.Current)
 	}
 	written, err := yamlx.Marshal(root)
-	return slices.Concat(lead, written, tail), err == nil
-}
-
-// comments splits off comments that belong to no key, at the beginning and at the end: the parser would lose them.
-func comments(text []byte) (lead, middle, tail []byte) {
-	middle = text
-	for line := range bytes.Lines(text) {
-		if line[0] != '#' && len(bytes.TrimSpace(line)) > 0 {
-			break
-		}
-		middle = middle[len(line):]
-	}
-	lead = text[:len(text)-len(middle)]
-	end := len(middle)
-	for rest := middle; len(rest) > 0; {
-		start := bytes.LastIndexByte(bytes.TrimSuffix(rest, []byte("\n")), '\n') + 1
-		line := rest[start:]
-		if line[0] != '#' && len(bytes.TrimSpace(line)) > 0 {
-			break
-		}
-		if rest = rest[:start]; line[0] == '#' {
-			end = start
-		}
-	}
-	return lead, middle[:end], middle[end:]
+	return slices.Concat(lead, setBlanks(written), tail), err == nil
 }
 
 // setScalar gives a key a value; a new key comes before the nodes.

@@ -45,3 +45,35 @@ func TestUpdateWritesIDsInLowerCase(t *testing.T) {
 		t.Errorf("kept %v: %s", kept, diff)
 	}
 }
+
+const aligned = `id: 0197a1b2-c3d6-7e5f-8a9b-0c1d2e3f4a5b   # the flow
+name: old  # 仮題
+description: |    # long
+  x
+story:  # 設定
+  keywords: 海,町   # 二つ
+  setting: "a
+    b"  # of two lines
+  plot:     # none yet
+nodes:  # 全て
+  - index: 1    # 一
+    id: 0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b  # "x" # y
+  - {index: 2, id: 0197a1b2-c3d5-7e5f-8a9b-0c1d2e3f4a5b}	# a tab
+  - index: 9  # no id
+connections: []    # none
+`
+
+// The blanks before a comment behind a value stay, also where the value changes: comments stand below each other.
+func TestUpdateKeepsTheBlanksBeforeComments(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"\n", "\r\n"} {
+		old := strings.ReplaceAll(aligned, "\n", end)
+		f := decodeFlow(t, []byte(old))
+		f.Name, f.Story.Keywords = "new", []string{"海"}
+		got, kept := format.UpdateFlow([]byte(old), f)
+		want := strings.NewReplacer("old", `"new"`, "海,町   # 二つ", "  # 二つ\n    - \"海\"", "\"a\n    b\"  #", "\"a b\" #").Replace(aligned)
+		if diff := cmp.Diff(want, string(got)); diff != "" || !kept {
+			t.Errorf("kept %v: %s", kept, diff)
+		}
+	}
+}

@@ -73,6 +73,7 @@ func FuzzDecodeFlow(f *testing.F) {
 	f.Add(format.EncodeFlow(novel()))
 	f.Add(format.EncodeFlow(bare()))
 	f.Add([]byte(handMade))
+	f.Add([]byte(aligned))
 	f.Add([]byte("id: 0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b\nnodes: {}\n? [a]\n: b\n!x y: !!binary z\n"))
 	f.Add([]byte("{id: 0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b, nodes: [{index: 1}], connections: [{from: 1, to: 1}]}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
