@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,8 @@ type writer struct {
 	*rand.Rand
 	name  string
 	count int
+	// flow is what the work came to.
+	flow flow.Flow
 }
 
 // work does n things, in one go of the store.
@@ -55,8 +58,7 @@ func (w *writer) step(tx store.Tx, alive, dropped []store.Entry) error {
 		w.count++
 		return replaceText(tx, one(alive), fmt.Sprintf("text %s.%d.", w.name, w.count))
 	case kind < 7:
-		id := one(alive)
-		return errors.Join(leave(tx, id), tx.Drop(store.Thing{Kind: store.KindNode, ID: id}))
+		return remove(tx, one(alive), []flow.RemoveMode{flow.Splice, flow.Splice, flow.Subtree}[w.IntN(3)])
 	case kind < 8 && len(dropped) > 0:
 		return tx.Restore(store.Thing{Kind: store.KindNode, ID: one(dropped)})
 	case kind < 9 && len(dropped) > 0:
@@ -152,7 +154,7 @@ func ids(writers ...*writer) map[uuid.UUID]bool {
 }
 
 // Two clones do twenty things each, of all that can be done to nodes, and are merged: every text that either has, and none
-// purged, is there; nothing that was purged is; and check finds nothing but nodes that both edited.
+// purged, is there; a node that stays continues what it continued; nothing that was purged is; and check finds nothing but nodes that both edited.
 func TestResolveRandomHistories(t *testing.T) {
 	t.Parallel()
 	seeds := 20
@@ -176,13 +178,19 @@ func randomHistories(t *testing.T, seed uint64) {
 	ours, theirs := &writer{clone: x, Rand: random, name: "ours"}, &writer{clone: y, Rand: random, name: "theirs"}
 	all := func() map[uuid.UUID]bool { return ids(before, ours, theirs) }
 	base := x.known(all())
+	before.flow, _ = x.read()
 	ours.work(20)
 	theirs.work(20)
 	a, b := x.known(all()), y.known(all())
+	ours.flow, _ = x.read()
+	theirs.flow, _ = y.read()
 	said := x.join(y)
 	merged, text := x.known(all()), x.held()
+	gone := func(id uuid.UUID) bool { return a.purged[id] || b.purged[id] }
+	wantHistory(t, before.flow, ours.flow, theirs.flow, x, gone, said)
+	wantHistory(t, before.flow, theirs.flow, ours.flow, x, gone, said)
 	for id := range all() {
-		gone := a.purged[id] || b.purged[id]
+		gone := gone(id)
 		if _, there := merged.texts[id]; there == gone && (gone || a.texts[id] != "" || b.texts[id] != "") || gone != merged.purged[id] {
 			t.Errorf("%s: %q and %q became %q (purged: %t)", id, a.texts[id], b.texts[id], merged.texts[id], merged.purged[id])
 		}
@@ -204,5 +212,34 @@ func randomHistories(t *testing.T, seed uint64) {
 	}
 	if t.Failed() {
 		t.Log(said)
+	}
+}
+
+// wantHistory wants a node that one side has, and that stays although the other one took it out, to continue all that it
+// continues there; what was purged is passed over.
+func wantHistory(t *testing.T, base, has, other flow.Flow, merged clone, purged func(uuid.UUID) bool, said string) {
+	t.Helper()
+	f, _ := merged.read()
+	var want func(index int, id uuid.UUID)
+	want = func(index int, id uuid.UUID) {
+		for _, e := range has.Edges {
+			before, _ := has.NodeAt(e.From)
+			switch to, in := f.IndexOf(id); {
+			case e.To != index || !in:
+			case purged(before):
+				want(e.From, id)
+			case strings.Contains(said, fmt.Sprintf("%s -> %s of theirs is left out", before, id)):
+			default:
+				if from, in := f.IndexOf(before); !in || !slices.ContainsFunc(f.Edges, func(e flow.Edge) bool { return e.From == from && e.To == to }) {
+					t.Errorf("%s does not continue %s any more", id, before)
+				}
+			}
+		}
+	}
+	for _, m := range has.Members {
+		_, old := base.IndexOf(m.Node)
+		if _, held := other.IndexOf(m.Node); old && !held {
+			want(m.Index, m.Node)
+		}
 	}
 }

@@ -17,34 +17,43 @@ import (
 func nodeOf(name string) store.Thing { return store.Thing{Kind: store.KindNode, ID: idOf(name)} }
 func flowOf(name string) store.Thing { return store.Thing{Kind: store.KindFlow, ID: idOf(name)} }
 
-// leave takes a node out of the flow, as a deletion does.
-func leave(tx store.Tx, id uuid.UUID) error {
+// remove takes a node out of the flow and deletes it, and with flow.Subtree what hangs on it alone, as a deletion does.
+func remove(tx store.Tx, id uuid.UUID, mode flow.RemoveMode) error {
+	gone := []flow.Member{{Node: id}}
 	f, err := tx.Flow(novel)
-	if errors.Is(err, store.ErrFlowNotFound) {
-		return nil
-	}
-	index, held := f.IndexOf(id)
-	if err != nil || !held {
+	if index, held := f.IndexOf(id); held {
+		c, err := f.Removal(index, mode)
+		if err != nil {
+			return err
+		}
+		c.At, gone = tx.Now(), c.Remove
+		if err := tx.ChangeFlow(novel, c); err != nil {
+			return err
+		}
+	} else if err != nil && !errors.Is(err, store.ErrFlowNotFound) {
 		return err
 	}
-	c, err := f.Removal(index, flow.Splice)
-	if err != nil {
-		return err
+	for _, m := range gone {
+		if err := tx.Drop(store.Thing{Kind: store.KindNode, ID: m.Node}); err != nil {
+			return err
+		}
 	}
-	c.At = tx.Now()
-	return tx.ChangeFlow(novel, c)
+	return nil
 }
 
 func (c clone) drop(t store.Thing) {
 	c.Helper()
 	c.edit(func(tx store.Tx) error {
 		if t.Kind == store.KindNode {
-			if err := leave(tx, t.ID); err != nil {
-				return err
-			}
+			return remove(tx, t.ID, flow.Splice)
 		}
 		return tx.Drop(t)
 	})
+}
+
+func (c clone) dropBranch(name string) {
+	c.Helper()
+	c.edit(func(tx store.Tx) error { return remove(tx, idOf(name), flow.Subtree) })
 }
 
 func (c clone) restore(t store.Thing) {
@@ -187,6 +196,12 @@ func TestResolveTrash(t *testing.T) {
 			func(c clone) { c.drop(nodeOf("a")) },
 			func(c clone) { c.add("b", 2) },
 			"one: one; a: a; b: b", "trash/nodes/000/001.xml: one side deleted nodes/" + idOf("a").String() + ", and flows/000/000.yaml holds it; it is nodes/000/001.xml again",
+		},
+		"ours deletes a branch, theirs goes on from the end of it": {
+			func(c clone) { c.add("a", 1); c.add("b", 2); c.add("c", 3) },
+			func(c clone) { c.dropBranch("a") },
+			func(c clone) { c.add("d", 4) },
+			"one: one; a: a; b: b; c: c; d: d", "flows/000/000.yaml: nodes: ours took node " + idOf("a").String() + " out, and node " + idOf("b").String() + " of theirs, which stays, continues it; it stays, too",
 		},
 		"ours deletes, theirs has it in another flow, and git sees no conflict": {
 			func(c clone) { c.add("a", 1); c.newFlow("second") },

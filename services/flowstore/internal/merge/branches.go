@@ -70,7 +70,7 @@ func (m *merger) unlessGone(base, place end, on side) end {
 // cameBack says that a side took a node out which is in the result all the same.
 func (m *merger) cameBack(id uuid.UUID, on side) bool {
 	_, in := m.indexes[id]
-	return in && m.base.has(id) && !on.has(id)
+	return in && m.tookOut(on, id)
 }
 
 func (s side) heads() map[string]end {

@@ -91,15 +91,12 @@ func (s side) has(id uuid.UUID) bool { _, ok := s.indexes[id]; return ok }
 // currentNode is the node of the reader's place; uuid.Nil for none.
 func (s side) currentNode() uuid.UUID { return s.end(s.Current).node }
 
-// buildsOn says whether a side has an edge at a node that base has not.
-func (s side) buildsOn(id uuid.UUID, base side) bool {
-	return slices.ContainsFunc(s.uses[id], func(l link) bool { _, old := base.links[l]; return !old })
-}
-
 // merger is a merge on its way.
 type merger struct {
 	base, ours, theirs side
 	out                flow.Flow
+	// back are the nodes that one side took out and that stay all the same.
+	back map[uuid.UUID]bool
 	// indexes are those of the result.
 	indexes map[uuid.UUID]int
 	told    []string
@@ -121,10 +118,11 @@ func laterOf(a, b time.Time) time.Time {
 
 // members gives each node of the result its index.
 func (m *merger) members() error {
+	m.bringBack()
 	m.indexes = make(map[uuid.UUID]int, len(m.ours.Members))
 	m.out.Members = nil
 	for _, member := range m.ours.Members {
-		if m.stays(member.Node, m.ours, m.theirs, "theirs", "ours") {
+		if m.stays(member.Node, m.theirs) {
 			m.put(member.Node, member.Index)
 		}
 	}
@@ -135,7 +133,7 @@ func (m *merger) members() error {
 	next := max(m.ours.Next, flow.NextOf(m.ours.Flow))
 	for _, member := range m.theirs.Members {
 		id, index := member.Node, member.Index
-		if m.ours.has(id) || !m.stays(id, m.theirs, m.ours, "ours", "theirs") {
+		if m.ours.has(id) || !m.stays(id, m.ours) {
 			continue
 		}
 		if !m.base.has(id) || taken[index] {
@@ -157,18 +155,11 @@ func (m *merger) members() error {
 	return nil
 }
 
-// stays says whether a node that one side has is in the result: not when the other one took it out, unless this one has
-// built on it since.
-func (m *merger) stays(id uuid.UUID, has, other side, otherName, name string) bool {
-	switch {
-	case other.has(id) || !m.base.has(id):
-		return true
-	case has.buildsOn(id, m.base):
-		m.tell("nodes: %s took node %s out, and %s has new connections with it; it stays", otherName, id, name)
-		return true
-	}
-	return false
-}
+// stays says whether a node that one side has is in the result: not when the other one took it out, unless it comes back.
+func (m *merger) stays(id uuid.UUID, other side) bool { return !m.tookOut(other, id) || m.back[id] }
+
+// tookOut says that a side took out a node that both had.
+func (m *merger) tookOut(on side, id uuid.UUID) bool { return m.base.has(id) && !on.has(id) }
 
 func (m *merger) put(id uuid.UUID, index int) {
 	m.indexes[id] = index

@@ -30,6 +30,7 @@ func TestMerge(t *testing.T) {
 	t.Parallel()
 	base := graph([]int{1}, nil...)
 	three := graph([]int{1, 2, 3}, edge(1, 2), edge(2, 3))
+	five := graph([]int{1, 2, 3, 4, 5}, edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 5))
 	for name, c := range map[string]struct {
 		base, ours, theirs flow.Flow
 		nodes              []int
@@ -58,6 +59,16 @@ func TestMerge(t *testing.T) {
 		"theirs removed what ours builds on": {
 			three, graph([]int{1, 2, 3, 104}, edge(1, 2), edge(2, 3), edge(3, 4)), graph([]int{1, 2}, edge(1, 2)),
 			[]int{1, 2, 3, 104}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4)}, "nodes: theirs took node " + node(3).String() + " out",
+		},
+		"ours removed a branch, and theirs builds on the end of it": {
+			five, graph([]int{1, 2}, edge(1, 2)), graph([]int{1, 2, 3, 4, 5, 206}, edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 5), edge(5, 6)),
+			[]int{1, 2, 3, 4, 5, 206}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 5), edge(5, 6)},
+			"nodes: ours took node " + node(3).String() + " out, and node " + node(4).String() + " of theirs, which stays, continues it; it stays, too",
+		},
+		"theirs removed a branch, and ours builds on the middle of it": {
+			five, graph([]int{1, 2, 3, 4, 5, 106}, edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 5), edge(4, 6)), graph([]int{1}),
+			[]int{1, 2, 3, 4, 106}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 6)},
+			"nodes: theirs took node " + node(2).String() + " out, and node " + node(3).String() + " of ours, which stays, continues it; it stays, too",
 		},
 		"together they would close a cycle": {
 			graph([]int{1, 2}), graph([]int{1, 2}, edge(1, 2)), graph([]int{1, 2}, edge(2, 1)),

@@ -39,6 +39,10 @@ func drawChange(t *rapid.T, f flow.Flow, fresh func() uuid.UUID) flow.Change {
 	}
 	if len(f.Members) > 0 && rapid.IntRange(0, 2).Draw(t, "remove") == 0 {
 		c.Remove = []flow.Member{rapid.SampledFrom(f.Members).Draw(t, "removed")}
+		mode := rapid.SampledFrom([]flow.RemoveMode{flow.Restrict, flow.Splice, flow.Subtree}).Draw(t, "mode")
+		if removal, err := f.Removal(c.Remove[0].Index, mode); err == nil {
+			c.Remove, c.Connect = removal.Remove, append(c.Connect, removal.Connect...)
+		}
 	}
 	if len(f.Edges) > 0 && rapid.IntRange(0, 2).Draw(t, "disconnect") == 0 {
 		c.Disconnect = []flow.Edge{rapid.SampledFrom(f.Edges).Draw(t, "disconnected")}
@@ -124,6 +128,7 @@ func TestNothingIsLost(t *testing.T) {
 		}
 		checkNodes(t, base, ours, theirs, got)
 		checkEdges(t, base, ours, theirs, got, told)
+		checkHistory(t, base, ours, theirs, got, told)
 		if len(got.Problems) > 0 {
 			t.Fatalf("problems: %q", got.Problems)
 		}
@@ -167,8 +172,7 @@ func checkEdges(t *rapid.T, base, ours, theirs, got flow.Flow, told []string) {
 		}
 	}
 	for e := range others {
-		isTold := slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, fmt.Sprintf("%s -> %s of theirs", e[0], e[1])) })
-		if !now[e] && !was[e] && !isTold {
+		if !now[e] && !was[e] && !isTold(told, e, "of theirs is left out") {
 			t.Fatalf("edge %v of theirs is lost", e)
 		}
 	}
@@ -177,6 +181,10 @@ func checkEdges(t *rapid.T, base, ours, theirs, got flow.Flow, told []string) {
 			t.Fatalf("edge %v is of neither", e)
 		}
 	}
+}
+
+func isTold(told []string, e [2]uuid.UUID, what string) bool {
+	return slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, fmt.Sprintf("%s -> %s %s", e[0], e[1], what)) })
 }
 
 // Hand-made flows come through, too: what is wrong in them stays in them, and no edge of one comes to lead to a node of the
@@ -191,6 +199,7 @@ func TestHandMadeFlowsMerge(t *testing.T) {
 		}
 		checkNodes(t, base, ours, theirs, got)
 		checkEdges(t, base, ours, theirs, got, told)
+		checkHistory(t, base, ours, theirs, got, told)
 		alone := got
 		alone.Problems = nil
 		if diff := cmp.Diff(flow.Examine(alone), got, cmpopts.EquateEmpty()); diff != "" {

@@ -1,0 +1,48 @@
+package merge
+
+import "github.com/google/uuid"
+
+// bringBack finds the nodes that one side took out and that stay all the same: what the other one has built on since, and what
+// that continues there, up to a node that is in the result anyway. A branch without what came before it would be another story.
+func (m *merger) bringBack() {
+	m.back = map[uuid.UUID]bool{}
+	m.bringBackTo(m.ours, m.theirs, "ours", "theirs")
+	m.bringBackTo(m.theirs, m.ours, "theirs", "ours")
+}
+
+// bringBackTo has stay what one side has and the other one took out.
+func (m *merger) bringBackTo(on, other side, name, otherName string) {
+	built := m.built(on)
+	var found []uuid.UUID
+	for _, member := range on.Members {
+		if id := member.Node; m.tookOut(other, id) && built[id] {
+			m.back[id] = true
+			m.tell("nodes: %s took node %s out, and %s has new connections with it; it stays", otherName, id, name)
+			found = append(found, id)
+		}
+	}
+	for len(found) > 0 {
+		id := found[0]
+		found = found[1:]
+		for _, l := range on.uses[id] {
+			before := l.from.node
+			if l.to.node != id || before == uuid.Nil || m.back[before] || !m.tookOut(other, before) {
+				continue
+			}
+			m.back[before] = true
+			m.tell("nodes: %s took node %s out, and node %s of %s, which stays, continues it; it stays, too", otherName, before, id, name)
+			found = append(found, before)
+		}
+	}
+}
+
+// built are the nodes at which a side has an edge that base has not.
+func (m *merger) built(on side) map[uuid.UUID]bool {
+	built := map[uuid.UUID]bool{}
+	for _, l := range on.order {
+		if _, old := m.base.links[l]; !old {
+			built[l.from.node], built[l.to.node] = true, true
+		}
+	}
+	return built
+}
