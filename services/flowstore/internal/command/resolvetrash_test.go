@@ -203,6 +203,12 @@ func TestResolveTrash(t *testing.T) {
 			func(c clone) { c.add("d", 4) },
 			"one: one; a: a; b: b; c: c; d: d", "flows/000/000.yaml: nodes: ours took node " + idOf("a").String() + " out, and node " + idOf("b").String() + " of theirs, which stays, continues it; it stays, too",
 		},
+		"each deletes one of two neighbours": {
+			func(c clone) { c.add("a", 1); c.add("b", 2); c.add("c", 3) },
+			func(c clone) { c.drop(nodeOf("a")) },
+			func(c clone) { c.drop(nodeOf("b")) },
+			"one: one; a: trash: a; b: trash: b; c: c", "flows/000/000.yaml: connections: " + idOf("one").String() + " -> " + idOf("c").String() + " is new: both sides lead there",
+		},
 		"ours deletes, theirs has it in another flow, and git sees no conflict": {
 			func(c clone) { c.add("a", 1); c.newFlow("second") },
 			func(c clone) { c.drop(nodeOf("a")) },

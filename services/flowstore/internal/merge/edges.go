@@ -3,6 +3,7 @@ package merge
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -12,7 +13,8 @@ import (
 // maxTried is how many edges that may close a cycle are looked at one by one; more are left out, and told, at once.
 const maxTried = 1000
 
-// edges puts the edges of ours that stay, and then those that theirs added, unless they would close a cycle.
+// edges puts the edges of ours that stay, and then those that theirs added and those that lead past what is gone, unless they would
+// close a cycle.
 func (m *merger) edges() error {
 	m.out.Edges = nil
 	for _, l := range m.ours.order {
@@ -37,6 +39,7 @@ func (m *merger) edges() error {
 			added = append(added, e)
 		}
 	}
+	added = append(added, m.rejoin(slices.Concat(m.out.Edges, added))...)
 	if n := len(m.out.Edges) + len(added); n > flow.MaxEdges {
 		return &flow.FullError{Flow: m.out.ID, What: "edges", Limit: flow.MaxEdges}
 	}

@@ -79,7 +79,8 @@ func work(t *rapid.T, f flow.Flow, fresh func() uuid.UUID) flow.Flow {
 	return f
 }
 
-// checkHistory wants behind a node that stays, though one side took it out, all that it continues on the other side.
+// checkHistory wants behind a node that stays, though one side took it out, all that it continues on the other side; and
+// what both sides lead to past what is gone.
 func checkHistory(t *rapid.T, base, ours, theirs, got flow.Flow, told []string) {
 	now := ends(got)
 	for _, sides := range [][2]flow.Flow{{ours, theirs}, {theirs, ours}} {
@@ -87,6 +88,15 @@ func checkHistory(t *rapid.T, base, ours, theirs, got flow.Flow, told []string) 
 			back := holds(got, e[1]) && holds(base, e[1]) && !holds(sides[1], e[1])
 			if back && !now[e] && !isTold(told, e, "of theirs is left out") {
 				t.Fatalf("node %s does not continue %s any more", e[1], e[0])
+			}
+		}
+	}
+	for _, a := range got.Members {
+		for _, b := range got.Members {
+			e := [2]uuid.UUID{a.Node, b.Node}
+			gone := func(id uuid.UUID) bool { return !holds(got, id) }
+			if a != b && !now[e] && leads(ours, e, gone) && leads(theirs, e, gone) && !isTold(told, e, "of theirs is left out") {
+				t.Fatalf("node %s does not lead to %s any more", e[0], e[1])
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // flow.Examine leaves them.
 //
 // told says what a person should know, a sentence each: what both sides changed and stays as ours has it, what was taken
-// away by one side and is used by the other, edges of theirs that would close a cycle. The same flows give the same
+// away by one side and is used by the other, edges that neither has or that would close a cycle. The same flows give the same
 // result, and merging theirs into the result changes nothing. *flow.FullError when both together are more than a flow takes.
 func Flows(base, ours, theirs flow.Flow) (merged flow.Flow, told []string, err error) {
 	m := &merger{base: newSide(base), ours: newSide(ours), theirs: newSide(theirs), out: ours}

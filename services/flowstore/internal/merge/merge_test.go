@@ -70,6 +70,25 @@ func TestMerge(t *testing.T) {
 			[]int{1, 2, 3, 4, 106}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 6)},
 			"nodes: theirs took node " + node(2).String() + " out, and node " + node(3).String() + " of ours, which stays, continues it; it stays, too",
 		},
+		"each removed one of two neighbours": {
+			five, graph([]int{1, 3, 4, 5}, edge(1, 3), edge(3, 4), edge(4, 5)), graph([]int{1, 2, 4, 5}, edge(1, 2), edge(2, 4), edge(4, 5)),
+			[]int{1, 4, 5}, []flow.Edge{edge(1, 4), edge(4, 5)}, "connections: " + node(1).String() + " -> " + node(4).String() + " is new",
+		},
+		"theirs removed one of three that ours removed": {
+			five, graph([]int{1, 5}, edge(1, 5)), graph([]int{1, 2, 4, 5}, edge(1, 2), edge(2, 4), edge(4, 5)),
+			[]int{1, 5}, []flow.Edge{edge(1, 5)}, "",
+		},
+		"ours removed a node, and theirs all from the next one on": {
+			five, graph([]int{1, 3, 4, 5}, edge(1, 3), edge(3, 4), edge(4, 5)), graph([]int{1, 2}, edge(1, 2)), []int{1}, nil, "",
+		},
+		"each removed one of two neighbours, and ours builds on the one of theirs": {
+			five, graph([]int{1, 3, 4, 5, 106}, edge(1, 3), edge(3, 4), edge(4, 5), edge(3, 6)), graph([]int{1, 2, 4, 5}, edge(1, 2), edge(2, 4), edge(4, 5)),
+			[]int{1, 3, 4, 5, 106}, []flow.Edge{edge(1, 3), edge(3, 4), edge(3, 6), edge(4, 5)}, "nodes: theirs took node " + node(3).String() + " out",
+		},
+		"ours cut off what theirs leads to past a node that ours took out": {
+			graph([]int{1, 2, 3, 4}, edge(1, 2), edge(2, 3), edge(4, 3)), graph([]int{1, 3, 4}, edge(4, 3)), graph([]int{1, 2, 3, 4}, edge(1, 2), edge(2, 3), edge(4, 3)),
+			[]int{1, 3, 4}, []flow.Edge{edge(4, 3)}, "",
+		},
 		"together they would close a cycle": {
 			graph([]int{1, 2}), graph([]int{1, 2}, edge(1, 2)), graph([]int{1, 2}, edge(2, 1)),
 			[]int{1, 2}, []flow.Edge{edge(1, 2)}, node(2).String() + " -> " + node(1).String() + " of theirs is left out",
