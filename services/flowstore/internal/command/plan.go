@@ -34,6 +34,8 @@ type plan struct {
 	found map[sum]string
 	// purged are the things that are gone for good.
 	purged map[thing]bool
+	// added are the nodes that a side put into flows which were purged.
+	added []addition
 	// merged are the things of which both sides are in one file.
 	merged map[thing]bool
 	// next are the next free slots; what is in the trash has slots of the tree.

@@ -84,6 +84,7 @@ func resolve(ctx context.Context, dir string, dry bool, out, trouble io.Writer) 
 	if err := p.settle(); err != nil {
 		return err
 	}
+	p.tellLeftOver()
 	if err := p.indexes(); err != nil {
 		return err
 	}

@@ -237,6 +237,29 @@ func TestResolveTrash(t *testing.T) {
 			func(c clone) { c.add("b", 2) },
 			"one: one; a: purged; b: b", "flows/000/000.yaml: nodes/" + idOf("a").String() + " was purged; it is taken out of the flow",
 		},
+		"ours purges a flow, theirs adds a node to it": {
+			func(c clone) { c.newFlow("second") },
+			func(c clone) { c.purge(flowOf("novel")) },
+			func(c clone) { c.add("b", 1) },
+			"one: one; b: b", "flows/000/000.yaml: nodes/" + idOf("b").String() + ", which theirs put into it, stays, and is in no flow any more",
+		},
+		"theirs purges a flow, ours adds a node to it": {
+			func(c clone) { c.newFlow("second") },
+			func(c clone) { c.add("b", 1) },
+			func(c clone) { c.purge(flowOf("novel")) },
+			"one: one; b: b", "flows/000/000.yaml: nodes/" + idOf("b").String() + ", which ours put into it, stays, and is in no flow any more",
+		},
+		"ours purges a flow, theirs adds a node to it and to another one": {
+			func(c clone) { c.newFlow("second") },
+			func(c clone) { c.purge(flowOf("novel")) },
+			func(c clone) {
+				c.add("b", 1)
+				c.edit(func(tx store.Tx) error {
+					return tx.ChangeFlow(idOf("second"), flow.Change{At: tx.Now(), Add: []flow.Member{{Index: 1, Node: idOf("b")}}})
+				})
+			},
+			"one: one; b: b", "",
+		},
 		"both purge the same": {
 			func(c clone) { c.add("a", 1) },
 			func(c clone) { c.purge(nodeOf("a")) },
@@ -253,7 +276,7 @@ func TestResolveTrash(t *testing.T) {
 					return errors.Join(err, tx.ReplaceNode(n))
 				})
 			},
-			"one: one; a: purged; b: b", "",
+			"one: one; a: purged; b: b", "only ours has it, and it stays",
 		},
 		"both edit one in different lines": {
 			func(c clone) { c.rewrite("one", "1\n2\n3\n4\n5") },
@@ -273,6 +296,12 @@ func TestResolveTrash(t *testing.T) {
 			c.theirs(y)
 			y.commit()
 			said := x.join(y)
+			if strings.Contains(said, "which was purged") && strings.Contains(said, "both sides removed") {
+				t.Errorf("told of what was purged: %s", said)
+			}
+			if leftOver := "in no flow any more"; strings.Count(said, leftOver) != strings.Count(c.told, leftOver) {
+				t.Errorf("of nodes without a flow it tells: %s", said)
+			}
 			if !strings.Contains(said, c.told) {
 				t.Errorf("%q is not told: %s", c.told, said)
 			}

@@ -32,7 +32,7 @@ func holding(kind format.Kind, data []byte) (h heldFile, err error) {
 
 // decideSlot decides a conflict about a node or flow file.
 func (p *plan) decideSlot(ctx context.Context, repo *git.Repo, kind format.Kind, name string, s sides) error {
-	p.bury(kind, name, &s)
+	buried := p.bury(kind, name, &s)
 	moved, err := p.moveBack(ctx, repo, kind, name, s)
 	if moved || err != nil {
 		return err
@@ -41,7 +41,9 @@ func (p *plan) decideSlot(ctx context.Context, repo *git.Repo, kind format.Kind,
 	case s.ours == nil && s.theirs == nil:
 		if !p.writing(name) && p.untouched(name, s, nil) {
 			p.remove(name)
-			p.tell(name, "both sides removed or moved it; it is gone")
+			if !buried { // Else it is told what became of it.
+				p.tell(name, "both sides removed or moved it; it is gone")
+			}
 		}
 	case s.base == nil && s.ours == nil:
 		p.keep(kind, name, s, "theirs", "only theirs has it, and it stays")
@@ -81,22 +83,6 @@ func (p *plan) untouched(name string, s sides, data []byte) bool {
 	}
 	p.leave(name, "was edited since the merge, and has no marks of a conflict any more")
 	return false
-}
-
-// bury takes out of a conflict what was purged on either side: it does not come back.
-func (p *plan) bury(kind format.Kind, name string, s *sides) {
-	for _, side := range []struct {
-		name string
-		data *[]byte
-	}{{"ours", &s.ours}, {"theirs", &s.theirs}} {
-		if *side.data == nil {
-			continue
-		}
-		if h, err := holding(kind, *side.data); err == nil && p.purged[h.thing] {
-			*side.data = nil
-			p.tell(name, "%s has %s/%s, which was purged; it does not come back", side.name, kind, h.id)
-		}
-	}
 }
 
 // moveBack finds out whether git moved a file that one side made: where the other side deleted all files of a folder, or took

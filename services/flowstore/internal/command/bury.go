@@ -1,0 +1,66 @@
+package command
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+)
+
+// addition is a node that a side put into a flow which does not come back.
+type addition struct {
+	file, side string
+	node       uuid.UUID
+}
+
+// bury takes out of a conflict what was purged on either side: it does not come back. buried says whether there was any.
+func (p *plan) bury(kind format.Kind, name string, s *sides) (buried bool) {
+	for _, side := range []struct {
+		name string
+		data *[]byte
+	}{{"ours", &s.ours}, {"theirs", &s.theirs}} {
+		if *side.data == nil {
+			continue
+		}
+		h, err := holding(kind, *side.data)
+		if err != nil || !p.purged[h.thing] {
+			continue
+		}
+		*side.data, buried = nil, true
+		p.tell(name, "%s has %s/%s, which was purged; it does not come back", side.name, kind, h.id)
+		base, _ := format.DecodeFlow(s.base) // What cannot be read has no nodes.
+		for _, m := range h.members {
+			if _, old := base.IndexOf(m.Node); !old {
+				p.added = append(p.added, addition{name, side.name, m.Node})
+			}
+		}
+	}
+	if buried {
+		s.base = nil // What is left is no change of it.
+	}
+	return buried
+}
+
+// tellLeftOver tells which nodes are in no flow because the one that a side put them into was purged on the other.
+func (p *plan) tellLeftOver() {
+	if len(p.added) == 0 {
+		return
+	}
+	inTree, inFlow := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
+	for name, h := range p.held {
+		switch {
+		case inTrash(name):
+		case h.kind == format.Nodes:
+			inTree[h.id] = true
+		default:
+			for _, id := range flow.NodesOf(h.members) {
+				inFlow[id] = true
+			}
+		}
+	}
+	for _, a := range p.added {
+		if inTree[a.node] && !inFlow[a.node] {
+			p.tell(a.file, "nodes/%s, which %s put into it, stays, and is in no flow any more", a.node, a.side)
+		}
+	}
+}
