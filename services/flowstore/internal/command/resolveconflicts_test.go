@@ -26,7 +26,7 @@ func TestResolveConflicts(t *testing.T) {
 		"both changed a text": {
 			func(c clone) { c.replace("nodes/000/000.xml", "\none\n", "\neins\n") },
 			func(c clone) { c.replace("nodes/000/000.xml", "\none\n", "\nun\n") },
-			0, []string{"nodes/000/000.xml: both changed nodes/" + idOf("one").String() + "; ours stays, theirs is nodes/000/001.xml, and nodes/000/001.xml counts"},
+			0, []string{"nodes/000/000.xml: both changed nodes/" + idOf("one").String() + "; both are kept, ours here and theirs as nodes/000/001.xml; theirs counts; remove the one that you do not want"},
 			func(c clone) {
 				if !strings.Contains(c.files()["nodes/000/000.xml"], "eins") || !strings.Contains(c.files()["nodes/000/001.xml"], "\nun\n") {
 					c.Error("a version is lost")

@@ -165,7 +165,7 @@ func TestResolveTrash(t *testing.T) {
 			func(c clone) { c.add("a", 1) },
 			func(c clone) { c.rewrite("a", "ours"); c.drop(nodeOf("a")) },
 			func(c clone) { c.rewrite("a", "theirs"); c.drop(nodeOf("a")) },
-			"one: one; a: trash: theirs", "trash/nodes/000/001.xml: both changed nodes/" + idOf("a").String() + " before it was deleted; ours stays, theirs is trash/nodes/000/002.xml",
+			"one: one; a: trash: theirs", "trash/nodes/000/001.xml: both changed nodes/" + idOf("a").String() + " before it was deleted; both are kept, ours here and theirs as trash/nodes/000/002.xml",
 		},
 		"ours deletes what theirs edits": {
 			func(c clone) { c.add("a", 1) },

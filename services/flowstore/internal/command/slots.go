@@ -186,15 +186,15 @@ func (p *plan) tellPlace(kind format.Kind, name, place string, ours, theirs held
 		return
 	}
 	if inTrash(name) {
-		p.tell(name, "both changed %s/%s before it was deleted; ours stays, theirs is %s", kind, ours.id, place)
+		p.tell(name, "both changed %s/%s before it was deleted; both are kept, ours here and theirs as %s", kind, ours.id, place)
 		return
 	}
-	counts := name
+	counts := "ours"
 	_, here, _ := slotOf(name)
 	if _, there, _ := slotOf(place); theirs.time.After(ours.time) || theirs.time.Equal(ours.time) && there.Compare(here) > 0 {
-		counts = place
+		counts = "theirs"
 	}
-	p.tell(name, "both changed %s/%s; ours stays, theirs is %s, and %s counts; remove the one that you do not want", kind, ours.id, place, counts)
+	p.tell(name, "both changed %s/%s; both are kept, ours here and theirs as %s; %s counts; remove the one that you do not want", kind, ours.id, place, counts)
 }
 
 // place gives a file the next free slot, in the tree or in the trash, or the one that it has already: an interrupted resolve
