@@ -26,9 +26,10 @@ func (p *plan) complete(ctx context.Context, repo *git.Repo) error {
 		return err
 	}
 	known := maps.Clone(c.index.Decided)
+	moved := inOtherPlaces(both)
 	for _, base := range both.Bases {
 		for _, v := range base {
-			known[v.Hash] = true
+			known[v.Hash] = known[v.Hash] || !moved[v.Hash]
 		}
 	}
 	for _, files := range append(slices.Clone(both.Bases), both.Ours, both.Theirs) {
@@ -64,6 +65,21 @@ func (p *plan) complete(ctx context.Context, repo *git.Repo) error {
 		}
 	}
 	return nil
+}
+
+// inOtherPlaces gives the contents, by their names in git, that both sides have and that have not the same name on both: where
+// folders were moved, too, git may leave out what neither side changed.
+func inOtherPlaces(both git.Both) map[string]bool {
+	theirs, moved := map[string]bool{}, map[string]bool{}
+	for _, v := range both.Theirs {
+		theirs[v.Hash] = true
+	}
+	for name, v := range both.Ours {
+		if theirs[v.Hash] && both.Theirs[name].Hash != v.Hash {
+			moved[v.Hash] = true
+		}
+	}
+	return moved
 }
 
 // completion is what complete goes by.

@@ -323,3 +323,32 @@ func TestResolveTrash(t *testing.T) {
 		})
 	}
 }
+
+// Where a side purged all of the trash, git takes the trash's folder for moved into the tree, and what the other side puts into
+// the trash for moved back; of a node that only one side touched, by deleting it, nothing was left.
+func TestResolveHasWhatGitLeavesOutOfBoth(t *testing.T) {
+	t.Parallel()
+	x, y := clones(t)
+	x.purge(nodeOf("one"))
+	x.add("a", 0)
+	x.add("b", 0)
+	x.add("c", 0)
+	x.drop(nodeOf("a"))
+	x.commit()
+	y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+	x.drop(nodeOf("b"))
+	x.drop(nodeOf("c"))
+	x.add("d", 0)
+	x.add("e", 0)
+	x.drop(nodeOf("d"))
+	x.commit()
+	y.edit(func(tx store.Tx) error { return tx.Purge(nodeOf("a"), "asked for") })
+	y.purge(nodeOf("b"))
+	y.add("f", 0)
+	y.add("g", 0)
+	y.commit()
+	said := x.join(y)
+	if got := x.knows("c"); got != "c: trash: c" || !strings.Contains(said, "git left out nodes/"+idOf("c").String()+" as ours has it; it is trash/nodes/000/") {
+		t.Errorf("it has %q: %s", got, said)
+	}
+}
