@@ -36,7 +36,7 @@ type Problem struct {
 	Kind ProblemKind
 	// Text is one sentence that begins with the place in the file, as in Flow.Problems.
 	Text string
-	// Edge is set for edges, Head and Link for those, Index and Node for nodes.
+	// Edge is set for edges, Head and Link for those, Index and Node for nodes; Node also where a Link begins at one.
 	Edge  Edge
 	Head  Head
 	Link  Link

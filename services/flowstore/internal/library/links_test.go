@@ -64,7 +64,7 @@ func TestDanglingLinks(t *testing.T) {
 	}
 	want := []flow.Problem{
 		{Kind: flow.DanglingLink, Text: "links: 0 -> " + flow.Name(third) + ": flows/000/002.yaml cannot be read: torn", Link: flow.Link{Flow: third}, File: "flows/000/002.yaml"},
-		{Kind: flow.DanglingLink, Text: "links: 1 -> " + flow.Name(other) + ": its file is missing", Link: flow.Link{From: 1, Flow: other}},
+		{Kind: flow.DanglingLink, Text: "links: 1 -> " + flow.Name(other) + ": its file is missing", Link: flow.Link{From: 1, Flow: other}, Node: a},
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Error(diff)

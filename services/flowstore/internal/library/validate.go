@@ -65,8 +65,9 @@ func (l *Library) danglingLinks(ctx context.Context, ns string, f flow.Flow) (pr
 			return nil, err
 		}
 		if text != "" {
+			begin, _ := f.NodeAt(link.From) // Where there is none, the file is told of already.
 			text = fmt.Sprintf("links: %d -> %s: %s", link.From, flow.Name(link.Flow), text)
-			problems = append(problems, flow.Problem{Kind: flow.DanglingLink, Text: text, Link: link, File: file})
+			problems = append(problems, flow.Problem{Kind: flow.DanglingLink, Text: text, Link: link, Node: begin, File: file})
 		}
 	}
 	return problems, nil

@@ -140,6 +140,25 @@ func TestBranchFlow(t *testing.T) {
 	expectSorted(t, err, "NotFound HEAD_NOT_FOUND", "head", "parents[0]")
 }
 
+// A link to a flow that went away is told as the flow has it, with the node where it begins.
+func TestDanglingLinkIsToldWithItsNode(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t)
+	links := []*flowstorev1.FlowLink{{Flow: g.empty}, {Flow: g.empty, Node: g.b}}
+	must[*flowstorev1.Flow](t)(g.updateLists(t, g.read(t).GetEtag(), nil, links, "links"))
+	must[*flowstorev1.Flow](t)(g.c.DeleteFlow(t.Context(), &flowstorev1.DeleteFlowRequest{Name: g.empty}))
+	var told []*flowstorev1.FlowLink
+	for _, p := range must[*flowstorev1.ValidateFlowResponse](t)(g.c.ValidateFlow(t.Context(), &flowstorev1.ValidateFlowRequest{Flow: g.flow})).GetProblems() {
+		if p.GetKind() == flowstorev1.FlowProblem_KIND_DANGLING_LINK {
+			told = append(told, p.GetLink())
+			if p.GetNode() != "" {
+				t.Errorf("the file of %s is no problem", p.GetNode())
+			}
+		}
+	}
+	same(t, &flowstorev1.Flow{Links: g.read(t).GetLinks()}, &flowstorev1.Flow{Links: told})
+}
+
 func TestForkFlow(t *testing.T) {
 	t.Parallel()
 	g := newGraph(t)

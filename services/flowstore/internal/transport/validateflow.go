@@ -49,14 +49,15 @@ func fromProblem(p flow.Problem) *flowstorev1.FlowProblem {
 	if p.Edge != (flow.Edge{}) {
 		out.Edge = &flowstorev1.Edge{From: number(p.Edge.From), To: number(p.Edge.To)}
 	}
+	if p.Node != (uuid.UUID{}) {
+		out.Node = node.Name(p.Node)
+	}
 	switch p.Kind {
 	case flow.DanglingHead:
 		out.Head = &flowstorev1.FlowHead{DisplayName: p.Head.Name, Index: number(p.Head.Index)}
 	case flow.DanglingLink:
-		out.Link = &flowstorev1.FlowLink{Flow: flow.Name(p.Link.Flow), Index: number(p.Link.From)}
-	}
-	if p.Node != (uuid.UUID{}) {
-		out.Node = node.Name(p.Node)
+		out.Link = &flowstorev1.FlowLink{Flow: flow.Name(p.Link.Flow), Node: out.Node, Index: number(p.Link.From)}
+		out.Node = "" // That is for a node whose file is the problem.
 	}
 	return out
 }
