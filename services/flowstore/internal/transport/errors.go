@@ -39,7 +39,7 @@ var table = []func(*fields, error) *apierr.Error{
 		return because(out, f.named(e.Kind, e.ID))
 	}),
 	on(func(f *fields, e *library.TooLargeError) *apierr.Error {
-		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "node", node.Name(e.Node))
+		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "node", node.Name(e.Node), "limit", strconv.Itoa(node.MaxSize))
 		return because(out, f.named(store.KindNode, e.Node))
 	}),
 	on(func(_ *fields, e *node.OutsideError) *apierr.Error {

@@ -45,7 +45,7 @@ var answers = map[string]struct {
 	"node.OutsideError":          {&node.OutsideError{At: 5, Most: 2}, "InvalidArgument INVALID_FIELD", nil},
 	"node.NothingCutError":       {&node.NothingCutError{Characters: 5}, "InvalidArgument INVALID_FIELD", nil},
 	"library.DiffTooLargeError":  {&library.DiffTooLargeError{Node: one, Other: two, Bytes: 1 << 30}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"limit": "4194304"}},
-	"library.TooLargeError":      {&library.TooLargeError{Node: one, Bytes: 1 << 30}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"node": "nodes/" + id(1)}},
+	"library.TooLargeError":      {&library.TooLargeError{Node: one, Bytes: 1 << 30}, "ResourceExhausted LIMIT_EXCEEDED", map[string]string{"node": "nodes/" + id(1), "limit": "12582912"}},
 	"library.RequestReusedError": {&library.RequestReusedError{Request: one}, "InvalidArgument REQUEST_ID_REUSED", map[string]string{"request_id": id(1)}},
 	"library.ManyError": {&library.ManyError{Errs: []error{&library.NotFoundError{Kind: store.KindNode, ID: one}, &library.NotFoundError{Kind: store.KindNode, ID: two}}},
 		"NotFound NODE_NOT_FOUND", map[string]string{"node": "nodes/" + id(1)}},
