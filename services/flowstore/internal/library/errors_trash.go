@@ -43,6 +43,16 @@ func (e *TooManyError) Error() string {
 type NotDeletedError struct {
 	Kind store.Kind
 	ID   uuid.UUID
+	// Purge says that it is to be purged.
+	Purge bool
 }
 
-func (e *NotDeletedError) Error() string { return e.Kind.Name(e.ID) + " is not deleted" }
+func (e *NotDeletedError) Error() string { return e.Kind.Name(e.ID) + " is not deleted; " + e.Hint() }
+
+// Hint says what can be done about it.
+func (e *NotDeletedError) Hint() string {
+	if e.Purge {
+		return "delete it first: only what is in the trash can be purged"
+	}
+	return "there is nothing to bring back"
+}

@@ -59,7 +59,7 @@ func (l *Library) purge(ctx context.Context, ns string, kind store.Kind, in Purg
 // purge erases something in the trash, and the nodes that go with it.
 func purge(tx store.Tx, kind store.Kind, in Purge) error {
 	things := []store.Thing{{Kind: kind, ID: in.ID}}
-	if err := inTrash(tx, things[0]); err != nil {
+	if err := inTrash(tx, things[0], true); err != nil {
 		return err
 	}
 	if in.Nodes {
@@ -78,8 +78,8 @@ func purge(tx store.Tx, kind store.Kind, in Purge) error {
 	return together(refused...)
 }
 
-// inTrash refuses what is not in the trash. *NotFoundError, *UnreadableError, *NotDeletedError.
-func inTrash(tx store.Tx, t store.Thing) error {
+// inTrash refuses what is not in the trash; toPurge says what for. *NotFoundError, *UnreadableError, *NotDeletedError.
+func inTrash(tx store.Tx, t store.Thing, toPurge bool) error {
 	err := t.Read(tx)
 	if errors.As(err, new(*store.DroppedError)) {
 		return nil
@@ -87,7 +87,7 @@ func inTrash(tx store.Tx, t store.Thing) error {
 	if err != nil {
 		return named(t.Kind, t.ID, err)
 	}
-	return &NotDeletedError{Kind: t.Kind, ID: t.ID}
+	return &NotDeletedError{Kind: t.Kind, ID: t.ID, Purge: toPurge}
 }
 
 // ownNodes gives the nodes of a flow that no other one holds and that are there.

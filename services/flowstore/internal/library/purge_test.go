@@ -2,6 +2,7 @@ package library_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,6 +111,20 @@ func TestARepeatedRequestBringsNothingBack(t *testing.T) {
 	updated(t, s, func(tx store.Tx) error { return tx.Purge(store.Thing{Kind: store.KindNode, ID: made.ID}, "r") })
 	if _, err := l.CreateNode(t.Context(), ns, in); !wasPurged(err) {
 		t.Errorf("made again: %v", err)
+	}
+}
+
+// Only what is in the trash is purged: what is not is refused with what to do, which coming back is not told.
+func TestPurgeOfWhatIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	l := library.New(holder(t), &counting{})
+	_, purged := l.PurgeNode(t.Context(), ns, library.Purge{ID: id(1), Reason: "r"})
+	expect(t, &library.NotDeletedError{Kind: store.KindNode, ID: id(1), Purge: true}, purged)
+	_, back := l.UndeleteNode(t.Context(), ns, library.Return{ID: id(1)})
+	expect(t, &library.NotDeletedError{Kind: store.KindNode, ID: id(1)}, back)
+	const todo = "delete it first"
+	if !strings.Contains(purged.Error(), todo) || strings.Contains(back.Error(), todo) {
+		t.Errorf("%v; %v", purged, back)
 	}
 }
 

@@ -84,7 +84,7 @@ func (l *Library) UndeleteFlow(ctx context.Context, ns string, in Return) (f flo
 func restore(tx store.Tx, t store.Thing) error {
 	err := tx.Restore(t)
 	if errors.Is(err, store.ErrNotDropped) {
-		return inTrash(tx, t)
+		return inTrash(tx, t, false)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ var trashTable = []func(*fields, error) *apierr.Error{
 	}),
 	on(func(f *fields, e *library.NotDeletedError) *apierr.Error {
 		out := apierr.New(codes.FailedPrecondition, "NOT_DELETED", e.Error(), "name", e.Kind.Name(e.ID))
-		out.Preconditions = []apierr.Precondition{{Type: "NOT_DELETED", Subject: e.Kind.Name(e.ID), Description: "there is nothing to bring back; to purge it, delete it first"}}
+		out.Preconditions = []apierr.Precondition{{Type: "NOT_DELETED", Subject: e.Kind.Name(e.ID), Description: e.Hint()}}
 		return because(out, f.named(e.Kind, e.ID))
 	}),
 }
