@@ -151,7 +151,7 @@ type FlowStoreServiceClient interface {
 	// UndoFlow takes back the last change of a flow. The last 200 are kept, across restarts (fewer where they are large). Moving the
 	// reader's place is no change. What was edited by hand since stays; where it stands in the way, nothing is done (UNDO_REFUSED). The nodes that
 	// a DeleteNode took from the flow to the trash come out of it. Other nodes that come back into the flow must be stored: one in the
-	// trash is undeleted first (DELETED), and where one was purged nothing is done (PURGED).
+	// trash is undeleted first (DELETED), and where one was purged nothing is done (PURGED): neither this change nor one before it can be undone any more.
 	UndoFlow(ctx context.Context, in *UndoFlowRequest, opts ...grpc.CallOption) (*UndoFlowResponse, error)
 	// RedoFlow does again what was undone last, under the same rules: a DeleteNode takes its nodes to the trash again, but for those that
 	// another flow holds by now. A new change of the flow ends what can be done again.
@@ -732,7 +732,7 @@ type FlowStoreServiceServer interface {
 	// UndoFlow takes back the last change of a flow. The last 200 are kept, across restarts (fewer where they are large). Moving the
 	// reader's place is no change. What was edited by hand since stays; where it stands in the way, nothing is done (UNDO_REFUSED). The nodes that
 	// a DeleteNode took from the flow to the trash come out of it. Other nodes that come back into the flow must be stored: one in the
-	// trash is undeleted first (DELETED), and where one was purged nothing is done (PURGED).
+	// trash is undeleted first (DELETED), and where one was purged nothing is done (PURGED): neither this change nor one before it can be undone any more.
 	UndoFlow(context.Context, *UndoFlowRequest) (*UndoFlowResponse, error)
 	// RedoFlow does again what was undone last, under the same rules: a DeleteNode takes its nodes to the trash again, but for those that
 	// another flow holds by now. A new change of the flow ends what can be done again.

@@ -40,12 +40,17 @@ type UndoRefusedError struct {
 	Flow uuid.UUID
 	Redo bool
 	Step store.Step
-	// Cause is a *flow.UndoError, or what flow.Flow.Check refuses. It is no error of the request, and so not unwrapped.
+	// Cause is a *flow.UndoError, what flow.Flow.Check refuses, or a *store.PurgedError. It is no error of the request, and so not
+	// unwrapped.
 	Cause error
 }
 
 func (e *UndoRefusedError) Error() string {
-	return fmt.Sprintf("the change of %s (%s) cannot be %s: %v", e.Step.At.Format("2006-01-02 15:04:05 -07:00"), e.Step.Done.Told(), done(e.Redo), e.Cause)
+	ever := ""
+	if errors.As(e.Cause, new(*store.PurgedError)) {
+		ever = " any more, nor any " + beyond(e.Redo)
+	}
+	return fmt.Sprintf("the change of %s (%s) cannot be %s%s: %v", e.Step.At.Format("2006-01-02 15:04:05 -07:00"), e.Step.Done.Told(), done(e.Redo), ever, e.Cause)
 }
 
 func done(again bool) string {
@@ -55,10 +60,18 @@ func done(again bool) string {
 	return "undone"
 }
 
+// beyond says where the changes are that are reached only through a change.
+func beyond(again bool) string {
+	if again {
+		return "after it"
+	}
+	return "before it"
+}
+
 // Undo takes back the last change of a flow that stands, or, with redo, does again the one that was undone last. The reader's
 // place alone is no change. What a deletion took to the trash comes out of it, and goes there again when the deletion is done again,
 // unless a flow holds it then. Other nodes that come back into the flow must be stored. *NotFoundError, *UnreadableError,
-// *store.PurgedError, *RequestReusedError, *etag.StaleError, *NoStepError, *UndoRefusedError.
+// *store.PurgedError for the flow, *RequestReusedError, *etag.StaleError, *NoStepError, *UndoRefusedError.
 func (l *Library) Undo(ctx context.Context, ns string, op Operation, redo bool) (Undone, error) {
 	call := "Undo"
 	if redo {
@@ -116,11 +129,12 @@ func moveStep(tx store.Tx, f flow.Flow, s store.Step) (Undone, error) {
 	if redo {
 		left, back = s.Back, s.Done
 	}
+	refused := func(cause error) error { return &UndoRefusedError{Flow: f.ID, Redo: redo, Step: before, Cause: cause} }
 	c, err := f.TakingBack(left, back)
 	if err != nil {
-		return Undone{}, &UndoRefusedError{Flow: f.ID, Redo: redo, Step: s, Cause: err}
+		return Undone{}, refused(err)
 	}
-	if err := bringBack(tx, flow.NodesOf(slices.Concat(c.Restore, c.Add)), left.Trashed); err != nil {
+	if err := bringBack(tx, flow.NodesOf(slices.Concat(c.Restore, c.Add)), left.Trashed, refused); err != nil {
 		return Undone{}, err
 	}
 	c.At = tx.Now()
@@ -150,8 +164,9 @@ func moveStep(tx store.Tx, f flow.Flow, s store.Step) (Undone, error) {
 	return undone, err
 }
 
-// bringBack takes those nodes out of the trash that a deletion put there, and tells which of all are not stored.
-func bringBack(tx store.Tx, nodes, trashed []uuid.UUID) error {
+// bringBack takes those nodes out of the trash that a deletion put there, and tells which of all are not stored; which of them
+// were purged in the words of gone.
+func bringBack(tx store.Tx, nodes, trashed []uuid.UUID, gone func(error) error) error {
 	goes := setOf(trashed)
 	var refused []error
 	for _, id := range nodes {
@@ -165,6 +180,9 @@ func bringBack(tx store.Tx, nodes, trashed []uuid.UUID) error {
 		err = named(store.KindNode, id, err)
 		if _, _, one := problemOf(err); err != nil && !one {
 			return err
+		}
+		if errors.As(err, new(*store.PurgedError)) {
+			err = gone(err)
 		}
 		refused = append(refused, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
@@ -124,14 +125,42 @@ func TestUndoOfADeletionThatWasPurged(t *testing.T) {
 		return err
 	})
 	_, err := l.Undo(t.Context(), ns, library.Operation{Flow: f}, false)
-	var many *library.ManyError
-	if !errors.As(err, &many) || len(many.Errs) != 2 || !wasPurged(many.Errs[0]) || !wasPurged(many.Errs[1]) {
-		t.Errorf("undone: %v", err)
-	}
+	wantGone(t, err, 2, "cannot be undone any more, nor any before it: "+node.Name(nodes[1])+" was purged at ")
 	inTrash(t, s, nodes[0], nodes[3])
 	if got, err := l.Flow(t.Context(), ns, f); err != nil || len(got.Members) != 0 {
 		t.Errorf("%v, the flow holds %v", err, got.Members)
 	}
+}
+
+// wantGone wants an undo refused for ever by so many nodes, in these words.
+func wantGone(t *testing.T, err error, nodes int, words string) {
+	t.Helper()
+	all := []error{err}
+	if many := (*library.ManyError)(nil); errors.As(err, &many) {
+		all = many.Errs
+	}
+	for _, one := range all {
+		if refused := (*library.UndoRefusedError)(nil); !errors.As(one, &refused) || !wasPurged(refused.Cause) {
+			t.Errorf("refused by %v", one)
+		}
+	}
+	if len(all) != nodes || !strings.Contains(err.Error(), words) {
+		t.Errorf("refused by %d: %v", len(all), err)
+	}
+}
+
+// What was purged cannot come back by doing again either.
+func TestRedoOfANodeThatWasPurged(t *testing.T) {
+	t.Parallel()
+	s := memory.New(clock)
+	l := library.New(s, &counting{})
+	f, nodes := chain(t, l, 1)
+	if _, err := l.Undo(t.Context(), ns, library.Operation{Flow: f}, false); err != nil {
+		t.Fatal(err)
+	}
+	updated(t, s, func(tx store.Tx) error { return tx.Purge(store.Thing{Kind: store.KindNode, ID: nodes[0]}, "r") })
+	_, err := l.Undo(t.Context(), ns, library.Operation{Flow: f}, true)
+	wantGone(t, err, 1, "cannot be done again any more, nor any after it: "+node.Name(nodes[0])+" was purged at ")
 }
 
 // A deletion from two flows is undone in each of them; doing it again in one leaves what the other holds.

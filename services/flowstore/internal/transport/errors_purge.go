@@ -16,13 +16,18 @@ import (
 // purgeTable says what a caller gets for what was purged, or is to be.
 var purgeTable = []func(*fields, error) *apierr.Error{
 	on(func(f *fields, e *store.PurgedError) *apierr.Error {
-		name := e.Kind.Name(e.ID)
-		out := apierr.New(codes.FailedPrecondition, "PURGED", e.Error(), "name", name, "purge_time", e.At.Format(time.RFC3339Nano), "purge_reason", e.Reason)
-		out.Preconditions = []apierr.Precondition{{Type: "PURGED", Subject: name, Description: "leave it out, or choose another id"}}
-		return because(out, slices.Concat(f.named(e.Kind, e.ID), f.where(e.ID, chosen)))
+		return because(purged(e, e.Error(), "leave it out, or choose another id"), slices.Concat(f.named(e.Kind, e.ID), f.where(e.ID, chosen)))
 	}),
 	on(func(f *fields, e *library.PurgeTooLargeError) *apierr.Error {
 		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "flow", flow.Name(e.Flow), "limit", strconv.Itoa(library.MaxPurged))
 		return because(out, f.named(store.KindFlow, e.Flow))
 	}),
+}
+
+// purged is the answer where something would come back that was purged.
+func purged(e *store.PurgedError, message, hint string) *apierr.Error {
+	name := e.Kind.Name(e.ID)
+	out := apierr.New(codes.FailedPrecondition, "PURGED", message, "name", name, "purge_time", e.At.Format(time.RFC3339Nano), "purge_reason", e.Reason)
+	out.Preconditions = []apierr.Precondition{{Type: "PURGED", Subject: name, Description: hint}}
+	return out
 }

@@ -99,6 +99,8 @@ var answers = map[string]struct {
 		"FailedPrecondition UNDO_REFUSED", map[string]string{"flow": "flows/" + id(1)}},
 	"refused by what it would make": {&library.UndoRefusedError{Flow: one, Cause: &flow.MemberError{Flow: one, Node: two}},
 		"FailedPrecondition UNDO_REFUSED", map[string]string{"flow": "flows/" + id(1)}},
+	"refused by a purge": {&library.UndoRefusedError{Flow: one, Cause: &store.PurgedError{Tombstone: store.Tombstone{Thing: store.Thing{Kind: store.KindNode, ID: two}, At: now, Reason: "r"}}},
+		"FailedPrecondition PURGED", map[string]string{"name": "nodes/" + id(2), "purge_time": "2025-05-09T06:48:06.53372Z", "purge_reason": "r"}},
 	"a deleted node": {&library.NotFoundError{Kind: store.KindNode, ID: one, Deleted: time.Unix(0, 0)}, "NotFound DELETED",
 		map[string]string{"name": "nodes/" + id(1), "delete_time": "1970-01-01T00:00:00Z"}},
 	"the id of a deleted node": {&library.TakenError{Kind: store.KindNode, ID: one, Deleted: time.Unix(0, 0)}, "AlreadyExists ALREADY_EXISTS",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
 
@@ -22,6 +23,9 @@ var undoTable = []func(*fields, error) *apierr.Error{
 		return because(out, f.where(e.Flow, aFlow))
 	}),
 	on(func(f *fields, e *library.UndoRefusedError) *apierr.Error {
+		if gone := (*store.PurgedError)(nil); errors.As(e.Cause, &gone) {
+			return because(purged(gone, e.Error(), "what was purged does not come back; change the flow as it is"), f.where(e.Flow, aFlow))
+		}
 		out := apierr.New(codes.FailedPrecondition, "UNDO_REFUSED", e.Error(), "flow", flow.Name(e.Flow))
 		if moved := (*flow.UndoError)(nil); errors.As(e.Cause, &moved) {
 			for _, m := range moved.Moved {
