@@ -112,7 +112,8 @@ type FlowStoreServiceClient interface {
 	// ListNodes lists the nodes of the namespace by creation: all, or those that satisfy all of what the request sets.
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
 	// SearchNodes finds nodes by their texts, exactly: a word is found wherever a text holds it, whatever its case and width, also within
-	// another one; also in branches that are not current. A node is found as soon as the call that wrote it has answered.
+	// another one; also in branches that are not current. A node is found as soon as the call that wrote it has answered, and after a
+	// burst of writes within moments.
 	SearchNodes(ctx context.Context, in *SearchNodesRequest, opts ...grpc.CallOption) (*SearchNodesResponse, error)
 	// ListTags lists the tags of the namespace with the number of nodes that have each.
 	ListTags(ctx context.Context, in *ListTagsRequest, opts ...grpc.CallOption) (*ListTagsResponse, error)
@@ -693,7 +694,8 @@ type FlowStoreServiceServer interface {
 	// ListNodes lists the nodes of the namespace by creation: all, or those that satisfy all of what the request sets.
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
 	// SearchNodes finds nodes by their texts, exactly: a word is found wherever a text holds it, whatever its case and width, also within
-	// another one; also in branches that are not current. A node is found as soon as the call that wrote it has answered.
+	// another one; also in branches that are not current. A node is found as soon as the call that wrote it has answered, and after a
+	// burst of writes within moments.
 	SearchNodes(context.Context, *SearchNodesRequest) (*SearchNodesResponse, error)
 	// ListTags lists the tags of the namespace with the number of nodes that have each.
 	ListTags(context.Context, *ListTagsRequest) (*ListTagsResponse, error)

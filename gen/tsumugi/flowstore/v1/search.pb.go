@@ -101,8 +101,9 @@ type SearchNodesResponse struct {
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// How many nodes satisfied the query, on all pages, when the first page was made.
 	TotalSize int32 `protobuf:"varint,3,opt,name=total_size,json=totalSize,proto3" json:"total_size,omitempty"`
-	// `total_size` is an estimate, since more than 300 nodes would have to be read to count them, or fewer for more than 10 ms; or the search
-	// index is still being made anew, so that nodes are missing.
+	// `total_size` is an estimate, since more than 300 nodes would have to be read to count them, or fewer for more than 10 ms. Or nodes may be
+	// missing, or found as they were: after a burst of writes, of which a search reads at most the last 256 nodes or 1 MiB of text, while the
+	// rest follows beside; and while the search index is made anew.
 	Approximate   bool `protobuf:"varint,4,opt,name=approximate,proto3" json:"approximate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -382,7 +383,7 @@ type ListTagsResponse struct {
 	Tags []*TagCount `protobuf:"bytes,1,rep,name=tags,proto3" json:"tags,omitempty"`
 	// Where the next page begins. Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// The search index is still being made anew, so that nodes are missing.
+	// Nodes may be missing, or counted as they were, after a burst of writes and while the search index is made anew, as for SearchNodes.
 	Approximate   bool `protobuf:"varint,3,opt,name=approximate,proto3" json:"approximate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
