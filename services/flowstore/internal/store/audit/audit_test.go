@@ -117,6 +117,17 @@ func TestFlowstore32MarkedFiles(t *testing.T) {
 		"index_line nodes/index.tsv:2", "index_line nodes/index.tsv:7", "index_line nodes/index.tsv:12")
 }
 
+// TestBadConfig: nothing of a namespace is read that has one.
+func TestBadConfig(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("config.yaml", "version: \"1.0\"\nsettings: {max_files_per_folder: many}\n")
+	r := w.finds("unreadable config.yaml")
+	if fix := r.Findings[0].Fix; !strings.HasSuffix(fix, "until then the namespace is not opened") {
+		t.Errorf("to be done: %s", fix)
+	}
+}
+
 // TestMarkersInAText: a person may write about git.
 func TestMarkersInAText(t *testing.T) {
 	t.Parallel()

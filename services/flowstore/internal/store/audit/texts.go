@@ -91,6 +91,15 @@ func damaged(file string, data []byte, err error) store.Finding {
 	return finding(store.DamageUnreadable, file, err.Error())
 }
 
+// damagedConfig tells of a config.yaml that cannot be gone by.
+func damagedConfig(data []byte, err error) store.Finding {
+	f := damaged(configName, data, err)
+	if f.Kind == store.DamageUnreadable {
+		f.Fix = "correct it in an editor, or bring it back from git or a backup; until then the namespace is not opened"
+	}
+	return f
+}
+
 // marked says whether git left a conflict in a file. Only files that cannot be read are asked: in the text of a node such
 // lines may be what somebody wrote.
 func marked(data []byte) bool {

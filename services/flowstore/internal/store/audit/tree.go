@@ -225,7 +225,7 @@ func (t *tree) lookAtConfig(c *collector) {
 		return
 	}
 	if err := format.CheckConfig(data); err != nil {
-		c.add(damaged(configName, data, err))
+		c.add(damagedConfig(data, err))
 	} else if config, err := format.DecodeConfig(data); err == nil {
 		t.reader.Timezone = config.Settings.Timezone
 	}
