@@ -345,6 +345,8 @@ func (h *handling) publish(c commitlog.Changes) (again []string) {
 			gone++
 		}
 	}
-	h.log.Info("hands changed files", zap.Int("new_or_changed", len(h.sightings)-gone), zap.Int("gone", gone))
+	if len(h.sightings) > 0 { // There are none where what is known was compared with itself.
+		h.log.Info("hands changed files", zap.Int("new_or_changed", len(h.sightings)-gone), zap.Int("gone", gone))
+	}
 	return again
 }

@@ -108,3 +108,30 @@ func TestACopyIsInTheLog(t *testing.T) {
 		t.Errorf("the log says %v", logs.All())
 	}
 }
+
+// What hands changed is in the log; where they changed nothing, nothing is: looking whether all that is known is true is no change.
+func TestTheLogTellsOnlyOfChanges(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.must(d.createNode("one"))
+	d.flushed()
+	core, logs := observer.New(zap.InfoLevel)
+	d.must(d.store.Close())
+	d.log = zap.New(core)
+	d.open()
+	told := func() []observer.LoggedEntry { return logs.FilterMessageSnippet("hands changed files").All() }
+	sp, err := d.store.existing(context.Background(), ns)
+	d.must(err)
+	sp.doubt.Store(true)
+	d.handsDo()
+	if sp.doubt.Load() {
+		t.Error("nothing was compared")
+	}
+	if len(told()) > 0 {
+		t.Errorf("of no change it tells %v", told())
+	}
+	d.handsDo(func() { d.edit("nodes/000/000.xml", "春の夜", "夏の夜") })
+	if len(told()) != 1 {
+		t.Errorf("of a change it tells %v", told())
+	}
+}
