@@ -13,7 +13,7 @@ func Check(p *config.Problems, key, path string) *Set {
 }
 
 // CheckChoice is Check for Choose: what it told stands beside the Set.
-func CheckChoice(p *config.Problems, key, path, providers string) (set *Set, told []string) {
+func CheckChoice(p *config.Problems, key, path, providers string) (set *Set, told Told) {
 	set, told, err := Choose(path, providers)
 	p.AddFile(key, path, err)
 	return set, told

@@ -20,22 +20,31 @@ import (
 // of flowstore (seed 004, 6.3; docs/backends.md), and where there are none, a llama.cpp server, as Load.
 //
 // A provider that cannot be used is left out, and no other takes its place as the default: prompts would go elsewhere than
-// they were meant to. told says for a person, by key, what was taken, what was left out and why; it is no reason not to
-// start, since the file lies beside the stories and is shared between machines.
-func Choose(path, config string) (set *Set, told []string, err error) {
+// they were meant to. It is no reason not to start, since the file lies beside the stories and is shared between machines.
+func Choose(path, config string) (set *Set, told Told, err error) {
 	if set, err = Load(path); err != nil {
-		return nil, nil, err
+		return nil, told, err
 	}
 	c, err := readProviders(config)
 	switch {
 	case err != nil:
-		return set, []string{fmt.Sprintf("cannot be read: %v", err)}, nil
+		return set, Told{Wrong: []string{fmt.Sprintf("cannot be read: %v", err)}}, nil
 	case c == nil:
-		return set, nil, nil
+		return set, told, nil
 	case path != "":
-		return set, []string{"providers: are not used, since `backends` names a file"}, nil
+		return set, Told{Taken: "providers: are not used, since `backends` names a file"}, nil
 	}
-	return c.set(set)
+	set = c.set(set)
+	taken := fmt.Sprintf("the backends are %s; the default is %s (%s)", strings.Join(set.Names(), ", "), set.standard, set.kinds[set.standard])
+	return set, Told{Taken: taken, Wrong: c.wrong}, nil
+}
+
+// Told is what became of the providers of a config.yaml, in sentences for a person; nothing where it has none.
+type Told struct {
+	// Taken is what the backends are now.
+	Taken string
+	// Wrong is what was left out, by key, and why.
+	Wrong []string
 }
 
 // local is the name of the backend that is there without any file.
@@ -53,7 +62,7 @@ type providers struct {
 	dir             string
 	standard, model string
 	entries         *yamlx.Node
-	told            []string
+	wrong           []string
 }
 
 // readProviders is nil where the file is not there, or says nothing of model servers.
@@ -78,14 +87,14 @@ func readProviders(path string) (*providers, error) {
 	c := &providers{dir: filepath.Dir(path), entries: yamlx.Get(root, "providers")}
 	settings := yamlx.Get(root, "settings")
 	c.standard, c.model = c.word(settings, "default_llm_provider"), c.word(settings, "default_model")
-	if c.entries == nil && c.standard == "" && c.model == "" && len(c.told) == 0 {
+	if c.entries == nil && c.standard == "" && c.model == "" && len(c.wrong) == 0 {
 		return nil, nil
 	}
 	return c, nil
 }
 
 func (c *providers) tell(key, format string, args ...any) {
-	c.told = append(c.told, key+": "+fmt.Sprintf(format, args...))
+	c.wrong = append(c.wrong, key+": "+fmt.Sprintf(format, args...))
 }
 
 func (c *providers) word(settings *yamlx.Node, key string) string {
@@ -101,7 +110,7 @@ func (c *providers) word(settings *yamlx.Node, key string) string {
 }
 
 // set makes the backends; without is what there is without any.
-func (c *providers) set(without *Set) (*Set, []string, error) {
+func (c *providers) set(without *Set) *Set {
 	names := c.names()
 	if c.standard == "" && len(names) == 1 {
 		c.standard = names[0]
@@ -123,8 +132,7 @@ func (c *providers) set(without *Set) (*Set, []string, error) {
 		set.standard = local
 		set.open[local], set.kinds[local] = without.open[local], without.kinds[local]
 	}
-	c.told = append(c.told, fmt.Sprintf("the backends are %s; the default is %s (%s)", strings.Join(set.Names(), ", "), set.standard, set.kinds[set.standard]))
-	return set, c.told, nil
+	return set
 }
 
 // names are those of the entries, each once, in their order.
@@ -169,7 +177,7 @@ func (c *providers) add(set *Set, name string, entry *yamlx.Node) {
 	}
 	if len(p.wrong.Problems) > 0 {
 		for _, problem := range p.wrong.Problems {
-			c.told = append(c.told, problem.String()+"; this provider is not used")
+			c.wrong = append(c.wrong, problem.String()+"; this provider is not used")
 		}
 		return
 	}

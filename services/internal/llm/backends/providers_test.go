@@ -13,8 +13,16 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
-// choose gives the backends of a config.yaml, the default first.
-func choose(t *testing.T, config string) (names, told []string) {
+// lines are what is told, what is wrong first.
+func lines(told backends.Told) []string {
+	if told.Taken == "" {
+		return told.Wrong
+	}
+	return append(told.Wrong, told.Taken)
+}
+
+// choose gives the backends of a config.yaml, the default first, and what is told of them.
+func choose(t *testing.T, config string) (names, said []string) {
 	t.Helper()
 	set, told, err := backends.Choose("", write(t, "config.yaml", config))
 	if err != nil {
@@ -28,7 +36,7 @@ func choose(t *testing.T, config string) (names, told []string) {
 	if _, err := set.Counter(""); err != nil {
 		t.Errorf("the default: %v", err)
 	}
-	return names, told
+	return names, lines(told)
 }
 
 const seedProviders = `version: "1.0"
@@ -80,7 +88,7 @@ func TestAProviderIsItsServer(t *testing.T) {
 		"settings.default_model: has no effect: the server of providers.novel has the model that it runs",
 		"the backends are novel; the default is novel (llamacpp)",
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, lines(told)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -159,19 +167,19 @@ func TestABackendsFileWinsOverProviders(t *testing.T) {
 	t.Parallel()
 	config := write(t, "config.yaml", seedProviders)
 	set, told, err := backends.Choose(write(t, "b.yaml", "backends: {mine: {kind: llamacpp, address: 'http://h'}}"), config)
-	if err != nil || set.Default() != "mine" || len(set.Names()) != 1 || !cmp.Equal(told, []string{"providers: are not used, since `backends` names a file"}) {
-		t.Errorf("%v %q %v", set, told, err)
+	if err != nil || set.Default() != "mine" || len(set.Names()) != 1 || !cmp.Equal(told, backends.Told{Taken: "providers: are not used, since `backends` names a file"}) {
+		t.Errorf("%v %v %v", set, told, err)
 	}
 	for _, missing := range []string{"", filepath.Join(filepath.Dir(config), "nope", "config.yaml")} {
-		if set, told, err := backends.Choose("", missing); err != nil || set.Default() != "local" || told != nil {
-			t.Errorf("%q: %v %q %v", missing, set, told, err)
+		if set, told, err := backends.Choose("", missing); err != nil || set.Default() != "local" || !cmp.Equal(told, backends.Told{}) {
+			t.Errorf("%q: %v %v %v", missing, set, told, err)
 		}
 	}
 	if _, _, err := backends.Choose("/nope.yaml", config); err == nil {
 		t.Error("a backends file that is not there is no error")
 	}
-	if set, told, err := backends.Choose("", filepath.Dir(config)); err != nil || set.Default() != "local" || !cmp.Equal(told, []string{"cannot be read: is no file"}) {
-		t.Errorf("a folder: %q %v", told, err)
+	if set, told, err := backends.Choose("", filepath.Dir(config)); err != nil || set.Default() != "local" || !cmp.Equal(told, backends.Told{Wrong: []string{"cannot be read: is no file"}}) {
+		t.Errorf("a folder: %v %v", told, err)
 	}
 }
 

@@ -30,7 +30,7 @@ type Config struct {
 	Gateway       gateway.Config       `yaml:"gateway"`
 
 	set  *backends.Set // what Backends holds, or config.yaml beside the stories, once Check has read it
-	told []string      // what of that config.yaml was taken, and what was not
+	told backends.Told // what became of that config.yaml
 }
 
 // Listen are the addresses. Port 0 takes a free one.

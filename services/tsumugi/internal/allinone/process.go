@@ -72,9 +72,7 @@ func (p *Process) open(ctx context.Context, cfg Config) error {
 			return err
 		}
 	}
-	for _, line := range told {
-		p.log.Info("model servers of config.yaml", zap.String("file", cfg.FlowStore.ConfigFile()), zap.String("told", line))
-	}
+	p.tell(cfg.FlowStore.ConfigFile(), told)
 	p.connections = append(p.connections, set.Close)
 	p.front = p.server(cfg, metrics, "front")
 	p.inner = p.server(cfg, metrics, "inner")
@@ -85,6 +83,17 @@ func (p *Process) open(ctx context.Context, cfg Config) error {
 	admin := obs.NewAdmin(metrics, apps.ready)
 	p.parts = p.order(apps, admin)
 	return nil
+}
+
+// tell has the log say what became of the model servers of a config.yaml. What is left out of it does not do what its writer meant.
+func (p *Process) tell(file string, told backends.Told) {
+	const message = "model servers of config.yaml"
+	for _, line := range told.Wrong {
+		p.log.Warn(message, zap.String("file", file), zap.String("told", line))
+	}
+	if told.Taken != "" {
+		p.log.Info(message, zap.String("file", file), zap.String("told", told.Taken))
+	}
 }
 
 // listen opens all addresses, and tells of all that are taken.

@@ -56,7 +56,7 @@ func TestProvidersOfTheDataAreTheBackends(t *testing.T) {
 	}
 }
 
-// What became of them is told when the process starts; flowstore does not disown keys that this process took.
+// What became of them is told when the process starts, what is left out as a warning; flowstore does not disown keys that this process took.
 func TestProvidersAreToldAtStart(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zap.InfoLevel)
@@ -72,15 +72,15 @@ func TestProvidersAreToldAtStart(t *testing.T) {
 	var told []string
 	for _, e := range logs.All() {
 		if line, ok := e.ContextMap()["told"].(string); ok {
-			told = append(told, line)
+			told = append(told, e.Level.String()+" "+line)
 		}
 		if strings.Contains(e.Message, "not flowstore's own") {
 			t.Errorf("flowstore says %q", e.Message)
 		}
 	}
 	want := []string{
-		"providers.openai.api_key_env: the environment has no variable TSUMUGI_TEST_NO_SUCH_KEY, or it is empty; this provider is not used",
-		"the backends are novel; the default is novel (llamacpp)",
+		"warn providers.openai.api_key_env: the environment has no variable TSUMUGI_TEST_NO_SUCH_KEY, or it is empty; this provider is not used",
+		"info the backends are novel; the default is novel (llamacpp)",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
