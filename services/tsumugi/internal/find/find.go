@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
@@ -46,6 +48,9 @@ func (o Options) search(ctx context.Context, nodes flowstorev1.FlowStoreServiceC
 		}
 		if heading {
 			o.say("%s\n", total(found))
+			if found.GetTotalSize() == 0 {
+				o.say("%s", misspelt(o.Query))
+			}
 			heading = false
 		}
 		for _, hit := range found.GetHits() {
@@ -67,6 +72,22 @@ func total(found *flowstorev1.SearchNodesResponse) string {
 		return fmt.Sprintf("nodes: about %d (not all were read, or the search index is not complete yet)", found.GetTotalSize())
 	}
 	return fmt.Sprintf("nodes: %d", found.GetTotalSize())
+}
+
+// filters are those of docs/search.md.
+var filters = []string{"tag", "model", "role", "flow", "after", "before"}
+
+var likeFilter = regexp.MustCompile(`(?:^|[\s\pZ])[-－]?(\pL+)[:：]`)
+
+// misspelt tells what in a query looks like a filter and was looked for as a word; nothing where all are filters.
+func misspelt(query string) string {
+	var b strings.Builder
+	for _, found := range likeFilter.FindAllStringSubmatch(query, -1) {
+		if !slices.Contains(filters, strings.ToLower(found[1])) {
+			fmt.Fprintf(&b, "%s: is no filter, and was looked for as a word; the filters are %s:\n", found[1], strings.Join(filters, ": "))
+		}
+	}
+	return b.String()
 }
 
 // lines are a node: its name, when it was made and its tags, and below it the first that was found in each of its texts, or where

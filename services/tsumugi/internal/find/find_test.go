@@ -38,6 +38,9 @@ func TestSearch(t *testing.T) {
 		{"汽笛", 1, "nodes: 2\n" + second + "\n… there are more; --nodes N tells N\n"},
 		{"tag:朝", 20, "nodes: 1\n\n" + ids[2] + "  assistant: 灯がともる。\n"},
 		{"港", 20, "nodes: 0\n"},
+		{"汽笛 after:2999 http://a", 20, "nodes: 0\nhttp: is no filter, and was looked for as a word; the filters are tag: model: role: flow: after: before:\n"},
+		{"date:2020 汽笛 -Model:gemma　日付：2020", 20, "nodes: 0\ndate: is no filter, and was looked for as a word; the filters are tag: model: role: flow: after: before:\n" +
+			"日付: is no filter, and was looked for as a word; the filters are tag: model: role: flow: after: before:\n"},
 	} {
 		var out bytes.Buffer
 		if err := (Options{Query: ask.query, Nodes: ask.nodes, Out: &out}).search(t.Context(), c); err != nil {
@@ -50,6 +53,18 @@ func TestSearch(t *testing.T) {
 	err := (Options{Query: "role:nobody", Nodes: 1, Out: io.Discard}).search(t.Context(), c)
 	if err == nil || !strings.Contains(err.Error(), "names no role") {
 		t.Error(err)
+	}
+}
+
+// What is told to be a filter is one: none of them is looked for as a word.
+func TestFiltersAreThoseOfFlowstore(t *testing.T) {
+	t.Parallel()
+	c := flowstoretest.Start(t)
+	for _, filter := range filters {
+		_, err := c.SearchNodes(t.Context(), &flowstorev1.SearchNodesRequest{Query: filter + ":"})
+		if err == nil || misspelt(filter+":") != "" {
+			t.Errorf("%s: %v, %q", filter, err, misspelt(filter+":"))
+		}
 	}
 }
 
