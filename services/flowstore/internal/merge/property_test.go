@@ -178,7 +178,8 @@ func checkEdges(t *rapid.T, base, ours, theirs, got flow.Flow, told []string) {
 	}
 	for e := range now {
 		gone := func(id uuid.UUID) bool { return !holds(got, id) }
-		if !mine[e] && !others[e] && !(leads(ours, e, gone) && leads(theirs, e, gone) && isTold(told, e, "is new")) {
+		rejoined := leads(ours, e, gone) && leads(theirs, e, gone) && isTold(told, e, "is new")
+		if !mine[e] && !others[e] && !rejoined {
 			t.Fatalf("edge %v is of neither", e)
 		}
 	}
@@ -190,7 +191,7 @@ func isTold(told []string, e [2]uuid.UUID, what string) bool {
 
 // isRemoval says of an edge that one side made that it leads past what this side took out, to or from what is gone.
 func isRemoval(base, on, got flow.Flow, e [2]uuid.UUID) bool {
-	return !(holds(got, e[0]) && holds(got, e[1])) && leads(base, e, func(id uuid.UUID) bool { return !holds(on, id) })
+	return (!holds(got, e[0]) || !holds(got, e[1])) && leads(base, e, func(id uuid.UUID) bool { return !holds(on, id) })
 }
 
 // leads says whether a flow leads from one end to the other past nodes that are gone, or at once.
