@@ -37,6 +37,9 @@ func (sp *space) pickPurges(last int64) (picked []pendingPurge) {
 		if f := sp.pending.flows[p.tomb.ID]; f != nil && p.tomb.Kind == store.KindFlow {
 			one.paths = union(one.paths, []string{f.path})
 		}
+		if m := sp.pending.moves[p.tomb.Thing]; m != nil {
+			one.paths = union(one.paths, m.paths)
+		}
 		picked = append(picked, one)
 	}
 	slices.SortFunc(picked, func(a, b pendingPurge) int { return int(a.seqs[0] - b.seqs[0]) })

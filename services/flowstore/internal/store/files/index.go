@@ -153,6 +153,14 @@ func (x *index) sorted(all []holding) []holding {
 	return slices.CompactFunc(all, func(a, b holding) bool { return a.path == b.path })
 }
 
+// places are where the files of something stand or belong, as if they were in the tree, best first.
+func (x *index) places(id uuid.UUID) (files []string) {
+	for _, h := range x.sorted(slices.Concat(x.holdings(id), x.trash[id].holdings)) {
+		files = append(files, h.path)
+	}
+	return files
+}
+
 // place is where the file of something stands or belongs, as if it were in the tree; ok is false where there is nothing.
 func (x *index) place(id uuid.UUID) (file string, ok bool) {
 	if t, dropped := x.trash[id]; dropped && len(t.holdings) > 0 {

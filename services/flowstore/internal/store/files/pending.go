@@ -201,6 +201,32 @@ func (p *pending) relocate(of store.Thing, from, to string) {
 	p.moves[of] = &later
 }
 
+// retarget notes that a file stands in another place: it is behind there, or is to be erased there.
+func (p *pending) retarget(of store.Thing, from, to string) {
+	if n := p.nodes[of.ID]; n != nil && of.Kind == store.KindNode && n.path == from {
+		later := *n
+		later.path = to
+		p.nodes[of.ID] = &later
+	}
+	if f := p.flows[of.ID]; f != nil && of.Kind == store.KindFlow && f.path == from {
+		later := *f
+		later.path = to
+		p.flows[of.ID] = &later
+	}
+	if purge := p.purges[of]; purge != nil {
+		later := *purge
+		later.paths = union(purge.paths, []string{to})
+		p.purges[of] = &later
+	}
+}
+
+// spread notes that what moves may stand in one more place.
+func (p *pending) spread(of store.Thing, place string) {
+	later := *p.moves[of]
+	later.paths = union(later.paths, []string{place})
+	p.moves[of] = &later
+}
+
 // doneMove notes that files are where the first n records had them.
 func (p *pending) doneMove(of store.Thing, n int) {
 	m := p.moves[of]

@@ -43,10 +43,7 @@ func (r *recording) purged(t store.Tombstone) commitlog.Record {
 	if t.Kind == store.KindNode {
 		kind, x = commitlog.NodePurged, r.nodes
 	}
-	body := purgeBody{At: t.At, Reason: t.Reason}
-	for _, h := range slices.Concat(x.holdings(t.ID), x.trash[t.ID].holdings) {
-		body.Paths = append(body.Paths, h.path)
-	}
+	body := purgeBody{At: t.At, Reason: t.Reason, Paths: x.places(t.ID)}
 	for _, file := range []string{x.lost[t.ID], r.made[t.Thing]} {
 		if file != "" {
 			body.Paths = append(body.Paths, file)

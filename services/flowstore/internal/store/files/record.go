@@ -157,10 +157,7 @@ func (r *recording) moved(op overlay.Move) commitlog.Record {
 	if !op.Drop {
 		kind += commitlog.NodeRestored - commitlog.NodeDropped
 	}
-	var paths []string
-	for _, h := range slices.Concat(x.holdings(op.ID), x.trash[op.ID].holdings) {
-		paths = append(paths, h.path)
-	}
+	paths := x.places(op.ID)
 	if file, ok := r.made[op.Thing]; ok {
 		paths = append(paths, file)
 	}

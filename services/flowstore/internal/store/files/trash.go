@@ -9,8 +9,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/google/uuid"
-
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
@@ -50,21 +49,17 @@ func (sp *space) moveFiles(moves []pendingMove) (int, error) {
 			c.Gone = append(c.Gone, x.path())
 		}
 	}
-	moved := 0
+	var lost []pendingMove
 	for _, m := range moves {
-		for _, file := range m.paths {
-			f, err := sp.moveFile(m, file)
-			if err != nil {
-				return moved, err
-			}
-			if f.Path != "" {
-				moved++
-				c.Files = append(c.Files, f)
-				c.Gone = append(c.Gone, m.from(file))
-			}
+		found, err := sp.moveThing(m, &c)
+		if err != nil {
+			return len(c.Files), err
+		}
+		if !found {
+			lost = append(lost, m)
 		}
 	}
-	return moved, sp.onWriter(func() error { return sp.finishMoves(moves, c) })
+	return len(c.Files), sp.onWriter(func() error { return sp.finishMoves(moves, lost, c) })
 }
 
 // from is where a file comes from, to where it goes.
@@ -82,60 +77,109 @@ func (m pendingMove) to(file string) string {
 	return file
 }
 
-// moveFile gives what local.db is to remember of a file in its new place. Nothing where it is gone from both, or is no
-// longer what was to be moved: then it stays.
-func (sp *space) moveFile(m pendingMove, file string) (commitlog.File, error) {
-	from, to := m.from(file), m.to(file)
-	there, err := sp.look(from)
-	if err != nil {
-		return commitlog.File{}, err
-	}
-	if there.hash == (commitlog.Hash{}) {
-		return sp.movedBefore(m, file)
-	}
-	if id, _, _, err := sp.identify(kindOf(m.of.Kind), file, there.data); err != nil || id != m.of.ID {
-		sp.doubt.Store(true)
-		return sp.movedFile(m, to)
-	}
-	stands, err := sp.look(to)
-	if err != nil {
-		return commitlog.File{}, err
-	}
-	if sp.isNewer(m, stands, there) {
-		return sp.leaveCopy(m, from, to, nil)
-	}
-	place, err := sp.freePlace(m, file, stands, there)
-	if err != nil {
-		return commitlog.File{}, err
-	}
-	to = m.to(place)
-	for dir := range parents(to) {
-		if err := sp.ensureFolder(dir); err != nil {
-			return commitlog.File{}, err
+// standing finds where a thing is: the files that hold it at places of the tree, or where side puts these. What else stands there is
+// passed over. The files are by their places.
+func (sp *space) standing(of store.Thing, places []string, side func(string) string) (map[string]foreignFile, error) {
+	files := map[string]foreignFile{}
+	for _, place := range places {
+		there, err := sp.look(side(place))
+		if err != nil {
+			return nil, err
 		}
+		if there.hash == (commitlog.Hash{}) {
+			continue
+		}
+		if id, _, _, err := sp.identify(kindOf(of.Kind), place, there.data); err != nil || id != of.ID {
+			sp.doubt.Store(true)
+			continue
+		}
+		files[place] = there
 	}
-	if err := filesys.Replace(sp.tree, to, there.data); err != nil {
-		return commitlog.File{}, err
-	}
-	err = sp.tree.SyncDir(path.Dir(to))
-	if err == nil && place != file {
-		err = sp.giveWay(m, file, place, there)
-	}
-	return sp.leaveCopy(m, from, to, err)
+	return files, nil
 }
 
-// leaveCopy takes away a file of which another place has all, unless that failed, and describes the other place.
-func (sp *space) leaveCopy(m pendingMove, from, to string, err error) (commitlog.File, error) {
+// moveThing puts the files of a thing where they belong, and adds what local.db is to remember of them. found is false where no file
+// has it. Some may be in their places already, or in a slot instead, since an earlier attempt was interrupted.
+func (sp *space) moveThing(m pendingMove, c *commitlog.Changes) (found bool, err error) {
+	away, err := sp.standing(m.of, m.paths, m.from)
 	if err != nil {
-		return commitlog.File{}, err
+		return false, err
 	}
-	if err := sp.tree.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return commitlog.File{}, err
+	there, err := sp.standing(m.of, sp.placesOf(m), m.to)
+	if err != nil {
+		return false, err
 	}
-	if err := sp.tree.SyncDir(path.Dir(from)); err != nil {
-		return commitlog.File{}, err
+	places := m.paths
+	for _, file := range slices.Sorted(maps.Keys(away)) {
+		place, err := sp.moveFile(m, file, away, there)
+		if err != nil {
+			return false, err
+		}
+		there[place] = away[file]
+		places = union(places, []string{place})
 	}
-	return sp.movedFile(m, to)
+	for _, place := range places {
+		if _, stands := there[place]; !stands {
+			continue
+		}
+		f, err := sp.movedFile(m, m.to(place))
+		if err != nil {
+			return false, err
+		}
+		if f.Path != "" {
+			c.Files = append(c.Files, f)
+		}
+	}
+	for _, file := range m.paths {
+		if _, err := sp.tree.Stat(m.from(file)); errors.Is(err, fs.ErrNotExist) {
+			c.Gone = append(c.Gone, m.from(file))
+		}
+	}
+	return len(there) > 0, nil
+}
+
+// placesOf are the places at which files of what moves may stand, as if they were in the tree.
+func (sp *space) placesOf(m pendingMove) []string {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	return union(m.paths, sp.indexOf(m.of.Kind).places(m.of.ID))
+}
+
+// moveFile moves one of the files that are away, and gives its place.
+func (sp *space) moveFile(m pendingMove, file string, away, there map[string]foreignFile) (place string, err error) {
+	ours := away[file]
+	if sp.isNewer(m, there[file], ours) {
+		return file, sp.takeAway(ours.path)
+	}
+	if place, err = sp.freePlace(m, file, away, there); err != nil {
+		return "", err
+	}
+	to := m.to(place)
+	for dir := range parents(to) {
+		if err := sp.ensureFolder(dir); err != nil {
+			return "", err
+		}
+	}
+	if err := filesys.Replace(sp.tree, to, ours.data); err != nil {
+		return "", err
+	}
+	if err := sp.tree.SyncDir(path.Dir(to)); err != nil {
+		return "", err
+	}
+	if place != file {
+		if err := sp.giveWay(m, file, place, ours); err != nil {
+			return "", err
+		}
+	}
+	return place, sp.takeAway(ours.path)
+}
+
+// takeAway removes a file of which another place has all.
+func (sp *space) takeAway(file string) error {
+	if err := sp.tree.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return sp.tree.SyncDir(path.Dir(file))
 }
 
 // isNewer says whether something that is to come out of the trash stands in the tree already as we wrote it later: it had come
@@ -151,22 +195,23 @@ func (sp *space) isNewer(m pendingMove, stands, old foreignFile) bool {
 }
 
 // freePlace is where a file goes, as if it were in the tree: to the next free slot where something else came to stand in its place,
-// which stays as it is.
-func (sp *space) freePlace(m pendingMove, file string, there, ours foreignFile) (place string, err error) {
-	if there.hash == (commitlog.Hash{}) || there.hash == ours.hash {
+// which stays as it is. The move remembers the slot, since it may be interrupted behind the file's first write.
+func (sp *space) freePlace(m pendingMove, file string, away, there map[string]foreignFile) (place string, err error) {
+	ours, own := away[file], there[file]
+	if own.hash == ours.hash || m.drop && own.data != nil {
+		// With another hash, it came out of the trash and changed, and goes back before its copy there was taken away: the tree has
+		// what counts.
 		return file, nil
 	}
-	if id, _, _, err := sp.identify(kindOf(m.of.Kind), file, there.data); m.drop && err == nil && id == m.of.ID {
-		// It came out of the trash and changed, and goes back before its copy there was taken away: the tree has what counts.
-		return file, nil
-	}
-	sp.doubt.Store(true)
-	for _, other := range sp.otherPlaces(m, file) {
-		// An interrupted move wrote it there already.
-		if copied, err := sp.look(m.to(other)); err != nil || copied.hash == ours.hash {
-			return other, err
+	for _, other := range slices.Sorted(maps.Keys(there)) {
+		if _, moves := away[other]; !moves && there[other].hash == ours.hash {
+			return other, nil // An interrupted move wrote it there already.
 		}
 	}
+	if stands, err := sp.look(m.to(file)); err != nil || stands.hash == (commitlog.Hash{}) {
+		return file, err
+	}
+	sp.doubt.Store(true)
 	err = sp.onWriter(func() error {
 		x := sp.indexOf(m.of.Kind)
 		if x.next >= format.Slots {
@@ -176,6 +221,7 @@ func (sp *space) freePlace(m pendingMove, file string, there, ours foreignFile) 
 		sp.mu.Lock()
 		defer sp.mu.Unlock()
 		x.take(place)
+		sp.pending.spread(m.of, place)
 		return nil
 	})
 	return place, err
@@ -192,26 +238,13 @@ func (sp *space) giveWay(m pendingMove, file, place string, ours foreignFile) er
 		x := sp.indexOf(m.of.Kind)
 		sp.mu.Lock()
 		defer sp.mu.Unlock()
-		if _, dropped := x.trash[m.of.ID]; !m.drop || dropped { // Otherwise a hand brought a copy into the tree meanwhile, which counts.
+		if _, dropped := x.trash[m.of.ID]; !sp.pending.moves[m.of].drop || dropped { // Otherwise a hand brought a copy into the tree meanwhile, which counts.
 			x.replace(m.of.ID, file, h)
 		}
-		sp.pending.relocate(m.of, file, place)
+		sp.pending.retarget(m.of, file, place)
 		sp.noteFile(m.to(file), fmt.Sprintf("another file came to stand here; %s, which belongs here, is in %s", m.of.Kind.Name(m.of.ID), m.to(place)))
 		return nil
 	})
-}
-
-// otherPlaces are further files that what moves has, or had, as if they were in the tree.
-func (sp *space) otherPlaces(m pendingMove, file string) (places []string) {
-	sp.mu.RLock()
-	defer sp.mu.RUnlock()
-	x := sp.indexOf(m.of.Kind)
-	for _, h := range x.sorted(slices.Concat(x.holdings(m.of.ID), x.trash[m.of.ID].holdings)) {
-		if h.path != file {
-			places = append(places, h.path)
-		}
-	}
-	return places
 }
 
 // parents gives the folders above a file, the outermost first.
@@ -223,16 +256,6 @@ func parents(file string) func(yield func(string) bool) {
 			}
 		}
 	}
-}
-
-// movedBefore describes a file that is no longer where it came from: an interrupted move took it to its place, or to another slot.
-func (sp *space) movedBefore(m pendingMove, file string) (commitlog.File, error) {
-	for _, place := range append([]string{file}, sp.otherPlaces(m, file)...) {
-		if f, err := sp.movedFile(m, m.to(place)); err != nil || f.Path != "" {
-			return f, err
-		}
-	}
-	return commitlog.File{}, nil
 }
 
 // movedFile describes a file that has moved.
@@ -252,8 +275,8 @@ func (sp *space) movedFile(m pendingMove, file string) (commitlog.File, error) {
 	return f, nil
 }
 
-// finishMoves takes moves out of the log. On the writer.
-func (sp *space) finishMoves(moves []pendingMove, c commitlog.Changes) error {
+// finishMoves takes moves out of the log; of those that are lost, no file was found. On the writer.
+func (sp *space) finishMoves(moves, lost []pendingMove, c commitlog.Changes) error {
 	for _, m := range moves {
 		c.Done = append(c.Done, m.seqs...)
 	}
@@ -262,13 +285,12 @@ func (sp *space) finishMoves(moves []pendingMove, c commitlog.Changes) error {
 	}
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
-	there := map[uuid.UUID]bool{}
-	for _, f := range c.Files {
-		there[f.ID] = true
-	}
 	for _, m := range moves {
 		sp.pending.doneMove(m.of, len(m.seqs))
-		if len(m.paths) > 0 && !there[m.of.ID] {
+	}
+	for _, m := range lost {
+		sp.doubt.Store(true)
+		if len(m.paths) > 0 {
 			sp.note(m.paths[0], fmt.Sprintf("%s was to move to the trash or back; no file has it any more", m.of.Kind.Name(m.of.ID)))
 		}
 	}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
 )
 
 // A hand copied another thing, or wrote notes, to where something in the trash stood: both are read, and what comes back goes beside it.
@@ -123,4 +125,75 @@ func TestWhatGivesWayIsReadAllTheTime(t *testing.T) {
 			t.Errorf("what stood at %s is gone, or nothing moved (%d): %v", way.taken, steps, err)
 		}
 	}
+}
+
+// Something is taken back, or purged, before and after each change of a file while it goes to the trash, where its place is taken: it stands in one file then,
+// where it is read, or in none.
+func TestWhatGivesWayIsCalledOffOnItsWay(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]struct{ purge, fails bool }{
+		"taken back": {}, "purged": {purge: true}, "purged, and the disk fails": {purge: true, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := 1
+			for calledOff(t, how.purge, how.fails, n) {
+				n++
+			}
+			if n < 4 {
+				t.Errorf("only %d looks", n)
+			}
+		})
+	}
+}
+
+// calledOff calls a move off at the n-th look at the tree in a flush, and says whether there was one. The disk may fail behind that,
+// once.
+func calledOff(t *testing.T, purge, fails bool, n int) (there bool) {
+	t.Helper()
+	tree := &watched{look: func(string) {}}
+	w, u, taken := onItsWay(t, true, func(w world) (*Store, error) {
+		tree.FS = w.tree
+		return open(Options{Data: w.local, Gate: byHand, Clock: func() time.Time { return time.Date(2026, 4, 1, 9, 30, 0, 0, time.UTC) }}, tree)
+	})
+	defer func() { must(t, u.store.Close()) }()
+	one, looks := thing(store.KindNode, "one"), 0
+	node := u.nodes[one.ID]
+	tree.look = func(step string) {
+		if !strings.Contains(step, "nodes/000/0") && !strings.Contains(step, "nodes/000/.0") {
+			return
+		}
+		if looks++; looks != n {
+			return
+		}
+		there = true
+		if purge {
+			must(t, u.purge(one))
+		} else {
+			must(t, u.move(one, false))
+		}
+		first := w.tree.Steps()
+		w.tree.SetHook(func(step powercut.Step) error {
+			if fails && step.N == first+2 {
+				return syscall.EIO
+			}
+			return nil
+		})
+	}
+	if err := u.flush(); err != nil && !fails {
+		t.Fatal(err)
+	}
+	tree.look = func(string) {}
+	if !there {
+		return false
+	}
+	must(t, u.flush())
+	files := holdingOne(t, w, node)
+	if purge && len(files) > 0 || !purge && (len(files) != 1 || !strings.HasPrefix(files[0], "default/nodes/") || files[0] == taken) {
+		t.Errorf("look %d: it is in %q", n, files)
+	}
+	if _, err := u.store.Node(context.Background(), ns, one.ID); !purge {
+		must(t, err)
+	}
+	return true
 }
