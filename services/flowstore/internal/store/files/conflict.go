@@ -59,15 +59,15 @@ func (sp *space) movedNode(n *pendingNode, r commitlog.Record, there foreignFile
 	sp.pending.records -= len(n.seqs) - 1
 	sp.pending.setNode(&pendingNode{id: n.id, body: n.body, created: n.created, target: target{path: r.Path, seqs: []int64{r.Seq}}})
 	other, err := sp.reader.DecodeNode(there.data)
-	sp.adopt(sp.nodes, other.ID, holdsNode(there.path, other.Created), err)
+	sp.adopt(sp.nodes, there, other.ID, holdsNode(there.path, other.Created), err)
 }
 
-// adopt indexes a file that somebody else put into the tree. The caller holds mu.
-func (sp *space) adopt(x *index, id uuid.UUID, h holding, err error) {
+// adopt indexes a file that somebody else put into the tree, or that is to come there. The caller holds mu.
+func (sp *space) adopt(x *index, there foreignFile, id uuid.UUID, h holding, err error) {
 	x.take(h.path)
-	sp.seen.put(h.path, seenFile{size: unsettled, id: id})
+	sp.seen.put(there.path, seenFile{size: unsettled, id: id})
 	if err != nil {
-		x.broken[h.path] = err.Error()
+		x.broken[there.path] = err.Error()
 		return
 	}
 	x.put(id, h)
@@ -103,8 +103,8 @@ func (sp *space) splitFlow(ours *pendingFlow, there foreignFile, why string) err
 	sp.pending.setFlow(&pendingFlow{flow: f, target: target{path: moved, seqs: []int64{seq}}})
 	sp.flows.replace(f.ID, ours.path, holdsFlow(moved, f))
 	sp.pending.relocate(store.Thing{Kind: store.KindFlow, ID: f.ID}, ours.path, moved)
-	sp.adopt(sp.flows, theirs.ID, holdsFlow(there.path, theirs), err)
-	sp.noteFile(there.path, fmt.Sprintf("%s; our version is in %s, which counts", why, moved))
+	sp.adopt(sp.flows, there, theirs.ID, holdsFlow(inTree(there.path), theirs), err)
+	sp.noteFile(inTree(there.path), fmt.Sprintf("%s; our version is in %s, which counts", why, moved))
 	return nil
 }
 

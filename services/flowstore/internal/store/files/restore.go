@@ -2,6 +2,7 @@ package files
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -69,8 +70,26 @@ func recordOf(r commitlog.Record) (of store.Thing, moves bool) {
 	}
 }
 
+// standingFor finds the file that records of a thing are about, among those in which the thing was found, in the tree or in the trash:
+// the one that we read before or wrote, else the best one, which a hand changed (ours is false). It may have another place than the
+// records say, since that was taken when it came out of the trash. It has no path where no file holds the thing.
+func (sp *space) standingFor(of store.Thing, plan commitlog.Plan, found map[string]commitlog.File) (there commitlog.File, ours bool) {
+	for _, place := range sp.indexOf(of.Kind).places(of.ID) {
+		for _, file := range []string{place, trashPath(place)} {
+			switch f := found[file]; {
+			case f.ID != of.ID || f.Problem != "":
+			case f.Hash == plan.Old, f.Hash == plan.New:
+				return f, true
+			case there.Path == "":
+				there = f
+			}
+		}
+	}
+	return there, false
+}
+
 // restoreNode puts a node back as its last record has it.
-func (sp *space) restoreNode(records []commitlog.Record, plan commitlog.Plan, _ map[string]commitlog.File) error {
+func (sp *space) restoreNode(records []commitlog.Record, plan commitlog.Plan, found map[string]commitlog.File) error {
 	first, last := records[0], records[len(records)-1]
 	n, err := format.DecodeNode(last.Body)
 	if err != nil {
@@ -79,6 +98,10 @@ func (sp *space) restoreNode(records []commitlog.Record, plan commitlog.Plan, _ 
 	p := pendingNode{id: n.ID, body: last.Body, created: n.Created, target: target{path: last.Path, old: first.Old, new: first.Old}}
 	if plan.Of.ID == n.ID {
 		p.old, p.new = plan.Old, plan.New
+	}
+	of := store.Thing{Kind: store.KindNode, ID: n.ID}
+	if there, ours := sp.standingFor(of, commitlog.Plan{Old: p.old, New: p.new}, found); ours {
+		p.path = inTree(there.Path)
 	}
 	for i, r := range records {
 		p.seqs = append(p.seqs, r.Seq)
@@ -106,7 +129,9 @@ func (sp *space) restoreMoves(records []commitlog.Record, dropped map[store.Thin
 			x.restore(of.ID)
 		}
 		sp.pending.records++
-		sp.pending.setMove(pendingMove{of: of, drop: drop, paths: pathsOf(r), seqs: []int64{r.Seq}})
+		// What is kept beside a file that a person changed has a place that the record does not know.
+		paths := union(pathsOf(r), sp.indexOf(of.Kind).places(of.ID))
+		sp.pending.setMove(pendingMove{of: of, drop: drop, paths: paths, seqs: []int64{r.Seq}})
 	}
 }
 
@@ -130,29 +155,28 @@ func (sp *space) restoreFlow(records []commitlog.Record, plan commitlog.Plan, fo
 
 // restoreChanges finds the file for which changes were made.
 func (sp *space) restoreChanges(records []commitlog.Record, plan commitlog.Plan, found map[string]commitlog.File) error {
-	id := records[0].ID
-	if plan.Of.ID != id {
+	of := store.Thing{Kind: store.KindFlow, ID: records[0].ID}
+	if plan.Of.ID != of.ID {
 		plan = commitlog.Plan{Old: records[0].Old, New: records[0].Old}
 	}
-	holdings := sp.flows.sorted(slices.Concat(sp.flows.holdings(id), sp.flows.trash[id].holdings))
-	for _, h := range holdings {
-		hash := found[h.path].Hash
-		if hash == (commitlog.Hash{}) {
-			hash = found[trashPath(h.path)].Hash
-		}
-		if hash == plan.Old || hash == plan.New {
-			l, err := sp.loadFlow(h.path, id)
-			if err != nil {
-				return err
-			}
-			return sp.resume(pendingFlow{flow: l.flow, target: target{path: h.path, old: plan.Old, new: plan.New}}, records)
-		}
-	}
-	if len(holdings) == 0 {
+	file, ours := sp.standingFor(of, plan, found)
+	if file.Path == "" {
 		sp.park(records)
 		return nil
 	}
-	return sp.restoreOnto(holdings[0].path, records)
+	there, err := sp.look(file.Path)
+	if err != nil {
+		return err
+	}
+	f, err := sp.decodeFlow(file.Path, of.ID, there.data)
+	switch {
+	case errors.As(err, new(*store.UnreadableError)): // It changed since it was found.
+		sp.park(records)
+		return nil
+	case ours && there.hash == file.Hash:
+		return sp.resume(pendingFlow{flow: f, target: target{path: inTree(file.Path), old: plan.Old, new: plan.New}}, records)
+	}
+	return sp.restoreOnto(f, there, records)
 }
 
 // resume applies the changes that the log has. Some may be in the file already: then they change nothing.
@@ -179,24 +203,20 @@ func (sp *space) putBack(p pendingFlow, records []commitlog.Record) {
 
 // restoreOnto applies changes to a file that a person changed after they were made and before it was written. The flow as
 // it was is in no place any more; its changes are, and both versions are kept: theirs where it stands, ours beside it.
-func (sp *space) restoreOnto(file string, records []commitlog.Record) error {
-	there, err := sp.look(file)
-	if err != nil {
-		return err
-	}
-	f, err := sp.decodeFlow(file, records[0].ID, there.data)
-	if err != nil {
-		return err
-	}
+func (sp *space) restoreOnto(f flow.Flow, there foreignFile, records []commitlog.Record) error {
 	changes, err := changesOf(records)
 	if err != nil {
 		return err
 	}
 	f, lost := rebase(f, changes)
 	for _, text := range lost {
-		sp.keep(note{Problem: store.Problem{Path: file, Reason: text}})
+		sp.keep(note{Problem: store.Problem{Path: there.path, Reason: text}})
 	}
-	ours := pendingFlow{flow: f, target: target{path: file}}
+	if there.path != inTree(there.path) {
+		// It was in the tree when it changed, and is to come there; should it have been dropped again, restoreMoves says so.
+		sp.flows.restore(f.ID)
+	}
+	ours := pendingFlow{flow: f, target: target{path: inTree(there.path)}}
 	sp.putBack(ours, records)
 	return sp.splitFlow(sp.pending.flows[f.ID], there, changedMeanwhile)
 }
