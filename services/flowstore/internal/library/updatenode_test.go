@@ -93,7 +93,8 @@ func TestRefusedUpdatesOfNodes(t *testing.T) {
 	}
 }
 
-// cases/flowstore.md 35, the store's half: the summary of edited texts is stale, is kept, and stays stale when one comes that
+// cases/flowstore.md 35, the store's half, which is the flag and the race; who builds summaries, and what of a node that has none goes
+// into a prompt, is not decided here. The summary of edited texts is stale, is kept, and stays stale when one comes that
 // was made from texts that are no longer there; one of the texts that are makes it fresh.
 func TestFlowstore35SummaryOlderThanTheText(t *testing.T) {
 	t.Parallel()

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
@@ -107,6 +109,7 @@ func TestATreeThatIsNewIsNotTold(t *testing.T) {
 	d.must(d.store.Close())
 	d.must(os.RemoveAll(filepath.Join(d.data, ns, localFolder)))
 	d.edit("nodes/000/000.xml", "春の夜", "夏の夜")
+	d.later = time.Second
 	d.open()
 	last := d.lastEvent()
 	if told := d.handsDo(); len(told) > 0 || d.lastEvent() != last {
@@ -114,5 +117,12 @@ func TestATreeThatIsNewIsNotTold(t *testing.T) {
 	}
 	if _, err := d.store.Events(context.Background(), ns, before-1, 10); !errors.Is(err, store.ErrPruned) {
 		t.Errorf("a number of the local.db that went away: %v", err)
+	}
+	// Also when more has happened since than the old one ever told.
+	for i := range 10 {
+		d.must(d.createNode(fmt.Sprint("more ", i)))
+	}
+	if _, err := d.store.Events(context.Background(), ns, before-1, 10); !errors.Is(err, store.ErrPruned) {
+		t.Errorf("and later: %v", err)
 	}
 }

@@ -23,6 +23,8 @@ type desk struct {
 	*user
 	data string
 	log  *zap.Logger
+	// later is how long after the first start it is.
+	later time.Duration
 }
 
 func newDesk(t testing.TB) *desk {
@@ -36,7 +38,7 @@ func newDesk(t testing.TB) *desk {
 
 func (d *desk) open() {
 	d.Helper()
-	clock := func() time.Time { return time.Date(2026, 4, 1, 9, 30, 0, 0, time.FixedZone("", 9*3600)) }
+	clock := func() time.Time { return time.Date(2026, 4, 1, 9, 30, 0, 0, time.FixedZone("", 9*3600)).Add(d.later) }
 	s, err := Open(Options{Data: d.data, Gate: byHand, Clock: clock, Log: d.log})
 	d.must(err)
 	d.store = s

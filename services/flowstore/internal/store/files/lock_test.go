@@ -74,11 +74,11 @@ func everyFile(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestOwnerProcess is the process that TestOneOwner starts.
+// TestOwnerProcess is the process that TestFlowstore05OneOwner starts.
 func TestOwnerProcess(t *testing.T) {
 	dir := os.Getenv("OWN")
 	if dir == "" {
-		t.Skip("TestOneOwner runs this in a process of its own")
+		t.Skip("TestFlowstore05OneOwner runs this in a process of its own")
 	}
 	if _, err := Open(Options{Data: dir}); err != nil {
 		t.Fatal(err)

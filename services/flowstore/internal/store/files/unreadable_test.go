@@ -73,6 +73,42 @@ func TestAnUnreadableFileIsToldAndLeftAlone(t *testing.T) {
 	d.wantProblems("flows/000/000.yaml", "nodes/000/002.xml")
 }
 
+// The slot of a file that nobody can read is not given to something new, also where the files are all that is known: in a fresh clone.
+func TestFlowstore14TheSlotOfAnUnreadableFileIsKept(t *testing.T) {
+	t.Parallel()
+	for name, rest := range map[string]string{"half": "", "NULs": strings.Repeat("\x00", 2000)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.must(errors.Join(d.createNode("one"), d.createNode("two"), d.createFlow("novel")))
+			d.flushed()
+			broken := map[string]string{"nodes/000/001.xml": rest, "flows/000/000.yaml": rest}
+			for file, text := range broken {
+				if text == "" {
+					broken[file] = d.read(file)[:40]
+				}
+			}
+			d.must(d.store.Close())
+			d.must(os.RemoveAll(filepath.Join(d.data, ns, localFolder)))
+			d.must(errors.Join(os.Remove(d.path("nodes/index.tsv")), os.Remove(d.path("flows/index.tsv"))))
+			for file, text := range broken {
+				d.put(file, text)
+			}
+			d.open()
+			d.must(errors.Join(d.createNode("three"), d.createFlow("other")))
+			d.flushed()
+			for file, text := range broken {
+				if d.read(file) != text {
+					t.Errorf("%s was written over", file)
+				}
+			}
+			if !d.exists("nodes/000/002.xml") || !d.exists("flows/000/001.yaml") {
+				t.Error("what is new has no file of its own")
+			}
+		})
+	}
+}
+
 // While the store runs, a file that became unreadable is an error that names it.
 func TestAFileThatBecameUnreadable(t *testing.T) {
 	t.Parallel()

@@ -134,10 +134,14 @@ func TestFlowstore23SectionEndsAndEdges(t *testing.T) {
 		}
 	}
 	byHand := `<node id="0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" timestamp="2025-05-09T06:48:06Z"><contents>` +
-		"<text role=\"user\"><![CDATA[no padding]]></text><text role=\"assistant\">&lt;plain&gt;\n</text></contents></node>"
-	texts := decodeNode(t, []byte(byHand)).Texts
-	if texts[0].Content != "no padding" || texts[1].Content != "<plain>\n" {
-		t.Errorf("%q, %q", texts[0].Content, texts[1].Content)
+		"<text role=\"user\"><![CDATA[no padding]]></text><text role=\"assistant\">&lt;plain&gt;\n</text>" +
+		"<text role=\"user\"><![CDATA[\n]]></text><text role=\"user\">\n</text><text role=\"user\">\n\n</text></contents></node>"
+	var texts []string
+	for _, text := range decodeNode(t, []byte(byHand)).Texts {
+		texts = append(texts, text.Content)
+	}
+	if diff := cmp.Diff([]string{"no padding", "<plain>\n", "\n", "\n", ""}, texts); diff != "" {
+		t.Error(diff)
 	}
 }
 

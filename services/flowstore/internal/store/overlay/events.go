@@ -61,7 +61,7 @@ func NodeChanges(before, after node.Node) (kinds []store.EventKind) {
 	if !slices.Equal(before.Tags, after.Tags) {
 		kinds = append(kinds, store.TagsUpdated)
 	}
-	if before.Summary != after.Summary {
+	if b, a := before.Summary, after.Summary; b.Text != a.Text || b.Stale != a.Stale || !b.Built.Equal(a.Built) {
 		kinds = append(kinds, store.SummaryUpdated)
 	}
 	before.Tags, before.Summary, before.Warnings = after.Tags, after.Summary, after.Warnings

@@ -3,6 +3,7 @@ package overlay_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
@@ -12,10 +13,12 @@ import (
 // Each kind of change of a node is told, and no other: the warnings of a hand-made file, which a change clears, are none.
 func TestNodeChanges(t *testing.T) {
 	t.Parallel()
-	before := node.Node{Model: "m", Tags: []string{"a"}, Summary: node.Summary{Text: "s"}, Warnings: []string{"the time has no zone"}}
+	// A time that was read twice has two zones that say the same.
+	built := func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 5*60*60+30*60)) }
+	before := node.Node{Model: "m", Tags: []string{"a"}, Summary: node.Summary{Text: "s", Built: built()}, Warnings: []string{"the time has no zone"}}
 	change := func(edit func(n *node.Node)) []store.EventKind {
 		after := before
-		after.Warnings = nil
+		after.Warnings, after.Summary.Built = nil, built()
 		edit(&after)
 		return overlay.NodeChanges(before, after)
 	}
@@ -25,6 +28,7 @@ func TestNodeChanges(t *testing.T) {
 	}{
 		"nothing": {func(*node.Node) {}, nil},
 		"tags":    {func(n *node.Node) { n.Tags = []string{"b"} }, []store.EventKind{store.TagsUpdated}},
+		"built":   {func(n *node.Node) { n.Summary.Built = built().Add(time.Second) }, []store.EventKind{store.SummaryUpdated}},
 		"summary": {func(n *node.Node) { n.Summary.Stale = true }, []store.EventKind{store.SummaryUpdated}},
 		"a note":  {func(n *node.Node) { n.Note = "n" }, []store.EventKind{store.NodeUpdated}},
 		"all": {func(n *node.Node) { n.Note, n.Tags, n.Summary.Text = "n", nil, "t" },
