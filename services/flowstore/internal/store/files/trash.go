@@ -19,7 +19,8 @@ import (
 // when the power goes: it is written there, then taken away here. So it may stand in both places, and whoever reads it
 // while it moves looks in both. Doing it again is doing it once.
 
-// pickMoves gives things whose files are to move, into the trash or out of it, as they are now.
+// pickMoves gives things whose files are to move, into the trash or out of it, as they are now. What came back and was dropped again
+// goes to the trash no earlier than all that it became meanwhile is written: it would come into the tree behind it.
 func (sp *space) pickMoves(last int64, drop bool) []pendingMove {
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
@@ -28,7 +29,11 @@ func (sp *space) pickMoves(last int64, drop bool) []pendingMove {
 	})
 	var picked []pendingMove
 	for _, m := range all {
-		if m.drop == drop && m.seqs[0] <= last && sp.pending.purges[m.of] == nil && len(picked) < chunkFiles {
+		since := m.seqs[0]
+		if drop {
+			since = m.seqs[len(m.seqs)-1]
+		}
+		if m.drop == drop && since <= last && sp.pending.purges[m.of] == nil && len(picked) < chunkFiles {
 			picked = append(picked, *m)
 		}
 	}

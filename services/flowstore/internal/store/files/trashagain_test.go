@@ -1,61 +1,48 @@
 package files
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
-	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
 )
 
-// A flow that comes out of the trash, changes and goes back before files are written has one file there: the copy that lay in
-// the trash is not taken for somebody else's.
-func TestAFlowChangesBetweenTwoVisitsToTheTrash(t *testing.T) {
+// What goes to the trash, comes back, changes and is dropped again while a round of writing is under way is in the trash, in one file,
+// as it was changed: also when the process ends behind that round. Found by kills under load.
+func TestWhatIsDroppedAgainDuringARoundStaysDropped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
-	s, err := w.open()
-	must(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	u := newUser(s)
-	f := thing(store.KindFlow, "f")
-	must(t, u.createFlow("f"))
-	must(t, u.move(f, true))
-	must(t, u.flush())
-	must(t, u.move(f, false))
-	text := "changed"
-	must(t, u.change("f", flow.Change{Description: &text}))
-	must(t, u.move(f, true))
-	must(t, u.flush())
-	must(t, u.move(f, false))
-	must(t, u.flush())
-	must(t, u.finds(u.store))
-	must(t, u.findsInTree(w.tree))
-}
-
-// It comes out once more while the file that changed is written, and the copy in the trash is still there: that one has gone by.
-func TestWhatCountsIsTheFileThatChanged(t *testing.T) {
-	t.Parallel()
-	f := thing(store.KindFlow, "f")
-	var u *user
-	again := false
-	w := newWorld(t, func(s powercut.Step) error {
-		if !again || s.Op != powercut.OpRename || s.Name != "default/flows/000/.000.yaml.tmp" {
-			return nil
-		}
-		again = false
-		return u.move(f, false)
-	})
-	s, err := w.open()
-	must(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	u = newUser(s)
-	must(t, errors.Join(u.createFlow("f"), u.move(f, true), u.flush(), u.move(f, false)))
-	text := "changed"
-	must(t, errors.Join(u.change("f", flow.Change{Description: &text}), u.move(f, true)))
-	again = true
-	must(t, u.flush())
-	must(t, u.flush())
-	must(t, u.finds(u.store))
-	must(t, u.findsInTree(w.tree))
+	things := []store.Thing{thing(store.KindNode, "one"), thing(store.KindFlow, "novel")}
+	for name, killed := range map[string]bool{"goes on": false, "killed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.must(errors.Join(d.createNode("one"), d.createFlow("novel")))
+			d.flushed()
+			drop := func() error { return errors.Join(d.move(things[0], true), d.move(things[1], true)) }
+			d.must(drop())
+			sp := d.store.spaces[ns].space
+			round := sp.lastSeq()
+			d.comesBackAndChanges()
+			d.must(drop())
+			d.must(sp.onGate(context.Background(), func() (err error) {
+				for done := false; !done && err == nil; {
+					_, done, err = sp.writeChunk(round)
+				}
+				return err
+			}))
+			if killed {
+				d.crash(func() {})
+			}
+			d.flushed()
+			for i, folder := range []string{"nodes/000", "flows/000"} {
+				files := d.filesOf(folder, things[i])
+				if len(files) != 1 || files[0][:5] != "trash" || !strings.Contains(d.read(files[0]), ofOurs) {
+					t.Errorf("%s is in %q", things[i].Kind.Name(things[i].ID), files)
+				}
+			}
+			d.wantProblems()
+		})
+	}
 }
