@@ -49,7 +49,7 @@ func (m *moves) step(f *file) (s Step, ok bool) {
 func (t *tree) copyOf(f *file) *file {
 	for _, g := range t.files {
 		there := t.files[path.Join(f.inTree().folder, g.row())]
-		if g != f && g.place == f.place && g.ok && f.ok && g.id == f.id && g.size == f.size && g.time.Equal(f.time) && there == nil {
+		if g != f && g.place == f.place && g.ok && f.ok && g.sum == f.sum && there == nil {
 			return g
 		}
 	}

@@ -49,6 +49,23 @@ func TestTheNameOfATrashedFileIsTaken(t *testing.T) {
 	}
 }
 
+// An edit keeps a node's time, and may keep its length: the two versions of it are no copies of each other, and both stay.
+func TestTwoVersionsOfANodeInTheTrash(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one := strings.ReplaceAll(w.get("nodes/000/003.xml"), idOf(3).String(), idOf(61).String())
+	other := strings.Replace(one, "夜明け", "真夜中", 1)
+	if other == one || len(other) != len(one) {
+		t.Fatal("these are not two versions of one length")
+	}
+	w.put("trash/nodes/000/002.xml", one)
+	w.put("trash/nodes/000/007.xml", other)
+	w.mend(w.finds("trash_name trash/nodes/000/002.xml"))
+	if w.get("trash/nodes/000/007.xml") != other || w.get("trash/nodes/000/008.xml") != one {
+		t.Errorf("%q", w.files())
+	}
+}
+
 // What is in the tree is not in the trash: a second file there is told.
 func TestAnIDInTheTreeAndInTheTrash(t *testing.T) {
 	t.Parallel()

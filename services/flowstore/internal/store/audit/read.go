@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"sync"
@@ -90,6 +91,9 @@ func (t *tree) read(f *file) {
 		return
 	}
 	f.ok = true
+	if f.trash {
+		f.sum = sha256.Sum256(data)
+	}
 	if bytes.IndexByte(data, '\r') >= 0 {
 		t.tell(f, f.lineEnds(data))
 	}

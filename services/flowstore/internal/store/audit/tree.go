@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,6 +51,8 @@ type file struct {
 	// What it was when it was read. ok: it holds something.
 	read, ok bool
 	id       uuid.UUID
+	// sum is of the bytes of one in the trash: two versions of a node may be of one time and length.
+	sum [sha256.Size]byte
 	// time is when a node was made, or a flow last changed: the newest of an id counts.
 	time time.Time
 	// alone is what is wrong with it alone; nil where nothing is.
