@@ -16,7 +16,8 @@ import (
 // complete looks for what git lost on the way: where one side moved a file, into the trash or out of it, and the other one has
 // changed it or has another one in its new place, the conflict does not hold all that both sides have. Whatever a side
 // made since both went apart is in the result; what one did not touch, the other may have changed or removed.
-func (p *plan) complete(ctx context.Context, repo *git.Repo) error {
+// What is in a conflict that is left to a person is not lost, wherever git has put it.
+func (p *plan) complete(ctx context.Context, repo *git.Repo, conflicts []git.Conflict) error {
 	both, ok, err := repo.Both(ctx, "nodes", "flows", "trash")
 	if err != nil || !ok {
 		return err
@@ -30,6 +31,11 @@ func (p *plan) complete(ctx context.Context, repo *git.Repo) error {
 	for _, base := range both.Bases {
 		for _, v := range base {
 			known[v.Hash] = known[v.Hash] || !moved[v.Hash]
+		}
+	}
+	for _, left := range conflicts {
+		if p.left[left.Path] {
+			known[left.Ours.Hash], known[left.Theirs.Hash] = true, true
 		}
 	}
 	for _, files := range append(slices.Clone(both.Bases), both.Ours, both.Theirs) {

@@ -78,7 +78,7 @@ func resolve(ctx context.Context, dir string, dry bool, out, trouble io.Writer) 
 			return err
 		}
 	}
-	if err := p.complete(ctx, repo); err != nil {
+	if err := p.complete(ctx, repo, conflicts); err != nil {
 		return err
 	}
 	if err := p.settle(); err != nil {

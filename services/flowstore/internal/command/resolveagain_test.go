@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
 // What a person decided before resolve is decided: it brings nothing of the other side back.
@@ -125,6 +127,38 @@ func TestResolveKeepsANodeOutOfADeletedFlow(t *testing.T) {
 	if len(f.Members) != 5 {
 		t.Errorf("the flow has %d nodes", len(f.Members))
 	}
+}
+
+// Ours changes a node and deletes it, theirs changes it, too; git follows the file into the trash, and a person decides the conflict
+// there by hand. Theirs does not come back in the tree, neither before nor after it is added.
+func TestResolveLeavesHandworkWhereGitFollowedAMove(t *testing.T) {
+	t.Parallel()
+	x, y := clones(t)
+	x.rewrite("one", strings.Repeat("line\n", 30)+"the end")
+	x.commit()
+	y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+	for _, side := range []struct {
+		clone
+		of string
+	}{{x, "ours"}, {y, "theirs"}} {
+		side.rewrite("one", strings.Repeat("line\n", 30)+"the end of "+side.of)
+		side.edit(func(tx store.Tx) error { return leave(tx, idOf("one")) })
+	}
+	x.drop(nodeOf("one"))
+	x.commit()
+	y.commit()
+	x.merge(y)
+	const file = "trash/nodes/000/000.xml"
+	x.must(os.WriteFile(x.path(file), []byte(strings.Replace(x.git("show", "HEAD:"+file), "of ours", "of both", 1)), 0o600))
+	if code, said := x.resolve(); code != 1 || !strings.Contains(said, file+": was edited since the merge") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	x.git("add", file)
+	x.resolved()
+	if _, err := os.Stat(x.path("nodes/000/000.xml")); err == nil || x.knows("one") != "one: trash: "+strings.Repeat("line\n", 30)+"the end of both" {
+		t.Error("theirs is back beside it")
+	}
+	x.wantClean()
 }
 
 // Each took in the other's work before, so that both come from two commits, and git names them in an order of its own. One side changes
