@@ -1,7 +1,6 @@
 package command
 
 import (
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,6 +58,12 @@ func (c clone) git(args ...string) string {
 		c.Fatalf("git %q: %v\n%s", args, err, out)
 	}
 	return out
+}
+
+// line is a line that git says.
+func (c clone) line(args ...string) string {
+	c.Helper()
+	return strings.TrimSpace(c.git(args...))
 }
 
 // merge merges the other clone, and wants conflicts.
@@ -168,14 +173,19 @@ func (c clone) files() map[string]string {
 
 func (c clone) path(name string) string { return filepath.Join(c.tree, name) }
 
-// resolve runs the command and gives its exit code, and all it said. Once more, there is nothing left to do.
+// resolve runs the command and gives its exit code, and all it said. Once more, there is nothing left to do; interrupted at any step
+// and run again, it ends the same.
 func (c clone) resolve(args ...string) (code int, said string) {
 	c.Helper()
 	args = append(append([]string{"resolve"}, args...), c.tree)
+	before := c.copied()
 	code, out, trouble := run(c.T, args...)
-	all, staged := c.files(), c.git("ls-files", "--stage")
-	if again, said, more := run(c.T, args...); again != code || !maps.Equal(c.files(), all) || c.git("ls-files", "--stage") != staged {
-		c.Errorf("resolved once more, exit code %d, it is not as it was: %s", again, said+more)
+	end := c.ends(code)
+	if code, said, more := run(c.T, args...); c.ends(code) != end {
+		c.Errorf("resolved once more, exit code %d, it is not as it was: %s", code, said+more)
+	}
+	if len(args) == 2 { // A dry run has no steps.
+		before.survives(end)
 	}
 	return code, out + trouble
 }

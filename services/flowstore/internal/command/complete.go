@@ -121,7 +121,7 @@ func (c *completion) with(ctx context.Context, side, name string, data []byte, h
 	switch {
 	case len(there) > 0:
 		to, ok = c.place(h.kind, inTrash(there[0]), data, h)
-	case c.names[name]:
+	case !c.free(name):
 		to, ok = c.place(h.kind, inTrash(name), data, h)
 	default:
 		c.put(name, data, h)

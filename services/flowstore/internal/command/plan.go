@@ -43,8 +43,10 @@ type plan struct {
 	// writes come in this order; removes go behind them.
 	writes  []treeFile
 	removes []string
-	// decided are other paths for git to take as they are.
-	decided []string
+	// conflicts are the paths that git has in conflict.
+	conflicts map[string]bool
+	// changed are other paths for git to take as they are.
+	changed []string
 	// told and undecided are lines for the person, each beginning with a path.
 	told, undecided []string
 	// left are the paths of what is undecided.
@@ -80,7 +82,8 @@ type sum struct {
 // newPlan looks at the tree: what its files hold, and which slots are free.
 func newPlan(tree filesys.FS, conflicts []git.Conflict) (*plan, error) {
 	p := &plan{
-		tree: tree, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, purged: map[thing]bool{}, merged: map[thing]bool{}, left: map[string]bool{}, next: map[format.Kind]int{},
+		tree: tree, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, purged: map[thing]bool{}, merged: map[thing]bool{}, left: map[string]bool{},
+		conflicts: map[string]bool{}, next: map[format.Kind]int{},
 	}
 	if err := p.surveyPurged(); err != nil {
 		return nil, err
@@ -92,6 +95,7 @@ func newPlan(tree filesys.FS, conflicts []git.Conflict) (*plan, error) {
 	}
 	for _, c := range conflicts {
 		delete(p.held, c.Path)
+		p.conflicts[c.Path] = true
 		if kind, name, ok := slotOf(c.Path); ok {
 			p.take(kind, name)
 		}
@@ -209,7 +213,7 @@ func (p *plan) decide(ctx context.Context, repo *git.Repo, c git.Conflict) error
 		}
 		return p.decideSlot(ctx, repo, kind, c.Path, sides)
 	case c.Path == indexPath(format.Nodes) || c.Path == indexPath(format.Flows):
-		p.decided = append(p.decided, c.Path)
+		return nil // It is made anew.
 	case path.Dir(c.Path) == "metadata" && path.Ext(c.Path) == ".yaml":
 		p.removes = append(p.removes, c.Path)
 		p.tell(c.Path, "is made from nodes and flows: it is left out, and flowstore makes it anew; metadata/ belongs in .gitignore")
@@ -284,13 +288,44 @@ func marked(data []byte) bool {
 
 // staged are the paths that git is to take as they are.
 func (p *plan) staged() []string {
-	paths := slices.Concat(p.decided, p.removes)
+	paths := slices.Concat(slices.Collect(maps.Keys(p.conflicts)), p.removes, p.changed)
 	for _, w := range p.writes {
 		paths = append(paths, w.path)
 	}
 	slices.Sort(paths)
-	return slices.Compact(paths)
+	return slices.DeleteFunc(slices.Compact(paths), func(name string) bool { return p.left[name] })
 }
+
+// catchUp has git take the nodes and flows, and the indexes of them, that it does not have as they are in the tree: an interrupted
+// resolve wrote them, or a person, and the indexes that git gets tell of them.
+func (p *plan) catchUp(ctx context.Context, repo *git.Repo) error {
+	changed, err := repo.Changed(ctx, "nodes", "flows", "trash")
+	if err != nil {
+		return err
+	}
+	staged := p.staged()
+	for _, name := range changed {
+		if _, there := slices.BinarySearch(staged, name); there || p.left[name] {
+			continue
+		}
+		kind, _, slot := slotOf(name)
+		_, held := p.held[name]
+		_, err := p.tree.Stat(name)
+		switch {
+		case slot && held:
+			p.tell(name, "git does not have it as it is here; it is added")
+		case slot && errors.Is(err, fs.ErrNotExist):
+			p.tell(name, "is gone, and git has it; it is taken out")
+		case name != indexPath(kind):
+			continue
+		}
+		p.changed = append(p.changed, name)
+	}
+	return nil
+}
+
+// free says that a file may come to stand somewhere: a path in conflict is for what is in conflict there.
+func (p *plan) free(name string) bool { return !p.names[name] && !p.conflicts[name] }
 
 // put has a file written.
 func (p *plan) put(name string, data []byte, h heldFile) {

@@ -44,8 +44,8 @@ What cannot be decided is told with the reason, stays as git left it, and the ex
 	return c
 }
 
-// resolve decides the conflicts of a tree. Everything is read and decided before anything is written; new files come first,
-// and git is told at the end, so that whatever interrupts it leaves conflicts that can be resolved again.
+// resolve decides the conflicts of a tree. Everything is read and decided before anything is written, and git is told at the end,
+// so that whatever interrupts it leaves conflicts that can be resolved again.
 func resolve(ctx context.Context, dir string, dry bool, out, trouble io.Writer) (err error) {
 	release, err := ownTree(dir)
 	if err != nil {
@@ -57,6 +57,10 @@ func resolve(ctx context.Context, dir string, dry bool, out, trouble io.Writer) 
 		return err
 	}
 	defer func() { _ = tree.Close() }() // what was written is synced
+	return resolveIn(ctx, tree, dir, dry, out, trouble)
+}
+
+func resolveIn(ctx context.Context, tree filesys.FS, dir string, dry bool, out, trouble io.Writer) error {
 	repo, err := git.Open(ctx, dir)
 	if err != nil {
 		return err
@@ -86,6 +90,9 @@ func resolve(ctx context.Context, dir string, dry bool, out, trouble io.Writer) 
 	}
 	p.tellLeftOver()
 	if err := p.indexes(); err != nil {
+		return err
+	}
+	if err := p.catchUp(ctx, repo); err != nil {
 		return err
 	}
 	if len(conflicts)+len(p.staged()) == 0 {
@@ -128,9 +135,11 @@ func openTree(dir string) (*filesys.Dir, error) {
 	return nil, fmt.Errorf("%s is no tree of flowstore: it has neither a folder nodes nor a folder flows; name the folder of a namespace, such as DATA/default", dir)
 }
 
-// carryOut writes the plan: new files, then those that both sides have, then what is derived from them. git comes last,
-// when all of it is durable.
+// carryOut writes the plan: files in the order of their slots, in which slots are given, so that an interrupted resolve leaves no gap
+// and the next one gives the same; then the indexes, then it takes away what goes. git comes last, when all of it is durable: until
+// then it has what both sides made.
 func (p *plan) carryOut(ctx context.Context, repo *git.Repo) error {
+	slices.SortStableFunc(p.writes, inSlotOrder)
 	folders := map[string]bool{}
 	for _, w := range p.writes {
 		dir := path.Dir(w.path)
@@ -155,6 +164,21 @@ func (p *plan) carryOut(ctx context.Context, repo *git.Repo) error {
 		}
 	}
 	return repo.Stage(ctx, p.staged())
+}
+
+// inSlotOrder compares by slots; what has none comes last.
+func inSlotOrder(a, b treeFile) int {
+	_, x, slot := slotOf(a.path)
+	_, y, other := slotOf(b.path)
+	switch {
+	case slot && other:
+		return x.Compare(y)
+	case slot:
+		return -1
+	case other:
+		return 1
+	}
+	return 0
 }
 
 // ensureAll makes a folder and those above it.

@@ -99,8 +99,8 @@ func twoClones(x, y clone, marked []string) {
 	}
 }
 
-// Interrupted before git was told, resolve is run again and comes to the same.
-func TestResolveInterrupted(t *testing.T) {
+// A dry run says what would be done, and does nothing.
+func TestResolveDryRun(t *testing.T) {
 	t.Parallel()
 	x, y := clones(t)
 	x.add("of x", 1)
@@ -116,12 +116,31 @@ func TestResolveInterrupted(t *testing.T) {
 	if read(t, x.path(".git/index")) != index {
 		t.Error("the dry run told git")
 	}
-	x.resolved()
-	all := x.files()
-	write(t, x.path(".git/index"), index)
-	x.resolved()
-	if !maps.Equal(x.files(), all) {
-		t.Errorf("%q", slices.Sorted(maps.Keys(x.files())))
+}
+
+// The indexes that git gets tell of all nodes and flows that are there: git gets these along, and no file that is none of them.
+func TestResolveAddsWhatTheIndexesTellOf(t *testing.T) {
+	t.Parallel()
+	x, y := clones(t)
+	x.add("goes", 1)
+	x.commit()
+	y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+	y.newFlow("of y")
+	y.commit()
+	x.git("fetch", "-q", y.tree, "HEAD")
+	x.git("merge", "-q", "--no-commit", "--no-ff", "FETCH_HEAD")
+	x.add("of x", 1)
+	x.must(os.Remove(x.path("nodes/000/001.xml")))
+	write(t, x.path("nodes/000/003.xml"), "cut o")
+	write(t, x.path("nodes/000/notes.txt"), "of mine")
+	said := x.resolved()
+	for _, want := range []string{"nodes/000/001.xml: is gone, and git has it", "nodes/000/002.xml: git does not have it as it is here; it is added"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not told: %s", want, said)
+		}
+	}
+	if changes := x.git("status", "--porcelain", "--untracked-files=all", "--no-renames", "nodes"); changes != "D  nodes/000/001.xml\nA  nodes/000/002.xml\nM  nodes/index.tsv\n?? nodes/000/003.xml\n?? nodes/000/notes.txt\n" {
+		t.Errorf("git has:\n%s", changes)
 	}
 }
 
@@ -139,7 +158,7 @@ func TestResolveWhileAStoreIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := x.files()
-	if code, said := x.resolve(); code != 1 || !strings.Contains(said, "in use by process") || !maps.Equal(x.files(), before) {
+	if code, _, said := run(t, "resolve", x.tree); code != 1 || !strings.Contains(said, "in use by process") || !maps.Equal(x.files(), before) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	if err := s.Close(); err != nil {

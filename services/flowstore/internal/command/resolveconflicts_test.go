@@ -191,6 +191,20 @@ func TestResolveLeavesHandwork(t *testing.T) {
 	}
 }
 
+// What cannot be decided is not taken for gone either, where a person took it away and did not tell git.
+func TestResolveLeavesWhatIsTakenAway(t *testing.T) {
+	t.Parallel()
+	const file = "nodes/000/000.xml"
+	x := conflict(t, func(c clone) { c.replace(file, "<contents>", "<contents") }, func(c clone) { c.replace(file, "<contents>", "<content>") })
+	x.must(os.Remove(x.path(file)))
+	if code, said := x.resolve(); code != 1 || !strings.Contains(said, file+": ours cannot be read") || strings.Contains(said, "is gone") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	if x.git("ls-files", "--unmerged") == "" {
+		t.Error("git has it as decided")
+	}
+}
+
 // Who took one side of a file, and did not yet add it, has both all the same.
 func TestResolveAfterASideWasTaken(t *testing.T) {
 	t.Parallel()

@@ -122,6 +122,35 @@ func (c clone) wantClean() {
 	}
 }
 
+// Both edit two nodes and delete them, and a flow holds one of these: both versions of it come out of the trash, and none of the
+// other one.
+func TestResolveBringsBackEveryVersion(t *testing.T) {
+	t.Parallel()
+	x, y := clones(t)
+	x.add("a", 1)
+	x.add("b", 1)
+	x.newFlow("second")
+	x.edit(func(tx store.Tx) error {
+		return tx.ChangeFlow(idOf("second"), flow.Change{At: tx.Now(), Add: []flow.Member{{Index: 1, Node: idOf("a")}}})
+	})
+	x.commit()
+	y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+	for side, c := range map[string]clone{"ours": x, "theirs": y} {
+		for _, name := range []string{"a", "b"} {
+			c.rewrite(name, name+" of "+side)
+			c.drop(nodeOf(name))
+		}
+		c.commit()
+	}
+	x.merge(y)
+	x.resolved()
+	for name, text := range map[string]string{"nodes/000/001.xml": "a of ours", "nodes/000/003.xml": "a of theirs", "trash/nodes/000/002.xml": "b of ours", "trash/nodes/000/004.xml": "b of theirs"} {
+		if got := read(t, x.path(name)); !strings.Contains(got, text) {
+			t.Errorf("%s is not %s: %s", name, text, got)
+		}
+	}
+}
+
 // One side deletes, takes back or purges, while the other one does the same or goes on. Whatever git makes of it, every text
 // that was not purged is there, in the tree or in the trash, and comes out of the trash.
 func TestResolveTrash(t *testing.T) {

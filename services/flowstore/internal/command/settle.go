@@ -22,16 +22,15 @@ func (p *plan) settle() error {
 	return p.settleTrash()
 }
 
-// settleMembers has what a flow holds in the tree, or out of the flow where it was purged.
+// settleMembers has what a flow holds in the tree, every version of it, or out of the flow where it was purged.
 func (p *plan) settleMembers() error {
-	inTree, dropped := map[uuid.UUID]bool{}, map[uuid.UUID][]string{}
+	inTree, dropped := map[[32]byte]bool{}, map[uuid.UUID][]string{}
+	for name, h := range p.held {
+		inTree[h.sum] = inTree[h.sum] || !inTrash(name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.held)) {
-		switch h := p.held[name]; {
-		case h.kind != format.Nodes:
-		case inTrash(name):
+		if h := p.held[name]; h.kind == format.Nodes && inTrash(name) && !inTree[h.sum] {
 			dropped[h.id] = append(dropped[h.id], name)
-		default:
-			inTree[h.id] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.held)) {
@@ -41,9 +40,6 @@ func (p *plan) settleMembers() error {
 		purged := false
 		for _, m := range p.held[name].members {
 			purged = purged || p.purged[thing{format.Nodes, m.Node}]
-			if inTree[m.Node] {
-				continue
-			}
 			for _, file := range dropped[m.Node] {
 				if err := p.bringBack(file, name); err != nil {
 					return err
@@ -68,7 +64,7 @@ func (p *plan) bringBack(file, holder string) error {
 		return err
 	}
 	to, ok := treePath(file), true
-	if p.names[to] {
+	if !p.free(to) {
 		to, ok = p.place(h.kind, false, data, h)
 	} else {
 		p.put(to, data, h)

@@ -109,7 +109,7 @@ func (p *plan) moveBack(ctx context.Context, repo *git.Repo, kind format.Kind, n
 		return true, nil
 	}
 	to, ok := from, true
-	if p.names[from] {
+	if !p.free(from) {
 		to, ok = p.place(kind, inTrash(from), data, h)
 	} else {
 		p.put(to, data, h)
@@ -139,32 +139,36 @@ func (p *plan) decideBoth(ctx context.Context, repo *git.Repo, kind format.Kind,
 		p.leave(name, "theirs cannot be read: %s", theirsErr)
 	case ours.id == theirs.id && kind == format.Flows:
 		p.mergeFlows(name, s)
-	case p.untouched(name, s, s.ours):
-		if merged, err := p.mergeNodes(ctx, repo, name, s, ours, theirs); merged || err != nil {
+	default:
+		merged, h, err := p.mergeNodes(ctx, repo, s, ours, theirs)
+		switch {
+		case err != nil:
 			return err
+		case merged == nil && p.untouched(name, s, s.ours):
+			p.keepBoth(kind, name, s, ours, theirs)
+		case merged != nil && p.untouched(name, s, merged):
+			p.put(name, merged, h)
+			p.merged[h.thing] = true
+			p.tell(name, "both changed it, in different lines; what either changed is in it")
 		}
-		p.keepBoth(kind, name, s, ours, theirs)
 	}
 	return nil
 }
 
-// mergeNodes writes what both sides made of a node, where they changed different lines of it.
-func (p *plan) mergeNodes(ctx context.Context, repo *git.Repo, name string, s sides, ours, theirs heldFile) (merged bool, err error) {
+// mergeNodes gives what both sides made of a node, where they changed different lines of it; nil otherwise.
+func (p *plan) mergeNodes(ctx context.Context, repo *git.Repo, s sides, ours, theirs heldFile) (merged []byte, h heldFile, err error) {
 	base, _ := holding(format.Nodes, s.base) // What cannot be read has no thing.
 	if base.thing != ours.thing || base.thing != theirs.thing {
-		return false, nil
+		return nil, heldFile{}, nil
 	}
 	data, clean, err := repo.MergeText(ctx, s.base, s.ours, s.theirs)
 	if err != nil || !clean {
-		return false, err
+		return nil, heldFile{}, err
 	}
-	h, unreadable := holding(format.Nodes, data)
-	if merged = unreadable == nil && h.thing == base.thing; merged {
-		p.put(name, data, h)
-		p.merged[h.thing] = true
-		p.tell(name, "both changed it, in different lines; what either changed is in it")
+	if h, err = holding(format.Nodes, data); err != nil || h.thing != base.thing {
+		return nil, heldFile{}, nil
 	}
-	return merged, nil
+	return data, h, nil
 }
 
 // keepBoth leaves ours where it is and gives theirs a file of its own.
@@ -198,11 +202,12 @@ func (p *plan) tellPlace(kind format.Kind, name, place string, ours, theirs held
 }
 
 // place gives a file the next free slot, in the tree or in the trash, or the one that it has already: an interrupted resolve
-// may have put it there. ok is false where all are taken.
+// may have put it there, and out of the trash again. ok is false where all are taken.
 func (p *plan) place(kind format.Kind, trash bool, data []byte, h heldFile) (name string, ok bool) {
-	if name, there := p.found[sum{h.sum, trash}]; there {
-		p.decided = append(p.decided, name)
-		return name, true
+	for _, in := range []bool{false, trash} {
+		if name, there := p.found[sum{h.sum, in}]; there {
+			return name, true
+		}
 	}
 	return p.fresh(kind, trash, data, h)
 }
@@ -218,8 +223,7 @@ func (p *plan) fresh(kind format.Kind, trash bool, data []byte, h heldFile) (nam
 		name = trashPath(name)
 	}
 	p.held[name], p.names[name] = h, true
-	// New files first: they are what would be lost.
-	p.writes = slices.Insert(p.writes, 0, treeFile{name, data})
+	p.writes = append(p.writes, treeFile{name, data})
 	return name, true
 }
 

@@ -121,6 +121,18 @@ func (r *Repo) Read(ctx context.Context, v Version, limit int64) ([]byte, error)
 	return data, nil
 }
 
+// Changed lists the files below some folders, by path, that are not in the index as they are in the working tree: changed, new or
+// gone. Those that .gitignore names are left out; those in conflict are among them.
+func (r *Repo) Changed(ctx context.Context, folders ...string) ([]string, error) {
+	out, err := r.run(ctx, nil, append([]string{"ls-files", "--modified", "--others", "--exclude-standard", "-z", "--"}, folders...)...)
+	if err != nil {
+		return nil, err
+	}
+	paths := strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 })
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
+}
+
 // Stage makes files as they are in the working tree part of the next commit, those that are gone as gone; an undecided one
 // is decided with that. All or none.
 func (r *Repo) Stage(ctx context.Context, paths []string) error {
