@@ -1,11 +1,13 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
@@ -142,7 +144,16 @@ func TestResolveLeavesHandworkWhereGitFollowedAMove(t *testing.T) {
 		of string
 	}{{x, "ours"}, {y, "theirs"}} {
 		side.rewrite("one", strings.Repeat("line\n", 30)+"the end of "+side.of)
-		side.edit(func(tx store.Tx) error { return leave(tx, idOf("one")) })
+		side.edit(func(tx store.Tx) error {
+			f, err := tx.Flow(novel)
+			if err != nil {
+				return err
+			}
+			index, _ := f.IndexOf(idOf("one"))
+			change, err := f.Removal(index, flow.Splice)
+			change.At = tx.Now()
+			return errors.Join(err, tx.ChangeFlow(novel, change))
+		})
 	}
 	x.drop(nodeOf("one"))
 	x.commit()
