@@ -104,7 +104,11 @@ func resolveIn(ctx context.Context, tree filesys.FS, dir string, dry bool, out, 
 			return err
 		}
 	}
-	return p.report(dry, out, trouble)
+	underway, err := repo.Underway(ctx)
+	if err != nil {
+		return err
+	}
+	return p.report(dry, underway, out, trouble)
 }
 
 // ownTree keeps stores from opening the tree meanwhile, and refuses while one has it open. Where no store ever was, there is
@@ -192,17 +196,26 @@ func ensureAll(tree filesys.FS, dir string) error {
 	return filesys.EnsureDir(tree, dir)
 }
 
-// report tells what was done, and what was not.
-func (p *plan) report(dry bool, out, trouble io.Writer) error {
+// report tells what was done, and what was not; underway says that there is something for a commit to end.
+func (p *plan) report(dry, underway bool, out, trouble io.Writer) error {
 	if dry {
 		fmt.Fprintln(out, "Nothing was written. Without --dry-run:")
 	}
 	for _, line := range p.told {
 		fmt.Fprintln(out, line)
 	}
+	if dry {
+		for _, name := range p.staged() {
+			fmt.Fprintln(out, "for git: "+name)
+		}
+	}
 	if len(p.undecided) == 0 {
-		if !dry {
+		switch {
+		case dry:
+		case underway:
 			fmt.Fprintln(out, `All conflicts are decided; "git commit" ends the merge.`)
+		default:
+			fmt.Fprintln(out, `No merge is under way; what was put right is for the next "git commit".`)
 		}
 		return nil
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -197,5 +198,27 @@ func TestResolveInALargerRepository(t *testing.T) {
 	}
 	if f, problems := x.read(); len(f.Members) != 2 || len(problems) > 0 {
 		t.Errorf("%+v, %v", f, problems)
+	}
+}
+
+// Without a merge, a tree that goes together is left alone, also one without any node; one that does not is put right, and a dry run
+// names what git would get.
+func TestResolveWithoutAMerge(t *testing.T) {
+	t.Parallel()
+	needGit(t)
+	c := newClone(t)
+	c.must(errors.Join(os.MkdirAll(filepath.Join(c.tree, "nodes"), 0o700), os.MkdirAll(filepath.Join(c.tree, "flows"), 0o700)))
+	c.git("init", "-q")
+	c.commit()
+	if code, said := c.resolve(); code != 0 || !strings.Contains(said, "goes together") || len(c.files()) > 0 {
+		t.Errorf("exit code %d: %s %q", code, said, slices.Sorted(maps.Keys(c.files())))
+	}
+	x, _ := clones(t)
+	x.must(os.Remove(x.path("nodes/index.tsv")))
+	if code, said := x.resolve("--dry-run"); code != 0 || !strings.Contains(said, "for git: nodes/index.tsv\n") || strings.Contains(said, "merge") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	if said := x.resolved(); !strings.Contains(said, "No merge is under way") {
+		t.Error(said)
 	}
 }

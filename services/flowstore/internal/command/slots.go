@@ -309,7 +309,8 @@ func (p *plan) indexes() error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: %w", indexPath(kind), err)
 		}
-		if !bytes.Equal(old, text) {
+		none := err != nil && len(text) == len(format.IndexHeader) // Without files there is no index, either.
+		if !bytes.Equal(old, text) && !none {
 			p.writes = append(p.writes, treeFile{indexPath(kind), text})
 		}
 	}

@@ -49,6 +49,12 @@ func (r *Repo) changeUnderway(ctx context.Context) (c change, ok bool, err error
 	return change{before[0], []string{"REVERT_HEAD"}}, true, nil
 }
 
+// Underway says that a merge, a cherry-pick, a rebase or a revert is.
+func (r *Repo) Underway(ctx context.Context) (bool, error) {
+	_, ok, err := r.changeUnderway(ctx)
+	return ok, err
+}
+
 func (r *Repo) has(ctx context.Context, commit string) bool {
 	_, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", commit+"^{commit}")
 	return err == nil
