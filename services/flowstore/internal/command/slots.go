@@ -165,10 +165,10 @@ func (p *plan) mergeNodes(ctx context.Context, repo *git.Repo, s sides, ours, th
 	if err != nil || !clean {
 		return nil, heldFile{}, err
 	}
-	if h, err = holding(format.Nodes, data); err != nil || h.thing != base.thing {
-		return nil, heldFile{}, nil
+	if h, err := holding(format.Nodes, data); err == nil && h.thing == base.thing {
+		return data, h, nil
 	}
-	return data, h, nil
+	return nil, heldFile{}, nil // What cannot be read, or is another thing, is no merge.
 }
 
 // keepBoth leaves ours where it is and gives theirs a file of its own.
