@@ -6,7 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"testing"
+	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/git"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
@@ -76,5 +82,25 @@ func (c clone) survives(want string) {
 		if got := again.ends(code); got != want {
 			c.Errorf("killed before step %d, and run again, it ends as\n%s\nnot as\n%s\n%s%s", step, got, want, out, trouble)
 		}
+	}
+}
+
+// A path in conflict is given to nothing else, also where what was in conflict there is gone: killed then, the next resolve would take
+// the other file for a person's work on the conflict.
+func TestAPathInConflictIsGivenToNothingElse(t *testing.T) {
+	t.Parallel()
+	c := newClone(t)
+	write(t, c.path("trash/nodes/000/001.xml"), string(format.EncodeNode(node.Node{ID: idOf("a"), Created: time.Unix(0, 0)})))
+	write(t, c.path("flows/000/000.yaml"), string(format.EncodeFlow(flow.Flow{ID: novel, Members: []flow.Member{{Index: 1, Node: idOf("a")}}})))
+	tree, err := filesys.Open(c.tree)
+	c.must(err)
+	defer func() { c.must(tree.Close()) }()
+	const name = "nodes/000/001.xml"
+	p, err := newPlan(tree, []git.Conflict{{Path: name}})
+	c.must(err)
+	p.remove(name)
+	c.must(p.settle())
+	if to := "nodes/000/002.xml"; p.names[name] || p.held[to].id != idOf("a") {
+		t.Errorf("the node is not %s: %v", to, p.told)
 	}
 }
