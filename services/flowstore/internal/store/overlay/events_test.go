@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/overlay"
@@ -37,5 +40,35 @@ func TestNodeChanges(t *testing.T) {
 		if got := change(tt.edit); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", what, got, tt.want)
 		}
+	}
+}
+
+// empty holds nothing.
+type empty struct{ overlay.Reader }
+
+func (empty) HasNode(uuid.UUID) (bool, error)                    { return false, nil }
+func (empty) Dropped(store.Thing) time.Time                      { return time.Time{} }
+func (empty) Purged(store.Thing) (tomb store.Tombstone, ok bool) { return store.Tombstone{}, false }
+func (empty) Room() (nodes, flows int)                           { return 10, 10 }
+
+// Each function of a batch has its own origin, and numbers go on from one to the next.
+func TestEventsSayWhoDidIt(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	batch := overlay.New(empty{}, now)
+	var want []store.Event
+	for i, origin := range []string{"desk 1", "", "desk 2"} {
+		id := uuid.UUID{15: byte(i)}
+		above := overlay.New(batch, now)
+		if err := above.Tx(origin).CreateNode(node.Node{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		batch.Take(above)
+		want = append(want, store.Event{
+			Seq: int64(8 + i), At: now, Kind: store.NodeCreated, Of: store.Thing{Kind: store.KindNode, ID: id}, Origin: origin,
+		})
+	}
+	if diff := cmp.Diff(want, batch.Events(7, now)); diff != "" {
+		t.Error(diff)
 	}
 }
