@@ -82,8 +82,8 @@ type sum struct {
 // newPlan looks at the tree: what its files hold, and which slots are free.
 func newPlan(tree filesys.FS, conflicts []git.Conflict) (*plan, error) {
 	p := &plan{
-		tree: tree, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, purged: map[thing]bool{}, merged: map[thing]bool{}, left: map[string]bool{},
-		conflicts: map[string]bool{}, next: map[format.Kind]int{},
+		tree: tree, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, next: map[format.Kind]int{},
+		purged: map[thing]bool{}, merged: map[thing]bool{}, left: map[string]bool{}, conflicts: map[string]bool{},
 	}
 	if err := p.surveyPurged(); err != nil {
 		return nil, err

@@ -24,8 +24,9 @@ func repairCommand() *cobra.Command {
 		Use:   "repair DATA [--namespace NAME] [--apply] [--current]",
 		Short: "Mend of the text files what is derived or certain; without --apply, only say what",
 		Long: `Mend what check finds and what is certain: indexes are written from the files, what a killed process left of a file is moved
-away, a file in the trash whose name another one has gets a free one, line ends become line feeds. Everything else is left to a person. Nothing is deleted: before the first file is changed,
-all of them are copied to .flowstore/repair/ in the folder of the namespace.
+away, a file in the trash whose name another one has gets a free one, line ends become line feeds. Everything else is left
+to a person. Nothing is deleted: before the first file is changed, all of them are copied to .flowstore/repair/ in the folder
+of the namespace.
 
 Without --apply nothing is changed. With it, no service may have the data open. The exit codes are those of check, for what
 is left.`,

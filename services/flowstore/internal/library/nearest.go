@@ -78,7 +78,8 @@ func without(f flow.Flow, members []flow.Member) (flow.Flow, error) {
 const maxMet = 10 * flow.MaxEdges
 
 // errWoven ends the import of a flow of which too much was taken out.
-var errWoven = fmt.Errorf("so many of its nodes were taken out where branches meet that it would take more than %d edges to lead past them; import it into another namespace", maxMet)
+var errWoven = fmt.Errorf("so many of its nodes were taken out where branches meet that it would take more than %d edges to lead past them; "+
+	"import it into another namespace", maxMet)
 
 // way leads from a node that is there, past what was taken out.
 type way struct {

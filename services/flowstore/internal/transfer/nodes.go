@@ -37,7 +37,8 @@ func (t *tree) measure(order []int) error {
 			}
 		}
 		if t.length[i] > node.MaxText {
-			return fmt.Errorf("the text of message %.80q is %d bytes long; the limit is %d bytes (%d MiB): make two messages of it in the file", m.id, t.length[i], node.MaxText, node.MaxText>>20)
+			return fmt.Errorf("the text of message %.80q is %d bytes long; the limit is %d bytes (%d MiB): make two messages of it in the file",
+				m.id, t.length[i], node.MaxText, node.MaxText>>20)
 		}
 		if !t.ends(i) {
 			continue

@@ -75,7 +75,8 @@ func Look(ctx context.Context, fsys filesys.FS, o Options) (Report, error) {
 // maybeUnderWay says that a finding may be gone when a running service has written what it is writing.
 func maybeUnderWay(f store.Finding) bool {
 	switch f.Kind {
-	case store.DamageMissingNode, store.DamageLink, store.DamageDuplicateID, store.DamageTrashName, store.DamageIndexMissing, store.DamageIndexDead, store.DamageIndexWrong, store.DamageIndexLine, store.DamageTemporary:
+	case store.DamageMissingNode, store.DamageLink, store.DamageDuplicateID, store.DamageTrashName, store.DamageTemporary,
+		store.DamageIndexMissing, store.DamageIndexDead, store.DamageIndexWrong, store.DamageIndexLine:
 		return true
 	}
 	return false

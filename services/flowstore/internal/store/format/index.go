@@ -28,9 +28,9 @@ func AppendRow(dst []byte, r Row) []byte {
 	return append(dst, '\n')
 }
 
-// ReadIndex gives the rows of an index in their order; of several with one path the last counts. sound is false where
-// lines could not be read (torn by a power cut, marked by a merge, edited): they are left out, and the index needs to be
-// made anew. An index is derived from the files, so it is never a reason to fail.
+// ReadIndex gives all rows of an index in their order. Rows are appended: a caller that asks for a path takes the last row of it.
+// sound is false where lines could not be read (torn by a power cut, marked by a merge, edited): they are left out, and the
+// index needs to be made anew. An index is derived from the files, so it is never a reason to fail.
 //
 // Rows do not hold on to data: their paths share one text of their own.
 func (k Kind) ReadIndex(data []byte) (rows []Row, sound bool) {
