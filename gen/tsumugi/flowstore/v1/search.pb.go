@@ -29,7 +29,8 @@ type SearchNodesRequest struct {
 	// `検索 "quick fix" -word` texts that hold all of these, and not the word behind the hyphen;
 	// `tag:夜 tag:駅,港` nodes with the first tag, and with one of the others; `-tag:` without them;
 	// `model:gemma` nodes of a model with this in its name, `model:"gpt-4"` of the whole name; `role:user,system` only texts of these roles count;
-	// `flow:"a name"` or a UUID, nodes of a flow; `after:2026-05 before:2026-06-15T12:00:00+09:00` made from this time on, made earlier: without a zone, UTC.
+	// `flow:"a name"` or a UUID, nodes of a flow; `after:2026-05 before:2026-06-15T12:00:00+09:00` made from this time on, made earlier:
+	// without a zone, in `settings.timezone` of the tree's config.yaml, UTC by default.
 	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
 	// Nodes on a page, at most 100; larger is taken as 100. 0: 20.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

@@ -25,7 +25,7 @@ func TestATextThatChangedSinceItWasPut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"がらん", "がら"} { // read to be sure, and sure without
-		q, err := search.Parse(text, zone)
+		q, err := search.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package search
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 )
@@ -39,7 +38,7 @@ func TestPlacesInAnyCase(t *testing.T) {
 		{"42", "x42", []int{1}},
 		{"quick", "quic", nil},
 	} {
-		q, err := Parse(c.word, time.UTC)
+		q, err := Parse(c.word)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
@@ -238,13 +239,19 @@ func (c *contents) ofModels(f filter) set {
 }
 
 // bound leaves the nodes that were made in a span of time.
-func (c *contents) bound(may set, after, before *int64) {
+func (c *contents) bound(may set, after, before *bound) {
 	if after == nil && before == nil {
 		return
 	}
+	from, to := int64(math.MinInt64), int64(math.MaxInt64)
+	if after != nil {
+		from = after.at.UnixMicro()
+	}
+	if before != nil {
+		to = before.at.UnixMicro()
+	}
 	for place := range may.places() {
-		created := c.nodes[place].created
-		if after != nil && created < *after || before != nil && created >= *before {
+		if created := c.nodes[place].created; created < from || created >= to {
 			may.take(place)
 		}
 	}

@@ -44,8 +44,30 @@ type Query struct {
 	tags, models, flows []filter
 	// roles, where there are any, are those whose texts count.
 	roles []string
-	// after and before bound the time of creation: from after on, and earlier than before. In microseconds since 1970.
-	after, before *int64
+	// after and before bound the time of creation: from after on, and earlier than before.
+	after, before *bound
+}
+
+// bound is a time; zoneless says that the query has no zone of it, and that it is the same date and clock in whatever zone.
+type bound struct {
+	at       time.Time
+	zoneless bool
+}
+
+// In gives the query with the times that say no zone in this one. Parse has them in UTC.
+func (q *Query) In(zone *time.Location) *Query {
+	there := *q
+	there.after, there.before = q.after.in(zone), q.before.in(zone)
+	return &there
+}
+
+func (b *bound) in(zone *time.Location) *bound {
+	if b == nil || !b.zoneless {
+		return b
+	}
+	year, month, day := b.at.Date()
+	hour, minute, second := b.at.Clock()
+	return &bound{time.Date(year, month, day, hour, minute, second, b.at.Nanosecond(), zone), true}
 }
 
 // word is a text that is looked for, folded.
@@ -93,10 +115,10 @@ type value struct {
 //	flow:UUID flow:"a name"      nodes of a flow; -flow: for those that are not in it
 //	after:2026-05 before:2026-06-15T12:00:00+09:00   made from this time on; made earlier
 //
-// A year, month or day means its beginning in the zone. Quotes hold a text with blanks, or one that begins like a filter;
+// A year, month or day means its beginning; times without a zone are in UTC, or in that of Query.In. Quotes hold a text with blanks, or one that begins like a filter;
 // "" within is a quotation mark. Colons, commas, hyphens and quotation marks may be of full width. QueryError.
-func Parse(text string, zone *time.Location) (*Query, error) {
-	p := parser{text: text, zone: zone, query: &Query{}}
+func Parse(text string) (*Query, error) {
+	p := parser{text: text, query: &Query{}}
 	switch {
 	case len(text) > MaxQuery:
 		p.refuse(0, "", "is %d bytes long; the limit is %d bytes", len(text), MaxQuery)
@@ -116,7 +138,6 @@ func Parse(text string, zone *time.Location) (*Query, error) {
 
 type parser struct {
 	text       string
-	zone       *time.Location
 	query      *Query
 	parts      int
 	violations []Violation
@@ -235,7 +256,7 @@ func (p *parser) roles(t token) {
 // layouts are the times that a query may hold, those without a zone first.
 var layouts = []string{"2006", "2006-01", "2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339Nano}
 
-func (p *parser) time(t token, to **int64) {
+func (p *parser) time(t token, to **bound) {
 	p.once(t)
 	p.positive(t)
 	if len(t.values) > 1 {
@@ -244,9 +265,8 @@ func (p *parser) time(t token, to **int64) {
 	}
 	text := strings.ToUpper(tagKey(t.values[0].text))
 	for _, layout := range layouts {
-		if at, err := time.ParseInLocation(layout, text, p.zone); err == nil {
-			micro := at.UnixMicro()
-			*to = &micro
+		if at, err := time.Parse(layout, text); err == nil {
+			*to = &bound{at, layout != time.RFC3339Nano}
 			return
 		}
 	}

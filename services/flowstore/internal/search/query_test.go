@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
 )
 
 func wrong(t *testing.T, text string) []search.Violation {
 	t.Helper()
-	q, err := search.Parse(text, zone)
+	q, err := search.Parse(text)
 	bad := (*search.QueryError)(nil)
 	if !errors.As(err, &bad) || q != nil {
 		t.Fatalf("%q: %v", text, err)
@@ -65,7 +69,7 @@ func TestAllMistakesAtOnce(t *testing.T) {
 	if fmt.Sprint(at) != "[6 17 18 30 35]" {
 		t.Errorf("%v", all)
 	}
-	_, err := search.Parse("tag: role:x", zone)
+	_, err := search.Parse("tag: role:x")
 	if want := `the query cannot be understood: at character 5, "tag:" has no value; write tag:draft; at character 11, "role:x" names no role`; !strings.HasPrefix(err.Error(), want) {
 		t.Error(err)
 	}
@@ -87,6 +91,42 @@ func TestMarksThatAreText(t *testing.T) {
 }
 
 // Whatever is typed is a query, or is refused with places that are in it.
+// What says no zone is a date and clock of the zone that is asked for, whichever was asked for before; what says one stays.
+func TestTimesInAZone(t *testing.T) {
+	t.Parallel()
+	x, c := indexed(t)
+	made := time.Date(2026, 4, 30, 16, 0, 0, 0, time.UTC) // the first of May, 1:00, in Japan
+	put(t, c, x, node.Node{ID: uuid.UUID{1}, Created: made, Texts: []node.Text{{Content: "夜"}}})
+	finds := func(q *search.Query) bool {
+		t.Helper()
+		r, err := x.Search(t.Context(), c, q, search.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(r.Hits) == 1
+	}
+	for text, want := range map[string]struct{ utc, japan bool }{
+		"after:2026-05":                    {false, true},
+		"after:2026-05-01T01:00":           {false, true},
+		"after:2026-05-01T01:00:01":        {false, false},
+		"before:2026-05-01":                {true, false},
+		"before:2026-05-01T01:00":          {true, false},
+		"before:2026-05-01T01:00:01":       {true, true},
+		"after:2026-04-30T16:00:00Z":       {true, true},
+		"after:2026-05-01T00:00:00Z":       {false, false},
+		"before:2026-05-01T00:00:00+09:00": {false, false},
+	} {
+		q, err := search.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		japan := q.In(zone)
+		if finds(q) != want.utc || finds(japan) != want.japan || finds(japan.In(time.UTC)) != want.utc {
+			t.Errorf("%s: %t in UTC, %t in Japan", text, finds(q), finds(japan))
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`検索 "quick fix" -word`, "tag:夜 tag:駅,港 -tag:x", `model:"gpt-4" model:`, "role:user,system", "flow:\"a \"\"name\"\"\"",
@@ -96,7 +136,7 @@ func FuzzParse(f *testing.F) {
 	}
 	x, c := indexed(f, "夜の駅 quick fix σας", "draft "+strings.Repeat("x", 70))
 	f.Fuzz(func(t *testing.T, text string) {
-		q, err := search.Parse(text, zone)
+		q, err := search.Parse(text)
 		if err != nil {
 			bad := (*search.QueryError)(nil)
 			if !errors.As(err, &bad) || len(bad.Violations) == 0 {

@@ -247,14 +247,14 @@ func sorted(c *corpus) []uuid.UUID {
 // all pages through the hits, each page with the same total.
 func all(t *testing.T, x *search.Index, c *corpus, text string, size int) []uuid.UUID {
 	t.Helper()
-	q, err := search.Parse(text, zone)
+	q, err := search.Parse(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	var ids []uuid.UUID
 	total := -1
 	for page := (search.Page{Size: size, Reads: search.MaxReads}); ; {
-		res, err := x.Search(t.Context(), c, q, page)
+		res, err := x.Search(t.Context(), c, q.In(zone), page)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

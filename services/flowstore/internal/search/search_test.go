@@ -33,11 +33,11 @@ func indexed(t testing.TB, contents ...string) (*search.Index, *corpus) {
 
 func look(t testing.TB, x *search.Index, s search.Source, query string, page search.Page) search.Result {
 	t.Helper()
-	q, err := search.Parse(query, zone)
+	q, err := search.Parse(query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := x.Search(t.Context(), s, q, page)
+	res, err := x.Search(t.Context(), s, q.In(zone), page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestApproximate(t *testing.T) {
 func TestPagesThatCannotBeGiven(t *testing.T) {
 	t.Parallel()
 	x, c := indexed(t, "夜")
-	q, err := search.Parse("夜", zone)
+	q, err := search.Parse("夜")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func (*twins) Members(context.Context, string) ([]uuid.UUID, error) {
 func TestFlowsThatCannotBeTold(t *testing.T) {
 	t.Parallel()
 	x, c := indexed(t, "夜")
-	q, err := search.Parse("夜 flow:novel,駅 -flow:x", zone)
+	q, err := search.Parse("夜 flow:novel,駅 -flow:x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func (*broken) Texts(context.Context, uuid.UUID) ([]node.Text, uint64, bool, err
 func TestSearchEndsWithTheSource(t *testing.T) {
 	t.Parallel()
 	x, c := indexed(t, "夜の駅")
-	q, err := search.Parse("夜の駅", zone)
+	q, err := search.Parse("夜の駅")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/google/uuid"
@@ -110,7 +109,7 @@ func TestSearchesWaitForNoWriter(t *testing.T) {
 	if err := x.Put(node.Node{ID: uuid.UUID{1}, Texts: []node.Text{{Content: "夜の駅"}}}, 0); err != nil {
 		t.Fatal(err)
 	}
-	q, err := Parse("夜の駅", time.UTC)
+	q, err := Parse("夜の駅")
 	if err != nil {
 		t.Fatal(err)
 	}

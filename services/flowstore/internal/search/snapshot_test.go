@@ -169,7 +169,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		q, err := search.Parse(`夜 qu -fix "a " tag:夜 model:ge role:user`, zone)
+		q, err := search.Parse(`夜 qu -fix "a " tag:夜 model:ge role:user`)
 		if err != nil {
 			t.Fatal(err)
 		}

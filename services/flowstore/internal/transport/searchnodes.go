@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"time"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
@@ -37,12 +36,12 @@ func (s *Server) SearchNodes(ctx context.Context, req *flowstorev1.SearchNodesRe
 	return out, nil
 }
 
-// query reads a query; times in it without a zone are UTC. The error is that of all fields.
+// query reads a query. The error is that of all fields.
 func (f *fields) query(text string) (*search.Query, error) {
 	if text == "" {
 		return nil, f.Err() // it is missing
 	}
-	q, err := search.Parse(text, time.UTC)
+	q, err := search.Parse(text)
 	if others := f.Err(); others != nil && err != nil {
 		f.Add("query", "%s", err)
 	} else if err != nil {

@@ -3,7 +3,6 @@ package searchtest
 import (
 	"math/rand/v2"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
@@ -46,7 +45,7 @@ func (s *Shelf) Queries(kind Kind, count int, seed uint64) []Query {
 		}
 		q := Query{Kind: kind, Words: words}
 		q.Text = strings.Join(q.Words, " ")
-		parsed, err := search.Parse(q.Text, time.UTC)
+		parsed, err := search.Parse(q.Text)
 		if err != nil {
 			panic(err) // the words are letters
 		}

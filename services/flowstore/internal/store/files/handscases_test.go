@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
@@ -352,7 +351,7 @@ func TestFlowstore16ASearchFindsTheEdit(t *testing.T) {
 	d.must(errors.Join(d.createNode("one"), d.createNode("two")))
 	d.flushed()
 	found := func(text string) int {
-		q, err := search.Parse(text, time.UTC)
+		q, err := search.Parse(text)
 		d.must(err)
 		r, err := d.store.Search(context.Background(), ns, q, search.Page{Size: 10})
 		d.must(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -62,6 +63,9 @@ func stampOf(hash commitlog.Hash) uint64 { return binary.BigEndian.Uint64(hash[:
 
 // Flow implements finder.Engine.
 func (s searched) Flow(id uuid.UUID) (flow.Flow, error) { return s.space.Flow(id) }
+
+// Zone implements finder.Engine: that of the files (settings.timezone).
+func (s searched) Zone() *time.Location { return s.settings.Timezone }
 
 // Flows implements finder.Engine.
 func (s searched) Flows(after store.Entry, n int) []store.Entry {

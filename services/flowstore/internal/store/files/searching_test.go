@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
@@ -20,7 +19,7 @@ import (
 // look searches, and gives the page and how many nodes were found.
 func look(t *testing.T, s *Store, query string) search.Result {
 	t.Helper()
-	q, err := search.Parse(query, time.UTC)
+	q, err := search.Parse(query)
 	if err != nil {
 		t.Fatal(err)
 	}

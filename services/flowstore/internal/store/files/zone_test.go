@@ -25,9 +25,12 @@ func TestANodeWithoutAZone(t *testing.T) {
 	if got, want := n.Created.Format(time.RFC3339Nano), d.nodes[idOf("one")].Created.Format(time.RFC3339Nano); got != want || len(n.Warnings) != 1 {
 		t.Errorf("it was made at %s, want %s: %q", got, want, n.Warnings)
 	}
-	look, err := d.store.Look(context.Background(), ns, func(int, int) {})
+	if r := look(t, d.store, "after:2026-04-01T09:30 before:2026-04-01T09:31"); len(r.Hits) != 2 {
+		t.Errorf("a search by the clock of that zone: %+v", r)
+	}
+	found, err := d.store.Look(context.Background(), ns, func(int, int) {})
 	d.must(err)
-	if d.soundIndex(); len(look.Findings) > 0 {
-		t.Errorf("found %+v", look.Findings)
+	if d.soundIndex(); len(found.Findings) > 0 {
+		t.Errorf("found %+v", found.Findings)
 	}
 }

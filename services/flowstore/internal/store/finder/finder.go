@@ -28,6 +28,8 @@ type Engine interface {
 	Stamped(id uuid.UUID) (n node.Node, stamp uint64, err error)
 	// Flow is that of store.Store.
 	Flow(id uuid.UUID) (flow.Flow, error)
+	// Zone is that of times that say none.
+	Zone() *time.Location
 	// Flows gives up to n flows behind an entry, in any order that stays.
 	Flows(after store.Entry, n int) []store.Entry
 }
@@ -309,7 +311,7 @@ func (f *Finder) Search(ctx context.Context, q *search.Query, page search.Page) 
 		began := time.Now()
 		page.Enough = func() bool { return time.Since(began) > timeForTotal }
 	}
-	return f.index.Search(ctx, source{f}, q, page)
+	return f.index.Search(ctx, source{f}, q.In(f.engine.Zone()), page)
 }
 
 // Tags implements the method of store.Store.
@@ -331,4 +333,5 @@ func (nothing) Stamped(uuid.UUID) (node.Node, uint64, error) {
 	return node.Node{}, 0, store.ErrNodeNotFound
 }
 func (nothing) Flow(uuid.UUID) (flow.Flow, error)    { return flow.Flow{}, store.ErrFlowNotFound }
+func (nothing) Zone() *time.Location                 { return time.UTC }
 func (nothing) Flows(store.Entry, int) []store.Entry { return nil }

@@ -45,6 +45,8 @@ func (s *shelf) Stamped(id uuid.UUID) (node.Node, uint64, error) {
 	return node.Node{ID: id, Texts: []node.Text{{Role: "user", Content: text}}}, s.stamp, nil
 }
 
+func (*shelf) Zone() *time.Location { return time.UTC }
+
 func (s *shelf) Flow(id uuid.UUID) (flow.Flow, error) {
 	if s.onFlow != nil {
 		s.onFlow(id)
@@ -83,7 +85,7 @@ func newShelf(nodes int) (*shelf, []uuid.UUID) {
 
 func parsed(t *testing.T, query string) *search.Query {
 	t.Helper()
-	q, err := search.Parse(query, time.UTC)
+	q, err := search.Parse(query)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +293,7 @@ func TestACallerThatHasGone(t *testing.T) {
 	f.Touch(ids...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	q, err := search.Parse("夜", time.UTC)
+	q, err := search.Parse("夜")
 	if err != nil {
 		t.Fatal(err)
 	}

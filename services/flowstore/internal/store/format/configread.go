@@ -28,7 +28,7 @@ type Config struct {
 type Settings struct {
 	// MaxFilesPerFolder is the step in which folders grow.
 	MaxFilesPerFolder Step
-	// Timezone is taken for times in the files that have no zone (field/flowstore.md row 11).
+	// Timezone is taken for times in the files, and in a query, that have no zone (field/flowstore.md row 11).
 	Timezone *time.Location
 	// Metadata says whether metadata/tags.yaml and metadata/index.yaml are written.
 	Metadata bool

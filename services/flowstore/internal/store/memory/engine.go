@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -29,6 +30,9 @@ func (e engine) Stamped(id uuid.UUID) (node.Node, uint64, error) {
 func (e engine) Flow(id uuid.UUID) (flow.Flow, error) {
 	return e.store.Flow(context.Background(), e.ns, id)
 }
+
+// Zone implements finder.Engine.
+func (engine) Zone() *time.Location { return time.UTC }
 
 // Flows implements finder.Engine.
 func (e engine) Flows(after store.Entry, n int) []store.Entry {

@@ -185,7 +185,7 @@ func writersFind(e *env) {
 			if err := e.update(func(tx store.Tx) error { return tx.CreateNode(textNode(text, text)) }); err != nil {
 				return err
 			}
-			q, err := search.Parse(`"`+text+`"`, time.UTC)
+			q, err := search.Parse(`"` + text + `"`)
 			if err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func (e *env) tagged(name string, tags ...string) {
 
 func (e *env) search(query string, page search.Page) search.Result {
 	e.Helper()
-	q, err := search.Parse(query, time.UTC)
+	q, err := search.Parse(query)
 	e.must(err)
 	r, err := e.store.Search(e.Context(), e.ns, q, page)
 	e.must(err)
@@ -240,7 +240,7 @@ func (e *env) found(query string) []string {
 // unknown expects that a flow cannot be told.
 func (e *env) unknown(query, says string) {
 	e.Helper()
-	q, err := search.Parse(query, time.UTC)
+	q, err := search.Parse(query)
 	e.must(err)
 	_, err = e.store.Search(e.Context(), e.ns, q, search.Page{})
 	if bad := (*search.QueryError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), says) {
