@@ -1,0 +1,103 @@
+package nodecontext
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/passage"
+)
+
+// Part is a part of the text, in bytes of it: flow, refs or current.
+type Part struct {
+	ID         string
+	Start, End int
+}
+
+// block is a numbered part.
+type block struct {
+	id, heading string
+	lines       []string
+}
+
+// blocks are the parts that have anything to say, in the order of the layout.
+func (d *Draft) blocks() []block {
+	flow, refs, current := block{"flow", "context.flow", d.leftOut()}, block{id: "refs", heading: "context.refs"}, block{id: "current", heading: "context.current"}
+	for _, i := range d.lines {
+		if d.request.Seed {
+			flow.lines = append(flow.lines, d.line(i.node, i.Summary))
+		} else {
+			flow.lines = append(flow.lines, d.idLine(i))
+		}
+	}
+	for _, i := range d.parents {
+		flow.lines = append(flow.lines, d.parent(i))
+	}
+	for _, i := range d.refs {
+		refs.lines = append(refs.lines, d.refLine(i))
+	}
+	if !d.request.NoCurrent && d.request.Prompt != "" {
+		prompt := passage.Body(d.request.Prompt).Text
+		if !d.request.Seed {
+			prompt = passage.Frame("prompt", "", prompt)
+		}
+		current.lines = []string{prompt}
+	}
+	if d.request.Seed {
+		return []block{current, flow, refs}
+	}
+	return []block{flow, refs, current}
+}
+
+// parent is a parent as it stands in the flow.
+func (d *Draft) parent(i *item) string {
+	switch {
+	case i.Form == Line && d.request.Seed:
+		return d.line(i.node, i.Summary)
+	case i.Form == Line:
+		return d.idLine(i)
+	case d.request.Seed:
+		return d.full(i)
+	}
+	return passage.Frame("node", `id="`+passage.Attr(i.TextID)+`"`, d.full(i))
+}
+
+// hinted says that the model can ask for a node: one is named by its id.
+func (d *Draft) hinted() bool {
+	if d.request.NoDetails {
+		return false
+	}
+	if d.request.Seed {
+		return len(d.refs) > 0
+	}
+	return len(d.lines)+len(d.parents)+len(d.refs) > 0
+}
+
+// Text makes the text as far as it was trimmed, with its parts. Without any part it is empty.
+func (d *Draft) Text() (text string, parts []Part) {
+	hint := ""
+	if d.hinted() {
+		hint = d.texts.Text("context.hint")
+	}
+	var b strings.Builder
+	n := 0
+	for _, block := range d.blocks() {
+		if len(block.lines) == 0 {
+			continue
+		}
+		if n == 0 {
+			b.WriteString(d.texts.Text("context.head"))
+			if hint != "" && !d.request.Seed {
+				b.WriteString("\n" + hint)
+			}
+		}
+		n++
+		b.WriteString("\n\n")
+		start := b.Len()
+		b.WriteString(strconv.Itoa(n) + ". " + d.texts.Text(block.heading) + "\n" + strings.Join(block.lines, "\n"))
+		parts = append(parts, Part{block.id, start, b.Len()})
+	}
+	if n > 0 && hint != "" && d.request.Seed {
+		b.WriteString("\n\n" + hint)
+	}
+	return b.String(), parts
+}

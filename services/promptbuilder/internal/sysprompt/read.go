@@ -1,0 +1,158 @@
+package sysprompt
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// checkRoots finds folders that the settings do not have.
+func (b *Builder) checkRoots(r Request) []Violation {
+	known := b.roots.Names()
+	var wrong []Violation
+	check := func(field, root string) {
+		if !slices.Contains(known, root) {
+			wrong = append(wrong, Violation{field, fmt.Sprintf("the settings have no folder %q; they have %s", shown(root), cmp.Or(strings.Join(known, ", "), "none (`roots`)"))})
+		}
+	}
+	if r.Bootstrap.Root != "" {
+		check("bootstrap.root", r.Bootstrap.Root)
+	}
+	for i, root := range r.SkillRoots {
+		check(fmt.Sprintf("skill_roots[%d].root", i), root.Root)
+	}
+	if s := r.Snapshot; s != nil {
+		for i, f := range s.Files {
+			if f.Root != "" {
+				check(fmt.Sprintf("snapshot.files[%d].root", i), f.Root)
+			}
+		}
+		for i, k := range s.Skills {
+			if k.Root != "" {
+				check(fmt.Sprintf("snapshot.skills[%d].root", i), k.Root)
+			}
+		}
+	}
+	return wrong
+}
+
+// read takes the files and skills of the request and of its folders.
+func (d *Draft) read(roots Roots) {
+	files := d.Files
+	if d.Snapshot != nil {
+		files, d.found = d.Snapshot.Files, d.Snapshot.Skills
+		d.compare(roots)
+	} else {
+		d.found = slices.Clone(d.Skills)
+		for _, root := range d.SkillRoots {
+			d.readSkills(roots, root)
+		}
+		if d.Bootstrap.Root != "" {
+			files = d.readFiles(roots)
+		}
+	}
+	d.all = files
+	d.files = layOut(d.choose(files), d.Bootstrap)
+}
+
+// compare notes what of a snapshot has another source now.
+func (d *Draft) compare(roots Roots) {
+	for _, f := range d.Snapshot.Files {
+		if f.Root != "" && (roots.Digest(f.Root, f.Name) != fileDigest(f)) {
+			d.stale = append(d.stale, f.Root+":"+f.Name)
+		}
+	}
+	for _, s := range d.Snapshot.Skills {
+		if s.Root != "" && roots.Digest(s.Root, s.Path) != s.Digest {
+			d.stale = append(d.stale, s.Root+":"+s.Path)
+		}
+	}
+}
+
+func fileDigest(f File) string {
+	if cmp.Or(f.State, FileOK) != FileOK {
+		return ""
+	}
+	return digest(string(f.Content))
+}
+
+func (d *Draft) readSkills(roots Roots, root SkillRoot) {
+	found, reports := roots.Skills(root, d.Strict)
+	d.refused = append(d.refused, reports...)
+	for _, s := range found {
+		s.Priority = root.Priority
+		if lacks := d.Facts.lacks(s.Needs); lacks != "" {
+			d.refused = append(d.refused, SkillReport{s.Name, "not_eligible", "it asks for " + lacks})
+			continue
+		}
+		d.found = append(d.found, s.Skill)
+	}
+}
+
+// lacks names what is asked for and not there; without facts nothing is judged.
+func (f *Facts) lacks(needs Needs) string {
+	if f == nil {
+		return ""
+	}
+	if len(needs.OS) > 0 && !slices.Contains(needs.OS, f.OS) {
+		return "the operating system " + strings.Join(needs.OS, " or ")
+	}
+	for _, need := range []struct {
+		what        string
+		asked, have []string
+	}{{"the program ", needs.Bins, f.Bins}, {"the environment variable ", needs.Env, f.Env}, {"the setting ", needs.Config, f.Config}} {
+		for _, name := range need.asked {
+			if !slices.Contains(need.have, name) {
+				return need.what + name
+			}
+		}
+	}
+	return ""
+}
+
+// readFiles reads the files of a folder: those of the list, else its own.
+func (d *Draft) readFiles(roots Roots) []File {
+	if d.Bootstrap.List != nil {
+		return roots.Files(d.Bootstrap.Root, *d.Bootstrap.List)
+	}
+	files := roots.Files(d.Bootstrap.Root, slices.Concat(rootFiles, rootMore))
+	return slices.DeleteFunc(files, func(f File) bool { return f.State == FileMissing && slices.Contains(rootMore, f.Name) })
+}
+
+// choose takes the files that are printed: those of the list, or all but those that the mode leaves out.
+func (d *Draft) choose(files []File) []File {
+	if d.Bootstrap.List == nil {
+		return slices.DeleteFunc(slices.Clone(files), func(f File) bool {
+			out := d.Mode == Minimal && slices.Contains(fullOnly, path.Base(f.Name))
+			if out {
+				d.tell("file_left_out", idFiles, "%s is not printed in mode MINIMAL; bootstrap.list can name it", shown(f.Name))
+			}
+			return out
+		})
+	}
+	var chosen []File
+	for _, name := range *d.Bootstrap.List {
+		at := slices.IndexFunc(files, func(f File) bool { return f.Name == name })
+		if at < 0 {
+			chosen = append(chosen, File{Name: name, State: FileMissing})
+			continue
+		}
+		chosen = append(chosen, files[at])
+	}
+	for _, f := range files {
+		if !slices.Contains(*d.Bootstrap.List, f.Name) {
+			d.tell("file_not_listed", idFiles, "%s was sent, and bootstrap.list does not name it", shown(f.Name))
+		}
+	}
+	return chosen
+}
+
+// snapshot is what was read, in the form of a request.
+func (d *Draft) snapshot() *Snapshot {
+	if !d.ReturnSnapshot {
+		return nil
+	}
+	return &Snapshot{Files: d.all, Skills: d.found}
+}
