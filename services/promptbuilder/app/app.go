@@ -13,10 +13,15 @@ import (
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/counters"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/linecosts"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/models"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/presets"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/promptsfile"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/roots"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/layers"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/transport"
 )
 
@@ -61,7 +66,12 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 		MaxTokens: cfg.MaxTokens, IdeaTokens: cfg.IdeaTokens, AutocompleteTokens: cfg.AutocompleteTokens, Rating: cfg.Rating,
 		Slack: cfg.Slack, Presets: named,
 	})
-	return &App{backends: deps.Backends, service: transport.New(builder)}, nil
+	prompts, err := promptsfile.Load(cfg.Prompts)
+	if err != nil {
+		return nil, err
+	}
+	systems := sysprompt.NewBuilder(roots.New(prompts.Folders), counters.New(builder), prompts.Defaults)
+	return &App{backends: deps.Backends, service: transport.New(builder, systems, layers.NewBuilder(systems))}, nil
 }
 
 // Register adds PromptBuilderService to a server.

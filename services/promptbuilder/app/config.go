@@ -4,6 +4,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/presets"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/adapter/promptsfile"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
 
@@ -13,6 +14,8 @@ type Config struct {
 	Backend string `yaml:"default_backend" help:"backend of requests that name none; empty: the default of the backends file"`
 	// Presets is a path; empty for the preset of each wrapping alone.
 	Presets string `yaml:"presets" help:"presets file (docs/story-prompt.md); empty: one preset for each wrapping"`
+	// Prompts is a path; empty for no folders, no sections and the defaults of docs/system-prompt.md.
+	Prompts string `yaml:"prompts" help:"prompts file (docs/system-prompt.md): folders, sections and defaults of system prompts; empty: none"`
 	// MaxTokens are kept free for the continuation of a story, IdeaTokens for an idea, AutocompleteTokens for the rest of a line.
 	MaxTokens          int `yaml:"default_max_tokens" help:"tokens kept free for the answer where a request does not say"`
 	IdeaTokens         int `yaml:"default_max_tokens_idea" help:"the same for an idea"`
@@ -47,6 +50,8 @@ func (c Config) CheckBackend(p *config.Problems, prefix string, set *backends.Se
 func (c Config) Check(p *config.Problems) {
 	_, err := presets.Load(c.Presets)
 	p.AddFile("presets", c.Presets, err)
+	_, err = promptsfile.Load(c.Prompts)
+	p.AddFile("prompts", c.Prompts, err)
 	for _, length := range []struct {
 		key    string
 		tokens int

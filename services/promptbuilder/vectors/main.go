@@ -31,7 +31,7 @@ func run(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	server := transport.New(story.NewBuilder(endless{}, nil, story.Defaults{MaxTokens: 1, IdeaTokens: 1, AutocompleteTokens: 1, Rating: story.RatingGeneral}))
+	server := transport.New(story.NewBuilder(endless{}, nil, story.Defaults{MaxTokens: 1, IdeaTokens: 1, AutocompleteTokens: 1, Rating: story.RatingGeneral}), nil, nil)
 	equal := 0
 	for _, v := range all {
 		got, err := server.BuildStory(ctx, v.Request())

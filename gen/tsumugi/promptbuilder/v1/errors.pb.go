@@ -67,6 +67,8 @@ const (
 	ErrorReason_ERROR_REASON_UNKNOWN_METHOD ErrorReason = 15
 	// PERMISSION_DENIED: the caller may not act in this namespace.
 	ErrorReason_ERROR_REASON_NAMESPACE_DENIED ErrorReason = 16
+	// NOT_FOUND: there is no default text of this name.
+	ErrorReason_ERROR_REASON_UNKNOWN_TEMPLATE ErrorReason = 17
 )
 
 // Enum value maps for ErrorReason.
@@ -89,6 +91,7 @@ var (
 		14: "ERROR_REASON_DEADLINE_EXCEEDED",
 		15: "ERROR_REASON_UNKNOWN_METHOD",
 		16: "ERROR_REASON_NAMESPACE_DENIED",
+		17: "ERROR_REASON_UNKNOWN_TEMPLATE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":         0,
@@ -108,6 +111,7 @@ var (
 		"ERROR_REASON_DEADLINE_EXCEEDED":   14,
 		"ERROR_REASON_UNKNOWN_METHOD":      15,
 		"ERROR_REASON_NAMESPACE_DENIED":    16,
+		"ERROR_REASON_UNKNOWN_TEMPLATE":    17,
 	}
 )
 
@@ -142,7 +146,7 @@ var File_tsumugi_promptbuilder_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_promptbuilder_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"%tsumugi/promptbuilder/v1/errors.proto\x12\x18tsumugi.promptbuilder.v1*\xb5\x04\n" +
+	"%tsumugi/promptbuilder/v1/errors.proto\x12\x18tsumugi.promptbuilder.v1*\xd8\x04\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -161,7 +165,8 @@ const file_tsumugi_promptbuilder_v1_errors_proto_rawDesc = "" +
 	"\x16ERROR_REASON_CANCELLED\x10\r\x12\"\n" +
 	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x0e\x12\x1f\n" +
 	"\x1bERROR_REASON_UNKNOWN_METHOD\x10\x0f\x12!\n" +
-	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x10BMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
+	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x10\x12!\n" +
+	"\x1dERROR_REASON_UNKNOWN_TEMPLATE\x10\x11BMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
 
 var (
 	file_tsumugi_promptbuilder_v1_errors_proto_rawDescOnce sync.Once

@@ -19,11 +19,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PromptBuilderService_BuildStory_FullMethodName   = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildStory"
-	PromptBuilderService_ParseIdea_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/ParseIdea"
-	PromptBuilderService_ListBackends_FullMethodName = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListBackends"
-	PromptBuilderService_ListPresets_FullMethodName  = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListPresets"
-	PromptBuilderService_CountTokens_FullMethodName  = "/tsumugi.promptbuilder.v1.PromptBuilderService/CountTokens"
+	PromptBuilderService_BuildStory_FullMethodName     = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildStory"
+	PromptBuilderService_ParseIdea_FullMethodName      = "/tsumugi.promptbuilder.v1.PromptBuilderService/ParseIdea"
+	PromptBuilderService_BuildSystem_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildSystem"
+	PromptBuilderService_BuildAgent_FullMethodName     = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildAgent"
+	PromptBuilderService_BuildContext_FullMethodName   = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildContext"
+	PromptBuilderService_ListTemplates_FullMethodName  = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListTemplates"
+	PromptBuilderService_GetTemplate_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/GetTemplate"
+	PromptBuilderService_RenderTemplate_FullMethodName = "/tsumugi.promptbuilder.v1.PromptBuilderService/RenderTemplate"
+	PromptBuilderService_ListBackends_FullMethodName   = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListBackends"
+	PromptBuilderService_ListPresets_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListPresets"
+	PromptBuilderService_CountTokens_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/CountTokens"
 )
 
 // PromptBuilderServiceClient is the client API for PromptBuilderService service.
@@ -39,6 +45,22 @@ type PromptBuilderServiceClient interface {
 	// ParseIdea reads what a model answered to the prompt of an idea (STORY_MODE_IDEA): each part under its header, with
 	// what is missing and what is extra. Nothing of the answer is lost.
 	ParseIdea(ctx context.Context, in *ParseIdeaRequest, opts ...grpc.CallOption) (*ParseIdeaResponse, error)
+	// BuildSystem makes a composed system prompt: sections in the order of how often they change, with the places at which a
+	// model server's cache ends, what each section costs, and what changed since an earlier build. The text is a function of
+	// the request and of what its folders hold.
+	BuildSystem(ctx context.Context, in *BuildSystemRequest, opts ...grpc.CallOption) (*BuildSystemResponse, error)
+	// BuildAgent makes the prompt of one turn of an agent: a system prompt with the layers of seed 001 in it, cut to the
+	// budgets of its layers in a fixed order.
+	BuildAgent(ctx context.Context, in *BuildAgentRequest, opts ...grpc.CallOption) (*BuildAgentResponse, error)
+	// BuildContext makes the text that tells a model of a conversation: summaries of its nodes, the last one in full, and
+	// references.
+	BuildContext(ctx context.Context, in *BuildContextRequest, opts ...grpc.CallOption) (*BuildContextResponse, error)
+	// ListTemplates tells the default texts of a language.
+	ListTemplates(ctx context.Context, in *ListTemplatesRequest, opts ...grpc.CallOption) (*ListTemplatesResponse, error)
+	// GetTemplate tells one of them.
+	GetTemplate(ctx context.Context, in *GetTemplateRequest, opts ...grpc.CallOption) (*Template, error)
+	// RenderTemplate fills one of them.
+	RenderTemplate(ctx context.Context, in *RenderTemplateRequest, opts ...grpc.CallOption) (*RenderTemplateResponse, error)
 	// ListBackends tells the model servers of the backends file, by name, and how each of them is just now. All are asked at
 	// once; one that does not answer is told with the reason, and is no error.
 	ListBackends(ctx context.Context, in *ListBackendsRequest, opts ...grpc.CallOption) (*ListBackendsResponse, error)
@@ -70,6 +92,66 @@ func (c *promptBuilderServiceClient) ParseIdea(ctx context.Context, in *ParseIde
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ParseIdeaResponse)
 	err := c.cc.Invoke(ctx, PromptBuilderService_ParseIdea_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *promptBuilderServiceClient) BuildSystem(ctx context.Context, in *BuildSystemRequest, opts ...grpc.CallOption) (*BuildSystemResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BuildSystemResponse)
+	err := c.cc.Invoke(ctx, PromptBuilderService_BuildSystem_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *promptBuilderServiceClient) BuildAgent(ctx context.Context, in *BuildAgentRequest, opts ...grpc.CallOption) (*BuildAgentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BuildAgentResponse)
+	err := c.cc.Invoke(ctx, PromptBuilderService_BuildAgent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *promptBuilderServiceClient) BuildContext(ctx context.Context, in *BuildContextRequest, opts ...grpc.CallOption) (*BuildContextResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BuildContextResponse)
+	err := c.cc.Invoke(ctx, PromptBuilderService_BuildContext_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *promptBuilderServiceClient) ListTemplates(ctx context.Context, in *ListTemplatesRequest, opts ...grpc.CallOption) (*ListTemplatesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTemplatesResponse)
+	err := c.cc.Invoke(ctx, PromptBuilderService_ListTemplates_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *promptBuilderServiceClient) GetTemplate(ctx context.Context, in *GetTemplateRequest, opts ...grpc.CallOption) (*Template, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Template)
+	err := c.cc.Invoke(ctx, PromptBuilderService_GetTemplate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *promptBuilderServiceClient) RenderTemplate(ctx context.Context, in *RenderTemplateRequest, opts ...grpc.CallOption) (*RenderTemplateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RenderTemplateResponse)
+	err := c.cc.Invoke(ctx, PromptBuilderService_RenderTemplate_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +201,22 @@ type PromptBuilderServiceServer interface {
 	// ParseIdea reads what a model answered to the prompt of an idea (STORY_MODE_IDEA): each part under its header, with
 	// what is missing and what is extra. Nothing of the answer is lost.
 	ParseIdea(context.Context, *ParseIdeaRequest) (*ParseIdeaResponse, error)
+	// BuildSystem makes a composed system prompt: sections in the order of how often they change, with the places at which a
+	// model server's cache ends, what each section costs, and what changed since an earlier build. The text is a function of
+	// the request and of what its folders hold.
+	BuildSystem(context.Context, *BuildSystemRequest) (*BuildSystemResponse, error)
+	// BuildAgent makes the prompt of one turn of an agent: a system prompt with the layers of seed 001 in it, cut to the
+	// budgets of its layers in a fixed order.
+	BuildAgent(context.Context, *BuildAgentRequest) (*BuildAgentResponse, error)
+	// BuildContext makes the text that tells a model of a conversation: summaries of its nodes, the last one in full, and
+	// references.
+	BuildContext(context.Context, *BuildContextRequest) (*BuildContextResponse, error)
+	// ListTemplates tells the default texts of a language.
+	ListTemplates(context.Context, *ListTemplatesRequest) (*ListTemplatesResponse, error)
+	// GetTemplate tells one of them.
+	GetTemplate(context.Context, *GetTemplateRequest) (*Template, error)
+	// RenderTemplate fills one of them.
+	RenderTemplate(context.Context, *RenderTemplateRequest) (*RenderTemplateResponse, error)
 	// ListBackends tells the model servers of the backends file, by name, and how each of them is just now. All are asked at
 	// once; one that does not answer is told with the reason, and is no error.
 	ListBackends(context.Context, *ListBackendsRequest) (*ListBackendsResponse, error)
@@ -141,6 +239,24 @@ func (UnimplementedPromptBuilderServiceServer) BuildStory(context.Context, *Buil
 }
 func (UnimplementedPromptBuilderServiceServer) ParseIdea(context.Context, *ParseIdeaRequest) (*ParseIdeaResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ParseIdea not implemented")
+}
+func (UnimplementedPromptBuilderServiceServer) BuildSystem(context.Context, *BuildSystemRequest) (*BuildSystemResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BuildSystem not implemented")
+}
+func (UnimplementedPromptBuilderServiceServer) BuildAgent(context.Context, *BuildAgentRequest) (*BuildAgentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BuildAgent not implemented")
+}
+func (UnimplementedPromptBuilderServiceServer) BuildContext(context.Context, *BuildContextRequest) (*BuildContextResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BuildContext not implemented")
+}
+func (UnimplementedPromptBuilderServiceServer) ListTemplates(context.Context, *ListTemplatesRequest) (*ListTemplatesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTemplates not implemented")
+}
+func (UnimplementedPromptBuilderServiceServer) GetTemplate(context.Context, *GetTemplateRequest) (*Template, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTemplate not implemented")
+}
+func (UnimplementedPromptBuilderServiceServer) RenderTemplate(context.Context, *RenderTemplateRequest) (*RenderTemplateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RenderTemplate not implemented")
 }
 func (UnimplementedPromptBuilderServiceServer) ListBackends(context.Context, *ListBackendsRequest) (*ListBackendsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListBackends not implemented")
@@ -204,6 +320,114 @@ func _PromptBuilderService_ParseIdea_Handler(srv interface{}, ctx context.Contex
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PromptBuilderServiceServer).ParseIdea(ctx, req.(*ParseIdeaRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PromptBuilderService_BuildSystem_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BuildSystemRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PromptBuilderServiceServer).BuildSystem(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PromptBuilderService_BuildSystem_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PromptBuilderServiceServer).BuildSystem(ctx, req.(*BuildSystemRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PromptBuilderService_BuildAgent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BuildAgentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PromptBuilderServiceServer).BuildAgent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PromptBuilderService_BuildAgent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PromptBuilderServiceServer).BuildAgent(ctx, req.(*BuildAgentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PromptBuilderService_BuildContext_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BuildContextRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PromptBuilderServiceServer).BuildContext(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PromptBuilderService_BuildContext_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PromptBuilderServiceServer).BuildContext(ctx, req.(*BuildContextRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PromptBuilderService_ListTemplates_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTemplatesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PromptBuilderServiceServer).ListTemplates(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PromptBuilderService_ListTemplates_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PromptBuilderServiceServer).ListTemplates(ctx, req.(*ListTemplatesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PromptBuilderService_GetTemplate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTemplateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PromptBuilderServiceServer).GetTemplate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PromptBuilderService_GetTemplate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PromptBuilderServiceServer).GetTemplate(ctx, req.(*GetTemplateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PromptBuilderService_RenderTemplate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RenderTemplateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PromptBuilderServiceServer).RenderTemplate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PromptBuilderService_RenderTemplate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PromptBuilderServiceServer).RenderTemplate(ctx, req.(*RenderTemplateRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -276,6 +500,30 @@ var PromptBuilderService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ParseIdea",
 			Handler:    _PromptBuilderService_ParseIdea_Handler,
+		},
+		{
+			MethodName: "BuildSystem",
+			Handler:    _PromptBuilderService_BuildSystem_Handler,
+		},
+		{
+			MethodName: "BuildAgent",
+			Handler:    _PromptBuilderService_BuildAgent_Handler,
+		},
+		{
+			MethodName: "BuildContext",
+			Handler:    _PromptBuilderService_BuildContext_Handler,
+		},
+		{
+			MethodName: "ListTemplates",
+			Handler:    _PromptBuilderService_ListTemplates_Handler,
+		},
+		{
+			MethodName: "GetTemplate",
+			Handler:    _PromptBuilderService_GetTemplate_Handler,
+		},
+		{
+			MethodName: "RenderTemplate",
+			Handler:    _PromptBuilderService_RenderTemplate_Handler,
 		},
 		{
 			MethodName: "ListBackends",

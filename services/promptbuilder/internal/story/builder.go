@@ -167,21 +167,54 @@ type Counts struct {
 
 // Count counts texts, each on its own. Errors: *llm.UnknownBackendError, and *llm.Error as of Build.
 func (b *Builder) Count(ctx context.Context, backend string, texts []string) (Counts, error) {
-	counter, identity, err := b.open(ctx, backend)
+	m, err := b.Measure(ctx, backend)
 	if err != nil {
 		return Counts{}, err
 	}
 	tokens := make([]int, len(texts))
 	for i, text := range texts {
-		if tokens[i], err = counter.Count(ctx, text); err == nil {
-			err = fit.CheckCount(text, tokens[i])
-		}
-		if err != nil {
-			return Counts{}, identity.blame(&fit.FailedError{Count: i + 1, Characters: utf8.RuneCountInString(text), Err: err})
+		if tokens[i], err = m.Count(ctx, text); err != nil {
+			return Counts{}, err
 		}
 	}
-	return Counts{Tokens: tokens, Estimated: counter.Estimates(), Backend: identity}, nil
+	return Counts{Tokens: tokens, Estimated: m.Estimates(), Backend: m.Backend}, nil
 }
+
+// Measure counts texts with one backend. It is for one request.
+type Measure struct {
+	// Backend is what the texts are measured with.
+	Backend Backend
+	counter Counter
+	counts  int
+}
+
+// Measure gives that of a backend. Errors: *llm.UnknownBackendError, and *llm.Error.
+func (b *Builder) Measure(ctx context.Context, backend string) (*Measure, error) {
+	counter, identity, err := b.open(ctx, backend)
+	if err != nil {
+		return nil, err
+	}
+	return &Measure{Backend: identity, counter: counter}, nil
+}
+
+// Count gives the tokens of a text, BOS included where the server adds one. Errors are as of Build.
+func (m *Measure) Count(ctx context.Context, text string) (int, error) {
+	m.counts++
+	n, err := m.counter.Count(ctx, text)
+	if err == nil {
+		err = fit.CheckCount(text, n)
+	}
+	if err != nil {
+		return 0, m.Backend.blame(&fit.FailedError{Count: m.counts, Characters: utf8.RuneCountInString(text), Err: err})
+	}
+	return n, nil
+}
+
+// Estimates says that nobody counts, and that counts are estimates.
+func (m *Measure) Estimates() bool { return m.counter.Estimates() }
+
+// Tokenizer names what cuts texts into the same tokens.
+func (m *Measure) Tokenizer() string { return m.Backend.tokenizer() }
 
 func (b *Builder) open(ctx context.Context, name string) (Counter, Backend, error) {
 	counter, err := b.backends.Counter(name)

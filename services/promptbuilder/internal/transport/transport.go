@@ -28,10 +28,14 @@ type Stories interface {
 type Server struct {
 	promptbuilderv1.UnimplementedPromptBuilderServiceServer
 	stories Stories
+	systems Systems
+	agents  Agents
 }
 
 // New makes a Server.
-func New(stories Stories) *Server { return &Server{stories: stories} }
+func New(stories Stories, systems Systems, agents Agents) *Server {
+	return &Server{stories: stories, systems: systems, agents: agents}
+}
 
 // known notes an enum value that the contract does not have.
 func known(f *apierr.Fields, field string, value protoreflect.Enum) {

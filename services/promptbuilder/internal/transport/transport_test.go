@@ -63,7 +63,7 @@ func (s *stories) Backends(context.Context) []story.Status { return s.backends }
 func serve(t *testing.T, s *stories) promptbuilderv1.PromptBuilderServiceClient {
 	t.Helper()
 	return promptbuilderv1.NewPromptBuilderServiceClient(testkit.Serve(t, func(r grpc.ServiceRegistrar) {
-		promptbuilderv1.RegisterPromptBuilderServiceServer(r, transport.New(s))
+		promptbuilderv1.RegisterPromptBuilderServiceServer(r, transport.New(s, nil, nil))
 	}))
 }
 

@@ -1,0 +1,185 @@
+// Package promptsfile reads the prompts file: folders that prompts may be made from, sections of every system prompt, and what
+// stands in for what a request leaves open (docs/system-prompt.md).
+package promptsfile
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
+)
+
+// Settings are what a prompts file says.
+type Settings struct {
+	Folders  map[string]sysprompt.Folder
+	Defaults sysprompt.Defaults
+}
+
+// maxRoots bounds the folders of a file.
+const maxRoots = 64
+
+var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// file is a prompts file. Agents are the names that seed 003 has for system.defaults.
+type file struct {
+	Roots  map[string]root `yaml:"roots"`
+	System struct {
+		Defaults defaults  `yaml:"defaults"`
+		Sections []section `yaml:"sections"`
+	} `yaml:"system"`
+	Agents struct {
+		Defaults aliases `yaml:"defaults"`
+	} `yaml:"agents"`
+}
+
+type root struct {
+	Path  string `yaml:"path"`
+	Mount string `yaml:"mount"`
+}
+
+type defaults struct {
+	Workspace string `yaml:"workspace"`
+	Zone      string `yaml:"user_timezone"`
+	Format    string `yaml:"time_format"`
+	MaxChars  int    `yaml:"bootstrap_max_chars"`
+}
+
+type aliases struct {
+	Workspace string `yaml:"workspace"`
+	Zone      string `yaml:"userTimezone"`
+	Format    string `yaml:"timeFormat"`
+	MaxChars  int    `yaml:"bootstrapMaxChars"`
+}
+
+// section is a sysprompt.Custom as the file has it.
+type section struct {
+	ID        string   `yaml:"id"`
+	Heading   string   `yaml:"heading"`
+	Text      string   `yaml:"text"`
+	Class     string   `yaml:"class"`
+	Modes     []string `yaml:"modes"`
+	Order     int      `yaml:"order"`
+	Untrusted bool     `yaml:"untrusted"`
+}
+
+var (
+	classes = map[string]sysprompt.Class{"": sysprompt.Unset, "identity": sysprompt.Identity, "stable": sysprompt.Stable, "session": sysprompt.Session, "volatile": sysprompt.Volatile}
+	modes   = map[string]sysprompt.Mode{"full": sysprompt.Full, "minimal": sysprompt.Minimal}
+)
+
+// Load reads a prompts file; an empty path is no file. Paths in it are relative to its folder. The error names the file and
+// every problem in it with line and key.
+func Load(name string) (Settings, error) {
+	if name == "" {
+		return Settings{}, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return Settings{}, fmt.Errorf("the prompts file: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(io.LimitReader(f, yamlx.MaxBytes+1))
+	if err != nil {
+		return Settings{}, fmt.Errorf("the prompts file: %w", err)
+	}
+	s, err := Parse(text, filepath.Dir(name))
+	if err != nil {
+		return Settings{}, fmt.Errorf("the prompts file %s:\n%w", name, err)
+	}
+	return s, nil
+}
+
+// Parse reads the text of a prompts file that is in a folder. The error is a *yamlx.Error with every problem.
+func Parse(text []byte, dir string) (Settings, error) {
+	tree, err := yamlx.Parse(text)
+	if err != nil {
+		return Settings{}, err
+	}
+	var f file
+	if err := yamlx.DecodeNode(tree, &f); err != nil {
+		return Settings{}, err
+	}
+	p := &problems{tree: tree}
+	s := Settings{Folders: p.folders(f.Roots, dir), Defaults: sysprompt.Defaults{
+		Workspace:  p.one("workspace", f.System.Defaults.Workspace, f.Agents.Defaults.Workspace),
+		Zone:       p.one("user_timezone", f.System.Defaults.Zone, f.Agents.Defaults.Zone),
+		TimeFormat: p.one("time_format", f.System.Defaults.Format, f.Agents.Defaults.Format),
+		MaxChars:   cmp.Or(f.System.Defaults.MaxChars, f.Agents.Defaults.MaxChars),
+		Sections:   p.sections(f.System.Sections),
+	}}
+	for _, v := range sysprompt.CheckDefaults(s.Defaults) {
+		p.add(v.Field, "%s", v.Description)
+	}
+	if len(p.wrong.Problems) > 0 {
+		return Settings{}, &p.wrong
+	}
+	return s, nil
+}
+
+// problems collects what is wrong with a file.
+type problems struct {
+	tree  *yamlx.Node
+	wrong yamlx.Error
+}
+
+func (p *problems) add(path, format string, args ...any) {
+	p.wrong.Problems = append(p.wrong.Problems, yamlx.Problem{Path: path, Node: p.tree, Message: fmt.Sprintf(format, args...)})
+}
+
+// one takes the value of a key or of its other name; both must not differ.
+func (p *problems) one(key, value, alias string) string {
+	if value != "" && alias != "" && value != alias {
+		p.add("system.defaults."+key, "and its other name under agents.defaults differ; leave one of them out")
+	}
+	return cmp.Or(value, alias)
+}
+
+func (p *problems) folders(all map[string]root, dir string) map[string]sysprompt.Folder {
+	if len(all) > maxRoots {
+		p.add("roots", "there are %d; there may be at most %d", len(all), maxRoots)
+	}
+	folders := map[string]sysprompt.Folder{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		r := all[name]
+		if !nameForm.MatchString(name) {
+			p.add("roots."+name, "a name is 1 to 63 small letters, digits, dots, dashes and underscores, and begins with a letter or digit")
+		}
+		folder := sysprompt.Folder{Path: r.Path, Mount: cmp.Or(r.Mount, "/"+name)}
+		if err := folder.Check(); err != nil {
+			p.add("roots."+name, "%v", err)
+		}
+		if !filepath.IsAbs(folder.Path) {
+			folder.Path = filepath.Join(dir, folder.Path)
+		}
+		folders[name] = folder
+	}
+	return folders
+}
+
+func (p *problems) sections(all []section) []sysprompt.Custom {
+	var out []sysprompt.Custom
+	for i, s := range all {
+		path := fmt.Sprintf("system.sections[%d]", i)
+		class, ok := classes[s.Class]
+		if !ok {
+			p.add(path+".class", "must be identity, stable, session or volatile, and is %.40q", s.Class)
+		}
+		c := sysprompt.Custom{ID: s.ID, Heading: s.Heading, Text: s.Text, Class: class, Order: s.Order, Untrusted: s.Untrusted}
+		for j, word := range s.Modes {
+			mode, ok := modes[word]
+			if !ok {
+				p.add(fmt.Sprintf("%s.modes[%d]", path, j), "must be full or minimal, and is %.40q", word)
+			}
+			c.Modes = append(c.Modes, mode)
+		}
+		out = append(out, c)
+	}
+	return out
+}

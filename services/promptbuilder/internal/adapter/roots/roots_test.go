@@ -1,0 +1,159 @@
+package roots
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
+)
+
+// place is a folder in which tests put files and links.
+type place struct {
+	testing.TB
+	dir string
+}
+
+func (p place) put(name, text string) {
+	p.Helper()
+	file := filepath.Join(p.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		p.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p place) link(target, name string) {
+	p.Helper()
+	if err := os.Symlink(target, filepath.Join(p.dir, name)); err != nil {
+		p.Skip("this system makes no links: ", err)
+	}
+}
+
+func skill(name string) string { return "---\nname: " + name + "\ndescription: d\n---\n" }
+
+// cases/systemprompt.md 23: links within the folders of the settings are followed, others are told, and the good ones are never lost.
+func TestSystemprompt23Links(t *testing.T) {
+	t.Parallel()
+	p := place{t, t.TempDir()}
+	p.put("skills/a/SKILL.md", skill("a"))
+	p.put("shared/b/SKILL.md", skill("b"))
+	p.put("shared/c.md", skill("c"))
+	p.put("outside/d/SKILL.md", skill("d"))
+	p.put("skills/c/other", "")
+	p.link(filepath.Join(p.dir, "shared", "b"), "skills/b")
+	p.link(filepath.Join(p.dir, "shared", "c.md"), "skills/c/SKILL.md")
+	p.link(filepath.Join(p.dir, "outside", "d"), "skills/d")
+	p.link("nowhere", "skills/e")
+	p.link(".", "skills/f")
+	p.put("skills/.hidden/SKILL.md", skill("hidden"))
+	p.put("skills/node_modules/x/SKILL.md", skill("x"))
+	r := New(map[string]sysprompt.Folder{"skills": {Path: filepath.Join(p.dir, "skills"), Mount: "/skills"}, "shared": {Path: filepath.Join(p.dir, "shared")}})
+	found, reports := r.Skills(sysprompt.SkillRoot{Root: "skills"}, false)
+	var names, told []string
+	for _, s := range found {
+		names = append(names, s.Name+" "+s.Location)
+	}
+	for _, s := range reports {
+		told = append(told, s.Name+": "+s.Why)
+	}
+	if diff := cmp.Diff([]string{"a /skills/a/SKILL.md", "b /skills/b/SKILL.md", "c /skills/c/SKILL.md"}, names); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{
+		"skills/d: it is a link that leads out of the folders of the settings, or in a loop", "skills/e: it is a link that leads nowhere",
+		"skills/f: it is a folder that is listed already, or a loop of links",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A file that cannot be read is never called missing; two names of one file are known as one.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	p := place{t, t.TempDir()}
+	p.put("ws/AGENTS.md", "a")
+	p.put("ws/folder/x", "")
+	p.put("secret", "s")
+	p.put("ws/big", strings.Repeat("x", sysprompt.MaxFile+1))
+	p.link("../secret", "ws/out")
+	p.link("gone", "ws/dangling")
+	p.link("AGENTS.md", "ws/same")
+	r := New(map[string]sysprompt.Folder{"ws": {Path: filepath.Join(p.dir, "ws")}})
+	names := []string{"AGENTS.md", "none", "folder", "big", "out", "dangling", "same", "../secret"}
+	want := []sysprompt.FileState{
+		sysprompt.FileOK, sysprompt.FileMissing, sysprompt.FileUnreadable, sysprompt.FileTooLarge, sysprompt.FileBlocked, sysprompt.FileUnreadable, sysprompt.FileOK, sysprompt.FileUnreadable,
+	}
+	for i, f := range r.Files("ws", names) {
+		if f.State != want[i] || f.State != sysprompt.FileOK && len(f.Content) > 0 && f.State != sysprompt.FileTooLarge {
+			t.Errorf("%s: %s, %d bytes", f.Name, f.State, len(f.Content))
+		}
+		if f.Name == "same" && f.Same != "AGENTS.md" {
+			t.Errorf("%q", f.Same)
+		}
+	}
+	if d := r.Digest("ws", "AGENTS.md"); len(d) != 64 || r.Digest("ws", "none") != "" {
+		t.Errorf("%q", d)
+	}
+	if f := New(map[string]sysprompt.Folder{"gone": {Path: filepath.Join(p.dir, "gone")}}).Files("gone", []string{"x"}); f[0].State != sysprompt.FileMissing {
+		t.Errorf("%v", f)
+	}
+}
+
+// cases/systemprompt.md 19, 20 and 22: front matter as people and editors leave it.
+func TestSystemprompt19To22FrontMatter(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want, description, fault string }{
+		"a byte order mark":        {"\ufeff---\nname: demo\ndescription: d\n---\nx", "demo", "d", ""},
+		"CRLF, no end":             {"---\r\nname: demo\r\ndescription: d\r\n---", "demo", "d", ""},
+		"CR":                       {"---\rname: demo\rdescription: d\r---\rx", "demo", "d", ""},
+		"no closing fence":         {"---\nname: demo\ndescription: d", "demo", "d", ""},
+		"a number":                 {"---\nname: 3000\ndescription: true\n---", "3000", "true", ""},
+		"no name":                  {"---\ndescription: d\n---", "folder", "d", ""},
+		"colons":                   {"---\nname: demo\ndescription: a: b: c\n---", "demo", "a: b: c", ""},
+		"colons in quotes":         {"---\nname: demo\ndescription: 'a: b'\n---", "demo", "a: b", ""},
+		"several lines":            {"---\nname: demo\ndescription: >\n  a\n  b\n---", "demo", "a b", ""},
+		"a list":                   {"---\nname: demo\ndescription: [a, b]\n---", "", "", "line 2, column 14"},
+		"no description":           {"---\nname: demo\n---", "", "", "no description"},
+		"no front matter":          {"# Demo\n", "", "", "first line must be ---"},
+		"no YAML":                  {"---\nname: [\n---", "", "", "not YAML"},
+		"something else in colons": {"---\nname: demo\ndescription: d\nnote: a: b\n---", "demo", "d", ""},
+	} {
+		h, err := parse([]byte(c.text), "folder", false)
+		if c.fault != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil || h.Name != c.want || h.Description != c.description || strings.Contains(h.Name+h.Description, "\r") {
+			t.Errorf("%s: %+v, %v", name, h, err)
+		}
+		_, strict := parse([]byte(c.text), "folder", true)
+		if guessed := len(h.Warnings) > 0; guessed != (strict != nil) || guessed != (name == "colons" || name == "something else in colons") {
+			t.Errorf("%s: warnings %q, strict %v", name, h.Warnings, strict)
+		}
+	}
+	h, err := parse([]byte("---\ndescription: d\nos: linux\nrequires:\n  bins: [git, rg]\n  env: TOKEN\n---"), "f", false)
+	if diff := cmp.Diff(head{Name: "f", Description: "d", OS: []string{"linux"}, Bins: []string{"git", "rg"}, Env: []string{"TOKEN"}}, h); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
+func FuzzFrontMatter(f *testing.F) {
+	for _, text := range []string{"---\nname: a\ndescription: b: c\n---\n", "---\n&a [*a]\n", "---\n? {\n", "\ufeff---\r", "---\n- a\n---"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, err := parse(data, "folder", false)
+		if err == nil && (h.Name == "" || h.Description == "" || strings.ContainsAny(h.Name+h.Description, "\n\r\x00")) {
+			t.Fatalf("%+v", h)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package transport_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+)
+
+// What callers of system prompts, layers, context and texts are told, with the field of the request that they sent.
+func TestSystemFaults(t *testing.T) {
+	t.Parallel()
+	c := promptbuilderv1.NewPromptBuilderServiceClient(testkit.Serve(t, func(r grpc.ServiceRegistrar) {
+		promptbuilderv1.RegisterPromptBuilderServiceServer(r, builders())
+	}))
+	system := func(q *promptbuilderv1.BuildSystemRequest) func() error {
+		return func() error { _, err := c.BuildSystem(t.Context(), q); return err }
+	}
+	agent := func(q *promptbuilderv1.BuildAgentRequest) func() error {
+		return func() error { _, err := c.BuildAgent(t.Context(), q); return err }
+	}
+	prompt := &promptbuilderv1.BuildContextRequest{Prompt: strings.Repeat("夜", 100), MaxTokens: 20, IncludeCurrent: proto.Bool(true)}
+	file := &promptbuilderv1.PromptFile{Name: "a", Content: []byte(strings.Repeat("x", 3<<20))}
+	for name, tt := range map[string]struct {
+		call     func() error
+		code     codes.Code
+		reason   string
+		field    string
+		metadata string
+	}{
+		"a word that is none": {system(&promptbuilderv1.BuildSystemRequest{Mode: 9}), codes.InvalidArgument, "INVALID_FIELD", "mode", ""},
+		"a section that is ours": {
+			system(&promptbuilderv1.BuildSystemRequest{Sections: []*promptbuilderv1.CustomSection{{Id: "skills"}}}), codes.InvalidArgument, "INVALID_FIELD", "sections[0].id", "",
+		},
+		"a prompt that is too large": {
+			system(&promptbuilderv1.BuildSystemRequest{Files: []*promptbuilderv1.PromptFile{file}, Bootstrap: &promptbuilderv1.Bootstrap{MaxChars: 4 << 20, TotalMaxChars: proto.Int32(0)}}),
+			codes.InvalidArgument, "INVALID_FIELD", "bootstrap.total_max_chars", "",
+		},
+		"a context that does not fit": {func() error { _, err := c.BuildContext(t.Context(), prompt); return err }, codes.FailedPrecondition, "CONTEXT_OVERFLOW", "max_tokens", "tokens"},
+		"the same in a prompt": {
+			system(&promptbuilderv1.BuildSystemRequest{Context: prompt}), codes.FailedPrecondition, "CONTEXT_OVERFLOW", "context.max_tokens", "limit",
+		},
+		"a context with words of its own": {
+			system(&promptbuilderv1.BuildSystemRequest{Context: &promptbuilderv1.BuildContextRequest{Locale: "ja"}}), codes.InvalidArgument, "INVALID_FIELD", "context", "",
+		},
+		"no agent":       {agent(nil), codes.InvalidArgument, "INVALID_FIELD", "agent", ""},
+		"an agent, NONE": {agent(&promptbuilderv1.BuildAgentRequest{Agent: &promptbuilderv1.AgentState{}, System: &promptbuilderv1.BuildSystemRequest{Mode: promptbuilderv1.SystemMode_SYSTEM_MODE_NONE}}), codes.InvalidArgument, "INVALID_FIELD", "system.mode", ""},
+		"a layer that does not fit": {
+			agent(&promptbuilderv1.BuildAgentRequest{Agent: &promptbuilderv1.AgentState{Budgets: &promptbuilderv1.AgentBudgets{Main: proto.Int32(1)}}}),
+			codes.FailedPrecondition, "CONTEXT_OVERFLOW", "agent.budgets.main", "block.main",
+		},
+		"a text that is none": {
+			func() error {
+				_, err := c.GetTemplate(t.Context(), &promptbuilderv1.GetTemplateRequest{Name: "templates/x"})
+				return err
+			}, codes.NotFound, "UNKNOWN_TEMPLATE", "name", "",
+		},
+		"a value that is missing": {
+			func() error {
+				_, err := c.RenderTemplate(t.Context(), &promptbuilderv1.RenderTemplateRequest{Name: "templates/cut"})
+				return err
+			}, codes.InvalidArgument, "INVALID_FIELD", `values["n"]`, "",
+		},
+		"a language that is none": {
+			func() error {
+				_, err := c.ListTemplates(t.Context(), &promptbuilderv1.ListTemplatesRequest{Locale: "?"})
+				return err
+			}, codes.InvalidArgument, "INVALID_FIELD", "locale", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, ok := apierr.FromStatus(tt.call())
+			if !ok {
+				t.Fatalf("no error of ours: %v", tt.call())
+			}
+			if e.Code != tt.code || e.Reason != tt.reason || fields(e) != tt.field || tt.metadata != "" && e.Metadata[tt.metadata] == "" {
+				t.Errorf("%v %s of %s, %v", e.Code, e.Reason, fields(e), e.Metadata)
+			}
+		})
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	s := builders()
+	all, err := s.ListTemplates(t.Context(), &promptbuilderv1.ListTemplatesRequest{Locale: "en"})
+	if err != nil || len(all.GetTemplates()) < 30 {
+		t.Fatalf("%d, %v", len(all.GetTemplates()), err)
+	}
+	for _, want := range all.GetTemplates() {
+		got, err := s.GetTemplate(t.Context(), &promptbuilderv1.GetTemplateRequest{Name: want.GetName(), Locale: "en-GB"})
+		if err != nil || !proto.Equal(got, want) {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+	got, err := s.RenderTemplate(t.Context(), &promptbuilderv1.RenderTemplateRequest{Name: "templates/cut", Values: map[string]string{"n": "{n}"}})
+	if err != nil || got.GetText() != "（{n}件省略）" || len(got.GetSha256()) != 64 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
