@@ -105,7 +105,7 @@ func TestFlowstore34LongConversation(t *testing.T) { //nolint:paralleltest // it
 		}
 	}
 	// A node file, the flow file, and lines in the two indexes.
-	flowFile, err := os.Stat(filepath.Join(data, "default/flows/000/000.yaml"))
+	flowFile, err := os.Stat(filepath.Join(data, "default", "flows", "000", "000.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func FromNode(n generation.Node) *flowstorev1.Node {
 	for _, t := range n.Texts {
 		out.Texts = append(out.Texts, &flowstorev1.Text{
 			Role: t.Role, Content: t.Content,
-			TokenCount: int32(t.Tokens), DurationSeconds: t.Duration.Seconds(), TokensPerSecond: t.Rate,
+			TokenCount: int32(t.Tokens), DurationSeconds: seconds(t.Duration), TokensPerSecond: t.Rate,
 		})
 	}
 	return out
@@ -95,10 +95,13 @@ func fromRecord(r *generation.Record) *flowstorev1.Generation {
 		Backend: FromIdentity(r.Backend), PromptDigest: r.PromptDigest, Task: r.Task,
 		PickSeed: r.PickSeed, Picks: r.Picks, Sampling: FromSampling(r.Sampling),
 		PromptTokens: int32(r.PromptTokens), CachedTokens: int32(r.CachedTokens), AnswerTokens: int32(r.AnswerTokens),
-		PromptSeconds: r.PromptTime.Seconds(), AnswerSeconds: r.AnswerTime.Seconds(),
+		PromptSeconds: seconds(r.PromptTime), AnswerSeconds: seconds(r.AnswerTime),
 		FinishReason: string(r.Finish), Fault: string(r.Fault), Branch: r.Branch, Error: r.Error, RequestDigest: r.RequestDigest,
 	}
 }
+
+// seconds is the number that a file with these digits is read as: Duration.Seconds adds two numbers and may be off in the last place.
+func seconds(d time.Duration) float64 { return float64(d) / float64(time.Second) }
 
 func duration(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds * float64(time.Second)))
