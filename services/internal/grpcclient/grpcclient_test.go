@@ -76,7 +76,8 @@ func TestIdempotentMethods(t *testing.T) {
 
 func repeatable(m protoreflect.MethodDescriptor) bool {
 	name := string(m.Name())
-	reads := strings.HasPrefix(name, "Get") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Diff") || strings.HasPrefix(name, "Search") || name == "ValidateFlow" || name == "BuildStory" || name == "ParseIdea" || name == "CountTokens"
+	reads := strings.HasPrefix(name, "Get") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Diff") || strings.HasPrefix(name, "Search") ||
+		slices.Contains([]string{"ValidateFlow", "BuildStory", "BuildSystem", "BuildAgent", "BuildContext", "RenderTemplate", "ParseIdea", "CountTokens"}, name)
 	return reads && !m.IsStreamingServer()
 }
 

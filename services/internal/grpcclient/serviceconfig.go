@@ -33,6 +33,12 @@ const balancingAndRetries = `
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "DiffNodes"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildStory"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ParseIdea"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildSystem"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildAgent"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildContext"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ListTemplates"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "GetTemplate"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "RenderTemplate"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ListBackends"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ListPresets"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "CountTokens"}
