@@ -15,6 +15,7 @@ import (
 // BuildContext makes the text that tells a model of a conversation.
 func (s *Server) BuildContext(ctx context.Context, req *promptbuilderv1.BuildContextRequest) (*promptbuilderv1.BuildContextResponse, error) {
 	f := &apierr.Fields{}
+	f.Required(req)
 	r := toContext(f, "", req)
 	for _, v := range nodecontext.Check(r) {
 		wrong(f, []story.Violation{story.Violation(v)})

@@ -24,6 +24,7 @@ type Systems interface {
 // BuildSystem makes a composed system prompt.
 func (s *Server) BuildSystem(ctx context.Context, req *promptbuilderv1.BuildSystemRequest) (*promptbuilderv1.BuildSystemResponse, error) {
 	f := &apierr.Fields{}
+	f.Required(req)
 	r, found := s.systems.Prepare(toSystem(f, "", req))
 	wrong(f, violations(found))
 	if err := f.Err(); err != nil {
