@@ -35,8 +35,10 @@ func TestEditsOfALargeFlowCopyOnce(t *testing.T) { //nolint:paralleltest // see 
 	if err := s.Update(t.Context(), ns, func(tx store.Tx) error { return tx.ChangeFlow(f, c) }); err != nil {
 		t.Fatal(err)
 	}
+	const rounds = 8 // the least counts: under the race detector a sync.Pool drops a part of what it is given
 	edge := library.Connection{Operation: library.Operation{Flow: f}, Parent: beside, Child: first}
-	for _, edit := range []struct {
+	now, next := first, beside
+	edits := []struct {
 		name string
 		most uint64
 		do   func() error
@@ -48,13 +50,26 @@ func TestEditsOfALargeFlowCopyOnce(t *testing.T) { //nolint:paralleltest // see 
 			_, err := l.AddNode(t.Context(), ns, library.Addition{Flow: f, New: &n, Parents: []uuid.UUID{beside}})
 			return err
 		}},
-		{"SetCurrent", 0, func() error { _, err := l.SetCurrent(t.Context(), ns, f, beside); return err }},
-	} {
-		took, err := allocated(edit.do)
-		if err != nil {
-			t.Fatalf("%s: %v", edit.name, err)
+		{"SetCurrent", 0, func() error {
+			now, next = next, now
+			_, err := l.SetCurrent(t.Context(), ns, f, now)
+			return err
+		}},
+	}
+	least := map[string]uint64{}
+	for range rounds {
+		for _, edit := range edits {
+			took, err := allocated(edit.do)
+			if err != nil {
+				t.Fatalf("%s: %v", edit.name, err)
+			}
+			if before, ok := least[edit.name]; !ok || took < before {
+				least[edit.name] = took
+			}
 		}
-		if most := edit.most + edit.most/4 + other; took > most {
+	}
+	for _, edit := range edits {
+		if took, most := least[edit.name], edit.most+edit.most/4+other; took > most {
 			t.Errorf("%s allocated %s, at most %s", edit.name, kib(took), kib(most))
 		} else {
 			t.Logf("%s allocated %s", edit.name, kib(took))
