@@ -135,8 +135,12 @@ func Counted(ctx context.Context, text string) {
 
 // Request is what a model is asked.
 type Request struct {
-	// Prompt is sent as it is.
+	// Prompt is sent as it is. Empty where there are Messages.
 	Prompt string
+	// Messages are a conversation, oldest first, which the server puts into the form that its model was trained on.
+	Messages []Message
+	// Tools are what the model may ask for in a conversation.
+	Tools []Tool
 	// Suffix is how many bytes at the end of Prompt are the beginning of the answer, which the model goes on with. A server
 	// that has only turns of users and models takes them as the beginning of the model's; to all others it is nothing.
 	Suffix int
@@ -172,6 +176,8 @@ type Result struct {
 	Finish Finish
 	// StopString is the stop string that ended it, if one did.
 	StopString string
+	// Calls are the tools that the model asks for, in its order. Only of Messages, and complete only at the end.
+	Calls []ToolCall
 	// PromptTokens is the whole prompt, CachedTokens the part that came from the server's prefix cache.
 	PromptTokens, CachedTokens int
 	// CacheTold: the server said how many came from the cache, so that CachedTokens 0 means none.

@@ -22,6 +22,9 @@ func (r Request) Check() error {
 	if r.Suffix < 0 || r.Suffix > len(r.Prompt) || !utf8.ValidString(r.Prompt[len(r.Prompt)-r.Suffix:]) {
 		return fmt.Errorf("suffix is %d; it must be a number of bytes at the end of a prompt of %d, and not begin inside a character", r.Suffix, len(r.Prompt))
 	}
+	if err := r.checkMessages(); err != nil {
+		return err
+	}
 	for i, s := range r.Sampling.Stop {
 		if s == "" || !utf8.ValidString(s) {
 			return fmt.Errorf("stop string %d is empty or not valid UTF-8", i)

@@ -91,3 +91,38 @@ func TestEnded(t *testing.T) {
 		t.Errorf("a context past its deadline gives %+v", e)
 	}
 }
+
+func TestCheckOfMessages(t *testing.T) {
+	t.Parallel()
+	said := func(m ...llm.Message) llm.Request {
+		return llm.Request{Messages: m, Sampling: llm.Sampling{MaxTokens: 1}}
+	}
+	call := []llm.ToolCall{{ID: "c1", Name: "node_detail", Arguments: `{"node_id":"a"}`}}
+	both := said(llm.Message{Role: llm.RoleUser, Content: "a"})
+	both.Prompt = "b"
+	for _, c := range []struct {
+		name string
+		req  llm.Request
+		want string
+	}{
+		{"a whole conversation", said(
+			llm.Message{Role: llm.RoleSystem, Content: "s"}, llm.Message{Role: llm.RoleUser, Content: "u"},
+			llm.Message{Role: llm.RoleAssistant, Calls: call}, llm.Message{Role: llm.RoleTool, CallID: "c1", Content: "t"},
+		), ""},
+		{"a prompt as well", both, "only one of them"},
+		{"tools alone", llm.Request{Prompt: "a", Tools: []llm.Tool{{Name: "x"}}, Sampling: llm.Sampling{MaxTokens: 1}}, "tools go with messages"},
+		{"no role", said(llm.Message{Content: "a"}), `its role is ""`},
+		{"bad bytes", said(llm.Message{Role: llm.RoleUser}, llm.Message{Role: llm.RoleUser, Content: "\xff"}), "message 1: the text is not valid UTF-8"},
+		{"a user who calls", said(llm.Message{Role: llm.RoleUser, Calls: call}), "only an assistant"},
+		{"a tool without a call", said(llm.Message{Role: llm.RoleTool}), "names the call"},
+		{"a call id of a user", said(llm.Message{Role: llm.RoleUser, CallID: "c1"}), "names the call"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			err := c.req.Check()
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
