@@ -32,7 +32,7 @@ ifeq ($(RACE),)
 	@case ",$${TSUMUGI_NEED:-}," in *,race,*) echo "tests: TSUMUGI_NEED asks for the race detector, which needs a C compiler: install gcc or clang" >&2; exit 1;; esac
 	@echo "tests: no C compiler found, so the race detector stays off"
 endif
-	@$(GO) test $(RACE) $$($(GO) list work | grep -v -e /archtest -e /e2e)
+	@$(GO) test $(RACE) -timeout 20m $$($(GO) list work | grep -v -e /archtest -e /e2e)
 	@$(GO) test $(RACE) -count=1 -timeout 20m $(UNCACHED)
 ifneq ($(RACE),)
 	@# With the race detector the power is cut at every 7th step only: here at every one.
