@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,12 +55,25 @@ func (d *desk) restart() {
 // is done in between.
 func (d *desk) crash(meanwhile func()) {
 	d.Helper()
-	left := d.TempDir()
-	d.must(os.CopyFS(left, os.DirFS(d.data)))
+	left := copied(d, d.data)
 	d.must(d.store.Close())
 	d.data = left
 	meanwhile()
 	d.open()
+}
+
+// copied gives a copy of the data of a store that may be writing files: a name that went away meanwhile has it begin again.
+func copied(t testing.TB, data string) string {
+	t.Helper()
+	for {
+		left := t.TempDir()
+		switch err := os.CopyFS(left, os.DirFS(data)); {
+		case err == nil:
+			return left
+		case !errors.Is(err, fs.ErrNotExist) || t.Context().Err() != nil:
+			t.Fatal(err)
+		}
+	}
 }
 
 func (d *desk) must(err error) {

@@ -235,8 +235,7 @@ func TestAPurgeIsDoneWhenLocalDBIsRewritten(t *testing.T) {
 	if err := d.flush(); !errors.Is(err, refuse) {
 		t.Errorf("flushed: %v", err)
 	}
-	left := d.TempDir()
-	d.must(os.CopyFS(left, os.DirFS(d.data)))
+	left := copied(d, d.data)
 	d.must(sp.onWriter(func() error { sp.local = sp.local.(*laggingLog).commitLog; return nil }))
 	d.must(d.store.Close())
 	d.data = left

@@ -22,8 +22,7 @@ func TestAVolumeThatIsReadOnlyAtStart(t *testing.T) {
 	for name, leave := range map[string]func(d *desk){
 		"killed": func(d *desk) {
 			d.must(errors.Join(d.createNode("theirs"), d.replaceNode("one", "二"), d.addNode("novel", "essay"), d.move(thing(store.KindNode, "theirs"), true)))
-			left := d.TempDir()
-			d.must(os.CopyFS(left, os.DirFS(d.data)))
+			left := copied(d, d.data)
 			d.must(d.store.Close())
 			d.data = left
 		},
