@@ -1,4 +1,4 @@
-// Package app is the agent: AgentService, which continues flows with models.
+// Package app is the agent: AgentService, which continues flows with models and makes contexts of them.
 package app
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/promptbuilder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/telemetry"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/transport"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
@@ -35,6 +36,7 @@ type Deps struct {
 type App struct {
 	deps        Deps
 	generations *generation.Service
+	contexts    *nodecontext.Service
 }
 
 // New makes the agent. It calls nobody: what is away is an answer to a request, not a reason not to start.
@@ -49,18 +51,17 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{deps: deps, generations: generation.New(generation.Deps{
-		Flows:   flowstore.New(deps.FlowStore),
-		Prompts: promptbuilder.New(deps.PromptBuilder),
-		Models:  deps.Backends,
-		Clock:   clock{}, Random: random{}, Observer: observer,
+	flows, prompts := flowstore.New(deps.FlowStore), promptbuilder.New(deps.PromptBuilder)
+	return &App{deps: deps, contexts: nodecontext.New(flows, prompts), generations: generation.New(generation.Deps{
+		Flows: flows, Prompts: prompts, Models: deps.Backends,
+		Clock: clock{}, Random: random{}, Observer: observer,
 		Limits: cfg.Generation.limits(),
 	})}, nil
 }
 
 // Register adds AgentService to a server.
 func (a *App) Register(r grpc.ServiceRegistrar) {
-	agentv1.RegisterAgentServiceServer(r, transport.New(a.generations))
+	agentv1.RegisterAgentServiceServer(r, transport.New(a.generations, a.contexts))
 }
 
 // Ready tells how the model servers and the other services are. None is fatal: a request that needs one that is away is

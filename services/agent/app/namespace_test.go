@@ -25,7 +25,7 @@ func first(s interface {
 	return err
 }
 
-// calls are those about a generation that runs, by method. The last one ends it.
+// calls are those about a generation that runs, or its flow, by method. The last one ends it.
 var calls = []struct {
 	method, refused string
 	call            call
@@ -42,6 +42,10 @@ var calls = []struct {
 	}},
 	{"GenerateNode", "FLOW_NOT_FOUND", func(ctx context.Context, r *rig, q *agentv1.GenerateNodeRequest, _ string) error {
 		return first(r.agent.GenerateNode(ctx, &agentv1.GenerateNodeRequest{Flow: q.Flow, DryRun: true}))
+	}},
+	{"BuildNodeContext", "FLOW_NOT_FOUND", func(ctx context.Context, r *rig, q *agentv1.GenerateNodeRequest, _ string) error {
+		_, err := r.agent.BuildNodeContext(ctx, &agentv1.BuildNodeContextRequest{Flow: q.Flow})
+		return err
 	}},
 	{"CancelGeneration", "GENERATION_NOT_FOUND", func(ctx context.Context, r *rig, _ *agentv1.GenerateNodeRequest, generation string) error {
 		_, err := r.agent.CancelGeneration(ctx, &agentv1.CancelGenerationRequest{Name: generation})

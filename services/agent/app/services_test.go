@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -97,6 +98,11 @@ func (f *flowstore) AddNode(ctx context.Context, q *flowstorev1.AddNodeRequest) 
 	return &flowstorev1.AddNodeResponse{Node: n, Index: 1, Parents: q.Parents}, nil
 }
 
+// WatchEvents says hello, and no more.
+func (f *flowstore) WatchEvents(_ *flowstorev1.WatchEventsRequest, s grpc.ServerStreamingServer[flowstorev1.Event]) error {
+	return s.Send(&flowstorev1.Event{Event: "hello", LastSeq: proto.Int64(5)})
+}
+
 func (f *flowstore) added() []*flowstorev1.AddNodeRequest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,6 +174,13 @@ func (p *promptbuilder) BuildStory(ctx context.Context, q *promptbuilderv1.Build
 		p.built.Picks = q.Picks
 	}
 	return p.built, nil
+}
+
+func (p *promptbuilder) BuildContext(ctx context.Context, q *promptbuilderv1.BuildContextRequest) (*promptbuilderv1.BuildContextResponse, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.called = append(p.called, namespace.From(ctx))
+	return &promptbuilderv1.BuildContextResponse{Text: q.GetPrompt()}, p.fail
 }
 
 func (p *promptbuilder) CountTokens(ctx context.Context, q *promptbuilderv1.CountTokensRequest) (*promptbuilderv1.CountTokensResponse, error) {

@@ -19,6 +19,7 @@ const balancingAndRetries = `
 	"methodConfig": [{
 		"name": [
 			{"service": "tsumugi.agent.v1.AgentService", "method": "GetGeneration"},
+			{"service": "tsumugi.agent.v1.AgentService", "method": "BuildNodeContext"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "GetNode"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "GetFlow"},
 			{"service": "tsumugi.flowstore.v1.FlowStoreService", "method": "ListPathNodes"},

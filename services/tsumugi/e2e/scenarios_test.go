@@ -17,6 +17,7 @@ var scenarios = []struct {
 	{"a story is continued over REST", continuedOverREST},
 	{"a retry is a second branch", branched},
 	{"a merge needs to be told the way", merged},
+	{"a model is told of a conversation", nodeContexts},
 	{"an answer is cancelled", cancelled},
 	{"the client leaves", left},
 	{"an answer is watched from elsewhere", attached},

@@ -1220,7 +1220,7 @@ var File_tsumugi_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xf1\x06\n" +
+	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/agent/v1/context.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xf1\x06\n" +
 	"\x13GenerateNodeRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x01R\x04flow\x12\x1b\n" +
 	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x01R\x06parent\x12\x15\n" +
@@ -1321,12 +1321,13 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\fOnDisconnect\x12\x1d\n" +
 	"\x19ON_DISCONNECT_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14ON_DISCONNECT_CANCEL\x10\x01\x12\x1a\n" +
-	"\x16ON_DISCONNECT_CONTINUE\x10\x022\xb3\x04\n" +
+	"\x16ON_DISCONNECT_CONTINUE\x10\x022\xc6\x05\n" +
 	"\fAgentService\x12\x7f\n" +
 	"\fGenerateNode\x12%.tsumugi.agent.v1.GenerateNodeRequest\x1a#.tsumugi.agent.v1.GenerateNodeEvent\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/nodes:generateNode0\x01\x12w\n" +
 	"\rGetGeneration\x12&.tsumugi.agent.v1.GetGenerationRequest\x1a\x1c.tsumugi.agent.v1.Generation\" \x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/{name=generations/*}\x12\x94\x01\n" +
 	"\x0fWatchGeneration\x12(.tsumugi.agent.v1.WatchGenerationRequest\x1a#.tsumugi.agent.v1.GenerateNodeEvent\"0\x82\xd3\xe4\x93\x02*\x12(/v1/{name=generations/*}:watchGeneration0\x01\x12\x91\x01\n" +
-	"\x10CancelGeneration\x12).tsumugi.agent.v1.CancelGenerationRequest\x1a\x1c.tsumugi.agent.v1.Generation\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=generations/*}:cancelGenerationB=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x10CancelGeneration\x12).tsumugi.agent.v1.CancelGenerationRequest\x1a\x1c.tsumugi.agent.v1.Generation\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=generations/*}:cancelGeneration\x12\x90\x01\n" +
+	"\x10BuildNodeContext\x12).tsumugi.agent.v1.BuildNodeContextRequest\x1a*.tsumugi.agent.v1.BuildNodeContextResponse\"%\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/nodes:buildNodeContextB=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_agent_proto_rawDescOnce sync.Once
@@ -1343,29 +1344,31 @@ func file_tsumugi_agent_v1_agent_proto_rawDescGZIP() []byte {
 var file_tsumugi_agent_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_tsumugi_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_tsumugi_agent_v1_agent_proto_goTypes = []any{
-	(OnDisconnect)(0),               // 0: tsumugi.agent.v1.OnDisconnect
-	(Generation_State)(0),           // 1: tsumugi.agent.v1.Generation.State
-	(*GenerateNodeRequest)(nil),     // 2: tsumugi.agent.v1.GenerateNodeRequest
-	(*GenerateNodeEvent)(nil),       // 3: tsumugi.agent.v1.GenerateNodeEvent
-	(*Opened)(nil),                  // 4: tsumugi.agent.v1.Opened
-	(*Failed)(nil),                  // 5: tsumugi.agent.v1.Failed
-	(*TextPiece)(nil),               // 6: tsumugi.agent.v1.TextPiece
-	(*Heartbeat)(nil),               // 7: tsumugi.agent.v1.Heartbeat
-	(*Lagged)(nil),                  // 8: tsumugi.agent.v1.Lagged
-	(*Stored)(nil),                  // 9: tsumugi.agent.v1.Stored
-	(*Generation)(nil),              // 10: tsumugi.agent.v1.Generation
-	(*GetGenerationRequest)(nil),    // 11: tsumugi.agent.v1.GetGenerationRequest
-	(*WatchGenerationRequest)(nil),  // 12: tsumugi.agent.v1.WatchGenerationRequest
-	(*CancelGenerationRequest)(nil), // 13: tsumugi.agent.v1.CancelGenerationRequest
-	(*v1.Story)(nil),                // 14: tsumugi.common.v1.Story
-	(*v11.Sampling)(nil),            // 15: tsumugi.flowstore.v1.Sampling
-	(v12.BlockOrder)(0),             // 16: tsumugi.promptbuilder.v1.BlockOrder
-	(v12.NoteHeader)(0),             // 17: tsumugi.promptbuilder.v1.NoteHeader
-	(*v12.BuildStoryRequest)(nil),   // 18: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*v12.BuildStoryResponse)(nil),  // 19: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*v1.BackendIdentity)(nil),      // 20: tsumugi.common.v1.BackendIdentity
-	(*v11.Node)(nil),                // 21: tsumugi.flowstore.v1.Node
-	(*timestamppb.Timestamp)(nil),   // 22: google.protobuf.Timestamp
+	(OnDisconnect)(0),                // 0: tsumugi.agent.v1.OnDisconnect
+	(Generation_State)(0),            // 1: tsumugi.agent.v1.Generation.State
+	(*GenerateNodeRequest)(nil),      // 2: tsumugi.agent.v1.GenerateNodeRequest
+	(*GenerateNodeEvent)(nil),        // 3: tsumugi.agent.v1.GenerateNodeEvent
+	(*Opened)(nil),                   // 4: tsumugi.agent.v1.Opened
+	(*Failed)(nil),                   // 5: tsumugi.agent.v1.Failed
+	(*TextPiece)(nil),                // 6: tsumugi.agent.v1.TextPiece
+	(*Heartbeat)(nil),                // 7: tsumugi.agent.v1.Heartbeat
+	(*Lagged)(nil),                   // 8: tsumugi.agent.v1.Lagged
+	(*Stored)(nil),                   // 9: tsumugi.agent.v1.Stored
+	(*Generation)(nil),               // 10: tsumugi.agent.v1.Generation
+	(*GetGenerationRequest)(nil),     // 11: tsumugi.agent.v1.GetGenerationRequest
+	(*WatchGenerationRequest)(nil),   // 12: tsumugi.agent.v1.WatchGenerationRequest
+	(*CancelGenerationRequest)(nil),  // 13: tsumugi.agent.v1.CancelGenerationRequest
+	(*v1.Story)(nil),                 // 14: tsumugi.common.v1.Story
+	(*v11.Sampling)(nil),             // 15: tsumugi.flowstore.v1.Sampling
+	(v12.BlockOrder)(0),              // 16: tsumugi.promptbuilder.v1.BlockOrder
+	(v12.NoteHeader)(0),              // 17: tsumugi.promptbuilder.v1.NoteHeader
+	(*v12.BuildStoryRequest)(nil),    // 18: tsumugi.promptbuilder.v1.BuildStoryRequest
+	(*v12.BuildStoryResponse)(nil),   // 19: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*v1.BackendIdentity)(nil),       // 20: tsumugi.common.v1.BackendIdentity
+	(*v11.Node)(nil),                 // 21: tsumugi.flowstore.v1.Node
+	(*timestamppb.Timestamp)(nil),    // 22: google.protobuf.Timestamp
+	(*BuildNodeContextRequest)(nil),  // 23: tsumugi.agent.v1.BuildNodeContextRequest
+	(*BuildNodeContextResponse)(nil), // 24: tsumugi.agent.v1.BuildNodeContextResponse
 }
 var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
 	14, // 0: tsumugi.agent.v1.GenerateNodeRequest.story:type_name -> tsumugi.common.v1.Story
@@ -1391,12 +1394,14 @@ var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
 	11, // 20: tsumugi.agent.v1.AgentService.GetGeneration:input_type -> tsumugi.agent.v1.GetGenerationRequest
 	12, // 21: tsumugi.agent.v1.AgentService.WatchGeneration:input_type -> tsumugi.agent.v1.WatchGenerationRequest
 	13, // 22: tsumugi.agent.v1.AgentService.CancelGeneration:input_type -> tsumugi.agent.v1.CancelGenerationRequest
-	3,  // 23: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	10, // 24: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
-	3,  // 25: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	10, // 26: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
-	23, // [23:27] is the sub-list for method output_type
-	19, // [19:23] is the sub-list for method input_type
+	23, // 23: tsumugi.agent.v1.AgentService.BuildNodeContext:input_type -> tsumugi.agent.v1.BuildNodeContextRequest
+	3,  // 24: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	10, // 25: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
+	3,  // 26: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	10, // 27: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
+	24, // 28: tsumugi.agent.v1.AgentService.BuildNodeContext:output_type -> tsumugi.agent.v1.BuildNodeContextResponse
+	24, // [24:29] is the sub-list for method output_type
+	19, // [19:24] is the sub-list for method input_type
 	19, // [19:19] is the sub-list for extension type_name
 	19, // [19:19] is the sub-list for extension extendee
 	0,  // [0:19] is the sub-list for field type_name
@@ -1407,6 +1412,7 @@ func file_tsumugi_agent_v1_agent_proto_init() {
 	if File_tsumugi_agent_v1_agent_proto != nil {
 		return
 	}
+	file_tsumugi_agent_v1_context_proto_init()
 	file_tsumugi_agent_v1_agent_proto_msgTypes[1].OneofWrappers = []any{
 		(*GenerateNodeEvent_Opened)(nil),
 		(*GenerateNodeEvent_Text)(nil),

@@ -23,6 +23,7 @@ const (
 	AgentService_GetGeneration_FullMethodName    = "/tsumugi.agent.v1.AgentService/GetGeneration"
 	AgentService_WatchGeneration_FullMethodName  = "/tsumugi.agent.v1.AgentService/WatchGeneration"
 	AgentService_CancelGeneration_FullMethodName = "/tsumugi.agent.v1.AgentService/CancelGeneration"
+	AgentService_BuildNodeContext_FullMethodName = "/tsumugi.agent.v1.AgentService/BuildNodeContext"
 )
 
 // AgentServiceClient is the client API for AgentService service.
@@ -50,6 +51,10 @@ type AgentServiceClient interface {
 	// CancelGeneration stops a generation and answers when it has ended. What was received is kept as a node. Cancelling an
 	// ended one changes nothing.
 	CancelGeneration(ctx context.Context, in *CancelGenerationRequest, opts ...grpc.CallOption) (*Generation, error)
+	// BuildNodeContext makes the context of a new prompt: the path to it in the order of ListPathNodes, the latest nodes in a line each
+	// and its parents in full, then references. It chooses the nodes in flowstore, and BuildContext of promptbuilder makes the text.
+	// Nothing is stored, and no model is asked.
+	BuildNodeContext(ctx context.Context, in *BuildNodeContextRequest, opts ...grpc.CallOption) (*BuildNodeContextResponse, error)
 }
 
 type agentServiceClient struct {
@@ -118,6 +123,16 @@ func (c *agentServiceClient) CancelGeneration(ctx context.Context, in *CancelGen
 	return out, nil
 }
 
+func (c *agentServiceClient) BuildNodeContext(ctx context.Context, in *BuildNodeContextRequest, opts ...grpc.CallOption) (*BuildNodeContextResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BuildNodeContextResponse)
+	err := c.cc.Invoke(ctx, AgentService_BuildNodeContext_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AgentServiceServer is the server API for AgentService service.
 // All implementations must embed UnimplementedAgentServiceServer
 // for forward compatibility.
@@ -143,6 +158,10 @@ type AgentServiceServer interface {
 	// CancelGeneration stops a generation and answers when it has ended. What was received is kept as a node. Cancelling an
 	// ended one changes nothing.
 	CancelGeneration(context.Context, *CancelGenerationRequest) (*Generation, error)
+	// BuildNodeContext makes the context of a new prompt: the path to it in the order of ListPathNodes, the latest nodes in a line each
+	// and its parents in full, then references. It chooses the nodes in flowstore, and BuildContext of promptbuilder makes the text.
+	// Nothing is stored, and no model is asked.
+	BuildNodeContext(context.Context, *BuildNodeContextRequest) (*BuildNodeContextResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }
 
@@ -164,6 +183,9 @@ func (UnimplementedAgentServiceServer) WatchGeneration(*WatchGenerationRequest, 
 }
 func (UnimplementedAgentServiceServer) CancelGeneration(context.Context, *CancelGenerationRequest) (*Generation, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelGeneration not implemented")
+}
+func (UnimplementedAgentServiceServer) BuildNodeContext(context.Context, *BuildNodeContextRequest) (*BuildNodeContextResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BuildNodeContext not implemented")
 }
 func (UnimplementedAgentServiceServer) mustEmbedUnimplementedAgentServiceServer() {}
 func (UnimplementedAgentServiceServer) testEmbeddedByValue()                      {}
@@ -244,6 +266,24 @@ func _AgentService_CancelGeneration_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AgentService_BuildNodeContext_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BuildNodeContextRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).BuildNodeContext(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_BuildNodeContext_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).BuildNodeContext(ctx, req.(*BuildNodeContextRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AgentService_ServiceDesc is the grpc.ServiceDesc for AgentService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -258,6 +298,10 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CancelGeneration",
 			Handler:    _AgentService_CancelGeneration_Handler,
+		},
+		{
+			MethodName: "BuildNodeContext",
+			Handler:    _AgentService_BuildNodeContext_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

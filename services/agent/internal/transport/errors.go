@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/modelerr"
@@ -36,7 +37,7 @@ func on[E error](answer func(E) *apierr.Error) rule {
 	}
 }
 
-// table is every error of package generation, and the faults of model servers. The first rule that fits holds, so what
+// table is every error of packages generation and nodecontext, and the faults of model servers. The first rule that fits holds, so what
 // wraps another error stands before it.
 var table = []rule{
 	on(func(e *generation.NotStoredError) *apierr.Error {
@@ -82,12 +83,21 @@ var table = []rule{
 			About("via", "must name exactly one of "+names(e.Parents))
 	}),
 	on(func(e *generation.UnreadableError) *apierr.Error {
-		a := apierr.New(codes.DataLoss, "UNREADABLE_FILE", e.Error(), "name", wire.Name(wire.Nodes, e.Node)).
-			About("parent", "must be a node whose whole path can be read")
-		if e.Path != "" {
-			a = a.WithMetadata("path", e.Path)
+		return unreadable(e.Node, e.Path, e.Error())
+	}),
+	on(func(e *nodecontext.UnreadableError) *apierr.Error {
+		return unreadable(e.Node, e.File, e.Error())
+	}),
+	on(func(e *nodecontext.UnknownError) *apierr.Error {
+		a := apierr.New(codes.NotFound, "NODE_NOT_FOUND", e.Error(), "node", names(e.IDs))
+		for _, at := range e.At {
+			a = a.About(fmt.Sprintf("refs.ids[%d]", at), "must be a node that is stored")
 		}
 		return a
+	}),
+	on(func(e *nodecontext.TooLargeError) *apierr.Error {
+		return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error(), "limit", strconv.Itoa(e.Limit)).
+			About("parent", fmt.Sprintf("must have, with merge_parents, at most %d bytes of text", e.Limit))
 	}),
 	on(func(e *generation.BackendChangedError) *apierr.Error {
 		return apierr.New(codes.FailedPrecondition, "BACKEND_CHANGED", e.Error(), "measured", identity(e.Measured), "found", identity(e.Found))
@@ -114,6 +124,16 @@ var table = []rule{
 		a.RetryAfter = retryAfter
 		return a
 	}),
+}
+
+// unreadable is for a node on the path that cannot be read.
+func unreadable(node uuid.UUID, file, message string) *apierr.Error {
+	a := apierr.New(codes.DataLoss, "UNREADABLE_FILE", message, "name", wire.Name(wire.Nodes, node)).
+		About("parent", "must be a node whose whole path can be read")
+	if file != "" {
+		a = a.WithMetadata("path", file)
+	}
+	return a
 }
 
 // fault is what the caller gets for an error. What no rule fits, such as a panic, stays as it is and is answered as

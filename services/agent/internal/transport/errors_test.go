@@ -18,6 +18,7 @@ import (
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -28,7 +29,7 @@ var (
 	dead = &llm.Error{Fault: llm.FaultCut, Backend: "gemma", Address: "http://m", Message: "it broke off"}
 )
 
-// answers are every error of package generation and what the caller gets for it.
+// answers are every error of packages generation and nodecontext and what the caller gets for it.
 var answers = []struct {
 	err    error
 	code   codes.Code
@@ -44,6 +45,9 @@ var answers = []struct {
 	{&generation.AmbiguousError{Node: uid, Parents: []uuid.UUID{uid, uid}}, codes.FailedPrecondition, "AMBIGUOUS_PATH", "parents=" + node + "," + node},
 	{&generation.UnreadableError{Node: uid, Problem: "not XML"}, codes.DataLoss, "UNREADABLE_FILE", "name=" + node},
 	{&generation.UnreadableError{Node: uid, Problem: "not XML", Path: "nodes/000/001.xml"}, codes.DataLoss, "UNREADABLE_FILE", "path=nodes/000/001.xml"},
+	{&nodecontext.UnreadableError{Node: uid, Problem: "not XML", File: "nodes/000/001.xml"}, codes.DataLoss, "UNREADABLE_FILE", "path=nodes/000/001.xml"},
+	{&nodecontext.UnknownError{IDs: []uuid.UUID{uid, uid}, At: []int{0, 2}}, codes.NotFound, "NODE_NOT_FOUND", "node=" + node + "," + node},
+	{&nodecontext.TooLargeError{Bytes: 9, Limit: 7}, codes.InvalidArgument, "INVALID_FIELD", "limit=7"},
 	{&llm.UnknownBackendError{Name: "x", Known: []string{"a", "b"}}, codes.NotFound, "UNKNOWN_BACKEND", "known=a,b"},
 	{&generation.BackendChangedError{Measured: llm.Identity{Model: "m", Window: 5}}, codes.FailedPrecondition, "BACKEND_CHANGED", "measured=m 5  "},
 	{&llm.BudgetError{Window: 5, MaxTokens: 7}, codes.InvalidArgument, "INVALID_BUDGET", "max_tokens=7"},
@@ -123,6 +127,9 @@ var fieldOf = []struct {
 	{&generation.PicksError{Field: "memory"}, "build.memory"},
 	{&generation.AmbiguousError{Node: uid, Parents: []uuid.UUID{uid, uid}}, "via"},
 	{&generation.UnreadableError{Node: uid, Problem: "not XML"}, "parent"},
+	{&nodecontext.UnreadableError{Node: uid, Problem: "not XML"}, "parent"},
+	{&nodecontext.UnknownError{IDs: []uuid.UUID{uid}, At: []int{2}}, "refs.ids[2]"},
+	{&nodecontext.TooLargeError{Bytes: 9, Limit: 7}, "parent"},
 	{&generation.ReusedError{RequestID: uid}, "request_id"},
 	{&generation.CutOftenError{RequestID: uid}, "request_id"},
 	{&generation.RangeError{After: 5, Last: 3}, "after"},
@@ -173,7 +180,7 @@ func TestNoErrorIsForgotten(t *testing.T) {
 			have[string(backend.Fault)] = true
 		}
 	}
-	for _, name := range append(declared(t, "../generation", "Finish"), declared(t, "../../../internal/llm", "Fault")...) {
+	for _, name := range append(declared(t, "../generation", "Finish"), append(declared(t, "../nodecontext", ""), declared(t, "../../../internal/llm", "Fault")...)...) {
 		if whole := name == "stop" || name == "length"; !have[name] && !whole {
 			t.Errorf("%s has no answer", name)
 		}
@@ -201,7 +208,7 @@ func declared(t *testing.T, folder, constants string) []string {
 			return true
 		})
 	}
-	if len(names) < 5 {
+	if len(names) < 3 {
 		t.Fatalf("only %q was found in %s", names, folder)
 	}
 	return names

@@ -90,23 +90,10 @@ func requestID(f *apierr.Fields, text string) uuid.UUID {
 }
 
 func via(f *apierr.Fields, q *agentv1.GenerateNodeRequest) []uuid.UUID {
-	switch n := len(q.GetVia()); {
-	case n == 0:
-		return nil
-	case n > maxVia:
-		f.Add("via", "has %d items; the limit is %d", n, maxVia)
-		return nil
-	case q.GetParent() == "":
+	if n := len(q.GetVia()); n > 0 && n <= maxVia && q.GetParent() == "" {
 		f.Add("via", "only together with parent")
 	}
-	ids := make([]uuid.UUID, len(q.GetVia()))
-	for i, name := range q.GetVia() {
-		field := fmt.Sprintf("via[%d]", i)
-		if ids[i] = id(f, field, wire.Nodes, name); name == "" {
-			f.Add(field, "must be a node")
-		}
-	}
-	return ids
+	return nodes(f, "via", q.GetVia(), maxVia)
 }
 
 // enum gives the name of a value without its prefix, empty for the unspecified one.

@@ -1,5 +1,5 @@
-// Package transport is AgentService over gRPC: requests become the values of package generation, its events and errors
-// become messages and statuses. It has no rule of its own.
+// Package transport is AgentService over gRPC: requests become the values of packages generation and nodecontext, their events and
+// errors become messages and statuses. It has no rule of its own.
 package transport
 
 import (
@@ -11,6 +11,7 @@ import (
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/internal/interceptor"
 )
 
@@ -18,10 +19,13 @@ import (
 type Server struct {
 	agentv1.UnimplementedAgentServiceServer
 	generations *generation.Service
+	contexts    *nodecontext.Service
 }
 
 // New makes a Server.
-func New(s *generation.Service) *Server { return &Server{generations: s} }
+func New(generations *generation.Service, contexts *nodecontext.Service) *Server {
+	return &Server{generations: generations, contexts: contexts}
+}
 
 // show sends what a watcher reads until there is no more. When the server begins to stop, every generation ends, and so
 // does this stream, after its text is stored.

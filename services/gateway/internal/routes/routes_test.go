@@ -71,6 +71,7 @@ func TestNoNumbersOf64Bits(t *testing.T) {
 	t.Parallel()
 	allowed := map[protoreflect.FullName]bool{
 		"tsumugi.flowstore.v1.Event.seq": true, "tsumugi.flowstore.v1.Event.last_seq": true, "tsumugi.flowstore.v1.WatchEventsRequest.since_seq": true,
+		"tsumugi.agent.v1.BuildNodeContextResponse.store_seq": true,
 	}
 	seen := map[protoreflect.FullName]bool{}
 	var walk func(m protoreflect.MessageDescriptor)

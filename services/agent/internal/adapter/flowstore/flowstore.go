@@ -1,4 +1,4 @@
-// Package flowstore lets generations read and store through FlowStoreService.
+// Package flowstore lets generations and contexts read, and generations store, through FlowStoreService.
 package flowstore
 
 import (
@@ -24,7 +24,7 @@ import (
 func called(fields map[string]string) downstream.Service {
 	return downstream.Service{
 		Name:   "flowstore",
-		Passed: []string{"FLOW_NOT_FOUND", "NODE_NOT_FOUND", "NOT_IN_FLOW", "UNREADABLE_FILE", "STORE_READ_ONLY"},
+		Passed: []string{"FLOW_NOT_FOUND", "NODE_NOT_FOUND", "NOT_IN_FLOW", "UNREADABLE_FILE", "STORE_READ_ONLY", "INVALID_QUERY"},
 		Fields: fields,
 	}
 }
@@ -38,7 +38,7 @@ var (
 // retryPause is the time between two tries to store a node.
 const retryPause = 200 * time.Millisecond
 
-// Client is a generation.Flows over a connection.
+// Client is a generation.Flows and a nodecontext.Flows over a connection.
 type Client struct {
 	rpc flowstorev1.FlowStoreServiceClient
 }

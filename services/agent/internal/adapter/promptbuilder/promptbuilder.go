@@ -1,4 +1,4 @@
-// Package promptbuilder lets generations build and measure prompts through PromptBuilderService.
+// Package promptbuilder lets generations build and measure prompts, and contexts their text, through PromptBuilderService.
 package promptbuilder
 
 import (
@@ -28,7 +28,7 @@ var service = downstream.Service{
 	},
 }
 
-// Client is a generation.Prompts over a connection.
+// Client is a generation.Prompts and a nodecontext.Prompts over a connection.
 type Client struct {
 	rpc promptbuilderv1.PromptBuilderServiceClient
 }

@@ -1,0 +1,40 @@
+package promptbuilder
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/downstream"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+)
+
+// contexts is promptbuilder as it makes contexts: the caller's fields have the same names.
+var contexts = downstream.Service{Name: service.Name, Passed: service.Passed, Fields: map[string]string{
+	"backend": "backend", "counter": "counter", "locale": "locale", "prompt": "prompt", "max_tokens": "max_tokens",
+	"trim_step": "trim_step", "layout": "layout", "texts": "texts",
+}}
+
+// BuildContext makes the text of a context.
+func (c *Client) BuildContext(ctx context.Context, ns string, m nodecontext.Material) (nodecontext.Built, error) {
+	s := m.Settings
+	req := &promptbuilderv1.BuildContextRequest{
+		Backend: s.Backend, Counter: s.Counter, Locale: s.Locale, Prompt: s.Prompt, MaxTokens: int32(s.MaxTokens), TrimStep: int32(s.TrimStep),
+		Layout:  promptbuilderv1.ContextLayout(promptbuilderv1.ContextLayout_value["CONTEXT_LAYOUT_"+s.Layout]),
+		Details: proto.Bool(!s.NoDetails), IncludeCurrent: proto.Bool(!s.NoCurrent), Texts: s.Texts,
+		Path: wire.IDs(m.Path), Parents: wire.IDs(m.Parents), Refs: wire.IDs(m.Refs), AncestorsMax: proto.Int32(int32(m.Ancestors)),
+	}
+	for _, n := range m.Nodes {
+		req.Nodes = append(req.Nodes, &promptbuilderv1.ContextNode{
+			Id: n.ID.String(), Prompt: n.Prompt, Answer: n.Answer, Summary: n.Summary, Stale: n.Stale, Tags: n.Tags,
+		})
+	}
+	b, err := c.rpc.BuildContext(namespace.With(ctx, ns), req)
+	if err != nil {
+		return nodecontext.Built{}, contexts.Error(err)
+	}
+	return wire.Context(b)
+}

@@ -1,0 +1,61 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+)
+
+// The prefixes of enums.
+const (
+	nodeForm     = "NODE_FORM_"
+	summaryState = "SUMMARY_STATE_"
+)
+
+// IDs are UUIDs as promptbuilder takes them.
+func IDs(ids []uuid.UUID) []string {
+	var all []string
+	for _, id := range ids {
+		all = append(all, id.String())
+	}
+	return all
+}
+
+// Context reads a context.
+func Context(b *promptbuilderv1.BuildContextResponse) (nodecontext.Built, error) {
+	out := nodecontext.Built{
+		Text: b.GetText(), SHA256: b.GetSha256(), Tokens: int(b.GetTokens()), Counter: b.GetCounter(), Exact: b.GetExact(),
+		Dropped: int(b.GetDropped()), DroppedRefs: int(b.GetDroppedRefs()), Forgeable: b.GetForgeable(), CountsUsed: int(b.GetCountsUsed()),
+	}
+	for _, e := range b.GetEntries() {
+		id, err := ID(e.GetId())
+		if err != nil {
+			return nodecontext.Built{}, fmt.Errorf("a node of a context: %w", err)
+		}
+		out.Entries = append(out.Entries, nodecontext.Entry{
+			ID: id, TextID: e.GetTextId(), Reference: e.GetReference(),
+			Form: strings.TrimPrefix(e.GetForm().String(), nodeForm), Summary: strings.TrimPrefix(e.GetSummary().String(), summaryState),
+		})
+	}
+	return out, nil
+}
+
+// FromContext writes a context.
+func FromContext(b nodecontext.Built) *promptbuilderv1.BuildContextResponse {
+	out := &promptbuilderv1.BuildContextResponse{
+		Text: b.Text, Bytes: int32(len(b.Text)), Sha256: b.SHA256, Tokens: int32(b.Tokens), Counter: b.Counter, Exact: b.Exact,
+		Dropped: int32(b.Dropped), DroppedRefs: int32(b.DroppedRefs), Forgeable: b.Forgeable, CountsUsed: int32(b.CountsUsed),
+	}
+	for _, e := range b.Entries {
+		out.Entries = append(out.Entries, &promptbuilderv1.ContextEntry{
+			Id: e.ID.String(), TextId: e.TextID, Reference: e.Reference,
+			Form:    promptbuilderv1.NodeForm(promptbuilderv1.NodeForm_value[nodeForm+e.Form]),
+			Summary: promptbuilderv1.SummaryState(promptbuilderv1.SummaryState_value[summaryState+e.Summary]),
+		})
+	}
+	return out
+}
