@@ -52,8 +52,9 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 		return nil, err
 	}
 	flows, prompts := flowstore.New(deps.FlowStore), promptbuilder.New(deps.PromptBuilder)
-	return &App{deps: deps, contexts: nodecontext.New(flows, prompts), generations: generation.New(generation.Deps{
-		Flows: flows, Prompts: prompts, Models: deps.Backends,
+	contexts := nodecontext.New(flows, prompts)
+	return &App{deps: deps, contexts: contexts, generations: generation.New(generation.Deps{
+		Flows: flows, Prompts: prompts, Contexts: contexts, Models: deps.Backends,
 		Clock: clock{}, Random: random{}, Observer: observer,
 		Limits: cfg.Generation.limits(),
 	})}, nil

@@ -37,6 +37,7 @@ const balancingAndRetries = `
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildSystem"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildAgent"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildContext"},
+			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "BuildNodeDetail"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "ListTemplates"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "GetTemplate"},
 			{"service": "tsumugi.promptbuilder.v1.PromptBuilderService", "method": "RenderTemplate"},

@@ -18,11 +18,12 @@ import (
 
 // reading is what one watcher of a generation has received so far, over whatever protocol.
 type reading struct {
-	opened *agentv1.Opened
-	text   string // the pieces, joined
-	pieces int
-	last   int32 // id of the last event that has one
-	stored *agentv1.Stored
+	opened  *agentv1.Opened
+	text    string // the pieces, joined
+	details []*agentv1.NodeDetail
+	pieces  int
+	last    int32 // id of the last event that has one
+	stored  *agentv1.Stored
 	// err is why the stream ended; io.EOF for a good end.
 	err error
 	// fault is what a stream must never do.
@@ -84,6 +85,8 @@ func (r *reading) take(event *agentv1.GenerateNodeEvent) error {
 	case *agentv1.GenerateNodeEvent_Text:
 		r.text += e.Text.Text
 		r.pieces++
+	case *agentv1.GenerateNodeEvent_NodeDetail:
+		r.details = append(r.details, e.NodeDetail)
 	case *agentv1.GenerateNodeEvent_Stored:
 		r.stored = e.Stored
 	default:

@@ -200,7 +200,10 @@ type GenerateNodeRequest struct {
 	// stands before the first. The picks are those of the first, and the seed in `sampling` grows by one each time. The
 	// first answer that is empty, or whose finish reason is not `stop` or `length`, ends them; the same request goes on with
 	// it, unless it was cancelled. 0: one. Not together with `prompt`, `variants` or `every_option`.
-	Repeat        int32 `protobuf:"varint,20,opt,name=repeat,proto3" json:"repeat,omitempty"`
+	Repeat int32 `protobuf:"varint,20,opt,name=repeat,proto3" json:"repeat,omitempty"`
+	// A conversation instead of a story: `text` is the message of the user, and must not be empty. Not together with `prompt`, `story`,
+	// `build`, `pick_seed`, `block_order`, `note_header`, `send_overflow`, `every_option` or `repeat`.
+	Chat          *Chat `protobuf:"bytes,21,opt,name=chat,proto3" json:"chat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -375,10 +378,17 @@ func (x *GenerateNodeRequest) GetRepeat() int32 {
 	return 0
 }
 
+func (x *GenerateNodeRequest) GetChat() *Chat {
+	if x != nil {
+		return x.Chat
+	}
+	return nil
+}
+
 // GenerateNodeEvent is one event of a generation. An event with an `id` can be asked for again with `after`.
 type GenerateNodeEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of a `text` in its generation, from 1 (of joined pieces that of the last), and of `stored`, one more than the
+	// Number of a `text` or `node_detail` in its generation, from 1 (of joined pieces that of the last), and of `stored`, one more than the
 	// last. 0 for the others, which belong to the stream and not to the generation, and for a `stored` that is `replayed`:
 	// no texts came before it.
 	Id int32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -392,6 +402,7 @@ type GenerateNodeEvent struct {
 	//	*GenerateNodeEvent_Lagged
 	//	*GenerateNodeEvent_Stored
 	//	*GenerateNodeEvent_Failed
+	//	*GenerateNodeEvent_NodeDetail
 	Event isGenerateNodeEvent_Event `protobuf_oneof:"event"`
 	// Which of several answers (`variants`, `every_option`, `repeat`) the event is about, from 0. Absent where the request
 	// asks for one.
@@ -498,6 +509,15 @@ func (x *GenerateNodeEvent) GetFailed() *Failed {
 	return nil
 }
 
+func (x *GenerateNodeEvent) GetNodeDetail() *NodeDetail {
+	if x != nil {
+		if x, ok := x.Event.(*GenerateNodeEvent_NodeDetail); ok {
+			return x.NodeDetail
+		}
+	}
+	return nil
+}
+
 func (x *GenerateNodeEvent) GetIndex() int32 {
 	if x != nil && x.Index != nil {
 		return *x.Index
@@ -540,6 +560,11 @@ type GenerateNodeEvent_Failed struct {
 	Failed *Failed `protobuf:"bytes,8,opt,name=failed,proto3,oneof"`
 }
 
+type GenerateNodeEvent_NodeDetail struct {
+	// The model asked for a node of its context, and goes on with it (`chat.node_detail`).
+	NodeDetail *NodeDetail `protobuf:"bytes,9,opt,name=node_detail,json=nodeDetail,proto3,oneof"`
+}
+
 func (*GenerateNodeEvent_Opened) isGenerateNodeEvent_Event() {}
 
 func (*GenerateNodeEvent_Text) isGenerateNodeEvent_Event() {}
@@ -552,6 +577,8 @@ func (*GenerateNodeEvent_Stored) isGenerateNodeEvent_Event() {}
 
 func (*GenerateNodeEvent_Failed) isGenerateNodeEvent_Event() {}
 
+func (*GenerateNodeEvent_NodeDetail) isGenerateNodeEvent_Event() {}
+
 // Opened tells what was asked of which model.
 type Opened struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -560,7 +587,7 @@ type Opened struct {
 	Generation string `protobuf:"bytes,1,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The request id that was used. Empty for WatchGeneration where only the node is left.
 	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The prompt and its breakdown; the prompt itself only with `dry_run`. Absent for a plain prompt, and before a `stored`
+	// The prompt and its breakdown; the prompt itself only with `dry_run`. Absent for a plain prompt and a conversation, and before a `stored`
 	// that is `replayed`.
 	Build *v12.BuildStoryResponse `protobuf:"bytes,3,opt,name=build,proto3" json:"build,omitempty"`
 	// SHA-256 of the prompt, in hex.
@@ -576,7 +603,9 @@ type Opened struct {
 	// characters. A pick whose text shows nothing is `option 2` and so on; a name that an answer before has gets ` (2)`.
 	Branch string `protobuf:"bytes,8,opt,name=branch,proto3" json:"branch,omitempty"`
 	// How many answers the request asks for, where it asks for several. Empty for WatchGeneration where only the node is left.
-	Answers       int32 `protobuf:"varint,9,opt,name=answers,proto3" json:"answers,omitempty"`
+	Answers int32 `protobuf:"varint,9,opt,name=answers,proto3" json:"answers,omitempty"`
+	// The conversation. Absent where the request asks for none, and before a `stored` that is `replayed`.
+	Chat          *ChatOpened `protobuf:"bytes,10,opt,name=chat,proto3" json:"chat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -672,6 +701,13 @@ func (x *Opened) GetAnswers() int32 {
 		return x.Answers
 	}
 	return 0
+}
+
+func (x *Opened) GetChat() *ChatOpened {
+	if x != nil {
+		return x.Chat
+	}
+	return nil
 }
 
 // Failed says why one of several answers is not whole. The stream ends with the error of the first of them, by index.
@@ -1220,7 +1256,7 @@ var File_tsumugi_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etsumugi/agent/v1/context.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xf1\x06\n" +
+	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btsumugi/agent/v1/chat.proto\x1a\x1etsumugi/agent/v1/context.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xa2\a\n" +
 	"\x13GenerateNodeRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x01R\x04flow\x12\x1b\n" +
 	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x01R\x06parent\x12\x15\n" +
@@ -1246,7 +1282,8 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\rsend_overflow\x18\x11 \x01(\bB\x03\xe0A\x01R\fsendOverflow\x12\x1f\n" +
 	"\bvariants\x18\x12 \x01(\x05B\x03\xe0A\x01R\bvariants\x12&\n" +
 	"\fevery_option\x18\x13 \x01(\bB\x03\xe0A\x01R\veveryOption\x12\x1b\n" +
-	"\x06repeat\x18\x14 \x01(\x05B\x03\xe0A\x01R\x06repeat\"\x9b\x03\n" +
+	"\x06repeat\x18\x14 \x01(\x05B\x03\xe0A\x01R\x06repeat\x12/\n" +
+	"\x04chat\x18\x15 \x01(\v2\x16.tsumugi.agent.v1.ChatB\x03\xe0A\x01R\x04chat\"\xdc\x03\n" +
 	"\x11GenerateNodeEvent\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\x05B\x03\xe0A\x03R\x02id\x122\n" +
 	"\x06opened\x18\x02 \x01(\v2\x18.tsumugi.agent.v1.OpenedH\x00R\x06opened\x121\n" +
@@ -1254,10 +1291,12 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\theartbeat\x18\x04 \x01(\v2\x1b.tsumugi.agent.v1.HeartbeatH\x00R\theartbeat\x122\n" +
 	"\x06lagged\x18\x05 \x01(\v2\x18.tsumugi.agent.v1.LaggedH\x00R\x06lagged\x122\n" +
 	"\x06stored\x18\x06 \x01(\v2\x18.tsumugi.agent.v1.StoredH\x00R\x06stored\x122\n" +
-	"\x06failed\x18\b \x01(\v2\x18.tsumugi.agent.v1.FailedH\x00R\x06failed\x12\x1e\n" +
+	"\x06failed\x18\b \x01(\v2\x18.tsumugi.agent.v1.FailedH\x00R\x06failed\x12?\n" +
+	"\vnode_detail\x18\t \x01(\v2\x1c.tsumugi.agent.v1.NodeDetailH\x00R\n" +
+	"nodeDetail\x12\x1e\n" +
 	"\x05index\x18\a \x01(\x05B\x03\xe0A\x03H\x01R\x05index\x88\x01\x01B\a\n" +
 	"\x05eventB\b\n" +
-	"\x06_index\"\xae\x03\n" +
+	"\x06_index\"\xe5\x03\n" +
 	"\x06Opened\x12#\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\tB\x03\xe0A\x03R\n" +
@@ -1270,7 +1309,9 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\abackend\x18\x06 \x01(\v2\".tsumugi.common.v1.BackendIdentityB\x03\xe0A\x03R\abackend\x12?\n" +
 	"\bsampling\x18\a \x01(\v2\x1e.tsumugi.flowstore.v1.SamplingB\x03\xe0A\x03R\bsampling\x12\x1b\n" +
 	"\x06branch\x18\b \x01(\tB\x03\xe0A\x03R\x06branch\x12\x1d\n" +
-	"\aanswers\x18\t \x01(\x05B\x03\xe0A\x03R\aanswers\"]\n" +
+	"\aanswers\x18\t \x01(\x05B\x03\xe0A\x03R\aanswers\x125\n" +
+	"\x04chat\x18\n" +
+	" \x01(\v2\x1c.tsumugi.agent.v1.ChatOpenedB\x03\xe0A\x03R\x04chat\"]\n" +
 	"\x06Failed\x12\x1b\n" +
 	"\x06reason\x18\x01 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
 	"\amessage\x18\x02 \x01(\tB\x03\xe0A\x03R\amessage\x12\x17\n" +
@@ -1363,12 +1404,15 @@ var file_tsumugi_agent_v1_agent_proto_goTypes = []any{
 	(v12.BlockOrder)(0),              // 16: tsumugi.promptbuilder.v1.BlockOrder
 	(v12.NoteHeader)(0),              // 17: tsumugi.promptbuilder.v1.NoteHeader
 	(*v12.BuildStoryRequest)(nil),    // 18: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*v12.BuildStoryResponse)(nil),   // 19: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*v1.BackendIdentity)(nil),       // 20: tsumugi.common.v1.BackendIdentity
-	(*v11.Node)(nil),                 // 21: tsumugi.flowstore.v1.Node
-	(*timestamppb.Timestamp)(nil),    // 22: google.protobuf.Timestamp
-	(*BuildNodeContextRequest)(nil),  // 23: tsumugi.agent.v1.BuildNodeContextRequest
-	(*BuildNodeContextResponse)(nil), // 24: tsumugi.agent.v1.BuildNodeContextResponse
+	(*Chat)(nil),                     // 19: tsumugi.agent.v1.Chat
+	(*NodeDetail)(nil),               // 20: tsumugi.agent.v1.NodeDetail
+	(*v12.BuildStoryResponse)(nil),   // 21: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*v1.BackendIdentity)(nil),       // 22: tsumugi.common.v1.BackendIdentity
+	(*ChatOpened)(nil),               // 23: tsumugi.agent.v1.ChatOpened
+	(*v11.Node)(nil),                 // 24: tsumugi.flowstore.v1.Node
+	(*timestamppb.Timestamp)(nil),    // 25: google.protobuf.Timestamp
+	(*BuildNodeContextRequest)(nil),  // 26: tsumugi.agent.v1.BuildNodeContextRequest
+	(*BuildNodeContextResponse)(nil), // 27: tsumugi.agent.v1.BuildNodeContextResponse
 }
 var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
 	14, // 0: tsumugi.agent.v1.GenerateNodeRequest.story:type_name -> tsumugi.common.v1.Story
@@ -1377,34 +1421,37 @@ var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
 	17, // 3: tsumugi.agent.v1.GenerateNodeRequest.note_header:type_name -> tsumugi.promptbuilder.v1.NoteHeader
 	0,  // 4: tsumugi.agent.v1.GenerateNodeRequest.on_disconnect:type_name -> tsumugi.agent.v1.OnDisconnect
 	18, // 5: tsumugi.agent.v1.GenerateNodeRequest.build:type_name -> tsumugi.promptbuilder.v1.BuildStoryRequest
-	4,  // 6: tsumugi.agent.v1.GenerateNodeEvent.opened:type_name -> tsumugi.agent.v1.Opened
-	6,  // 7: tsumugi.agent.v1.GenerateNodeEvent.text:type_name -> tsumugi.agent.v1.TextPiece
-	7,  // 8: tsumugi.agent.v1.GenerateNodeEvent.heartbeat:type_name -> tsumugi.agent.v1.Heartbeat
-	8,  // 9: tsumugi.agent.v1.GenerateNodeEvent.lagged:type_name -> tsumugi.agent.v1.Lagged
-	9,  // 10: tsumugi.agent.v1.GenerateNodeEvent.stored:type_name -> tsumugi.agent.v1.Stored
-	5,  // 11: tsumugi.agent.v1.GenerateNodeEvent.failed:type_name -> tsumugi.agent.v1.Failed
-	19, // 12: tsumugi.agent.v1.Opened.build:type_name -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	20, // 13: tsumugi.agent.v1.Opened.backend:type_name -> tsumugi.common.v1.BackendIdentity
-	15, // 14: tsumugi.agent.v1.Opened.sampling:type_name -> tsumugi.flowstore.v1.Sampling
-	21, // 15: tsumugi.agent.v1.Stored.node:type_name -> tsumugi.flowstore.v1.Node
-	1,  // 16: tsumugi.agent.v1.Generation.state:type_name -> tsumugi.agent.v1.Generation.State
-	22, // 17: tsumugi.agent.v1.Generation.start_time:type_name -> google.protobuf.Timestamp
-	22, // 18: tsumugi.agent.v1.Generation.end_time:type_name -> google.protobuf.Timestamp
-	2,  // 19: tsumugi.agent.v1.AgentService.GenerateNode:input_type -> tsumugi.agent.v1.GenerateNodeRequest
-	11, // 20: tsumugi.agent.v1.AgentService.GetGeneration:input_type -> tsumugi.agent.v1.GetGenerationRequest
-	12, // 21: tsumugi.agent.v1.AgentService.WatchGeneration:input_type -> tsumugi.agent.v1.WatchGenerationRequest
-	13, // 22: tsumugi.agent.v1.AgentService.CancelGeneration:input_type -> tsumugi.agent.v1.CancelGenerationRequest
-	23, // 23: tsumugi.agent.v1.AgentService.BuildNodeContext:input_type -> tsumugi.agent.v1.BuildNodeContextRequest
-	3,  // 24: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	10, // 25: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
-	3,  // 26: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	10, // 27: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
-	24, // 28: tsumugi.agent.v1.AgentService.BuildNodeContext:output_type -> tsumugi.agent.v1.BuildNodeContextResponse
-	24, // [24:29] is the sub-list for method output_type
-	19, // [19:24] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	19, // 6: tsumugi.agent.v1.GenerateNodeRequest.chat:type_name -> tsumugi.agent.v1.Chat
+	4,  // 7: tsumugi.agent.v1.GenerateNodeEvent.opened:type_name -> tsumugi.agent.v1.Opened
+	6,  // 8: tsumugi.agent.v1.GenerateNodeEvent.text:type_name -> tsumugi.agent.v1.TextPiece
+	7,  // 9: tsumugi.agent.v1.GenerateNodeEvent.heartbeat:type_name -> tsumugi.agent.v1.Heartbeat
+	8,  // 10: tsumugi.agent.v1.GenerateNodeEvent.lagged:type_name -> tsumugi.agent.v1.Lagged
+	9,  // 11: tsumugi.agent.v1.GenerateNodeEvent.stored:type_name -> tsumugi.agent.v1.Stored
+	5,  // 12: tsumugi.agent.v1.GenerateNodeEvent.failed:type_name -> tsumugi.agent.v1.Failed
+	20, // 13: tsumugi.agent.v1.GenerateNodeEvent.node_detail:type_name -> tsumugi.agent.v1.NodeDetail
+	21, // 14: tsumugi.agent.v1.Opened.build:type_name -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	22, // 15: tsumugi.agent.v1.Opened.backend:type_name -> tsumugi.common.v1.BackendIdentity
+	15, // 16: tsumugi.agent.v1.Opened.sampling:type_name -> tsumugi.flowstore.v1.Sampling
+	23, // 17: tsumugi.agent.v1.Opened.chat:type_name -> tsumugi.agent.v1.ChatOpened
+	24, // 18: tsumugi.agent.v1.Stored.node:type_name -> tsumugi.flowstore.v1.Node
+	1,  // 19: tsumugi.agent.v1.Generation.state:type_name -> tsumugi.agent.v1.Generation.State
+	25, // 20: tsumugi.agent.v1.Generation.start_time:type_name -> google.protobuf.Timestamp
+	25, // 21: tsumugi.agent.v1.Generation.end_time:type_name -> google.protobuf.Timestamp
+	2,  // 22: tsumugi.agent.v1.AgentService.GenerateNode:input_type -> tsumugi.agent.v1.GenerateNodeRequest
+	11, // 23: tsumugi.agent.v1.AgentService.GetGeneration:input_type -> tsumugi.agent.v1.GetGenerationRequest
+	12, // 24: tsumugi.agent.v1.AgentService.WatchGeneration:input_type -> tsumugi.agent.v1.WatchGenerationRequest
+	13, // 25: tsumugi.agent.v1.AgentService.CancelGeneration:input_type -> tsumugi.agent.v1.CancelGenerationRequest
+	26, // 26: tsumugi.agent.v1.AgentService.BuildNodeContext:input_type -> tsumugi.agent.v1.BuildNodeContextRequest
+	3,  // 27: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	10, // 28: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
+	3,  // 29: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	10, // 30: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
+	27, // 31: tsumugi.agent.v1.AgentService.BuildNodeContext:output_type -> tsumugi.agent.v1.BuildNodeContextResponse
+	27, // [27:32] is the sub-list for method output_type
+	22, // [22:27] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_agent_proto_init() }
@@ -1412,6 +1459,7 @@ func file_tsumugi_agent_v1_agent_proto_init() {
 	if File_tsumugi_agent_v1_agent_proto != nil {
 		return
 	}
+	file_tsumugi_agent_v1_chat_proto_init()
 	file_tsumugi_agent_v1_context_proto_init()
 	file_tsumugi_agent_v1_agent_proto_msgTypes[1].OneofWrappers = []any{
 		(*GenerateNodeEvent_Opened)(nil),
@@ -1420,6 +1468,7 @@ func file_tsumugi_agent_v1_agent_proto_init() {
 		(*GenerateNodeEvent_Lagged)(nil),
 		(*GenerateNodeEvent_Stored)(nil),
 		(*GenerateNodeEvent_Failed)(nil),
+		(*GenerateNodeEvent_NodeDetail)(nil),
 	}
 	file_tsumugi_agent_v1_agent_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}

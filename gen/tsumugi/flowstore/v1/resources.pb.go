@@ -362,7 +362,7 @@ type Generation struct {
 	Backend *v1.BackendIdentity `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
 	// SHA-256 of the prompt, in hex.
 	PromptDigest string `protobuf:"bytes,2,opt,name=prompt_digest,json=promptDigest,proto3" json:"prompt_digest,omitempty"`
-	// What the model was asked to do, such as `CONT_INFO`, or `PLAIN` for a prompt that the caller wrote.
+	// What the model was asked to do, such as `CONT_INFO`, `PLAIN` for a prompt that the caller wrote, `CHAT` for a conversation.
 	Task string `protobuf:"bytes,3,opt,name=task,proto3" json:"task,omitempty"`
 	// Seed of the draws in `{A|B}` groups.
 	PickSeed uint32 `protobuf:"varint,4,opt,name=pick_seed,json=pickSeed,proto3" json:"pick_seed,omitempty"`

@@ -230,7 +230,9 @@ type BuildContextRequest struct {
 	// The prompt is printed. Absent: true; false inside BuildSystem and BuildAgent, where it is the message of the user.
 	IncludeCurrent *bool `protobuf:"varint,14,opt,name=include_current,json=includeCurrent,proto3,oneof" json:"include_current,omitempty"`
 	// Texts in place of the default ones, by id (ListTemplates).
-	Texts         map[string]string `protobuf:"bytes,15,rep,name=texts,proto3" json:"texts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Texts map[string]string `protobuf:"bytes,15,rep,name=texts,proto3" json:"texts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Every node of the path is a line, as those that the new one follows are told elsewhere, as messages. `parents` is then empty.
+	LinesOnly     bool `protobuf:"varint,16,opt,name=lines_only,json=linesOnly,proto3" json:"lines_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -368,6 +370,13 @@ func (x *BuildContextRequest) GetTexts() map[string]string {
 		return x.Texts
 	}
 	return nil
+}
+
+func (x *BuildContextRequest) GetLinesOnly() bool {
+	if x != nil {
+		return x.LinesOnly
+	}
+	return false
 }
 
 // ContextNode is a node of a conversation.
@@ -676,11 +685,157 @@ func (x *BuildContextResponse) GetCountsUsed() int32 {
 	return 0
 }
 
+// BuildNodeDetailRequest asks for the text that answers a model which asked for a node of its context.
+type BuildNodeDetailRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Language of the text. Empty: ja.
+	Locale string `protobuf:"bytes,1,opt,name=locale,proto3" json:"locale,omitempty"`
+	// The id under which the context names the node: 8 hex digits, or a UUID.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// As in ContextNode, each at most 8 MiB.
+	Prompt string `protobuf:"bytes,3,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	Answer string `protobuf:"bytes,4,opt,name=answer,proto3" json:"answer,omitempty"`
+	// The most characters (code points) of both together, at least 48. 0: 8000. Where they have more, each is cut to the same size,
+	// unless it is shorter, and ends with a mark.
+	MaxChars int32 `protobuf:"varint,5,opt,name=max_chars,json=maxChars,proto3" json:"max_chars,omitempty"`
+	// Texts in place of the default ones, by id (ListTemplates): `node` is used.
+	Texts         map[string]string `protobuf:"bytes,6,rep,name=texts,proto3" json:"texts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuildNodeDetailRequest) Reset() {
+	*x = BuildNodeDetailRequest{}
+	mi := &file_tsumugi_promptbuilder_v1_context_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildNodeDetailRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildNodeDetailRequest) ProtoMessage() {}
+
+func (x *BuildNodeDetailRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_context_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildNodeDetailRequest.ProtoReflect.Descriptor instead.
+func (*BuildNodeDetailRequest) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_context_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *BuildNodeDetailRequest) GetLocale() string {
+	if x != nil {
+		return x.Locale
+	}
+	return ""
+}
+
+func (x *BuildNodeDetailRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *BuildNodeDetailRequest) GetPrompt() string {
+	if x != nil {
+		return x.Prompt
+	}
+	return ""
+}
+
+func (x *BuildNodeDetailRequest) GetAnswer() string {
+	if x != nil {
+		return x.Answer
+	}
+	return ""
+}
+
+func (x *BuildNodeDetailRequest) GetMaxChars() int32 {
+	if x != nil {
+		return x.MaxChars
+	}
+	return 0
+}
+
+func (x *BuildNodeDetailRequest) GetTexts() map[string]string {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+// BuildNodeDetailResponse is that text.
+type BuildNodeDetailResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The text.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// How many characters of prompt and answer are left out.
+	DroppedCharacters int32 `protobuf:"varint,2,opt,name=dropped_characters,json=droppedCharacters,proto3" json:"dropped_characters,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *BuildNodeDetailResponse) Reset() {
+	*x = BuildNodeDetailResponse{}
+	mi := &file_tsumugi_promptbuilder_v1_context_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildNodeDetailResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildNodeDetailResponse) ProtoMessage() {}
+
+func (x *BuildNodeDetailResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_context_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildNodeDetailResponse.ProtoReflect.Descriptor instead.
+func (*BuildNodeDetailResponse) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_context_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *BuildNodeDetailResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *BuildNodeDetailResponse) GetDroppedCharacters() int32 {
+	if x != nil {
+		return x.DroppedCharacters
+	}
+	return 0
+}
+
 var File_tsumugi_promptbuilder_v1_context_proto protoreflect.FileDescriptor
 
 const file_tsumugi_promptbuilder_v1_context_proto_rawDesc = "" +
 	"\n" +
-	"&tsumugi/promptbuilder/v1/context.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1fgoogle/api/field_behavior.proto\"\xf3\x05\n" +
+	"&tsumugi/promptbuilder/v1/context.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1fgoogle/api/field_behavior.proto\"\x97\x06\n" +
 	"\x13BuildContextRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x1d\n" +
 	"\acounter\x18\x02 \x01(\tB\x03\xe0A\x01R\acounter\x12\x1b\n" +
@@ -698,7 +853,9 @@ const file_tsumugi_promptbuilder_v1_context_proto_rawDesc = "" +
 	"\x06layout\x18\f \x01(\x0e2'.tsumugi.promptbuilder.v1.ContextLayoutB\x03\xe0A\x01R\x06layout\x12\"\n" +
 	"\adetails\x18\r \x01(\bB\x03\xe0A\x01H\x01R\adetails\x88\x01\x01\x121\n" +
 	"\x0finclude_current\x18\x0e \x01(\bB\x03\xe0A\x01H\x02R\x0eincludeCurrent\x88\x01\x01\x12S\n" +
-	"\x05texts\x18\x0f \x03(\v28.tsumugi.promptbuilder.v1.BuildContextRequest.TextsEntryB\x03\xe0A\x01R\x05texts\x1a8\n" +
+	"\x05texts\x18\x0f \x03(\v28.tsumugi.promptbuilder.v1.BuildContextRequest.TextsEntryB\x03\xe0A\x01R\x05texts\x12\"\n" +
+	"\n" +
+	"lines_only\x18\x10 \x01(\bB\x03\xe0A\x01R\tlinesOnly\x1a8\n" +
 	"\n" +
 	"TextsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -733,7 +890,21 @@ const file_tsumugi_promptbuilder_v1_context_proto_rawDesc = "" +
 	"\tforgeable\x18\n" +
 	" \x01(\bB\x03\xe0A\x03R\tforgeable\x12$\n" +
 	"\vcounts_used\x18\v \x01(\x05B\x03\xe0A\x03R\n" +
-	"countsUsed*c\n" +
+	"countsUsed\"\xb8\x02\n" +
+	"\x16BuildNodeDetailRequest\x12\x1b\n" +
+	"\x06locale\x18\x01 \x01(\tB\x03\xe0A\x01R\x06locale\x12\x13\n" +
+	"\x02id\x18\x02 \x01(\tB\x03\xe0A\x02R\x02id\x12\x1b\n" +
+	"\x06prompt\x18\x03 \x01(\tB\x03\xe0A\x01R\x06prompt\x12\x1b\n" +
+	"\x06answer\x18\x04 \x01(\tB\x03\xe0A\x01R\x06answer\x12 \n" +
+	"\tmax_chars\x18\x05 \x01(\x05B\x03\xe0A\x01R\bmaxChars\x12V\n" +
+	"\x05texts\x18\x06 \x03(\v2;.tsumugi.promptbuilder.v1.BuildNodeDetailRequest.TextsEntryB\x03\xe0A\x01R\x05texts\x1a8\n" +
+	"\n" +
+	"TextsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"f\n" +
+	"\x17BuildNodeDetailResponse\x12\x17\n" +
+	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x03R\x04text\x122\n" +
+	"\x12dropped_characters\x18\x02 \x01(\x05B\x03\xe0A\x03R\x11droppedCharacters*c\n" +
 	"\rContextLayout\x12\x1e\n" +
 	"\x1aCONTEXT_LAYOUT_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15CONTEXT_LAYOUT_APPEND\x10\x01\x12\x17\n" +
@@ -764,29 +935,33 @@ func file_tsumugi_promptbuilder_v1_context_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_promptbuilder_v1_context_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_tsumugi_promptbuilder_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_tsumugi_promptbuilder_v1_context_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_tsumugi_promptbuilder_v1_context_proto_goTypes = []any{
-	(ContextLayout)(0),           // 0: tsumugi.promptbuilder.v1.ContextLayout
-	(SummaryState)(0),            // 1: tsumugi.promptbuilder.v1.SummaryState
-	(NodeForm)(0),                // 2: tsumugi.promptbuilder.v1.NodeForm
-	(*BuildContextRequest)(nil),  // 3: tsumugi.promptbuilder.v1.BuildContextRequest
-	(*ContextNode)(nil),          // 4: tsumugi.promptbuilder.v1.ContextNode
-	(*ContextEntry)(nil),         // 5: tsumugi.promptbuilder.v1.ContextEntry
-	(*BuildContextResponse)(nil), // 6: tsumugi.promptbuilder.v1.BuildContextResponse
-	nil,                          // 7: tsumugi.promptbuilder.v1.BuildContextRequest.TextsEntry
+	(ContextLayout)(0),              // 0: tsumugi.promptbuilder.v1.ContextLayout
+	(SummaryState)(0),               // 1: tsumugi.promptbuilder.v1.SummaryState
+	(NodeForm)(0),                   // 2: tsumugi.promptbuilder.v1.NodeForm
+	(*BuildContextRequest)(nil),     // 3: tsumugi.promptbuilder.v1.BuildContextRequest
+	(*ContextNode)(nil),             // 4: tsumugi.promptbuilder.v1.ContextNode
+	(*ContextEntry)(nil),            // 5: tsumugi.promptbuilder.v1.ContextEntry
+	(*BuildContextResponse)(nil),    // 6: tsumugi.promptbuilder.v1.BuildContextResponse
+	(*BuildNodeDetailRequest)(nil),  // 7: tsumugi.promptbuilder.v1.BuildNodeDetailRequest
+	(*BuildNodeDetailResponse)(nil), // 8: tsumugi.promptbuilder.v1.BuildNodeDetailResponse
+	nil,                             // 9: tsumugi.promptbuilder.v1.BuildContextRequest.TextsEntry
+	nil,                             // 10: tsumugi.promptbuilder.v1.BuildNodeDetailRequest.TextsEntry
 }
 var file_tsumugi_promptbuilder_v1_context_proto_depIdxs = []int32{
-	4, // 0: tsumugi.promptbuilder.v1.BuildContextRequest.nodes:type_name -> tsumugi.promptbuilder.v1.ContextNode
-	0, // 1: tsumugi.promptbuilder.v1.BuildContextRequest.layout:type_name -> tsumugi.promptbuilder.v1.ContextLayout
-	7, // 2: tsumugi.promptbuilder.v1.BuildContextRequest.texts:type_name -> tsumugi.promptbuilder.v1.BuildContextRequest.TextsEntry
-	2, // 3: tsumugi.promptbuilder.v1.ContextEntry.form:type_name -> tsumugi.promptbuilder.v1.NodeForm
-	1, // 4: tsumugi.promptbuilder.v1.ContextEntry.summary:type_name -> tsumugi.promptbuilder.v1.SummaryState
-	5, // 5: tsumugi.promptbuilder.v1.BuildContextResponse.entries:type_name -> tsumugi.promptbuilder.v1.ContextEntry
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	4,  // 0: tsumugi.promptbuilder.v1.BuildContextRequest.nodes:type_name -> tsumugi.promptbuilder.v1.ContextNode
+	0,  // 1: tsumugi.promptbuilder.v1.BuildContextRequest.layout:type_name -> tsumugi.promptbuilder.v1.ContextLayout
+	9,  // 2: tsumugi.promptbuilder.v1.BuildContextRequest.texts:type_name -> tsumugi.promptbuilder.v1.BuildContextRequest.TextsEntry
+	2,  // 3: tsumugi.promptbuilder.v1.ContextEntry.form:type_name -> tsumugi.promptbuilder.v1.NodeForm
+	1,  // 4: tsumugi.promptbuilder.v1.ContextEntry.summary:type_name -> tsumugi.promptbuilder.v1.SummaryState
+	5,  // 5: tsumugi.promptbuilder.v1.BuildContextResponse.entries:type_name -> tsumugi.promptbuilder.v1.ContextEntry
+	10, // 6: tsumugi.promptbuilder.v1.BuildNodeDetailRequest.texts:type_name -> tsumugi.promptbuilder.v1.BuildNodeDetailRequest.TextsEntry
+	7,  // [7:7] is the sub-list for method output_type
+	7,  // [7:7] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_promptbuilder_v1_context_proto_init() }
@@ -801,7 +976,7 @@ func file_tsumugi_promptbuilder_v1_context_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_context_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_context_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   5,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

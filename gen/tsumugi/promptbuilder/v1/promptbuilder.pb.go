@@ -3032,7 +3032,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x15BACKEND_STATE_LOADING\x10\x02\x12\x16\n" +
 	"\x12BACKEND_STATE_BUSY\x10\x03\x12\x1d\n" +
 	"\x19BACKEND_STATE_UNREACHABLE\x10\x04\x12\x18\n" +
-	"\x14BACKEND_STATE_FAULTY\x10\x052\xa2\f\n" +
+	"\x14BACKEND_STATE_FAULTY\x10\x052\xc3\r\n" +
 	"\x14PromptBuilderService\x12\x8a\x01\n" +
 	"\n" +
 	"BuildStory\x12+.tsumugi.promptbuilder.v1.BuildStoryRequest\x1a,.tsumugi.promptbuilder.v1.BuildStoryResponse\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/prompts:buildStory\x12\x86\x01\n" +
@@ -3040,7 +3040,8 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\vBuildSystem\x12,.tsumugi.promptbuilder.v1.BuildSystemRequest\x1a-.tsumugi.promptbuilder.v1.BuildSystemResponse\"\"\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/prompts:buildSystem\x12\x8a\x01\n" +
 	"\n" +
 	"BuildAgent\x12+.tsumugi.promptbuilder.v1.BuildAgentRequest\x1a,.tsumugi.promptbuilder.v1.BuildAgentResponse\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/prompts:buildAgent\x12\x92\x01\n" +
-	"\fBuildContext\x12-.tsumugi.promptbuilder.v1.BuildContextRequest\x1a..tsumugi.promptbuilder.v1.BuildContextResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/prompts:buildContext\x12\x87\x01\n" +
+	"\fBuildContext\x12-.tsumugi.promptbuilder.v1.BuildContextRequest\x1a..tsumugi.promptbuilder.v1.BuildContextResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/prompts:buildContext\x12\x9e\x01\n" +
+	"\x0fBuildNodeDetail\x120.tsumugi.promptbuilder.v1.BuildNodeDetailRequest\x1a1.tsumugi.promptbuilder.v1.BuildNodeDetailResponse\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/prompts:buildNodeDetail\x12\x87\x01\n" +
 	"\rListTemplates\x12..tsumugi.promptbuilder.v1.ListTemplatesRequest\x1a/.tsumugi.promptbuilder.v1.ListTemplatesResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/templates\x12\x7f\n" +
 	"\vGetTemplate\x12,.tsumugi.promptbuilder.v1.GetTemplateRequest\x1a\".tsumugi.promptbuilder.v1.Template\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/{name=templates/*}\x12\x9d\x01\n" +
 	"\x0eRenderTemplate\x12/.tsumugi.promptbuilder.v1.RenderTemplateRequest\x1a0.tsumugi.promptbuilder.v1.RenderTemplateResponse\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/{name=templates/*}:render\x12\x83\x01\n" +
@@ -3063,56 +3064,58 @@ func file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDescGZIP() []byte {
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_goTypes = []any{
-	(StoryMode)(0),                 // 0: tsumugi.promptbuilder.v1.StoryMode
-	(Compatibility)(0),             // 1: tsumugi.promptbuilder.v1.Compatibility
-	(Sampler)(0),                   // 2: tsumugi.promptbuilder.v1.Sampler
-	(StoryTask)(0),                 // 3: tsumugi.promptbuilder.v1.StoryTask
-	(BlockOrder)(0),                // 4: tsumugi.promptbuilder.v1.BlockOrder
-	(NoteHeader)(0),                // 5: tsumugi.promptbuilder.v1.NoteHeader
-	(Fit)(0),                       // 6: tsumugi.promptbuilder.v1.Fit
-	(CutGranularity)(0),            // 7: tsumugi.promptbuilder.v1.CutGranularity
-	(OnOverflow)(0),                // 8: tsumugi.promptbuilder.v1.OnOverflow
-	(BlockKind)(0),                 // 9: tsumugi.promptbuilder.v1.BlockKind
-	(BlockTrim)(0),                 // 10: tsumugi.promptbuilder.v1.BlockTrim
-	(IdeaPart)(0),                  // 11: tsumugi.promptbuilder.v1.IdeaPart
-	(BackendState)(0),              // 12: tsumugi.promptbuilder.v1.BackendState
-	(*BlockRule)(nil),              // 13: tsumugi.promptbuilder.v1.BlockRule
-	(*BuildStoryRequest)(nil),      // 14: tsumugi.promptbuilder.v1.BuildStoryRequest
-	(*Preset)(nil),                 // 15: tsumugi.promptbuilder.v1.Preset
-	(*ListPresetsRequest)(nil),     // 16: tsumugi.promptbuilder.v1.ListPresetsRequest
-	(*ListPresetsResponse)(nil),    // 17: tsumugi.promptbuilder.v1.ListPresetsResponse
-	(*Wrapping)(nil),               // 18: tsumugi.promptbuilder.v1.Wrapping
-	(*OptionSet)(nil),              // 19: tsumugi.promptbuilder.v1.OptionSet
-	(*BuildStoryResponse)(nil),     // 20: tsumugi.promptbuilder.v1.BuildStoryResponse
-	(*Combination)(nil),            // 21: tsumugi.promptbuilder.v1.Combination
-	(*Block)(nil),                  // 22: tsumugi.promptbuilder.v1.Block
-	(*Cut)(nil),                    // 23: tsumugi.promptbuilder.v1.Cut
-	(*Warning)(nil),                // 24: tsumugi.promptbuilder.v1.Warning
-	(*Pick)(nil),                   // 25: tsumugi.promptbuilder.v1.Pick
-	(*ParseIdeaRequest)(nil),       // 26: tsumugi.promptbuilder.v1.ParseIdeaRequest
-	(*ParseIdeaResponse)(nil),      // 27: tsumugi.promptbuilder.v1.ParseIdeaResponse
-	(*IdeaExtra)(nil),              // 28: tsumugi.promptbuilder.v1.IdeaExtra
-	(*ListBackendsRequest)(nil),    // 29: tsumugi.promptbuilder.v1.ListBackendsRequest
-	(*ListBackendsResponse)(nil),   // 30: tsumugi.promptbuilder.v1.ListBackendsResponse
-	(*Backend)(nil),                // 31: tsumugi.promptbuilder.v1.Backend
-	(*CountTokensRequest)(nil),     // 32: tsumugi.promptbuilder.v1.CountTokensRequest
-	(*CountTokensResponse)(nil),    // 33: tsumugi.promptbuilder.v1.CountTokensResponse
-	nil,                            // 34: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
-	(*v1.Story)(nil),               // 35: tsumugi.common.v1.Story
-	(*v11.Sampling)(nil),           // 36: tsumugi.flowstore.v1.Sampling
-	(*v1.BackendIdentity)(nil),     // 37: tsumugi.common.v1.BackendIdentity
-	(*BuildSystemRequest)(nil),     // 38: tsumugi.promptbuilder.v1.BuildSystemRequest
-	(*BuildAgentRequest)(nil),      // 39: tsumugi.promptbuilder.v1.BuildAgentRequest
-	(*BuildContextRequest)(nil),    // 40: tsumugi.promptbuilder.v1.BuildContextRequest
-	(*ListTemplatesRequest)(nil),   // 41: tsumugi.promptbuilder.v1.ListTemplatesRequest
-	(*GetTemplateRequest)(nil),     // 42: tsumugi.promptbuilder.v1.GetTemplateRequest
-	(*RenderTemplateRequest)(nil),  // 43: tsumugi.promptbuilder.v1.RenderTemplateRequest
-	(*BuildSystemResponse)(nil),    // 44: tsumugi.promptbuilder.v1.BuildSystemResponse
-	(*BuildAgentResponse)(nil),     // 45: tsumugi.promptbuilder.v1.BuildAgentResponse
-	(*BuildContextResponse)(nil),   // 46: tsumugi.promptbuilder.v1.BuildContextResponse
-	(*ListTemplatesResponse)(nil),  // 47: tsumugi.promptbuilder.v1.ListTemplatesResponse
-	(*Template)(nil),               // 48: tsumugi.promptbuilder.v1.Template
-	(*RenderTemplateResponse)(nil), // 49: tsumugi.promptbuilder.v1.RenderTemplateResponse
+	(StoryMode)(0),                  // 0: tsumugi.promptbuilder.v1.StoryMode
+	(Compatibility)(0),              // 1: tsumugi.promptbuilder.v1.Compatibility
+	(Sampler)(0),                    // 2: tsumugi.promptbuilder.v1.Sampler
+	(StoryTask)(0),                  // 3: tsumugi.promptbuilder.v1.StoryTask
+	(BlockOrder)(0),                 // 4: tsumugi.promptbuilder.v1.BlockOrder
+	(NoteHeader)(0),                 // 5: tsumugi.promptbuilder.v1.NoteHeader
+	(Fit)(0),                        // 6: tsumugi.promptbuilder.v1.Fit
+	(CutGranularity)(0),             // 7: tsumugi.promptbuilder.v1.CutGranularity
+	(OnOverflow)(0),                 // 8: tsumugi.promptbuilder.v1.OnOverflow
+	(BlockKind)(0),                  // 9: tsumugi.promptbuilder.v1.BlockKind
+	(BlockTrim)(0),                  // 10: tsumugi.promptbuilder.v1.BlockTrim
+	(IdeaPart)(0),                   // 11: tsumugi.promptbuilder.v1.IdeaPart
+	(BackendState)(0),               // 12: tsumugi.promptbuilder.v1.BackendState
+	(*BlockRule)(nil),               // 13: tsumugi.promptbuilder.v1.BlockRule
+	(*BuildStoryRequest)(nil),       // 14: tsumugi.promptbuilder.v1.BuildStoryRequest
+	(*Preset)(nil),                  // 15: tsumugi.promptbuilder.v1.Preset
+	(*ListPresetsRequest)(nil),      // 16: tsumugi.promptbuilder.v1.ListPresetsRequest
+	(*ListPresetsResponse)(nil),     // 17: tsumugi.promptbuilder.v1.ListPresetsResponse
+	(*Wrapping)(nil),                // 18: tsumugi.promptbuilder.v1.Wrapping
+	(*OptionSet)(nil),               // 19: tsumugi.promptbuilder.v1.OptionSet
+	(*BuildStoryResponse)(nil),      // 20: tsumugi.promptbuilder.v1.BuildStoryResponse
+	(*Combination)(nil),             // 21: tsumugi.promptbuilder.v1.Combination
+	(*Block)(nil),                   // 22: tsumugi.promptbuilder.v1.Block
+	(*Cut)(nil),                     // 23: tsumugi.promptbuilder.v1.Cut
+	(*Warning)(nil),                 // 24: tsumugi.promptbuilder.v1.Warning
+	(*Pick)(nil),                    // 25: tsumugi.promptbuilder.v1.Pick
+	(*ParseIdeaRequest)(nil),        // 26: tsumugi.promptbuilder.v1.ParseIdeaRequest
+	(*ParseIdeaResponse)(nil),       // 27: tsumugi.promptbuilder.v1.ParseIdeaResponse
+	(*IdeaExtra)(nil),               // 28: tsumugi.promptbuilder.v1.IdeaExtra
+	(*ListBackendsRequest)(nil),     // 29: tsumugi.promptbuilder.v1.ListBackendsRequest
+	(*ListBackendsResponse)(nil),    // 30: tsumugi.promptbuilder.v1.ListBackendsResponse
+	(*Backend)(nil),                 // 31: tsumugi.promptbuilder.v1.Backend
+	(*CountTokensRequest)(nil),      // 32: tsumugi.promptbuilder.v1.CountTokensRequest
+	(*CountTokensResponse)(nil),     // 33: tsumugi.promptbuilder.v1.CountTokensResponse
+	nil,                             // 34: tsumugi.promptbuilder.v1.BuildStoryRequest.SetsEntry
+	(*v1.Story)(nil),                // 35: tsumugi.common.v1.Story
+	(*v11.Sampling)(nil),            // 36: tsumugi.flowstore.v1.Sampling
+	(*v1.BackendIdentity)(nil),      // 37: tsumugi.common.v1.BackendIdentity
+	(*BuildSystemRequest)(nil),      // 38: tsumugi.promptbuilder.v1.BuildSystemRequest
+	(*BuildAgentRequest)(nil),       // 39: tsumugi.promptbuilder.v1.BuildAgentRequest
+	(*BuildContextRequest)(nil),     // 40: tsumugi.promptbuilder.v1.BuildContextRequest
+	(*BuildNodeDetailRequest)(nil),  // 41: tsumugi.promptbuilder.v1.BuildNodeDetailRequest
+	(*ListTemplatesRequest)(nil),    // 42: tsumugi.promptbuilder.v1.ListTemplatesRequest
+	(*GetTemplateRequest)(nil),      // 43: tsumugi.promptbuilder.v1.GetTemplateRequest
+	(*RenderTemplateRequest)(nil),   // 44: tsumugi.promptbuilder.v1.RenderTemplateRequest
+	(*BuildSystemResponse)(nil),     // 45: tsumugi.promptbuilder.v1.BuildSystemResponse
+	(*BuildAgentResponse)(nil),      // 46: tsumugi.promptbuilder.v1.BuildAgentResponse
+	(*BuildContextResponse)(nil),    // 47: tsumugi.promptbuilder.v1.BuildContextResponse
+	(*BuildNodeDetailResponse)(nil), // 48: tsumugi.promptbuilder.v1.BuildNodeDetailResponse
+	(*ListTemplatesResponse)(nil),   // 49: tsumugi.promptbuilder.v1.ListTemplatesResponse
+	(*Template)(nil),                // 50: tsumugi.promptbuilder.v1.Template
+	(*RenderTemplateResponse)(nil),  // 51: tsumugi.promptbuilder.v1.RenderTemplateResponse
 }
 var file_tsumugi_promptbuilder_v1_promptbuilder_proto_depIdxs = []int32{
 	9,  // 0: tsumugi.promptbuilder.v1.BlockRule.kind:type_name -> tsumugi.promptbuilder.v1.BlockKind
@@ -3164,25 +3167,27 @@ var file_tsumugi_promptbuilder_v1_promptbuilder_proto_depIdxs = []int32{
 	38, // 46: tsumugi.promptbuilder.v1.PromptBuilderService.BuildSystem:input_type -> tsumugi.promptbuilder.v1.BuildSystemRequest
 	39, // 47: tsumugi.promptbuilder.v1.PromptBuilderService.BuildAgent:input_type -> tsumugi.promptbuilder.v1.BuildAgentRequest
 	40, // 48: tsumugi.promptbuilder.v1.PromptBuilderService.BuildContext:input_type -> tsumugi.promptbuilder.v1.BuildContextRequest
-	41, // 49: tsumugi.promptbuilder.v1.PromptBuilderService.ListTemplates:input_type -> tsumugi.promptbuilder.v1.ListTemplatesRequest
-	42, // 50: tsumugi.promptbuilder.v1.PromptBuilderService.GetTemplate:input_type -> tsumugi.promptbuilder.v1.GetTemplateRequest
-	43, // 51: tsumugi.promptbuilder.v1.PromptBuilderService.RenderTemplate:input_type -> tsumugi.promptbuilder.v1.RenderTemplateRequest
-	29, // 52: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:input_type -> tsumugi.promptbuilder.v1.ListBackendsRequest
-	16, // 53: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:input_type -> tsumugi.promptbuilder.v1.ListPresetsRequest
-	32, // 54: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
-	20, // 55: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
-	27, // 56: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
-	44, // 57: tsumugi.promptbuilder.v1.PromptBuilderService.BuildSystem:output_type -> tsumugi.promptbuilder.v1.BuildSystemResponse
-	45, // 58: tsumugi.promptbuilder.v1.PromptBuilderService.BuildAgent:output_type -> tsumugi.promptbuilder.v1.BuildAgentResponse
-	46, // 59: tsumugi.promptbuilder.v1.PromptBuilderService.BuildContext:output_type -> tsumugi.promptbuilder.v1.BuildContextResponse
-	47, // 60: tsumugi.promptbuilder.v1.PromptBuilderService.ListTemplates:output_type -> tsumugi.promptbuilder.v1.ListTemplatesResponse
-	48, // 61: tsumugi.promptbuilder.v1.PromptBuilderService.GetTemplate:output_type -> tsumugi.promptbuilder.v1.Template
-	49, // 62: tsumugi.promptbuilder.v1.PromptBuilderService.RenderTemplate:output_type -> tsumugi.promptbuilder.v1.RenderTemplateResponse
-	30, // 63: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:output_type -> tsumugi.promptbuilder.v1.ListBackendsResponse
-	17, // 64: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:output_type -> tsumugi.promptbuilder.v1.ListPresetsResponse
-	33, // 65: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
-	55, // [55:66] is the sub-list for method output_type
-	44, // [44:55] is the sub-list for method input_type
+	41, // 49: tsumugi.promptbuilder.v1.PromptBuilderService.BuildNodeDetail:input_type -> tsumugi.promptbuilder.v1.BuildNodeDetailRequest
+	42, // 50: tsumugi.promptbuilder.v1.PromptBuilderService.ListTemplates:input_type -> tsumugi.promptbuilder.v1.ListTemplatesRequest
+	43, // 51: tsumugi.promptbuilder.v1.PromptBuilderService.GetTemplate:input_type -> tsumugi.promptbuilder.v1.GetTemplateRequest
+	44, // 52: tsumugi.promptbuilder.v1.PromptBuilderService.RenderTemplate:input_type -> tsumugi.promptbuilder.v1.RenderTemplateRequest
+	29, // 53: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:input_type -> tsumugi.promptbuilder.v1.ListBackendsRequest
+	16, // 54: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:input_type -> tsumugi.promptbuilder.v1.ListPresetsRequest
+	32, // 55: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:input_type -> tsumugi.promptbuilder.v1.CountTokensRequest
+	20, // 56: tsumugi.promptbuilder.v1.PromptBuilderService.BuildStory:output_type -> tsumugi.promptbuilder.v1.BuildStoryResponse
+	27, // 57: tsumugi.promptbuilder.v1.PromptBuilderService.ParseIdea:output_type -> tsumugi.promptbuilder.v1.ParseIdeaResponse
+	45, // 58: tsumugi.promptbuilder.v1.PromptBuilderService.BuildSystem:output_type -> tsumugi.promptbuilder.v1.BuildSystemResponse
+	46, // 59: tsumugi.promptbuilder.v1.PromptBuilderService.BuildAgent:output_type -> tsumugi.promptbuilder.v1.BuildAgentResponse
+	47, // 60: tsumugi.promptbuilder.v1.PromptBuilderService.BuildContext:output_type -> tsumugi.promptbuilder.v1.BuildContextResponse
+	48, // 61: tsumugi.promptbuilder.v1.PromptBuilderService.BuildNodeDetail:output_type -> tsumugi.promptbuilder.v1.BuildNodeDetailResponse
+	49, // 62: tsumugi.promptbuilder.v1.PromptBuilderService.ListTemplates:output_type -> tsumugi.promptbuilder.v1.ListTemplatesResponse
+	50, // 63: tsumugi.promptbuilder.v1.PromptBuilderService.GetTemplate:output_type -> tsumugi.promptbuilder.v1.Template
+	51, // 64: tsumugi.promptbuilder.v1.PromptBuilderService.RenderTemplate:output_type -> tsumugi.promptbuilder.v1.RenderTemplateResponse
+	30, // 65: tsumugi.promptbuilder.v1.PromptBuilderService.ListBackends:output_type -> tsumugi.promptbuilder.v1.ListBackendsResponse
+	17, // 66: tsumugi.promptbuilder.v1.PromptBuilderService.ListPresets:output_type -> tsumugi.promptbuilder.v1.ListPresetsResponse
+	33, // 67: tsumugi.promptbuilder.v1.PromptBuilderService.CountTokens:output_type -> tsumugi.promptbuilder.v1.CountTokensResponse
+	56, // [56:68] is the sub-list for method output_type
+	44, // [44:56] is the sub-list for method input_type
 	44, // [44:44] is the sub-list for extension type_name
 	44, // [44:44] is the sub-list for extension extendee
 	0,  // [0:44] is the sub-list for field type_name

@@ -170,6 +170,33 @@ func local_request_PromptBuilderService_BuildContext_0(ctx context.Context, mars
 	return msg, metadata, err
 }
 
+func request_PromptBuilderService_BuildNodeDetail_0(ctx context.Context, marshaler runtime.Marshaler, client PromptBuilderServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq BuildNodeDetailRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.BuildNodeDetail(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_PromptBuilderService_BuildNodeDetail_0(ctx context.Context, marshaler runtime.Marshaler, server PromptBuilderServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq BuildNodeDetailRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.BuildNodeDetail(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 var filter_PromptBuilderService_ListTemplates_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
 func request_PromptBuilderService_ListTemplates_0(ctx context.Context, marshaler runtime.Marshaler, client PromptBuilderServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
@@ -478,6 +505,26 @@ func RegisterPromptBuilderServiceHandlerServer(ctx context.Context, mux *runtime
 		}
 		forward_PromptBuilderService_BuildContext_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_PromptBuilderService_BuildNodeDetail_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildNodeDetail", runtime.WithHTTPPathPattern("/v1/prompts:buildNodeDetail"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_PromptBuilderService_BuildNodeDetail_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_PromptBuilderService_BuildNodeDetail_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodGet, pattern_PromptBuilderService_ListTemplates_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -723,6 +770,23 @@ func RegisterPromptBuilderServiceHandlerClient(ctx context.Context, mux *runtime
 		}
 		forward_PromptBuilderService_BuildContext_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_PromptBuilderService_BuildNodeDetail_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildNodeDetail", runtime.WithHTTPPathPattern("/v1/prompts:buildNodeDetail"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_PromptBuilderService_BuildNodeDetail_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_PromptBuilderService_BuildNodeDetail_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodGet, pattern_PromptBuilderService_ListTemplates_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -829,29 +893,31 @@ func RegisterPromptBuilderServiceHandlerClient(ctx context.Context, mux *runtime
 }
 
 var (
-	pattern_PromptBuilderService_BuildStory_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "buildStory"))
-	pattern_PromptBuilderService_ParseIdea_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "parseIdea"))
-	pattern_PromptBuilderService_BuildSystem_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "buildSystem"))
-	pattern_PromptBuilderService_BuildAgent_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "buildAgent"))
-	pattern_PromptBuilderService_BuildContext_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "buildContext"))
-	pattern_PromptBuilderService_ListTemplates_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "templates"}, ""))
-	pattern_PromptBuilderService_GetTemplate_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "templates", "name"}, ""))
-	pattern_PromptBuilderService_RenderTemplate_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "templates", "name"}, "render"))
-	pattern_PromptBuilderService_ListBackends_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "backends"}, ""))
-	pattern_PromptBuilderService_ListPresets_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "presets"}, ""))
-	pattern_PromptBuilderService_CountTokens_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "countTokens"))
+	pattern_PromptBuilderService_BuildStory_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "buildStory"))
+	pattern_PromptBuilderService_ParseIdea_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "parseIdea"))
+	pattern_PromptBuilderService_BuildSystem_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "buildSystem"))
+	pattern_PromptBuilderService_BuildAgent_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "buildAgent"))
+	pattern_PromptBuilderService_BuildContext_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "buildContext"))
+	pattern_PromptBuilderService_BuildNodeDetail_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "buildNodeDetail"))
+	pattern_PromptBuilderService_ListTemplates_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "templates"}, ""))
+	pattern_PromptBuilderService_GetTemplate_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "templates", "name"}, ""))
+	pattern_PromptBuilderService_RenderTemplate_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2}, []string{"v1", "templates", "name"}, "render"))
+	pattern_PromptBuilderService_ListBackends_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "backends"}, ""))
+	pattern_PromptBuilderService_ListPresets_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "presets"}, ""))
+	pattern_PromptBuilderService_CountTokens_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "prompts"}, "countTokens"))
 )
 
 var (
-	forward_PromptBuilderService_BuildStory_0     = runtime.ForwardResponseMessage
-	forward_PromptBuilderService_ParseIdea_0      = runtime.ForwardResponseMessage
-	forward_PromptBuilderService_BuildSystem_0    = runtime.ForwardResponseMessage
-	forward_PromptBuilderService_BuildAgent_0     = runtime.ForwardResponseMessage
-	forward_PromptBuilderService_BuildContext_0   = runtime.ForwardResponseMessage
-	forward_PromptBuilderService_ListTemplates_0  = runtime.ForwardResponseMessage
-	forward_PromptBuilderService_GetTemplate_0    = runtime.ForwardResponseMessage
-	forward_PromptBuilderService_RenderTemplate_0 = runtime.ForwardResponseMessage
-	forward_PromptBuilderService_ListBackends_0   = runtime.ForwardResponseMessage
-	forward_PromptBuilderService_ListPresets_0    = runtime.ForwardResponseMessage
-	forward_PromptBuilderService_CountTokens_0    = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_BuildStory_0      = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_ParseIdea_0       = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_BuildSystem_0     = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_BuildAgent_0      = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_BuildContext_0    = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_BuildNodeDetail_0 = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_ListTemplates_0   = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_GetTemplate_0     = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_RenderTemplate_0  = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_ListBackends_0    = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_ListPresets_0     = runtime.ForwardResponseMessage
+	forward_PromptBuilderService_CountTokens_0     = runtime.ForwardResponseMessage
 )

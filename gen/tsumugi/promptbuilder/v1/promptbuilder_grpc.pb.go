@@ -19,17 +19,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PromptBuilderService_BuildStory_FullMethodName     = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildStory"
-	PromptBuilderService_ParseIdea_FullMethodName      = "/tsumugi.promptbuilder.v1.PromptBuilderService/ParseIdea"
-	PromptBuilderService_BuildSystem_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildSystem"
-	PromptBuilderService_BuildAgent_FullMethodName     = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildAgent"
-	PromptBuilderService_BuildContext_FullMethodName   = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildContext"
-	PromptBuilderService_ListTemplates_FullMethodName  = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListTemplates"
-	PromptBuilderService_GetTemplate_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/GetTemplate"
-	PromptBuilderService_RenderTemplate_FullMethodName = "/tsumugi.promptbuilder.v1.PromptBuilderService/RenderTemplate"
-	PromptBuilderService_ListBackends_FullMethodName   = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListBackends"
-	PromptBuilderService_ListPresets_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListPresets"
-	PromptBuilderService_CountTokens_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/CountTokens"
+	PromptBuilderService_BuildStory_FullMethodName      = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildStory"
+	PromptBuilderService_ParseIdea_FullMethodName       = "/tsumugi.promptbuilder.v1.PromptBuilderService/ParseIdea"
+	PromptBuilderService_BuildSystem_FullMethodName     = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildSystem"
+	PromptBuilderService_BuildAgent_FullMethodName      = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildAgent"
+	PromptBuilderService_BuildContext_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildContext"
+	PromptBuilderService_BuildNodeDetail_FullMethodName = "/tsumugi.promptbuilder.v1.PromptBuilderService/BuildNodeDetail"
+	PromptBuilderService_ListTemplates_FullMethodName   = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListTemplates"
+	PromptBuilderService_GetTemplate_FullMethodName     = "/tsumugi.promptbuilder.v1.PromptBuilderService/GetTemplate"
+	PromptBuilderService_RenderTemplate_FullMethodName  = "/tsumugi.promptbuilder.v1.PromptBuilderService/RenderTemplate"
+	PromptBuilderService_ListBackends_FullMethodName    = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListBackends"
+	PromptBuilderService_ListPresets_FullMethodName     = "/tsumugi.promptbuilder.v1.PromptBuilderService/ListPresets"
+	PromptBuilderService_CountTokens_FullMethodName     = "/tsumugi.promptbuilder.v1.PromptBuilderService/CountTokens"
 )
 
 // PromptBuilderServiceClient is the client API for PromptBuilderService service.
@@ -55,6 +56,8 @@ type PromptBuilderServiceClient interface {
 	// BuildContext makes the text that tells a model of a conversation: summaries of its nodes, the last one in full, and
 	// references.
 	BuildContext(ctx context.Context, in *BuildContextRequest, opts ...grpc.CallOption) (*BuildContextResponse, error)
+	// BuildNodeDetail makes the text that answers a model which asked for a node of its context: the node in full, in a frame.
+	BuildNodeDetail(ctx context.Context, in *BuildNodeDetailRequest, opts ...grpc.CallOption) (*BuildNodeDetailResponse, error)
 	// ListTemplates tells the default texts of a language.
 	ListTemplates(ctx context.Context, in *ListTemplatesRequest, opts ...grpc.CallOption) (*ListTemplatesResponse, error)
 	// GetTemplate tells one of them.
@@ -122,6 +125,16 @@ func (c *promptBuilderServiceClient) BuildContext(ctx context.Context, in *Build
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(BuildContextResponse)
 	err := c.cc.Invoke(ctx, PromptBuilderService_BuildContext_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *promptBuilderServiceClient) BuildNodeDetail(ctx context.Context, in *BuildNodeDetailRequest, opts ...grpc.CallOption) (*BuildNodeDetailResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BuildNodeDetailResponse)
+	err := c.cc.Invoke(ctx, PromptBuilderService_BuildNodeDetail_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -211,6 +224,8 @@ type PromptBuilderServiceServer interface {
 	// BuildContext makes the text that tells a model of a conversation: summaries of its nodes, the last one in full, and
 	// references.
 	BuildContext(context.Context, *BuildContextRequest) (*BuildContextResponse, error)
+	// BuildNodeDetail makes the text that answers a model which asked for a node of its context: the node in full, in a frame.
+	BuildNodeDetail(context.Context, *BuildNodeDetailRequest) (*BuildNodeDetailResponse, error)
 	// ListTemplates tells the default texts of a language.
 	ListTemplates(context.Context, *ListTemplatesRequest) (*ListTemplatesResponse, error)
 	// GetTemplate tells one of them.
@@ -248,6 +263,9 @@ func (UnimplementedPromptBuilderServiceServer) BuildAgent(context.Context, *Buil
 }
 func (UnimplementedPromptBuilderServiceServer) BuildContext(context.Context, *BuildContextRequest) (*BuildContextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BuildContext not implemented")
+}
+func (UnimplementedPromptBuilderServiceServer) BuildNodeDetail(context.Context, *BuildNodeDetailRequest) (*BuildNodeDetailResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BuildNodeDetail not implemented")
 }
 func (UnimplementedPromptBuilderServiceServer) ListTemplates(context.Context, *ListTemplatesRequest) (*ListTemplatesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTemplates not implemented")
@@ -374,6 +392,24 @@ func _PromptBuilderService_BuildContext_Handler(srv interface{}, ctx context.Con
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PromptBuilderServiceServer).BuildContext(ctx, req.(*BuildContextRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PromptBuilderService_BuildNodeDetail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BuildNodeDetailRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PromptBuilderServiceServer).BuildNodeDetail(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PromptBuilderService_BuildNodeDetail_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PromptBuilderServiceServer).BuildNodeDetail(ctx, req.(*BuildNodeDetailRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -512,6 +548,10 @@ var PromptBuilderService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "BuildContext",
 			Handler:    _PromptBuilderService_BuildContext_Handler,
+		},
+		{
+			MethodName: "BuildNodeDetail",
+			Handler:    _PromptBuilderService_BuildNodeDetail_Handler,
 		},
 		{
 			MethodName: "ListTemplates",

@@ -237,10 +237,13 @@ func (p *prompts) Build(ctx context.Context, _ string, q generation.BuildRequest
 	}, nil
 }
 
-func (p *prompts) Count(_ context.Context, _, _, text string) (int, llm.Identity, error) {
+func (p *prompts) Count(_ context.Context, _, _ string, texts []string) (counts []int, _ llm.Identity, _ error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len([]rune(text)), p.identity(), p.err
+	for _, text := range texts {
+		counts = append(counts, len([]rune(text)))
+	}
+	return counts, p.identity(), p.err
 }
 
 // step is what the model does next: wait, then say a piece or fail. Without text and error it ends.
@@ -266,6 +269,8 @@ type model struct {
 	window func() (llm.Identity, error)
 	// place is how long a request waits for a free place.
 	place time.Duration
+	// asks, where set, gives the tools that the answer to a request calls.
+	asks func(llm.Request) []llm.ToolCall
 	// without are the knobs that it does not have.
 	without []llm.Knob
 }
@@ -318,7 +323,11 @@ func (m *model) Generate(ctx context.Context, req llm.Request) (llm.Stream, erro
 			steps = own
 		}
 	}
-	return &stream{ctx: ctx, m: m, steps: steps}, nil
+	result := m.result
+	if m.asks != nil {
+		result.Calls = m.asks(req)
+	}
+	return &stream{ctx: ctx, m: m, steps: steps, result: result}, nil
 }
 
 // mend changes the model while it answers.
@@ -346,6 +355,8 @@ type stream struct {
 	steps []step
 	at    int
 	done  bool
+	// result is that of the whole answer.
+	result llm.Result
 }
 
 func (s *stream) Recv() (string, error) {
@@ -376,7 +387,7 @@ func (s *stream) Recv() (string, error) {
 
 func (s *stream) Result() llm.Result {
 	if s.done {
-		return s.m.result
+		return s.result
 	}
 	return llm.Result{}
 }
@@ -389,13 +400,14 @@ type world struct {
 	t        *testing.T
 	flows    *flows
 	prompts  *prompts
+	contexts *contexts
 	model    *model
 	observer *observer
 	flow     uuid.UUID
 }
 
 func newWorld(t *testing.T, m *model, change ...func(*generation.Limits)) *world {
-	w := &world{t: t, flows: newFlows(), prompts: &prompts{}, model: m, flow: uuid.New()}
+	w := &world{t: t, flows: newFlows(), prompts: &prompts{}, contexts: &contexts{}, model: m, flow: uuid.New()}
 	w.restart(change...)
 	return w
 }
@@ -408,7 +420,7 @@ func (w *world) restart(change ...func(*generation.Limits)) {
 	}
 	w.observer = &observer{}
 	s := generation.New(generation.Deps{
-		Flows: w.flows, Prompts: w.prompts, Models: w.model,
+		Flows: w.flows, Prompts: w.prompts, Contexts: w.contexts, Models: w.model,
 		Clock: clock{}, Random: dice{}, Observer: w.observer, Limits: limits,
 	})
 	w.Service = s
@@ -441,6 +453,7 @@ type reading struct {
 	last       int
 	heartbeats int
 	joined     int
+	details    []generation.Detail
 	stored     *generation.Stored
 	err        error
 }
@@ -481,6 +494,12 @@ func (r *reading) take(t *testing.T, e generation.Event, text *strings.Builder) 
 		}
 		r.last = e.ID
 		text.WriteString(e.Text)
+	case generation.Detail:
+		if e.ID != r.last+1 {
+			t.Errorf("Detail has id %d after %d", e.ID, r.last)
+		}
+		r.last = e.ID
+		r.details = append(r.details, e)
 	case generation.Heartbeat:
 		r.heartbeats++
 	case generation.Lagged:

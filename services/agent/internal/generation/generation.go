@@ -51,6 +51,9 @@ type Request struct {
 	Variants    int
 	EveryOption bool
 	Repeat      int
+	// Chat asks for a conversation in place of a story, of which Text is the message of the user; nil: a story. Not with Prompt, EveryOption
+	// or Repeat.
+	Chat *Chat
 	// SetCurrent makes the new node the flow's current one.
 	SetCurrent bool
 	// Continue keeps the generation running when its last watcher has gone.
@@ -60,7 +63,7 @@ type Request struct {
 // Several says that the request asks for more than one answer.
 func (r Request) Several() bool { return r.Variants > 0 || r.EveryOption || r.Repeat > 0 }
 
-// Event is what a watcher reads: Opened, Text, Heartbeat, Lagged or Stored, and of several answers also Broken.
+// Event is what a watcher reads: Opened, Text, Detail, Heartbeat, Lagged or Stored, and of several answers also Broken.
 type Event interface{ event() }
 
 // Opened is the first event of every watcher: what was asked of which model.
@@ -79,6 +82,8 @@ type Opened struct {
 	Branch string
 	// Answers are how many the request asks for; 0 for one, and where only the node is left.
 	Answers int
+	// Chat is the conversation; nil where there is none.
+	Chat *ChatBuilt
 }
 
 // Text is a piece of the answer, or several that were joined, at most maxPiece bytes and never half a character. ID is the

@@ -55,9 +55,10 @@ func (r Request) Digest() string {
 		Variants               int    `json:",omitempty"`
 		EveryOption            bool   `json:",omitempty"`
 		Repeat                 int    `json:",omitempty"`
+		Chat                   *Chat  `json:",omitempty"`
 	}{
 		r.Flow, r.Parent, r.Via, r.Text, r.Story, r.Prompt, r.Backend, r.Sampling, r.PickSeed, r.BlockOrder, r.NoteHeader, r.SetCurrent,
-		r.Build, r.SendOverflow, r.Variants, r.EveryOption, r.Repeat,
+		r.Build, r.SendOverflow, r.Variants, r.EveryOption, r.Repeat, r.Chat,
 	})
 	return digest(string(text))
 }

@@ -31,8 +31,10 @@ type generation struct {
 	changed chan struct{}
 	opened  *Opened
 	// text is the answer so far; ends[i] is where piece i+1 ends in it. Both only grow.
-	text       []byte
-	ends       []int
+	text []byte
+	ends []int
+	// details are the pieces, by their numbers, that are no text: empty ones.
+	details    map[int]Detail
 	characters int
 	watchers   int
 	// cut is why it is about to end; nil while nothing cut it.
@@ -116,6 +118,19 @@ func (g *generation) append(piece string) bool {
 	}
 	g.wake()
 	return true
+}
+
+// tell takes what a model was told that asked for a node.
+func (g *generation) tell(d Detail) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ends = append(g.ends, len(g.text))
+	if g.details == nil {
+		g.details = map[int]Detail{}
+	}
+	d.ID = len(g.ends)
+	g.details[d.ID] = d
+	g.wake()
 }
 
 // headLen is how much of a text one Text may hold: whole characters, or what is no character.
@@ -223,8 +238,14 @@ func (g *generation) lastEvent(end *ending) int {
 	return len(g.ends)
 }
 
-// joined says how far, from after and at most to upto, the pieces can be joined into one Text. The caller holds mu.
+// joined says how far, from after and at most to upto, the pieces can be joined into one Text. Behind after stands one. The caller
+// holds mu.
 func (g *generation) joined(after, upto int) int {
+	for id := range g.details {
+		if id > after {
+			upto = min(upto, id-1)
+		}
+	}
 	fit, _ := slices.BinarySearch(g.ends[after:upto], g.begin(after)+maxPiece+1)
 	return after + max(fit, 1)
 }

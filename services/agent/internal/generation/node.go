@@ -9,10 +9,12 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
-// The roles whose texts are the story. What a `system` or a `tool` said is no part of it.
+// The roles of texts. What the last two said is no part of a story.
 const (
 	roleUser      = "user"
 	roleAssistant = "assistant"
+	roleSystem    = "system"
+	roleTool      = "tool"
 )
 
 // Node is a stored exchange.
@@ -155,6 +157,9 @@ type Built struct {
 	Stop []string
 	// Measured is the model server that counted.
 	Measured llm.Identity
+	// Chat is a conversation, in place of Prompt, and Tools what the model may call in it; nil where none is asked for.
+	Chat  *ChatBuilt
+	Tools []llm.Tool
 	// Told is the whole reply but for the prompt and the cut, in promptbuilder's wire form: it is for the caller, and says
 	// nothing here.
 	Told []byte

@@ -13,7 +13,6 @@ import (
 type path struct {
 	parents  map[uuid.UUID][]uuid.UUID
 	problems map[uuid.UUID]*UnreadableError
-	text     body
 }
 
 // body gives the text that is continued: that of every node from the root to the parent, and what the writer adds.
@@ -22,27 +21,37 @@ type path struct {
 func (s *Service) body(ctx context.Context, ns string, req Request) (body, error) {
 	var text body
 	if req.Parent != uuid.Nil {
-		all, err := s.readPath(ctx, ns, req, nil)
+		err := s.walk(ctx, ns, req, func() func(PathNode) {
+			text = body{}
+			return text.addNode
+		})
 		if err != nil {
 			return body{}, err
 		}
-		way, err := all.choose(req.Parent, req.Via)
-		if err != nil {
-			return body{}, err
-		}
-		if len(way) < len(all.parents) {
-			if all, err = s.readPath(ctx, ns, req, way); err != nil {
-				return body{}, err
-			}
-		}
-		text = all.text
 	}
 	text.add(req.Text)
 	return text, nil
 }
 
-// readPath reads the path to the parent. The text is that of the nodes on the way, of all nodes where way is nil.
-func (s *Service) readPath(ctx context.Context, ns string, req Request, way map[uuid.UUID]bool) (path, error) {
+// walk gives the nodes on the one way to the parent, roots first, to what begin gives. It begins again where it turns out that there are
+// other ways.
+func (s *Service) walk(ctx context.Context, ns string, req Request, begin func() (take func(PathNode))) error {
+	all, err := s.readPath(ctx, ns, req, nil, begin())
+	if err != nil {
+		return err
+	}
+	way, err := all.choose(req.Parent, req.Via)
+	if err != nil {
+		return err
+	}
+	if len(way) < len(all.parents) {
+		_, err = s.readPath(ctx, ns, req, way, begin())
+	}
+	return err
+}
+
+// readPath reads the path to the parent. take gets the nodes on the way, all nodes where way is nil.
+func (s *Service) readPath(ctx context.Context, ns string, req Request, way map[uuid.UUID]bool, take func(PathNode)) (path, error) {
 	p := path{parents: map[uuid.UUID][]uuid.UUID{}, problems: map[uuid.UUID]*UnreadableError{}}
 	for n, err := range s.flows.Path(ctx, ns, req.Flow, req.Parent) {
 		if err != nil {
@@ -53,7 +62,7 @@ func (s *Service) readPath(ctx context.Context, ns string, req Request, way map[
 			p.problems[n.ID] = &UnreadableError{Node: n.ID, Problem: n.Problem, Path: n.File}
 		}
 		if way == nil || way[n.ID] {
-			p.text.addNode(n)
+			take(n)
 		}
 	}
 	return p, nil

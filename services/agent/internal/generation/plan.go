@@ -81,6 +81,9 @@ func (s *Service) Preview(ctx context.Context, ns string, req Request) (Opened, 
 	if o.Build != nil {
 		o.Build.Prompt = p.built.Prompt
 	}
+	if o.Chat != nil {
+		o.Chat = p.built.Chat
+	}
 	return o, nil
 }
 
@@ -157,6 +160,9 @@ func (s *Service) builder(ctx context.Context, ns string, req Request, how draw)
 		return func(ctx context.Context, model llm.Generator) (Built, error) { return s.plain(ctx, ns, req, model) },
 			s.checkParent(ctx, ns, req)
 	}
+	if req.Chat != nil {
+		return func(ctx context.Context, model llm.Generator) (Built, error) { return s.chat(ctx, ns, req, model) }, nil
+	}
 	text, err := s.body(ctx, ns, req)
 	if err != nil {
 		return nil, err
@@ -209,7 +215,7 @@ func (s *Service) plain(ctx context.Context, ns string, req Request, model llm.G
 	if req.Sampling.MaxTokens >= found.Window {
 		return Built{}, &llm.BudgetError{Window: found.Window, MaxTokens: req.Sampling.MaxTokens}
 	}
-	tokens, measured, err := s.prompts.Count(ctx, ns, req.Backend, req.Prompt)
+	tokens, measured, err := s.count(ctx, ns, req.Backend, []string{req.Prompt})
 	if err != nil {
 		return Built{}, err
 	}
@@ -227,7 +233,10 @@ func (p plan) opened() Opened {
 		Backend: p.built.Measured, Sampling: p.Sampling,
 		Branch: p.branch, Answers: p.answers,
 	}
-	if p.Prompt == "" {
+	switch {
+	case p.built.Chat != nil:
+		o.Chat = p.built.Chat.shown()
+	case p.Prompt == "":
 		shown := p.built
 		shown.Prompt = ""
 		o.Build = &shown
@@ -236,7 +245,9 @@ func (p plan) opened() Opened {
 }
 
 // node is the node that an answer makes, whole or cut. What the server did not say stays 0.
-func (p plan) node(text string, result llm.Result, finish Finish, why string) Node {
+// Behind answers that asked for nodes, one that was cut before its first character is left out.
+func (p plan) node(t said, text string, finish Finish, why string) Node {
+	result := t.total
 	n := Node{ID: NodeID(p.ID, p.n), Model: p.built.Measured.Model, Record: &Record{
 		Backend:      p.built.Measured,
 		PromptDigest: p.built.Digest, Task: p.built.Task,
@@ -250,11 +261,16 @@ func (p plan) node(text string, result llm.Result, finish Finish, why string) No
 	if asked := p.Text + p.Prompt; asked != "" {
 		n.Texts = append(n.Texts, NodeText{Role: roleUser, Content: asked})
 	}
-	n.Texts = append(n.Texts, NodeText{
-		Role: roleAssistant, Content: text,
-		Tokens: result.AnswerTokens, Duration: result.AnswerTime, Rate: rate(result),
-	})
+	n.Texts = append(n.Texts, t.texts...)
+	if text != "" || finish.state() == Done || len(t.texts) == 0 {
+		n.Texts = append(n.Texts, answerOf(text, t.last))
+	}
 	return n
+}
+
+// answerOf is an answer as a text of a node.
+func answerOf(text string, r llm.Result) NodeText {
+	return NodeText{Role: roleAssistant, Content: text, Tokens: r.AnswerTokens, Duration: r.AnswerTime, Rate: rate(r)}
 }
 
 // shorten keeps a sentence within what a node may hold.

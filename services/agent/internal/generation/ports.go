@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
@@ -53,8 +54,18 @@ type Addition struct {
 type Prompts interface {
 	// Build makes the prompt of a story, cut to the window.
 	Build(ctx context.Context, ns string, q BuildRequest) (Built, error)
-	// Count gives the tokens of a text, and the server that counted them.
-	Count(ctx context.Context, ns, backend, text string) (int, llm.Identity, error)
+	// Count gives the tokens of texts, at most maxCounted with maxBody bytes together, and the server that counted them.
+	Count(ctx context.Context, ns, backend string, texts []string) ([]int, llm.Identity, error)
+}
+
+// Contexts chooses nodes of which a model is told, and answers it where it asks for one. It is a nodecontext.Service.
+type Contexts interface {
+	Build(ctx context.Context, ns string, r nodecontext.Request) (nodecontext.Context, error)
+	Refusal(ctx context.Context, ns string, r nodecontext.Request) error
+	Detail(ctx context.Context, ns string, set nodecontext.Settings, textID string, id uuid.UUID) (string, error)
+	ToolText(ctx context.Context, ns string, set nodecontext.Settings) (string, error)
+	LimitText(ctx context.Context, ns string, set nodecontext.Settings, textID string) (string, error)
+	UnknownText(ctx context.Context, ns string, set nodecontext.Settings, textID string) (string, error)
 }
 
 // BuildRequest asks for the prompt of a story.

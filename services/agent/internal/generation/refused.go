@@ -36,7 +36,12 @@ func (s *Service) refusals(ctx context.Context, ns string, req Request, model ll
 	if found != nil {
 		all = append(all, found)
 	}
-	if req.Prompt != "" {
+	if req.Chat != nil && req.Chat.Context {
+		if err := s.contexts.Refusal(ctx, ns, req.contextRequest(req.Backend)); err != nil {
+			all = append(all, err)
+		}
+	}
+	if req.Prompt != "" || req.Chat != nil {
 		return all
 	}
 	built, err := s.prompts.Build(ctx, ns, BuildRequest{

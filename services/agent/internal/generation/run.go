@@ -34,8 +34,8 @@ func (s *Service) run(ctx context.Context, g *generation, o order) ending {
 	}
 	p := o.plan(d)
 	g.open(p.opened())
-	result, err := s.answer(ctx, g, p)
-	return s.settle(ctx, g, p, result, err)
+	t, err := s.answer(ctx, g, p)
+	return s.settle(ctx, g, p, t, err)
 }
 
 // checkReuse is a *ReusedError where what came of another request with the same id is kept, and a *CutOftenError where what
@@ -84,12 +84,12 @@ func lastBytes(text string, characters int) int {
 	return len(text) - end
 }
 
-// answer takes the model's answer into the log. The error is why it is not whole, or errFull.
-func (s *Service) answer(ctx context.Context, g *generation, p plan) (llm.Result, error) {
+// ask takes one answer of the model into the log. The error is why it is not whole, or errFull.
+func (s *Service) ask(ctx context.Context, g *generation, model llm.Generator, req llm.Request) (llm.Result, error) {
 	stop := func() bool { return false } // of the limit on silence, once the prompt is sent
 	defer func() { stop() }()
 	asking := llm.OnSent(ctx, func() { stop = s.endAfter(s.limits.FirstPiece, g, FinishIdle).Stop })
-	stream, err := p.model.Generate(asking, llm.Request{Prompt: p.built.Prompt, Suffix: lastBytes(p.built.Prompt, p.built.Suffix), Sampling: p.Sampling})
+	stream, err := model.Generate(asking, req)
 	if err != nil {
 		return llm.Result{}, err
 	}
@@ -115,26 +115,26 @@ func (s *Service) answer(ctx context.Context, g *generation, p plan) (llm.Result
 
 // settle makes a node of what was received. Of an answer that was cut before its first character nothing is stored: the
 // request made nothing, and may come again.
-func (s *Service) settle(ctx context.Context, g *generation, p plan, result llm.Result, err error) ending {
+func (s *Service) settle(ctx context.Context, g *generation, p plan, t said, err error) ending {
 	cut := g.verdict(ctx, err)
-	text := g.answerText()
-	if cut != nil && text == "" {
+	text := g.answerText()[t.from:]
+	if cut != nil && text == "" && len(t.texts) == 0 {
 		return ending{finish: cut.Finish, err: cut}
 	}
-	finish, why := Finish(result.Finish), ""
+	finish, why := Finish(t.last.Finish), ""
 	switch {
 	case cut != nil:
 		finish, why = cut.Finish, cut.reason()
 	case err != nil:
 		why = err.Error()
 	}
-	n := p.node(text, result, finish, why)
+	n := p.node(t, text, finish, why)
 	n.Record.RequestDigest = g.digest
 	if fault := (*llm.Error)(nil); cut != nil && errors.As(cut.Err, &fault) {
 		n.Record.Fault = fault.Fault
 	}
 	a := Addition{Flow: p.Flow, Parent: p.Parent, Node: n, SetCurrent: p.SetCurrent}
-	return s.store(ctx, g, &answer{addition: a, cache: cacheOf(result), cut: cut})
+	return s.store(ctx, g, &answer{addition: a, cache: cacheOf(t.total), cut: cut})
 }
 
 // cacheOf is nil where the server told nothing of its cache.

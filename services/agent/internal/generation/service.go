@@ -14,6 +14,7 @@ import (
 type Deps struct {
 	Flows    Flows
 	Prompts  Prompts
+	Contexts Contexts
 	Models   Models
 	Clock    Clock
 	Random   Random
@@ -25,6 +26,7 @@ type Deps struct {
 type Service struct {
 	flows    Flows
 	prompts  Prompts
+	contexts Contexts
 	models   Models
 	clock    Clock
 	random   Random
@@ -55,7 +57,7 @@ type key struct {
 // New makes a Service.
 func New(d Deps) *Service {
 	return &Service{
-		flows: d.Flows, prompts: d.Prompts, models: d.Models,
+		flows: d.Flows, prompts: d.Prompts, contexts: d.Contexts, models: d.Models,
 		clock: d.Clock, random: d.Random, observer: d.Observer, limits: d.Limits,
 		all: map[key]*generation{},
 	}

@@ -41,7 +41,11 @@ func (s *Service) unkeep(g *generation) bool {
 func (g *generation) size() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return cap(g.text) + 8*cap(g.ends)
+	size := cap(g.text) + 8*cap(g.ends)
+	for _, d := range g.details {
+		size += len(d.Text)
+	}
+	return size
 }
 
 // answer is the node of an answer, stored or not; nil where there is none.

@@ -75,7 +75,7 @@ func (v *View) step() (Event, <-chan struct{}, error) {
 	case g.opened != nil && !v.greeted:
 		return v.greet()
 	case v.after < len(g.ends):
-		return v.text(), nil, nil
+		return v.said(), nil, nil
 	case g.end == nil:
 		return nil, g.news(), nil
 	case g.end.err != nil:
@@ -105,6 +105,23 @@ func (v *View) greet() (Event, <-chan struct{}, error) {
 	return *v.g.opened, nil, nil
 }
 
+// said gives the next piece, which is a Detail where the model was told of a node.
+func (v *View) said() Event {
+	d, ok := v.g.details[v.after+1]
+	if !ok {
+		return v.text()
+	}
+	v.passed(d.ID)
+	return d
+}
+
+// passed says that the watcher has the events up to one.
+func (v *View) passed(id int) {
+	if v.after = id; v.after >= v.upto {
+		v.upto = 0
+	}
+}
+
 // text gives the next piece. A watcher that is far behind is told so, and then gets all that is there in as few Texts as
 // can hold it.
 func (v *View) text() Event {
@@ -114,9 +131,7 @@ func (v *View) text() Event {
 	}
 	upto := v.g.joined(v.after, max(v.upto, v.after+1))
 	t := Text{ID: upto, Text: v.g.piece(v.after, upto)}
-	if v.after = upto; v.after >= v.upto {
-		v.upto = 0
-	}
+	v.passed(upto)
 	return t
 }
 

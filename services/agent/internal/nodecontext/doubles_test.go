@@ -143,6 +143,14 @@ func (b *builder) BuildContext(_ context.Context, _ string, m nodecontext.Materi
 	return nodecontext.Built{Text: "built"}, nil
 }
 
+func (*builder) BuildDetail(_ context.Context, _ string, _ nodecontext.Settings, textID string, n nodecontext.Excerpt) (string, error) {
+	return textID + ": " + n.Prompt + n.Answer, nil
+}
+
+func (*builder) Text(_ context.Context, _, locale, id string, values map[string]string) (string, error) {
+	return locale + " " + id + " " + values["id"], nil
+}
+
 // build makes a context and gives what promptbuilder was told.
 func (s *store) build(t *testing.T, r nodecontext.Request) (nodecontext.Material, nodecontext.Context) {
 	t.Helper()

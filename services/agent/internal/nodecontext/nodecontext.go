@@ -18,7 +18,9 @@ type Request struct {
 	Refs    Refs
 	// Ancestors is nil for 200.
 	Ancestors *int
-	Settings  Settings
+	// Last is how many nodes at the end of the path are given whole, and are not in the text: they are told as messages.
+	Last     int
+	Settings Settings
 }
 
 // Refs says which other nodes are of use. Max 0 is 10.
@@ -54,6 +56,8 @@ const (
 type Context struct {
 	Built   Built
 	Choices []Choice
+	// Last are the nodes that are not in the text, whole, oldest first.
+	Last []Node
 	// Approximate: a search said so of what it found.
 	Approximate bool
 	// Seq is the last change of the store before anything was read.
@@ -83,7 +87,11 @@ func (s *Service) Build(ctx context.Context, ns string, r Request) (Context, err
 	if err != nil {
 		return Context{}, err
 	}
-	c := newChooser(r.Refs.Max, lines, parents)
+	lines, parents, last, err := s.apart(ctx, ns, r, lines, parents)
+	if err != nil {
+		return Context{}, err
+	}
+	c := newChooser(r.Refs.Max, lines, parents, last)
 	if err := s.choose(ctx, ns, r, c, named); err != nil {
 		return Context{}, err
 	}
@@ -91,9 +99,9 @@ func (s *Service) Build(ctx context.Context, ns string, r Request) (Context, err
 	if err != nil {
 		return Context{}, err
 	}
-	q.Settings, q.Ancestors = r.Settings, len(lines)
+	q.Settings, q.Ancestors, q.LinesOnly = r.Settings, len(lines), r.Last > 0
 	built, err := s.prompts.BuildContext(ctx, ns, q)
-	return Context{Built: built, Choices: c.choices, Approximate: c.approximate, Seq: seq}, err
+	return Context{Built: built, Choices: c.choices, Last: last, Approximate: c.approximate, Seq: seq}, err
 }
 
 // Refusal is what promptbuilder refuses of a request in which something else is wrong, so that its caller learns of all at once;

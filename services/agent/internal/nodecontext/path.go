@@ -22,6 +22,7 @@ func (s *Service) path(ctx context.Context, ns string, r Request) (lines, parent
 	if r.Ancestors != nil {
 		most = *r.Ancestors
 	}
+	most += max(0, r.Last-len(r.Parents))
 	var tail []Step // of those that are no parents
 	for step, err := range steps {
 		switch {
@@ -44,6 +45,30 @@ func (s *Service) path(ctx context.Context, ns string, r Request) (lines, parent
 		lines = append(lines, step.Node)
 	}
 	return lines, parents, nil
+}
+
+// apart takes the last nodes of a path out of it, and reads them whole. What is left before them are lines.
+func (s *Service) apart(ctx context.Context, ns string, r Request, lines, parents []Node) (before, full, last []Node, err error) {
+	if r.Last == 0 {
+		return lines, parents, nil, nil
+	}
+	all := slices.Concat(lines, parents)
+	size := 0
+	from := max(0, len(all)-r.Last)
+	for _, n := range all[from:] {
+		whole, err := s.read(ctx, ns, n.ID, Everything)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		for _, t := range whole.Texts {
+			size += len(t.Content)
+		}
+		if size > maxParents {
+			return nil, nil, nil, &TooLargeError{Bytes: size, Limit: maxParents}
+		}
+		last = append(last, whole)
+	}
+	return all[:from], nil, last, nil
 }
 
 // steps gives the way to one parent, or the ways to several in one: what stands on any of them, in the order of history.

@@ -78,6 +78,10 @@ type Hits struct {
 type Prompts interface {
 	// BuildContext makes the text of a context, cut to its budget.
 	BuildContext(ctx context.Context, ns string, m Material) (Built, error)
+	// BuildDetail makes the text that answers a model which asked for a node, of the node and the id in its context.
+	BuildDetail(ctx context.Context, ns string, s Settings, textID string, n Excerpt) (string, error)
+	// Text gives a default text of a language, filled.
+	Text(ctx context.Context, ns, locale, id string, values map[string]string) (string, error)
 }
 
 // Material is what a context is made of.
@@ -88,6 +92,8 @@ type Material struct {
 	Path, Parents, Refs []uuid.UUID
 	// Ancestors is how many nodes of Path are no parents: all are meant.
 	Ancestors int
+	// LinesOnly: none of Path is a parent.
+	LinesOnly bool
 }
 
 // Excerpt is what promptbuilder is told of a node: its texts as far as they can be printed.

@@ -43,17 +43,12 @@ func parseContext(q *agentv1.BuildNodeContextRequest) (nodecontext.Request, *api
 	f := &apierr.Fields{}
 	f.Required(q)
 	r := nodecontext.Request{
-		Flow: id(f, "flow", wire.Flows, q.GetFlow()), Parents: contextParents(f, q), Refs: references(f, q.GetRefs()),
+		Flow: id(f, "flow", wire.Flows, q.GetFlow()), Parents: contextParents(f, q), Refs: references(f, "", q.GetRefs()), Ancestors: ancestors(f, "", q.AncestorsMax),
 		Settings: nodecontext.Settings{
 			Backend: q.GetBackend(), Counter: q.GetCounter(), Locale: q.GetLocale(), Prompt: q.GetPrompt(),
 			MaxTokens: int(q.GetMaxTokens()), TrimStep: int(q.GetTrimStep()), Layout: enum(f, "layout", q.GetLayout(), "CONTEXT_LAYOUT_"),
 			NoDetails: q.Details != nil && !q.GetDetails(), NoCurrent: q.IncludeCurrent != nil && !q.GetIncludeCurrent(), Texts: q.GetTexts(),
 		},
-	}
-	if q.AncestorsMax != nil {
-		n := int(q.GetAncestorsMax())
-		within(f, "ancestors_max", n, nodecontext.MaxAncestors)
-		r.Ancestors = &n
 	}
 	f.Size("prompt", q.GetPrompt(), maxText)
 	f.Size("backend", q.GetBackend(), maxBackend)
@@ -70,25 +65,36 @@ func contextParents(f *apierr.Fields, q *agentv1.BuildNodeContextRequest) (ids [
 	return append(ids, nodes(f, "merge_parents", q.GetMergeParents(), nodecontext.MaxParents)...)
 }
 
-// references reads which other nodes are of use.
-func references(f *apierr.Fields, q *agentv1.NodeReferences) nodecontext.Refs {
-	within(f, "refs.ref_ancestors", int(q.GetRefAncestors()), maxRefAncestors)
-	within(f, "refs.max", int(q.GetMax()), nodecontext.MaxRefs)
+// ancestors reads how many lines there may be.
+func ancestors(f *apierr.Fields, path string, most *int32) *int {
+	if most == nil {
+		return nil
+	}
+	n := int(*most)
+	within(f, path+"ancestors_max", n, nodecontext.MaxAncestors)
+	return &n
+}
+
+// references reads which other nodes are of use. path is where they stand in the request.
+func references(f *apierr.Fields, path string, q *agentv1.NodeReferences) nodecontext.Refs {
+	path += "refs."
+	within(f, path+"ref_ancestors", int(q.GetRefAncestors()), maxRefAncestors)
+	within(f, path+"max", int(q.GetMax()), nodecontext.MaxRefs)
 	if n := len(q.GetTags()); n > nodecontext.MaxTags {
-		f.Add("refs.tags", "has %d items; the limit is %d", n, nodecontext.MaxTags)
+		f.Add(path+"tags", "has %d items; the limit is %d", n, nodecontext.MaxTags)
 	}
 	for i, tag := range q.GetTags() {
-		if field := fmt.Sprintf("refs.tags[%d]", i); tag == "" {
+		if field := fmt.Sprintf("%stags[%d]", path, i); tag == "" {
 			f.Add(field, "must not be empty")
 		} else {
 			f.Size(field, tag, maxTag)
 		}
 	}
 	if n := utf8.RuneCountInString(q.GetQuery()); n > maxQuery {
-		f.Add("refs.query", "has %d characters; the limit is %d", n, maxQuery)
+		f.Add(path+"query", "has %d characters; the limit is %d", n, maxQuery)
 	}
 	return nodecontext.Refs{
-		IDs: nodes(f, "refs.ids", q.GetIds(), nodecontext.MaxRefs), Ancestors: int(q.GetRefAncestors()),
+		IDs: nodes(f, path+"ids", q.GetIds(), nodecontext.MaxRefs), Ancestors: int(q.GetRefAncestors()),
 		Tags: q.GetTags(), Query: q.GetQuery(), Max: int(q.GetMax()),
 	}
 }

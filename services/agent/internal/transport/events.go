@@ -17,6 +17,8 @@ func event(e generation.Event) *agentv1.GenerateNodeEvent {
 		return &agentv1.GenerateNodeEvent{Event: &agentv1.GenerateNodeEvent_Opened{Opened: opened(e)}}
 	case generation.Text:
 		return &agentv1.GenerateNodeEvent{Id: int32(e.ID), Event: &agentv1.GenerateNodeEvent_Text{Text: &agentv1.TextPiece{Text: e.Text}}}
+	case generation.Detail:
+		return &agentv1.GenerateNodeEvent{Id: int32(e.ID), Event: &agentv1.GenerateNodeEvent_NodeDetail{NodeDetail: detail(e)}}
 	case generation.Lagged:
 		return &agentv1.GenerateNodeEvent{Event: &agentv1.GenerateNodeEvent_Lagged{Lagged: &agentv1.Lagged{Joined: int32(e.Joined)}}}
 	case generation.Stored:
@@ -53,7 +55,7 @@ func opened(o generation.Opened) *agentv1.Opened {
 		PromptDigest: o.PromptDigest, PromptTokens: int32(o.PromptTokens),
 		Backend: wire.FromIdentity(o.Backend), Sampling: wire.FromSampling(o.Sampling),
 		RequestId: wire.Name("", o.RequestID),
-		Branch:    o.Branch, Answers: int32(o.Answers),
+		Branch:    o.Branch, Answers: int32(o.Answers), Chat: chatOpened(o.Chat),
 	}
 	if o.Build != nil {
 		out.Build, _ = wire.FromBuilt(*o.Build) // what wire.Built wrote can be read

@@ -18,14 +18,14 @@ func (s *Server) GenerateNode(q *agentv1.GenerateNodeRequest, stream grpc.Server
 	req, wrong := parse(q, s.generations.Limits())
 	if wrong.Len() > 0 {
 		for _, err := range s.generations.Refusals(ctx, ns, req) {
-			wrong.Also(fault(err))
+			wrong.Also(inChat(q, fault(err)))
 		}
 		return wrong.Err()
 	}
 	if q.GetDryRun() {
 		o, err := s.generations.Preview(ctx, ns, req)
 		if err != nil {
-			return fault(err)
+			return inChat(q, fault(err))
 		}
 		return stream.Send(event(o))
 	}
@@ -34,13 +34,13 @@ func (s *Server) GenerateNode(q *agentv1.GenerateNodeRequest, stream grpc.Server
 		if err != nil {
 			return fault(err)
 		}
-		return byRequestID(s.showAll(stream, a))
+		return inChat(q, byRequestID(s.showAll(stream, a)))
 	}
 	v, err := s.generations.Generate(ctx, ns, req)
 	if err != nil {
 		return fault(err)
 	}
-	return byRequestID(s.show(stream, v))
+	return inChat(q, byRequestID(s.show(stream, v)))
 }
 
 // byRequestID names the generation's node by what stands for it in the request. The other calls have its `name`.

@@ -42,7 +42,7 @@ func parse(q *agentv1.GenerateNodeRequest, l generation.Limits) (generation.Requ
 		BlockOrder: enum(f, "block_order", q.GetBlockOrder(), "BLOCK_ORDER_"),
 		NoteHeader: enum(f, "note_header", q.GetNoteHeader(), "NOTE_HEADER_"),
 		SetCurrent: q.GetSetCurrent(), Build: build(f, q), SendOverflow: q.GetSendOverflow(),
-		Variants: int(q.GetVariants()), EveryOption: q.GetEveryOption(), Repeat: int(q.GetRepeat()),
+		Chat: chat(f, q), Variants: int(q.GetVariants()), EveryOption: q.GetEveryOption(), Repeat: int(q.GetRepeat()),
 		Continue: enum(f, "on_disconnect", q.GetOnDisconnect(), "ON_DISCONNECT_") == "CONTINUE",
 	}
 	f.Size("text", q.GetText(), maxText)
@@ -111,7 +111,7 @@ func enum(f *apierr.Fields, field string, value protoreflect.Enum, prefix string
 
 // checkAlone finds what a prompt of the caller's own would leave without effect.
 func checkAlone(f *apierr.Fields, q *agentv1.GenerateNodeRequest) {
-	if q.GetPrompt() == "" {
+	if q.GetPrompt() == "" || q.GetChat() != nil { // with chat the prompt is refused
 		return
 	}
 	for _, c := range []struct {

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
 )
 
@@ -41,6 +39,9 @@ func Check(r Request) []Violation {
 			c.add(fmt.Sprintf("parents[%d]", i), "must be in path: %.60q", id)
 		}
 	}
+	if r.LinesOnly && len(r.Parents) > 0 {
+		c.add("parents", "not together with lines_only: no node is printed in full")
+	}
 	if len(r.Prompt) > maxAsk {
 		c.add("prompt", "must have at most %d bytes, and has %d", maxAsk, len(r.Prompt))
 	}
@@ -59,14 +60,7 @@ func Check(r Request) []Violation {
 	if _, ok := tokens.Estimate(r.Counter); !ok || r.Counter != "" && r.Backend != "" {
 		c.add("counter", "must be %s or %s, and only without a backend", tokens.NameEst1, tokens.NameChars4)
 	}
-	locale, err := template.Locale(r.Locale)
-	if err != nil {
-		c.add("locale", "%v", err)
-		locale = template.Japanese
-	}
-	for _, w := range template.CheckOwn(locale, r.Texts) {
-		c.add("texts["+strconv.Quote(w.ID)+"]", "%s", w.Problem)
-	}
+	c.texts(r.Locale, r.Texts)
 	return c.wrong
 }
 

@@ -19,8 +19,10 @@ type Request struct {
 	Nodes            []Node
 	// Path are ids on the way to the new node, oldest first; Parents which of them it follows, none for the last.
 	Path, Parents []string
-	Refs          []string
-	Prompt        string
+	// LinesOnly: no node of Path is a parent.
+	LinesOnly bool
+	Refs      []string
+	Prompt    string
 	// Ancestors is nil for 200.
 	Ancestors           *int
 	MaxTokens, TrimStep int
@@ -132,7 +134,7 @@ func (d *Draft) takePath(nodes map[string]Node) {
 	for _, id := range r.Parents {
 		parents[id] = true
 	}
-	if n := len(r.Path); n > 0 && len(parents) == 0 {
+	if n := len(r.Path); n > 0 && len(parents) == 0 && !r.LinesOnly {
 		parents[r.Path[n-1]] = true
 	}
 	seen := map[string]bool{}

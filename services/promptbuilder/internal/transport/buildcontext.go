@@ -45,11 +45,28 @@ func (s *Server) BuildContext(ctx context.Context, req *promptbuilderv1.BuildCon
 	return res, nil
 }
 
+// BuildNodeDetail makes the text that answers a model which asked for a node.
+func (s *Server) BuildNodeDetail(_ context.Context, req *promptbuilderv1.BuildNodeDetailRequest) (*promptbuilderv1.BuildNodeDetailResponse, error) {
+	f := &apierr.Fields{}
+	f.Required(req)
+	d := nodecontext.Detail{
+		Locale: req.GetLocale(), ID: req.GetId(), Prompt: req.GetPrompt(), Answer: req.GetAnswer(), MaxChars: int(req.GetMaxChars()), Texts: req.GetTexts(),
+	}
+	for _, v := range nodecontext.CheckDetail(d) {
+		wrong(f, []story.Violation{story.Violation(v)})
+	}
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	text, dropped := nodecontext.Show(d)
+	return &promptbuilderv1.BuildNodeDetailResponse{Text: text, DroppedCharacters: int32(dropped)}, nil
+}
+
 func toContext(f *apierr.Fields, path string, req *promptbuilderv1.BuildContextRequest) nodecontext.Request {
 	known(f, path+"layout", req.GetLayout())
 	r := nodecontext.Request{
 		Backend: req.GetBackend(), Counter: req.GetCounter(), Locale: req.GetLocale(), Path: req.GetPath(), Parents: req.GetParents(), Refs: req.GetRefs(),
-		Prompt: req.GetPrompt(), MaxTokens: int(req.GetMaxTokens()), TrimStep: int(req.GetTrimStep()), Texts: req.GetTexts(),
+		Prompt: req.GetPrompt(), MaxTokens: int(req.GetMaxTokens()), TrimStep: int(req.GetTrimStep()), Texts: req.GetTexts(), LinesOnly: req.GetLinesOnly(),
 		Seed: req.GetLayout() == promptbuilderv1.ContextLayout_CONTEXT_LAYOUT_SEED,
 	}
 	if req != nil {

@@ -25,7 +25,7 @@ func (c *Client) BuildContext(ctx context.Context, ns string, m nodecontext.Mate
 		Backend: s.Backend, Counter: s.Counter, Locale: s.Locale, Prompt: s.Prompt, MaxTokens: int32(s.MaxTokens), TrimStep: int32(s.TrimStep),
 		Layout:  promptbuilderv1.ContextLayout(promptbuilderv1.ContextLayout_value["CONTEXT_LAYOUT_"+s.Layout]),
 		Details: proto.Bool(!s.NoDetails), IncludeCurrent: proto.Bool(!s.NoCurrent), Texts: s.Texts,
-		Path: wire.IDs(m.Path), Parents: wire.IDs(m.Parents), Refs: wire.IDs(m.Refs), AncestorsMax: proto.Int32(int32(m.Ancestors)),
+		Path: wire.IDs(m.Path), Parents: wire.IDs(m.Parents), Refs: wire.IDs(m.Refs), AncestorsMax: proto.Int32(int32(m.Ancestors)), LinesOnly: m.LinesOnly,
 	}
 	for _, n := range m.Nodes {
 		req.Nodes = append(req.Nodes, &promptbuilderv1.ContextNode{
@@ -37,4 +37,18 @@ func (c *Client) BuildContext(ctx context.Context, ns string, m nodecontext.Mate
 		return nodecontext.Built{}, contexts.Error(err)
 	}
 	return wire.Context(b)
+}
+
+// BuildDetail makes the text that answers a model which asked for a node.
+func (c *Client) BuildDetail(ctx context.Context, ns string, s nodecontext.Settings, textID string, n nodecontext.Excerpt) (string, error) {
+	d, err := c.rpc.BuildNodeDetail(namespace.With(ctx, ns), &promptbuilderv1.BuildNodeDetailRequest{
+		Locale: s.Locale, Id: textID, Prompt: n.Prompt, Answer: n.Answer, Texts: s.Texts,
+	})
+	return d.GetText(), contexts.Error(err)
+}
+
+// Text gives a default text, filled.
+func (c *Client) Text(ctx context.Context, ns, locale, id string, values map[string]string) (string, error) {
+	t, err := c.rpc.RenderTemplate(namespace.With(ctx, ns), &promptbuilderv1.RenderTemplateRequest{Name: "templates/" + id, Locale: locale, Values: values})
+	return t.GetText(), contexts.Error(err)
 }

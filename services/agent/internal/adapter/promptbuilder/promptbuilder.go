@@ -69,14 +69,18 @@ func (c *Client) Build(ctx context.Context, ns string, q generation.BuildRequest
 	return wire.Built(b)
 }
 
-// Count gives the tokens of a text.
-func (c *Client) Count(ctx context.Context, ns, backend, text string) (int, llm.Identity, error) {
-	r, err := c.rpc.CountTokens(namespace.With(ctx, ns), &promptbuilderv1.CountTokensRequest{Backend: backend, Texts: []string{text}})
+// Count gives the tokens of texts, at most 64 with 4 MiB together, and the server that counted them.
+func (c *Client) Count(ctx context.Context, ns, backend string, texts []string) ([]int, llm.Identity, error) {
+	r, err := c.rpc.CountTokens(namespace.With(ctx, ns), &promptbuilderv1.CountTokensRequest{Backend: backend, Texts: texts})
 	if err != nil {
-		return 0, llm.Identity{}, service.Error(err)
+		return nil, llm.Identity{}, service.Error(err)
 	}
-	if len(r.GetTokens()) != 1 {
-		return 0, llm.Identity{}, fmt.Errorf("promptbuilder gave %d counts for one text", len(r.GetTokens()))
+	counts := make([]int, len(r.GetTokens()))
+	for i, n := range r.GetTokens() {
+		counts[i] = int(n)
 	}
-	return int(r.GetTokens()[0]), wire.Identity(r.GetBackend()), nil
+	if len(counts) != len(texts) {
+		return nil, llm.Identity{}, fmt.Errorf("promptbuilder gave %d counts for %d texts", len(counts), len(texts))
+	}
+	return counts, wire.Identity(r.GetBackend()), nil
 }

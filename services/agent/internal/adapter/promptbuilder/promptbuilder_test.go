@@ -42,7 +42,7 @@ func TestCallsActInTheNamespaceOfTheGeneration(t *testing.T) {
 	if built, err := c.Build(t.Context(), "team-a", generation.BuildRequest{}); err != nil || built.Suffix != 2 {
 		t.Errorf("the suffix has %d characters, %v", built.Suffix, err)
 	}
-	if _, _, err := c.Count(t.Context(), "team-a", "", "夜"); err != nil {
+	if _, _, err := c.Count(t.Context(), "team-a", "", []string{"夜"}); err != nil {
 		t.Error(err)
 	}
 	for _, method := range []string{promptbuilderv1.PromptBuilderService_BuildStory_FullMethodName, promptbuilderv1.PromptBuilderService_CountTokens_FullMethodName} {
