@@ -116,6 +116,9 @@ replies:
 	if d := r.details; len(d) != 2 || d[0].GetNode() != ref || d[1].GetNode() != long || "tool "+d[0].GetText() != said[2] {
 		t.Errorf("%v", d)
 	}
+	if c := r.opened.GetChat().GetContext().GetContext(); c.GetText() != "" || c.GetBytes() == 0 || c.GetSha256() == "" {
+		t.Errorf("%v", c)
+	}
 	if g := node.GetGeneration(); g.GetTask() != "CHAT" || g.GetPromptDigest() != r.opened.GetPromptDigest() {
 		t.Errorf("%v", g)
 	}

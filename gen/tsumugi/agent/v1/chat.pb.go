@@ -84,7 +84,7 @@ const (
 	NodeDetailOutcome_NODE_DETAIL_OUTCOME_UNSPECIFIED NodeDetailOutcome = 0
 	// The node in full.
 	NodeDetailOutcome_NODE_DETAIL_OUTCOME_SHOWN NodeDetailOutcome = 1
-	// Nothing: it has had three nodes in this turn.
+	// Nothing: it has had three nodes in this turn, or the window has no room for 500 characters of this one.
 	NodeDetailOutcome_NODE_DETAIL_OUTCOME_LIMIT NodeDetailOutcome = 2
 	// Nothing: no such id stands in its context, or the node is no longer there.
 	NodeDetailOutcome_NODE_DETAIL_OUTCOME_UNKNOWN NodeDetailOutcome = 3
@@ -143,7 +143,7 @@ type Chat struct {
 	// The system message, at most 1 MiB; of CONTEXT what stands before the context. Empty: none.
 	System string `protobuf:"bytes,2,opt,name=system,proto3" json:"system,omitempty"`
 	// The model may ask for a node of its context in full: by the tool `node_detail`, or by a sentence at the end of its answer. Then it is
-	// answered, at most with three nodes, and asked once more. Absent: true. Only with CONTEXT, as the fields below.
+	// answered, at most with three nodes, as far as the window has room for them, and asked once more. Absent: true. Only with CONTEXT, as the fields below.
 	NodeDetail *bool `protobuf:"varint,3,opt,name=node_detail,json=nodeDetail,proto3,oneof" json:"node_detail,omitempty"`
 	// How many nodes at the end of the path are messages, verbatim, and not in the context: at most 50. Absent: 1. 0: none, and the parent
 	// stands in the context in full.
@@ -276,7 +276,7 @@ func (x *Chat) GetTexts() map[string]string {
 }
 
 // ChatOpened is what a model is asked in a conversation. `Opened.prompt_digest` is over its messages, role 00 content 00 of each, and its
-// tools, name 00 description 00 schema 00 of each. `Opened.prompt_tokens` are those of the texts, 8 more for each message, and 256 for a
+// tools, name 00 description 00 schema 00 of each. `Opened.prompt_tokens` are those of the texts, 16 more for each message, and 256 for a
 // tool: what the model's form of a conversation adds is not known.
 type ChatOpened struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

@@ -46,7 +46,7 @@ const (
 	// maxCounted is how many texts promptbuilder counts in one call.
 	maxCounted = 64
 	// messageTokens and toolTokens are what a message and a tool are taken to need beside their texts: each model has a form of its own.
-	messageTokens, toolTokens = 8, 256
+	messageTokens, toolTokens = 16, 256
 
 	joint = "\n\n"
 )

@@ -24,6 +24,7 @@ type contexts struct {
 	last  []nodecontext.Node
 	bare  bool // no node stands in the text
 	gone  uuid.UUID
+	long  int // characters of a node
 	err   error
 }
 
@@ -48,11 +49,11 @@ func (c *contexts) Refusal(_ context.Context, _ string, r nodecontext.Request) e
 	return c.err
 }
 
-func (c *contexts) Detail(_ context.Context, _ string, _ nodecontext.Settings, textID string, id uuid.UUID) (string, error) {
-	if id == c.gone {
+func (c *contexts) Detail(_ context.Context, _ string, _ nodecontext.Settings, e nodecontext.Entry, chars int) (string, error) {
+	if e.ID == c.gone {
 		return "", nodecontext.ErrNoNode
 	}
-	return "<node " + textID + ">", nil
+	return "<node " + e.TextID + ">" + strings.Repeat("長", min(c.long, chars)), nil
 }
 
 func (*contexts) ToolText(context.Context, string, nodecontext.Settings) (string, error) {
@@ -139,15 +140,15 @@ func TestAConversationThatIsTooLong(t *testing.T) {
 		if n > 0 {
 			parents = []uuid.UUID{last}
 		}
-		last = w.flows.put(parents, "user", strings.Repeat("あ", 92), "assistant", strings.Repeat("い", 92)) // 200 tokens with both marks
+		last = w.flows.put(parents, "user", strings.Repeat("あ", 84), "assistant", strings.Repeat("い", 84)) // 200 tokens with both marks
 	}
 	req := w.request("終わり")
 	req.Parent, req.Chat = last, &generation.Chat{}
 	o, err := w.Preview(t.Context(), ns, req) // 1000 - 250 tokens
-	if err != nil || len(o.Chat.Nodes) != 3 || o.Chat.Dropped != 7 || o.PromptTokens != 3+16+600 || len(o.Chat.Messages) != 7 {
+	if err != nil || len(o.Chat.Nodes) != 3 || o.Chat.Dropped != 7 || o.PromptTokens != 3+32+600 || len(o.Chat.Messages) != 7 {
 		t.Errorf("%+v, %v", o, err)
 	}
-	req.Text = strings.Repeat("う", 750)
+	req.Text = strings.Repeat("う", 740)
 	var over *llm.OverflowError
 	if _, err = w.Preview(t.Context(), ns, req); !errors.As(err, &over) || over.Field != "text" || over.Limit != 750 {
 		t.Errorf("%v", err)
@@ -293,6 +294,21 @@ func TestANodeIsAskedForByTool(t *testing.T) {
 	}
 }
 
+// Of very many calls in one answer only some are looked at.
+func TestAModelThatAsksForVeryMuch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, script(says("x"), []string{}, []string{"終わり。"}))
+	w.model.asks = func(llm.Request) []llm.ToolCall {
+		if len(w.model.requests) == 1 {
+			return slices.Repeat([]llm.ToolCall{{Name: "rm", Arguments: "{}"}}, 2000)
+		}
+		return nil
+	}
+	if r := w.read(w.generate(w.chat("方言は？")), 0); len(r.details) != 16 || len(r.stored.Node.Texts) != 18 {
+		t.Errorf("%d details, %d texts", len(r.details), len(r.stored.Node.Texts))
+	}
+}
+
 // A model that asks for ever is answered four times.
 func TestAModelThatNeverStopsAsking(t *testing.T) {
 	t.Parallel()
@@ -300,6 +316,28 @@ func TestAModelThatNeverStopsAsking(t *testing.T) {
 	r := w.read(w.generate(w.chat("方言は？")), 0)
 	if w.model.calls() != 5 || len(r.details) != 4 || r.details[3].Outcome != "LIMIT" || r.stored == nil {
 		t.Errorf("%d calls, %+v", w.model.calls(), r.details)
+	}
+}
+
+// A node is shown as far as the window has room for it beside the answer, and not at all where that is next to nothing.
+func TestANodeThatTheWindowHasNoRoomFor(t *testing.T) {
+	t.Parallel()
+	for window, want := range map[int]string{20000: "SHOWN 8000", 8000: "SHOWN 4000", 1500: "SHOWN 500", 1000: "LIMIT 0"} {
+		w := newWorld(t, script(says("x"), []string{"Show the details of [a1b2c301]"}, []string{"終わり"}))
+		w.contexts.long = 9000
+		w.prompts.measured = func(int) llm.Identity {
+			own := identity
+			own.Window = window
+			return own
+		}
+		w.model.window = func() (llm.Identity, error) { return w.prompts.measured(0), nil }
+		r := w.read(w.generate(w.chat("方言は？")), 0)
+		if r.stored == nil || len(r.details) != 1 {
+			t.Fatalf("%v, %+v", r.err, r.details)
+		}
+		if got := fmt.Sprint(r.details[0].Outcome, " ", strings.Count(r.details[0].Text, "長")); got != want {
+			t.Errorf("window %d: %s, want %s", window, got, want)
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ type Prompts interface {
 type Contexts interface {
 	Build(ctx context.Context, ns string, r nodecontext.Request) (nodecontext.Context, error)
 	Refusal(ctx context.Context, ns string, r nodecontext.Request) error
-	Detail(ctx context.Context, ns string, set nodecontext.Settings, textID string, id uuid.UUID) (string, error)
+	Detail(ctx context.Context, ns string, set nodecontext.Settings, e nodecontext.Entry, chars int) (string, error)
 	ToolText(ctx context.Context, ns string, set nodecontext.Settings) (string, error)
 	LimitText(ctx context.Context, ns string, set nodecontext.Settings, textID string) (string, error)
 	UnknownText(ctx context.Context, ns string, set nodecontext.Settings, textID string) (string, error)

@@ -19,6 +19,10 @@ const (
 	maxShown = 3
 	// maxAsks is how often it is answered in one turn when it asks for nodes: one that asks for no other end gets one.
 	maxAsks = maxShown + 1
+	// maxWishes is how many of the nodes that one answer asks for are looked at.
+	maxWishes = 16
+	// mostDetail and leastDetail are how many characters of a node a model is shown; fewer are none.
+	mostDetail, leastDetail = 8000, 500
 	// maxAskedID bounds what is told of an id that a model made up, in characters.
 	maxAskedID = 100
 )
@@ -31,11 +35,14 @@ type said struct {
 	// last is what the server says of the last answer; total are the figures of all: of the prompt those of the first.
 	last, total llm.Result
 	asks, shown int
+	// added are the tokens that answers and replies have added to the prompt.
+	added int
 }
 
 // add takes what the server says of an answer.
 func (t *said) add(r llm.Result, first bool) {
 	t.last = r
+	t.added += r.AnswerTokens + messageTokens
 	if first {
 		t.total = r
 		return
@@ -126,7 +133,7 @@ func (p plan) wishes(text string, r llm.Result) (all []wish) {
 	if c == nil || !c.Detail || r.Finish == llm.FinishLength {
 		return nil
 	}
-	for i, call := range r.Calls {
+	for i, call := range r.Calls[:min(len(r.Calls), maxWishes)] {
 		if call.ID == "" {
 			call.ID = fmt.Sprintf("call-%d", i+1)
 		}
@@ -142,7 +149,7 @@ func (p plan) wishes(text string, r llm.Result) (all []wish) {
 	for _, e := range c.Context.Built.Asked(text) {
 		all = append(all, wish{asked: e.TextID, entry: &e})
 	}
-	return all
+	return all[:min(len(all), maxWishes)]
 }
 
 // askedFor is the id in a call, else what the model wrote instead.
@@ -170,18 +177,17 @@ func (s *Service) reply(ctx context.Context, g *generation, p plan, t *said, wis
 		case w.entry == nil:
 		case t.shown == maxShown:
 			d.Outcome = DetailLimit
+		default:
+			d.Outcome, d.Text, err = s.show(ctx, g.ns, p, t, *w.entry)
+		}
+		switch {
+		case err != nil:
+		case d.Outcome == DetailShown:
+			d.Node = w.entry.ID
+			t.shown++
+		case d.Outcome == DetailLimit:
 			d.Text, err = s.contexts.LimitText(ctx, g.ns, set, w.asked)
 		default:
-			d.Text, err = s.contexts.Detail(ctx, g.ns, set, w.entry.TextID, w.entry.ID)
-			if err == nil {
-				d.Outcome, d.Node = DetailShown, w.entry.ID
-				t.shown++
-			}
-			if errors.Is(err, nodecontext.ErrNoNode) {
-				err = nil // it went away
-			}
-		}
-		if err == nil && d.Outcome == DetailUnknown {
 			d.Text, err = s.contexts.UnknownText(ctx, g.ns, set, w.asked)
 		}
 		if err != nil {
@@ -191,6 +197,30 @@ func (s *Service) reply(ctx context.Context, g *generation, p plan, t *said, wis
 		replies = append(replies, d.Text)
 	}
 	return replies, nil
+}
+
+// show gives as much of a node as the window has room for beside the answer: all that may be shown, or half of it and so on. It is
+// unknown where it went away.
+func (s *Service) show(ctx context.Context, ns string, p plan, t *said, e nodecontext.Entry) (DetailOutcome, string, error) {
+	room := p.built.Measured.Window - p.Sampling.MaxTokens - p.built.Tokens - t.added
+	for chars := mostDetail; chars >= leastDetail; chars /= 2 {
+		text, err := s.contexts.Detail(ctx, ns, p.Chat.Settings, e, chars)
+		if errors.Is(err, nodecontext.ErrNoNode) {
+			return DetailUnknown, "", nil
+		}
+		if err != nil {
+			return DetailUnknown, "", err
+		}
+		n, _, err := s.count(ctx, ns, p.Backend, []string{text})
+		if err != nil {
+			return DetailUnknown, "", err
+		}
+		if n += messageTokens; n <= room {
+			t.added += n
+			return DetailShown, text, nil
+		}
+	}
+	return DetailLimit, "", nil
 }
 
 // dialogue is what an answer and the replies to it add to the conversation: as messages of the tool that was called, or of the user.

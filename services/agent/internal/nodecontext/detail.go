@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/google/uuid"
 )
 
 // Tool is what a model calls to ask for a node of its context (field/systemprompt-rules.md 4).
@@ -46,13 +44,14 @@ func (s *Service) text(ctx context.Context, ns string, set Settings, id string, 
 	return strings.ReplaceAll(own, "{id}", values["id"]), nil
 }
 
-// Detail is a node as it is shown to a model that asked for it. ErrNoNode where it is no longer there.
-func (s *Service) Detail(ctx context.Context, ns string, set Settings, textID string, id uuid.UUID) (string, error) {
-	n, err := s.flows.Glance(ctx, ns, id, Everything)
+// Detail is a node as it is shown to a model that asked for it, at most so many characters of its texts. ErrNoNode where it is no
+// longer there.
+func (s *Service) Detail(ctx context.Context, ns string, set Settings, e Entry, chars int) (string, error) {
+	n, err := s.flows.Glance(ctx, ns, e.ID, Everything)
 	if err != nil {
 		return "", err
 	}
-	return s.prompts.BuildDetail(ctx, ns, set, textID, n.full())
+	return s.prompts.BuildDetail(ctx, ns, set, e.TextID, n.full(), chars)
 }
 
 // Printed is the entry of a node that stands in the text, by the id under which it does, in any case.

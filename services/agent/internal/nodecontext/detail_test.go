@@ -83,7 +83,9 @@ func TestTextsOfTheTool(t *testing.T) {
 		{"en node_detail ", func() (string, error) { return service.ToolText(t.Context(), "n", own) }},
 		{"no more, not x", func() (string, error) { return service.LimitText(t.Context(), "n", own, "x") }},
 		{"en node_detail.unknown x", func() (string, error) { return service.UnknownText(t.Context(), "n", own, "x") }},
-		{"x: ab", func() (string, error) { return service.Detail(t.Context(), "n", own, "x", id(1)) }},
+		{"x: ab 9", func() (string, error) {
+			return service.Detail(t.Context(), "n", own, nodecontext.Entry{ID: id(1), TextID: "x"}, 9)
+		}},
 	} {
 		if got, err := c.get(); err != nil || got != c.want {
 			t.Errorf("%q, %v; want %q", got, err, c.want)

@@ -143,8 +143,8 @@ func (b *builder) BuildContext(_ context.Context, _ string, m nodecontext.Materi
 	return nodecontext.Built{Text: "built"}, nil
 }
 
-func (*builder) BuildDetail(_ context.Context, _ string, _ nodecontext.Settings, textID string, n nodecontext.Excerpt) (string, error) {
-	return textID + ": " + n.Prompt + n.Answer, nil
+func (*builder) BuildDetail(_ context.Context, _ string, _ nodecontext.Settings, textID string, n nodecontext.Excerpt, chars int) (string, error) {
+	return fmt.Sprint(textID, ": ", n.Prompt, n.Answer, " ", chars), nil
 }
 
 func (*builder) Text(_ context.Context, _, locale, id string, values map[string]string) (string, error) {

@@ -78,8 +78,9 @@ type Hits struct {
 type Prompts interface {
 	// BuildContext makes the text of a context, cut to its budget.
 	BuildContext(ctx context.Context, ns string, m Material) (Built, error)
-	// BuildDetail makes the text that answers a model which asked for a node, of the node and the id in its context.
-	BuildDetail(ctx context.Context, ns string, s Settings, textID string, n Excerpt) (string, error)
+	// BuildDetail makes the text that answers a model which asked for a node, of at most so many characters of it. textID is the id
+	// under which the context has it.
+	BuildDetail(ctx context.Context, ns string, s Settings, textID string, n Excerpt, chars int) (string, error)
 	// Text gives a default text of a language, filled.
 	Text(ctx context.Context, ns, locale, id string, values map[string]string) (string, error)
 }
@@ -107,10 +108,12 @@ type Excerpt struct {
 // Built is the text and what became of each node.
 type Built struct {
 	Text, SHA256 string
-	Tokens       int
-	Counter      string
-	Exact        bool
-	Entries      []Entry
+	// Bytes are those of Text, also where that is left out.
+	Bytes   int
+	Tokens  int
+	Counter string
+	Exact   bool
+	Entries []Entry
 	// Dropped are nodes of the path and DroppedRefs references that had no room.
 	Dropped, DroppedRefs int
 	Forgeable            bool

@@ -40,9 +40,9 @@ func (c *Client) BuildContext(ctx context.Context, ns string, m nodecontext.Mate
 }
 
 // BuildDetail makes the text that answers a model which asked for a node.
-func (c *Client) BuildDetail(ctx context.Context, ns string, s nodecontext.Settings, textID string, n nodecontext.Excerpt) (string, error) {
+func (c *Client) BuildDetail(ctx context.Context, ns string, s nodecontext.Settings, textID string, n nodecontext.Excerpt, chars int) (string, error) {
 	d, err := c.rpc.BuildNodeDetail(namespace.With(ctx, ns), &promptbuilderv1.BuildNodeDetailRequest{
-		Locale: s.Locale, Id: textID, Prompt: n.Prompt, Answer: n.Answer, Texts: s.Texts,
+		Locale: s.Locale, Id: textID, Prompt: n.Prompt, Answer: n.Answer, MaxChars: int32(chars), Texts: s.Texts,
 	})
 	return d.GetText(), contexts.Error(err)
 }

@@ -28,7 +28,7 @@ func IDs(ids []uuid.UUID) []string {
 // Context reads a context.
 func Context(b *promptbuilderv1.BuildContextResponse) (nodecontext.Built, error) {
 	out := nodecontext.Built{
-		Text: b.GetText(), SHA256: b.GetSha256(), Tokens: int(b.GetTokens()), Counter: b.GetCounter(), Exact: b.GetExact(),
+		Text: b.GetText(), Bytes: int(b.GetBytes()), SHA256: b.GetSha256(), Tokens: int(b.GetTokens()), Counter: b.GetCounter(), Exact: b.GetExact(),
 		Dropped: int(b.GetDropped()), DroppedRefs: int(b.GetDroppedRefs()), Forgeable: b.GetForgeable(), CountsUsed: int(b.GetCountsUsed()),
 	}
 	for _, e := range b.GetEntries() {
@@ -47,7 +47,7 @@ func Context(b *promptbuilderv1.BuildContextResponse) (nodecontext.Built, error)
 // FromContext writes a context.
 func FromContext(b nodecontext.Built) *promptbuilderv1.BuildContextResponse {
 	out := &promptbuilderv1.BuildContextResponse{
-		Text: b.Text, Bytes: int32(len(b.Text)), Sha256: b.SHA256, Tokens: int32(b.Tokens), Counter: b.Counter, Exact: b.Exact,
+		Text: b.Text, Bytes: int32(b.Bytes), Sha256: b.SHA256, Tokens: int32(b.Tokens), Counter: b.Counter, Exact: b.Exact,
 		Dropped: int32(b.Dropped), DroppedRefs: int32(b.DroppedRefs), Forgeable: b.Forgeable, CountsUsed: int32(b.CountsUsed),
 	}
 	for _, e := range b.Entries {
