@@ -54,16 +54,20 @@ type Bordered interface {
 	TellsBorders() bool
 }
 
-// Told is what the Results of a Generator tell. The zero value is nothing.
+// Told is what a Generator takes and what its Results tell. The zero value is nothing.
 type Told struct {
 	// StopString: which stop string ended an answer, so that an empty Result.StopString means none.
 	StopString bool
 	// Cache: how many tokens of a prompt came from the server's cache, in Results with CacheTold: some versions of a server
 	// do not say it, or not that there were none.
 	Cache bool
+	// Conversations: the server takes Request.Messages; elsewhere they are FaultRefused.
+	Conversations bool
+	// Tools: it also takes Request.Tools and tells Result.Calls; elsewhere tools are FaultRefused.
+	Tools bool
 }
 
-// Teller is a Generator that knows what its Results tell.
+// Teller is a Generator that knows what it takes and what its Results tell.
 type Teller interface {
 	// Tells says it.
 	Tells() Told

@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -38,6 +39,29 @@ type Tool struct {
 // ToolCall is a model's wish to call a tool. Arguments are JSON text as the model wrote it, which may be broken.
 type ToolCall struct {
 	ID, Name, Arguments string
+}
+
+// Text is the prompt, or the contents of the messages with a blank line between them.
+func (r Request) Text() string {
+	if len(r.Messages) == 0 {
+		return r.Prompt
+	}
+	all := make([]string, len(r.Messages))
+	for i, m := range r.Messages {
+		all[i] = m.Content
+	}
+	return strings.Join(all, "\n\n")
+}
+
+// CheckFor is Check, and refuses what a kind of server does not take of a conversation.
+func (r Request) CheckFor(told Told) error {
+	switch {
+	case len(r.Messages) > 0 && !told.Conversations:
+		return errors.New("conversations cannot be sent to this kind of server, only prompts")
+	case len(r.Tools) > 0 && !told.Tools:
+		return errors.New("tools cannot be sent to this kind of server")
+	}
+	return r.Check()
 }
 
 // checkMessages says in one sentence what no server could do.

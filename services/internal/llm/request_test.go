@@ -126,3 +126,27 @@ func TestCheckOfMessages(t *testing.T) {
 		})
 	}
 }
+
+func TestCheckForAKindOfServer(t *testing.T) {
+	t.Parallel()
+	talk := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: "a"}, {Role: llm.RoleAssistant, Content: "b"}}, Sampling: llm.Sampling{MaxTokens: 1}}
+	tools := talk
+	tools.Tools = []llm.Tool{{Name: "x"}}
+	for _, c := range []struct {
+		req  llm.Request
+		told llm.Told
+		want string
+	}{
+		{talk, llm.Told{}, "only prompts"},
+		{talk, llm.Told{Conversations: true}, ""},
+		{tools, llm.Told{Conversations: true}, "tools cannot be sent"},
+		{tools, llm.Told{Conversations: true, Tools: true}, ""},
+	} {
+		if err := c.req.CheckFor(c.told); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: got %v, want %q", c.told, err, c.want)
+		}
+	}
+	if got := talk.Text(); got != "a\n\nb" {
+		t.Errorf("the text is %q", got)
+	}
+}

@@ -63,6 +63,8 @@ type conversation struct {
 	nodes  []spoken
 	user   string
 	tools  []llm.Tool
+	// detail: the model may ask for nodes of the context, with tools or by sentences alone.
+	detail bool
 	// dropped are nodes before those in nodes.
 	dropped int
 	context *nodecontext.Context
@@ -85,6 +87,9 @@ func (s *Service) chat(ctx context.Context, ns string, req Request, model llm.Ge
 	}
 	if err != nil {
 		return Built{}, err
+	}
+	if t, ok := model.(llm.Teller); !ok || !t.Tells().Tools {
+		c.tools = nil
 	}
 	return s.measure(ctx, ns, req, c)
 }
@@ -149,6 +154,7 @@ func (s *Service) tellContext(ctx context.Context, ns string, req Request, backe
 	if req.Chat.NoDetail || !got.Built.AnyPrinted() {
 		return nil
 	}
+	c.detail = true
 	what, err := s.contexts.ToolText(ctx, ns, q.Settings)
 	c.tools = []llm.Tool{{Name: nodecontext.Tool, Description: what, Schema: nodecontext.ToolSchema}}
 	return err
@@ -226,7 +232,7 @@ func contents(texts []NodeText) (all []string) {
 func (c conversation) built(tokens int, measured llm.Identity) Built {
 	var m messages
 	m.say(llm.RoleSystem, c.system)
-	report := &ChatBuilt{Dropped: c.dropped, Context: c.context, Detail: len(c.tools) > 0}
+	report := &ChatBuilt{Dropped: c.dropped, Context: c.context, Detail: c.detail}
 	for _, n := range c.nodes {
 		report.Nodes = append(report.Nodes, n.id)
 		for _, t := range n.texts {

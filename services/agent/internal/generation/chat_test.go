@@ -252,6 +252,17 @@ func TestANodeIsAskedForBySentence(t *testing.T) {
 	}
 }
 
+// A server that takes no tools is sent none; the model may ask by a sentence all the same.
+func TestAServerWithoutTools(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, script(says("x"), []string{"[a1b2c304]の詳細を知りたい"}, []string{"はい"}))
+	w.model.toolless = true
+	r := w.read(w.generate(w.chat("方言は？")), 0)
+	if len(w.model.requests[0].Tools) != 0 || len(r.details) != 1 || !r.opened.Chat.Detail {
+		t.Errorf("tools %v, details %+v", w.model.requests[0].Tools, r.details)
+	}
+}
+
 // Asked by tool calls, each call is answered by a message of the tool. What is not in the context, what went away, and a fourth node are not shown.
 func TestANodeIsAskedForByTool(t *testing.T) {
 	t.Parallel()

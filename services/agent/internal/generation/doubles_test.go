@@ -273,6 +273,8 @@ type model struct {
 	asks func(llm.Request) []llm.ToolCall
 	// without are the knobs that it does not have.
 	without []llm.Knob
+	// toolless: it takes no tools.
+	toolless bool
 }
 
 func says(pieces ...string) *model {
@@ -292,6 +294,13 @@ func (m *model) Generator(name string) (llm.Generator, error) {
 		return nil, &llm.UnknownBackendError{Name: name, Known: []string{"m"}}
 	}
 	return m, nil
+}
+
+// Tells implements llm.Teller: the double takes all that there is.
+func (m *model) Tells() llm.Told {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return llm.Told{Conversations: true, Tools: !m.toolless}
 }
 
 func (m *model) Kind(string) string { return "fake" }

@@ -31,7 +31,7 @@ type generation struct {
 
 // Generate asks streamGenerateContent.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := c.server.Refuse(req.Check(), req.Unknown(Kind, c.Knobs()), wire.NotEmpty(req.Prompt, "the Gemini API takes no turn without a text")); err != nil {
+	if err := c.server.Refuse(req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs()), wire.NotEmpty(req.Prompt, "the Gemini API takes no turn without a text")); err != nil {
 		return nil, err
 	}
 	stops := req.Sampling.Stop

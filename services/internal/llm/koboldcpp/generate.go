@@ -13,7 +13,7 @@ import (
 // Generate asks for a stream, after it has made sure that prompt and answer fit: the server would drop the beginning of the
 // prompt without a word.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := c.server.Refuse(req.Check(), req.Unknown(Kind, c.Knobs()), check(req.Sampling)); err != nil {
+	if err := c.server.Refuse(req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs()), check(req.Sampling)); err != nil {
 		return nil, err
 	}
 	window, tokens, err := c.fits(ctx, req)

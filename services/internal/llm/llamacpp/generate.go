@@ -18,11 +18,18 @@ const (
 
 // Generate asks /completion for a stream and waits for its first line, which comes when the prompt has been read.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := c.server.Refuse(req.Check(), req.Unknown(Kind, c.Knobs())); err != nil {
+	if err := c.server.Refuse(req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs())); err != nil {
 		return nil, err
 	}
 	if err := c.biases(ctx, req.Sampling); err != nil {
 		return nil, err
+	}
+	if len(req.Messages) > 0 {
+		prompt, err := c.formed(ctx, req.Messages)
+		if err != nil {
+			return nil, err
+		}
+		req.Prompt = prompt
 	}
 	most := lineBase + lineEach*len(req.Prompt)
 	for _, stop := range req.Sampling.Stop {

@@ -10,7 +10,7 @@ import (
 // Generate asks /api/generate for a stream, after it has made sure that the prompt fits, and waits for its first line,
 // which comes when the model is loaded and the prompt read.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := c.server.Refuse(req.Check(), req.Unknown(Kind, c.Knobs()), wire.NotEmpty(req.Prompt, "an Ollama server only loads the model then")); err != nil {
+	if err := c.server.Refuse(req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs()), wire.NotEmpty(req.Prompt, "an Ollama server only loads the model then")); err != nil {
 		return nil, err
 	}
 	m, window, err := c.describe(ctx)

@@ -24,7 +24,9 @@ const (
 )
 
 // Tells implements llm.Teller.
-func (c *Client) Tells() llm.Told { return llm.Told{StopString: c.config.Program == VLLM, Cache: true} }
+func (c *Client) Tells() llm.Told {
+	return llm.Told{StopString: c.config.Program == VLLM, Cache: true, Conversations: true}
+}
 
 // Knobs are what the program at the address can be told about sampling: OpenAI (API reference, November 2026), vLLM
 // (protocol.py at 030ea52e), and llama.cpp as at its own endpoints.
@@ -43,7 +45,7 @@ func (c *Client) Knobs() []llm.Knob {
 
 // Generate asks for a stream.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := c.server.Refuse(req.Check(), req.Unknown(Kind, c.Knobs())); err != nil {
+	if err := c.server.Refuse(req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs())); err != nil {
 		return nil, err
 	}
 	if err := c.biases(ctx, req.Sampling); err != nil {
@@ -53,7 +55,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{server: c.server, chat: c.config.API == Chat}
+	// A server that is asked for prompts has the other endpoint too.
+	a := &answer{server: c.server, chat: c.config.API == Chat || len(req.Messages) > 0}
 	stops := req.Sampling.Stop
 	if c.config.Program == OpenAI && len(stops) > maxStops {
 		stops = stops[:maxStops]
@@ -132,7 +135,7 @@ func (c *Client) completion(req llm.Request, model string, stops []string) opena
 
 func (c *Client) conversation(req llm.Request, model string, stops []string) openai.ChatCompletionNewParams {
 	p := openai.ChatCompletionNewParams{
-		Model: model, StreamOptions: usage, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(req.Prompt)},
+		Model: model, StreamOptions: usage, Messages: said(req),
 		Stop: openai.ChatCompletionNewParamsStopUnion{OfStringArray: stops},
 	}
 	most := openai.Int(int64(req.Sampling.MaxTokens))

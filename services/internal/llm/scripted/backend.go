@@ -60,7 +60,7 @@ func (b *Backend) tokens(text string) int {
 }
 
 // Tells implements llm.Teller.
-func (*Backend) Tells() llm.Told { return llm.Told{StopString: true} }
+func (*Backend) Tells() llm.Told { return llm.Told{StopString: true, Conversations: true} }
 
 // TellsBorders implements llm.Bordered.
 func (*Backend) TellsBorders() bool { return true }
@@ -104,20 +104,21 @@ func (b *Backend) fault(fault llm.Fault, cause error, format string, args ...any
 
 // Generate answers with the first reply that fits the prompt and is not used up; FaultRefused where there is none.
 func (b *Backend) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := req.Check(); err != nil {
+	if err := req.CheckFor(b.Tells()); err != nil {
 		return nil, b.fault(llm.FaultRefused, err, "%v", err)
 	}
 	if err := b.ended(ctx); err != nil {
 		return nil, err
 	}
 	llm.Sent(ctx)
-	prompt := b.tokens(req.Prompt)
+	text := req.Text()
+	prompt := b.tokens(text)
 	if prompt >= b.script.Window {
 		e := b.fault(llm.FaultTooLong, nil, "the prompt does not fit the window: %d tokens in %d", prompt, b.script.Window)
 		e.Tokens, e.Window = prompt, b.script.Window
 		return nil, e
 	}
-	reply, ok := b.pick(req.Prompt)
+	reply, ok := b.pick(text)
 	if !ok {
 		return nil, b.fault(llm.FaultRefused, nil, "no reply of the script fits the prompt, or those that fit are used up")
 	}
