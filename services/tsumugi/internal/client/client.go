@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -23,7 +24,7 @@ func Plain(err error, addr string) error {
 		return nil
 	}
 	if e, ok := apierr.FromStatus(err); ok {
-		return errors.New(e.Message)
+		return errors.New(sentence(e))
 	}
 	rpc, is := status.FromError(err)
 	switch {
@@ -36,14 +37,32 @@ func Plain(err error, addr string) error {
 	}
 }
 
+// sentence is the message of an error; of several wrong fields each is on a line of its own.
+func sentence(e *apierr.Error) string {
+	if len(e.Violations) < 2 {
+		return e.Message
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d fields of the request are wrong:", len(e.Violations))
+	for _, v := range e.Violations {
+		fmt.Fprintf(&b, "\n  %s: %s", v.Field, v.Description)
+	}
+	return b.String()
+}
+
 // Ask asks the flowstore behind an address. An error is a sentence that says what to do.
 func Ask(addr string, ask func(flowstorev1.FlowStoreServiceClient) error) error {
+	return With(addr, func(conn grpc.ClientConnInterface) error { return ask(flowstorev1.NewFlowStoreServiceClient(conn)) })
+}
+
+// With asks the services behind an address. An error is a sentence that says what to do.
+func With(addr string, ask func(grpc.ClientConnInterface) error) error {
 	conn, err := grpcclient.Dial(addr, grpcclient.Options{})
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	return Plain(ask(flowstorev1.NewFlowStoreServiceClient(conn)), addr)
+	return Plain(ask(conn), addr)
 }
 
 // Say writes to a screen what is Visible of a text.

@@ -1,0 +1,137 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
+)
+
+// explain is a table of what a prompt is made of, with the boundaries as lines in it, and below what became of everything else.
+func explain(r reply, previous *promptbuilderv1.PreviousBuild) string {
+	t := table{marks: marks(r.system.GetSections(), previous.GetSections()), marked: previous != nil}
+	t.line("", "bytes", "tokens", "class", "sha256", "section")
+	cache, session := r.system.GetBoundaries().GetCache(), r.system.GetBoundaries().GetSession()
+	for _, s := range r.system.GetSections() {
+		if t.after(cache, s) {
+			t.boundary("cache", cache)
+			cache = nil
+		}
+		if t.after(session, s) {
+			t.boundary("session", session)
+			session = nil
+		}
+		t.section(s)
+	}
+	t.boundary("cache", cache)
+	t.boundary("session", session)
+	t.total(r.system)
+	layers(&t.Builder, r.agent)
+	files(&t.Builder, r.system.GetFiles())
+	rest(&t.Builder, r.system)
+	return t.String()
+}
+
+// table is drawn line by line. The names stand last, as they alone have characters of double width.
+type table struct {
+	strings.Builder
+	marks  map[string]string
+	marked bool
+}
+
+func (t *table) line(mark string, bytes, tokens any, class, sha256, name string) {
+	if t.marked {
+		fmt.Fprintf(t, "%1s ", mark)
+	}
+	fmt.Fprintf(t, "%7v %6v  %-8s  %-8.8s  %s\n", bytes, tokens, class, sha256, name)
+}
+
+func (t *table) section(s *promptbuilderv1.SystemSection) {
+	t.line(t.marks[s.GetId()], s.GetEnd()-s.GetStart(), s.GetTokens(), word(s.GetClass(), "SECTION_CLASS_"), s.GetSha256(), s.GetId())
+	for _, p := range s.GetParts() {
+		t.line(t.marks[partKey(s, p)], p.GetEnd()-p.GetStart(), "", "", p.GetSha256(), "  "+client.OneLine(p.GetId()))
+	}
+}
+
+// after says that a section is the first behind a boundary.
+func (t *table) after(b *promptbuilderv1.Boundary, s *promptbuilderv1.SystemSection) bool {
+	return b != nil && s.GetStart() >= b.GetByte()
+}
+
+// boundary draws a boundary; nothing for one that was drawn.
+func (t *table) boundary(name string, b *promptbuilderv1.Boundary) {
+	if b != nil {
+		fmt.Fprintf(t, "--- %s boundary: byte %d, %d tokens, sha256 %.8s ---\n", name, b.GetByte(), b.GetTokens(), b.GetSha256())
+	}
+}
+
+func (t *table) total(r *promptbuilderv1.BuildSystemResponse) {
+	how := "estimated by "
+	if r.GetTokens().GetExact() {
+		how = "counted by "
+	}
+	fmt.Fprintf(t, "total: %d bytes, %d tokens (%s%s), sha256 %.8s\n", r.GetBytes(), r.GetTokens().GetCount(), how, r.GetTokens().GetCounter(), r.GetSha256())
+}
+
+// layers are those of an agent, with what was left out of them.
+func layers(b *strings.Builder, r *promptbuilderv1.BuildAgentResponse) {
+	for _, l := range r.GetLayers() {
+		if l.GetTokens() == 0 && l.GetBudget() == 0 {
+			continue
+		}
+		of := "no limit"
+		if l.GetBudget() > 0 {
+			of = fmt.Sprintf("of %d", l.GetBudget())
+		}
+		fmt.Fprintf(b, "layer %s: %d tokens, %s\n", l.GetLayer(), l.GetTokens(), of)
+	}
+	for _, c := range r.GetCuts() {
+		fmt.Fprintf(b, "cut: %s, for %s: %d to %d tokens\n", c.GetItem(), c.GetBudget(), c.GetTokensBefore(), c.GetTokensAfter())
+	}
+}
+
+func files(b *strings.Builder, all []*promptbuilderv1.FileReport) {
+	for _, f := range all {
+		fmt.Fprintf(b, "file %s: %s, %d of %d", client.OneLine(f.GetName()), word(f.GetState(), "FILE_STATE_"), f.GetPrintedSize(), f.GetRawSize())
+		switch {
+		case f.GetDuplicateOf() != "":
+			fmt.Fprintf(b, ", the same as %s", client.OneLine(f.GetDuplicateOf()))
+		case f.GetCause() != "":
+			fmt.Fprintf(b, ", for the limit of %s", map[string]string{"file": "one file", "total": "all files"}[f.GetCause()])
+		}
+		b.WriteByte('\n')
+		for _, heading := range f.GetLostHeadings() {
+			fmt.Fprintf(b, "  without: %s\n", client.OneLine(heading))
+		}
+	}
+}
+
+// rest tells what is not printed, what a careful reader should know, and what is not as it was read.
+func rest(b *strings.Builder, r *promptbuilderv1.BuildSystemResponse) {
+	for _, d := range r.GetDiagnostics() {
+		fmt.Fprintf(b, "! %s: %s\n", d.GetCode(), client.OneLine(d.GetMessage()))
+	}
+	for _, stale := range r.GetStaleSnapshot() {
+		fmt.Fprintf(b, "! the snapshot of %s is older than its source\n", client.OneLine(stale))
+	}
+	if r.GetForgeable() {
+		b.WriteString("! a text without a frame can forge a section\n")
+	}
+	byReason, reasons := map[string][]string{}, []string(nil)
+	for _, l := range r.GetLeftOut() {
+		reason := word(l.GetReason(), "LEFT_OUT_REASON_")
+		if byReason[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		byReason[reason] = append(byReason[reason], l.GetId())
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(b, "not printed (%s): %s\n", reason, strings.Join(byReason[reason], ", "))
+	}
+}
+
+// word is an enum value as people write it.
+func word(v fmt.Stringer, prefix string) string {
+	return strings.ToLower(strings.TrimPrefix(v.String(), prefix))
+}

@@ -1,0 +1,160 @@
+package prompt
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+	promptbuilder "github.com/tsumugi-dev/tsumugi/services/promptbuilder/app"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// desk is a folder of a person and a promptbuilder.
+type desk struct {
+	*testing.T
+	folder string
+	rpc    promptbuilderv1.PromptBuilderServiceClient
+}
+
+func newDesk(t *testing.T) desk {
+	t.Helper()
+	set, err := backends.Parse([]byte("backends: {nobody: {kind: llamacpp, address: 'http://127.0.0.1:1'}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := promptbuilder.New(t.Context(), promptbuilder.Config{}, promptbuilder.Deps{Backends: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return desk{t, t.TempDir(), promptbuilderv1.NewPromptBuilderServiceClient(testkit.Serve(t, func(r grpc.ServiceRegistrar) { a.Register(r) }))}
+}
+
+func (d desk) file(name, text string) string {
+	d.Helper()
+	path := filepath.Join(d.folder, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		d.Fatal(err)
+	}
+	return path
+}
+
+// system is what System shows, but for the way to the service.
+func (d desk) system(o Options) (string, error) {
+	d.Helper()
+	var out bytes.Buffer
+	o.Out = &out
+	req := &promptbuilderv1.BuildSystemRequest{}
+	for _, prepare := range []func() error{
+		func() error { return o.read(req) }, func() error { return o.attach(req) }, func() error { return o.compare(req) },
+	} {
+		if err := prepare(); err != nil {
+			return "", err
+		}
+	}
+	r, err := d.rpc.BuildSystem(d.Context(), req)
+	if err != nil {
+		return "", err
+	}
+	err = o.show(reply{whole: r, system: r}, req.GetPrevious())
+	return out.String(), err
+}
+
+func TestAPromptIsShown(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	rules := d.file("AGENTS.md", "# 規則\n日本語で書く。\n")
+	o := Options{Request: d.file("r.yaml", "locale: en\ntools: [{name: read}]\nruntime: {model: gemma}\n"), Files: []string{rules, "TOOLS.md=" + rules}}
+	text, err := d.system(o)
+	if err != nil || !strings.HasPrefix(text, "You are the AI assistant of Tsumugi.\n\n# Tooling") || !strings.HasSuffix(text, "# Runtime\n\n- Model: gemma") {
+		t.Fatalf("%s, %v", text, err)
+	}
+	o.JSON = true
+	before, err := d.system(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.JSON, o.Explain = false, true
+	table, err := d.system(o)
+	for _, line := range []string{
+		"     36      9  identity  ", "  session   ", "--- cache boundary: byte ", "--- session boundary: byte ", "      6                   ",
+		"file TOOLS.md: ok, 12 of 12\n", "not printed (not_sent): base, dialog_policy", " tokens (estimated by est-1), sha256 ",
+	} {
+		if !strings.Contains(table, line) {
+			t.Errorf("no %q, %v, in\n%s", line, err, table)
+		}
+	}
+	o.Diff = d.file("before.json", before)
+	if same, err := d.system(o); err != nil || !strings.Contains(same, "nothing changed: ") || strings.Contains(same, "\n~") {
+		t.Errorf("%v\n%s", err, same)
+	}
+	d.file("AGENTS.md", "# 規則\n日本語で書く。\n短く。\n")
+	o.Files, o.Request = o.Files[:1], d.file("r.yaml", "locale: en\ntools: [{name: read}]\nreasoning: {level: 'off'}\n")
+	diff, err := d.system(o)
+	for _, line := range []string{
+		"= ", "\n~ ", "\n+ ", "first change: project_context, AGENTS.md: it has other bytes\n", "equal at the beginning: ", "the stable part (", ") changed: a server reads all behind byte ", "gone: runtime\n",
+	} {
+		if !strings.Contains(diff, line) {
+			t.Errorf("no %q, %v, in\n%s", line, err, diff)
+		}
+	}
+}
+
+// Whatever is wrong with what a person names is told before anything is asked.
+func TestWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for name, c := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"no such request":  {Options{Request: filepath.Join(d.folder, "none")}, "no such file"},
+		"an unknown field": {Options{Request: d.file("a.json", `{"toolz": []}`)}, `a.json: (line 1:2): unknown field "toolz"`},
+		"no YAML":          {Options{Request: d.file("b.yaml", "a: [")}, "b.yaml: "},
+		"a text":           {Options{Request: d.file("c.yaml", "text")}, "c.yaml: "},
+		"no such file":     {Options{Files: []string{"A.md=" + filepath.Join(d.folder, "none")}}, "no such file"},
+		"no reply":         {Options{Diff: d.file("d.json", `{"text": "a"}`)}, "it has no sections; an earlier reply is what --json writes"},
+		"no JSON":          {Options{Diff: d.file("e.json", `text`)}, "e.json: "},
+	} {
+		if text, err := d.system(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %q, %v; want %q", name, text, err, c.want)
+		}
+	}
+}
+
+func TestAnAgentsReplyIsTold(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	system, tight := &promptbuilderv1.BuildSystemRequest{Locale: "en"}, int32(220)
+	agent, err := d.rpc.BuildAgent(t.Context(), &promptbuilderv1.BuildAgentRequest{System: system, Agent: &promptbuilderv1.AgentState{
+		Goal: "a", Evidence: []*promptbuilderv1.AgentEvidence{{Source: "read", Text: strings.Repeat("long ", 100)}}, Budgets: &promptbuilderv1.AgentBudgets{Main: &tight},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := explain(reply{whole: agent, system: agent.GetSystem(), agent: agent}, nil)
+	for _, line := range []string{"layer main: ", " tokens, of 220\n", "cut: evidence, for main: "} {
+		if !strings.Contains(table, line) {
+			t.Errorf("no %q in\n%s", line, table)
+		}
+	}
+	var b bytes.Buffer
+	if err := writeJSON(&b, agent); err != nil {
+		t.Fatal(err)
+	}
+	if old, err := earlier(b.Bytes()); err != nil || old.GetText() != agent.GetSystem().GetText() {
+		t.Errorf("%v", err)
+	}
+}
