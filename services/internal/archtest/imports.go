@@ -35,7 +35,7 @@ var importRules = []importRule{
 	{
 		name: "domain libraries", from: domain, except: outer,
 		only: []string{
-			"services/SERVICE/internal/...", "services/internal/llm", "services/internal/sampling", "services/internal/etag",
+			"services/SERVICE/internal/...", "services/internal/llm", "services/internal/sampling", "services/internal/etag", "services/internal/passage",
 			"github.com/google/uuid", "github.com/rivo/uniseg", "golang.org/x/text/...", "github.com/aymanbagabas/go-udiff/lcs", "github.com/RoaringBitmap/roaring/v2",
 		},
 		why: "the domain is plain Go: it must be testable and readable without proto, grpc, zap or a driver",
@@ -104,8 +104,9 @@ var importRules = []importRule{
 		why: "only promptbuilder counts and only agent generates",
 	},
 	{
-		name: "llm is plain", from: []string{"services/internal/llm", "services/internal/sampling"}, only: []string{"services/internal/llm", "services/internal/sampling"}, deny: []string{"os", "os/...", "net", "net/..."},
-		why: "domains know model servers and sampling by these packages, so they hold values and interfaces only",
+		name: "llm is plain", from: []string{"services/internal/llm", "services/internal/sampling", "services/internal/passage"},
+		only: []string{"services/internal/llm", "services/internal/sampling", "github.com/rivo/uniseg"}, deny: []string{"os", "os/...", "net", "net/..."},
+		why: "domains know model servers, sampling and the texts of prompts by these packages, so they hold values and interfaces only",
 	},
 	{
 		name: "kinds of model servers", from: kinds, deny: kinds,

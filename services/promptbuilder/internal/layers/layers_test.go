@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/nodecontext"
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
 )
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 // Part is a part of the text, in bytes of it: flow, refs or current.

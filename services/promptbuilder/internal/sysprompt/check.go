@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/text/language"
 
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
 )

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 // The files that a root has by itself (seed 003, 6), and those that are looked for in it.
@@ -60,9 +60,9 @@ type FileReport struct {
 const (
 	markMissing    = "[File not found]"
 	markUnreadable = "[File not readable]"
-	markCut        = "[... truncated ...]"
+	markCut        = passage.CutMark
 	// leastFile is the least that a file is cut to: a mark and a little of it.
-	leastFile = 24
+	leastFile = passage.LeastCut
 	// maxLost bounds the headings that a report names.
 	maxLost = 20
 
@@ -238,31 +238,15 @@ func shares(printed []*page, b Bootstrap) map[*page]share {
 
 // level shares what is left among files of one priority, which are in the order of the prompt, and gives how much they take.
 func level(files []*page, left, most int, given map[*page]share) (taken int) {
-	want := func(p *page) int { return min(p.report.Raw, most) }
-	sum := func(l int) (total int) {
-		for _, p := range files {
-			total += min(want(p), l)
-		}
-		return total
+	wants := make([]int, len(files))
+	for i, p := range files {
+		wants[i] = min(p.report.Raw, most)
 	}
-	low, high := 0, most
-	for low < high { // the largest level that fits
-		if mid := (low + high + 1) / 2; sum(mid) <= left {
-			low = mid
-		} else {
-			high = mid - 1
-		}
-	}
-	rest := left - sum(low)
-	for _, p := range files {
-		size := min(want(p), low)
-		if want(p) > low && rest > 0 {
-			size++
-			rest--
-		}
+	for i, size := range passage.Share(wants, left) {
+		p := files[i]
 		taken += size
 		s := share{size: size, cause: causeFile}
-		if size < want(p) {
+		if size < wants[i] {
 			s.cause = causeTotal
 		} else {
 			s.size = most
@@ -283,7 +267,7 @@ func shorten(s string, n int, unit passage.Unit, how Truncation) (string, cut) {
 	var head, digest, tail string
 	switch m := n - len(markCut) - 2; how {
 	case HeadTail:
-		head, tail = unit.Head(s, m-m/4), unit.Tail(s, m/4)
+		head, tail = unit.HeadTail(s, n)
 	case Digest:
 		head, tail = unit.Head(s, m/2), unit.Tail(s, m/4)
 	default:

@@ -3,8 +3,8 @@ package sysprompt
 import (
 	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/nodecontext"
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/passage"
 )
 
 // Mode is how much of a prompt is made; the zero value is everything.

@@ -8,7 +8,7 @@ import (
 
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"

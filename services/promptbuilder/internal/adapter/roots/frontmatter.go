@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/passage"
 )
 
 // head is what a SKILL.md says of its skill.

@@ -133,3 +133,40 @@ func FuzzFrame(f *testing.F) {
 		}
 	})
 }
+
+func TestCutHeadTail(t *testing.T) {
+	t.Parallel()
+	const text = "一二三四五六七八九十一二三四五六七八九十一二三四五六七八九十"
+	if got := Characters.CutHeadTail(text, 30); got != text {
+		t.Error(got)
+	}
+	if got := Characters.CutHeadTail(text, 29); got != "一二三四五六\n"+CutMark+"\n九十" {
+		t.Error(got)
+	}
+	if got := Characters.CutHeadTail(text, LeastCut); got != "一二三\n"+CutMark+"\n" {
+		t.Error(got)
+	}
+}
+
+// Nobody gets more than it wants, or less than another that wants less; all of the total is given where it is wanted.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		wants := rapid.SliceOfN(rapid.IntRange(0, 60), 0, 6).Draw(t, "wants")
+		total := rapid.IntRange(0, 200).Draw(t, "total")
+		given, sum, wanted := Share(wants, total), 0, 0
+		for i, g := range given {
+			if sum, wanted = sum+g, wanted+wants[i]; g < 0 || g > wants[i] {
+				t.Fatalf("%v of %v", given, wants)
+			}
+			for j := range given {
+				if g < given[j]-1 && g < wants[i] || i < j && g < given[j] && g < wants[i] {
+					t.Fatalf("%v of %v: %d is wronged by %d", given, wants, i, j)
+				}
+			}
+		}
+		if sum != min(total, wanted) {
+			t.Fatalf("%v of %v: %d of %d", given, wants, sum, total)
+		}
+	})
+}
