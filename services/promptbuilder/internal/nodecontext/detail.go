@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 )
 
