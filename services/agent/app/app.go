@@ -1,8 +1,10 @@
-// Package app is the agent: AgentService, which continues flows with models and makes contexts of them.
+// Package app is the agent: AgentService, which continues flows, summarises nodes with models, and makes contexts of flows.
 package app
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +18,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/telemetry"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/summary"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/transport"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
@@ -35,8 +38,10 @@ type Deps struct {
 // App is the agent.
 type App struct {
 	deps        Deps
+	cfg         SummariesConfig
 	generations *generation.Service
 	contexts    *nodecontext.Service
+	summaries   *summary.Service
 }
 
 // New makes the agent. It calls nobody: what is away is an answer to a request, not a reason not to start.
@@ -51,18 +56,29 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	flows, prompts := flowstore.New(deps.FlowStore), promptbuilder.New(deps.PromptBuilder)
+	seen, err := telemetry.NewSummaries(deps.Log, deps.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	flows, prompts, limits := flowstore.New(deps.FlowStore), promptbuilder.New(deps.PromptBuilder), cfg.Generation.limits()
 	contexts := nodecontext.New(flows, prompts)
-	return &App{deps: deps, contexts: contexts, generations: generation.New(generation.Deps{
+	return &App{deps: deps, cfg: cfg.Summaries, contexts: contexts, generations: generation.New(generation.Deps{
 		Flows: flows, Prompts: prompts, Contexts: contexts, Models: deps.Backends,
 		Clock: clock{}, Random: random{}, Observer: observer,
-		Limits: cfg.Generation.limits(),
+		Limits: limits,
+	}), summaries: summary.New(summary.Deps{
+		Store:   flowstore.NewSummaries(deps.FlowStore),
+		Prompts: prompts,
+		Models:  deps.Backends,
+		Clock:   clock{}, Observer: seen,
+		Numbers: cfg.Summaries.numbers(),
+		Limits:  summary.Limits{Parallel: cfg.Summaries.Parallel, Ask: cfg.Summaries.Ask, Store: limits.Store, Heartbeat: limits.Heartbeat},
 	})}, nil
 }
 
 // Register adds AgentService to a server.
 func (a *App) Register(r grpc.ServiceRegistrar) {
-	agentv1.RegisterAgentServiceServer(r, transport.New(a.generations, a.contexts))
+	agentv1.RegisterAgentServiceServer(r, transport.New(a.generations, a.contexts, a.summaries))
 }
 
 // Ready tells how the model servers and the other services are. None is fatal: a request that needs one that is away is
@@ -73,18 +89,33 @@ func (a *App) Ready(ctx context.Context) []obs.Check {
 	}, a.deps.Backends.Ready()...)...)
 }
 
-// Run has nothing to do beside answering, and returns when ctx ends.
-func (*App) Run(ctx context.Context) error {
+// Run makes summaries in the background, where the settings say so, and returns when ctx ends.
+func (a *App) Run(ctx context.Context) error {
+	var following sync.WaitGroup
+	if a.cfg.Background {
+		for _, ns := range a.cfg.Namespaces {
+			following.Go(func() {
+				a.summaries.Follow(ctx, ns, summary.Request{Backend: a.cfg.Backend, Locale: a.cfg.Locale})
+			})
+		}
+	}
 	<-ctx.Done()
+	following.Wait()
 	return nil
 }
 
-// Drain ends all generations, since the process is stopping; what was received is stored. It does not wait. Streams do
-// it by themselves when their server drains; this is for generations that nobody watches.
-func (a *App) Drain() { a.generations.Drain() }
+// Drain ends all generations and the work on summaries, since the process is stopping; what was received is stored. It does
+// not wait. Streams do it by themselves when their server drains; this is for what nobody watches.
+func (a *App) Drain() {
+	a.generations.Drain()
+	a.summaries.Drain()
+}
 
 // Close drains and waits until what was received is stored: promptbuilder and flowstore stop after it.
-func (a *App) Close(ctx context.Context) error { return a.generations.Close(ctx) }
+func (a *App) Close(ctx context.Context) error {
+	a.Drain()
+	return errors.Join(a.summaries.Close(ctx), a.generations.Close(ctx))
+}
 
 // clock is package time.
 type clock struct{}

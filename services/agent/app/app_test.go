@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,13 +116,38 @@ func TestConfig(t *testing.T) {
 	if err == nil {
 		t.Fatal("zero limits are taken")
 	}
+	right := []string{ // without a value, too
+		"summaries.background", "summaries.namespaces", "summaries.backend", "summaries.locale", "summaries.again", "summaries.token_limit",
+	}
 	for _, k := range config.Keys(&good) {
-		if !strings.Contains(err.Error(), "\n  "+k.Name+": must be ") {
+		if !slices.Contains(right, k.Name) && !strings.Contains(err.Error(), "\n  "+k.Name+": must be ") {
 			t.Errorf("nothing about %s in %v", k.Name, err)
 		}
 		if k.Help == "" {
 			t.Errorf("%s has no help", k.Name)
 		}
+	}
+}
+
+func TestSummariesConfig(t *testing.T) {
+	t.Parallel()
+	wrong := app.DefaultConfig()
+	s := &wrong.Summaries
+	s.MinWords, s.MinCharacters, s.MinTags, s.Again, s.TokenLimit = s.MaxWords+1, s.MaxCharacters+1, s.MaxTags+1, 11, -1
+	s.Background, s.Namespaces = true, []string{"Team A"}
+	err := config.Load(&wrong, config.Source{})
+	for _, want := range []string{
+		"min_words: must be at most max_words (50), is 51", "min_characters: must be at most max_characters (100), is 101",
+		"min_tags: must be at most max_tags (7), is 8", "again: must be from 0 to 10, is 11", "token_limit: must be from 0 to 16384, is -1",
+		`namespaces: has "Team A", which is no namespace`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), "summaries."+want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	s.Namespaces = nil
+	if err := config.Load(&wrong, config.Source{}); err == nil || !strings.Contains(err.Error(), "summaries.namespaces: must name a namespace") {
+		t.Error(err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // Config are the settings of the agent.
 type Config struct {
 	Generation GenerationConfig `yaml:"generation"`
+	Summaries  SummariesConfig  `yaml:"summaries"`
 }
 
 // GenerationConfig are the limits of generations.
@@ -27,7 +28,7 @@ type GenerationConfig struct {
 	Total      time.Duration `yaml:"total" help:"how long a generation may take"`
 	FirstPiece time.Duration `yaml:"first_piece" help:"how long the model may take to read the prompt"`
 	Silence    time.Duration `yaml:"silence" help:"how long the model may be silent in the middle"`
-	// Store is how long storing an answer may take, also while the service stops.
+	// Store is how long storing an answer, or a summary, may take, also while the service stops.
 	Store time.Duration `yaml:"store" help:"how long storing an answer may take"`
 	// Heartbeat is how long a stream is silent before it says that it lives.
 	Heartbeat time.Duration `yaml:"heartbeat" help:"how long a stream is silent before a heartbeat"`
@@ -37,10 +38,10 @@ type GenerationConfig struct {
 	KeptBytes config.Size   `yaml:"kept_bytes" help:"text of ended generations that is kept in memory"`
 }
 
-// DefaultConfig has the limits of generation.DefaultLimits.
+// DefaultConfig has the limits of generation.DefaultLimits and the numbers of summary.DefaultNumbers.
 func DefaultConfig() Config {
 	l := generation.DefaultLimits()
-	return Config{Generation: GenerationConfig{
+	return Config{Summaries: defaultSummaries(), Generation: GenerationConfig{
 		MaxTokens: l.MaxTokens, Variants: l.Variants, Options: l.Options, Repeat: l.Repeat, Running: l.Running,
 		Total: l.Total, FirstPiece: l.FirstPiece, Silence: l.Silence, Store: l.Store, Heartbeat: l.Heartbeat,
 		Keep: l.Keep, Kept: l.Kept, KeptBytes: config.Size(l.KeptBytes),

@@ -47,6 +47,13 @@ var calls = []struct {
 		_, err := r.agent.BuildNodeContext(ctx, &agentv1.BuildNodeContextRequest{Flow: q.Flow})
 		return err
 	}},
+	{"BuildSummaries", "FLOW_NOT_FOUND", func(ctx context.Context, r *rig, q *agentv1.GenerateNodeRequest, _ string) error {
+		s, err := r.agent.BuildSummaries(ctx, &agentv1.BuildSummariesRequest{Flow: q.Flow})
+		if err == nil {
+			_, err = s.Recv()
+		}
+		return err
+	}},
 	{"CancelGeneration", "GENERATION_NOT_FOUND", func(ctx context.Context, r *rig, _ *agentv1.GenerateNodeRequest, generation string) error {
 		_, err := r.agent.CancelGeneration(ctx, &agentv1.CancelGenerationRequest{Name: generation})
 		return err

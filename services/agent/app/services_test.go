@@ -77,6 +77,14 @@ func (f *flowstore) ListPathNodes(ctx context.Context, q *flowstorev1.ListPathNo
 	return page, nil
 }
 
+// ListNodes knows no node whose summary is stale.
+func (f *flowstore) ListNodes(ctx context.Context, q *flowstorev1.ListNodesRequest) (*flowstorev1.ListNodesResponse, error) {
+	if q.Flow != f.flow || namespace.From(ctx) != f.ns {
+		return nil, notFound("FLOW_NOT_FOUND", "flow", q.Flow)
+	}
+	return &flowstorev1.ListNodesResponse{}, nil
+}
+
 func (f *flowstore) AddNode(ctx context.Context, q *flowstorev1.AddNodeRequest) (*flowstorev1.AddNodeResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,6 +189,11 @@ func (p *promptbuilder) BuildContext(ctx context.Context, q *promptbuilderv1.Bui
 	defer p.mu.Unlock()
 	p.called = append(p.called, namespace.From(ctx))
 	return &promptbuilderv1.BuildContextResponse{Text: q.GetPrompt()}, p.fail
+}
+
+// RenderTemplate fills texts, which are the same in every namespace.
+func (p *promptbuilder) RenderTemplate(_ context.Context, q *promptbuilderv1.RenderTemplateRequest) (*promptbuilderv1.RenderTemplateResponse, error) {
+	return &promptbuilderv1.RenderTemplateResponse{Text: q.Values["prompt"] + q.Values["answer"]}, nil
 }
 
 func (p *promptbuilder) CountTokens(ctx context.Context, q *promptbuilderv1.CountTokensRequest) (*promptbuilderv1.CountTokensResponse, error) {

@@ -1256,7 +1256,7 @@ var File_tsumugi_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btsumugi/agent/v1/chat.proto\x1a\x1etsumugi/agent/v1/context.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xa2\a\n" +
+	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btsumugi/agent/v1/chat.proto\x1a\x1etsumugi/agent/v1/context.proto\x1a tsumugi/agent/v1/summaries.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xa2\a\n" +
 	"\x13GenerateNodeRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x01R\x04flow\x12\x1b\n" +
 	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x01R\x06parent\x12\x15\n" +
@@ -1362,13 +1362,14 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\fOnDisconnect\x12\x1d\n" +
 	"\x19ON_DISCONNECT_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14ON_DISCONNECT_CANCEL\x10\x01\x12\x1a\n" +
-	"\x16ON_DISCONNECT_CONTINUE\x10\x022\xc6\x05\n" +
+	"\x16ON_DISCONNECT_CONTINUE\x10\x022\xd0\x06\n" +
 	"\fAgentService\x12\x7f\n" +
 	"\fGenerateNode\x12%.tsumugi.agent.v1.GenerateNodeRequest\x1a#.tsumugi.agent.v1.GenerateNodeEvent\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/nodes:generateNode0\x01\x12w\n" +
 	"\rGetGeneration\x12&.tsumugi.agent.v1.GetGenerationRequest\x1a\x1c.tsumugi.agent.v1.Generation\" \x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/{name=generations/*}\x12\x94\x01\n" +
 	"\x0fWatchGeneration\x12(.tsumugi.agent.v1.WatchGenerationRequest\x1a#.tsumugi.agent.v1.GenerateNodeEvent\"0\x82\xd3\xe4\x93\x02*\x12(/v1/{name=generations/*}:watchGeneration0\x01\x12\x91\x01\n" +
 	"\x10CancelGeneration\x12).tsumugi.agent.v1.CancelGenerationRequest\x1a\x1c.tsumugi.agent.v1.Generation\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=generations/*}:cancelGeneration\x12\x90\x01\n" +
-	"\x10BuildNodeContext\x12).tsumugi.agent.v1.BuildNodeContextRequest\x1a*.tsumugi.agent.v1.BuildNodeContextResponse\"%\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/nodes:buildNodeContextB=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x10BuildNodeContext\x12).tsumugi.agent.v1.BuildNodeContextRequest\x1a*.tsumugi.agent.v1.BuildNodeContextResponse\"%\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/nodes:buildNodeContext\x12\x87\x01\n" +
+	"\x0eBuildSummaries\x12'.tsumugi.agent.v1.BuildSummariesRequest\x1a%.tsumugi.agent.v1.BuildSummariesEvent\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/nodes:buildSummaries0\x01B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_agent_proto_rawDescOnce sync.Once
@@ -1412,7 +1413,9 @@ var file_tsumugi_agent_v1_agent_proto_goTypes = []any{
 	(*v11.Node)(nil),                 // 24: tsumugi.flowstore.v1.Node
 	(*timestamppb.Timestamp)(nil),    // 25: google.protobuf.Timestamp
 	(*BuildNodeContextRequest)(nil),  // 26: tsumugi.agent.v1.BuildNodeContextRequest
-	(*BuildNodeContextResponse)(nil), // 27: tsumugi.agent.v1.BuildNodeContextResponse
+	(*BuildSummariesRequest)(nil),    // 27: tsumugi.agent.v1.BuildSummariesRequest
+	(*BuildNodeContextResponse)(nil), // 28: tsumugi.agent.v1.BuildNodeContextResponse
+	(*BuildSummariesEvent)(nil),      // 29: tsumugi.agent.v1.BuildSummariesEvent
 }
 var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
 	14, // 0: tsumugi.agent.v1.GenerateNodeRequest.story:type_name -> tsumugi.common.v1.Story
@@ -1442,13 +1445,15 @@ var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
 	12, // 24: tsumugi.agent.v1.AgentService.WatchGeneration:input_type -> tsumugi.agent.v1.WatchGenerationRequest
 	13, // 25: tsumugi.agent.v1.AgentService.CancelGeneration:input_type -> tsumugi.agent.v1.CancelGenerationRequest
 	26, // 26: tsumugi.agent.v1.AgentService.BuildNodeContext:input_type -> tsumugi.agent.v1.BuildNodeContextRequest
-	3,  // 27: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	10, // 28: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
-	3,  // 29: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	10, // 30: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
-	27, // 31: tsumugi.agent.v1.AgentService.BuildNodeContext:output_type -> tsumugi.agent.v1.BuildNodeContextResponse
-	27, // [27:32] is the sub-list for method output_type
-	22, // [22:27] is the sub-list for method input_type
+	27, // 27: tsumugi.agent.v1.AgentService.BuildSummaries:input_type -> tsumugi.agent.v1.BuildSummariesRequest
+	3,  // 28: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	10, // 29: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
+	3,  // 30: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	10, // 31: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
+	28, // 32: tsumugi.agent.v1.AgentService.BuildNodeContext:output_type -> tsumugi.agent.v1.BuildNodeContextResponse
+	29, // 33: tsumugi.agent.v1.AgentService.BuildSummaries:output_type -> tsumugi.agent.v1.BuildSummariesEvent
+	28, // [28:34] is the sub-list for method output_type
+	22, // [22:28] is the sub-list for method input_type
 	22, // [22:22] is the sub-list for extension type_name
 	22, // [22:22] is the sub-list for extension extendee
 	0,  // [0:22] is the sub-list for field type_name
@@ -1461,6 +1466,7 @@ func file_tsumugi_agent_v1_agent_proto_init() {
 	}
 	file_tsumugi_agent_v1_chat_proto_init()
 	file_tsumugi_agent_v1_context_proto_init()
+	file_tsumugi_agent_v1_summaries_proto_init()
 	file_tsumugi_agent_v1_agent_proto_msgTypes[1].OneofWrappers = []any{
 		(*GenerateNodeEvent_Opened)(nil),
 		(*GenerateNodeEvent_Text)(nil),

@@ -24,6 +24,7 @@ const (
 	AgentService_WatchGeneration_FullMethodName  = "/tsumugi.agent.v1.AgentService/WatchGeneration"
 	AgentService_CancelGeneration_FullMethodName = "/tsumugi.agent.v1.AgentService/CancelGeneration"
 	AgentService_BuildNodeContext_FullMethodName = "/tsumugi.agent.v1.AgentService/BuildNodeContext"
+	AgentService_BuildSummaries_FullMethodName   = "/tsumugi.agent.v1.AgentService/BuildSummaries"
 )
 
 // AgentServiceClient is the client API for AgentService service.
@@ -55,6 +56,10 @@ type AgentServiceClient interface {
 	// and its parents in full, then references. It chooses the nodes in flowstore, and BuildContext of promptbuilder makes the text.
 	// Nothing is stored, and no model is asked.
 	BuildNodeContext(ctx context.Context, in *BuildNodeContextRequest, opts ...grpc.CallOption) (*BuildNodeContextResponse, error)
+	// BuildSummaries has a model write the summary and the tags of every node whose summary is stale, and tells each node as it is
+	// stored. A node whose texts change meanwhile stays stale. Whatever ends the call, what was told as done is stored, and the same
+	// call again goes on with the rest. It ends with an error where no node could go on, such as a model server that is away.
+	BuildSummaries(ctx context.Context, in *BuildSummariesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BuildSummariesEvent], error)
 }
 
 type agentServiceClient struct {
@@ -133,6 +138,25 @@ func (c *agentServiceClient) BuildNodeContext(ctx context.Context, in *BuildNode
 	return out, nil
 }
 
+func (c *agentServiceClient) BuildSummaries(ctx context.Context, in *BuildSummariesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BuildSummariesEvent], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AgentService_ServiceDesc.Streams[2], AgentService_BuildSummaries_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[BuildSummariesRequest, BuildSummariesEvent]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AgentService_BuildSummariesClient = grpc.ServerStreamingClient[BuildSummariesEvent]
+
 // AgentServiceServer is the server API for AgentService service.
 // All implementations must embed UnimplementedAgentServiceServer
 // for forward compatibility.
@@ -162,6 +186,10 @@ type AgentServiceServer interface {
 	// and its parents in full, then references. It chooses the nodes in flowstore, and BuildContext of promptbuilder makes the text.
 	// Nothing is stored, and no model is asked.
 	BuildNodeContext(context.Context, *BuildNodeContextRequest) (*BuildNodeContextResponse, error)
+	// BuildSummaries has a model write the summary and the tags of every node whose summary is stale, and tells each node as it is
+	// stored. A node whose texts change meanwhile stays stale. Whatever ends the call, what was told as done is stored, and the same
+	// call again goes on with the rest. It ends with an error where no node could go on, such as a model server that is away.
+	BuildSummaries(*BuildSummariesRequest, grpc.ServerStreamingServer[BuildSummariesEvent]) error
 	mustEmbedUnimplementedAgentServiceServer()
 }
 
@@ -186,6 +214,9 @@ func (UnimplementedAgentServiceServer) CancelGeneration(context.Context, *Cancel
 }
 func (UnimplementedAgentServiceServer) BuildNodeContext(context.Context, *BuildNodeContextRequest) (*BuildNodeContextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BuildNodeContext not implemented")
+}
+func (UnimplementedAgentServiceServer) BuildSummaries(*BuildSummariesRequest, grpc.ServerStreamingServer[BuildSummariesEvent]) error {
+	return status.Error(codes.Unimplemented, "method BuildSummaries not implemented")
 }
 func (UnimplementedAgentServiceServer) mustEmbedUnimplementedAgentServiceServer() {}
 func (UnimplementedAgentServiceServer) testEmbeddedByValue()                      {}
@@ -284,6 +315,17 @@ func _AgentService_BuildNodeContext_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AgentService_BuildSummaries_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(BuildSummariesRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AgentServiceServer).BuildSummaries(m, &grpc.GenericServerStream[BuildSummariesRequest, BuildSummariesEvent]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AgentService_BuildSummariesServer = grpc.ServerStreamingServer[BuildSummariesEvent]
+
 // AgentService_ServiceDesc is the grpc.ServiceDesc for AgentService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -313,6 +355,11 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "WatchGeneration",
 			Handler:       _AgentService_WatchGeneration_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "BuildSummaries",
+			Handler:       _AgentService_BuildSummaries_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/summary"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/modelerr"
@@ -37,7 +38,7 @@ func on[E error](answer func(E) *apierr.Error) rule {
 	}
 }
 
-// table is every error of packages generation and nodecontext, and the faults of model servers. The first rule that fits holds, so what
+// table is every error of packages generation, nodecontext and summary, and the faults of model servers. The first rule that fits holds, so what
 // wraps another error stands before it.
 var table = []rule{
 	on(func(e *generation.NotStoredError) *apierr.Error {
@@ -119,10 +120,10 @@ var table = []rule{
 		a.RetryAfter = retryAfter
 		return a
 	}),
-	on(func(e *generation.DrainingError) *apierr.Error {
-		a := apierr.New(codes.Unavailable, apierr.ReasonDraining, e.Error())
-		a.RetryAfter = retryAfter
-		return a
+	on(func(e *generation.DrainingError) *apierr.Error { return stopping(e) }),
+	on(func(e *summary.DrainingError) *apierr.Error { return stopping(e) }),
+	on(func(e *summary.BackendChangedError) *apierr.Error {
+		return apierr.New(codes.FailedPrecondition, "BACKEND_CHANGED", e.Error(), "measured", identity(e.Measured), "found", identity(e.Found))
 	}),
 }
 
@@ -133,6 +134,12 @@ func unreadable(node uuid.UUID, file, message string) *apierr.Error {
 	if file != "" {
 		a = a.WithMetadata("path", file)
 	}
+	return a
+}
+
+func stopping(err error) *apierr.Error {
+	a := apierr.New(codes.Unavailable, apierr.ReasonDraining, err.Error())
+	a.RetryAfter = retryAfter
 	return a
 }
 

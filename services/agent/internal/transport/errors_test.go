@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/summary"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -29,7 +31,7 @@ var (
 	dead = &llm.Error{Fault: llm.FaultCut, Backend: "gemma", Address: "http://m", Message: "it broke off"}
 )
 
-// answers are every error of packages generation and nodecontext and what the caller gets for it.
+// answers are every error of packages generation, nodecontext and summary, and what the caller gets for it.
 var answers = []struct {
 	err    error
 	code   codes.Code
@@ -57,6 +59,10 @@ var answers = []struct {
 	{&generation.RangeError{After: 5, Last: 3}, codes.OutOfRange, "EVENT_OUT_OF_RANGE", "last=3"},
 	{&generation.BusyError{Limit: 64}, codes.ResourceExhausted, "LIMIT_EXCEEDED", "limit=64"},
 	{&generation.DrainingError{}, codes.Unavailable, "DRAINING", ""},
+	{&summary.DrainingError{}, codes.Unavailable, "DRAINING", ""},
+	{&summary.BackendChangedError{Measured: llm.Identity{Model: "m", Window: 5}}, codes.FailedPrecondition, "BACKEND_CHANGED", "measured=m 5  "},
+	{&summary.PanicError{Value: "secret"}, codes.Internal, "INTERNAL", "request_id=r-1"},
+	{&summary.NodeError{Reason: "X", Message: "secret"}, codes.Internal, "INTERNAL", ""}, // it is an event, never the answer
 	{&generation.CutError{Generation: uid, Finish: generation.FinishCancelled, Node: uid}, codes.Canceled, "GENERATION_CANCELLED", "node=" + node},
 	{&generation.CutError{Generation: uid, Finish: generation.FinishDisconnected}, codes.Canceled, "GENERATION_CANCELLED", "generation=generations/" + uid.String()},
 	{&generation.CutError{Finish: generation.FinishShutdown, Node: uid}, codes.Unavailable, "DRAINING", "node=" + node},
@@ -163,13 +169,13 @@ func TestAGenerationThatCannotBeReadIsNamedByTheRequestID(t *testing.T) {
 	}
 }
 
-// TestNoErrorIsForgotten: a new error type of package generation, a new Finish and a new fault of a model server need a
+// TestNoErrorIsForgotten: a new error type of packages generation and summary, a new Finish and a new fault of a model server need a
 // line above.
 func TestNoErrorIsForgotten(t *testing.T) {
 	t.Parallel()
 	have := map[string]bool{}
 	for _, c := range answers {
-		_, name, _ := strings.Cut(fmt.Sprintf("%T", c.err), ".")
+		name := strings.TrimPrefix(fmt.Sprintf("%T", c.err), "*")
 		have[name] = true
 		var cut *generation.CutError
 		var backend *llm.Error
@@ -180,7 +186,7 @@ func TestNoErrorIsForgotten(t *testing.T) {
 			have[string(backend.Fault)] = true
 		}
 	}
-	for _, name := range append(declared(t, "../generation", "Finish"), append(declared(t, "../nodecontext", ""), declared(t, "../../../internal/llm", "Fault")...)...) {
+	for _, name := range slices.Concat(declared(t, "../generation", "Finish"), declared(t, "../nodecontext", ""), declared(t, "../summary", ""), declared(t, "../../../internal/llm", "Fault")) {
 		if whole := name == "stop" || name == "length"; !have[name] && !whole {
 			t.Errorf("%s has no answer", name)
 		}
@@ -204,7 +210,12 @@ func declared(t *testing.T, folder, constants string) []string {
 			t.Fatal(err)
 		}
 		ast.Inspect(parsed, func(n ast.Node) bool {
-			names = append(names, declares(n, constants)...)
+			for _, name := range declares(n, constants) {
+				if strings.HasSuffix(name, "Error") {
+					name = parsed.Name.Name + "." + name
+				}
+				names = append(names, name)
+			}
 			return true
 		})
 	}

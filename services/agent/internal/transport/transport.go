@@ -1,4 +1,4 @@
-// Package transport is AgentService over gRPC: requests become the values of packages generation and nodecontext, their events and
+// Package transport is AgentService over gRPC: requests become the values of packages generation, nodecontext and summary, their events and
 // errors become messages and statuses. It has no rule of its own.
 package transport
 
@@ -12,6 +12,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/summary"
 	"github.com/tsumugi-dev/tsumugi/services/internal/interceptor"
 )
 
@@ -20,11 +21,12 @@ type Server struct {
 	agentv1.UnimplementedAgentServiceServer
 	generations *generation.Service
 	contexts    *nodecontext.Service
+	summaries   *summary.Service
 }
 
 // New makes a Server.
-func New(generations *generation.Service, contexts *nodecontext.Service) *Server {
-	return &Server{generations: generations, contexts: contexts}
+func New(generations *generation.Service, contexts *nodecontext.Service, summaries *summary.Service) *Server {
+	return &Server{generations: generations, contexts: contexts, summaries: summaries}
 }
 
 // show sends what a watcher reads until there is no more. When the server begins to stop, every generation ends, and so
@@ -34,7 +36,7 @@ func (s *Server) show(stream grpc.ServerStreamingServer[agentv1.GenerateNodeEven
 	ctx := stream.Context()
 	done := make(chan struct{})
 	defer close(done)
-	go s.drainWith(ctx, done)
+	go drainWith(ctx, done, s.generations.Drain)
 	for {
 		e, err := v.Next(ctx)
 		switch {
@@ -55,7 +57,7 @@ func (s *Server) showAll(stream grpc.ServerStreamingServer[agentv1.GenerateNodeE
 	ctx := stream.Context()
 	done := make(chan struct{})
 	defer close(done)
-	go s.drainWith(ctx, done)
+	go drainWith(ctx, done, s.generations.Drain)
 	err := a.Read(ctx, func(n int, e generation.Event) error {
 		out := event(e)
 		out.Index = proto.Int32(int32(n))
@@ -64,11 +66,11 @@ func (s *Server) showAll(stream grpc.ServerStreamingServer[agentv1.GenerateNodeE
 	return fault(err)
 }
 
-// drainWith drains the generations when the server of the call drains.
-func (s *Server) drainWith(ctx context.Context, done <-chan struct{}) {
+// drainWith drains when the server of the call drains.
+func drainWith(ctx context.Context, done <-chan struct{}, drain func()) {
 	select {
 	case <-interceptor.Draining(ctx):
-		s.generations.Drain()
+		drain()
 	case <-done:
 	}
 }

@@ -1,4 +1,4 @@
-// Package promptbuilder lets generations build and measure prompts, and contexts their text, through PromptBuilderService.
+// Package promptbuilder lets generations and summaries build and measure prompts, and contexts their text, through PromptBuilderService.
 package promptbuilder
 
 import (
@@ -24,11 +24,11 @@ var service = downstream.Service{
 	},
 	Fields: map[string]string{
 		"backend": "backend", "story": "story", "body": "text", "texts": "prompt", "max_tokens": "sampling.max_tokens",
-		"seed": "pick_seed", "block_order": "block_order", "note_header": "note_header",
+		"seed": "pick_seed", "block_order": "block_order", "note_header": "note_header", "locale": "locale",
 	},
 }
 
-// Client is a generation.Prompts and a nodecontext.Prompts over a connection.
+// Client is a generation.Prompts, a nodecontext.Prompts and a summary.Prompts over a connection.
 type Client struct {
 	rpc promptbuilderv1.PromptBuilderServiceClient
 }
