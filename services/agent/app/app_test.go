@@ -118,6 +118,7 @@ func TestConfig(t *testing.T) {
 	}
 	right := []string{ // without a value, too
 		"summaries.background", "summaries.namespaces", "summaries.backend", "summaries.locale", "summaries.again", "summaries.token_limit",
+		"summaries.grammar",
 	}
 	for _, k := range config.Keys(&good) {
 		if !slices.Contains(right, k.Name) && !strings.Contains(err.Error(), "\n  "+k.Name+": must be ") {

@@ -8,6 +8,9 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
+// maxGrammar is how large a grammar may be, in bytes, as in a request (Sampling.grammar).
+const maxGrammar = 64 << 10
+
 // SummariesConfig are the settings of summaries (field/systemprompt-rules.md 5).
 type SummariesConfig struct {
 	// Background makes summaries unasked, of the nodes of Namespaces, with Backend and Locale.
@@ -30,6 +33,8 @@ type SummariesConfig struct {
 	MaxTags       int `yaml:"max_tags" help:"tags that are kept"`
 	TagCharacters int `yaml:"tag_characters" help:"characters that a tag may have"`
 	TokenLimit    int `yaml:"token_limit" help:"most tokens of a summary; 0: any"`
+	// Grammar is for servers that have that knob.
+	Grammar string `yaml:"grammar" help:"grammar (GBNF) that replies with summaries follow, for small models; empty: none"`
 }
 
 func defaultSummaries() SummariesConfig {
@@ -46,7 +51,7 @@ func (c SummariesConfig) numbers() summary.Numbers {
 	return summary.Numbers{
 		MinWords: c.MinWords, MaxWords: c.MaxWords, MinCharacters: c.MinCharacters, MaxCharacters: c.MaxCharacters,
 		MinTags: c.MinTags, MaxTags: c.MaxTags, TagCharacters: c.TagCharacters, TokenLimit: c.TokenLimit,
-		MaxTokens: c.MaxTokens, Again: c.Again,
+		MaxTokens: c.MaxTokens, Again: c.Again, Grammar: c.Grammar,
 	}
 }
 
@@ -84,6 +89,9 @@ func (c SummariesConfig) Check(p *config.Problems) {
 	}
 	if c.Ask <= 0 || c.Ask > 24*time.Hour {
 		p.Add("ask", "must be more than 0 and at most 24h, is %s", c.Ask)
+	}
+	if len(c.Grammar) > maxGrammar {
+		p.Add("grammar", "must have at most %d bytes, has %d", maxGrammar, len(c.Grammar))
 	}
 	for _, ns := range c.Namespaces {
 		if !namespace.Valid(ns) {

@@ -48,6 +48,7 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 	cfg.Listen = allinone.Listen{GRPC: free, HTTP: free, Admin: free}
 	cfg.Stop.Delay, cfg.Log.Level = 0, logLevel
 	cfg.Backends, cfg.FlowStore.Data = s.backends, s.data
+	cfg.Agent.Summaries.Grammar, cfg.Agent.Summaries.Background = s.grammar, s.background
 	process, err := allinone.Open(ctx, cfg, obs.NewLogger(cfg.Log, s.log))
 	if err != nil {
 		return nil, err
@@ -68,8 +69,10 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 // launchServe runs `tsumugi serve`.
 func launchServe(ctx context.Context, s settings) (*system, error) {
 	free := net.JoinHostPort(s.host, "0")
-	p, err := launch(ctx, s, 3, "tsumugi", "serve", "--listen.grpc", free, "--listen.http", free, "--listen.admin", free,
-		"--stop.delay", "0s", "--log.level", logLevel, "--backends", s.backends, "--flowstore.data", s.data)
+	p, err := launch(ctx, s, 3, "tsumugi", append([]string{
+		"serve", "--listen.grpc", free, "--listen.http", free, "--listen.admin", free,
+		"--stop.delay", "0s", "--log.level", logLevel, "--backends", s.backends, "--flowstore.data", s.data,
+	}, s.summaries("--agent.")...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +80,17 @@ func launchServe(ctx context.Context, s settings) (*system, error) {
 		promptbuilder: p.addresses[0], agent: p.addresses[0], flowstore: p.addresses[0],
 		base: "http://" + p.addresses[1], admin: p.addresses[2:], stop: p.stop,
 	}, nil
+}
+
+// summaries are the flags with the settings of summaries, behind a prefix.
+func (s settings) summaries(prefix string) (flags []string) {
+	if s.grammar != "" {
+		flags = append(flags, prefix+"summaries.grammar", s.grammar)
+	}
+	if s.background {
+		flags = append(flags, prefix+"summaries.background", "true")
+	}
+	return flags
 }
 
 // launchFour runs the programs of the four services.
@@ -106,7 +120,7 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent, err := service("agent", "--backends", s.backends, "--promptbuilder", promptbuilder, "--flowstore", flowstore)
+	agent, err := service("agent", append(s.summaries("--"), "--backends", s.backends, "--promptbuilder", promptbuilder, "--flowstore", flowstore)...)
 	if err != nil {
 		return nil, err
 	}

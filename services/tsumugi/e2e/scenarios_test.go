@@ -51,6 +51,10 @@ var scenarios = []struct {
 	{"an answer is split, and the split undone", splitAndUndone},
 	{"conversations arrive and leave", movedHouse},
 	{"a store is checked and repaired", mended},
+	{"a novel is summarised", summarised},
+	{"a node is edited while it is summarised", editedMeanwhile},
+	{"the services are killed among summaries", summariesKilled},
+	{"nodes are summarised unasked", summarisedUnasked},
 }
 
 func TestScenarios(t *testing.T) {

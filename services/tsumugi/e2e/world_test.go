@@ -36,6 +36,9 @@ type settings struct {
 	host string
 	// delay is how long each of four programs accepts requests after SIGTERM; none for those that are not named.
 	delay map[string]time.Duration
+	// grammar is what replies with summaries follow; background makes them unasked.
+	grammar    string
+	background bool
 	// log gets the logs of all services.
 	log *os.File
 }

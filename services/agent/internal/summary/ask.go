@@ -69,7 +69,7 @@ func (j *job) reply(ctx context.Context, message string) (string, llm.Result, er
 	temperature := 0.0
 	stream, err := j.model.Generate(ctx, llm.Request{
 		Messages: []llm.Message{{Role: llm.RoleUser, Content: message}},
-		Sampling: llm.Sampling{Temperature: &temperature, MaxTokens: j.Numbers.MaxTokens},
+		Sampling: llm.Sampling{Temperature: &temperature, MaxTokens: j.Numbers.MaxTokens, Grammar: j.Numbers.Grammar},
 	})
 	if err != nil {
 		return "", llm.Result{}, err

@@ -41,6 +41,9 @@ type Numbers struct {
 	MaxTokens int
 	// Again is how often a model is asked again.
 	Again int
+	// Grammar is a grammar in GBNF that replies follow, for small models that do not keep to a form by themselves; empty for none.
+	// Not every kind of model server has it.
+	Grammar string
 }
 
 // DefaultNumbers are those of field/systemprompt-rules.md 5.
