@@ -131,6 +131,9 @@ func (w *world) writes(t *testing.T, name string) int {
 // summarising is a world whose model replies in form.
 func summarising(t *testing.T, m mode, background bool) *world {
 	t.Helper()
+	if os.Getenv("TSUMUGI_SUMMARIES") == "" {
+		t.Skip("a small model on a processor takes minutes here: set TSUMUGI_SUMMARIES=some, or all for the whole novel")
+	}
 	w := prepare(t, m, gemma(t))
 	w.settings.grammar, w.settings.background = formed, background
 	w.start(t)
