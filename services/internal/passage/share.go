@@ -13,6 +13,15 @@ func (u Unit) HeadTail(s string, n int) (head, tail string) {
 	return u.Head(s, m-m/4), u.Tail(s, m/4)
 }
 
+// CutHead gives a text as it is, or its beginning with CutMark behind it, together n, and what of the text that holds.
+func (u Unit) CutHead(s string, n int) (text, kept string) {
+	if u.Size(s) <= n {
+		return s, s
+	}
+	kept = u.Head(s, n-len(CutMark)-1)
+	return kept + "\n" + CutMark, kept
+}
+
 // CutHeadTail gives a text as it is, or cut to n in its middle.
 func (u Unit) CutHeadTail(s string, n int) string {
 	if u.Size(s) <= n {

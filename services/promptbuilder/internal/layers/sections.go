@@ -218,7 +218,7 @@ func (w *writer) evidence() string {
 		lines = append(lines, w.gone(n))
 	}
 	for _, e := range w.Evidence {
-		text := sysprompt.CutHead(passage.Body(e.Text).Text, maxEvidence)
+		text, _ := passage.Characters.CutHead(passage.Body(e.Text).Text, maxEvidence)
 		lines = append(lines, passage.Frame("evidence", `source="`+passage.Attr(passage.Name(e.Source))+`"`, text))
 	}
 	if lines == nil {

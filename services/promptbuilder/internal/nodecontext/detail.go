@@ -61,33 +61,11 @@ func (c *checker) texts(locale string, own map[string]string) {
 func Show(d Detail) (text string, dropped int) {
 	locale, _ := template.Locale(d.Locale) // Checked.
 	prompt, answer := passage.Body(d.Prompt).Text, passage.Body(d.Answer).Text
-	p, a := halves(passage.Characters.Size(prompt), passage.Characters.Size(answer), cmp.Or(d.MaxChars, defaultDetail))
-	prompt, lost := head(prompt, p)
-	answer, alsoLost := head(answer, a)
+	sizes := []int{passage.Characters.Size(prompt), passage.Characters.Size(answer)}
+	given := passage.Share(sizes, cmp.Or(d.MaxChars, defaultDetail))
+	prompt, keptPrompt := passage.Characters.CutHead(prompt, given[0])
+	answer, keptAnswer := passage.Characters.CutHead(answer, given[1])
 	full := template.New(locale, d.Texts).Fill("node", map[string]string{"prompt": prompt, "answer": answer})
-	return passage.Frame("node", `id="`+passage.Attr(d.ID)+`"`, full), lost + alsoLost
-}
-
-// halves shares a total between two sizes: the same for both, and what one does not want goes to the other.
-func halves(p, a, total int) (int, int) {
-	switch half := total / 2; {
-	case p+a <= total:
-		return p, a
-	case p <= half:
-		return p, total - p
-	case a <= half:
-		return total - a, a
-	default:
-		return total - half, half
-	}
-}
-
-// head cuts a text to at most n characters, the mark among them.
-func head(s string, n int) (kept string, dropped int) {
-	size := passage.Characters.Size(s)
-	if size <= n {
-		return s, 0
-	}
-	kept = passage.Characters.Head(s, n-len(cutMark)-1)
-	return kept + "\n" + cutMark, size - passage.Characters.Size(kept)
+	kept := passage.Characters.Size(keptPrompt) + passage.Characters.Size(keptAnswer)
+	return passage.Frame("node", `id="`+passage.Attr(d.ID)+`"`, full), sizes[0] + sizes[1] - kept
 }

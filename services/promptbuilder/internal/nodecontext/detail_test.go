@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 // A node in full cannot close its frame, and its id is that of the context.
@@ -29,7 +31,7 @@ func TestANodeThatIsTooLong(t *testing.T) {
 	} {
 		got, dropped := Show(Detail{Locale: "en", ID: "a1b2c303", Prompt: strings.Repeat("夜", c.prompt), Answer: strings.Repeat("朝", c.answer)})
 		prompt, answer := strings.Count(got, "夜"), strings.Count(got, "朝")
-		marks := strings.Count(got, "\n"+cutMark)
+		marks := strings.Count(got, "\n"+passage.CutMark)
 		if prompt != c.keptPrompt || answer != c.keptAnswer || dropped != c.prompt+c.answer-prompt-answer || marks*20+prompt+answer > 8000 {
 			t.Errorf("%+v: %d and %d are kept, %d dropped, %d marks", c, prompt, answer, dropped, marks)
 		}

@@ -77,7 +77,6 @@ const (
 
 	maxLine    = 200 // characters of a summary
 	maxOpening = 100 // characters of the beginning of a node
-	cutMark    = "[... truncated ...]"
 )
 
 // Draft is a context from which more can be taken.
@@ -245,7 +244,7 @@ func (d *Draft) full(i *item) string {
 	prompt, answer := i.node.Prompt, i.node.Answer
 	if i.Form == Cut {
 		prompt = passage.Cap(passage.Line(prompt), maxOpening)
-		answer = cutMark + "\n" + passage.Characters.Tail(answer, maxOpening*i.tail)
+		answer = passage.CutMark + "\n" + passage.Characters.Tail(answer, maxOpening*i.tail)
 	}
 	return d.texts.Fill("node", map[string]string{"prompt": prompt, "answer": answer})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
 )
 
@@ -132,7 +133,7 @@ func TestTheBudget(t *testing.T) {
 		case c.Dropped != 0 && c.Dropped != 8 && c.Dropped != 10:
 			t.Fatalf("%d ancestors went", c.Dropped)
 		}
-		if c.Dropped > 0 != strings.Contains(c.Text, fmt.Sprintf("(%d earlier nodes left out)", c.Dropped)) || last == Cut != strings.Contains(c.Text, cutMark) {
+		if c.Dropped > 0 != strings.Contains(c.Text, fmt.Sprintf("(%d earlier nodes left out)", c.Dropped)) || last == Cut != strings.Contains(c.Text, passage.CutMark) {
 			t.Fatal(c.Text)
 		}
 		seen[refs], seen[parent], seen[last] = true, true, true

@@ -271,8 +271,8 @@ func shorten(s string, n int, unit passage.Unit, how Truncation) (string, cut) {
 	case Digest:
 		head, tail = unit.Head(s, m/2), unit.Tail(s, m/4)
 	default:
-		head = unit.Head(s, n-len(markCut)-1)
-		return head + "\n" + markCut, cut{len(head), len(s), headings(s[len(head):])}
+		text, kept := unit.CutHead(s, n)
+		return text, cut{len(kept), len(s), headings(s[len(kept):])}
 	}
 	c := cut{from: len(head), to: len(s) - len(tail)}
 	dropped := s[c.from:c.to]
@@ -282,15 +282,6 @@ func shorten(s string, n int, unit passage.Unit, how Truncation) (string, cut) {
 	}
 	c.lost = headings(dropped)
 	return head + "\n" + markCut + "\n" + digest + tail, c
-}
-
-// CutHead cuts a text to at most n characters from its beginning, the mark of the cut among them.
-func CutHead(s string, n int) string {
-	if characters(s) <= n {
-		return s
-	}
-	text, _ := shorten(s, n, passage.Characters, Head)
-	return text
 }
 
 var (
