@@ -104,6 +104,7 @@ func TestFollowSurvives(t *testing.T) {
 		id := r.store.put("p", "a")
 		r.store.changes <- id
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if r.store.of(id).Stale || r.store.watches != 4 || len(r.observer.interrupted) != 3 {
 			t.Errorf("%+v, %d watches, %v", r.store.of(id), r.store.watches, r.observer.interrupted)
 		}
@@ -112,6 +113,7 @@ func TestFollowSurvives(t *testing.T) {
 		}
 		close(r.store.changes) // for good
 		time.Sleep(time.Hour)
+		synctest.Wait() // a try may be due now
 		if n := len(r.observer.interrupted); n < 50 || n > 80 {
 			t.Errorf("%d tries in an hour", n)
 		}
