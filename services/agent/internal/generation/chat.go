@@ -82,14 +82,14 @@ func (s *Service) chat(ctx context.Context, ns string, req Request, model llm.Ge
 	c := conversation{system: req.Chat.System, user: req.Text}
 	if req.Chat.Context {
 		err = s.tellContext(ctx, ns, req, found.Backend, &c)
+		if t, ok := model.(llm.Teller); err == nil && c.detail && ok && t.Tells().Tools {
+			c.tools, err = s.tools(ctx, ns, req, found.Backend)
+		}
 	} else {
 		err = s.tellPath(ctx, ns, req, &c)
 	}
 	if err != nil {
 		return Built{}, err
-	}
-	if t, ok := model.(llm.Teller); !ok || !t.Tells().Tools {
-		c.tools = nil
 	}
 	return s.measure(ctx, ns, req, c)
 }
@@ -151,13 +151,14 @@ func (s *Service) tellContext(ctx context.Context, ns string, req Request, backe
 	got.Last = nil
 	c.context = &got
 	c.system = strings.Join(slices.DeleteFunc([]string{c.system, got.Built.Text}, func(text string) bool { return text == "" }), joint)
-	if req.Chat.NoDetail || !got.Built.AnyPrinted() {
-		return nil
-	}
-	c.detail = true
-	what, err := s.contexts.ToolText(ctx, ns, q.Settings)
-	c.tools = []llm.Tool{{Name: nodecontext.Tool, Description: what, Schema: nodecontext.ToolSchema}}
-	return err
+	c.detail = !req.Chat.NoDetail && got.Built.AnyPrinted()
+	return nil
+}
+
+// tools are those of a conversation in which the model may ask for nodes.
+func (s *Service) tools(ctx context.Context, ns string, req Request, backend string) ([]llm.Tool, error) {
+	what, err := s.contexts.ToolText(ctx, ns, req.contextRequest(backend).Settings)
+	return []llm.Tool{{Name: nodecontext.Tool, Description: what, Schema: nodecontext.ToolSchema}}, err
 }
 
 // measure counts a conversation. Nodes that have no room beside the answer go from the oldest.

@@ -70,11 +70,16 @@ func (n Node) sides() (prompt, answer []Text) {
 	return prompt, answer
 }
 
+// Said is what was asked and what was answered, each in the order of the texts (field/systemprompt-rules.md 4).
+func (n Node) Said() (prompt, answer string) {
+	asked, answered := n.sides()
+	return joined(asked), joined(answered)
+}
+
 // full is a node with all of its texts.
 func (n Node) full() Excerpt {
-	prompt, answer := n.sides()
 	e := n.bare()
-	e.Prompt, e.Answer = joined(prompt), joined(answer)
+	e.Prompt, e.Answer = n.Said()
 	e.Summary, _, _ = clip(summaryShown, n.Summary)
 	return e
 }

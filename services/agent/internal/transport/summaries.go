@@ -36,9 +36,7 @@ func (s *Server) BuildSummaries(q *agentv1.BuildSummariesRequest, stream grpc.Se
 	if err := wrong.Err(); err != nil {
 		return err
 	}
-	done := make(chan struct{})
-	defer close(done)
-	go drainWith(ctx, done, s.summaries.Drain)
+	defer drainWith(ctx, s.summaries.Drain)()
 	return fault(s.summaries.Build(ctx, ns, req, func(e summary.Event) error { return stream.Send(summaryEvent(e)) }))
 }
 

@@ -34,9 +34,7 @@ func New(generations *generation.Service, contexts *nodecontext.Service, summari
 func (s *Server) show(stream grpc.ServerStreamingServer[agentv1.GenerateNodeEvent], v *generation.View) error {
 	defer v.Close()
 	ctx := stream.Context()
-	done := make(chan struct{})
-	defer close(done)
-	go drainWith(ctx, done, s.generations.Drain)
+	defer drainWith(ctx, s.generations.Drain)()
 	for {
 		e, err := v.Next(ctx)
 		switch {
@@ -55,9 +53,7 @@ func (s *Server) show(stream grpc.ServerStreamingServer[agentv1.GenerateNodeEven
 func (s *Server) showAll(stream grpc.ServerStreamingServer[agentv1.GenerateNodeEvent], a *generation.Answers) error {
 	defer a.Close()
 	ctx := stream.Context()
-	done := make(chan struct{})
-	defer close(done)
-	go drainWith(ctx, done, s.generations.Drain)
+	defer drainWith(ctx, s.generations.Drain)()
 	err := a.Read(ctx, func(n int, e generation.Event) error {
 		out := event(e)
 		out.Index = proto.Int32(int32(n))
@@ -66,11 +62,15 @@ func (s *Server) showAll(stream grpc.ServerStreamingServer[agentv1.GenerateNodeE
 	return fault(err)
 }
 
-// drainWith drains when the server of the call drains.
-func drainWith(ctx context.Context, done <-chan struct{}, drain func()) {
-	select {
-	case <-interceptor.Draining(ctx):
-		drain()
-	case <-done:
-	}
+// drainWith drains when the server of the call drains, until stop is called.
+func drainWith(ctx context.Context, drain func()) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-interceptor.Draining(ctx):
+			drain()
+		case <-done:
+		}
+	}()
+	return func() { close(done) }
 }

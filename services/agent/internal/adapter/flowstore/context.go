@@ -40,7 +40,7 @@ func (c *Client) Seq(ctx context.Context, ns string) (int64, error) {
 // Way gives a node of a flow and everything before it, roots first, with the beginnings of their texts.
 func (c *Client) Way(ctx context.Context, ns string, flow, node uuid.UUID, field string) iter.Seq2[nodecontext.Step, error] {
 	service := called(map[string]string{"flow": "flow", "node": field})
-	return steps(func(token string) ([]*flowstorev1.PathNode, string, error) {
+	return pages(step, func(token string) ([]*flowstorev1.PathNode, string, error) {
 		page, err := c.rpc.ListPathNodes(namespace.With(ctx, ns), &flowstorev1.ListPathNodesRequest{
 			Flow: wire.Name(wire.Flows, flow), Node: wire.Name(wire.Nodes, node),
 			PageSize: pageOfWay, PageToken: token, View: flowstorev1.NodeView_NODE_VIEW_BASIC,
@@ -51,7 +51,7 @@ func (c *Client) Way(ctx context.Context, ns string, flow, node uuid.UUID, field
 
 // History gives all nodes of a flow in the order of Way.
 func (c *Client) History(ctx context.Context, ns string, flow uuid.UUID) iter.Seq2[nodecontext.Step, error] {
-	return steps(func(token string) ([]*flowstorev1.PathNode, string, error) {
+	return pages(step, func(token string) ([]*flowstorev1.PathNode, string, error) {
 		page, err := c.rpc.ListHistoryNodes(namespace.With(ctx, ns), &flowstorev1.ListHistoryNodesRequest{
 			Flow: wire.Name(wire.Flows, flow), PageSize: pageOfWay, PageToken: token, View: flowstorev1.NodeView_NODE_VIEW_BASIC,
 		})
@@ -59,26 +59,9 @@ func (c *Client) History(ctx context.Context, ns string, flow uuid.UUID) iter.Se
 	})
 }
 
-// steps gives the nodes of all pages.
-func steps(page func(token string) ([]*flowstorev1.PathNode, string, error)) iter.Seq2[nodecontext.Step, error] {
-	return func(yield func(nodecontext.Step, error) bool) {
-		for token := ""; ; {
-			nodes, next, err := page(token)
-			if err != nil {
-				yield(nodecontext.Step{}, err)
-				return
-			}
-			for _, n := range nodes {
-				node, err := contextNode(n.GetNode())
-				if !yield(nodecontext.Step{Node: node, Problem: n.GetProblem(), File: n.GetProblemPath()}, err) || err != nil {
-					return
-				}
-			}
-			if token = next; token == "" {
-				return
-			}
-		}
-	}
+func step(n *flowstorev1.PathNode) (nodecontext.Step, error) {
+	node, err := contextNode(n.GetNode())
+	return nodecontext.Step{Node: node, Problem: n.GetProblem(), File: n.GetProblemPath()}, err
 }
 
 // Before gives the nodes that each node of a flow continues, by their numbers.

@@ -68,21 +68,31 @@ func (c *Client) Story(ctx context.Context, ns string, flow uuid.UUID) (generati
 
 // Path gives a node of a flow and everything before it, page by page, roots first.
 func (c *Client) Path(ctx context.Context, ns string, flow, node uuid.UUID) iter.Seq2[generation.PathNode, error] {
-	return func(yield func(generation.PathNode, error) bool) {
-		req := &flowstorev1.ListPathNodesRequest{Flow: wire.Name(wire.Flows, flow), Node: wire.Name(wire.Nodes, node)}
-		for {
-			page, err := c.rpc.ListPathNodes(namespace.With(ctx, ns), req)
+	return pages(pathNode, func(token string) ([]*flowstorev1.PathNode, string, error) {
+		page, err := c.rpc.ListPathNodes(namespace.With(ctx, ns), &flowstorev1.ListPathNodesRequest{
+			Flow: wire.Name(wire.Flows, flow), Node: wire.Name(wire.Nodes, node), PageToken: token,
+		})
+		return page.GetNodes(), page.GetNextPageToken(), inFlow.Error(err)
+	})
+}
+
+// pages gives what read makes of the items of all pages of a list. An error is the last thing it gives.
+func pages[Item, T any](read func(Item) (T, error), list func(token string) (items []Item, next string, err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for token := ""; ; {
+			items, next, err := list(token)
 			if err != nil {
-				yield(generation.PathNode{}, inFlow.Error(err))
+				var none T
+				yield(none, err)
 				return
 			}
-			for _, n := range page.GetNodes() {
-				p, err := pathNode(n)
-				if !yield(p, err) || err != nil {
+			for _, item := range items {
+				one, err := read(item)
+				if !yield(one, err) || err != nil {
 					return
 				}
 			}
-			if req.PageToken = page.GetNextPageToken(); req.PageToken == "" {
+			if token = next; token == "" {
 				return
 			}
 		}

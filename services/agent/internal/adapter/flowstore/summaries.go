@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
@@ -45,30 +44,27 @@ func NewSummaries(conn grpc.ClientConnInterface) *Summaries {
 
 // Marked gives the nodes whose summary is stale or whose file cannot be read, oldest first.
 func (s *Summaries) Marked(ctx context.Context, ns string, flow uuid.UUID) iter.Seq2[uuid.UUID, error] {
+	all := pages(marked, func(token string) ([]*flowstorev1.NodeItem, string, error) {
+		list, err := s.rpc.ListNodes(namespace.With(ctx, ns), &flowstorev1.ListNodesRequest{
+			Flow: wire.Name(wire.Flows, flow), PageSize: page, PageToken: token, Order: flowstorev1.ListOrder_LIST_ORDER_OLDEST_FIRST,
+		})
+		return list.GetNodes(), list.GetNextPageToken(), getFlow.Error(err)
+	})
 	return func(yield func(uuid.UUID, error) bool) {
-		req := &flowstorev1.ListNodesRequest{
-			Flow: wire.Name(wire.Flows, flow), PageSize: page, Order: flowstorev1.ListOrder_LIST_ORDER_OLDEST_FIRST,
-		}
-		for {
-			list, err := s.rpc.ListNodes(namespace.With(ctx, ns), req)
-			if err != nil {
-				yield(uuid.Nil, getFlow.Error(err))
-				return
-			}
-			for _, n := range list.GetNodes() {
-				if n.GetProblem() == "" && !n.GetNode().GetSummary().GetStale() {
-					continue
-				}
-				id, err := wire.ParseName(wire.Nodes, n.GetNode().GetName())
-				if !yield(id, err) || err != nil {
-					return
-				}
-			}
-			if req.PageToken = list.GetNextPageToken(); req.PageToken == "" {
+		for id, err := range all {
+			if (err != nil || id != uuid.Nil) && !yield(id, err) {
 				return
 			}
 		}
 	}
+}
+
+// marked gives a node whose summary is stale or whose file cannot be read; the zero UUID for any other.
+func marked(n *flowstorev1.NodeItem) (uuid.UUID, error) {
+	if n.GetProblem() == "" && !n.GetNode().GetSummary().GetStale() {
+		return uuid.Nil, nil
+	}
+	return wire.ParseName(wire.Nodes, n.GetNode().GetName())
 }
 
 // Node gives a node.
@@ -80,24 +76,15 @@ func (s *Summaries) Node(ctx context.Context, ns string, id uuid.UUID) (summary.
 	if n.GetDeleteTime() != nil {
 		return summary.Node{}, &summary.NodeError{Reason: "NODE_NOT_FOUND", Message: "the node is in the trash"}
 	}
-	prompt, answer := said(n)
+	whole, err := contextNode(n)
+	if err != nil {
+		return summary.Node{}, err
+	}
+	prompt, answer := whole.Said()
 	return summary.Node{
 		ID: id, Prompt: prompt, Answer: answer,
 		Source: n.GetSummary().GetSource(), Etag: n.GetEtag(), Stale: n.GetSummary().GetStale(),
 	}, nil
-}
-
-// said gives what was asked and what was answered, in the order of the texts (field/systemprompt-rules.md 4).
-func said(n *flowstorev1.Node) (prompt, answer string) {
-	var asked, answered []string
-	for _, t := range n.GetTexts() {
-		if t.GetRole() == "assistant" {
-			answered = append(answered, t.GetContent())
-		} else {
-			asked = append(asked, t.GetContent())
-		}
-	}
-	return strings.Join(asked, "\n\n"), strings.Join(answered, "\n\n")
 }
 
 // Write stores a summary and tags, with the etag and the source of what was read: flowstore refuses it where anything of the
