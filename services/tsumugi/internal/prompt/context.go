@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -38,7 +37,7 @@ type ContextOptions struct {
 // Context builds the context of a new prompt in a flow. An error is a sentence that says what to do.
 func Context(ctx context.Context, o ContextOptions) error {
 	if o.JSON && o.Explain {
-		return errors.New("--json shows the whole reply, the nodes among it: leave out --explain")
+		return errBoth
 	}
 	return client.With(o.Addr, func(conn grpc.ClientConnInterface) error {
 		req, err := o.request(ctx, flowstorev1.NewFlowStoreServiceClient(conn))
@@ -115,10 +114,6 @@ func nodes(r *agentv1.BuildNodeContextResponse) string {
 		}
 		fmt.Fprintf(&b, "%-8s  %-8.8s  %-7s  nodes/%s%s\n", word(e.GetForm(), "NODE_FORM_"), e.GetTextId(), summary, e.GetId(), why[e.GetId()])
 	}
-	how := "estimated by "
-	if text.GetExact() {
-		how = "counted by "
-	}
-	fmt.Fprintf(&b, "total: %d bytes, %d tokens (%s%s), sha256 %.8s\n", text.GetBytes(), text.GetTokens(), how, text.GetCounter(), text.GetSha256())
+	b.WriteString(total(text.GetBytes(), text.GetTokens(), text.GetCounter(), text.GetExact(), text.GetSha256()))
 	return b.String()
 }

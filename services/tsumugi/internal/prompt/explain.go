@@ -26,7 +26,8 @@ func explain(r reply, previous *promptbuilderv1.PreviousBuild) string {
 	}
 	t.boundary("cache", cache)
 	t.boundary("session", session)
-	t.total(r.system)
+	tokens := r.system.GetTokens()
+	t.WriteString(total(r.system.GetBytes(), tokens.GetCount(), tokens.GetCounter(), tokens.GetExact(), r.system.GetSha256()))
 	layers(&t.Builder, r.agent)
 	files(&t.Builder, r.system.GetFiles())
 	rest(&t.Builder, r.system)
@@ -66,12 +67,13 @@ func (t *table) boundary(name string, b *promptbuilderv1.Boundary) {
 	}
 }
 
-func (t *table) total(r *promptbuilderv1.BuildSystemResponse) {
-	how := "estimated by "
-	if r.GetTokens().GetExact() {
-		how = "counted by "
+// total is the line of a whole text.
+func total(bytes, tokens int32, counter string, exact bool, sha256 string) string {
+	how := "estimated"
+	if exact {
+		how = "counted"
 	}
-	fmt.Fprintf(t, "total: %d bytes, %d tokens (%s%s), sha256 %.8s\n", r.GetBytes(), r.GetTokens().GetCount(), how, r.GetTokens().GetCounter(), r.GetSha256())
+	return fmt.Sprintf("total: %d bytes, %d tokens (%s by %s), sha256 %.8s\n", bytes, tokens, how, counter, sha256)
 }
 
 // layers are those of an agent, with what was left out of them.

@@ -30,6 +30,9 @@ type Options struct {
 	Out  io.Writer
 }
 
+// errBoth: only one thing is written.
+var errBoth = errors.New("--json writes the whole reply, and what --explain shows is in it: leave out one of them")
+
 // reply is a prompt as it was built: what BuildAgent says beyond a system prompt is in agent.
 type reply struct {
 	whole  proto.Message
@@ -58,7 +61,7 @@ func Agent(ctx context.Context, o Options) error {
 // run reads the request, whose system prompt is in system, builds it and shows the reply.
 func (o Options) run(req proto.Message, system *promptbuilderv1.BuildSystemRequest, build func(promptbuilderv1.PromptBuilderServiceClient) (reply, error)) error {
 	if o.JSON && o.Explain {
-		return errors.New("--json shows the whole reply, the sections among it: leave out --explain")
+		return errBoth
 	}
 	if err := o.read(req); err != nil {
 		return err
