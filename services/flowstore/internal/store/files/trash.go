@@ -125,6 +125,7 @@ func (sp *space) moveThing(m pendingMove, c *commitlog.Changes) (found bool, err
 	}
 	for _, place := range places {
 		if _, stands := there[place]; !stands {
+			sp.doubt.Store(true) // A hand took it away before it could move.
 			continue
 		}
 		f, err := sp.movedFile(m, m.to(place))

@@ -197,3 +197,26 @@ func calledOff(t *testing.T, purge, fails bool, n int) (there bool) {
 	}
 	return true
 }
+
+// A hand takes away one of two files that go to the trash before it could move: a scan knows no more of it than a start does.
+func TestOneOfTwoFilesIsGoneBeforeItMoves(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.must(errors.Join(d.createNode("one"), d.createNode("two")))
+	d.flushed()
+	d.handsDo(func() { d.copy("nodes/000/001.xml", "nodes/000/005.xml") })
+	d.must(d.move(thing(store.KindNode, "two"), true))
+	d.remove("nodes/000/005.xml")
+	d.flushed()
+	d.handsDo()
+	before := d.known()
+	if strings.Contains(before, "005.xml") {
+		t.Errorf("a file that is gone is known:\n%s", before)
+	}
+	d.must(d.store.Close())
+	d.remove(".flowstore")
+	d.open()
+	if after := d.known(); before != after {
+		t.Errorf("a scan knows\n%s\na start finds\n%s", before, after)
+	}
+}
