@@ -77,8 +77,10 @@ func (d *Draft) workspace() Given {
 	return Given{Text: "Working directory: " + passage.Name(d.Workspace)}
 }
 
+// notice says that files follow, where a section with files is printed: both are in every mode but None, as this one is.
 func (d *Draft) notice() Given {
-	if len(d.files.stable)+len(d.files.changing) == 0 {
+	follows := func(id string, files []*page) bool { return len(files) > 0 && !slices.Contains(d.Exclude, id) }
+	if !follows(idFiles, d.files.stable) && !follows(idChanging, d.files.changing) {
 		return Given{LeftOut: NotSent}
 	}
 	return Given{Text: "The files of this workspace follow under Project Context."}

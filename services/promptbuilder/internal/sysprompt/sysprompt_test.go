@@ -152,6 +152,25 @@ func TestTheTable(t *testing.T) {
 	}
 }
 
+// That files follow is said where some do: a section with files that is excluded is not announced.
+func TestFilesAreAnnouncedWhereTheyFollow(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		exclude []string
+		want    string
+	}{
+		{nil, "identity workspace_files project_context changing_files"},
+		{[]string{idFiles}, "identity workspace_files changing_files"},
+		{[]string{idChanging}, "identity workspace_files project_context"},
+		{[]string{idFiles, idChanging}, "identity"},
+	} {
+		r := Request{Exclude: c.exclude, Files: []File{{Name: "a", Content: []byte("a")}, {Name: "b", Content: []byte("b"), Class: Session}}}
+		if got := strings.Join(ids(build(t, r)), " "); got != c.want {
+			t.Errorf("without %q: %s", c.exclude, got)
+		}
+	}
+}
+
 // cases/systemprompt.md 1: what is sent in another order gives the same bytes, also in a hundred builds.
 func TestSystemprompt01OneDigestInAnyOrder(t *testing.T) {
 	t.Parallel()
