@@ -53,11 +53,19 @@ type Folder struct {
 
 // Check finds what is wrong with a folder of the settings. Whether it is there is told when something is read from it.
 func (f Folder) Check() error {
-	switch {
-	case f.Path == "":
+	if f.Path == "" {
 		return errors.New("its path is missing")
-	case strings.HasPrefix(f.Mount, "~"):
-		return fmt.Errorf("its mount must be a path that the reader tool takes, and is %q: whose home ~ is differs", f.Mount)
+	}
+	if err := checkMount(f.Mount); err != nil {
+		return fmt.Errorf("its mount %w", err)
+	}
+	return nil
+}
+
+// checkMount finds a mount whose skills the reader tool could not load: the home of a sandbox is not that of its host.
+func checkMount(mount string) error {
+	if strings.HasPrefix(mount, "~") {
+		return fmt.Errorf("must be a path that the reader tool takes, and is %q: whose home ~ is differs", shown(mount))
 	}
 	return nil
 }

@@ -141,10 +141,19 @@ func (c *checker) skills() {
 	c.most("skills", len(c.Skills), maxSkills)
 	c.most("skill_roots", len(c.SkillRoots), maxRoots)
 	for i, s := range c.Skills {
-		for field, text := range map[string]string{"name": passage.Line(s.Name), "description": passage.Line(s.Description), "location": passage.Name(s.Location)} {
-			if text == "" {
-				c.add(fmt.Sprintf("skills[%d].%s", i, field), "is required")
+		for _, f := range []struct{ name, text string }{{"name", passage.Line(s.Name)}, {"description", passage.Line(s.Description)}, {"location", passage.Name(s.Location)}} {
+			if f.text == "" {
+				c.add(fmt.Sprintf("skills[%d].%s", i, f.name), "is required")
 			}
+		}
+	}
+	for i, root := range c.SkillRoots {
+		field := fmt.Sprintf("skill_roots[%d].mount", i)
+		if len(root.Mount) > maxLine {
+			c.add(field, "must have at most %d bytes, and has %d", maxLine, len(root.Mount))
+		}
+		if err := checkMount(root.Mount); err != nil {
+			c.add(field, "%v", err)
 		}
 	}
 	if c.SkillsMax < 0 {
@@ -204,11 +213,14 @@ func (c *checker) choices() {
 	for _, s := range c.Sections {
 		known[s.ID] = true
 	}
-	for field, ids := range map[string][]string{"include": c.Include, "exclude": c.Exclude} {
-		c.most(field, len(ids), 2*maxSections)
-		for i, id := range ids {
+	for _, choice := range []struct {
+		field string
+		ids   []string
+	}{{"include", c.Include}, {"exclude", c.Exclude}} {
+		c.most(choice.field, len(choice.ids), 2*maxSections)
+		for i, id := range choice.ids {
 			if !known[id] {
-				c.add(fmt.Sprintf("%s[%d]", field, i), "there is no section %q; there are %s", shown(id), strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(id string) bool { return !known[id] }), ", "))
+				c.add(fmt.Sprintf("%s[%d]", choice.field, i), "there is no section %q; there are %s", shown(id), strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(id string) bool { return !known[id] }), ", "))
 			}
 		}
 	}
