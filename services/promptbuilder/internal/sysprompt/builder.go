@@ -219,8 +219,10 @@ func (d *Draft) Report(ctx context.Context, p Prompt, counter tokens.Counter) (P
 	if d.Lint != LintOff {
 		findings = lint(p)
 	}
-	if d.Lint == LintMove && d.move(findings) {
+	if d.Lint == LintMove && d.move(p) {
+		before := p
 		p = d.Compose(d.given)
+		follow(findings, before, p)
 	}
 	p.Diagnostics = append(append(p.Diagnostics, d.diagnostics...), findings...)
 	for _, s := range d.skillReports {
@@ -250,20 +252,6 @@ func (d *Draft) Report(ctx context.Context, p Prompt, counter tokens.Counter) (P
 			"the part above the cache boundary has %d tokens, and %d are the least that is kept", p.Cache.Tokens, d.MinCacheTokens)})
 	}
 	return p, nil
-}
-
-// move makes the caller's own sections with a finding VOLATILE, and says whether there were any.
-func (d *Draft) move(findings []Diagnostic) bool {
-	moved := false
-	d.Sections = append([]Custom(nil), d.Sections...)
-	for i, c := range d.Sections {
-		for _, f := range findings {
-			if f.Section == c.ID && !builtIn(c.ID) && c.Class != Volatile {
-				d.Sections[i].Class, moved = Volatile, true
-			}
-		}
-	}
-	return moved
 }
 
 // count counts a prompt: each section alone, the text up to each boundary, and the whole.

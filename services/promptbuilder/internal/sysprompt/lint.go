@@ -1,7 +1,9 @@
 package sysprompt
 
 import (
+	"iter"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,25 +22,70 @@ var volatile = []struct {
 	{"hash", regexp.MustCompile(`[:=][ ]?"?([0-9a-f]{5,64})\b`)},
 }
 
-// lint finds values above the cache boundary that look as if they changed with each build.
-func lint(p Prompt) []Diagnostic {
-	var all []Diagnostic
-	seen := map[int]bool{}
-	text := p.Text[:p.Cache.Byte]
-	for _, v := range volatile {
-		for _, m := range v.form.FindAllStringSubmatchIndex(text, -1) {
-			value := text[m[2]:m[3]]
-			if seen[m[2]] || v.kind == "hash" && !strings.ContainsAny(value, "0123456789") {
-				continue
-			}
-			if seen[m[2]] = true; len(all) < maxFindings {
-				section, part := p.at(m[2])
-				all = append(all, Diagnostic{Code: "volatile_" + v.kind, Section: section, Part: part, Byte: m[2],
-					Message: "this looks like a value that changes with each build, above the cache boundary: " + shown(value)})
+// value is a place in a text, in bytes, at which stands what looks as if it changed with each build.
+type value struct {
+	kind       string
+	start, end int
+}
+
+// values finds them, those of one kind after the other, each place once.
+func values(text string) iter.Seq[value] {
+	return func(yield func(value) bool) {
+		seen := map[int]bool{}
+		for _, v := range volatile {
+			for _, m := range v.form.FindAllStringSubmatchIndex(text, -1) {
+				if seen[m[2]] || v.kind == "hash" && !strings.ContainsAny(text[m[2]:m[3]], "0123456789") {
+					continue
+				}
+				seen[m[2]] = true
+				if !yield(value{v.kind, m[2], m[3]}) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// lint tells the first values above the cache boundary.
+func lint(p Prompt) []Diagnostic {
+	var all []Diagnostic
+	text := p.Text[:p.Cache.Byte]
+	for v := range values(text) {
+		if len(all) == maxFindings {
+			break
+		}
+		section, part := p.at(v.start)
+		all = append(all, Diagnostic{Code: "volatile_" + v.kind, Section: section, Part: part, Byte: v.start,
+			Message: "this looks like a value that changes with each build, above the cache boundary: " + shown(text[v.start:v.end])})
+	}
 	return all
+}
+
+// move makes the caller's own sections with a value above the cache boundary VOLATILE, and says whether there were any.
+func (d *Draft) move(p Prompt) bool {
+	moved := false
+	d.Sections = slices.Clone(d.Sections)
+	for _, s := range p.Sections {
+		at := slices.IndexFunc(d.Sections, func(c Custom) bool { return c.ID == s.ID })
+		if at < 0 || builtIn(s.ID) || s.Class > Stable {
+			continue
+		}
+		for range values(p.Text[s.Start:s.End]) {
+			d.Sections[at].Class, moved = Volatile, true
+			break
+		}
+	}
+	return moved
+}
+
+// follow moves findings to where their sections stand now.
+func follow(findings []Diagnostic, before, now Prompt) {
+	start := func(p Prompt, id string) int {
+		return p.Sections[slices.IndexFunc(p.Sections, func(s Section) bool { return s.ID == id })].Start
+	}
+	for i, f := range findings {
+		findings[i].Byte += start(now, f.Section) - start(before, f.Section)
+	}
 }
 
 // at names the section and the part that hold a byte of the text.

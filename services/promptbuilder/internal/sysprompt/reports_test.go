@@ -66,30 +66,88 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// cases/systemprompt.md 5 and 7: what changes with each build is told where it stands above the boundary, and can be moved below it.
-func TestSystemprompt05And07Lint(t *testing.T) {
+// cases/systemprompt.md 5: an id of each message below the boundary moves nothing above it; where its section has no class, the
+// build says what it found, and where.
+func TestSystemprompt05AnIDOfEachMessage(t *testing.T) {
+	t.Parallel()
+	r := Request{Locale: "en", Files: []File{{Name: "AGENTS.md", Content: []byte("a")}}, Sections: []Custom{{ID: "chat", Text: `{"message_id":"4821","chat_id":"7"}`, Class: Volatile}}}
+	before := build(t, r)
+	r.Sections = []Custom{{ID: "chat", Text: `{"message_id":"4822","chat_id":"7"}`, Class: Volatile}}
+	r.Previous = &Previous{Sections: before.Sections, Text: before.Text}
+	after := build(t, r)
+	if after.Cache != before.Cache || after.Session != before.Session || after.Diff.Section != "chat" || after.Diff.Prefix <= after.Cache.Byte || len(after.Diagnostics) > 0 {
+		t.Errorf("%+v, %+v, %v", after.Cache, after.Diff, after.Diagnostics)
+	}
+	r.Sections[0].Class = Unset
+	p := build(t, r)
+	if diff := cmp.Diff([]string{"volatile_id_key chat ", "volatile_id_key chat "}, codes(p)); diff != "" || p.Text[p.Diagnostics[0].Byte:][:4] != "4822" || p.Text[p.Diagnostics[1].Byte:][:1] != "7" {
+		t.Errorf("%s %v", diff, p.Diagnostics)
+	}
+}
+
+// cases/systemprompt.md 7: a checksum near the beginning makes next to nothing reusable; it is told, and can be moved below the rest.
+func TestSystemprompt07AChecksumAtTheBeginning(t *testing.T) {
 	t.Parallel()
 	r := Request{Locale: "en", Sections: []Custom{
-		{ID: "preamble", Text: "x-hdr: v=1; cch=fa690;", Class: Identity}, {ID: "chat", Text: `{"message_id":"4821","chat_id":"7"}`}, {ID: "ok", Text: "colour: decade, 2026-01-02"},
+		{ID: "preamble", Text: "x-hdr: v=1; cch=fa690;", Class: Identity}, {ID: "rules", Text: strings.Repeat("Stay as you are. ", 300)},
 	}}
 	p := build(t, r)
-	want := []string{"volatile_id_key chat ", "volatile_id_key chat ", "volatile_hash preamble "}
-	if diff := cmp.Diff(want, codes(p)); diff != "" || p.Text[p.Diagnostics[2].Byte:][:5] != "fa690" || p.Text[p.Diagnostics[0].Byte:][:4] != "4821" {
+	at := strings.Index(p.Text, "fa690")
+	if diff := cmp.Diff([]string{"volatile_hash preamble "}, codes(p)); diff != "" || p.Diagnostics[0].Byte != at {
 		t.Errorf("%s %v", diff, p.Diagnostics)
 	}
 	r.Lint = LintOff
 	if off := build(t, r); len(off.Diagnostics) > 0 || off.Text != p.Text {
 		t.Error("told, or changed")
 	}
-	r.Lint = LintMove
-	moved := build(t, r)
-	if diff := cmp.Diff([]string{idIdentity, "ok", "chat", "preamble"}, ids(moved)); diff != "" || moved.Cache.Byte != moved.Sections[1].End {
-		t.Error(diff)
+	r.Lint, r.Previous = LintReport, &Previous{Sections: p.Sections, Text: p.Text}
+	r.Sections = []Custom{{ID: "preamble", Text: "x-hdr: v=1; cch=1c8b4;", Class: Identity}, r.Sections[1]}
+	if d := build(t, r).Diff; d.Prefix != at || d.Section != "preamble" || d.Reason != DiffContent || d.Permille >= 50 || !d.Exact {
+		t.Errorf("%+v", d)
 	}
-	r.Sections[0].Text = strings.Replace(r.Sections[0].Text, "fa690", "1c8b4", 1)
-	r.Previous = &Previous{Sections: moved.Sections, Text: moved.Text}
-	if after := build(t, r); after.Cache.Digest != moved.Cache.Digest || after.Diff.Section != "preamble" || after.Diff.Prefix != moved.Sections[3].Start+strings.Index("x-hdr: v=1; cch=", "h=")+2 {
-		t.Errorf("%+v", after.Diff)
+	r.Lint, r.Previous = LintMove, nil
+	moved := build(t, r)
+	if diff := cmp.Diff([]string{idIdentity, "rules", "preamble"}, ids(moved)); diff != "" || moved.Cache.Byte != moved.Sections[1].End || moved.Text[moved.Diagnostics[0].Byte:][:5] != "1c8b4" {
+		t.Errorf("%s %v", diff, moved.Diagnostics)
+	}
+	r.Sections[0].Text, r.Previous = "x-hdr: v=1; cch=fa690;", &Previous{Sections: moved.Sections, Text: moved.Text}
+	if d := build(t, r).Diff; d.Section != "preamble" || d.Permille < 950 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Each kind of value that changes with each build, what only looks like one, and that very many hide none from being moved.
+func TestLintKinds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"since 2026-02-06 19:01":                                            "datetime 2026-02-06 19:01",
+		"since 2026-02-06T19:01:59Z":                                        "datetime 2026-02-06T19:01",
+		"on 2026-02-06":                                                     "",
+		"node 0196B2C4-1111-7aaa-8bbb-0000a1b2c301.":                        "uuid 0196B2C4-1111-7aaa-8bbb-0000a1b2c301",
+		"node 0196b2c4-1111-7aaa-8bbb-0000a1b2c3012":                        "",
+		"at 1770372119 or 1770372119123":                                    "epoch 1770372119 epoch 1770372119123",
+		"call 2770372119 or 17703721190":                                    "",
+		`"Trace-ID" : "x_1-z", runid=7, eventId: 9`:                         "id_key x_1-z id_key 7 id_key 9",
+		"valid: 7, paid: 8, message id 9":                                   "",
+		"sha: 00ff0, v=abcde, tag= 12ab, k: abcdeg123":                      "hash 00ff0",
+		"request_id: 0196b2c4-1111-7aaa-8bbb-0000a1b2c301 2026-02-06 19:01": "datetime 2026-02-06 19:01 uuid 0196b2c4-1111-7aaa-8bbb-0000a1b2c301",
+	} {
+		p := build(t, Request{Locale: "en", Sections: []Custom{{ID: "own", Text: text}}})
+		var got []string
+		for _, d := range p.Diagnostics {
+			_, value, _ := strings.Cut(d.Message, "boundary: ")
+			if !strings.HasPrefix(p.Text[d.Byte:], value) {
+				t.Errorf("%q is not at %d", value, d.Byte)
+			}
+			got = append(got, strings.TrimPrefix(d.Code, "volatile_")+" "+value)
+		}
+		if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	r := Request{Locale: "en", Lint: LintMove, Files: []File{{Name: "LOG.md", Content: []byte(strings.Repeat("2026-02-06 19:01\n", 60))}}, Sections: []Custom{{ID: "own", Text: "sha=00ff0"}}}
+	if p := build(t, r); len(p.Diagnostics) != maxFindings || p.Sections[len(p.Sections)-1].ID != "own" {
+		t.Errorf("%d told, sections %q", len(p.Diagnostics), ids(p))
 	}
 }
 
