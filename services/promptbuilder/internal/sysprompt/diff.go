@@ -82,14 +82,17 @@ func has(sections []Section, id string) bool {
 	return false
 }
 
-// part finds the first part in which a section differs, and where the one before it ends.
+// part finds the first part in which a section differs, and where the one before it ends. The text before the parts of the
+// context may differ too, so that its parts say nothing of the bytes at the beginning; before other parts it is always the same.
 func (d *Diff) part(now, old Section) {
 	for i, p := range now.Parts {
 		if i == len(old.Parts) || old.Parts[i].ID != p.ID || old.Parts[i].Digest != p.Digest {
 			d.Part = p.ID
 			return
 		}
-		d.Prefix = p.End
+		if now.ID != idContext {
+			d.Prefix = p.End
+		}
 	}
 	if n := len(now.Parts); n < len(old.Parts) {
 		d.Part = old.Parts[n].ID

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/nodecontext"
 )
 
 func codes(p Prompt) []string {
@@ -205,6 +207,14 @@ func TestDiff(t *testing.T) {
 		if exact := build(t, r).Diff; exact.Prefix < d.Prefix || !exact.Exact || exact.Section != d.Section {
 			t.Errorf("%s: %+v with the text, %+v without", name, exact, d)
 		}
+	}
+	nodes := nodecontext.Request{Nodes: []nodecontext.Node{{ID: "0196b2c4-1111-7aaa-8bbb-0000a1b2c301", Prompt: "p"}}, Path: []string{"0196b2c4-1111-7aaa-8bbb-0000a1b2c301"}}
+	base.Context = &nodes
+	old = build(t, base)
+	nodes.NoDetails = true // a line less before the parts of the context, which stay
+	base.Previous = &Previous{Sections: old.Sections}
+	if p := build(t, base); p.Diff.Section != idContext || !strings.HasPrefix(old.Text, p.Text[:p.Diff.Prefix]) {
+		t.Errorf("another head of the context: %+v", p.Diff)
 	}
 	base.Previous = &Previous{}
 	if d := build(t, base).Diff; d.Section != idIdentity || d.Reason != DiffAdded || d.Prefix != 0 {
