@@ -232,6 +232,18 @@ func TestPlaceholdersInValues(t *testing.T) {
 	}
 }
 
+// A block of the caller's own base is called by the first of its values, in every build.
+func TestABlockWithTwoValues(t *testing.T) {
+	t.Parallel()
+	r := Request{System: sysprompt.Request{Locale: "en", Texts: map[string]string{"base": "{limits}\n{safety}\n{personality}\n\nEnd."}}}
+	for range 20 {
+		parts := built(t, r).System.Sections[1].Parts
+		if len(parts) != 2 || parts[0].ID != "personality" || parts[1].ID != "" {
+			t.Fatalf("%+v", parts)
+		}
+	}
+}
+
 // The part above the boundary is the same in twenty turns of one session, and in another session of the same agent.
 func TestTheStablePartStays(t *testing.T) {
 	t.Parallel()

@@ -64,26 +64,29 @@ func (b *blocks) given() sysprompt.Given {
 // base are the four blocks of the base, of which one with an empty list is gone.
 func (w *writer) base() sysprompt.Given {
 	var b blocks
-	lines := map[string]*[]string{"personality": w.Base.Personality, "principles": w.Base.Principles, "safety": w.Base.Safety, "limits": w.Base.Limits}
+	lines := []struct {
+		name string
+		own  *[]string
+	}{{"personality", w.Base.Personality}, {"principles", w.Base.Principles}, {"safety", w.Base.Safety}, {"limits", w.Base.Limits}}
 	for block := range strings.SplitSeq(w.texts.Text("base"), "\n\n") {
 		values := map[string]string{}
 		id, gone := "", false
-		for name, own := range lines {
-			if !strings.Contains(block, "{"+name+"}") {
+		for _, l := range lines {
+			if !strings.Contains(block, "{"+l.name+"}") {
 				continue
 			}
-			id = name
-			if own == nil {
-				values[name] = w.texts.Text("base." + name)
+			id = cmp.Or(id, l.name)
+			if l.own == nil {
+				values[l.name] = w.texts.Text("base." + l.name)
 				continue
 			}
 			var list []string
-			for _, line := range *own {
+			for _, line := range *l.own {
 				if line = passage.Line(line); line != "" {
 					list = append(list, "- "+line)
 				}
 			}
-			values[name], gone = strings.Join(list, "\n"), gone || len(list) == 0
+			values[l.name], gone = strings.Join(list, "\n"), gone || len(list) == 0
 		}
 		if !gone {
 			b.add(id, template.FillText(block, values))
