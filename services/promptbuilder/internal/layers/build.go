@@ -31,15 +31,21 @@ type Prompt struct {
 	Layers []Layer
 }
 
-// OverflowError says that what is never cut is over a budget. Sections are the tokens of each.
+// OverflowError says that what is never cut is over a budget, or that the most items were cut that may be. Sections are the tokens
+// of each.
 type OverflowError struct {
 	Layer         string
 	Tokens, Limit int
 	Sections      map[string]int
+	// More says that more could have been cut.
+	More bool
 }
 
 // Error says what would be right.
 func (e *OverflowError) Error() string {
+	if e.More {
+		return fmt.Sprintf("the layer %s has %d tokens after %d items were cut, which is the most, and its budget is %d: send fewer items", e.Layer, e.Tokens, maxRounds, e.Limit)
+	}
 	return fmt.Sprintf("the layer %s has %d tokens after everything was cut that may be, and its budget is %d", e.Layer, e.Tokens, e.Limit)
 }
 
@@ -134,7 +140,7 @@ func (t *turn) fit(ctx context.Context) (Prompt, error) {
 		}
 		item, budget := t.cutOne(over)
 		if item == "" || round == maxRounds {
-			return Prompt{}, t.overflow(ctx, p.System, sizes, over)
+			return Prompt{}, t.overflow(ctx, p.System, sizes, over, item != "")
 		}
 		p.Cuts = append(p.Cuts, Cut{Item: item, Budget: budget, Before: tokensOf(sizes, budget)})
 	}
@@ -253,8 +259,8 @@ func takeLast[T any](list *[]T, cut *int) bool {
 }
 
 // overflow names the first layer that is over, with the tokens of every section.
-func (t *turn) overflow(ctx context.Context, p sysprompt.Prompt, layers []Layer, over map[string]bool) error {
-	e := &OverflowError{Sections: map[string]int{}}
+func (t *turn) overflow(ctx context.Context, p sysprompt.Prompt, layers []Layer, over map[string]bool, more bool) error {
+	e := &OverflowError{Sections: map[string]int{}, More: more}
 	for _, l := range layers {
 		if over[l.Name] {
 			e.Layer, e.Tokens, e.Limit = l.Name, l.Tokens, l.Budget

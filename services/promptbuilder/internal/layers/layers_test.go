@@ -2,15 +2,11 @@ package layers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
-	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
 )
 
@@ -22,7 +18,7 @@ func builder() *Builder {
 	return NewBuilder(sysprompt.NewBuilder(noRoots{}, nil, sysprompt.Defaults{}))
 }
 
-func build(t testing.TB, r Request) (Prompt, error) {
+func build(t tester, r Request) (Prompt, error) {
 	t.Helper()
 	r, wrong := builder().Prepare(r)
 	if len(wrong) > 0 {
@@ -31,7 +27,7 @@ func build(t testing.TB, r Request) (Prompt, error) {
 	return builder().Build(context.Background(), r)
 }
 
-func built(t testing.TB, r Request) Prompt {
+func built(t tester, r Request) Prompt {
 	t.Helper()
 	p, err := build(t, r)
 	if err != nil {
@@ -53,36 +49,31 @@ func many(n, size int) (list []string) {
 }
 
 // full is a session in which every value is at its limit, but for evidence.
-func full() Request {
+func full() Request { return fullOf(chars) }
+
+// fullOf is full with texts of so many characters each.
+func fullOf(text func(characters int) string) Request {
 	n := 123456
+	list := func(entries, size int) (all []string) {
+		for range entries {
+			all = append(all, text(size))
+		}
+		return all
+	}
 	r := Request{System: sysprompt.Request{Locale: "ja"}, User: "続けて"}
 	r.State = State{
-		Pattern: BaseMainSpecialized, Step: "EXECUTION", Status: "IN_PROGRESS", OngoingTask: chars(maxTask), Goal: chars(maxGoal), WhyNow: chars(maxGoal),
-		Constraints: many(2, maxItem), PlanBrief: many(3, maxItem), OpenQuestions: many(2, maxItem), SessionID: "0196b2c4-1111-7aaa-8bbb-0000a1b2c301",
-		Memory:  &Memory{Files: &n, Operations: &n, Patterns: many(3, maxMemory), Wishes: many(3, maxMemory)},
-		Pending: []Pending{{"a-1", "TOOL_CALL", "write", chars(maxIntent)}}, Budgets: Budgets{DefaultBase, DefaultMain, DefaultSpecialized, 0},
+		Pattern: BaseMainSpecialized, Step: "EXECUTION", Status: "IN_PROGRESS", OngoingTask: text(maxTask), Goal: text(maxGoal), WhyNow: text(maxGoal),
+		Constraints: list(maxConstraints, maxItem), PlanBrief: list(maxPlan, maxItem), OpenQuestions: list(maxQuestions, maxItem), SessionID: "0196b2c4-1111-7aaa-8bbb-0000a1b2c301",
+		Memory:  &Memory{Files: &n, Operations: &n, Patterns: list(maxMemories, maxMemory), Wishes: list(maxMemories, maxMemory)},
+		Pending: []Pending{{"a-1", "TOOL_CALL", "write", text(maxIntent)}}, Budgets: Budgets{DefaultBase, DefaultMain, DefaultSpecialized, 0},
 	}
-	for range 5 {
-		r.State.Summaries = append(r.State.Summaries, Summary{Text: chars(maxSummary)})
+	for range lastSummaries {
+		r.State.Summaries = append(r.State.Summaries, Summary{Text: text(maxSummary)})
 	}
-	for range 3 {
-		r.State.Exchanges = append(r.State.Exchanges, Exchange{chars(60), chars(60)})
+	for range lastExchanges {
+		r.State.Exchanges = append(r.State.Exchanges, Exchange{text(60), text(60)})
 	}
 	return r
-}
-
-// Every value at its limit fits the default budgets, also by the estimate, which counts high (field/systemprompt-rules.md 3.3).
-func TestLegalSessionsFit(t *testing.T) {
-	t.Parallel()
-	p := built(t, full())
-	if len(p.Cuts) > 0 {
-		t.Errorf("cut: %v", p.Cuts)
-	}
-	for _, l := range p.Layers[:3] {
-		if l.Tokens == 0 || l.Tokens > l.Budget {
-			t.Errorf("%+v", l)
-		}
-	}
 }
 
 // Each limit at n and n+1.
@@ -114,80 +105,6 @@ func TestLimits(t *testing.T) {
 	r := Request{System: sysprompt.Request{Identity: "x"}, State: State{Base: Base{Personality: &lines}}}
 	if _, wrong := builder().Prepare(r); len(wrong) != 1 || wrong[0].Field != "agent.base" {
 		t.Errorf("%v", wrong)
-	}
-}
-
-// Each step of the trim order alone, in order, and what stays whatever the budget is.
-func TestTrimOrder(t *testing.T) {
-	t.Parallel()
-	r := full()
-	r.State.Evidence = []Evidence{{"old", chars(200)}, {"new", chars(200)}}
-	nodes := nodecontext.Request{NoCurrent: true, TrimStep: 2}
-	for i := range 4 {
-		n := nodecontext.Node{ID: fmt.Sprintf("0196b2c4-1111-7aaa-8bbb-00000000000%d", i), Prompt: "p", Answer: "a", Summary: chars(150)}
-		nodes.Nodes, nodes.Path = append(nodes.Nodes, n), append(nodes.Path, n.ID)
-	}
-	nodes.Refs, nodes.Path = nodes.Path[3:], nodes.Path[:3]
-	r.System.Context = &nodes
-	r.State.Budgets = Budgets{}
-	whole := built(t, r).System.Tokens
-	want := []string{"evidence", "evidence", "reference", "summary", "summary", "summary", "summary", "summary", "ancestors", "exchange", "exchange", "open_question", "open_question", "plan", "plan", "plan"}
-	longest := 0
-	for total := whole; total > 0; total -= 7 {
-		r.State.Budgets.Total = total
-		p, err := build(t, r)
-		var over *OverflowError
-		if errors.As(err, &over) {
-			if over.Layer != "total" || over.Limit != total || over.Sections["main"] == 0 {
-				t.Errorf("%+v", over)
-			}
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		var items []string
-		for _, c := range p.Cuts {
-			items = append(items, c.Item)
-			if c.Budget != "total" || c.After >= c.Before {
-				t.Errorf("%+v", c)
-			}
-		}
-		if len(items) > len(want) {
-			t.Fatalf("%q", items)
-		}
-		if diff := cmp.Diff(want[:len(items)], items); len(items) > 0 && diff != "" {
-			t.Fatal(diff)
-		}
-		longest = max(longest, len(items))
-		for _, stays := range []string{"制約: (1) " + chars(maxItem), "a-1: TOOL_CALL write", `"rationale"`, "応答: "} {
-			if !strings.Contains(p.System.Text, stays) {
-				t.Fatalf("%q went", stays)
-			}
-		}
-	}
-	if longest != len(want) {
-		t.Errorf("only %d of %d items ever went", longest, len(want))
-	}
-	r.State.Budgets = Budgets{Main: 1}
-	if _, err := build(t, r); err == nil || !strings.Contains(err.Error(), "main") {
-		t.Error(err)
-	}
-}
-
-// A budget of one layer takes from that layer alone.
-func TestALayerGivesWayByItself(t *testing.T) {
-	t.Parallel()
-	r := full()
-	r.State.Budgets.Base = 600
-	p := built(t, r)
-	for _, c := range p.Cuts {
-		if c.Item != "summary" || c.Budget != "base" {
-			t.Errorf("%+v", c)
-		}
-	}
-	if len(p.Cuts) == 0 || !strings.Contains(p.System.Text, fmt.Sprintf("- （%d件省略）\n", len(p.Cuts))) {
-		t.Errorf("%v", p.Cuts)
 	}
 }
 
