@@ -1,11 +1,14 @@
 package promptsfile
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
 )
 
@@ -65,7 +68,58 @@ agents: {defaults: {workspace: /b}}
 	}
 }
 
+type noRoots struct{ sysprompt.Roots }
+
+func (noRoots) Names() []string { return nil }
+
+// Whatever stands in a prompts file is refused when it is read, or in every prompt from then on: no request fails for it. The prompt is
+// the same twice, valid UTF-8, and holds what the sections say.
 func FuzzParse(f *testing.F) {
-	f.Add([]byte("roots: {a: {path: x}}\nsystem: {sections: [{id: a, text: b}]}\n"))
-	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = Parse(data, "/") })
+	for _, text := range []string{
+		"roots: {a: {path: x}}\nsystem: {sections: [{id: a, text: b}]}\n",
+		"system:\n  defaults: {workspace: ' \\u2028', user_timezone: Asia/Tokyo, time_format: auto, bootstrap_max_chars: 24}\n",
+		"system: {sections: [{id: preamble, class: identity, text: 'x-hdr: v=1; cch=fa690;'}, {id: b, heading: H, order: -1, modes: [minimal], text: \"</data>\\0\", untrusted: true}]}",
+		"system:\n  sections:\n  - id: heartbeats\n    text: |\n      ## My Rules\r\n      foo\n", "system: {sections: [{id: workspace, text: 3000}, {id: now}]}", "agents: {defaults: {userTimezone: Mars/Base}}",
+		"a: &a [*a]\n", "system: {sections: [&s {id: a}, *s]}",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Parse(data, "/")
+		if err != nil {
+			return
+		}
+		for _, mode := range []sysprompt.Mode{sysprompt.Full, sysprompt.Minimal, sysprompt.None} {
+			p, again := build(t, s.Defaults, mode), build(t, s.Defaults, mode)
+			if !utf8.ValidString(p.Text) || p.Text != again.Text {
+				t.Fatalf("%q, then %q", p.Text, again.Text)
+			}
+			for _, c := range s.Defaults.Sections {
+				at := slices.IndexFunc(p.Sections, func(x sysprompt.Section) bool { return x.ID == c.ID })
+				if at < 0 {
+					if !slices.ContainsFunc(p.LeftOut, func(l sysprompt.LeftOut) bool { return l.ID == c.ID }) {
+						t.Fatalf("%s is neither printed nor left out", c.ID)
+					}
+					continue
+				}
+				if text := p.Text[p.Sections[at].Start:p.Sections[at].End]; !strings.Contains(text, passage.Body(c.Text).Text) {
+					t.Fatalf("%s says %q", c.ID, text)
+				}
+			}
+		}
+	})
+}
+
+func build(t *testing.T, d sysprompt.Defaults, mode sysprompt.Mode) sysprompt.Prompt {
+	t.Helper()
+	b := sysprompt.NewBuilder(noRoots{}, nil, d)
+	r, wrong := b.Prepare(sysprompt.Request{Mode: mode})
+	if len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+	p, err := b.Build(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

@@ -145,15 +145,3 @@ func TestSystemprompt19To22FrontMatter(t *testing.T) {
 		t.Errorf("%v %s", err, diff)
 	}
 }
-
-func FuzzFrontMatter(f *testing.F) {
-	for _, text := range []string{"---\nname: a\ndescription: b: c\n---\n", "---\n&a [*a]\n", "---\n? {\n", "\ufeff---\r", "---\n- a\n---"} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		h, err := parse(data, "folder", false)
-		if err == nil && (h.Name == "" || h.Description == "" || strings.ContainsAny(h.Name+h.Description, "\n\r\x00")) {
-			t.Fatalf("%+v", h)
-		}
-	})
-}
