@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/zone"
 )
 
 // Defaults stand in for what a request leaves open.
@@ -167,7 +168,7 @@ func (b *Builder) Draft(ctx context.Context, r Request, counter tokens.Counter) 
 	locale, _ := template.Locale(r.Locale) // Checked.
 	d := &Draft{Request: r, texts: template.New(locale, r.Texts), tools: sortTools(r.Tools), hours: hours(r.TimeFormat, r.Locale)}
 	if r.Zone != "" {
-		d.zone, _ = zone(r.Zone) // Checked.
+		d.zone, _ = zone.Load(r.Zone) // Checked.
 	}
 	if n := len(r.Tools) - len(d.tools); n > 0 {
 		d.tell("tools_merged", "tooling", "%d of the tools were sent twice, and are listed once", n)

@@ -2,7 +2,6 @@ package sysprompt
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -10,16 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	// The zones of time.LoadLocation, where the machine has none.
-	_ "time/tzdata"
 
 	"golang.org/x/text/language"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/zone"
 )
 
 // The bounds of a request (field/systemprompt-rules.md 0).
@@ -283,8 +279,8 @@ func inside(name string) bool {
 
 func (c *checker) times() {
 	if c.Zone != "" {
-		if _, err := zone(c.Zone); err != nil {
-			c.add("time.zone", "%v", err)
+		if _, err := zone.Load(c.Zone); err != nil {
+			c.add("time.zone", "must be a name of the IANA database, such as Asia/Tokyo, and is %q; a server has no local time", shown(c.Zone))
 		}
 	}
 	if !slices.Contains([]string{"", "12", "24", "auto"}, c.TimeFormat) {
@@ -293,18 +289,6 @@ func (c *checker) times() {
 	if (c.IncludeTime || c.IncludeDate) && c.Now.IsZero() {
 		c.add("now", "is required with include_time and include_date: the service has no clock")
 	}
-}
-
-// zone loads a time zone of the IANA database.
-func zone(name string) (*time.Location, error) {
-	if strings.EqualFold(name, "local") {
-		return nil, errors.New("must be a name of the IANA database, such as Asia/Tokyo: a server has no local time")
-	}
-	z, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("must be a name of the IANA database, such as Asia/Tokyo, and is %q", shown(name))
-	}
-	return z, nil
 }
 
 // twelve are the regions where people count hours to 12 (CLDR 48, timeData).

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	// The zones of time.LoadLocation, where the machine has none.
+	_ "time/tzdata"
+
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
 
