@@ -86,3 +86,30 @@ func (w *world) golden(t *testing.T, c promptbuilderv1.PromptBuilderServiceClien
 	}
 	return res, text
 }
+
+// cases/systemprompt.md 2: the schema of a tool comes back byte for byte, and has one digest, over gRPC and REST, fifty times, from programs
+// that were built apart.
+func TestSystemprompt02Schemas(t *testing.T) {
+	build(t)
+	const schema = "{\"type\": \"object\", \"properties\": {\"f\":{}, \"b\": {\"type\":\"string\"},\n\"a\":{\"const\":\"<&\\u3042>\"},\"e\":{},\"d\":{\"default\":1.0},\"c\":{}},\"required\":[\"b\",\"a\"] }"
+	req := &promptbuilderv1.BuildSystemRequest{Tools: []*promptbuilderv1.Tool{{Name: "search", SchemaJson: schema}, {Name: "read", SchemaJson: `{"b":1,"a":2}`}}}
+	digests := map[string]bool{}
+	for _, m := range []mode{oneProcess, fourProcesses} {
+		w := open(t, m, nobody(t))
+		for _, c := range []promptbuilderv1.PromptBuilderServiceClient{w.prompts, promptbuilderv1.NewPromptBuilderServiceClient(overREST{w})} {
+			for range 50 {
+				got, err := c.BuildSystem(w.ctx, req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tools := got.GetTools(); len(tools) != 2 || tools[0].GetName() != "read" || tools[1].GetSchemaJson() != schema {
+					t.Fatalf("%s: %v", m.name, tools)
+				}
+				digests[got.GetToolsSha256()] = true
+			}
+		}
+	}
+	if len(digests) != 1 {
+		t.Errorf("%d digests of the same tools", len(digests))
+	}
+}
