@@ -106,39 +106,101 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// cases/systemprompt.md 19, 20 and 22: front matter as people and editors leave it.
-func TestSystemprompt19To22FrontMatter(t *testing.T) {
+// frontMatter is the text of a SKILL.md, and what is made of it: a name and a description, or a fault.
+type frontMatter struct{ text, want, description, fault string }
+
+// check parses, also with strict: that refuses what is read with a guess.
+func (c frontMatter) check(t *testing.T, name string, guessed bool) {
+	t.Helper()
+	h, err := parse([]byte(c.text), "folder", false)
+	if c.fault != "" {
+		if err == nil || !strings.Contains(err.Error(), c.fault) {
+			t.Errorf("%s: %v", name, err)
+		}
+		return
+	}
+	if err != nil || h.Name != c.want || h.Description != c.description || strings.ContainsAny(h.Name+h.Description, "\r\ufeff") {
+		t.Errorf("%s: %+v, %v", name, h, err)
+	}
+	if _, strict := parse([]byte(c.text), "folder", true); guessed != (strict != nil) || guessed != (len(h.Warnings) > 0) {
+		t.Errorf("%s: warnings %q, strict %v", name, h.Warnings, strict)
+	}
+}
+
+// cases/systemprompt.md 19: a byte order mark before the front matter, or in it, hides no skill.
+func TestSystemprompt19AByteOrderMark(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ text, want, description, fault string }{
-		"a byte order mark":        {"\ufeff---\nname: demo\ndescription: d\n---\nx", "demo", "d", ""},
-		"CRLF, no end":             {"---\r\nname: demo\r\ndescription: d\r\n---", "demo", "d", ""},
-		"CR":                       {"---\rname: demo\rdescription: d\r---\rx", "demo", "d", ""},
-		"no closing fence":         {"---\nname: demo\ndescription: d", "demo", "d", ""},
-		"a number":                 {"---\nname: 3000\ndescription: true\n---", "3000", "true", ""},
+	frontMatter{"\ufeff---\nname: demo\ndescription: d\n---\nx", "demo", "d", ""}.check(t, "before", false)
+	frontMatter{"---\nname: \ufeffdemo\ndescription: d\ufeff\n---\nx", "demo", "d", ""}.check(t, "inside", false)
+	p := place{t, t.TempDir()}
+	p.put("skills/a/SKILL.md", "\ufeff"+skill("a"))
+	p.put("skills/AGENTS.md", "\ufeff規則")
+	got := p.builds(sysprompt.Request{Bootstrap: sysprompt.Bootstrap{Root: "skills", List: &[]string{"AGENTS.md"}}})
+	if !strings.Contains(got.Text, "<name>a</name>") || !strings.Contains(got.Text, "<file>\n規則\n</file>") || strings.Contains(got.Text, "\ufeff") {
+		t.Errorf("%q", got.Text)
+	}
+}
+
+// cases/systemprompt.md 20: lines end as an editor ends them, and the file may end right behind the closing fence, or before it.
+func TestSystemprompt20EndsOfLines(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"CRLF, no end":     "---\r\nname: demo\r\ndescription: d\r\n---",
+		"CR":               "---\rname: demo\rdescription: d\r---\rx",
+		"CR, no end":       "---\rname: demo\rdescription: d\r---",
+		"mixed":            "---\r\nname: demo\rdescription: d\n---\r\nx",
+		"blanks behind":    "---  \nname: demo  \ndescription: d\t\n---\t\nx",
+		"no closing fence": "---\nname: demo\ndescription: d",
+	} {
+		frontMatter{text, "demo", "d", ""}.check(t, name, false)
+	}
+}
+
+// cases/systemprompt.md 22: a number or a truth is a text, a list is refused with its place, and the other skills stay.
+func TestSystemprompt22ValuesThatAreNoTexts(t *testing.T) {
+	t.Parallel()
+	p := place{t, t.TempDir()}
+	p.put("skills/a/SKILL.md", "---\nname: 3000\ndescription: a number\n---\n")
+	p.put("skills/b/SKILL.md", "---\nname: b\ndescription: [a, b]\n---\n")
+	p.put("skills/c/SKILL.md", "---\nname: c\ndescription: true\n---\n")
+	p.put("skills/d/SKILL.md", "---\nname: {a: b}\ndescription: d\n---\n")
+	p.put("skills/e/SKILL.md", "---\nname: [\n---\n")
+	p.put("skills/f/SKILL.md", skill("f"))
+	found, reports := p.roots().Skills(sysprompt.SkillRoot{Root: "skills"}, false)
+	var names, told []string
+	for _, s := range found {
+		names = append(names, s.Name+": "+s.Description)
+	}
+	for _, r := range reports {
+		told = append(told, r.Name+" "+r.What+" "+r.Why)
+	}
+	if diff := cmp.Diff([]string{"3000: a number", "c: true", "f: d"}, names); diff != "" {
+		t.Error(diff)
+	}
+	for i, want := range []string{
+		"skills/b/SKILL.md refused its description must be a text, and is a list or a map (line 2, column 14 of the front matter)",
+		"skills/d/SKILL.md refused its name must be a text, and is a list or a map (line 1, column 7 of the front matter)",
+		"skills/e/SKILL.md refused its front matter (line 1 is the one behind ---) is not YAML",
+	} {
+		if len(told) != 3 || !strings.HasPrefix(told[i], want) {
+			t.Errorf("%q, want %q", told, want)
+		}
+	}
+}
+
+// Front matter as people leave it.
+func TestFrontMatter(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]frontMatter{
 		"no name":                  {"---\ndescription: d\n---", "folder", "d", ""},
 		"colons":                   {"---\nname: demo\ndescription: a: b: c\n---", "demo", "a: b: c", ""},
 		"colons in quotes":         {"---\nname: demo\ndescription: 'a: b'\n---", "demo", "a: b", ""},
 		"several lines":            {"---\nname: demo\ndescription: >\n  a\n  b\n---", "demo", "a b", ""},
-		"a list":                   {"---\nname: demo\ndescription: [a, b]\n---", "", "", "line 2, column 14"},
 		"no description":           {"---\nname: demo\n---", "", "", "no description"},
 		"no front matter":          {"# Demo\n", "", "", "first line must be ---"},
-		"no YAML":                  {"---\nname: [\n---", "", "", "not YAML"},
 		"something else in colons": {"---\nname: demo\ndescription: d\nnote: a: b\n---", "demo", "d", ""},
 	} {
-		h, err := parse([]byte(c.text), "folder", false)
-		if c.fault != "" {
-			if err == nil || !strings.Contains(err.Error(), c.fault) {
-				t.Errorf("%s: %v", name, err)
-			}
-			continue
-		}
-		if err != nil || h.Name != c.want || h.Description != c.description || strings.Contains(h.Name+h.Description, "\r") {
-			t.Errorf("%s: %+v, %v", name, h, err)
-		}
-		_, strict := parse([]byte(c.text), "folder", true)
-		if guessed := len(h.Warnings) > 0; guessed != (strict != nil) || guessed != (name == "colons" || name == "something else in colons") {
-			t.Errorf("%s: warnings %q, strict %v", name, h.Warnings, strict)
-		}
+		c.check(t, name, name == "colons" || name == "something else in colons")
 	}
 	h, err := parse([]byte("---\ndescription: d\nos: linux\nrequires:\n  bins: [git, rg]\n  env: TOKEN\n---"), "f", false)
 	if diff := cmp.Diff(head{Name: "f", Description: "d", OS: []string{"linux"}, Bins: []string{"git", "rg"}, Env: []string{"TOKEN"}}, h); diff != "" || err != nil {
