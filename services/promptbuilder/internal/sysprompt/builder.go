@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
@@ -63,13 +64,20 @@ func (f Folder) Check() error {
 	return nil
 }
 
-// checkMount finds a mount whose skills the reader tool could not load: the home of a sandbox is not that of its host.
+// checkMount finds what is wrong with the path under which a reader tool sees a folder: a location that it does not take is worse than
+// none (field/systemprompt-rules.md 1.4).
 func checkMount(mount string) error {
-	if strings.HasPrefix(mount, "~") {
+	switch {
+	case strings.HasPrefix(mount, "~"):
 		return fmt.Errorf("must be a path that the reader tool takes, and is %q: whose home ~ is differs", shown(mount))
+	case !Printable(mount):
+		return fmt.Errorf("must be a path that a prompt can print as it is, and is %q", shown(mount))
 	}
 	return nil
 }
+
+// Printable says that a path stands in a prompt as it is: nothing in it is cleaned away, such as the second of two blanks.
+func Printable(path string) bool { return passage.Name(path) == path }
 
 // Counters gives what counts tokens.
 type Counters interface {

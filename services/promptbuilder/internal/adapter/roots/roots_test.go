@@ -74,6 +74,24 @@ func TestSystemprompt23Links(t *testing.T) {
 	}
 }
 
+// The location of a skill is the path that the reader tool takes: a folder whose name a prompt would not print as it is is told, and
+// not listed under another path.
+func TestLocationsAreThoseOfTheReader(t *testing.T) {
+	t.Parallel()
+	p := place{t, t.TempDir()}
+	names := []string{"a&b", "two  blanks", "家\u200d族", "日本語 の技"}
+	for _, name := range names {
+		p.put(name+"/SKILL.md", skill(name))
+	}
+	found, reports := New(map[string]sysprompt.Folder{"s": {Path: p.dir, Mount: "/s"}}).Skills(sysprompt.SkillRoot{Root: "s", Mount: "/elsewhere"}, false)
+	if len(found) != 2 || found[0].Location != "/elsewhere/a&b/SKILL.md" || found[1].Location != "/elsewhere/日本語 の技/SKILL.md" {
+		t.Errorf("%+v", found)
+	}
+	if len(reports) != 2 || reports[0].Name != "s/two  blanks/SKILL.md" || !strings.Contains(reports[1].Why, "rename the folder") {
+		t.Errorf("%+v", reports)
+	}
+}
+
 // A file that cannot be read is never called missing; two names of one file are known as one.
 func TestFiles(t *testing.T) {
 	t.Parallel()

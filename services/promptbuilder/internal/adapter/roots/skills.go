@@ -129,6 +129,11 @@ func reason(err error) string {
 // skill reads the SKILL.md of a folder.
 func (w *walk) skill(name string) {
 	file := path.Join(name, skillFile)
+	location := path.Join(w.mount, file)
+	if !sysprompt.Printable(location) {
+		w.tell(file, "its path has blanks or characters that a prompt does not print as they are, so that no tool could read it: rename the folder")
+		return
+	}
 	data, _, state := w.roots.read(w.root, file)
 	if state != sysprompt.FileOK {
 		w.tell(file, map[sysprompt.FileState]string{
@@ -150,7 +155,7 @@ func (w *walk) skill(name string) {
 	sum := sha256.Sum256(data)
 	w.found = append(w.found, sysprompt.SkillFile{
 		Skill: sysprompt.Skill{
-			Name: h.Name, Description: h.Description, Location: path.Join(w.mount, file),
+			Name: h.Name, Description: h.Description, Location: location,
 			Root: w.root, Path: file, Digest: hex.EncodeToString(sum[:]),
 		},
 		Needs: sysprompt.Needs{OS: h.OS, Bins: h.Bins, Env: h.Env, Config: h.Config},
