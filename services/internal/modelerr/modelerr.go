@@ -31,8 +31,7 @@ func Answer(err error, maxTokens string) error {
 	var server *llm.Error
 	switch {
 	case errors.As(err, &unknown):
-		return apierr.New(codes.NotFound, "UNKNOWN_BACKEND", unknown.Error(), "backend", unknown.Name, "known", strings.Join(unknown.Known, ",")).
-			About("backend", "must be one of "+strings.Join(unknown.Known, ", ")+fmt.Sprintf(", or empty for the default, is %.80q", unknown.Name))
+		return Unknown(unknown, "backend", "the default")
 	case errors.As(err, &budget):
 		return apierr.New(codes.InvalidArgument, "INVALID_BUDGET", budget.Error(),
 			"window", strconv.Itoa(budget.Window), "max_tokens", strconv.Itoa(budget.MaxTokens)).
@@ -47,6 +46,12 @@ func Answer(err error, maxTokens string) error {
 		return Trouble(server, maxTokens)
 	}
 	return nil
+}
+
+// Unknown is what the caller gets who names a backend that is not there in a field, which is left empty for something else.
+func Unknown(e *llm.UnknownBackendError, field, empty string) error {
+	return apierr.New(codes.NotFound, "UNKNOWN_BACKEND", e.Error(), "backend", e.Name, "known", strings.Join(e.Known, ",")).
+		About(field, "must be one of "+strings.Join(e.Known, ", ")+fmt.Sprintf(", or empty for %s, is %.80q", empty, e.Name))
 }
 
 func tooLarge(e *llm.OverflowError, maxTokens string) *apierr.Error {

@@ -25,7 +25,7 @@ func (s *Server) BuildContext(ctx context.Context, req *promptbuilderv1.BuildCon
 	}
 	counter, err := s.systems.Counter(ctx, r.Backend, r.Counter)
 	if err != nil {
-		return nil, fault(err)
+		return nil, systemFault(err, "")
 	}
 	d, err := nodecontext.Fit(ctx, r, counter)
 	var over *nodecontext.OverflowError

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/modelerr"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/layers"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/nodecontext"
@@ -29,7 +30,10 @@ func systemFault(err error, path string) error {
 	var large *sysprompt.TooLargeError
 	var nodes *nodecontext.OverflowError
 	var layer *layers.OverflowError
+	var unknown *llm.UnknownBackendError
 	switch {
+	case errors.As(err, &unknown):
+		return modelerr.Unknown(unknown, path+"backend", "an estimate")
 	case errors.As(err, &large):
 		return apierr.New(codes.InvalidArgument, "INVALID_FIELD", large.Error()).About(path+"bootstrap.total_max_chars", "the prompt is too large: send fewer or smaller files and sections")
 	case errors.As(err, &nodes):

@@ -3,6 +3,7 @@ package transport_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -14,9 +15,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/layers"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/transport"
 )
 
@@ -84,13 +87,19 @@ func buildSystem(t *testing.T, req *promptbuilderv1.BuildSystemRequest) *promptb
 
 // builders is one without model servers and folders.
 func builders() *transport.Server {
-	systems := sysprompt.NewBuilder(noRoots{}, nil, sysprompt.Defaults{})
+	systems := sysprompt.NewBuilder(noRoots{}, noBackends{}, sysprompt.Defaults{})
 	return transport.New(nil, systems, layers.NewBuilder(systems))
 }
 
 type noRoots struct{ sysprompt.Roots }
 
 func (noRoots) Names() []string { return nil }
+
+type noBackends struct{}
+
+func (noBackends) Counter(_ context.Context, backend string) (tokens.Counter, error) {
+	return nil, &llm.UnknownBackendError{Name: backend, Known: []string{"gemma"}}
+}
 
 func TestSystemGoldens(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,17 @@ func TestSystemFaults(t *testing.T) {
 			agent(&promptbuilderv1.BuildAgentRequest{Agent: &promptbuilderv1.AgentState{Budgets: &promptbuilderv1.AgentBudgets{Main: proto.Int32(1)}}}),
 			codes.FailedPrecondition, "CONTEXT_OVERFLOW", "agent.budgets.main", "block.main",
 		},
+		"a backend that is none": {system(&promptbuilderv1.BuildSystemRequest{Backend: "x"}), codes.NotFound, "UNKNOWN_BACKEND", "backend", "known"},
+		"the same of an agent": {
+			agent(&promptbuilderv1.BuildAgentRequest{Agent: &promptbuilderv1.AgentState{}, System: &promptbuilderv1.BuildSystemRequest{Backend: "x"}}),
+			codes.NotFound, "UNKNOWN_BACKEND", "system.backend", "known",
+		},
+		"the same of a context": {
+			func() error {
+				_, err := c.BuildContext(t.Context(), &promptbuilderv1.BuildContextRequest{Backend: "x"})
+				return err
+			}, codes.NotFound, "UNKNOWN_BACKEND", "backend", "known",
+		},
 		"a text that is none": {
 			func() error {
 				_, err := c.GetTemplate(t.Context(), &promptbuilderv1.GetTemplateRequest{Name: "templates/x"})
