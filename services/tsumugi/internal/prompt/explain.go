@@ -29,7 +29,7 @@ func explain(r reply, previous *promptbuilderv1.PreviousBuild) string {
 	tokens := r.system.GetTokens()
 	t.WriteString(total(r.system.GetBytes(), tokens.GetCount(), tokens.GetCounter(), tokens.GetExact(), r.system.GetSha256()))
 	layers(&t.Builder, r.agent)
-	files(&t.Builder, r.system.GetFiles())
+	files(&t.Builder, r)
 	rest(&t.Builder, r.system)
 	return t.String()
 }
@@ -93,9 +93,20 @@ func layers(b *strings.Builder, r *promptbuilderv1.BuildAgentResponse) {
 	}
 }
 
-func files(b *strings.Builder, all []*promptbuilderv1.FileReport) {
-	for _, f := range all {
-		fmt.Fprintf(b, "file %s: %s, %d of %d", client.OneLine(f.GetName()), word(f.GetState(), "FILE_STATE_"), f.GetPrintedSize(), f.GetRawSize())
+func files(b *strings.Builder, r reply) {
+	unit := "characters"
+	if r.unit == promptbuilderv1.SizeUnit_SIZE_UNIT_BYTES {
+		unit = "bytes"
+	}
+	for _, f := range r.system.GetFiles() {
+		fmt.Fprintf(b, "file %s: %s", client.OneLine(f.GetName()), word(f.GetState(), "FILE_STATE_"))
+		switch printed, raw := f.GetPrintedSize(), f.GetRawSize(); {
+		case raw == 0:
+		case printed == raw:
+			fmt.Fprintf(b, ", %d %s", raw, unit)
+		default:
+			fmt.Fprintf(b, ", %d of %d %s", printed, raw, unit)
+		}
 		switch {
 		case f.GetDuplicateOf() != "":
 			fmt.Fprintf(b, ", the same as %s", client.OneLine(f.GetDuplicateOf()))
@@ -112,7 +123,7 @@ func files(b *strings.Builder, all []*promptbuilderv1.FileReport) {
 // rest tells what is not printed, what a careful reader should know, and what is not as it was read.
 func rest(b *strings.Builder, r *promptbuilderv1.BuildSystemResponse) {
 	for _, d := range r.GetDiagnostics() {
-		fmt.Fprintf(b, "! %s: %s\n", d.GetCode(), client.OneLine(d.GetMessage()))
+		fmt.Fprintf(b, "! %s: %s%s\n", d.GetCode(), where(d), client.OneLine(d.GetMessage()))
 	}
 	for _, stale := range r.GetStaleSnapshot() {
 		fmt.Fprintf(b, "! the snapshot of %s is older than its source\n", client.OneLine(stale))
@@ -131,6 +142,17 @@ func rest(b *strings.Builder, r *promptbuilderv1.BuildSystemResponse) {
 	for _, reason := range reasons {
 		fmt.Fprintf(b, "not printed (%s): %s\n", reason, strings.Join(byReason[reason], ", "))
 	}
+}
+
+// where names what a message is about, if that is a part of a section or a place in the text.
+func where(d *promptbuilderv1.Diagnostic) string {
+	switch {
+	case d.GetByte() > 0:
+		return strings.TrimSuffix(d.GetSection()+", "+client.OneLine(d.GetPart()), ", ") + fmt.Sprintf(", byte %d: ", d.GetByte())
+	case d.GetPart() != "":
+		return client.OneLine(d.GetPart()) + ": "
+	}
+	return ""
 }
 
 // word is an enum value as people write it.

@@ -35,6 +35,8 @@ var errBoth = errors.New("--json writes the whole reply, and what --explain show
 
 // reply is a prompt as it was built: what BuildAgent says beyond a system prompt is in agent.
 type reply struct {
+	// unit is what sizes of files are in.
+	unit   promptbuilderv1.SizeUnit
 	whole  proto.Message
 	system *promptbuilderv1.BuildSystemResponse
 	agent  *promptbuilderv1.BuildAgentResponse
@@ -77,6 +79,7 @@ func (o Options) run(req proto.Message, system *promptbuilderv1.BuildSystemReque
 		if err != nil {
 			return err
 		}
+		r.unit = system.GetBootstrap().GetCapUnit()
 		return o.show(r, system.GetPrevious())
 	})
 }

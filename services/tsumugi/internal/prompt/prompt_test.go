@@ -90,7 +90,7 @@ func TestAPromptIsShown(t *testing.T) {
 	table, err := d.system(o)
 	for _, line := range []string{
 		"     36      9  identity  ", "  session   ", "--- cache boundary: byte ", "--- session boundary: byte ", "      6                   ",
-		"file TOOLS.md: ok, 12 of 12\n", "not printed (not_sent): base, dialog_policy", " tokens (estimated by est-1), sha256 ",
+		"file TOOLS.md: ok, 12 characters\n", "not printed (not_sent): base, dialog_policy", " tokens (estimated by est-1), sha256 ",
 	} {
 		if !strings.Contains(table, line) {
 			t.Errorf("no %q, %v, in\n%s", line, err, table)
@@ -108,6 +108,28 @@ func TestAPromptIsShown(t *testing.T) {
 	} {
 		if !strings.Contains(diff, line) {
 			t.Errorf("no %q, %v, in\n%s", line, err, diff)
+		}
+	}
+}
+
+// What is told below the table names the file, the skill or the place that it is about, and sizes have a unit.
+func TestWhatBecameOfThingsIsTold(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	request := d.file("r.yaml", `
+locale: en
+bootstrap: {maxChars: 30, list: {names: [AGENTS.md, USER.md]}}
+tools: [{name: read}]
+skills: [{name: gmail, description: d, location: /a}, {name: gmail, description: d, location: /b}]
+sections: [{id: preamble, text: "v=1; cch=fa690;", class: SECTION_CLASS_IDENTITY}]
+`)
+	table, err := d.system(Options{Request: request, Files: []string{d.file("AGENTS.md", strings.Repeat("規則", 20)+"\n## 終わり")}, Explain: true})
+	for _, line := range []string{
+		"file AGENTS.md: truncated, 30 of 47 characters, for the limit of one file\n  without: ## 終わり\n", "file USER.md: missing\n",
+		"! skill_shadowed: gmail: the one at /a comes first; this one is at /b\n", "! volatile_hash: preamble, byte 47: this looks like ",
+	} {
+		if !strings.Contains(table, line) {
+			t.Errorf("no %q, %v, in\n%s", line, err, table)
 		}
 	}
 }
