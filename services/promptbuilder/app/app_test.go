@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -138,17 +137,7 @@ func TestAnswerLengths(t *testing.T) {
 // asked are the prompts that a server was asked to count.
 func asked(t *testing.T, server *llmtest.Server) []string {
 	t.Helper()
-	var all []string
-	for _, raw := range server.Requests("/tokenize") {
-		var body struct{ Content string }
-		if err := json.Unmarshal(raw, &body); err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasPrefix(body.Content, "[INST]") {
-			all = append(all, body.Content)
-		}
-	}
-	return all
+	return slices.DeleteFunc(counted(t, server), func(text string) bool { return !strings.HasPrefix(text, "[INST]") })
 }
 
 func TestTroubleOfTheServer(t *testing.T) {
