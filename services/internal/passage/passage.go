@@ -3,6 +3,7 @@
 package passage
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,6 +19,25 @@ type Cleaned struct {
 	Invalid, Controls int
 	// BOM says that one stood before the text.
 	BOM bool
+}
+
+// Changes says what was done to a text, but for ends of lines and what is blank at its ends; empty where that is nothing.
+func (c Cleaned) Changes() string {
+	var all []string
+	for _, change := range []struct {
+		n    int
+		what string
+	}{
+		{c.Invalid, "places with bytes that are no UTF-8 became U+FFFD"}, {c.Controls, "control or tag characters are gone"},
+	} {
+		if change.n > 0 {
+			all = append(all, strconv.Itoa(change.n)+" "+change.what)
+		}
+	}
+	if c.BOM {
+		all = append(all, "a byte order mark is gone")
+	}
+	return strings.Join(all, ", ")
 }
 
 // Body cleans a text of several lines: what is no UTF-8 becomes U+FFFD, a BOM before it goes, ends of lines become LF,

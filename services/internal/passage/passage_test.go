@@ -24,6 +24,18 @@ func TestBody(t *testing.T) {
 	}
 }
 
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"a\r\nb \n": "", "\ufeffa": "a byte order mark is gone",
+		"\ufeffa\xff\xfeb\xfe\x00": "2 places with bytes that are no UTF-8 became U+FFFD, 1 control or tag characters are gone, a byte order mark is gone",
+	} {
+		if got := Body(in).Changes(); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
 func TestLineAndName(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ in, line, name string }{

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 )
@@ -246,6 +247,27 @@ func (p *Prompt) add(r row, content Given) {
 	if r.class <= Session {
 		p.Session.Byte = s.End
 	}
+}
+
+// cleanings tell what was done to the texts that are printed.
+func (d *Draft) cleanings(p Prompt) (all []Diagnostic) {
+	tell := func(section, part, changes string) {
+		if changes != "" {
+			all = append(all, Diagnostic{Code: "text_cleaned", Section: section, Part: part, Message: changes})
+		}
+	}
+	files := map[string][]*page{idFiles: d.files.stable, idChanging: d.files.changing}
+	for _, s := range p.Sections {
+		for _, c := range d.Sections {
+			if c.ID == s.ID {
+				tell(s.ID, "", passage.Body(c.Text).Changes())
+			}
+		}
+		for _, f := range files[s.ID] {
+			tell(s.ID, f.Name, f.changes)
+		}
+	}
+	return all
 }
 
 func digest(s string) string {

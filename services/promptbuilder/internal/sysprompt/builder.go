@@ -234,6 +234,7 @@ func (d *Draft) Report(ctx context.Context, p Prompt, counter tokens.Counter) (P
 		follow(findings, before, p)
 	}
 	p.Diagnostics = append(append(p.Diagnostics, d.diagnostics...), findings...)
+	p.Diagnostics = append(p.Diagnostics, d.cleanings(p)...)
 	for _, s := range d.skillReports {
 		p.Diagnostics = append(p.Diagnostics, Diagnostic{Code: "skill_" + s.What, Section: idSkills, Part: s.Name, Message: s.Why})
 	}

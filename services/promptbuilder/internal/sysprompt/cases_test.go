@@ -151,6 +151,28 @@ func TestSystemprompt16EveryReplyTells(t *testing.T) {
 	}
 }
 
+// What is changed in a text beyond ends of lines and blanks at its ends is told, with its place.
+func TestWhatIsCleanedIsTold(t *testing.T) {
+	t.Parallel()
+	p := build(t, Request{
+		Files: []File{
+			{Name: "SOUL.md", Content: []byte("\ufeffa\r\nb\n")}, {Name: "AGENTS.md", Content: []byte("plain\r\n")}, {Name: "notes.md", Content: []byte("a\xff\xfeb"), Class: Session},
+		},
+		Sections: []Custom{{ID: "own", Text: "a\x1b[0m"}, {ID: "heartbeats", Text: "ok"}},
+	})
+	var told []string
+	for _, d := range p.Diagnostics {
+		told = append(told, d.Code+" "+d.Section+" "+d.Part+": "+d.Message)
+	}
+	want := []string{
+		"text_cleaned own : 1 control or tag characters are gone", "text_cleaned project_context SOUL.md: a byte order mark is gone",
+		"text_cleaned changing_files notes.md: 1 places with bytes that are no UTF-8 became U+FFFD",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // documented gives the names of files between two phrases of the documentation, which is what users go by.
 func documented(t *testing.T, from, to string) []string {
 	t.Helper()

@@ -73,9 +73,11 @@ const (
 // page is a file on its way into the prompt.
 type page struct {
 	File
-	text   string // cleaned
-	report FileReport
-	block  string // as printed, without its heading; empty: not printed
+	text string // cleaned
+	// changes are what cleaning did to it.
+	changes string
+	report  FileReport
+	block   string // as printed, without its heading; empty: not printed
 }
 
 // pages are the files of a prompt.
@@ -115,7 +117,8 @@ func newPage(f File, unit passage.Unit) *page {
 	}
 	sum := sha256.Sum256(f.Content)
 	p.report.Digest = hex.EncodeToString(sum[:])
-	p.text = passage.Body(string(f.Content)).Text
+	cleaned := passage.Body(string(f.Content))
+	p.text, p.changes = cleaned.Text, cleaned.Changes()
 	p.report.Raw = unit.Size(p.text)
 	if p.text == "" {
 		p.report.State = FileEmpty
