@@ -118,6 +118,7 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 		return Prompt{}, err
 	}
 	p.System, err = t.draft.Report(ctx, p.System, counter)
+	p.System.Diagnostics = append(p.System.Diagnostics, r.told()...)
 	return p, err
 }
 
@@ -152,7 +153,7 @@ var rows = []struct {
 	ids   []string
 }{
 	{"base", []string{"identity", "base", "long_term_memory", "session", "summaries", "session_counters"}},
-	{"main", []string{"main"}},
+	{"main", []string{mainRow}},
 	{"specialized", []string{"specialized"}},
 }
 

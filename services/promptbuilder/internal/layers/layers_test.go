@@ -3,6 +3,7 @@ package layers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,17 +81,33 @@ func fullOf(text func(characters int) string) Request {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	for field, set := range map[string]func(s *State, over int){
-		"goal":                    func(s *State, o int) { s.Goal = chars(maxGoal + o) },
-		"why_now":                 func(s *State, o int) { s.WhyNow = chars(maxGoal + o) },
-		"ongoing_task":            func(s *State, o int) { s.OngoingTask = chars(maxTask + o) },
-		"constraints":             func(s *State, o int) { s.Constraints = many(2+o, 1) },
-		"constraints[1]":          func(s *State, o int) { s.Constraints = []string{"", chars(maxItem + o)} },
-		"plan_brief":              func(s *State, o int) { s.PlanBrief = many(3+o, 1) },
-		"plan_brief[0]":           func(s *State, o int) { s.PlanBrief = many(1, maxItem+o) },
-		"open_questions":          func(s *State, o int) { s.OpenQuestions = many(2+o, 1) },
-		"open_questions[0]":       func(s *State, o int) { s.OpenQuestions = many(1, maxItem+o) },
-		"memory.learned_patterns": func(s *State, o int) { s.Memory = &Memory{Patterns: many(3+o, 1)} },
-		"memory.user_settings[0]": func(s *State, o int) { s.Memory = &Memory{Wishes: many(1, maxMemory+o)} },
+		"goal":                       func(s *State, o int) { s.Goal = chars(maxGoal + o) },
+		"why_now":                    func(s *State, o int) { s.WhyNow = chars(maxGoal + o) },
+		"ongoing_task":               func(s *State, o int) { s.OngoingTask = chars(maxTask + o) },
+		"constraints":                func(s *State, o int) { s.Constraints = many(2+o, 1) },
+		"constraints[1]":             func(s *State, o int) { s.Constraints = []string{"", chars(maxItem + o)} },
+		"plan_brief":                 func(s *State, o int) { s.PlanBrief = many(3+o, 1) },
+		"plan_brief[0]":              func(s *State, o int) { s.PlanBrief = many(1, maxItem+o) },
+		"open_questions":             func(s *State, o int) { s.OpenQuestions = many(2+o, 1) },
+		"open_questions[0]":          func(s *State, o int) { s.OpenQuestions = many(1, maxItem+o) },
+		"step":                       func(s *State, o int) { s.Step = chars(maxWord + o) },
+		"status":                     func(s *State, o int) { s.Status = chars(maxWord + o) },
+		"session_id":                 func(s *State, o int) { s.SessionID = chars(maxGoal + o) },
+		"last_updated":               func(s *State, o int) { s.LastUpdated = chars(maxItem + o) },
+		"pending":                    func(s *State, o int) { s.Pending = slices.Repeat([]Pending{{"a", "b", "", ""}}, maxPending+o) },
+		"pending[0].id":              func(s *State, o int) { s.Pending = []Pending{{chars(maxItem + o), "b", "", ""}} },
+		"pending[0].kind":            func(s *State, o int) { s.Pending = []Pending{{"a", chars(maxItem + o), "", ""}} },
+		"pending[0].tool":            func(s *State, o int) { s.Pending = []Pending{{"a", "b", chars(maxItem + o), ""}} },
+		"summaries":                  func(s *State, o int) { s.Summaries = make([]Summary, maxList+o) },
+		"exchanges":                  func(s *State, o int) { s.Exchanges = make([]Exchange, maxList+o) },
+		"evidence":                   func(s *State, o int) { s.Evidence = make([]Evidence, maxList+o) },
+		"memory.user_settings":       func(s *State, o int) { s.Memory = &Memory{Wishes: many(3+o, 1)} },
+		"budgets.total":              func(s *State, o int) { s.Budgets.Total = -o },
+		"reserved_tokens":            func(s *State, o int) { s.Reserved = -o },
+		"long_reply_chars":           func(s *State, o int) { s.LongReply = -o },
+		"memory.learned_patterns[2]": func(s *State, o int) { s.Memory = &Memory{Patterns: []string{"", "", chars(maxMemory + o)}} },
+		"memory.learned_patterns":    func(s *State, o int) { s.Memory = &Memory{Patterns: many(3+o, 1)} },
+		"memory.user_settings[0]":    func(s *State, o int) { s.Memory = &Memory{Wishes: many(1, maxMemory+o)} },
 	} {
 		for over := range 2 {
 			var s State
@@ -101,10 +118,17 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	}
-	lines := []string{chars(970)}
-	r := Request{System: sysprompt.Request{Identity: "x"}, State: State{Base: Base{Personality: &lines}}}
-	if _, wrong := builder().Prepare(r); len(wrong) != 1 || wrong[0].Field != "agent.base" {
-		t.Errorf("%v", wrong)
+	for over := range 2 {
+		r := Request{System: sysprompt.Request{Locale: "en", Identity: "x"}, State: State{Base: Base{Principles: &[]string{}, Safety: &[]string{}, Limits: &[]string{}}}}
+		lines := []string{chars(maxBase - len("x\n\nCharacter:\n- ") + over)}
+		r.State.Base.Personality = &lines
+		if _, wrong := builder().Prepare(r); over == 0 && len(wrong) > 0 || over == 1 && (len(wrong) != 1 || wrong[0].Field != "agent.base") {
+			t.Errorf("identity and base over by %d: %v", over, wrong)
+		}
+		r = Request{User: strings.Repeat("x", 4*maxText+over)}
+		if _, wrong := builder().Prepare(r); over == 0 && len(wrong) > 0 || over == 1 && (len(wrong) != 1 || wrong[0].Field != "user") {
+			t.Errorf("what the user says over by %d: %v", over, wrong)
+		}
 	}
 }
 

@@ -20,6 +20,9 @@ type writer struct {
 // counts is how many of each kind of item were cut.
 type counts struct{ evidence, summaries, exchanges, questions, plan int }
 
+// mainRow is the section of the layer Main.
+const mainRow = "main"
+
 // sections gives what the rows of an agent say.
 func (w *writer) sections() map[string]sysprompt.Given {
 	all := map[string]sysprompt.Given{
@@ -29,7 +32,7 @@ func (w *writer) sections() map[string]sysprompt.Given {
 		"specialized":      w.specialized(),
 		"summaries":        w.summaries(),
 		"session_counters": w.counters(),
-		"main":             w.main(),
+		mainRow:            w.main(),
 	}
 	if w.NoDialogPolicy {
 		all["dialog_policy"] = sysprompt.Given{LeftOut: sysprompt.NotSent}
@@ -142,15 +145,19 @@ func (w *writer) summaries() sysprompt.Given {
 		lines = append(lines, "- "+w.gone(n))
 	}
 	for _, s := range w.Summaries {
-		text := passage.Line(s.Text)
-		if s.Opening {
-			text = w.texts.Text("opening") + text
-		}
-		lines = append(lines, "- "+passage.Cap(text, maxSummary))
+		lines = append(lines, "- "+passage.Cap(w.summary(s), maxSummary))
 	}
 	return sysprompt.Given{Text: w.texts.Fill("summaries", map[string]string{
 		"summary_count": strconv.Itoa(lastSummaries), "recent_conversation_summary": strings.Join(lines, "\n"),
 	})}
+}
+
+// summary is a summary as it is before it is cut.
+func (w *writer) summary(s Summary) string {
+	if s.Opening {
+		return w.texts.Text("opening") + passage.Line(s.Text)
+	}
+	return passage.Line(s.Text)
 }
 
 func (w *writer) counters() sysprompt.Given {

@@ -1,0 +1,60 @@
+package layers
+
+import (
+	"fmt"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
+)
+
+// teller gathers what a reply tells of items that are not printed as they were sent.
+type teller struct{ all []sysprompt.Diagnostic }
+
+func (t *teller) tell(code, section, format string, args ...any) {
+	t.all = append(t.all, sysprompt.Diagnostic{Code: code, Section: section, Message: fmt.Sprintf(format, args...)})
+}
+
+// older tells of a list whose last entries alone are printed, and gives where these begin.
+func (t *teller) older(section, field string, n, most int) (from int) {
+	if n > most {
+		t.tell("item_left_out", section, "agent.%s has %d entries, of which the last %d are printed", field, n, most)
+	}
+	return max(0, n-most)
+}
+
+// size tells of an entry that is printed in part.
+func (t *teller) size(section, field string, i, n, most int) {
+	if n > most {
+		t.tell("item_shortened", section, "agent.%s[%d] has %d characters, of which at most %d are printed", field, i, n, most)
+	}
+}
+
+// told tells of the items of a request that are printed in part, or not at all, for the limits of 3.2. What a budget takes away is
+// in Cuts.
+func (r Request) told() []sysprompt.Diagnostic {
+	t, w := &teller{}, r.writer()
+	size := passage.Characters.Size
+	from := t.older("summaries", "summaries", len(r.State.Summaries), lastSummaries)
+	for i, s := range w.Summaries {
+		t.size("summaries", "summaries", from+i, size(w.summary(s)), maxSummary)
+	}
+	for i, p := range w.Pending {
+		t.size(mainRow, "pending", i, size(passage.Line(p.Intent)), maxIntent)
+	}
+	if r.State.Pattern == BaseSpecialized {
+		return t.all // Neither evidence nor turns are printed.
+	}
+	from = t.older(mainRow, "evidence", len(r.State.Evidence), lastEvidence)
+	for i, e := range w.Evidence {
+		cleaned := passage.Body(e.Text)
+		t.size(mainRow, "evidence", from+i, size(cleaned.Text), maxEvidence)
+		if changes := cleaned.Changes(); changes != "" {
+			t.tell("text_cleaned", mainRow, "agent.evidence[%d]: %s", from+i, changes)
+		}
+	}
+	from = t.older(mainRow, "exchanges", len(r.State.Exchanges), lastExchanges)
+	for i, e := range w.Exchanges {
+		t.size(mainRow, "exchanges", from+i, size(passage.Line(e.User))+size(passage.Line(e.Assistant)), maxExchange)
+	}
+	return t.all
+}
