@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
 )
@@ -70,15 +71,16 @@ func (c *checker) nodes(nodes []Node) map[string]bool {
 		c.add("nodes", "must have at most %d entries, and has %d", maxNodes, len(nodes))
 	}
 	known, size := map[string]bool{}, 0
+	taken := map[string]bool{} // The case of an id does not count.
 	for i, n := range nodes {
 		field := fmt.Sprintf("nodes[%d]", i)
 		switch {
 		case !uuidForm.MatchString(n.ID):
 			c.add(field+".id", "must be a UUID, and is %.60q", n.ID)
-		case known[n.ID]:
+		case taken[strings.ToLower(n.ID)]:
 			c.add(field+".id", "is that of an earlier node, too")
 		}
-		known[n.ID] = true
+		known[n.ID], taken[strings.ToLower(n.ID)] = true, true
 		if len(n.Tags) > maxTags {
 			c.add(field+".tags", "must have at most %d entries, and has %d", maxTags, len(n.Tags))
 		}
