@@ -1,9 +1,13 @@
 package nodecontext_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
 )
@@ -43,6 +47,51 @@ func TestAskedN(t *testing.T) {
 	if _, ok := built.Printed(""); ok {
 		t.Error("what stands nowhere is printed")
 	}
+}
+
+// Whatever stands before: the sentences at the end of an answer, in any form, ask for their nodes, each once and in order, up to the first
+// line that is none or names what is not printed.
+func TestAskedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	var built nodecontext.Built
+	for i := range 5 {
+		built.Entries = append(built.Entries, nodecontext.Entry{ID: id(i), TextID: fmt.Sprintf("a1b2c30%d", i)})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var lines []string
+		var want []nodecontext.Entry
+		for range rapid.IntRange(0, 8).Draw(t, "lines") {
+			n := rapid.IntRange(0, 9).Draw(t, "line")
+			switch {
+			case n == 9:
+				lines = append(lines, rapid.SampledFrom([]string{"", " ", "\t", "\u3000"}).Draw(t, "blank"))
+			case n > 6:
+				lines, want = append(lines, rapid.SampledFrom([]string{
+					"[a1b2c301]", "[a1b2c301]の詳細を知りたい、と書く。", "- [a1b2c301]の詳細を知りたい", "「[a1b2c301]の詳細を知りたい", "Show the details of a1b2c301", "[a1b2c3011]の詳細を知りたい",
+					"「「[a1b2c301]の詳細を知りたい」」", "show the details of [a1b2c301]", "> Show the details of [a1b2c301]", "x", "```",
+				}).Draw(t, "other")), nil
+			case n > 4:
+				lines, want = append(lines, "[ffffffff]の詳細を知りたい"), nil
+			default:
+				textID := built.Entries[n].TextID
+				if rapid.Bool().Draw(t, "upper") {
+					textID = strings.ToUpper(textID)
+				}
+				form := rapid.SampledFrom([]string{
+					"[%s]の詳細を知りたい", "Show the details of [%s]", " 「[%s]の詳細を知りたい」 ", "「[%s]の詳細を知りたい」。", "「[%s]の詳細を知りたい。」", "\"Show the details of [%s].\"", "Show the details of [%s].\r",
+					"\u3000[%s]の詳細を知りたい。",
+				}).Draw(t, "form")
+				lines = append(lines, fmt.Sprintf(form, textID))
+				if !slices.Contains(want, built.Entries[n]) {
+					want = append(want, built.Entries[n])
+				}
+			}
+		}
+		answer := strings.Join(lines, "\n")
+		if diff := cmp.Diff(want, built.Asked(answer)); diff != "" {
+			t.Fatalf("%q: %s", answer, diff)
+		}
+	})
 }
 
 // The last nodes of a path are given whole, and the text has the others as lines.
