@@ -48,6 +48,7 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 	cfg.Listen = allinone.Listen{GRPC: free, HTTP: free, Admin: free}
 	cfg.Stop.Delay, cfg.Log.Level = 0, logLevel
 	cfg.Backends, cfg.FlowStore.Data = s.backends, s.data
+	cfg.PromptBuilder.Prompts = s.prompts
 	cfg.Agent.Summaries.Grammar, cfg.Agent.Summaries.Background = s.grammar, s.background
 	process, err := allinone.Open(ctx, cfg, obs.NewLogger(cfg.Log, s.log))
 	if err != nil {
@@ -72,6 +73,7 @@ func launchServe(ctx context.Context, s settings) (*system, error) {
 	p, err := launch(ctx, s, 3, "tsumugi", append([]string{
 		"serve", "--listen.grpc", free, "--listen.http", free, "--listen.admin", free,
 		"--stop.delay", "0s", "--log.level", logLevel, "--backends", s.backends, "--flowstore.data", s.data,
+		"--promptbuilder.prompts", s.prompts,
 	}, s.summaries("--agent.")...)...)
 	if err != nil {
 		return nil, err
@@ -116,7 +118,7 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	promptbuilder, err := service("promptbuilder", "--backends", s.backends)
+	promptbuilder, err := service("promptbuilder", "--backends", s.backends, "--prompts", s.prompts)
 	if err != nil {
 		return nil, err
 	}

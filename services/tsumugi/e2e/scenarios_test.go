@@ -18,6 +18,7 @@ var scenarios = []struct {
 	{"a retry is a second branch", branched},
 	{"a merge needs to be told the way", merged},
 	{"a model is told of a conversation", nodeContexts},
+	{"a workspace becomes a prompt", workspaceBuilt},
 	{"a conversation is shown", conversation},
 	{"a model asks for a node", nodeAskedFor},
 	{"a conversation is refused", conversationRefused},

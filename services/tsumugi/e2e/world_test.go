@@ -32,6 +32,8 @@ type mode struct {
 // settings are what a scenario decides; all else is default.
 type settings struct {
 	data, backends string
+	// prompts is the path of a prompts file; empty: none.
+	prompts string
 	// host is where all addresses are, each with a free port.
 	host string
 	// delay is how long each of four programs accepts requests after SIGTERM; none for those that are not named.
