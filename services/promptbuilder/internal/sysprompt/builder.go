@@ -69,7 +69,7 @@ func (f Folder) Check() error {
 func checkMount(mount string) error {
 	switch {
 	case strings.HasPrefix(mount, "~"):
-		return fmt.Errorf("must be a path that the reader tool takes, and is %q: whose home ~ is differs", shown(mount))
+		return fmt.Errorf("must be a path that the reader tool takes, and is %q: ~ is another folder to each user", shown(mount))
 	case !Printable(mount):
 		return fmt.Errorf("must be a path that a prompt can print as it is, and is %q", shown(mount))
 	}

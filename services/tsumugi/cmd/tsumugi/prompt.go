@@ -43,7 +43,7 @@ kept in a file, --diff compares a later build with it and tells which section mo
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			o.In, o.Out = c.InOrStdin(), c.OutOrStdout()
+			o.In, o.Out, o.Err = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()
 			return run(ctx, o)
 		},
 	}

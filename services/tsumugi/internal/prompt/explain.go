@@ -144,6 +144,25 @@ func rest(b *strings.Builder, r *promptbuilderv1.BuildSystemResponse) {
 	}
 }
 
+// notice is what a person should know who sees the text alone; empty where that is nothing. What is missing or empty stands in the text.
+func notice(r reply) string {
+	var all []string
+	for _, f := range r.system.GetFiles() {
+		switch f.GetState() {
+		case promptbuilderv1.FileState_FILE_STATE_TRUNCATED, promptbuilderv1.FileState_FILE_STATE_DROPPED, promptbuilderv1.FileState_FILE_STATE_BLOCKED_SYMLINK,
+			promptbuilderv1.FileState_FILE_STATE_UNREADABLE, promptbuilderv1.FileState_FILE_STATE_TOO_LARGE:
+			all = append(all, client.OneLine(f.GetName())+" is "+word(f.GetState(), "FILE_STATE_"))
+		}
+	}
+	if n := len(r.agent.GetCuts()); n > 0 {
+		all = append(all, fmt.Sprintf("items cut for a budget: %d", n))
+	}
+	if n := len(r.system.GetDiagnostics()) + len(r.system.GetStaleSnapshot()); n > 0 {
+		all = append(all, fmt.Sprintf("remarks: %d", n))
+	}
+	return strings.Join(all, "; ")
+}
+
 // where names what a message is about, if that is a part of a section or a place in the text.
 func where(d *promptbuilderv1.Diagnostic) string {
 	switch {

@@ -28,6 +28,8 @@ type Options struct {
 	Diff string
 	In   io.Reader
 	Out  io.Writer
+	// Err gets a line where something is not in the text that a reader would look for, and nothing else is shown.
+	Err io.Writer
 }
 
 // errBoth: only one thing is written.
@@ -90,6 +92,9 @@ func (o Options) show(r reply, previous *promptbuilderv1.PreviousBuild) error {
 	case o.JSON:
 		return writeJSON(o.Out, r.whole)
 	case !o.Explain && previous == nil:
+		if n := notice(r); n != "" {
+			client.Say(o.Err, "tsumugi: %s; --explain tells more\n", n)
+		}
 		_, err := io.WriteString(o.Out, r.system.GetText())
 		return err
 	}

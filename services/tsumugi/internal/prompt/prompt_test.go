@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,9 @@ func (d desk) system(o Options) (string, error) {
 	d.Helper()
 	var out bytes.Buffer
 	o.Out = &out
+	if o.Err == nil {
+		o.Err = io.Discard
+	}
 	req := &promptbuilderv1.BuildSystemRequest{}
 	for _, prepare := range []func() error{
 		func() error { return o.read(req) }, func() error { return o.attach(req) }, func() error { return o.compare(req) },
@@ -123,7 +127,14 @@ tools: [{name: read}]
 skills: [{name: gmail, description: d, location: /a}, {name: gmail, description: d, location: /b}]
 sections: [{id: preamble, text: "v=1; cch=fa690;", class: SECTION_CLASS_IDENTITY}]
 `)
-	table, err := d.system(Options{Request: request, Files: []string{d.file("AGENTS.md", strings.Repeat("規則", 20)+"\n## 終わり")}, Explain: true})
+	o := Options{Request: request, Files: []string{d.file("AGENTS.md", strings.Repeat("規則", 20)+"\n## 終わり")}}
+	var said bytes.Buffer
+	o.Err = &said
+	if text, err := d.system(o); err != nil || !strings.HasSuffix(text, "[File not found]") || said.String() != "tsumugi: AGENTS.md is truncated; remarks: 2; --explain tells more\n" {
+		t.Errorf("%v, beside the text: %s", err, said.String())
+	}
+	o.Explain = true
+	table, err := d.system(o)
 	for _, line := range []string{
 		"file AGENTS.md: truncated, 30 of 47 characters, for the limit of one file\n  without: ## 終わり\n", "file USER.md: missing\n",
 		"! skill_shadowed: gmail: the one at /a comes first; this one is at /b\n", "! volatile_hash: preamble, byte 47: this looks like ",
@@ -144,11 +155,17 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}{
 		"no such request":  {Options{Request: filepath.Join(d.folder, "none")}, "no such file"},
 		"an unknown field": {Options{Request: d.file("a.json", `{"toolz": []}`)}, `a.json: (line 1:2): unknown field "toolz"`},
-		"no YAML":          {Options{Request: d.file("b.yaml", "a: [")}, "b.yaml: "},
-		"a text":           {Options{Request: d.file("c.yaml", "text")}, "c.yaml: "},
-		"no such file":     {Options{Files: []string{"A.md=" + filepath.Join(d.folder, "none")}}, "no such file"},
-		"no reply":         {Options{Diff: d.file("d.json", `{"text": "a"}`)}, "it has no sections; an earlier reply is what --json writes"},
-		"no JSON":          {Options{Diff: d.file("e.json", `text`)}, "e.json: "},
+		"an unknown one":   {Options{Request: d.file("f.yaml", "locale: en\ntoolz: []\n")}, `f.yaml: unknown field "toolz"`},
+		"a short word":     {Options{Request: d.file("g.yaml", "mode: MINIMAL")}, `g.yaml: mode must be one of SYSTEM_MODE_FULL, SYSTEM_MODE_MINIMAL, SYSTEM_MODE_NONE, and is "MINIMAL"`},
+		"a word within": {
+			Options{Request: d.file("h.json", `{"sections": [{"id": "a", "class": "often"}]}`)},
+			`h.json: (line 1:36): class must be one of SECTION_CLASS_IDENTITY, SECTION_CLASS_STABLE, SECTION_CLASS_SESSION, SECTION_CLASS_VOLATILE, and is "often"`,
+		},
+		"no YAML":      {Options{Request: d.file("b.yaml", "a: [")}, "b.yaml: "},
+		"a text":       {Options{Request: d.file("c.yaml", "text")}, "c.yaml: "},
+		"no such file": {Options{Files: []string{"A.md=" + filepath.Join(d.folder, "none")}}, "no such file"},
+		"no reply":     {Options{Diff: d.file("d.json", `{"text": "a"}`)}, "it has no sections; an earlier reply is what --json writes"},
+		"no JSON":      {Options{Diff: d.file("e.json", `text`)}, "e.json: "},
 	} {
 		if text, err := d.system(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q, %v; want %q", name, text, err, c.want)

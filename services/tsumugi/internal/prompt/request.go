@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
@@ -29,24 +31,67 @@ func (o Options) read(req proto.Message) error {
 	if err != nil {
 		return err
 	}
-	if !json.Valid(text) {
-		if text, err = fromYAML(text); err != nil {
-			return fmt.Errorf("%s: %w", o.Request, err)
-		}
+	yaml := !json.Valid(text)
+	if yaml {
+		text, err = fromYAML(text)
 	}
-	if err := merge(text, req); err != nil {
-		return fmt.Errorf("%s: %w", o.Request, err)
+	if err == nil {
+		err = merge(text, req)
 	}
-	return nil
+	switch {
+	case err == nil:
+		return nil
+	case yaml: // Places in the JSON made of it tell nobody anything.
+		return fmt.Errorf("%s: %s", o.Request, place.ReplaceAllString(err.Error(), ""))
+	}
+	return fmt.Errorf("%s: %w", o.Request, err)
 }
+
+var (
+	place    = regexp.MustCompile(`^\(line \d+:\d+\): `)
+	badValue = regexp.MustCompile(`invalid value for enum field (\w+): (.*)`)
+)
 
 // merge reads JSON into a message, and leaves what it does not name as it is.
 func merge(text []byte, req proto.Message) error {
 	read := req.ProtoReflect().New().Interface()
 	if err := protojson.Unmarshal(text, read); err != nil {
-		return plainJSON(err)
+		return withValues(plainJSON(err), req.ProtoReflect().Descriptor())
 	}
 	proto.Merge(req, read)
+	return nil
+}
+
+// withValues tells in place of a word that an enumeration does not have those that it has.
+func withValues(err error, message protoreflect.MessageDescriptor) error {
+	m := badValue.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	values := valuesOf(message, m[1], map[protoreflect.FullName]bool{})
+	if values == nil {
+		return err
+	}
+	return fmt.Errorf("%s%s must be one of %s, and is %s", place.FindString(err.Error()), m[1], strings.Join(values, ", "), m[2])
+}
+
+// valuesOf gives the values of the first enumeration field of a name in a message and those within, without the unspecified one.
+func valuesOf(message protoreflect.MessageDescriptor, name string, seen map[protoreflect.FullName]bool) (values []string) {
+	seen[message.FullName()] = true
+	fields := message.Fields()
+	for i := range fields.Len() {
+		switch f := fields.Get(i); {
+		case f.Enum() != nil && (f.JSONName() == name || string(f.Name()) == name):
+			for j := 1; j < f.Enum().Values().Len(); j++ {
+				values = append(values, string(f.Enum().Values().Get(j).Name()))
+			}
+			return values
+		case f.Message() != nil && !seen[f.Message().FullName()]:
+			if values := valuesOf(f.Message(), name, seen); values != nil {
+				return values
+			}
+		}
+	}
 	return nil
 }
 
