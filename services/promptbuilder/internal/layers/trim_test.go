@@ -171,6 +171,42 @@ func TestEachStepOfTheTrimOrder(t *testing.T) {
 	}
 }
 
+// What a context gives: references by themselves, the last first, and lines of ancestors, the oldest trim_step at once.
+func TestContextGivesWay(t *testing.T) {
+	t.Parallel()
+	for item, c := range map[string]struct {
+		r    Request
+		gone []string // last digits of ids
+	}{"reference": {brimful(4, 0), []string{"3"}}, "ancestors": {brimful(0, 4), []string{"0", "1"}}} {
+		c.r.State = State{}
+		c.r.State.Budgets = set("total", size(t, c.r, "total")-1)
+		p := built(t, c.r)
+		if len(p.Cuts) != 1 || p.Cuts[0].Item != item || p.Cuts[0].Budget != "total" {
+			t.Errorf("%s: %+v", item, p.Cuts)
+		}
+		var gone []string
+		for _, e := range p.System.Context.Entries {
+			if e.Form == nodecontext.LeftOut {
+				gone = append(gone, e.ID[len(e.ID)-1:])
+			}
+		}
+		if !slices.Equal(gone, c.gone) {
+			t.Errorf("%s: %q went", item, gone)
+		}
+	}
+}
+
+// What the user says counts in the total, and nothing is taken from it: where it has no room, the error says so.
+func TestTheUtteranceIsNeverCut(t *testing.T) {
+	t.Parallel()
+	r := full()
+	r.User, r.State.Budgets = chars(3000), Budgets{Total: 3000}
+	var over *OverflowError
+	if _, err := build(t, r); !errors.As(err, &over) || over.Layer != "total" || over.Tokens < 3000 || over.More {
+		t.Errorf("%+v", over)
+	}
+}
+
 // At most 128 items are cut: where that is not enough, the error says so, and not that nothing else could have gone.
 func TestRoundsOfCuttingAreBounded(t *testing.T) {
 	t.Parallel()

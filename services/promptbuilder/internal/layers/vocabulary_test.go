@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -138,7 +139,7 @@ func all(text func(int) string) Request {
 }
 
 // Every value at its limit fits the default budgets by multilingual vocabularies, however Japanese is written
-// (field/systemprompt-rules.md 3.3 and 7.11). Evidence takes what room is left.
+// (field/systemprompt-rules.md 3.3 and 7.11). Evidence has what room is left, and nothing else goes for it.
 func TestLegalSessionsFit(t *testing.T) {
 	t.Parallel()
 	for name, open := range counters {
@@ -151,6 +152,13 @@ func TestLegalSessionsFit(t *testing.T) {
 					r.State.Step = step
 					fits(t, c, kind+" "+step, r)
 				}
+			}
+			r := all(taker(prose))
+			for range lastEvidence {
+				r.State.Evidence = append(r.State.Evidence, Evidence{"read", chars(maxEvidence)})
+			}
+			if p, err := by(t, c, r); err != nil || len(p.Cuts) == 0 || slices.ContainsFunc(p.Cuts, func(c Cut) bool { return c.Item != "evidence" }) {
+				t.Errorf("with evidence: %v, %v", p.Cuts, err)
 			}
 			t.Run("a novel", func(t *testing.T) {
 				text, err := os.ReadFile(testkit.Shared(t, "text/kokoro.txt"))
