@@ -89,6 +89,8 @@ type Counters interface {
 type Roots interface {
 	// Names gives the names of all, sorted.
 	Names() []string
+	// Trouble says why a root cannot be read; empty where it can.
+	Trouble(root string) string
 	// Files reads files, in the order of the names; State and Same say what was found.
 	Files(root string, names []string) []File
 	// Skills finds the skills below a root, in order of their paths, with what is wrong with others. Locations are paths below

@@ -49,7 +49,10 @@ func (d *Draft) read(roots Roots) {
 		for _, root := range d.SkillRoots {
 			d.readSkills(roots, root)
 		}
-		if d.Bootstrap.Root != "" {
+		if root := d.Bootstrap.Root; root != "" {
+			if why := roots.Trouble(root); why != "" {
+				d.tell("folder_unreadable", idFiles, "the folder %q of the settings cannot be read, so that its files are missing: %s", root, why)
+			}
 			files = d.readFiles(roots)
 		}
 	}

@@ -173,6 +173,21 @@ func TestSystemprompt08MemoryAndSnapshot(t *testing.T) {
 	}
 }
 
+// A folder that is not there is told, and not only that its files are missing: its path may be wrong.
+func TestAFolderThatIsNotThereIsTold(t *testing.T) {
+	t.Parallel()
+	for root, want := range map[string]string{"gone": "folder_unreadable", "shop": ""} {
+		p := buildIn(t, folders{"gone": nil, "shop": {}}, Request{Bootstrap: Bootstrap{Root: root}})
+		got := ""
+		for _, d := range p.Diagnostics {
+			got += d.Code
+		}
+		if got != want || strings.Count(p.Text, "[File not found]") != 5 {
+			t.Errorf("%s: %v in %s", root, p.Diagnostics, p.Text)
+		}
+	}
+}
+
 // Where two builds go apart, in each way.
 func TestDiff(t *testing.T) {
 	t.Parallel()

@@ -29,6 +29,13 @@ func (f folders) Names() []string {
 	})
 }
 
+func (f folders) Trouble(root string) string {
+	if f[root] == nil {
+		return "no such file or directory"
+	}
+	return ""
+}
+
 func (f folders) Files(root string, names []string) []File {
 	var all []File
 	for _, name := range names {

@@ -111,7 +111,7 @@ func files(b *strings.Builder, r reply) {
 		case f.GetDuplicateOf() != "":
 			fmt.Fprintf(b, ", the same as %s", client.OneLine(f.GetDuplicateOf()))
 		case f.GetCause() != "":
-			fmt.Fprintf(b, ", for the limit of %s", map[string]string{"file": "one file", "total": "all files"}[f.GetCause()])
+			fmt.Fprintf(b, ", for the limit of %s", map[string]string{"file": "one file (maxChars)", "total": "all files (totalMaxChars)"}[f.GetCause()])
 		}
 		b.WriteByte('\n')
 		for _, heading := range f.GetLostHeadings() {

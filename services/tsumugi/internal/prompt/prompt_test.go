@@ -136,7 +136,7 @@ sections: [{id: preamble, text: "v=1; cch=fa690;", class: SECTION_CLASS_IDENTITY
 	o.Explain = true
 	table, err := d.system(o)
 	for _, line := range []string{
-		"file AGENTS.md: truncated, 30 of 47 characters, for the limit of one file\n  without: ## 終わり\n", "file USER.md: missing\n",
+		"file AGENTS.md: truncated, 30 of 47 characters, for the limit of one file (maxChars)\n  without: ## 終わり\n", "file USER.md: missing\n",
 		"! skill_shadowed: gmail: the one at /a comes first; this one is at /b\n", "! volatile_hash: preamble, byte 47: this looks like ",
 	} {
 		if !strings.Contains(table, line) {

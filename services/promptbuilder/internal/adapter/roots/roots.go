@@ -26,6 +26,16 @@ func New(folders map[string]sysprompt.Folder) *Roots { return &Roots{folders} }
 // Names gives all names, sorted.
 func (r *Roots) Names() []string { return slices.Sorted(maps.Keys(r.folders)) }
 
+// Trouble says why a folder cannot be read; empty where it can.
+func (r *Roots) Trouble(root string) string {
+	dir, err := os.OpenRoot(r.folders[root].Path)
+	if err != nil {
+		return reason(err)
+	}
+	_ = dir.Close()
+	return ""
+}
+
 // Files reads files of a folder, in the order of the names. Two names of one file have the same Same.
 func (r *Roots) Files(root string, names []string) []sysprompt.File {
 	files := make([]sysprompt.File, len(names))

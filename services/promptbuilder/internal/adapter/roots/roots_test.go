@@ -119,8 +119,12 @@ func TestFiles(t *testing.T) {
 	if d := r.Digest("ws", "AGENTS.md"); len(d) != 64 || r.Digest("ws", "none") != "" {
 		t.Errorf("%q", d)
 	}
-	if f := New(map[string]sysprompt.Folder{"gone": {Path: filepath.Join(p.dir, "gone")}}).Files("gone", []string{"x"}); f[0].State != sysprompt.FileMissing {
-		t.Errorf("%v", f)
+	for folder, want := range map[string]string{"gone": "no such file or directory", "secret": "not a directory", "ws": ""} {
+		r := New(map[string]sysprompt.Folder{"f": {Path: filepath.Join(p.dir, folder)}})
+		_, reports := r.Skills(sysprompt.SkillRoot{Root: "f"}, false)
+		if f := r.Files("f", []string{"x"}); f[0].State == sysprompt.FileOK || r.Trouble("f") != want || (len(reports) > 0 && strings.HasSuffix(reports[0].Why, ": "+want)) != (want != "") {
+			t.Errorf("%s: %v, %q, %v", folder, f, r.Trouble("f"), reports)
+		}
 	}
 }
 

@@ -29,8 +29,8 @@ func (r *Roots) Skills(root sysprompt.SkillRoot, strict bool) ([]sysprompt.Skill
 	if w.mount == "" {
 		w.mount = folder.Mount
 	}
-	if _, err := os.Stat(folder.Path); err != nil {
-		w.tell("", "the folder cannot be read: "+reason(err))
+	if why := r.Trouble(root.Root); why != "" {
+		w.tell("", "the folder cannot be read: "+why)
 		return nil, w.reports
 	}
 	w.folder(".", 0)
