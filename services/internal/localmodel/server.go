@@ -2,6 +2,7 @@ package localmodel
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ const (
 	startLimit = 2 * time.Minute
 	// stopLimit is how long a server may take to end before it is killed.
 	stopLimit = 5 * time.Second
+
+	defaultSlots  = 2
+	defaultWindow = 4096
 )
 
 // ErrPortTaken says that another program listens at the port.
@@ -34,10 +38,15 @@ type Options struct {
 	Model string
 	// Port is where it listens, on 127.0.0.1. 0: a free one.
 	Port int
+	// Slots is how many prompts it answers at once. 0: 2.
+	Slots int
+	// Window is how many tokens each slot has. 0: 4096.
+	Window int
+	// Forgets says that it keeps the last prompt of each slot and no others; else it has 256 MiB for those.
+	Forgets bool
 }
 
-// Server is a running llama.cpp server with a window of 4096 tokens in each of 2 slots. It ends with the process that
-// started it, however that dies. Stop it.
+// Server is a running llama.cpp server. It ends with the process that started it, however that dies. Stop it.
 type Server struct {
 	url   string
 	log   string
@@ -69,7 +78,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	defer log.Close()                                    //nolint:errcheck // the process has its own handle
 	cmd := exec.Command(python, "-I", "-c", serveScript, //nolint:noctx // it outlives ctx
-		filepath.Join(o.Dir, "lib"), filepath.Join(o.Dir, model.file), model.name, strconv.Itoa(o.Port))
+		filepath.Join(o.Dir, "lib"), filepath.Join(o.Dir, model.file), model.name, strconv.Itoa(o.Port),
+		strconv.Itoa(cmp.Or(o.Slots, defaultSlots)), strconv.Itoa(cmp.Or(o.Window, defaultWindow)), strconv.Itoa(o.memory()))
 	cmd.Stderr = log
 	s := &Server{log: log.Name(), cmd: cmd, ended: make(chan struct{})}
 	if err := s.run(ctx); err != nil {
@@ -77,6 +87,14 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	_ = os.Remove(s.log) // only a start that failed is explained by it; so no way to end leaves it behind
 	return s, nil
+}
+
+// memory is what the server has for prompts of earlier requests, in MiB; 8 GiB would be llama.cpp's default.
+func (o Options) memory() int {
+	if o.Forgets {
+		return 0
+	}
+	return 256
 }
 
 // free says whether the server will be able to listen. llama.cpp's own words for a port that is taken name no cause.

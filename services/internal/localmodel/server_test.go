@@ -27,7 +27,13 @@ const patience = time.Minute
 
 func start(t *testing.T, model string) (*localmodel.Server, *llamacpp.Client) {
 	t.Helper()
-	server, err := localmodel.Start(t.Context(), localmodel.Options{Dir: testkit.ModelDir(t), Model: model})
+	return startWith(t, localmodel.Options{Model: model})
+}
+
+func startWith(t *testing.T, o localmodel.Options) (*localmodel.Server, *llamacpp.Client) {
+	t.Helper()
+	o.Dir = testkit.ModelDir(t)
+	server, err := localmodel.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +58,31 @@ func TestConformance(t *testing.T) {
 				t.Errorf("the identity is %+v, %v", id, err)
 			}
 		})
+	}
+}
+
+// A server of one slot has the window that was asked for, and of earlier prompts, where it is to forget them, the last one alone.
+func TestOneSlotThatForgets(t *testing.T) {
+	for _, forgets := range []bool{false, true} {
+		_, client := startWith(t, localmodel.Options{Model: "smollm2", Slots: 1, Window: 1024, Forgets: forgets})
+		if id, err := client.Window(t.Context()); err != nil || id.Window != 1024 {
+			t.Errorf("the identity is %+v, %v", id, err)
+		}
+		cached := 0
+		for _, word := range []string{"one ", "two ", "one "} {
+			stream, err := client.Generate(t.Context(), llm.Request{Prompt: strings.Repeat(word, 200), Sampling: llm.Sampling{MaxTokens: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := end(stream); err != nil {
+				t.Fatal(err)
+			}
+			cached = stream.Result().CachedTokens
+			_ = stream.Close()
+		}
+		if kept := cached > 100; kept == forgets {
+			t.Errorf("forgets: %t; of a prompt before the last %d tokens were kept", forgets, cached)
+		}
 	}
 }
 
