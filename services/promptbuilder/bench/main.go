@@ -1,5 +1,5 @@
 // Command bench measures promptbuilder against its peers and prints a table. Its last line says how many rows are at their
-// goals, and it fails when one is not. But for -session and -novel nothing is asked of a model server: both sides count with one vocabulary.
+// goals, and it fails when one is not. The first rows ask nothing of a model server: both sides count with one vocabulary.
 package main
 
 import (
@@ -15,13 +15,25 @@ func main() {
 	model := flag.Bool("session", false, "measure on a real model server instead: one prompt of a whole text, then a session; a quarter of an hour on two cores")
 	novel := flag.Bool("novel", false, "only the prompt of a whole text on a real model server: about a minute")
 	text := flag.String("text", "", "with -session or -novel: the file of the text, instead of one that is made up")
+	systems := flag.Bool("systems", false, "only the rows about system prompts, on a real model server")
+	turns := flag.Int("turns", small.Turns, "turns of a session of those rows that the server reads; 20, with -sessions 5, are hours")
+	count := flag.Int("sessions", small.Sessions, "sessions of those rows that the server reads")
 	flag.Parse()
+	size := small
+	size.Turns, size.Sessions = *turns, *count
 	var rows []benchtable.Row
 	var err error
-	if *model || *novel {
+	switch {
+	case *model || *novel:
 		rows, err = withModel(context.Background(), *text, *novel)
-	} else {
-		rows, err = withoutModel()
+	case *systems:
+		rows, err = withSlot(context.Background(), size)
+	default:
+		if rows, err = withoutModel(); err == nil {
+			var more []benchtable.Row
+			more, err = withSlot(context.Background(), size)
+			rows = append(rows, more...)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -27,8 +27,8 @@ func NewSimulator(cache Cache, tokenize func(string) []int32) *Simulator {
 	return &Simulator{cache: cache, tokenize: tokenize, kept: map[uint64]bool{}}
 }
 
-// Count gives the tokens of a text.
-func (s *Simulator) Count(text string) (int, error) { return len(s.tokenize(text)), nil }
+// Count gives the tokens of a text, without one that stands before each.
+func (s *Simulator) Count(text string) int { return len(s.tokenize(text)) - len(s.tokenize("")) }
 
 // Read tells what a server would have of a prompt. The last token is always read: from it the answer comes.
 func (s *Simulator) Read(prompt string) (tokens, cached int, err error) {

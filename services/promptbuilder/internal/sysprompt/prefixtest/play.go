@@ -11,8 +11,8 @@ import (
 type Server interface {
 	// Read tells how many tokens a prompt has, and how many of them it had from earlier ones.
 	Read(prompt string) (tokens, cached int, err error)
-	// Count gives the tokens of a text.
-	Count(text string) (int, error)
+	// Count gives the tokens of a text, without one that stands before each.
+	Count(text string) int
 }
 
 // Tally is what was read. Turns, Tokens, Cached and Again leave the first request out, which is new to every server.
@@ -51,7 +51,7 @@ func Play(size Size, arm Arm, event Event, server Server) (Tally, error) {
 			if err := p.turn(turn); err != nil {
 				return Tally{}, err
 			}
-			if event != SubAgent || turn != (size.Turns+1)/2 {
+			if event != SubAgent || turn != size.middle() {
 				continue
 			}
 			if err := p.ask(sysprompt.Minimal, "", user("Read the notes and list what is open.")); err != nil {
@@ -77,9 +77,9 @@ type player struct {
 
 // turn asks for the answer of one turn. The answer is the same whatever the server says.
 func (p *player) turn(turn int) error {
-	next := user(fmt.Sprintf("%d-%d: %s", p.world.session, turn, strings.TrimSpace(prose(uint64(1000*p.world.session+turn), 60))))
+	next := user(fmt.Sprintf("%d-%d: %s", p.world.session, turn, strings.TrimSpace(prose(uint64(1000*p.world.session+turn), p.world.size.Turn*2/5))))
 	if turn > 1 {
-		next = prose(uint64(1000*p.world.session+turn+500), 90) + "<end_of_turn>\n" + next
+		next = prose(uint64(1000*p.world.session+turn+500), p.world.size.Turn*3/5) + "<end_of_turn>\n" + next
 	}
 	err := p.ask(sysprompt.Full, p.said, next)
 	p.said += next
@@ -106,34 +106,28 @@ func (p *player) ask(mode sysprompt.Mode, said, next string) error {
 	if !p.begun {
 		p.begun, p.tally.First = true, tokens
 	} else {
-		own, err := p.server.Count(next)
-		if err != nil {
-			return err
-		}
 		p.tally.Turns++
 		p.tally.Tokens += tokens
 		p.tally.Cached += cached
-		p.tally.Again += max(0, tokens-cached-own)
+		p.tally.Again += max(0, tokens-cached-p.server.Count(next))
 	}
 	if stable > 0 {
-		err = p.hold(mode, head+text[:stable], cached)
+		p.hold(mode, head+text[:stable], cached)
 	}
-	return err
+	return nil
 }
 
 // hold notes whether the server still had the part above the boundary.
-func (p *player) hold(mode sysprompt.Mode, stable string, cached int) error {
+func (p *player) hold(mode sysprompt.Mode, stable string, cached int) {
 	if mode == sysprompt.Full {
 		p.digests[stable] = true
 	}
 	if stable != p.stable {
 		p.stable = stable
-		return nil
+		return
 	}
-	n, err := p.server.Count(stable)
 	p.tally.Held++
-	if cached < n-2 {
+	if cached < p.server.Count(stable)-2 {
 		p.tally.Lost++
 	}
-	return err
 }

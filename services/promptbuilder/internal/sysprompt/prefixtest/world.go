@@ -16,15 +16,18 @@ import (
 // Size is how large a workload is.
 type Size struct {
 	Tools, Skills int
-	// Body is that of the text of a skill, File that of each of the 7 files, in characters.
-	Body, File int
-	// Turns are those of each session. Something happens in the middle of a session; a line is added to MEMORY.md in every
-	// quarter.
+	// Body is that of the text of a skill, File that of each of the 7 files, Turn that of what is said in a turn, in characters.
+	Body, File, Turn int
+	// Turns are those of each session. What happens once in a session does so in its middle.
 	Turns, Sessions int
 }
 
 // Real is a workload of real size: that of the proposal in field/systemprompt.md 5.1.
-func Real() Size { return Size{Tools: 12, Skills: 10, Body: 6000, File: 1500, Turns: 20, Sessions: 5} }
+func Real() Size {
+	return Size{Tools: 12, Skills: 10, Body: 6000, File: 1500, Turn: 150, Turns: 20, Sessions: 5}
+}
+
+func (s Size) middle() int { return (s.Turns + 1) / 2 }
 
 // Event is what happens in a session.
 type Event string
@@ -32,7 +35,7 @@ type Event string
 // The events.
 const (
 	None     Event = "none"
-	Memory   Event = "memory"    // a line is added to MEMORY.md
+	Memory   Event = "memory"    // a line is added to MEMORY.md in every fifth turn
 	Skill    Event = "skill"     // a skill is added
 	Midnight Event = "midnight"  // the day ends
 	Shuffle  Event = "shuffle"   // the tools are sent in another order in each turn
@@ -127,9 +130,9 @@ func (w *world) happen(event Event, turn int) {
 	if turn == 1 {
 		w.session, w.channel = w.session+1, "slack"
 	}
-	middle := turn == (w.size.Turns+1)/2
+	middle := turn == w.size.middle()
 	switch {
-	case event == Memory && turn%max(1, w.size.Turns/4) == 0:
+	case event == Memory && turn%5 == 0:
 		last := &w.files[len(w.files)-1]
 		last.Content = fmt.Appendf(slices.Clone(last.Content), "- 覚え書き %d-%d: the user prefers short answers.\n", w.session, turn)
 	case event == Skill && middle:
