@@ -283,3 +283,11 @@ func TestReason(t *testing.T) {
 		}
 	}
 }
+
+// Whoever shows a figure that was measured on the model can say which server it was.
+func TestLibrary(t *testing.T) {
+	t.Parallel()
+	if name := Library(); !strings.HasPrefix(name, "xllamacpp==20") || strings.ContainsAny(name, " \\\n") || Threads() < 1 {
+		t.Errorf("the library is %q, with %d threads", name, Threads())
+	}
+}

@@ -38,6 +38,16 @@ var models = map[string]struct{ file, name string }{
 // Models gives the names that Options.Model may have: gemma continues prose in many languages, smollm2 answers in English.
 func Models() []string { return slices.Sorted(maps.Keys(models)) }
 
+// Library names the llama.cpp server and its version, as in `xllamacpp==2026.10.11549`.
+func Library() string {
+	for line := range strings.Lines(string(requirements)) {
+		if name, _, ok := strings.Cut(line, " \\"); ok && strings.HasPrefix(name, "xllamacpp==") {
+			return name
+		}
+	}
+	return ""
+}
+
 // DefaultDir is tsumugi/model in the user's cache folder. It fails where the user has none (HOME is not set).
 func DefaultDir() (string, error) {
 	cache, err := os.UserCacheDir()

@@ -1,7 +1,7 @@
 """Serves one model file with llama.cpp's HTTP server on 127.0.0.1.
 
 Arguments: folder of the library, model file, name of the model, port (0: a free one), slots, window of each slot in tokens,
-MiB for prompts of earlier requests.
+MiB for prompts of earlier requests, threads.
 Prints `ready` and the address once it answers. Ends when its standard input does: whoever started it holds the other end,
 so it never outlives them, however they died. SIGINT from a terminal is for them, not for this process.
 """
@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 
-library, path, name, port, slots, window, memory = sys.argv[1:]
+library, path, name, port, slots, window, memory, threads = sys.argv[1:]
 sys.path.insert(0, library)
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -36,9 +36,7 @@ p.hostnames = ["127.0.0.1"]
 p.port = int(port)
 p.n_parallel = int(slots)
 p.n_ctx = int(slots) * int(window)
-# The threads of llama.cpp spin while they wait for each other: with as many as there are cores, and other work on the
-# machine, it writes several times slower than with one.
-p.cpuparams.n_threads = max(1, min(4, (os.cpu_count() or 1) // 2))
+p.cpuparams.n_threads = int(threads)
 p.cache_ram_mib = int(memory)
 # Gemma's layers look back 512 tokens only, and the server would keep no more of them: a prompt that differs from the one
 # before by more than that at its end, as each next prompt of a story does, would be read anew from its beginning.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -79,7 +80,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	defer log.Close()                                    //nolint:errcheck // the process has its own handle
 	cmd := exec.Command(python, "-I", "-c", serveScript, //nolint:noctx // it outlives ctx
 		filepath.Join(o.Dir, "lib"), filepath.Join(o.Dir, model.file), model.name, strconv.Itoa(o.Port),
-		strconv.Itoa(cmp.Or(o.Slots, defaultSlots)), strconv.Itoa(cmp.Or(o.Window, defaultWindow)), strconv.Itoa(o.memory()))
+		strconv.Itoa(cmp.Or(o.Slots, defaultSlots)), strconv.Itoa(cmp.Or(o.Window, defaultWindow)), strconv.Itoa(o.memory()), strconv.Itoa(Threads()))
 	cmd.Stderr = log
 	s := &Server{log: log.Name(), cmd: cmd, ended: make(chan struct{})}
 	if err := s.run(ctx); err != nil {
@@ -96,6 +97,10 @@ func (o Options) memory() int {
 	}
 	return 256
 }
+
+// Threads is how many a server computes with. Those of llama.cpp spin while they wait for each other: with as many as there are
+// cores, and other work on the machine, it writes several times slower than with one.
+func Threads() int { return max(1, min(4, runtime.NumCPU()/2)) }
 
 // free says whether the server will be able to listen. llama.cpp's own words for a port that is taken name no cause.
 func free(ctx context.Context, port int) error {

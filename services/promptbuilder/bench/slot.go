@@ -52,15 +52,17 @@ func openSlot(ctx context.Context, window int) (*slot, error) {
 	var props struct {
 		Alias string `json:"model_alias"`
 		Quant string `json:"model_ftype"`
-		Build string `json:"build_info"`
 	}
 	if err := s.call(ctx, http.MethodGet, "/props", nil, &props); err != nil {
 		s.server.Stop()
 		return nil, err
 	}
-	s.about = fmt.Sprintf("%s, %s, llama.cpp %s, one slot of %d tokens, %d processors", props.Alias, props.Quant, props.Build, window, runtime.NumCPU())
+	s.about = fmt.Sprintf("%s, %s, %s, one slot of %d tokens, %d of %d processors", props.Alias, props.Quant, localmodel.Library(), window, localmodel.Threads(), runtime.NumCPU())
 	return s, nil
 }
+
+// client waits as long as a long prompt may take on a slow machine.
+var client = &http.Client{Timeout: 10 * time.Minute}
 
 // call asks the server.
 func (s *slot) call(ctx context.Context, method, path string, ask, answer any) error {
@@ -73,7 +75,7 @@ func (s *slot) call(ctx context.Context, method, path string, ask, answer any) e
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		return err
 	}
