@@ -63,7 +63,8 @@ type Told struct {
 	Cache bool
 	// Conversations: the server takes Request.Messages; elsewhere they are FaultRefused.
 	Conversations bool
-	// Tools: it also takes Request.Tools and tells Result.Calls; elsewhere tools are FaultRefused.
+	// Tools: it also takes Request.Tools and tells Result.Calls; elsewhere tools are FaultRefused. Where the server is asked, it is as of
+	// the last call of Window.
 	Tools bool
 }
 
@@ -180,7 +181,8 @@ type Result struct {
 	Finish Finish
 	// StopString is the stop string that ended it, if one did.
 	StopString string
-	// Calls are the tools that the model asks for, in its order. Only of Messages, and complete only at the end.
+	// Calls are the tools that the model asks for, in its order. Only of Messages, and only at a good end: an answer that was cut at
+	// its length, or ended by a stop string, asks for none.
 	Calls []ToolCall
 	// PromptTokens is the whole prompt, CachedTokens the part that came from the server's prefix cache.
 	PromptTokens, CachedTokens int

@@ -1,8 +1,10 @@
 package llm
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,11 +34,12 @@ type Message struct {
 type Tool struct {
 	// Name is 1 to 64 of [A-Za-z0-9_.-].
 	Name, Description string
-	// Schema is the JSON Schema of its arguments, sent byte for byte: the order of its keys is meaning (design 2).
+	// Schema is the JSON Schema of its arguments, a JSON object whose keys are sent in their order, which is meaning (design 2).
+	// Empty: it has no arguments.
 	Schema string
 }
 
-// ToolCall is a model's wish to call a tool. Arguments are JSON text as the model wrote it, which may be broken.
+// ToolCall is a model's wish to call a tool. ID is empty where the server tells none. Arguments are a JSON object as the model wrote it.
 type ToolCall struct {
 	ID, Name, Arguments string
 }
@@ -59,7 +62,7 @@ func (r Request) CheckFor(told Told) error {
 	case len(r.Messages) > 0 && !told.Conversations:
 		return errors.New("conversations cannot be sent to this kind of server, only prompts")
 	case len(r.Tools) > 0 && !told.Tools:
-		return errors.New("tools cannot be sent to this kind of server")
+		return errors.New("tools cannot be sent to this model server")
 	}
 	return r.Check()
 }
@@ -72,12 +75,54 @@ func (r Request) checkMessages() error {
 	case len(r.Messages) > 0 && r.Prompt != "":
 		return errors.New("there is a prompt and there are messages; only one of them can be sent")
 	}
+	called := map[string]bool{}
 	for i, m := range r.Messages {
-		if err := m.check(); err != nil {
+		err := m.check()
+		if err == nil && m.Role == RoleTool && !called[m.CallID] {
+			err = fmt.Errorf("it answers the call %q, and no message before it makes that call", m.CallID)
+		}
+		if err != nil {
 			return fmt.Errorf("message %d: %w", i, err)
+		}
+		for _, c := range m.Calls {
+			called[c.ID] = true
+		}
+	}
+	for i, t := range r.Tools {
+		if err := t.check(); err != nil {
+			return fmt.Errorf("tool %d: %w", i, err)
 		}
 	}
 	return nil
+}
+
+// toolName is what the name of a tool looks like.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+func (t Tool) check() error {
+	switch {
+	case !toolName.MatchString(t.Name):
+		return fmt.Errorf("its name is %q; it must be 1 to 64 letters, digits, underscores, dots and dashes", t.Name)
+	case !utf8.ValidString(t.Description + t.Schema):
+		return ErrNotUTF8
+	case t.Schema != "" && !object(t.Schema):
+		return errors.New("its schema is no JSON object")
+	}
+	return nil
+}
+
+// CheckArguments says in one sentence that the arguments of a call are no JSON object: no server reads others back.
+func CheckArguments(c ToolCall) error {
+	if !utf8.ValidString(c.Arguments) || !object(c.Arguments) {
+		return fmt.Errorf("the arguments of %q are no JSON object", c.Name)
+	}
+	return nil
+}
+
+// object says whether text is one JSON object.
+func object(text string) bool {
+	var fields map[string]json.RawMessage
+	return json.Unmarshal([]byte(text), &fields) == nil && fields != nil
 }
 
 func (m Message) check() error {
@@ -93,6 +138,11 @@ func (m Message) check() error {
 		return errors.New("only an assistant calls tools")
 	case (m.Role == RoleTool) != (m.CallID != ""):
 		return errors.New("a message of a tool, and no other, names the call that it answers")
+	}
+	for _, c := range m.Calls {
+		if err := CheckArguments(c); err != nil {
+			return err
+		}
 	}
 	return nil
 }

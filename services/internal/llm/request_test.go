@@ -97,6 +97,11 @@ func TestCheckOfMessages(t *testing.T) {
 	said := func(m ...llm.Message) llm.Request {
 		return llm.Request{Messages: m, Sampling: llm.Sampling{MaxTokens: 1}}
 	}
+	offers := func(all ...llm.Tool) llm.Request {
+		r := said(llm.Message{Role: llm.RoleUser})
+		r.Tools = all
+		return r
+	}
 	call := []llm.ToolCall{{ID: "c1", Name: "node_detail", Arguments: `{"node_id":"a"}`}}
 	both := said(llm.Message{Role: llm.RoleUser, Content: "a"})
 	both.Prompt = "b"
@@ -115,6 +120,13 @@ func TestCheckOfMessages(t *testing.T) {
 		{"bad bytes", said(llm.Message{Role: llm.RoleUser}, llm.Message{Role: llm.RoleUser, Content: "\xff"}), "message 1: the text is not valid UTF-8"},
 		{"a user who calls", said(llm.Message{Role: llm.RoleUser, Calls: call}), "only an assistant"},
 		{"a tool without a call", said(llm.Message{Role: llm.RoleTool}), "names the call"},
+		{"an answer to no call", said(llm.Message{Role: llm.RoleAssistant, Calls: call}, llm.Message{Role: llm.RoleTool, CallID: "c2"}), `message 1: it answers the call "c2"`},
+		{"arguments that are cut", said(llm.Message{Role: llm.RoleAssistant, Calls: []llm.ToolCall{{ID: "c1", Name: "x", Arguments: `{"a"`}}}), `the arguments of "x" are no JSON object`},
+		{"arguments that are none", said(llm.Message{Role: llm.RoleAssistant, Calls: []llm.ToolCall{{ID: "c1", Name: "x", Arguments: "null"}}}), `the arguments of "x" are no JSON object`},
+		{"a tool without arguments", offers(llm.Tool{Name: "x"}), ""},
+		{"a tool without a name", offers(llm.Tool{Name: "x"}, llm.Tool{Schema: "{}"}), "tool 1: its name is"},
+		{"a schema that is a list", offers(llm.Tool{Name: "x", Schema: "[]"}), "its schema is no JSON object"},
+		{"a description of bad bytes", offers(llm.Tool{Name: "x", Description: "\xff"}), "tool 0: the text is not valid UTF-8"},
 		{"a call id of a user", said(llm.Message{Role: llm.RoleUser, CallID: "c1"}), "names the call"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

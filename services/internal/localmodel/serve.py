@@ -1,7 +1,7 @@
 """Serves one model file with llama.cpp's HTTP server on 127.0.0.1.
 
 Arguments: folder of the library, model file, name of the model, port (0: a free one), slots, window of each slot in tokens,
-MiB for prompts of earlier requests, threads.
+MiB for prompts of earlier requests, threads, chat template (empty: the model's own).
 Prints `ready` and the address once it answers. Ends when its standard input does: whoever started it holds the other end,
 so it never outlives them, however they died. SIGINT from a terminal is for them, not for this process.
 """
@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 
-library, path, name, port, slots, window, memory, threads = sys.argv[1:]
+library, path, name, port, slots, window, memory, threads, template = sys.argv[1:]
 sys.path.insert(0, library)
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -44,6 +44,8 @@ p.swa_full = True
 p.endpoint_props = True
 p.endpoint_slots = True
 p.ui = False
+if template:
+    p.chat_template = template
 server = xllamacpp.Server(p)
 print("ready", server.listening_address, file=ready, flush=True)
 threading.Event().wait()

@@ -45,6 +45,8 @@ type Options struct {
 	Window int
 	// Forgets says that it keeps the last prompt of each slot and no others; else it has 256 MiB for those.
 	Forgets bool
+	// Template is a chat template in Jinja that stands instead of the model's own. Empty: its own.
+	Template string
 }
 
 // Server is a running llama.cpp server. It ends with the process that started it, however that dies. Stop it.
@@ -80,7 +82,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	defer log.Close()                                    //nolint:errcheck // the process has its own handle
 	cmd := exec.Command(python, "-I", "-c", serveScript, //nolint:noctx // it outlives ctx
 		filepath.Join(o.Dir, "lib"), filepath.Join(o.Dir, model.file), model.name, strconv.Itoa(o.Port),
-		strconv.Itoa(cmp.Or(o.Slots, defaultSlots)), strconv.Itoa(cmp.Or(o.Window, defaultWindow)), strconv.Itoa(o.memory()), strconv.Itoa(Threads()))
+		strconv.Itoa(cmp.Or(o.Slots, defaultSlots)), strconv.Itoa(cmp.Or(o.Window, defaultWindow)), strconv.Itoa(o.memory()), strconv.Itoa(Threads()), o.Template)
 	cmd.Stderr = log
 	s := &Server{log: log.Name(), cmd: cmd, ended: make(chan struct{})}
 	if err := s.run(ctx); err != nil {

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	_ "embed" // the template
 	"os"
 	"sync"
 	"testing"
@@ -14,17 +15,36 @@ var models = struct {
 	running map[string]*localmodel.Server
 }{running: map[string]*localmodel.Server{}}
 
+// toolTemplate is a template with a place for tools, in the marks of the Hermes family, which llama.cpp knows. Models of this
+// size have none of their own.
+//
+//go:embed tools.jinja
+var toolTemplate string
+
 // Model gives the base URL of a real llama.cpp server with one of localmodel.Models, started once for all tests of a
 // package. The test skips where the models are not installed; where TSUMUGI_NEED has `model` they are installed.
 func Model(t testing.TB, name string) string {
 	t.Helper()
-	dir := ModelDir(t)
+	return started(t, name, localmodel.Options{Model: name})
+}
+
+// ModelWithTools is Model of `smollm2` with a template that tells the model of tools. It calls one when it is told to write the
+// call (servertest.Calling); by itself it does not.
+func ModelWithTools(t testing.TB) string {
+	t.Helper()
+	return started(t, "smollm2 with tools", localmodel.Options{Model: "smollm2", Template: toolTemplate})
+}
+
+// started starts a server unless it runs.
+func started(t testing.TB, name string, o localmodel.Options) string {
+	t.Helper()
+	o.Dir = ModelDir(t)
 	models.Lock()
 	defer models.Unlock()
 	if s := models.running[name]; s != nil {
 		return s.URL()
 	}
-	s, err := localmodel.Start(t.Context(), localmodel.Options{Dir: dir, Model: name})
+	s, err := localmodel.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

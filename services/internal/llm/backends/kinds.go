@@ -125,6 +125,7 @@ type openaiSettings struct {
 	Server     openai.Program `yaml:"server"`
 	API        openai.API     `yaml:"api"`
 	Model      string         `yaml:"model"`
+	Tools      *bool          `yaml:"tools"`
 }
 
 func (s *openaiSettings) check(add func(key, format string, args ...any)) {
@@ -142,7 +143,11 @@ func (s *openaiSettings) check(add func(key, format string, args ...any)) {
 }
 
 func (s *openaiSettings) open(name string) Backend {
-	return openai.New(openai.Config{Endpoint: s.at(name), Program: s.Server, API: s.API, Model: s.Model, Tokenizer: s.opened})
+	tools := s.Server == openai.OpenAI // vLLM takes them with flags of its own, and llama.cpp drops them where the model's template has no place for them
+	if s.Tools != nil {
+		tools = *s.Tools
+	}
+	return openai.New(openai.Config{Endpoint: s.at(name), Program: s.Server, API: s.API, Model: s.Model, Tokenizer: s.opened, Tools: tools})
 }
 
 // beside is a path as the backends file means it: seen from the folder of the file.

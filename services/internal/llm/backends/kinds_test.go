@@ -72,6 +72,8 @@ func TestKindsArrive(t *testing.T) {
 default: kobold
 backends:
   kobold: {kind: koboldcpp, address: ` + kobold.URL + `/, api_key_env: TEST_KEY}
+  tools: {kind: openai, server: vllm, model: m1, tools: true, address: ` + vllm.URL + `, api_key_env: TEST_KEY}
+  toolless: {kind: openai, tokenizer: r50k_base, window: 4096, tools: false, address: ` + gpt.URL + `, api_key_env: TEST_KEY}
   vllm: {kind: openai, server: vllm, api: chat, model: m2, window: 3000, address: ` + vllm.URL + `/v1/, api_key_env: TEST_KEY}
   google: {kind: gemini, model: gemini-story, thinking_budget: 0, address: ` + google.URL + `, api_key_env: TEST_KEY}
   gpt: {kind: openai, tokenizer: r50k_base, window: 4096, address: ` + gpt.URL + `, api_key_env: TEST_KEY}
@@ -97,6 +99,15 @@ backends:
 		}
 		if got := answerOf(t, model, llm.Request{Prompt: "夜", Sampling: llm.Sampling{MaxTokens: 3}}); got != "糸は夜" {
 			t.Errorf("the answer of %s is %q", name, got)
+		}
+	}
+	for name, want := range map[string]bool{"gpt": true, "toolless": false, "vllm": false, "tools": true} {
+		model, err := set.Generator(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := model.(llm.Teller).Tells().Tools; got != want {
+			t.Errorf("that %s takes tools is told as %v", name, got)
 		}
 	}
 }

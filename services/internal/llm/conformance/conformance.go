@@ -35,6 +35,8 @@ type Subject struct {
 	Wrapped bool
 	// DropsGrammar: the server goes on without a grammar that it cannot read.
 	DropsGrammar bool
+	// NoConversations: it takes no messages, only prompts. NoTools: it takes no tools.
+	NoConversations, NoTools bool
 	// NoVocabulary: how many tokens the model has is not known here.
 	NoVocabulary bool
 }
@@ -64,6 +66,8 @@ func Run(t *testing.T, s Subject) {
 	t.Run("TooLong", s.tooLong)
 	t.Run("BadSampling", s.badSampling)
 	t.Run("BadKnobs", s.badKnobs)
+	t.Run("Conversation", s.conversation)
+	t.Run("Tools", s.tools)
 	t.Run("CloseEarly", s.closeEarly)
 	t.Run("Cancelled", s.cancelled)
 }

@@ -41,19 +41,25 @@ func (s Subject) badKnobs(t *testing.T) {
 		if !slices.Contains(sampler.Knobs(), test.knob) || test.skip {
 			continue
 		}
-		_, err := s.Backend.Generate(t.Context(), test.request)
-		wantFault(t, err, llm.FaultRefused)
-		var bad *llm.BadKnobsError
-		if !errors.As(err, &bad) {
-			t.Errorf("%s: %v does not say which knob is wrong", test.knob, err)
-			continue
-		}
-		fields := make([]string, len(bad.Bad))
-		for i, b := range bad.Bad {
-			fields[i] = b.Field
-		}
-		if got := strings.Join(fields, " "); got != test.fields {
-			t.Errorf("%v names %s, not %s", err, got, test.fields)
-		}
+		s.wantBadKnobs(t, test.request, test.fields)
+	}
+}
+
+// wantBadKnobs: a request is refused for these fields.
+func (s Subject) wantBadKnobs(t *testing.T, r llm.Request, want string) {
+	t.Helper()
+	_, err := s.Backend.Generate(t.Context(), r)
+	wantFault(t, err, llm.FaultRefused)
+	var bad *llm.BadKnobsError
+	if !errors.As(err, &bad) {
+		t.Errorf("%v does not say which knob is wrong", err)
+		return
+	}
+	fields := make([]string, len(bad.Bad))
+	for i, b := range bad.Bad {
+		fields[i] = b.Field
+	}
+	if got := strings.Join(fields, " "); got != want {
+		t.Errorf("%v names %s, not %s", err, got, want)
 	}
 }

@@ -41,7 +41,7 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := client(t, geminitest.New(t, test.server).URL, test.config)
-			conformance.Run(t, conformance.Subject{Backend: c, Prompt: "むかしむかし、", NoPieces: true, NoStopString: true})
+			conformance.Run(t, conformance.Subject{Backend: c, Prompt: "むかしむかし、", NoPieces: true, NoStopString: true, NoConversations: true, NoTools: true})
 		})
 	}
 }

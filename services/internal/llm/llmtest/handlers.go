@@ -19,6 +19,8 @@ func (s *Server) handler() func(http.ResponseWriter, *http.Request, []byte) {
 		"GET /v1/models":   showModels,
 		"POST /tokenize":   tokenize,
 		"POST /completion": s.completion,
+
+		"POST /apply-template": applyTemplate,
 	}
 	return func(w http.ResponseWriter, r *http.Request, body []byte) {
 		w.Header().Set("Server", "llama.cpp")
@@ -136,6 +138,24 @@ func tokenize(w http.ResponseWriter, _ *http.Request, c call) {
 		return
 	}
 	answer(w, http.StatusOK, map[string]any{"tokens": list})
+}
+
+// applyTemplate gives the prompt of a conversation, in a form of its own: a letter for the role before each message.
+func applyTemplate(w http.ResponseWriter, _ *http.Request, c call) {
+	var ask struct {
+		Messages []struct {
+			Role    string `json:"role"`
+			Content string `json:"content"`
+		} `json:"messages"`
+	}
+	if !read(w, c.body, &ask) {
+		return
+	}
+	prompt := ""
+	for _, m := range ask.Messages {
+		prompt += m.Role[:min(len(m.Role), 1)] + ":" + m.Content + "\n"
+	}
+	answer(w, http.StatusOK, map[string]string{"prompt": prompt + "a:"})
 }
 
 // read reads a request; the real server names the place of what is no JSON in the words of its JSON library.

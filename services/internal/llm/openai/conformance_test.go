@@ -38,12 +38,12 @@ func TestConformance(t *testing.T) {
 		config openai.Config
 	}{
 		"vLLM":          {openaitest.Options{Program: openaitest.VLLM, BOS: true, Window: 64}, openai.Config{Program: openai.VLLM}},
-		"vLLMChat":      {openaitest.Options{Program: openaitest.VLLM, BOS: true, Around: 11}, openai.Config{Program: openai.VLLM, API: openai.Chat}},
+		"vLLMChat":      {openaitest.Options{Program: openaitest.VLLM, BOS: true, Around: 11}, openai.Config{Program: openai.VLLM, API: openai.Chat, Tools: true}},
 		"vLLMWithAKey":  {openaitest.Options{Program: openaitest.VLLM, Cut: servertest.Pairs, APIKey: "secret"}, openai.Config{Program: openai.VLLM, Model: "fake"}},
 		"llama.cpp":     {openaitest.Options{Program: openaitest.LlamaCpp, BOS: true, Cut: servertest.Bytes}, openai.Config{Program: openai.LlamaCpp}},
-		"llama.cppChat": {openaitest.Options{Program: openaitest.LlamaCpp, Around: 5}, openai.Config{Program: openai.LlamaCpp, API: openai.Chat}},
-		"OpenAI":        {openaitest.Options{Cut: cut, Models: []string{"a", "b"}}, openai.Config{Model: "b", Endpoint: wire.Endpoint{Window: 4096}, Tokenizer: vocabulary}},
-		"OpenAIChat":    {openaitest.Options{Cut: cut}, openai.Config{API: openai.Chat, Endpoint: wire.Endpoint{Window: 4096}, Tokenizer: vocabulary}},
+		"llama.cppChat": {openaitest.Options{Program: openaitest.LlamaCpp, Around: 5}, openai.Config{Program: openai.LlamaCpp, API: openai.Chat, Tools: true}},
+		"OpenAI":        {openaitest.Options{Cut: cut, Models: []string{"a", "b"}}, openai.Config{Model: "b", Endpoint: wire.Endpoint{Window: 4096}, Tokenizer: vocabulary, Tools: true}},
+		"OpenAIChat":    {openaitest.Options{Cut: cut}, openai.Config{API: openai.Chat, Endpoint: wire.Endpoint{Window: 4096}, Tokenizer: vocabulary, Tools: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := openaitest.New(t, test.server)
@@ -51,26 +51,32 @@ func TestConformance(t *testing.T) {
 			conformance.Run(t, conformance.Subject{
 				Backend: c, Prompt: "むかしむかし、", NoPieces: test.config.Tokenizer == nil,
 				NoStopString: test.server.Program != openaitest.VLLM, Wrapped: test.config.API == openai.Chat,
-				NoVocabulary: test.config.Program == openai.VLLM,
+				NoVocabulary: test.config.Program == openai.VLLM, NoTools: !test.config.Tools,
 			})
 		})
 	}
 }
 
-// The suite on a real llama.cpp server, raw and as a chat.
+// The suite on a real llama.cpp server, raw and as a chat, and with a template that has a place for tools.
 func TestRealServer(t *testing.T) {
-	for name, config := range map[string]openai.Config{
-		"Completions": {Program: openai.LlamaCpp},
-		"Chat":        {Program: openai.LlamaCpp, API: openai.Chat},
+	for name, test := range map[string]struct {
+		address func(t *testing.T) string
+		config  openai.Config
+	}{
+		"Completions": {gemma, openai.Config{Program: openai.LlamaCpp}},
+		"Chat":        {gemma, openai.Config{Program: openai.LlamaCpp, API: openai.Chat}},
+		"Tools":       {func(t *testing.T) string { t.Helper(); return testkit.ModelWithTools(t) }, openai.Config{Program: openai.LlamaCpp, Tools: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := client(t, testkit.Model(t, "gemma")+"/v1", config)
+			c := client(t, test.address(t)+"/v1", test.config)
 			conformance.Run(t, conformance.Subject{
-				Backend: c, Prompt: "むかしむかし、", NoPieces: true, NoStopString: true, Wrapped: config.API == openai.Chat,
+				Backend: c, Prompt: "むかしむかし、", NoPieces: true, NoStopString: true, Wrapped: test.config.API == openai.Chat, NoTools: !test.config.Tools,
 			})
 		})
 	}
 }
+
+func gemma(t *testing.T) string { t.Helper(); return testkit.Model(t, "gemma") }
 
 func TestFaulty(t *testing.T) {
 	for _, api := range []openai.API{openai.Completions, openai.Chat} {

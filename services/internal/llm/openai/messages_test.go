@@ -42,11 +42,4 @@ func TestConversationsOfARealServer(t *testing.T) {
 			t.Errorf("%s: %q, %v: %d tokens, %d of them cached; the first turn had %d", name, text, err, later.PromptTokens, later.CachedTokens, result.PromptTokens)
 		}
 	}
-	tools := conversation(hello)
-	tools.Tools = []llm.Tool{{Name: "x", Schema: `{"type":"object"}`}}
-	for name, backend := range map[string]llm.Generator{"llamacpp": raw, "openai": chat} {
-		if _, _, err := servertest.Ask(t, backend, tools); servertest.FaultOf(err) != llm.FaultRefused {
-			t.Errorf("%s with a tool: %v", name, err)
-		}
-	}
 }

@@ -10,6 +10,7 @@
 //   - OpenAI takes four stop strings: the others are looked for here (request.go).
 //   - Usage comes in the event with the finish reason, or in one without choices behind it (stream.go).
 //   - Some servers leave out the [DONE] at the end; an answer with a finish reason is whole (stream.go).
+//   - A tool call comes in fragments, whose index, id and name some servers leave out or repeat (wire.Calls).
 //   - Errors inside a stream come in three forms (errors.go), and refusals may repeat the prompt, which is cut off there.
 //   - A used-up quota is 429 like too much haste, but waiting does not help (errors.go).
 package openai
@@ -64,6 +65,8 @@ type Config struct {
 	API API
 	// Model is the model as the server names it; empty: the only one that it has.
 	Model string
+	// Tools: it takes tools in a conversation. Nobody can ask a server of this kind.
+	Tools bool
 	// Tokenizer is the model's own vocabulary. With it texts are counted here; nil: the server counts.
 	Tokenizer *tokenizer.Tokenizer
 }

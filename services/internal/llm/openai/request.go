@@ -25,7 +25,7 @@ const (
 
 // Tells implements llm.Teller.
 func (c *Client) Tells() llm.Told {
-	return llm.Told{StopString: c.config.Program == VLLM, Cache: true, Conversations: true}
+	return llm.Told{StopString: c.config.Program == VLLM, Cache: true, Conversations: true, Tools: c.config.Tools}
 }
 
 // Knobs are what the program at the address can be told about sampling: OpenAI (API reference, November 2026), vLLM
@@ -67,7 +67,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 		path, body = "/v1/chat/completions", c.conversation(req, model, stops)
 	}
 	stream, err := c.server.Stream(ctx, path, body, wire.MaxLine, a)
-	return stream, c.without(wire.Blame(err, req.Sampling, c.names()))
+	return stream, wire.ToolsRefused(c.without(wire.Blame(err, req.Sampling, c.names())), req)
 }
 
 // without takes the form of a chat off the figures of a prompt that is too long: they are then of the window that Window
@@ -144,14 +144,19 @@ func (c *Client) conversation(req llm.Request, model string, stops []string) ope
 	} else {
 		p.MaxTokens = most // which servers have always known
 	}
+	var fields map[string]any
 	if c.config.Program == LlamaCpp {
-		p.SetExtraFields(own(req.Sampling))
-		return p
+		fields = own(req.Sampling)
+	} else {
+		s := req.Sampling
+		p.Temperature, p.TopP, p.Seed = opt(s.Temperature), opt(s.TopP), seed(s.Seed)
+		p.PresencePenalty, p.FrequencyPenalty = opt(s.PresencePenalty), opt(s.FrequencyPenalty)
+		fields = extra(s)
 	}
-	s := req.Sampling
-	p.Temperature, p.TopP, p.Seed = opt(s.Temperature), opt(s.TopP), seed(s.Seed)
-	p.PresencePenalty, p.FrequencyPenalty = opt(s.PresencePenalty), opt(s.FrequencyPenalty)
-	p.SetExtraFields(extra(s))
+	if len(req.Tools) > 0 {
+		fields["tools"] = wire.Functions(req.Tools) // the library's own have no order of keys in a schema
+	}
+	p.SetExtraFields(fields)
 	return p
 }
 

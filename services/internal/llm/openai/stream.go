@@ -19,6 +19,7 @@ type answer struct {
 	chat   bool
 	text   wire.Assembler
 	stops  wire.Stops // those that the server was not told
+	calls  wire.Calls
 	result llm.Result
 	reason string // the finish reason, empty before
 }
@@ -58,6 +59,11 @@ func (a *answer) piece(c chunk) (string, error) {
 			return text + a.stops.Rest(), a.server.Fault(llm.FaultProtocol, damage, "the text of the answer is damaged: %v", damage)
 		}
 	}
+	for _, p := range c.calls {
+		if err := a.calls.Add(p); err != nil {
+			return text + a.stops.Rest(), a.server.Fault(llm.FaultProtocol, err, "%v", err)
+		}
+	}
 	if stop := a.stops.Found(); stop != "" {
 		a.result.Finish, a.result.StopString = llm.FinishStop, stop
 		return text, io.EOF
@@ -78,8 +84,15 @@ func (a *answer) finish(stop string) error {
 		return a.server.Fault(llm.FaultProtocol, nil, "the text of the answer is damaged: it ends inside a character")
 	}
 	switch a.reason {
-	case "stop":
-		a.result.Finish, a.result.StopString = llm.FinishStop, stop
+	case "stop", "tool_calls":
+		if a.reason == "tool_calls" && !a.calls.Any() {
+			return a.server.Fault(llm.FaultProtocol, nil, "the answer is said to call tools, and calls none")
+		}
+		calls, err := a.calls.Whole()
+		if err != nil {
+			return a.server.Fault(llm.FaultProtocol, err, "%v", err)
+		}
+		a.result.Finish, a.result.StopString, a.result.Calls = llm.FinishStop, stop, calls
 	case "length":
 		a.result.Finish = llm.FinishLength
 	case "content_filter":
@@ -105,6 +118,7 @@ func (a *answer) Result() llm.Result { return a.result }
 type chunk struct {
 	text    string // a JSON string, null or nothing
 	refusal string
+	calls   []wire.Part
 	finish  string
 	stop    string // the stop string, from vLLM
 	usage   openai.CompletionUsage
@@ -123,6 +137,7 @@ func (a *answer) read(data []byte) (chunk, bool) {
 		if len(c.Choices) > 0 {
 			first := c.Choices[0]
 			got.text, got.refusal, got.finish = first.Delta.JSON.Content.Raw(), first.Delta.Refusal, first.FinishReason
+			got.calls = parts(first.Delta.ToolCalls)
 			got.stop = word(first.JSON.ExtraFields["stop_reason"].Raw())
 		}
 		return got, true
@@ -138,6 +153,18 @@ func (a *answer) read(data []byte) (chunk, bool) {
 		got.stop = word(first.JSON.ExtraFields["stop_reason"].Raw())
 	}
 	return got, true
+}
+
+// parts are the fragments of tool calls in an event.
+func parts(deltas []openai.ChatCompletionChunkChoiceDeltaToolCall) []wire.Part {
+	all := make([]wire.Part, len(deltas))
+	for i, d := range deltas {
+		all[i] = wire.Part{Index: int(d.Index), ID: d.ID, Name: d.Function.Name, Arguments: json.RawMessage(d.Function.JSON.Arguments.Raw())}
+		if !d.JSON.Index.Valid() {
+			all[i].Index = wire.NoIndex
+		}
+	}
+	return all
 }
 
 // word gives the text of a JSON string; a number, as vLLM names tokens, is none.

@@ -35,3 +35,28 @@ func TestBlame(t *testing.T) {
 		}
 	}
 }
+
+// Only a refusal of tools says how to do without them: elsewhere the advice would lead nowhere.
+func TestToolsRefused(t *testing.T) {
+	t.Parallel()
+	tools := llm.Request{Tools: []llm.Tool{{Name: "x"}}}
+	for name, test := range map[string]struct {
+		err  *llm.Error
+		req  llm.Request
+		told bool
+	}{
+		"tools are refused":      {&llm.Error{Fault: llm.FaultRefused, Message: "m does not support Tools"}, tools, true},
+		"something else":         {&llm.Error{Fault: llm.FaultRefused, Message: "no"}, tools, false},
+		"none were sent":         {&llm.Error{Fault: llm.FaultRefused, Message: "tools"}, llm.Request{}, false},
+		"another fault":          {&llm.Error{Fault: llm.FaultBusy, Message: "tools"}, tools, false},
+		"a knob is wrong beside": {&llm.Error{Fault: llm.FaultRefused, Message: "tools", Err: &llm.BadKnobsError{}}, tools, false},
+	} {
+		before := test.err.Message
+		if err := ToolsRefused(test.err, test.req); !errors.Is(err, test.err) || (test.err.Message != before) != test.told {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := ToolsRefused(nil, tools); err != nil {
+		t.Error(err)
+	}
+}

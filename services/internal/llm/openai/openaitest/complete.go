@@ -23,6 +23,7 @@ type ask struct {
 	Model     string    `json:"model"`
 	Prompt    string    `json:"prompt"`
 	Messages  []message `json:"messages"`
+	Tools     []tool    `json:"tools"`
 	Most      *int      `json:"max_tokens"`
 	MostChat  *int      `json:"max_completion_tokens"`
 	Stop      []string  `json:"stop"`
@@ -41,6 +42,7 @@ type work struct {
 	chat    bool
 	usage   bool
 	pieces  []string
+	calls   []object // the fragments of tool calls, one token each
 	finish  string
 	stop    string // the stop string, empty for none
 	counted object // the usage
@@ -50,7 +52,7 @@ type work struct {
 // known are the settings that OpenAI takes; it refuses others by name.
 var known = []string{
 	"model", "prompt", "messages", "max_tokens", "max_completion_tokens", "stop", "stream", "stream_options", "temperature",
-	"top_p", "presence_penalty", "frequency_penalty", "logit_bias", "seed",
+	"top_p", "presence_penalty", "frequency_penalty", "logit_bias", "seed", "tools",
 }
 
 func (s *Server) complete(c call, chat bool) {
@@ -58,10 +60,10 @@ func (s *Server) complete(c call, chat bool) {
 	if !c.read(&a) {
 		return
 	}
-	if chat && len(a.Messages) == 1 {
-		a.Prompt = a.Messages[0].Content
+	if chat {
+		a.Prompt = a.said()
 	}
-	if c.refused(a) {
+	if c.refused(a) || c.toolsRefused(a) {
 		return
 	}
 	most := 16 // where a request names none
@@ -76,10 +78,13 @@ func (s *Server) complete(c call, chat bool) {
 	}
 	j := &work{call: c, chat: chat, usage: a.Options.Usage, finish: c.options.Finish, Stream: s.stream(c, a.Prompt)}
 	pieces := c.options.Reply(a.Prompt)
-	if len(pieces) > most {
-		pieces, j.finish = pieces[:most], "length"
+	if j.calls = a.calls(); j.calls != nil {
+		pieces, j.finish = nil, "tool_calls"
 	}
-	n := len(pieces)
+	if len(pieces)+len(j.calls) > most {
+		pieces, j.calls, j.finish = pieces[:min(most, len(pieces))], j.calls[:min(most, len(j.calls))], "length"
+	}
+	n := len(pieces) + len(j.calls)
 	if j.pieces, j.stop = llm.CutAtStop(pieces, a.Stop); j.stop != "" {
 		j.finish, n = "stop", min(len(j.pieces)+1, n)
 	}
@@ -176,6 +181,12 @@ func (j *work) run() {
 			break
 		}
 		j.choice(servertest.Quoted(p), nil, nil)
+	}
+	for _, part := range j.calls {
+		if !j.Next(len(j.pieces)) {
+			return
+		}
+		j.delta(object{"tool_calls": []object{part}})
 	}
 	if !j.Next(len(j.pieces)) {
 		return

@@ -94,6 +94,15 @@ func (c call) models() {
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
+	CallID  string `json:"tool_call_id"`
+	Calls   []struct {
+		ID       string `json:"id"`
+		Type     string `json:"type"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
 }
 
 // tokenize is that of vLLM (a prompt or messages) or of llama.cpp (content).

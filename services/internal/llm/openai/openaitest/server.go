@@ -45,6 +45,8 @@ type Options struct {
 	Stepped bool
 	// Finish is what ends an answer instead of `stop`, such as `content_filter`. Empty: `stop`.
 	Finish string
+	// NoTools refuses tools, as vLLM does without its flags for them.
+	NoTools bool
 	// NoDone leaves out the last event.
 	NoDone bool
 }
