@@ -82,7 +82,8 @@ func (s *Service) chat(ctx context.Context, ns string, req Request, model llm.Ge
 	c := conversation{system: req.Chat.System, user: req.Text}
 	if req.Chat.Context {
 		err = s.tellContext(ctx, ns, req, found.Backend, &c)
-		if t, ok := model.(llm.Teller); err == nil && c.detail && ok && t.Tells().Tools {
+		// Under a grammar a model cannot call, and llama.cpp takes none beside tools.
+		if t, ok := model.(llm.Teller); err == nil && c.detail && ok && t.Tells().Tools && req.Sampling.Grammar == "" {
 			c.tools, err = s.tools(ctx, ns, req, found.Backend)
 		}
 	} else {

@@ -252,14 +252,19 @@ func TestANodeIsAskedForBySentence(t *testing.T) {
 	}
 }
 
-// A server that takes no tools is sent none; the model may ask by a sentence all the same.
+// A server that takes no tools is sent none, and none where a grammar leaves no room for a call; the model may ask by a sentence
+// all the same.
 func TestAServerWithoutTools(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, script(says("x"), []string{"[a1b2c304]の詳細を知りたい"}, []string{"はい"}))
-	w.model.toolless = true
-	r := w.read(w.generate(w.chat("方言は？")), 0)
-	if len(w.model.requests[0].Tools) != 0 || len(r.details) != 1 || !r.opened.Chat.Detail {
-		t.Errorf("tools %v, details %+v", w.model.requests[0].Tools, r.details)
+	for _, grammar := range []string{"", `root ::= "a"`} {
+		w := newWorld(t, script(says("x"), []string{"[a1b2c304]の詳細を知りたい"}, []string{"はい"}))
+		w.model.toolless = grammar == ""
+		req := w.chat("方言は？")
+		req.Sampling.Grammar = grammar
+		r := w.read(w.generate(req), 0)
+		if len(w.model.requests[0].Tools) != 0 || len(r.details) != 1 || !r.opened.Chat.Detail {
+			t.Errorf("grammar %q: tools %v, details %+v", grammar, w.model.requests[0].Tools, r.details)
+		}
 	}
 }
 
@@ -274,7 +279,7 @@ func TestANodeIsAskedForByTool(t *testing.T) {
 	w.model.asks = func(llm.Request) []llm.ToolCall {
 		switch len(w.model.requests) {
 		case 1:
-			return []llm.ToolCall{call("A1B2C301"), call("ffffffff"), {Name: "rm", Arguments: "{}"}, {ID: "broken", Name: "node_detail", Arguments: "{"}}
+			return []llm.ToolCall{call("A1B2C301"), call("ffffffff"), {Name: "rm", Arguments: "{}"}, {ID: "other", Name: "node_detail", Arguments: "{}"}}
 		case 2:
 			return []llm.ToolCall{call("a1b2c303"), call("a1b2c302"), call("a1b2c304"), call("a1b2c305")}
 		}
@@ -285,7 +290,7 @@ func TestANodeIsAskedForByTool(t *testing.T) {
 	for _, d := range r.details {
 		told = append(told, fmt.Sprint(d.Asked, " ", d.Outcome))
 	}
-	want := []string{"A1B2C301 SHOWN", "ffffffff UNKNOWN", "rm UNKNOWN", "{ UNKNOWN", "a1b2c303 UNKNOWN", "a1b2c302 SHOWN", "a1b2c304 SHOWN", "a1b2c305 LIMIT"}
+	want := []string{"A1B2C301 SHOWN", "ffffffff UNKNOWN", "rm UNKNOWN", "{} UNKNOWN", "a1b2c303 UNKNOWN", "a1b2c302 SHOWN", "a1b2c304 SHOWN", "a1b2c305 LIMIT"}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
 	}
@@ -294,7 +299,7 @@ func TestANodeIsAskedForByTool(t *testing.T) {
 		t.Error(err)
 	}
 	if diff := cmp.Diff([]string{
-		"assistant: ", "tool: <node a1b2c301>", "tool: unknown ffffffff", "tool: unknown rm", "tool: unknown {",
+		"assistant: ", "tool: <node a1b2c301>", "tool: unknown ffffffff", "tool: unknown rm", "tool: unknown {}",
 		"assistant: 続けます。", "tool: unknown a1b2c303", "tool: <node a1b2c302>", "tool: <node a1b2c304>", "tool: limit a1b2c305",
 	}, dialogue(last[len(last)-10:])); diff != "" {
 		t.Error(diff)

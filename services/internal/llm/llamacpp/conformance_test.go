@@ -16,22 +16,25 @@ func TestConformance(t *testing.T) {
 	for name, o := range map[string]llmtest.Options{
 		"Runes":         {Window: 64},
 		"BytesWithBOS":  {Cut: servertest.Bytes, BOS: true},
-		"PairsWithAKey": {Cut: servertest.Pairs, APIKey: "secret"},
+		"PairsWithAKey": {Cut: servertest.Pairs, APIKey: "secret", Tools: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.New(t, o)
-			conformance.Run(t, conformance.Subject{Backend: client(t, server.URL), Prompt: "むかしむかし、", NoTools: true})
+			conformance.Run(t, conformance.Subject{Backend: client(t, server.URL), Prompt: "むかしむかし、", NoTools: !o.Tools})
 		})
 	}
 }
 
-// The suite on a real server, which counts.
+// The suite on a real server, which counts, and with a template that has a place for tools.
 func TestRealServer(t *testing.T) {
 	for _, model := range []string{"gemma", "smollm2"} {
 		t.Run(model, func(t *testing.T) {
 			conformance.Run(t, conformance.Subject{Backend: client(t, testkit.Model(t, model)), Prompt: "むかしむかし、", NoTools: true})
 		})
 	}
+	t.Run("Tools", func(t *testing.T) {
+		conformance.Run(t, conformance.Subject{Backend: client(t, testkit.ModelWithTools(t)), Prompt: "むかしむかし、"})
+	})
 }
 
 func TestFaulty(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamafields"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openaiwire"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
@@ -16,13 +17,18 @@ const (
 	lineEach = 6
 )
 
-// Generate asks /completion for a stream and waits for its first line, which comes when the prompt has been read.
+// Generate asks for a stream and waits for its first line, which comes when the prompt has been read: /completion, and for a
+// conversation with tools /v1/chat/completions.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
 	if err := c.server.Refuse(req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs())); err != nil {
 		return nil, err
 	}
 	if err := c.biases(ctx, req.Sampling); err != nil {
 		return nil, err
+	}
+	if len(req.Tools) > 0 {
+		stream, err := openaiwire.Llama(ctx, c.server, req)
+		return stream, wire.Blame(err, req.Sampling, llamafields.Names())
 	}
 	if len(req.Messages) > 0 {
 		prompt, err := c.formed(ctx, req.Messages)

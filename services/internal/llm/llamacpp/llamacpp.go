@@ -10,11 +10,14 @@
 //   - A prompt over the window is refused with its size (errors.go); builds of 2025 say so inside the stream, in a line
 //     that begins with `error:` (stream.go).
 //   - The last event of a stream repeats the prompt, so the longest line of it depends on the prompt (generate.go).
+//   - A template that has no place for tools drops them without a word: then none are sent (window.go).
+//   - Only /v1/chat/completions reads the calls of tools out of an answer (generate.go).
 //   - Streams are kept alive with SSE comments, and end without a mark after the event with `stop: true` (package wire).
 package llamacpp
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -39,6 +42,8 @@ type Config struct {
 type Client struct {
 	config Config
 	server *wire.Server
+	// tools: the model's template has a place for them, as the server told last.
+	tools atomic.Bool
 
 	mu sync.Mutex
 	// known is the tokenizer fingerprint of the server that described itself as knownFor.

@@ -6,7 +6,9 @@ import (
 )
 
 // Tells implements llm.Teller.
-func (*Client) Tells() llm.Told { return llm.Told{StopString: true, Cache: true, Conversations: true} }
+func (c *Client) Tells() llm.Told {
+	return llm.Told{StopString: true, Cache: true, Conversations: true, Tools: c.tools.Load()}
+}
 
 // Knobs are what a server of this kind can be told about sampling (llama.cpp, tools/server/README.md, October 2026). It has
 // no top_a, tail_free (taken out in 2024), repeat_slope and smoothing.

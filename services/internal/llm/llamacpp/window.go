@@ -22,6 +22,11 @@ type props struct {
 	BOS      string `json:"bos_token"`
 	EOS      string `json:"eos_token"`
 	Build    string `json:"build_info"`
+	// Caps are what the model's template has a place for. Builds of 2025 do not tell.
+	Caps struct {
+		Tools bool `json:"supports_tools"`
+		Calls bool `json:"supports_tool_calls"`
+	} `json:"chat_template_caps"`
 	// Marker is drawn anew at each start of the server, by builds of 2026 at least.
 	Marker string `json:"media_marker"`
 }
@@ -35,6 +40,7 @@ func (c *Client) Window(ctx context.Context) (llm.Identity, error) {
 		return llm.Identity{}, err
 	}
 	c.server.AnswersAtOnce(p.Slots)
+	c.tools.Store(p.Caps.Tools && p.Caps.Calls)
 	window, err := c.server.Window(p.Defaults.Window)
 	if err != nil {
 		return llm.Identity{}, err

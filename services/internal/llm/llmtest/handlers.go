@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai/openaitest"
 )
 
 // slots is how many requests the server works on at once, as far as it tells.
@@ -20,7 +22,8 @@ func (s *Server) handler() func(http.ResponseWriter, *http.Request, []byte) {
 		"POST /tokenize":   tokenize,
 		"POST /completion": s.completion,
 
-		"POST /apply-template": applyTemplate,
+		"POST /apply-template":      applyTemplate,
+		"POST /v1/chat/completions": s.chat,
 	}
 	return func(w http.ResponseWriter, r *http.Request, body []byte) {
 		w.Header().Set("Server", "llama.cpp")
@@ -66,7 +69,7 @@ func (s *Server) props(w http.ResponseWriter, _ *http.Request, c call) {
 	p := props{
 		Slots: slots, Alias: c.options.Model, Type: "Q4_1", Path: c.options.Model, Modalities: modalities,
 		Marker: s.mark(), SlotsOn: true, PropsOn: true, MetricsOn: true, UISettings: json.RawMessage("{}"),
-		Template: "{{ messages }}", Caps: templateCaps, EOS: "<eos>", Build: "b0-unknown",
+		Template: "{{ messages }}", Caps: capsOf(c.options.Tools), EOS: "<eos>", Build: "b0-unknown",
 	}
 	if c.options.BOS {
 		p.BOS = bosPiece
@@ -138,6 +141,14 @@ func tokenize(w http.ResponseWriter, _ *http.Request, c call) {
 		return
 	}
 	answer(w, http.StatusOK, map[string]any{"tokens": list})
+}
+
+// chat is that of llama.cpp's /v1.
+func (s *Server) chat(w http.ResponseWriter, r *http.Request, c call) {
+	o := c.options
+	openaitest.LlamaChat(s.Server, w, r, c.body,
+		openaitest.Options{Window: o.Window, Models: []string{o.Model}, Cut: o.Cut, Reply: o.Reply, Stepped: o.Stepped},
+		openaitest.Faults{Break: c.faults.Break, BreakAfter: c.faults.BreakAfter})
 }
 
 // applyTemplate gives the prompt of a conversation, in a form of its own: a letter for the role before each message.

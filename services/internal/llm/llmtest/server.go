@@ -28,6 +28,8 @@ type Options struct {
 	// Reply gives the pieces of the answer to a prompt, one token each; the model ends the text after the last. A piece
 	// may hold a part of a character: the real server never sends one, proxies have. nil: a line of a story.
 	Reply func(prompt string) []string
+	// Tools: the model's template has a place for tools.
+	Tools bool
 	// Stepped holds each event of a stream back until Step is called.
 	Stepped bool
 }

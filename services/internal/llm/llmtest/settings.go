@@ -3,6 +3,7 @@ package llmtest
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // What the real server says of itself that no test here changes. Its settings stand in /props and, with more of them, in
@@ -38,6 +39,15 @@ var (
 		`"supports_preserve_reasoning":false,"supports_reasoning_effort":false,"supports_string_content":true,` +
 		`"supports_system_role":true,"supports_tool_calls":false,"supports_tools":false,"supports_typed_content":false}`)
 )
+
+// capsOf are the capabilities of a template.
+func capsOf(tools bool) json.RawMessage {
+	if !tools {
+		return templateCaps
+	}
+	text := strings.ReplaceAll(string(templateCaps), `"supports_tools":false`, `"supports_tools":true`)
+	return json.RawMessage(strings.ReplaceAll(text, `"supports_tool_calls":false`, `"supports_tool_calls":true`))
+}
 
 const samplers = `["penalties","dry","top_n_sigma","top_k","typ_p","top_p","min_p","xtc","temperature"]`
 

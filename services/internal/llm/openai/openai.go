@@ -6,13 +6,13 @@
 //   - OpenAI counts nothing and does not tell its windows: both stand in the backends file (count.go, window.go).
 //   - A chat puts a prompt into a form that costs tokens. They are taken off the window, so that a text counts as what it is
 //     (count.go).
-//   - vLLM says how large its window is when it counts; a window that is too small is told in many wordings (errors.go).
+//   - vLLM says how large its window is when it counts; a window that is too small is told in many wordings (package openaiwire).
 //   - OpenAI takes four stop strings: the others are looked for here (request.go).
-//   - Usage comes in the event with the finish reason, or in one without choices behind it (stream.go).
-//   - Some servers leave out the [DONE] at the end; an answer with a finish reason is whole (stream.go).
+//   - Usage comes in the event with the finish reason, or in one without choices behind it (package openaiwire).
+//   - Some servers leave out the [DONE] at the end; an answer with a finish reason is whole (package openaiwire).
 //   - A tool call comes in fragments, whose index, id and name some servers leave out or repeat (wire.Calls).
-//   - Errors inside a stream come in three forms (errors.go), and refusals may repeat the prompt, which is cut off there.
-//   - A used-up quota is 429 like too much haste, but waiting does not help (errors.go).
+//   - Errors inside a stream come in three forms (package openaiwire), and refusals may repeat the prompt, which is cut off there.
+//   - A used-up quota is 429 like too much haste, but waiting does not help (package openaiwire).
 package openai
 
 import (
@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openaiwire"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
@@ -93,7 +94,7 @@ var (
 func New(config Config) *Client {
 	config.Address = strings.TrimSuffix(config.Address, "/v1")
 	return &Client{config: config, server: wire.NewServer(wire.Config{
-		Endpoint: config.Endpoint, Kind: "OpenAI-compatible", KeyName: "API key", Idle: idleConnection, Words: words,
+		Endpoint: config.Endpoint, Kind: "OpenAI-compatible", KeyName: "API key", Idle: idleConnection, Words: openaiwire.Words,
 	})}
 }
 

@@ -3,7 +3,6 @@ package openai
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamafields"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openaiwire"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
@@ -56,17 +56,16 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 		return nil, err
 	}
 	// A server that is asked for prompts has the other endpoint too.
-	a := &answer{server: c.server, chat: c.config.API == Chat || len(req.Messages) > 0}
-	stops := req.Sampling.Stop
+	chat := c.config.API == Chat || len(req.Messages) > 0
+	stops, others := req.Sampling.Stop, []string(nil)
 	if c.config.Program == OpenAI && len(stops) > maxStops {
-		stops = stops[:maxStops]
-		a.stops = wire.NewStops(req.Sampling.Stop[maxStops:])
+		stops, others = stops[:maxStops], stops[maxStops:]
 	}
 	path, body := "/v1/completions", any(c.completion(req, model, stops))
-	if a.chat {
-		path, body = "/v1/chat/completions", c.conversation(req, model, stops)
+	if chat {
+		path, body = openaiwire.ChatPath, c.conversation(req, model, stops)
 	}
-	stream, err := c.server.Stream(ctx, path, body, wire.MaxLine, a)
+	stream, err := c.server.Stream(ctx, path, body, wire.MaxLine, openaiwire.NewAnswer(c.server, chat, others))
 	return stream, wire.ToolsRefused(c.without(wire.Blame(err, req.Sampling, c.names())), req)
 }
 
@@ -113,17 +112,14 @@ func (c *Client) biases(ctx context.Context, s llm.Sampling) error {
 	return c.server.Refuse(bad.Found())
 }
 
-// usage has the server tell at the end what an answer had in tokens.
-var usage = openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)}
-
 func (c *Client) completion(req llm.Request, model string, stops []string) openai.CompletionNewParams {
 	p := openai.CompletionNewParams{
-		Model: openai.CompletionNewParamsModel(model), MaxTokens: openai.Int(int64(req.Sampling.MaxTokens)), StreamOptions: usage,
+		Model: openai.CompletionNewParamsModel(model), MaxTokens: openai.Int(int64(req.Sampling.MaxTokens)), StreamOptions: openaiwire.Usage,
 		Prompt: openai.CompletionNewParamsPromptUnion{OfString: openai.String(req.Prompt)},
 		Stop:   openai.CompletionNewParamsStopUnion{OfStringArray: stops},
 	}
 	if c.config.Program == LlamaCpp {
-		p.SetExtraFields(own(req.Sampling))
+		p.SetExtraFields(openaiwire.LlamaFields(req.Sampling))
 		return p
 	}
 	s := req.Sampling
@@ -134,29 +130,20 @@ func (c *Client) completion(req llm.Request, model string, stops []string) opena
 }
 
 func (c *Client) conversation(req llm.Request, model string, stops []string) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{
-		Model: model, StreamOptions: usage, Messages: said(req),
-		Stop: openai.ChatCompletionNewParamsStopUnion{OfStringArray: stops},
-	}
-	most := openai.Int(int64(req.Sampling.MaxTokens))
-	if c.config.Program == OpenAI {
-		p.MaxCompletionTokens = most // its newer models refuse the other name
-	} else {
-		p.MaxTokens = most // which servers have always known
-	}
-	var fields map[string]any
 	if c.config.Program == LlamaCpp {
-		fields = own(req.Sampling)
+		p := openaiwire.Conversation(req, model, stops, openaiwire.LlamaFields(req.Sampling))
+		p.MaxTokens = openai.Int(int64(req.Sampling.MaxTokens))
+		return p
+	}
+	s := req.Sampling
+	p := openaiwire.Conversation(req, model, stops, extra(s))
+	if c.config.Program == OpenAI {
+		p.MaxCompletionTokens = openai.Int(int64(s.MaxTokens)) // its newer models refuse the other name
 	} else {
-		s := req.Sampling
-		p.Temperature, p.TopP, p.Seed = opt(s.Temperature), opt(s.TopP), seed(s.Seed)
-		p.PresencePenalty, p.FrequencyPenalty = opt(s.PresencePenalty), opt(s.FrequencyPenalty)
-		fields = extra(s)
+		p.MaxTokens = openai.Int(int64(s.MaxTokens)) // which servers have always known
 	}
-	if len(req.Tools) > 0 {
-		fields["tools"] = wire.Functions(req.Tools) // the library's own have no order of keys in a schema
-	}
-	p.SetExtraFields(fields)
+	p.Temperature, p.TopP, p.Seed = opt(s.Temperature), opt(s.TopP), seed(s.Seed)
+	p.PresencePenalty, p.FrequencyPenalty = opt(s.PresencePenalty), opt(s.FrequencyPenalty)
 	return p
 }
 
@@ -196,18 +183,5 @@ func extra(s llm.Sampling) map[string]any {
 	if s.BanEOS {
 		fields["ignore_eos"] = true
 	}
-	return fields
-}
-
-// own are the fields of llama.cpp.
-func own(s llm.Sampling) map[string]any {
-	fields := map[string]any{}
-	data, _ := json.Marshal(llamafields.New(s)) // plain values: cannot fail
-	known := map[string]json.RawMessage{}
-	_ = json.Unmarshal(data, &known) // what was just written
-	for name, value := range known {
-		fields[name] = value
-	}
-	fields["stream"] = true
 	return fields
 }

@@ -30,6 +30,7 @@ type ask struct {
 	Stream    bool      `json:"stream"`
 	Grammar   string    `json:"grammar"`
 	IgnoreEOS bool      `json:"ignore_eos"`
+	Timings   bool      `json:"timings_per_token"`
 	Options   struct {
 		Usage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -47,6 +48,7 @@ type work struct {
 	stop    string // the stop string, empty for none
 	counted object // the usage
 	timings object
+	timed   bool // each event has timings
 }
 
 // known are the settings that OpenAI takes; it refuses others by name.
@@ -76,7 +78,7 @@ func (s *Server) complete(c call, chat bool) {
 	if c.tooLong(len(prompt), most) {
 		return
 	}
-	j := &work{call: c, chat: chat, usage: a.Options.Usage, finish: c.options.Finish, Stream: s.stream(c, a.Prompt)}
+	j := &work{call: c, chat: chat, usage: a.Options.Usage, timed: a.Timings, finish: c.options.Finish, Stream: s.stream(c, a.Prompt)}
 	pieces := c.options.Reply(a.Prompt)
 	if j.calls = a.calls(); j.calls != nil {
 		pieces, j.finish = nil, "tool_calls"
@@ -180,13 +182,13 @@ func (j *work) run() {
 			last = servertest.Quoted(p)
 			break
 		}
-		j.choice(servertest.Quoted(p), nil, nil)
+		j.choice(servertest.Quoted(p), nil, j.sofar(i+1))
 	}
-	for _, part := range j.calls {
+	for i, part := range j.calls {
 		if !j.Next(len(j.pieces)) {
 			return
 		}
-		j.delta(object{"tool_calls": []object{part}})
+		j.delta(object{"tool_calls": []object{part}}, j.sofar(i+1))
 	}
 	if !j.Next(len(j.pieces)) {
 		return
@@ -206,6 +208,16 @@ func (j *work) run() {
 	if !j.options.NoDone {
 		j.Send("data: [DONE]\n\n")
 	}
+}
+
+// sofar are the timings of an event, where each has some.
+func (j *work) sofar(predicted int) object {
+	if !j.timed {
+		return nil
+	}
+	now := maps.Clone(j.timings)
+	now["predicted_n"], now["predicted_ms"] = predicted, float64(predicted)*predictMS
+	return object{"timings": now}
 }
 
 // choice sends an event with text, a JSON string.

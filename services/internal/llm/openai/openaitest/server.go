@@ -3,6 +3,7 @@
 package openaitest
 
 import (
+	"net/http"
 	"sync"
 	"testing"
 
@@ -93,6 +94,14 @@ func (s *Server) Restart(o Options) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.options = o
+}
+
+// LlamaChat answers a request to /v1/chat/completions for the fake of kind `llamacpp`, whose server is s.
+func LlamaChat(s *servertest.Server, w http.ResponseWriter, r *http.Request, body []byte, o Options, f Faults) {
+	o.Program = LlamaCpp
+	own := &Server{Server: s, options: o, faults: f}
+	o, f = own.state()
+	own.complete(call{w, r, body, o, f}, true)
 }
 
 // state is what a request finds.

@@ -3,6 +3,7 @@ package openaitest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"strings"
@@ -84,6 +85,8 @@ func (c call) toolsRefused(a ask) bool {
 }
 
 // delta sends an event of a chat that has no text.
-func (j *work) delta(d object) {
-	j.event(object{"choices": []object{{"index": 0, "delta": d, "finish_reason": nil}}})
+func (j *work) delta(d, more object) {
+	e := object{"choices": []object{{"index": 0, "delta": d, "finish_reason": nil}}}
+	maps.Copy(e, more)
+	j.event(e)
 }

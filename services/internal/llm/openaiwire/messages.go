@@ -1,10 +1,30 @@
-package openai
+package openaiwire
 
 import (
 	"github.com/openai/openai-go/v3"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
+
+// ChatPath is where conversations are answered.
+const ChatPath = "/v1/chat/completions"
+
+// Usage has the server tell at the end what an answer had in tokens.
+var Usage = openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)}
+
+// Conversation is the body of a request for the answer to messages, or to a prompt as one of them, with its tools. fields are
+// those that the library does not know; it takes them over. The limit of tokens, which has two names, is still to be set.
+func Conversation(req llm.Request, model string, stops []string, fields map[string]any) openai.ChatCompletionNewParams {
+	if len(req.Tools) > 0 {
+		fields["tools"] = wire.Functions(req.Tools) // the library's own have no order of keys in a schema
+	}
+	p := openai.ChatCompletionNewParams{
+		Model: model, StreamOptions: Usage, Messages: said(req), Stop: openai.ChatCompletionNewParamsStopUnion{OfStringArray: stops},
+	}
+	p.SetExtraFields(fields)
+	return p
+}
 
 // said are the messages of a request; a prompt is one of the user.
 func said(req llm.Request) []openai.ChatCompletionMessageParamUnion {

@@ -1,4 +1,4 @@
-package openai
+package openaiwire
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ import (
 // done is the data of the last event.
 const done = "[DONE]"
 
-// answer reads the events of a completion.
-type answer struct {
+// Answer reads the events of a completion.
+type Answer struct {
 	server *wire.Server
 	chat   bool
 	text   wire.Assembler
@@ -24,8 +24,13 @@ type answer struct {
 	reason string // the finish reason, empty before
 }
 
+// NewAnswer reads those of /v1/chat/completions (chat) or of /v1/completions. stops are stop strings that the server was not told.
+func NewAnswer(server *wire.Server, chat bool, stops []string) *Answer {
+	return &Answer{server: server, chat: chat, stops: wire.NewStops(stops)}
+}
+
 // Take implements wire.Answer.
-func (a *answer) Take(e wire.Event) (string, error) {
+func (a *Answer) Take(e wire.Event) (string, error) {
 	if string(e.Data) == done {
 		if end := a.End(); end != nil {
 			return a.stops.Rest(), end
@@ -49,7 +54,7 @@ func (a *answer) Take(e wire.Event) (string, error) {
 }
 
 // piece moves the answer on by one event.
-func (a *answer) piece(c chunk) (string, error) {
+func (a *Answer) piece(c chunk) (string, error) {
 	a.note(c)
 	text := ""
 	if c.text != "" && c.text != "null" {
@@ -79,7 +84,7 @@ func (a *answer) piece(c chunk) (string, error) {
 }
 
 // finish reads the finish reason. The end of the stream is still to come, and the usage may be, too.
-func (a *answer) finish(stop string) error {
+func (a *Answer) finish(stop string) error {
 	if a.text.Half() {
 		return a.server.Fault(llm.FaultProtocol, nil, "the text of the answer is damaged: it ends inside a character")
 	}
@@ -104,7 +109,7 @@ func (a *answer) finish(stop string) error {
 }
 
 // End implements wire.Answer: an answer with a finish reason is whole, also where a server leaves out the [DONE].
-func (a *answer) End() error {
+func (a *Answer) End() error {
 	if a.reason != "" {
 		return io.EOF
 	}
@@ -112,7 +117,7 @@ func (a *answer) End() error {
 }
 
 // Result implements wire.Answer.
-func (a *answer) Result() llm.Result { return a.result }
+func (a *Answer) Result() llm.Result { return a.result }
 
 // chunk is one event, of either API.
 type chunk struct {
@@ -127,7 +132,7 @@ type chunk struct {
 }
 
 // read reads an event. Choices other than the first were not asked for.
-func (a *answer) read(data []byte) (chunk, bool) {
+func (a *Answer) read(data []byte) (chunk, bool) {
 	if a.chat {
 		var c openai.ChatCompletionChunk
 		if json.Unmarshal(data, &c) != nil || !c.JSON.Choices.Valid() {
@@ -177,17 +182,24 @@ func word(raw string) string {
 }
 
 // note keeps what an event tells of the numbers.
-func (a *answer) note(c chunk) {
-	if c.counted {
-		a.result.PromptTokens, a.result.AnswerTokens = int(c.usage.PromptTokens), int(c.usage.CompletionTokens)
-		cache := c.usage.PromptTokensDetails
-		a.result.CachedTokens, a.result.CacheTold = int(cache.CachedTokens), cache.JSON.CachedTokens.Valid()
-	}
+func (a *Answer) note(c chunk) {
 	var t struct {
+		CacheN      *int    `json:"cache_n"`
+		PromptN     int     `json:"prompt_n"`
+		PredictedN  int     `json:"predicted_n"`
 		PromptMS    float64 `json:"prompt_ms"`
 		PredictedMS float64 `json:"predicted_ms"`
 	}
 	if c.timings != "" && json.Unmarshal([]byte(c.timings), &t) == nil {
 		a.result.PromptTime, a.result.AnswerTime = wire.Milliseconds(t.PromptMS), wire.Milliseconds(t.PredictedMS)
+		if t.CacheN != nil {
+			a.result.PromptTokens, a.result.AnswerTokens = *t.CacheN+t.PromptN, t.PredictedN
+			a.result.CachedTokens, a.result.CacheTold = *t.CacheN, true
+		}
+	}
+	if c.counted {
+		a.result.PromptTokens, a.result.AnswerTokens = int(c.usage.PromptTokens), int(c.usage.CompletionTokens)
+		cache := c.usage.PromptTokensDetails
+		a.result.CachedTokens, a.result.CacheTold = int(cache.CachedTokens), cache.JSON.CachedTokens.Valid()
 	}
 }

@@ -1,4 +1,4 @@
-package openai
+package openaiwire
 
 import (
 	"testing"
@@ -16,13 +16,15 @@ func FuzzStream(f *testing.F) {
 		event + `data: {"error":{"message":"boom","code":"x"}}` + "\n\n", event + `data: {"object":"error","message":"m","code":400}` + "\n\n",
 		"error: {\"code\":500}\n\n", `data: {"choices":[],"timings":{"prompt_ms":1e400}}` + "\n\n",
 		"data: {\"choices\":[{\"text\":\"\xe3\x83\"}]}\n\ndata: {\"choices\":[{\"text\":\"\xaa\",\"finish_reason\":\"length\"}]}\n\n", "data: null\n\n",
+		`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{\"夜"}},{"function":{"arguments":"\":1}"}}]}}]}` + "\n\n" +
+			`data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}` + "\n\n",
 	} {
 		f.Add(s, true)
 		f.Add(s, false)
 	}
 	f.Fuzz(func(t *testing.T, in string, chat bool) {
 		servertest.Packets(t, in, wire.NewEvents, func(s *wire.Server) wire.Answer {
-			return &answer{server: s, chat: chat, stops: wire.NewStops([]string{"。"})}
+			return NewAnswer(s, chat, []string{"。"})
 		})
 	})
 }

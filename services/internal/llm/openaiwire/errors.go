@@ -1,4 +1,4 @@
-package openai
+package openaiwire
 
 import (
 	"encoding/json"
@@ -29,8 +29,8 @@ type failure struct {
 	wireError
 }
 
-// words reads the body of a refusal.
-func words(body []byte) wire.Words {
+// Words reads the body of a refusal.
+func Words(body []byte) wire.Words {
 	w, _ := failed(body)
 	return w
 }
