@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -54,6 +55,18 @@ func (r Request) Text() string {
 		all[i] = m.Content
 	}
 	return strings.Join(all, "\n\n")
+}
+
+// CallOf is the call with an id, which a message of a tool answers: the last one, since ids may come again in a later turn.
+func (r Request) CallOf(id string) ToolCall {
+	for _, m := range slices.Backward(r.Messages) {
+		for _, c := range m.Calls {
+			if c.ID == id {
+				return c
+			}
+		}
+	}
+	return ToolCall{}
 }
 
 // CheckFor is Check, and refuses what a kind of server does not take of a conversation.

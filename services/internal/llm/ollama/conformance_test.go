@@ -49,17 +49,17 @@ func TestConformance(t *testing.T) {
 		server         ollamatest.Options
 		window, margin int
 	}{
-		"AsItIsLoaded":      {ollamatest.Options{Loaded: 1024}, 0, 0},
+		"AsItIsLoaded":      {ollamatest.Options{Loaded: 1024, Tools: true}, 0, 0},
 		"AsTheRequestAsks":  {ollamatest.Options{Loaded: 4096}, 512, 0},
 		"WithAMargin":       {ollamatest.Options{}, 512, 100},
 		"MoreThanItHas":     {ollamatest.Options{Trained: 512}, 1024, 0},
 		"OldBuild":          {ollamatest.Options{Old: true}, 512, 0},
-		"Thinks":            {ollamatest.Options{Thinks: true}, 512, 0},
+		"Thinks":            {ollamatest.Options{Thinks: true, Tools: true}, 512, 0},
 		"BehindAProxyOfKey": {ollamatest.Options{APIKey: "secret"}, 512, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := client(t, wire.Endpoint{Address: fake(t, test.server).URL, Window: test.window, Margin: test.margin})
-			conformance.Run(t, conformance.Subject{Backend: c, Prompt: "むかしむかし、", NoStopString: true, NoConversations: true, NoTools: true})
+			conformance.Run(t, conformance.Subject{Backend: c, Prompt: "むかしむかし、", NoStopString: true, NoTools: !test.server.Tools})
 		})
 	}
 }

@@ -14,6 +14,7 @@ func FuzzStream(f *testing.F) {
 		"{\"response\":\"\xe5\xa4\",\"done\":false}\n{\"response\":\"\x9c\",\"done\":true,\"done_reason\":\"length\"}\n",
 		"{\"response\":\"a\",\"done\":false}\n{\"error\":\"an error was encountered while running the model\"}\n",
 		"{\"thinking\":\"a\",\"done\":false}\n", "{\"done\":true,\"done_reason\":\"load\"}\n", "[]\nnull\n", "{\"response\":1,\"done\":false}\n", "{",
+		"{\"message\":{\"content\":\"夜\",\"tool_calls\":[{\"function\":{\"name\":\"x\",\"arguments\":{\"a\":1}}}]},\"done\":false}\n{\"message\":{},\"done\":true,\"done_reason\":\"stop\"}\n",
 	} {
 		f.Add(s)
 	}

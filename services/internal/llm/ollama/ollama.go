@@ -1,7 +1,7 @@
 // Package ollama talks to the HTTP server of Ollama through its native API (docs.ollama.com/api).
 //
 // Endpoints: GET /api/tags and POST /api/show for who it is, GET /api/ps for the window of a loaded model, POST
-// /api/generate with `raw: true` for text. What this server does that surprises, and where it is handled:
+// /api/generate with `raw: true` for text, POST /api/chat for conversations. What this server does that surprises, and where it is handled:
 //
 //   - It has no endpoint that counts: texts are counted here, with the model's own vocabulary (count.go).
 //   - A prompt over the window loses its middle, about half of it, with status 200. Each prompt is counted before it is
@@ -12,12 +12,15 @@
 //   - A request without a prompt only loads the model (generate.go).
 //   - What models think is taken out of the answer, unless told `think: false` (generate.go).
 //   - Some models run elsewhere, and the server sends their prompts on (window.go).
+//   - A conversation gets the form of the model there, whose tokens nobody tells; room is kept for it (generate.go).
+//   - A model that knows no tools is told so in its description, and refuses them (window.go).
 //   - Settings that it does not know are dropped without a word (sampling.go).
 //   - It does not tell which stop string ended an answer (stream.go).
 package ollama
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -47,10 +50,13 @@ type Client struct {
 	config Config
 	server *wire.Server
 
+	// tools: the model takes them, as the server told last.
+	tools atomic.Bool
+
 	mu sync.Mutex
-	// trained is the window that the model with the digest trainedFor was trained for.
-	trained    int
-	trainedFor string
+	// known is what the server told of the model with the digest knownFor.
+	known    shown
+	knownFor string
 }
 
 var (

@@ -3,7 +3,9 @@ package ollama
 import "github.com/tsumugi-dev/tsumugi/services/internal/llm"
 
 // Tells implements llm.Teller.
-func (*Client) Tells() llm.Told { return llm.Told{Cache: true} }
+func (c *Client) Tells() llm.Told {
+	return llm.Told{Cache: true, Conversations: true, Tools: c.tools.Load()}
+}
 
 // Knobs are what this kind of server can be told about sampling (docs/api.md of Ollama, `options`). It drops what it does
 // not know.
@@ -43,12 +45,15 @@ type options struct {
 	Seed             *uint32  `json:"seed,omitempty"`
 }
 
-// newGeneration maps a request to a model that is to have a window.
+// newGeneration maps a prompt to a model that is to have a window.
 func newGeneration(req llm.Request, model string, window int) generation {
-	s := req.Sampling
-	return generation{Model: model, Prompt: req.Prompt, Raw: true, Stream: true, Options: options{
+	return generation{Model: model, Prompt: req.Prompt, Raw: true, Stream: true, Options: newOptions(req.Sampling, window)}
+}
+
+func newOptions(s llm.Sampling, window int) options {
+	return options{
 		Window: window, MaxTokens: s.MaxTokens, Stop: s.Stop, Temperature: s.Temperature, TopK: s.TopK, TopP: s.TopP, MinP: s.MinP,
 		TypicalP: s.TypicalP, RepeatPenalty: s.RepeatPenalty, RepeatRange: s.RepeatRange, PresencePenalty: s.PresencePenalty,
 		FrequencyPenalty: s.FrequencyPenalty, Seed: s.Seed,
-	}}
+	}
 }

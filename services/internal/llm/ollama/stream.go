@@ -9,10 +9,11 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
 )
 
-// answer reads the lines of an answer of /api/generate.
+// answer reads the lines of an answer, of /api/generate or of /api/chat.
 type answer struct {
 	server *wire.Server
 	text   wire.Assembler
+	calls  wire.Calls
 	result llm.Result
 }
 
@@ -20,9 +21,15 @@ type answer struct {
 type chunk struct {
 	Response json.RawMessage `json:"response"`
 	Thinking string          `json:"thinking"`
-	Done     *bool           `json:"done"`
-	Reason   string          `json:"done_reason"`
-	Error    string          `json:"error"`
+	// Message has the text of a conversation.
+	Message struct {
+		Content  json.RawMessage `json:"content"`
+		Thinking string          `json:"thinking"`
+		Calls    []call          `json:"tool_calls"`
+	} `json:"message"`
+	Done   *bool  `json:"done"`
+	Reason string `json:"done_reason"`
+	Error  string `json:"error"`
 
 	PromptTokens int   `json:"prompt_eval_count"`
 	CachedTokens int   `json:"prompt_eval_cached_count"`
@@ -42,12 +49,23 @@ func (a *answer) Take(e wire.Event) (string, error) {
 		return "", a.server.Told(told(c.Error), llm.FaultCut)
 	case c.Done == nil:
 		return "", a.server.Fault(llm.FaultProtocol, nil, "a line of the stream has no done field")
-	case c.Thinking != "":
+	case c.Thinking != "" || c.Message.Thinking != "":
 		return "", a.server.Fault(llm.FaultProtocol, nil, "the server takes a part of the answer for thinking, which it was told not to do")
 	}
+	if c.Response == nil {
+		c.Response = c.Message.Content
+	}
 	text, err := a.add(c.Response)
-	if err != nil || !*c.Done {
+	if err != nil {
 		return text, err
+	}
+	for _, one := range c.Message.Calls {
+		if err := a.calls.AddWhole(one.ID, one.Function.Name, one.Function.Arguments); err != nil {
+			return text, a.server.Fault(llm.FaultProtocol, err, "%v", err)
+		}
+	}
+	if !*c.Done {
+		return text, nil
 	}
 	return text, a.last(c)
 }
@@ -75,7 +93,11 @@ func (a *answer) last(c chunk) error {
 	}
 	switch c.Reason {
 	case "stop": // at the model's end or at a stop string: which, is not told
-		a.result.Finish = llm.FinishStop
+		calls, err := a.calls.Whole()
+		if err != nil {
+			return a.server.Fault(llm.FaultProtocol, err, "%v", err)
+		}
+		a.result.Finish, a.result.Calls = llm.FinishStop, calls
 	case "length":
 		a.result.Finish = llm.FinishLength
 	default:

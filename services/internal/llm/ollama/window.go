@@ -3,6 +3,7 @@ package ollama
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
@@ -61,7 +62,12 @@ func (c *Client) describe(ctx context.Context) (*model, int, error) {
 	case m.RemoteHost != "":
 		return nil, 0, c.server.Fault(llm.FaultRefused, nil, "the model %q runs at %s, and the server would send its prompts there; name one that runs on the server", c.config.Model, wire.Clip(m.RemoteHost))
 	}
-	told, err := c.told(ctx, m.Digest)
+	s, err := c.shown(ctx, m.Digest)
+	if err != nil {
+		return nil, 0, err
+	}
+	c.tools.Store(slices.Contains(s.Capabilities, "tools"))
+	told, err := c.told(ctx, s)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -69,11 +75,11 @@ func (c *Client) describe(ctx context.Context) (*model, int, error) {
 	return m, window, err
 }
 
-// told is the window as the server tells it: the most that a request may ask for, where the backends file says what it
-// asks for; else what the model is loaded with, since few machines have the memory for what it was trained for.
-func (c *Client) told(ctx context.Context, digest string) (int, error) {
+// told is the window as the server tells it: what the model was trained for, where the backends file says what a request asks
+// for; else what the model is loaded with, since few machines have the memory for the other.
+func (c *Client) told(ctx context.Context, s shown) (int, error) {
 	if c.server.Endpoint.Window > 0 {
-		return c.most(ctx, digest)
+		return s.trained(), nil
 	}
 	m, err := c.listed(ctx, "/api/ps")
 	if err == nil && m == nil {
@@ -85,28 +91,36 @@ func (c *Client) told(ctx context.Context, digest string) (int, error) {
 	return m.Window, nil
 }
 
-// most is what the model was trained for, 0 where the server does not tell. It is asked once for each digest: the answer
-// holds the licence and the template, too.
-func (c *Client) most(ctx context.Context, digest string) (int, error) {
-	c.mu.Lock()
-	trained, trainedFor := c.trained, c.trainedFor
-	c.mu.Unlock()
-	if digest == trainedFor && digest != "" {
-		return trained, nil
-	}
-	var answer struct {
-		Info map[string]json.RawMessage `json:"model_info"`
-	}
-	ask := map[string]string{"model": c.config.Model}
-	if err := c.server.Ask(ctx, c.server.WindowLimit(), "/api/show", ask, &answer, wire.MaxDescription); err != nil {
-		return 0, err
-	}
+// shown is what /api/show tells of a model.
+type shown struct {
+	Info map[string]json.RawMessage `json:"model_info"`
+	// Capabilities are not told by builds before April 2025.
+	Capabilities []string `json:"capabilities"`
+}
+
+// trained is the window that the model was trained for, 0 where the server does not tell.
+func (s shown) trained() (window int) {
 	var architecture string
-	_ = json.Unmarshal(answer.Info["general.architecture"], &architecture) // what is not told stays empty
-	trained = 0
-	_ = json.Unmarshal(answer.Info[architecture+".context_length"], &trained) // as above
+	_ = json.Unmarshal(s.Info["general.architecture"], &architecture)   // what is not told stays empty
+	_ = json.Unmarshal(s.Info[architecture+".context_length"], &window) // as above
+	return window
+}
+
+// shown asks for the model once for each digest: the answer holds the licence and the template, too.
+func (c *Client) shown(ctx context.Context, digest string) (shown, error) {
+	c.mu.Lock()
+	known, knownFor := c.known, c.knownFor
+	c.mu.Unlock()
+	if digest == knownFor && digest != "" {
+		return known, nil
+	}
+	var fresh shown
+	ask := map[string]string{"model": c.config.Model}
+	if err := c.server.Ask(ctx, c.server.WindowLimit(), "/api/show", ask, &fresh, wire.MaxDescription); err != nil {
+		return shown{}, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.trained, c.trainedFor = trained, digest
-	return trained, nil
+	c.known, c.knownFor = fresh, digest
+	return fresh, nil
 }

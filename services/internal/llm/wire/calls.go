@@ -44,11 +44,10 @@ type Part struct {
 func (c *Calls) Add(p Part) error {
 	one := c.find(p)
 	if one == nil {
-		if len(c.all) == maxCalls {
-			return fmt.Errorf("the model asks for more than %d tools at once", maxCalls)
-		}
 		one = &call{index: p.Index, id: p.ID, name: p.Name}
-		c.all = append(c.all, one)
+		if err := c.begin(one); err != nil {
+			return err
+		}
 	}
 	if one.id == "" {
 		one.id = p.ID
@@ -63,6 +62,28 @@ func (c *Calls) Add(p Part) error {
 	if err != nil {
 		return fmt.Errorf("the arguments of the tool %q are damaged: %w", Clip(one.name), err)
 	}
+	return c.argue(one, text)
+}
+
+// AddWhole takes a call that comes as a whole, with its arguments as a JSON object.
+func (c *Calls) AddWhole(id, name string, arguments json.RawMessage) error {
+	one := &call{index: NoIndex, id: id, name: name}
+	if err := c.begin(one); err != nil {
+		return err
+	}
+	return c.argue(one, string(arguments))
+}
+
+func (c *Calls) begin(one *call) error {
+	if len(c.all) == maxCalls {
+		return fmt.Errorf("the model asks for more than %d tools at once", maxCalls)
+	}
+	c.all = append(c.all, one)
+	return nil
+}
+
+// argue adds to the arguments of a call.
+func (c *Calls) argue(one *call, text string) error {
 	if c.size += len(text); c.size > maxArguments {
 		return fmt.Errorf("the arguments of the tools that the model asks for are longer than %d bytes", maxArguments)
 	}

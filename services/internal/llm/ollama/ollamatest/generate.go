@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
@@ -21,13 +22,15 @@ const (
 
 // request is what an endpoint is asked.
 type request struct {
-	Model    string `json:"model"`
-	Prompt   string `json:"prompt"`
-	Stream   *bool  `json:"stream"`
-	Raw      bool   `json:"raw"`
-	Think    *bool  `json:"think"`
-	Truncate *bool  `json:"truncate"`
-	Shift    *bool  `json:"shift"`
+	Model    string    `json:"model"`
+	Prompt   string    `json:"prompt"`
+	Stream   *bool     `json:"stream"`
+	Raw      bool      `json:"raw"`
+	Messages []message `json:"messages"`
+	Tools    []tool    `json:"tools"`
+	Think    *bool     `json:"think"`
+	Truncate *bool     `json:"truncate"`
+	Shift    *bool     `json:"shift"`
 	Options  struct {
 		Window int      `json:"num_ctx"`
 		Most   *int     `json:"num_predict"`
@@ -48,7 +51,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, o Options, f F
 		answer(w, http.StatusOK, object{"model": o.Model, "created_at": created, "response": "", "done": true, "done_reason": "load"})
 		return
 	}
-	tokens := o.Count(ask.Prompt)
+	tokens := o.Count(ask.Prompt) + len(ask.Messages)*around
 	if tokens >= window {
 		if !on(ask.Truncate) && !o.Old {
 			refuse(w, http.StatusBadRequest, fmt.Sprintf("the prompt of %d tokens exceeds the context of %d", tokens, window))
@@ -56,7 +59,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, o Options, f F
 		}
 		tokens = kept + (window-kept)/2 // and not a word about it
 	}
-	j := &work{o: o, window: window, tokens: tokens, cached: s.cached(ask.Prompt, tokens), Stream: servertest.Stream{
+	j := &work{o: o, chat: ask.Messages != nil, window: window, tokens: tokens, cached: s.cached(ask.Prompt, tokens), Stream: servertest.Stream{
 		Server: s.Server, W: w, R: r, Prompt: ask.Prompt, Stepped: o.Stepped, Break: f.Break, After: f.BreakAfter,
 		Wrong: map[servertest.Break]string{
 			servertest.BreakError:   `{"error":"an error was encountered while running the model"}` + "\n",
@@ -79,6 +82,8 @@ type work struct {
 	window         int
 	tokens, cached int
 	pieces         []string
+	calls          []object
+	chat           bool
 	reason         string
 	made           int // tokens that were generated
 }
@@ -86,6 +91,10 @@ type work struct {
 // decide fixes the answer: what the model says, less what the limit, the window and a stop string take away.
 func (j *work) decide(ask request) {
 	pieces, most := j.o.Reply(ask.Prompt), -1
+	calls, spelt := ask.calls()
+	if calls != nil {
+		pieces = spelt // which the server takes for calls, and sends none of it
+	}
 	if ask.Options.Most != nil {
 		most = *ask.Options.Most
 	}
@@ -101,6 +110,12 @@ func (j *work) decide(ask request) {
 	if j.pieces = kept; stop != "" {
 		j.reason, j.made = "stop", len(kept)+1
 	}
+	if calls != nil {
+		j.pieces = nil
+		if j.reason == "stop" {
+			j.calls = calls
+		}
+	}
 }
 
 const created = "2026-10-26T17:15:24.097767Z"
@@ -112,20 +127,46 @@ func (j *work) run(thinks bool) {
 		if !j.Next(i) {
 			return
 		}
-		text := `"response":` + servertest.Quoted(p)
+		text, thought := servertest.Quoted(p), `""`
 		if thinks {
-			text = `"response":"","thinking":` + servertest.Quoted(p)
+			text, thought = thought, text
 			thinks = p != "</think>"
 		}
-		j.Send(fmt.Sprintf("{\"model\":%q,\"created_at\":%q,%s,\"done\":false}\n", j.o.Model, created, text))
+		j.line(j.said(text, thought), "")
+	}
+	for i, c := range j.calls {
+		if !j.Next(i) {
+			return
+		}
+		data, _ := json.Marshal([]object{c}) // plain values: cannot fail
+		j.line(`"message":{"role":"assistant","content":"","tool_calls":`+string(data)+`}`, "")
 	}
 	if !j.Next(len(j.pieces)) {
 		return
 	}
-	last, _ := json.Marshal(object{ // plain values: cannot fail
-		"model": j.o.Model, "created_at": created, "response": "", "done": true, "done_reason": j.reason,
-		"total_duration": 174560334, "load_duration": 101397084, "prompt_eval_count": j.tokens, "prompt_eval_cached_count": j.cached,
+	figures, _ := json.Marshal(object{ // as above
+		"done_reason": j.reason, "total_duration": 174560334, "load_duration": 101397084, "prompt_eval_count": j.tokens, "prompt_eval_cached_count": j.cached,
 		"prompt_eval_duration": (j.tokens - j.cached) * promptNanos, "eval_count": j.made, "eval_duration": j.made * answerNanos,
 	})
-	j.Send(string(last) + "\n")
+	j.line(j.said(`""`, `""`), strings.Trim(string(figures), "{}"))
+}
+
+// said is what a line says: of a prompt, or of a conversation. Both are JSON strings.
+func (j *work) said(text, thought string) string {
+	if thought != `""` {
+		text += `,"thinking":` + thought
+	}
+	if j.chat {
+		return `"message":{"role":"assistant","content":` + text + `}`
+	}
+	return `"response":` + text
+}
+
+// line sends one; the last one has figures.
+func (j *work) line(said, figures string) {
+	done := figures != ""
+	if done {
+		figures = "," + figures
+	}
+	j.Send(fmt.Sprintf("{\"model\":%q,\"created_at\":%q,%s,\"done\":%v%s}\n", j.o.Model, created, said, done, figures))
 }

@@ -33,6 +33,8 @@ type Options struct {
 	Reply func(prompt string) []string
 	// Thinks has everything up to a piece `</think>` for thinking, where the request does not forbid it.
 	Thinks bool
+	// Tools: the model takes tools.
+	Tools bool
 	// Old knows neither `truncate` nor `shift`.
 	Old bool
 	// APIKey is what a proxy in front of it wants as bearer token. Empty: nothing.
@@ -154,6 +156,8 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, body []byte) {
 		answer(w, http.StatusOK, o.shown())
 	case "POST /api/generate":
 		s.generate(w, r, o, f, ask)
+	case "POST /api/chat":
+		s.chat(w, r, o, f, ask)
 	default:
 		http.Error(w, "404 page not found", http.StatusNotFound)
 	}
@@ -194,9 +198,13 @@ func (o Options) shown() object {
 	if o.Trained > 0 {
 		info["story.context_length"] = o.Trained
 	}
+	can := []string{"completion"}
+	if o.Tools {
+		can = append(can, "tools")
+	}
 	return object{
 		"parameters": "temperature 0.7", "license": "none", "template": "{{ .Prompt }}", "details": details, "model_info": info,
-		"capabilities": []string{"completion"}, "modified_at": "2026-10-01T00:00:00Z",
+		"capabilities": can, "modified_at": "2026-10-01T00:00:00Z",
 	}
 }
 
