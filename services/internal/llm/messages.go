@@ -43,6 +43,8 @@ type Tool struct {
 // ToolCall is a model's wish to call a tool. ID is empty where the server tells none. Arguments are a JSON object as the model wrote it.
 type ToolCall struct {
 	ID, Name, Arguments string
+	// Signature is what the server wants to have back with the call, as it came. Empty for most kinds.
+	Signature string
 }
 
 // Text is the prompt, or the contents of the messages with a blank line between them.

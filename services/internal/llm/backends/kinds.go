@@ -17,7 +17,7 @@ import (
 // a package beside this one that passes the suite of package conformance.
 var kinds = map[string]func(dir string) settings{
 	gemini.Kind: func(dir string) settings {
-		s := &geminiSettings{endpoint: newEndpoint(dir)}
+		s := &geminiSettings{endpoint: newEndpoint(dir), Tools: true}
 		s.Address, s.Margin = gemini.Address, gemini.Margin
 		return s
 	},
@@ -71,6 +71,7 @@ type geminiSettings struct {
 	endpoint       `yaml:",inline"`
 	Model          string `yaml:"model"`
 	ThinkingBudget *int   `yaml:"thinking_budget"`
+	Tools          bool   `yaml:"tools"`
 }
 
 // maxThinking is the largest thinking budget, in tokens: what docs/backends.md says. Models have lower ones of their own.
@@ -93,7 +94,7 @@ func (s *geminiSettings) check(add func(key, format string, args ...any)) {
 }
 
 func (s *geminiSettings) open(name string) Backend {
-	return gemini.New(gemini.Config{Endpoint: s.at(name), Model: s.Model, ThinkingBudget: s.ThinkingBudget})
+	return gemini.New(gemini.Config{Endpoint: s.at(name), Model: s.Model, ThinkingBudget: s.ThinkingBudget, NoTools: !s.Tools})
 }
 
 // ollamaSettings are the keys of kind ollama.

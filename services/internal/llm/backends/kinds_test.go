@@ -75,6 +75,7 @@ backends:
   tools: {kind: openai, server: vllm, model: m1, tools: true, address: ` + vllm.URL + `, api_key_env: TEST_KEY}
   toolless: {kind: openai, tokenizer: r50k_base, window: 4096, tools: false, address: ` + gpt.URL + `, api_key_env: TEST_KEY}
   vllm: {kind: openai, server: vllm, api: chat, model: m2, window: 3000, address: ` + vllm.URL + `/v1/, api_key_env: TEST_KEY}
+  untooled: {kind: gemini, model: gemini-story, tools: false, address: ` + google.URL + `, api_key_env: TEST_KEY}
   google: {kind: gemini, model: gemini-story, thinking_budget: 0, address: ` + google.URL + `, api_key_env: TEST_KEY}
   gpt: {kind: openai, tokenizer: r50k_base, window: 4096, address: ` + gpt.URL + `, api_key_env: TEST_KEY}
 `))
@@ -101,7 +102,7 @@ backends:
 			t.Errorf("the answer of %s is %q", name, got)
 		}
 	}
-	for name, want := range map[string]bool{"gpt": true, "toolless": false, "vllm": false, "tools": true} {
+	for name, want := range map[string]bool{"gpt": true, "toolless": false, "vllm": false, "tools": true, "google": true, "untooled": false} {
 		model, err := set.Generator(name)
 		if err != nil {
 			t.Fatal(err)

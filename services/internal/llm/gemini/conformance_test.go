@@ -37,11 +37,11 @@ func TestConformance(t *testing.T) {
 		"Plain":          {geminitest.Options{Limit: 512}, gemini.Config{}},
 		"WithAMargin":    {geminitest.Options{Limit: 512}, gemini.Config{Endpoint: wire.Endpoint{Margin: gemini.Margin}}},
 		"Thinks":         {geminitest.Options{Limit: 512, Thoughts: 30}, gemini.Config{ThinkingBudget: &none}},
-		"RefusesInLists": {geminitest.Options{Limit: 512, List: true}, gemini.Config{}},
+		"RefusesInLists": {geminitest.Options{Limit: 512, List: true}, gemini.Config{NoTools: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := client(t, geminitest.New(t, test.server).URL, test.config)
-			conformance.Run(t, conformance.Subject{Backend: c, Prompt: "むかしむかし、", NoPieces: true, NoStopString: true, NoConversations: true, NoTools: true})
+			conformance.Run(t, conformance.Subject{Backend: c, Prompt: "むかしむかし、", NoPieces: true, NoStopString: true, NoTools: test.config.NoTools})
 		})
 	}
 }

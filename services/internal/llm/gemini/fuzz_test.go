@@ -17,6 +17,7 @@ func FuzzStream(f *testing.F) {
 		"data: {\"error\":{\"code\":503,\"message\":\"x\",\"details\":[{\"retryDelay\":\"1s\"},{\"retryDelay\":5}]}}\n\n",
 		"data: {\"candidates\":[null,{}]}\n\n", "data: {\"candidates\":\"x\"}\n\n", "data: null\n\n", "data: [",
 		"data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a。b\"}]}}]}\n\n",
+		"data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"x\",\"args\":{\"a\":1}},\"thoughtSignature\":\"c2ln\"}]},\"finishReason\":\"STOP\"}]}\n\n",
 	} {
 		f.Add(s)
 	}

@@ -7,6 +7,7 @@
 //
 //   - It has no raw prompts: a prompt is the turn of a user, and what the model is to go on with a turn of the model
 //     (contents.go).
+//   - A call of a function comes with a signature, and models refuse a conversation in which it is missing (contents.go).
 //   - A count may be smaller than what generation reads, so a margin is kept (Margin, below).
 //   - Its window is of the prompt alone; answers have another limit (window.go).
 //   - What a model thinks is paid out of the tokens of the answer, which may be used up before the first word (stream.go).
@@ -44,6 +45,8 @@ type Config struct {
 	wire.Endpoint
 	// Model is its name, such as `gemini-2.5-flash`; `models/` in front of it may be left out.
 	Model string
+	// NoTools: the model takes no tools. Nobody can ask the service.
+	NoTools bool
 	// ThinkingBudget is how many tokens the model may think, 0 none; nil leaves it to the model.
 	ThinkingBudget *int
 }

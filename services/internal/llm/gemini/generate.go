@@ -14,7 +14,9 @@ import (
 const maxStops = 5
 
 // Tells implements llm.Teller.
-func (*Client) Tells() llm.Told { return llm.Told{Cache: true} }
+func (c *Client) Tells() llm.Told {
+	return llm.Told{Cache: true, Conversations: true, Tools: !c.config.NoTools}
+}
 
 // Knobs are what the service can be told about sampling (GenerationConfig, v1beta). Not every model takes the penalties.
 func (*Client) Knobs() []llm.Knob {
@@ -25,21 +27,28 @@ func (*Client) Knobs() []llm.Knob {
 
 // generation is the body of streamGenerateContent.
 type generation struct {
-	Contents []*genai.Content       `json:"contents"`
+	System   *turn                  `json:"systemInstruction,omitempty"`
+	Contents []turn                 `json:"contents"`
+	Tools    []genai.Tool           `json:"tools,omitempty"`
 	Config   genai.GenerationConfig `json:"generationConfig"`
 }
 
 // Generate asks streamGenerateContent.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := c.server.Refuse(req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs()), wire.NotEmpty(req.Prompt, "the Gemini API takes no turn without a text")); err != nil {
+	if err := c.server.Refuse(req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs()), wire.NotEmpty(req.Text(), "the Gemini API takes no turn without a text")); err != nil {
 		return nil, err
 	}
 	stops := req.Sampling.Stop
 	sent := min(len(stops), maxStops)
-	body := generation{contents(req.Prompt, req.Suffix), c.settings(req.Sampling, stops[:sent])}
+	body := generation{Tools: declared(req.Tools), Config: c.settings(req.Sampling, stops[:sent])}
+	if len(req.Messages) > 0 {
+		body.System, body.Contents = talked(req)
+	} else {
+		body.Contents = contents(req.Prompt, req.Suffix)
+	}
 	a := &answer{server: c.server, stops: wire.NewStops(stops[sent:])}
 	stream, err := c.server.Stream(ctx, c.path+":streamGenerateContent?alt=sse", body, wire.MaxLine, a)
-	return stream, wire.Blame(err, req.Sampling, names)
+	return stream, wire.ToolsRefused(wire.Blame(err, req.Sampling, names), req)
 }
 
 // names are what the service calls knobs that have another name here.

@@ -16,7 +16,8 @@ type answer struct {
 	server *wire.Server
 	text   wire.Assembler
 	stops  wire.Stops // those that the service was not told
-	spoken bool       // there was text
+	calls  wire.Calls
+	spoken bool // there was text
 	reason genai.FinishReason
 	result llm.Result
 }
@@ -32,8 +33,10 @@ type event struct {
 type candidate struct {
 	Content struct {
 		Parts []struct {
-			Text    json.RawMessage `json:"text"`
-			Thought bool            `json:"thought"`
+			Text      json.RawMessage `json:"text"`
+			Thought   bool            `json:"thought"`
+			Call      *functionCall   `json:"functionCall"`
+			Signature string          `json:"thoughtSignature"`
 		} `json:"parts"`
 	} `json:"content"`
 	Reason  genai.FinishReason    `json:"finishReason"`
@@ -64,6 +67,11 @@ func (a *answer) Take(e wire.Event) (string, error) {
 func (a *answer) candidate(c candidate) (string, error) {
 	text := ""
 	for _, part := range c.Content.Parts {
+		if f := part.Call; f != nil {
+			if err := a.calls.AddWhole(llm.ToolCall{ID: f.ID, Name: f.Name, Arguments: string(f.Args), Signature: part.Signature}); err != nil {
+				return text + a.stops.Rest(), a.server.Fault(llm.FaultProtocol, err, "%v", err)
+			}
+		}
 		if part.Text == nil || part.Thought {
 			continue
 		}
@@ -98,7 +106,13 @@ func (a *answer) finish(ratings []*genai.SafetyRating) error {
 	}
 	switch {
 	case a.reason == genai.FinishReasonStop:
-		a.result.Finish = llm.FinishStop
+		calls, err := a.calls.Whole()
+		if err != nil {
+			return a.server.Fault(llm.FaultProtocol, err, "%v", err)
+		}
+		a.result.Finish, a.result.Calls = llm.FinishStop, calls
+	case a.reason == genai.FinishReasonMalformedFunctionCall, a.reason == genai.FinishReasonUnexpectedToolCall, a.reason == genai.FinishReasonTooManyToolCalls:
+		return a.server.Fault(llm.FaultProtocol, nil, "the model asks for a tool, and the service cannot read how (%s)", a.reason)
 	case a.reason == genai.FinishReasonMaxTokens:
 		a.result.Finish = llm.FinishLength
 	case filtered[a.reason]:
@@ -130,6 +144,7 @@ func (a *answer) note(u *genai.GenerateContentResponseUsageMetadata) {
 	a.result.PromptTokens, a.result.CachedTokens = int(u.PromptTokenCount), int(u.CachedContentTokenCount)
 	a.result.CacheTold = u.CachedContentTokenCount > 0 // 0 is left out
 	a.result.AnswerTokens = int(u.CandidatesTokenCount) + int(u.ThoughtsTokenCount)
+	a.spoken = a.spoken || u.CandidatesTokenCount > 0
 }
 
 // End implements wire.Answer: an answer with a finish reason is whole, unless all of it went into thinking.

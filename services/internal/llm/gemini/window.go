@@ -49,7 +49,7 @@ func (c *Client) Count(ctx context.Context, text string) (int, error) {
 		return 0, err
 	}
 	ask := struct {
-		Contents []*genai.Content `json:"contents"`
+		Contents []turn `json:"contents"`
 	}{contents(text, 0)}
 	var answer genai.CountTokensResponse
 	if err := c.server.Count(ctx, c.server.CountLimit(), c.path+":countTokens", text, ask, &answer, wire.MaxDescription); err != nil {

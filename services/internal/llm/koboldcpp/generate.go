@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
@@ -13,7 +14,7 @@ import (
 // Generate asks for a stream, after it has made sure that prompt and answer fit: the server would drop the beginning of the
 // prompt without a word.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
-	if err := c.server.Refuse(req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs()), check(req.Sampling)); err != nil {
+	if err := c.server.Refuse(noConversation(req), req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs()), check(req.Sampling)); err != nil {
 		return nil, err
 	}
 	window, tokens, err := c.fits(ctx, req)
@@ -32,6 +33,15 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 		return nil, wire.Blame(err, req.Sampling, names)
 	}
 	return s, nil
+}
+
+// noConversation refuses messages. The server has /v1/chat/completions, but chooses the form by itself (Alpaca's in version 1.76,
+// whatever the model was trained on), tells neither the form nor its tokens: by its usage every prompt has 100.
+func noConversation(req llm.Request) error {
+	if len(req.Messages) == 0 {
+		return nil
+	}
+	return errors.New("a KoboldCpp server takes no conversations from here: it puts them into a form of its own, which may not be the model's, and drops what does not fit without a word; send a prompt, or name another backend")
 }
 
 // fits gives the window and the tokens of the prompt. Exactly full fits.

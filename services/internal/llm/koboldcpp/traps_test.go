@@ -318,3 +318,15 @@ func TestAbortBehindAProxyThatGaveUp(t *testing.T) {
 		}
 	}
 }
+
+// A conversation is refused before anything is sent, with what the server would do to it.
+func TestNoConversation(t *testing.T) {
+	t.Parallel()
+	server := koboldcpptest.New(t, koboldcpptest.Options{})
+	r := servertest.Request("", 3)
+	r.Messages = []llm.Message{{Role: llm.RoleUser, Content: "夜"}}
+	_, err := client(t, server.URL).Generate(t.Context(), r)
+	if servertest.FaultOf(err) != llm.FaultRefused || !strings.Contains(err.Error(), "which may not be the model's, and drops what does not fit") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -60,7 +60,7 @@ func (a *answer) Take(e wire.Event) (string, error) {
 		return text, err
 	}
 	for _, one := range c.Message.Calls {
-		if err := a.calls.AddWhole(one.ID, one.Function.Name, one.Function.Arguments); err != nil {
+		if err := a.calls.AddWhole(llm.ToolCall{ID: one.ID, Name: one.Function.Name, Arguments: string(one.Function.Arguments)}); err != nil {
 			return text, a.server.Fault(llm.FaultProtocol, err, "%v", err)
 		}
 	}

@@ -25,6 +25,7 @@ type Calls struct {
 type call struct {
 	index     int
 	id, name  string
+	signature string
 	arguments []byte
 	text      Assembler
 }
@@ -65,13 +66,13 @@ func (c *Calls) Add(p Part) error {
 	return c.argue(one, text)
 }
 
-// AddWhole takes a call that comes as a whole, with its arguments as a JSON object.
-func (c *Calls) AddWhole(id, name string, arguments json.RawMessage) error {
-	one := &call{index: NoIndex, id: id, name: name}
+// AddWhole takes a call that comes as a whole.
+func (c *Calls) AddWhole(t llm.ToolCall) error {
+	one := &call{index: NoIndex, id: t.ID, name: t.Name, signature: t.Signature}
 	if err := c.begin(one); err != nil {
 		return err
 	}
-	return c.argue(one, string(arguments))
+	return c.argue(one, t.Arguments)
 }
 
 func (c *Calls) begin(one *call) error {
@@ -114,7 +115,7 @@ func (c *Calls) Any() bool { return len(c.all) > 0 }
 func (c *Calls) Whole() ([]llm.ToolCall, error) {
 	var whole []llm.ToolCall
 	for _, one := range c.all {
-		t := llm.ToolCall{ID: one.id, Name: one.name, Arguments: string(one.arguments)}
+		t := llm.ToolCall{ID: one.id, Name: one.name, Arguments: string(one.arguments), Signature: one.signature}
 		if t.Arguments == "" {
 			t.Arguments = "{}"
 		}

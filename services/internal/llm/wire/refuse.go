@@ -45,7 +45,10 @@ func Blame(err error, s llm.Sampling, fields map[llm.Knob]string) error {
 // ToolsRefused adds to a refusal whose words are of tools, of a request that has some, how to do without. Any other error stays as it is.
 func ToolsRefused(err error, req llm.Request) error {
 	var e *llm.Error
-	if len(req.Tools) > 0 && errors.As(err, &e) && e.Fault == llm.FaultRefused && e.Err == nil && strings.Contains(strings.ToLower(e.Message), "tool") {
+	if len(req.Tools) == 0 || !errors.As(err, &e) || e.Fault != llm.FaultRefused || e.Err != nil {
+		return err
+	}
+	if words := strings.ToLower(e.Message); strings.Contains(words, "tool") || strings.Contains(words, "function call") {
 		e.Message += "; with `tools: false` in the backends file this backend is sent none"
 	}
 	return err

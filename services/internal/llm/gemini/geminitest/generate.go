@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -15,8 +16,16 @@ const maxStops = 5
 
 // request is what streamGenerateContent takes of what clients here send.
 type request struct {
+	System   *content  `json:"systemInstruction"`
 	Contents []content `json:"contents"`
-	Config   struct {
+	Tools    []struct {
+		Functions []struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			Schema      json.RawMessage `json:"parametersJsonSchema"`
+		} `json:"functionDeclarations"`
+	} `json:"tools"`
+	Config struct {
 		Temperature *float64 `json:"temperature"`
 		TopP        *float64 `json:"topP"`
 		TopK        *float64 `json:"topK"`
@@ -37,7 +46,14 @@ func (s *Server) generate(c call) {
 	if !ok {
 		return
 	}
+	if ask.System != nil {
+		prompt = ask.System.text() + prompt
+	}
 	tokens := utf8.RuneCountInString(prompt) + c.options.Extra
+	if wrong := c.badTools(ask); wrong != "" {
+		c.refuse(http.StatusBadRequest, "INVALID_ARGUMENT", wrong)
+		return
+	}
 	switch {
 	case len(ask.Config.Stop) > maxStops:
 		c.refuse(http.StatusBadRequest, "INVALID_ARGUMENT", "* GenerateContentRequest.generation_config.stop_sequences: there are more than 5\n")
@@ -68,6 +84,7 @@ type work struct {
 	tokens, cached int
 	thoughts       int
 	pieces         []string
+	calls          []string // parts
 	reason         string
 	made           int // tokens that were written
 }
@@ -83,6 +100,10 @@ func (j *work) decide(ask request) {
 		j.thoughts = min(j.thoughts, *t.Budget)
 	}
 	pieces := j.options.Reply(j.Prompt)
+	calls, spelt := ask.calls()
+	if calls != nil {
+		pieces = spelt // which the service takes for calls, and sends none of it
+	}
 	j.reason = "STOP"
 	if room := most - j.thoughts; len(pieces) > room {
 		pieces, j.reason = pieces[:room], "MAX_TOKENS"
@@ -91,6 +112,12 @@ func (j *work) decide(ask request) {
 	kept, stop := llm.CutAtStop(pieces, ask.Config.Stop)
 	if j.pieces = kept; stop != "" {
 		j.reason, j.made = "STOP", len(kept)+1
+	}
+	if calls != nil {
+		j.pieces = nil
+		if j.reason == "STOP" {
+			j.calls = calls
+		}
 	}
 	if j.options.Finish != "" {
 		j.reason = j.options.Finish
@@ -110,6 +137,9 @@ func (j *work) run() {
 			return
 		}
 		j.Send(event(fmt.Sprintf(`"candidates":[{"content":{"parts":[{"text":%s}],"role":"model"},"index":0}],%s`, servertest.Quoted(p), j.usage(0))))
+	}
+	if j.calls != nil {
+		j.Send(event(fmt.Sprintf(`"candidates":[{"content":{"parts":[%s],"role":"model"},"index":0}],%s`, strings.Join(j.calls, ","), j.usage(0))))
 	}
 	if !j.Next(len(j.pieces)) {
 		return

@@ -43,6 +43,8 @@ type Options struct {
 	List bool
 	// Untold leaves out how long a prompt is that is too long.
 	Untold bool
+	// NoTools: the model takes no functions.
+	NoTools bool
 	// Stepped holds each event of a stream back until Step is called.
 	Stepped bool
 }
@@ -165,14 +167,6 @@ func (c call) model() {
 	c.answer(http.StatusOK, m)
 }
 
-// content is one turn.
-type content struct {
-	Parts []struct {
-		Text string `json:"text"`
-	} `json:"parts"`
-	Role string `json:"role"`
-}
-
 func (c call) count() {
 	var ask struct {
 		Contents []content `json:"contents"`
@@ -198,11 +192,8 @@ func (c call) read(into any, contents *[]content) (string, bool) {
 	}
 	var all strings.Builder
 	for _, turn := range *contents {
-		said := ""
-		for _, p := range turn.Parts {
-			said += p.Text
-		}
-		if said == "" || turn.Role != "user" && turn.Role != "model" {
+		said := turn.text()
+		if len(turn.Parts) == 0 || said == "" && turn.Parts[0].Call == nil && turn.Parts[0].Response == nil || turn.Role != "user" && turn.Role != "model" {
 			c.refuse(http.StatusBadRequest, "INVALID_ARGUMENT", "* GenerateContentRequest.contents: a turn has no text, or an unknown role\n")
 			return "", false
 		}
