@@ -66,7 +66,7 @@ func TestSystemprompt17TheMemory(t *testing.T) {
 	}{
 		"a hard link": {func(p place) {
 			p.put("ws/MEMORY.md", "one")
-			if err := os.Link(filepath.Join(p.dir, "ws/MEMORY.md"), filepath.Join(p.dir, "ws/memory.md")); err != nil {
+			if err := os.Link(filepath.Join(p.dir, "ws", "MEMORY.md"), filepath.Join(p.dir, "ws", "memory.md")); err != nil {
 				p.Skip("this system makes no links: ", err)
 			}
 		}, "MEMORY.md", "memory.md", "one"},
@@ -76,7 +76,7 @@ func TestSystemprompt17TheMemory(t *testing.T) {
 		}, "MEMORY.md", "memory.md", "one"},
 		"two files": {func(p place) {
 			p.put("ws/MEMORY.md", "one")
-			if _, err := os.Stat(filepath.Join(p.dir, "ws/memory.md")); err == nil {
+			if _, err := os.Stat(filepath.Join(p.dir, "ws", "memory.md")); err == nil {
 				p.Skip("this system does not tell MEMORY.md from memory.md")
 			}
 			p.put("ws/memory.md", "two")
