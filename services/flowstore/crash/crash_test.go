@@ -36,7 +36,7 @@ func TestEveryRPCHasARow(t *testing.T) {
 	for _, r := range rows {
 		known = append(known, r.rpc)
 	}
-	known = slices.Concat(known, reads, slices.Collect(maps.Keys(notYet)))
+	known = append(known, reads...)
 	var all []string
 	for _, m := range flowstorev1.FlowStoreService_ServiceDesc.Methods {
 		all = append(all, m.MethodName)

@@ -18,7 +18,8 @@ import (
 // one that is missing.
 type row struct {
 	rpc string
-	// weight is how often it is drawn, beside the others: a purge seldom, since it waits until all that was asked before is in files.
+	// weight is how often it is drawn, beside the others: a purge or a repair seldom, since they wait until all that was asked before
+	// is in files.
 	weight int
 	// draw gives an operation, nil where there is nothing to do it with.
 	draw func(d drawing) *operation
@@ -49,16 +50,12 @@ var rows = []row{
 	{"PurgeNode", 1, purgeNode},
 	{"PurgeFlow", 1, purgeFlow},
 	{"ImportFlows", 8, importFlows},
+	{"RepairStore", 1, repairStore},
 }
 
 // reads are the RPCs that write nothing, and FlushStore, which changes nothing that can be read.
 var reads = strings.Fields(`GetNode ListNodes ListNodeRevisions DiffNodes GetFlow ListFlows ListPathNodes ListHistoryNodes DiffHeads ValidateFlow
 	CheckStore FlushStore WatchEvents SearchNodes ListTags ExportFlows`)
-
-// notYet are writing RPCs that have no row, each with the reason.
-var notYet = map[string]string{
-	"RepairStore": "mends what a hand or a fault left, and a killed flowstore leaves nothing of the kind: flowstore check says so",
-}
 
 // drawing is what an operation is drawn from. The ledger is locked.
 type drawing struct {
