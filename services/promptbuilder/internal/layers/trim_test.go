@@ -80,7 +80,7 @@ func TestTrimOrder(t *testing.T) {
 			t.Parallel()
 			r := brimful(2, 3)
 			longest := 0
-			for tokens := size(t, r, layer); ; tokens -= 29 {
+			for tokens := size(t, r, layer); ; tokens -= 61 {
 				r.State.Budgets = set(layer, max(1, tokens))
 				p, err := build(t, r)
 				var over *OverflowError
