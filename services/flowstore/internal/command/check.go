@@ -101,6 +101,8 @@ const mostInJSON = 100_000
 // looked is the report of a namespace.
 type looked struct {
 	namespace string
+	// open says that a service has its local.db open, or was killed: what waits there for its text file was not looked at.
+	open bool
 	audit.Report
 }
 
@@ -122,7 +124,7 @@ func lookAt(ctx context.Context, data, ns string, o audit.Options) ([]looked, er
 	defer func() { _ = tree.Close() }()
 	var reports []looked
 	for _, name := range names {
-		r := looked{namespace: name}
+		r := looked{namespace: name, open: isOpen(filepath.Join(data, name))}
 		if namespace.Valid(name) {
 			r.Report, err = audit.Look(ctx, filesys.Sub(tree, name), o)
 		} else {
@@ -162,7 +164,7 @@ func openData(data, ns string) (tree *filesys.Dir, names []string, err error) {
 		ours = ours || e.Name() == localFolder
 		folder := filepath.Join(data, e.Name())
 		_, err := os.Lstat(filepath.Join(folder, "config.yaml")) // a namespace that is not opened because of it has nothing else yet
-		if ns == "" && (isTree(folder) || err == nil) || e.Name() == ns {
+		if ns == "" && (isTree(folder) || err == nil || isOpen(folder)) || e.Name() == ns {
 			names = append(names, e.Name())
 		}
 	}
@@ -174,6 +176,12 @@ func openData(data, ns string) (tree *filesys.Dir, names []string, err error) {
 }
 
 const localFolder = ".flowstore"
+
+// isOpen says that the local.db of a namespace was not closed: then its write-ahead log is there, and not empty.
+func isOpen(folder string) bool {
+	info, err := os.Stat(filepath.Join(folder, localFolder, "local.db-wal"))
+	return err == nil && info.Size() > 0
+}
 
 func isTree(folder string) bool {
 	for _, kind := range []string{"nodes", "flows"} {
@@ -189,12 +197,13 @@ func printJSON(out io.Writer, reports []looked) error {
 		Namespace string               `json:"namespace"`
 		Nodes     int                  `json:"nodes"`
 		Flows     int                  `json:"flows"`
+		Open      bool                 `json:"open"`
 		Findings  []store.Finding      `json:"findings"`
 		More      map[store.Damage]int `json:"more,omitempty"`
 	}
 	list := []entry{}
 	for _, r := range reports {
-		list = append(list, entry{r.namespace, r.Nodes, r.Flows, append([]store.Finding{}, r.Findings...), r.More})
+		list = append(list, entry{r.namespace, r.Nodes, r.Flows, r.open, append([]store.Finding{}, r.Findings...), r.More})
 	}
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
@@ -220,6 +229,7 @@ func printReports(out io.Writer, data string, reports []looked) error {
 			total += n
 		}
 	}
+	p.stillOpen(reports)
 	switch {
 	case total == 0:
 		p.line("nothing was found")
@@ -268,6 +278,15 @@ func (p *printer) report(r looked) {
 		}
 		if n := r.More[kind]; n > 0 {
 			p.line("    and %d more; --json tells them", n)
+		}
+	}
+}
+
+// stillOpen says of what nothing is told.
+func (p *printer) stillOpen(reports []looked) {
+	for _, r := range reports {
+		if r.open {
+			p.line("%s: flowstore is running, or was killed: changes that are not in text files yet were not looked at (start and stop it, and they are)", r.namespace)
 		}
 	}
 }

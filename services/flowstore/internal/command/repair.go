@@ -76,6 +76,7 @@ func (r repair) preview(ctx context.Context, out io.Writer) (bool, error) {
 			}
 		}
 	}
+	p.stillOpen(reports)
 	switch {
 	case planned > 0:
 		p.line("nothing was changed; --apply does it")
