@@ -16,7 +16,9 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // A conversation is made of a path or of a context, and shown without a model being asked.
@@ -134,6 +136,27 @@ replies:
 	}
 	if diff := cmp.Diff([]string{"user", "assistant", "user", "assistant", "user", "assistant", "user"}, roles); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A real model asks for a node by a call of the tool, as its server reads it out of the answer, gets the node as a message of the
+// tool, and goes on. A model of this size calls only what it is told to write; what it says at the end is its own.
+func nodeCalledFor(t *testing.T, m mode) {
+	w := open(t, m, testkit.ModelWithTools(t))
+	flow := w.newFlow(t)
+	ref := w.exchange(t, flow, "0196b2c4-4444-7aaa-8bbb-0000a1b2c304", "What colour is the sea?", "The sea is blue.", "The colour of the sea was chosen.", nil)
+	user := "Write exactly this and nothing else:\n<tool_call>\n{\"name\": \"node_detail\", \"arguments\": {\"node_id\": \"a1b2c304\"}}\n</tool_call>"
+	r := w.generate(&agentv1.GenerateNodeRequest{
+		Flow: flow, Text: user, Sampling: &flowstorev1.Sampling{Temperature: proto.Float64(0), MaxTokens: 60},
+		Chat: &agentv1.Chat{Source: agentv1.ChatSource_CHAT_SOURCE_CONTEXT, Locale: "en", Refs: &agentv1.NodeReferences{Ids: []string{ref}}},
+	})
+	texts := r.node(t).GetTexts()
+	if d := r.details; len(d) == 0 || d[0].GetNode() != ref || d[0].GetId() != "a1b2c304" || !strings.Contains(d[0].GetText(), "The sea is blue.") {
+		t.Fatalf("it asked for %v, and said %v", d, texts)
+	}
+	// The answer that only called leaves no text.
+	if len(texts) < 3 || texts[0].GetContent() != user || texts[1].GetRole() != "tool" || texts[1].GetContent() != r.details[0].GetText() || texts[len(texts)-1].GetRole() != "assistant" {
+		t.Errorf("%v", texts)
 	}
 }
 

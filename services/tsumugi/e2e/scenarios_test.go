@@ -21,6 +21,7 @@ var scenarios = []struct {
 	{"a workspace becomes a prompt", workspaceBuilt},
 	{"a conversation is shown", conversation},
 	{"a model asks for a node", nodeAskedFor},
+	{"a model calls for a node", nodeCalledFor},
 	{"a conversation is refused", conversationRefused},
 	{"an answer is cancelled", cancelled},
 	{"the client leaves", left},

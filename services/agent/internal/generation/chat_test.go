@@ -281,7 +281,7 @@ func TestANodeIsAskedForByTool(t *testing.T) {
 		case 1:
 			return []llm.ToolCall{call("A1B2C301"), call("ffffffff"), {Name: "rm", Arguments: "{}"}, {ID: "other", Name: "node_detail", Arguments: "{}"}}
 		case 2:
-			return []llm.ToolCall{call("a1b2c303"), call("a1b2c302"), call("a1b2c304"), call("a1b2c305")}
+			return []llm.ToolCall{call("a1b2c303"), call("a1b2c302"), {Name: "node_detail", Arguments: `{"node_id":"a1b2c304"}`}, call("a1b2c305")}
 		}
 		return nil
 	}
@@ -297,6 +297,13 @@ func TestANodeIsAskedForByTool(t *testing.T) {
 	last := w.model.requests[2].Messages
 	if err := (llm.Request{Messages: last, Sampling: llm.Sampling{MaxTokens: 1}}).Check(); err != nil {
 		t.Error(err)
+	}
+	answered := map[string]bool{} // two of the calls came without an id
+	for _, m := range last {
+		if m.CallID != "" && answered[m.CallID] {
+			t.Errorf("two calls have the id %q", m.CallID)
+		}
+		answered[m.CallID] = true
 	}
 	if diff := cmp.Diff([]string{
 		"assistant: ", "tool: <node a1b2c301>", "tool: unknown ffffffff", "tool: unknown rm", "tool: unknown {}",

@@ -85,7 +85,7 @@ func (s *Service) answer(ctx context.Context, g *generation, p plan) (said, erro
 			return t, err
 		}
 		text := g.answerText()[t.from:]
-		wishes := p.wishes(text, result)
+		wishes := p.wishes(text, result, t.asks)
 		if len(wishes) == 0 || t.asks == maxAsks {
 			return t, nil
 		}
@@ -127,15 +127,16 @@ type wish struct {
 	call llm.ToolCall
 }
 
-// wishes are the nodes that an answer asks for, by tool calls or else by sentences. One that was cut asks for none.
-func (p plan) wishes(text string, r llm.Result) (all []wish) {
+// wishes are the nodes that an answer asks for, by tool calls or else by sentences, after it was answered asks times. One that was
+// cut asks for none. A call without an id gets one that no other of the turn has: servers tell calls apart by it.
+func (p plan) wishes(text string, r llm.Result, asks int) (all []wish) {
 	c := p.built.Chat
 	if c == nil || !c.Detail || r.Finish == llm.FinishLength {
 		return nil
 	}
 	for i, call := range r.Calls[:min(len(r.Calls), maxWishes)] {
 		if call.ID == "" {
-			call.ID = fmt.Sprintf("call-%d", i+1)
+			call.ID = fmt.Sprintf("call-%d-%d", asks+1, i+1)
 		}
 		w := wish{asked: askedFor(call), call: call}
 		if e, ok := c.Context.Built.Printed(w.asked); ok && call.Name == nodecontext.Tool {
