@@ -138,9 +138,16 @@ func TestTheTable(t *testing.T) {
 			}
 		}
 	}
-	empty := build(t, Request{})
-	if diff := cmp.Diff([]string{idIdentity}, ids(empty)); diff != "" || len(empty.LeftOut) != len(table())-5 {
-		t.Errorf("nothing sent: %s, %d left out", diff, len(empty.LeftOut))
+	for _, mode := range []Mode{Full, Minimal, None} {
+		empty := build(t, Request{Mode: mode})
+		if diff := cmp.Diff([]string{idIdentity}, ids(empty)); diff != "" || len(empty.LeftOut) != len(table())-5 {
+			t.Errorf("mode %d, nothing sent: %s, %d left out", mode, diff, len(empty.LeftOut))
+		}
+		for _, l := range empty.LeftOut {
+			if l.Reason != NotSent {
+				t.Errorf("mode %d, nothing sent: %v", mode, l)
+			}
+		}
 	}
 	for _, row := range table() {
 		if row.id == "" || row.by == given || row.id == idIdentity || row.id == idChanging {
