@@ -1,6 +1,8 @@
 package template
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -88,5 +90,30 @@ func TestTheTextsOfTheSeeds(t *testing.T) {
 		if nodes = rest; !found {
 			t.Errorf("%s is not in the seed, or in another place: %q", id, texts.Text(id))
 		}
+	}
+}
+
+// The texts in both languages are those of the rules, byte for byte.
+func TestTheTextsOfTheRules(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile(testkit.Shared(t, "field/systemprompt-rules.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]string{Japanese: {}, English: {}}
+	for line := range strings.Lines(string(rules)) {
+		if !strings.HasPrefix(line, `{"locale":`) {
+			continue
+		}
+		var texts map[string]string
+		if err := json.Unmarshal([]byte(line), &texts); err != nil {
+			t.Fatal(err)
+		}
+		locale := texts["locale"]
+		delete(texts, "locale")
+		maps.Copy(want[locale], texts)
+	}
+	if diff := cmp.Diff(want, defaults); diff != "" {
+		t.Error(diff)
 	}
 }
