@@ -86,25 +86,40 @@ func (m *gptMapping) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// moment is a time: seconds since 1970, or text. What is null, or none, is zero.
-type moment struct{ time.Time }
+// moment is a time: seconds since 1970, or text. What is null, nothing, 0 or no time is zero.
+type moment struct {
+	at time.Time
+	// odd says that something stands there, which is no time.
+	odd bool
+}
 
 // UnmarshalJSON never fails: a message is worth more than its time.
 func (m *moment) UnmarshalJSON(raw []byte) error {
 	text := strings.Trim(string(raw), `"`)
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil && at.Year() >= 1 {
 		_, offset := at.Zone()
-		m.Time = at.Truncate(time.Microsecond).In(time.FixedZone("", offset))
+		m.at = at.Truncate(time.Microsecond).In(time.FixedZone("", offset))
 		if offset == 0 {
-			m.Time = m.UTC()
+			m.at = m.at.UTC()
 		}
 		return nil
 	}
 	const end = 253402300800 // the year 10000
-	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 && s < end {
-		m.Time = time.UnixMicro(int64(math.Round(s * 1e6))).UTC()
+	s, err := strconv.ParseFloat(text, 64)
+	if err == nil && s > 0 && s < end {
+		m.at = time.UnixMicro(int64(math.Round(s * 1e6))).UTC()
+		return nil
 	}
+	m.odd = text != "null" && text != "" && (err != nil || s != 0)
 	return nil
+}
+
+// when gives a time, and counts one that is none.
+func (c *conversation) when(m moment) time.Time {
+	if m.odd {
+		c.left["time that cannot be read"]++
+	}
+	return m.at
 }
 
 func readChatGPT(raw []byte) (conversation, error) {
@@ -113,16 +128,16 @@ func readChatGPT(raw []byte) (conversation, error) {
 		return conversation{}, fmt.Errorf("it cannot be read: %w", err)
 	}
 	c := conversation{
-		kind: ChatGPT, id: in.ConversationID, title: in.Title, model: in.DefaultModel, current: in.CurrentNode,
-		created: in.CreateTime.Time, updated: in.UpdateTime.Time, left: map[string]int{},
+		kind: ChatGPT, id: in.ConversationID, title: in.Title, model: in.DefaultModel, current: in.CurrentNode, left: map[string]int{},
 	}
+	c.created, c.updated = c.when(in.CreateTime), c.when(in.UpdateTime)
 	if c.id == "" {
 		c.id = in.ID
 	}
 	for _, n := range in.Mapping.ordered() {
 		m := message{id: n.key, parent: n.Parent}
 		if n.Message != nil {
-			m.at, m.model, m.channel = n.Message.CreateTime.Time, n.Message.Metadata.Model, n.Message.Channel
+			m.at, m.model, m.channel = c.when(n.Message.CreateTime), n.Message.Metadata.Model, n.Message.Channel
 			if kind := m.take(n.Message, c.left); kind != "" {
 				c.left[kind]++
 				m.role = ""

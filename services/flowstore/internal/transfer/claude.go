@@ -47,9 +47,9 @@ func readClaude(raw []byte) (conversation, error) {
 		return conversation{}, fmt.Errorf("it has %d messages; the limit is %d", len(in.Messages), MaxMessages)
 	}
 	c := conversation{
-		kind: Claude, id: in.UUID, title: in.Name, model: in.Model, current: in.Leaf,
-		created: in.CreatedAt.Time, updated: in.UpdatedAt.Time, left: map[string]int{},
+		kind: Claude, id: in.UUID, title: in.Name, model: in.Model, current: in.Leaf, left: map[string]int{},
 	}
+	c.created, c.updated = c.when(in.CreatedAt), c.when(in.UpdatedAt)
 	tree := false
 	for i := range in.Messages {
 		if in.Messages[i].UUID == "" {
@@ -58,7 +58,7 @@ func readClaude(raw []byte) (conversation, error) {
 		tree = tree || in.Messages[i].Parent != nil
 	}
 	for i, from := range in.Messages {
-		m := message{id: from.UUID, at: from.CreatedAt.Time}
+		m := message{id: from.UUID, at: c.when(from.CreatedAt)}
 		switch {
 		case from.Parent != nil:
 			m.parent = *from.Parent

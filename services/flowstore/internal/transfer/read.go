@@ -11,7 +11,9 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -242,10 +244,42 @@ func (r *reader) take(raw []byte, err error) error {
 		if !utf8.Valid(raw) {
 			c.left["bytes that are no UTF-8, read as U+FFFD"]++
 		}
+		if n := halves(raw); n > 0 {
+			c.left["half a character, read as U+FFFD"] += n
+		}
 		e.Bundle, err = arrange(c)
 	}
 	e.Err = err
 	return r.give(e)
+}
+
+// halves counts the escapes \ud800 to \udfff that stand without their other half: encoding/json reads them as U+FFFD without a word.
+func halves(raw []byte) (n int) {
+	unit := func(at int) rune { // the escape at a place; 0 for none
+		if at+6 > len(raw) || raw[at] != '\\' || raw[at+1] != 'u' {
+			return 0
+		}
+		u, err := strconv.ParseUint(string(raw[at+2:at+6]), 16, 16)
+		if err != nil {
+			return 0
+		}
+		return rune(u)
+	}
+	for at := 0; at < len(raw); at++ {
+		if raw[at] != '\\' {
+			continue
+		}
+		switch u := unit(at); {
+		case !utf16.IsSurrogate(u):
+			at++
+		case utf16.DecodeRune(u, unit(at+6)) != utf8.RuneError:
+			at += 11
+		default:
+			at += 5
+			n++
+		}
+	}
+	return n
 }
 
 // expect refuses a value of another format than the one that was asked for.

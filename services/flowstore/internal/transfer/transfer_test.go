@@ -143,6 +143,25 @@ func TestTimes(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	if n := e[0].Bundle.Left["time that cannot be read"]; n != 2 {
+		t.Errorf("%d times are told to be none", n)
+	}
+}
+
+// Half a character is not passed over: what stands in its place is told.
+func TestHalvesOfCharacters(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		`x\ud800y`: 1, `\ud83d\ude00`: 0, `\ude00\ud83d`: 2, `\\ud800`: 0, `\ud83d\u0041`: 1, `\ud83d\ud83d\ude00`: 1, `\"\u0041`: 0,
+	} {
+		e := read(t, `{"id":"c","mapping":{`+message("u", "null", "user", `{"content_type":"text","parts":["`+text+`"]}`, "")+`}}`, transfer.Any)
+		if got := e[0].Bundle.Left["half a character, read as U+FFFD"]; got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+		if held := strings.Count(e[0].Bundle.Nodes[0].Texts[0].Content, "\ufffd"); held != want {
+			t.Errorf("%s: the text has %d", text, held)
+		}
+	}
 }
 
 func TestWhatIsWrongWithOneStopsNoOther(t *testing.T) {

@@ -40,11 +40,14 @@ func exportCommand() *cobra.Command {
 		Use:   "export [FLOW...]",
 		Short: "Write flows with their nodes into a file 会話を書き出す",
 		Long: `Write flows with their nodes as lines of JSON, which tsumugi import takes: the same ids, texts and edges. Without FLOW all of them, and
-the nodes that no flow holds. FLOW is flows/{uuid}, the UUID, or what the flow is called, where one alone is called so.`,
+the nodes that no flow holds. FLOW is flows/{uuid}, the UUID, or what the flow is called, where one alone is called so.
+
+The exit code is 0 where everything was written, 2 where something could not be read, which is told and stands in the file as a
+problem, and 1 where there is no export.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			o.Flows, o.Out = args, c.OutOrStdout()
+			o.Flows, o.Out, o.Problems = args, c.OutOrStdout(), c.ErrOrStderr()
 			return transfer.Export(ctx, o)
 		},
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
@@ -81,7 +83,7 @@ func (o ImportOptions) file(ctx context.Context, flows flowstorev1.FlowStoreServ
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			o.say("%s: %v\n", name, err)
+			o.say("%s: cannot be read: %v\n", name, errors.Unwrap(err)) // of a *fs.PathError what does not name the file again
 			return 1, nil
 		}
 		defer func() { _ = file.Close() }() // read only
@@ -140,11 +142,8 @@ func (o ImportOptions) tell(name string, r *flowstorev1.ImportFlowsResponse) {
 		if i == maxTold {
 			break
 		}
-		place := f.GetId()
-		if f.GetFile() != "" {
-			place = f.GetFile() + ": " + place
-		}
-		o.say("  ! %s: %s\n", place, f.GetReason())
+		parts := slices.DeleteFunc([]string{f.GetFile(), f.GetId(), f.GetReason()}, func(part string) bool { return part == "" })
+		o.say("  ! %s\n", strings.Join(parts, ": "))
 	}
 	if more := int(r.GetFailed()) - maxTold; more > 0 {
 		o.say("  ! and %d more\n", more)

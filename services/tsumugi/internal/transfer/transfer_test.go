@@ -2,12 +2,17 @@ package transfer
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/flowstoretest"
 )
@@ -39,7 +44,7 @@ func TestFlowstore10TheCommandTellsWhatDidNotArrive(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		for _, want := range []string{
-			"flows: 1 new, 0 changed, 0 as they were", "! broken␛[2J: it is no conversation that can be read", "neither JSON", "none.json: open ",
+			"flows: 1 new, 0 changed, 0 as they were", "! broken␛[2J: it is no conversation that can be read", "neither JSON", "none.json: cannot be read: no such file",
 		} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("without %q:\n%s", want, out.String())
@@ -96,6 +101,52 @@ func TestAnExportThatFails(t *testing.T) {
 	left, _ := os.ReadDir(filepath.Dir(name))
 	if err != nil || string(text) != "an older export" || len(left) != 1 {
 		t.Errorf("%s, %v, %v", text, err, left)
+	}
+}
+
+// exported is a flowstore whose export comes in chunks of n bytes.
+type exported struct {
+	flowstorev1.FlowStoreServiceClient
+	grpc.ServerStreamingClient[flowstorev1.ExportFlowsResponse]
+	text string
+	n    int
+}
+
+func (e *exported) ExportFlows(context.Context, *flowstorev1.ExportFlowsRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[flowstorev1.ExportFlowsResponse], error) {
+	return e, nil
+}
+
+func (e *exported) Recv() (*flowstorev1.ExportFlowsResponse, error) {
+	chunk := e.text[:min(e.n, len(e.text))]
+	if e.text = e.text[len(chunk):]; chunk == "" {
+		return nil, io.EOF
+	}
+	return &flowstorev1.ExportFlowsResponse{Chunk: []byte(chunk)}, nil
+}
+
+// An export without what could not be read is kept, and is not taken for whole.
+func TestAnExportThatIsNotWhole(t *testing.T) {
+	t.Parallel()
+	text := `{"tsumugi":{"version":1}}
+{"node":{"id":"x","texts":[{"content":"{\"problem\":{}}"}]}}
+{"problem":{"name":"nodes/1","reason":"line 3: it is cut\n\u001b[2J"}}
+{"problem":{"name":"flows/2","reason":"no YAML"}}
+{"end":{"flows":0,"nodes":1,"problems":2}}
+`
+	for _, n := range []int{1, 7, 1000} {
+		name := filepath.Join(t.TempDir(), "all.jsonl")
+		var told bytes.Buffer
+		err := (ExportOptions{File: name, Problems: &told}).run(t.Context(), &exported{text: text, n: n})
+		var unreadable *UnreadableError
+		if !errors.As(err, &unreadable) || unreadable.Problems != 2 || unreadable.ExitCode() != 2 {
+			t.Errorf("%v", err)
+		}
+		if want := "! nodes/1: line 3: it is cut ␛[2J\n! flows/2: no YAML\n"; told.String() != want {
+			t.Errorf("%d: told %q", n, told.String())
+		}
+		if got, err := os.ReadFile(name); err != nil || string(got) != text {
+			t.Errorf("%v: %s", err, got)
+		}
 	}
 }
 
