@@ -39,7 +39,7 @@ var ErrSecondSignal = errors.New("stopped at once by a second signal")
 // StopConfig are the time limits of a stop. The sum stays under the 30 s that Kubernetes gives.
 type StopConfig struct {
 	// Delay is how long requests are accepted after SIGTERM, while load balancers look for another server.
-	Delay time.Duration `yaml:"delay" help:"how long requests are accepted after SIGTERM; generations end at once"`
+	Delay time.Duration `yaml:"delay" help:"how long requests are accepted after SIGTERM"`
 	// Graceful is how long running calls may take to end; then their connections are cut.
 	Graceful time.Duration `yaml:"graceful" help:"how long running calls may take to end"`
 	// Total bounds the whole stop.

@@ -175,7 +175,7 @@ type NodeSummary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the texts say, in short. At most 64 KiB. Of a new node it is empty.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Whether a summary is still to be made: there is none, or a call changed the texts since. A hand that edits them asks for one in
+	// Whether a summary is still to be made: there is none, or the texts are other ones since. A hand may ask for one, too, in
 	// the file (`updated="true"`).
 	Stale bool `protobuf:"varint,2,opt,name=stale,proto3" json:"stale,omitempty"`
 	// When it was made. Absent: never.

@@ -32,9 +32,22 @@ func explain(raw []byte, root protoreflect.MessageDescriptor, refused error) err
 	if !json.Valid(raw) {
 		return invalid("", "is not one JSON object"+at)
 	}
-	path := pathAt(raw, offset(raw, found[1], found[2]))
+	place := offset(raw, found[1], found[2])
+	path := pathAt(raw, place)
 	message, field := resolve(root, path)
-	return invalid(path.String(), advice(found[3], path, message, field)+at)
+	return invalid(path.String(), advice(found[3], path, message, field)+given(raw[place:], field)+at)
+}
+
+// given says what stands where one value should: the words of a string's limits alone would not tell why an object is refused.
+func given(raw []byte, field protoreflect.FieldDescriptor) string {
+	switch {
+	case field == nil || field.Message() != nil || field.IsList():
+	case bytes.HasPrefix(raw, []byte("{")):
+		return ", and is an object"
+	case bytes.HasPrefix(raw, []byte("[")):
+		return ", and is a list"
+	}
+	return ""
 }
 
 // advice is what would be right in place of what was refused.

@@ -33,6 +33,8 @@ func TestRefused(t *testing.T) {
 		"unknown with big value":  {`{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "x", "there is no such field; there are flow, newNode, node, nodeId, parents, children, setCurrent, requestId, head (line 1, column 2)"},
 		"wrong type":              {"{\n  \"flow\": 5}", "flow", "must be " + node + " (line 2, column 11)"},
 		"wrong type in a list":    {`{"parents":["a",["b"]]}`, "parents[1]", "must be " + node + " (line 1, column 17)"},
+		"an object":               {`{"node":{"texts":[]}}`, "node", "must be " + node + ", and is an object (line 1, column 9)"},
+		"a list for a number":     {`{"newNode":{"score":[5]}}`, "newNode.score", "must be a number, and is a list (line 1, column 21)"},
 		"no list":                 {`{"parents":"a"}`, "parents", "must be a list of items, each " + node + " (line 1, column 12)"},
 		"null in a list":          {`{"parents":[null]}`, "parents[0]", "must be " + node + " (line 1, column 13)"},
 		"no object":               {`{"newNode":"nodes/1"}`, "newNode", "must be an object with the fields texts, model, tags, generation, etag, summary, score, note (line 1, column 12)"},

@@ -70,6 +70,30 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// A flow that is one long line is drawn so far that its nodes are still seen.
+func TestALongLineIsCut(t *testing.T) {
+	t.Parallel()
+	c := flowstoretest.Start(t)
+	flow, err := c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "夜"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last []string
+	for range 300 {
+		placed, err := c.AddNode(t.Context(), &flowstorev1.AddNodeRequest{Flow: flow.GetName(), Parents: last, Source: &flowstorev1.AddNodeRequest_NewNode{
+			NewNode: &flowstorev1.Node{Texts: []*flowstorev1.Text{{Role: "user", Content: "x"}}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = []string{placed.GetNode().GetName()}
+	}
+	lines := strings.Split(shown(t, c, flow.GetName(), 1), "\n")
+	if drawn := []rune(lines[3]); len(drawn) != mostDrawn+1 || drawn[mostDrawn] != '…' || !strings.HasPrefix(lines[3], "1→2→3→") {
+		t.Errorf("%q", lines)
+	}
+}
+
 func TestErrorsAreSentences(t *testing.T) {
 	t.Parallel()
 	err := Run(t.Context(), Options{Addr: "127.0.0.1:1", Flow: "夜", Out: io.Discard})
