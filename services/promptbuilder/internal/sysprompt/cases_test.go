@@ -173,6 +173,34 @@ func TestWhatIsCleanedIsTold(t *testing.T) {
 	}
 }
 
+// A snapshot holds against what the same request sends, too, and the reply says so.
+func TestASnapshotHoldsAgainstTheRequest(t *testing.T) {
+	t.Parallel()
+	r := Request{
+		Locale: "en", ReturnSnapshot: true, Tools: []Tool{{Name: "read"}}, Skills: []Skill{{Name: "mail", Description: "m", Location: "/m"}, {Name: "tax", Description: "t", Location: "/t"}},
+		Files: []File{{Name: "AGENTS.md", Content: []byte("a")}, {Name: "SOUL.md", Content: []byte("s")}},
+	}
+	first := build(t, r)
+	r.Snapshot = first.Snapshot
+	if again := build(t, r); again.Text != first.Text || again.Stale != nil {
+		t.Errorf("stale %q", again.Stale)
+	}
+	r.Files = []File{{Name: "USER.md", Content: []byte("u")}, {Name: "SOUL.md", Content: []byte("other")}, {Name: "AGENTS.md", Content: []byte("a")}}
+	r.Skills = []Skill{{Name: "tax", Description: "other", Location: "/t"}, r.Skills[0]}
+	if p := build(t, r); p.Text != first.Text || !cmp.Equal(p.Stale, []string{"SOUL.md", "USER.md", "tax"}) {
+		t.Errorf("stale %q in %s", p.Stale, p.Text)
+	}
+	r.Snapshot = &Snapshot{Files: []File{{Name: "a"}, {Name: "a"}, {Name: " "}}}
+	var fields []string
+	_, wrong := NewBuilder(folders{}, nil, Defaults{}).Prepare(r)
+	for _, v := range wrong {
+		fields = append(fields, v.Field)
+	}
+	if diff := cmp.Diff([]string{"snapshot.files[1].file.name", "snapshot.files[2].file.name"}, fields); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // documented gives the names of files between two phrases of the documentation, which is what users go by.
 func documented(t *testing.T, from, to string) []string {
 	t.Helper()

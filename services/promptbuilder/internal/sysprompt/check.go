@@ -232,20 +232,9 @@ func (c *checker) choices() {
 
 func (c *checker) files() {
 	b := c.Bootstrap
-	c.most("files", len(c.Files), maxFiles)
-	seen := map[string]int{}
-	for i, f := range c.Files {
-		field := fmt.Sprintf("files[%d]", i)
-		if passage.Name(f.Name) == "" || len(f.Name) > maxLine {
-			c.add(field+".name", "must have from 1 to %d bytes", maxLine)
-		}
-		if len(f.Content) > MaxFile {
-			c.add(field+".content", "must have at most %d bytes, and has %d", MaxFile, len(f.Content))
-		}
-		if j, again := seen[f.Name]; again {
-			c.add(field+".name", "is that of files[%d], too", j)
-		}
-		seen[f.Name] = i
+	c.fileList("files", "", c.Files)
+	if c.Snapshot != nil {
+		c.fileList("snapshot.files", ".file", c.Snapshot.Files)
 	}
 	if b.List != nil {
 		c.most("bootstrap.list.names", len(*b.List), maxFiles)
@@ -269,6 +258,25 @@ func (c *checker) files() {
 	}
 	if c.MinCacheTokens < 0 {
 		c.add("min_cache_tokens", "must not be negative, and is %d", c.MinCacheTokens)
+	}
+}
+
+// fileList checks files, whose fields stand behind a path in an entry of a list.
+func (c *checker) fileList(list, path string, files []File) {
+	c.most(list, len(files), maxFiles)
+	seen := map[string]int{}
+	for i, f := range files {
+		field := fmt.Sprintf("%s[%d]%s", list, i, path)
+		if passage.Name(f.Name) == "" || len(f.Name) > maxLine {
+			c.add(field+".name", "must have from 1 to %d bytes", maxLine)
+		}
+		if len(f.Content) > MaxFile {
+			c.add(field+".content", "must have at most %d bytes, and has %d", MaxFile, len(f.Content))
+		}
+		if j, again := seen[f.Name]; again {
+			c.add(field+".name", "is that of %s[%d], too", list, j)
+		}
+		seen[f.Name] = i
 	}
 }
 

@@ -1,6 +1,7 @@
 package sysprompt
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -60,8 +61,21 @@ func (d *Draft) read(roots Roots) {
 	d.files = layOut(d.choose(files), d.Bootstrap)
 }
 
-// compare notes what of a snapshot has another source now.
+// compare notes what of a snapshot has another source now: in a folder, or in the request, which is not read either.
 func (d *Draft) compare(roots Roots) {
+	for _, f := range d.Files {
+		same := func(s File) bool {
+			return s.Root == "" && s.Name == f.Name && s.Class == f.Class && s.Priority == f.Priority && bytes.Equal(s.Content, f.Content)
+		}
+		if !slices.ContainsFunc(d.Snapshot.Files, same) {
+			d.stale = append(d.stale, f.Name)
+		}
+	}
+	for _, k := range d.Skills {
+		if !slices.Contains(d.Snapshot.Skills, k) {
+			d.stale = append(d.stale, k.Name)
+		}
+	}
 	for _, f := range d.Snapshot.Files {
 		if f.Root != "" && (roots.Digest(f.Root, f.Name) != fileDigest(f)) {
 			d.stale = append(d.stale, f.Root+":"+f.Name)
@@ -72,6 +86,7 @@ func (d *Draft) compare(roots Roots) {
 			d.stale = append(d.stale, s.Root+":"+s.Path)
 		}
 	}
+	slices.Sort(d.stale)
 }
 
 func fileDigest(f File) string {
