@@ -141,8 +141,9 @@ func (d *Draft) readFiles(roots Roots) []File {
 
 // choose takes the files that are printed: those of the list, or all but those that the mode leaves out.
 func (d *Draft) choose(files []File) []File {
+	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return strings.Compare(a.Name, b.Name) }) // for the order of what is told
 	if d.Bootstrap.List == nil {
-		return slices.DeleteFunc(slices.Clone(files), func(f File) bool {
+		return slices.DeleteFunc(files, func(f File) bool {
 			out := d.Mode == Minimal && slices.Contains(fullOnly, path.Base(f.Name))
 			if out {
 				d.tell("file_left_out", idFiles, "%s is not printed in mode MINIMAL; bootstrap.list can name it", shown(f.Name))

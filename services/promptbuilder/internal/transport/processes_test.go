@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -48,7 +49,7 @@ func (m mixer) system() *promptbuilderv1.BuildSystemRequest {
 		Now: timestamppb.New(time.Date(2026, 2, 6, 10, 0, 59, 0, time.UTC)), SkillsMaxChars: 1150,
 		Tools:  mix(m, tool("zip"), tool("read"), tool("exec"), tool("message"), tool("session_status"), tool("zeta_custom"), tool("Ask")),
 		Skills: mix(m, skill("gmail"), skill("tax"), skill("Zip"), skill("a1"), skill("技")),
-		Files: mix(m, file("SOUL.md", stable), file("IDENTITY.md", stable), file("pkg/AGENTS.md", stable), file("AGENTS.md", stable), file("notes.md", session), file("MEMORY.md", volatile),
+		Files: mix(m, file("SOUL.md", stable), file("IDENTITY.md", stable), file("pkg/AGENTS.md", stable), file("AGENTS.md", stable), file("notes.md", session), file("MEMORY.md", volatile), file("a/HEARTBEAT.md", stable),
 			file("HEARTBEAT.md", volatile)),
 		Sections: mix(m, section("heartbeats", 0), section("documentation", 0), section("own-b", stable), section("own-a", stable), section("own-c", session), section("own-e", volatile),
 			section("own-d", volatile)),
@@ -92,12 +93,15 @@ func replies(t *testing.T) string {
 	for seed := range uint64(100) {
 		m := mixer{rand.New(rand.NewPCG(seed, 0))}
 		system, errs := s.BuildSystem(t.Context(), m.system())
+		small := m.system()
+		small.Mode = promptbuilderv1.SystemMode_SYSTEM_MODE_MINIMAL
+		minimal, errm := s.BuildSystem(t.Context(), small)
 		agent, erra := s.BuildAgent(t.Context(), m.agent())
 		nodes, errn := s.BuildContext(t.Context(), m.nodes())
-		if errs != nil || erra != nil || errn != nil {
-			t.Fatal(errs, erra, errn)
+		if err := errors.Join(errs, errm, erra, errn); err != nil {
+			t.Fatal(err)
 		}
-		for name, reply := range map[string]proto.Message{"system": system, "agent": agent, "context": nodes} {
+		for name, reply := range map[string]proto.Message{"system": system, "minimal": minimal, "agent": agent, "context": nodes} {
 			bytes, err := proto.MarshalOptions{Deterministic: true}.Marshal(reply)
 			if err != nil {
 				t.Fatal(err)
@@ -111,7 +115,7 @@ func replies(t *testing.T) string {
 			}
 		}
 	}
-	return "replies " + first["system"] + " " + first["agent"] + " " + first["context"]
+	return fmt.Sprint("replies ", first)
 }
 
 // cases/systemprompt.md 1: a hundred builds, and those of three more processes with other zones, languages, homes and processors, are one:
