@@ -69,7 +69,7 @@ crash: build ## kill -9 under load N times, restart, compare with what was ackno
 session: ## a novel and 60 turns of a story on a real model server, ours against seed 000 (a quarter of an hour; TEXT=file; ONLY=novel: a minute)
 	@GOWORK=off $(GO) -C services/promptbuilder/bench run . $(if $(filter novel,$(ONLY)),-novel,-session) $(if $(TEXT),-text "$(abspath $(TEXT))")
 
-bench: ## our operations against their peers, in one run
+bench: ## our operations against their peers, in one run (some rows have the small real model read for minutes, and install it)
 	@set +e; for dir in $(OUTSIDE); do GOWORK=off $(GO) -C $$dir run . || echo "bench: 0 of 0 in $$dir failed" ; done | \
 	  awk '/^bench: [0-9]+ of [0-9]+ at goal$$/ {met += $$2; all += $$4; next} /^bench: 0 of 0/ {failed = 1; next} {print; fflush()} \
 	       END {printf "bench: %d of %d at goal\n", met, all; exit failed || met < all}'

@@ -20,15 +20,14 @@ func elapsed(f func()) float64 {
 const (
 	answerTokens = 64
 	wholeTurns   = 4 // the first of which is new to the server, and does not count
+	middle       = 2000
 )
-
-var promptTokens = []int{1000, 2000, 3500}
 
 // wholeTurn compares how long a turn takes with a system prompt of ours and with the sample, where tools are sent in another
 // order each time and where nothing happens. Each side has a server of its own, so that they alternate and keep their prompts.
 func wholeTurn(ctx context.Context, ours *slot) (benchtable.Row, error) {
 	row := benchtable.Row{
-		Ours: fmt.Sprintf("a turn at %d tokens with an answer of %d, the tools sent in another order", promptTokens[1], answerTokens), Peer: "with the sample of seed 003", Unit: "seconds",
+		Ours: fmt.Sprintf("a turn at %d tokens with an answer of %d, the tools sent in another order", middle, answerTokens), Peer: "with the sample of seed 003", Unit: "seconds",
 		Goal: benchtable.AtMost(0.5),
 	}
 	peers, err := openSlot(ctx, slotWindow)
@@ -36,23 +35,24 @@ func wholeTurn(ctx context.Context, ours *slot) (benchtable.Row, error) {
 		return row, err
 	}
 	defer peers.server.Stop()
-	for _, event := range []prefixtest.Event{prefixtest.Shuffle, prefixtest.None} {
-		for i, tokens := range promptTokens {
-			a, b, err := turns(ours, peers, event, tokens)
-			if err != nil {
-				return row, err
-			}
-			if event == prefixtest.Shuffle && i == 1 {
-				row.OursFigures, row.PeerFigures = a, b
-			}
-			var faster []float64
-			for i := range a {
-				faster = append(faster, b[i]/a[i])
-			}
-			row.Facts = append(row.Facts, benchtable.Fact{
-				Name: fmt.Sprintf("times as fast as the sample at %d tokens, event %s", tokens, event), Figure: benchtable.Median(faster),
-			})
+	for _, at := range []struct {
+		tokens int
+		event  prefixtest.Event
+	}{{1000, prefixtest.Shuffle}, {middle, prefixtest.Shuffle}, {3500, prefixtest.Shuffle}, {middle, prefixtest.None}} {
+		a, b, err := turns(ours, peers, at.event, at.tokens)
+		if err != nil {
+			return row, err
 		}
+		if at.event == prefixtest.Shuffle && at.tokens == middle {
+			row.OursFigures, row.PeerFigures = a, b
+		}
+		var faster []float64
+		for i := range a {
+			faster = append(faster, b[i]/a[i])
+		}
+		row.Facts = append(row.Facts, benchtable.Fact{
+			Name: fmt.Sprintf("times as fast as the sample at %d tokens, event %s", at.tokens, at.event), Figure: benchtable.Median(faster),
+		})
 	}
 	return row, nil
 }
