@@ -64,7 +64,11 @@ func (s *sessions) play(arm prefixtest.Arm, events []prefixtest.Event, each bool
 			s.note(fmt.Sprintf("%s, event %s: tokens read again in a turn", arm.Name, event), t)
 		}
 	}
-	s.note(fmt.Sprintf("%s, %d events: tokens read again in a turn", arm.Name, len(events)), all)
+	over := fmt.Sprintf("%d events", len(events))
+	if len(events) == 1 {
+		over = "event " + string(events[0])
+	}
+	s.note(arm.Name+", "+over+": tokens read again in a turn", all)
 	without, with := all.HitRate()
 	s.facts = append(s.facts,
 		benchtable.Fact{Name: fmt.Sprintf("  of prompts of %d tokens, percent that the server had", all.Tokens/all.Turns), Figure: 100 * without},
