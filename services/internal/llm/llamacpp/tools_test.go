@@ -90,6 +90,19 @@ func TestToolsAndAStopStringOfARealServer(t *testing.T) {
 	}
 }
 
+// What the model was asked before it called is in the cache of the real server when it goes on.
+func TestTheCacheOfARealServerHoldsACall(t *testing.T) {
+	c := asked(t, testkit.ModelWithTools(t))
+	_, first, err := servertest.Ask(t, c, servertest.Calling())
+	if err != nil || len(first.Calls) != 1 {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	_, later, err := servertest.Ask(t, c, servertest.Answered(servertest.Calling(), first.Calls[0], "The sea is blue."))
+	if err != nil || !later.CacheTold || later.CachedTokens < first.PromptTokens {
+		t.Errorf("%d of %d tokens are cached, %v; before the call there were %d", later.CachedTokens, later.PromptTokens, err, first.PromptTokens)
+	}
+}
+
 // asked is a client that knows what its server tells of itself.
 func asked(t *testing.T, address string) *llamacpp.Client {
 	t.Helper()
