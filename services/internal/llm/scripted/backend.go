@@ -60,7 +60,7 @@ func (b *Backend) tokens(text string) int {
 }
 
 // Tells implements llm.Teller.
-func (*Backend) Tells() llm.Told { return llm.Told{StopString: true, Conversations: true} }
+func (*Backend) Tells() llm.Told { return llm.Told{StopString: true, Conversations: true, Tools: true} }
 
 // TellsBorders implements llm.Bordered.
 func (*Backend) TellsBorders() bool { return true }
@@ -118,7 +118,7 @@ func (b *Backend) Generate(ctx context.Context, req llm.Request) (llm.Stream, er
 		e.Tokens, e.Window = prompt, b.script.Window
 		return nil, e
 	}
-	reply, ok := b.pick(text)
+	reply, ok := b.pick(text, len(req.Tools) > 0)
 	if !ok {
 		return nil, b.fault(llm.FaultRefused, nil, "no reply of the script fits the prompt, or those that fit are used up")
 	}
@@ -129,12 +129,12 @@ func (b *Backend) Generate(ctx context.Context, req llm.Request) (llm.Stream, er
 	return &stream{backend: b, ctx: ctx, reply: reply, plan: reply.plan(room, req.Sampling.Stop), prompt: prompt}, nil
 }
 
-// pick takes the reply to a prompt.
-func (b *Backend) pick(prompt string) (Reply, bool) {
+// pick takes the reply to a prompt, beside which tools are offered or not.
+func (b *Backend) pick(prompt string, tools bool) (Reply, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, r := range b.script.Replies {
-		if (r.Times > 0 && b.used[i] >= r.Times) || !strings.Contains(prompt, r.Contains) || !r.pattern.MatchString(prompt) {
+		if (r.Times > 0 && b.used[i] >= r.Times) || (len(r.Calls) > 0 && !tools) || !strings.Contains(prompt, r.Contains) || !r.pattern.MatchString(prompt) {
 			continue
 		}
 		b.used[i]++
@@ -160,6 +160,7 @@ type plan struct {
 	finish llm.Finish
 	stop   string
 	tokens int
+	calls  []llm.ToolCall
 }
 
 // plan cuts an answer at the limit, then at a stop string; the token that holds the stop string counts.
@@ -170,7 +171,13 @@ func (r *Reply) plan(room int, stops []string) plan {
 	}
 	kept, stop := llm.CutAtStop(pieces, stops)
 	if stop != "" {
-		return plan{kept, llm.FinishStop, stop, len(kept) + 1}
+		return plan{kept, llm.FinishStop, stop, len(kept) + 1, nil}
 	}
-	return plan{kept, finish, "", len(kept)}
+	p := plan{kept, finish, "", len(kept), nil}
+	if finish == llm.FinishStop {
+		for _, c := range r.Calls {
+			p.calls = append(p.calls, c.asked())
+		}
+	}
+	return p
 }

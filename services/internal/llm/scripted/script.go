@@ -53,6 +53,8 @@ type Reply struct {
 	// Text is the answer, one token a character. Pieces are an answer in tokens of the script's own; not both.
 	Text   string   `yaml:"text"`
 	Pieces []string `yaml:"pieces"`
+	// Calls are the tools that the answer asks for. Such a reply fits only a request that offers tools.
+	Calls []Call `yaml:"calls"`
 	// Wait is the time before the first piece, Delay that before each.
 	Wait  time.Duration `yaml:"wait"`
 	Delay time.Duration `yaml:"delay"`
@@ -60,6 +62,14 @@ type Reply struct {
 	Fail *Fail `yaml:"fail"`
 
 	pattern *regexp.Regexp
+}
+
+// Call is a tool that an answer asks for.
+type Call struct {
+	// Name is the tool's.
+	Name string `yaml:"name"`
+	// Arguments are a JSON object, as text; empty for none.
+	Arguments string `yaml:"arguments"`
 }
 
 // Fail is how an answer fails.
@@ -139,12 +149,26 @@ func (r *Reply) check(tell tell) {
 			tell(fmt.Sprintf("pieces[%d]", i), "is empty")
 		}
 	}
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		if c.Name == "" {
+			tell(fmt.Sprintf("calls[%d].name", i), "is missing; it must be the name of a tool")
+		}
+		if c.Arguments == "" {
+			c.Arguments = "{}"
+		}
+		if llm.CheckArguments(c.asked()) != nil {
+			tell(fmt.Sprintf("calls[%d].arguments", i), "is no JSON object; it must be one, as text")
+		}
+	}
 	inTime(tell, "wait", r.Wait)
 	inTime(tell, "delay", r.Delay)
 	if r.Fail != nil {
 		r.Fail.check(tell, len(r.pieces()))
 	}
 }
+
+func (c Call) asked() llm.ToolCall { return llm.ToolCall{Name: c.Name, Arguments: c.Arguments} }
 
 // pieces are the answer, one token each.
 func (r *Reply) pieces() []string {

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/conformance"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/scripted"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm/servertest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
@@ -29,13 +30,14 @@ func play(t *testing.T, text string) *scripted.Backend {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	const calls = "{matches: '</tool_call>$', text: 見てみます。, calls: [{name: node_detail, arguments: '{\"node_id\": \"a1b2c304\"}'}]}, "
 	for name, script := range map[string]string{
-		"characters": "replies: [{text: むかしむかし、あるところに。}]",
-		"pieces":     "characters_per_token: 2\nreplies: [{pieces: [お, じい, さんと, お, ばあ, さんが, い, ました, 。]}]",
+		"characters": "replies: [" + calls + "{text: むかしむかし、あるところに。}]",
+		"pieces":     "characters_per_token: 2\nreplies: [" + calls + "{pieces: [お, じい, さんと, お, ばあ, さんが, い, ました, 。]}]",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conformance.Run(t, conformance.Subject{Backend: play(t, script), Prompt: "むかし", NoTools: true})
+			conformance.Run(t, conformance.Subject{Backend: play(t, script), Prompt: "むかし"})
 		})
 	}
 }
@@ -105,6 +107,26 @@ replies:
 	}
 }
 
+// A reply that calls waits for a request with tools; a stop string ends it before it calls.
+func TestRepliesThatCall(t *testing.T) {
+	t.Parallel()
+	b := play(t, "replies: [{text: ab, calls: [{name: node_detail}, {name: now, arguments: '{\"z\":1,\"a\":2}'}]}, {text: c}]")
+	r := servertest.Calling()
+	text, result, err := servertest.Ask(t, b, r)
+	want := []llm.ToolCall{{Name: "node_detail", Arguments: "{}"}, {Name: "now", Arguments: `{"z":1,"a":2}`}}
+	if diff := cmp.Diff(want, result.Calls); diff != "" || text != "ab" || err != nil {
+		t.Errorf("%q, %v; want -, got +:\n%s", text, err, diff)
+	}
+	r.Sampling.Stop = []string{"b"}
+	if text, result, err := servertest.Ask(t, b, r); text != "a" || result.Calls != nil || err != nil {
+		t.Errorf("before a stop string it says %q with %+v, %v", text, result, err)
+	}
+	r.Tools = nil
+	if text, _, err := servertest.Ask(t, b, r); text != "c" || err != nil {
+		t.Errorf("without tools it says %q, %v", text, err)
+	}
+}
+
 // A cancelled caller does not wait for the script's delay.
 func TestDelays(t *testing.T) {
 	t.Parallel()
@@ -140,6 +162,7 @@ replies:
   - {matches: "(", times: -1, text: a, pieces: [b, ""], wait: -1s, delay: 2h}
   - {text: ab, fail: {fault: tired, after: 3, retry_after: 61m}}
   - {delay: 5}
+  - {calls: [{}, {name: x, arguments: "[1]"}]}
 `))
 	want := []string{
 		`line 5: colour: unknown key`,
@@ -156,6 +179,8 @@ replies:
 		`replies[1].fail.fault: is "tired"; it must be one of unreachable, loading, busy, too_long, refused, cut, protocol, timeout`,
 		`replies[1].fail.after: is 3; it must be from 0 to the 2 pieces of the answer`,
 		`replies[1].fail.retry_after: is 1h1m0s; it must be from 0s to 1h0m0s`,
+		`replies[3].calls[0].name: is missing; it must be the name of a tool`,
+		`replies[3].calls[1].arguments: is no JSON object; it must be one, as text`,
 	}
 	if err == nil {
 		t.Fatal("no error")

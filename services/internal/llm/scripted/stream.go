@@ -64,7 +64,7 @@ func (s *stream) Result() llm.Result {
 		PromptTime: s.reply.Wait, AnswerTime: time.Duration(s.sent) * s.reply.Delay,
 	}
 	if errors.Is(s.end, io.EOF) {
-		r.Finish, r.StopString, r.AnswerTokens = s.plan.finish, s.plan.stop, s.plan.tokens
+		r.Finish, r.StopString, r.AnswerTokens, r.Calls = s.plan.finish, s.plan.stop, s.plan.tokens, s.plan.calls
 	}
 	return r
 }
