@@ -3,6 +3,7 @@ package llamacpp
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/llamafields"
@@ -18,7 +19,7 @@ const (
 )
 
 // Generate asks for a stream and waits for its first line, which comes when the prompt has been read: /completion, and for a
-// conversation with tools /v1/chat/completions.
+// conversation with tools, or in which some were called, /v1/chat/completions.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, error) {
 	if err := c.server.Refuse(req.CheckFor(c.Tells()), req.Unknown(Kind, c.Knobs())); err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 	if err := c.biases(ctx, req.Sampling); err != nil {
 		return nil, err
 	}
-	if len(req.Tools) > 0 {
+	if len(req.Tools) > 0 || slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return len(m.Calls) > 0 }) {
 		stream, err := openaiwire.Llama(ctx, c.server, req)
 		return stream, wire.Blame(err, req.Sampling, llamafields.Names())
 	}

@@ -22,17 +22,13 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// formed gives the prompt of a conversation, by /apply-template. So it is counted, cached and told like every other prompt.
-// What a tool says has no call before it that the template could name: it is a message of the user.
+// formed gives the prompt of a conversation in which no tool was called, by /apply-template. So it is counted, cached and told
+// like every other prompt.
 func (c *Client) formed(ctx context.Context, all []llm.Message) (string, error) {
 	var ask form
 	most := int64(formBase)
 	for _, m := range all {
-		role := m.Role
-		if role == llm.RoleTool {
-			role = llm.RoleUser
-		}
-		ask.Messages = append(ask.Messages, message{string(role), m.Content})
+		ask.Messages = append(ask.Messages, message{string(m.Role), m.Content})
 		most += formEach * int64(len(m.Content))
 	}
 	var answer struct {

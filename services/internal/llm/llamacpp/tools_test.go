@@ -72,6 +72,23 @@ func TestToolsAreAskedFor(t *testing.T) {
 	}
 }
 
+// A call that was made once stays a part of the conversation, also where no tools are offered any more.
+func TestACallWithoutTools(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t, llmtest.Options{})
+	r := servertest.Answered(servertest.Calling(), llm.ToolCall{ID: "c1", Name: "node_detail", Arguments: servertest.Arguments}, "The sea is blue.")
+	r.Tools = nil
+	if _, _, err := servertest.Ask(t, asked(t, server.URL), r); err != nil {
+		t.Fatal(err)
+	}
+	sent := string(server.Requests("/v1/chat/completions")[0])
+	for _, want := range []string{`"tool_calls"`, `"tool_call_id":"c1"`, "The sea is blue."} {
+		if !strings.Contains(sent, want) {
+			t.Errorf("%s is not in %s", want, sent)
+		}
+	}
+}
+
 // The real server tells in each event what came from the cache, so that an answer that a stop string ends has its figures.
 func TestToolsAndAStopStringOfARealServer(t *testing.T) {
 	c := asked(t, testkit.ModelWithTools(t))
