@@ -1,8 +1,14 @@
 package command
 
 import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/git"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
@@ -11,6 +17,53 @@ import (
 type addition struct {
 	file, side string
 	node       uuid.UUID
+}
+
+const tombstonesName = "tombstones.tsv"
+
+// lifted is a thing that was purged, and the commit whose row says so.
+type lifted struct {
+	thing
+	commit string
+}
+
+// surveyLifted finds what is not purged any more: a revert takes the row away as any other line.
+func (p *plan) surveyLifted(ctx context.Context, repo *git.Repo) error {
+	for _, commit := range repo.Around(ctx, p.change) {
+		files, err := repo.List(ctx, commit, tombstonesName)
+		if err != nil {
+			return err
+		}
+		data, err := repo.Read(ctx, files[tombstonesName], format.MaxMetadata)
+		if err != nil && !errors.Is(err, git.ErrTooLarge) {
+			return err
+		}
+		rows, _ := format.ReadTombstones(data)
+		for _, r := range rows {
+			if t := (thing{r.Kind, r.ID}); !p.erased(t) {
+				p.lifted = append(p.lifted, lifted{t, commit})
+			}
+		}
+	}
+	return nil
+}
+
+// erased says that a thing was purged, also where the row that says so is gone: git is not asked for it.
+func (p *plan) erased(t thing) bool {
+	return p.purged[t] || slices.ContainsFunc(p.lifted, func(l lifted) bool { return l.thing == t })
+}
+
+// tellLifted tells what is not purged any more, and where it is.
+func (p *plan) tellLifted() {
+	for _, l := range p.lifted {
+		where := "no file has it"
+		for _, name := range slices.Backward(slices.Sorted(maps.Keys(p.held))) {
+			if p.held[name].thing == l.thing {
+				where = "it is " + name
+			}
+		}
+		p.tell(tombstonesName, "%s/%s was purged, and the row that says so is not here any more, only in %s; %s; if it is to stay purged, put the row back and take the file away", l.kind, l.id, shortName(l.commit), where)
+	}
 }
 
 // bury takes out of a conflict what was purged on either side: it does not come back. buried says whether there was any.

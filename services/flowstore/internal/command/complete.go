@@ -18,15 +18,18 @@ import (
 // made since both went apart is in the result; what one did not touch, the other may have changed or removed.
 // What is in a conflict that is left to a person is not lost, wherever git has put it.
 func (p *plan) complete(ctx context.Context, repo *git.Repo, conflicts []git.Conflict) error {
-	both, ok, err := repo.Both(ctx, "nodes", "flows", "trash")
-	if err != nil || !ok {
+	if p.change.Operation == git.None {
+		return nil
+	}
+	both, err := repo.Both(ctx, p.change, "nodes", "flows", "trash")
+	if err != nil {
 		return err
 	}
 	c := completion{plan: p, repo: repo, bases: both.Bases, made: map[string]bool{}, files: map[thing][]string{}}
-	if c.index, err = repo.Index(ctx); err != nil {
-		return err
+	known := maps.Clone(p.taken.Decided)
+	for _, hash := range p.taken.Staged {
+		known[hash] = true
 	}
-	known := maps.Clone(c.index.Decided)
 	moved := inOtherPlaces(both)
 	for _, base := range both.Bases {
 		for _, v := range base {
@@ -93,7 +96,6 @@ type completion struct {
 	*plan
 	repo  *git.Repo
 	bases []map[string]git.Version
-	index git.Index
 	// made are the contents that the sides and what they come from have, by their names in git.
 	made map[string]bool
 	// files are those of each thing.
@@ -104,7 +106,7 @@ type completion struct {
 
 // with has what a side made in the result.
 func (c *completion) with(ctx context.Context, side, name string, data []byte, h heldFile) error {
-	if c.purged[h.thing] || c.merged[h.thing] {
+	if c.erased(h.thing) || c.merged[h.thing] {
 		return nil
 	}
 	there := c.files[h.thing]
@@ -117,15 +119,13 @@ func (c *completion) with(ctx context.Context, side, name string, data []byte, h
 	if slices.ContainsFunc(there, c.together) {
 		return nil
 	}
-	to, ok := name, true
-	switch {
-	case len(there) > 0:
-		to, ok = c.place(h.kind, inTrash(there[0]), data, h)
-	case !c.free(name):
-		to, ok = c.place(h.kind, inTrash(name), data, h)
-	default:
-		c.put(name, data, h)
+	stand := c.stand
+	if len(there) > 0 {
+		stand = func(_ string, data []byte, h heldFile) (string, bool) {
+			return c.place(h.kind, inTrash(there[0]), data, h)
+		}
 	}
+	to, ok := stand(name, data, h)
 	if !ok {
 		c.leaveFull(name)
 		return nil
@@ -137,7 +137,7 @@ func (c *completion) with(ctx context.Context, side, name string, data []byte, h
 
 // together says that git, which was told to merge text, or a person put both sides of a file together: it is as no side has it.
 func (c *completion) together(file string) bool {
-	hash, staged := c.index.Staged[file]
+	hash, staged := c.taken.Staged[file]
 	return staged && !c.made[hash]
 }
 

@@ -61,7 +61,7 @@ func (c clone) interrupted(step int) (last bool) {
 	defer func() { c.must(tree.Close()) }()
 	lock := filepath.Join(c.tree, c.line("rev-parse", "--git-path", "index.lock"))
 	write(c.T, lock, "")
-	err = resolveIn(c.Context(), &stopping{tree, step}, c.tree, false, io.Discard, io.Discard)
+	err = resolveIn(c.Context(), &stopping{tree, step}, order{dir: c.tree, out: io.Discard, trouble: io.Discard})
 	c.must(os.Remove(lock))
 	return !errors.Is(err, errStopped)
 }
@@ -96,10 +96,11 @@ func TestAPathInConflictIsGivenToNothingElse(t *testing.T) {
 	c.must(err)
 	defer func() { c.must(tree.Close()) }()
 	const name = "nodes/000/001.xml"
-	p, err := newPlan(tree, []git.Conflict{{Path: name}})
+	p, err := newPlan(tree, git.Change{}, []git.Conflict{{Path: name}})
 	c.must(err)
 	p.remove(name)
-	c.must(p.settle())
+	c.must(p.settleMembers())
+	c.must(p.settleTrash())
 	if to := "nodes/000/002.xml"; p.names[name] || p.held[to].id != idOf("a") {
 		t.Errorf("the node is not %s: %v", to, p.told)
 	}

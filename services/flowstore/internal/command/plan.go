@@ -25,6 +25,9 @@ var kinds = []format.Kind{format.Nodes, format.Flows}
 // plan is what resolve is about to do.
 type plan struct {
 	tree filesys.FS
+	// change is what git has stopped in, and taken what it has of it so far.
+	change git.Change
+	taken  git.Index
 	// held are the node and flow files as they will be, by path, those in the trash too. Of those in conflict nothing is known
 	// before they are decided.
 	held map[string]heldFile
@@ -34,6 +37,8 @@ type plan struct {
 	found map[sum]string
 	// purged are the things that are gone for good.
 	purged map[thing]bool
+	// lifted are the things that are so no more: commits around have the row that says it, and the tree has not.
+	lifted []lifted
 	// added are the nodes that a side put into flows which were purged.
 	added []addition
 	// merged are the things of which both sides are in one file.
@@ -49,6 +54,8 @@ type plan struct {
 	changed []string
 	// told and undecided are lines for the person, each beginning with a path.
 	told, undecided []string
+	// holes are such lines about nodes that flows hold and that are in no file.
+	holes []string
 	// left are the paths of what is undecided.
 	left map[string]bool
 }
@@ -80,9 +87,9 @@ type sum struct {
 }
 
 // newPlan looks at the tree: what its files hold, and which slots are free.
-func newPlan(tree filesys.FS, conflicts []git.Conflict) (*plan, error) {
+func newPlan(tree filesys.FS, change git.Change, conflicts []git.Conflict) (*plan, error) {
 	p := &plan{
-		tree: tree, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, next: map[format.Kind]int{},
+		tree: tree, change: change, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, next: map[format.Kind]int{},
 		purged: map[thing]bool{}, merged: map[thing]bool{}, left: map[string]bool{}, conflicts: map[string]bool{},
 	}
 	if err := p.surveyPurged(); err != nil {
@@ -129,9 +136,9 @@ func (p *plan) survey(kind format.Kind) error {
 
 // surveyPurged reads the tombstones: what was purged takes its slot along, and does not come back.
 func (p *plan) surveyPurged() error {
-	data, err := p.tree.ReadFile("tombstones.tsv", format.MaxMetadata)
+	data, err := p.tree.ReadFile(tombstonesName, format.MaxMetadata)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("tombstones.tsv: %w", err)
+		return fmt.Errorf("%s: %w", tombstonesName, err)
 	}
 	rows, _ := format.ReadTombstones(data)
 	for _, r := range rows {
@@ -318,6 +325,8 @@ func (p *plan) catchUp(ctx context.Context, repo *git.Repo) error {
 			p.tell(name, "is gone, and git has it; it is taken out")
 		case name != indexPath(kind):
 			continue
+		default:
+			p.tell(name, "git does not have it as it is here; it is added")
 		}
 		p.changed = append(p.changed, name)
 	}

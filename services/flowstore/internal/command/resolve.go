@@ -22,7 +22,7 @@ import (
 )
 
 func resolveCommand() *cobra.Command {
-	dry := false
+	var o order
 	c := &cobra.Command{
 		Use:   "resolve TREE",
 		Short: "Decide the conflicts of a git merge: both sides stay, what theirs added gets numbers of its own",
@@ -31,37 +31,51 @@ func resolveCommand() *cobra.Command {
 Where both sides made a node, ours stays where it is and theirs gets the next free file; both keep their ids. A flow that
 both changed gets what either added; where both changed the same thing, ours stays and the other is told. What was deleted
 comes out of the trash where the other side has a flow with it, and gets a name of its own there where the other side gave
-it away; what was purged is gone. Indexes are made anew. Then the files are added to git, and "git commit" ends the merge.
+it away; what was purged is gone. A file that git took away or did not bring, and whose node a flow holds, is fetched from the
+side that has it. Indexes are made anew. Then the files are added to git, and "git commit" ends the merge.
 Where git saw no conflict, the two sides may not go together all the same: run it then, too.
 
-What cannot be decided is told with the reason, stays as git left it, and the exit code is 1. Stop flowstore first.`,
+The same goes for a revert, a cherry-pick, a rebase and a stash that is popped; the last line says what to run next.
+
+What cannot be decided is told with the reason, stays as git left it, and the exit code is 1, as where a flow holds a node
+that is in no file. Stop flowstore first.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return resolve(c.Context(), args[0], dry, c.OutOrStdout(), c.ErrOrStderr())
+			o.dir, o.out, o.trouble = args[0], c.OutOrStdout(), c.ErrOrStderr()
+			return resolve(c.Context(), o)
 		},
 	}
-	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done, and do nothing")
+	c.Flags().BoolVar(&o.dry, "dry-run", false, "say what would be done, and do nothing")
+	c.Flags().IntVar(&o.mainline, "mainline", 0, `of a merge commit that is picked, the parent that "git cherry-pick -m" was given, from 1`)
 	return c
+}
+
+// order is what resolve is told to do.
+type order struct {
+	dir          string
+	dry          bool
+	mainline     int
+	out, trouble io.Writer
 }
 
 // resolve decides the conflicts of a tree. Everything is read and decided before anything is written, and git is told at the end,
 // so that whatever interrupts it leaves conflicts that can be resolved again.
-func resolve(ctx context.Context, dir string, dry bool, out, trouble io.Writer) (err error) {
-	release, err := ownTree(dir)
+func resolve(ctx context.Context, o order) (err error) {
+	release, err := ownTree(o.dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	tree, err := openTree(dir)
+	tree, err := openTree(o.dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tree.Close() }() // what was written is synced
-	return resolveIn(ctx, tree, dir, dry, out, trouble)
+	return resolveIn(ctx, tree, o)
 }
 
-func resolveIn(ctx context.Context, tree filesys.FS, dir string, dry bool, out, trouble io.Writer) error {
-	repo, err := git.Open(ctx, dir)
+func resolveIn(ctx context.Context, tree filesys.FS, o order) error {
+	repo, err := git.Open(ctx, o.dir)
 	if err != nil {
 		return err
 	}
@@ -70,11 +84,36 @@ func resolveIn(ctx context.Context, tree filesys.FS, dir string, dry bool, out, 
 		return err
 	}
 	isConfig := func(c git.Conflict) bool { return c.Path == format.ConfigName }
-	if err := checkConfig(tree, dir); err != nil && !slices.ContainsFunc(conflicts, isConfig) {
+	if err := checkConfig(tree, o.dir); err != nil && !slices.ContainsFunc(conflicts, isConfig) {
 		return err
 	}
-	p, err := newPlan(tree, conflicts)
+	change, err := repo.Underway(ctx, o.mainline)
+	if unclear := (*git.MainlineError)(nil); errors.As(err, &unclear) {
+		return fmt.Errorf("%w: say it with --mainline, 1 to %d", err, unclear.Parents)
+	} else if err != nil {
+		return err
+	}
+	p, err := newPlan(tree, change, conflicts)
 	if err != nil {
+		return err
+	}
+	if err := p.make(ctx, repo, conflicts); err != nil {
+		return err
+	}
+	if !o.dry && len(p.staged()) > 0 {
+		if err := p.carryOut(ctx, repo); err != nil {
+			return err
+		}
+	}
+	return p.report(o)
+}
+
+// make decides everything.
+func (p *plan) make(ctx context.Context, repo *git.Repo, conflicts []git.Conflict) (err error) {
+	if p.taken, err = repo.Index(ctx); err != nil {
+		return err
+	}
+	if err := p.surveyLifted(ctx, repo); err != nil {
 		return err
 	}
 	for _, c := range conflicts {
@@ -85,30 +124,15 @@ func resolveIn(ctx context.Context, tree filesys.FS, dir string, dry bool, out, 
 	if err := p.complete(ctx, repo, conflicts); err != nil {
 		return err
 	}
-	if err := p.settle(); err != nil {
+	if err := p.settle(ctx, repo); err != nil {
 		return err
 	}
 	p.tellLeftOver()
+	p.tellLifted()
 	if err := p.indexes(); err != nil {
 		return err
 	}
-	if err := p.catchUp(ctx, repo); err != nil {
-		return err
-	}
-	if len(conflicts)+len(p.staged()) == 0 {
-		_, err := fmt.Fprintf(out, "git has no conflicts in %s, and what it merged goes together\n", dir)
-		return err
-	}
-	if !dry {
-		if err := p.carryOut(ctx, repo); err != nil {
-			return err
-		}
-	}
-	underway, err := repo.Underway(ctx)
-	if err != nil {
-		return err
-	}
-	return p.report(dry, underway, out, trouble)
+	return p.catchUp(ctx, repo)
 }
 
 // ownTree keeps stores from opening the tree meanwhile, and refuses while one has it open. Where no store ever was, there is
@@ -196,32 +220,54 @@ func ensureAll(tree filesys.FS, dir string) error {
 	return filesys.EnsureDir(tree, dir)
 }
 
-// report tells what was done, and what was not; underway says that there is something for a commit to end.
-func (p *plan) report(dry, underway bool, out, trouble io.Writer) error {
-	if dry {
-		fmt.Fprintln(out, "Nothing was written. Without --dry-run:")
+// report tells what was done, and what was not.
+func (p *plan) report(o order) error {
+	if o.dry && len(p.staged()) > 0 {
+		fmt.Fprintln(o.out, "Nothing was written. Without --dry-run:")
 	}
 	for _, line := range p.told {
-		fmt.Fprintln(out, line)
+		fmt.Fprintln(o.out, line)
 	}
-	if dry {
+	if o.dry {
 		for _, name := range p.staged() {
-			fmt.Fprintln(out, "for git: "+name)
+			fmt.Fprintln(o.out, "for git: "+name)
 		}
 	}
-	if len(p.undecided) == 0 {
-		switch {
-		case dry:
-		case underway:
-			fmt.Fprintln(out, `All conflicts are decided; "git commit" ends the merge.`)
-		default:
-			fmt.Fprintln(out, `No merge is under way; what was put right is for the next "git commit".`)
-		}
+	if len(p.undecided)+len(p.holes) == 0 {
+		p.reportEnd(o)
 		return nil
 	}
-	fmt.Fprintf(trouble, "%d files are not decided; decide each by hand, then \"git add\" it:\n", len(p.undecided))
-	for _, line := range p.undecided {
-		fmt.Fprintln(trouble, line)
+	for _, left := range []struct {
+		lines []string
+		what  string
+	}{
+		{p.undecided, `%d files are not decided; decide each by hand, then "git add" it:` + "\n"},
+		{p.holes, "%d nodes that flows hold are in no file; bring each file back from git or a backup, or take the entry out of the flow:\n"},
+	} {
+		if len(left.lines) > 0 {
+			fmt.Fprintf(o.trouble, left.what, len(left.lines))
+		}
+		for _, line := range left.lines {
+			fmt.Fprintln(o.trouble, line)
+		}
 	}
 	return errTold
+}
+
+// reportEnd tells what is left to do for git.
+func (p *plan) reportEnd(o order) {
+	op := p.change.Operation
+	switch {
+	case len(p.staged()) == 0:
+		fmt.Fprintf(o.out, "git has no conflicts in %s, and what it merged goes together\n", o.dir)
+	case o.dry:
+	case op == git.Merge:
+		fmt.Fprintln(o.out, `All conflicts are decided; "git commit" ends the merge.`)
+	case op != git.None:
+		fmt.Fprintf(o.out, "All conflicts are decided; \"git %s --continue\" goes on with the %s.\n", op, op)
+	case len(p.conflicts) > 0:
+		fmt.Fprintln(o.out, `All conflicts are decided; what was put right is for the next "git commit". A stash that was popped is there still: "git stash drop" takes it away.`)
+	default:
+		fmt.Fprintln(o.out, `No merge is under way; what was put right is for the next "git commit".`)
+	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
@@ -123,7 +125,7 @@ func TestResolveDryRun(t *testing.T) {
 func TestResolveAddsWhatTheIndexesTellOf(t *testing.T) {
 	t.Parallel()
 	x, y := clones(t)
-	x.add("goes", 1)
+	x.edit(func(tx store.Tx) error { return tx.CreateNode(node.Node{ID: idOf("goes"), Created: tx.Now()}) })
 	x.commit()
 	y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
 	y.newFlow("of y")

@@ -41,6 +41,7 @@ func TestResolveGoesByWhatAPersonDecided(t *testing.T) {
 			x.merge(y)
 			c.decide(x)
 			x.resolved()
+			x.wantClean() // No flow holds what is gone.
 			var nodes []string
 			for name, text := range x.files() {
 				if strings.HasPrefix(name, "nodes/") && strings.HasSuffix(name, ".xml") {

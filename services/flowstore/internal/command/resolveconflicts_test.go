@@ -36,7 +36,7 @@ func TestResolveConflicts(t *testing.T) {
 		"ours removed a node, theirs changed it": {
 			func(c clone) { c.must(os.Remove(c.path("nodes/000/000.xml"))) },
 			func(c clone) { c.replace("nodes/000/000.xml", "\none\n", "\nun\n") },
-			0, []string{"nodes/000/000.xml: ours removed it, and theirs changed it"},
+			0, []string{"nodes/000/000.xml: ours is without it, and theirs changed it"},
 			func(c clone) {
 				if !strings.Contains(c.files()["nodes/000/000.xml"], "\nun\n") {
 					c.Error("theirs is lost")
@@ -46,12 +46,15 @@ func TestResolveConflicts(t *testing.T) {
 		"theirs removed a node, ours changed it": {
 			func(c clone) { c.replace("nodes/000/000.xml", "\none\n", "\neins\n") },
 			func(c clone) { c.must(os.Remove(c.path("nodes/000/000.xml"))) },
-			0, []string{"nodes/000/000.xml: theirs removed it, and ours changed it"}, nothing,
+			0, []string{"nodes/000/000.xml: theirs is without it, and ours changed it"}, nothing,
 		},
 		"the file of a removed node is not given again": {
 			func(c clone) { c.add("a", 1); c.add("gone", 1); c.must(os.Remove(c.path("nodes/000/002.xml"))) },
 			func(c clone) { c.add("b", 1) },
-			0, []string{"nodes/000/001.xml: ours stays; nodes/" + idOf("b").String() + " of theirs is nodes/000/003.xml now"}, nothing,
+			1, []string{
+				"nodes/000/001.xml: ours stays; nodes/" + idOf("b").String() + " of theirs is nodes/000/003.xml now",
+				"1 nodes that flows hold are in no file", "flows/000/000.yaml: holds nodes/" + idOf("gone").String() + ", and no file that can be read does",
+			}, nothing,
 		},
 		"a file in the trash keeps its place": {
 			func(c clone) { c.add("a", 1); write(c.T, c.path("trash/nodes/000/004.xml"), "kept") },

@@ -115,6 +115,15 @@ func (c clone) knows(names ...string) string {
 	return strings.Join(told, "; ")
 }
 
+// namesOf gives the names in what knows says.
+func namesOf(known string) (names []string) {
+	for part := range strings.SplitSeq(known, "; ") {
+		name, _, _ := strings.Cut(part, ":")
+		names = append(names, name)
+	}
+	return names
+}
+
 func (c clone) wantClean() {
 	c.Helper()
 	if code, out, trouble := run(c.T, "check", c.data); code != 0 {
@@ -230,7 +239,7 @@ func TestResolveTrash(t *testing.T) {
 			func(c clone) { c.add("a", 1); c.add("b", 2); c.add("c", 3) },
 			func(c clone) { c.dropBranch("a") },
 			func(c clone) { c.add("d", 4) },
-			"one: one; a: a; b: b; c: c; d: d", "flows/000/000.yaml: nodes: ours took node " + idOf("a").String() + " out, and node " + idOf("b").String() + " of theirs, which stays, continues it; it stays, too",
+			"one: one; a: a; b: b; c: c; d: d", "flows/000/000.yaml: nodes: ours is without node " + idOf("a").String() + ", and node " + idOf("b").String() + " of theirs continues it; it is in the flow, too",
 		},
 		"each deletes one of two neighbours": {
 			func(c clone) { c.add("a", 1); c.add("b", 2); c.add("c", 3) },
@@ -335,12 +344,7 @@ func TestResolveTrash(t *testing.T) {
 				t.Errorf("%q is not told: %s", c.told, said)
 			}
 			x.wantClean()
-			var names []string
-			for part := range strings.SplitSeq(c.nodes, "; ") {
-				name, _, _ := strings.Cut(part, ":")
-				names = append(names, name)
-			}
-			if got := x.knows(names...); got != c.nodes {
+			if got := x.knows(namesOf(c.nodes)...); got != c.nodes {
 				t.Errorf("it has %q, not %q", got, c.nodes)
 			}
 			if strings.Contains(x.files()["nodes/000/002.xml"], "of a") {

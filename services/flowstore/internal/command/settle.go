@@ -1,12 +1,14 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/git"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
@@ -15,8 +17,11 @@ import (
 // on from it; one deletes a node under a name that the other gives to a new one.
 
 // settle puts right what two branches together are. Nothing of it is lost.
-func (p *plan) settle() error {
+func (p *plan) settle(ctx context.Context, repo *git.Repo) error {
 	if err := p.settleMembers(); err != nil {
+		return err
+	}
+	if err := p.fetchBack(ctx, repo); err != nil {
 		return err
 	}
 	return p.settleTrash()
@@ -37,9 +42,7 @@ func (p *plan) settleMembers() error {
 		if inTrash(name) {
 			continue
 		}
-		purged := false
 		for _, m := range p.held[name].members {
-			purged = purged || p.purged[thing{format.Nodes, m.Node}]
 			for _, file := range dropped[m.Node] {
 				if err := p.bringBack(file, name); err != nil {
 					return err
@@ -47,10 +50,8 @@ func (p *plan) settleMembers() error {
 			}
 			delete(dropped, m.Node)
 		}
-		if purged {
-			if err := p.takeOut(name); err != nil {
-				return err
-			}
+		if err := p.takeOut(name, "was purged", func(id uuid.UUID) bool { return p.purged[thing{format.Nodes, id}] }); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -63,12 +64,7 @@ func (p *plan) bringBack(file, holder string) error {
 	if err != nil {
 		return err
 	}
-	to, ok := treePath(file), true
-	if !p.free(to) {
-		to, ok = p.place(h.kind, false, data, h)
-	} else {
-		p.put(to, data, h)
-	}
+	to, ok := p.stand(treePath(file), data, h)
 	if !ok {
 		p.leaveFull(file)
 		return nil
@@ -78,8 +74,11 @@ func (p *plan) bringBack(file, holder string) error {
 	return nil
 }
 
-// takeOut takes what was purged out of a flow; what continued it continues what it continued.
-func (p *plan) takeOut(name string) error {
+// takeOut takes what is gone out of a flow; what continued it continues what it continued.
+func (p *plan) takeOut(name, why string, gone func(uuid.UUID) bool) error {
+	if !slices.ContainsFunc(p.held[name].members, func(m flow.Member) bool { return gone(m.Node) }) {
+		return nil
+	}
 	data, err := p.content(name)
 	if err != nil {
 		return err
@@ -89,17 +88,17 @@ func (p *plan) takeOut(name string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for _, m := range slices.Clone(f.Members) {
-		if !p.purged[thing{format.Nodes, m.Node}] {
+		if !gone(m.Node) {
 			continue
 		}
 		c, err := f.Removal(m.Index, flow.Splice)
 		if err != nil {
-			p.tell(name, "holds nodes/%s, which was purged, and it cannot be taken out: %s", m.Node, err)
+			p.tell(name, "holds nodes/%s, which %s, and it cannot be taken out: %s", m.Node, why, err)
 			return nil
 		}
 		c.At = f.Updated
 		f = f.Apply(c)
-		p.tell(name, "nodes/%s was purged; it is taken out of the flow", m.Node)
+		p.tell(name, "nodes/%s %s; it is taken out of the flow", m.Node, why)
 	}
 	data, _ = format.UpdateFlow(data, f)
 	h, err := holding(format.Flows, data)

@@ -50,9 +50,9 @@ func (p *plan) decideSlot(ctx context.Context, repo *git.Repo, kind format.Kind,
 	case s.base == nil && s.theirs == nil:
 		p.keep(kind, name, s, "ours", "only ours has it, and it stays")
 	case s.ours == nil:
-		p.keep(kind, name, s, "theirs", "ours removed it, and theirs changed it; it stays as theirs has it")
+		p.keep(kind, name, s, "theirs", "ours is without it, and theirs changed it; it is as theirs has it")
 	case s.theirs == nil:
-		p.keep(kind, name, s, "ours", "theirs removed it, and ours changed it; it stays as ours has it")
+		p.keep(kind, name, s, "ours", "theirs is without it, and ours changed it; it stays as ours has it")
 	default:
 		return p.decideBoth(ctx, repo, kind, name, s)
 	}
@@ -91,16 +91,16 @@ func (p *plan) moveBack(ctx context.Context, repo *git.Repo, kind format.Kind, n
 	if s.base != nil || (s.ours == nil) == (s.theirs == nil) {
 		return false, nil
 	}
-	side, data, ask := "ours", s.ours, repo.InOurs
+	side, data, commit := "ours", s.ours, git.Ours
 	if data == nil {
-		side, data, ask = "theirs", s.theirs, repo.InTheirs
+		side, data, commit = "theirs", s.theirs, p.change.Theirs
 	}
 	from := treePath(name)
 	if from == name {
 		from = trashPath(name)
 	}
-	has, err := ask(ctx, name, from)
-	if err != nil || !slices.Equal(has, []string{from}) || s.edited != nil {
+	has, err := repo.List(ctx, commit, name, from)
+	if _, made := has[from]; err != nil || !made || len(has) > 1 || s.edited != nil {
 		return false, err
 	}
 	h, err := holding(kind, data)
@@ -108,12 +108,7 @@ func (p *plan) moveBack(ctx context.Context, repo *git.Repo, kind format.Kind, n
 		p.leave(name, "%s cannot be read: %s", side, err)
 		return true, nil
 	}
-	to, ok := from, true
-	if !p.free(from) {
-		to, ok = p.place(kind, inTrash(from), data, h)
-	} else {
-		p.put(to, data, h)
-	}
+	to, ok := p.stand(from, data, h)
 	if !ok {
 		p.leaveFull(name)
 		return true, nil
@@ -210,6 +205,15 @@ func (p *plan) place(kind format.Kind, trash bool, data []byte, h heldFile) (nam
 		}
 	}
 	return p.fresh(kind, trash, data, h)
+}
+
+// stand has a file come to stand under a name, or under the next free one where that is another's.
+func (p *plan) stand(name string, data []byte, h heldFile) (to string, ok bool) {
+	if !p.free(name) {
+		return p.place(h.kind, inTrash(name), data, h)
+	}
+	p.put(name, data, h)
+	return name, true
 }
 
 // fresh gives a file the next free slot.
@@ -311,6 +315,7 @@ func (p *plan) indexes() error {
 		}
 		none := err != nil && len(text) == len(format.IndexHeader) // Without files there is no index, either.
 		if !bytes.Equal(old, text) && !none {
+			p.tell(indexPath(kind), "is made anew")
 			p.writes = append(p.writes, treeFile{indexPath(kind), text})
 		}
 	}

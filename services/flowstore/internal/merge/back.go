@@ -18,7 +18,7 @@ func (m *merger) bringBackTo(on, other side, name, otherName string, left func(u
 	for _, member := range on.Members {
 		if id := member.Node; m.tookOut(other, id) && built[id] {
 			m.back[id] = true
-			m.tell("nodes: %s took node %s out, and %s has new connections with it; it stays", otherName, id, name)
+			m.tell("nodes: %s is without node %s, and %s has new connections with it; it is in the flow", otherName, id, name)
 			found = append(found, id)
 		}
 	}
@@ -31,7 +31,7 @@ func (m *merger) bringBackTo(on, other side, name, otherName string, left func(u
 				continue
 			}
 			m.back[before] = true
-			m.tell("nodes: %s took node %s out, and node %s of %s, which stays, continues it; it stays, too", otherName, before, id, name)
+			m.tell("nodes: %s is without node %s, and node %s of %s continues it; it is in the flow, too", otherName, before, id, name)
 			found = append(found, before)
 		}
 	}

@@ -54,21 +54,21 @@ func TestMerge(t *testing.T) {
 		},
 		"ours removed what theirs builds on": {
 			three, graph([]int{1, 2}, edge(1, 2)), graph([]int{1, 2, 3, 204}, edge(1, 2), edge(2, 3), edge(3, 4)),
-			[]int{1, 2, 3, 204}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4)}, "nodes: ours took node " + node(3).String() + " out",
+			[]int{1, 2, 3, 204}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4)}, "nodes: ours is without node " + node(3).String() + ", and ",
 		},
 		"theirs removed what ours builds on": {
 			three, graph([]int{1, 2, 3, 104}, edge(1, 2), edge(2, 3), edge(3, 4)), graph([]int{1, 2}, edge(1, 2)),
-			[]int{1, 2, 3, 104}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4)}, "nodes: theirs took node " + node(3).String() + " out",
+			[]int{1, 2, 3, 104}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4)}, "nodes: theirs is without node " + node(3).String() + ", and ",
 		},
 		"ours removed a branch, and theirs builds on the end of it": {
 			five, graph([]int{1, 2}, edge(1, 2)), graph([]int{1, 2, 3, 4, 5, 206}, edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 5), edge(5, 6)),
 			[]int{1, 2, 3, 4, 5, 206}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 5), edge(5, 6)},
-			"nodes: ours took node " + node(3).String() + " out, and node " + node(4).String() + " of theirs, which stays, continues it; it stays, too",
+			"nodes: ours is without node " + node(3).String() + ", and node " + node(4).String() + " of theirs continues it; it is in the flow, too",
 		},
 		"theirs removed a branch, and ours builds on the middle of it": {
 			five, graph([]int{1, 2, 3, 4, 5, 106}, edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 5), edge(4, 6)), graph([]int{1}),
 			[]int{1, 2, 3, 4, 106}, []flow.Edge{edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 6)},
-			"nodes: theirs took node " + node(2).String() + " out, and node " + node(3).String() + " of ours, which stays, continues it; it stays, too",
+			"nodes: theirs is without node " + node(2).String() + ", and node " + node(3).String() + " of ours continues it; it is in the flow, too",
 		},
 		"each removed one of two neighbours": {
 			five, graph([]int{1, 3, 4, 5}, edge(1, 3), edge(3, 4), edge(4, 5)), graph([]int{1, 2, 4, 5}, edge(1, 2), edge(2, 4), edge(4, 5)),
@@ -83,7 +83,7 @@ func TestMerge(t *testing.T) {
 		},
 		"each removed one of two neighbours, and ours builds on the one of theirs": {
 			five, graph([]int{1, 3, 4, 5, 106}, edge(1, 3), edge(3, 4), edge(4, 5), edge(3, 6)), graph([]int{1, 2, 4, 5}, edge(1, 2), edge(2, 4), edge(4, 5)),
-			[]int{1, 3, 4, 5, 106}, []flow.Edge{edge(1, 3), edge(3, 4), edge(3, 6), edge(4, 5)}, "nodes: theirs took node " + node(3).String() + " out",
+			[]int{1, 3, 4, 5, 106}, []flow.Edge{edge(1, 3), edge(3, 4), edge(3, 6), edge(4, 5)}, "nodes: theirs is without node " + node(3).String() + ", and ",
 		},
 		"ours cut off what theirs leads to past a node that ours took out": {
 			graph([]int{1, 2, 3, 4}, edge(1, 2), edge(2, 3), edge(4, 3)), graph([]int{1, 3, 4}, edge(4, 3)), graph([]int{1, 2, 3, 4}, edge(1, 2), edge(2, 3), edge(4, 3)),
@@ -103,7 +103,7 @@ func TestMerge(t *testing.T) {
 		},
 		"a hand gave the index of a node that comes back to another one": {
 			graph([]int{1, 2}), graph([]int{1, 102}), graph([]int{1, 2, 203}, edge(2, 3)),
-			[]int{1, 102, 2, 203}, []flow.Edge{edge(3, 4)}, "nodes: ours took node " + node(2).String() + " out",
+			[]int{1, 102, 2, 203}, []flow.Edge{edge(3, 4)}, "nodes: ours is without node " + node(2).String() + ", and ",
 		},
 		"theirs has an edge to nothing where ours has a node": {
 			base, graph([]int{1, 102}, edge(1, 2)), graph([]int{1}, edge(1, 2)),

@@ -2,7 +2,6 @@ package git
 
 import (
 	"errors"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -39,12 +38,7 @@ func TestParseUnmerged(t *testing.T) {
 // What git says is in the error; a version over the limit is not read into memory.
 func TestReadAndErrors(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("git"); err != nil {
-		if testkit.Need("git") {
-			t.Fatal("git is missing")
-		}
-		t.Skip("git is not installed: apt-get install git, or your system's way")
-	}
+	needGit(t)
 	dir := t.TempDir()
 	if _, err := Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "not a git repository") {
 		t.Errorf("no repository: %v", err)

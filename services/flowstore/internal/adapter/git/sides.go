@@ -11,118 +11,34 @@ import (
 	"strings"
 )
 
-const ours = "HEAD"
-
-// change is what is brought to HEAD: what lies between one of the bases and a commit.
-type change struct {
-	theirs string
-	bases  []string
-}
-
-// changeUnderway says what a merge, a cherry-pick, a rebase or a revert that is under way brings to HEAD; ok is false where none is. Of a
-// merge commit that is picked or reverted, the first parent is what it changed, as with git's -m 1.
-func (r *Repo) changeUnderway(ctx context.Context) (c change, ok bool, err error) {
-	if r.has(ctx, "MERGE_HEAD") {
-		found, err := r.run(ctx, nil, "merge-base", "--all", ours, "MERGE_HEAD")
-		if err != nil {
-			found = nil // They have nothing in common.
-		}
-		return change{"MERGE_HEAD", strings.Fields(string(found))}, true, nil
-	}
-	for _, name := range []string{"CHERRY_PICK_HEAD", "REBASE_HEAD"} {
-		if r.has(ctx, name) {
-			return change{name, r.parent(ctx, name)}, true, nil
-		}
-	}
-	if !r.has(ctx, "REVERT_HEAD") {
-		return change{}, false, nil
-	}
-	// A revert goes the way back: from the commit to the one before it, which is the empty tree for the first of all.
-	before := r.parent(ctx, "REVERT_HEAD")
-	if before == nil {
-		empty, err := r.run(ctx, nil, "hash-object", "-t", "tree", "-w", "--stdin")
-		if err != nil {
-			return change{}, false, err
-		}
-		before = []string{strings.TrimSpace(string(empty))}
-	}
-	return change{before[0], []string{"REVERT_HEAD"}}, true, nil
-}
-
-// Underway says that a merge, a cherry-pick, a rebase or a revert is.
-func (r *Repo) Underway(ctx context.Context) (bool, error) {
-	_, ok, err := r.changeUnderway(ctx)
-	return ok, err
-}
-
-func (r *Repo) has(ctx context.Context, commit string) bool {
-	_, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", commit+"^{commit}")
-	return err == nil
-}
-
-// parent gives the commit before one; nil before the first.
-func (r *Repo) parent(ctx context.Context, commit string) []string {
-	if !r.has(ctx, commit+"^") {
-		return nil
-	}
-	return []string{commit + "^"}
-}
-
-// InOurs says which of some paths the commit has that one is on; nil where there is none.
-func (r *Repo) InOurs(ctx context.Context, paths ...string) ([]string, error) {
-	if !r.has(ctx, ours) {
-		return nil, nil
-	}
-	return r.in(ctx, ours, paths)
-}
-
-// InTheirs says the same of what is brought to it; nil where nothing is.
-func (r *Repo) InTheirs(ctx context.Context, paths ...string) ([]string, error) {
-	c, ok, err := r.changeUnderway(ctx)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return r.in(ctx, c.theirs, paths)
-}
-
-func (r *Repo) in(ctx context.Context, commit string, paths []string) ([]string, error) {
-	out, err := r.run(ctx, nil, append([]string{"ls-tree", "-z", "--name-only", commit, "--"}, paths...)...)
-	if err != nil {
-		return nil, err
-	}
-	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), nil
-}
-
-// Both are the files of both sides of a merge, a cherry-pick, a rebase or a revert that is under way, and of the commits that they come from, by path. Of these there is one,
-// none where they have nothing in common, and several where each side took in work of the other before.
+// Both are the files of both sides of a change, and of the commits that they come from, by path.
 type Both struct {
 	Bases        []map[string]Version
 	Ours, Theirs map[string]Version
 }
 
-// Both lists what both sides have below some folders; ok is false where nothing is under way.
-func (r *Repo) Both(ctx context.Context, folders ...string) (b Both, ok bool, err error) {
-	c, ok, err := r.changeUnderway(ctx)
-	if err != nil || !ok {
-		return Both{}, false, err
-	}
-	for _, base := range c.bases {
-		files, err := r.list(ctx, base, folders)
+// Both lists what both sides of a change have below some folders.
+func (r *Repo) Both(ctx context.Context, c Change, folders ...string) (b Both, err error) {
+	for _, base := range c.Bases {
+		files, err := r.List(ctx, base, folders...)
 		if err != nil {
-			return Both{}, false, err
+			return Both{}, err
 		}
 		b.Bases = append(b.Bases, files)
 	}
-	if b.Ours, err = r.list(ctx, ours, folders); err != nil {
-		return Both{}, false, err
+	if b.Ours, err = r.List(ctx, Ours, folders...); err != nil {
+		return Both{}, err
 	}
-	b.Theirs, err = r.list(ctx, c.theirs, folders)
-	return b, err == nil, err
+	b.Theirs, err = r.List(ctx, c.Theirs, folders...)
+	return b, err
 }
 
-// list gives the files that a commit has, from entries `mode type hash TAB path NUL`.
-func (r *Repo) list(ctx context.Context, commit string, folders []string) (map[string]Version, error) {
-	out, err := r.run(ctx, nil, append([]string{"ls-tree", "-r", "-z", commit, "--"}, folders...)...)
+// List gives the files that a commit has among some and below some folders, by path; nil where there is no such commit.
+func (r *Repo) List(ctx context.Context, commit string, paths ...string) (map[string]Version, error) {
+	if !r.has(ctx, commit) {
+		return nil, nil
+	}
+	out, err := r.run(ctx, nil, append([]string{"ls-tree", "-r", "-z", commit, "--"}, paths...)...) // entries `mode type hash TAB path NUL`
 	if err != nil {
 		return nil, err
 	}
@@ -140,9 +56,18 @@ func (r *Repo) list(ctx context.Context, commit string, folders []string) (map[s
 type Index struct {
 	// Staged are the contents of files, by path, of which nothing is in conflict, by their names in git.
 	Staged map[string]string
-	// Decided are the contents that the merge has taken: those of Staged, and all that were in a conflict which is decided, also those that
-	// were decided against.
+	// Decided are the contents that were in a conflict which is decided, also those that were decided against.
 	Decided map[string]bool
+}
+
+// Against says that a content was in a conflict which is decided, and that no file has it any more.
+func (x Index) Against(hash string) bool {
+	for _, staged := range x.Staged {
+		if staged == hash {
+			return false
+		}
+	}
+	return x.Decided[hash]
 }
 
 // Index reads the index.
@@ -159,9 +84,10 @@ func (r *Repo) Index(ctx context.Context) (Index, error) {
 			if len(fields) != 3 || list == "--stage" && fields[2] != "0" {
 				continue
 			}
-			x.Decided[fields[1]] = true
 			if list == "--stage" {
 				x.Staged[path] = fields[1]
+			} else {
+				x.Decided[fields[1]] = true
 			}
 		}
 	}
