@@ -295,6 +295,9 @@ func (sp *space) finishMoves(moves, lost []pendingMove, c commitlog.Changes) err
 		sp.pending.doneMove(m.of, len(m.seqs))
 	}
 	for _, m := range lost {
+		if sp.pending.waits(m.of) {
+			continue // It came back before its file was first written, and is written into the tree.
+		}
 		sp.doubt.Store(true)
 		if len(m.paths) > 0 {
 			sp.note(m.paths[0], fmt.Sprintf("%s was to move to the trash or back; no file has it any more", m.of.Kind.Name(m.of.ID)))

@@ -46,3 +46,25 @@ func TestWhatIsDroppedAgainDuringARoundStaysDropped(t *testing.T) {
 		})
 	}
 }
+
+// What is deleted and taken back before its file was first written is written and nothing is told of it: no file is missing.
+func TestWhatComesBackBeforeItWasWrittenRaisesNoAlarm(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]store.Kind{"node": store.KindNode, "flow": store.KindFlow} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			of := thing(kind, "one")
+			d.must(errors.Join(d.createNode("one"), d.createFlow("one")))
+			d.must(errors.Join(d.move(of, true), d.move(of, false)))
+			d.flushed()
+			d.wantProblems()
+			if !d.exists("nodes/000/000.xml") || !d.exists("flows/000/000.yaml") {
+				t.Error("it was not written")
+			}
+			d.must(d.finds(d.store))
+			d.must(d.store.Rescan(t.Context(), ns))
+			d.wantProblems()
+		})
+	}
+}
