@@ -96,7 +96,7 @@ func (s *sessions) row(where string, others []prefixtest.Event) (benchtable.Row,
 		return row, err
 	}
 	for _, arm := range []prefixtest.Arm{prefixtest.Frozen(build), prefixtest.FilesFirst(build), prefixtest.Inlined(), prefixtest.Naive()} {
-		if _, err := s.play(arm, others, false); err != nil {
+		if _, err := s.play(arm, others, len(others) > 1); err != nil {
 			return row, err
 		}
 	}
