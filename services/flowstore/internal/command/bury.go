@@ -94,6 +94,39 @@ func (p *plan) bury(kind format.Kind, name string, s *sides) (buried bool) {
 	return buried
 }
 
+// buryBrought takes away what was purged and what git has brought all the same, as a pick of a commit does that took it back. What git
+// does not know, a person put there.
+func (p *plan) buryBrought() {
+	for _, name := range slices.Sorted(maps.Keys(p.held)) {
+		h := p.held[name]
+		if _, staged := p.taken.Staged[name]; !staged || !p.purged[h.thing] {
+			continue
+		}
+		p.remove(name)
+		p.tell(name, "git has brought %s/%s, which was purged; it does not come back", h.kind, h.id)
+		for _, m := range h.members {
+			p.added = append(p.added, addition{name, "git", m.Node})
+		}
+	}
+}
+
+// decideTombstones keeps the rows of both sides: what was purged on either is purged.
+func (p *plan) decideTombstones(name string, s sides) {
+	rows, problems := format.ReadTombstones(slices.Concat([]byte(format.TombstonesHeader), s.ours, s.theirs))
+	if len(problems) > 0 {
+		p.leave(name, "%s", problems[0])
+		return
+	}
+	data := []byte(format.TombstonesHeader)
+	for _, r := range rows {
+		data = format.AppendTombstone(data, r)
+	}
+	if p.untouched(name, s, data) {
+		p.writes = append(p.writes, treeFile{name, data})
+		p.tell(name, "what either side purged is in it")
+	}
+}
+
 // tellLeftOver tells which nodes are in no flow because the one that a side put them into was purged on the other.
 func (p *plan) tellLeftOver() {
 	if len(p.added) == 0 {

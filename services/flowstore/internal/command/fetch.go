@@ -15,11 +15,15 @@ import (
 )
 
 // fetchBack has every node that a flow holds in a file. Git goes by files alone: it takes away what one side is without, where the other
-// one's flow has gone on from it, and a pick brings no file that was there before. Who has it is asked in the order of git.Around.
+// one's flow has gone on from it, and a pick brings no file that was there before. Who has it is asked in the order of git.Around, and then the branches.
 // What a person took out of a conflict is out of the flows, too; of what nobody has, it is told.
 func (p *plan) fetchBack(ctx context.Context, repo *git.Repo) error {
 	f := fetching{plan: p, repo: repo, wanted: p.withoutFile(), broken: map[uuid.UUID]bool{}, dropped: map[uuid.UUID]bool{}}
-	for _, commit := range repo.Around(ctx, p.change) {
+	tips, err := repo.Tips(ctx) // A pick without conflict leaves no trace of where it came from.
+	if err != nil {
+		return err
+	}
+	for _, commit := range append(repo.Around(ctx, p.change), tips...) {
 		if err := f.from(ctx, commit); err != nil {
 			return err
 		}

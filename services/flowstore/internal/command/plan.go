@@ -210,13 +210,17 @@ func (p *plan) look(kind format.Kind, name string) error {
 func (p *plan) decide(ctx context.Context, repo *git.Repo, c git.Conflict) error {
 	kind, _, slot := slotOf(c.Path)
 	switch {
-	case slot:
+	case slot || c.Path == tombstonesName:
 		sides, err := p.sides(ctx, repo, c)
 		if reason := (*undecidable)(nil); errors.As(err, &reason) {
 			p.leave(c.Path, "%s", reason)
 			return nil
 		} else if err != nil {
 			return err
+		}
+		if !slot {
+			p.decideTombstones(c.Path, sides)
+			return nil
 		}
 		return p.decideSlot(ctx, repo, kind, c.Path, sides)
 	case c.Path == indexPath(format.Nodes) || c.Path == indexPath(format.Flows):

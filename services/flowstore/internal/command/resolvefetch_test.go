@@ -109,6 +109,20 @@ func TestResolveFetchesWhatAFlowHolds(t *testing.T) {
 			"one: one; q6: q6", "nodes/000/001.xml",
 			[]string{"flows/000/001.yaml: holds nodes/" + idOf("q6").String() + ", and no file was left of it; it is nodes/000/001.xml, as HEAD^2 has it", `what was put right is for the next "git commit"`},
 		},
+		"a cherry-pick without conflict": {
+			func(x, y clone) {
+				y.add("q7", 1)
+				y.commit()
+				y.holds("second", "q7")
+				y.commit()
+				x.from(y)
+				x.git("branch", "work", "FETCH_HEAD")
+				x.git("cherry-pick", "work")
+				x.from(x)
+			},
+			"one: one; q7: q7", "nodes/000/001.xml",
+			[]string{"it is nodes/000/001.xml, as refs/heads/work has it"},
+		},
 		"a rebase of what goes on from one that was taken out": {
 			func(x, y clone) {
 				x.add("q6", 1)
@@ -183,6 +197,7 @@ func TestResolveTellsOfANodeWithoutAFile(t *testing.T) {
 	y.commit()
 	x.from(y)
 	x.git("cherry-pick", "FETCH_HEAD")
+	x.from(x)
 	code, said := x.resolve()
 	if want := "flows/000/001.yaml: holds nodes/" + idOf("q7").String() + ", and no file that can be read does"; code != 1 || !strings.Contains(said, want) || strings.Contains(said, "goes together") || strings.Contains(said, "decided") {
 		t.Errorf("exit code %d: %s", code, said)
@@ -278,5 +293,42 @@ func TestResolveGoesByTheMainline(t *testing.T) {
 			}
 			x.wantClean()
 		})
+	}
+}
+
+// What was purged does not come back by a pick of a commit that took it out of the trash, also where git sees no conflict in its file;
+// and where git cannot merge the rows that say what was purged, those of both sides stay.
+func TestResolveOfAPickKeepsPurgesIn(t *testing.T) {
+	t.Parallel()
+	x, y := clones(t)
+	x.add("a", 1)
+	x.add("b", 1)
+	x.drop(nodeOf("a"))
+	x.commit()
+	y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+	y.restore(nodeOf("a"))
+	y.holds("second", "a")
+	y.commit()
+	x.purge(nodeOf("b"))
+	x.commit()
+	x.edit(func(tx store.Tx) error { return tx.Purge(nodeOf("a"), "asked for") })
+	x.commit()
+	x.from(y)
+	if out, err := x.try("cherry-pick", "FETCH_HEAD"); err != nil && !strings.Contains(out, "CONFLICT") {
+		t.Fatal(out)
+	}
+	said := x.resolved()
+	x.wantClean()
+	if got := x.knows("one", "a", "b"); got != "one: one; a: purged; b: purged" || !strings.Contains(said, "nodes/"+idOf("a").String()+" was purged; it is taken out of the flow") {
+		t.Errorf("it has %q: %s", got, said)
+	}
+	x.git("commit", "-q", "-m", "picked")
+	x.stops("revert", "--no-edit", "HEAD~2") // It made the file that the next commit changed.
+	if said := x.resolved(); !strings.Contains(said, "tombstones.tsv: what either side purged is in it") {
+		t.Error(said)
+	}
+	x.wantClean()
+	if got := x.knows("one", "a", "b"); got != "one: one; a: purged; b: purged" {
+		t.Errorf("it has %q", got)
 	}
 }

@@ -185,33 +185,45 @@ func randomHistories(t *testing.T, seed uint64) {
 	ours.flow, _ = x.read()
 	theirs.flow, _ = y.read()
 	said := x.join(y)
-	merged, text := x.known(all()), x.held()
 	gone := func(id uuid.UUID) bool { return a.purged[id] || b.purged[id] }
 	wantHistory(t, before.flow, ours.flow, theirs.flow, x, gone, said)
 	wantHistory(t, before.flow, theirs.flow, ours.flow, x, gone, said)
-	for id := range all() {
-		gone := gone(id)
+	x.wantTexts(all(), base, a, b)
+	x.wantOnlyDuplicates()
+	if t.Failed() {
+		t.Log(said)
+	}
+}
+
+// wantTexts wants, of what two sides had, every node and every text that is not what they come from, and nothing that either purged.
+func (c clone) wantTexts(all map[uuid.UUID]bool, base, a, b known) {
+	c.Helper()
+	merged, text := c.known(all), c.held()
+	for id := range all {
+		gone := a.purged[id] || b.purged[id]
 		if _, there := merged.texts[id]; there == gone && (gone || a.texts[id] != "" || b.texts[id] != "") || gone != merged.purged[id] {
-			t.Errorf("%s: %q and %q became %q (purged: %t)", id, a.texts[id], b.texts[id], merged.texts[id], merged.purged[id])
+			c.Errorf("%s: %q and %q became %q (purged: %t)", id, a.texts[id], b.texts[id], merged.texts[id], merged.purged[id])
 		}
 		for _, side := range []known{a, b} {
 			if want := side.texts[id]; !gone && want != base.texts[id] && !strings.Contains(text, want) {
-				t.Errorf("%s: %q is in no file", id, want)
+				c.Errorf("%s: %q is in no file", id, want)
 			}
 		}
 	}
-	tree, err := filesys.Open(x.tree)
-	x.must(err)
-	defer func() { x.must(tree.Close()) }()
-	r, err := audit.Look(t.Context(), tree, audit.Options{})
-	x.must(err)
+}
+
+// wantOnlyDuplicates wants check to find nothing but nodes that are in two files.
+func (c clone) wantOnlyDuplicates() {
+	c.Helper()
+	tree, err := filesys.Open(c.tree)
+	c.must(err)
+	defer func() { c.must(tree.Close()) }()
+	r, err := audit.Look(c.Context(), tree, audit.Options{})
+	c.must(err)
 	for _, f := range r.Findings {
 		if f.Kind != store.DamageDuplicateID {
-			t.Errorf("check: %s %s: %s", f.Kind, f.Path, f.Reason)
+			c.Errorf("check: %s %s: %s", f.Kind, f.Path, f.Reason)
 		}
-	}
-	if t.Failed() {
-		t.Log(said)
 	}
 }
 

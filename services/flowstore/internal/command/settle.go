@@ -18,6 +18,7 @@ import (
 
 // settle puts right what two branches together are. Nothing of it is lost.
 func (p *plan) settle(ctx context.Context, repo *git.Repo) error {
+	p.buryBrought()
 	if err := p.settleMembers(); err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (p *plan) settleMembers() error {
 			}
 			delete(dropped, m.Node)
 		}
-		if err := p.takeOut(name, "was purged", func(id uuid.UUID) bool { return p.purged[thing{format.Nodes, id}] }); err != nil {
+		if err := p.takeOut(name, wasPurged, p.nodePurged); err != nil {
 			return err
 		}
 	}
@@ -74,6 +75,10 @@ func (p *plan) bringBack(file, holder string) error {
 	return nil
 }
 
+const wasPurged = "was purged"
+
+func (p *plan) nodePurged(id uuid.UUID) bool { return p.purged[thing{format.Nodes, id}] }
+
 // takeOut takes what is gone out of a flow; what continued it continues what it continued.
 func (p *plan) takeOut(name, why string, gone func(uuid.UUID) bool) error {
 	if !slices.ContainsFunc(p.held[name].members, func(m flow.Member) bool { return gone(m.Node) }) {
@@ -83,30 +88,40 @@ func (p *plan) takeOut(name, why string, gone func(uuid.UUID) bool) error {
 	if err != nil {
 		return err
 	}
-	f, err := format.DecodeFlow(data)
+	data, err = p.spliced(name, data, why, gone)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
-	for _, m := range slices.Clone(f.Members) {
-		if !gone(m.Node) {
-			continue
-		}
-		c, err := f.Removal(m.Index, flow.Splice)
-		if err != nil {
-			p.tell(name, "holds nodes/%s, which %s, and it cannot be taken out: %s", m.Node, why, err)
-			return nil
-		}
-		c.At = f.Updated
-		f = f.Apply(c)
-		p.tell(name, "nodes/%s %s; it is taken out of the flow", m.Node, why)
-	}
-	data, _ = format.UpdateFlow(data, f)
 	h, err := holding(format.Flows, data)
 	if err != nil {
 		return err
 	}
 	p.put(name, data, h)
 	return nil
+}
+
+// spliced gives the file of a flow without what is gone.
+func (p *plan) spliced(name string, data []byte, why string, gone func(uuid.UUID) bool) ([]byte, error) {
+	f, err := format.DecodeFlow(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	leaving := slices.DeleteFunc(slices.Clone(f.Members), func(m flow.Member) bool { return !gone(m.Node) })
+	if len(leaving) == 0 {
+		return data, nil
+	}
+	for _, m := range leaving {
+		c, err := f.Removal(m.Index, flow.Splice)
+		if err != nil {
+			p.tell(name, "holds nodes/%s, which %s, and it cannot be taken out: %s", m.Node, why, err)
+			break
+		}
+		c.At = f.Updated
+		f = f.Apply(c)
+		p.tell(name, "nodes/%s %s; it is taken out of the flow", m.Node, why)
+	}
+	data, _ = format.UpdateFlow(data, f)
+	return data, nil
 }
 
 // settleTrash has nothing in the trash that is in the tree too, and gives what is there under a name of another file one of its own.

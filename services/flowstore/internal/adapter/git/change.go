@@ -173,6 +173,15 @@ func (r *Repo) Around(ctx context.Context, c Change) []string {
 	return append(names, "refs/stash", "refs/stash^1", "refs/stash^3") // The third one has what git did not follow.
 }
 
+// maxTips is how many branches Tips names.
+const maxTips = 20
+
+// Tips names what was fetched last and the branches with the newest commits, at most maxTips of them. Not all need to be there.
+func (r *Repo) Tips(ctx context.Context) ([]string, error) {
+	out, err := r.run(ctx, nil, "for-each-ref", "--sort=-committerdate", fmt.Sprint("--count=", maxTips), "--format=%(refname)", "refs/heads", "refs/remotes")
+	return append([]string{"FETCH_HEAD"}, strings.Fields(string(out))...), err
+}
+
 // Mention gives the files of a commit, below some folders, in which one of some words is, whatever its case; nil where there is no
 // such commit.
 func (r *Repo) Mention(ctx context.Context, commit string, words []string, folders ...string) (map[string]Version, error) {
