@@ -32,34 +32,53 @@ type Purge struct {
 	Nodes bool
 }
 
-// PurgeNode erases a node for good, and returns when nothing holds it. One that was purged before is answered as it was then.
-// *NotFoundError, *NotDeletedError, *UnreadableError.
+// PurgeNode erases a node for good, and returns when nothing holds it. What no file holds any more, since a hand took that away, is
+// purged by what else is kept of it. What was purged before is answered as it was then, and erased once more where something of it
+// came back. *NotFoundError, *NotDeletedError, *UnreadableError.
 func (l *Library) PurgeNode(ctx context.Context, ns string, in Purge) (store.Purged, error) {
 	return l.purge(ctx, ns, store.KindNode, in)
 }
 
-// PurgeFlow erases a flow for good, as PurgeNode does. *NotFoundError, *NotDeletedError, *UnreadableError, also for the nodes that
+// PurgeFlow erases a flow for good, as PurgeNode does; of one that no file holds any more, no nodes are known. *NotFoundError, *NotDeletedError, *UnreadableError, also for the nodes that
 // would go with it; *PurgeTooLargeError.
 func (l *Library) PurgeFlow(ctx context.Context, ns string, in Purge) (store.Purged, error) {
 	return l.purge(ctx, ns, store.KindFlow, in)
 }
 
 func (l *Library) purge(ctx context.Context, ns string, kind store.Kind, in Purge) (store.Purged, error) {
-	err := l.store.Update(ctx, ns, func(tx store.Tx) error { return purge(tx, kind, in) })
-	if before := (*store.PurgedError)(nil); err != nil && !errors.As(err, &before) {
+	of := store.Thing{Kind: kind, ID: in.ID}
+	err := l.store.Update(ctx, ns, func(tx store.Tx) error { return purge(tx, of, in) })
+	if errors.As(err, new(*store.PurgedError)) {
+		err = l.eraseAgain(ctx, ns, of)
+	}
+	if err != nil {
 		return store.Purged{}, err
 	}
-	// Also where it was purged before: whoever asked then may not have waited.
 	if _, err := l.store.Flush(ctx, ns); err != nil {
 		return store.Purged{}, err
 	}
-	return l.store.Purged(ctx, ns, store.Thing{Kind: kind, ID: in.ID})
+	return l.store.Purged(ctx, ns, of)
 }
 
-// purge erases something in the trash, and the nodes that go with it.
-func purge(tx store.Tx, kind store.Kind, in Purge) error {
-	things := []store.Thing{{Kind: kind, ID: in.ID}}
-	if err := inTrash(tx, things[0], true); err != nil {
+// eraseAgain erases what came back of something that was purged, and of the nodes that were purged with it.
+func (l *Library) eraseAgain(ctx context.Context, ns string, of store.Thing) error {
+	before, err := l.store.Purged(ctx, ns, of)
+	if err != nil {
+		return err
+	}
+	return l.store.Update(ctx, ns, func(tx store.Tx) error {
+		err := tx.Erase(of)
+		for _, id := range before.Nodes {
+			err = errors.Join(err, tx.Erase(store.Thing{Kind: store.KindNode, ID: id}))
+		}
+		return err
+	})
+}
+
+// purge erases something in the trash or of which only traces are left, and the nodes that go with it.
+func purge(tx store.Tx, of store.Thing, in Purge) error {
+	things := []store.Thing{of}
+	if err := inTrash(tx, of, true); err != nil {
 		return err
 	}
 	if in.Nodes {
@@ -81,10 +100,12 @@ func purge(tx store.Tx, kind store.Kind, in Purge) error {
 // inTrash refuses what is not in the trash; toPurge says what for. *NotFoundError, *UnreadableError, *NotDeletedError.
 func inTrash(tx store.Tx, t store.Thing, toPurge bool) error {
 	err := t.Read(tx)
-	if errors.As(err, new(*store.DroppedError)) {
+	switch {
+	case errors.As(err, new(*store.DroppedError)):
 		return nil
-	}
-	if err != nil {
+	case toPurge && errors.Is(err, t.Kind.NotFound()) && !errors.As(err, new(*store.PurgedError)):
+		return nil // Something may be kept of it, which Purge knows.
+	case err != nil:
 		return named(t.Kind, t.ID, err)
 	}
 	return &NotDeletedError{Kind: t.Kind, ID: t.ID, Purge: toPurge}
@@ -94,6 +115,9 @@ func inTrash(tx store.Tx, t store.Thing, toPurge bool) error {
 func ownNodes(tx store.Tx, id uuid.UUID) (own []uuid.UUID, err error) {
 	all := tx.Everything()
 	f, err := all.Flow(id)
+	if errors.Is(err, store.ErrFlowNotFound) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, named(store.KindFlow, id, err)
 	}

@@ -284,9 +284,12 @@ type Tx interface {
 	Restore(t Thing) error
 	// Purge takes a thing away for good, from the tree or the trash, with all that was kept of it; a tombstone stays, and its
 	// id is not given again. After the next Flush no file that the store writes holds what it was. Events and the ids of requests
-	// stay: they name it, and hold nothing of it. reason is as CheckReason wants it. ErrNodeNotFound or ErrFlowNotFound, as
-	// *PurgedError the second time; *UnreadableError.
+	// stay: they name it, and hold nothing of it. What is in no file any more can be purged as long as something else of it is
+	// kept. reason is as CheckReason wants it. ErrNodeNotFound or ErrFlowNotFound, as *PurgedError the second time; *UnreadableError.
 	Purge(t Thing, reason string) error
+	// Erase takes away what came back of a thing that was purged, or was not found then; its tombstone stays as it is.
+	// ErrNodeNotFound or ErrFlowNotFound where it was not purged.
+	Erase(t Thing) error
 	// Everything reads the trash, too.
 	Everything() Everything
 	// Request gives what an earlier request with this id did; ok is false where there was none in the RequestLifetime.

@@ -52,24 +52,28 @@ func (sp *space) eraseThings(purges []pendingPurge) (files int, err error) {
 	if err := sp.prepare(); err != nil {
 		return 0, err
 	}
+	found, err := sp.findStrays(purges)
+	if err != nil {
+		return 0, err
+	}
+	for i, p := range purges {
+		for _, file := range found.files[p.tomb.Thing] {
+			purges[i].paths = union(purges[i].paths, []string{inTree(file)})
+		}
+	}
 	if err := sp.bury(purges); err != nil {
 		return 0, err
 	}
+	sp.leftOver(purges, found)
 	var c commitlog.Changes
 	for _, p := range purges {
 		x := sp.written.indexes[kindOf(p.tomb.Kind)]
 		x.distrust()
 		c.Gone = append(c.Gone, x.path())
 		c.Purged = append(c.Purged, p.tomb.Thing)
-		for _, file := range p.paths {
-			for _, place := range []string{file, trashPath(file)} {
-				c.Gone = append(c.Gone, place)
-				erased, err := sp.eraseFile(p.tomb.Thing, place)
-				if err != nil {
-					return files, err
-				}
-				files += erased
-			}
+		erased, err := sp.eraseThing(p, found.halves[p.tomb.Thing], &c)
+		if files += erased; err != nil {
+			return files, err
 		}
 	}
 	copies, err := sp.eraseCopies(audit.RepairFolder, purges)
@@ -80,6 +84,41 @@ func (sp *space) eraseThings(purges []pendingPurge) (files int, err error) {
 		return files, err
 	}
 	return files + copies, sp.onWriter(func() error { return sp.finishPurges(purges, c) })
+}
+
+// leftOver notes the files that stay and may hold what is erased, in place of those of an earlier attempt.
+func (sp *space) leftOver(purges []pendingPurge, found *strays) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	for _, p := range purges {
+		delete(sp.left, p.tomb.Thing)
+		if left := found.remains[p.tomb.Thing]; left != nil {
+			sp.left[p.tomb.Thing] = left
+		}
+	}
+}
+
+// eraseThing takes the files of a thing away, halves being those that were never whole.
+func (sp *space) eraseThing(p pendingPurge, halves []string, c *commitlog.Changes) (files int, err error) {
+	for _, file := range p.paths {
+		for _, place := range []string{file, trashPath(file)} {
+			c.Gone = append(c.Gone, place)
+			erased, err := sp.eraseFile(p.tomb.Thing, place)
+			if err != nil {
+				return files, err
+			}
+			files += erased
+		}
+	}
+	for _, half := range halves {
+		if err := ignoreMissing(sp.tree.Remove(half)); err != nil {
+			return files, err
+		}
+		if err := sp.tree.SyncDir(path.Dir(half)); err != nil {
+			return files, err
+		}
+	}
+	return files, nil
 }
 
 // bury writes the tombstones that are not there yet.
@@ -120,6 +159,9 @@ func (sp *space) bury(purges []pendingPurge) error {
 // files it took. What cannot be read may be a person's: it stays, and is told.
 func (sp *space) eraseFile(of store.Thing, place string) (erased int, err error) {
 	there, err := sp.look(place)
+	if errors.Is(err, fs.ErrPermission) {
+		return 0, nil // It was told (findStrays).
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -174,8 +216,11 @@ func (sp *space) eraseCopy(file string, purges []pendingPurge) (int, error) {
 		return 0, err
 	}
 	for _, p := range purges {
-		// Whatever it was a copy of, and however it is named.
-		if id, _, _, err := sp.identify(kindOf(p.tomb.Kind), file, there.data); err != nil || id != p.tomb.ID {
+		// Whatever it was a copy of, and however it is named. One that cannot be read was damaged when it was copied.
+		switch id, _, _, err := sp.identify(kindOf(p.tomb.Kind), file, there.data); {
+		case err == nil && id == p.tomb.ID:
+		case err != nil && copyOf(file, kindOf(p.tomb.Kind)) && names(there.data, p.tomb.ID):
+		default:
 			continue
 		}
 		return 1, errors.Join(sp.tree.Remove(file), sp.tree.SyncDir(path.Dir(file)))
@@ -183,12 +228,20 @@ func (sp *space) eraseCopy(file string, purges []pendingPurge) (int, error) {
 	return 0, nil
 }
 
+// copyOf says whether a copy is of a file of a kind.
+func copyOf(file string, kind format.Kind) bool {
+	return strings.Contains(file, "/"+string(kind)+"/") && path.Base(file) != "index.tsv"
+}
+
 // leave tells of a file that may hold what was purged.
 func (sp *space) leave(of store.Thing, file, why string) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	sp.note(file, why)
-	sp.left[of] = append(sp.left[of], file+": "+why)
+	if sp.left[of] == nil {
+		sp.left[of] = map[string]string{}
+	}
+	sp.left[of][file] = why
 }
 
 // finishPurges takes what is left out of local.db, and then the purges themselves. On the writer.
@@ -201,7 +254,7 @@ func (sp *space) finishPurges(purges []pendingPurge, c commitlog.Changes) error 
 	}
 	var done commitlog.Changes
 	for _, p := range purges {
-		done.Done = append(done.Done, sp.pending.ofPurged(p.tomb.Thing)...)
+		done.Done = append(done.Done, sp.pending.ofPurged(p)...)
 	}
 	if err := sp.apply(done); err != nil {
 		return err
@@ -209,7 +262,7 @@ func (sp *space) finishPurges(purges []pendingPurge, c commitlog.Changes) error 
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	for _, p := range purges {
-		sp.pending.donePurge(p.tomb.Thing)
+		sp.pending.donePurge(p)
 		sp.indexOf(p.tomb.Kind).forgetBroken(p.paths)
 		sp.cache.drop(p.tomb.ID)
 	}
@@ -217,9 +270,10 @@ func (sp *space) finishPurges(purges []pendingPurge, c commitlog.Changes) error 
 	return nil
 }
 
-// ofPurged gives all records of something that was purged.
-func (p *pending) ofPurged(of store.Thing) (seqs []int64) {
-	seqs = slices.Clone(p.purges[of].seqs)
+// ofPurged gives all records of something that was purged, but for those of being erased once more that came meanwhile.
+func (p *pending) ofPurged(picked pendingPurge) (seqs []int64) {
+	of := picked.tomb.Thing
+	seqs = slices.Clone(picked.seqs)
 	if n := p.nodes[of.ID]; n != nil && of.Kind == store.KindNode {
 		seqs = append(seqs, n.seqs...)
 	}
@@ -233,8 +287,9 @@ func (p *pending) ofPurged(of store.Thing) (seqs []int64) {
 }
 
 // donePurge notes that nothing is left of a thing.
-func (p *pending) donePurge(of store.Thing) {
-	p.records -= len(p.ofPurged(of))
+func (p *pending) donePurge(picked pendingPurge) {
+	of := picked.tomb.Thing
+	p.records -= len(p.ofPurged(picked))
 	if n := p.nodes[of.ID]; n != nil && of.Kind == store.KindNode {
 		p.bytes -= int64(len(n.body))
 		delete(p.nodes, of.ID)
@@ -245,5 +300,11 @@ func (p *pending) donePurge(of store.Thing) {
 		delete(p.flows, of.ID)
 	}
 	delete(p.moves, of)
+	if now := p.purges[of]; len(now.seqs) > len(picked.seqs) {
+		later := *now
+		later.seqs = now.seqs[len(picked.seqs):]
+		p.purges[of] = &later
+		return
+	}
 	delete(p.purges, of)
 }

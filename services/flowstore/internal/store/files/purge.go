@@ -43,11 +43,14 @@ func (r *recording) purged(t store.Tombstone) commitlog.Record {
 	if t.Kind == store.KindNode {
 		kind, x = commitlog.NodePurged, r.nodes
 	}
-	body := purgeBody{At: t.At, Reason: t.Reason, Paths: x.places(t.ID)}
+	body := purgeBody{At: t.At, Reason: t.Reason, Paths: union(x.places(t.ID), x.tombs[t.ID].paths)}
 	for _, file := range []string{x.lost[t.ID], r.made[t.Thing]} {
 		if file != "" {
 			body.Paths = append(body.Paths, file)
 		}
+	}
+	if len(body.Paths) == 0 { // No file holds it: the row of its tombstone gets a name that nothing has.
+		body.Paths = []string{r.newName(x)}
 	}
 	r.body, _ = json.Marshal(body) // Strings and a time of ours.
 	return commitlog.Record{Kind: kind, ID: t.ID}
@@ -72,6 +75,9 @@ func purgeOf(r commitlog.Record) (p pendingPurge, ok bool) {
 // publishPurge puts a thing out of sight. The caller holds mu.
 func (sp *space) publishPurge(p pendingPurge) {
 	of := p.tomb.Thing
+	if before := sp.pending.purges[of]; before != nil {
+		p.paths, p.seqs = union(before.paths, p.paths), slices.Concat(before.seqs, p.seqs)
+	}
 	sp.indexOf(of.Kind).purge(of.ID, tomb{p.tomb, p.paths})
 	sp.pending.purges[of] = &p
 }

@@ -36,7 +36,7 @@ func encodeOp(op overlay.Op) ([]byte, error) {
 		return format.EncodeFlow(*op.Flow), nil
 	case op.Move != nil:
 		return nil, nil // The files are known when the batch is whole.
-	case op.Purge != nil:
+	case op.Purge != nil, op.Erase != nil:
 		return nil, nil
 	}
 	return json.Marshal(op.Change.Change)
@@ -103,20 +103,30 @@ type recording struct {
 func (r *recording) record(op overlay.Op) commitlog.Record {
 	switch {
 	case op.Node != nil:
-		r.state.NextNode++
-		return r.newFile(commitlog.NodeMade, store.Thing{Kind: store.KindNode, ID: op.Node.ID}, r.nodes.slotPath(r.state.NextNode-1))
+		return r.newFile(commitlog.NodeMade, store.Thing{Kind: store.KindNode, ID: op.Node.ID}, r.newName(r.nodes))
 	case op.Flow != nil:
-		r.state.NextFlow++
 		r.changes.Members = append(r.changes.Members, membersOf(op.Flow.ID, op.Flow.Members)...)
-		return r.newFile(commitlog.FlowMade, store.Thing{Kind: store.KindFlow, ID: op.Flow.ID}, r.flows.slotPath(r.state.NextFlow-1))
+		return r.newFile(commitlog.FlowMade, store.Thing{Kind: store.KindFlow, ID: op.Flow.ID}, r.newName(r.flows))
 	case op.Replace != nil:
 		return r.nodeChanged(*op.Replace)
 	case op.Move != nil:
 		return r.moved(*op.Move)
 	case op.Purge != nil:
 		return r.purged(*op.Purge)
+	case op.Erase != nil:
+		return r.purged(*op.Erase)
 	}
 	return r.flowChanged(*op.Change)
+}
+
+// newName gives the next free name of a kind.
+func (r *recording) newName(x *index) string {
+	next := &r.state.NextFlow
+	if x.kind == format.Nodes {
+		next = &r.state.NextNode
+	}
+	*next++
+	return x.slotPath(*next - 1)
 }
 
 func (r *recording) newFile(kind commitlog.Kind, of store.Thing, file string) commitlog.Record {
@@ -215,7 +225,7 @@ func (sp *space) publishOne(b *batch, op overlay.Op, r commitlog.Record) {
 		sp.metadata.know(op.Replace.Node)
 	case op.Move != nil:
 		sp.publishMove(*op.Move, r)
-	case op.Purge != nil:
+	case op.Purge != nil, op.Erase != nil:
 		p, _ := purgeOf(r)
 		sp.publishPurge(p)
 	default:

@@ -81,8 +81,8 @@ type space struct {
 	// copied says that local.db is a copy in memory, since the volume could not be written when the namespace was opened.
 	copied bool
 	notes  []note
-	// left are files that may hold what was purged, with what to do about them.
-	left map[store.Thing][]string
+	// left are files that may hold what was purged, with what to do about them, by path.
+	left map[store.Thing]map[string]string
 	// recent are the last events, lastEvent is the number of the last one; happened is closed when there is another.
 	recent    []store.Event
 	lastEvent int64
@@ -114,6 +114,7 @@ type commitLog interface {
 	Events(since int64, n int) ([]store.Event, error)
 	Revisions(node uuid.UUID) ([]commitlog.Revision, error)
 	Revision(node uuid.UUID, number int64) (r commitlog.Revision, ok bool, err error)
+	Knows(t store.Thing) (bool, error)
 	Grown() bool
 	Checkpoint(busy bool) error
 	Rewrite() error
@@ -159,7 +160,7 @@ func readSpace(s *Store, name string, cause error) (*space, error) {
 		updates: make(chan *update), jobs: make(chan job), wake: make(chan struct{}, 1), flushes: make(chan flush), gateJobs: make(chan job),
 		closing: make(chan struct{}), stopping: make(chan struct{}),
 		settings: format.DefaultSettings(), nodes: newIndex(format.Nodes), flows: newIndex(format.Flows), pending: newPending(), seen: seenFiles{},
-		written: newTreeState(), happened: make(chan struct{}), maxEvents: s.opts.MaxEvents, left: map[store.Thing][]string{},
+		written: newTreeState(), happened: make(chan struct{}), maxEvents: s.opts.MaxEvents, left: map[store.Thing]map[string]string{},
 		watcher: s.watchFolder, notWatched: s.notWatched, stirred: newStirred(), rescans: make(chan rescanned), watched: map[string]bool{},
 	}
 	if err := sp.open(filepath.Join(s.opts.Data, name, localFolder), cause); err != nil {

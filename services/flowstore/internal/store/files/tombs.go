@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -64,7 +65,7 @@ func (s *Store) Purged(ctx context.Context, ns string, t store.Thing) (store.Pur
 	if !ok {
 		return store.Purged{}, t.Kind.NotFound()
 	}
-	told := store.Purged{Tombstone: found.Tombstone, Remains: slices.Clone(sp.left[t])}
+	told := store.Purged{Tombstone: found.Tombstone, Remains: remains(sp.left[t])}
 	told.Nodes = found.With(func(yield func(store.Tombstone) bool) {
 		for _, other := range sp.nodes.tombs {
 			if !yield(other.Tombstone) {
@@ -76,6 +77,20 @@ func (s *Store) Purged(ctx context.Context, ns string, t store.Thing) (store.Pur
 		told.Remains = append(told.Remains, inHistory(root, filepath.Join(s.opts.Data, ns), found.paths))
 	}
 	return told, nil
+}
+
+// maxRemains is how many files are named that may hold what was purged.
+const maxRemains = 100
+
+// remains are sentences on files that may hold what was purged.
+func remains(left map[string]string) (told []string) {
+	for _, file := range slices.Sorted(maps.Keys(left)) {
+		if len(told) == maxRemains {
+			return append(told, fmt.Sprintf("and %d more files; look for the id in the folder", len(left)-maxRemains))
+		}
+		told = append(told, file+": "+left[file])
+	}
+	return told
 }
 
 // workTree looks upwards for the git work tree that a folder is in.

@@ -207,6 +207,18 @@ func (b *batch) Check(t store.Thing) error {
 	return err
 }
 
+// Traces implements overlay.Reader. What the index still has is not gone: its file went away a moment ago, and may come back, as where
+// an editor replaces it.
+func (b *batch) Traces(t store.Thing) (bool, error) {
+	if _, there := b.indexOf(t.Kind).path(t.ID); there {
+		return false, nil
+	}
+	if _, dropped := b.indexOf(t.Kind).trash[t.ID]; dropped {
+		return true, nil
+	}
+	return b.local.Knows(t)
+}
+
 // FlowsOf implements overlay.Reader.
 func (b *batch) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) { return b.local.FlowsOf(node) }
 

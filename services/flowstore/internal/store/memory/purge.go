@@ -26,6 +26,9 @@ func (sp *space) Purged(t store.Thing) (tomb store.Tombstone, ok bool) {
 	return tomb, ok
 }
 
+// Traces implements overlay.Reader: nothing is kept of what is not there.
+func (sp *space) Traces(store.Thing) (bool, error) { return false, nil }
+
 // gone is the error of a thing that is in the trash or was purged, nil for another.
 func (sp *space) gone(kind store.Kind, id uuid.UUID) error {
 	t := store.Thing{Kind: kind, ID: id}

@@ -84,6 +84,7 @@ func (sp *space) write(op overlay.Op) {
 		sp.move(*op.Move)
 	case op.Purge != nil:
 		sp.purged[op.Purge.Thing] = *op.Purge
+	case op.Erase != nil: // It is gone.
 	case op.Change.Step != nil:
 		sp.step(*op.Change)
 	}

@@ -43,6 +43,9 @@ func (op Op) means() (of store.Thing, kinds []store.EventKind) {
 		return store.Thing{Kind: store.KindNode, ID: op.Replace.Node.ID}, NodeChanges(op.Replace.Before, op.Replace.Node)
 	}
 	m := op.Move
+	if op.Erase != nil {
+		return op.Erase.Thing, nil // It was told when it was purged.
+	}
 	if op.Purge != nil {
 		m = &Move{Thing: op.Purge.Thing, Drop: true}
 	}

@@ -29,6 +29,8 @@ type Reader interface {
 	Dropped(t store.Thing) time.Time
 	// Purged gives the tombstone of a thing; ok is false where it was not purged.
 	Purged(t store.Thing) (tomb store.Tombstone, ok bool)
+	// Traces says whether anything is kept of a thing that no file holds any more.
+	Traces(t store.Thing) (bool, error)
 	// LastStep is the number of the last step of the namespace; Steps and Step are those of store.Tx.
 	LastStep() int64
 	Steps(flow uuid.UUID) ([]store.StepRef, error)
@@ -49,6 +51,8 @@ type Op struct {
 	Change  *Change
 	Move    *Move
 	Purge   *store.Tombstone
+	// Erase was purged before.
+	Erase *store.Tombstone
 }
 
 // Replace puts a node in place of another.

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"time"
 
@@ -26,11 +27,34 @@ func (tx Tx) Purge(t store.Thing, reason string) error {
 		return err
 	}
 	if err := tx.o.Check(t); err != nil {
-		return err
+		if traces, failed := tx.o.traces(t, err); !traces {
+			return errors.Join(failed, err)
+		}
 	}
 	tomb := store.Tombstone{Thing: t, At: tx.o.now, Reason: reason}
 	tx.o.purged[t], tx.o.dropped[t] = tomb, time.Time{}
 	tx.wrote(Op{Purge: &tomb})
+	return nil
+}
+
+// traces says whether something is kept of a thing that Check did not find; found is what that said.
+func (o *Overlay) traces(t store.Thing, found error) (bool, error) {
+	if !errors.Is(found, t.Kind.NotFound()) {
+		return false, nil
+	}
+	return o.Traces(t)
+}
+
+// Traces implements Reader.
+func (o *Overlay) Traces(t store.Thing) (bool, error) { return o.base.Traces(t) }
+
+// Erase implements store.Tx.
+func (tx Tx) Erase(t store.Thing) error {
+	tomb, purged := tx.o.Purged(t)
+	if !purged {
+		return t.Kind.NotFound()
+	}
+	tx.wrote(Op{Erase: &tomb})
 	return nil
 }
 

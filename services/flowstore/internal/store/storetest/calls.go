@@ -265,6 +265,12 @@ func (r recordedTx) Purge(t store.Thing, reason string) error {
 	return r.Tx.Purge(t, reason)
 }
 
+// Erase implements store.Tx.
+func (r recordedTx) Erase(t store.Thing) error {
+	r.calls.note("Tx.Erase")
+	return r.Tx.Erase(t)
+}
+
 // Everything implements store.Tx.
 func (r recordedTx) Everything() store.Everything {
 	r.calls.note("Tx.Everything")

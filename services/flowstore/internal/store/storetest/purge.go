@@ -23,6 +23,7 @@ func purgeCases() []testCase {
 			_, err = e.store.Purged(e.Context(), e.ns, aFlow("f"))
 			e.is(err, store.ErrFlowNotFound)
 		}},
+		{Purges, "erasing once more changes nothing that is told, and is for what was purged", erasesAgain},
 		{Purges, "the id of what was purged is not given again, and nothing can be done with it", givesNoIDAgain},
 		{Purges, "revisions and steps go, too", func(e *env) {
 			e.createFlow("f", "a")
@@ -101,6 +102,32 @@ func purges(e *env) {
 	_, err := e.store.Flow(e.Context(), e.ns, id("f"))
 	e.isPurged(err)
 	e.same(0, len(e.listed(e.store.Flows, store.NewestFirst, 10)))
+}
+
+func erasesAgain(e *env) {
+	e.createFlow("f", "a")
+	erase := func(t store.Thing) error {
+		return e.update(func(tx store.Tx) error { return tx.Erase(t) })
+	}
+	e.is(erase(aNode("a")), store.ErrNodeNotFound)
+	e.is(erase(aFlow("none")), store.ErrFlowNotFound)
+	e.node("a")
+	e.must(errors.Join(e.purge(aNode("a")), e.purge(aFlow("f"))))
+	for _, t := range []store.Thing{aNode("a"), aFlow("f")} {
+		before, err := e.store.Purged(e.Context(), e.ns, t)
+		e.must(err)
+		last, err := e.store.LastEvent(e.Context(), e.ns)
+		e.must(errors.Join(err, erase(t)))
+		_, err = e.store.Flush(e.Context(), e.ns)
+		e.must(err)
+		after, err := e.store.Purged(e.Context(), e.ns, t)
+		e.must(err)
+		e.same(before, after)
+		told, err := e.store.LastEvent(e.Context(), e.ns)
+		e.must(err)
+		e.same(last, told)
+	}
+	e.is(e.purge(aNode("b")), store.ErrNodeNotFound)
 }
 
 func givesNoIDAgain(e *env) {

@@ -1,6 +1,11 @@
 package commitlog
 
-import "github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+)
 
 // applyPurged takes away what was kept of things. SQLite overwrites it with zeros (secure_delete).
 func (l *Log) applyPurged(c Changes) error {
@@ -21,4 +26,19 @@ func (l *Log) applyPurged(c Changes) error {
 		}
 	}
 	return nil
+}
+
+// Knows says whether anything tells of a thing: a record, what it was before, its place in a flow, or an event. It reads all records and
+// events for one that is not known.
+func (l *Log) Knows(t store.Thing) (known bool, err error) {
+	text := knowsFlow
+	if t.Kind == store.KindNode {
+		text = knowsNode
+	}
+	event, err := json.Marshal(t)
+	if err != nil {
+		return false, err
+	}
+	err = l.stmts[text].QueryRowContext(context.Background(), t.ID[:], event).Scan(&known)
+	return known, err
 }

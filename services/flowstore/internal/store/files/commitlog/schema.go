@@ -122,8 +122,13 @@ const (
 	purgeRevisions   = "DELETE FROM revisions WHERE node = ?"
 	purgeMemberships = "DELETE FROM members WHERE node = ?"
 	purgeSteps       = "DELETE FROM steps WHERE flow = ?"
-	purgeMembers     = "DELETE FROM members WHERE flow = ?"
-	putState         = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
+	// Whether anything tells of a thing, and be it an event.
+	knowsNode = `SELECT EXISTS (SELECT 1 FROM revisions WHERE node = ?1) OR EXISTS (SELECT 1 FROM members WHERE node = ?1)
+	OR EXISTS (SELECT 1 FROM log WHERE id = ?1 AND kind IN (1, 4, 5, 7)) OR EXISTS (SELECT 1 FROM events WHERE instr(body, ?2) > 0)`
+	knowsFlow = `SELECT EXISTS (SELECT 1 FROM steps WHERE flow = ?1) OR EXISTS (SELECT 1 FROM members WHERE flow = ?1)
+	OR EXISTS (SELECT 1 FROM log WHERE id = ?1 AND kind IN (2, 3, 6, 8)) OR EXISTS (SELECT 1 FROM events WHERE instr(body, ?2) > 0)`
+	purgeMembers = "DELETE FROM members WHERE flow = ?"
+	putState     = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
 )
 
 func prepare(conn *sql.Conn) (statements, error) {
@@ -131,7 +136,7 @@ func prepare(conn *sql.Conn) (statements, error) {
 	for _, text := range []string{
 		addRecord, dropRecord, putRequest, getRequest, oldRequests, putPlan, dropPlan, putDropped, dropDropped, addRevision, oldRevisions,
 		listRevisions, getRevision, putStep, cutSteps, oldSteps, listSteps, getStep, addEvents, oldEvents, listEvents, addMember, listFlows, putFile, dropFile, putState,
-		purgeNodeRecords, purgeFlowRecords, purgeRevisions, purgeMemberships, purgeSteps, purgeMembers,
+		purgeNodeRecords, purgeFlowRecords, purgeRevisions, purgeMemberships, purgeSteps, purgeMembers, knowsNode, knowsFlow,
 	} {
 		stmt, err := conn.PrepareContext(context.Background(), text) //nolint:sqlclosecheck // Closed by statements.close.
 		if err != nil {
