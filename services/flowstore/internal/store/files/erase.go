@@ -31,15 +31,7 @@ func (sp *space) pickPurges(last int64) (picked []pendingPurge) {
 		}
 		one := *p
 		// A file of it may have got another place while it was purged.
-		if n := sp.pending.nodes[p.tomb.ID]; n != nil && p.tomb.Kind == store.KindNode {
-			one.paths = union(one.paths, []string{n.path})
-		}
-		if f := sp.pending.flows[p.tomb.ID]; f != nil && p.tomb.Kind == store.KindFlow {
-			one.paths = union(one.paths, []string{f.path})
-		}
-		if m := sp.pending.moves[p.tomb.Thing]; m != nil {
-			one.paths = union(one.paths, m.paths)
-		}
+		one.paths = union(one.paths, sp.pending.placesOf(p.tomb.Thing))
 		picked = append(picked, one)
 	}
 	slices.SortFunc(picked, func(a, b pendingPurge) int { return int(a.seqs[0] - b.seqs[0]) })
@@ -100,15 +92,13 @@ func (sp *space) leftOver(purges []pendingPurge, found *strays) {
 
 // eraseThing takes the files of a thing away, halves being those that were never whole.
 func (sp *space) eraseThing(p pendingPurge, halves []string, c *commitlog.Changes) (files int, err error) {
-	for _, file := range p.paths {
-		for _, place := range []string{file, trashPath(file)} {
-			c.Gone = append(c.Gone, place)
-			erased, err := sp.eraseFile(p.tomb.Thing, place)
-			if err != nil {
-				return files, err
-			}
-			files += erased
+	for _, place := range p.places() {
+		c.Gone = append(c.Gone, place)
+		erased, err := sp.eraseFile(p.tomb.Thing, place)
+		if err != nil {
+			return files, err
 		}
+		files += erased
 	}
 	for _, half := range halves {
 		if err := ignoreMissing(sp.tree.Remove(half)); err != nil {
@@ -123,6 +113,21 @@ func (sp *space) eraseThing(p pendingPurge, halves []string, c *commitlog.Change
 
 // bury writes the tombstones that are not there yet.
 func (sp *space) bury(purges []pendingPurge) error {
+	before := sp.knowsTombs()
+	if err := sp.addTombs(purges); err != nil || !before {
+		return err // Rows of others are taken in later (lookAtTombs).
+	}
+	info, err := sp.tree.Stat(tombstonesName)
+	if err != nil {
+		return ignoreMissing(err) // All was purged elsewhere, and a hand took it away.
+	}
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.tombsSeen = commitlog.File{Path: tombstonesName, Size: info.Size, ModTime: info.ModTime}
+	return nil
+}
+
+func (sp *space) addTombs(purges []pendingPurge) error {
 	data, err := sp.tree.ReadFile(tombstonesName, format.MaxMetadata)
 	if errors.Is(err, fs.ErrNotExist) {
 		data, err = []byte(format.TombstonesHeader), nil
@@ -131,23 +136,26 @@ func (sp *space) bury(purges []pendingPurge) error {
 		return err
 	}
 	rows, _ := format.ReadTombstones(data)
-	before := len(data)
+	added := false
 	if !bytes.HasSuffix(data, []byte("\n")) {
 		data = append(data, '\n')
 	}
 	for _, p := range purges {
 		kind := kindOf(p.tomb.Kind)
 		for _, file := range p.paths {
+			if p.elsewhere {
+				break
+			}
 			t := format.Tombstone{
 				ID: p.tomb.ID, Kind: kind, Path: strings.TrimPrefix(file, string(kind)+"/"), Time: p.tomb.At, Reason: p.tomb.Reason,
 			}
 			written := func(r format.Tombstone) bool { return r.ID == t.ID && r.Kind == t.Kind && r.Path == t.Path }
 			if !slices.ContainsFunc(rows, written) {
-				data = format.AppendTombstone(data, t)
+				data, added = format.AppendTombstone(data, t), true
 			}
 		}
 	}
-	if len(data) > before {
+	if added {
 		if err := filesys.Replace(sp.tree, tombstonesName, data); err != nil {
 			return err
 		}
@@ -215,15 +223,16 @@ func (sp *space) eraseCopy(file string, purges []pendingPurge) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range purges {
+	for _, kind := range []format.Kind{format.Nodes, format.Flows} {
 		// Whatever it was a copy of, and however it is named. One that cannot be read was damaged when it was copied.
-		switch id, _, _, err := sp.identify(kindOf(p.tomb.Kind), file, there.data); {
-		case err == nil && id == p.tomb.ID:
-		case err != nil && copyOf(file, kindOf(p.tomb.Kind)) && names(there.data, p.tomb.ID):
-		default:
-			continue
+		id, _, _, broken := sp.identify(kind, file, there.data)
+		held := map[uuid.UUID]bool{id: broken == nil}
+		if broken != nil && copyOf(file, kind) {
+			held = namesIn(there.data)
 		}
-		return 1, errors.Join(sp.tree.Remove(file), sp.tree.SyncDir(path.Dir(file)))
+		if slices.ContainsFunc(purges, func(p pendingPurge) bool { return p.tomb.Kind == thingOf(kind) && held[p.tomb.ID] }) {
+			return 1, errors.Join(sp.tree.Remove(file), sp.tree.SyncDir(path.Dir(file)))
+		}
 	}
 	return 0, nil
 }
@@ -253,6 +262,9 @@ func (sp *space) finishPurges(purges []pendingPurge, c commitlog.Changes) error 
 		return fmt.Errorf("local.db may hold what was purged, since it cannot be rewritten: %w", err)
 	}
 	var done commitlog.Changes
+	if sp.tombsSeen.Path != "" {
+		done.Files = append(done.Files, sp.tombsSeen)
+	}
 	for _, p := range purges {
 		done.Done = append(done.Done, sp.pending.ofPurged(p)...)
 	}
@@ -263,7 +275,7 @@ func (sp *space) finishPurges(purges []pendingPurge, c commitlog.Changes) error 
 	defer sp.mu.Unlock()
 	for _, p := range purges {
 		sp.pending.donePurge(p)
-		sp.indexOf(p.tomb.Kind).forgetBroken(p.paths)
+		sp.indexOf(p.tomb.Kind).forgetBroken(p.places())
 		sp.cache.drop(p.tomb.ID)
 	}
 	sp.goOn()

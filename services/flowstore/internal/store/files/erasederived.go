@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -72,7 +71,8 @@ func (sp *space) eraseMetadata(file string, purges []pendingPurge, failed bool) 
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil && !failed && !slices.ContainsFunc(purges, func(p pendingPurge) bool { return bytes.Contains(data, []byte(p.tomb.ID.String())) }) {
+	named := namesIn(data)
+	if err == nil && !failed && !slices.ContainsFunc(purges, func(p pendingPurge) bool { return named[p.tomb.ID] }) {
 		return nil
 	}
 	return sp.tree.Remove(file)

@@ -168,6 +168,20 @@ func (p *pending) setMove(m pendingMove) {
 	p.moves[m.of] = &m
 }
 
+// placesOf are the places of a thing whose file is behind.
+func (p *pending) placesOf(of store.Thing) (files []string) {
+	if n := p.nodes[of.ID]; n != nil && of.Kind == store.KindNode {
+		files = append(files, n.path)
+	}
+	if f := p.flows[of.ID]; f != nil && of.Kind == store.KindFlow {
+		files = append(files, f.path)
+	}
+	if m := p.moves[of]; m != nil {
+		files = append(files, m.paths...)
+	}
+	return files
+}
+
 // behind are the files for which something is on its way.
 func (p *pending) behind() map[string]bool {
 	files := map[string]bool{}

@@ -21,7 +21,21 @@ type pendingPurge struct {
 	tomb store.Tombstone
 	// paths are where its files stand or belong, as if they were in the tree.
 	paths []string
-	seqs  []int64
+	// elsewhere says that it was purged there, and its tombstone came from there, as by git: a file of it in the tree came back, and
+	// stays until somebody says so.
+	elsewhere bool
+	seqs      []int64
+}
+
+// places are where files of it go away.
+func (p pendingPurge) places() (places []string) {
+	for _, file := range p.paths {
+		if !p.elsewhere {
+			places = append(places, file)
+		}
+		places = append(places, trashPath(file))
+	}
+	return places
 }
 
 // tomb is a Tombstone with the places in the tree that the thing had.
@@ -35,6 +49,8 @@ type purgeBody struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason"`
 	Paths  []string  `json:"paths"`
+	// Elsewhere is pendingPurge.elsewhere.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 // purged lists the files of what is purged.
@@ -69,16 +85,25 @@ func purgeOf(r commitlog.Record) (p pendingPurge, ok bool) {
 	var body purgeBody
 	_ = json.Unmarshal(r.Body, &body) // We wrote it.
 	tombstone := store.Tombstone{Thing: of, At: body.At, Reason: body.Reason}
-	return pendingPurge{tomb: tombstone, paths: body.Paths, seqs: []int64{r.Seq}}, true
+	return pendingPurge{tomb: tombstone, paths: body.Paths, elsewhere: body.Elsewhere, seqs: []int64{r.Seq}}, true
 }
 
 // publishPurge puts a thing out of sight. The caller holds mu.
 func (sp *space) publishPurge(p pendingPurge) {
-	of := p.tomb.Thing
+	of, x := p.tomb.Thing, sp.indexOf(p.tomb.Kind)
 	if before := sp.pending.purges[of]; before != nil {
-		p.paths, p.seqs = union(before.paths, p.paths), slices.Concat(before.seqs, p.seqs)
+		p.paths, p.seqs, p.elsewhere = union(before.paths, p.paths), slices.Concat(before.seqs, p.seqs), before.elsewhere && p.elsewhere
 	}
-	sp.indexOf(of.Kind).purge(of.ID, tomb{p.tomb, p.paths})
+	t := tomb{p.tomb, union(x.tombs[of.ID].paths, p.paths)}
+	places := union(x.places(of.ID), sp.pending.placesOf(of))
+	x.purge(of.ID, t)
+	x.forgetBroken(p.places())
+	for _, file := range places {
+		delete(x.broken, file)
+		if row, seen := sp.seen.get(file); seen && row.id == of.ID && p.elsewhere {
+			x.broken[file] = t.cameBack()
+		}
+	}
 	sp.pending.purges[of] = &p
 }
 
@@ -117,15 +142,16 @@ func (x *index) purge(id uuid.UUID, t tomb) {
 		x.trashed.Drop(store.Entry{Created: at, ID: id})
 	}
 	x.tombs[id] = t
-	x.forgetBroken(t.paths)
+	for _, file := range t.paths {
+		x.take(file)
+	}
 }
 
 // forgetBroken notes that files that stood in the way, or were taken for such, are gone. Their slots stay taken.
-func (x *index) forgetBroken(paths []string) {
-	for _, file := range paths {
-		x.take(file)
+func (x *index) forgetBroken(places []string) {
+	for _, file := range places {
+		x.take(inTree(file))
 		delete(x.broken, file)
-		delete(x.broken, trashPath(file))
 	}
 }
 

@@ -46,6 +46,9 @@ const maxSightings = 10_000
 
 // rescan looks for changes in folders; nil is all of them. again are those that have to be looked at again.
 func (sp *space) rescan(ctx context.Context, folders []string) (again []string, err error) {
+	if err := sp.lookAtTombs(ctx); err != nil {
+		return nil, err
+	}
 	leaves, err := sp.leaves(folders)
 	if err != nil {
 		return nil, err

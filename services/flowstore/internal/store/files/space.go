@@ -81,6 +81,8 @@ type space struct {
 	// copied says that local.db is a copy in memory, since the volume could not be written when the namespace was opened.
 	copied bool
 	notes  []note
+	// tombsSeen is tombstones.tsv as it was when all of its rows were known; without a path where there was none.
+	tombsSeen commitlog.File
 	// left are files that may hold what was purged, with what to do about them, by path.
 	left map[store.Thing]map[string]string
 	// recent are the last events, lastEvent is the number of the last one; happened is closed when there is another.
@@ -267,6 +269,9 @@ func (sp *space) load(log *commitlog.Log) error {
 		return err
 	}
 	sp.takeLeftovers()
+	if err := sp.carryOutFound(known); err != nil {
+		return err
+	}
 	reading.Wait()
 	sp.openSearch(index, found)
 	return sp.openMetadata(known)

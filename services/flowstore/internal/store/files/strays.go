@@ -1,12 +1,10 @@
 package files
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -22,6 +20,8 @@ type strays struct {
 	*space
 	// of are the things of the kind that is looked for.
 	of []store.Thing
+	// sought are all of them.
+	sought map[store.Thing]bool
 	// files are those that can be read and have a name of ours, seen from the namespace.
 	files map[store.Thing][]string
 	// halves are temporary files of ours.
@@ -36,13 +36,14 @@ const maxDepth = 8
 // findStrays looks through the folders of the tree and the trash. Files that are as they were seen last are not opened.
 func (sp *space) findStrays(purges []pendingPurge) (*strays, error) {
 	s := &strays{
-		space: sp, files: map[store.Thing][]string{}, halves: map[store.Thing][]string{}, remains: map[store.Thing]map[string]string{},
+		space: sp, sought: map[store.Thing]bool{}, files: map[store.Thing][]string{}, halves: map[store.Thing][]string{}, remains: map[store.Thing]map[string]string{},
 	}
 	for _, kind := range []format.Kind{format.Nodes, format.Flows} {
 		s.of = nil
 		for _, p := range purges {
 			if p.tomb.Kind == thingOf(kind) {
 				s.of = append(s.of, p.tomb.Thing)
+				s.sought[p.tomb.Thing] = true
 			}
 		}
 		if len(s.of) == 0 {
@@ -102,9 +103,10 @@ func (s *strays) take(kind format.Kind, file string, info filesys.Info) {
 		s.found(kind, id, file)
 		return
 	}
+	named := namesIn(data)
 	for _, of := range s.of {
 		switch {
-		case broken == nil && id != of.ID, broken != nil && !names(data, of.ID):
+		case broken == nil && id != of.ID, broken != nil && !named[of.ID]:
 		case isTemporary(kind, file):
 			s.halves[of] = append(s.halves[of], file)
 		case broken == nil:
@@ -125,7 +127,7 @@ func (s *strays) known(kind format.Kind, file string, info filesys.Info) (id uui
 }
 
 func (s *strays) found(kind format.Kind, id uuid.UUID, file string) {
-	if of := (store.Thing{Kind: thingOf(kind), ID: id}); slices.Contains(s.of, of) {
+	if of := (store.Thing{Kind: thingOf(kind), ID: id}); s.sought[of] {
 		s.files[of] = append(s.files[of], file)
 	}
 }
@@ -144,9 +146,19 @@ func (s *strays) remain(of store.Thing, file, why string) {
 	s.remains[of][file] = why
 }
 
-// names says whether a file that cannot be read names an id.
-func names(data []byte, id uuid.UUID) bool {
-	return bytes.Contains(bytes.ToLower(data), []byte(id.String()))
+// namesIn gives the ids that stand anywhere in a text.
+func namesIn(data []byte) map[uuid.UUID]bool {
+	const length, dash = 36, 8
+	ids := map[uuid.UUID]bool{}
+	for at := dash; at+length-dash <= len(data); at++ {
+		if data[at] != '-' || data[at+5] != '-' {
+			continue
+		}
+		if id, err := uuid.ParseBytes(data[at-dash : at-dash+length]); err == nil {
+			ids[id] = true
+		}
+	}
+	return ids
 }
 
 // isTemporary says whether a file has the name under which one of ours is written.

@@ -13,35 +13,57 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
 // loadTombs reads what was purged. A file that cannot be read stops the namespace: without it, what was purged and came
 // back with a checkout would be served.
 func (sp *space) loadTombs() error {
-	data, err := sp.tree.ReadFile(tombstonesName, format.MaxMetadata)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	tombs, seen, problems, err := sp.readTombs()
 	if err != nil {
-		return fmt.Errorf("what was purged is not known: %w", err)
+		return err
 	}
-	rows, problems := format.ReadTombstones(data)
 	for _, p := range problems {
 		sp.keep(note{Problem: store.Problem{Path: tombstonesName, Reason: p}})
 	}
-	for _, row := range rows {
-		x := sp.indexedBy(row.Kind)
-		file := path.Join(string(row.Kind), row.Path)
-		x.take(file)
-		t, known := x.tombs[row.ID]
-		if !known {
-			t.Tombstone = tombstoneOf(row)
+	sp.tombsSeen = seen
+	for _, t := range tombs {
+		x := sp.indexOf(t.Kind)
+		for _, file := range t.paths {
+			x.take(file)
 		}
-		t.paths = append(t.paths, file)
-		x.tombs[row.ID] = t
+		x.tombs[t.ID] = t
 	}
 	return nil
+}
+
+// readTombs reads tombstones.tsv, one tomb for each thing, and how it was seen before it was read.
+func (sp *space) readTombs() (tombs []tomb, seen commitlog.File, problems []string, err error) {
+	info, err := sp.tree.Stat(tombstonesName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, seen, nil, nil
+	}
+	var data []byte
+	if err == nil {
+		data, err = sp.tree.ReadFile(tombstonesName, format.MaxMetadata)
+	}
+	if err != nil {
+		return nil, seen, nil, fmt.Errorf("what was purged is not known: %w", err)
+	}
+	seen = commitlog.File{Path: tombstonesName, Size: info.Size, ModTime: info.ModTime}
+	rows, problems := format.ReadTombstones(data)
+	at := map[store.Thing]int{}
+	for _, row := range rows {
+		t := tomb{Tombstone: tombstoneOf(row)}
+		i, known := at[t.Thing]
+		if !known {
+			i, tombs = len(tombs), append(tombs, t)
+			at[t.Thing] = i
+		}
+		tombs[i].paths = append(tombs[i].paths, path.Join(string(row.Kind), row.Path))
+	}
+	return tombs, seen, problems, nil
 }
 
 // cameBack says of a file that it holds what was purged: somebody brought it back.
