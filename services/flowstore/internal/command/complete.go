@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/git"
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
@@ -152,13 +151,6 @@ func (c *completion) withFlow(ctx context.Context, file string, id uuid.UUID, da
 		return err
 	}
 	base, err := c.repo.Read(ctx, c.baseFlows[id], format.MaxFile)
-	if err != nil {
-		return err
-	}
-	// What was purged was taken out before, where resolve ran; it gets no index a second time.
-	old, _ := holding(format.Flows, base) // What is not there has no nodes.
-	had := flow.NodesOf(slices.Concat(old.members, c.held[file].members))
-	data, err = c.spliced(file, data, wasPurged, func(id uuid.UUID) bool { return c.nodePurged(id) && !slices.Contains(had, id) })
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 )
 
 // What a person decided before resolve is decided: it brings nothing of the other side back.
@@ -241,4 +244,25 @@ func TestResolveOfARevert(t *testing.T) {
 	if f, problems := x.read(); len(f.Members) != 1 || len(problems) != 1 {
 		t.Errorf("members %v, %v", f.Members, problems)
 	}
+}
+
+// An earlier version of a node is in the trash under the name that another node has in the tree: it gets one of its own there.
+func TestResolveNamesAnEarlierVersionInTheTrash(t *testing.T) {
+	t.Parallel()
+	needGit(t)
+	c := newClone(t)
+	for name, n := range map[string]node.Node{
+		"nodes/000/000.xml":       {ID: idOf("a"), Created: time.Unix(0, 0), Note: "later"},
+		"nodes/000/001.xml":       {ID: idOf("b"), Created: time.Unix(0, 0)},
+		"trash/nodes/000/001.xml": {ID: idOf("a"), Created: time.Unix(0, 0)},
+	} {
+		write(t, c.path(name), string(format.EncodeNode(n)))
+	}
+	c.must(os.MkdirAll(c.path("flows"), 0o700))
+	c.git("init", "-q")
+	c.commit()
+	if said := c.resolved(); !strings.Contains(said, "trash/nodes/000/001.xml: another file has this name in the tree; nodes/"+idOf("a").String()+" is trash/nodes/000/002.xml now") {
+		t.Error(said)
+	}
+	c.wantOnlyDuplicates()
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 )
@@ -53,8 +54,13 @@ func TestResolveRandomPicksAndReverts(t *testing.T) {
 // brings has git pick or revert, and resolves what it makes of it.
 func (c clone) brings(args ...string) {
 	c.Helper()
-	if out, err := c.try(args...); err != nil && !strings.Contains(out, "CONFLICT") {
-		c.git(args[0], "--skip") // It changes nothing any more.
+	out, err := c.try(args...)
+	if strings.Contains(out, "Assertion") { // Git 2.39 now and then, over renamed folders; it leaves its lock.
+		c.must(os.Remove(c.path(".git/index.lock")))
+		out, err = c.try(append([]string{"-c", "merge.directoryRenames=false"}, args...)...)
+	}
+	if err != nil && !strings.Contains(out, "CONFLICT") {
+		_, _ = c.try(args[0], "--skip") // It changes nothing any more, and a revert has ended with that.
 		return
 	}
 	said := c.resolved()

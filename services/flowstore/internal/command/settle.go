@@ -90,7 +90,7 @@ func (p *plan) takeOut(name, why string, gone func(uuid.UUID) bool) error {
 	}
 	data, err = p.spliced(name, data, why, gone)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	h, err := holding(format.Flows, data)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *plan) takeOut(name, why string, gone func(uuid.UUID) bool) error {
 func (p *plan) spliced(name string, data []byte, why string, gone func(uuid.UUID) bool) ([]byte, error) {
 	f, err := format.DecodeFlow(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	leaving := slices.DeleteFunc(slices.Clone(f.Members), func(m flow.Member) bool { return !gone(m.Node) })
 	if len(leaving) == 0 {
@@ -140,7 +140,7 @@ func (p *plan) settleTrash() error {
 		case slices.ContainsFunc(heads, func(head heldFile) bool { return head.sum == h.sum }):
 			p.remove(name)
 			p.tell(name, "is in the tree as it is here; the copy in the trash is taken away")
-		case len(heads) == 0 && p.names[treePath(name)]:
+		case p.names[treePath(name)] && p.held[treePath(name)].thing != h.thing:
 			if err := p.rename(name, h); err != nil {
 				return err
 			}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/adapter/git"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/merge"
@@ -233,9 +235,8 @@ func (p *plan) fresh(kind format.Kind, trash bool, data []byte, h heldFile) (nam
 
 // mergeFlows writes what both sides made of a flow.
 func (p *plan) mergeFlows(name string, s sides) {
-	ours, oursErr := format.DecodeFlow(s.ours)
-	theirs, theirsErr := format.DecodeFlow(s.theirs)
-	if err := errors.Join(oursErr, theirsErr); err != nil {
+	ours, err := format.DecodeFlow(s.ours)
+	if err != nil {
 		p.leave(name, "%s", err)
 		return
 	}
@@ -246,6 +247,15 @@ func (p *plan) mergeFlows(name string, s sides) {
 	if err != nil || base.ID != ours.ID {
 		base, s.base = flow.Flow{}, nil
 	}
+	// What theirs brings of what was purged gets no index: it would get one each time.
+	had := flow.NodesOf(slices.Concat(base.Members, ours.Members))
+	brought := func(id uuid.UUID) bool { return p.nodePurged(id) && !slices.Contains(had, id) }
+	s.theirs, err = p.spliced(name, s.theirs, wasPurged, brought)
+	if err != nil {
+		p.leave(name, "%s", err)
+		return
+	}
+	theirs, _ := format.DecodeFlow(s.theirs) // It was read before.
 	merged, told, err := merge.Flows(base, ours, theirs)
 	if err != nil {
 		p.leave(name, "both sides together are too much: %s", err)
