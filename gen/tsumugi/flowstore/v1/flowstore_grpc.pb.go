@@ -162,8 +162,8 @@ type FlowStoreServiceClient interface {
 	// gap: it gets what it has not read yet, or `resync_required` where that is kept no longer; one that reads nothing for two
 	// minutes is cut off (DEADLINE_EXCEEDED).
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Event], error)
-	// PurgeNode erases a node in the trash for good: its files, what it was before, and what is in the log. When it answers, no file
-	// that the service writes holds its texts; a tombstone with time and reason is left. Flows in which it stood show a node that is
+	// PurgeNode erases a node in the trash for good: its files, also those that a hand has just made, what it was before, and what is in
+	// the log. When it answers, no file that the service writes holds its texts; a tombstone with time and reason is left. Flows in which it stood show a node that is
 	// missing, and a step that would bring it back is refused.
 	PurgeNode(ctx context.Context, in *PurgeNodeRequest, opts ...grpc.CallOption) (*Tombstone, error)
 	// PurgeFlow erases a flow in the trash for good, as PurgeNode does, with its steps; its nodes only if asked.
@@ -744,8 +744,8 @@ type FlowStoreServiceServer interface {
 	// gap: it gets what it has not read yet, or `resync_required` where that is kept no longer; one that reads nothing for two
 	// minutes is cut off (DEADLINE_EXCEEDED).
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[Event]) error
-	// PurgeNode erases a node in the trash for good: its files, what it was before, and what is in the log. When it answers, no file
-	// that the service writes holds its texts; a tombstone with time and reason is left. Flows in which it stood show a node that is
+	// PurgeNode erases a node in the trash for good: its files, also those that a hand has just made, what it was before, and what is in
+	// the log. When it answers, no file that the service writes holds its texts; a tombstone with time and reason is left. Flows in which it stood show a node that is
 	// missing, and a step that would bring it back is refused.
 	PurgeNode(context.Context, *PurgeNodeRequest) (*Tombstone, error)
 	// PurgeFlow erases a flow in the trash for good, as PurgeNode does, with its steps; its nodes only if asked.

@@ -26,7 +26,8 @@ const (
 // PurgeNodeRequest asks for a node to be erased.
 type PurgeNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// `nodes/{uuid}`, in the trash. One that was purged before is answered as it was then, and nothing changes.
+	// `nodes/{uuid}`, in the trash, or in no file any more (a hand removed it) while anything is kept of it. One that was purged before is
+	// answered as it was then, and what came back of it is erased once more.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Why, at most 1,024 bytes. It is kept for ever, in the text files: it should name nobody.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -81,12 +82,13 @@ func (x *PurgeNodeRequest) GetReason() string {
 // PurgeFlowRequest asks for a flow to be erased.
 type PurgeFlowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// `flows/{uuid}`, in the trash. One that was purged before is answered as it was then, and nothing changes.
+	// `flows/{uuid}`, in the trash, or in no file any more (a hand removed it) while anything is kept of it. One that was purged before is
+	// answered as it was then, and what came back of it, and of the nodes that went with it, is erased once more.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Why, at most 1,024 bytes. It is kept for ever, in the text files: it should name nobody.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Its nodes are purged with it, wherever they are, but for those that another flow holds, be that in the trash. At most 10,000.
-	// False: they stay stored.
+	// False: they stay stored. Of a flow that no file holds any more none are known.
 	PurgeNodes    bool `protobuf:"varint,3,opt,name=purge_nodes,json=purgeNodes,proto3" json:"purge_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -154,8 +156,9 @@ type Tombstone struct {
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The nodes that were purged with a flow, `nodes/{uuid}`.
 	Nodes []string `protobuf:"bytes,4,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// Where copies may be that the service does not reach, one sentence each, with what to do: the history of git, and files that
-	// cannot be read. Backups and other disks it does not know.
+	// Where copies may be that the service does not take away, one sentence each, with what to do: files among those of the kind that
+	// cannot be read and name the id, or have no name of ours (at most 100 are named), and the history of git. Git itself is not
+	// asked: the sentence has the commands that are to be run. Backups and other disks the service does not know.
 	Remains       []string `protobuf:"bytes,5,rep,name=remains,proto3" json:"remains,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -195,26 +195,6 @@ func TestAFileThatCannotBeReadIsNotErased(t *testing.T) {
 	d.wantProblems("nodes/000/000.xml")
 }
 
-// The answer says where git may have the text, and how to take it out of there.
-func TestAPurgeTellsOfGit(t *testing.T) {
-	t.Parallel()
-	d := newDesk(t)
-	left := func() string {
-		d.Helper()
-		told, err := d.store.Purged(context.Background(), ns, thing(store.KindNode, "one"))
-		d.must(err)
-		return strings.Join(told.Remains, "\n")
-	}
-	d.must(errors.Join(d.createNode("one"), d.purge(thing(store.KindNode, "one"))))
-	if got := left(); got != "" {
-		t.Errorf("without git: %s", got)
-	}
-	d.must(os.Mkdir(filepath.Join(d.data, ".git"), 0o700))
-	if got := left(); !strings.Contains(got, "--path default/nodes/000/000.xml --path default/trash/nodes/000/000.xml") {
-		t.Errorf("with git: %s", got)
-	}
-}
-
 // laggingLog cannot be rewritten.
 type laggingLog struct {
 	commitLog

@@ -96,7 +96,7 @@ func (s *Store) Purged(ctx context.Context, ns string, t store.Thing) (store.Pur
 		}
 	})
 	if root, ok := workTree(filepath.Join(s.opts.Data, ns)); ok {
-		told.Remains = append(told.Remains, inHistory(root, filepath.Join(s.opts.Data, ns), found.paths))
+		told.Remains = append(told.Remains, inHistory(root, t))
 	}
 	return told, nil
 }
@@ -129,17 +129,16 @@ func workTree(folder string) (root string, ok bool) {
 	}
 }
 
-// inHistory tells a person what git may still have, and what to do.
-func inHistory(root, tree string, paths []string) string {
-	args := ""
-	for _, file := range paths {
-		for _, place := range []string{file, trashPath(file)} {
-			if rel, err := filepath.Rel(root, filepath.Join(tree, filepath.FromSlash(place))); err == nil {
-				args += " --path " + filepath.ToSlash(rel)
-			}
-		}
+// inHistory tells a person what git may still have, and what to do. Git is not asked: it would read all that the history ever held. So
+// both commands find the contents by what is in them: a file had other names in earlier commits, and on other branches, and a name
+// held other things.
+func inHistory(root string, of store.Thing) string {
+	files, holds := "*.yaml", `(?im)^id\s*:\s*.?`
+	if of.Kind == store.KindNode {
+		files, holds = "*.xml", `(?i)<node\s[^>]*\bid\s*=\s*.`
 	}
-	return fmt.Sprintf("The data is in the git work tree %s: commits, stashes and clones may hold the file. "+
-		"To take it out of the history, run `git filter-repo --invert-paths%s` there, push with force, and have every other clone made anew.",
-		root, args)
+	return fmt.Sprintf("The data is in the git work tree %[1]q: commits, stashes and clones may hold it, under any name. "+
+		"`git log --all -m --no-textconv --no-renames --oneline -S%[2]s -- '%[3]s'` lists the commits that brought, moved or removed it. To take it out of "+
+		"all of them, run `git filter-repo --blob-callback 'import re; re.search(rb\"%[4]s%[2]s\", blob.data) and blob.skip()'` in a fresh "+
+		"clone, push all branches and tags with force, and have every other clone made anew.", root, of.ID, files, holds)
 }
