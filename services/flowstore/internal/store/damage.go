@@ -43,7 +43,7 @@ const (
 	DamageIndexMissing Damage = "index_missing"
 	// DamageIndexDead is a row of a file that is gone (field/flowstore.md row 15).
 	DamageIndexDead Damage = "index_dead"
-	// DamageIndexWrong is a row with another id or time than its file.
+	// DamageIndexWrong is a row with another id or time than its file, or of a file that holds what was purged.
 	DamageIndexWrong Damage = "index_wrong"
 	// DamageIndexLine is a line of an index that is no row, such as a torn one (cases/flowstore.md 31).
 	DamageIndexLine Damage = "index_line"

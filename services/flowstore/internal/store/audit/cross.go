@@ -130,7 +130,7 @@ func (t *tree) lookAtIndex(c *collector, p place) {
 
 func (t *tree) holdsAny(p place) bool {
 	for _, f := range t.files {
-		if f.place == p && f.ok {
+		if f.place == p && t.indexed(f) {
 			return true
 		}
 	}
@@ -143,6 +143,9 @@ func (t *tree) compareRows(c *collector, p place, index string, rows []format.Ro
 			continue
 		}
 		switch r, ok := byPath[f.row()]; {
+		case !t.indexed(f) && ok:
+			c.add(finding(store.DamageIndexWrong, f.path, fmt.Sprintf("holds %s, which was purged, and has a row in %s", f.id, index)))
+		case !t.indexed(f):
 		case !ok:
 			c.add(finding(store.DamageIndexMissing, f.path, "has no row in "+index))
 		case r.ID != f.id:

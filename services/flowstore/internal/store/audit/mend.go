@@ -218,7 +218,7 @@ func (t *tree) indexOf(p place) change {
 	return func([]byte) ([]byte, error) {
 		text := []byte(format.IndexHeader)
 		for _, f := range t.sorted() {
-			if f.place == p && f.ok {
+			if f.place == p && t.indexed(f) {
 				text = format.AppendRow(text, format.Row{Path: f.row(), ID: f.id, Time: f.time})
 			}
 		}

@@ -48,3 +48,9 @@ func (t *tree) lookForPurged(c *collector) {
 		}
 	}
 }
+
+// indexed says whether a file has a row in its index: what was purged and came back has none.
+func (t *tree) indexed(f *file) bool {
+	_, purged := t.purged[thing{f.kind, f.id}]
+	return f.ok && !purged
+}
