@@ -56,7 +56,7 @@ const (
 	StoreFinding_KIND_INDEX_MISSING StoreFinding_Kind = 13
 	// A row of a file that is gone.
 	StoreFinding_KIND_INDEX_DEAD StoreFinding_Kind = 14
-	// A row with another id or time than the file.
+	// A row with another id or time than the file, or of a file that holds what was purged.
 	StoreFinding_KIND_INDEX_WRONG StoreFinding_Kind = 15
 	// A line that is no row.
 	StoreFinding_KIND_INDEX_LINE StoreFinding_Kind = 16

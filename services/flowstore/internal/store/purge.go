@@ -48,7 +48,7 @@ func (t Tombstone) With(nodes iter.Seq[Tombstone]) (with []uuid.UUID) {
 type PurgedError struct{ Tombstone }
 
 func (e *PurgedError) Error() string {
-	return fmt.Sprintf("%s was purged at %s: %s", e.Kind.Name(e.ID), e.At.Format(time.RFC3339), e.Reason)
+	return fmt.Sprintf("%s was purged at %s: %s", e.Kind.Name(e.ID), e.At.UTC().Format(time.RFC3339Nano), e.Reason)
 }
 
 // Unwrap says that it is not there.

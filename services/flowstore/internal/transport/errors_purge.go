@@ -3,7 +3,6 @@ package transport
 import (
 	"slices"
 	"strconv"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -16,7 +15,11 @@ import (
 // purgeTable says what a caller gets for what was purged, or is to be.
 var purgeTable = []func(*fields, error) *apierr.Error{
 	on(func(f *fields, e *store.PurgedError) *apierr.Error {
-		return because(purged(e, e.Error(), "leave it out, or choose another id"), slices.Concat(f.named(e.Kind, e.ID), f.where(e.ID, chosen)))
+		out := purged(e, e.Error(), "leave it out, or choose another id")
+		for _, field := range slices.Concat(f.named(e.Kind, e.ID), f.where(e.ID, chosen)) {
+			out.Violations = append(out.Violations, apierr.Violation{Field: field, Description: "names what was purged"})
+		}
+		return out
 	}),
 	on(func(f *fields, e *library.PurgeTooLargeError) *apierr.Error {
 		out := apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error(), "flow", flow.Name(e.Flow), "limit", strconv.Itoa(library.MaxPurged))
@@ -27,7 +30,7 @@ var purgeTable = []func(*fields, error) *apierr.Error{
 // purged is the answer where something would come back that was purged.
 func purged(e *store.PurgedError, message, hint string) *apierr.Error {
 	name := e.Kind.Name(e.ID)
-	out := apierr.New(codes.FailedPrecondition, "PURGED", message, "name", name, "purge_time", e.At.Format(time.RFC3339Nano), "purge_reason", e.Reason)
+	out := apierr.New(codes.FailedPrecondition, "PURGED", message, "name", name, "purge_time", stamp(e.At), "purge_reason", e.Reason)
 	out.Preconditions = []apierr.Precondition{{Type: "PURGED", Subject: name, Description: hint}}
 	return out
 }

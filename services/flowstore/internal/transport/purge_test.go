@@ -94,8 +94,9 @@ func TestPurge(t *testing.T) {
 	expect(t, err, purged, "name")
 	_, err = c.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{Node: said("x"), NodeId: id(501)})
 	expect(t, err, purged, "node_id")
-	if at := refusal(t, err).Metadata["purge_time"]; at != got.GetPurgeTime().AsTime().Format(time.RFC3339Nano) {
-		t.Errorf("purged at %s", at)
+	told, at := refusal(t, err), got.GetPurgeTime().AsTime().Format(time.RFC3339Nano)
+	if told.Metadata["purge_time"] != at || !strings.Contains(told.Message, at) || told.Violations[0].Description == told.Message {
+		t.Errorf("told %+v; it was purged at %s", told, at)
 	}
 	_, err = c.CreateFlow(t.Context(), &flowstorev1.CreateFlowRequest{Flow: &flowstorev1.Flow{DisplayName: "n"}, FlowId: id(500)})
 	expect(t, err, purged, "flow_id")
