@@ -88,7 +88,7 @@ func resolveIn(ctx context.Context, tree filesys.FS, o order) error {
 		return err
 	}
 	change, err := repo.Underway(ctx, o.mainline)
-	if unclear := (*git.MainlineError)(nil); errors.As(err, &unclear) {
+	if unclear := (*git.MainlineError)(nil); errors.As(err, &unclear) && unclear.Noted == 0 {
 		return fmt.Errorf("%w: say it with --mainline, 1 to %d", err, unclear.Parents)
 	} else if err != nil {
 		return err
@@ -266,7 +266,7 @@ func (p *plan) reportEnd(o order) {
 	case op != git.None:
 		fmt.Fprintf(o.out, "All conflicts are decided; \"git %s --continue\" goes on with the %s.\n", op, op)
 	case len(p.conflicts) > 0:
-		fmt.Fprintln(o.out, `All conflicts are decided; what was put right is for the next "git commit". A stash that was popped is there still: "git stash drop" takes it away.`)
+		fmt.Fprintln(o.out, `All conflicts are decided; what was put right is for the next "git commit". After a "git stash pop" the stash is there still; "git stash drop" takes it away.`)
 	default:
 		fmt.Fprintln(o.out, `No merge is under way; what was put right is for the next "git commit".`)
 	}

@@ -201,6 +201,10 @@ func TestResolveInALargerRepository(t *testing.T) {
 	if f, problems := x.read(); len(f.Members) != 2 || len(problems) > 0 {
 		t.Errorf("%+v, %v", f, problems)
 	}
+	x.must(os.Remove(x.path("nodes/000/000.xml")))
+	if said := x.resolved(); !strings.Contains(said, "it is nodes/000/000.xml, as HEAD has it") {
+		t.Error(said)
+	}
 }
 
 // Without a merge, a tree that goes together is left alone, also one without any node; one that does not is put right, and a dry run

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -36,19 +37,23 @@ type Change struct {
 	Bases  []string
 }
 
-// MainlineError says that a merge commit is picked or reverted, and that nobody says from which of its parents on.
+// MainlineError says that a merge commit is picked or reverted, and that nobody says from which of its parents on, or that git says
+// another one than a person.
 type MainlineError struct {
 	Operation Operation
-	// Parents is how many there are.
-	Parents int
+	// Parents is how many there are, and Noted the number of the one that git noted, from 1; 0 for none.
+	Parents, Noted int
 }
 
 func (e *MainlineError) Error() string {
+	if e.Noted > 0 {
+		return fmt.Sprintf("in git's %s, -m named parent %d, as git noted", e.Operation, e.Noted)
+	}
 	return fmt.Sprintf(`a merge commit is under way in git's %s, and git did not note which of its %d parents -m named`, e.Operation, e.Parents)
 }
 
 // Underway says what git brings to HEAD. Of a merge commit that is picked or reverted it is what that changed in one of its parents:
-// the one that git notes, else mainline, counted from 1; *MainlineError where mainline is not one of them either.
+// the one that git notes, else mainline, counted from 1, or 0. *MainlineError where there is neither, or both and they differ.
 func (r *Repo) Underway(ctx context.Context, mainline int) (Change, error) {
 	switch {
 	case r.has(ctx, "MERGE_HEAD"):
@@ -87,39 +92,38 @@ func (r *Repo) parent(ctx context.Context, op Operation, commit string, mainline
 	if err != nil || len(parents) <= 1 {
 		return parents, err
 	}
-	if noted := r.noted(ctx, op, parents); noted != "" {
-		return []string{noted}, nil
-	}
-	if mainline < 1 || mainline > len(parents) {
-		return nil, &MainlineError{op, len(parents)}
+	noted := r.noted(ctx, op, parents)
+	switch {
+	case noted > 0 && mainline == 0:
+		mainline = noted
+	case noted > 0 && mainline != noted, mainline < 1, mainline > len(parents):
+		return nil, &MainlineError{op, len(parents), noted}
 	}
 	return parents[mainline-1 : mainline], nil
 }
 
-// noted gives the parent that -m named: git writes it into the message of a revert, and its number beside several commits.
-func (r *Repo) noted(ctx context.Context, op Operation, parents []string) string {
+// noted gives the parent that -m named, counted from 1: git writes its number beside several commits, and its hash into the message of
+// a revert. 0 where it is not noted.
+func (r *Repo) noted(ctx context.Context, op Operation, parents []string) int {
 	if op == Rebase {
-		return ""
+		return 0
 	}
 	if out, err := r.run(ctx, nil, "rev-parse", "--git-path", "sequencer/opts"); err == nil {
-		number, err := r.run(ctx, nil, "config", "--file", strings.TrimSpace(string(out)), "--type=int", "options.mainline")
-		for i, parent := range parents {
-			if err == nil && strings.TrimSpace(string(number)) == fmt.Sprint(i+1) {
-				return parent
-			}
+		number, _ := r.run(ctx, nil, "config", "--file", strings.TrimSuffix(string(out), "\n"), "options.mainline") // It may not be there.
+		if n, err := strconv.Atoi(strings.TrimSpace(string(number))); err == nil && n <= len(parents) {
+			return n
 		}
 	}
 	if op != Revert {
-		return ""
+		return 0
 	}
 	_, words, found := strings.Cut(r.message(ctx), ", reversing\nchanges made to ")
 	word, _, _ := strings.Cut(words, " ") // With --reference the hash is short, and its subject follows.
 	word, _, _ = strings.Cut(word, ".")
-	matches := func(parent string) bool { return strings.HasPrefix(parent, word) }
-	if i := slices.IndexFunc(parents, matches); found && len(word) >= 4 && i >= 0 {
-		return parents[i]
+	if !found || len(word) < 4 {
+		return 0
 	}
-	return ""
+	return 1 + slices.IndexFunc(parents, func(parent string) bool { return strings.HasPrefix(parent, word) })
 }
 
 // message is the one that git proposes for the next commit; empty where there is none.

@@ -23,21 +23,21 @@ func TestBothOfAChangeUnderway(t *testing.T) {
 		operation          Operation
 		do                 []string
 		base, ours, theirs string
-		// mainline is what a person says.
-		mainline int
+		// mainline is what a person says, noted what git does.
+		mainline, noted int
 	}{
-		{"merge", Merge, []string{"merge", "side"}, "two", "three", "side", 0},
-		{"pick", CherryPick, []string{"cherry-pick", "side"}, "two", "three", "side", 0},
-		{"pick of a first commit", CherryPick, []string{"cherry-pick", "alone"}, "no base", "three", "alone", 0},
-		{"pick of a merge", CherryPick, []string{"cherry-pick", "-m", "2", "joined~1"}, "side", "three", "joined", 2},
-		{"picks of merges", CherryPick, []string{"cherry-pick", "-m", "2", "joined~1", "joined~1"}, "side", "three", "joined", 0},
-		{"rebase", Rebase, []string{"rebase", "side"}, "two", "side", "three", 0},
-		{"revert", Revert, []string{"revert", "--no-edit", "main~1"}, "two", "three", "one", 0},
-		{"revert of a first commit", Revert, []string{"revert", "--no-edit", "main~2"}, "one", "three", "", 0},
-		{"revert of a merge", Revert, []string{"revert", "--no-edit", "-m", "2", "joined~1"}, "joined", "three", "side", 0},
-		{"revert of a merge, in its first parent", Revert, []string{"revert", "--no-edit", "-m", "1", "joined~1"}, "joined", "later", "three", 0},
-		{"revert of a merge with a short hash", Revert, []string{"revert", "--no-edit", "--reference", "-m", "2", "joined~1"}, "joined", "three", "side", 0},
-		{"nothing", None, []string{"status"}, "", "", "", 0},
+		{"merge", Merge, []string{"merge", "side"}, "two", "three", "side", 0, 0},
+		{"pick", CherryPick, []string{"cherry-pick", "side"}, "two", "three", "side", 0, 0},
+		{"pick of a first commit", CherryPick, []string{"cherry-pick", "alone"}, "no base", "three", "alone", 0, 0},
+		{"pick of a merge", CherryPick, []string{"cherry-pick", "-m", "2", "joined~1"}, "side", "three", "joined", 2, 0},
+		{"picks of merges", CherryPick, []string{"cherry-pick", "-m", "2", "joined~1", "joined~1"}, "side", "three", "joined", 0, 2},
+		{"rebase", Rebase, []string{"rebase", "side"}, "two", "side", "three", 0, 0},
+		{"revert", Revert, []string{"revert", "--no-edit", "main~1"}, "two", "three", "one", 0, 0},
+		{"revert of a first commit", Revert, []string{"revert", "--no-edit", "main~2"}, "one", "three", "", 0, 0},
+		{"revert of a merge", Revert, []string{"revert", "--no-edit", "-m", "2", "joined~1"}, "joined", "three", "side", 0, 2},
+		{"revert of a merge, in its first parent", Revert, []string{"revert", "--no-edit", "-m", "1", "joined~1"}, "joined", "later", "three", 0, 1},
+		{"revert of a merge with a short hash", Revert, []string{"revert", "--no-edit", "--reference", "-m", "2", "joined~1"}, "joined", "three", "side", 0, 2},
+		{"nothing", None, []string{"status"}, "", "", "", 0, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -49,9 +49,11 @@ func TestBothOfAChangeUnderway(t *testing.T) {
 			if (err == nil) != (test.operation == None) {
 				t.Fatalf("%v was to stop at a conflict: %v", test.do, err)
 			}
-			wrong := (*MainlineError)(nil)
-			if _, err := r.Underway(t.Context(), 3); test.mainline > 0 && (!errors.As(err, &wrong) || *wrong != MainlineError{test.operation, 2}) {
-				t.Errorf("the third of two parents: %v", err)
+			if wrong := (*MainlineError)(nil); test.mainline+test.noted > 0 {
+				_, err := r.Underway(t.Context(), 3)
+				if want := (MainlineError{test.operation, 2, test.noted}); !errors.As(err, &wrong) || *wrong != want {
+					t.Errorf("the third of two parents: %v", err)
+				}
 			}
 			c, err := r.Underway(t.Context(), test.mainline)
 			if err != nil || c.Operation != test.operation {
