@@ -43,8 +43,9 @@ type plan struct {
 	added []addition
 	// merged are the things of which both sides are in one file.
 	merged map[thing]bool
-	// next are the next free slots; what is in the trash has slots of the tree.
-	next map[format.Kind]int
+	// used are the slots that are taken; what is in the trash has slots of the tree. slots are those that are left, made when the first is needed.
+	used  map[format.Kind][]int
+	slots map[format.Kind]*format.Names
 	// writes come in this order; removes go behind them.
 	writes  []treeFile
 	removes []string
@@ -89,7 +90,7 @@ type sum struct {
 // newPlan looks at the tree: what its files hold, and which slots are free.
 func newPlan(tree filesys.FS, change git.Change, conflicts []git.Conflict) (*plan, error) {
 	p := &plan{
-		tree: tree, change: change, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, next: map[format.Kind]int{},
+		tree: tree, change: change, held: map[string]heldFile{}, names: map[string]bool{}, found: map[sum]string{}, used: map[format.Kind][]int{}, slots: map[format.Kind]*format.Names{},
 		purged: map[thing]bool{}, merged: map[thing]bool{}, left: map[string]bool{}, conflicts: map[string]bool{},
 	}
 	if err := p.surveyPurged(); err != nil {
@@ -187,7 +188,7 @@ func indexPath(kind format.Kind) string { return path.Join(string(kind), "index.
 
 func (p *plan) take(kind format.Kind, name format.FileName) {
 	if n, ok := name.Slot(); ok {
-		p.next[kind] = max(p.next[kind], n+1)
+		p.used[kind] = append(p.used[kind], n)
 	}
 }
 

@@ -220,11 +220,15 @@ func (p *plan) stand(name string, data []byte, h heldFile) (to string, ok bool) 
 
 // fresh gives a file the next free slot.
 func (p *plan) fresh(kind format.Kind, trash bool, data []byte, h heldFile) (name string, ok bool) {
-	if p.next[kind] >= format.Slots {
+	if p.slots[kind] == nil {
+		names := format.NamesBehind(p.used[kind])
+		p.slots[kind] = &names
+	}
+	slot, ok := p.slots[kind].Give()
+	if !ok {
 		return "", false
 	}
-	name = path.Join(string(kind), kind.SlotPath(p.next[kind]))
-	p.next[kind]++
+	name = path.Join(string(kind), kind.SlotPath(slot))
 	if trash {
 		name = trashPath(name)
 	}

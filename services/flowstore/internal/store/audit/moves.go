@@ -25,7 +25,7 @@ func movesTo(to string) string { return "moves to " + to }
 // moves plans where files of the trash go whose names are taken.
 type moves struct {
 	tree *tree
-	next map[format.Kind]int
+	free map[format.Kind]*format.Names
 }
 
 // step plans for one file; ok is false where all names are taken.
@@ -34,14 +34,13 @@ func (m *moves) step(f *file) (s Step, ok bool) {
 	if copied := m.tree.copyOf(f); copied != nil {
 		return s.MovedTo(copied.path), true
 	}
-	if m.next == nil {
-		m.next = m.tree.nextSlots()
+	if m.free == nil {
+		m.free = m.tree.freeNames()
 	}
-	n := m.next[f.kind]
-	if n >= format.Slots {
+	n, ok := m.free[f.kind].Give()
+	if !ok {
 		return s, false
 	}
-	m.next[f.kind]++
 	return s.MovedTo(path.Join(f.folder, f.kind.SlotPath(n))), true
 }
 
@@ -56,12 +55,12 @@ func (t *tree) copyOf(f *file) *file {
 	return nil
 }
 
-// nextSlots gives, by kind, a slot behind all that were ever given: a file that is gone does not make its name free.
-func (t *tree) nextSlots() map[format.Kind]int {
-	next := map[format.Kind]int{}
+// freeNames gives, by kind, names that were never given: a file that is gone does not make its name free.
+func (t *tree) freeNames() map[format.Kind]*format.Names {
+	taken := map[format.Kind][]int{}
 	take := func(kind format.Kind, name format.FileName) {
 		if n, ok := name.Slot(); ok {
-			next[kind] = max(next[kind], n+1)
+			taken[kind] = append(taken[kind], n)
 		}
 	}
 	for _, f := range t.files {
@@ -84,7 +83,8 @@ func (t *tree) nextSlots() map[format.Kind]int {
 			}
 		}
 	}
-	return next
+	nodes, flows := format.NamesBehind(taken[format.Nodes]), format.NamesBehind(taken[format.Flows])
+	return map[format.Kind]*format.Names{format.Nodes: &nodes, format.Flows: &flows}
 }
 
 // move gives a file its new name: written and durable there before it is taken away here.

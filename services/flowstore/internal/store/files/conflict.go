@@ -22,21 +22,21 @@ func (sp *space) moveNodes(nodes []*pendingNode, taken []foreignFile) error {
 		ids[n.path] = n.id
 	}
 	return sp.onWriter(func() error {
-		next := sp.nodes.next
+		names := sp.nodes.names
 		var c commitlog.Changes
 		for _, f := range taken {
 			n := sp.pending.nodes[ids[f.path]]
+			slot, ok := names.Give()
+			if !ok {
+				return errNoSlot
+			}
 			c.Done = append(c.Done, n.seqs...)
 			c.Records = append(c.Records, commitlog.Record{
-				Seq: n.seqs[0], Kind: commitlog.NodeMade, ID: n.id, Path: sp.nodes.slotPath(next), Body: n.body,
+				Seq: n.seqs[0], Kind: commitlog.NodeMade, ID: n.id, Path: sp.nodes.slotPath(slot), Body: n.body,
 			})
 			c.Fulfilled = append(c.Fulfilled, store.Thing{Kind: store.KindNode, ID: n.id})
-			next++
 		}
-		c.State = &commitlog.State{Last: sp.last, NextNode: next, NextFlow: sp.flows.next}
-		if next > format.Slots {
-			return errNoSlot
-		}
+		c.State = &commitlog.State{Last: sp.last, NextNode: names.Next(), NextFlow: sp.flows.names.Next()}
 		if err := sp.apply(c); err != nil {
 			return err
 		}
@@ -80,7 +80,9 @@ func (sp *space) moveFlow(id uuid.UUID, there foreignFile, why string) error {
 
 // splitFlow writes our version of a flow down as a new file, in place of its records. On the writer.
 func (sp *space) splitFlow(ours *pendingFlow, there foreignFile, why string) error {
-	if sp.flows.next >= format.Slots {
+	names := sp.flows.names
+	slot, ok := names.Give()
+	if !ok {
 		return errNoSlot
 	}
 	theirs, err := sp.reader.DecodeFlow(there.data)
@@ -88,12 +90,12 @@ func (sp *space) splitFlow(ours *pendingFlow, there foreignFile, why string) err
 	if err == nil && theirs.ID == f.ID {
 		f.Updated = laterOf(f.Updated, theirs.Updated.Add(time.Microsecond))
 	}
-	seq, moved := ours.seqs[0], sp.flows.slotPath(sp.flows.next)
+	seq, moved := ours.seqs[0], sp.flows.slotPath(slot)
 	if err := sp.apply(commitlog.Changes{
 		Done:      ours.seqs,
 		Records:   []commitlog.Record{{Seq: seq, Kind: commitlog.FlowMade, ID: f.ID, Path: moved, Body: format.EncodeFlow(f)}},
 		Fulfilled: []store.Thing{{Kind: store.KindFlow, ID: f.ID}},
-		State:     &commitlog.State{Last: sp.last, NextNode: sp.nodes.next, NextFlow: sp.flows.next + 1},
+		State:     &commitlog.State{Last: sp.last, NextNode: sp.nodes.names.Next(), NextFlow: names.Next()},
 	}); err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ type handling struct {
 	files map[string]seenFile
 	// was are the indexes that know how the files stood.
 	was map[store.Kind]*index
-	// next are the slots behind the files, rows the kinds of which an index needs other rows.
-	next map[format.Kind]int
+	// names are those that are free behind the files, rows the kinds of which an index needs other rows.
+	names map[format.Kind]*format.Names
 	// behind are the files for which something is on its way.
 	behind map[string]bool
 	// compared says that all that is known was compared.
@@ -55,10 +55,11 @@ type standing struct {
 }
 
 func newHandling(sp *space) *handling {
+	nodes, flows := sp.nodes.names, sp.flows.names
 	return &handling{
 		space: sp, behind: sp.pending.behind(), things: map[store.Thing]*held{}, before: map[store.Thing]standing{}, files: map[string]seenFile{},
 		rows: map[format.Kind]bool{}, doubled: map[string]string{}, was: map[store.Kind]*index{store.KindNode: sp.nodes, store.KindFlow: sp.flows},
-		next: map[format.Kind]int{format.Nodes: sp.nodes.next, format.Flows: sp.flows.next},
+		names: map[format.Kind]*format.Names{format.Nodes: &nodes, format.Flows: &flows},
 	}
 }
 
@@ -107,7 +108,7 @@ func (h *handling) takeSlot(s sighting) {
 	x := h.indexedBy(s.kind)
 	if name, ok := x.name(inTree(s.path)); ok {
 		if slot, ok := x.step.Slot(name); ok {
-			h.next[s.kind] = max(h.next[s.kind], slot+1)
+			h.names[s.kind].Take(slot)
 		}
 	}
 }
@@ -264,7 +265,7 @@ func (h *handling) changes() commitlog.Changes {
 }
 
 func (h *handling) state() *commitlog.State {
-	return &commitlog.State{Last: h.last, NextNode: h.next[format.Nodes], NextFlow: h.next[format.Flows]}
+	return &commitlog.State{Last: h.last, NextNode: h.names[format.Nodes].Next(), NextFlow: h.names[format.Flows].Next()}
 }
 
 // standing leaves out what is in no file any more: hands may have come before a file of ours could move. place says where each
@@ -309,7 +310,7 @@ func (h *handling) leftInTrash() (folders []string) {
 func (h *handling) publish(c commitlog.Changes) (again []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.nodes.next, h.flows.next = h.next[format.Nodes], h.next[format.Flows]
+	h.nodes.names, h.flows.names = *h.names[format.Nodes], *h.names[format.Flows]
 	h.warn(h.overtaken())
 	for _, of := range h.order {
 		h.indexOf(of.Kind).hold(of.ID, *h.things[of])

@@ -38,8 +38,8 @@ type index struct {
 	listed, trashed *newest.List
 	// changed is told of every id whose files are others now; nil for nobody.
 	changed func(id uuid.UUID)
-	// next is a slot that was never used.
-	next int
+	// names are those that were never used. Only the writer asks for them.
+	names format.Names
 }
 
 // holding is a file that holds something.
@@ -65,7 +65,7 @@ func holdsFlow(path string, f flow.Flow) holding { return holding{path, f.Update
 func newIndex(kind format.Kind) *index {
 	return &index{
 		kind: kind, step: format.DefaultStep, heads: map[uuid.UUID]holding{}, others: map[uuid.UUID][]holding{}, broken: map[string]string{}, lost: map[uuid.UUID]string{},
-		trash: map[uuid.UUID]trashed{}, tombs: map[uuid.UUID]tomb{},
+		trash: map[uuid.UUID]trashed{}, tombs: map[uuid.UUID]tomb{}, names: format.NewNames(0),
 	}
 }
 
@@ -90,7 +90,7 @@ const trashFolder = "trash"
 func (x *index) take(file string) {
 	if name, ok := x.name(file); ok {
 		if slot, ok := x.step.Slot(name); ok {
-			x.next = max(x.next, slot+1)
+			x.names.Take(slot)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
@@ -146,11 +145,13 @@ func (sp *space) mendName(s audit.Step, result *store.MendStep) error {
 		return nil
 	}
 	if _, err := sp.tree.Stat(s.To()); errors.Is(err, fs.ErrNotExist) {
-		if x.next >= format.Slots {
+		names := x.names
+		slot, ok := names.Give() // It is taken when the file is there.
+		if !ok {
 			result.Left = "there is no free name: a namespace takes 1,000,000 files of a kind"
 			return nil
 		}
-		s = s.MovedTo(trashPath(x.slotPath(x.next)))
+		s = s.MovedTo(trashPath(x.slotPath(slot)))
 		result.Text = s.Text
 	}
 	if done, err := doStep(sp.tree, s, result); !done {

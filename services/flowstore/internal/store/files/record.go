@@ -44,10 +44,11 @@ func encodeOp(op overlay.Op) ([]byte, error) {
 
 // changes is the batch as a transaction of local.db.
 func (b *batch) changes() commitlog.Changes {
-	r := recording{batch: b, state: commitlog.State{Last: b.now, NextNode: b.nodes.next, NextFlow: b.flows.next}, made: map[store.Thing]string{}}
+	nodes, flows := b.nodes.names, b.flows.names
+	r := recording{batch: b, names: map[format.Kind]*format.Names{format.Nodes: &nodes, format.Flows: &flows}, made: map[store.Thing]string{}}
 	edits := b.editedByHands()
 	r.changes = commitlog.Changes{
-		Requests: b.writes.Requests(), At: b.now, State: &r.state,
+		Requests: b.writes.Requests(), At: b.now,
 		Events: append(edits, b.writes.Events(b.lastEvent+int64(len(edits)), b.now)...),
 	}
 	for i, op := range b.writes.Ops() {
@@ -57,6 +58,7 @@ func (b *batch) changes() commitlog.Changes {
 		one.Body = r.body
 		r.changes.Records = append(r.changes.Records, one)
 	}
+	r.changes.State = &commitlog.State{Last: b.now, NextNode: nodes.Next(), NextFlow: flows.Next()}
 	return r.changes
 }
 
@@ -91,7 +93,8 @@ func (b *batch) editedByHands() (events []store.Event) {
 // recording turns writes into records.
 type recording struct {
 	*batch
-	state   commitlog.State
+	// names are those that are free behind the batch.
+	names   map[format.Kind]*format.Names
 	changes commitlog.Changes
 	// made are the files of what the batch makes.
 	made map[store.Thing]string
@@ -119,14 +122,14 @@ func (r *recording) record(op overlay.Op) commitlog.Record {
 	return r.flowChanged(*op.Change)
 }
 
-// newName gives the next free name of a kind.
+// newName gives the next free name of a kind: for something new there is room (Room); the tombstone of what no file holds has a name that
+// no slot has where there is none.
 func (r *recording) newName(x *index) string {
-	next := &r.state.NextFlow
-	if x.kind == format.Nodes {
-		next = &r.state.NextNode
+	slot, ok := r.names[x.kind].Give()
+	if !ok {
+		slot = format.Slots
 	}
-	*next++
-	return x.slotPath(*next - 1)
+	return x.slotPath(slot)
 }
 
 func (r *recording) newFile(kind commitlog.Kind, of store.Thing, file string) commitlog.Record {

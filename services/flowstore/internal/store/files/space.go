@@ -237,7 +237,7 @@ func (sp *space) load(log *commitlog.Log) error {
 	if err != nil {
 		return err
 	}
-	sp.last, sp.nodes.next, sp.flows.next = state.Last, state.NextNode, state.NextFlow
+	sp.last, sp.nodes.names, sp.flows.names = state.Last, format.NewNames(state.NextNode), format.NewNames(state.NextFlow)
 	dropped, err := log.Dropped()
 	if err != nil {
 		return err

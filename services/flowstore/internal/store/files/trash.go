@@ -220,13 +220,13 @@ func (sp *space) freePlace(m pendingMove, file string, away, there map[string]fo
 	sp.doubt.Store(true)
 	err = sp.onWriter(func() error {
 		x := sp.indexOf(m.of.Kind)
-		if x.next >= format.Slots {
-			return errNoSlot
-		}
-		place = x.slotPath(x.next)
 		sp.mu.Lock()
 		defer sp.mu.Unlock()
-		x.take(place)
+		slot, ok := x.names.Give()
+		if !ok {
+			return errNoSlot
+		}
+		place = x.slotPath(slot)
 		sp.pending.spread(m.of, place)
 		return nil
 	})

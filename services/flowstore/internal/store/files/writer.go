@@ -161,6 +161,8 @@ type batch struct {
 func newBatch(sp *space) *batch {
 	b := &batch{space: sp, now: sp.last, loaded: map[uuid.UUID]loadedFlow{}, loadedNodes: map[uuid.UUID]loadedNode{}}
 	b.writes = overlay.New(b, b.now)
+	sp.nodes.names.GoOn()
+	sp.flows.names.GoOn()
 	return b
 }
 
@@ -249,7 +251,7 @@ func (b *batch) Request(id uuid.UUID) (store.Request, bool, error) {
 
 // Room implements overlay.Reader.
 func (b *batch) Room() (nodes, flows int) {
-	return store.MaxFiles - b.nodes.next, store.MaxFiles - b.flows.next
+	return b.nodes.names.Room(), b.flows.names.Room()
 }
 
 // commit makes a batch durable, then visible. When it fails nothing of it stays.
