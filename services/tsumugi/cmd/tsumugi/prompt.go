@@ -33,7 +33,8 @@ func buildCommand(use, short, method string, run func(context.Context, prompt.Op
 		Short: short,
 		Long: short + ` through a running tsumugi serve, and write it to the standard output, byte for byte.
 
-The request is that of ` + method + ` (docs/system-prompt.md), in JSON or YAML; without one it is empty. --explain shows in place of the text its
+The request is that of ` + method + ` (docs/system-prompt.md), in JSON or YAML; without one it is empty. What files hold is base64 in it, and a file
+as it is with --file. --explain shows in place of the text its
 sections with bytes, tokens, class and digest, the boundaries between them, and what became of each file. --json writes the whole reply;
 kept in a file, --diff compares a later build with it and tells which section moved the prefix.`,
 		Example: `  tsumugi prompt ` + use + ` -f request.yaml --file AGENTS.md --explain
@@ -63,13 +64,16 @@ func contextCommand() *cobra.Command {
 		Short: "Build what a model is told of a flow before a new prompt",
 		Long: `Build what a model is told of a flow before a new prompt, and write it to the standard output, byte for byte: a line for each node on the
 way, the last in full, and the nodes that --ref, --tag and --query choose. FLOW is flows/{uuid}, the UUID, or what the flow is called, where
-one alone is called so. --explain shows in place of the text what became of each node.`,
-		Example: `  tsumugi prompt context 港町 --prompt '季節は？' --tag 方言 --explain`,
-		Args:    cobra.ExactArgs(1),
+one alone is called so. --explain shows in place of the text what became of each node. --json writes the whole reply; kept in a file, --diff
+compares a later context with it and tells which line moved the prefix, and what became of the nodes.`,
+		Example: `  tsumugi prompt context 港町 --prompt '季節は？' --tag 方言 --explain
+  tsumugi prompt context 港町 --prompt '季節は？' --json > before.json
+  tsumugi prompt context 港町 --prompt 'では冬は？' --diff before.json`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			o.Flow, o.Out = args[0], c.OutOrStdout()
+			o.Flow, o.Out, o.Err = args[0], c.OutOrStdout(), c.ErrOrStderr()
 			return prompt.Context(ctx, o)
 		},
 	}
@@ -83,5 +87,6 @@ one alone is called so. --explain shows in place of the text what became of each
 	c.Flags().StringVar(&o.Locale, "locale", "", "the language of the texts; empty: ja")
 	c.Flags().BoolVar(&o.Explain, "explain", false, "show the nodes in place of the text")
 	c.Flags().BoolVar(&o.JSON, "json", false, "write the whole reply")
+	c.Flags().StringVar(&o.Diff, "diff", "", "the file with an earlier reply, to compare with")
 	return c
 }

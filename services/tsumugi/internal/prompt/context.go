@@ -29,15 +29,23 @@ type ContextOptions struct {
 	Query      string
 	// Backend counts the tokens, and Locale is the language of the texts; empty: an estimate, and Japanese.
 	Backend, Locale string
-	// Explain shows the nodes in place of the text, and JSON the whole reply.
+	// Explain shows the nodes in place of the text, and JSON the whole reply, which Diff takes.
 	Explain, JSON bool
-	Out           io.Writer
+	// Diff is the file with an earlier reply, which this context is compared with; empty: none.
+	Diff string
+	Out  io.Writer
+	// Err gets a line where the context is not that of a place in the flow.
+	Err io.Writer
 }
 
 // Context builds the context of a new prompt in a flow. An error is a sentence that says what to do.
 func Context(ctx context.Context, o ContextOptions) error {
 	if o.JSON && o.Explain {
 		return errBoth
+	}
+	before, err := o.before()
+	if err != nil {
+		return err
 	}
 	return client.With(o.Addr, func(conn grpc.ClientConnInterface) error {
 		req, err := o.request(ctx, flowstorev1.NewFlowStoreServiceClient(conn))
@@ -48,8 +56,24 @@ func Context(ctx context.Context, o ContextOptions) error {
 		if err != nil {
 			return err
 		}
-		return o.show(r)
+		return o.show(r, before)
 	})
+}
+
+// before reads the earlier reply; nil where none is named.
+func (o ContextOptions) before() (*promptbuilderv1.BuildContextResponse, error) {
+	if o.Diff == "" {
+		return nil, nil
+	}
+	text, err := Options{}.open(o.Diff)
+	if err != nil {
+		return nil, err
+	}
+	old, err := earlierContext(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Diff, err)
+	}
+	return old, nil
 }
 
 // request finds the flow and its current node.
@@ -64,7 +88,9 @@ func (o ContextOptions) request(ctx context.Context, flows flowstorev1.FlowStore
 		if err != nil {
 			return nil, err
 		}
-		parent = flow.GetCurrent()
+		if parent = flow.GetCurrent(); parent == "" && len(flow.GetNodes()) > 0 {
+			client.Say(o.Err, "tsumugi: the flow has no current node, so that nothing goes before the prompt; --parent names the node that it follows\n")
+		}
 	}
 	req := &agentv1.BuildNodeContextRequest{
 		Flow: name, Parent: parent, Prompt: o.Prompt, Backend: o.Backend, Locale: o.Locale,
@@ -84,16 +110,21 @@ func node(text string) string {
 	return "nodes/" + text
 }
 
-func (o ContextOptions) show(r *agentv1.BuildNodeContextResponse) error {
+func (o ContextOptions) show(r *agentv1.BuildNodeContextResponse, before *promptbuilderv1.BuildContextResponse) error {
 	switch {
 	case o.JSON:
 		return writeJSON(o.Out, r)
-	case o.Explain:
-		client.Say(o.Out, "%s", nodes(r))
-		return nil
+	case !o.Explain && before == nil:
+		_, err := io.WriteString(o.Out, r.GetContext().GetText())
+		return err
 	}
-	_, err := io.WriteString(o.Out, r.GetContext().GetText())
-	return err
+	if o.Explain {
+		client.Say(o.Out, "%s", nodes(r))
+	}
+	if before != nil {
+		client.Say(o.Out, "%s", contextDifference(r.GetContext(), before))
+	}
+	return nil
 }
 
 // nodes is a table of what became of each node.
@@ -112,7 +143,7 @@ func nodes(r *agentv1.BuildNodeContextResponse) string {
 		if e.GetForm() != promptbuilderv1.NodeForm_NODE_FORM_LINE {
 			summary = ""
 		}
-		fmt.Fprintf(&b, "%-8s  %-8.8s  %-7s  nodes/%s%s\n", word(e.GetForm(), "NODE_FORM_"), e.GetTextId(), summary, e.GetId(), why[e.GetId()])
+		fmt.Fprintf(&b, "%-8s  %-8s  %-7s  nodes/%s%s\n", word(e.GetForm(), "NODE_FORM_"), e.GetTextId(), summary, e.GetId(), why[e.GetId()])
 	}
 	b.WriteString(total(text.GetBytes(), text.GetTokens(), text.GetCounter(), text.GetExact(), text.GetSha256()))
 	return b.String()

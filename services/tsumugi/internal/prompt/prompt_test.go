@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
@@ -154,13 +155,18 @@ func TestWhatCannotBeRead(t *testing.T) {
 		want string
 	}{
 		"no such request":  {Options{Request: filepath.Join(d.folder, "none")}, "no such file"},
-		"an unknown field": {Options{Request: d.file("a.json", `{"toolz": []}`)}, `a.json: (line 1:2): unknown field "toolz"`},
-		"an unknown one":   {Options{Request: d.file("f.yaml", "locale: en\ntoolz: []\n")}, `f.yaml: unknown field "toolz"`},
-		"a short word":     {Options{Request: d.file("g.yaml", "mode: MINIMAL")}, `g.yaml: mode must be one of SYSTEM_MODE_FULL, SYSTEM_MODE_MINIMAL, SYSTEM_MODE_NONE, and is "MINIMAL"`},
+		"an unknown field": {Options{Request: d.file("a.json", `{"toolz": []}`)}, `a.json: toolz: there is no such field; did you mean tools?`},
+		"an unknown one":   {Options{Request: d.file("f.yaml", "locale: en\ntoolz: []\n")}, `f.yaml: toolz: there is no such field; did you mean tools?`},
+		"a short word":     {Options{Request: d.file("g.yaml", "mode: MINIMAL")}, `g.yaml: mode: must be one of SYSTEM_MODE_FULL, SYSTEM_MODE_MINIMAL, SYSTEM_MODE_NONE, and is "MINIMAL"`},
 		"a word within": {
 			Options{Request: d.file("h.json", `{"sections": [{"id": "a", "class": "often"}]}`)},
-			`h.json: (line 1:36): class must be one of SECTION_CLASS_IDENTITY, SECTION_CLASS_STABLE, SECTION_CLASS_SESSION, SECTION_CLASS_VOLATILE, and is "often"`,
+			`h.json: sections[0].class: must be one of SECTION_CLASS_IDENTITY, SECTION_CLASS_STABLE, SECTION_CLASS_SESSION, SECTION_CLASS_VOLATILE, and is "often"`,
 		},
+		"many": {
+			Options{Request: d.file("i.yaml", "mode: 5\nzz: 1\nidentity: [x]\ntools: [{name: a, bytes: 1}, 7]\nruntime: {hots: a}\nfiles: [{name: a, content: 本文}]")},
+			"i.yaml: 6 fields of the request are wrong:\n  files[0].content: invalid value for bytes field content: \"本文\" (it must be base64; --file takes a file as it is)\n  identity: invalid value for string field identity: [\n  runtime.hots: there is no such field; did you mean host?\n  tools[0].bytes: there is no such field; there are name, ",
+		},
+		"a key twice":  {Options{Request: d.file("j.json", `{"locale": "en", "locale": "ja"}`)}, `j.json: duplicate field "locale"`},
 		"no YAML":      {Options{Request: d.file("b.yaml", "a: [")}, "b.yaml: "},
 		"a text":       {Options{Request: d.file("c.yaml", "text")}, "c.yaml: "},
 		"no such file": {Options{Files: []string{"A.md=" + filepath.Join(d.folder, "none")}}, "no such file"},
@@ -170,6 +176,39 @@ func TestWhatCannotBeRead(t *testing.T) {
 		if text, err := d.system(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q, %v; want %q", name, text, err, c.want)
 		}
+	}
+}
+
+// A context beside an earlier one: what a cache keeps, the line that moved the prefix, and what became of the nodes.
+func TestAContextIsComparedWithAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	entry := func(id string, form promptbuilderv1.NodeForm, reference bool) *promptbuilderv1.ContextEntry {
+		return &promptbuilderv1.ContextEntry{Id: id, TextId: id, Form: form, Reference: reference}
+	}
+	const full, line = promptbuilderv1.NodeForm_NODE_FORM_FULL, promptbuilderv1.NodeForm_NODE_FORM_LINE
+	before := &promptbuilderv1.BuildContextResponse{
+		Text: "1. 現在:\n夜の駅\n朝", Entries: []*promptbuilderv1.ContextEntry{entry("a", line, false), entry("b", full, false), entry("c", line, true)},
+	}
+	now := &promptbuilderv1.BuildContextResponse{
+		Text: "1. 現在:\n夜の街\n昼", Entries: []*promptbuilderv1.ContextEntry{entry("a", line, false), entry("b", line, false), entry("c", line, false)},
+	}
+	var reply bytes.Buffer
+	if err := writeJSON(&reply, &agentv1.BuildNodeContextResponse{Context: before}); err != nil {
+		t.Fatal(err)
+	}
+	read, err := earlierContext(reply.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "equal at the beginning: 17 of 24 bytes (70.8 %)\nfirst change, now:    夜の街\n              before: 夜の駅\n~ line      nodes/b, before: full\n+ line      nodes/c\ngone: nodes/c (reference)\n"
+	if got := contextDifference(now, read); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := contextDifference(before, read); got != "nothing changed: 24 bytes\n" {
+		t.Error(got)
+	}
+	if _, err := earlierContext([]byte(`{"sections": []}`)); err == nil || !strings.Contains(err.Error(), "--json writes") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
@@ -31,77 +30,46 @@ func (o Options) read(req proto.Message) error {
 	if err != nil {
 		return err
 	}
-	yaml := !json.Valid(text)
-	if yaml {
+	if !json.Valid(text) {
 		text, err = fromYAML(text)
 	}
 	if err == nil {
 		err = merge(text, req)
 	}
-	switch {
-	case err == nil:
-		return nil
-	case yaml: // Places in the JSON made of it tell nobody anything.
-		return fmt.Errorf("%s: %s", o.Request, place.ReplaceAllString(err.Error(), ""))
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.Request, err)
 	}
-	return fmt.Errorf("%s: %w", o.Request, err)
+	return nil
 }
-
-var (
-	place    = regexp.MustCompile(`^\(line \d+:\d+\): `)
-	badValue = regexp.MustCompile(`invalid value for enum field (\w+): (.*)`)
-)
 
 // merge reads JSON into a message, and leaves what it does not name as it is.
 func merge(text []byte, req proto.Message) error {
 	read := req.ProtoReflect().New().Interface()
-	if err := protojson.Unmarshal(text, read); err != nil {
-		return withValues(plainJSON(err), req.ProtoReflect().Descriptor())
+	err := protojson.Unmarshal(text, read)
+	if err == nil {
+		proto.Merge(req, read)
+		return nil
 	}
-	proto.Merge(req, read)
-	return nil
+	switch wrong := refused(text, read.ProtoReflect()); len(wrong) {
+	case 0:
+		return plainJSON(err)
+	case 1:
+		return errors.New(wrong[0])
+	default:
+		return fmt.Errorf("%d fields of the request are wrong:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
+	}
 }
 
-// withValues tells in place of a word that an enumeration does not have those that it has.
-func withValues(err error, message protoreflect.MessageDescriptor) error {
-	m := badValue.FindStringSubmatch(err.Error())
-	if m == nil {
-		return err
-	}
-	values := valuesOf(message, m[1], map[protoreflect.FullName]bool{})
-	if values == nil {
-		return err
-	}
-	return fmt.Errorf("%s%s must be one of %s, and is %s", place.FindString(err.Error()), m[1], strings.Join(values, ", "), m[2])
-}
+// position is where in the JSON something is: of JSON that was made of YAML it tells nobody anything.
+var position = regexp.MustCompile(`^\(line \d+:\d+\): `)
 
-// valuesOf gives the values of the first enumeration field of a name in a message and those within, without the unspecified one.
-func valuesOf(message protoreflect.MessageDescriptor, name string, seen map[protoreflect.FullName]bool) (values []string) {
-	seen[message.FullName()] = true
-	fields := message.Fields()
-	for i := range fields.Len() {
-		switch f := fields.Get(i); {
-		case f.Enum() != nil && (f.JSONName() == name || string(f.Name()) == name):
-			for j := 1; j < f.Enum().Values().Len(); j++ {
-				values = append(values, string(f.Enum().Values().Get(j).Name()))
-			}
-			return values
-		case f.Message() != nil && !seen[f.Message().FullName()]:
-			if values := valuesOf(f.Message(), name, seen); values != nil {
-				return values
-			}
-		}
-	}
-	return nil
-}
-
-// plainJSON takes off an error of protojson what is for programmers: its prefix, which has a blank of varying form.
+// plainJSON takes off an error of protojson what is for programmers: its prefix, which has a blank of varying form, and the place.
 func plainJSON(err error) error {
 	_, said, found := strings.Cut(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
 	if !found {
 		return err
 	}
-	return errors.New(said)
+	return errors.New(position.ReplaceAllString(said, ""))
 }
 
 // fromYAML gives YAML as JSON.
