@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -49,7 +50,8 @@ func (sp *space) lookAtTombs(ctx context.Context) error {
 	}
 	tombs, seen, problems, err := sp.readTombs()
 	if err != nil {
-		return err
+		sp.tellOfTombs(err.Error())
+		return nil // What was known is known, and folders are looked through as ever; it is tried again with them.
 	}
 	return sp.ask(ctx, func() error {
 		if err := sp.brokenError(); err != nil && !sp.copied { // As in takeIn.
@@ -64,13 +66,20 @@ func (sp *space) lookAtTombs(ctx context.Context) error {
 		if err := sp.carryOut(found, seen); err != nil {
 			return err
 		}
-		sp.mu.Lock()
-		defer sp.mu.Unlock()
 		for _, p := range problems {
-			sp.note(tombstonesName, p)
+			sp.tellOfTombs(p)
 		}
 		return nil
 	})
+}
+
+// tellOfTombs notes what is wrong with tombstones.tsv, once.
+func (sp *space) tellOfTombs(reason string) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	if told := (store.Problem{Path: tombstonesName, Reason: reason}); !slices.Contains(sp.notes, note{Problem: told}) {
+		sp.tellOf(note{Problem: told})
+	}
 }
 
 // carryOut has the gate take away what is left here of what was purged elsewhere; seen is the file that says so. On the writer, or

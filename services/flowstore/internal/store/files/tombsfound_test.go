@@ -126,3 +126,33 @@ func TestAPurgeThatComesByGitLeavesTheTree(t *testing.T) {
 		})
 	}
 }
+
+// While it runs, a tombstones.tsv that a merge has torn or that cannot be read is told once, and keeps nobody from seeing what hands do; its
+// whole rows count.
+func TestATombstonesFileThatIsTornWhileItRuns(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.must(errors.Join(d.createNode("one"), d.createNode("two"), d.flush()))
+	theirs := &desk{TB: t, data: copied(t, d.data), user: newUser(nil)}
+	theirs.open()
+	theirs.must(errors.Join(theirs.purge(thing(store.KindNode, "one")), theirs.flush(), theirs.store.Close()))
+	d.put(tombstonesName, theirs.read(tombstonesName)+"<<<<<<< HEAD\n")
+	d.edit("nodes/000/001.xml", "two", "of mine")
+	for range 2 {
+		d.must(d.store.Rescan(t.Context(), ns))
+		d.wantProblems("nodes/000/000.xml", tombstonesName)
+	}
+	d.must(errors.Join(os.Remove(d.path(tombstonesName)), os.Mkdir(d.path(tombstonesName), 0o700)))
+	d.edit("nodes/000/001.xml", "of mine", "of mine again")
+	for range 2 {
+		d.must(d.store.Rescan(t.Context(), ns))
+		d.wantProblems("nodes/000/000.xml", tombstonesName, tombstonesName)
+	}
+	if got := d.text("two"); !strings.Contains(got, "of mine again") {
+		t.Errorf("what a hand wrote is not read: %s", got)
+	}
+	d.must(os.Remove(d.path(tombstonesName)))
+	d.put(tombstonesName, theirs.read(tombstonesName))
+	d.purged[thing(store.KindNode, "one")] = true
+	d.must(d.findsPurged(d.store))
+}
