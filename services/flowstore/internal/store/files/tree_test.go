@@ -275,7 +275,7 @@ func TestOpeningReadsNoNodeFile(t *testing.T) {
 	if _, err := s.Node(t.Context(), ns, idOf("none")); !errors.Is(err, store.ErrNodeNotFound) {
 		t.Error(err)
 	}
-	if !slices.Equal(read, []string{"default/config.yaml", "default/tombstones.tsv"}) {
+	if !slices.Equal(read, []string{"default/config.yaml"}) {
 		t.Errorf("opening %d nodes read %d files: %.200q", n, len(read), read)
 	}
 	if _, err := s.Node(t.Context(), ns, idOf(time.Duration(n-1).String())); err != nil {
