@@ -84,6 +84,37 @@ func FuzzSkillFile(f *testing.F) {
 	})
 }
 
+// A folder may have any name that the disk takes, and a link too: its skill is listed or refused, the one beside it stays, and the whole
+// reply is UTF-8, without which no call could answer.
+func FuzzFolderName(f *testing.F) {
+	for _, name := range []string{"b\xff", "\xfe\xfe", "a\nb", "二  つ", "\u202e", "\"'\\", "b&c", "-", "~"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		dir := t.TempDir()
+		if name == "" || name == "good" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\x00") || name == "node_modules" || len(name) > 200 {
+			t.Skip("a name that is none here, or is not looked at")
+		}
+		p := place{t, dir}
+		p.put("good/SKILL.md", skill("good"))
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Skip("this disk takes no such name: ", err)
+		}
+		p.put(name+"/SKILL.md", "---\ndescription: d\n---\n")
+		p.link("nowhere", name+" ")
+		r := sysprompt.Request{Tools: []sysprompt.Tool{{Name: "read"}}, SkillRoots: []sysprompt.SkillRoot{{Root: "skills"}}, ReturnSnapshot: true}
+		got := build(t, New(map[string]sysprompt.Folder{"skills": {Path: dir, Mount: "/skills"}}), r)
+		all := append(told(got), got.Text)
+		for _, s := range got.Snapshot.Skills {
+			all = append(all, s.Name, s.Path, s.Location)
+		}
+		refused := strings.Count(strings.Join(told(got), "\n"), "skill_refused")
+		if !utf8.ValidString(strings.Join(all, "")) || !strings.Contains(got.Text, "<location>/skills/good/SKILL.md</location>") || len(got.Snapshot.Skills)+refused != 3 {
+			t.Errorf("%q", all)
+		}
+	})
+}
+
 func build(t *testing.T, roots *Roots, r sysprompt.Request) sysprompt.Prompt {
 	t.Helper()
 	b := sysprompt.NewBuilder(roots, nil, sysprompt.Defaults{})

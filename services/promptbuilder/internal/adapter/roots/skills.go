@@ -9,7 +9,9 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
 )
@@ -49,7 +51,15 @@ type walk struct {
 }
 
 func (w *walk) tell(name, why string) {
-	w.reports = append(w.reports, sysprompt.SkillReport{Name: path.Join(w.root, name), What: "refused", Why: why})
+	w.reports = append(w.reports, sysprompt.SkillReport{Name: path.Join(w.root, named(name)), What: "refused", Why: why})
+}
+
+// named is a path as a report has it. A name on a disk may be any bytes, and a reply has only UTF-8: others stand as in Go, \xff.
+func named(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	return strings.Trim(strconv.QuoteToGraphic(name), `"`)
 }
 
 // folder walks one folder.
@@ -88,6 +98,10 @@ func (w *walk) folder(name string, depth int) {
 	}
 	for _, e := range entries { // sorted
 		if strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules" || !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		if !utf8.ValidString(e.Name()) {
+			w.tell(path.Join(name, e.Name()), "its name is no UTF-8, so that no prompt can name what is in it: rename it")
 			continue
 		}
 		w.folder(path.Join(name, e.Name()), depth+1)
