@@ -56,33 +56,6 @@ func workspace(t *testing.T) (prompts string, r *promptbuilderv1.BuildSystemRequ
 	return filepath.Join(dir, prompts), r
 }
 
-// One folder whose name is no UTF-8 is told with its name, and takes no prompt away: the call answers.
-func TestAFolderWhoseNameIsNoText(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "b\xff"), 0o700); err != nil {
-		t.Skip("this disk takes no such name: ", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "b\xff", "SKILL.md"), []byte("---\ndescription: d\n---\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cfg := app.DefaultConfig()
-	cfg.Prompts = filepath.Join(dir, "prompts.yaml")
-	if err := os.WriteFile(cfg.Prompts, []byte("roots: {skills: {path: .}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	a, err := app.New(t.Context(), cfg, app.Deps{Backends: set(t, "http://127.0.0.1:1")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := promptbuilderv1.NewPromptBuilderServiceClient(testkit.Serve(t, a.Register)).BuildSystem(t.Context(), &promptbuilderv1.BuildSystemRequest{
-		Tools: []*promptbuilderv1.Tool{{Name: "read"}}, SkillRoots: []*promptbuilderv1.SkillRoot{{Root: "skills"}},
-	})
-	if err != nil || len(p.GetDiagnostics()) != 1 || p.GetDiagnostics()[0].GetCode() != "skill_refused" || p.GetDiagnostics()[0].GetPart() != `skills/b\xff` {
-		t.Errorf("%v, %v", p.GetDiagnostics(), err)
-	}
-}
-
 // A prompt of real size from folders is counted once. Built again no text goes to the tokenizer, and where one section below the
 // boundary changed, that section alone does; the same holds for a session whose system prompt it is.
 func TestWhatIsStableIsCountedOnce(t *testing.T) {

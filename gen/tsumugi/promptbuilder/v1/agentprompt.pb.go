@@ -112,7 +112,7 @@ type AgentState struct {
 	Summaries []*AgentSummary `protobuf:"bytes,12,rep,name=summaries,proto3" json:"summaries,omitempty"`
 	// Earlier turns, oldest first; the last 3 are printed.
 	Exchanges []*AgentExchange `protobuf:"bytes,13,rep,name=exchanges,proto3" json:"exchanges,omitempty"`
-	// What waits for approval. Never cut.
+	// What waits for approval, at most 64. Never cut: all are printed, so that more than a user can look through is refused.
 	Pending []*PendingApproval `protobuf:"bytes,14,rep,name=pending,proto3" json:"pending,omitempty"`
 	// Results of tools of earlier turns, and excerpts; the last 8 are printed.
 	Evidence []*AgentEvidence `protobuf:"bytes,15,rep,name=evidence,proto3" json:"evidence,omitempty"`

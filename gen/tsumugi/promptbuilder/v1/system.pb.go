@@ -408,21 +408,24 @@ const (
 	FileState_FILE_STATE_DUPLICATE FileState = 8
 	// There was no room for it.
 	FileState_FILE_STATE_DROPPED FileState = 9
+	// It is not printed: `left_out` has its section, or a diagnostic says that the mode or `bootstrap.list` leaves the file out.
+	FileState_FILE_STATE_LEFT_OUT FileState = 10
 )
 
 // Enum value maps for FileState.
 var (
 	FileState_name = map[int32]string{
-		0: "FILE_STATE_UNSPECIFIED",
-		1: "FILE_STATE_OK",
-		2: "FILE_STATE_TRUNCATED",
-		3: "FILE_STATE_MISSING",
-		4: "FILE_STATE_EMPTY",
-		5: "FILE_STATE_BLOCKED_SYMLINK",
-		6: "FILE_STATE_UNREADABLE",
-		7: "FILE_STATE_TOO_LARGE",
-		8: "FILE_STATE_DUPLICATE",
-		9: "FILE_STATE_DROPPED",
+		0:  "FILE_STATE_UNSPECIFIED",
+		1:  "FILE_STATE_OK",
+		2:  "FILE_STATE_TRUNCATED",
+		3:  "FILE_STATE_MISSING",
+		4:  "FILE_STATE_EMPTY",
+		5:  "FILE_STATE_BLOCKED_SYMLINK",
+		6:  "FILE_STATE_UNREADABLE",
+		7:  "FILE_STATE_TOO_LARGE",
+		8:  "FILE_STATE_DUPLICATE",
+		9:  "FILE_STATE_DROPPED",
+		10: "FILE_STATE_LEFT_OUT",
 	}
 	FileState_value = map[string]int32{
 		"FILE_STATE_UNSPECIFIED":     0,
@@ -435,6 +438,7 @@ var (
 		"FILE_STATE_TOO_LARGE":       7,
 		"FILE_STATE_DUPLICATE":       8,
 		"FILE_STATE_DROPPED":         9,
+		"FILE_STATE_LEFT_OUT":        10,
 	}
 )
 
@@ -526,7 +530,8 @@ func (DiffReason) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{7}
 }
 
-// BuildSystemRequest asks for a system prompt. docs/system-prompt.md has the sections, their order and every rule.
+// BuildSystemRequest asks for a system prompt. docs/system-prompt.md has the sections, their order and every rule. What is
+// printed in one line, such as a heading, a path or the name of a file, has at most 4096 bytes.
 type BuildSystemRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of a backend in the backends file, which counts the tokens. Empty: `counter`, and no server is asked.
@@ -538,9 +543,9 @@ type BuildSystemRequest struct {
 	Mode SystemMode `protobuf:"varint,3,opt,name=mode,proto3,enum=tsumugi.promptbuilder.v1.SystemMode" json:"mode,omitempty"`
 	// Language of the default texts (BCP 47): `ja` takes the Japanese ones, any other the English. Empty: `ja`.
 	Locale string `protobuf:"bytes,4,opt,name=locale,proto3" json:"locale,omitempty"`
-	// Sections that are printed whatever the mode says, where they have anything to say.
+	// Sections that are printed whatever the mode says, where they have anything to say; at most 128.
 	Include []string `protobuf:"bytes,5,rep,name=include,proto3" json:"include,omitempty"`
-	// Sections that are not printed. `identity`, and with an agent `base` and `main`, always are.
+	// Sections that are not printed, at most 128. `identity`, and with an agent `base` and `main`, always are.
 	Exclude []string `protobuf:"bytes,6,rep,name=exclude,proto3" json:"exclude,omitempty"`
 	// Who the assistant is: one line of at most 500 characters. Empty: the text `identity` with `product`.
 	Identity string `protobuf:"bytes,7,opt,name=identity,proto3" json:"identity,omitempty"`
@@ -552,7 +557,7 @@ type BuildSystemRequest struct {
 	ReaderTool string `protobuf:"bytes,10,opt,name=reader_tool,json=readerTool,proto3" json:"reader_tool,omitempty"`
 	// Skills, at most 2000, in any order.
 	Skills []*Skill `protobuf:"bytes,11,rep,name=skills,proto3" json:"skills,omitempty"`
-	// Folders with skills, by their names in the settings (`roots`).
+	// Folders with skills, by their names in the settings (`roots`); at most 16.
 	SkillRoots []*SkillRoot `protobuf:"bytes,12,rep,name=skill_roots,json=skillRoots,proto3" json:"skill_roots,omitempty"`
 	// The most characters of the list of skills. 0: 30000.
 	SkillsMaxChars int32 `protobuf:"varint,13,opt,name=skills_max_chars,json=skillsMaxChars,proto3" json:"skills_max_chars,omitempty"`
@@ -560,11 +565,11 @@ type BuildSystemRequest struct {
 	Facts *SkillFacts `protobuf:"bytes,14,opt,name=facts,proto3" json:"facts,omitempty"`
 	// A SKILL.md whose front matter had to be guessed at is refused.
 	Strict bool `protobuf:"varint,15,opt,name=strict,proto3" json:"strict,omitempty"`
-	// Sections of the caller, at most 64, in any order.
+	// Sections of the caller, at most 64, in any order. Those of the settings stand beside them, and do not count.
 	Sections []*CustomSection `protobuf:"bytes,16,rep,name=sections,proto3" json:"sections,omitempty"`
 	// The working directory. Empty: the setting of the service.
 	Workspace string `protobuf:"bytes,17,opt,name=workspace,proto3" json:"workspace,omitempty"`
-	// Files to print, at most 64.
+	// Files to print, at most 64; so many names may `bootstrap.list` have, too.
 	Files []*PromptFile `protobuf:"bytes,18,rep,name=files,proto3" json:"files,omitempty"`
 	// Which files are printed, from where, and how much of them.
 	Bootstrap *Bootstrap `protobuf:"bytes,19,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"`
@@ -866,9 +871,9 @@ type Tool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 64 of letters, digits, `_`, `.` and `-`. Names that differ in case alone are one tool, and must then be equal.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What it does, in one line; more than 200 characters are cut.
+	// What it does, in one line; more than 200 characters are cut, and a diagnostic says so.
 	Summary string `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
-	// JSON Schema of its arguments. It is not printed, and comes back byte for byte, in the order of the tools.
+	// JSON Schema of its arguments, at most 1 MiB. It is not printed, and comes back byte for byte, in the order of the tools.
 	SchemaJson    string `protobuf:"bytes,3,opt,name=schema_json,json=schemaJson,proto3" json:"schema_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1148,7 +1153,7 @@ type CustomSection struct {
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// How often it changes. Of a section of its own alone.
 	Class SectionClass `protobuf:"varint,4,opt,name=class,proto3,enum=tsumugi.promptbuilder.v1.SectionClass" json:"class,omitempty"`
-	// The modes that it is printed in. Empty: FULL and MINIMAL. Of a section of its own alone.
+	// The modes that it is printed in, FULL or MINIMAL. Empty: both. Of a section of its own alone.
 	Modes []SystemMode `protobuf:"varint,5,rep,packed,name=modes,proto3,enum=tsumugi.promptbuilder.v1.SystemMode" json:"modes,omitempty"`
 	// Its place among the sections of its class that are of their own; equal ones stand by id.
 	Order int32 `protobuf:"varint,6,opt,name=order,proto3" json:"order,omitempty"`
@@ -1737,7 +1742,7 @@ func (x *Reasoning) GetToggle() string {
 // PreviousBuild is what an earlier reply said.
 type PreviousBuild struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// `sections` of it.
+	// `sections` of it. Empty: a build that printed nothing, so that all of this one is new.
 	Sections []*SystemSection `protobuf:"bytes,1,rep,name=sections,proto3" json:"sections,omitempty"`
 	// `text` of it, at most 2 MiB. Without it, the common prefix is told to the last equal section or part.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -1861,7 +1866,9 @@ type SnapshotFile struct {
 	// The folder of the settings that it came from; empty for one of the request.
 	Root string `protobuf:"bytes,2,opt,name=root,proto3" json:"root,omitempty"`
 	// What was found: OK, MISSING, BLOCKED_SYMLINK, UNREADABLE or TOO_LARGE.
-	State         FileState `protobuf:"varint,3,opt,name=state,proto3,enum=tsumugi.promptbuilder.v1.FileState" json:"state,omitempty"`
+	State FileState `protobuf:"varint,3,opt,name=state,proto3,enum=tsumugi.promptbuilder.v1.FileState" json:"state,omitempty"`
+	// Equal for names of one file, of which one is printed; empty where that is not known. At most 4096 bytes.
+	Same          string `protobuf:"bytes,4,opt,name=same,proto3" json:"same,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1915,6 +1922,13 @@ func (x *SnapshotFile) GetState() FileState {
 		return x.State
 	}
 	return FileState_FILE_STATE_UNSPECIFIED
+}
+
+func (x *SnapshotFile) GetSame() string {
+	if x != nil {
+		return x.Same
+	}
+	return ""
 }
 
 // SnapshotSkill is a skill as it was read.
@@ -2423,16 +2437,18 @@ type FileReport struct {
 	// What is not printed of its cleaned text, in bytes of it.
 	DroppedFrom int32 `protobuf:"varint,6,opt,name=dropped_from,json=droppedFrom,proto3" json:"dropped_from,omitempty"`
 	DroppedTo   int32 `protobuf:"varint,7,opt,name=dropped_to,json=droppedTo,proto3" json:"dropped_to,omitempty"`
-	// Headings in what is not printed, at most 20.
+	// The first 20 headings in what is not printed of a file that is cut or dropped; `lost_heading_count` says how many there are.
 	LostHeadings []string `protobuf:"bytes,8,rep,name=lost_headings,json=lostHeadings,proto3" json:"lost_headings,omitempty"`
 	// SHA-256 of it as it was sent or read, in hex; empty where it was not.
 	Sha256 string `protobuf:"bytes,9,opt,name=sha256,proto3" json:"sha256,omitempty"`
 	// The folder of the settings that it came from.
 	Root string `protobuf:"bytes,10,opt,name=root,proto3" json:"root,omitempty"`
 	// Of a duplicate, the name of the one that is printed.
-	DuplicateOf   string `protobuf:"bytes,11,opt,name=duplicate_of,json=duplicateOf,proto3" json:"duplicate_of,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	DuplicateOf string `protobuf:"bytes,11,opt,name=duplicate_of,json=duplicateOf,proto3" json:"duplicate_of,omitempty"`
+	// How many headings are in what is not printed.
+	LostHeadingCount int32 `protobuf:"varint,12,opt,name=lost_heading_count,json=lostHeadingCount,proto3" json:"lost_heading_count,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *FileReport) Reset() {
@@ -2540,6 +2556,13 @@ func (x *FileReport) GetDuplicateOf() string {
 		return x.DuplicateOf
 	}
 	return ""
+}
+
+func (x *FileReport) GetLostHeadingCount() int32 {
+	if x != nil {
+		return x.LostHeadingCount
+	}
+	return 0
 }
 
 // Diagnostic is something that a careful reader should know.
@@ -3120,16 +3143,17 @@ const file_tsumugi_promptbuilder_v1_system_proto_rawDesc = "" +
 	"\x05level\x18\x01 \x01(\tB\x03\xe0A\x01R\x05level\x12\x1b\n" +
 	"\x06toggle\x18\x02 \x01(\tB\x03\xe0A\x01R\x06toggle\"\xa0\x01\n" +
 	"\rPreviousBuild\x12H\n" +
-	"\bsections\x18\x01 \x03(\v2'.tsumugi.promptbuilder.v1.SystemSectionB\x03\xe0A\x02R\bsections\x12\x17\n" +
+	"\bsections\x18\x01 \x03(\v2'.tsumugi.promptbuilder.v1.SystemSectionB\x03\xe0A\x01R\bsections\x12\x17\n" +
 	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x01R\x04text\x12,\n" +
 	"\x0fbuilder_version\x18\x03 \x01(\tB\x03\xe0A\x01R\x0ebuilderVersion\"\x93\x01\n" +
 	"\bSnapshot\x12A\n" +
 	"\x05files\x18\x01 \x03(\v2&.tsumugi.promptbuilder.v1.SnapshotFileB\x03\xe0A\x01R\x05files\x12D\n" +
-	"\x06skills\x18\x02 \x03(\v2'.tsumugi.promptbuilder.v1.SnapshotSkillB\x03\xe0A\x01R\x06skills\"\xa6\x01\n" +
+	"\x06skills\x18\x02 \x03(\v2'.tsumugi.promptbuilder.v1.SnapshotSkillB\x03\xe0A\x01R\x06skills\"\xbf\x01\n" +
 	"\fSnapshotFile\x12=\n" +
 	"\x04file\x18\x01 \x01(\v2$.tsumugi.promptbuilder.v1.PromptFileB\x03\xe0A\x02R\x04file\x12\x17\n" +
 	"\x04root\x18\x02 \x01(\tB\x03\xe0A\x01R\x04root\x12>\n" +
-	"\x05state\x18\x03 \x01(\x0e2#.tsumugi.promptbuilder.v1.FileStateB\x03\xe0A\x01R\x05state\"\x9a\x01\n" +
+	"\x05state\x18\x03 \x01(\x0e2#.tsumugi.promptbuilder.v1.FileStateB\x03\xe0A\x01R\x05state\x12\x17\n" +
+	"\x04same\x18\x04 \x01(\tB\x03\xe0A\x01R\x04same\"\x9a\x01\n" +
 	"\rSnapshotSkill\x12:\n" +
 	"\x05skill\x18\x01 \x01(\v2\x1f.tsumugi.promptbuilder.v1.SkillB\x03\xe0A\x02R\x05skill\x12\x17\n" +
 	"\x04root\x18\x02 \x01(\tB\x03\xe0A\x01R\x04root\x12\x17\n" +
@@ -3167,7 +3191,7 @@ const file_tsumugi_promptbuilder_v1_system_proto_rawDesc = "" +
 	"\x06sha256\x18\x04 \x01(\tB\x03\xe0A\x01R\x06sha256\"d\n" +
 	"\aLeftOut\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12D\n" +
-	"\x06reason\x18\x02 \x01(\x0e2'.tsumugi.promptbuilder.v1.LeftOutReasonB\x03\xe0A\x03R\x06reason\"\x9c\x03\n" +
+	"\x06reason\x18\x02 \x01(\x0e2'.tsumugi.promptbuilder.v1.LeftOutReasonB\x03\xe0A\x03R\x06reason\"\xcf\x03\n" +
 	"\n" +
 	"FileReport\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12>\n" +
@@ -3182,7 +3206,8 @@ const file_tsumugi_promptbuilder_v1_system_proto_rawDesc = "" +
 	"\x06sha256\x18\t \x01(\tB\x03\xe0A\x03R\x06sha256\x12\x17\n" +
 	"\x04root\x18\n" +
 	" \x01(\tB\x03\xe0A\x03R\x04root\x12&\n" +
-	"\fduplicate_of\x18\v \x01(\tB\x03\xe0A\x03R\vduplicateOf\"\x95\x01\n" +
+	"\fduplicate_of\x18\v \x01(\tB\x03\xe0A\x03R\vduplicateOf\x121\n" +
+	"\x12lost_heading_count\x18\f \x01(\x05B\x03\xe0A\x03R\x10lostHeadingCount\"\x95\x01\n" +
 	"\n" +
 	"Diagnostic\x12\x17\n" +
 	"\x04code\x18\x01 \x01(\tB\x03\xe0A\x03R\x04code\x12\x1d\n" +
@@ -3263,7 +3288,7 @@ const file_tsumugi_promptbuilder_v1_system_proto_rawDesc = "" +
 	"\x1eLEFT_OUT_REASON_NO_READER_TOOL\x10\x04\x12\x1b\n" +
 	"\x17LEFT_OUT_REASON_NO_ZONE\x10\x05\x12\x1c\n" +
 	"\x18LEFT_OUT_REASON_NOT_SENT\x10\x06\x12\x1b\n" +
-	"\x17LEFT_OUT_REASON_PATTERN\x10\a*\x89\x02\n" +
+	"\x17LEFT_OUT_REASON_PATTERN\x10\a*\xa2\x02\n" +
 	"\tFileState\x12\x1a\n" +
 	"\x16FILE_STATE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rFILE_STATE_OK\x10\x01\x12\x18\n" +
@@ -3274,7 +3299,9 @@ const file_tsumugi_promptbuilder_v1_system_proto_rawDesc = "" +
 	"\x15FILE_STATE_UNREADABLE\x10\x06\x12\x18\n" +
 	"\x14FILE_STATE_TOO_LARGE\x10\a\x12\x18\n" +
 	"\x14FILE_STATE_DUPLICATE\x10\b\x12\x16\n" +
-	"\x12FILE_STATE_DROPPED\x10\t*\x89\x01\n" +
+	"\x12FILE_STATE_DROPPED\x10\t\x12\x17\n" +
+	"\x13FILE_STATE_LEFT_OUT\x10\n" +
+	"*\x89\x01\n" +
 	"\n" +
 	"DiffReason\x12\x1b\n" +
 	"\x17DIFF_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +

@@ -190,13 +190,13 @@ func TestASnapshotHoldsAgainstTheRequest(t *testing.T) {
 	if p := build(t, r); p.Text != first.Text || !cmp.Equal(p.Stale, []string{"SOUL.md", "USER.md", "tax"}) {
 		t.Errorf("stale %q in %s", p.Stale, p.Text)
 	}
-	r.Snapshot = &Snapshot{Files: []File{{Name: "a"}, {Name: "a"}, {Name: " "}}}
+	r.Snapshot = &Snapshot{Files: []File{{Name: "a"}, {Name: "a"}, {Name: " ", Same: strings.Repeat("x", 4097)}}}
 	var fields []string
 	_, wrong := NewBuilder(folders{}, nil, Defaults{}).Prepare(r)
 	for _, v := range wrong {
 		fields = append(fields, v.Field)
 	}
-	if diff := cmp.Diff([]string{"snapshot.files[1].file.name", "snapshot.files[2].file.name"}, fields); diff != "" {
+	if diff := cmp.Diff([]string{"snapshot.files[1].file.name", "snapshot.files[2].file.name", "snapshot.files[2].same"}, fields); diff != "" {
 		t.Error(diff)
 	}
 }

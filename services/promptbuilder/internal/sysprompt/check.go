@@ -235,6 +235,11 @@ func (c *checker) files() {
 	c.fileList("files", "", c.Files)
 	if c.Snapshot != nil {
 		c.fileList("snapshot.files", ".file", c.Snapshot.Files)
+		for i, f := range c.Snapshot.Files {
+			if len(f.Same) > maxLine {
+				c.add(fmt.Sprintf("snapshot.files[%d].same", i), "must have at most %d bytes, and has %d", maxLine, len(f.Same))
+			}
+		}
 	}
 	if b.List != nil {
 		c.most("bootstrap.list.names", len(*b.List), maxFiles)

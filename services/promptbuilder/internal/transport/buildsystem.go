@@ -162,7 +162,7 @@ func toSnapshot(f *apierr.Fields, path string, s *promptbuilderv1.Snapshot) *sys
 		field := at(path+"snapshot.files", i)
 		known(f, field+".state", file.GetState())
 		read := toFile(f, field+".file", file.GetFile())
-		read.Root = file.GetRoot()
+		read.Root, read.Same = file.GetRoot(), file.GetSame()
 		if state := file.GetState(); state != 0 {
 			read.State = sysprompt.FileState(word(state, "FILE_STATE_"))
 		}

@@ -80,7 +80,7 @@ func fromSnapshot(s *sysprompt.Snapshot) *promptbuilderv1.Snapshot {
 	for _, f := range s.Files {
 		out.Files = append(out.Files, &promptbuilderv1.SnapshotFile{
 			File: &promptbuilderv1.PromptFile{Name: f.Name, Content: f.Content, Class: promptbuilderv1.SectionClass(f.Class), Priority: int32(f.Priority)},
-			Root: f.Root, State: fromFileState(f.State),
+			Root: f.Root, State: fromFileState(f.State), Same: f.Same,
 		})
 	}
 	for _, k := range s.Skills {
