@@ -125,14 +125,14 @@ func (d *Draft) Compose(given map[string]Given) Prompt {
 	for _, r := range table() {
 		if r.by == custom {
 			for _, c := range d.customs(r.class) {
-				d.put(&p, row{id: c.ID, class: r.class, minimal: true, heading: c.Heading, by: custom}, c)
+				d.put(&p, row{id: c.ID, class: r.class, minimal: true, heading: passage.Line(c.Heading), by: custom}, c)
 			}
 			continue
 		}
 		sent := Custom{ID: r.id}
 		if i := slices.IndexFunc(d.Sections, func(c Custom) bool { return c.ID == r.id }); i >= 0 {
 			sent = d.Sections[i]
-			r.heading = cmp.Or(sent.Heading, r.heading)
+			r.heading = cmp.Or(passage.Line(sent.Heading), r.heading)
 		}
 		d.put(&p, r, sent)
 	}
@@ -232,7 +232,7 @@ func (p *Prompt) add(r row, content Given) {
 	}
 	start := len(p.Text)
 	if r.heading != "" {
-		p.Text += "# " + headingLine(r.heading) + "\n\n"
+		p.Text += "# " + r.heading + "\n\n"
 	}
 	inner := len(p.Text)
 	p.Text += content.Text

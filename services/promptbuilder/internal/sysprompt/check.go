@@ -334,5 +334,3 @@ func hours(format, locale string) string {
 
 // shown is as much of a text as an error should show.
 func shown(s string) string { return passage.Cap(s, 80) }
-
-func headingLine(s string) string { return passage.Line(s) }
