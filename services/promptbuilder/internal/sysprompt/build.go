@@ -121,7 +121,7 @@ type Draft struct {
 func (d *Draft) Compose(given map[string]Given) Prompt {
 	d.given = given
 	p := Prompt{Tools: d.tools, ToolsDigest: toolsDigest(d.tools), Workspace: d.Workspace, Zone: d.Zone, Hours: d.hours, MaxChars: d.Bootstrap.Max}
-	d.skillReports = d.refused
+	d.skillReports = slices.Clone(d.refused)
 	for _, r := range table() {
 		if r.by == custom {
 			for _, c := range d.customs(r.class) {
@@ -167,12 +167,15 @@ func (d *Draft) put(p *Prompt, r row, sent Custom) {
 	reason := content.LeftOut
 	switch {
 	case reason == NotSent:
-	case slices.Contains(d.Exclude, r.id) && d.Mode != None:
+	case d.excludes(r.id):
 		reason = Excluded
 	case !d.inMode(r, sent):
 		reason = ByMode
 	case reason == "" && content.Text == "":
 		reason = Empty
+	}
+	if reason != Excluded && reason != ByMode {
+		d.skillReports = append(d.skillReports, content.skills...)
 	}
 	if reason != "" {
 		p.LeftOut = append(p.LeftOut, LeftOut{r.id, reason})
@@ -186,6 +189,8 @@ func (d *Draft) content(r row, sent Custom) Given {
 	switch {
 	case r.id == idContext && d.Nodes != nil:
 		return contextSection(d.Nodes)
+	case r.id == idContext && d.Context != nil:
+		return Given{} // It was not fitted: the mode or exclude leaves it out.
 	case r.by == given:
 		g, ok := d.given[r.id]
 		if !ok {
@@ -211,6 +216,11 @@ func contextSection(nodes *nodecontext.Draft) Given {
 	}
 	return g
 }
+
+func (d *Draft) excludes(id string) bool { return d.Mode != None && slices.Contains(d.Exclude, id) }
+
+// prints says that neither the mode nor exclude leaves out a section, which is one of those that Minimal prints.
+func (d *Draft) prints(id string) bool { return d.Mode != None && !d.excludes(id) }
 
 // inMode says that a section is printed in the mode, or is asked for.
 func (d *Draft) inMode(r row, sent Custom) bool {

@@ -172,7 +172,7 @@ func (b *Builder) Counter(ctx context.Context, backend, estimate string) (tokens
 	return b.counters.Counter(ctx, backend)
 }
 
-// Draft reads the folders of a request in which Prepare found nothing wrong, and fits its context. Errors: of the counter, and
+// Draft reads the folders of a request in which Prepare found nothing wrong, and fits its context, if it is printed. Errors: of the counter, and
 // *nodecontext.OverflowError.
 func (b *Builder) Draft(ctx context.Context, r Request, counter tokens.Counter) (*Draft, error) {
 	locale, _ := template.Locale(r.Locale) // Checked.
@@ -187,7 +187,7 @@ func (b *Builder) Draft(ctx context.Context, r Request, counter tokens.Counter) 
 		d.tell("none_ignores", "", "include and exclude change nothing in mode NONE")
 	}
 	d.read(b.roots)
-	if r.Context == nil {
+	if r.Context == nil || !d.prints(idContext) {
 		return d, nil
 	}
 	var err error
@@ -243,7 +243,7 @@ func (d *Draft) Report(ctx context.Context, p Prompt, counter tokens.Counter) (P
 	for _, f := range d.files.all {
 		p.Files = append(p.Files, f.report)
 	}
-	p.Forgeable = d.Bootstrap.Unframed && len(d.files.stable)+len(d.files.changing) > 0
+	p.Forgeable = d.Bootstrap.Unframed && slices.ContainsFunc(p.Sections, func(s Section) bool { return s.ID == idFiles || s.ID == idChanging })
 	p.Stale, p.Snapshot = d.stale, d.snapshot()
 	if d.Previous != nil {
 		p.Diff = compare(p, *d.Previous)

@@ -140,7 +140,7 @@ func TestSystemprompt16EveryReplyTells(t *testing.T) {
 	first := build(t, r)
 	want := FileReport{
 		Name: "AGENTS.md", State: FileTruncated, Raw: 20011, Printed: 20000, Cause: causeFile, DroppedFrom: len("# 一\n") + 4994*len("規則。\n"), DroppedTo: len(r.Files[0].Content) - 1,
-		LostHeadings: []string{"# 二"}, Digest: digest(string(r.Files[0].Content)),
+		LostHeadings: []string{"# 二"}, Lost: 1, Digest: digest(string(r.Files[0].Content)),
 	}
 	if diff := cmp.Diff([]FileReport{want}, first.Files); diff != "" {
 		t.Error(diff)
@@ -190,13 +190,13 @@ func TestASnapshotHoldsAgainstTheRequest(t *testing.T) {
 	if p := build(t, r); p.Text != first.Text || !cmp.Equal(p.Stale, []string{"SOUL.md", "USER.md", "tax"}) {
 		t.Errorf("stale %q in %s", p.Stale, p.Text)
 	}
-	r.Snapshot = &Snapshot{Files: []File{{Name: "a"}, {Name: "a"}, {Name: " ", Same: strings.Repeat("x", 4097)}}}
+	r.Snapshot = &Snapshot{Files: []File{{Name: "a", State: FileLeftOut}, {Name: "a"}, {Name: " ", Same: strings.Repeat("x", 4097)}}}
 	var fields []string
 	_, wrong := NewBuilder(folders{}, nil, Defaults{}).Prepare(r)
 	for _, v := range wrong {
 		fields = append(fields, v.Field)
 	}
-	if diff := cmp.Diff([]string{"snapshot.files[1].file.name", "snapshot.files[2].file.name", "snapshot.files[2].same"}, fields); diff != "" {
+	if diff := cmp.Diff([]string{"snapshot.files[1].file.name", "snapshot.files[2].file.name", "snapshot.files[0].state", "snapshot.files[2].same"}, fields); diff != "" {
 		t.Error(diff)
 	}
 }

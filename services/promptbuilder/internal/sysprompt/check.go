@@ -236,6 +236,9 @@ func (c *checker) files() {
 	if c.Snapshot != nil {
 		c.fileList("snapshot.files", ".file", c.Snapshot.Files)
 		for i, f := range c.Snapshot.Files {
+			if !slices.Contains([]FileState{"", FileOK, FileMissing, FileBlocked, FileUnreadable, FileTooLarge}, f.State) {
+				c.add(fmt.Sprintf("snapshot.files[%d].state", i), "must be what was found when it was read, and not %s", f.State)
+			}
 			if len(f.Same) > maxLine {
 				c.add(fmt.Sprintf("snapshot.files[%d].same", i), "must have at most %d bytes, and has %d", maxLine, len(f.Same))
 			}

@@ -53,8 +53,10 @@ type FileReport struct {
 	Cause                  string // file or total
 	DroppedFrom, DroppedTo int
 	LostHeadings           []string
-	Digest, Root           string
-	DuplicateOf            string
+	// Lost is how many headings are lost, of which LostHeadings has the first.
+	Lost         int
+	Digest, Root string
+	DuplicateOf  string
 }
 
 const (
@@ -86,28 +88,51 @@ type pages struct {
 	all              []*page
 }
 
-// layOut makes the blocks of files, which are in the order of the prompt then.
-func layOut(files []File, b Bootstrap) pages {
-	all := make([]*page, 0, len(files))
-	for _, f := range files {
-		all = append(all, newPage(f, b.Unit))
-	}
-	slices.SortStableFunc(all, inOrder)
-	markTwins(all)
-	allot(all, b)
+// layOut makes the blocks of files, which are in the order of the prompt then. Others are left out by the mode or the list, and prints
+// says whether a section is printed: what is not takes no room, and hides no second name.
+func layOut(files, others []File, b Bootstrap, prints func(section string) bool) pages {
 	var p pages
-	p.all = all
-	for _, f := range all {
-		if f.block == "" {
-			continue
+	for _, f := range files {
+		page := newPage(f, b.Unit)
+		if !prints(page.section()) {
+			page.leaveOut()
 		}
-		if f.Class == Unset || f.Class == Stable {
+		p.all = append(p.all, page)
+	}
+	slices.SortStableFunc(p.all, inOrder)
+	markTwins(p.all)
+	allot(p.all, b)
+	for _, f := range p.all {
+		switch {
+		case f.block == "" && f.report.State != FileLeftOut:
+		case f.section() == idFiles:
 			p.stable = append(p.stable, f)
-		} else {
+		default:
 			p.changing = append(p.changing, f)
 		}
 	}
+	for _, f := range others {
+		page := newPage(f, b.Unit)
+		page.leaveOut()
+		p.all = append(p.all, page)
+	}
+	slices.SortStableFunc(p.all, inOrder)
 	return p
+}
+
+// section is the one that a file stands in.
+func (p *page) section() string {
+	if p.Class == Unset || p.Class == Stable {
+		return idFiles
+	}
+	return idChanging
+}
+
+// leaveOut takes away what would be printed. A file of which nothing would be keeps its state.
+func (p *page) leaveOut() {
+	if p.report.State == FileOK {
+		p.report.State = FileLeftOut
+	}
 }
 
 func newPage(f File, unit passage.Unit) *page {
@@ -180,7 +205,7 @@ func (p *page) print(limit share, b Bootstrap) {
 	if limit.dropped {
 		p.report.State, p.report.Cause = FileDropped, causeTotal
 		p.report.DroppedTo = len(p.text)
-		p.report.LostHeadings = headings(p.text)
+		p.report.LostHeadings, p.report.Lost = headings(p.text)
 		return
 	}
 	text := p.text
@@ -188,7 +213,8 @@ func (p *page) print(limit share, b Bootstrap) {
 		var c cut
 		text, c = shorten(p.text, limit.size, b.Unit, b.Truncation)
 		p.report.State, p.report.Cause = FileTruncated, limit.cause
-		p.report.DroppedFrom, p.report.DroppedTo, p.report.LostHeadings = c.from, c.to, c.lost
+		p.report.DroppedFrom, p.report.DroppedTo = c.from, c.to
+		p.report.LostHeadings, p.report.Lost = headings(c.dropped)
 	}
 	p.report.Printed = b.Unit.Size(text)
 	if p.block = text; !b.Unframed {
@@ -259,10 +285,10 @@ func level(files []*page, left, most int, given map[*page]share) (taken int) {
 	return taken
 }
 
-// cut is what shorten left out: bytes of the text, and the headings among them.
+// cut is what shorten left out: bytes of the text, and the lines among them that are not printed.
 type cut struct {
 	from, to int
-	lost     []string
+	dropped  string
 }
 
 // shorten cuts a text to at most n, the mark among it.
@@ -275,15 +301,14 @@ func shorten(s string, n int, unit passage.Unit, how Truncation) (string, cut) {
 		head, tail = unit.Head(s, m/2), unit.Tail(s, m/4)
 	default:
 		text, kept := unit.CutHead(s, n)
-		return text, cut{len(kept), len(s), headings(s[len(kept):])}
+		return text, cut{len(kept), len(s), s[len(kept):]}
 	}
 	c := cut{from: len(head), to: len(s) - len(tail)}
-	dropped := s[c.from:c.to]
+	c.dropped = s[c.from:c.to]
 	if how == Digest {
 		m := n - len(markCut) - 2
-		digest, dropped = summary(dropped, m/4, unit)
+		digest, c.dropped = summary(c.dropped, m/4, unit)
 	}
-	c.lost = headings(dropped)
 	return head + "\n" + markCut + "\n" + digest + tail, c
 }
 
@@ -306,14 +331,17 @@ func summary(s string, n int, unit passage.Unit) (taken, left string) {
 	return taken, left
 }
 
-func headings(s string) []string {
-	var all []string
+// headings gives the first headings of a text, and how many it has.
+func headings(s string) (first []string, n int) {
 	for line := range strings.Lines(s) {
-		if heading.MatchString(line) && len(all) < maxLost {
-			all = append(all, passage.Line(line))
+		if !heading.MatchString(line) {
+			continue
+		}
+		if n++; n <= maxLost {
+			first = append(first, passage.Line(line))
 		}
 	}
-	return all
+	return first, n
 }
 
 func (d *Draft) stableFiles() Given { return blocks(d.files.stable) }

@@ -58,7 +58,8 @@ func (d *Draft) read(roots Roots) {
 		}
 	}
 	d.all = files
-	d.files = layOut(d.choose(files), d.Bootstrap)
+	chosen, others := d.choose(files)
+	d.files = layOut(chosen, others, d.Bootstrap, d.prints)
 }
 
 // compare notes what of a snapshot has another source now: in a folder, or in the request, which is not read either.
@@ -139,19 +140,20 @@ func (d *Draft) readFiles(roots Roots) []File {
 	return slices.DeleteFunc(files, func(f File) bool { return f.State == FileMissing && slices.Contains(rootMore, f.Name) })
 }
 
-// choose takes the files that are printed: those of the list, or all but those that the mode leaves out.
-func (d *Draft) choose(files []File) []File {
+// choose takes the files that are printed, those of the list or all but those that the mode leaves out, and gives the others.
+func (d *Draft) choose(files []File) (chosen, others []File) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return strings.Compare(a.Name, b.Name) }) // for the order of what is told
 	if d.Bootstrap.List == nil {
-		return slices.DeleteFunc(files, func(f File) bool {
+		chosen = slices.DeleteFunc(files, func(f File) bool {
 			out := d.Mode == Minimal && slices.Contains(fullOnly, path.Base(f.Name))
 			if out {
+				others = append(others, f)
 				d.tell("file_left_out", idFiles, "%s is not printed in mode MINIMAL; bootstrap.list can name it", shown(f.Name))
 			}
 			return out
 		})
+		return chosen, others
 	}
-	var chosen []File
 	for _, name := range *d.Bootstrap.List {
 		at := slices.IndexFunc(files, func(f File) bool { return f.Name == name })
 		if at < 0 {
@@ -162,10 +164,11 @@ func (d *Draft) choose(files []File) []File {
 	}
 	for _, f := range files {
 		if !slices.Contains(*d.Bootstrap.List, f.Name) {
+			others = append(others, f)
 			d.tell("file_not_listed", idFiles, "%s was sent, and bootstrap.list does not name it", shown(f.Name))
 		}
 	}
-	return chosen
+	return chosen, others
 }
 
 // snapshot is what was read, in the form of a request.

@@ -135,6 +135,7 @@ const (
 	FileTooLarge   FileState = "too_large"
 	FileDuplicate  FileState = "duplicate"
 	FileDropped    FileState = "dropped"
+	FileLeftOut    FileState = "left_out"
 )
 
 // File is a file of the workspace.
@@ -197,6 +198,8 @@ type Given struct {
 	Parts []Part
 	// LeftOut is why it is not printed; empty where it is.
 	LeftOut Reason
+	// skills are what became of those that are listed.
+	skills []SkillReport
 }
 
 // Violation is something wrong with a request.

@@ -79,7 +79,7 @@ func (d *Draft) workspace() Given {
 
 // notice says that files follow, where a section with files is printed: both are in every mode but None, as this one is.
 func (d *Draft) notice() Given {
-	follows := func(id string, files []*page) bool { return len(files) > 0 && !slices.Contains(d.Exclude, id) }
+	follows := func(id string, files []*page) bool { return len(files) > 0 && !d.excludes(id) }
 	if !follows(idFiles, d.files.stable) && !follows(idChanging, d.files.changing) {
 		return Given{LeftOut: NotSent}
 	}

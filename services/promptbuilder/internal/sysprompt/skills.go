@@ -137,9 +137,8 @@ func (d *Draft) skills() Given {
 		return Given{LeftOut: NoReaderTool}
 	}
 	c := list(d.found, d.SkillsMax)
-	d.skillReports = append(d.skillReports, c.reports...)
 	if len(c.skills) == 0 {
-		return Given{LeftOut: Empty}
+		return Given{LeftOut: Empty, skills: c.reports}
 	}
 	b := builder{text: skillsOpen}
 	for _, l := range c.skills {
@@ -150,5 +149,7 @@ func (d *Draft) skills() Given {
 		b.text += "Skills not listed for lack of room: " + strconv.Itoa(c.dropped) + "\n\n"
 	}
 	b.text += "When you need to use a skill, use the `" + d.ReaderTool + "` tool to load the SKILL.md at the listed location."
-	return b.given()
+	g := b.given()
+	g.skills = c.reports
+	return g
 }

@@ -29,6 +29,7 @@ func fromSystem(p sysprompt.Prompt) *promptbuilderv1.BuildSystemResponse {
 		res.Files = append(res.Files, &promptbuilderv1.FileReport{
 			Name: f.Name, State: fromFileState(f.State), RawSize: int32(f.Raw), PrintedSize: int32(f.Printed), Cause: f.Cause,
 			DroppedFrom: int32(f.DroppedFrom), DroppedTo: int32(f.DroppedTo), LostHeadings: f.LostHeadings, Sha256: f.Digest, Root: f.Root, DuplicateOf: f.DuplicateOf,
+			LostHeadingCount: int32(f.Lost),
 		})
 	}
 	for _, d := range p.Diagnostics {
