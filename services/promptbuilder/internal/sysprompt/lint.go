@@ -1,14 +1,18 @@
 package sysprompt
 
 import (
+	"fmt"
 	"iter"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// maxFindings bounds what the lint tells.
+// maxFindings bounds the values that the lint tells; where there are more, how many is told behind them.
 const maxFindings = 50
+
+// above is where they stand; the message of one that is moved says so instead.
+const above = "above the cache boundary"
 
 // volatile are forms of values that change with each build. What was found is the first group. No form goes over the end of a
 // line, and most lines have none of what one needs: a look for that is many times as fast as an expression.
@@ -73,17 +77,21 @@ func values(text string) iter.Seq[value] {
 	}
 }
 
-// lint tells the first values above the cache boundary.
+// lint tells the first values above the cache boundary, and how many more there are.
 func lint(p Prompt) []Diagnostic {
 	var all []Diagnostic
-	text := p.Text[:p.Cache.Byte]
+	text, more := p.Text[:p.Cache.Byte], 0
 	for v := range values(text) {
 		if len(all) == maxFindings {
-			break
+			more++
+			continue
 		}
 		section, part := p.at(v.start)
 		all = append(all, Diagnostic{Code: "volatile_" + v.kind, Section: section, Part: part, Byte: v.start,
-			Message: "this looks like a value that changes with each build, above the cache boundary: " + shown(text[v.start:v.end])})
+			Message: "this looks like a value that changes with each build, " + above + ": " + shown(text[v.start:v.end])})
+	}
+	if more > 0 {
+		all = append(all, Diagnostic{Code: "volatile_more", Message: fmt.Sprintf("%d more of such values stand %s", more, above)})
 	}
 	return all
 }
@@ -107,11 +115,19 @@ func (d *Draft) move(p Prompt) bool {
 
 // follow moves findings to where their sections stand now.
 func follow(findings []Diagnostic, before, now Prompt) {
-	start := func(p Prompt, id string) int {
-		return p.Sections[slices.IndexFunc(p.Sections, func(s Section) bool { return s.ID == id })].Start
+	section := func(p Prompt, id string) Section {
+		return p.Sections[slices.IndexFunc(p.Sections, func(s Section) bool { return s.ID == id })]
 	}
 	for i, f := range findings {
-		findings[i].Byte += start(now, f.Section) - start(before, f.Section)
+		if f.Section == "" {
+			findings[i].Message += ", or stood there before their sections were moved"
+			continue
+		}
+		is := section(now, f.Section)
+		findings[i].Byte += is.Start - section(before, f.Section).Start
+		if is.Class == Volatile {
+			findings[i].Message = strings.Replace(f.Message, above, "moved below the cache boundary", 1)
+		}
 	}
 }
 
