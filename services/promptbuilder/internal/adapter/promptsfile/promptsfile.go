@@ -108,10 +108,10 @@ func Parse(text []byte, dir string) (Settings, error) {
 	}
 	p := &problems{tree: tree}
 	s := Settings{Folders: p.folders(f.Roots, dir), Defaults: sysprompt.Defaults{
-		Workspace:  p.one("workspace", f.System.Defaults.Workspace, f.Agents.Defaults.Workspace),
-		Zone:       p.one("user_timezone", f.System.Defaults.Zone, f.Agents.Defaults.Zone),
-		TimeFormat: p.one("time_format", f.System.Defaults.Format, f.Agents.Defaults.Format),
-		MaxChars:   cmp.Or(f.System.Defaults.MaxChars, f.Agents.Defaults.MaxChars),
+		Workspace:  one(p, "workspace", f.System.Defaults.Workspace, f.Agents.Defaults.Workspace),
+		Zone:       one(p, "user_timezone", f.System.Defaults.Zone, f.Agents.Defaults.Zone),
+		TimeFormat: one(p, "time_format", f.System.Defaults.Format, f.Agents.Defaults.Format),
+		MaxChars:   one(p, "bootstrap_max_chars", f.System.Defaults.MaxChars, f.Agents.Defaults.MaxChars),
 		Sections:   p.sections(f.System.Sections),
 	}}
 	for _, v := range sysprompt.CheckDefaults(s.Defaults) {
@@ -134,8 +134,9 @@ func (p *problems) add(path, format string, args ...any) {
 }
 
 // one takes the value of a key or of its other name; both must not differ.
-func (p *problems) one(key, value, alias string) string {
-	if value != "" && alias != "" && value != alias {
+func one[T comparable](p *problems, key string, value, alias T) T {
+	var none T
+	if value != none && alias != none && value != alias {
 		p.add("system.defaults."+key, "and its other name under agents.defaults differ; leave one of them out")
 	}
 	return cmp.Or(value, alias)

@@ -68,6 +68,22 @@ agents: {defaults: {workspace: /b}}
 	}
 }
 
+// A key and its other name that say the same are one, and are refused where they differ.
+func TestOtherNames(t *testing.T) {
+	t.Parallel()
+	for key, c := range map[string]struct{ other, value, differs string }{
+		"workspace": {"workspace", "/a", "/b"}, "user_timezone": {"userTimezone", "UTC", "Asia/Tokyo"}, "time_format": {"timeFormat", "\"12\"", "\"24\""},
+		"bootstrap_max_chars": {"bootstrapMaxChars", "100", "200"},
+	} {
+		for value, want := range map[string]bool{c.value: true, c.differs: false} {
+			text := "system: {defaults: {" + key + ": " + c.value + "}}\nagents: {defaults: {" + c.other + ": " + value + "}}\n"
+			if _, err := Parse([]byte(text), "/"); (err == nil) != want || !want && !strings.Contains(err.Error(), "system.defaults."+key) {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
 type noRoots struct{ sysprompt.Roots }
 
 func (noRoots) Names() []string { return nil }
