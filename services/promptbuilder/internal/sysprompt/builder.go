@@ -133,6 +133,7 @@ func (b *Builder) Prepare(r Request) (Request, []Violation) {
 	for _, s := range b.defaults.Sections {
 		if !slices.ContainsFunc(r.Sections, func(c Custom) bool { return c.ID == s.ID }) {
 			r.Sections = append(slices.Clip(r.Sections), s)
+			r.ofSettings++
 		}
 	}
 	r.Bootstrap.Max = cmp.Or(r.Bootstrap.Max, b.defaults.MaxChars, DefaultMaxChars)

@@ -158,7 +158,7 @@ func (c *checker) skills() {
 }
 
 func (c *checker) sections() {
-	c.most("sections", len(c.Sections), maxSections)
+	c.most("sections", len(c.Sections)-c.ofSettings, maxSections)
 	seen := map[string]int{}
 	for i, s := range c.Sections {
 		field := fmt.Sprintf("sections[%d]", i)
@@ -174,6 +174,9 @@ func (c *checker) sections() {
 			c.add(field+".heading", "must have at most %d bytes, and has %d", maxLine, len(s.Heading))
 		}
 		at := slices.IndexFunc(table(), func(r row) bool { return r.id != "" && r.id == s.ID })
+		if at < 0 && slices.Contains(s.Modes, None) {
+			c.add(field+".modes", "must not have NONE, in which identity alone is printed")
+		}
 		switch {
 		case at >= 0:
 			c.builtIn(field, s, table()[at])

@@ -298,7 +298,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	r := Request{
 		Identity: "a\nb", Tools: []Tool{{Name: "a b"}, {Name: "x"}, {Name: "X"}}, Skills: []Skill{{}}, Include: []string{"nosuch"}, Exclude: []string{idIdentity},
-		Sections: []Custom{{ID: "tooling"}, {ID: "A"}, {ID: "a"}, {ID: "a"}, {ID: "heartbeats", Class: Session, Order: 1}, {ID: "long", Text: strings.Repeat("あ", maxSection+1)}},
+		Sections: []Custom{{ID: "tooling"}, {ID: "A"}, {ID: "a"}, {ID: "a"}, {ID: "heartbeats", Class: Session, Order: 1}, {ID: "never", Modes: []Mode{Full, None}}, {ID: "long", Text: strings.Repeat("あ", maxSection+1)}},
 		Files:    []File{{Name: "a"}, {Name: "a"}}, Bootstrap: Bootstrap{Max: 23, Root: "r", List: &[]string{"../x", "y", "y"}}, Zone: "Local", TimeFormat: "13", IncludeDate: true,
 		Locale: "?", Texts: map[string]string{"none": "{n}"}, Counter: "gpt", SkillRoots: []SkillRoot{{Root: "home", Mount: "~/skills"}, {Root: "gone", Mount: "/a\tb"}},
 	}
@@ -313,7 +313,7 @@ func TestCheck(t *testing.T) {
 	slices.Sort(fields)
 	want := []string{
 		"bootstrap.list.names[0]", "bootstrap.list.names[2]", "bootstrap.max_chars", "bootstrap.root", "counter", "exclude[0]", "files", "files[1].name", "identity", "include[0]",
-		"locale", "now", "sections[0].id", "sections[1].id", "sections[3].id", "sections[4].class", "sections[4].order", "sections[5].text", "skill_roots[0].mount", "skill_roots[1].mount",
+		"locale", "now", "sections[0].id", "sections[1].id", "sections[3].id", "sections[4].class", "sections[4].order", "sections[5].modes", "sections[6].text", "skill_roots[0].mount", "skill_roots[1].mount",
 		"skill_roots[1].root", "skills[0].description", "skills[0].location", "skills[0].name", "texts[\"none\"]", "time.format", "time.zone", "tools[0].name", "tools[2]",
 	}
 	if diff := cmp.Diff(want, fields); diff != "" {

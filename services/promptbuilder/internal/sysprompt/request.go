@@ -86,6 +86,8 @@ type Request struct {
 	Context *nodecontext.Request
 	// Agent says that an agent asks: its base and main are never left out.
 	Agent bool
+	// ofSettings is how many of Sections Prepare added.
+	ofSettings int
 }
 
 // Tool is a tool that the model may call.
