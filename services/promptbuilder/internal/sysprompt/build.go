@@ -266,6 +266,7 @@ func (d *Draft) cleanings(p Prompt) (all []Diagnostic) {
 			all = append(all, Diagnostic{Code: "text_cleaned", Section: section, Part: part, Message: changes})
 		}
 	}
+	tell(idIdentity, "", passage.Body(cmp.Or(d.Identity, d.Product)).Changes())
 	files := map[string][]*page{idFiles: d.files.stable, idChanging: d.files.changing}
 	for _, s := range p.Sections {
 		for _, c := range d.Sections {

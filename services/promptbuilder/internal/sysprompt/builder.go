@@ -177,13 +177,12 @@ func (b *Builder) Counter(ctx context.Context, backend, estimate string) (tokens
 // *nodecontext.OverflowError.
 func (b *Builder) Draft(ctx context.Context, r Request, counter tokens.Counter) (*Draft, error) {
 	locale, _ := template.Locale(r.Locale) // Checked.
-	d := &Draft{Request: r, texts: template.New(locale, r.Texts), tools: sortTools(r.Tools), hours: hours(r.TimeFormat, r.Locale)}
+	d := &Draft{Request: r, texts: template.New(locale, r.Texts), hours: hours(r.TimeFormat, r.Locale)}
 	if r.Zone != "" {
 		d.zone, _ = zone.Load(r.Zone) // Checked.
 	}
-	if n := len(r.Tools) - len(d.tools); n > 0 {
-		d.tell("tools_merged", "tooling", "%d of the tools were sent twice, and are listed once", n)
-	}
+	d.takeTools(r.Tools)
+	d.lostWords(locale)
 	if r.Mode == None && len(r.Include)+len(r.Exclude) > 0 {
 		d.tell("none_ignores", "", "include and exclude change nothing in mode NONE")
 	}

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 )
 
 // checkRoots finds folders that the settings do not have.
@@ -37,6 +40,20 @@ func (b *Builder) checkRoots(r Request) []Violation {
 		}
 	}
 	return wrong
+}
+
+// lostWords tells which placeholders of the default texts those of the request have not: what stands for them is in no prompt.
+func (d *Draft) lostWords(locale string) {
+	for _, id := range slices.Sorted(maps.Keys(d.Texts)) {
+		if id == idIdentity && (d.Identity != "" || d.Product == "") {
+			continue // The name in it is no word of the caller, or the text is not used.
+		}
+		if lost := template.Lost(locale, id, d.Texts[id]); len(lost) > 0 {
+			d.diagnostics = append(d.diagnostics, Diagnostic{
+				Code: "text_without", Part: id, Message: "this text of the request has no {" + strings.Join(lost, "}, {") + "}: what stands for it by default is not printed",
+			})
+		}
+	}
 }
 
 // read takes the files and skills of the request and of its folders.

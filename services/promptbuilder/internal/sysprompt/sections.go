@@ -2,6 +2,7 @@ package sysprompt
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -33,11 +34,27 @@ const (
 // firstTools stand before all others, in this order.
 var firstTools = []string{"read", "write", "exec", statusTool}
 
+// takeTools puts tools into the order of the prompt, each once, and tells what is not as it was sent.
+func (d *Draft) takeTools(tools []Tool) {
+	d.tools = sortTools(tools)
+	if n := len(tools) - len(d.tools); n > 0 {
+		d.tell("tools_merged", idTooling, "%d of the tools were sent twice, and are listed once", n)
+	}
+	for i, t := range d.tools {
+		if n := characters(t.Summary); n > maxSummary {
+			d.tools[i].Summary = passage.Cap(t.Summary, maxSummary)
+			d.diagnostics = append(d.diagnostics, Diagnostic{
+				Code: "tool_shortened", Section: idTooling, Part: t.Name, Message: fmt.Sprintf("its summary has %d characters, and is cut to %d", n, maxSummary),
+			})
+		}
+	}
+}
+
 // sortTools puts tools into the order of the prompt, each once.
 func sortTools(tools []Tool) []Tool {
 	tools = slices.Clone(tools)
 	for i := range tools {
-		tools[i].Summary = passage.Cap(passage.Line(tools[i].Summary), maxSummary)
+		tools[i].Summary = passage.Line(tools[i].Summary)
 	}
 	rank := func(t Tool) int {
 		if i := slices.Index(firstTools, t.Name); i >= 0 {

@@ -27,6 +27,7 @@ const (
 	idBase     = "base"
 	idMain     = "main"
 	idContext  = "context"
+	idTooling  = "tooling"
 	idSkills   = "skills"
 	idTime     = "time"
 	idNow      = "now"
@@ -42,7 +43,7 @@ func table() []row {
 		{idBase, Identity, true, "", given, nil},
 		{"dialog_policy", Identity, false, "", given, nil},
 		{"", Identity, true, "", custom, nil},
-		{"tooling", Stable, true, "Tooling", ours, (*Draft).tooling},
+		{idTooling, Stable, true, "Tooling", ours, (*Draft).tooling},
 		{idSkills, Stable, false, "Skills", ours, (*Draft).skills},
 		{"memory_recall", Stable, false, "Memory Recall", callers, nil},
 		{"self_update", Stable, false, "Self-Update", callers, nil},

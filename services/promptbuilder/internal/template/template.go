@@ -124,6 +124,13 @@ func Placeholders(locale, id string) []string {
 	return words
 }
 
+// Lost gives the placeholders of the default text of an id that a text in its place has not, in their order.
+func Lost(locale, id, text string) []string {
+	return slices.DeleteFunc(Placeholders(locale, id), func(w string) bool {
+		return slices.ContainsFunc(placeholder.FindAllString(text, -1), func(m string) bool { return word(m) == w })
+	})
+}
+
 // required are placeholders that a text may not lose: what they stand for is never left out of a prompt.
 var required = map[string]string{"main.five": "constraints", "main.pending": "pending_approvals"}
 
