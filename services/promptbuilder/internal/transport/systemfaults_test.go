@@ -78,6 +78,12 @@ func TestSystemFaults(t *testing.T) {
 				return err
 			}, codes.InvalidArgument, "INVALID_FIELD", `values["n"]`, "",
 		},
+		"a language that is none, and values that are wrong": {
+			func() error {
+				_, err := c.RenderTemplate(t.Context(), &promptbuilderv1.RenderTemplateRequest{Name: "templates/node", Locale: "?", Values: map[string]string{"promt": "", "answer": ""}})
+				return err
+			}, codes.InvalidArgument, "INVALID_FIELD", `locale,values["prompt"],values["promt"]`, "",
+		},
 		"a language that is none": {
 			func() error {
 				_, err := c.ListTemplates(t.Context(), &promptbuilderv1.ListTemplatesRequest{Locale: "?"})
@@ -95,6 +101,18 @@ func TestSystemFaults(t *testing.T) {
 				t.Errorf("%v %s of %s, %v", e.Code, e.Reason, fields(e), e.Metadata)
 			}
 		})
+	}
+}
+
+// A build may be compared with one that printed nothing: all is new then, and nothing is refused.
+func TestAPreviousBuildOfNothing(t *testing.T) {
+	t.Parallel()
+	c := promptbuilderv1.NewPromptBuilderServiceClient(testkit.Serve(t, func(r grpc.ServiceRegistrar) {
+		promptbuilderv1.RegisterPromptBuilderServiceServer(r, builders())
+	}))
+	p, err := c.BuildSystem(t.Context(), &promptbuilderv1.BuildSystemRequest{Previous: &promptbuilderv1.PreviousBuild{}})
+	if d := p.GetDiff(); err != nil || d.GetFirstChanged().GetSection() != "identity" || d.GetFirstChanged().GetReason() != promptbuilderv1.DiffReason_DIFF_REASON_ADDED || d.GetCommonPrefixBytes() != 0 {
+		t.Errorf("%v, %v", d, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -60,19 +61,21 @@ func (*Server) RenderTemplate(_ context.Context, req *promptbuilderv1.RenderTemp
 	if size > maxValues {
 		f.Add("values", "must have at most %d bytes, and have %d", maxValues, size)
 	}
-	locale, err := toLocale(f, req.GetLocale())
+	locale, err := template.Locale(req.GetLocale())
 	if err != nil {
-		return nil, err
+		f.Add("locale", "%v", err)
+		locale = template.Japanese // The placeholders of a text are the same in every language.
 	}
-	id, err := toTemplate(req.GetName())
-	if err != nil {
-		return nil, err
+	id, unknown := toTemplate(req.GetName())
+	var text string
+	if unknown == nil {
+		var problems []template.Wrong
+		text, problems = template.Render(locale, id, req.GetValues())
+		for _, w := range problems {
+			f.Add("values["+strconv.Quote(w.ID)+"]", "%s", w.Problem)
+		}
 	}
-	text, problems := template.Render(locale, id, req.GetValues())
-	for _, w := range problems {
-		f.Add("values["+strconv.Quote(w.ID)+"]", "%s", w.Problem)
-	}
-	if err := f.Err(); err != nil {
+	if err := cmp.Or(f.Err(), unknown); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(text))
