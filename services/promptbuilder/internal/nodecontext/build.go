@@ -36,14 +36,24 @@ func Fit(ctx context.Context, r Request, counter tokens.Counter) (*Draft, error)
 	d := newDraft(r)
 	limit := cmp.Or(r.MaxTokens, defaultTokens)
 	size, err := d.size(ctx, counter)
+	least := size
 	for err == nil && size > limit {
-		if !d.shrink() {
+		t := d.shrink()
+		if t == nil {
+			err = d.cutLast(ctx, counter, limit)
 			break
 		}
+		if !t.last {
+			var less int
+			if less, err = t.most(ctx, counter); err != nil {
+				break
+			}
+			if least -= less; least > limit {
+				continue // It does not fit for certain: nothing has to be counted.
+			}
+		}
 		size, err = d.size(ctx, counter)
-	}
-	if err == nil && size > limit {
-		err = d.cutLast(ctx, counter, limit)
+		least = size
 	}
 	return d, err
 }
@@ -53,20 +63,61 @@ func (d *Draft) size(ctx context.Context, counter tokens.Counter) (int, error) {
 	return counter.Count(ctx, text)
 }
 
-// shrink takes the next step; false where only the last parent is left.
-func (d *Draft) shrink() bool {
-	if d.TakeRef() || d.TakeAncestors() > 0 {
-		return true
+// taken is what a step took away.
+type taken struct {
+	// gone are the lines that went, and instead the one that came in their place, if any.
+	gone    []string
+	instead string
+	// last says that its kind has nothing more, with which headings may go, too.
+	last bool
+}
+
+// slack bounds how many tokens a line has more or less inside a text than alone: the one of the line break, and those that
+// tokenizers join across its ends.
+const slack = 4
+
+// most is how many tokens a text loses by it at most. Each line is counted alone, which counters remember from turn to turn.
+func (t *taken) most(ctx context.Context, counter tokens.Counter) (int, error) {
+	less := 0
+	for _, line := range t.gone {
+		n, err := counter.Count(ctx, line)
+		if err != nil {
+			return 0, err
+		}
+		less += n + slack
 	}
-	if n := len(d.parents); n > 1 {
-		for _, i := range d.parents[:n-1] {
-			if i.Form == Full {
-				i.Form = Line
-				return true
-			}
+	if t.instead == "" {
+		return less, nil
+	}
+	n, err := counter.Count(ctx, t.instead)
+	return less - n + slack, err
+}
+
+// shrink takes the next step; nil where only the last parent is left.
+func (d *Draft) shrink() *taken {
+	if n := len(d.refs); n > 0 {
+		gone := d.printed(d.refs[n-1])
+		d.TakeRef()
+		return &taken{gone: []string{gone}, last: n == 1}
+	}
+	if lines := d.lines; len(lines) > 0 {
+		t := &taken{}
+		for _, i := range lines[:d.step()] {
+			t.gone = append(t.gone, d.printed(i))
+		}
+		d.TakeAncestors()
+		t.last = len(d.lines) == 0
+		return t
+	}
+	n := len(d.parents) - 1
+	for at, i := range d.parents[:max(0, n)] {
+		if i.Form == Full {
+			gone := d.printed(i)
+			i.Form, i.text = Line, ""
+			return &taken{[]string{gone}, d.printed(i), at == n-1}
 		}
 	}
-	return false
+	return nil
 }
 
 // cutLast cuts the last parent: the longest end of its answer, in hundreds of characters, that fits.
@@ -80,23 +131,24 @@ func (d *Draft) cutLast(ctx context.Context, counter tokens.Counter, limit int) 
 	last.Form = Cut
 	low, high := 0, passage.Characters.Size(last.node.Answer)/maxOpening+1
 	for low < high {
-		last.tail = (low + high + 1) / 2
+		last.keep((low + high + 1) / 2)
 		size, err := d.size(ctx, counter)
 		if err != nil {
 			return err
 		}
 		if size <= limit {
 			low = last.tail
-		} else {
-			high = last.tail - 1
+			continue
 		}
+		high = last.tail - 1
+		last.node.Answer = last.end() // No longer end is tried again: to find one takes as long as the text is.
 	}
-	if last.tail = low; low == 0 {
-		last.tail = 1
-		size, err := d.size(ctx, counter)
-		return cmp.Or(err, error(&OverflowError{limit, size}))
+	last.keep(max(1, low))
+	if low > 0 {
+		return nil
 	}
-	return nil
+	size, err := d.size(ctx, counter)
+	return cmp.Or(err, error(&OverflowError{limit, size}))
 }
 
 // Context tells of the text as far as it was trimmed. The error is the counter's.

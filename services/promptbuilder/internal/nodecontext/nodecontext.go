@@ -89,6 +89,7 @@ type Draft struct {
 	refs           []*item
 	droppedRefs    int
 	entries        []*Entry
+	current        string // the prompt as it is printed
 }
 
 // item is a node that is printed.
@@ -97,6 +98,9 @@ type item struct {
 	node Node
 	// tail is how many hundred characters the last parent keeps of its answer, when it is cut.
 	tail int
+	// text is the node as it is printed; empty until it is asked for. It holds until Form or tail changes: texts may have megabytes,
+	// and a draft is written anew each time that something is taken from it.
+	text string
 }
 
 func newDraft(r Request) *Draft {
@@ -110,6 +114,12 @@ func newDraft(r Request) *Draft {
 	d.takePath(nodes)
 	d.takeRefs(nodes)
 	d.name()
+	if !r.NoCurrent {
+		d.current = passage.Body(r.Prompt).Text
+	}
+	if d.current != "" && !r.Seed {
+		d.current = passage.Frame("prompt", "", d.current)
+	}
 	return d
 }
 
@@ -223,9 +233,14 @@ func (d *Draft) TakeRef() bool {
 
 // TakeAncestors leaves out the oldest lines, as many as the step says; it gives 0 where there is none.
 func (d *Draft) TakeAncestors() int {
-	n := min(cmp.Or(d.request.TrimStep, defaultTrimStep), len(d.lines))
+	n := d.step()
 	d.dropLines(n)
 	return n
+}
+
+// step is how many of the oldest lines go next.
+func (d *Draft) step() int {
+	return min(cmp.Or(d.request.TrimStep, defaultTrimStep), len(d.lines))
 }
 
 // line is a node in one line.
@@ -239,12 +254,18 @@ func (d *Draft) line(n Node, state State) string {
 
 func (d *Draft) idLine(i *item) string { return "[" + i.TextID + "]: " + d.line(i.node, i.Summary) }
 
+// keep cuts a node to an end of so many hundred characters.
+func (i *item) keep(tail int) { i.tail, i.text = tail, "" }
+
+// end is what a node that is cut keeps of its answer.
+func (i *item) end() string { return passage.Characters.Tail(i.node.Answer, maxOpening*i.tail) }
+
 // full is a node in full.
 func (d *Draft) full(i *item) string {
 	prompt, answer := i.node.Prompt, i.node.Answer
 	if i.Form == Cut {
 		prompt = passage.Cap(passage.Line(prompt), maxOpening)
-		answer = passage.CutMark + "\n" + passage.Characters.Tail(answer, maxOpening*i.tail)
+		answer = passage.CutMark + "\n" + i.end()
 	}
 	return d.texts.Fill("node", map[string]string{"prompt": prompt, "answer": answer})
 }

@@ -23,24 +23,16 @@ type block struct {
 func (d *Draft) blocks() []block {
 	flow, refs, current := block{"flow", "context.flow", d.leftOut()}, block{id: "refs", heading: "context.refs"}, block{id: "current", heading: "context.current"}
 	for _, i := range d.lines {
-		if d.request.Seed {
-			flow.lines = append(flow.lines, d.line(i.node, i.Summary))
-		} else {
-			flow.lines = append(flow.lines, d.idLine(i))
-		}
+		flow.lines = append(flow.lines, d.printed(i))
 	}
 	for _, i := range d.parents {
-		flow.lines = append(flow.lines, d.parent(i))
+		flow.lines = append(flow.lines, d.printed(i))
 	}
 	for _, i := range d.refs {
-		refs.lines = append(refs.lines, d.refLine(i))
+		refs.lines = append(refs.lines, d.printed(i))
 	}
-	if !d.request.NoCurrent && d.request.Prompt != "" {
-		prompt := passage.Body(d.request.Prompt).Text
-		if !d.request.Seed {
-			prompt = passage.Frame("prompt", "", prompt)
-		}
-		current.lines = []string{prompt}
+	if d.current != "" {
+		current.lines = []string{d.current}
 	}
 	if d.request.Seed {
 		return []block{current, flow, refs}
@@ -48,9 +40,18 @@ func (d *Draft) blocks() []block {
 	return []block{flow, refs, current}
 }
 
-// parent is a parent as it stands in the flow.
-func (d *Draft) parent(i *item) string {
+// printed is a node as it stands in the text.
+func (d *Draft) printed(i *item) string {
+	if i.text == "" {
+		i.text = d.print(i)
+	}
+	return i.text
+}
+
+func (d *Draft) print(i *item) string {
 	switch {
+	case i.Reference:
+		return d.refLine(i)
 	case i.Form == Line && d.request.Seed:
 		return d.line(i.node, i.Summary)
 	case i.Form == Line:

@@ -46,7 +46,13 @@ func (estimate) Exact() bool { return false }
 
 func (estimate) Spent() (counts, characters int) { return 0, 0 }
 
-func (e estimate) Count(_ context.Context, text string) (int, error) { return e.count(text), nil }
+// Count fails with the error of ctx alone: who counts many large texts must not go on when nobody waits any more.
+func (e estimate) Count(ctx context.Context, text string) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	return e.count(text), nil
+}
 
 // est1 is a quarter of the ASCII characters, rounded up, and one for each other (field/systemprompt-rules.md 0).
 func est1(text string) int {
