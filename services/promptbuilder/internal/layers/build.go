@@ -3,6 +3,7 @@ package layers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
@@ -118,7 +119,11 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 		return Prompt{}, err
 	}
 	p.System, err = t.draft.Report(ctx, p.System, counter)
-	p.System.Diagnostics = append(p.System.Diagnostics, r.told()...)
+	for _, d := range r.told() {
+		if prints(p.System, d.Section) {
+			p.System.Diagnostics = append(p.System.Diagnostics, d)
+		}
+	}
 	return p, err
 }
 
@@ -139,7 +144,7 @@ func (t *turn) fit(ctx context.Context) (Prompt, error) {
 		if len(over) == 0 {
 			return p, nil
 		}
-		item, budget := t.cutOne(over)
+		item, budget := t.cutOne(p.System, over)
 		if item == "" || round == maxRounds {
 			return Prompt{}, t.overflow(ctx, p.System, sizes, over, item != "")
 		}
@@ -211,22 +216,28 @@ func overs(layers []Layer) map[string]bool {
 	return over
 }
 
-// cutOne cuts the first item whose layer is over, or of any layer where the total is; item is empty where there is none.
-func (t *turn) cutOne(over map[string]bool) (item, budget string) {
+// cutOne cuts the first item whose layer is over, or of any layer where the total is; item is empty where there is none. What p does
+// not print has no item to give: to cut it makes nothing shorter.
+func (t *turn) cutOne(p sysprompt.Prompt, over map[string]bool) (item, budget string) {
+	turns := mainRow // Of the texts of Main, the pattern base_specialized prints the five items and the approvals alone.
+	if t.Pattern == BaseSpecialized {
+		turns = ""
+	}
 	for _, step := range []struct {
-		item, layer string
-		take        func() bool
+		item, layer, section string
+		take                 func() bool
 	}{
-		{"evidence", "main", func() bool { return takeFirst(&t.Evidence, 0, &t.cut.evidence) }},
-		{"reference", "", func() bool { return t.draft.Nodes != nil && t.draft.Nodes.TakeRef() }},
-		{"summary", "base", func() bool { return takeFirst(&t.Summaries, 0, &t.cut.summaries) }},
-		{"ancestors", "", func() bool { return t.draft.Nodes != nil && t.draft.Nodes.TakeAncestors() > 0 }},
-		{"exchange", "main", func() bool { return takeFirst(&t.Exchanges, 1, &t.cut.exchanges) }},
-		{"open_question", "main", func() bool { return takeLast(&t.OpenQuestions, &t.cut.questions) }},
-		{"plan", "main", func() bool { return takeLast(&t.PlanBrief, &t.cut.plan) }},
+		{"evidence", "main", turns, func() bool { return takeFirst(&t.Evidence, 0, &t.cut.evidence) }},
+		{"reference", "", contextRow, func() bool { return t.draft.Nodes != nil && t.draft.Nodes.TakeRef() }},
+		{"summary", "base", "summaries", func() bool { return takeFirst(&t.Summaries, 0, &t.cut.summaries) }},
+		{"ancestors", "", contextRow, func() bool { return t.draft.Nodes != nil && t.draft.Nodes.TakeAncestors() > 0 }},
+		{"exchange", "main", turns, func() bool { return takeFirst(&t.Exchanges, 1, &t.cut.exchanges) }},
+		{"open_question", "main", mainRow, func() bool { return takeLast(&t.OpenQuestions, &t.cut.questions) }},
+		{"plan", "main", mainRow, func() bool { return takeLast(&t.PlanBrief, &t.cut.plan) }},
 	} {
 		budget := ""
 		switch {
+		case !prints(p, step.section):
 		case over[step.layer]:
 			budget = step.layer
 		case over["total"]:
@@ -237,6 +248,11 @@ func (t *turn) cutOne(over map[string]bool) (item, budget string) {
 		}
 	}
 	return "", ""
+}
+
+// prints says that a section is in the text.
+func prints(p sysprompt.Prompt, section string) bool {
+	return slices.ContainsFunc(p.Sections, func(s sysprompt.Section) bool { return s.ID == section })
 }
 
 // takeFirst takes the oldest item away, but leaves so many.

@@ -20,8 +20,11 @@ type writer struct {
 // counts is how many of each kind of item were cut.
 type counts struct{ evidence, summaries, exchanges, questions, plan int }
 
-// mainRow is the section of the layer Main.
-const mainRow = "main"
+// mainRow is the section of the layer Main, contextRow that of the nodes.
+const (
+	mainRow    = "main"
+	contextRow = "context"
+)
 
 // sections gives what the rows of an agent say.
 func (w *writer) sections() map[string]sysprompt.Given {

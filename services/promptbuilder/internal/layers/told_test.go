@@ -100,3 +100,12 @@ func TestWhatIsCutIsTold(t *testing.T) {
 		}
 	}
 }
+
+// Of what is left out nothing is said to be printed in part.
+func TestWhatIsLeftOutIsNotToldAsCut(t *testing.T) {
+	t.Parallel()
+	r := Request{System: sysprompt.Request{Locale: "ja", Exclude: []string{"summaries"}}, State: State{Goal: "g", Summaries: []Summary{{Text: chars(101)}}}}
+	if p := built(t, r); len(p.System.Diagnostics) > 0 {
+		t.Errorf("%+v", p.System.Diagnostics)
+	}
+}

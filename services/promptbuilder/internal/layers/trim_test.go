@@ -207,6 +207,57 @@ func TestTheUtteranceIsNeverCut(t *testing.T) {
 	}
 }
 
+// What is not printed, by the pattern or because the request leaves it out, is not cut either: nothing would be shorter, the reply would
+// tell of texts that the model never had, and the rounds would be gone for what is there.
+func TestWhatIsNotPrintedIsNotCut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set    func(r *Request)
+		layer  string
+		absent []string
+		cut    string // goes all the same
+	}{
+		"the pattern":         {func(r *Request) { r.State.Pattern, r.State.Step = BaseSpecialized, "REVIEW" }, "main", []string{"evidence", "exchange"}, "plan"},
+		"excluded summaries":  {func(r *Request) { r.System.Exclude = []string{"summaries"} }, "total", []string{"summary"}, "ancestors"},
+		"an excluded context": {func(r *Request) { r.System.Exclude = []string{contextRow} }, "total", []string{"reference", "ancestors"}, "summary"},
+		"many excluded references": {func(r *Request) {
+			*r = brimful(maxRounds+2, 3)
+			r.System.Exclude = []string{contextRow}
+		}, "total", []string{"reference", "ancestors"}, "plan"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := brimful(2, 3)
+			c.set(&r)
+			whole := size(t, r, c.layer)
+			var all []string
+			for tokens := whole; ; tokens -= 20 {
+				r.State.Budgets = set(c.layer, tokens)
+				p, err := build(t, r)
+				var over *OverflowError
+				if errors.As(err, &over) {
+					if over.More {
+						t.Error(err)
+					}
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = nil
+				for _, cut := range p.Cuts {
+					if all = append(all, cut.Item); cut.After >= cut.Before {
+						t.Fatalf("%+v", cut)
+					}
+				}
+			}
+			if !slices.Contains(all, c.cut) || slices.ContainsFunc(c.absent, func(item string) bool { return slices.Contains(all, item) }) {
+				t.Errorf("cut were %v", all)
+			}
+		})
+	}
+}
+
 // At most 128 items are cut: where that is not enough, the error says so, and not that nothing else could have gone.
 func TestRoundsOfCuttingAreBounded(t *testing.T) {
 	t.Parallel()
