@@ -22,12 +22,25 @@ type Context struct {
 	Forgeable            bool
 }
 
-// OverflowError is a context whose prompt and last node, as short as they may be, are over the budget.
-type OverflowError struct{ Limit, Tokens int }
+// OverflowError is a context of which what is never left out is over the budget: the prompt, and the last node, as short as it may be.
+// Prompt and Node say that there is one.
+type OverflowError struct {
+	Limit, Tokens int
+	Prompt, Node  bool
+}
 
 // Error says what would be right.
 func (e *OverflowError) Error() string {
-	return fmt.Sprintf("the prompt and the beginning and end of the node before it have %d tokens, and max_tokens is %d: the prompt is never cut", e.Tokens, e.Limit)
+	what, why := "what says that nodes are left out has", "raise it"
+	switch {
+	case e.Prompt && e.Node:
+		what, why = "the prompt and the beginning and end of the node before it have", "the prompt is never cut"
+	case e.Prompt:
+		what, why = "the prompt, with what stands before it, has", "the prompt is never cut"
+	case e.Node:
+		what = "the beginning and end of the last node have"
+	}
+	return fmt.Sprintf("%s %d tokens, and max_tokens is %d: %s", what, e.Tokens, e.Limit, why)
 }
 
 // Fit makes a draft of a request in which Check found nothing wrong, cut to its budget: references go from the last, ancestors
@@ -124,8 +137,7 @@ func (d *Draft) shrink() *taken {
 func (d *Draft) cutLast(ctx context.Context, counter tokens.Counter, limit int) error {
 	n := len(d.parents)
 	if n == 0 {
-		size, err := d.size(ctx, counter)
-		return cmp.Or(err, error(&OverflowError{limit, size}))
+		return d.overflow(ctx, counter, limit)
 	}
 	last := d.parents[n-1]
 	last.Form = Cut
@@ -147,8 +159,13 @@ func (d *Draft) cutLast(ctx context.Context, counter tokens.Counter, limit int) 
 	if low > 0 {
 		return nil
 	}
+	return d.overflow(ctx, counter, limit)
+}
+
+// overflow is the error of a draft that is as short as it can be.
+func (d *Draft) overflow(ctx context.Context, counter tokens.Counter, limit int) error {
 	size, err := d.size(ctx, counter)
-	return cmp.Or(err, error(&OverflowError{limit, size}))
+	return cmp.Or(err, error(&OverflowError{limit, size, d.current != "", len(d.parents) > 0}))
 }
 
 // Context tells of the text as far as it was trimmed. The error is the counter's.

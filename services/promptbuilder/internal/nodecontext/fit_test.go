@@ -84,7 +84,7 @@ func slowlyLast(t tester, d *Draft, counter tokens.Counter) error {
 			}
 		}
 	}
-	return &OverflowError{d.request.MaxTokens, count()}
+	return &OverflowError{d.request.MaxTokens, count(), d.current != "", len(d.parents) > 0}
 }
 
 type tester interface {

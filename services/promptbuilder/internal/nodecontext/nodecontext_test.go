@@ -173,6 +173,42 @@ func TestAncestors(t *testing.T) {
 	}
 }
 
+// A prompt of blanks alone is none: an empty part is left out, and the numbers of the others have no gap.
+func TestABlankPromptIsNoPart(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []bool{false, true} {
+		for _, prompt := range []string{"", " \n ", "\n\t\n", "\ufeff\x00"} {
+			if c := fit(t, Request{Prompt: prompt, Seed: seed}); c.Text != "" || c.Parts != nil {
+				t.Errorf("%q: %q", prompt, c.Text)
+			}
+			r := long(2, 10)
+			r.Prompt, r.Seed = prompt, seed
+			if c := fit(t, r); len(c.Parts) != 1 || strings.Contains(c.Text, "Current flow") || !strings.Contains(c.Text, "\n\n1. Conversation so far:\n") {
+				t.Errorf("%q: %s", prompt, c.Text)
+			}
+		}
+	}
+}
+
+// A context that cannot fit says of what it consists that is never cut, and does not speak of a node where there is none.
+func TestOverflowSaysWhatIsThere(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat("季", 500)
+	node := []Node{{ID: id(1), Prompt: many, Answer: many}}
+	for want, r := range map[string]Request{
+		"the prompt and the beginning and end of the node before it have ": {Prompt: many, Nodes: node, Path: []string{id(1)}},
+		"the beginning and end of the last node have ":                     {Nodes: node, Path: []string{id(1)}},
+		"the prompt, with what stands before it, has ":                     {Prompt: many},
+		"what says that nodes are left out has ":                           {Nodes: node, Path: []string{id(1)}, LinesOnly: true},
+	} {
+		r.MaxTokens = 2
+		_, err := Fit(context.Background(), r, est(t))
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "the prompt is never cut") != (r.Prompt != "") {
+			t.Errorf("%v, and not %s", err, want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	n := -1

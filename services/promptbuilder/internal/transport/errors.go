@@ -50,6 +50,10 @@ func systemFault(err error, path string) error {
 }
 
 func contextFault(e *nodecontext.OverflowError, field string) error {
+	right := "must be at least " + strconv.Itoa(e.Tokens)
+	if e.Prompt {
+		right += ", or the prompt must be shorter"
+	}
 	return apierr.New(codes.FailedPrecondition, "CONTEXT_OVERFLOW", e.Error(), "limit", strconv.Itoa(e.Limit), "tokens", strconv.Itoa(e.Tokens)).
-		About(field, "must be at least "+strconv.Itoa(e.Tokens)+", or the prompt must be shorter")
+		About(field, right)
 }
