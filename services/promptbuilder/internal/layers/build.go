@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,14 +41,32 @@ type OverflowError struct {
 	Sections      map[string]int
 	// More says that more could have been cut.
 	More bool
+	// Fixed is what no step cuts: sections of the layer and, in total, user and reserved_tokens. Largest is which of these has the most
+	// tokens, and Most how many; empty where there is none.
+	Largest     string
+	Fixed, Most int
+}
+
+func (e *OverflowError) fixed(name string, tokens int) {
+	e.Fixed += tokens
+	if tokens > e.Most {
+		e.Largest, e.Most = name, tokens
+	}
 }
 
 // Error says what would be right.
 func (e *OverflowError) Error() string {
-	if e.More {
-		return fmt.Sprintf("the layer %s has %d tokens after %d items were cut, which is the most, and its budget is %d: send fewer items", e.Layer, e.Tokens, maxRounds, e.Limit)
+	done, right := "after everything was cut that may be", ""
+	switch {
+	case e.More && e.Fixed <= e.Limit:
+		done, right = fmt.Sprintf("after %d items were cut, which is the most", maxRounds), ": send fewer items"
+	case e.Largest != "" && e.Fixed > e.Limit:
+		right = fmt.Sprintf(": what is never cut has %d, of which %s has %d", e.Fixed, e.Largest, e.Most)
+		if e.More {
+			done = fmt.Sprintf("after %d items were cut", maxRounds)
+		}
 	}
-	return fmt.Sprintf("the layer %s has %d tokens after everything was cut that may be, and its budget is %d", e.Layer, e.Tokens, e.Limit)
+	return fmt.Sprintf("the layer %s has %d tokens %s, and its budget is %d%s", e.Layer, e.Tokens, done, e.Limit, right)
 }
 
 // Builder makes prompts of turns. Safe for concurrent use.
@@ -152,11 +171,13 @@ func (t *turn) fit(ctx context.Context) (Prompt, error) {
 	}
 }
 
-// rows are the sections of each layer (field/systemprompt-rules.md 3.3).
-var rows = []struct {
+type row struct {
 	layer string
 	ids   []string
-}{
+}
+
+// rows are the sections of each layer (field/systemprompt-rules.md 3.3).
+var rows = []row{
 	{"base", []string{"identity", "base", "long_term_memory", "session", "summaries", "session_counters"}},
 	{"main", []string{mainRow}},
 	{"specialized", []string{"specialized"}},
@@ -290,6 +311,25 @@ func (t *turn) overflow(ctx context.Context, p sysprompt.Prompt, layers []Layer,
 			return err
 		}
 		e.Sections[s.ID] = n
+		if !slices.Contains(trimmed, s.ID) && layerHas(e.Layer, s.ID) {
+			e.fixed(s.ID, n)
+		}
 	}
-	return e
+	if e.Layer != "total" {
+		return e
+	}
+	user, err := t.counter.Count(ctx, t.User)
+	e.fixed("user", user)
+	e.fixed("reserved_tokens", t.Reserved)
+	return cmp.Or(err, error(e))
+}
+
+// trimmed are the sections of which the steps cut items.
+var trimmed = []string{"summaries", contextRow, mainRow}
+
+func layerHas(layer, section string) bool {
+	if layer == "total" {
+		return true
+	}
+	return slices.ContainsFunc(rows, func(r row) bool { return r.layer == layer && slices.Contains(r.ids, section) })
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
 )
 
 // brimful is full with evidence, and a context of so many references and ancestors.
@@ -279,6 +280,32 @@ func TestRoundsOfCuttingAreBounded(t *testing.T) {
 	r.State.Budgets = set("total", least-1)
 	var over *OverflowError
 	if _, err := build(t, r); !errors.As(err, &over) || !over.More || !strings.Contains(err.Error(), "after 128 items were cut") {
+		t.Error(err)
+	}
+}
+
+// Where what is never cut is over the budget alone, fewer items would not help, and the error names what is large.
+func TestOverflowNamesWhatIsNeverCut(t *testing.T) {
+	t.Parallel()
+	r := brimful(maxRounds+2, 0)
+	r.System.Files = []sysprompt.File{{Name: "AGENTS.md", Content: []byte(chars(9000))}}
+	r.State.Budgets = set("total", 5000)
+	var over *OverflowError
+	_, err := build(t, r)
+	if !errors.As(err, &over) || !over.More || over.Largest != "project_context" || over.Fixed <= over.Sections["project_context"] {
+		t.Fatalf("%+v", over)
+	}
+	want := fmt.Sprintf("after 128 items were cut, and its budget is 5000: what is never cut has %d, of which project_context has %d", over.Fixed, over.Sections["project_context"])
+	if !strings.HasSuffix(err.Error(), want) {
+		t.Error(err)
+	}
+	r.System.Files, r.User = nil, chars(9000)
+	if _, err := build(t, r); !errors.As(err, &over) || over.Largest != "user" || over.Most != size(t, r, "total")-size(t, Request{System: r.System, State: r.State}, "total") {
+		t.Error(err)
+	}
+	r.State.Budgets = set("base", 10)
+	if _, err := build(t, r); !errors.As(err, &over) || over.Layer != "base" || over.More || over.Largest != "long_term_memory" || over.Fixed <= over.Limit ||
+		!strings.Contains(err.Error(), "after everything was cut that may be, and its budget is 10: what is never cut has ") {
 		t.Error(err)
 	}
 }
