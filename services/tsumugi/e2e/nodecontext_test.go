@@ -352,6 +352,8 @@ func contextRefused(t *testing.T, w *world) {
 			refusal{code: codes.NotFound, reason: "NODE_NOT_FOUND", metadata: map[string]string{"node": gone + "," + gone}}, "refs.ids[0]", "refs.ids[2]")
 		refuse(&agentv1.BuildNodeContextRequest{Flow: "flows/0192f0c1-0000-7c52-9b1e-3f6aaaaaaaaa"}, refusal{code: codes.NotFound, reason: "FLOW_NOT_FOUND"}, "flow")
 		refuse(&agentv1.BuildNodeContextRequest{Flow: flow, Parent: there, MergeParents: []string{gone}}, refusal{code: codes.NotFound, reason: "NODE_NOT_FOUND"}, "merge_parents[0]")
+		refuse(&agentv1.BuildNodeContextRequest{Flow: flow, Parent: there, MergeParents: []string{gone, there, gone}},
+			refusal{code: codes.InvalidArgument, reason: "INVALID_FIELD"}, "merge_parents[1]", "merge_parents[2]")
 		refuse(&agentv1.BuildNodeContextRequest{Flow: flow, Refs: &agentv1.NodeReferences{Query: `tag:`}}, refusal{code: codes.InvalidArgument, reason: "INVALID_QUERY"}, "refs.query")
 		refuse(&agentv1.BuildNodeContextRequest{Flow: flow, Backend: "nobody"}, refusal{code: codes.NotFound, reason: "UNKNOWN_BACKEND"}, "backend")
 	}

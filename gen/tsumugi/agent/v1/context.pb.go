@@ -152,7 +152,7 @@ type BuildNodeContextRequest struct {
 	Flow string `protobuf:"bytes,1,opt,name=flow,proto3" json:"flow,omitempty"`
 	// The node that the new prompt follows, `nodes/{uuid}`, a node of the flow. Empty: the new node is a root.
 	Parent string `protobuf:"bytes,2,opt,name=parent,proto3" json:"parent,omitempty"`
-	// Further nodes that it follows, where it merges branches, `nodes/{uuid}`, at most 20, each in the flow. Needs `parent`.
+	// Further nodes that it follows, where it merges branches, `nodes/{uuid}`, at most 20, each in the flow and named once. Needs `parent`.
 	MergeParents []string `protobuf:"bytes,3,rep,name=merge_parents,json=mergeParents,proto3" json:"merge_parents,omitempty"`
 	// What is asked now, at most 4 MiB.
 	Prompt string `protobuf:"bytes,4,opt,name=prompt,proto3" json:"prompt,omitempty"`

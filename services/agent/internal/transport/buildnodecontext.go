@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -55,14 +56,20 @@ func parseContext(q *agentv1.BuildNodeContextRequest) (nodecontext.Request, *api
 	return r, f
 }
 
-// contextParents reads the nodes that the prompt follows.
+// contextParents reads the nodes that the prompt follows: each once, as its node would have them.
 func contextParents(f *apierr.Fields, q *agentv1.BuildNodeContextRequest) (ids []uuid.UUID) {
 	if q.GetParent() != "" {
 		ids = append(ids, id(f, "parent", wire.Nodes, q.GetParent()))
 	} else if len(q.GetMergeParents()) > 0 {
 		f.Add("merge_parents", "only together with parent, the first of the nodes that are merged")
 	}
-	return append(ids, nodes(f, "merge_parents", q.GetMergeParents(), nodecontext.MaxParents)...)
+	for i, id := range nodes(f, "merge_parents", q.GetMergeParents(), nodecontext.MaxParents) {
+		if id != uuid.Nil && slices.Contains(ids, id) {
+			f.Add(fmt.Sprintf("merge_parents[%d]", i), "is named before, as parent or in merge_parents: a node follows each of its parents once")
+		}
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // ancestors reads how many lines there may be.
