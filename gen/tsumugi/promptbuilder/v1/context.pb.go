@@ -482,7 +482,9 @@ type ContextEntry struct {
 	// What its line was made of.
 	Summary SummaryState `protobuf:"varint,4,opt,name=summary,proto3,enum=tsumugi.promptbuilder.v1.SummaryState" json:"summary,omitempty"`
 	// It is a reference.
-	Reference     bool `protobuf:"varint,5,opt,name=reference,proto3" json:"reference,omitempty"`
+	Reference bool `protobuf:"varint,5,opt,name=reference,proto3" json:"reference,omitempty"`
+	// Its line has the first 199 characters of its summary (code points) and `…`, since the summary has more than 200.
+	SummaryCut    bool `protobuf:"varint,6,opt,name=summary_cut,json=summaryCut,proto3" json:"summary_cut,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -548,6 +550,13 @@ func (x *ContextEntry) GetSummary() SummaryState {
 func (x *ContextEntry) GetReference() bool {
 	if x != nil {
 		return x.Reference
+	}
+	return false
+}
+
+func (x *ContextEntry) GetSummaryCut() bool {
+	if x != nil {
+		return x.SummaryCut
 	}
 	return false
 }
@@ -870,13 +879,15 @@ const file_tsumugi_promptbuilder_v1_context_proto_rawDesc = "" +
 	"\x06answer\x18\x03 \x01(\tB\x03\xe0A\x01R\x06answer\x12\x1d\n" +
 	"\asummary\x18\x04 \x01(\tB\x03\xe0A\x01R\asummary\x12\x19\n" +
 	"\x05stale\x18\x05 \x01(\bB\x03\xe0A\x01R\x05stale\x12\x17\n" +
-	"\x04tags\x18\x06 \x03(\tB\x03\xe0A\x01R\x04tags\"\xe8\x01\n" +
+	"\x04tags\x18\x06 \x03(\tB\x03\xe0A\x01R\x04tags\"\x8e\x02\n" +
 	"\fContextEntry\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12\x1c\n" +
 	"\atext_id\x18\x02 \x01(\tB\x03\xe0A\x03R\x06textId\x12;\n" +
 	"\x04form\x18\x03 \x01(\x0e2\".tsumugi.promptbuilder.v1.NodeFormB\x03\xe0A\x03R\x04form\x12E\n" +
 	"\asummary\x18\x04 \x01(\x0e2&.tsumugi.promptbuilder.v1.SummaryStateB\x03\xe0A\x03R\asummary\x12!\n" +
-	"\treference\x18\x05 \x01(\bB\x03\xe0A\x03R\treference\"\x95\x03\n" +
+	"\treference\x18\x05 \x01(\bB\x03\xe0A\x03R\treference\x12$\n" +
+	"\vsummary_cut\x18\x06 \x01(\bB\x03\xe0A\x03R\n" +
+	"summaryCut\"\x95\x03\n" +
 	"\x14BuildContextResponse\x12\x17\n" +
 	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x03R\x04text\x12\x19\n" +
 	"\x05bytes\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05bytes\x12\x1b\n" +

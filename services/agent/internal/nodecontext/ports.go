@@ -127,4 +127,5 @@ type Entry struct {
 	TextID        string
 	Form, Summary string
 	Reference     bool
+	SummaryCut    bool // its line has a part of its summary
 }

@@ -172,8 +172,10 @@ func (d *Draft) overflow(ctx context.Context, counter tokens.Counter, limit int)
 func (d *Draft) Context(ctx context.Context, counter tokens.Counter) (Context, error) {
 	c := Context{Dropped: d.dropped, DroppedRefs: d.droppedRefs, Forgeable: d.request.Seed, Counter: counter.Name(), Exact: counter.Exact()}
 	c.Text, c.Parts = d.Text()
-	for _, e := range d.entries {
-		c.Entries = append(c.Entries, *e)
+	for _, i := range d.all {
+		e := *i.Entry
+		e.SummaryCut = e.Form == Line && e.Summary == Fresh && passage.Characters.Size(i.node.Summary) > maxLine
+		c.Entries = append(c.Entries, e)
 	}
 	var err error
 	c.Tokens, err = counter.Count(ctx, c.Text)

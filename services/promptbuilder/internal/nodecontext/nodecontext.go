@@ -67,6 +67,8 @@ type Entry struct {
 	Form       Form
 	Summary    State
 	Reference  bool
+	// SummaryCut says that it is a line, and its summary longer than one may be.
+	SummaryCut bool
 }
 
 // What holds where a request does not say otherwise.
@@ -88,8 +90,8 @@ type Draft struct {
 	dropped        int
 	refs           []*item
 	droppedRefs    int
-	entries        []*Entry
-	current        string // the prompt as it is printed
+	all            []*item // those of the path, then the references, as they are told
+	current        string  // the prompt as it is printed
 }
 
 // item is a node that is printed.
@@ -132,8 +134,9 @@ func (d *Draft) item(n Node, form Form, reference bool) *item {
 		state = Stale
 	}
 	e := &Entry{ID: n.ID, Form: form, Summary: state, Reference: reference}
-	d.entries = append(d.entries, e)
-	return &item{Entry: e, node: n}
+	i := &item{Entry: e, node: n}
+	d.all = append(d.all, i)
+	return i
 }
 
 // takePath takes the lines of the last ancestors, and the parents, in the order of the path.
@@ -191,14 +194,14 @@ func (d *Draft) name() {
 		return digits[max(0, len(digits)-shortID):]
 	}
 	owners := map[string]map[string]bool{}
-	for _, e := range d.entries {
+	for _, e := range d.all {
 		s := short(e.ID)
 		if owners[s] == nil {
 			owners[s] = map[string]bool{}
 		}
 		owners[s][e.ID] = true
 	}
-	for _, e := range d.entries {
+	for _, e := range d.all {
 		if e.Form == Repeated || e.Form == LeftOut || d.request.Seed && !e.Reference {
 			continue // It stands nowhere, or without its id.
 		}

@@ -74,6 +74,31 @@ func TestSummariesThatDoNotHold(t *testing.T) {
 	}
 }
 
+// A summary of more than 200 characters is cut in its line, and its entry says so: not at 200, and not where the line is of other text,
+// the node in full, or left out.
+func TestSummariesThatAreCut(t *testing.T) {
+	t.Parallel()
+	r := long(6, 10)
+	of := func(n int) string { return strings.Repeat("季", n) }
+	for i := range r.Nodes {
+		r.Nodes[i].Summary = of(201)
+	}
+	r.Nodes[1].Summary, r.Nodes[2].Stale = of(200), true
+	r.Path, r.Refs = []string{id(0), id(1), id(2), id(3)}, []string{id(4), id(5), id(0)}
+	r.MaxTokens, r.TrimStep = fit(t, r).Tokens-1, 1
+	c := fit(t, r)
+	var cut []bool
+	for _, e := range c.Entries {
+		cut = append(cut, e.SummaryCut)
+	}
+	if diff := cmp.Diff([]bool{true, false, false, false, true, false, false}, cut); diff != "" || c.DroppedRefs != 1 {
+		t.Errorf("%s %+v", diff, c.Entries)
+	}
+	if !strings.Contains(c.Text, "[00000000]: "+of(199)+"…\n") || !strings.Contains(c.Text, "[00000001]: "+of(200)+"\n") {
+		t.Error(c.Text)
+	}
+}
+
 // A node with two parents has both in full, in the order of the path; a reference that is on the path, or named twice, is not repeated.
 func TestParentsAndReferences(t *testing.T) {
 	t.Parallel()

@@ -90,7 +90,7 @@ func fromContext(c nodecontext.Context) *promptbuilderv1.BuildContextResponse {
 	}
 	for _, e := range c.Entries {
 		res.Entries = append(res.Entries, &promptbuilderv1.ContextEntry{
-			Id: e.ID, TextId: e.TextID, Reference: e.Reference,
+			Id: e.ID, TextId: e.TextID, Reference: e.Reference, SummaryCut: e.SummaryCut,
 			Form:    promptbuilderv1.NodeForm(number(promptbuilderv1.NodeForm_value, "NODE_FORM_", string(e.Form))),
 			Summary: promptbuilderv1.SummaryState(number(promptbuilderv1.SummaryState_value, "SUMMARY_STATE_", string(e.Summary))),
 		})

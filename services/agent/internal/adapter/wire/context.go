@@ -37,7 +37,7 @@ func Context(b *promptbuilderv1.BuildContextResponse) (nodecontext.Built, error)
 			return nodecontext.Built{}, fmt.Errorf("a node of a context: %w", err)
 		}
 		out.Entries = append(out.Entries, nodecontext.Entry{
-			ID: id, TextID: e.GetTextId(), Reference: e.GetReference(),
+			ID: id, TextID: e.GetTextId(), Reference: e.GetReference(), SummaryCut: e.GetSummaryCut(),
 			Form: strings.TrimPrefix(e.GetForm().String(), nodeForm), Summary: strings.TrimPrefix(e.GetSummary().String(), summaryState),
 		})
 	}
@@ -52,7 +52,7 @@ func FromContext(b nodecontext.Built) *promptbuilderv1.BuildContextResponse {
 	}
 	for _, e := range b.Entries {
 		out.Entries = append(out.Entries, &promptbuilderv1.ContextEntry{
-			Id: e.ID.String(), TextId: e.TextID, Reference: e.Reference,
+			Id: e.ID.String(), TextId: e.TextID, Reference: e.Reference, SummaryCut: e.SummaryCut,
 			Form:    promptbuilderv1.NodeForm(promptbuilderv1.NodeForm_value[nodeForm+e.Form]),
 			Summary: promptbuilderv1.SummaryState(promptbuilderv1.SummaryState_value[summaryState+e.Summary]),
 		})
