@@ -582,7 +582,9 @@ type BuildContextResponse struct {
 	// The layout frames nothing: a text can forge a part.
 	Forgeable bool `protobuf:"varint,10,opt,name=forgeable,proto3" json:"forgeable,omitempty"`
 	// How many texts the tokenizer of the backend was given. What it counted before is remembered.
-	CountsUsed    int32 `protobuf:"varint,11,opt,name=counts_used,json=countsUsed,proto3" json:"counts_used,omitempty"`
+	CountsUsed int32 `protobuf:"varint,11,opt,name=counts_used,json=countsUsed,proto3" json:"counts_used,omitempty"`
+	// What was changed in the texts that are printed, `text_cleaned`: `section` is flow, refs or current, `part` the id of the node.
+	Diagnostics   []*Diagnostic `protobuf:"bytes,12,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -692,6 +694,13 @@ func (x *BuildContextResponse) GetCountsUsed() int32 {
 		return x.CountsUsed
 	}
 	return 0
+}
+
+func (x *BuildContextResponse) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
 }
 
 // BuildNodeDetailRequest asks for the text that answers a model which asked for a node of its context.
@@ -844,7 +853,7 @@ var File_tsumugi_promptbuilder_v1_context_proto protoreflect.FileDescriptor
 
 const file_tsumugi_promptbuilder_v1_context_proto_rawDesc = "" +
 	"\n" +
-	"&tsumugi/promptbuilder/v1/context.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1fgoogle/api/field_behavior.proto\"\x97\x06\n" +
+	"&tsumugi/promptbuilder/v1/context.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a)tsumugi/promptbuilder/v1/diagnostic.proto\"\x97\x06\n" +
 	"\x13BuildContextRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x1d\n" +
 	"\acounter\x18\x02 \x01(\tB\x03\xe0A\x01R\acounter\x12\x1b\n" +
@@ -887,7 +896,7 @@ const file_tsumugi_promptbuilder_v1_context_proto_rawDesc = "" +
 	"\asummary\x18\x04 \x01(\x0e2&.tsumugi.promptbuilder.v1.SummaryStateB\x03\xe0A\x03R\asummary\x12!\n" +
 	"\treference\x18\x05 \x01(\bB\x03\xe0A\x03R\treference\x12$\n" +
 	"\vsummary_cut\x18\x06 \x01(\bB\x03\xe0A\x03R\n" +
-	"summaryCut\"\x95\x03\n" +
+	"summaryCut\"\xe2\x03\n" +
 	"\x14BuildContextResponse\x12\x17\n" +
 	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x03R\x04text\x12\x19\n" +
 	"\x05bytes\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05bytes\x12\x1b\n" +
@@ -901,7 +910,8 @@ const file_tsumugi_promptbuilder_v1_context_proto_rawDesc = "" +
 	"\tforgeable\x18\n" +
 	" \x01(\bB\x03\xe0A\x03R\tforgeable\x12$\n" +
 	"\vcounts_used\x18\v \x01(\x05B\x03\xe0A\x03R\n" +
-	"countsUsed\"\xb8\x02\n" +
+	"countsUsed\x12K\n" +
+	"\vdiagnostics\x18\f \x03(\v2$.tsumugi.promptbuilder.v1.DiagnosticB\x03\xe0A\x03R\vdiagnostics\"\xb8\x02\n" +
 	"\x16BuildNodeDetailRequest\x12\x1b\n" +
 	"\x06locale\x18\x01 \x01(\tB\x03\xe0A\x01R\x06locale\x12\x13\n" +
 	"\x02id\x18\x02 \x01(\tB\x03\xe0A\x02R\x02id\x12\x1b\n" +
@@ -959,6 +969,7 @@ var file_tsumugi_promptbuilder_v1_context_proto_goTypes = []any{
 	(*BuildNodeDetailResponse)(nil), // 8: tsumugi.promptbuilder.v1.BuildNodeDetailResponse
 	nil,                             // 9: tsumugi.promptbuilder.v1.BuildContextRequest.TextsEntry
 	nil,                             // 10: tsumugi.promptbuilder.v1.BuildNodeDetailRequest.TextsEntry
+	(*Diagnostic)(nil),              // 11: tsumugi.promptbuilder.v1.Diagnostic
 }
 var file_tsumugi_promptbuilder_v1_context_proto_depIdxs = []int32{
 	4,  // 0: tsumugi.promptbuilder.v1.BuildContextRequest.nodes:type_name -> tsumugi.promptbuilder.v1.ContextNode
@@ -967,12 +978,13 @@ var file_tsumugi_promptbuilder_v1_context_proto_depIdxs = []int32{
 	2,  // 3: tsumugi.promptbuilder.v1.ContextEntry.form:type_name -> tsumugi.promptbuilder.v1.NodeForm
 	1,  // 4: tsumugi.promptbuilder.v1.ContextEntry.summary:type_name -> tsumugi.promptbuilder.v1.SummaryState
 	5,  // 5: tsumugi.promptbuilder.v1.BuildContextResponse.entries:type_name -> tsumugi.promptbuilder.v1.ContextEntry
-	10, // 6: tsumugi.promptbuilder.v1.BuildNodeDetailRequest.texts:type_name -> tsumugi.promptbuilder.v1.BuildNodeDetailRequest.TextsEntry
-	7,  // [7:7] is the sub-list for method output_type
-	7,  // [7:7] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	11, // 6: tsumugi.promptbuilder.v1.BuildContextResponse.diagnostics:type_name -> tsumugi.promptbuilder.v1.Diagnostic
+	10, // 7: tsumugi.promptbuilder.v1.BuildNodeDetailRequest.texts:type_name -> tsumugi.promptbuilder.v1.BuildNodeDetailRequest.TextsEntry
+	8,  // [8:8] is the sub-list for method output_type
+	8,  // [8:8] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_promptbuilder_v1_context_proto_init() }
@@ -980,6 +992,7 @@ func file_tsumugi_promptbuilder_v1_context_proto_init() {
 	if File_tsumugi_promptbuilder_v1_context_proto != nil {
 		return
 	}
+	file_tsumugi_promptbuilder_v1_diagnostic_proto_init()
 	file_tsumugi_promptbuilder_v1_context_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

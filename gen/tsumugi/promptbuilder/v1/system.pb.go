@@ -2565,87 +2565,6 @@ func (x *FileReport) GetLostHeadingCount() int32 {
 	return 0
 }
 
-// Diagnostic is something that a careful reader should know.
-type Diagnostic struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stable word for programs; docs/system-prompt.md lists them.
-	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
-	// The section that it concerns, if one does, and the part.
-	Section string `protobuf:"bytes,2,opt,name=section,proto3" json:"section,omitempty"`
-	Part    string `protobuf:"bytes,3,opt,name=part,proto3" json:"part,omitempty"`
-	// Where in the text, in bytes, for a finding of the lint.
-	Byte int32 `protobuf:"varint,4,opt,name=byte,proto3" json:"byte,omitempty"`
-	// One sentence for people.
-	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Diagnostic) Reset() {
-	*x = Diagnostic{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Diagnostic) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Diagnostic) ProtoMessage() {}
-
-func (x *Diagnostic) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Diagnostic.ProtoReflect.Descriptor instead.
-func (*Diagnostic) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *Diagnostic) GetCode() string {
-	if x != nil {
-		return x.Code
-	}
-	return ""
-}
-
-func (x *Diagnostic) GetSection() string {
-	if x != nil {
-		return x.Section
-	}
-	return ""
-}
-
-func (x *Diagnostic) GetPart() string {
-	if x != nil {
-		return x.Part
-	}
-	return ""
-}
-
-func (x *Diagnostic) GetByte() int32 {
-	if x != nil {
-		return x.Byte
-	}
-	return 0
-}
-
-func (x *Diagnostic) GetMessage() string {
-	if x != nil {
-		return x.Message
-	}
-	return ""
-}
-
 // FirstChange is the first place at which two builds go apart.
 type FirstChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2661,7 +2580,7 @@ type FirstChange struct {
 
 func (x *FirstChange) Reset() {
 	*x = FirstChange{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[25]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2673,7 +2592,7 @@ func (x *FirstChange) String() string {
 func (*FirstChange) ProtoMessage() {}
 
 func (x *FirstChange) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[25]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2686,7 +2605,7 @@ func (x *FirstChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FirstChange.ProtoReflect.Descriptor instead.
 func (*FirstChange) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{25}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *FirstChange) GetSection() string {
@@ -2729,7 +2648,7 @@ type SystemDiff struct {
 
 func (x *SystemDiff) Reset() {
 	*x = SystemDiff{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[26]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2741,7 +2660,7 @@ func (x *SystemDiff) String() string {
 func (*SystemDiff) ProtoMessage() {}
 
 func (x *SystemDiff) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[26]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2754,7 +2673,7 @@ func (x *SystemDiff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SystemDiff.ProtoReflect.Descriptor instead.
 func (*SystemDiff) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{26}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SystemDiff) GetFirstChanged() *FirstChange {
@@ -2842,7 +2761,7 @@ type BuildSystemResponse struct {
 
 func (x *BuildSystemResponse) Reset() {
 	*x = BuildSystemResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[27]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2854,7 +2773,7 @@ func (x *BuildSystemResponse) String() string {
 func (*BuildSystemResponse) ProtoMessage() {}
 
 func (x *BuildSystemResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[27]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2867,7 +2786,7 @@ func (x *BuildSystemResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildSystemResponse.ProtoReflect.Descriptor instead.
 func (*BuildSystemResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{27}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *BuildSystemResponse) GetText() string {
@@ -3028,7 +2947,7 @@ var File_tsumugi_promptbuilder_v1_system_proto protoreflect.FileDescriptor
 
 const file_tsumugi_promptbuilder_v1_system_proto_rawDesc = "" +
 	"\n" +
-	"%tsumugi/promptbuilder/v1/system.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&tsumugi/promptbuilder/v1/context.proto\"\xa9\x0e\n" +
+	"%tsumugi/promptbuilder/v1/system.proto\x12\x18tsumugi.promptbuilder.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&tsumugi/promptbuilder/v1/context.proto\x1a)tsumugi/promptbuilder/v1/diagnostic.proto\"\xa9\x0e\n" +
 	"\x12BuildSystemRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x1d\n" +
 	"\acounter\x18\x02 \x01(\tB\x03\xe0A\x01R\acounter\x12=\n" +
@@ -3207,14 +3126,7 @@ const file_tsumugi_promptbuilder_v1_system_proto_rawDesc = "" +
 	"\x04root\x18\n" +
 	" \x01(\tB\x03\xe0A\x03R\x04root\x12&\n" +
 	"\fduplicate_of\x18\v \x01(\tB\x03\xe0A\x03R\vduplicateOf\x121\n" +
-	"\x12lost_heading_count\x18\f \x01(\x05B\x03\xe0A\x03R\x10lostHeadingCount\"\x95\x01\n" +
-	"\n" +
-	"Diagnostic\x12\x17\n" +
-	"\x04code\x18\x01 \x01(\tB\x03\xe0A\x03R\x04code\x12\x1d\n" +
-	"\asection\x18\x02 \x01(\tB\x03\xe0A\x03R\asection\x12\x17\n" +
-	"\x04part\x18\x03 \x01(\tB\x03\xe0A\x03R\x04part\x12\x17\n" +
-	"\x04byte\x18\x04 \x01(\x05B\x03\xe0A\x03R\x04byte\x12\x1d\n" +
-	"\amessage\x18\x05 \x01(\tB\x03\xe0A\x03R\amessage\"\x88\x01\n" +
+	"\x12lost_heading_count\x18\f \x01(\x05B\x03\xe0A\x03R\x10lostHeadingCount\"\x88\x01\n" +
 	"\vFirstChange\x12\x1d\n" +
 	"\asection\x18\x01 \x01(\tB\x03\xe0A\x03R\asection\x12\x17\n" +
 	"\x04part\x18\x02 \x01(\tB\x03\xe0A\x03R\x04part\x12A\n" +
@@ -3323,7 +3235,7 @@ func file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_promptbuilder_v1_system_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_tsumugi_promptbuilder_v1_system_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_tsumugi_promptbuilder_v1_system_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_tsumugi_promptbuilder_v1_system_proto_goTypes = []any{
 	(SystemMode)(0),               // 0: tsumugi.promptbuilder.v1.SystemMode
 	(SectionClass)(0),             // 1: tsumugi.promptbuilder.v1.SectionClass
@@ -3357,14 +3269,14 @@ var file_tsumugi_promptbuilder_v1_system_proto_goTypes = []any{
 	(*SystemPart)(nil),            // 29: tsumugi.promptbuilder.v1.SystemPart
 	(*LeftOut)(nil),               // 30: tsumugi.promptbuilder.v1.LeftOut
 	(*FileReport)(nil),            // 31: tsumugi.promptbuilder.v1.FileReport
-	(*Diagnostic)(nil),            // 32: tsumugi.promptbuilder.v1.Diagnostic
-	(*FirstChange)(nil),           // 33: tsumugi.promptbuilder.v1.FirstChange
-	(*SystemDiff)(nil),            // 34: tsumugi.promptbuilder.v1.SystemDiff
-	(*BuildSystemResponse)(nil),   // 35: tsumugi.promptbuilder.v1.BuildSystemResponse
-	nil,                           // 36: tsumugi.promptbuilder.v1.BuildSystemRequest.TextsEntry
-	nil,                           // 37: tsumugi.promptbuilder.v1.Runtime.ExtraEntry
-	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
-	(*BuildContextRequest)(nil),   // 39: tsumugi.promptbuilder.v1.BuildContextRequest
+	(*FirstChange)(nil),           // 32: tsumugi.promptbuilder.v1.FirstChange
+	(*SystemDiff)(nil),            // 33: tsumugi.promptbuilder.v1.SystemDiff
+	(*BuildSystemResponse)(nil),   // 34: tsumugi.promptbuilder.v1.BuildSystemResponse
+	nil,                           // 35: tsumugi.promptbuilder.v1.BuildSystemRequest.TextsEntry
+	nil,                           // 36: tsumugi.promptbuilder.v1.Runtime.ExtraEntry
+	(*timestamppb.Timestamp)(nil), // 37: google.protobuf.Timestamp
+	(*BuildContextRequest)(nil),   // 38: tsumugi.promptbuilder.v1.BuildContextRequest
+	(*Diagnostic)(nil),            // 39: tsumugi.promptbuilder.v1.Diagnostic
 	(*BuildContextResponse)(nil),  // 40: tsumugi.promptbuilder.v1.BuildContextResponse
 }
 var file_tsumugi_promptbuilder_v1_system_proto_depIdxs = []int32{
@@ -3377,22 +3289,22 @@ var file_tsumugi_promptbuilder_v1_system_proto_depIdxs = []int32{
 	14, // 6: tsumugi.promptbuilder.v1.BuildSystemRequest.files:type_name -> tsumugi.promptbuilder.v1.PromptFile
 	15, // 7: tsumugi.promptbuilder.v1.BuildSystemRequest.bootstrap:type_name -> tsumugi.promptbuilder.v1.Bootstrap
 	17, // 8: tsumugi.promptbuilder.v1.BuildSystemRequest.time:type_name -> tsumugi.promptbuilder.v1.TimeSection
-	38, // 9: tsumugi.promptbuilder.v1.BuildSystemRequest.now:type_name -> google.protobuf.Timestamp
+	37, // 9: tsumugi.promptbuilder.v1.BuildSystemRequest.now:type_name -> google.protobuf.Timestamp
 	18, // 10: tsumugi.promptbuilder.v1.BuildSystemRequest.sandbox:type_name -> tsumugi.promptbuilder.v1.Sandbox
 	19, // 11: tsumugi.promptbuilder.v1.BuildSystemRequest.runtime:type_name -> tsumugi.promptbuilder.v1.Runtime
 	20, // 12: tsumugi.promptbuilder.v1.BuildSystemRequest.reasoning:type_name -> tsumugi.promptbuilder.v1.Reasoning
 	4,  // 13: tsumugi.promptbuilder.v1.BuildSystemRequest.lint:type_name -> tsumugi.promptbuilder.v1.Lint
 	21, // 14: tsumugi.promptbuilder.v1.BuildSystemRequest.previous:type_name -> tsumugi.promptbuilder.v1.PreviousBuild
 	22, // 15: tsumugi.promptbuilder.v1.BuildSystemRequest.snapshot:type_name -> tsumugi.promptbuilder.v1.Snapshot
-	36, // 16: tsumugi.promptbuilder.v1.BuildSystemRequest.texts:type_name -> tsumugi.promptbuilder.v1.BuildSystemRequest.TextsEntry
-	39, // 17: tsumugi.promptbuilder.v1.BuildSystemRequest.context:type_name -> tsumugi.promptbuilder.v1.BuildContextRequest
+	35, // 16: tsumugi.promptbuilder.v1.BuildSystemRequest.texts:type_name -> tsumugi.promptbuilder.v1.BuildSystemRequest.TextsEntry
+	38, // 17: tsumugi.promptbuilder.v1.BuildSystemRequest.context:type_name -> tsumugi.promptbuilder.v1.BuildContextRequest
 	1,  // 18: tsumugi.promptbuilder.v1.CustomSection.class:type_name -> tsumugi.promptbuilder.v1.SectionClass
 	0,  // 19: tsumugi.promptbuilder.v1.CustomSection.modes:type_name -> tsumugi.promptbuilder.v1.SystemMode
 	1,  // 20: tsumugi.promptbuilder.v1.PromptFile.class:type_name -> tsumugi.promptbuilder.v1.SectionClass
 	16, // 21: tsumugi.promptbuilder.v1.Bootstrap.list:type_name -> tsumugi.promptbuilder.v1.FileList
 	3,  // 22: tsumugi.promptbuilder.v1.Bootstrap.cap_unit:type_name -> tsumugi.promptbuilder.v1.SizeUnit
 	2,  // 23: tsumugi.promptbuilder.v1.Bootstrap.truncation:type_name -> tsumugi.promptbuilder.v1.Truncation
-	37, // 24: tsumugi.promptbuilder.v1.Runtime.extra:type_name -> tsumugi.promptbuilder.v1.Runtime.ExtraEntry
+	36, // 24: tsumugi.promptbuilder.v1.Runtime.extra:type_name -> tsumugi.promptbuilder.v1.Runtime.ExtraEntry
 	28, // 25: tsumugi.promptbuilder.v1.PreviousBuild.sections:type_name -> tsumugi.promptbuilder.v1.SystemSection
 	23, // 26: tsumugi.promptbuilder.v1.Snapshot.files:type_name -> tsumugi.promptbuilder.v1.SnapshotFile
 	24, // 27: tsumugi.promptbuilder.v1.Snapshot.skills:type_name -> tsumugi.promptbuilder.v1.SnapshotSkill
@@ -3406,15 +3318,15 @@ var file_tsumugi_promptbuilder_v1_system_proto_depIdxs = []int32{
 	5,  // 35: tsumugi.promptbuilder.v1.LeftOut.reason:type_name -> tsumugi.promptbuilder.v1.LeftOutReason
 	6,  // 36: tsumugi.promptbuilder.v1.FileReport.state:type_name -> tsumugi.promptbuilder.v1.FileState
 	7,  // 37: tsumugi.promptbuilder.v1.FirstChange.reason:type_name -> tsumugi.promptbuilder.v1.DiffReason
-	33, // 38: tsumugi.promptbuilder.v1.SystemDiff.first_changed:type_name -> tsumugi.promptbuilder.v1.FirstChange
+	32, // 38: tsumugi.promptbuilder.v1.SystemDiff.first_changed:type_name -> tsumugi.promptbuilder.v1.FirstChange
 	25, // 39: tsumugi.promptbuilder.v1.BuildSystemResponse.tokens:type_name -> tsumugi.promptbuilder.v1.TokenCount
 	27, // 40: tsumugi.promptbuilder.v1.BuildSystemResponse.boundaries:type_name -> tsumugi.promptbuilder.v1.Boundaries
 	28, // 41: tsumugi.promptbuilder.v1.BuildSystemResponse.sections:type_name -> tsumugi.promptbuilder.v1.SystemSection
 	30, // 42: tsumugi.promptbuilder.v1.BuildSystemResponse.left_out:type_name -> tsumugi.promptbuilder.v1.LeftOut
 	31, // 43: tsumugi.promptbuilder.v1.BuildSystemResponse.files:type_name -> tsumugi.promptbuilder.v1.FileReport
-	32, // 44: tsumugi.promptbuilder.v1.BuildSystemResponse.diagnostics:type_name -> tsumugi.promptbuilder.v1.Diagnostic
+	39, // 44: tsumugi.promptbuilder.v1.BuildSystemResponse.diagnostics:type_name -> tsumugi.promptbuilder.v1.Diagnostic
 	9,  // 45: tsumugi.promptbuilder.v1.BuildSystemResponse.tools:type_name -> tsumugi.promptbuilder.v1.Tool
-	34, // 46: tsumugi.promptbuilder.v1.BuildSystemResponse.diff:type_name -> tsumugi.promptbuilder.v1.SystemDiff
+	33, // 46: tsumugi.promptbuilder.v1.BuildSystemResponse.diff:type_name -> tsumugi.promptbuilder.v1.SystemDiff
 	22, // 47: tsumugi.promptbuilder.v1.BuildSystemResponse.snapshot:type_name -> tsumugi.promptbuilder.v1.Snapshot
 	17, // 48: tsumugi.promptbuilder.v1.BuildSystemResponse.time:type_name -> tsumugi.promptbuilder.v1.TimeSection
 	40, // 49: tsumugi.promptbuilder.v1.BuildSystemResponse.context:type_name -> tsumugi.promptbuilder.v1.BuildContextResponse
@@ -3431,6 +3343,7 @@ func file_tsumugi_promptbuilder_v1_system_proto_init() {
 		return
 	}
 	file_tsumugi_promptbuilder_v1_context_proto_init()
+	file_tsumugi_promptbuilder_v1_diagnostic_proto_init()
 	file_tsumugi_promptbuilder_v1_system_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3438,7 +3351,7 @@ func file_tsumugi_promptbuilder_v1_system_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_system_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_system_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   30,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -118,6 +118,13 @@ type Built struct {
 	Dropped, DroppedRefs int
 	Forgeable            bool
 	CountsUsed           int
+	Diagnostics          []Diagnostic
+}
+
+// Diagnostic is what promptbuilder tells of a text in a context: Part is the id of the node, Byte 0.
+type Diagnostic struct {
+	Code, Section, Part, Message string
+	Byte                         int
 }
 
 // Entry is what became of a node: TextID is the id under which it stands in the text, empty where it does not. Form and Summary are

@@ -20,6 +20,7 @@ type Context struct {
 	// Dropped are nodes of the path and DroppedRefs references that are left out for want of room.
 	Dropped, DroppedRefs int
 	Forgeable            bool
+	Changes              []Change
 }
 
 // OverflowError is a context of which what is never left out is over the budget: the prompt, and the last node, as short as it may be.
@@ -176,6 +177,16 @@ func (d *Draft) Context(ctx context.Context, counter tokens.Counter) (Context, e
 		e := *i.Entry
 		e.SummaryCut = e.Form == Line && e.Summary == Fresh && passage.Characters.Size(i.node.Summary) > maxLine
 		c.Entries = append(c.Entries, e)
+		part := "flow"
+		if e.Reference {
+			part = "refs"
+		}
+		if what := i.changed(); what != "" {
+			c.Changes = append(c.Changes, Change{part, e.ID, what})
+		}
+	}
+	if d.promptChanges != "" && d.current != "" {
+		c.Changes = append(c.Changes, Change{"current", "", d.promptChanges})
 	}
 	var err error
 	c.Tokens, err = counter.Count(ctx, c.Text)

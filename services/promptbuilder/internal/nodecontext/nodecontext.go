@@ -92,12 +92,13 @@ type Draft struct {
 	droppedRefs    int
 	all            []*item // those of the path, then the references, as they are told
 	current        string  // the prompt as it is printed
+	promptChanges  string  // what was done to it
 }
 
 // item is a node that is printed.
 type item struct {
 	*Entry
-	node Node
+	node cleaned
 	// tail is how many hundred characters the last parent keeps of its answer, when it is cut.
 	tail int
 	// text is the node as it is printed; empty until it is asked for. It holds until Form or tail changes: texts may have megabytes,
@@ -108,16 +109,16 @@ type item struct {
 func newDraft(r Request) *Draft {
 	locale, _ := template.Locale(r.Locale) // Checked.
 	d := &Draft{request: r, texts: template.New(locale, r.Texts)}
-	nodes := map[string]Node{}
+	nodes := map[string]cleaned{}
 	for _, n := range r.Nodes {
-		n.Prompt, n.Answer, n.Summary = passage.Body(n.Prompt).Text, passage.Body(n.Answer).Text, passage.Line(n.Summary)
-		nodes[n.ID] = n
+		nodes[n.ID] = clean(n)
 	}
 	d.takePath(nodes)
 	d.takeRefs(nodes)
 	d.name()
 	if !r.NoCurrent {
-		d.current = passage.Body(r.Prompt).Text
+		prompt := passage.Body(r.Prompt)
+		d.current, d.promptChanges = prompt.Text, prompt.Changes()
 	}
 	if d.current != "" && !r.Seed {
 		d.current = passage.Frame("prompt", "", d.current)
@@ -125,7 +126,7 @@ func newDraft(r Request) *Draft {
 	return d
 }
 
-func (d *Draft) item(n Node, form Form, reference bool) *item {
+func (d *Draft) item(n cleaned, form Form, reference bool) *item {
 	state := Fresh
 	switch {
 	case n.Summary == "":
@@ -140,7 +141,7 @@ func (d *Draft) item(n Node, form Form, reference bool) *item {
 }
 
 // takePath takes the lines of the last ancestors, and the parents, in the order of the path.
-func (d *Draft) takePath(nodes map[string]Node) {
+func (d *Draft) takePath(nodes map[string]cleaned) {
 	r := d.request
 	parents := map[string]bool{}
 	for _, id := range r.Parents {
@@ -169,7 +170,7 @@ func (d *Draft) takePath(nodes map[string]Node) {
 	d.dropped = 0 // These were not asked for.
 }
 
-func (d *Draft) takeRefs(nodes map[string]Node) {
+func (d *Draft) takeRefs(nodes map[string]cleaned) {
 	seen := map[string]bool{}
 	for _, id := range d.request.Path {
 		seen[id] = true
@@ -247,7 +248,7 @@ func (d *Draft) step() int {
 }
 
 // line is a node in one line.
-func (d *Draft) line(n Node, state State) string {
+func (d *Draft) line(n cleaned, state State) string {
 	if state == Fresh {
 		return passage.Cap(n.Summary, maxLine)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,6 +97,32 @@ func TestSummariesThatAreCut(t *testing.T) {
 	}
 	if !strings.Contains(c.Text, "[00000000]: "+of(199)+"…\n") || !strings.Contains(c.Text, "[00000001]: "+of(200)+"\n") {
 		t.Error(c.Text)
+	}
+}
+
+// What was taken out of a text is told for each node whose text it is, and for the prompt; not of texts that are not printed.
+func TestCleanedTextsAreTold(t *testing.T) {
+	t.Parallel()
+	r := long(4, 10)
+	r.Nodes[0].Summary, r.Nodes[0].Prompt = "a\x07b", "\x07" // a line of its summary
+	r.Nodes[1].Stale, r.Nodes[1].Prompt, r.Nodes[1].Summary = true, "\x07\x07ask", "\x07"
+	r.Nodes[3].Prompt, r.Nodes[3].Answer, r.Nodes[3].Summary = "\ufeffask", "\xff", "\x07"
+	r.Nodes = append(r.Nodes, Node{ID: id(9), Summary: "\x07ref", Tags: []string{"a", "b\x00"}}, Node{ID: id(10), Summary: "\x07gone " + strings.Repeat("季", 190)})
+	r.Refs, r.Prompt = []string{id(9), id(0), id(10)}, "And\x00 now?\r\n"
+	r.MaxTokens = fit(t, r).Tokens - 1
+	want := []Change{
+		{"flow", id(0), "summary: 1 control or tag characters are gone"},
+		{"flow", id(1), "prompt: 2 control or tag characters are gone"},
+		{"flow", id(3), "prompt: a byte order mark is gone; answer: 1 places with bytes that are no UTF-8 became U+FFFD"},
+		{"refs", id(9), "summary: 1 control or tag characters are gone; tags: 1 control or tag characters are gone"},
+		{"current", "", "1 control or tag characters are gone"},
+	}
+	if diff := cmp.Diff(want, fit(t, r).Changes); diff != "" {
+		t.Error(diff)
+	}
+	r.NoCurrent = true
+	if diff := cmp.Diff(want[:4], fit(t, r).Changes[:4]); diff != "" || slices.ContainsFunc(fit(t, r).Changes, func(c Change) bool { return c.Part == "current" }) {
+		t.Error(diff)
 	}
 }
 

@@ -88,6 +88,9 @@ func fromContext(c nodecontext.Context) *promptbuilderv1.BuildContextResponse {
 		Text: c.Text, Bytes: int32(len(c.Text)), Sha256: hex.EncodeToString(sum[:]), Tokens: int32(c.Tokens), Counter: c.Counter, Exact: c.Exact,
 		Dropped: int32(c.Dropped), DroppedRefs: int32(c.DroppedRefs), Forgeable: c.Forgeable,
 	}
+	for _, ch := range c.Changes {
+		res.Diagnostics = append(res.Diagnostics, &promptbuilderv1.Diagnostic{Code: "text_cleaned", Section: ch.Part, Part: ch.Node, Message: ch.What})
+	}
 	for _, e := range c.Entries {
 		res.Entries = append(res.Entries, &promptbuilderv1.ContextEntry{
 			Id: e.ID, TextId: e.TextID, Reference: e.Reference, SummaryCut: e.SummaryCut,

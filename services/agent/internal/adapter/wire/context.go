@@ -31,6 +31,11 @@ func Context(b *promptbuilderv1.BuildContextResponse) (nodecontext.Built, error)
 		Text: b.GetText(), Bytes: int(b.GetBytes()), SHA256: b.GetSha256(), Tokens: int(b.GetTokens()), Counter: b.GetCounter(), Exact: b.GetExact(),
 		Dropped: int(b.GetDropped()), DroppedRefs: int(b.GetDroppedRefs()), Forgeable: b.GetForgeable(), CountsUsed: int(b.GetCountsUsed()),
 	}
+	for _, d := range b.GetDiagnostics() {
+		out.Diagnostics = append(out.Diagnostics, nodecontext.Diagnostic{
+			Code: d.GetCode(), Section: d.GetSection(), Part: d.GetPart(), Message: d.GetMessage(), Byte: int(d.GetByte()),
+		})
+	}
 	for _, e := range b.GetEntries() {
 		id, err := ID(e.GetId())
 		if err != nil {
@@ -49,6 +54,9 @@ func FromContext(b nodecontext.Built) *promptbuilderv1.BuildContextResponse {
 	out := &promptbuilderv1.BuildContextResponse{
 		Text: b.Text, Bytes: int32(b.Bytes), Sha256: b.SHA256, Tokens: int32(b.Tokens), Counter: b.Counter, Exact: b.Exact,
 		Dropped: int32(b.Dropped), DroppedRefs: int32(b.DroppedRefs), Forgeable: b.Forgeable, CountsUsed: int32(b.CountsUsed),
+	}
+	for _, d := range b.Diagnostics {
+		out.Diagnostics = append(out.Diagnostics, &promptbuilderv1.Diagnostic{Code: d.Code, Section: d.Section, Part: d.Part, Byte: int32(d.Byte), Message: d.Message})
 	}
 	for _, e := range b.Entries {
 		out.Entries = append(out.Entries, &promptbuilderv1.ContextEntry{
