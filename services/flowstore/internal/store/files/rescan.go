@@ -3,6 +3,7 @@ package files
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -172,26 +173,28 @@ func (sp *space) below(kind string, all bool) (dirs []string, err error) {
 	return dirs, nil
 }
 
-// sight compares a folder with how it was seen last.
+// sight compares a folder with how it was seen before it is listed: what comes behind that, as from the gate, is not in the list, and
+// was not taken away. The writer takes in what is still as it was compared here.
 func (sp *space) sight(dir string) (list []sighting, err error) {
 	kind := format.Kind(path.Base(path.Dir(dir)))
+	sp.mu.RLock()
+	seen := maps.Clone(sp.seen[dir])
+	sp.mu.RUnlock()
 	files, _, err := sp.listFolder(kind, dir)
 	if err != nil {
 		return nil, err
 	}
 	there := make(map[string]bool, len(files))
-	sp.mu.RLock()
-	defer sp.mu.RUnlock()
 	for _, f := range inOrder(files) {
 		there[path.Base(f.Path)] = true
-		row, known := sp.seen.get(f.Path)
+		row, known := seen[path.Base(f.Path)]
 		if known && row.size == f.Size && row.modTime == f.ModTime {
 			continue
 		}
 		f.ID = row.id
 		list = append(list, sighting{kind: kind, path: f.Path, row: row, known: known, file: f})
 	}
-	for name, row := range sp.seen[dir] {
+	for name, row := range seen {
 		if !there[name] {
 			file := path.Join(dir, name)
 			list = append(list, sighting{kind: kind, path: file, row: row, known: true, gone: true, file: commitlog.File{Path: file}})
