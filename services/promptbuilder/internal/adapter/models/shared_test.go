@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"golang.org/x/sync/singleflight"
 )
@@ -13,41 +14,34 @@ import (
 // TestOneCountForMany: callers of one text share a count; another text is counted by itself.
 func TestOneCountForMany(t *testing.T) {
 	t.Parallel()
-	var group singleflight.Group
-	var asked atomic.Int32
-	started, release := make(chan struct{}), make(chan struct{})
-	ask := func(context.Context) (int, error) {
-		if asked.Add(1) == 1 {
-			close(started)
+	synctest.Test(t, func(t *testing.T) {
+		var group singleflight.Group
+		var asked atomic.Int32
+		release := make(chan struct{})
+		ask := func(context.Context) (int, error) {
+			asked.Add(1)
+			<-release
+			return 7, nil
 		}
-		<-release
-		return 7, nil
-	}
-	eight := func(context.Context) (int, error) { return 8, nil }
-	var all sync.WaitGroup
-	count := func() {
-		if n, err := shared(t.Context(), &group, "a", ask, ask); n != 7 || err != nil {
-			t.Errorf("%d, %v", n, err)
+		eight := func(context.Context) (int, error) { return 8, nil }
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				if n, err := shared(t.Context(), &group, "a", ask, ask); n != 7 || err != nil {
+					t.Errorf("%d, %v", n, err)
+				}
+			})
 		}
-	}
-	all.Go(count)
-	<-started
-	joined := make(chan struct{}, 9)
-	for range 9 {
-		all.Go(func() { joined <- struct{}{}; count() })
-	}
-	for range 9 {
-		<-joined
-	}
-	if n, err := shared(t.Context(), &group, "b", eight, eight); n != 8 || err != nil {
-		t.Errorf("another text: %d, %v", n, err)
-	}
-	close(release)
-	all.Wait()
-	// Those that came after the end may have asked anew.
-	if n := asked.Load(); n > 9 {
-		t.Errorf("asked %d times for 10 callers", n)
-	}
+		synctest.Wait() // Until all of them wait.
+		if n, err := shared(t.Context(), &group, "b", eight, eight); n != 8 || err != nil {
+			t.Errorf("another text: %d, %v", n, err)
+		}
+		close(release)
+		all.Wait()
+		if n := asked.Load(); n != 1 {
+			t.Errorf("asked %d times for 10 callers", n)
+		}
+	})
 }
 
 // TestOneGivesUp: the caller that asked gives up, and the one that waits with it gets its count all the same.
