@@ -151,7 +151,7 @@ func TestCountsAreFew(t *testing.T) {
 		}
 		return len(l.seen) - before
 	}
-	if n := fitted(); n > ancestors+refs+10 || n < ancestors/2 || l.characters > 4*passage.Characters.Size(whole) {
+	if n := fitted(); n > ancestors+refs+10 || n < ancestors/2 || l.characters > 2*passage.Characters.Size(whole) {
 		t.Errorf("%d counts of %d characters together, and the text has %d", n, l.characters, passage.Characters.Size(whole))
 	}
 	r.Nodes = append(r.Nodes, Node{ID: id(9000), Prompt: "more", Answer: "yes"})
