@@ -117,6 +117,9 @@ func files(b *strings.Builder, r reply) {
 		for _, heading := range f.GetLostHeadings() {
 			fmt.Fprintf(b, "  without: %s\n", client.OneLine(heading))
 		}
+		if more := int(f.GetLostHeadingCount()) - len(f.GetLostHeadings()); more > 0 {
+			fmt.Fprintf(b, "  and %d headings more\n", more)
+		}
 	}
 }
 

@@ -121,23 +121,24 @@ func TestAPromptIsShown(t *testing.T) {
 func TestWhatBecameOfThingsIsTold(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	request := d.file("r.yaml", `
+	text := `
 locale: en
 bootstrap: {maxChars: 30, list: {names: [AGENTS.md, USER.md]}}
 tools: [{name: read}]
 skills: [{name: gmail, description: d, location: /a}, {name: gmail, description: d, location: /b}]
 sections: [{id: preamble, text: "v=1; cch=fa690;", class: SECTION_CLASS_IDENTITY}]
-`)
-	o := Options{Request: request, Files: []string{d.file("AGENTS.md", strings.Repeat("規則", 20)+"\n## 終わり")}}
+`
+	o := Options{Request: d.file("r.yaml", text), Files: []string{d.file("AGENTS.md", strings.Repeat("規則", 20)+"\n## 終わり")}}
 	var said bytes.Buffer
 	o.Err = &said
-	if text, err := d.system(o); err != nil || !strings.HasSuffix(text, "[File not found]") || said.String() != "tsumugi: AGENTS.md is truncated; remarks: 2; --explain tells more\n" {
+	if built, err := d.system(o); err != nil || !strings.HasSuffix(built, "[File not found]") || said.String() != "tsumugi: AGENTS.md is truncated; remarks: 2; --explain tells more\n" {
 		t.Errorf("%v, beside the text: %s", err, said.String())
 	}
-	o.Explain = true
+	o.Explain, o.Files = true, append(o.Files, d.file("notes.md", "規則規則規則\n"+strings.Repeat("## 節\n", 25)))
+	o.Request = d.file("r.yaml", strings.Replace(text, "USER.md]", "USER.md, notes.md]", 1))
 	table, err := d.system(o)
 	for _, line := range []string{
-		"file AGENTS.md: truncated, 30 of 47 characters, for the limit of one file (maxChars)\n  without: ## 終わり\n", "file USER.md: missing\n",
+		"  without: ## 節\n  and 4 headings more\n", "file AGENTS.md: truncated, 30 of 47 characters, for the limit of one file (maxChars)\n  without: ## 終わり\n", "file USER.md: missing\n",
 		"! skill_shadowed: gmail: the one at /a comes first; this one is at /b\n", "! volatile_hash: preamble, byte 47: this looks like ",
 	} {
 		if !strings.Contains(table, line) {
