@@ -23,14 +23,17 @@ import (
 // one. What it says is its own.
 const formed = `root ::= "要約: " [ぁ-ん一-龠、]{25,40} "。\nタグ: " ("先生" | "私") "、" ("手紙" | "海") "、" ("物語" | "秘密" | "旅")`
 
-// novel gives nodes of a novel: n of 400 characters each, or all of it for 0.
+// novel gives nodes of a novel: n of 400 characters each, or all of it for 0, in nodes of 1,600.
 func (w *world) novel(t *testing.T, flow string, n int) (nodes []string) {
 	t.Helper()
 	text, err := os.ReadFile(testkit.Shared(t, "text/kokoro.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const size = 400
+	size := 400
+	if n == 0 {
+		size = 1600
+	}
 	for rest := []rune(string(text)); len(rest) > 0 && (n == 0 || len(nodes) < n); {
 		said := rest[:min(size, len(rest))]
 		rest = rest[len(said):]
