@@ -73,6 +73,14 @@ func Say(w io.Writer, format string, args ...any) {
 // OneLine is a text on one line: what is blank in it, line ends too, is one space.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// Cut keeps so many characters (code points) of a text, with a mark where there were more.
+func Cut(text string, most int) string {
+	if all := []rune(text); len(all) > most {
+		return string(all[:most]) + "…"
+	}
+	return text
+}
+
 // Visible keeps a text from telling the terminal anything: a control character is shown as its picture.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {

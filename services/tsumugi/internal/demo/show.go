@@ -11,6 +11,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
 // page writes what the demo shows, in numbered chapters.
@@ -161,11 +162,7 @@ func short(name string) string {
 
 // beginning gives the first characters of a text, on one line.
 func beginning(text string, characters int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) <= characters {
-		return string(runes)
-	}
-	return string(runes[:characters]) + "…"
+	return client.Cut(client.OneLine(text), characters)
 }
 
 // lastLine gives the last line of a text.

@@ -89,9 +89,5 @@ func lineAt(text string, at int) string {
 	}
 	start := strings.LastIndexByte(text[:at], '\n') + 1
 	line, _, _ := strings.Cut(text[start:], "\n")
-	const most = 60
-	if words := []rune(client.OneLine(line)); len(words) > most {
-		return string(words[:most]) + "…"
-	}
-	return client.OneLine(line)
+	return client.Cut(client.OneLine(line), 60)
 }

@@ -52,7 +52,7 @@ func (o Options) show(ctx context.Context, flows flowstorev1.FlowStoreServiceCli
 	for _, warning := range flow.GetWarnings() {
 		o.say("! %s\n", warning)
 	}
-	o.say("\n%s\n", cut(answer.GetDrawing(), mostDrawn))
+	o.say("\n%s\n", client.Cut(answer.GetDrawing(), mostDrawn))
 	for told := 0; ; {
 		for _, n := range answer.GetNodes() {
 			if told == o.Nodes {
@@ -93,19 +93,11 @@ func line(n *flowstorev1.PathNode, current string) string {
 
 // beginning is what of a text has room on a line of a screen.
 func beginning(text string) string {
-	return cut(client.OneLine(text), 35) // of double width, as Japanese characters are
+	return client.Cut(client.OneLine(text), 35) // of double width, as Japanese characters are
 }
 
 // mostDrawn is what is shown of the drawing of a flow, in characters: that of a long line would fill the screen before its first node.
 const mostDrawn = 1000
-
-// cut keeps so many characters of a text.
-func cut(text string, most int) string {
-	if all := []rune(text); len(all) > most {
-		return string(all[:most]) + "…"
-	}
-	return text
-}
 
 func (o Options) say(format string, args ...any) {
 	client.Say(o.Out, format, args...)

@@ -167,13 +167,7 @@ func head(r *round, n int, o *agentv1.Opened, first bool) string {
 }
 
 // begin is enough of a line to find it: what fills two lines of a terminal of 40 columns.
-func begin(line string) string {
-	const most = 40
-	if all := []rune(line); len(all) > most {
-		return string(all[:most]) + "…"
-	}
-	return line
-}
+func begin(line string) string { return client.Cut(line, 40) }
 
 // told says how an answer was made.
 func told(s *agentv1.Stored) string {

@@ -141,11 +141,11 @@ func (sp *space) addTombs(purges []pendingPurge) error {
 		data = append(data, '\n')
 	}
 	for _, p := range purges {
+		if p.elsewhere { // Its row came with it.
+			continue
+		}
 		kind := kindOf(p.tomb.Kind)
 		for _, file := range p.paths {
-			if p.elsewhere {
-				break
-			}
 			t := format.Tombstone{
 				ID: p.tomb.ID, Kind: kind, Path: strings.TrimPrefix(file, string(kind)+"/"), Time: p.tomb.At, Reason: p.tomb.Reason,
 			}
