@@ -15,6 +15,14 @@ func (c clone) from(other clone) {
 	c.git("fetch", "-q", other.tree, "HEAD")
 }
 
+// share adds a node to the novel, which another clone then has, too.
+func (c clone) share(other clone, name string) {
+	c.Helper()
+	c.add(name, 1)
+	c.commit()
+	other.git("pull", "-q", "--ff-only", c.tree, "HEAD")
+}
+
 // takeOut takes a node out of the novel by hand, and its file away.
 func (c clone) takeOut(name, file string) {
 	c.Helper()
@@ -82,9 +90,7 @@ func TestResolveFetchesWhatAFlowHolds(t *testing.T) {
 		},
 		"a merge with one who took it out and its file away": {
 			func(x, y clone) {
-				x.add("q6", 1)
-				x.commit()
-				y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+				x.share(y, "q6")
 				y.takeOut("q6", "nodes/000/001.xml")
 				y.commit()
 				x.add("m", 2)
@@ -96,9 +102,7 @@ func TestResolveFetchesWhatAFlowHolds(t *testing.T) {
 		},
 		"a merge without conflict": {
 			func(x, y clone) {
-				x.add("q6", 1)
-				x.commit()
-				y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+				x.share(y, "q6")
 				x.takeOut("q6", "nodes/000/001.xml")
 				x.commit()
 				y.holds("second", "q6")
@@ -125,9 +129,7 @@ func TestResolveFetchesWhatAFlowHolds(t *testing.T) {
 		},
 		"a rebase of what goes on from one that was taken out": {
 			func(x, y clone) {
-				x.add("q6", 1)
-				x.commit()
-				y.git("pull", "-q", "--ff-only", x.tree, "HEAD")
+				x.share(y, "q6")
 				y.takeOut("q6", "nodes/000/001.xml")
 				y.commit()
 				x.add("m", 2)
