@@ -39,20 +39,20 @@ backends:
 	if err != nil {
 		t.Fatal(err)
 	}
-	type can struct{ CountsHere, Estimates, Borders, StopString, Cache bool }
+	type can struct{ CountsHere, Estimates, Borders, StopString, Cache, Conversations, Tools bool }
 	got := map[string]can{}
 	for _, b := range answer.GetBackends() {
-		got[b.GetName()] = can{b.GetCountsHere(), b.GetEstimates(), b.GetTokenBorders(), b.GetStopStringTold(), b.GetCachedTokensTold()}
+		got[b.GetName()] = can{b.GetCountsHere(), b.GetEstimates(), b.GetTokenBorders(), b.GetStopStringTold(), b.GetCachedTokensTold(), b.GetTakesConversations(), b.GetTakesTools()}
 	}
 	want := map[string]can{
-		"llamacpp":   {Borders: true, StopString: true, Cache: true},
-		"vocabulary": {CountsHere: true, Borders: true, StopString: true, Cache: true},
+		"llamacpp":   {Borders: true, StopString: true, Cache: true, Conversations: true},
+		"vocabulary": {CountsHere: true, Borders: true, StopString: true, Cache: true, Conversations: true},
 		"koboldcpp":  {StopString: true},
-		"ollama":     {CountsHere: true, Borders: true, Cache: true},
-		"guess":      {CountsHere: true, Estimates: true, Cache: true},
-		"openai":     {CountsHere: true, Borders: true, Cache: true},
-		"vllm":       {StopString: true, Cache: true},
-		"gemini":     {Cache: true},
+		"ollama":     {CountsHere: true, Borders: true, Cache: true, Conversations: true},
+		"guess":      {CountsHere: true, Estimates: true, Cache: true, Conversations: true},
+		"openai":     {CountsHere: true, Borders: true, Cache: true, Conversations: true, Tools: true},
+		"vllm":       {StopString: true, Cache: true, Conversations: true},
+		"gemini":     {Cache: true, Conversations: true, Tools: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

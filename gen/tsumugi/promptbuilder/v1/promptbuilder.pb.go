@@ -2523,8 +2523,13 @@ type Backend struct {
 	StopStringTold bool `protobuf:"varint,12,opt,name=stop_string_told,json=stopStringTold,proto3" json:"stop_string_told,omitempty"`
 	// Of an answer it is told how many tokens of its prompt came from the server's cache, as far as the server's version does.
 	CachedTokensTold bool `protobuf:"varint,13,opt,name=cached_tokens_told,json=cachedTokensTold,proto3" json:"cached_tokens_told,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// It takes a conversation (`chat` of `GenerateNode`) and not only a prompt.
+	TakesConversations bool `protobuf:"varint,14,opt,name=takes_conversations,json=takesConversations,proto3" json:"takes_conversations,omitempty"`
+	// It also takes tools in a conversation; of a llama.cpp or Ollama server, whether the model that it serves now has a place
+	// for them, and false while it does not answer.
+	TakesTools    bool `protobuf:"varint,15,opt,name=takes_tools,json=takesTools,proto3" json:"takes_tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Backend) Reset() {
@@ -2644,6 +2649,20 @@ func (x *Backend) GetStopStringTold() bool {
 func (x *Backend) GetCachedTokensTold() bool {
 	if x != nil {
 		return x.CachedTokensTold
+	}
+	return false
+}
+
+func (x *Backend) GetTakesConversations() bool {
+	if x != nil {
+		return x.TakesConversations
+	}
+	return false
+}
+
+func (x *Backend) GetTakesTools() bool {
+	if x != nil {
+		return x.TakesTools
 	}
 	return false
 }
@@ -2931,7 +2950,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"\x15\n" +
 	"\x13ListBackendsRequest\"Z\n" +
 	"\x14ListBackendsResponse\x12B\n" +
-	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\x9d\x04\n" +
+	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\xf9\x04\n" +
 	"\aBackend\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x17\n" +
 	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x03R\x04kind\x12\"\n" +
@@ -2948,7 +2967,10 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	" \x01(\bB\x03\xe0A\x03R\testimates\x12(\n" +
 	"\rtoken_borders\x18\v \x01(\bB\x03\xe0A\x03R\ftokenBorders\x12-\n" +
 	"\x10stop_string_told\x18\f \x01(\bB\x03\xe0A\x03R\x0estopStringTold\x121\n" +
-	"\x12cached_tokens_told\x18\r \x01(\bB\x03\xe0A\x03R\x10cachedTokensTold\"N\n" +
+	"\x12cached_tokens_told\x18\r \x01(\bB\x03\xe0A\x03R\x10cachedTokensTold\x124\n" +
+	"\x13takes_conversations\x18\x0e \x01(\bB\x03\xe0A\x03R\x12takesConversations\x12$\n" +
+	"\vtakes_tools\x18\x0f \x01(\bB\x03\xe0A\x03R\n" +
+	"takesTools\"N\n" +
 	"\x12CountTokensRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x19\n" +
 	"\x05texts\x18\x02 \x03(\tB\x03\xe0A\x02R\x05texts\"\x98\x01\n" +

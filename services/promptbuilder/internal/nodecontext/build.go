@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
 )
 
@@ -21,6 +22,8 @@ type Context struct {
 	Dropped, DroppedRefs int
 	Forgeable            bool
 	Changes              []Change
+	// TextsWithout are texts of the request that have not all placeholders of the default ones.
+	TextsWithout []template.Wrong
 }
 
 // OverflowError is a context of which what is never left out is over the budget: the prompt, and the last node, as short as it may be.
@@ -82,6 +85,8 @@ func (d *Draft) overflow(ctx context.Context, counter tokens.Counter, limit int)
 // Context tells of the text as far as it was trimmed. The error is the counter's.
 func (d *Draft) Context(ctx context.Context, counter tokens.Counter) (Context, error) {
 	c := Context{Dropped: d.dropped, DroppedRefs: d.droppedRefs, Forgeable: d.request.Seed, Counter: counter.Name(), Exact: counter.Exact()}
+	locale, _ := template.Locale(d.request.Locale) // Checked.
+	c.TextsWithout = template.Lost(locale, d.request.Texts)
 	c.Text, c.Parts = d.Text()
 	for _, i := range d.all {
 		e := *i.Entry

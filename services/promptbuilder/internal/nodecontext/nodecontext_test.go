@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
 )
 
@@ -122,6 +123,17 @@ func TestCleanedTextsAreTold(t *testing.T) {
 	}
 	r.NoCurrent = true
 	if diff := cmp.Diff(want[:4], fit(t, r).Changes[:4]); diff != "" || slices.ContainsFunc(fit(t, r).Changes, func(c Change) bool { return c.Part == "current" }) {
+		t.Error(diff)
+	}
+}
+
+// A text of the caller that has not what the default one says is used as it is, and told.
+func TestATextWithoutItsNumberIsTold(t *testing.T) {
+	t.Parallel()
+	r := long(4, 10)
+	r.Texts = map[string]string{"context.left_out": "some are missing", "context.head": "H"}
+	want := []template.Wrong{{ID: "context.left_out", Problem: "this text of the request has no {n}: what stands for it by default is not printed"}}
+	if diff := cmp.Diff(want, fit(t, r).TextsWithout); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -14,7 +14,9 @@ type Status struct {
 	Identity Backend
 	// Warnings are what a person should know of how it is set up, such as that the window is somebody's word.
 	Warnings []string
-	Err      error
+	// Told is what it takes and what its answers tell, as of now: a server may say with its model whether it takes tools.
+	Told llm.Told
+	Err  error
 }
 
 // Backends asks all model servers at once how they are.
@@ -29,6 +31,9 @@ func (b *Builder) Backends(ctx context.Context) []Status {
 			counter, all[i].Identity, all[i].Err = b.open(ctx, l.Name)
 			if w, ok := counter.(llm.Warner); ok {
 				all[i].Warnings = w.Warnings()
+			}
+			if t, ok := counter.(llm.Teller); ok {
+				all[i].Told = t.Tells()
 			}
 		})
 	}

@@ -246,8 +246,6 @@ type Listed struct {
 	Estimates bool
 	// Borders: it is known where tokens begin, so that blocks are told exactly.
 	Borders bool
-	// StopString: it is told which stop string ended an answer. Cache: it is told what came from the server's cache.
-	StopString, Cache bool
 	// Knobs are what the server can be told about sampling.
 	Knobs []string
 }

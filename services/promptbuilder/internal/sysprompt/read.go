@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -44,15 +43,11 @@ func (b *Builder) checkRoots(r Request) []Violation {
 
 // lostWords tells which placeholders of the default texts those of the request have not: what stands for them is in no prompt.
 func (d *Draft) lostWords(locale string) {
-	for _, id := range slices.Sorted(maps.Keys(d.Texts)) {
-		if id == idIdentity && (d.Identity != "" || d.Product == "") {
+	for _, lost := range template.Lost(locale, d.Texts) {
+		if lost.ID == idIdentity && (d.Identity != "" || d.Product == "") {
 			continue // The name in it is no word of the caller, or the text is not used.
 		}
-		if lost := template.Lost(locale, id, d.Texts[id]); len(lost) > 0 {
-			d.diagnostics = append(d.diagnostics, Diagnostic{
-				Code: "text_without", Part: id, Message: "this text of the request has no {" + strings.Join(lost, "}, {") + "}: what stands for it by default is not printed",
-			})
-		}
+		d.diagnostics = append(d.diagnostics, Diagnostic{Code: "text_without", Part: lost.ID, Message: lost.Problem})
 	}
 }
 

@@ -124,11 +124,18 @@ func Placeholders(locale, id string) []string {
 	return words
 }
 
-// Lost gives the placeholders of the default text of an id that a text in its place has not, in their order.
-func Lost(locale, id, text string) []string {
-	return slices.DeleteFunc(Placeholders(locale, id), func(w string) bool {
-		return slices.ContainsFunc(placeholder.FindAllString(text, -1), func(m string) bool { return word(m) == w })
-	})
+// Lost tells, by id, which texts of the caller have not all placeholders of the default text: what stands for those is in no prompt.
+func Lost(locale string, own map[string]string) []Wrong {
+	var all []Wrong
+	for _, id := range slices.Sorted(maps.Keys(own)) {
+		lost := slices.DeleteFunc(Placeholders(locale, id), func(w string) bool {
+			return slices.ContainsFunc(placeholder.FindAllString(own[id], -1), func(m string) bool { return word(m) == w })
+		})
+		if len(lost) > 0 {
+			all = append(all, Wrong{id, "this text of the request has no {" + strings.Join(lost, "}, {") + "}: what stands for it by default is not printed"})
+		}
+	}
+	return all
 }
 
 // required are placeholders that a text may not lose: what they stand for is never left out of a prompt.

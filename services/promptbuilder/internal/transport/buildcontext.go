@@ -91,6 +91,9 @@ func fromContext(c nodecontext.Context) *promptbuilderv1.BuildContextResponse {
 	for _, ch := range c.Changes {
 		res.Diagnostics = append(res.Diagnostics, &promptbuilderv1.Diagnostic{Code: "text_cleaned", Section: ch.Part, Part: ch.Node, Message: ch.What})
 	}
+	for _, lost := range c.TextsWithout {
+		res.Diagnostics = append(res.Diagnostics, &promptbuilderv1.Diagnostic{Code: "text_without", Part: lost.ID, Message: lost.Problem})
+	}
 	for _, e := range c.Entries {
 		res.Entries = append(res.Entries, &promptbuilderv1.ContextEntry{
 			Id: e.ID, TextId: e.TextID, Reference: e.Reference, SummaryCut: e.SummaryCut,

@@ -16,16 +16,18 @@ import (
 func TestListBackends(t *testing.T) {
 	t.Parallel()
 	s := &stories{backends: []story.Status{{
-		Listed:   story.Listed{Name: "a", Kind: "llamacpp", Default: true, CountsHere: true, Estimates: true, Borders: true, StopString: true, Cache: true, Knobs: []string{"min_p"}},
+		Listed:   story.Listed{Name: "a", Kind: "llamacpp", Default: true, CountsHere: true, Estimates: true, Borders: true, Knobs: []string{"min_p"}},
 		Identity: story.Backend{Backend: "a", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"},
 		Warnings: []string{"w"},
+		Told:     llm.Told{StopString: true, Cache: true, Conversations: true, Tools: true},
 	}}}
 	trouble := map[llm.Fault]promptbuilderv1.BackendState{
 		llm.FaultLoading: promptbuilderv1.BackendState_BACKEND_STATE_LOADING, llm.FaultBusy: promptbuilderv1.BackendState_BACKEND_STATE_BUSY,
 		llm.FaultTimeout: promptbuilderv1.BackendState_BACKEND_STATE_UNREACHABLE, llm.FaultRefused: promptbuilderv1.BackendState_BACKEND_STATE_FAULTY,
 	}
 	want := &promptbuilderv1.ListBackendsResponse{Backends: []*promptbuilderv1.Backend{{
-		Name: "a", Kind: "llamacpp", IsDefault: true, State: promptbuilderv1.BackendState_BACKEND_STATE_READY, CountsHere: true, Estimates: true, TokenBorders: true, StopStringTold: true, CachedTokensTold: true, Sampling: []string{"min_p"}, Warnings: []string{"w"},
+		Name: "a", Kind: "llamacpp", IsDefault: true, State: promptbuilderv1.BackendState_BACKEND_STATE_READY, CountsHere: true, Estimates: true, TokenBorders: true, StopStringTold: true, CachedTokensTold: true,
+		TakesConversations: true, TakesTools: true, Sampling: []string{"min_p"}, Warnings: []string{"w"},
 		Identity: &commonv1.BackendIdentity{Backend: "a", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"},
 	}}}
 	for fault, state := range trouble {

@@ -88,9 +88,6 @@ func (b *Backends) List() []story.Listed {
 		}
 		bordered, ok := c.(llm.Bordered)
 		l.Borders = l.CountsHere && !l.Estimates || ok && bordered.TellsBorders()
-		if t, ok := c.(llm.Teller); ok {
-			l.StopString, l.Cache = t.Tells().StopString, t.Tells().Cache
-		}
 		if s, ok := c.(llm.Sampler); ok {
 			for _, k := range s.Knobs() {
 				l.Knobs = append(l.Knobs, string(k))
@@ -121,6 +118,14 @@ func (c *counter) Warnings() []string {
 		return w.Warnings()
 	}
 	return nil
+}
+
+// Tells implements llm.Teller.
+func (c *counter) Tells() llm.Told {
+	if t, ok := c.llm.(llm.Teller); ok {
+		return t.Tells()
+	}
+	return llm.Told{}
 }
 
 // Estimates says that counts are estimates.

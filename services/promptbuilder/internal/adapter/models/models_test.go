@@ -67,10 +67,10 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A window that a person wrote down is told to be that, in the list of backends.
+// A window that a person wrote down is told to be that, in the list of backends; whether a model takes tools is as it says now.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	server := llmtest.New(t, llmtest.Options{})
+	server := llmtest.New(t, llmtest.Options{Tools: true})
 	set, err := backends.Parse([]byte("default: a\nbackends:\n" +
 		"  a: {kind: llamacpp, address: '" + server.URL + "', window: 1000}\n" +
 		"  b: {kind: llamacpp, address: '" + server.URL + "', window: 9999}\n" +
@@ -92,8 +92,8 @@ func TestWarnings(t *testing.T) {
 		{4096, []string{"the backends file says a window of 9999 tokens (window), and the server tells 4096: the smaller one holds"}},
 		{4000, nil},
 	} {
-		if got := all[i]; got.Err != nil || got.Identity.Window != want.window || !slices.Equal(got.Warnings, want.warnings) {
-			t.Errorf("got %+v, not a window of %d with %q", got, want.window, want.warnings)
+		if got := all[i]; got.Err != nil || got.Identity.Window != want.window || !slices.Equal(got.Warnings, want.warnings) || !got.Told.Tools {
+			t.Errorf("got %+v, not a window of %d with %q and tools", got, want.window, want.warnings)
 		}
 	}
 }
