@@ -35,8 +35,8 @@ endif
 	@$(GO) test $(RACE) -timeout 20m $$($(GO) list work | grep -v -e /archtest -e /e2e)
 	@$(GO) test $(RACE) -count=1 -timeout 20m $(UNCACHED)
 ifneq ($(RACE),)
-	@# With the race detector the power is cut at every 7th step only: here at every one.
-	@$(GO) test ./services/flowstore/internal/store/files
+	@# With the race detector the power is cut at every 7th step only, and few states of a session are explored: here all.
+	@$(GO) test ./services/flowstore/internal/store/files ./services/agent/internal/session
 endif
 	@echo "tests: ok"
 

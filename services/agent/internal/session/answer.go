@@ -1,0 +1,238 @@
+package session
+
+// answered is the beginning of each event that a call of the model ends with: what the batch before it gave is with the model now,
+// and the call is charged (C42), in the same transaction.
+func (c *change) answered() error {
+	switch {
+	case c.Lifecycle != Open || c.Turn.Running != Working || c.Status != InProgress:
+		return refuse(RefusedState, "no answer is waited for: the session is %s, %s", c.Lifecycle, c.Status)
+	case c.any(func(p Progress) bool { return !p.Final() }):
+		return refuse(RefusedState, "a call of the turn is open: the model is not asked before it has a result (O7)")
+	case c.Turn.ModelCalls <= 0:
+		return refuse(RefusedState, "the budget of model calls is spent")
+	}
+	c.Calls = nil
+	c.PickUps = 0
+	c.Turn.ModelCalls--
+	return nil
+}
+
+func (e Unreadable) apply(c *change) error {
+	if err := c.answered(); err != nil {
+		return err
+	}
+	c.note(Note{Of: OfRefusal, ID: c.Turn.Utterance, Reason: ReasonInvalid, Text: e.Why})
+	if c.Turn.Reasks < c.m.Limits.Reasks {
+		c.Turn.Reasks++
+		return nil
+	}
+	c.LastError = e.Why
+	c.note(Note{Of: OfStatus, From: string(c.Status), To: string(Error)}) // C26: it does not rest there.
+	c.Status = Error
+	return c.stop(RequiresInput, ReasonInvalid)
+}
+
+func (e Stopped) apply(c *change) error {
+	if e.Called {
+		if err := c.answered(); err != nil {
+			return err
+		}
+	}
+	if c.Lifecycle != Open || c.Turn.Running != Working {
+		return refuse(RefusedState, "no turn is working")
+	}
+	c.LastError = e.Why
+	return c.stop(RequiresInput, e.Reason)
+}
+
+func (e Answered) apply(c *change) error {
+	if err := c.answered(); err != nil {
+		return err
+	}
+	for _, failed := range e.ReadFailed {
+		if c.Turn.Failures++; !failed {
+			c.Turn.Failures = 0
+		}
+		if c.Turn.Failures >= c.m.Limits.Failures {
+			return c.fail("calls failed one after the other")
+		}
+	}
+	if len(e.Calls) > 0 || e.Others > 0 || len(e.ReadFailed) > 0 {
+		return e.work(c)
+	}
+	return e.speak(c)
+}
+
+// work is an answer with calls: they win over next_step and over a gate of another kind (C33). The move comes first and the calls are
+// judged in the new step, both or neither (C62).
+func (e Answered) work(c *change) error {
+	if e.No {
+		c.Turn.Blocked = true
+		c.refused(e, ReasonBlocked, "a check says no: nothing is called")
+		return nil
+	}
+	if len(e.Calls) > 0 && c.Turn.Blocked {
+		c.refused(e, ReasonBlocked, "a check said no in this utterance: nothing is called in it")
+		return nil
+	}
+	if e.Step != c.Step && e.Step != Awaiting {
+		if why := c.barred(e); why != "" {
+			c.refused(e, ReasonRefused, why)
+			return nil
+		}
+		c.Turn.Moved = true
+		if err := c.step(ByModel, e.Step, InProgress); err != nil {
+			return err
+		}
+	}
+	if len(e.Calls) == 0 {
+		return nil
+	}
+	return c.propose(e.Calls)
+}
+
+// barred says why an answer with calls cannot move; empty: it can.
+func (c *change) barred(e Answered) string {
+	_, ok := c.m.row(c.Step, ByModel, e.Step)
+	switch {
+	case !ok || e.Step == Done:
+		return "there is no such move from " + string(c.Step)
+	case c.Turn.Moved:
+		return "one move an utterance: this one is spent"
+	case c.Turn.Blocked && e.Step == Execution:
+		return "a check said no in this utterance"
+	case c.Step == Planning && e.Step == Execution && e.AskPlan:
+		return "the plan needs an approval first: ask for AWAITING_APPROVAL"
+	case len(e.Calls) > 0 && e.Step != Execution:
+		return "calls with effects go with EXECUTION"
+	}
+	return ""
+}
+
+func (c *change) refused(e Answered, why Reason, text string) {
+	c.note(Note{Of: OfRefusal, ID: c.Turn.Utterance, From: string(c.Step), To: string(e.Step), Reason: why, Text: text, Allowed: c.m.Allowed(c.Step)})
+}
+
+// propose takes calls with effects: one batch, and one gate if any of them is asked for.
+func (c *change) propose(calls []Proposal) error {
+	asked := false
+	for _, p := range calls {
+		call := Call{ID: p.ID, Kind: KindTool, Progress: Permitted}
+		if p.Ask || c.Step != Execution { // C40
+			call.Progress, call.Approval, call.Digest, call.Until = Pending, p.Approval, p.Digest, p.Until
+			asked = true
+		}
+		c.Calls = append(c.Calls, call)
+		c.note(Note{Of: OfCall, ID: p.ID, To: string(call.Progress), Text: call.Approval})
+	}
+	if !asked {
+		return nil
+	}
+	return c.gate()
+}
+
+// gate waits for the decisions on what is pending.
+func (c *change) gate() error {
+	c.Turn.Running = Waiting
+	return c.step(ByGate, Awaiting, RequiresInput)
+}
+
+// judge opens the gate of a plan or a result.
+func (c *change) judge(kind Kind, p Proposal) error {
+	c.Calls = []Call{{ID: p.ID, Kind: kind, Progress: Pending, Approval: p.Approval, Digest: p.Digest, Until: p.Until}}
+	c.note(Note{Of: OfCall, ID: p.ID, To: string(Pending), Text: p.Approval})
+	return c.gate()
+}
+
+// speak is an answer without calls: a step that is asked for, and what comes next (C61).
+func (e Answered) speak(c *change) error {
+	if e.No {
+		c.Turn.Blocked = true
+	}
+	switch e.Step {
+	case c.Step:
+		return e.then(c)
+	case Awaiting:
+		return e.askFor(c)
+	}
+	_, ok := c.m.row(c.Step, ByModel, e.Step)
+	if !ok || e.Step == Done || e.No || c.Turn.Blocked && e.Step == Execution {
+		return e.illegal(c)
+	}
+	if c.Turn.Moved {
+		c.refused(e, ReasonRefused, "one move an utterance: this one is spent, the next one may move")
+		c.utterance(e.Utterance)
+		return nil
+	}
+	if c.Step == Planning && e.Step == Execution && e.AskPlan {
+		return c.judge(KindPlan, e.Gate)
+	}
+	c.Turn.Moved = true
+	if err := c.step(ByModel, e.Step, InProgress); err != nil {
+		return err
+	}
+	return e.then(c)
+}
+
+// illegal is a step that there is no way to: it takes the whole answer with it.
+func (e Answered) illegal(c *change) error {
+	why := ReasonRefused
+	if e.No || c.Turn.Blocked {
+		why = ReasonBlocked
+	}
+	c.refused(e, why, "there is no such move now")
+	if e.Next == NextContinue {
+		c.utterance(e.Utterance)
+		return nil
+	}
+	return c.stop(RequiresInput, why)
+}
+
+// askFor is a model that asks for an approval: of its plan or its result (C64), never for leave to call something.
+func (e Answered) askFor(c *change) error {
+	kinds := map[Step]Kind{Planning: KindPlan, Review: KindResult}
+	kind, ok := kinds[c.Step]
+	if !ok || c.Turn.Blocked {
+		return e.illegal(c)
+	}
+	return c.judge(kind, e.Gate)
+}
+
+// then is next_step, judged in the step after the move (C23, C61).
+func (e Answered) then(c *change) error {
+	switch e.Next {
+	case NextContinue:
+		c.utterance(e.Utterance)
+		return nil
+	case NextDefer:
+		return c.stop(RequiresInput, ReasonDeferred)
+	case NextUser:
+		if err := c.stop(RequiresInput, ReasonPendingUser); err != nil {
+			return err
+		}
+		if c.Question = e.Question; c.Question.ID != "" {
+			c.note(Note{Of: OfQuestion, ID: c.Question.ID, To: "OPEN"})
+		}
+		return nil
+	case NextDone:
+	default:
+		return refuse(RefusedState, "%q is no next_step", e.Next)
+	}
+	switch {
+	case c.Step != Review:
+		return c.stop(Success, ReasonDone)
+	case c.Turn.Blocked:
+		return c.stop(RequiresInput, ReasonBlocked)
+	case c.Turn.Moved: // C31
+		c.refused(e, ReasonRefused, "one move an utterance: the next one may end the task")
+		c.utterance(e.Utterance)
+		return nil
+	case e.AskResult && !c.ResultApproved:
+		return c.judge(KindResult, e.Gate)
+	}
+	if err := c.step(ByModel, Done, Success); err != nil {
+		return err
+	}
+	c.lifecycle(Completed)
+	return c.stop(Success, ReasonDone)
+}

@@ -1,0 +1,153 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
+)
+
+// The limits of what a session is about, in characters (code points) of a line and in entries (seed 001, 5).
+const (
+	MaxGoal        = 200
+	MaxItem        = 100
+	MaxConstraints = 2
+	MaxPlan        = 3
+	MaxQuestions   = 2
+	MaxRefs        = 32
+	MaxRef         = 300
+	// MaxDecisions are the latest that a session keeps of its decision log.
+	MaxDecisions = 50
+	MaxDelta     = 200
+)
+
+// Items are the five things by which a session keeps its thread (seed 001, 5.1). A model may change all but the constraints (C21).
+type Items struct {
+	Goal          string   `json:"goal,omitempty"`
+	WhyNow        string   `json:"why_now,omitempty"`
+	Constraints   []string `json:"constraints,omitempty"`
+	PlanBrief     []string `json:"plan_brief,omitempty"`
+	OpenQuestions []string `json:"open_questions,omitempty"`
+}
+
+// Thread is what the agent itself writes beside the five (seed 001, 5.4).
+type Thread struct {
+	// Refs are `file:`, `conversation:` and `plan:` and what they name.
+	Refs []string `json:"context_refs,omitempty"`
+	// Decisions are lines, oldest first, and Delta the latest change.
+	Decisions []string `json:"decision_log,omitempty"`
+	Delta     string   `json:"last_delta,omitempty"`
+}
+
+// Violation is a field that cannot be taken as it is.
+type Violation struct{ Field, Description string }
+
+type checker struct{ wrong []Violation }
+
+func (c *checker) add(field, format string, args ...any) {
+	c.wrong = append(c.wrong, Violation{field, fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) line(field, text string, most int) {
+	if strings.ContainsAny(text, "\n\r") {
+		c.add(field, "must be one line")
+	}
+	if n := passage.Characters.Size(text); n > most {
+		c.add(field, "must have at most %d characters, and has %d", most, n)
+	}
+}
+
+func (c *checker) list(field string, list []string, entries, most int) {
+	if len(list) > entries {
+		c.add(field, "must have at most %d entries, and has %d", entries, len(list))
+	}
+	for i, text := range list {
+		if strings.TrimSpace(text) == "" {
+			c.add(fmt.Sprintf("%s[%d]", field, i), "must not be blank")
+		}
+		c.line(fmt.Sprintf("%s[%d]", field, i), text, most)
+	}
+}
+
+// Check tells of every item that is over its limit (C20: what a caller sends is refused, and not cut).
+func (i Items) Check() []Violation {
+	c := &checker{}
+	c.line("goal", i.Goal, MaxGoal)
+	c.line("why_now", i.WhyNow, MaxGoal)
+	c.list("constraints", i.Constraints, MaxConstraints, MaxItem)
+	c.list("plan_brief", i.PlanBrief, MaxPlan, MaxItem)
+	c.list("open_questions", i.OpenQuestions, MaxQuestions, MaxItem)
+	return c.wrong
+}
+
+// CheckRefs tells of references that are none.
+func CheckRefs(refs []string) []Violation {
+	c := &checker{}
+	c.list("context_refs", refs, MaxRefs, MaxRef)
+	for i, ref := range refs {
+		kind, name, ok := strings.Cut(ref, ":")
+		if !ok || name == "" || !slices.Contains([]string{"file", "conversation", "plan"}, kind) {
+			c.add(fmt.Sprintf("context_refs[%d]", i), "must be file:NAME, conversation:NUMBER or plan:ID, and is %.80q", ref)
+		}
+	}
+	return c.wrong
+}
+
+// Warnings are what does not fit together among the items (seed 001, 5.5). answered are the questions that a person has answered.
+func (i Items) Warnings(answered []string) []string {
+	var all []string
+	if len(i.PlanBrief) > 0 && strings.TrimSpace(i.Goal) == "" {
+		all = append(all, "there is a plan and no goal")
+	}
+	if strings.TrimSpace(i.WhyNow) != "" && strings.TrimSpace(i.Goal) == "" {
+		all = append(all, "there is a reason and no goal")
+	}
+	for _, q := range i.OpenQuestions {
+		if slices.ContainsFunc(answered, func(a string) bool { return passage.Line(a) == passage.Line(q) }) {
+			all = append(all, fmt.Sprintf("the question %q was answered and is still open", q))
+		}
+	}
+	for n, list := range map[string][]string{"constraints": i.Constraints, "plan_brief": i.PlanBrief, "open_questions": i.OpenQuestions} {
+		if twice := repeated(list); twice != "" {
+			all = append(all, fmt.Sprintf("%s has %q twice", n, twice))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func repeated(list []string) string {
+	for i, text := range list {
+		if slices.Contains(list[:i], text) {
+			return text
+		}
+	}
+	return ""
+}
+
+// Decide adds a line to the decision log, and the latest change. Over-long lines of our own making are cut at a character.
+func (t Thread) Decide(line string) Thread {
+	t.Decisions = append(slices.Clone(t.Decisions), passage.Characters.Head(passage.Line(line), MaxItem))
+	t.Decisions = t.Decisions[max(0, len(t.Decisions)-MaxDecisions):]
+	return t
+}
+
+// Changed is the latest change in one line: what moved, in words of the seed's example.
+func (t Thread) Changed(notes []Note) Thread {
+	var all []string
+	for _, n := range notes {
+		switch n.Of {
+		case OfStep:
+			all = append(all, fmt.Sprintf("step %s -> %s (%s)", n.From, n.To, n.Trigger))
+		case OfLifecycle:
+			all = append(all, fmt.Sprintf("lifecycle %s -> %s", n.From, n.To))
+		case OfCall:
+			all = append(all, fmt.Sprintf("call %s %s", n.ID, n.To))
+		}
+	}
+	if len(all) > 0 {
+		t.Delta = passage.Characters.Head(strings.Join(all, "; "), MaxDelta)
+	}
+	return t
+}

@@ -1,0 +1,174 @@
+package session
+
+import "slices"
+
+func (e Sent) apply(c *change) error {
+	if c.Lifecycle == Failed {
+		return refuse(RefusedState, "the session's record is broken (%s); it can be read and not continued: begin another one", c.LastError)
+	}
+	if e.ID == "" {
+		return refuse(RefusedState, "a message needs an id")
+	}
+	switch {
+	case e.Mode == Supersede && c.Lifecycle == Open && c.Step == Awaiting, e.Mode == Interrupt && c.Lifecycle == Open && c.Step == Awaiting:
+		return e.supersede(c)
+	case e.Mode == Supersede:
+		return refuse(RefusedLate, "nothing waits for an approval any more: send the message without SUPERSEDE")
+	case e.Mode == Interrupt && c.Lifecycle == Open && (c.Turn.Running == Working || c.Turn.Running == Parked):
+		return e.interrupt(c)
+	case e.Mode == Interrupt && c.Turn.Running == Stopping:
+		return refuse(RefusedLate, "the work is being interrupted already: send the message without INTERRUPT, it is queued")
+	}
+	if len(c.Queue) >= c.m.Limits.Queue {
+		return refuse(RefusedFull, "%d messages wait already, as many as may: wait for the turn to end, or cancel it", len(c.Queue))
+	}
+	c.Queue = append(c.Queue, e.ID)
+	c.note(Note{Of: OfQueue, ID: e.ID, To: "QUEUED"})
+	return nil
+}
+
+// supersede closes what is asked, voids what was approved, and opens its own turn before those that wait (C29, C72).
+func (e Sent) supersede(c *change) error {
+	for _, call := range c.Calls {
+		if call.Progress.Asks() && !slices.Contains(e.Approvals, call.Approval) {
+			return refuse(RefusedLate, "the message supersedes what its sender saw, and %s is not among that: look at it first", call.Approval)
+		}
+	}
+	for i := range c.Calls {
+		switch p := c.Calls[i].Progress; {
+		case p == Pending:
+			c.to(i, Superseded, "")
+		case p == OutcomePending:
+			c.to(i, Unknown, VoidSuperseded)
+		case p.Runnable():
+			c.to(i, Voided, VoidSuperseded)
+		}
+	}
+	if err := c.step(BySupersede, Planning, InProgress); err != nil {
+		return err
+	}
+	c.open(e.ID, e.NewTurn, e.NewUtterance)
+	return nil
+}
+
+// interrupt stops the work; the message opens a turn when nothing runs any more (C77).
+func (e Sent) interrupt(c *change) error {
+	if e.TurnID != c.Turn.ID {
+		return refuse(RefusedLate, "turn %q is not the one that works now: look at the session first", e.TurnID)
+	}
+	c.closeCalls(VoidInterrupted)
+	c.note(Note{Of: OfTurn, ID: c.Turn.ID, From: string(c.Turn.Running), To: string(Stopping), Text: e.ID})
+	c.Turn = Turn{Running: Stopping, ID: c.Turn.ID, Utterance: c.Turn.Utterance, Next: e.ID}
+	c.PickUps = 0
+	c.status(InProgress)
+	return nil
+}
+
+// closeCalls closes what has not begun: nothing of it will run.
+func (c *change) closeCalls(why Reason) {
+	for i := range c.Calls {
+		switch p := c.Calls[i].Progress; {
+		case p == Pending:
+			c.to(i, CallCanceled, why)
+		case p == OutcomePending:
+			c.to(i, Unknown, why)
+		case p.Runnable():
+			c.to(i, Voided, why)
+		}
+	}
+}
+
+func (e TurnOpened) apply(c *change) error {
+	if c.Turn.Running != NoTurn || len(c.Queue) == 0 || c.Lifecycle == Canceling || c.Lifecycle == Failed {
+		return refuse(RefusedState, "no turn can be opened: the session is %s, %d messages wait", c.Lifecycle, len(c.Queue))
+	}
+	message := c.Queue[0]
+	c.Queue = slices.Delete(c.Queue, 0, 1)
+	if c.Lifecycle != Open {
+		if err := c.step(ByNewTask, Planning, InProgress); err != nil {
+			return err
+		}
+		c.lifecycle(Open)
+		c.Recoveries, c.ResultApproved = 0, false
+	}
+	c.open(message, e.Turn, e.Utterance)
+	return nil
+}
+
+func (e Recovered) apply(c *change) error {
+	if c.Lifecycle != Open || c.Turn.Running != Working || c.Status != Error {
+		return refuse(RefusedState, "there is no error to recover from")
+	}
+	c.utterance(e.Utterance)
+	c.status(InProgress)
+	return nil
+}
+
+func (e CancelSent) apply(c *change) error {
+	switch {
+	case c.Lifecycle == Canceling, c.Lifecycle == Canceled:
+		return nil // C73: the same result
+	case c.Lifecycle != Open:
+		return refuse(RefusedState, "the session is %s: there is nothing to cancel", c.Lifecycle)
+	case e.TurnID != c.Turn.ID:
+		return refuse(RefusedLate, "turn %q is not the one that is open now: look at the session first", e.TurnID)
+	}
+	c.closeCalls(VoidCanceled)
+	if c.Step == Awaiting {
+		if err := c.step(ByCancel, Planning, InProgress); err != nil {
+			return err
+		}
+	}
+	c.dropQueue()
+	c.Turn, c.PickUps, c.ResultApproved = Turn{}, 0, false
+	c.lifecycle(Canceling)
+	c.status(InProgress)
+	return nil
+}
+
+// dropQueue closes what waits, and the question (C44): their texts go back in the notes.
+func (c *change) dropQueue() {
+	for _, id := range c.Queue {
+		c.note(Note{Of: OfQueue, ID: id, To: "CLOSED"})
+	}
+	c.Queue = nil
+	if c.Question.ID != "" {
+		c.closeQuestion()
+	}
+}
+
+func (e WorkStopped) apply(c *change) error {
+	if !c.closing() || c.any(func(p Progress) bool { return !p.Final() }) {
+		return refuse(RefusedState, "the work has not stopped")
+	}
+	if c.Turn.Running == Stopping {
+		c.open(c.Turn.Next, e.Turn, e.Utterance)
+		return nil
+	}
+	c.Calls, c.Reason = nil, ReasonCanceled
+	c.lifecycle(Canceled)
+	c.status(RequiresInput)
+	return nil
+}
+
+func (e Broken) apply(c *change) error {
+	if c.Lifecycle != Open && c.Lifecycle != Canceling {
+		return refuse(RefusedState, "the session is %s", c.Lifecycle)
+	}
+	for i := range c.Calls {
+		if c.Calls[i].Progress == Intent {
+			c.to(i, Unknown, VoidCanceled)
+		}
+	}
+	c.closeCalls(VoidCanceled)
+	if c.Step == Awaiting {
+		if err := c.step(ByFatal, Planning, Error); err != nil {
+			return err
+		}
+	}
+	c.dropQueue()
+	c.Turn, c.PickUps, c.ResultApproved, c.Recoveries, c.LastError = Turn{}, 0, false, 0, e.Why
+	c.lifecycle(Failed)
+	c.status(Error)
+	return nil
+}

@@ -1,0 +1,321 @@
+package session
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+)
+
+// play applies events one after the other and gives the last state, and the rows that fired.
+func play(t *testing.T, m Machine, s State, events ...Event) (State, []string) {
+	t.Helper()
+	var rows []string
+	for _, e := range events {
+		next, notes, err := m.Apply(s, e)
+		if err != nil {
+			t.Fatalf("%T %+v: %v", e, e, err)
+		}
+		for _, n := range notes {
+			if n.Of == OfStep {
+				rows = append(rows, fmt.Sprintf("%s %s %s", n.From, n.Trigger, n.To))
+			}
+		}
+		s = next
+	}
+	return s, rows
+}
+
+var machine = Machine{Limits: DefaultLimits()}
+
+func begin() []Event {
+	return []Event{Sent{ID: "m1", Mode: Queue}, TurnOpened{"t1", "u1"}}
+}
+
+// TestTheSeedsPath is H1: PLANNING, EXECUTION, REVIEW, done from one message, each move in an utterance of its own (seed 001, 12.1).
+func TestTheSeedsPath(t *testing.T) {
+	t.Parallel()
+	s, rows := play(t, machine, New(), append(begin(),
+		Answered{Step: Execution, Next: NextContinue, Utterance: "u2"}, Answered{Step: Review, Next: NextContinue, Utterance: "u3"}, Answered{Step: Review, Next: NextDone})...)
+	if diff := cmp.Diff([]string{"PLANNING MODEL EXECUTION", "EXECUTION MODEL REVIEW", "REVIEW MODEL DONE"}, rows); diff != "" {
+		t.Error(diff)
+	}
+	if s.Lifecycle != Completed || s.Status != Success || s.Step != Done {
+		t.Errorf("%+v", s)
+	}
+	if s, _ = play(t, machine, s, Sent{ID: "m2", Mode: Queue}, TurnOpened{"t2", "u4"}); s.Lifecycle != Open || s.Step != Planning || s.Status != InProgress {
+		t.Errorf("a message after the end: %+v", s)
+	}
+}
+
+// TestTheGatedPath is H2: a plan, a call and a result approved, and the approval of the plan authorises no call (C64).
+func TestTheGatedPath(t *testing.T) {
+	t.Parallel()
+	ask := func(id string) Proposal {
+		return Proposal{ID: id, Ask: true, Approval: "a-" + id, Digest: "d-" + id, Until: future}
+	}
+	yes := func(id string) Event { return Decided{"a-" + id, "d-" + id, Approve, now, future} }
+	s, rows := play(t, machine, New(), append(begin(),
+		Answered{Step: Execution, Next: NextContinue, AskPlan: true, Gate: ask("plan")}, yes("plan"),
+		Answered{Step: Execution, Calls: []Proposal{ask("write")}}, yes("write"), Began{Call: "write", Digest: "d-write", At: now}, Ended{Call: "write"},
+		Answered{Step: Review, Next: NextContinue, Utterance: "u2"}, Answered{Step: Review, Next: NextDone, AskResult: true, Gate: ask("result")}, yes("result"),
+		Answered{Step: Review, Next: NextDone, AskResult: true})...)
+	want := []string{
+		"PLANNING GATE AWAITING_APPROVAL", "AWAITING_APPROVAL DECISION EXECUTION", "EXECUTION GATE AWAITING_APPROVAL", "AWAITING_APPROVAL DECISION EXECUTION",
+		"EXECUTION MODEL REVIEW", "REVIEW GATE AWAITING_APPROVAL", "AWAITING_APPROVAL DECISION REVIEW", "REVIEW MODEL DONE",
+	}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Error(diff)
+	}
+	if s.Lifecycle != Completed {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestTheErrorPath is H3: an error in EXECUTION goes back to PLANNING, three times a task, and the task can still end.
+func TestTheErrorPath(t *testing.T) {
+	t.Parallel()
+	s, _ := play(t, machine, New(), append(begin(), Answered{Step: Execution, Next: NextContinue, Utterance: "u2"})...)
+	for i := range 4 {
+		s, _ = play(t, machine, s, Answered{Step: Execution, Calls: []Proposal{{ID: "c"}}}, Began{Call: "c", At: now}, Ended{"c", true}, BatchFailed{})
+		if i == 3 {
+			break
+		}
+		if s.Step != Planning || s.Status != Error || machine.Next(s, now).Duty != Recover {
+			t.Fatalf("error %d: %+v", i, s)
+		}
+		s, _ = play(t, machine, s, Recovered{"r"}, Answered{Step: Execution, Next: NextContinue, Utterance: "v"})
+	}
+	if s.Step != Planning || s.Status != RequiresInput || s.Reason != ReasonErrors || s.Turn.Running != NoTurn {
+		t.Errorf("the fourth error: %+v", s)
+	}
+	s, _ = play(t, machine, s, append(begin(), Answered{Step: Review, Next: NextContinue, Utterance: "w"}, Answered{Step: Review, Next: NextDone})...)
+	if s.Lifecycle != Completed || s.Recoveries != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestAgent05AskingTwice: what the table does not have is refused each time, and nothing of the answer is taken (cases/agent.md c5).
+func TestAgent05AskingTwice(t *testing.T) {
+	t.Parallel()
+	open, _ := play(t, machine, New(), begin()...)
+	for range 2 {
+		s, notes, err := machine.Apply(open, Answered{Step: Done, Next: NextContinue, Utterance: "u1"})
+		if err != nil || s.Step != Planning || s.Status != InProgress {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		i := slices.IndexFunc(notes, func(n Note) bool { return n.Of == OfRefusal })
+		if i < 0 || !slices.Equal(notes[i].Allowed, []Step{Execution, Review, Awaiting}) {
+			t.Errorf("the refusal tells no way: %+v", notes)
+		}
+		open = s
+	}
+	waiting, _ := play(t, machine, open, Answered{Step: Planning, Calls: []Proposal{{ID: "c", Ask: true, Approval: "a", Digest: "d", Until: future}}})
+	for _, e := range []Event{
+		Answered{Step: Execution, Next: NextContinue}, Answered{Step: Execution, Next: NextDone}, Began{Call: "c", Digest: "d", At: now}, Ended{Call: "c"}, BatchFailed{},
+	} {
+		s, _, err := machine.Apply(waiting, e)
+		var refused *RefusedError
+		if !errors.As(err, &refused) || refused.Code != RefusedState || cmp.Diff(waiting, s) != "" {
+			t.Errorf("%T: %v, %s", e, err, cmp.Diff(waiting, s))
+		}
+	}
+}
+
+// TestAgent07SeveralApprovals: each call has its own decision, in any order; the step is left with the last one (c7).
+func TestAgent07SeveralApprovals(t *testing.T) {
+	t.Parallel()
+	var calls []Proposal
+	for _, id := range []string{"a", "b", "c"} {
+		calls = append(calls, Proposal{ID: id, Ask: true, Approval: "ask-" + id, Digest: id, Until: future})
+	}
+	s, _ := play(t, machine, New(), append(begin(), Answered{Step: Execution, Calls: calls},
+		Decided{"ask-c", "c", Approve, now, future}, Decided{"ask-a", "a", Deny, now, future})...)
+	if s.Step != Awaiting || machine.Next(s, now).Duty != WaitUntil {
+		t.Fatalf("b is pending: %+v", s)
+	}
+	s, _ = play(t, machine, s, Decided{"ask-b", "b", Approve, now, future})
+	for _, want := range []string{"b", "c"} {
+		if todo := machine.Next(s, now); todo.Duty != BeginCall || todo.Call != want {
+			t.Fatalf("%+v, want call %s: calls run in their order, whatever the order of decisions", todo, want)
+		}
+		s, _ = play(t, machine, s, Began{Call: want, Digest: want, At: now}, Ended{Call: want})
+	}
+	if got := machine.Next(s, now).Duty; got != CallModel || s.Calls[0].Progress != Denied {
+		t.Errorf("%s, %+v", got, s.Calls)
+	}
+}
+
+// TestLateDecisions: a denial after the deadline is noted, and nothing reads APPROVED at any time (c10, C35, C36).
+func TestLateDecisions(t *testing.T) {
+	t.Parallel()
+	asked, _ := play(t, machine, New(), append(begin(), Answered{Step: Execution, Calls: []Proposal{{ID: "c", Ask: true, Approval: "a", Digest: "d", Until: past}}})...)
+	for decision, note := range map[Decision]bool{Approve: false, Deny: true} {
+		s, notes, err := machine.Apply(asked, Decided{"a", "d", decision, now, future})
+		if err != nil || s.Step != Planning || s.Status != RequiresInput || s.Reason != ReasonExpired {
+			t.Errorf("%s: %+v, %v", decision, s, err)
+		}
+		if got := slices.ContainsFunc(notes, func(n Note) bool { return n.To == "late_denial" }); got != note {
+			t.Errorf("%s: noted %v", decision, got)
+		}
+	}
+}
+
+// TestLimits: what has a limit says so, and says what would be right.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	s := New()
+	for i := range machine.Limits.Queue {
+		s, _ = play(t, machine, s, Sent{ID: fmt.Sprint(i), Mode: Queue})
+	}
+	ask := Answered{Step: Execution, Calls: []Proposal{{ID: "c", Ask: true, Approval: "a", Digest: "d", Until: future}}}
+	asked, _ := play(t, machine, New(), append(begin(), ask)...)
+	edited := asked
+	for i := range machine.Limits.Edits {
+		c := edited.Calls[0]
+		edited, _ = play(t, machine, edited, Edited{c.Approval, c.Digest, fmt.Sprint(i), fmt.Sprint(i), now, future})
+	}
+	last := edited.Calls[0]
+	for _, c := range []struct {
+		from State
+		e    Event
+		code Refusal
+	}{
+		{s, Sent{ID: "x", Mode: Queue}, RefusedFull}, {edited, Edited{last.Approval, last.Digest, "n", "n", now, future}, RefusedFull},
+		{asked, Decided{"other", "d", Approve, now, future}, RefusedUnknown}, {asked, Decided{"a", "old", Approve, now, future}, RefusedDigest},
+		{edited, Decided{"a", "d", Approve, now, future}, RefusedUnknown}, {asked, Decided{"a", "d", "", now, future}, RefusedState},
+		{asked, Decided{"a", "d", Happened, now, future}, RefusedState}, {asked, CancelSent{"t0"}, RefusedLate},
+		{asked, Sent{ID: "x", Mode: Supersede, Approvals: []string{"b"}}, RefusedLate}, {New(), Sent{ID: "x", Mode: Supersede}, RefusedLate}, {New(), Sent{}, RefusedState},
+	} {
+		var refused *RefusedError
+		if _, _, err := machine.Apply(c.from, c.e); !errors.As(err, &refused) || refused.Code != c.code {
+			t.Errorf("%+v: %v, want %s", c.e, err, c.code)
+		}
+	}
+}
+
+// TestThreeDenialsEndTheTurn is S28: a person is not worn down.
+func TestThreeDenialsEndTheTurn(t *testing.T) {
+	t.Parallel()
+	s, _ := play(t, machine, New(), begin()...)
+	for range machine.Limits.Denials {
+		s, _ = play(t, machine, s, Answered{Step: Planning, Calls: []Proposal{{ID: "c", Approval: "a", Digest: "d", Until: future}}}, Decided{"a", "d", Deny, now, future})
+	}
+	if s.Reason != ReasonDenials || s.Turn.Running != NoTurn || s.Status != RequiresInput {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestConfiguration is C78, over all subsets of the rows that may go: every other row is refused, and DONE stays in reach.
+func TestConfiguration(t *testing.T) {
+	t.Parallel()
+	if raceDetector {
+		t.Skip("a pure function: run without the race detector")
+	}
+	for set := range 1 << len(removable) {
+		var without []Without
+		for i, r := range removable {
+			if set&(1<<i) != 0 {
+				without = append(without, Without{r[0], r[1]})
+			}
+		}
+		wrong := CheckWithout(without)
+		u := newUniverse(scope{name: "rows", calls: 1, budget: 4, rec: 1, ask: true})
+		u.m.Without = without
+		x := explorer(u)
+		if reached := x.found["L4"] == ""; reached != (len(wrong) == 0) {
+			t.Errorf("without %v: DONE in reach %v, refused with %q", without, reached, wrong)
+		}
+	}
+	if wrong := CheckWithout([]Without{ParseWithout("AWAITING_APPROVAL->PLANNING"), ParseWithout("x")}); len(wrong) != 2 {
+		t.Errorf("%q", wrong)
+	}
+	if got := ParseWithout(" PLANNING -> REVIEW "); got != (Without{Planning, Review}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestTheTable: the product's table is the one of the rules, with their states.
+func TestTheTable(t *testing.T) {
+	t.Parallel()
+	got := map[[3]string]string{}
+	for _, r := range Table {
+		var states []string
+		for _, s := range r.Status {
+			states = append(states, short[string(s)])
+		}
+		got[[3]string{short[string(r.From)], string(r.Trigger), short[string(r.To)]}] = strings.Join(states, " ")
+	}
+	for row, states := range table {
+		a, b := strings.Fields(states), strings.Fields(got[row])
+		slices.Sort(a)
+		slices.Sort(b)
+		if !reflect.DeepEqual(a, b) {
+			t.Errorf("row %v has %q, want %q", row, b, a)
+		}
+	}
+	if len(got) != len(table) {
+		t.Errorf("%d rows, want %d", len(got), len(table))
+	}
+}
+
+// TestThePicture: the picture in the documentation is that of the table. -update draws it.
+func TestThePicture(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join(testkit.Root(t), "docs", "agent-states.md")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), "<!-- begin of the table -->\n")
+	_, after, ok2 := strings.Cut(rest, "<!-- end of the table -->\n")
+	if !ok || !ok2 {
+		t.Fatal("the page has no place for the table")
+	}
+	want := before + "<!-- begin of the table -->\n" + picture() + "<!-- end of the table -->\n" + after
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil { //nolint:gosec // documentation
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("run this test with -update: %s", diff)
+	}
+}
+
+// picture is the table as a diagram and as rows.
+func picture() string {
+	var b strings.Builder
+	b.WriteString("```mermaid\nstateDiagram-v2\n    [*] --> PLANNING\n")
+	edges := map[[2]Step][]string{}
+	var order [][2]Step
+	for _, r := range Table {
+		e := [2]Step{r.From, r.To}
+		if edges[e] == nil {
+			order = append(order, e)
+		}
+		edges[e] = append(edges[e], string(r.Trigger))
+	}
+	for _, e := range order {
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", e[0], e[1], strings.Join(edges[e], ", "))
+	}
+	b.WriteString("```\n\n| from | by | to | only if | status after |\n|---|---|---|---|---|\n")
+	for _, r := range Table {
+		var states []string
+		for _, s := range r.Status {
+			states = append(states, string(s))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.From, r.Trigger, r.To, r.Guard, strings.Join(states, ", "))
+	}
+	return b.String()
+}
