@@ -27,6 +27,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
+
 	"github.com/gofrs/flock"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -34,7 +36,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
@@ -134,11 +135,11 @@ func open(opts Options, tree filesys.FS) (*Store, error) {
 		opts.Gate = DefaultGate()
 	}
 	opts.MaxEvents = cmp.Or(opts.MaxEvents, store.MaxEvents)
-	if err := filesys.EnsureDir(tree, localFolder); err != nil && !commitlog.CannotWrite(err) {
+	if err := filesys.EnsureDir(tree, localFolder); err != nil && !durable.CannotWrite(err) {
 		return nil, fmt.Errorf("make %s: %w", filepath.Join(opts.Data, localFolder), err)
 	}
 	owner, err := own(opts.Data, opts.Clock())
-	if err != nil && !commitlog.CannotWrite(err) {
+	if err != nil && !durable.CannotWrite(err) {
 		return nil, err
 	}
 	s := &Store{

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
 
-	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files/commitlog"
+	"github.com/gofrs/flock"
 )
 
 // LockedError says that another process owns the data. The lock is the operating system's: it goes with its owner.
@@ -23,7 +23,7 @@ func (e *LockedError) Error() string {
 }
 
 // own takes the data for this process and writes down who it is. Where there is no file to lock and none can be made
-// (commitlog.CannotWrite), the data are nobody's: whoever goes on all the same only reads, also when they can be written later, since
+// (durable.CannotWrite), the data are nobody's: whoever goes on all the same only reads, also when they can be written later, since
 // another process may own them by then.
 func own(data string, now time.Time) (*flock.Flock, error) {
 	path := filepath.Join(data, localFolder, "lock")
@@ -44,14 +44,14 @@ func own(data string, now time.Time) (*flock.Flock, error) {
 		host = "an unknown host"
 	}
 	about := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, now.Format(time.RFC3339))
-	if err := os.WriteFile(path, []byte(about), 0o600); err != nil && !commitlog.CannotWrite(err) {
+	if err := os.WriteFile(path, []byte(about), 0o600); err != nil && !durable.CannotWrite(err) {
 		return lock, fmt.Errorf("write %s: %w", path, err)
 	}
 	return lock, nil
 }
 
 func ownerIn(path string) string {
-	if f, err := os.OpenFile(path, os.O_WRONLY, 0); commitlog.CannotWrite(err) {
+	if f, err := os.OpenFile(path, os.O_WRONLY, 0); durable.CannotWrite(err) {
 		return "another process, which could not write here which one it is" // What stands there is of an earlier one.
 	} else if err == nil {
 		_ = f.Close()

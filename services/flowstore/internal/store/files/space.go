@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
+
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
@@ -129,7 +131,7 @@ func openSpace(s *Store, name string) (*space, error) {
 		return nil, &store.ReadOnlyError{Cause: fmt.Errorf("namespace %s: %w", name, err)}
 	}
 	sp, err := readSpace(s, name, s.unowned)
-	if s.unowned == nil && commitlog.CannotWrite(err) {
+	if s.unowned == nil && durable.CannotWrite(err) {
 		sp, err = readSpace(s, name, err)
 	}
 	if err != nil {

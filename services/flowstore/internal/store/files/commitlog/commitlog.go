@@ -6,24 +6,19 @@
 package commitlog
 
 import (
-	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
-	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
 	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
 
-// ErrFull says that the disk is full: nothing is broken, and writing works again when there is room.
-var ErrFull = errors.New("the disk is full")
+// ErrFull is durable.ErrFull.
+var ErrFull = durable.ErrFull
 
 // Hash is the SHA-256 of a file. The zero Hash stands for no file.
 type Hash [sha256.Size]byte
@@ -164,110 +159,27 @@ type Changes struct {
 
 // Log is an open local.db. It is used by one goroutine at a time.
 type Log struct {
-	db    *sql.DB
-	conn  *sql.Conn
-	stmts statements
+	*durable.DB
+	stmts durable.Statements
 	// grown is about how many bytes the write-ahead log grew since the last checkpoint.
 	grown int64
-	// wal is synced behind each commit, where SQLite does not do it (synchronous); else nil.
-	wal *os.File
 }
 
 // Open opens local.db and makes it where it is not there. It fails where SQLite would not keep what it acknowledges.
 func Open(path string) (*Log, error) {
-	if err := private(path); err != nil {
-		return nil, err
-	}
-	db, err := sql.Open("sqlite", dataSource(path))
+	db, err := durable.Open(path, migrate)
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{db: db}
-	if err := l.start(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, whyNotOpen(path, err)), l.Close())
-	}
-	return l, nil
+	return newLog(db)
 }
 
-// private makes the database readable for its owner alone, as what it holds is of nobody else's business. SQLite gives the
-// files that it makes beside it the mode of the database; those that are there may be older than this rule.
-func private(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+func newLog(db *durable.DB) (*Log, error) {
+	stmts, err := db.Prepare(texts...)
 	if err != nil {
-		return err
+		return nil, errors.Join(err, db.Close())
 	}
-	err = errors.Join(f.Chmod(0o600), f.Close())
-	for _, beside := range []string{path + "-wal", path + "-shm"} {
-		if e := os.Chmod(beside, 0o600); e != nil && !errors.Is(e, fs.ErrNotExist) {
-			err = errors.Join(err, e)
-		}
-	}
-	return err
-}
-
-// dataSource is the file and how it is used: each commit is synced, by SQLite or by us (synchronous), checkpoints come when they are asked for, what
-// is deleted is overwritten, and macOS is told to mean it when it syncs.
-func dataSource(path string) string {
-	query := url.Values{"_pragma": {
-		"busy_timeout(5000)", "journal_mode(WAL)", fmt.Sprintf("synchronous(%d)", synchronous), "wal_autocheckpoint(0)",
-		"secure_delete(ON)", "fullfsync(ON)", "checkpoint_fullfsync(ON)",
-	}}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
-}
-
-func (l *Log) start(path string) (err error) {
-	ctx := context.Background()
-	if l.conn, err = l.db.Conn(ctx); err != nil {
-		return err
-	}
-	if err := l.assertDurable(); err != nil {
-		return err
-	}
-	if err := l.migrate(); err != nil {
-		return err
-	}
-	if l.wal, err = openWAL(path); err != nil {
-		return err
-	}
-	if err := l.sync(); err != nil { // what an older version has become
-		return err
-	}
-	l.stmts, err = prepare(l.conn)
-	return err
-}
-
-// sync makes what was committed durable.
-func (l *Log) sync() error {
-	if l.wal == nil {
-		return nil
-	}
-	return syncData(l.wal)
-}
-
-// assertDurable checks what SQLite made of the settings: on some file systems it cannot do WAL and says so only here.
-func (l *Log) assertDurable() error {
-	var level int
-	var journal string
-	if err := l.row("PRAGMA synchronous").Scan(&level); err != nil {
-		return err
-	}
-	if err := l.row("PRAGMA journal_mode").Scan(&journal); err != nil {
-		return err
-	}
-	if level != synchronous || journal != "wal" {
-		return fmt.Errorf("SQLite runs with synchronous=%d and journal_mode=%s instead of %d and wal: a power cut could lose "+
-			"what was acknowledged; use a local disk", level, journal, synchronous)
-	}
-	return nil
-}
-
-func (l *Log) row(query string) *sql.Row {
-	return l.conn.QueryRowContext(context.Background(), query)
-}
-
-func (l *Log) exec(query string) error {
-	_, err := l.conn.ExecContext(context.Background(), query)
-	return err
+	return &Log{DB: db, stmts: stmts}, nil
 }
 
 // checkpointBytes is how far the write-ahead log grows before a checkpoint is worth it, busyCheckpointBytes before one is made
@@ -287,40 +199,17 @@ func (l *Log) Checkpoint(busy bool) error {
 		return nil
 	}
 	l.grown = 0
-	return l.exec("PRAGMA wal_checkpoint(PASSIVE)")
+	return l.DB.Checkpoint()
 }
 
-// Rewrite writes the database anew, and makes the write-ahead log a file of no bytes, so that neither holds anything that was
-// deleted: SQLite overwrites what it deletes (secure_delete), but not what it moved from one page to another before that. It
-// takes about a second for 100 MB, and as much room on the disk meanwhile. ErrFull.
+// Rewrite leaves nothing of what was deleted on the disk (durable.DB.Rewrite). ErrFull.
 func (l *Log) Rewrite() error {
-	if err := l.exec("VACUUM"); isFull(err) {
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	} else if err != nil {
+	if err := l.DB.Rewrite(); err != nil {
 		return err
-	}
-	var busy, pages, moved int
-	if err := l.row("PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved); err != nil {
-		return err
-	}
-	if busy != 0 {
-		return errors.New("local.db is in use by another program; its write-ahead log cannot be emptied")
 	}
 	l.grown = 0
 	return nil
 }
 
 // Close empties the write-ahead log and closes the database.
-func (l *Log) Close() error {
-	var errs []error
-	if l.stmts != nil {
-		errs = append(errs, l.exec("PRAGMA wal_checkpoint(TRUNCATE)"), l.stmts.close())
-	}
-	if l.conn != nil {
-		errs = append(errs, l.conn.Close())
-	}
-	if l.wal != nil {
-		errs = append(errs, l.wal.Close())
-	}
-	return errors.Join(append(errs, l.db.Close())...)
-}
+func (l *Log) Close() error { return errors.Join(l.stmts.Close(), l.DB.Close()) }

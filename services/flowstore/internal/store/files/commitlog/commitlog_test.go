@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -148,13 +146,13 @@ func TestATransactionIsWholeOrNot(t *testing.T) {
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "local.db"))
-	must(t, l.exec("PRAGMA max_page_count = 1")) // No more pages than there are.
+	must(t, l.Exec("PRAGMA max_page_count = 1")) // No more pages than there are.
 	large := Changes{Records: []Record{{Seq: 1, Kind: NodeMade, Body: make([]byte, 100_000)}}}
 	if err := l.Apply(large); !errors.Is(err, ErrFull) {
 		t.Errorf("error %v", err)
 	}
 	same(t, contents{}, read(t, l))
-	must(t, l.exec("PRAGMA max_page_count = 1000000"))
+	must(t, l.Exec("PRAGMA max_page_count = 1000000"))
 	must(t, l.Apply(large))
 }
 
@@ -177,34 +175,8 @@ func TestRequests(t *testing.T) {
 	same(t, second, r)
 	must(t, l.Apply(Changes{Forget: noon.Add(time.Hour)}))
 	var left int
-	must(t, l.row("SELECT count(*) FROM requests").Scan(&left))
+	must(t, l.Row("SELECT count(*) FROM requests").Scan(&left))
 	same(t, 0, left)
-}
-
-func TestItIsDurable(t *testing.T) {
-	t.Parallel()
-	l := openLog(t, filepath.Join(t.TempDir(), "local.db"))
-	for pragma, want := range map[string]string{
-		"synchronous": strconv.Itoa(synchronous), "journal_mode": "wal", "wal_autocheckpoint": "0", "secure_delete": "1", "fullfsync": "1",
-		"checkpoint_fullfsync": "1",
-	} {
-		var got string
-		must(t, l.row("PRAGMA "+pragma).Scan(&got))
-		if got != want {
-			t.Errorf("%s is %s, not %s", pragma, got, want)
-		}
-	}
-	if runtime.GOOS == "linux" { // else SQLite syncs
-		must(t, l.wal.Close())
-		if err := l.Apply(Changes{State: &State{NextNode: 1}}); err == nil || errors.Is(err, ErrFull) {
-			t.Errorf("a commit that cannot be synced: error %v", err)
-		}
-		l.wal = nil
-	}
-	must(t, l.exec("PRAGMA synchronous = OFF"))
-	if err := l.assertDurable(); err == nil || !strings.Contains(err.Error(), "power cut") {
-		t.Errorf("error %v", err)
-	}
 }
 
 // Checkpoints do nothing until there is something to do, and do not come by themselves.
@@ -250,7 +222,7 @@ func TestWhatCannotBeOpened(t *testing.T) {
 	must(t, os.WriteFile(garbage, []byte(strings.Repeat("no database ", 1000)), 0o600))
 	l, err := Open(newer)
 	must(t, err)
-	must(t, l.exec("PRAGMA user_version = 99"))
+	must(t, l.Exec("PRAGMA user_version = 99"))
 	must(t, l.Close())
 	for path, want := range map[string]string{
 		garbage:                             "not a database",

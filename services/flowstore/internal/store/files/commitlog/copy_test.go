@@ -68,18 +68,3 @@ func TestACopyOfNothingIsEmpty(t *testing.T) {
 	must(t, l.Close())
 	same(t, map[string]string{}, contentsOf(t, dir))
 }
-
-// What stands in SQLite's way is not the disk: it may go, and then local.db is opened.
-func TestWhatCannotBeOpenedCanBeWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "local.db")
-	must(t, os.Mkdir(path+"-wal", 0o700))
-	l, err := Open(path)
-	if err == nil || CannotWrite(err) {
-		t.Fatalf("opened %v: %v", l != nil, err)
-	}
-	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".try-*")); err != nil || len(left) > 0 {
-		t.Errorf("left %q: %v", left, err)
-	}
-	must(t, os.Remove(path+"-wal"))
-	openLog(t, path)
-}

@@ -15,12 +15,12 @@ func (l *Log) applyPurged(c Changes) error {
 			texts = []string{purgeNodeRecords, purgeRevisions, purgeMemberships}
 		}
 		for _, text := range texts {
-			if err := l.stmts.run(text, t.ID[:]); err != nil {
+			if err := l.stmts.Run(text, t.ID[:]); err != nil {
 				return err
 			}
 		}
 		for _, text := range []string{dropPlan, dropDropped} {
-			if err := l.stmts.run(text, t.Kind, t.ID[:]); err != nil {
+			if err := l.stmts.Run(text, t.Kind, t.ID[:]); err != nil {
 				return err
 			}
 		}

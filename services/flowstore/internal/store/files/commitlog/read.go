@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
+
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
@@ -16,7 +18,7 @@ import (
 
 // Records gives the records, in order.
 func (l *Log) Records() ([]Record, error) {
-	return query(l, "SELECT seq, kind, id, path, old, body FROM log ORDER BY seq", func(scan scanner) (Record, error) {
+	return query(l, "SELECT seq, kind, id, path, old, body FROM log ORDER BY seq", func(scan durable.Scanner) (Record, error) {
 		var r Record
 		err := scan(&r.Seq, &r.Kind, asID(&r.ID), &r.Path, asHash(&r.Old), &r.Body)
 		return r, err
@@ -25,7 +27,7 @@ func (l *Log) Records() ([]Record, error) {
 
 // Plans gives the plans that were not fulfilled.
 func (l *Log) Plans() (map[store.Thing]Plan, error) {
-	list, err := query(l, "SELECT kind, id, old, new FROM plans", func(scan scanner) (Plan, error) {
+	list, err := query(l, "SELECT kind, id, old, new FROM plans", func(scan durable.Scanner) (Plan, error) {
 		var p Plan
 		err := scan(&p.Of.Kind, asID(&p.Of.ID), asHash(&p.Old), asHash(&p.New))
 		return p, err
@@ -39,7 +41,7 @@ func (l *Log) Plans() (map[store.Thing]Plan, error) {
 
 // Dropped says since when things are in the trash.
 func (l *Log) Dropped() (map[store.Thing]time.Time, error) {
-	list, err := query(l, "SELECT kind, id, at FROM trash", func(scan scanner) (d Dropped, err error) {
+	list, err := query(l, "SELECT kind, id, at FROM trash", func(scan durable.Scanner) (d Dropped, err error) {
 		var at int64
 		err = scan(&d.Kind, asID(&d.ID), &at)
 		d.At = time.UnixMicro(at).UTC()
@@ -56,7 +58,7 @@ func (l *Log) Dropped() (map[store.Thing]time.Time, error) {
 // is kept is at least as old as that one, or the answer begins with an event that is not the next.
 func (l *Log) Events(since int64, n int) (events []store.Event, err error) {
 	rows, err := l.stmts[listEvents].QueryContext(context.Background(), since+1, n)
-	bodies, err := collect(rows, err, func(scan scanner) (body []byte, err error) {
+	bodies, err := durable.Collect(rows, err, func(scan durable.Scanner) (body []byte, err error) {
 		err = scan(&body)
 		return body, err
 	})
@@ -73,7 +75,7 @@ func (l *Log) Events(since int64, n int) (events []store.Event, err error) {
 // LastEvents gives the last n events or a few more, fewer where there are no more.
 func (l *Log) LastEvents(n int) ([]store.Event, error) {
 	var last int64
-	if err := l.row("SELECT coalesce(max(first), 0) FROM events").Scan(&last); err != nil || last == 0 {
+	if err := l.Row("SELECT coalesce(max(first), 0) FROM events").Scan(&last); err != nil || last == 0 {
 		return nil, err
 	}
 	return l.Events(last-int64(n), n+1)
@@ -82,7 +84,7 @@ func (l *Log) LastEvents(n int) ([]store.Event, error) {
 // Revisions lists what a node was, the last first, without the bodies.
 func (l *Log) Revisions(node uuid.UUID) ([]Revision, error) {
 	rows, err := l.stmts[listRevisions].QueryContext(context.Background(), node[:])
-	return collect(rows, err, func(scan scanner) (Revision, error) {
+	return durable.Collect(rows, err, func(scan durable.Scanner) (Revision, error) {
 		r := Revision{Node: node}
 		var at int64
 		err := scan(&r.Number, &at)
@@ -105,14 +107,14 @@ func (l *Log) Revision(node uuid.UUID, number int64) (r Revision, ok bool, err e
 
 // LastStep is the number of the last step; 0 where there is none.
 func (l *Log) LastStep() (n int64, err error) {
-	err = l.row("SELECT coalesce(max(n), 0) FROM steps").Scan(&n)
+	err = l.Row("SELECT coalesce(max(n), 0) FROM steps").Scan(&n)
 	return n, err
 }
 
 // Steps lists the steps of a flow, in order.
 func (l *Log) Steps(flow uuid.UUID) ([]store.StepRef, error) {
 	rows, err := l.stmts[listSteps].QueryContext(context.Background(), flow[:])
-	return collect(rows, err, func(scan scanner) (r store.StepRef, err error) {
+	return durable.Collect(rows, err, func(scan durable.Scanner) (r store.StepRef, err error) {
 		err = scan(&r.Number, &r.Undone)
 		return r, err
 	})
@@ -133,7 +135,7 @@ func (l *Log) Step(flow uuid.UUID, number int64) (s Step, ok bool, err error) {
 // FlowsOf gives the flows that held a node once.
 func (l *Log) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := l.stmts[listFlows].QueryContext(context.Background(), node[:])
-	return collect(rows, err, func(scan scanner) (id uuid.UUID, err error) {
+	return durable.Collect(rows, err, func(scan durable.Scanner) (id uuid.UUID, err error) {
 		err = scan(asID(&id))
 		return id, err
 	})
@@ -142,7 +144,7 @@ func (l *Log) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) {
 // Files gives what the tree's files were like, by path.
 func (l *Log) Files() (map[string]File, error) {
 	zones := map[int]*time.Location{0: time.UTC}
-	list, err := query(l, "SELECT path, size, mtime, hash, id, at, zone, created, problem FROM files", func(scan scanner) (File, error) {
+	list, err := query(l, "SELECT path, size, mtime, hash, id, at, zone, created, problem FROM files", func(scan durable.Scanner) (File, error) {
 		var f File
 		var micros, created int64
 		var zone int
@@ -163,7 +165,7 @@ func (l *Log) Files() (map[string]File, error) {
 // State gives the counters.
 func (l *Log) State() (State, error) {
 	var s State
-	_, err := query(l, "SELECT key, value FROM state", func(scan scanner) (struct{}, error) {
+	_, err := query(l, "SELECT key, value FROM state", func(scan durable.Scanner) (struct{}, error) {
 		var key string
 		var value int64
 		err := scan(&key, &value)
@@ -180,29 +182,9 @@ func (l *Log) State() (State, error) {
 	return s, err
 }
 
-// scanner reads the columns of a row.
-type scanner func(columns ...any) error
-
-func query[T any](l *Log, text string, read func(scanner) (T, error)) ([]T, error) {
-	rows, err := l.conn.QueryContext(context.Background(), text)
-	return collect(rows, err, read)
-}
-
-// collect reads the rows of a query, and closes it.
-func collect[T any](rows *sql.Rows, err error, read func(scanner) (T, error)) ([]T, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var list []T
-	for rows.Next() {
-		one, err := read(rows.Scan)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, one)
-	}
-	return list, rows.Err()
+func query[T any](l *Log, text string, read func(durable.Scanner) (T, error)) ([]T, error) {
+	rows, err := l.Rows(text)
+	return durable.Collect(rows, err, read)
 }
 
 // fixed reads a column into an array of bytes.

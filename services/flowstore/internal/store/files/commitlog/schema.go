@@ -1,10 +1,9 @@
 package commitlog
 
 import (
-	"context"
-	"database/sql"
-	"errors"
 	"fmt"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
 )
 
 // schemaVersion stands in local.db as its user_version.
@@ -44,46 +43,25 @@ DELETE FROM files WHERE path LIKE 'flows/%.yaml' AND problem = '';
 PRAGMA user_version = 3;`
 
 // migrate makes the tables of a new local.db, and those of an older one new.
-func (l *Log) migrate() error {
+func migrate(db *durable.DB) error {
 	var version int
-	if err := l.row("PRAGMA user_version").Scan(&version); err != nil {
+	if err := db.Row("PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
 	switch version {
 	case schemaVersion:
 		return nil
 	case 1:
-		return l.transaction(func() error { return l.exec(fromVersion1) })
+		return db.Transaction(func() error { return db.Exec(fromVersion1) })
 	case 2:
-		return l.transaction(func() error { return l.exec(fromVersion2) })
+		return db.Transaction(func() error { return db.Exec(fromVersion2) })
 	case 0:
-		return l.transaction(func() error { return l.exec(firstSchema + fromVersion1) })
+		return db.Transaction(func() error { return db.Exec(firstSchema + fromVersion1) })
 	}
 	return fmt.Errorf("it was written by a newer version of Tsumugi (schema %d, this one knows %d)", version, schemaVersion)
 }
 
-// transaction runs fn and makes what it did durable, or undoes it.
-func (l *Log) transaction(fn func() error) error {
-	if err := l.exec("BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	err := fn()
-	if err == nil {
-		err = l.exec("COMMIT")
-	}
-	if err == nil {
-		err = l.sync()
-	}
-	if err != nil {
-		// After some errors SQLite has rolled back by itself, and says that there is nothing to roll back.
-		_ = l.exec("ROLLBACK")
-	}
-	return err
-}
-
-// statements are prepared once; the texts are the keys.
-type statements map[string]*sql.Stmt
-
+// The statements that are prepared.
 const (
 	addRecord   = "INSERT INTO log (seq, kind, id, path, old, body) VALUES (?, ?, ?, ?, ?, ?)"
 	dropRecord  = "DELETE FROM log WHERE seq = ?"
@@ -131,31 +109,8 @@ const (
 	putState     = "INSERT OR REPLACE INTO state (key, value) VALUES ('last', ?), ('next_node', ?), ('next_flow', ?)"
 )
 
-func prepare(conn *sql.Conn) (statements, error) {
-	s := statements{}
-	for _, text := range []string{
-		addRecord, dropRecord, putRequest, getRequest, oldRequests, putPlan, dropPlan, putDropped, dropDropped, addRevision, oldRevisions,
-		listRevisions, getRevision, putStep, cutSteps, oldSteps, listSteps, getStep, addEvents, oldEvents, listEvents, addMember, listFlows, putFile, dropFile, putState,
-		purgeNodeRecords, purgeFlowRecords, purgeRevisions, purgeMemberships, purgeSteps, purgeMembers, knowsNode, knowsFlow,
-	} {
-		stmt, err := conn.PrepareContext(context.Background(), text) //nolint:sqlclosecheck // Closed by statements.close.
-		if err != nil {
-			return nil, errors.Join(err, s.close())
-		}
-		s[text] = stmt
-	}
-	return s, nil
-}
-
-func (s statements) close() error {
-	var errs []error
-	for _, stmt := range s {
-		errs = append(errs, stmt.Close())
-	}
-	return errors.Join(errs...)
-}
-
-func (s statements) run(text string, args ...any) error {
-	_, err := s[text].ExecContext(context.Background(), args...)
-	return err
+var texts = []string{
+	addRecord, dropRecord, putRequest, getRequest, oldRequests, putPlan, dropPlan, putDropped, dropDropped, addRevision, oldRevisions,
+	listRevisions, getRevision, putStep, cutSteps, oldSteps, listSteps, getStep, addEvents, oldEvents, listEvents, addMember, listFlows, putFile, dropFile, putState,
+	purgeNodeRecords, purgeFlowRecords, purgeRevisions, purgeMemberships, purgeSteps, purgeMembers, knowsNode, knowsFlow,
 }

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 )
@@ -18,7 +16,7 @@ import (
 // Apply makes changes durable in one transaction, all of them or none. ErrFull; after any other error it is not known what
 // is on the disk, and nothing more should be acknowledged.
 func (l *Log) Apply(c Changes) error {
-	err := l.transaction(func() error {
+	err := l.Transaction(func() error {
 		for _, apply := range []func(Changes) error{
 			l.applyRecords, l.applyRequests, l.applyPlans, l.applyRevisions, l.applyDropped, l.applySteps, l.applyEvents, l.applyMembers,
 			l.applyFiles, l.applyState, l.applyPurged,
@@ -29,19 +27,11 @@ func (l *Log) Apply(c Changes) error {
 		}
 		return nil
 	})
-	if isFull(err) {
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	}
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	l.grown += c.bytes()
 	return nil
-}
-
-func isFull(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_FULL
 }
 
 // bytes is about what a transaction adds to the write-ahead log: pages of 4 KiB, each once.
@@ -63,12 +53,12 @@ func (c Changes) bytes() int64 {
 // applyRecords takes away before it adds: a record may be put in place of another with its number.
 func (l *Log) applyRecords(c Changes) error {
 	for _, seq := range c.Done {
-		if err := l.stmts.run(dropRecord, seq); err != nil {
+		if err := l.stmts.Run(dropRecord, seq); err != nil {
 			return err
 		}
 	}
 	for _, r := range c.Records {
-		if err := l.stmts.run(addRecord, r.Seq, int(r.Kind), r.ID[:], r.Path, r.Old[:], r.Body); err != nil {
+		if err := l.stmts.Run(addRecord, r.Seq, int(r.Kind), r.ID[:], r.Path, r.Old[:], r.Body); err != nil {
 			return err
 		}
 	}
@@ -77,24 +67,24 @@ func (l *Log) applyRecords(c Changes) error {
 
 func (l *Log) applyRequests(c Changes) error {
 	for _, r := range c.Requests {
-		if err := l.stmts.run(putRequest, r.ID[:], c.At.UnixMicro(), r.Digest, r.Result[:]); err != nil {
+		if err := l.stmts.Run(putRequest, r.ID[:], c.At.UnixMicro(), r.Digest, r.Result[:]); err != nil {
 			return err
 		}
 	}
 	if c.Forget.IsZero() {
 		return nil
 	}
-	return l.stmts.run(oldRequests, c.Forget.UnixMicro())
+	return l.stmts.Run(oldRequests, c.Forget.UnixMicro())
 }
 
 func (l *Log) applyPlans(c Changes) error {
 	for _, p := range c.Plans {
-		if err := l.stmts.run(putPlan, p.Of.Kind, p.Of.ID[:], p.Old[:], p.New[:]); err != nil {
+		if err := l.stmts.Run(putPlan, p.Of.Kind, p.Of.ID[:], p.Old[:], p.New[:]); err != nil {
 			return err
 		}
 	}
 	for _, of := range c.Fulfilled {
-		if err := l.stmts.run(dropPlan, of.Kind, of.ID[:]); err != nil {
+		if err := l.stmts.Run(dropPlan, of.Kind, of.ID[:]); err != nil {
 			return err
 		}
 	}
@@ -103,10 +93,10 @@ func (l *Log) applyPlans(c Changes) error {
 
 func (l *Log) applyRevisions(c Changes) error {
 	for _, r := range c.Revisions {
-		if err := l.stmts.run(addRevision, r.Node[:], r.At.UnixMicro(), r.Body); err != nil {
+		if err := l.stmts.Run(addRevision, r.Node[:], r.At.UnixMicro(), r.Body); err != nil {
 			return err
 		}
-		if err := l.stmts.run(oldRevisions, r.Node[:], store.MaxRevisions, store.MaxRevisionBytes); err != nil {
+		if err := l.stmts.Run(oldRevisions, r.Node[:], store.MaxRevisions, store.MaxRevisionBytes); err != nil {
 			return err
 		}
 	}
@@ -119,7 +109,7 @@ func (l *Log) applyDropped(c Changes) error {
 		if d.At.IsZero() {
 			text, args = dropDropped, args[:2]
 		}
-		if err := l.stmts.run(text, args...); err != nil {
+		if err := l.stmts.Run(text, args...); err != nil {
 			return err
 		}
 	}
@@ -131,16 +121,16 @@ func (l *Log) applyDropped(c Changes) error {
 func (l *Log) applySteps(c Changes) error {
 	for _, s := range c.Steps {
 		if s.New {
-			if err := l.stmts.run(cutSteps, s.Flow[:]); err != nil {
+			if err := l.stmts.Run(cutSteps, s.Flow[:]); err != nil {
 				return err
 			}
 		}
-		if err := l.stmts.run(putStep, s.Number, s.Flow[:], s.Undone, s.At.UnixMicro(), s.Done, s.Back); err != nil {
+		if err := l.stmts.Run(putStep, s.Number, s.Flow[:], s.Undone, s.At.UnixMicro(), s.Done, s.Back); err != nil {
 			return err
 		}
 	}
 	for _, flow := range c.OldSteps {
-		if err := l.stmts.run(oldSteps, flow[:], store.MaxSteps, store.MaxStepBytes); err != nil {
+		if err := l.stmts.Run(oldSteps, flow[:], store.MaxSteps, store.MaxStepBytes); err != nil {
 			return err
 		}
 	}
@@ -150,7 +140,7 @@ func (l *Log) applySteps(c Changes) error {
 // applyEvents keeps the events of a transaction as one row: a row each would double what a node costs.
 func (l *Log) applyEvents(c Changes) error {
 	if c.Prune > 0 {
-		if err := l.stmts.run(oldEvents, c.Prune); err != nil {
+		if err := l.stmts.Run(oldEvents, c.Prune); err != nil {
 			return err
 		}
 	}
@@ -161,12 +151,12 @@ func (l *Log) applyEvents(c Changes) error {
 	if err != nil {
 		return err
 	}
-	return l.stmts.run(addEvents, c.Events[0].Seq, body)
+	return l.stmts.Run(addEvents, c.Events[0].Seq, body)
 }
 
 func (l *Log) applyMembers(c Changes) error {
 	for _, m := range c.Members {
-		if err := l.stmts.run(addMember, m.Node[:], m.Flow[:]); err != nil {
+		if err := l.stmts.Run(addMember, m.Node[:], m.Flow[:]); err != nil {
 			return err
 		}
 	}
@@ -176,12 +166,12 @@ func (l *Log) applyMembers(c Changes) error {
 func (l *Log) applyFiles(c Changes) error {
 	for _, f := range c.Files {
 		_, zone := f.Time.Zone()
-		if err := l.stmts.run(putFile, f.Path, f.Size, f.ModTime, f.Hash[:], f.ID[:], f.Time.UnixMicro(), zone, f.Created.UnixMicro(), f.Problem); err != nil {
+		if err := l.stmts.Run(putFile, f.Path, f.Size, f.ModTime, f.Hash[:], f.ID[:], f.Time.UnixMicro(), zone, f.Created.UnixMicro(), f.Problem); err != nil {
 			return err
 		}
 	}
 	for _, path := range c.Gone {
-		if err := l.stmts.run(dropFile, path); err != nil {
+		if err := l.stmts.Run(dropFile, path); err != nil {
 			return err
 		}
 	}
@@ -192,7 +182,7 @@ func (l *Log) applyState(c Changes) error {
 	if c.State == nil {
 		return nil
 	}
-	return l.stmts.run(putState, c.State.Last.UnixMicro(), c.State.NextNode, c.State.NextFlow)
+	return l.stmts.Run(putState, c.State.Last.UnixMicro(), c.State.NextNode, c.State.NextFlow)
 }
 
 // Request gives what is remembered of a request since a time; ok is false where there is nothing.

@@ -1,4 +1,4 @@
-package commitlog
+package durable
 
 import (
 	"errors"
@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// synchronous is NORMAL: SQLite syncs what it needs to keep the database whole, and the write-ahead log is synced by us behind each
+// Synchronous is NORMAL: SQLite syncs what it needs to keep the database whole, and the write-ahead log is synced by us behind each
 // commit, which is what FULL would do. SQLite does that with fsync, which also waits for the time of the file to be written: as often
 // as the clock of the file system ticks a commit had to wait for its journal, and so for whatever others write. fdatasync makes
 // durable what was written and the size of the file, no more (fdatasync(2)).
-const synchronous = 1
+const Synchronous = 1
 
 // openWAL opens the write-ahead log of a database that is in use. SQLite takes no lock on that file which closing it here could end.
 func openWAL(path string) (*os.File, error) { return os.OpenFile(path+"-wal", os.O_RDWR, 0) }

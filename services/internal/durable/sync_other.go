@@ -1,11 +1,11 @@
 //go:build !linux
 
-package commitlog
+package durable
 
 import "os"
 
-// synchronous is FULL: SQLite syncs the write-ahead log with each commit, on macOS so that the disk means it (fullfsync).
-const synchronous = 2
+// Synchronous is FULL: SQLite syncs the write-ahead log with each commit, on macOS so that the disk means it (fullfsync).
+const Synchronous = 2
 
 // openWAL opens nothing: there is nothing to do behind a commit.
 func openWAL(string) (*os.File, error) { return nil, nil }
