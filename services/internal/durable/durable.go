@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -143,21 +144,33 @@ func (d *DB) Exec(query string, args ...any) error {
 // Transaction runs fn and makes what it did durable, or undoes it. ErrFull where the disk is full; after any other error of the
 // database it is not known what is on the disk, and nothing more should be acknowledged.
 func (d *DB) Transaction(fn func() error) error {
+	return d.TransactionIf(func() (bool, error) { return true, fn() }, &sync.Mutex{})
+}
+
+// TransactionIf is a Transaction that is undone without an error where fn says that it wrote nothing. publish is held from before others
+// could read what it did until that is durable.
+func (d *DB) TransactionIf(fn func() (wrote bool, err error), publish sync.Locker) error {
 	if err := d.Exec("BEGIN IMMEDIATE"); err != nil {
 		return full(err)
 	}
-	err := fn()
-	if err == nil {
-		err = d.Exec("COMMIT")
+	wrote, err := fn()
+	if err == nil && wrote {
+		err = d.commit(publish)
 	}
-	if err == nil {
-		err = d.sync()
-	}
-	if err != nil {
+	if err != nil || !wrote {
 		// After some errors SQLite has rolled back by itself, and says that there is nothing to roll back.
 		_ = d.Exec("ROLLBACK")
 	}
 	return full(err)
+}
+
+func (d *DB) commit(publish sync.Locker) error {
+	publish.Lock()
+	defer publish.Unlock()
+	if err := d.Exec("COMMIT"); err != nil {
+		return err
+	}
+	return d.sync()
 }
 
 // sync makes what was committed durable.

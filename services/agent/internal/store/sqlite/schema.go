@@ -1,0 +1,81 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
+)
+
+// schemaVersion stands in the database as its user_version.
+const schemaVersion = 1
+
+// schema is that of version 1. Times are microseconds since 1970; 0 is no time.
+const schema = `
+CREATE TABLE sessions (ns TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL, lifecycle TEXT NOT NULL, waits INTEGER NOT NULL, created INTEGER NOT NULL,
+	wake INTEGER NOT NULL, version INTEGER NOT NULL, holder TEXT NOT NULL DEFAULT '', held INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL DEFAULT 0,
+	body BLOB NOT NULL, PRIMARY KEY (ns, id)) WITHOUT ROWID;
+CREATE INDEX sessions_new ON sessions (ns, created, id);
+CREATE INDEX sessions_due ON sessions (wake) WHERE wake > 0;
+CREATE TABLE approvals (ns TEXT NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL, state TEXT NOT NULL, created INTEGER NOT NULL, body BLOB NOT NULL,
+	PRIMARY KEY (ns, id)) WITHOUT ROWID;
+CREATE INDEX approvals_new ON approvals (ns, state, created, id);
+CREATE INDEX approvals_of ON approvals (ns, session, created, id);
+CREATE TABLE records (ns TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, body BLOB NOT NULL,
+	PRIMARY KEY (ns, session, seq)) WITHOUT ROWID;
+CREATE TABLE texts (ns TEXT NOT NULL, session TEXT NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL, body BLOB NOT NULL,
+	PRIMARY KEY (ns, session, id)) WITHOUT ROWID;
+CREATE INDEX texts_until ON texts (ns, until) WHERE until > 0;
+CREATE TABLE requests (n INTEGER PRIMARY KEY, ns TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL, at INTEGER NOT NULL, result BLOB NOT NULL, UNIQUE (ns, key));
+PRAGMA user_version = 1;`
+
+// migrate makes the tables of a new database.
+func migrate(db *durable.DB) error {
+	var version int
+	if err := db.Row("PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	switch version {
+	case schemaVersion:
+		return nil
+	case 0:
+		return db.Transaction(func() error { return db.Exec(schema) })
+	}
+	return fmt.Errorf("it was written by a newer version of Tsumugi (schema %d, this one knows %d)", version, schemaVersion)
+}
+
+const (
+	sessionColumns = "id, owner, lifecycle, waits, created, wake, version, body"
+	getSession     = "SELECT " + sessionColumns + " FROM sessions WHERE ns = ? AND id = ?"
+	listSessions   = "SELECT " + sessionColumns + ` FROM sessions WHERE ns = ?1 AND (?2 = 0 OR (created, id) < (?2, ?3)) AND (?4 = '' OR owner = ?4)
+	AND (?5 = '' OR lifecycle = ?5) AND (?6 = 0 OR waits = 1) ORDER BY created DESC, id DESC LIMIT ?7`
+	addSession      = "INSERT INTO sessions (ns, id, owner, lifecycle, waits, created, wake, version, body) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING"
+	setSession      = "UPDATE sessions SET owner = ?, lifecycle = ?, waits = ?, wake = ?, version = version + 1, body = ? WHERE ns = ? AND id = ? AND version = ?"
+	approvalColumns = "id, session, state, created, body"
+	getApproval     = "SELECT " + approvalColumns + " FROM approvals WHERE ns = ? AND id = ?"
+	listApprovals   = "SELECT " + approvalColumns + ` FROM approvals WHERE ns = ?1 AND state = ?5 AND (?2 = 0 OR (created, id) < (?2, ?3))
+	AND (?4 = '' OR session = ?4) ORDER BY created DESC, id DESC LIMIT ?6`
+	allApprovals = "SELECT " + approvalColumns + ` FROM approvals WHERE ns = ?1 AND (?2 = 0 OR (created, id) < (?2, ?3))
+	AND (?4 = '' OR session = ?4) AND (?5 = '' OR state = ?5) ORDER BY created DESC, id DESC LIMIT ?6`
+	putApproval = `INSERT INTO approvals (ns, id, session, state, created, body) VALUES (?, ?, ?, ?, ?, ?)
+	ON CONFLICT (ns, id) DO UPDATE SET state = excluded.state, body = excluded.body`
+	listRecords  = "SELECT seq, at, body FROM records WHERE ns = ? AND session = ? AND seq >= ? ORDER BY seq LIMIT ?"
+	lastRecord   = "SELECT coalesce(max(seq), 0) FROM records WHERE ns = ? AND session = ?"
+	addRecord    = "INSERT INTO records (ns, session, seq, at, body) VALUES (?, ?, ?, ?, ?)"
+	pruneRecords = "DELETE FROM records WHERE ns = ? AND session = ? AND seq < ? AND seq < (SELECT max(seq) FROM records WHERE ns = ?1 AND session = ?2)"
+	getText      = "SELECT session, id, until, body FROM texts WHERE ns = ? AND session = ? AND id = ?"
+	putText      = "INSERT OR REPLACE INTO texts (ns, session, id, until, body) VALUES (?, ?, ?, ?, ?)"
+	pruneTexts   = "DELETE FROM texts WHERE (ns, session, id) IN (SELECT ns, session, id FROM texts WHERE ns = ? AND until > 0 AND until <= ? LIMIT ?)"
+	getRequest   = "SELECT key, body, at, result FROM requests WHERE ns = ? AND key = ? AND at > ?"
+	putRequest   = "INSERT OR REPLACE INTO requests (ns, key, body, at, result) VALUES (?, ?, ?, ?, ?)"
+	oldRequests  = "DELETE FROM requests WHERE n IN (SELECT n FROM requests ORDER BY n LIMIT 100) AND at <= ?"
+	getLease     = "SELECT holder, held, epoch FROM sessions WHERE ns = ? AND id = ?"
+	setLease     = "UPDATE sessions SET holder = ?, held = ?, epoch = ? WHERE ns = ? AND id = ?"
+	listDue      = "SELECT ns, id FROM sessions WHERE wake > 0 AND wake <= ? AND (held <= ?1 OR holder = ?) ORDER BY wake, ns, id LIMIT ?"
+	nextDue      = "SELECT coalesce(min(wake), 0) FROM sessions WHERE wake > ?"
+)
+
+// gone are the statements that take a session away, each with a namespace and an id.
+var gone = []string{
+	"DELETE FROM approvals WHERE ns = ? AND session = ?", "DELETE FROM texts WHERE ns = ? AND session = ?",
+	"DELETE FROM records WHERE ns = ? AND session = ?", "DELETE FROM sessions WHERE ns = ? AND id = ?",
+}

@@ -1,0 +1,233 @@
+// Package sqlite keeps sessions in one SQLite file (pure Go, services/internal/durable). Functions that write run one at a time, those
+// that come together in one transaction: it is one fdatasync, and they are answered when it is done. What it made is read from then on.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
+)
+
+const (
+	// maxBatch is how many functions share a transaction.
+	maxBatch = 256
+	// yields is how often the writer lets others run before it takes a batch for complete.
+	yields = 4
+	// checkpointEvery is after how many transactions, none waiting, the write-ahead log is moved into the database; and atLatest while
+	// callers wait.
+	checkpointEvery, checkpointAtLatest = 1000, 16000
+)
+
+// Store is one file. It implements store.Store.
+type Store struct {
+	writer, reader *durable.DB
+	// reading lines up those that read; published is held for writing while a transaction becomes durable, so that nobody reads what
+	// a power cut could take back.
+	reading   sync.Mutex
+	published sync.RWMutex
+	updates   chan *update
+	stopping  chan struct{}
+	stopped   chan struct{}
+	stop      sync.Once
+	// since counts transactions since the last checkpoint. failed is why nothing is written any more: of a commit that failed it is not
+	// known what is on the disk.
+	since  int
+	failed error
+}
+
+// update is a caller's function on its way through the writer.
+type update struct {
+	ctx      context.Context
+	ns       string
+	fn       func(store.Tx) error
+	done     chan struct{}
+	err      error
+	panicked any
+}
+
+// Open opens the file, and makes it where it is not there.
+func Open(path string) (*Store, error) {
+	writer, err := durable.Open(path, migrate)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := durable.Open(path, func(*durable.DB) error { return nil })
+	if err != nil {
+		return nil, errors.Join(err, writer.Close())
+	}
+	s := &Store{writer: writer, reader: reader, updates: make(chan *update), stopping: make(chan struct{}), stopped: make(chan struct{})}
+	go s.run()
+	return s, nil
+}
+
+// Update implements store.Store.
+func (s *Store) Update(ctx context.Context, namespace string, fn func(store.Tx) error) error {
+	u := &update{ctx: ctx, ns: namespace, fn: fn, done: make(chan struct{})}
+	select {
+	case s.updates <- u:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.stopping:
+		return store.ErrClosed
+	}
+	<-u.done
+	if u.panicked != nil {
+		panic(u.panicked)
+	}
+	if errors.Is(u.err, durable.ErrFull) {
+		return fmt.Errorf("%w (%w)", store.ErrFull, u.err)
+	}
+	return u.err
+}
+
+// Read implements store.Store.
+func (s *Store) Read(ctx context.Context, namespace string, fn func(store.View) error) error {
+	return s.read(ctx, func() error { return fn(view{s.reader, namespace}) })
+}
+
+// read runs fn in one snapshot.
+func (s *Store) read(ctx context.Context, fn func() error) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	select {
+	case <-s.stopping:
+		return store.ErrClosed
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.published.RLock()
+	defer s.published.RUnlock()
+	if err := s.reader.Exec("BEGIN"); err != nil {
+		return err
+	}
+	defer s.reader.Exec("ROLLBACK") //nolint:errcheck // It ends a snapshot; the next one would say what is wrong.
+	return fn()
+}
+
+// Due implements store.Store.
+func (s *Store) Due(ctx context.Context, owner string, now time.Time, limit int) (keys []store.Key, next time.Time, err error) {
+	err = s.read(ctx, func() error {
+		rows, err := s.reader.Rows(listDue, micros(now), owner, page(limit))
+		keys, err = durable.Collect(rows, err, func(scan durable.Scanner) (k store.Key, err error) {
+			err = scan(&k.Namespace, &k.Session)
+			return k, err
+		})
+		if err != nil {
+			return err
+		}
+		var at int64
+		err = s.reader.Row(nextDue, micros(now)).Scan(&at)
+		next = timeOf(at)
+		return err
+	})
+	return keys, next, err
+}
+
+// Close waits for what is under way, and closes the file.
+func (s *Store) Close() error {
+	var err error
+	s.stop.Do(func() {
+		close(s.stopping)
+		<-s.stopped
+		s.reading.Lock()
+		defer s.reading.Unlock()
+		err = errors.Join(s.reader.Close(), s.writer.Close())
+	})
+	return err
+}
+
+func (s *Store) run() {
+	defer close(s.stopped)
+	for {
+		select {
+		case u := <-s.updates:
+			s.batch(u)
+		case <-s.stopping:
+			return
+		}
+	}
+}
+
+// batch runs the first function and those of all who wait behind it in one transaction, and answers them when it is durable. There is
+// no timer: who comes alone is served alone, and while the disk works the next ones gather.
+func (s *Store) batch(first *update) {
+	var all []*update
+	if s.failed != nil {
+		first.err = s.failed
+		close(first.done)
+		return
+	}
+	err := s.writer.TransactionIf(func() (bool, error) {
+		wrote := false
+		for u := first; u != nil; u = s.next(len(all)) {
+			all = append(all, u)
+			w, err := s.one(u)
+			if err != nil {
+				return false, err
+			}
+			wrote = wrote || w
+		}
+		return wrote, nil
+	}, &s.published)
+	if len(all) == 0 {
+		all = append(all, first) // There is no transaction.
+	}
+	if err != nil && !errors.Is(err, durable.ErrFull) {
+		s.failed = fmt.Errorf("nothing is written any more, since a write failed and may be on the disk or not; start again: %w", err)
+	}
+	for _, u := range all {
+		if u.err == nil && u.panicked == nil {
+			u.err = err
+		}
+		close(u.done)
+	}
+	if s.since++; s.since >= checkpointAtLatest || s.since >= checkpointEvery && len(all) == 1 {
+		s.since = 0
+		_ = s.writer.Checkpoint() // It is not needed for anything that was promised; the next one takes more.
+	}
+}
+
+// next gives one more who waits, nil where nobody does or the batch is full. Before it gives up it lets callers run that are ready to.
+func (s *Store) next(n int) *update {
+	if n == maxBatch {
+		return nil
+	}
+	for range yields + 1 {
+		select {
+		case u := <-s.updates:
+			return u
+		default:
+			runtime.Gosched()
+		}
+	}
+	return nil
+}
+
+// one runs a function within a savepoint: its error or panic takes back what it wrote and nothing else. The error is that of the database.
+func (s *Store) one(u *update) (wrote bool, err error) {
+	if u.err = u.ctx.Err(); u.err != nil {
+		return false, nil
+	}
+	if err := s.writer.Exec("SAVEPOINT one"); err != nil {
+		return false, err
+	}
+	t := &tx{view: view{s.writer, u.ns}}
+	u.run(t)
+	if u.err != nil || u.panicked != nil {
+		return false, errors.Join(s.writer.Exec("ROLLBACK TO one"), s.writer.Exec("RELEASE one"))
+	}
+	return t.wrote, s.writer.Exec("RELEASE one")
+}
+
+func (u *update) run(t *tx) {
+	defer func() { u.panicked = recover() }()
+	u.err = u.fn(t)
+}

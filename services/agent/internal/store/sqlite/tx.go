@@ -1,0 +1,254 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
+)
+
+// view reads a namespace over one connection.
+type view struct {
+	db *durable.DB
+	ns string
+}
+
+// tx also writes.
+type tx struct {
+	view
+	// wrote says that there is something to commit.
+	wrote bool
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func timeOf(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
+
+// one is the error of a query for one thing.
+func one(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.ErrNotFound
+	}
+	return err
+}
+
+func page(limit int) int { return min(max(limit, 1), store.MaxPage) }
+
+func scanSession(scan durable.Scanner) (s store.Session, err error) {
+	var created, wake int64
+	err = scan(&s.ID, &s.Owner, &s.Lifecycle, &s.Waits, &created, &wake, &s.Version, &s.Body)
+	s.Created, s.Wake = timeOf(created), timeOf(wake)
+	return s, err
+}
+
+func (v view) Session(id string) (store.Session, error) {
+	s, err := scanSession(v.db.Row(getSession, v.ns, id).Scan)
+	return s, one(err)
+}
+
+func (v view) Sessions(f store.SessionFilter, after store.Place, limit int) ([]store.Session, error) {
+	rows, err := v.db.Rows(listSessions, v.ns, micros(after.At), after.ID, f.Owner, f.Lifecycle, f.Waiting, page(limit))
+	return durable.Collect(rows, err, scanSession)
+}
+
+func scanApproval(scan durable.Scanner) (a store.Approval, err error) {
+	var created int64
+	err = scan(&a.ID, &a.Session, &a.State, &created, &a.Body)
+	a.Created = timeOf(created)
+	return a, err
+}
+
+func (v view) Approval(id string) (store.Approval, error) {
+	a, err := scanApproval(v.db.Row(getApproval, v.ns, id).Scan)
+	return a, one(err)
+}
+
+func (v view) Approvals(f store.ApprovalFilter, after store.Place, limit int) ([]store.Approval, error) {
+	query := allApprovals
+	if f.State != "" && f.Session == "" {
+		query = listApprovals // by its index
+	}
+	rows, err := v.db.Rows(query, v.ns, micros(after.At), after.ID, f.Session, f.State, page(limit))
+	return durable.Collect(rows, err, scanApproval)
+}
+
+func (v view) Records(session string, from int64, limit int) ([]store.Record, error) {
+	rows, err := v.db.Rows(listRecords, v.ns, session, from, page(limit))
+	return durable.Collect(rows, err, func(scan durable.Scanner) (r store.Record, err error) {
+		var at int64
+		err = scan(&r.Seq, &at, &r.Body)
+		r.Time = timeOf(at)
+		return r, err
+	})
+}
+
+func (v view) Text(session, id string) (t store.Text, err error) {
+	var until int64
+	err = v.db.Row(getText, v.ns, session, id).Scan(&t.Session, &t.ID, &until, &t.Body)
+	t.Until = timeOf(until)
+	return t, one(err)
+}
+
+func (v view) Request(key string, now time.Time) (r store.Request, err error) {
+	var at int64
+	err = v.db.Row(getRequest, v.ns, key, micros(now.Add(-store.RequestLifetime))).Scan(&r.Key, &r.Body, &at, &r.Result)
+	r.At = timeOf(at)
+	return r, one(err)
+}
+
+func (v view) Lease(session string) (l store.Lease, err error) {
+	var until int64
+	err = v.db.Row(getLease, v.ns, session).Scan(&l.Owner, &until, &l.Epoch)
+	l.Until = timeOf(until)
+	return l, one(err)
+}
+
+func (t *tx) exec(query string, args ...any) error {
+	t.wrote = true
+	return t.db.Exec(query, args...)
+}
+
+// changed runs a statement and says whether it found a row.
+func (t *tx) changed(query string, args ...any) (bool, error) {
+	if err := t.exec(query, args...); err != nil {
+		return false, err
+	}
+	var n int
+	err := t.db.Row("SELECT changes()").Scan(&n)
+	return n > 0, err
+}
+
+func bounded(body []byte) error {
+	if len(body) > store.MaxBody {
+		return fmt.Errorf("a body has %d bytes, and may have %d", len(body), store.MaxBody)
+	}
+	return nil
+}
+
+func (t *tx) PutSession(s store.Session) error {
+	if err := bounded(s.Body); err != nil {
+		return err
+	}
+	if s.Version == 0 {
+		ok, err := t.changed(addSession, t.ns, s.ID, s.Owner, s.Lifecycle, s.Waits, micros(s.Created), micros(s.Wake), s.Body)
+		if err == nil && !ok {
+			err = store.ErrTaken
+		}
+		return err
+	}
+	ok, err := t.changed(setSession, s.Owner, s.Lifecycle, s.Waits, micros(s.Wake), s.Body, t.ns, s.ID, s.Version)
+	if err != nil || ok {
+		return err
+	}
+	if _, err := t.Session(s.ID); err != nil {
+		return err
+	}
+	return store.ErrFenced
+}
+
+func (t *tx) DeleteSession(id string) error {
+	if _, err := t.Session(id); err != nil {
+		return err
+	}
+	for _, statement := range gone {
+		if err := t.exec(statement, t.ns, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) PutApproval(a store.Approval) error {
+	if err := bounded(a.Body); err != nil {
+		return err
+	}
+	return t.exec(putApproval, t.ns, a.ID, a.Session, a.State, micros(a.Created), a.Body)
+}
+
+func (t *tx) AddRecord(session string, r store.Record) error {
+	if err := bounded(r.Body); err != nil {
+		return err
+	}
+	var last int64
+	if err := t.db.Row(lastRecord, t.ns, session).Scan(&last); err != nil {
+		return err
+	}
+	if r.Seq != last+1 {
+		return fmt.Errorf("%w: the next record of the session is %d, not %d", store.ErrTaken, last+1, r.Seq)
+	}
+	return t.exec(addRecord, t.ns, session, r.Seq, micros(r.Time), r.Body)
+}
+
+// PruneRecords keeps the last one: the next number goes by it.
+func (t *tx) PruneRecords(session string, before int64) error {
+	return t.exec(pruneRecords, t.ns, session, before)
+}
+
+func (t *tx) PutText(x store.Text) error {
+	if err := bounded(x.Body); err != nil {
+		return err
+	}
+	return t.exec(putText, t.ns, x.Session, x.ID, micros(x.Until), x.Body)
+}
+
+func (t *tx) PruneTexts(now time.Time, limit int) (n int, err error) {
+	if err := t.exec(pruneTexts, t.ns, micros(now), page(limit)); err != nil {
+		return 0, err
+	}
+	err = t.db.Row("SELECT changes()").Scan(&n)
+	return n, err
+}
+
+func (t *tx) PutRequest(r store.Request) error {
+	if err := bounded(r.Result); err != nil {
+		return err
+	}
+	if err := t.exec(oldRequests, micros(r.At.Add(-store.RequestLifetime))); err != nil {
+		return err
+	}
+	return t.exec(putRequest, t.ns, r.Key, r.Body, micros(r.At), r.Result)
+}
+
+func (t *tx) Claim(session, owner string, now, until time.Time) (store.Lease, error) {
+	l, err := t.Lease(session)
+	if err != nil {
+		return store.Lease{}, err
+	}
+	switch {
+	case l.Owner == owner:
+	case now.Before(l.Until):
+		return store.Lease{}, &store.HeldError{Owner: l.Owner, Until: l.Until}
+	default:
+		l.Owner, l.Epoch = owner, l.Epoch+1
+	}
+	l.Until = timeOf(micros(until))
+	return l, t.exec(setLease, l.Owner, micros(until), l.Epoch, t.ns, session)
+}
+
+func (t *tx) Release(session string, epoch int64) error {
+	if err := t.Fence(session, epoch); err != nil {
+		return err
+	}
+	return t.exec(setLease, "", 0, epoch, t.ns, session)
+}
+
+func (t *tx) Fence(session string, epoch int64) error {
+	l, err := t.Lease(session)
+	if err == nil && (l.Epoch != epoch || l.Owner == "") {
+		return store.ErrFenced
+	}
+	return err
+}

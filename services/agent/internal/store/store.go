@@ -1,0 +1,180 @@
+// Package store is the port to whatever keeps sessions: reads of committed state and ONE writing method.
+//
+// Every rule that looks before it writes (the state of an approval, an etag, a request id, a lease) is evaluated inside Update:
+// checked outside, two deciders give one approval two outcomes. What a session, an approval or a record is, is the domain's
+// business: here they are bytes with the few values by which they are found. storetest holds the suite that every engine passes.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What an engine answers. Test with errors.Is.
+var (
+	// ErrNotFound: there is no such thing in this namespace.
+	ErrNotFound = errors.New("there is no such thing")
+	// ErrTaken: the id of a new thing is in use.
+	ErrTaken = errors.New("the id is taken")
+	// ErrClosed: the store is closed or closing.
+	ErrClosed = errors.New("the store is closed")
+	// ErrFull: the disk is full; nothing was written.
+	ErrFull = errors.New("the disk is full: what is stored can be read, and writing works again when there is room")
+	// ErrFenced: another process owns the session; nothing was written (field/review-agent.md C55).
+	ErrFenced = errors.New("another process owns the session now")
+)
+
+// HeldError says who has the lease of a session.
+type HeldError struct {
+	Owner string
+	Until time.Time
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%s owns the session until %s", e.Owner, e.Until.UTC().Format(time.RFC3339))
+}
+
+// Bounds of what is stored.
+const (
+	// MaxBody bounds a body, in bytes.
+	MaxBody = 8 << 20
+	// MaxPage bounds a list, in entries.
+	MaxPage = 1000
+	// RequestLifetime is how long the id of a request is remembered: longer than an approval can live (S15).
+	RequestLifetime = 48 * time.Hour
+)
+
+// Session is a session as it is now.
+type Session struct {
+	ID    string
+	Owner string
+	// Lifecycle, and Waits: an approval or a question waits for a person. For lists.
+	Lifecycle string
+	Waits     bool
+	Created   time.Time
+	// Wake is when its owner has to look at it, if nobody does before: a deadline, or the time of the write for at once. The zero
+	// time: never.
+	Wake time.Time
+	// Version rises with each write by one; PutSession checks it. 0: it is new.
+	Version int64
+	Body    []byte
+}
+
+// Approval is what a person is asked, or was.
+type Approval struct {
+	ID, Session string
+	State       string
+	Created     time.Time
+	Body        []byte
+}
+
+// Record is a row of a session's audit, and what it changed.
+type Record struct {
+	// Seq counts the records of a session from 1, without gaps.
+	Seq  int64
+	Time time.Time
+	Body []byte
+}
+
+// Text is a content that is kept apart from the records and goes after a time: a message, the arguments of a call, a diff (S22).
+type Text struct {
+	Session, ID string
+	// Until is when it may be deleted; the zero time: with its session.
+	Until time.Time
+	Body  []byte
+}
+
+// Request is what a caller's request came to. It is found again by Key, which the domain makes of the caller, the method, the parent and
+// the caller's id.
+type Request struct {
+	Key string
+	// Body is the hash of what was asked.
+	Body   string
+	At     time.Time
+	Result []byte
+}
+
+// Lease says who owns a session. Epoch rises with each owner.
+type Lease struct {
+	Owner string
+	Until time.Time
+	Epoch int64
+}
+
+// Key names a session of any namespace.
+type Key struct{ Namespace, Session string }
+
+// Place is where a page begins: behind the thing of that time and id. The zero Place is the beginning.
+type Place struct {
+	At time.Time
+	ID string
+}
+
+// SessionFilter picks sessions. Empty fields pick all.
+type SessionFilter struct {
+	Owner, Lifecycle string
+	Waiting          bool
+}
+
+// ApprovalFilter picks approvals. Empty fields pick all.
+type ApprovalFilter struct{ Session, State string }
+
+// View reads one namespace. Lists are newest first, with at most MaxPage entries.
+type View interface {
+	// Session gives one. ErrNotFound.
+	Session(id string) (Session, error)
+	Sessions(f SessionFilter, after Place, limit int) ([]Session, error)
+	// Approval gives one. ErrNotFound.
+	Approval(id string) (Approval, error)
+	Approvals(f ApprovalFilter, after Place, limit int) ([]Approval, error)
+	// Records gives those of a session from a number on, oldest first.
+	Records(session string, from int64, limit int) ([]Record, error)
+	// Text gives a content. ErrNotFound.
+	Text(session, id string) (Text, error)
+	// Request gives what is remembered of one that is younger than RequestLifetime. ErrNotFound.
+	Request(key string, now time.Time) (Request, error)
+	// Lease gives that of a session; the zero Lease where nobody ever had it.
+	Lease(session string) (Lease, error)
+}
+
+// Tx reads and writes one namespace. It sees its own writes and those of earlier functions of the same batch.
+type Tx interface {
+	View
+	// PutSession writes a session over the one with the version before it. ErrTaken for a new one whose id is in use, ErrNotFound for
+	// one that is gone, ErrFenced where its version is another one: whoever read it before must read it again.
+	PutSession(s Session) error
+	// DeleteSession takes a session away with its approvals, texts, leases and records. ErrNotFound.
+	DeleteSession(id string) error
+	// PutApproval writes an approval, new or not.
+	PutApproval(a Approval) error
+	// AddRecord adds the next record. ErrTaken where its number is not the next one.
+	AddRecord(session string, r Record) error
+	// PruneRecords takes away those before a number.
+	PruneRecords(session string, before int64) error
+	PutText(t Text) error
+	// PruneTexts takes away those whose time is over, at most limit, and says how many went.
+	PruneTexts(now time.Time, limit int) (int, error)
+	PutRequest(r Request) error
+	// Claim takes a session, or keeps it: the epoch rises where the owner is another one than before. *HeldError where another owner's time
+	// is not over.
+	Claim(session, owner string, now, until time.Time) (Lease, error)
+	// Release gives it back, if the epoch is still the owner's.
+	Release(session string, epoch int64) error
+	// Fence is nil while the epoch is that of the session, else ErrFenced.
+	Fence(session string, epoch int64) error
+}
+
+// Store keeps the sessions of all namespaces.
+type Store interface {
+	// Update runs fn, and what it wrote is durable when Update returns nil. fn may be run again, and runs beside those of other callers
+	// in one transaction: it must not wait for anything. An error of it leaves nothing, and is the answer. A panic in it is the caller's.
+	Update(ctx context.Context, namespace string, fn func(Tx) error) error
+	// Read runs fn over one committed state.
+	Read(ctx context.Context, namespace string, fn func(View) error) error
+	// Due gives sessions of all namespaces whose Wake has come and whose lease is over or is owner's, the longest waiting first; and the
+	// next time at which one will be, the zero time for none.
+	Due(ctx context.Context, owner string, now time.Time, limit int) ([]Key, time.Time, error)
+	Close() error
+}
