@@ -1,0 +1,151 @@
+package audit
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Start is the Prev of the first row of a session.
+const Start = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// Versions of what the codes go over. Another layout gets another one, so that no old code fits a new text.
+const (
+	rowVersion  = "tsumugi audit row 1"
+	headVersion = "tsumugi audit head 1"
+)
+
+// MinKey is the length of the shortest key, in bytes: as long as the code.
+const MinKey = sha256.Size
+
+// Keys are the keys of codes by id: one for new rows, all for old ones. After a rotation the old key stays, so that its rows
+// can be verified. It never prints a key.
+type Keys struct {
+	current string
+	keys    map[string][]byte
+}
+
+// NewKeys takes keys by id, of which current makes new rows. The error names every key that is too short, every bad id, and a
+// current one that is not there.
+func NewKeys(current string, keys map[string][]byte) (*Keys, error) {
+	k := &Keys{current, map[string][]byte{}}
+	var problems []string
+	for _, id := range slices.Sorted(maps.Keys(keys)) {
+		if id == "" || len(id) > 64 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
+			problems = append(problems, fmt.Sprintf("%q is no id of a key: 1 to 64 of a-z, A-Z, 0-9, '.', '_' and '-'", id))
+		}
+		if len(keys[id]) < MinKey {
+			problems = append(problems, fmt.Sprintf("the key %q has %d bytes; it needs at least %d", id, len(keys[id]), MinKey))
+		}
+		k.keys[id] = slices.Clone(keys[id])
+	}
+	if _, ok := keys[current]; !ok {
+		problems = append(problems, fmt.Sprintf("there is no key %q, which new rows are to be made with", current))
+	}
+	if problems != nil {
+		return nil, fmt.Errorf("the keys of the audit record: %s", strings.Join(problems, "; "))
+	}
+	return k, nil
+}
+
+// String names the ids.
+func (k *Keys) String() string {
+	return fmt.Sprintf("keys %s, new rows with %s", strings.Join(slices.Sorted(maps.Keys(k.keys)), ", "), k.current)
+}
+
+// GoString is String: no format prints a key.
+func (k *Keys) GoString() string { return k.String() }
+
+// Head is where the chain of a session ends. It is kept apart from the rows: then rows cut from the end are missed. Its Seal is a
+// code too, so that nobody without the key makes one for a shorter chain; an old head that was put back is found only by
+// who has kept a newer one elsewhere.
+type Head struct {
+	Namespace string `json:"namespace"`
+	Session   string `json:"session"`
+	// Seq and MAC are those of the last row; 0 and Start before the first one.
+	Seq uint64 `json:"seq"`
+	MAC string `json:"mac"`
+	// Time is that of the last row.
+	Time  time.Time `json:"time"`
+	KeyID string    `json:"key_id"`
+	Seal  string    `json:"seal"`
+}
+
+// Begin gives the head of a session without a row.
+func (k *Keys) Begin(namespace, session string) Head {
+	h := Head{Namespace: namespace, Session: session, MAC: Start, KeyID: k.current, Time: time.Unix(0, 0).UTC()}
+	h.Seal = h.seal(k.keys[k.current])
+	return h
+}
+
+// Append puts an entry behind a head, and gives the row and the head with it. Both are stored in one transaction with what the
+// row tells. The error is an *EntryError with all problems, or says that the head is not ours.
+func (k *Keys) Append(h Head, e Entry) (Row, Head, error) {
+	if err := e.check(); err != nil {
+		return Row{}, Head{}, err
+	}
+	switch key, known := k.keys[h.KeyID]; {
+	case !known:
+		return Row{}, Head{}, fmt.Errorf("the head of the audit record was made with the key %q, which is not among the keys", h.KeyID)
+	case !equal(h.Seal, h.seal(key)):
+		return Row{}, Head{}, fmt.Errorf("the head of the audit record of sessions/%s was changed", h.Session)
+	case h.Namespace != e.Namespace || h.Session != e.Session:
+		return Row{}, Head{}, &EntryError{[]string{fmt.Sprintf("it is of sessions/%s, and the head of sessions/%s", e.Session, h.Session)}}
+	case e.Time.Before(h.Time):
+		return Row{}, Head{}, &EntryError{[]string{fmt.Sprintf("its time %v is before that of the last row, %v", e.Time, h.Time)}}
+	}
+	key := k.keys[k.current]
+	e.Time = e.Time.UTC().Round(0)
+	r := Row{Seq: h.Seq + 1, Entry: e, KeyID: k.current, Prev: h.MAC}
+	r.MAC = code(key, r.encode())
+	next := Head{Namespace: h.Namespace, Session: h.Session, Seq: r.Seq, MAC: r.MAC, Time: e.Time, KeyID: k.current}
+	next.Seal = next.seal(key)
+	return r, next, nil
+}
+
+// encode gives the bytes that the code of a row goes over: every field but the code, each text with its length before it, so
+// that two rows never have the same.
+func (r *Row) encode() []byte {
+	b := text(nil, rowVersion)
+	b = binary.BigEndian.AppendUint64(b, r.Seq)
+	b = text(text(b, r.KeyID), r.Prev)
+	b = moment(b, r.Time)
+	for _, t := range r.texts() {
+		b = text(b, t.value)
+	}
+	return b
+}
+
+func (h *Head) seal(key []byte) string {
+	b := text(nil, headVersion)
+	b = binary.BigEndian.AppendUint64(b, h.Seq)
+	for _, t := range []string{h.KeyID, h.MAC, h.Namespace, h.Session} {
+		b = text(b, t)
+	}
+	return code(key, moment(b, h.Time))
+}
+
+func text(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint64(b, uint64(len(s))), s...)
+}
+
+// moment gives seconds and nanoseconds: nanoseconds alone do not hold each year.
+func moment(b []byte, t time.Time) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(t.Unix()))
+	return binary.BigEndian.AppendUint64(b, uint64(t.Nanosecond()))
+}
+
+func code(key, message []byte) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write(message)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// equal compares codes in constant time.
+func equal(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }

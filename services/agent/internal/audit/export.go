@@ -1,0 +1,134 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// MaxLine is the length of the longest line of an export, in bytes: 1 MiB, more than any row has.
+const MaxLine = 1 << 20
+
+// header is the first line of an export.
+type header struct {
+	Version int  `json:"tsumugi_audit"`
+	Head    Head `json:"head"`
+}
+
+const exportVersion = 1
+
+// Export writes the head and the rows as JSON Lines. What Import reads of it verifies as the rows do; a line that was changed in
+// whatever way is not the line that Export writes.
+func Export(w io.Writer, head Head, rows iter.Seq2[Row, error]) error {
+	line, err := encodeLine(header{exportVersion, head})
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(line); err != nil {
+		return err
+	}
+	for r, err := range rows {
+		if err != nil {
+			return err
+		}
+		line, err := encodeLine(r)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func encodeLine(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// Import reads an export: its head at once, its rows one by one. The rows can be gone through once. An error of theirs, after
+// which there is no other row, names the line.
+func Import(r io.Reader) (Head, iter.Seq2[Row, error], error) {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	first, err := readLine(lines)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Head{}, nil, fmt.Errorf("line 1: %w", err)
+	}
+	var h header
+	if err := decodeLine(first, &h); err != nil {
+		return Head{}, nil, fmt.Errorf("line 1, which must be the head: %w", err)
+	}
+	if h.Version != exportVersion {
+		return Head{}, nil, fmt.Errorf("this is an export of version %d; version %d can be read", h.Version, exportVersion)
+	}
+	return h.Head, func(yield func(Row, error) bool) {
+		for number := 2; ; number++ {
+			line, err := readLine(lines)
+			if errors.Is(err, io.EOF) && len(line) == 0 {
+				return
+			}
+			var row Row
+			if err == nil || errors.Is(err, io.EOF) {
+				err = decodeLine(line, &row)
+			}
+			if err != nil {
+				yield(Row{}, fmt.Errorf("line %d: %w", number, err))
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}, nil
+}
+
+// readLine gives a line with its end.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > MaxLine:
+			return nil, fmt.Errorf("it is longer than %d bytes", MaxLine)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		}
+	}
+}
+
+// decodeLine reads a line, which must be exactly as Export writes it: encoding/json is generous with keys in other cases, keys
+// twice and blanks.
+func decodeLine(line []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	again, err := encodeLine(v)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(again, line) {
+		return errors.New("it is not as it was exported")
+	}
+	return nil
+}
+
+// VerifyExport verifies an export by its own head and by those that were kept apart. An export of another session than the one
+// that is asked for is refused.
+func (k *Keys) VerifyExport(r io.Reader, namespace, session string, apart ...Head) (Report, error) {
+	head, rows, err := Import(r)
+	if err != nil {
+		return Report{}, &BadRow{Fault: Unreadable, Err: err}
+	}
+	return k.Verify(rows, Chain{Namespace: namespace, Session: session, Heads: append(apart, head)})
+}
