@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -23,8 +24,10 @@ type finder struct {
 	found []candidate
 	// fence says that the search is inside of a fence that may hold JSON.
 	fence bool
-	// prose, thought: there was text, or thinking, around. stray: there was half of an object around.
+	// prose, thought: there was text, or thinking, around. stray: there was half of an object or of a list around.
 	prose, thought, stray bool
+	// lists is how many square brackets are open in the text around.
+	lists int
 	// open says that the answer ended while the model was thinking.
 	open     bool
 	attempts int
@@ -84,13 +87,13 @@ var tags = []string{"think", "thinking", "thought", "reasoning"}
 // next goes on by one piece.
 func (f *finder) next() {
 	rest := f.src[f.at:]
-	if name := tagAt(rest, "<"); name != "" {
+	if name, n := tagAt(rest, "<"); n > 0 {
 		f.think(name)
 		return
 	}
-	if name := tagAt(rest, "</"); name != "" {
+	if _, n := tagAt(rest, "</"); n > 0 {
 		// What stands before it was thinking, whether it was opened or not.
-		*f = finder{src: f.src, at: f.at + len("</>") + len(name), thought: true, attempts: f.attempts}
+		*f = finder{src: f.src, at: f.at + n, thought: true, attempts: f.attempts}
 		return
 	}
 	switch {
@@ -101,11 +104,19 @@ func (f *finder) next() {
 	case rest[0] == '[' && strings.HasPrefix(strings.TrimLeft(rest[1:], " \t\r\n"), "{"):
 		f.add(candidate{broken: &Reason{Code: NotAnObject}})
 		f.pass()
+	case rest[0] == '[':
+		f.lists++
+		f.prose = true
+		f.at++
+	case rest[0] == ']':
+		f.lists = max(0, f.lists-1)
+		f.prose = true
+		f.at++
 	case rest[0] == '}':
 		f.stray = true
 		f.at++
 	default:
-		n := strings.IndexAny(rest[1:], "<`{[}") + 1
+		n := strings.IndexAny(rest[1:], "<`{[]}") + 1
 		if n == 0 {
 			n = len(rest)
 		}
@@ -114,32 +125,36 @@ func (f *finder) next() {
 	}
 }
 
-// tagAt gives the name of the tag of thinking that a text begins with.
-func tagAt(s, opening string) string {
+// maxTag is the length of the longest tag of thinking that is known, in bytes.
+const maxTag = 128
+
+// tagAt gives the name and the length of the tag of thinking that a text begins with. It may have blanks and attributes.
+func tagAt(s, opening string) (name string, length int) {
 	if !strings.HasPrefix(s, opening) {
-		return ""
+		return "", 0
 	}
-	s = s[len(opening):]
-	for _, name := range tags {
-		if len(s) > len(name) && strings.EqualFold(s[:len(name)], name) && s[len(name)] == '>' {
-			return name
-		}
+	inner, _, closed := strings.Cut(s[len(opening):min(len(s), maxTag)], ">")
+	if words := strings.Fields(inner); len(words) > 0 {
+		name = strings.ToLower(words[0])
 	}
-	return ""
+	if !closed || !slices.Contains(tags, name) {
+		return "", 0
+	}
+	return name, len(opening) + len(inner) + len(">")
 }
 
 // think passes over thinking that was opened.
 func (f *finder) think(name string) {
 	f.thought = true
 	for at := f.at; ; at++ {
-		n := strings.Index(f.src[at:], "</")
-		if n < 0 {
+		next := strings.Index(f.src[at:], "</")
+		if next < 0 {
 			f.open = true
 			return
 		}
-		at += n
-		if tagAt(f.src[at:], "</") == name {
-			f.at = at + len("</>") + len(name)
+		at += next
+		if closing, n := tagAt(f.src[at:], "</"); closing == name {
+			f.at = at + n
 			return
 		}
 	}
@@ -157,7 +172,7 @@ func (f *finder) limit() int {
 			return f.end
 		}
 		f.end += n
-		if tagAt(f.src[f.end:], "</") != "" {
+		if _, tag := tagAt(f.src[f.end:], "</"); tag > 0 {
 			return f.end
 		}
 	}
@@ -169,7 +184,8 @@ const fence = "```"
 func (f *finder) fences() {
 	rest := f.src[f.at:]
 	info := strings.TrimLeft(rest, "`")
-	f.at += len(rest) - len(info)
+	ticks := rest[:len(rest)-len(info)]
+	f.at += len(ticks)
 	if f.fence {
 		f.fence = false
 		return
@@ -190,8 +206,8 @@ func (f *finder) fences() {
 	default:
 		f.prose = true
 		limit := f.limit()
-		if n := strings.Index(f.src[f.at:limit], fence); n >= 0 {
-			limit = f.at + n + len(fence)
+		if n := strings.Index(f.src[f.at:limit], ticks); n >= 0 {
+			limit = f.at + n + len(ticks)
 		}
 		f.at = limit
 	}
@@ -206,7 +222,7 @@ func (f *finder) brace() {
 	}
 	f.attempts++
 	before := strings.TrimRight(f.src[:f.at], " \t\r\n")
-	f.stray = f.stray || strings.HasSuffix(before, `":`)
+	f.stray = f.stray || f.lists > 0 || strings.HasSuffix(before, `":`)
 	p := parser{src: f.src, at: f.at}
 	n, bad := p.value("")
 	if bad != nil {

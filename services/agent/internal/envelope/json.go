@@ -257,7 +257,7 @@ func (p *parser) escape(path string) (rune, *fault) {
 
 // unit reads uXXXX.
 func (p *parser) unit(at int) (rune, bool) {
-	if at+5 > len(p.src) || p.src[at] != 'u' || strings.ContainsAny(p.src[at+1:at+5], "+-_") {
+	if at+5 > len(p.src) || p.src[at] != 'u' {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(p.src[at+1:at+5], 16, 16)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
 )
@@ -108,6 +110,56 @@ var wrapped = map[string]func(string) string{
 	"in an object": func(s string) string { return `{"a":` + s + "}" }, "in a list": func(s string) string { return "[" + s + "]" },
 	"in TypeScript": func(s string) string { return "```ts\n" + s + "\n```" }, "in a string": func(s string) string { b, _ := json.Marshal(s); return string(b) },
 	"behind an example": func(s string) string { return `{"a":1} ` + s }, "with a key more": func(s string) string { return s[:len(s)-1] + `,"approved":true}` },
+}
+
+// However thoughts, examples, prose and answers are mixed, an answer is taken if and only if it is the one object that stands for
+// itself, and it is that one.
+func TestMixedAnswers(t *testing.T) {
+	t.Parallel()
+	pieces := []string{"prose", "thought", "thought with an object", "example", "object", "fenced", "end of thinking", "template", "list", "braces of code"}
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		var visible []string
+		for i, piece := range rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 7).Draw(t, "pieces") {
+			name := "object " + strconv.Itoa(i)
+			object := strings.Replace(planning, "plan first", name, 1)
+			switch piece {
+			case "prose":
+				b.WriteString("Let me see: a < b.\n")
+			case "thought":
+				b.WriteString("<think>if x { then [</think>")
+			case "thought with an object":
+				b.WriteString("<think>maybe\n```json\n" + object + "\n```</think>\n")
+			case "example":
+				b.WriteString("```ts\nconst x = " + object + ";\n```\n")
+			case "object":
+				b.WriteString(object)
+				visible = append(visible, name)
+			case "fenced":
+				b.WriteString("\n```json\n" + object + "\n```\n")
+				visible = append(visible, name)
+			case "end of thinking":
+				b.WriteString("so be it {\"</think>")
+				visible = nil
+			case "template":
+				b.WriteString("Dear {name}, [x]\n")
+			case "list":
+				b.WriteString("[" + object + "]")
+				visible = append(visible, "", "") // a list is no answer, and none beside it
+			default:
+				b.WriteString("f() { return " + object + " }\n")
+			}
+		}
+		r, err := envelope.Parse(envelope.Answer{Text: b.String()})
+		switch {
+		case len(visible) != 1 && err == nil:
+			t.Fatalf("%q is taken of\n%s", r.Envelope.Rationale, b.String())
+		case len(visible) == 1 && err != nil:
+			t.Fatalf("%v\n%s", err, b.String())
+		case len(visible) == 1 && r.Envelope.Rationale != visible[0]:
+			t.Fatalf("%q is taken instead of %q", r.Envelope.Rationale, visible[0])
+		}
+	})
 }
 
 func FuzzParse(f *testing.F) {
