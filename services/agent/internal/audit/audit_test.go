@@ -303,6 +303,14 @@ func TestHeads(t *testing.T) {
 	if _, err := k.Verify(each(rows[3:]), later); fault(t, err) != "1 MISSING" {
 		t.Error(err)
 	}
+	// Two heads of one place that know of different rows: one of them is of another history.
+	_, fork, err := k.Append(heads[2], entryAt(2, "another history"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Verify(each(rows[3:]), audit.Chain{Namespace: "default", Session: "s1", After: &heads[3], Heads: []audit.Head{fork}}); fault(t, err) != "3 BAD_HEAD" {
+		t.Error(err)
+	}
 	_, two := chain(t, k, "s2", audit.Allow)
 	if _, err := k.Verify(each(rows), audit.Chain{Namespace: "default", Session: "s1", Heads: two[1:]}); fault(t, err) != "1 BAD_HEAD" {
 		t.Error(err)
@@ -392,6 +400,24 @@ func TestRowsAreStored(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := k.Verify(each(back), audit.Chain{Namespace: "default", Session: "s1", Heads: heads[7:]}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The zone of a clock is not under the code: a row is in UTC wherever it was made, and verifies when it is read back.
+func TestTimesAreInUTC(t *testing.T) {
+	t.Parallel()
+	k := newKeys(t, "k1")
+	e := entry(audit.Allow)
+	e.Time = start.In(time.FixedZone("JST", 9*60*60))
+	r, h, err := k.Append(k.Begin("default", "s1"), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "2026-05-01T09:00:00.123456789Z"; r.Time.Format(time.RFC3339Nano) != want || h.Time.Format(time.RFC3339Nano) != want {
+		t.Errorf("%v, %v, want %s", r.Time, h.Time, want)
+	}
+	if _, err := k.VerifyExport(bytes.NewReader(export(t, h, []audit.Row{r})), "default", "s1"); err != nil {
 		t.Error(err)
 	}
 }
