@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
@@ -78,4 +79,29 @@ func builtIn(name, description string, a Annotations, input string) Definition {
 		Name: name, Version: builtInVersion, Description: description, Input: input, Annotations: a, Origin: Origin{Kind: BuiltIn},
 		Timeout: builtInTimeout, Limit: builtInOutput,
 	}
+}
+
+// Touched gives the paths that a call of a built-in tool names, as they stand in its checked arguments: paths are all that it touches,
+// writes those among them that get content. Both are empty for a tool without paths; a tool of somebody else may have some that nobody
+// knows of.
+func Touched(d Definition, args []byte) (paths, writes []string, err error) {
+	var a struct{ Path, Source, Destination, Cwd *string }
+	if d.Origin.Kind != BuiltIn {
+		return nil, nil, nil
+	}
+	if err := json.Unmarshal(args, &a); err != nil {
+		return nil, nil, err
+	}
+	for _, p := range []*string{a.Path, a.Source, a.Destination, a.Cwd} {
+		if p != nil {
+			paths = append(paths, *p)
+		}
+	}
+	switch {
+	case (d.Name == Write || d.Name == Create) && a.Path != nil:
+		writes = []string{*a.Path}
+	case d.Name == Move && a.Destination != nil:
+		writes = []string{*a.Destination}
+	}
+	return paths, writes, nil
 }

@@ -215,3 +215,26 @@ func TestResultOutput(t *testing.T) {
 		}
 	})
 }
+
+// The rules of paths and of kinds of files see every path of a call, and which of them get content.
+func TestTouched(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ tool, args, paths, writes string }{
+		{tool.Read, `{"path":"a"}`, "a", ""}, {tool.List, `{}`, ".", ""}, {tool.Stat, `{"path":"a"}`, "a", ""}, {tool.Search, `{"query":"q","path":"d"}`, "d", ""}, {tool.Write, `{"path":"a","content":"c"}`, "a", "a"},
+		{tool.Create, `{"path":"a"}`, "a", "a"}, {tool.Move, `{"source":"a","destination":"b"}`, "a b", "b"}, {tool.Delete, `{"path":"a"}`, "a", ""}, {tool.Exec, `{"argv":["ls"]}`, ".", ""},
+		{tool.SessionStatus, `{}`, "", ""}, {tool.NodeDetail, `{"node_id":"a"}`, "", ""},
+	} {
+		tl := builtIn(t, tt.tool)
+		args, err := tl.Check([]byte(tt.args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths, writes, err := tool.Touched(tl.Definition, args.Args)
+		if err != nil || strings.Join(paths, " ") != tt.paths || strings.Join(writes, " ") != tt.writes {
+			t.Errorf("%s touches %q and writes %q, %v", tt.tool, paths, writes, err)
+		}
+	}
+	if paths, _, err := tool.Touched(of(`{"type":"object"}`), []byte(`{"path":"a"}`)); err != nil || paths != nil {
+		t.Errorf("a server's tool touches %q, %v", paths, err)
+	}
+}
