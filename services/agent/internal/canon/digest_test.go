@@ -3,6 +3,7 @@ package canon
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -137,6 +138,87 @@ func TestDigestInjective(t *testing.T) {
 			t.Fatalf("%s has %s, %s has %s", a, hashOfA, b, hashOfB)
 		}
 	})
+}
+
+// leaves calls back with each text, number and flag in a value.
+func leaves(v reflect.Value, path string, visit func(path string, v reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			leaves(v.Field(i), path+"."+v.Type().Field(i).Name, visit)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			leaves(v.Index(i), fmt.Sprintf("%s[%d]", path, i), visit)
+		}
+	case reflect.Pointer:
+		leaves(v.Elem(), path, visit)
+	default:
+		visit(path, v)
+	}
+}
+
+// change gives a leaf another value that it may have.
+func change(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[Hash]() {
+			v.SetString(string(Sum([]byte(v.String()))))
+		} else {
+			v.SetString(v.String() + "x")
+		}
+	case reflect.Uint32:
+		v.SetUint(v.Uint() + 1)
+	default:
+		v.SetInt(v.Int() + 1)
+	}
+}
+
+// Every field of everything that is bound counts: none can be added and forgotten in the digest.
+func TestEveryFieldCounts(t *testing.T) {
+	t.Parallel()
+	some := func() []Target { return []Target{{Path: "a", Before: hashA, After: hashB, Mode: 0o644}} }
+	for _, subject := range []func() any{
+		func() any {
+			return &ToolCall{Call: hashA, Targets: some(), Process: &Process{Folder: "1:2", Environment: []string{"PATH"}, Profile: "p"}}
+		},
+		func() any {
+			return &Plan{Text: "t", Items: Items{"g", "w", []string{"c"}, []string{"p"}, []string{"q"}}}
+		},
+		func() any {
+			return &Result{Text: "t", Executed: []Executed{{Seq: 1, Call: hashA, Status: "EXECUTED", Targets: some()}}}
+		},
+		func() any { return &Outcome{Call: hashA, Targets: some(), Intent: 1, Attempt: 1} },
+	} {
+		hash := func(which int) (h Hash, name string, n int) {
+			b, s := bound, subject()
+			for _, v := range []reflect.Value{reflect.ValueOf(&b), reflect.ValueOf(s)} {
+				leaves(v, v.Elem().Type().Name(), func(path string, leaf reflect.Value) {
+					if n == which {
+						name = path
+						change(leaf)
+					}
+					n++
+				})
+			}
+			h, err := Digest(b, s.(Subject))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return h, name, n
+		}
+		was, _, n := hash(-1)
+		seen := map[Hash]string{was: "nothing"}
+		for i := range n {
+			h, name, _ := hash(i)
+			if other, twice := seen[h]; twice {
+				t.Errorf("a change of %s gives the digest of a change of %s", name, other)
+			}
+			seen[h] = name
+		}
+	}
 }
 
 // A character moved from the end of one field to the beginning of the next gives another digest, for each pair of fields.

@@ -193,6 +193,33 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// A policy that is looser in anything is not stricter.
+func TestStricter(t *testing.T) {
+	t.Parallel()
+	base := Default()
+	base.Rules = []Rule{rule("d", EffectDeny, "delete", ""), rule("k", EffectAsk, "read", ""), rule("a", EffectAllow, "write", "")}
+	base.Levels.Write, base.Secrets = Medium, []Shape{{Name: "x", Pattern: "y"}}
+	base = base.withDefaults()
+	for name, tt := range map[string]struct {
+		change func(*Policy)
+		want   bool
+	}{
+		"the same": {func(*Policy) {}, true}, "other ids and reasons": {func(p *Policy) { p.Rules[0].ID, p.Rules[0].Reason = "e", "f" }, true},
+		"one more denies": {func(p *Policy) { p.Rules = append(p.Rules, rule("n", EffectDeny, "", "x")) }, true}, "asking becomes denying": {func(p *Policy) { p.Rules[1].Effect = EffectDeny }, true}, "no rule that allows": {func(p *Policy) { p.Rules = p.Rules[:2] }, true},
+		"denying becomes asking": {func(p *Policy) { p.Rules[0].Effect = EffectAsk }, false}, "none denies": {func(p *Policy) { p.Rules = p.Rules[1:] }, false}, "none asks": {func(p *Policy) { p.Rules = []Rule{p.Rules[0], p.Rules[2]} }, false},
+		"one more allows": {func(p *Policy) { p.Rules = append(p.Rules, rule("n", EffectAllow, "", "x")) }, false}, "a denying rule made narrower": {func(p *Policy) { p.Rules[0].Path = "x" }, false},
+		"fewer kinds": {func(p *Policy) { p.Extensions.Allow = []string{".TXT"} }, true}, "one more kind": {func(p *Policy) { p.Extensions.Allow = append(slices.Clone(p.Extensions.Allow), ".go") }, false}, "one kind fewer denied": {func(p *Policy) { p.Extensions.Deny = p.Extensions.Deny[1:] }, false},
+		"a higher level": {func(p *Policy) { p.Levels.Write = High }, true}, "a lower level": {func(p *Policy) { p.Levels.Write = Low }, false}, "fewer files": {func(p *Policy) { p.Thresholds.Files-- }, true}, "more files": {func(p *Policy) { p.Thresholds.Files++ }, false},
+		"more bytes": {func(p *Policy) { p.Thresholds.Bytes++ }, false}, "high is allowed": {func(p *Policy) { p.AllowHigh = true }, false}, "no shapes": {func(p *Policy) { p.Secrets = nil }, false},
+	} {
+		p := base.withDefaults() // A copy.
+		tt.change(&p)
+		if got := stricter(p, base); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // What is called stricter allows nothing that the other does not.
 func TestStricterProperty(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,9 @@ func TestRegistry(t *testing.T) {
 	server, client := of(`{"type":"object"}`), of(`{"type":"object"}`)
 	server.Name = "deep/er.tool"
 	client.Name, client.Origin = "ask", tool.Origin{Kind: tool.Client}
-	ds := append([]tool.Definition{server, client, of(`{"type":"object"}`)}, tool.BuiltIns()...)
+	same := client // As model servers would read the name of the server's tool.
+	same.Name = "srv_do"
+	ds := append([]tool.Definition{server, client, same, of(`{"type":"object"}`)}, tool.BuiltIns()...)
 	r, err := registry(t, ds...)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +47,7 @@ func TestRegistry(t *testing.T) {
 			}
 		}
 	}
-	const want = "create delete list move node_detail read search session_status stat write ask srv.deep/er.tool srv.do"
+	const want = "create delete list move node_detail read search session_status stat write ask srv_do srv.deep/er.tool srv.do"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
