@@ -210,12 +210,18 @@ func TestSchemasRefused(t *testing.T) {
 	for i := range 20 {
 		doubling += fmt.Sprintf(`,"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i+1, i, i)
 	}
+	many := `{"type":"object","$defs":{` + doubling + `},"properties":{"x":{}`
+	for i := range 1500 {
+		many += fmt.Sprintf(`,"%d":{"$ref":"#/$defs/d12"}`, i)
+	}
+	many += `}}`
 	for name, tt := range map[string]struct{ schema, want string }{
 		"endless":                      {`{"type":"object","$ref":"#"}`, "refers to itself"},
 		"endless in two steps":         {`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`, "refers to itself"},
 		"doubling at one place":        {`{"type":"object","properties":{"a":{"$ref":"#/$defs/d20"}},"$defs":{` + doubling + `}}`, "too costly"},
 		"doubling level by level":      {`{"type":"object","anyOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}`, "too costly"},
 		"doubling by names of any":     {`{"type":"object","properties":{"a":{"$ref":"#"}},"additionalProperties":{"$ref":"#"},"patternProperties":{".":{"$ref":"#"}}}`, "too costly"},
+		"costly to look through":       {many, "too costly"},
 		"from elsewhere":               {`{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}`, "only references of the form"},
 		"a file":                       {`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`, "only references of the form"},
 		"nothing there":                {`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}}}`, "is not there"},
@@ -263,6 +269,31 @@ func FuzzCheck(f *testing.F) {
 			if !canon.Is(got.Args) {
 				t.Fatalf("%q became %q", args, got.Args)
 			}
+		}
+	})
+}
+
+// Whatever schema comes from outside, admitting it and checking against it ends, and takes nothing down.
+func FuzzSchema(f *testing.F) {
+	for _, s := range []string{
+		`{"type":"object","properties":{"a":{"type":"integer","multipleOf":0}}}`, `{"type":"object","$ref":"#"}`, `{"type":"object","anyOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"properties":{"a":{"$ref":"#"}}}}}`,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"items":[{"type":"string"}],"additionalItems":false}},"dependencies":{"a":["b"]}}`,
+		`{"type":"object","properties":{"a":{"if":{"const":1},"then":false},"b":{"contains":{"enum":[1]},"minContains":0,"uniqueItems":true}},"unevaluatedProperties":false,"propertyNames":{"pattern":"a"},"dependentSchemas":{"a":{"not":{}}}}`,
+		`{"type":"object","properties":{"a":{"default":{"b":1},"$ref":"#/properties/b"},"b":{"type":["object","null"],"properties":{"b":{"$ref":"#/properties/a"}}}}}`,
+	} {
+		f.Add(s, `{"a":1,"b":[1,"a",{}]}`)
+	}
+	f.Fuzz(func(t *testing.T, schema, args string) {
+		tl, err := tool.Admit(of(schema))
+		if err != nil {
+			return
+		}
+		got, err := tl.Check([]byte(args))
+		if err != nil {
+			return
+		}
+		if again, err := tl.Check(got.Args); err != nil || !bytes.Equal(again.Args, got.Args) {
+			t.Fatalf("%s: %q became %s, and that %s, %v", schema, args, got.Args, again.Args, err)
 		}
 	})
 }

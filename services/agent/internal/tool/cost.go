@@ -13,6 +13,9 @@ import (
 // which would end the process.
 const maxVisits = 10_000
 
+// maxSteps bounds the work of finding that out: some seconds at worst, for a schema made for it.
+const maxSteps = 1_000_000
+
 var (
 	errEndless = errors.New("its input schema refers to itself without going into the arguments, so that checking would never end")
 	errCostly  = fmt.Errorf("its input schema is too costly to check: one value could be looked at more than %d times", maxVisits)
@@ -39,6 +42,7 @@ func affordable(t tree) error {
 type weigher struct {
 	together map[any][]tree
 	visits   map[visit]int
+	steps    int
 	err      error
 }
 
@@ -53,10 +57,18 @@ func (w *weigher) fail(err error) {
 	}
 }
 
+// spend counts steps of the work, and says whether there are some left.
+func (w *weigher) spend(n int) bool {
+	if w.steps += n; w.steps > maxSteps {
+		w.fail(errCostly)
+	}
+	return w.err == nil
+}
+
 // at counts for a value at a schema and for all that is in the value.
 func (w *weigher) at(t tree, depth int) int {
 	id := identity(t.node)
-	if w.err != nil || id == nil || depth == 0 {
+	if !w.spend(1) || id == nil || depth == 0 {
 		return 1
 	}
 	if n, ok := w.visits[visit{id, depth}]; ok {
@@ -66,6 +78,9 @@ func (w *weigher) at(t tree, depth int) int {
 	if !ok {
 		all = w.apply(t, nil, nil)
 		w.together[id] = all
+	}
+	if !w.spend(len(all)) {
+		return 1
 	}
 	members, items := map[string]int{}, 0
 	every := 0
@@ -107,7 +122,7 @@ func (w *weigher) children(s tree, keywords []string, depth int) (n int) {
 // apply adds all the schemas that apply to the same value as t, t among them, each as often as it does.
 func (w *weigher) apply(t tree, above []any, out []tree) []tree {
 	id := identity(t.node)
-	if id == nil || w.err != nil {
+	if !w.spend(1+len(above)) || id == nil {
 		return out
 	}
 	for _, a := range above {
