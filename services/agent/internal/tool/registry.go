@@ -76,6 +76,9 @@ func NewRegistry(tools ...*Tool) (*Registry, error) {
 		if other, twice := seen[key]; twice {
 			problems = append(problems, fmt.Sprintf("the name %s stands twice: %s and %s", quote(t.Full()), from(other), from(t)))
 		}
+		if other, twice := r.byWire[t.Wire()]; twice && seen[key] == nil {
+			problems = append(problems, fmt.Sprintf("model servers could not tell %s from %s: both are called %s there", quote(t.Full()), quote(other.Full()), t.Wire()))
+		}
 		seen[key], r.byName[t.Full()], r.byWire[t.Wire()] = t, t, t
 	}
 	if len(problems) > 0 {

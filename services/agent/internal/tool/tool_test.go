@@ -3,6 +3,7 @@ package tool_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -74,6 +75,19 @@ func TestAgent34DuplicateName(t *testing.T) {
 	}
 	if found, ok := r.Find("read"); !ok || found.Origin.Kind != tool.BuiltIn {
 		t.Error("the tool that was there is gone")
+	}
+	// Nor can a client take the name under which model servers know another tool.
+	own.Name = admit(t, of(`{"type":"object"}`)).Wire()
+	if _, err = r.With(admit(t, own), admit(t, of(`{"type":"object"}`))); !errors.As(err, &e) || len(e.Problems) != 1 || !strings.Contains(e.Problems[0], "could not tell") {
+		t.Errorf("got %v", err)
+	}
+	many := make([]*tool.Tool, tool.MaxTools+1)
+	for i := range many {
+		own.Name = fmt.Sprintf("t%d", i)
+		many[i] = admit(t, own)
+	}
+	if _, err = tool.NewRegistry(many...); !errors.As(err, &e) || !strings.Contains(e.Problems[0], "at most 512") {
+		t.Errorf("got %v", err)
 	}
 	// Nor can a tool look like one of a server, or a server like part of another's tool.
 	for _, d := range []func(*tool.Definition){
