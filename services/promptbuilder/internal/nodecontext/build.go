@@ -47,35 +47,6 @@ func (e *OverflowError) Error() string {
 	return fmt.Sprintf("%s %d tokens, and max_tokens is %d: %s", what, e.Tokens, e.Limit, why)
 }
 
-// cutLast cuts the last parent: the longest end of its answer, in hundreds of characters, that fits.
-func (d *Draft) cutLast(ctx context.Context, counter tokens.Counter, limit int) error {
-	n := len(d.parents)
-	if n == 0 {
-		return d.overflow(ctx, counter, limit)
-	}
-	last := d.parents[n-1]
-	last.Form = Cut
-	low, high := 0, passage.Characters.Size(last.node.Answer)/maxOpening+1
-	for low < high {
-		last.keep((low + high + 1) / 2)
-		size, err := d.size(ctx, counter)
-		if err != nil {
-			return err
-		}
-		if size <= limit {
-			low = last.tail
-			continue
-		}
-		high = last.tail - 1
-		last.node.Answer = last.end() // No longer end is tried again: to find one takes as long as the text is.
-	}
-	last.keep(max(1, low))
-	if low > 0 {
-		return nil
-	}
-	return d.overflow(ctx, counter, limit)
-}
-
 // overflow is the error of a draft that is as short as it can be.
 func (d *Draft) overflow(ctx context.Context, counter tokens.Counter, limit int) error {
 	size, err := d.size(ctx, counter)

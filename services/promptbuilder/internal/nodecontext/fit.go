@@ -11,139 +11,132 @@ import (
 // from the oldest, parents but the last become lines, and the last one is cut. Errors: *OverflowError, and of the counter.
 func Fit(ctx context.Context, r Request, counter tokens.Counter) (*Draft, error) {
 	d := newDraft(r)
-	f := fitter{draft: d, counter: counter, limit: cmp.Or(r.MaxTokens, defaultTokens)}
-	over, err := f.first(ctx)
-	for err == nil && over {
-		t := d.shrink()
-		if t == nil {
-			err = d.cutLast(ctx, counter, f.limit)
-			break
-		}
-		over, err = f.after(ctx, t)
+	limit := cmp.Or(r.MaxTokens, defaultTokens)
+	states, err := d.weigh(ctx)
+	if err != nil {
+		return d, err
+	}
+	f := fitter{draft: d, counter: counter, limit: limit, states: states}
+	at, err := f.first(ctx)
+	if err != nil {
+		return d, err
+	}
+	d.at(min(at, len(states)-1))
+	if at == len(states) {
+		err = d.overflow(ctx, counter, limit)
 	}
 	return d, err
 }
 
-// fitter knows after each step whether a draft is over its limit, as if the whole was counted then (field/systemprompt-rules.md 3.3, 4).
-// It counts each line alone, which counters remember from turn to turn, and the whole only where it may fit.
+// fitter finds the first state of a draft that fits, as if the whole was counted after each step (field/systemprompt-rules.md 4), with
+// a few counts of the whole: a count may be a call of a server. Which states to count is told by what an estimate says of the lines
+// that went, scaled by the last counts. The two counts at the end, of the last state that is over and the first that fits, prove the
+// rest as far as a text that loses lines has fewer tokens.
 type fitter struct {
 	draft   *Draft
 	counter tokens.Counter
 	limit   int
-	// least is what the draft has at least: the sum of its lines, or where counted is set what it had then without what went.
-	least   int
-	counted bool
+	states  []state
+	// last is the state that was counted last, at so many tokens, and rate how many of these a weight of 1 has; 0 is unknown.
+	last, tokens int
+	rate         float64
 }
 
 const (
-	// slack bounds how many tokens a line has more or less inside a text than alone: the one of the line break, and those that
-	// tokenizers join across its ends.
-	slack = 4
-	// near is how many bytes for each token of the limit a text may have that is counted at once: most texts have from 3 to 5, and what
-	// fits is then counted once.
-	near = 16
+	// surely is how much larger, by weight, what went must be than what came instead, so that there are not more tokens by any
+	// vocabulary: a token of one language may weigh so much more than that of another.
+	surely = 4
+	// maxGuesses is how many states are counted that an estimate names, before the remaining ones are halved.
+	maxGuesses = 8
 )
 
-// first says whether a draft of which nothing went is over the limit.
-func (f *fitter) first(ctx context.Context) (bool, error) {
-	text, _ := f.draft.Text()
-	if len(text) <= near*f.limit {
-		return f.count(ctx)
+// first gives the first state that fits; as many as there are where none does.
+func (f *fitter) first(ctx context.Context) (int, error) {
+	fits, err := f.between(ctx, -1, len(f.states))
+	if err != nil {
+		return 0, err
 	}
-	for _, b := range f.draft.blocks() {
-		n, err := f.sum(ctx, b.lines, -slack)
-		if err != nil {
-			return false, err
+	// Where a step may have made the text longer, an earlier state may have fit.
+	for i, over := 0, -1; i < fits-1; i++ {
+		if !f.doubtful(i, i+1) {
+			continue
 		}
-		f.least += n
+		if f.doubtful(i, fits-1) {
+			size, err := f.count(ctx, i)
+			if err != nil {
+				return 0, err
+			}
+			if size <= f.limit {
+				return f.between(ctx, over, i)
+			}
+		}
+		over = i
 	}
-	return f.certain(ctx)
+	return fits, nil
 }
 
-// after says whether the draft is over the limit after a step.
-func (f *fitter) after(ctx context.Context, t *taken) (bool, error) {
-	if f.counted && t.last {
-		return f.count(ctx) // Headings went, too, with what they have.
-	}
-	margin := -slack // as in the sum
-	if f.counted {
-		margin = slack
-	}
-	gone, err := f.sum(ctx, t.gone, margin)
-	if err != nil {
-		return false, err
-	}
-	come, err := f.sum(ctx, t.come, -slack)
-	if err != nil {
-		return false, err
-	}
-	f.least += come - gone
-	return f.certain(ctx)
-}
-
-// certain counts the whole unless it is over the limit for certain.
-func (f *fitter) certain(ctx context.Context) (bool, error) {
-	if f.least > f.limit {
-		return true, nil
-	}
-	return f.count(ctx)
-}
-
-func (f *fitter) count(ctx context.Context) (bool, error) {
-	size, err := f.draft.size(ctx, f.counter)
-	f.least, f.counted = size, true
-	return size > f.limit, err
-}
-
-// sum counts lines, each with a margin.
-func (f *fitter) sum(ctx context.Context, lines []string, margin int) (int, error) {
-	sum := 0
-	for _, line := range lines {
-		n, err := f.counter.Count(ctx, line)
+// between finds the first state that fits after one that is over, up to one that fits.
+func (f *fitter) between(ctx context.Context, over, fits int) (int, error) {
+	for tries := 0; fits-over > 1; tries++ {
+		at := (over + fits) / 2
+		if tries < maxGuesses {
+			at = min(max(f.guess(), over+1), fits-1)
+		}
+		size, err := f.count(ctx, at)
 		if err != nil {
 			return 0, err
 		}
-		sum += n + margin
+		if size > f.limit {
+			over = at
+		} else {
+			fits = at
+		}
 	}
-	return sum, nil
+	return fits, nil
+}
+
+// guess gives the first state that fits by the estimate. Of a text that may fit as it is, that is the first.
+func (f *fitter) guess() int {
+	rate, from := f.rate, f.states[f.last].weight
+	if rate == 0 {
+		if rate, from = 1./quarters, 0; f.states[0].weight <= 2*quarters*f.limit {
+			return 0
+		}
+	}
+	for i, s := range f.states {
+		if float64(f.tokens)+rate*float64(s.weight-from) <= float64(f.limit) {
+			return i
+		}
+	}
+	return len(f.states)
+}
+
+// doubtful says that one state may have fewer tokens than a later one.
+func (f *fitter) doubtful(i, later int) bool {
+	a, b := f.states[i], f.states[later]
+	return b.gone-a.gone < surely*(b.come-a.come)
+}
+
+// count counts a state, and learns from it what the estimate is worth.
+func (f *fitter) count(ctx context.Context, at int) (int, error) {
+	f.draft.at(at)
+	size, err := f.draft.size(ctx, f.counter)
+	if err != nil {
+		return 0, err
+	}
+	before, weight := f.states[f.last].weight, f.states[at].weight
+	rate := 0.
+	if f.rate > 0 && before != weight {
+		rate = float64(size-f.tokens) / float64(weight-before)
+	}
+	if rate <= 0 {
+		rate = float64(size) / float64(max(1, weight))
+	}
+	f.last, f.tokens, f.rate = at, size, rate
+	return size, nil
 }
 
 func (d *Draft) size(ctx context.Context, counter tokens.Counter) (int, error) {
 	text, _ := d.Text()
 	return counter.Count(ctx, text)
-}
-
-// taken is what a step took away.
-type taken struct {
-	// gone are the lines that went, come those that stand there instead.
-	gone, come []string
-	// last says that its kind has nothing more, with which headings may go, too.
-	last bool
-}
-
-// shrink takes the next step; nil where only the last parent is left.
-func (d *Draft) shrink() *taken {
-	if n := len(d.refs); n > 0 {
-		gone := d.printed(d.refs[n-1])
-		d.TakeRef()
-		return &taken{gone: []string{gone}, last: n == 1}
-	}
-	if lines := d.lines; len(lines) > 0 {
-		t := &taken{}
-		for _, i := range lines[:d.step()] {
-			t.gone = append(t.gone, d.printed(i))
-		}
-		d.TakeAncestors()
-		t.last = len(d.lines) == 0
-		return t
-	}
-	n := len(d.parents) - 1
-	for at, i := range d.parents[:max(0, n)] {
-		if i.Form == Full {
-			gone := d.printed(i)
-			i.Form, i.text = Line, ""
-			return &taken{[]string{gone}, []string{d.printed(i)}, at == n-1}
-		}
-	}
-	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/tokens"
 )
 
@@ -96,17 +99,10 @@ type tester interface {
 // gives, to the byte, with the same report.
 func TestPredictedAsIfCounted(t *testing.T) {
 	t.Parallel()
-	est1, _ := tokens.Estimate(tokens.NameEst1)
-	chars4, _ := tokens.Estimate(tokens.NameChars4)
-	all := map[string]tokens.Counter{"est-1": est1, "chars4": chars4, "pairs": pairs{est1}}
-	o200k, err := tokenizer.OpenAI("o200k_base")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all["o200k_base"] = vocabulary{est1, o200k}
-	for name, counter := range all {
+	for name, open := range counters {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			counter := open(t)
 			rapid.Check(t, func(t *rapid.T) {
 				r := drawn(t)
 				want, wantErr := slowly(t, r, counter)
@@ -127,38 +123,129 @@ func TestPredictedAsIfCounted(t *testing.T) {
 	}
 }
 
-// The most that AgentService.BuildNodeContext takes is cut to the default budget with each line counted once and the whole a few
-// times, where each of its 175 steps counted the whole; and a turn later only what is new is counted again.
+// A conversation far over the budget is fitted with a few counts of texts about as long as the budget, where each count is a call of a
+// model server: in its first turn, and in the ones after it; and the text is the one of the rule, with every counter.
 func TestCountsAreFew(t *testing.T) {
 	t.Parallel()
-	const ancestors, refs = 1000, 50
-	r := long(ancestors+1, 100)
-	most := ancestors
-	r.Ancestors, r.MaxTokens = &most, defaultTokens
+	for name, open := range counters {
+		for _, step := range []int{1, 8} {
+			for _, budget := range []int{defaultTokens, 3500} {
+				t.Run(fmt.Sprintf("%s, %d at once, %d tokens", name, step, budget), func(t *testing.T) {
+					t.Parallel()
+					countsAreFew(t, open(t), step, budget)
+				})
+			}
+		}
+	}
+}
+
+func countsAreFew(t *testing.T, counter tokens.Counter, step, budget int) {
+	t.Helper()
+	const nodes, refs, turns = 201, 10, 3
+	r := long(nodes, 100)
+	r.MaxTokens, r.TrimStep = budget, step
 	for i := range r.Nodes {
-		r.Nodes[i].Summary = strings.Repeat(fmt.Sprintf("港町%d。", i), 30)
+		r.Nodes[i].Summary = summaryOf(i)
 	}
 	for i := range refs {
-		n := Node{ID: id(5000 + i), Summary: strings.Repeat(fmt.Sprintf("参照%d。", i), 30)}
+		n := Node{ID: id(5000 + i), Summary: summaryOf(i * 7)}
 		r.Nodes, r.Refs = append(r.Nodes, n), append(r.Refs, n.ID)
 	}
-	l := &ledger{Counter: est(t), seen: map[string]bool{}}
-	whole, _ := newDraft(r).Text()
-	fitted := func() int {
-		before := len(l.seen)
-		if _, err := Fit(context.Background(), r, l); err != nil {
+	l := &ledger{Counter: counter, seen: map[string]bool{}}
+	for turn := range turns {
+		before, characters := len(l.seen), l.characters
+		got, err := Fit(context.Background(), r, l)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return len(l.seen) - before
+		whole, _ := newDraft(r).Text()
+		counts, size := len(l.seen)-before, passage.Characters.Size(whole)
+		t.Logf("turn %d: %d counts of %d characters together; the whole text has %d", turn, counts, l.characters-characters, size)
+		if counts > 5 || l.characters-characters > 3*size {
+			t.Errorf("turn %d: too many counts", turn)
+		}
+		want, _ := slowly(t, r, counter)
+		wanted, _ := want.Text()
+		if is, _ := got.Text(); is != wanted || got.dropped+got.droppedRefs == 0 {
+			t.Fatalf("turn %d: %d nodes and %d references went, and not %d and %d", turn, got.dropped, got.droppedRefs, want.dropped, want.droppedRefs)
+		}
+		i := nodes + turn
+		n := Node{ID: id(i), Prompt: "それから？", Answer: summaryOf(i), Summary: summaryOf(i)}
+		r.Nodes, r.Path = append(r.Nodes, n), append(r.Path, n.ID)
 	}
-	if n := fitted(); n > ancestors+refs+10 || n < ancestors/2 || l.characters > 2*passage.Characters.Size(whole) {
-		t.Errorf("%d counts of %d characters together, and the text has %d", n, l.characters, passage.Characters.Size(whole))
+}
+
+// The end that is kept of a long answer is found with a few counts, too.
+func TestCountsOfALongAnswerAreFew(t *testing.T) {
+	t.Parallel()
+	for name, open := range counters {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := long(3, 0)
+			r.MaxTokens = defaultTokens
+			r.Nodes[2].Answer = strings.Repeat(summaryOf(2)+summaryOf(5), 1000)
+			l := &ledger{Counter: open(t), seen: map[string]bool{}}
+			d, err := Fit(context.Background(), r, l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			end := d.last().tail
+			fits, _ := d.size(context.Background(), l.Counter)
+			d.last().keep(end + 1)
+			over, _ := d.size(context.Background(), l.Counter)
+			if len(l.seen) > 6 || l.characters > 10*maxOpening*end || fits > defaultTokens || over <= defaultTokens {
+				t.Errorf("%d counts of %d characters; %d hundreds have %d tokens, and one more %d", len(l.seen), l.characters, end, fits, over)
+			}
+		})
 	}
-	r.Nodes = append(r.Nodes, Node{ID: id(9000), Prompt: "more", Answer: "yes"})
-	r.Path = append(r.Path, id(9000))
-	if n := fitted(); n > 10 {
-		t.Errorf("%d counts a turn later", n)
+}
+
+// summaryOf is a summary as people have it: in two languages, and of different lengths.
+func summaryOf(i int) string {
+	text := fmt.Sprintf("第%d章の港町で雨の朝に手紙を見つけ、主人公は古い地図と二つの約束を思い出した。", i)
+	if i%5 == 0 {
+		text = fmt.Sprintf("Chapter %d: the harbour is closed, and the letter says who kept the old map. ", i)
 	}
+	return strings.Repeat(text, 1+i%4)
+}
+
+// counters count in different ways; those of real models skip where these are not installed.
+var counters = map[string]func(t *testing.T) tokens.Counter{
+	"est-1":  func(t *testing.T) tokens.Counter { t.Helper(); return est(t) },
+	"pairs":  func(t *testing.T) tokens.Counter { t.Helper(); return pairs{est(t)} },
+	"chars4": func(*testing.T) tokens.Counter { c, _ := tokens.Estimate(tokens.NameChars4); return c },
+	"o200k_base": func(t *testing.T) tokens.Counter {
+		t.Helper()
+		v, err := tokenizer.OpenAI("o200k_base")
+		return opened(t, v, err)
+	},
+	"gemma": func(t *testing.T) tokens.Counter {
+		t.Helper()
+		dir := testkit.ModelDir(t)
+		gemma.Do(func() { gemma.vocabulary, gemma.err = tokenizer.Open(filepath.Join(dir, "gemma.gguf")) })
+		return opened(t, gemma.vocabulary, gemma.err)
+	},
+	"smollm2": func(t *testing.T) tokens.Counter {
+		t.Helper()
+		dir := testkit.ModelDir(t)
+		smollm2.Do(func() { smollm2.vocabulary, smollm2.err = tokenizer.Open(filepath.Join(dir, "smollm2.gguf")) })
+		return opened(t, smollm2.vocabulary, smollm2.err)
+	},
+}
+
+// gemma and smollm2 are the vocabularies of the small real models, opened once: that takes seconds.
+var gemma, smollm2 struct {
+	sync.Once
+	vocabulary *tokenizer.Tokenizer
+	err        error
+}
+
+func opened(t *testing.T, v *tokenizer.Tokenizer, err error) tokens.Counter {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return vocabulary{est(t), v}
 }
 
 // Who has gone away is not worked for: no text is counted, by an estimate either.

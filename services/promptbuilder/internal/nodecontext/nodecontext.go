@@ -93,6 +93,10 @@ type Draft struct {
 	all            []*item // those of the path, then the references, as they are told
 	current        string  // the prompt as it is printed
 	promptChanges  string  // what was done to it
+	// whole is the draft before anything went, shrinks how many steps take nodes away, and longest how many hundred characters the
+	// answer of the last parent has.
+	whole            whole
+	shrinks, longest int
 }
 
 // item is a node that is printed.
@@ -101,9 +105,14 @@ type item struct {
 	node cleaned
 	// tail is how many hundred characters the last parent keeps of its answer, when it is cut.
 	tail int
-	// text is the node as it is printed; empty until it is asked for. It holds until Form or tail changes: texts may have megabytes,
-	// and a draft is written anew each time that something is taken from it.
-	text string
+	// ended is the shortest end of the answer that was asked for, of so many hundred characters: to find one takes as long as the text is.
+	ended struct {
+		tail int
+		text string
+	}
+	// text is the node as it is printed in each form, from when it is asked for on; that of Cut until tail changes. Texts may have
+	// megabytes, and a draft is written anew for each count.
+	text map[Form]string
 }
 
 func newDraft(r Request) *Draft {
@@ -123,6 +132,10 @@ func newDraft(r Request) *Draft {
 	if d.current != "" && !r.Seed {
 		d.current = passage.Frame("prompt", "", d.current)
 	}
+	d.whole = whole{lines: d.lines, parents: d.parents, refs: d.refs}
+	for _, i := range d.all {
+		d.whole.entries = append(d.whole.entries, *i.Entry)
+	}
 	return d
 }
 
@@ -135,7 +148,7 @@ func (d *Draft) item(n cleaned, form Form, reference bool) *item {
 		state = Stale
 	}
 	e := &Entry{ID: n.ID, Form: form, Summary: state, Reference: reference}
-	i := &item{Entry: e, node: n}
+	i := &item{Entry: e, node: n, text: map[Form]string{}}
 	d.all = append(d.all, i)
 	return i
 }
@@ -259,16 +272,30 @@ func (d *Draft) line(n cleaned, state State) string {
 func (d *Draft) idLine(i *item) string { return "[" + i.TextID + "]: " + d.line(i.node, i.Summary) }
 
 // keep cuts a node to an end of so many hundred characters.
-func (i *item) keep(tail int) { i.tail, i.text = tail, "" }
+func (i *item) keep(tail int) {
+	i.tail = tail
+	delete(i.text, Cut)
+}
 
 // end is what a node that is cut keeps of its answer.
-func (i *item) end() string { return passage.Characters.Tail(i.node.Answer, maxOpening*i.tail) }
+func (i *item) end() string {
+	text := i.node.Answer
+	if i.ended.tail >= i.tail {
+		text = i.ended.text
+	}
+	text = passage.Characters.Tail(text, maxOpening*i.tail)
+	i.ended.tail, i.ended.text = i.tail, text
+	return text
+}
+
+// begun is what a node that is cut keeps of its prompt.
+func begun(prompt string) string { return passage.Cap(passage.Line(prompt), maxOpening) }
 
 // full is a node in full.
 func (d *Draft) full(i *item) string {
 	prompt, answer := i.node.Prompt, i.node.Answer
 	if i.Form == Cut {
-		prompt = passage.Cap(passage.Line(prompt), maxOpening)
+		prompt = begun(prompt)
 		answer = passage.CutMark + "\n" + i.end()
 	}
 	return d.texts.Fill("node", map[string]string{"prompt": prompt, "answer": answer})

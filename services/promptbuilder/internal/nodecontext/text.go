@@ -42,10 +42,10 @@ func (d *Draft) blocks() []block {
 
 // printed is a node as it stands in the text.
 func (d *Draft) printed(i *item) string {
-	if i.text == "" {
-		i.text = d.print(i)
+	if i.text[i.Form] == "" {
+		i.text[i.Form] = d.print(i)
 	}
-	return i.text
+	return i.text[i.Form]
 }
 
 func (d *Draft) print(i *item) string {
