@@ -561,7 +561,7 @@ type GenerateNodeEvent_Failed struct {
 }
 
 type GenerateNodeEvent_NodeDetail struct {
-	// The model asked for a node of its context, and goes on with it (`chat.node_detail`).
+	// The model asked for a node of its context (`chat.node_detail`).
 	NodeDetail *NodeDetail `protobuf:"bytes,9,opt,name=node_detail,json=nodeDetail,proto3,oneof"`
 }
 

@@ -84,7 +84,7 @@ const (
 	NodeDetailOutcome_NODE_DETAIL_OUTCOME_UNSPECIFIED NodeDetailOutcome = 0
 	// The node in full.
 	NodeDetailOutcome_NODE_DETAIL_OUTCOME_SHOWN NodeDetailOutcome = 1
-	// Nothing: it has had three nodes in this turn, or the window has no room for 500 characters of this one.
+	// Nothing: it has had three nodes in this turn, or its one more call, or the window has no room for 500 characters of this one.
 	NodeDetailOutcome_NODE_DETAIL_OUTCOME_LIMIT NodeDetailOutcome = 2
 	// Nothing: no such id stands in its context, or the node is no longer there.
 	NodeDetailOutcome_NODE_DETAIL_OUTCOME_UNKNOWN NodeDetailOutcome = 3
@@ -143,7 +143,9 @@ type Chat struct {
 	// The system message, at most 1 MiB; of CONTEXT what stands before the context. Empty: none.
 	System string `protobuf:"bytes,2,opt,name=system,proto3" json:"system,omitempty"`
 	// The model may ask for a node of its context in full: by the tool `node_detail`, or by a sentence at the end of its answer. Then it is
-	// answered, at most with three nodes, as far as the window has room for them, and asked once more. Absent: true. Only with CONTEXT, as the fields below.
+	// answered in one more call of the same turn: at most with three nodes, each once, as far as the window has room for them. Where it asks
+	// again in that call, there is no further one: its answer stands, and a `node_detail` with an empty `text` tells of it. Absent: true.
+	// Only with CONTEXT, as the fields below.
 	NodeDetail *bool `protobuf:"varint,3,opt,name=node_detail,json=nodeDetail,proto3,oneof" json:"node_detail,omitempty"`
 	// How many nodes at the end of the path are messages, verbatim, and not in the context: at most 50. Absent: 1. 0: none, and the parent
 	// stands in the context in full.
@@ -423,7 +425,7 @@ type NodeDetail struct {
 	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	// What it got.
 	Outcome NodeDetailOutcome `protobuf:"varint,3,opt,name=outcome,proto3,enum=tsumugi.agent.v1.NodeDetailOutcome" json:"outcome,omitempty"`
-	// What it was told, which the stored node has as a text of `tool`.
+	// What it was told, which the stored node has as a text of `tool`. Empty where it asked in its last call, and was told nothing.
 	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

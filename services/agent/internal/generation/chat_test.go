@@ -268,22 +268,23 @@ func TestAServerWithoutTools(t *testing.T) {
 	}
 }
 
-// Asked by tool calls, each call is answered by a message of the tool. What is not in the context, what went away, and a fourth node are not shown.
+// Asked by tool calls, each call is answered by a message of the tool, but that of a node which is asked for already. What is not in the
+// context, what went away, and a fourth node are not shown.
 func TestANodeIsAskedForByTool(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, script(says("x"), []string{}, []string{"続けます。"}, []string{"終わり。"}))
+	w := newWorld(t, script(says("x"), []string{"確認。"}, []string{"終わり。"}))
 	call := func(id string) llm.ToolCall {
 		return llm.ToolCall{ID: "c-" + id, Name: "node_detail", Arguments: `{"node_id":"` + id + `"}`}
 	}
 	w.contexts.gone = printed(3).ID
 	w.model.asks = func(llm.Request) []llm.ToolCall {
-		switch len(w.model.requests) {
-		case 1:
-			return []llm.ToolCall{call("A1B2C301"), call("ffffffff"), {Name: "rm", Arguments: "{}"}, {ID: "other", Name: "node_detail", Arguments: "{}"}}
-		case 2:
-			return []llm.ToolCall{call("a1b2c303"), call("a1b2c302"), {Name: "node_detail", Arguments: `{"node_id":"a1b2c304"}`}, call("a1b2c305")}
+		if len(w.model.requests) > 1 {
+			return nil
 		}
-		return nil
+		return []llm.ToolCall{
+			call("A1B2C301"), call("ffffffff"), {Name: "rm", Arguments: "{}"}, {ID: "other", Name: "node_detail", Arguments: "{}"}, call("a1b2c301"),
+			call("a1b2c303"), call("a1b2c302"), {Name: "node_detail", Arguments: `{"node_id":"a1b2c304"}`}, call("a1b2c305"),
+		}
 	}
 	r := w.read(w.generate(w.chat("方言は？")), 0)
 	var told []string
@@ -294,7 +295,7 @@ func TestANodeIsAskedForByTool(t *testing.T) {
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
 	}
-	last := w.model.requests[2].Messages
+	last := w.model.requests[1].Messages
 	if err := (llm.Request{Messages: last, Sampling: llm.Sampling{MaxTokens: 1}}).Check(); err != nil {
 		t.Error(err)
 	}
@@ -306,13 +307,13 @@ func TestANodeIsAskedForByTool(t *testing.T) {
 		answered[m.CallID] = true
 	}
 	if diff := cmp.Diff([]string{
-		"assistant: ", "tool: <node a1b2c301>", "tool: unknown ffffffff", "tool: unknown rm", "tool: unknown {}",
-		"assistant: 続けます。", "tool: unknown a1b2c303", "tool: <node a1b2c302>", "tool: <node a1b2c304>", "tool: limit a1b2c305",
-	}, dialogue(last[len(last)-10:])); diff != "" {
+		"assistant: 確認。", "tool: <node a1b2c301>", "tool: unknown ffffffff", "tool: unknown rm", "tool: unknown {}",
+		"tool: unknown a1b2c303", "tool: <node a1b2c302>", "tool: <node a1b2c304>", "tool: limit a1b2c305",
+	}, dialogue(last[len(last)-9:])); diff != "" {
 		t.Error(diff)
 	}
 	texts := spokenTexts(r.stored.Node)
-	if texts[1] != "tool: <node a1b2c301>" || texts[5] != "assistant: 続けます。" || texts[len(texts)-1] != "assistant: 終わり。" {
+	if texts[1] != "assistant: 確認。" || texts[2] != "tool: <node a1b2c301>" || texts[len(texts)-1] != "assistant: 終わり。" {
 		t.Errorf("%q", texts)
 	}
 }
@@ -332,13 +333,30 @@ func TestAModelThatAsksForVeryMuch(t *testing.T) {
 	}
 }
 
-// A model that asks for ever is answered four times.
+// A model that asks again when it has been answered gets no further call, in whatever way it asks: its answer stands, and what it
+// asked for is told.
 func TestAModelThatNeverStopsAsking(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, script(says("x"), []string{"Show the details of [a1b2c301]"}))
-	r := w.read(w.generate(w.chat("方言は？")), 0)
-	if w.model.calls() != 5 || len(r.details) != 4 || r.details[3].Outcome != "LIMIT" || r.stored == nil {
-		t.Errorf("%d calls, %+v", w.model.calls(), r.details)
+	for name, asks := range map[string]func(llm.Request) []llm.ToolCall{
+		"by a sentence": nil,
+		"by a call": func(llm.Request) []llm.ToolCall {
+			return []llm.ToolCall{{Name: "node_detail", Arguments: `{"node_id":"a1b2c301"}`}}
+		},
+	} {
+		w := newWorld(t, script(says("x"), []string{"Show the details of [a1b2c301]"}))
+		w.model.asks = asks
+		r := w.read(w.generate(w.chat("方言は？")), 0)
+		var told []string
+		for _, d := range r.details {
+			told = append(told, fmt.Sprint(d.Asked, " ", d.Outcome, " ", d.Text))
+		}
+		if diff := cmp.Diff([]string{"a1b2c301 SHOWN <node a1b2c301>", "a1b2c301 LIMIT "}, told); diff != "" || w.model.calls() != 2 || r.stored == nil {
+			t.Fatalf("%s: %d calls, %v: %s", name, w.model.calls(), r.err, diff)
+		}
+		said := "assistant: Show the details of [a1b2c301]"
+		if diff := cmp.Diff([]string{"user: 方言は？", said, "tool: <node a1b2c301>", said}, spokenTexts(r.stored.Node)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }
 

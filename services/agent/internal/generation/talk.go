@@ -17,8 +17,6 @@ import (
 const (
 	// maxShown is how many nodes a model is shown in one turn.
 	maxShown = 3
-	// maxAsks is how often it is answered in one turn when it asks for nodes: one that asks for no other end gets one.
-	maxAsks = maxShown + 1
 	// maxWishes is how many of the nodes that one answer asks for are looked at.
 	maxWishes = 16
 	// mostDetail and leastDetail are how many characters of a node a model is shown; fewer are none.
@@ -34,7 +32,9 @@ type said struct {
 	from  int
 	// last is what the server says of the last answer; total are the figures of all: of the prompt those of the first.
 	last, total llm.Result
-	asks, shown int
+	// answered says that it asked for nodes and was answered, shown how many it got.
+	answered bool
+	shown    int
 	// added are the tokens that answers and replies have added to the prompt.
 	added int
 }
@@ -74,28 +74,43 @@ type Detail struct {
 
 func (Detail) event() {}
 
-// answer takes the model's answer into the log, and answers it where it asks for nodes. The error is why it is not whole, or errFull.
+// answer takes the model's answer into the log. Where it asks for nodes, it is answered in one more call (field/systemprompt-rules.md 4);
+// one that then asks again gets no further one. The error is why the answer is not whole, or errFull.
 func (s *Service) answer(ctx context.Context, g *generation, p plan) (said, error) {
 	var t said
 	req := p.asking()
 	for {
 		result, err := s.ask(ctx, g, p.model, req)
-		t.add(result, t.asks == 0)
+		t.add(result, !t.answered)
 		if err != nil {
 			return t, err
 		}
 		text := g.answerText()[t.from:]
-		wishes := p.wishes(text, result, t.asks)
-		if len(wishes) == 0 || t.asks == maxAsks {
+		wishes := p.wishes(text, result)
+		if t.answered {
+			refuse(g, wishes)
+		}
+		if len(wishes) == 0 || t.answered {
 			return t, nil
 		}
-		t.asks++
+		t.answered = true
 		replies, err := s.reply(ctx, g, p, &t, wishes)
 		if err != nil {
 			return t, err
 		}
 		t.turn(text, replies, g)
 		req.Messages = append(slices.Clone(req.Messages), dialogue(text, wishes, replies)...)
+	}
+}
+
+// refuse tells the watchers of what the model asks for and is not answered.
+func refuse(g *generation, wishes []wish) {
+	for _, w := range wishes {
+		d := Detail{Asked: w.asked, Outcome: DetailLimit}
+		if w.entry == nil {
+			d.Outcome = DetailUnknown
+		}
+		g.tell(d)
 	}
 }
 
@@ -127,20 +142,24 @@ type wish struct {
 	call llm.ToolCall
 }
 
-// wishes are the nodes that an answer asks for, by tool calls or else by sentences, after it was answered asks times. One that was
-// cut asks for none. A call without an id gets one that no other of the turn has: servers tell calls apart by it.
-func (p plan) wishes(text string, r llm.Result, asks int) (all []wish) {
+// wishes are the nodes that an answer asks for, each once, by tool calls or else by sentences. One that was cut asks for none. A call
+// without an id gets one that no other of the turn has: servers tell calls apart by it.
+func (p plan) wishes(text string, r llm.Result) (all []wish) {
 	c := p.built.Chat
 	if c == nil || !c.Detail || r.Finish == llm.FinishLength {
 		return nil
 	}
+	asked := map[uuid.UUID]bool{}
 	for i, call := range r.Calls[:min(len(r.Calls), maxWishes)] {
 		if call.ID == "" {
-			call.ID = fmt.Sprintf("call-%d-%d", asks+1, i+1)
+			call.ID = fmt.Sprintf("call-%d", i+1)
 		}
 		w := wish{asked: askedFor(call), call: call}
 		if e, ok := c.Context.Built.Printed(w.asked); ok && call.Name == nodecontext.Tool {
-			w.entry = &e
+			if asked[e.ID] {
+				continue
+			}
+			w.entry, asked[e.ID] = &e, true
 		}
 		all = append(all, w)
 	}
