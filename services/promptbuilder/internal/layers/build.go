@@ -240,25 +240,22 @@ func overs(layers []Layer) map[string]bool {
 // cutOne cuts the first item whose layer is over, or of any layer where the total is; item is empty where there is none. What p does
 // not print has no item to give: to cut it makes nothing shorter.
 func (t *turn) cutOne(p sysprompt.Prompt, over map[string]bool) (item, budget string) {
-	turns := mainRow // Of the texts of Main, the pattern base_specialized prints the five items and the approvals alone.
-	if t.Pattern == BaseSpecialized {
-		turns = ""
-	}
 	for _, step := range []struct {
 		item, layer, section string
+		shown                bool
 		take                 func() bool
 	}{
-		{"evidence", "main", turns, func() bool { return takeFirst(&t.Evidence, 0, &t.cut.evidence) }},
-		{"reference", "", contextRow, func() bool { return t.draft.Nodes != nil && t.draft.Nodes.TakeRef() }},
-		{"summary", "base", "summaries", func() bool { return takeFirst(&t.Summaries, 0, &t.cut.summaries) }},
-		{"ancestors", "", contextRow, func() bool { return t.draft.Nodes != nil && t.draft.Nodes.TakeAncestors() > 0 }},
-		{"exchange", "main", turns, func() bool { return takeFirst(&t.Exchanges, 1, &t.cut.exchanges) }},
-		{"open_question", "main", mainRow, func() bool { return takeLast(&t.OpenQuestions, &t.cut.questions) }},
-		{"plan", "main", mainRow, func() bool { return takeLast(&t.PlanBrief, &t.cut.plan) }},
+		{"evidence", "main", mainRow, t.showsEvidence(), func() bool { return takeFirst(&t.Evidence, 0, &t.cut.evidence) }},
+		{"reference", "", contextRow, t.draft.Nodes != nil, func() bool { return t.draft.Nodes.TakeRef() }},
+		{"summary", "base", "summaries", t.showsSummaries(), func() bool { return takeFirst(&t.Summaries, 0, &t.cut.summaries) }},
+		{"ancestors", "", contextRow, t.draft.Nodes != nil, func() bool { return t.draft.Nodes.TakeAncestors() > 0 }},
+		{"exchange", "main", mainRow, t.showsExchanges(), func() bool { return takeFirst(&t.Exchanges, 1, &t.cut.exchanges) }},
+		{"open_question", "main", mainRow, t.shows("main.five", "open_questions"), func() bool { return takeLast(&t.OpenQuestions, &t.cut.questions) }},
+		{"plan", "main", mainRow, t.shows("main.five", "plan_brief"), func() bool { return takeLast(&t.PlanBrief, &t.cut.plan) }},
 	} {
 		budget := ""
 		switch {
-		case !prints(p, step.section):
+		case !step.shown || !prints(p, step.section):
 		case over[step.layer]:
 			budget = step.layer
 		case over["total"]:

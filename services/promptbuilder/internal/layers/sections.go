@@ -194,6 +194,23 @@ func (w *writer) main() sysprompt.Given {
 	return b.given()
 }
 
+// Of the texts of Main, the pattern base_specialized prints the five items and the approvals alone.
+
+func (w *writer) showsEvidence() bool {
+	return w.Pattern != BaseSpecialized && w.shows("main.evidence", "evidence")
+}
+
+func (w *writer) showsExchanges() bool {
+	return w.Pattern != BaseSpecialized && w.shows("main.recent", "recent_conversation_flow")
+}
+
+func (w *writer) showsSummaries() bool { return w.shows("summaries", "recent_conversation_summary") }
+
+// shows says that a text has the place of a value: the caller's own may leave it out.
+func (w *writer) shows(id, placeholder string) bool {
+	return strings.Contains(w.texts.Text(id), "{"+placeholder+"}")
+}
+
 func (w *writer) orNone(text string) string { return cmp.Or(text, w.texts.Text("none")) }
 
 // gone says how many items were cut.

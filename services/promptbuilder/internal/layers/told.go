@@ -33,28 +33,42 @@ func (t *teller) size(section, field string, i, n, most int) {
 // in Cuts.
 func (r Request) told() []sysprompt.Diagnostic {
 	t, w := &teller{}, r.writer()
-	size := passage.Characters.Size
-	from := t.older("summaries", "summaries", len(r.State.Summaries), lastSummaries)
-	for i, s := range w.Summaries {
-		t.size("summaries", "summaries", from+i, size(w.summary(s)), maxSummary)
+	if w.showsSummaries() {
+		t.summaries(r.State.Summaries, w)
 	}
 	for i, p := range w.Pending {
-		t.size(mainRow, "pending", i, size(passage.Line(p.Intent)), maxIntent)
+		t.size(mainRow, "pending", i, passage.Characters.Size(passage.Line(p.Intent)), maxIntent)
 	}
-	if r.State.Pattern == BaseSpecialized {
-		return t.all // Neither evidence nor turns are printed.
+	if w.showsEvidence() {
+		t.evidence(r.State.Evidence, w)
 	}
-	from = t.older(mainRow, "evidence", len(r.State.Evidence), lastEvidence)
+	if w.showsExchanges() {
+		t.exchanges(r.State.Exchanges, w)
+	}
+	return t.all
+}
+
+func (t *teller) summaries(sent []Summary, w *writer) {
+	from := t.older("summaries", "summaries", len(sent), lastSummaries)
+	for i, s := range w.Summaries {
+		t.size("summaries", "summaries", from+i, passage.Characters.Size(w.summary(s)), maxSummary)
+	}
+}
+
+func (t *teller) evidence(sent []Evidence, w *writer) {
+	from := t.older(mainRow, "evidence", len(sent), lastEvidence)
 	for i, e := range w.Evidence {
 		cleaned := passage.Body(e.Text)
-		t.size(mainRow, "evidence", from+i, size(cleaned.Text), maxEvidence)
+		t.size(mainRow, "evidence", from+i, passage.Characters.Size(cleaned.Text), maxEvidence)
 		if changes := cleaned.Changes(); changes != "" {
 			t.tell("text_cleaned", mainRow, "agent.evidence[%d]: %s", from+i, changes)
 		}
 	}
-	from = t.older(mainRow, "exchanges", len(r.State.Exchanges), lastExchanges)
+}
+
+func (t *teller) exchanges(sent []Exchange, w *writer) {
+	from, size := t.older(mainRow, "exchanges", len(sent), lastExchanges), passage.Characters.Size
 	for i, e := range w.Exchanges {
 		t.size(mainRow, "exchanges", from+i, size(passage.Line(e.User))+size(passage.Line(e.Assistant)), maxExchange)
 	}
-	return t.all
 }

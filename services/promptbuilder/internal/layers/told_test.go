@@ -104,8 +104,26 @@ func TestWhatIsCutIsTold(t *testing.T) {
 // Of what is left out nothing is said to be printed in part.
 func TestWhatIsLeftOutIsNotToldAsCut(t *testing.T) {
 	t.Parallel()
-	r := Request{System: sysprompt.Request{Locale: "ja", Exclude: []string{"summaries"}}, State: State{Goal: "g", Summaries: []Summary{{Text: chars(101)}}}}
-	if p := built(t, r); len(p.System.Diagnostics) > 0 {
-		t.Errorf("%+v", p.System.Diagnostics)
+	long := State{
+		Goal: "g", Summaries: []Summary{{Text: chars(101)}}, Exchanges: []Exchange{{chars(101), ""}}, Evidence: []Evidence{{"read", chars(1001) + "\x00"}},
+		Pending: []Pending{{"a-1", "TOOL_CALL", "", chars(101)}},
+	}
+	for name, c := range map[string]struct {
+		system sysprompt.Request
+		told   int // beside what is left out
+	}{
+		"nothing left out": {sysprompt.Request{}, 5},
+		"sections":         {sysprompt.Request{Exclude: []string{"summaries"}}, 4},
+		"texts":            {sysprompt.Request{Texts: map[string]string{"summaries": "S", "main.evidence": "E", "main.recent": "R"}}, 1},
+	} {
+		told := 0
+		for _, d := range built(t, Request{System: c.system, State: long}).System.Diagnostics {
+			if d.Code == "item_shortened" || d.Code == "text_cleaned" {
+				told++
+			}
+		}
+		if told != c.told {
+			t.Errorf("%s: %d items are told, not %d", name, told, c.told)
+		}
 	}
 }

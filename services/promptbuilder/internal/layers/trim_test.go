@@ -208,7 +208,7 @@ func TestTheUtteranceIsNeverCut(t *testing.T) {
 	}
 }
 
-// What is not printed, by the pattern or because the request leaves it out, is not cut either: nothing would be shorter, the reply would
+// What is not printed, by the pattern, by the caller's texts or because the request leaves it out, is not cut either: nothing would be shorter, the reply would
 // tell of texts that the model never had, and the rounds would be gone for what is there.
 func TestWhatIsNotPrintedIsNotCut(t *testing.T) {
 	t.Parallel()
@@ -221,6 +221,10 @@ func TestWhatIsNotPrintedIsNotCut(t *testing.T) {
 		"the pattern":         {func(r *Request) { r.State.Pattern, r.State.Step = BaseSpecialized, "REVIEW" }, "main", []string{"evidence", "exchange"}, "plan"},
 		"excluded summaries":  {func(r *Request) { r.System.Exclude = []string{"summaries"} }, "total", []string{"summary"}, "ancestors"},
 		"an excluded context": {func(r *Request) { r.System.Exclude = []string{contextRow} }, "total", []string{"reference", "ancestors"}, "summary"},
+		"the caller's texts of main": {func(r *Request) {
+			r.System.Texts = map[string]string{"main.evidence": "E", "main.recent": "R", "main.five": "{constraints} {plan_brief}"}
+		}, "main", []string{"evidence", "exchange", "open_question"}, "plan"},
+		"the caller's text of summaries": {func(r *Request) { r.System.Texts = map[string]string{"summaries": "S"} }, "total", []string{"summary"}, "ancestors"},
 		"many excluded references": {func(r *Request) {
 			*r = brimful(maxRounds+2, 3)
 			r.System.Exclude = []string{contextRow}
