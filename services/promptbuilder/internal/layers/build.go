@@ -41,14 +41,17 @@ type OverflowError struct {
 	Sections      map[string]int
 	// More says that more could have been cut.
 	More bool
-	// Fixed is what no step cuts: sections of the layer and, in total, user and reserved_tokens. Largest is which of these has the most
-	// tokens, and Most how many; empty where there is none.
+	// Fixed is what no step cuts: all that is left, or where more could have been cut at least the sections of the layer that no step
+	// shortens and, in total, user and reserved_tokens. Largest is which of these has the most tokens, and Most how many; empty where there
+	// is none.
 	Largest     string
 	Fixed, Most int
 }
 
 func (e *OverflowError) fixed(name string, tokens int) {
-	e.Fixed += tokens
+	if e.More {
+		e.Fixed += tokens
+	}
 	if tokens > e.Most {
 		e.Largest, e.Most = name, tokens
 	}
@@ -60,11 +63,10 @@ func (e *OverflowError) Error() string {
 	switch {
 	case e.More && e.Fixed <= e.Limit:
 		done, right = fmt.Sprintf("after %d items were cut, which is the most", maxRounds), ": send fewer items"
-	case e.Largest != "" && e.Fixed > e.Limit:
-		right = fmt.Sprintf(": what is never cut has %d, of which %s has %d", e.Fixed, e.Largest, e.Most)
-		if e.More {
-			done = fmt.Sprintf("after %d items were cut", maxRounds)
-		}
+	case e.More:
+		done, right = fmt.Sprintf("after %d items were cut", maxRounds), fmt.Sprintf(": what is never cut has at least %d, of which %s has %d", e.Fixed, e.Largest, e.Most)
+	case e.Most < e.Tokens:
+		right = fmt.Sprintf(": the largest part, %s, has %d", e.Largest, e.Most)
 	}
 	return fmt.Sprintf("the layer %s has %d tokens %s, and its budget is %d%s", e.Layer, e.Tokens, done, e.Limit, right)
 }
@@ -302,13 +304,16 @@ func (t *turn) overflow(ctx context.Context, p sysprompt.Prompt, layers []Layer,
 			break
 		}
 	}
+	if !more {
+		e.Fixed = e.Tokens
+	}
 	for _, s := range p.Sections {
 		n, err := t.counter.Count(ctx, p.Text[s.Start:s.End])
 		if err != nil {
 			return err
 		}
 		e.Sections[s.ID] = n
-		if !slices.Contains(trimmed, s.ID) && layerHas(e.Layer, s.ID) {
+		if layerHas(e.Layer, s.ID) && (!more || !slices.Contains(trimmed, s.ID)) {
 			e.fixed(s.ID, n)
 		}
 	}

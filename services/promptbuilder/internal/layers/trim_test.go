@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -288,7 +289,8 @@ func TestRoundsOfCuttingAreBounded(t *testing.T) {
 	}
 }
 
-// Where what is never cut is over the budget alone, fewer items would not help, and the error names what is large.
+// Where what is never cut is over the budget alone, fewer items would not help, and the error names what is large. What is left when
+// everything was cut is what is never cut: the error says no other number.
 func TestOverflowNamesWhatIsNeverCut(t *testing.T) {
 	t.Parallel()
 	r := brimful(maxRounds+2, 0)
@@ -299,7 +301,7 @@ func TestOverflowNamesWhatIsNeverCut(t *testing.T) {
 	if !errors.As(err, &over) || !over.More || over.Largest != "project_context" || over.Fixed <= over.Sections["project_context"] {
 		t.Fatalf("%+v", over)
 	}
-	want := fmt.Sprintf("after 128 items were cut, and its budget is 5000: what is never cut has %d, of which project_context has %d", over.Fixed, over.Sections["project_context"])
+	want := fmt.Sprintf("after 128 items were cut, and its budget is 5000: what is never cut has at least %d, of which project_context has %d", over.Fixed, over.Sections["project_context"])
 	if !strings.HasSuffix(err.Error(), want) {
 		t.Error(err)
 	}
@@ -307,10 +309,30 @@ func TestOverflowNamesWhatIsNeverCut(t *testing.T) {
 	if _, err := build(t, r); !errors.As(err, &over) || over.Largest != "user" || over.Most != size(t, r, "total")-size(t, Request{System: r.System, State: r.State}, "total") {
 		t.Error(err)
 	}
-	r.State.Budgets = set("base", 10)
-	if _, err := build(t, r); !errors.As(err, &over) || over.Layer != "base" || over.More || over.Largest != "long_term_memory" || over.Fixed <= over.Limit ||
-		!strings.Contains(err.Error(), "after everything was cut that may be, and its budget is 10: what is never cut has ") {
-		t.Error(err)
+	for _, c := range []struct {
+		layer    string
+		files    []sysprompt.File
+		right    string
+		sections []string
+	}{
+		{"base", nil, ": the largest part, long_term_memory, has ", []string{"long_term_memory"}},
+		{"total", []sysprompt.File{{Name: "AGENTS.md", Content: []byte(chars(9000))}}, ": the largest part, project_context, has ", []string{"project_context"}},
+		{"total", nil, ": the largest part, main, has ", []string{mainRow}},
+		{"main", nil, "", nil},
+	} {
+		r := full()
+		r.System.Files, r.User, r.State.Budgets = c.files, chars(100), set(c.layer, 10)
+		_, err := build(t, r)
+		if !errors.As(err, &over) {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("the layer %s has %d tokens after everything was cut that may be, and its budget is 10%s", c.layer, over.Tokens, c.right)
+		for _, id := range c.sections {
+			want += strconv.Itoa(over.Sections[id])
+		}
+		if over.More || over.Fixed != over.Tokens || err.Error() != want {
+			t.Errorf("%v, and not %s", err, want)
+		}
 	}
 }
 
