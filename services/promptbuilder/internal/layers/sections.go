@@ -70,10 +70,7 @@ func (b *blocks) given() sysprompt.Given {
 // base are the four blocks of the base, of which one with an empty list is gone.
 func (w *writer) base() sysprompt.Given {
 	var b blocks
-	lines := []struct {
-		name string
-		own  *[]string
-	}{{"personality", w.Base.Personality}, {"principles", w.Base.Principles}, {"safety", w.Base.Safety}, {"limits", w.Base.Limits}}
+	lines := w.Base.lists()
 	for block := range strings.SplitSeq(w.texts.Text("base"), "\n\n") {
 		values := map[string]string{}
 		id, gone := "", false

@@ -74,6 +74,16 @@ type Evidence struct{ Source, Text string }
 // Base are lines in place of the default ones; nil lists have these, an empty one takes its block away.
 type Base struct{ Personality, Principles, Safety, Limits *[]string }
 
+// baseList is one of the lists of the base, by the placeholder of its block.
+type baseList struct {
+	name string
+	own  *[]string
+}
+
+func (b Base) lists() []baseList {
+	return []baseList{{"personality", b.Personality}, {"principles", b.Principles}, {"safety", b.Safety}, {"limits", b.Limits}}
+}
+
 // Budgets are in tokens; 0 is not checked.
 type Budgets struct{ Base, Main, Specialized, Total int }
 

@@ -29,7 +29,7 @@ func (t *teller) size(section, field string, i, n, most int) {
 	}
 }
 
-// told tells of the items of a request that are printed in part, or not at all, for the limits of 3.2. What a budget takes away is
+// told tells of the items of a request that are printed in part, or not at all, for the limits of 3.2, and cleaned. What a budget takes away is
 // in Cuts.
 func (r Request) told() []sysprompt.Diagnostic {
 	t, w := &teller{}, r.writer()
@@ -45,6 +45,7 @@ func (r Request) told() []sysprompt.Diagnostic {
 	if w.showsExchanges() {
 		t.exchanges(r.State.Exchanges, w)
 	}
+	t.cleaned(r, w)
 	return t.all
 }
 
@@ -58,11 +59,7 @@ func (t *teller) summaries(sent []Summary, w *writer) {
 func (t *teller) evidence(sent []Evidence, w *writer) {
 	from := t.older(mainRow, "evidence", len(sent), lastEvidence)
 	for i, e := range w.Evidence {
-		cleaned := passage.Body(e.Text)
-		t.size(mainRow, "evidence", from+i, passage.Characters.Size(cleaned.Text), maxEvidence)
-		if changes := cleaned.Changes(); changes != "" {
-			t.tell("text_cleaned", mainRow, "agent.evidence[%d]: %s", from+i, changes)
-		}
+		t.size(mainRow, "evidence", from+i, passage.Characters.Size(passage.Body(e.Text).Text), maxEvidence)
 	}
 }
 

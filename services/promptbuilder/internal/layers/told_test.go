@@ -72,7 +72,7 @@ func TestWhatIsCutIsTold(t *testing.T) {
 		},
 		"evidence with a control character": {
 			func(s *State, o int) { s.Evidence = []Evidence{{"read", "a" + strings.Repeat("\x00", o) + "b"}} }, ">\nab\n</evidence>", ">\nab\n</evidence>",
-			"text_cleaned main agent.evidence[0]: 1 control or tag characters are gone", "",
+			"text_cleaned main agent.evidence[0].text: 1 control or tag characters are gone", "",
 		},
 		"an intent": {
 			func(s *State, o int) { s.Pending = []Pending{{"a-1", "TOOL_CALL", "write", chars(100 + o)}} }, "write: " + chars(100) + "\n", "write: " + cut(chars(101), 100) + "\n",
@@ -125,5 +125,45 @@ func TestWhatIsLeftOutIsNotToldAsCut(t *testing.T) {
 		if told != c.told {
 			t.Errorf("%s: %d items are told, not %d", name, told, c.told)
 		}
+	}
+}
+
+// Whatever an agent sends and is printed: what was taken out of it is told, by its field.
+func TestWhatIsCleanedIsTold(t *testing.T) {
+	t.Parallel()
+	const bell = "a\u0007b"
+	own := []string{bell}
+	s := State{
+		Pattern: BaseMain, Step: "PLANNING" + bell, Status: bell, OngoingTask: bell, Goal: bell, WhyNow: bell, Constraints: []string{"x", bell}, PlanBrief: own, OpenQuestions: own,
+		Memory: &Memory{Patterns: own, Wishes: own}, SessionID: bell, Summaries: []Summary{{Text: "0"}, {Text: "1"}, {Text: "2"}, {Text: "3"}, {Text: "4"}, {Text: bell}},
+		Exchanges: []Exchange{{bell, "x"}, {"x", bell}}, Pending: []Pending{{bell, bell, bell, bell}}, Evidence: []Evidence{{bell, bell}},
+		Base: Base{Personality: &own}, ShowCounters: true, LastUpdated: bell,
+	}
+	told := func(r Request) map[string]string {
+		all := map[string]string{}
+		for _, d := range built(t, r).System.Diagnostics {
+			if field, what, ok := strings.Cut(d.Message, ": "); ok && d.Code == "text_cleaned" && what == "1 control or tag characters are gone" {
+				all[strings.TrimPrefix(field, "agent.")] = d.Section
+			}
+		}
+		return all
+	}
+	want := map[string]string{
+		"base.personality.lines[0]": "base", "memory.learned_patterns[0]": "long_term_memory", "memory.user_settings[0]": "long_term_memory", "session_id": "session",
+		"summaries[5].text": "summaries", "last_updated": "session_counters", "step": "main", "status": "main", "ongoing_task": "main", "goal": "main", "why_now": "main",
+		"constraints[1]": "main", "plan_brief[0]": "main", "open_questions[0]": "main", "pending[0].id": "main", "pending[0].kind": "main", "pending[0].tool": "main",
+		"pending[0].intent": "main", "evidence[0].source": "main", "evidence[0].text": "main", "exchanges[0].user": "main", "exchanges[1].assistant": "main",
+	}
+	r := Request{State: s}
+	if diff := cmp.Diff(want, told(r)); diff != "" {
+		t.Error(diff)
+	}
+	for _, field := range []string{"goal", "session_id", "evidence[0].source", "evidence[0].text"} {
+		delete(want, field)
+	}
+	r.System.Texts = map[string]string{"main.five": "{why_now} {constraints} {plan_brief} {open_questions}", "main.evidence": "E"}
+	r.System.Exclude = []string{"session"}
+	if diff := cmp.Diff(want, told(r)); diff != "" {
+		t.Errorf("what is not printed: %s", diff)
 	}
 }
