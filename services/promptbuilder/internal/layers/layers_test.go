@@ -203,3 +203,15 @@ func TestTheStablePartStays(t *testing.T) {
 		t.Errorf("%d stable parts", len(digests))
 	}
 }
+
+// An approval has one line, which ends with what is there.
+func TestLinesOfApprovals(t *testing.T) {
+	t.Parallel()
+	r := Request{System: sysprompt.Request{Locale: "en"}, State: State{Pending: []Pending{
+		{"a", "TOOL_CALL", "write", "save"}, {"b", "PLAN", "", "begin"}, {"c", "TOOL_CALL", "write", ""}, {"d", "PLAN", "", " "},
+	}}}
+	want := "# Waiting for approval\n- a: TOOL_CALL write: save\n- b: PLAN: begin\n- c: TOOL_CALL write\n- d: PLAN\n\n"
+	if text := built(t, r).System.Text; !strings.Contains(text, want) {
+		t.Errorf("%q is not in %s", want, text)
+	}
+}

@@ -231,7 +231,10 @@ func (w *writer) pending() string {
 		if tool := passage.Line(p.Tool); tool != "" {
 			what += " " + tool
 		}
-		lines = append(lines, "- "+passage.Line(p.ID)+": "+what+": "+passage.Cap(passage.Line(p.Intent), maxIntent))
+		if intent := passage.Cap(passage.Line(p.Intent), maxIntent); intent != "" {
+			what += ": " + intent
+		}
+		lines = append(lines, "- "+passage.Line(p.ID)+": "+what)
 	}
 	if lines == nil {
 		return ""
