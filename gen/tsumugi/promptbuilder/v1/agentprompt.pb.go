@@ -29,7 +29,7 @@ type BuildAgentRequest struct {
 	System *BuildSystemRequest `protobuf:"bytes,1,opt,name=system,proto3" json:"system,omitempty"`
 	// The state of the session.
 	Agent *AgentState `protobuf:"bytes,2,opt,name=agent,proto3" json:"agent,omitempty"`
-	// What the user says now. It comes back byte for byte, and is never cut.
+	// What the user says now, at most 4 MiB. It comes back byte for byte, and is never cut.
 	User          string `protobuf:"bytes,3,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -86,14 +86,16 @@ func (x *BuildAgentRequest) GetUser() string {
 	return ""
 }
 
-// AgentState is what the layers of seed 001 print. Limits are in characters (code points) of one line.
+// AgentState is what the layers of seed 001 print. Limits are in characters (code points) of one line; what is over one is refused, where it
+// does not say that it is cut. Numbers may not be negative. `summaries`, `exchanges` and `evidence` may have 1,000 entries each, and 16 MiB
+// together.
 type AgentState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// base_main, base_main_specialized or base_specialized. Empty: base_main.
 	Pattern string `protobuf:"bytes,1,opt,name=pattern,proto3" json:"pattern,omitempty"`
-	// The step; the specialized layer needs PLANNING, EXECUTION or REVIEW.
+	// The step, at most 64; the specialized layer needs PLANNING, EXECUTION or REVIEW.
 	Step string `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
-	// The status.
+	// The status, at most 64.
 	Status string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
 	// The plan step or tool call in hand, at most 100.
 	OngoingTask string `protobuf:"bytes,4,opt,name=ongoing_task,json=ongoingTask,proto3" json:"ongoing_task,omitempty"`
@@ -106,7 +108,7 @@ type AgentState struct {
 	OpenQuestions []string `protobuf:"bytes,9,rep,name=open_questions,json=openQuestions,proto3" json:"open_questions,omitempty"`
 	// What the agent remembers of earlier sessions.
 	Memory *AgentMemory `protobuf:"bytes,10,opt,name=memory,proto3" json:"memory,omitempty"`
-	// The session; empty: it is not named.
+	// The session, at most 200; empty: it is not named.
 	SessionId string `protobuf:"bytes,11,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Summaries of earlier turns, oldest first; the last 5 are printed.
 	Summaries []*AgentSummary `protobuf:"bytes,12,rep,name=summaries,proto3" json:"summaries,omitempty"`
@@ -122,7 +124,7 @@ type AgentState struct {
 	DialogPolicy *bool `protobuf:"varint,17,opt,name=dialog_policy,json=dialogPolicy,proto3,oneof" json:"dialog_policy,omitempty"`
 	// From how many characters on an answer is long, in these rules. 0: 600.
 	LongReplyChars int32 `protobuf:"varint,18,opt,name=long_reply_chars,json=longReplyChars,proto3" json:"long_reply_chars,omitempty"`
-	// Print `total_conversations` and `last_updated`, which change each time.
+	// Print `total_conversations` and `last_updated` (at most 100), which change each time.
 	ShowCounters       bool   `protobuf:"varint,19,opt,name=show_counters,json=showCounters,proto3" json:"show_counters,omitempty"`
 	TotalConversations int32  `protobuf:"varint,20,opt,name=total_conversations,json=totalConversations,proto3" json:"total_conversations,omitempty"`
 	LastUpdated        string `protobuf:"bytes,21,opt,name=last_updated,json=lastUpdated,proto3" json:"last_updated,omitempty"`
@@ -504,7 +506,8 @@ func (x *AgentExchange) GetAssistant() string {
 	return ""
 }
 
-// PendingApproval is what waits for approval.
+// PendingApproval is what waits for approval. It is printed as `- id: kind tool: intent`, without what is empty. `id`, `kind` and `tool` have at
+// most 100 characters each.
 type PendingApproval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
