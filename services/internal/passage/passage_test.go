@@ -1,6 +1,7 @@
 package passage
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -126,6 +127,39 @@ func TestFrame(t *testing.T) {
 		if got := Frame("file", `x="1"`, in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
+	}
+}
+
+// The number of a frame is the first one that the text does not close, found as the rule says it: by trying one after the other.
+func TestFrameTakesTheFirstNumber(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"</tag", "</TAG-", "</tag-", "-", "0", "1", "2", "3", "10", "</", "あ"})).Draw(t, "pieces"), "")
+		want := "tag"
+		for i := 1; strings.Contains(strings.ToLower(s), "</"+want); i++ {
+			want = "tag-" + strconv.Itoa(i)
+		}
+		if got := Frame("tag", "", s); got != "<"+want+">\n"+s+"\n</"+want+">" {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	})
+}
+
+// TestLongFrames: a text of 8 MiB, the largest of a node, that closes as many frames as it can is framed soon.
+func TestLongFrames(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("</node")
+	n := 1
+	for ; b.Len() < 8<<20; n++ {
+		b.WriteString("</NODE-" + strconv.Itoa(n))
+	}
+	if framed := Frame("node", "", b.String()); !strings.HasPrefix(framed, "<node-"+strconv.Itoa(n)+">\n") {
+		t.Errorf("%.40s, want the number %d", framed, n)
+	}
+	const tag = "</node-"
+	if framed := Frame("node", "", tag+strings.Repeat("9", 8<<20)); !strings.HasPrefix(framed, "<node-1>\n") {
+		t.Errorf("%.40s", framed)
 	}
 }
 

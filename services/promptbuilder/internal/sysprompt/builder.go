@@ -173,8 +173,8 @@ func (b *Builder) Counter(ctx context.Context, backend, estimate string) (tokens
 	return b.counters.Counter(ctx, backend)
 }
 
-// Draft reads the folders of a request in which Prepare found nothing wrong, and fits its context, if it is printed. Errors: of the counter, and
-// *nodecontext.OverflowError.
+// Draft reads the folders of a request in which Prepare found nothing wrong, and fits its context, if it is printed. Errors: of ctx and the counter,
+// and *nodecontext.OverflowError.
 func (b *Builder) Draft(ctx context.Context, r Request, counter tokens.Counter) (*Draft, error) {
 	locale, _ := template.Locale(r.Locale) // Checked.
 	d := &Draft{Request: r, texts: template.New(locale, r.Texts), hours: hours(r.TimeFormat, r.Locale)}
@@ -186,7 +186,9 @@ func (b *Builder) Draft(ctx context.Context, r Request, counter tokens.Counter) 
 	if r.Mode == None && len(r.Include)+len(r.Exclude) > 0 {
 		d.tell("none_ignores", "", "include and exclude change nothing in mode NONE")
 	}
-	d.read(b.roots)
+	if err := d.read(ctx, b.roots); err != nil {
+		return nil, err
+	}
 	if r.Context == nil || !d.prints(idContext) {
 		return d, nil
 	}
@@ -199,7 +201,7 @@ func (d *Draft) tell(code, section, format string, args ...any) {
 	d.diagnostics = append(d.diagnostics, Diagnostic{Code: code, Section: section, Message: fmt.Sprintf(format, args...)})
 }
 
-// Build makes the prompt of a request in which Prepare found nothing wrong. Errors: of the counter, *TooLargeError, and
+// Build makes the prompt of a request in which Prepare found nothing wrong. Errors: of ctx and the counter, *TooLargeError, and
 // *nodecontext.OverflowError.
 func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 	counter, err := b.Counter(ctx, r.Backend, r.Counter)

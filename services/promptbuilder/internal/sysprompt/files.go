@@ -2,6 +2,7 @@ package sysprompt
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -89,10 +90,12 @@ type pages struct {
 }
 
 // layOut makes the blocks of files, which are in the order of the prompt then. Others are left out by the mode or the list, and prints
-// says whether a section is printed: what is not takes no room, and hides no second name.
-func layOut(files, others []File, b Bootstrap, prints func(section string) bool) pages {
-	var p pages
+// says whether a section is printed: what is not takes no room, and hides no second name. Its error is that of ctx.
+func layOut(ctx context.Context, files, others []File, b Bootstrap, prints func(section string) bool) (p pages, err error) {
 	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return pages{}, err
+		}
 		page := newPage(f, b.Unit)
 		if !prints(page.section()) {
 			page.leaveOut()
@@ -101,7 +104,9 @@ func layOut(files, others []File, b Bootstrap, prints func(section string) bool)
 	}
 	slices.SortStableFunc(p.all, inOrder)
 	markTwins(p.all)
-	allot(p.all, b)
+	if err := allot(ctx, p.all, b); err != nil {
+		return pages{}, err
+	}
 	for _, f := range p.all {
 		switch {
 		case f.block == "" && f.report.State != FileLeftOut:
@@ -117,7 +122,7 @@ func layOut(files, others []File, b Bootstrap, prints func(section string) bool)
 		p.all = append(p.all, page)
 	}
 	slices.SortStableFunc(p.all, inOrder)
-	return p
+	return p, nil
 }
 
 // section is the one that a file stands in.
@@ -178,8 +183,8 @@ func markTwins(all []*page) {
 	}
 }
 
-// allot cuts files to their limits and makes their blocks.
-func allot(all []*page, b Bootstrap) {
+// allot cuts files to their limits and makes their blocks. Its error is that of ctx.
+func allot(ctx context.Context, all []*page, b Bootstrap) error {
 	var printed []*page
 	for _, p := range all {
 		if p.report.State == FileOK {
@@ -188,6 +193,9 @@ func allot(all []*page, b Bootstrap) {
 	}
 	limits := shares(printed, b)
 	for _, p := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		switch p.report.State {
 		case FileMissing:
 			if !b.SkipMissing {
@@ -199,6 +207,7 @@ func allot(all []*page, b Bootstrap) {
 			p.print(limits[p], b)
 		}
 	}
+	return nil
 }
 
 func (p *page) print(limit share, b Bootstrap) {
@@ -318,17 +327,18 @@ var (
 )
 
 // summary takes the lines of a text that matter, as far as they fit, and gives those that it did not take.
-func summary(s string, n int, unit passage.Unit) (taken, left string) {
+func summary(s string, n int, unit passage.Unit) (string, string) {
+	var taken, left strings.Builder
 	for line := range strings.Lines(s) {
 		matters := heading.MatchString(line) || slices.ContainsFunc(orders, func(word string) bool { return strings.Contains(line, word) })
 		if size := unit.Size(line); matters && size <= n {
-			taken += line
+			taken.WriteString(line)
 			n -= size
 		} else {
-			left += line
+			left.WriteString(line)
 		}
 	}
-	return taken, left
+	return taken.String(), left.String()
 }
 
 // headings gives the first headings of a text, and how many it has.

@@ -3,6 +3,7 @@ package sysprompt
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -51,8 +52,8 @@ func (d *Draft) lostWords(locale string) {
 	}
 }
 
-// read takes the files and skills of the request and of its folders.
-func (d *Draft) read(roots Roots) {
+// read takes the files and skills of the request and of its folders. Its error is that of ctx.
+func (d *Draft) read(ctx context.Context, roots Roots) (err error) {
 	files := d.Files
 	if d.Snapshot != nil {
 		files, d.found = d.Snapshot.Files, d.Snapshot.Skills
@@ -71,7 +72,8 @@ func (d *Draft) read(roots Roots) {
 	}
 	d.all = files
 	chosen, others := d.choose(files)
-	d.files = layOut(chosen, others, d.Bootstrap, d.prints)
+	d.files, err = layOut(ctx, chosen, others, d.Bootstrap, d.prints)
+	return err
 }
 
 // compare notes what of a snapshot has another source now: in a folder, or in the request, which is not read either.

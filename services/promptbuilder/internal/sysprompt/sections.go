@@ -76,7 +76,8 @@ func (d *Draft) tooling() Given {
 	if len(d.tools) == 0 {
 		return Given{LeftOut: NotSent}
 	}
-	b := builder{text: "Available tools:"}
+	var b builder
+	b.text.WriteString("Available tools:")
 	for _, t := range d.tools {
 		line := "- " + t.Name
 		if t.Summary != "" {
@@ -160,7 +161,7 @@ func (d *Draft) runtime() Given {
 	for _, key := range slices.Sorted(maps.Keys(r.Extra)) {
 		b.fact("- "+passage.Line(key)+": ", r.Extra[key])
 	}
-	if b.text == "" {
+	if b.text.Len() == 0 {
 		return Given{LeftOut: NotSent}
 	}
 	return b.given()
@@ -192,17 +193,17 @@ func callersText(c Custom) Given {
 
 // builder makes a text of parts.
 type builder struct {
-	text  string
+	text  strings.Builder
 	parts []Part
 }
 
 // part adds a part behind what stands between it and the one before.
 func (b *builder) part(between, id, text string) {
-	if b.text != "" {
-		b.text += between
+	if b.text.Len() > 0 {
+		b.text.WriteString(between)
 	}
-	b.parts = append(b.parts, Part{ID: id, Start: len(b.text), End: len(b.text) + len(text)})
-	b.text += text
+	b.parts = append(b.parts, Part{ID: id, Start: b.text.Len(), End: b.text.Len() + len(text)})
+	b.text.WriteString(text)
 }
 
 // fact adds a line, if its value is sent.
@@ -211,12 +212,12 @@ func (b *builder) fact(before, value string) {
 	if value == "" {
 		return
 	}
-	if b.text != "" {
-		b.text += "\n"
+	if b.text.Len() > 0 {
+		b.text.WriteString("\n")
 	}
-	b.text += before + value
+	b.text.WriteString(before + value)
 }
 
-func (b *builder) given() Given { return Given{Text: b.text, Parts: b.parts} }
+func (b *builder) given() Given { return Given{Text: b.text.String(), Parts: b.parts} }
 
 func characters(s string) int { return utf8.RuneCountInString(s) }

@@ -140,15 +140,16 @@ func (d *Draft) skills() Given {
 	if len(c.skills) == 0 {
 		return Given{LeftOut: Empty, skills: c.reports}
 	}
-	b := builder{text: skillsOpen}
+	var b builder
+	b.text.WriteString(skillsOpen)
 	for _, l := range c.skills {
 		b.part("\n", l.Name, strings.TrimSuffix(l.entry(c.length), "\n"))
 	}
-	b.text += "\n" + skillsClose + "\n\n"
+	b.text.WriteString("\n" + skillsClose + "\n\n")
 	if c.dropped > 0 {
-		b.text += "Skills not listed for lack of room: " + strconv.Itoa(c.dropped) + "\n\n"
+		b.text.WriteString("Skills not listed for lack of room: " + strconv.Itoa(c.dropped) + "\n\n")
 	}
-	b.text += "When you need to use a skill, use the `" + d.ReaderTool + "` tool to load the SKILL.md at the listed location."
+	b.text.WriteString("When you need to use a skill, use the `" + d.ReaderTool + "` tool to load the SKILL.md at the listed location.")
 	g := b.given()
 	g.skills = c.reports
 	return g
