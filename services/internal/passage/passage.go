@@ -44,20 +44,26 @@ func (c Cleaned) Changes() string {
 // control characters but TAB and LF and the tag characters go, and so do LFs before it and blanks behind it. Nothing else
 // changes.
 func Body(s string) Cleaned {
+	c := Piece(s)
+	c.Text = strings.TrimRight(strings.TrimLeft(c.Text, "\n"), " \t\n")
+	return c
+}
+
+// Piece is Body for a text that others join: what is blank at its ends stays.
+func Piece(s string) Cleaned {
 	var c Cleaned
 	s, c.Invalid = valid(s)
 	s, c.BOM = strings.CutPrefix(s, BOM)
 	if strings.IndexByte(s, '\r') >= 0 {
 		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	}
-	s = strings.Map(func(r rune) rune {
+	c.Text = strings.Map(func(r rune) rune {
 		if r < 0x20 && r != '\t' && r != '\n' || r >= 0x7f && r <= 0x9f || r >= 0xe0000 && r <= 0xe007f {
 			c.Controls++
 			return -1
 		}
 		return r
 	}, s)
-	c.Text = strings.TrimRight(strings.TrimLeft(s, "\n"), " \t\n")
 	return c
 }
 

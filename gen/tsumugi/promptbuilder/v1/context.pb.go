@@ -584,7 +584,7 @@ type BuildContextResponse struct {
 	// How many texts the tokenizer of the backend was given. What it counted before is remembered.
 	CountsUsed int32 `protobuf:"varint,11,opt,name=counts_used,json=countsUsed,proto3" json:"counts_used,omitempty"`
 	// What was changed in the texts that are printed, `text_cleaned`: `section` is flow, refs or current, `part` the id of the node.
-	// A text of `texts` that has not all placeholders of the default one is told as `text_without`, with its id as `part`.
+	// A text of `texts` has no section, and its id as `part`; one that has not all placeholders of the default one is told as `text_without`.
 	Diagnostics   []*Diagnostic `protobuf:"bytes,12,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -81,6 +81,7 @@ func (w *writer) base() sysprompt.Given {
 			id = cmp.Or(id, l.name)
 			if l.own == nil {
 				values[l.name] = w.texts.Text("base." + l.name)
+				gone = gone || values[l.name] == ""
 				continue
 			}
 			var list []string

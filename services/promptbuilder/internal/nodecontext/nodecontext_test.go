@@ -138,6 +138,23 @@ func TestATextWithoutItsNumberIsTold(t *testing.T) {
 	}
 }
 
+// Without words before it a context begins with its first part, or with what the model may ask for.
+func TestAnEmptiedHeadLeavesNoGap(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []bool{false, true} {
+		r := long(4, 10)
+		r.Seed, r.Texts = seed, map[string]string{"context.head": "\r\n", "context.hint": ""}
+		if c := fit(t, r); !strings.HasPrefix(c.Text, "1. ") || strings.Contains(c.Text, "\n\n\n") || c.Parts[0].Start != 0 {
+			t.Errorf("seed %v: %q, %v", seed, c.Text, c.Parts)
+		}
+	}
+	r := long(4, 10)
+	r.Texts = map[string]string{"context.head": "", "context.hint": "Ask.\n"}
+	if c := fit(t, r); !strings.HasPrefix(c.Text, "Ask.\n\n1. ") {
+		t.Errorf("%q", c.Text)
+	}
+}
+
 // A node with two parents has both in full, in the order of the path; a reference that is on the path, or named twice, is not repeated.
 func TestParentsAndReferences(t *testing.T) {
 	t.Parallel()

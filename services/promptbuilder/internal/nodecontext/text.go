@@ -80,25 +80,30 @@ func (d *Draft) Text() (text string, parts []Part) {
 		hint = d.texts.Text("context.hint")
 	}
 	var b strings.Builder
+	write := func(between, text string) {
+		if b.Len() > 0 && text != "" {
+			b.WriteString(between)
+		}
+		b.WriteString(text)
+	}
 	n := 0
 	for _, block := range d.blocks() {
 		if len(block.lines) == 0 {
 			continue
 		}
 		if n == 0 {
-			b.WriteString(d.texts.Text("context.head"))
-			if hint != "" && !d.request.Seed {
-				b.WriteString("\n" + hint)
+			write("", d.texts.Text("context.head"))
+			if !d.request.Seed {
+				write("\n", hint)
 			}
 		}
 		n++
-		b.WriteString("\n\n")
-		start := b.Len()
-		b.WriteString(strconv.Itoa(n) + ". " + d.texts.Text(block.heading) + "\n" + strings.Join(block.lines, "\n"))
-		parts = append(parts, Part{block.id, start, b.Len()})
+		text := strconv.Itoa(n) + ". " + d.texts.Text(block.heading) + "\n" + strings.Join(block.lines, "\n")
+		write("\n\n", text)
+		parts = append(parts, Part{block.id, b.Len() - len(text), b.Len()})
 	}
-	if n > 0 && hint != "" && d.request.Seed {
-		b.WriteString("\n\n" + hint)
+	if n > 0 && d.request.Seed {
+		write("\n\n", hint)
 	}
 	return b.String(), parts
 }

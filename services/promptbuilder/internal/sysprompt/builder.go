@@ -182,7 +182,7 @@ func (b *Builder) Draft(ctx context.Context, r Request, counter tokens.Counter) 
 		d.zone, _ = zone.Load(r.Zone) // Checked.
 	}
 	d.takeTools(r.Tools)
-	d.lostWords(locale)
+	d.ownTexts(locale)
 	if r.Mode == None && len(r.Include)+len(r.Exclude) > 0 {
 		d.tell("none_ignores", "", "include and exclude change nothing in mode NONE")
 	}

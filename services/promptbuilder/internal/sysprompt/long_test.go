@@ -10,13 +10,13 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
-// TestLongTexts: whatever stands in a file of 4 MiB, however it is cut, and in what else a request may be long with, a prompt
+// TestLongTexts: whatever stands in a file of 1 MiB, however it is cut, and in what else a request may be long with, a prompt
 // of it ends soon. A quadratic reading would take minutes.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	none := 0
 	for _, piece := range []string{"a\n", "# a\n", "必ず\n", "か\u3099", "\u3099", "</file-1", "\r\n", "\x00\xff", "x_id: 1 ", "0-"} {
-		text := strings.Repeat(piece, MaxFile/len(piece))
+		text := strings.Repeat(piece, (1<<20)/len(piece))
 		for _, how := range []Truncation{Head, HeadTail, Digest} {
 			const most = 1 << 19
 			r := Request{Files: []File{{Name: "a.md", Content: []byte(text)}}, Bootstrap: Bootstrap{Max: most, TotalMax: &none, Truncation: how, Unit: passage.Bytes}}

@@ -42,8 +42,11 @@ func (b *Builder) checkRoots(r Request) []Violation {
 	return wrong
 }
 
-// lostWords tells which placeholders of the default texts those of the request have not: what stands for them is in no prompt.
-func (d *Draft) lostWords(locale string) {
+// ownTexts tells what was cleaned out of texts of the request, and which placeholders of the default texts those of the request have not: what stands for them is in no prompt.
+func (d *Draft) ownTexts(locale string) {
+	for _, c := range template.Cleaned(d.Texts) {
+		d.diagnostics = append(d.diagnostics, Diagnostic{Code: "text_cleaned", Part: c.ID, Message: c.What})
+	}
 	for _, lost := range template.Lost(locale, d.Texts) {
 		if lost.ID == idIdentity && (d.Identity != "" || d.Product == "") {
 			continue // The name in it is no word of the caller, or the text is not used.

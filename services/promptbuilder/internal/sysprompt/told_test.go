@@ -7,6 +7,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// A text of the request is cleaned as a section of it is: a block of YAML, which ends with a line feed, and one of Windows give a prompt
+// that ends as every prompt does; what is taken out of it is told, and one that the prompt cannot be without is refused where nothing is left.
+func TestOwnTextsAreCleaned(t *testing.T) {
+	t.Parallel()
+	p := build(t, Request{Locale: "en", Product: "P", Texts: map[string]string{"identity": "A\u0007\r\n\r\nB {prod\u0007uct} \r\n"}})
+	if p.Text != "A\n\nB P" || !cmp.Equal(codes(p), []string{"text_cleaned  identity"}) || p.Diagnostics[0].Message != "2 control or tag characters are gone" {
+		t.Errorf("%q, %v", p.Text, p.Diagnostics)
+	}
+	for text, problem := range map[string]string{"": "must not be empty: it is in every prompt", "\r\n \u0007": "must not be empty: it is in every prompt", "{pro\u0007}": "has {pro}; this text may have {product}"} {
+		_, wrong := NewBuilder(folders{}, nil, Defaults{}).Prepare(Request{Texts: map[string]string{"identity": text}})
+		if !cmp.Equal(wrong, []Violation{{`texts["identity"]`, problem}}) {
+			t.Errorf("%q: %v", text, wrong)
+		}
+	}
+}
+
 // What is taken out of a word of the caller, or lost with a text of theirs, is told: a summary of a tool that is cut, a control
 // character of the identity, and each placeholder that a text no longer has.
 func TestWhatIsLostIsTold(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/language"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 //go:embed ja.json en.json
@@ -62,8 +64,39 @@ type Texts struct {
 	own    map[string]string
 }
 
-// New gives the texts of a locale that Locale gave, with the caller's own in place of some. CheckOwn finds nothing wrong in these.
-func New(locale string, own map[string]string) Texts { return Texts{locale, own} }
+// New gives the texts of a locale that Locale gave, with the caller's own in place of some, cleaned. CheckOwn finds nothing wrong in these.
+func New(locale string, own map[string]string) Texts {
+	cleaned := map[string]string{}
+	for id, text := range own {
+		cleaned[id] = clean(id, text).Text
+	}
+	return Texts{locale, cleaned}
+}
+
+// clean cleans a text of the caller as all texts of several lines are. One whose default has blanks at its ends in some language, which
+// part it from what it is joined to, keeps them.
+func clean(id, text string) passage.Cleaned {
+	for _, texts := range defaults {
+		if passage.Body(texts[id]).Text != texts[id] {
+			return passage.Piece(text)
+		}
+	}
+	return passage.Body(text)
+}
+
+// Cleaned tells, by id, what was taken out of texts of the caller or replaced in them, but for ends of lines and what is blank at their ends.
+func Cleaned(own map[string]string) []Change {
+	var all []Change
+	for _, id := range slices.Sorted(maps.Keys(own)) {
+		if what := clean(id, own[id]).Changes(); what != "" {
+			all = append(all, Change{id, what})
+		}
+	}
+	return all
+}
+
+// Change is what cleaning did to a text of the caller.
+type Change struct{ ID, What string }
 
 // Text gives the text of an id that there is.
 func (t Texts) Text(id string) string {
@@ -128,8 +161,9 @@ func Placeholders(locale, id string) []string {
 func Lost(locale string, own map[string]string) []Wrong {
 	var all []Wrong
 	for _, id := range slices.Sorted(maps.Keys(own)) {
+		text := clean(id, own[id]).Text
 		lost := slices.DeleteFunc(Placeholders(locale, id), func(w string) bool {
-			return slices.ContainsFunc(placeholder.FindAllString(own[id], -1), func(m string) bool { return word(m) == w })
+			return slices.ContainsFunc(placeholder.FindAllString(text, -1), func(m string) bool { return word(m) == w })
 		})
 		if len(lost) > 0 {
 			all = append(all, Wrong{id, "this text of the request has no {" + strings.Join(lost, "}, {") + "}: what stands for it by default is not printed"})
@@ -141,6 +175,9 @@ func Lost(locale string, own map[string]string) []Wrong {
 // required are placeholders that a text may not lose: what they stand for is never left out of a prompt.
 var required = map[string]string{"main.five": "constraints", "main.pending": "pending_approvals"}
 
+// needed are texts that may not be empty, with the reason.
+var needed = map[string]string{"identity": "it is in every prompt", "main.output": "it is the form in which the model answers"}
+
 // Wrong is what is wrong with a text, or a value, of the caller.
 type Wrong struct{ ID, Problem string }
 
@@ -148,7 +185,7 @@ type Wrong struct{ ID, Problem string }
 const maxText = 64 << 10
 
 // CheckOwn finds what is wrong with texts of the caller, by id: ids that there are not, placeholders that the text does not
-// have, those that it must keep, and an empty form of the output.
+// have, those that it must keep, and texts that are empty and may not be.
 func CheckOwn(locale string, own map[string]string) []Wrong {
 	var all []Wrong
 	for _, id := range slices.Sorted(maps.Keys(own)) {
@@ -161,6 +198,7 @@ func CheckOwn(locale string, own map[string]string) []Wrong {
 			all = append(all, Wrong{id, fmt.Sprintf("must have at most %d bytes, and has %d", maxText, len(text))})
 			continue
 		}
+		text = clean(id, text).Text
 		words := Placeholders(locale, id)
 		for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
 			if !slices.Contains(words, word(m[0])) {
@@ -170,8 +208,8 @@ func CheckOwn(locale string, own map[string]string) []Wrong {
 		if word := required[id]; word != "" && !strings.Contains(text, "{"+word+"}") {
 			all = append(all, Wrong{id, fmt.Sprintf("must keep {%s}, which is never left out of a prompt", word)})
 		}
-		if id == "main.output" && strings.TrimSpace(text) == "" {
-			all = append(all, Wrong{id, "must not be empty: it is the form in which the model answers"})
+		if why := needed[id]; why != "" && passage.Line(text) == "" {
+			all = append(all, Wrong{id, "must not be empty: " + why})
 		}
 	}
 	return all

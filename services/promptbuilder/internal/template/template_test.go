@@ -21,6 +21,9 @@ func TestBothLanguagesHaveTheSameTexts(t *testing.T) {
 		if diff := cmp.Diff(a, b); diff != "" {
 			t.Errorf("%s has other placeholders in the other language: %s", id, diff)
 		}
+		if got := New(English, defaults[English]).Text(id); got != defaults[English][id] {
+			t.Errorf("a text that is the default one is cleaned to %q", got)
+		}
 		if wrong := CheckOwn(English, map[string]string{id: defaults[English][id]}); wrong != nil {
 			t.Errorf("the default text is refused: %v", wrong)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
+	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/template"
 )
 
 // BuildContext makes the text that tells a model of a conversation.
@@ -40,6 +41,9 @@ func (s *Server) BuildContext(ctx context.Context, req *promptbuilderv1.BuildCon
 		return nil, fault(err)
 	}
 	res := fromContext(c)
+	for _, own := range template.Cleaned(r.Texts) {
+		res.Diagnostics = append(res.Diagnostics, &promptbuilderv1.Diagnostic{Code: "text_cleaned", Part: own.ID, Message: own.What})
+	}
 	counts, _ := counter.Spent()
 	res.CountsUsed = int32(counts)
 	return res, nil

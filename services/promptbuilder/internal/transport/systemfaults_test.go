@@ -116,6 +116,18 @@ func TestAPreviousBuildOfNothing(t *testing.T) {
 	}
 }
 
+// What cleaning took out of a text of the request is told of a context, too, under the id of the text.
+func TestACleanedTextOfAContextIsTold(t *testing.T) {
+	t.Parallel()
+	res, err := builders().BuildContext(t.Context(), &promptbuilderv1.BuildContextRequest{Prompt: "p", Texts: map[string]string{"context.head": "H\u0007\r\n"}})
+	if err != nil || !strings.HasPrefix(res.GetText(), "H\n\n1. ") {
+		t.Fatalf("%q, %v", res.GetText(), err)
+	}
+	if d := res.GetDiagnostics(); len(d) != 1 || d[0].GetCode() != "text_cleaned" || d[0].GetPart() != "context.head" || d[0].GetMessage() != "1 control or tag characters are gone" {
+		t.Errorf("%v", d)
+	}
+}
+
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	s := builders()
