@@ -1149,7 +1149,8 @@ type CustomSection struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The heading, one line. Empty: none for a section of its own, else the heading of the section.
 	Heading string `protobuf:"bytes,2,opt,name=heading,proto3" json:"heading,omitempty"`
-	// The text, at most 50,000 characters.
+	// The text, at most 50,000 characters. It stands in place of what the section says by itself; where it is empty or blank, the section is
+	// left out as EMPTY.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// How often it changes. Of a section of its own alone.
 	Class SectionClass `protobuf:"varint,4,opt,name=class,proto3,enum=tsumugi.promptbuilder.v1.SectionClass" json:"class,omitempty"`

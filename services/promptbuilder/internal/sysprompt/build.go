@@ -125,13 +125,13 @@ func (d *Draft) Compose(given map[string]Given) Prompt {
 	for _, r := range table() {
 		if r.by == custom {
 			for _, c := range d.customs(r.class) {
-				d.put(&p, row{id: c.ID, class: r.class, minimal: true, heading: passage.Line(c.Heading), by: custom}, c)
+				d.put(&p, row{id: c.ID, class: r.class, minimal: true, heading: passage.Line(c.Heading), by: custom}, &c)
 			}
 			continue
 		}
-		sent := Custom{ID: r.id}
+		var sent *Custom
 		if i := slices.IndexFunc(d.Sections, func(c Custom) bool { return c.ID == r.id }); i >= 0 {
-			sent = d.Sections[i]
+			sent = &d.Sections[i]
 			r.heading = cmp.Or(passage.Line(sent.Heading), r.heading)
 		}
 		d.put(&p, r, sent)
@@ -161,8 +161,8 @@ func (d *Draft) customs(class Class) []Custom {
 	return all
 }
 
-// put adds a section to the text, or tells why not.
-func (d *Draft) put(p *Prompt, r row, sent Custom) {
+// put adds a section to the text, or tells why not. sent is what the caller sent for it; nil: nothing.
+func (d *Draft) put(p *Prompt, r row, sent *Custom) {
 	content := d.content(r, sent)
 	reason := content.LeftOut
 	switch {
@@ -184,32 +184,28 @@ func (d *Draft) put(p *Prompt, r row, sent Custom) {
 	p.add(r, content)
 }
 
-// content is what a section says.
-func (d *Draft) content(r row, sent Custom) Given {
-	switch {
-	case r.id == idContext && d.Nodes != nil:
-		return contextSection(d.Nodes)
-	case r.id == idContext && d.Context != nil:
-		return Given{} // It was not fitted: the mode or exclude leaves it out.
-	case r.by == given:
-		g, ok := d.given[r.id]
-		if !ok {
-			return Given{LeftOut: NotSent}
-		}
-		return g
-	case sent.Text == "":
-		if r.content == nil {
-			return Given{LeftOut: NotSent}
-		}
-		return r.content(d)
-	case r.id == idNotice && d.notice().LeftOut != "":
-		return Given{LeftOut: NotSent}
+// content is what a section says: what the caller sent for it, though that be empty, else what is made here, else what another made.
+func (d *Draft) content(r row, sent *Custom) Given {
+	if sent != nil && (r.id != idNotice || d.notice().LeftOut == "") {
+		return callersText(*sent)
 	}
-	return callersText(sent)
+	if r.content != nil {
+		return r.content(d)
+	}
+	if g, ok := d.given[r.id]; ok {
+		return g
+	}
+	return Given{LeftOut: NotSent}
 }
 
-func contextSection(nodes *nodecontext.Draft) Given {
-	text, parts := nodes.Text()
+func (d *Draft) context() Given {
+	switch {
+	case d.Context == nil:
+		return Given{LeftOut: NotSent}
+	case d.Nodes == nil:
+		return Given{} // It was not fitted: the mode or exclude leaves it out.
+	}
+	text, parts := d.Nodes.Text()
 	g := Given{Text: text}
 	for _, p := range parts {
 		g.Parts = append(g.Parts, Part{ID: p.ID, Start: p.Start, End: p.End})
@@ -223,13 +219,13 @@ func (d *Draft) excludes(id string) bool { return d.Mode != None && slices.Conta
 func (d *Draft) prints(id string) bool { return d.Mode != None && !d.excludes(id) }
 
 // inMode says that a section is printed in the mode, or is asked for.
-func (d *Draft) inMode(r row, sent Custom) bool {
+func (d *Draft) inMode(r row, sent *Custom) bool {
 	switch {
 	case d.Mode == None:
 		return r.id == idIdentity
 	case slices.Contains(d.Include, r.id):
 		return true
-	case len(sent.Modes) > 0 && r.by == custom:
+	case r.by == custom && len(sent.Modes) > 0:
 		return slices.Contains(sent.Modes, d.Mode)
 	}
 	return d.Mode == Full || r.minimal

@@ -2,6 +2,7 @@ package sysprompt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,30 @@ func TestNothingLeftOutIsToldAsPrinted(t *testing.T) {
 		if diff := cmp.Diff(c.files, states(p)) + cmp.Diff(c.codes, codes(p)); diff != "" || p.Forgeable != c.forgeable {
 			t.Errorf("%s: forgeable %v, %s", name, p.Forgeable, diff)
 		}
+	}
+}
+
+// What is sent for a section stands instead of what would be made, though nothing be in it: the section is left out as empty then, with its
+// heading, whether the text is "" or blank, and whichever section it is. What is not printed without files is no more printed with a text.
+func TestAnEmptyTextLeavesItsSectionOut(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "\n", " \u0007"} {
+		r := Request{Locale: "en", Zone: "Asia/Tokyo", Workspace: "/w"}
+		for _, id := range []string{"time", "workspace", "documentation", "zed", "sandbox"} {
+			r.Sections = append(r.Sections, Custom{ID: id, Heading: "Clock", Text: text})
+		}
+		p := build(t, r)
+		if !cmp.Equal(ids(p), []string{idIdentity}) {
+			t.Errorf("%q: %s", text, p.Text)
+		}
+		for _, s := range r.Sections {
+			if !slices.Contains(p.LeftOut, LeftOut{s.ID, Empty}) {
+				t.Errorf("%q: %s is in %v", text, s.ID, p.LeftOut)
+			}
+		}
+	}
+	if p := build(t, Request{Sections: []Custom{{ID: idNotice, Text: "Files follow."}}}); !slices.Contains(p.LeftOut, LeftOut{idNotice, NotSent}) {
+		t.Errorf("%v", p.LeftOut)
 	}
 }
 

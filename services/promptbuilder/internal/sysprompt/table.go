@@ -69,7 +69,7 @@ func table() []row {
 
 		{"specialized", Volatile, true, "", given, nil},
 		{idChanging, Volatile, true, "Project Context (changing files)", ours, (*Draft).changingFiles},
-		{idContext, Volatile, true, "", given, nil},
+		{idContext, Volatile, true, "", given, (*Draft).context},
 		{"summaries", Volatile, true, "", given, nil},
 		{"session_counters", Volatile, true, "", given, nil},
 		{"", Volatile, true, "", custom, nil},
