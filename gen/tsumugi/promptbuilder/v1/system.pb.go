@@ -408,7 +408,7 @@ const (
 	FileState_FILE_STATE_DUPLICATE FileState = 8
 	// There was no room for it.
 	FileState_FILE_STATE_DROPPED FileState = 9
-	// It is not printed: `left_out` has its section, or a diagnostic says that the mode or `bootstrap.list` leaves the file out.
+	// It is not printed: `left_out` has its section, or a diagnostic says that the mode, `bootstrap.list` or the snapshot leaves the file out.
 	FileState_FILE_STATE_LEFT_OUT FileState = 10
 )
 
@@ -595,7 +595,8 @@ type BuildSystemRequest struct {
 	Previous *PreviousBuild `protobuf:"bytes,29,opt,name=previous,proto3" json:"previous,omitempty"`
 	// Give files and skills back as they were read, in `snapshot`.
 	ReturnSnapshot bool `protobuf:"varint,30,opt,name=return_snapshot,json=returnSnapshot,proto3" json:"return_snapshot,omitempty"`
-	// `snapshot` of an earlier reply: its files and skills are used, and no folder is read but to tell which have changed.
+	// `snapshot` of an earlier reply: its files and skills are used, and no folder is read but to tell which have changed
+	// and which are there and not in it: these are not printed.
 	Snapshot *Snapshot `protobuf:"bytes,31,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
 	// Texts in place of the default ones, by id (ListTemplates). An unknown placeholder is refused.
 	Texts map[string]string `protobuf:"bytes,32,rep,name=texts,proto3" json:"texts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

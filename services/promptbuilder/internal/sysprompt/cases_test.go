@@ -201,6 +201,36 @@ func TestASnapshotHoldsAgainstTheRequest(t *testing.T) {
 	}
 }
 
+// A file that came after the snapshot is never called missing: it is told as what the snapshot has not, and moves nothing. One that is nowhere
+// is missing, as ever.
+func TestAFileThatCameAfterTheSnapshot(t *testing.T) {
+	t.Parallel()
+	f := folders{"shop": {"SOUL.md": "s", "AGENTS.md": "a"}}
+	r := Request{Locale: "en", ReturnSnapshot: true, Bootstrap: Bootstrap{Root: "shop"}}
+	first := buildIn(t, f, r)
+	f["shop"]["NEW.md"], f["shop"]["TOOLS.md"] = "n", "t"
+	r.Snapshot = first.Snapshot
+	p := buildIn(t, f, r)
+	if p.Text != first.Text || !cmp.Equal(p.Stale, []string{"shop:TOOLS.md"}) || !cmp.Equal(codes(p), []string{"file_not_in_snapshot project_context "}) || !cmp.Equal(p.Snapshot, first.Snapshot) {
+		t.Errorf("stale %q, %q: %s", p.Stale, codes(p), p.Text)
+	}
+	r.Bootstrap.List = &[]string{"SOUL.md", "NEW.md", "NONE.md"}
+	p = buildIn(t, f, r)
+	want := []string{"AGENTS.md left_out 0/1", "HEARTBEAT.md missing 0/0", "IDENTITY.md missing 0/0", "NEW.md left_out 0/1", "NONE.md missing 0/0", "SOUL.md ok 1/1", "USER.md missing 0/0"}
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(states(p)))); diff != "" || !cmp.Equal(p.Stale, []string{"shop:NEW.md"}) || strings.Contains(p.Text, "NEW.md") {
+		t.Errorf("stale %q: %s%s", p.Stale, p.Text, diff)
+	}
+	for _, d := range p.Diagnostics {
+		if strings.Contains(d.Message, "was sent") {
+			t.Errorf("%s of a file of the snapshot", d.Message)
+		}
+	}
+	sent := Request{Locale: "en", Snapshot: &Snapshot{Files: []File{{Name: "A.md", Content: []byte("a")}}}, Files: []File{{Name: "A.md", Content: []byte("a")}, {Name: "B.md", Content: []byte("b")}}}
+	if p := build(t, sent); !cmp.Equal(states(p), []string{"A.md ok 1/1", "B.md left_out 0/1"}) || !cmp.Equal(p.Stale, []string{"B.md"}) {
+		t.Errorf("%q, stale %q", states(p), p.Stale)
+	}
+}
+
 // documented gives the names of files between two phrases of the documentation, which is what users go by.
 func documented(t *testing.T, from, to string) []string {
 	t.Helper()

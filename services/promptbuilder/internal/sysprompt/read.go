@@ -58,9 +58,12 @@ func (d *Draft) ownTexts(locale string) {
 // read takes the files and skills of the request and of its folders. Its error is that of ctx.
 func (d *Draft) read(ctx context.Context, roots Roots) (err error) {
 	files := d.Files
+	var late []File
 	if d.Snapshot != nil {
 		files, d.found = d.Snapshot.Files, d.Snapshot.Skills
 		d.compare(roots)
+		late = d.sinceSnapshot(roots)
+		slices.Sort(d.stale)
 	} else {
 		d.found = slices.Clone(d.Skills)
 		for _, root := range d.SkillRoots {
@@ -74,8 +77,8 @@ func (d *Draft) read(ctx context.Context, roots Roots) (err error) {
 		}
 	}
 	d.all = files
-	chosen, others := d.choose(files)
-	d.files, err = layOut(ctx, chosen, others, d.Bootstrap, d.prints)
+	chosen, others := d.choose(files, late)
+	d.files, err = layOut(ctx, chosen, slices.Concat(others, late), d.Bootstrap, d.prints)
 	return err
 }
 
@@ -104,7 +107,39 @@ func (d *Draft) compare(roots Roots) {
 			d.stale = append(d.stale, s.Root+":"+s.Path)
 		}
 	}
-	slices.Sort(d.stale)
+}
+
+// sinceSnapshot are files that the request asks for, which are there and were not read when the snapshot was taken: that holds, so that
+// they are not printed, and the reply says so.
+func (d *Draft) sinceSnapshot(roots Roots) (late []File) {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(d.Snapshot.Files, func(f File) bool { return f.Name == name })
+	}
+	for _, f := range d.Files { // Those are stale already.
+		if !taken(f.Name) && (d.Bootstrap.List == nil || slices.Contains(*d.Bootstrap.List, f.Name)) {
+			late = append(late, f)
+		}
+	}
+	if d.Bootstrap.Root != "" {
+		for _, f := range roots.Files(d.Bootstrap.Root, slices.DeleteFunc(d.wanted(), taken)) {
+			if f.State != FileMissing {
+				d.stale = append(d.stale, f.Root+":"+f.Name)
+				late = append(late, f)
+			}
+		}
+	}
+	for _, f := range late {
+		d.tell("file_not_in_snapshot", idFiles, "%s is there, and is not printed: the snapshot was taken without it; take a new one", shown(f.Name))
+	}
+	return late
+}
+
+// wanted are the names of the files that are looked for in a folder.
+func (d *Draft) wanted() []string {
+	if d.Bootstrap.List != nil {
+		return slices.Clone(*d.Bootstrap.List)
+	}
+	return slices.Concat(rootFiles, rootMore)
 }
 
 func fileDigest(f File) string {
@@ -150,15 +185,15 @@ func (f *Facts) lacks(needs Needs) string {
 
 // readFiles reads the files of a folder: those of the list, else its own.
 func (d *Draft) readFiles(roots Roots) []File {
-	if d.Bootstrap.List != nil {
-		return roots.Files(d.Bootstrap.Root, *d.Bootstrap.List)
-	}
-	files := roots.Files(d.Bootstrap.Root, slices.Concat(rootFiles, rootMore))
-	return slices.DeleteFunc(files, func(f File) bool { return f.State == FileMissing && slices.Contains(rootMore, f.Name) })
+	files := roots.Files(d.Bootstrap.Root, d.wanted())
+	return slices.DeleteFunc(files, func(f File) bool {
+		return d.Bootstrap.List == nil && f.State == FileMissing && slices.Contains(rootMore, f.Name)
+	})
 }
 
-// choose takes the files that are printed, those of the list or all but those that the mode leaves out, and gives the others.
-func (d *Draft) choose(files []File) (chosen, others []File) {
+// choose takes the files that are printed, those of the list or all but those that the mode leaves out, and gives the others. What the
+// list names and is in neither files nor late is missing.
+func (d *Draft) choose(files, late []File) (chosen, others []File) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return strings.Compare(a.Name, b.Name) }) // for the order of what is told
 	if d.Bootstrap.List == nil {
 		chosen = slices.DeleteFunc(files, func(f File) bool {
@@ -172,17 +207,22 @@ func (d *Draft) choose(files []File) (chosen, others []File) {
 		return chosen, others
 	}
 	for _, name := range *d.Bootstrap.List {
-		at := slices.IndexFunc(files, func(f File) bool { return f.Name == name })
-		if at < 0 {
+		is := func(f File) bool { return f.Name == name }
+		switch at := slices.IndexFunc(files, is); {
+		case at >= 0:
+			chosen = append(chosen, files[at])
+		case !slices.ContainsFunc(late, is):
 			chosen = append(chosen, File{Name: name, State: FileMissing})
-			continue
 		}
-		chosen = append(chosen, files[at])
+	}
+	where := "was sent"
+	if d.Snapshot != nil {
+		where = "is in the snapshot"
 	}
 	for _, f := range files {
 		if !slices.Contains(*d.Bootstrap.List, f.Name) {
 			others = append(others, f)
-			d.tell("file_not_listed", idFiles, "%s was sent, and bootstrap.list does not name it", shown(f.Name))
+			d.tell("file_not_listed", idFiles, "%s %s, and bootstrap.list does not name it", shown(f.Name), where)
 		}
 	}
 	return chosen, others

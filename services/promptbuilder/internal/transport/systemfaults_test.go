@@ -116,6 +116,15 @@ func TestAPreviousBuildOfNothing(t *testing.T) {
 	}
 }
 
+// Every file of a snapshot says what was found, those of the request too.
+func TestTheStatesOfASnapshot(t *testing.T) {
+	t.Parallel()
+	p, err := builders().BuildSystem(t.Context(), &promptbuilderv1.BuildSystemRequest{ReturnSnapshot: true, Files: []*promptbuilderv1.PromptFile{{Name: "a", Content: []byte("a")}}})
+	if files := p.GetSnapshot().GetFiles(); err != nil || len(files) != 1 || files[0].GetState() != promptbuilderv1.FileState_FILE_STATE_OK {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
 // What cleaning took out of a text of the request is told of a context, too, under the id of the text.
 func TestACleanedTextOfAContextIsTold(t *testing.T) {
 	t.Parallel()

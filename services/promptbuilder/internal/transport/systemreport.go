@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"cmp"
+
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
 )
@@ -81,7 +83,7 @@ func fromSnapshot(s *sysprompt.Snapshot) *promptbuilderv1.Snapshot {
 	for _, f := range s.Files {
 		out.Files = append(out.Files, &promptbuilderv1.SnapshotFile{
 			File: &promptbuilderv1.PromptFile{Name: f.Name, Content: f.Content, Class: promptbuilderv1.SectionClass(f.Class), Priority: int32(f.Priority)},
-			Root: f.Root, State: fromFileState(f.State), Same: f.Same,
+			Root: f.Root, State: fromFileState(cmp.Or(f.State, sysprompt.FileOK)), Same: f.Same,
 		})
 	}
 	for _, k := range s.Skills {
