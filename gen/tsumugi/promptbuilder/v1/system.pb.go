@@ -561,7 +561,7 @@ type BuildSystemRequest struct {
 	SkillRoots []*SkillRoot `protobuf:"bytes,12,rep,name=skill_roots,json=skillRoots,proto3" json:"skill_roots,omitempty"`
 	// The most characters of the list of skills. 0: 30000.
 	SkillsMaxChars int32 `protobuf:"varint,13,opt,name=skills_max_chars,json=skillsMaxChars,proto3" json:"skills_max_chars,omitempty"`
-	// What is true where the agent runs: skills that ask for something else are not listed.
+	// What is true where the agent runs: skills that ask for something else are not listed. Absent: no skill is judged.
 	Facts *SkillFacts `protobuf:"bytes,14,opt,name=facts,proto3" json:"facts,omitempty"`
 	// A SKILL.md whose front matter had to be guessed at is refused.
 	Strict bool `protobuf:"varint,15,opt,name=strict,proto3" json:"strict,omitempty"`
@@ -934,11 +934,11 @@ func (x *Tool) GetSchemaJson() string {
 // Skill is an instruction that the model reads when it needs it.
 type Skill struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name.
+	// Its name, at most 4096 bytes.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// When it is of use. More than 1024 characters are cut in the middle.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// The path that the reader tool takes, printed as it is.
+	// The path that the reader tool takes, printed as it is. At most 4096 bytes.
 	Location string `protobuf:"bytes,3,opt,name=location,proto3" json:"location,omitempty"`
 	// Where there is no room for all, those of the lowest go first.
 	Priority      int32 `protobuf:"varint,4,opt,name=priority,proto3" json:"priority,omitempty"`
@@ -1004,7 +1004,8 @@ func (x *Skill) GetPriority() int32 {
 	return 0
 }
 
-// SkillRoot is a folder below which each folder with a SKILL.md is a skill.
+// SkillRoot is a folder below which each folder with a SKILL.md is a skill. It is looked for in 2,000 folders at most, up to six below the root;
+// what lies beyond is told.
 type SkillRoot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name in the settings.
@@ -1811,7 +1812,9 @@ type Snapshot struct {
 	// The files, those of the request among them. Their contents are as they were read.
 	Files []*SnapshotFile `protobuf:"bytes,1,rep,name=files,proto3" json:"files,omitempty"`
 	// The skills, those of the request among them.
-	Skills        []*SnapshotSkill `protobuf:"bytes,2,rep,name=skills,proto3" json:"skills,omitempty"`
+	Skills []*SnapshotSkill `protobuf:"bytes,2,rep,name=skills,proto3" json:"skills,omitempty"`
+	// What `diagnostics` tells of skills that were found and are not listed, or not as they stand there.
+	SkillNotes    []*SkillNote `protobuf:"bytes,3,rep,name=skill_notes,json=skillNotes,proto3" json:"skill_notes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1860,6 +1863,77 @@ func (x *Snapshot) GetSkills() []*SnapshotSkill {
 	return nil
 }
 
+func (x *Snapshot) GetSkillNotes() []*SkillNote {
+	if x != nil {
+		return x.SkillNotes
+	}
+	return nil
+}
+
+// SkillNote is something found in a skill when it was read.
+type SkillNote struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The skill, or its path.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// refused, guessed or not_eligible.
+	What string `protobuf:"bytes,2,opt,name=what,proto3" json:"what,omitempty"`
+	// A sentence.
+	Why           string `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SkillNote) Reset() {
+	*x = SkillNote{}
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SkillNote) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SkillNote) ProtoMessage() {}
+
+func (x *SkillNote) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SkillNote.ProtoReflect.Descriptor instead.
+func (*SkillNote) Descriptor() ([]byte, []int) {
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SkillNote) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SkillNote) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *SkillNote) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
 // SnapshotFile is a file as it was read.
 type SnapshotFile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1877,7 +1951,7 @@ type SnapshotFile struct {
 
 func (x *SnapshotFile) Reset() {
 	*x = SnapshotFile{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[15]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1889,7 +1963,7 @@ func (x *SnapshotFile) String() string {
 func (*SnapshotFile) ProtoMessage() {}
 
 func (x *SnapshotFile) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[15]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1902,7 +1976,7 @@ func (x *SnapshotFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotFile.ProtoReflect.Descriptor instead.
 func (*SnapshotFile) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{15}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SnapshotFile) GetFile() *PromptFile {
@@ -1949,7 +2023,7 @@ type SnapshotSkill struct {
 
 func (x *SnapshotSkill) Reset() {
 	*x = SnapshotSkill{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[16]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1961,7 +2035,7 @@ func (x *SnapshotSkill) String() string {
 func (*SnapshotSkill) ProtoMessage() {}
 
 func (x *SnapshotSkill) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[16]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1974,7 +2048,7 @@ func (x *SnapshotSkill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSkill.ProtoReflect.Descriptor instead.
 func (*SnapshotSkill) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{16}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SnapshotSkill) GetSkill() *Skill {
@@ -2020,7 +2094,7 @@ type TokenCount struct {
 
 func (x *TokenCount) Reset() {
 	*x = TokenCount{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[17]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2032,7 +2106,7 @@ func (x *TokenCount) String() string {
 func (*TokenCount) ProtoMessage() {}
 
 func (x *TokenCount) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[17]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2045,7 +2119,7 @@ func (x *TokenCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenCount.ProtoReflect.Descriptor instead.
 func (*TokenCount) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{17}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TokenCount) GetCount() int32 {
@@ -2084,7 +2158,7 @@ type Boundary struct {
 
 func (x *Boundary) Reset() {
 	*x = Boundary{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[18]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2096,7 +2170,7 @@ func (x *Boundary) String() string {
 func (*Boundary) ProtoMessage() {}
 
 func (x *Boundary) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[18]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2109,7 +2183,7 @@ func (x *Boundary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Boundary.ProtoReflect.Descriptor instead.
 func (*Boundary) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{18}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Boundary) GetByte() int32 {
@@ -2146,7 +2220,7 @@ type Boundaries struct {
 
 func (x *Boundaries) Reset() {
 	*x = Boundaries{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[19]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2158,7 +2232,7 @@ func (x *Boundaries) String() string {
 func (*Boundaries) ProtoMessage() {}
 
 func (x *Boundaries) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[19]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2171,7 +2245,7 @@ func (x *Boundaries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Boundaries.ProtoReflect.Descriptor instead.
 func (*Boundaries) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{19}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Boundaries) GetCache() *Boundary {
@@ -2212,7 +2286,7 @@ type SystemSection struct {
 
 func (x *SystemSection) Reset() {
 	*x = SystemSection{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[20]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2224,7 +2298,7 @@ func (x *SystemSection) String() string {
 func (*SystemSection) ProtoMessage() {}
 
 func (x *SystemSection) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[20]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2237,7 +2311,7 @@ func (x *SystemSection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SystemSection.ProtoReflect.Descriptor instead.
 func (*SystemSection) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{20}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SystemSection) GetId() string {
@@ -2312,7 +2386,7 @@ type SystemPart struct {
 
 func (x *SystemPart) Reset() {
 	*x = SystemPart{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[21]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2324,7 +2398,7 @@ func (x *SystemPart) String() string {
 func (*SystemPart) ProtoMessage() {}
 
 func (x *SystemPart) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[21]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2337,7 +2411,7 @@ func (x *SystemPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SystemPart.ProtoReflect.Descriptor instead.
 func (*SystemPart) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{21}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SystemPart) GetId() string {
@@ -2381,7 +2455,7 @@ type LeftOut struct {
 
 func (x *LeftOut) Reset() {
 	*x = LeftOut{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[22]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2393,7 +2467,7 @@ func (x *LeftOut) String() string {
 func (*LeftOut) ProtoMessage() {}
 
 func (x *LeftOut) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[22]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2406,7 +2480,7 @@ func (x *LeftOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeftOut.ProtoReflect.Descriptor instead.
 func (*LeftOut) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{22}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LeftOut) GetId() string {
@@ -2455,7 +2529,7 @@ type FileReport struct {
 
 func (x *FileReport) Reset() {
 	*x = FileReport{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[23]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2467,7 +2541,7 @@ func (x *FileReport) String() string {
 func (*FileReport) ProtoMessage() {}
 
 func (x *FileReport) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[23]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2480,7 +2554,7 @@ func (x *FileReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileReport.ProtoReflect.Descriptor instead.
 func (*FileReport) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{23}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *FileReport) GetName() string {
@@ -2582,7 +2656,7 @@ type FirstChange struct {
 
 func (x *FirstChange) Reset() {
 	*x = FirstChange{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[24]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2594,7 +2668,7 @@ func (x *FirstChange) String() string {
 func (*FirstChange) ProtoMessage() {}
 
 func (x *FirstChange) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[24]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2607,7 +2681,7 @@ func (x *FirstChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FirstChange.ProtoReflect.Descriptor instead.
 func (*FirstChange) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{24}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *FirstChange) GetSection() string {
@@ -2650,7 +2724,7 @@ type SystemDiff struct {
 
 func (x *SystemDiff) Reset() {
 	*x = SystemDiff{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[25]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2662,7 +2736,7 @@ func (x *SystemDiff) String() string {
 func (*SystemDiff) ProtoMessage() {}
 
 func (x *SystemDiff) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[25]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2675,7 +2749,7 @@ func (x *SystemDiff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SystemDiff.ProtoReflect.Descriptor instead.
 func (*SystemDiff) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{25}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SystemDiff) GetFirstChanged() *FirstChange {
@@ -2763,7 +2837,7 @@ type BuildSystemResponse struct {
 
 func (x *BuildSystemResponse) Reset() {
 	*x = BuildSystemResponse{}
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[26]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2775,7 +2849,7 @@ func (x *BuildSystemResponse) String() string {
 func (*BuildSystemResponse) ProtoMessage() {}
 
 func (x *BuildSystemResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[26]
+	mi := &file_tsumugi_promptbuilder_v1_system_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2788,7 +2862,7 @@ func (x *BuildSystemResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildSystemResponse.ProtoReflect.Descriptor instead.
 func (*BuildSystemResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{26}
+	return file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *BuildSystemResponse) GetText() string {
@@ -3066,10 +3140,16 @@ const file_tsumugi_promptbuilder_v1_system_proto_rawDesc = "" +
 	"\rPreviousBuild\x12H\n" +
 	"\bsections\x18\x01 \x03(\v2'.tsumugi.promptbuilder.v1.SystemSectionB\x03\xe0A\x01R\bsections\x12\x17\n" +
 	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x01R\x04text\x12,\n" +
-	"\x0fbuilder_version\x18\x03 \x01(\tB\x03\xe0A\x01R\x0ebuilderVersion\"\x93\x01\n" +
+	"\x0fbuilder_version\x18\x03 \x01(\tB\x03\xe0A\x01R\x0ebuilderVersion\"\xde\x01\n" +
 	"\bSnapshot\x12A\n" +
 	"\x05files\x18\x01 \x03(\v2&.tsumugi.promptbuilder.v1.SnapshotFileB\x03\xe0A\x01R\x05files\x12D\n" +
-	"\x06skills\x18\x02 \x03(\v2'.tsumugi.promptbuilder.v1.SnapshotSkillB\x03\xe0A\x01R\x06skills\"\xbf\x01\n" +
+	"\x06skills\x18\x02 \x03(\v2'.tsumugi.promptbuilder.v1.SnapshotSkillB\x03\xe0A\x01R\x06skills\x12I\n" +
+	"\vskill_notes\x18\x03 \x03(\v2#.tsumugi.promptbuilder.v1.SkillNoteB\x03\xe0A\x01R\n" +
+	"skillNotes\"T\n" +
+	"\tSkillNote\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x01R\x04name\x12\x17\n" +
+	"\x04what\x18\x02 \x01(\tB\x03\xe0A\x02R\x04what\x12\x15\n" +
+	"\x03why\x18\x03 \x01(\tB\x03\xe0A\x01R\x03why\"\xbf\x01\n" +
 	"\fSnapshotFile\x12=\n" +
 	"\x04file\x18\x01 \x01(\v2$.tsumugi.promptbuilder.v1.PromptFileB\x03\xe0A\x02R\x04file\x12\x17\n" +
 	"\x04root\x18\x02 \x01(\tB\x03\xe0A\x01R\x04root\x12>\n" +
@@ -3237,7 +3317,7 @@ func file_tsumugi_promptbuilder_v1_system_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_promptbuilder_v1_system_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_tsumugi_promptbuilder_v1_system_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_tsumugi_promptbuilder_v1_system_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_tsumugi_promptbuilder_v1_system_proto_goTypes = []any{
 	(SystemMode)(0),               // 0: tsumugi.promptbuilder.v1.SystemMode
 	(SectionClass)(0),             // 1: tsumugi.promptbuilder.v1.SectionClass
@@ -3262,24 +3342,25 @@ var file_tsumugi_promptbuilder_v1_system_proto_goTypes = []any{
 	(*Reasoning)(nil),             // 20: tsumugi.promptbuilder.v1.Reasoning
 	(*PreviousBuild)(nil),         // 21: tsumugi.promptbuilder.v1.PreviousBuild
 	(*Snapshot)(nil),              // 22: tsumugi.promptbuilder.v1.Snapshot
-	(*SnapshotFile)(nil),          // 23: tsumugi.promptbuilder.v1.SnapshotFile
-	(*SnapshotSkill)(nil),         // 24: tsumugi.promptbuilder.v1.SnapshotSkill
-	(*TokenCount)(nil),            // 25: tsumugi.promptbuilder.v1.TokenCount
-	(*Boundary)(nil),              // 26: tsumugi.promptbuilder.v1.Boundary
-	(*Boundaries)(nil),            // 27: tsumugi.promptbuilder.v1.Boundaries
-	(*SystemSection)(nil),         // 28: tsumugi.promptbuilder.v1.SystemSection
-	(*SystemPart)(nil),            // 29: tsumugi.promptbuilder.v1.SystemPart
-	(*LeftOut)(nil),               // 30: tsumugi.promptbuilder.v1.LeftOut
-	(*FileReport)(nil),            // 31: tsumugi.promptbuilder.v1.FileReport
-	(*FirstChange)(nil),           // 32: tsumugi.promptbuilder.v1.FirstChange
-	(*SystemDiff)(nil),            // 33: tsumugi.promptbuilder.v1.SystemDiff
-	(*BuildSystemResponse)(nil),   // 34: tsumugi.promptbuilder.v1.BuildSystemResponse
-	nil,                           // 35: tsumugi.promptbuilder.v1.BuildSystemRequest.TextsEntry
-	nil,                           // 36: tsumugi.promptbuilder.v1.Runtime.ExtraEntry
-	(*timestamppb.Timestamp)(nil), // 37: google.protobuf.Timestamp
-	(*BuildContextRequest)(nil),   // 38: tsumugi.promptbuilder.v1.BuildContextRequest
-	(*Diagnostic)(nil),            // 39: tsumugi.promptbuilder.v1.Diagnostic
-	(*BuildContextResponse)(nil),  // 40: tsumugi.promptbuilder.v1.BuildContextResponse
+	(*SkillNote)(nil),             // 23: tsumugi.promptbuilder.v1.SkillNote
+	(*SnapshotFile)(nil),          // 24: tsumugi.promptbuilder.v1.SnapshotFile
+	(*SnapshotSkill)(nil),         // 25: tsumugi.promptbuilder.v1.SnapshotSkill
+	(*TokenCount)(nil),            // 26: tsumugi.promptbuilder.v1.TokenCount
+	(*Boundary)(nil),              // 27: tsumugi.promptbuilder.v1.Boundary
+	(*Boundaries)(nil),            // 28: tsumugi.promptbuilder.v1.Boundaries
+	(*SystemSection)(nil),         // 29: tsumugi.promptbuilder.v1.SystemSection
+	(*SystemPart)(nil),            // 30: tsumugi.promptbuilder.v1.SystemPart
+	(*LeftOut)(nil),               // 31: tsumugi.promptbuilder.v1.LeftOut
+	(*FileReport)(nil),            // 32: tsumugi.promptbuilder.v1.FileReport
+	(*FirstChange)(nil),           // 33: tsumugi.promptbuilder.v1.FirstChange
+	(*SystemDiff)(nil),            // 34: tsumugi.promptbuilder.v1.SystemDiff
+	(*BuildSystemResponse)(nil),   // 35: tsumugi.promptbuilder.v1.BuildSystemResponse
+	nil,                           // 36: tsumugi.promptbuilder.v1.BuildSystemRequest.TextsEntry
+	nil,                           // 37: tsumugi.promptbuilder.v1.Runtime.ExtraEntry
+	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
+	(*BuildContextRequest)(nil),   // 39: tsumugi.promptbuilder.v1.BuildContextRequest
+	(*Diagnostic)(nil),            // 40: tsumugi.promptbuilder.v1.Diagnostic
+	(*BuildContextResponse)(nil),  // 41: tsumugi.promptbuilder.v1.BuildContextResponse
 }
 var file_tsumugi_promptbuilder_v1_system_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.promptbuilder.v1.BuildSystemRequest.mode:type_name -> tsumugi.promptbuilder.v1.SystemMode
@@ -3291,52 +3372,53 @@ var file_tsumugi_promptbuilder_v1_system_proto_depIdxs = []int32{
 	14, // 6: tsumugi.promptbuilder.v1.BuildSystemRequest.files:type_name -> tsumugi.promptbuilder.v1.PromptFile
 	15, // 7: tsumugi.promptbuilder.v1.BuildSystemRequest.bootstrap:type_name -> tsumugi.promptbuilder.v1.Bootstrap
 	17, // 8: tsumugi.promptbuilder.v1.BuildSystemRequest.time:type_name -> tsumugi.promptbuilder.v1.TimeSection
-	37, // 9: tsumugi.promptbuilder.v1.BuildSystemRequest.now:type_name -> google.protobuf.Timestamp
+	38, // 9: tsumugi.promptbuilder.v1.BuildSystemRequest.now:type_name -> google.protobuf.Timestamp
 	18, // 10: tsumugi.promptbuilder.v1.BuildSystemRequest.sandbox:type_name -> tsumugi.promptbuilder.v1.Sandbox
 	19, // 11: tsumugi.promptbuilder.v1.BuildSystemRequest.runtime:type_name -> tsumugi.promptbuilder.v1.Runtime
 	20, // 12: tsumugi.promptbuilder.v1.BuildSystemRequest.reasoning:type_name -> tsumugi.promptbuilder.v1.Reasoning
 	4,  // 13: tsumugi.promptbuilder.v1.BuildSystemRequest.lint:type_name -> tsumugi.promptbuilder.v1.Lint
 	21, // 14: tsumugi.promptbuilder.v1.BuildSystemRequest.previous:type_name -> tsumugi.promptbuilder.v1.PreviousBuild
 	22, // 15: tsumugi.promptbuilder.v1.BuildSystemRequest.snapshot:type_name -> tsumugi.promptbuilder.v1.Snapshot
-	35, // 16: tsumugi.promptbuilder.v1.BuildSystemRequest.texts:type_name -> tsumugi.promptbuilder.v1.BuildSystemRequest.TextsEntry
-	38, // 17: tsumugi.promptbuilder.v1.BuildSystemRequest.context:type_name -> tsumugi.promptbuilder.v1.BuildContextRequest
+	36, // 16: tsumugi.promptbuilder.v1.BuildSystemRequest.texts:type_name -> tsumugi.promptbuilder.v1.BuildSystemRequest.TextsEntry
+	39, // 17: tsumugi.promptbuilder.v1.BuildSystemRequest.context:type_name -> tsumugi.promptbuilder.v1.BuildContextRequest
 	1,  // 18: tsumugi.promptbuilder.v1.CustomSection.class:type_name -> tsumugi.promptbuilder.v1.SectionClass
 	0,  // 19: tsumugi.promptbuilder.v1.CustomSection.modes:type_name -> tsumugi.promptbuilder.v1.SystemMode
 	1,  // 20: tsumugi.promptbuilder.v1.PromptFile.class:type_name -> tsumugi.promptbuilder.v1.SectionClass
 	16, // 21: tsumugi.promptbuilder.v1.Bootstrap.list:type_name -> tsumugi.promptbuilder.v1.FileList
 	3,  // 22: tsumugi.promptbuilder.v1.Bootstrap.cap_unit:type_name -> tsumugi.promptbuilder.v1.SizeUnit
 	2,  // 23: tsumugi.promptbuilder.v1.Bootstrap.truncation:type_name -> tsumugi.promptbuilder.v1.Truncation
-	36, // 24: tsumugi.promptbuilder.v1.Runtime.extra:type_name -> tsumugi.promptbuilder.v1.Runtime.ExtraEntry
-	28, // 25: tsumugi.promptbuilder.v1.PreviousBuild.sections:type_name -> tsumugi.promptbuilder.v1.SystemSection
-	23, // 26: tsumugi.promptbuilder.v1.Snapshot.files:type_name -> tsumugi.promptbuilder.v1.SnapshotFile
-	24, // 27: tsumugi.promptbuilder.v1.Snapshot.skills:type_name -> tsumugi.promptbuilder.v1.SnapshotSkill
-	14, // 28: tsumugi.promptbuilder.v1.SnapshotFile.file:type_name -> tsumugi.promptbuilder.v1.PromptFile
-	6,  // 29: tsumugi.promptbuilder.v1.SnapshotFile.state:type_name -> tsumugi.promptbuilder.v1.FileState
-	10, // 30: tsumugi.promptbuilder.v1.SnapshotSkill.skill:type_name -> tsumugi.promptbuilder.v1.Skill
-	26, // 31: tsumugi.promptbuilder.v1.Boundaries.cache:type_name -> tsumugi.promptbuilder.v1.Boundary
-	26, // 32: tsumugi.promptbuilder.v1.Boundaries.session:type_name -> tsumugi.promptbuilder.v1.Boundary
-	1,  // 33: tsumugi.promptbuilder.v1.SystemSection.class:type_name -> tsumugi.promptbuilder.v1.SectionClass
-	29, // 34: tsumugi.promptbuilder.v1.SystemSection.parts:type_name -> tsumugi.promptbuilder.v1.SystemPart
-	5,  // 35: tsumugi.promptbuilder.v1.LeftOut.reason:type_name -> tsumugi.promptbuilder.v1.LeftOutReason
-	6,  // 36: tsumugi.promptbuilder.v1.FileReport.state:type_name -> tsumugi.promptbuilder.v1.FileState
-	7,  // 37: tsumugi.promptbuilder.v1.FirstChange.reason:type_name -> tsumugi.promptbuilder.v1.DiffReason
-	32, // 38: tsumugi.promptbuilder.v1.SystemDiff.first_changed:type_name -> tsumugi.promptbuilder.v1.FirstChange
-	25, // 39: tsumugi.promptbuilder.v1.BuildSystemResponse.tokens:type_name -> tsumugi.promptbuilder.v1.TokenCount
-	27, // 40: tsumugi.promptbuilder.v1.BuildSystemResponse.boundaries:type_name -> tsumugi.promptbuilder.v1.Boundaries
-	28, // 41: tsumugi.promptbuilder.v1.BuildSystemResponse.sections:type_name -> tsumugi.promptbuilder.v1.SystemSection
-	30, // 42: tsumugi.promptbuilder.v1.BuildSystemResponse.left_out:type_name -> tsumugi.promptbuilder.v1.LeftOut
-	31, // 43: tsumugi.promptbuilder.v1.BuildSystemResponse.files:type_name -> tsumugi.promptbuilder.v1.FileReport
-	39, // 44: tsumugi.promptbuilder.v1.BuildSystemResponse.diagnostics:type_name -> tsumugi.promptbuilder.v1.Diagnostic
-	9,  // 45: tsumugi.promptbuilder.v1.BuildSystemResponse.tools:type_name -> tsumugi.promptbuilder.v1.Tool
-	33, // 46: tsumugi.promptbuilder.v1.BuildSystemResponse.diff:type_name -> tsumugi.promptbuilder.v1.SystemDiff
-	22, // 47: tsumugi.promptbuilder.v1.BuildSystemResponse.snapshot:type_name -> tsumugi.promptbuilder.v1.Snapshot
-	17, // 48: tsumugi.promptbuilder.v1.BuildSystemResponse.time:type_name -> tsumugi.promptbuilder.v1.TimeSection
-	40, // 49: tsumugi.promptbuilder.v1.BuildSystemResponse.context:type_name -> tsumugi.promptbuilder.v1.BuildContextResponse
-	50, // [50:50] is the sub-list for method output_type
-	50, // [50:50] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	37, // 24: tsumugi.promptbuilder.v1.Runtime.extra:type_name -> tsumugi.promptbuilder.v1.Runtime.ExtraEntry
+	29, // 25: tsumugi.promptbuilder.v1.PreviousBuild.sections:type_name -> tsumugi.promptbuilder.v1.SystemSection
+	24, // 26: tsumugi.promptbuilder.v1.Snapshot.files:type_name -> tsumugi.promptbuilder.v1.SnapshotFile
+	25, // 27: tsumugi.promptbuilder.v1.Snapshot.skills:type_name -> tsumugi.promptbuilder.v1.SnapshotSkill
+	23, // 28: tsumugi.promptbuilder.v1.Snapshot.skill_notes:type_name -> tsumugi.promptbuilder.v1.SkillNote
+	14, // 29: tsumugi.promptbuilder.v1.SnapshotFile.file:type_name -> tsumugi.promptbuilder.v1.PromptFile
+	6,  // 30: tsumugi.promptbuilder.v1.SnapshotFile.state:type_name -> tsumugi.promptbuilder.v1.FileState
+	10, // 31: tsumugi.promptbuilder.v1.SnapshotSkill.skill:type_name -> tsumugi.promptbuilder.v1.Skill
+	27, // 32: tsumugi.promptbuilder.v1.Boundaries.cache:type_name -> tsumugi.promptbuilder.v1.Boundary
+	27, // 33: tsumugi.promptbuilder.v1.Boundaries.session:type_name -> tsumugi.promptbuilder.v1.Boundary
+	1,  // 34: tsumugi.promptbuilder.v1.SystemSection.class:type_name -> tsumugi.promptbuilder.v1.SectionClass
+	30, // 35: tsumugi.promptbuilder.v1.SystemSection.parts:type_name -> tsumugi.promptbuilder.v1.SystemPart
+	5,  // 36: tsumugi.promptbuilder.v1.LeftOut.reason:type_name -> tsumugi.promptbuilder.v1.LeftOutReason
+	6,  // 37: tsumugi.promptbuilder.v1.FileReport.state:type_name -> tsumugi.promptbuilder.v1.FileState
+	7,  // 38: tsumugi.promptbuilder.v1.FirstChange.reason:type_name -> tsumugi.promptbuilder.v1.DiffReason
+	33, // 39: tsumugi.promptbuilder.v1.SystemDiff.first_changed:type_name -> tsumugi.promptbuilder.v1.FirstChange
+	26, // 40: tsumugi.promptbuilder.v1.BuildSystemResponse.tokens:type_name -> tsumugi.promptbuilder.v1.TokenCount
+	28, // 41: tsumugi.promptbuilder.v1.BuildSystemResponse.boundaries:type_name -> tsumugi.promptbuilder.v1.Boundaries
+	29, // 42: tsumugi.promptbuilder.v1.BuildSystemResponse.sections:type_name -> tsumugi.promptbuilder.v1.SystemSection
+	31, // 43: tsumugi.promptbuilder.v1.BuildSystemResponse.left_out:type_name -> tsumugi.promptbuilder.v1.LeftOut
+	32, // 44: tsumugi.promptbuilder.v1.BuildSystemResponse.files:type_name -> tsumugi.promptbuilder.v1.FileReport
+	40, // 45: tsumugi.promptbuilder.v1.BuildSystemResponse.diagnostics:type_name -> tsumugi.promptbuilder.v1.Diagnostic
+	9,  // 46: tsumugi.promptbuilder.v1.BuildSystemResponse.tools:type_name -> tsumugi.promptbuilder.v1.Tool
+	34, // 47: tsumugi.promptbuilder.v1.BuildSystemResponse.diff:type_name -> tsumugi.promptbuilder.v1.SystemDiff
+	22, // 48: tsumugi.promptbuilder.v1.BuildSystemResponse.snapshot:type_name -> tsumugi.promptbuilder.v1.Snapshot
+	17, // 49: tsumugi.promptbuilder.v1.BuildSystemResponse.time:type_name -> tsumugi.promptbuilder.v1.TimeSection
+	41, // 50: tsumugi.promptbuilder.v1.BuildSystemResponse.context:type_name -> tsumugi.promptbuilder.v1.BuildContextResponse
+	51, // [51:51] is the sub-list for method output_type
+	51, // [51:51] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_promptbuilder_v1_system_proto_init() }
@@ -3353,7 +3435,7 @@ func file_tsumugi_promptbuilder_v1_system_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_promptbuilder_v1_system_proto_rawDesc), len(file_tsumugi_promptbuilder_v1_system_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   29,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

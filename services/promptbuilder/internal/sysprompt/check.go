@@ -136,10 +136,12 @@ func (c *checker) tools() {
 func (c *checker) skills() {
 	c.most("skills", len(c.Skills), maxSkills)
 	c.most("skill_roots", len(c.SkillRoots), maxRoots)
-	for i, s := range c.Skills {
-		for _, f := range []struct{ name, text string }{{"name", passage.Line(s.Name)}, {"description", passage.Line(s.Description)}, {"location", passage.Name(s.Location)}} {
-			if f.text == "" {
-				c.add(fmt.Sprintf("skills[%d].%s", i, f.name), "is required")
+	c.skillList("skills", "", c.Skills)
+	if c.Snapshot != nil {
+		c.skillList("snapshot.skills", ".skill", c.Snapshot.Skills)
+		for i, n := range c.Snapshot.Notes {
+			if !slices.Contains([]string{Refused, Guessed, NotEligible}, n.What) {
+				c.add(fmt.Sprintf("snapshot.skill_notes[%d].what", i), "must be %s, %s or %s, and is %q", Refused, Guessed, NotEligible, shown(n.What))
 			}
 		}
 	}
@@ -154,6 +156,23 @@ func (c *checker) skills() {
 	}
 	if c.SkillsMax < 0 {
 		c.add("skills_max_chars", "must not be negative, and is %d", c.SkillsMax)
+	}
+}
+
+// skillList checks skills, whose fields stand behind a path in an entry of a list.
+func (c *checker) skillList(list, path string, skills []Skill) {
+	for i, s := range skills {
+		field := fmt.Sprintf("%s[%d]%s.", list, i, path)
+		for _, f := range []struct{ name, text string }{{"name", passage.Line(s.Name)}, {"description", passage.Line(s.Description)}, {"location", passage.Name(s.Location)}} {
+			if f.text == "" {
+				c.add(field+f.name, "is required")
+			}
+		}
+		for _, f := range []struct{ name, text string }{{"name", s.Name}, {"location", s.Location}} {
+			if len(f.text) > maxLine {
+				c.add(field+f.name, "must have at most %d bytes, and has %d", maxLine, len(f.text))
+			}
+		}
 	}
 }
 

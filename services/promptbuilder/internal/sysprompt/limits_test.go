@@ -35,6 +35,15 @@ func TestBounds(t *testing.T) {
 				r.Skills = append(r.Skills, Skill{Name: name, Description: "d", Location: "/" + name})
 			})
 		},
+		"skills[0].name": func(r *Request, o int) {
+			r.Skills = []Skill{{Name: strings.Repeat("x", 4096+o), Description: "d", Location: "/"}}
+		},
+		"skills[0].location": func(r *Request, o int) {
+			r.Skills = []Skill{{Name: "n", Description: "d", Location: strings.Repeat("/", 4096+o)}}
+		},
+		"snapshot.skills[0].skill.name": func(r *Request, o int) {
+			r.Snapshot = &Snapshot{Skills: []Skill{{Name: strings.Repeat("x", 4096+o), Description: "d", Location: "/"}}}
+		},
 		"sections": func(r *Request, o int) {
 			named(64+o, func(_ int, name string) { r.Sections = append(r.Sections, Custom{ID: name, Text: "x"}) })
 		},

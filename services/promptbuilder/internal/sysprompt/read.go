@@ -60,7 +60,7 @@ func (d *Draft) read(ctx context.Context, roots Roots) (err error) {
 	files := d.Files
 	var late []File
 	if d.Snapshot != nil {
-		files, d.found = d.Snapshot.Files, d.Snapshot.Skills
+		files, d.found, d.refused = d.Snapshot.Files, d.Snapshot.Skills, d.Snapshot.Notes
 		d.compare(roots)
 		late = d.sinceSnapshot(roots)
 		slices.Sort(d.stale)
@@ -155,7 +155,11 @@ func (d *Draft) readSkills(roots Roots, root SkillRoot) {
 	for _, s := range found {
 		s.Priority = root.Priority
 		if lacks := d.Facts.lacks(s.Needs); lacks != "" {
-			d.refused = append(d.refused, SkillReport{s.Name, "not_eligible", "it asks for " + lacks})
+			d.refused = append(d.refused, SkillReport{s.Name, NotEligible, "it asks for " + lacks})
+			continue
+		}
+		if n := max(len(s.Name), len(s.Location)); n > maxLine {
+			d.refused = append(d.refused, SkillReport{root.Root + "/" + s.Path, Refused, fmt.Sprintf("its name and its location must have at most %d bytes each, and one has %d", maxLine, n)})
 			continue
 		}
 		d.found = append(d.found, s.Skill)
@@ -233,5 +237,5 @@ func (d *Draft) snapshot() *Snapshot {
 	if !d.ReturnSnapshot {
 		return nil
 	}
-	return &Snapshot{Files: d.all, Skills: d.found}
+	return &Snapshot{Files: d.all, Skills: d.found, Notes: d.refused}
 }

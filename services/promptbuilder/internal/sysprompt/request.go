@@ -192,6 +192,8 @@ type Previous struct {
 type Snapshot struct {
 	Files  []File
 	Skills []Skill
+	// Notes are what is wrong with other skills, and what was guessed of these.
+	Notes []SkillReport
 }
 
 // Given is a section that another package makes.

@@ -21,9 +21,16 @@ const (
 // SkillReport is what became of a skill that is not printed as it is.
 type SkillReport struct {
 	Name string
-	// What is shortened, dropped, shadowed, refused or not_eligible; Why a sentence.
+	// What is shortened, dropped, shadowed, Refused, Guessed or NotEligible; Why a sentence.
 	What, Why string
 }
+
+// What is found when skills are read, and stays in a snapshot of them.
+const (
+	Refused     = "refused"
+	Guessed     = "guessed"
+	NotEligible = "not_eligible"
+)
 
 // listed is a skill as it is printed.
 type listed struct {

@@ -173,6 +173,9 @@ func toSnapshot(f *apierr.Fields, path string, s *promptbuilderv1.Snapshot) *sys
 		skill.Root, skill.Path, skill.Digest = k.GetRoot(), k.GetPath(), k.GetSha256()
 		out.Skills = append(out.Skills, skill)
 	}
+	for _, n := range s.GetSkillNotes() {
+		out.Notes = append(out.Notes, sysprompt.SkillReport{Name: n.GetName(), What: n.GetWhat(), Why: n.GetWhy()})
+	}
 	return out
 }
 

@@ -92,5 +92,8 @@ func fromSnapshot(s *sysprompt.Snapshot) *promptbuilderv1.Snapshot {
 			Root:  k.Root, Path: k.Path, Sha256: k.Digest,
 		})
 	}
+	for _, n := range s.Notes {
+		out.SkillNotes = append(out.SkillNotes, &promptbuilderv1.SkillNote{Name: n.Name, What: n.What, Why: n.Why})
+	}
 	return out
 }

@@ -141,6 +141,47 @@ func TestSystemprompt25SkillsInOrder(t *testing.T) {
 	}
 }
 
+// What was found in skills that are not listed is told in each build, the first and those with its snapshot; a skill whose name is too long for
+// a line is refused as one of a request is.
+func TestRefusedSkillsAreToldWithASnapshot(t *testing.T) {
+	t.Parallel()
+	p := place{t, t.TempDir()}
+	p.put("skills/good/SKILL.md", skill("good"))
+	p.put("skills/none/SKILL.md", "no front matter")
+	p.put("skills/mac/SKILL.md", "---\nname: mac\ndescription: d\nrequires: {bins: [say]}\n---\n")
+	p.put("skills/long/SKILL.md", skill(strings.Repeat("x", 4097)))
+	r := sysprompt.Request{SkillRoots: []sysprompt.SkillRoot{{Root: "skills"}}, Tools: []sysprompt.Tool{{Name: "read"}}, ReturnSnapshot: true, Facts: &sysprompt.Facts{}}
+	first := p.builds(r)
+	want := []string{"skill_not_eligible mac", "skill_refused skills/long/SKILL.md", "skill_refused skills/none/SKILL.md"}
+	got := slices.DeleteFunc(told(first), func(s string) bool { return strings.HasPrefix(s, "skill_guessed") })
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(got))); diff != "" {
+		t.Error(diff)
+	}
+	r.Snapshot = first.Snapshot
+	if again := p.builds(r); again.Text != first.Text || !cmp.Equal(again.Diagnostics, first.Diagnostics) {
+		t.Errorf("%q with its snapshot, %q without", told(again), told(first))
+	}
+}
+
+// Folders that are too deep, or too many, are told, and a name with a line feed stands in one line of what is told.
+func TestTheBoundsOfAWalkAreTold(t *testing.T) {
+	t.Parallel()
+	p := place{t, t.TempDir()}
+	p.put("skills/1/2/3/4/5/6/SKILL.md", skill("six"))
+	p.put("skills/a/2/3/4/5/6/7/SKILL.md", skill("seven"))
+	p.put("skills/b/2/3/4/5/6/7/SKILL.md", skill("seven"))
+	p.put("skills/c/2/3/4/5/6/notes.md", "no folder is in it")
+	p.put("skills/d\n/SKILL.md", skill("d"))
+	found, reports := p.roots().Skills(sysprompt.SkillRoot{Root: "skills"}, false)
+	want := []sysprompt.SkillReport{
+		{Name: `skills/d\n/SKILL.md`, What: "refused", Why: "its path has blanks or characters that a prompt does not print as they are, so that no tool could read it: rename the folder"},
+		{Name: "skills/a/2/3/4/5/6", What: "refused", Why: "no skill is looked for in the folders in it, which are more than 6 deep; nor in those of 1 other folders"},
+	}
+	if diff := cmp.Diff(want, reports); diff != "" || len(found) != 1 {
+		t.Errorf("%+v %s", found, diff)
+	}
+}
+
 // cases/systemprompt.md 28: a skill is listed where the reader tool finds it, and never below ~: the path behind the mount is that of its file.
 func TestSystemprompt28WhereTheReaderFindsThem(t *testing.T) {
 	t.Parallel()

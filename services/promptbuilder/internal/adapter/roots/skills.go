@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
@@ -36,6 +38,13 @@ func (r *Roots) Skills(root sysprompt.SkillRoot, strict bool) ([]sysprompt.Skill
 		return nil, w.reports
 	}
 	w.folder(".", 0)
+	if n := len(w.deep); n > 0 {
+		why := fmt.Sprintf("no skill is looked for in the folders in it, which are more than %d deep", maxDepth)
+		if n > 1 {
+			why += fmt.Sprintf("; nor in those of %d other folders", n-1)
+		}
+		w.tell(w.deep[0], why)
+	}
 	return w.found, w.reports
 }
 
@@ -44,19 +53,22 @@ type walk struct {
 	root, mount string
 	strict      bool
 	// seen are the folders that were walked, as they are without links.
-	seen    map[string]bool
-	full    bool
+	seen map[string]bool
+	full bool
+	// deep are the folders whose own are too deep to be walked.
+	deep    []string
 	found   []sysprompt.SkillFile
 	reports []sysprompt.SkillReport
 }
 
 func (w *walk) tell(name, why string) {
-	w.reports = append(w.reports, sysprompt.SkillReport{Name: path.Join(w.root, named(name)), What: "refused", Why: why})
+	w.reports = append(w.reports, sysprompt.SkillReport{Name: path.Join(w.root, named(name)), What: sysprompt.Refused, Why: why})
 }
 
-// named is a path as a report has it. A name on a disk may be any bytes, and a reply has only UTF-8: others stand as in Go, \xff.
+// named is a path as a report has it, in one line. A name on a disk may be any bytes, and a reply has only UTF-8: others, and ends of lines,
+// stand as in Go, \xff and \n.
 func named(name string) string {
-	if utf8.ValidString(name) {
+	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 }) {
 		return name
 	}
 	return strings.Trim(strconv.QuoteToGraphic(name), `"`)
@@ -93,12 +105,13 @@ func (w *walk) folder(name string, depth int) {
 		w.skill(name)
 		return
 	}
-	if depth == maxDepth {
-		return
-	}
 	for _, e := range entries { // sorted
 		if strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules" || !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
 			continue
+		}
+		if depth == maxDepth {
+			w.deep = append(w.deep, name)
+			return
 		}
 		if !utf8.ValidString(e.Name()) {
 			w.tell(path.Join(name, e.Name()), "its name is no UTF-8, so that no prompt can name what is in it: rename it")
@@ -164,7 +177,7 @@ func (w *walk) skill(name string) {
 		return
 	}
 	for _, warning := range h.Warnings {
-		w.reports = append(w.reports, sysprompt.SkillReport{Name: path.Join(w.root, file), What: "guessed", Why: warning})
+		w.reports = append(w.reports, sysprompt.SkillReport{Name: path.Join(w.root, file), What: sysprompt.Guessed, Why: warning})
 	}
 	sum := sha256.Sum256(data)
 	w.found = append(w.found, sysprompt.SkillFile{
