@@ -388,7 +388,7 @@ func (LeftOutReason) EnumDescriptor() ([]byte, []int) {
 type FileState int32
 
 const (
-	// Never sent.
+	// In a request it is OK. A reply never has it.
 	FileState_FILE_STATE_UNSPECIFIED FileState = 0
 	// It is printed whole.
 	FileState_FILE_STATE_OK FileState = 1
@@ -870,7 +870,8 @@ func (x *BuildSystemRequest) GetContext() *BuildContextRequest {
 // Tool is a tool that the model may call.
 type Tool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 64 of letters, digits, `_`, `.` and `-`. Names that differ in case alone are one tool, and must then be equal.
+	// 1 to 64 of letters, digits, `_`, `.` and `-`. Equal tools are listed once; two of one name that differ are
+	// refused, and names that differ in case alone are one name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// What it does, in one line; more than 200 characters are cut, and a diagnostic says so.
 	Summary string `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
@@ -117,6 +119,7 @@ func Parse(text []byte, dir string) (Settings, error) {
 	for _, v := range sysprompt.CheckDefaults(s.Defaults) {
 		p.add(v.Field, "%s", v.Description)
 	}
+	slices.SortStableFunc(p.wrong.Problems, func(a, b yamlx.Problem) int { return cmp.Compare(a.Node.Line, b.Node.Line) })
 	if len(p.wrong.Problems) > 0 {
 		return Settings{}, &p.wrong
 	}
@@ -130,7 +133,49 @@ type problems struct {
 }
 
 func (p *problems) add(path, format string, args ...any) {
-	p.wrong.Problems = append(p.wrong.Problems, yamlx.Problem{Path: path, Node: p.tree, Message: fmt.Sprintf(format, args...)})
+	node, rest := nearest(p.tree, path)
+	if key := strings.TrimPrefix(path, "system.defaults."); rest != "" && otherNames[key] != "" {
+		if other, rest := nearest(p.tree, "agents.defaults."+otherNames[key]); rest == "" {
+			node = other
+		}
+	}
+	p.wrong.Problems = append(p.wrong.Problems, yamlx.Problem{Path: path, Node: node, Message: fmt.Sprintf(format, args...)})
+}
+
+// otherNames are the keys of aliases, by those of defaults.
+var otherNames = map[string]string{"workspace": "workspace", "user_timezone": "userTimezone", "time_format": "timeFormat", "bootstrap_max_chars": "bootstrapMaxChars"}
+
+// nearest follows a path, such as `system.sections[1].class`, as far as the file has it, and gives what of it the file has not.
+func nearest(n *yamlx.Node, path string) (at *yamlx.Node, rest string) {
+	for {
+		next, left := step(n, path)
+		if next == nil || left == path {
+			return n, path
+		}
+		n, path = next, left
+	}
+}
+
+// step follows the first element of a path. A key may have dots in it.
+func step(n *yamlx.Node, path string) (next *yamlx.Node, rest string) {
+	if n.Kind == yamlx.Sequence {
+		number, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
+		if i, err := strconv.Atoi(number); err == nil && i < len(n.Content) {
+			return n.Content[i], strings.TrimPrefix(rest, ".")
+		}
+		return nil, path
+	}
+	if n.Kind != yamlx.Mapping {
+		return nil, path
+	}
+	rest = path
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		after, found := strings.CutPrefix(path, n.Content[i].Value)
+		if found && len(after) < len(rest) && (after == "" || after[0] == '.' || after[0] == '[') {
+			next, rest = n.Content[i+1], after
+		}
+	}
+	return next, strings.TrimPrefix(rest, ".")
 }
 
 // one takes the value of a key or of its other name; both must not differ.

@@ -1,6 +1,7 @@
 package promptsfile
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +66,48 @@ agents: {defaults: {workspace: /b}}
 	}
 	if _, err := Load("/nowhere.yaml"); err == nil || !strings.Contains(err.Error(), "prompts file") {
 		t.Error(err)
+	}
+}
+
+// Each problem is told with the line that it is in, or that of what something is missing from, in the order of the lines.
+func TestTheLinesOfProblems(t *testing.T) {
+	t.Parallel()
+	_, err := Parse([]byte(`# a comment
+roots:
+  a: {path: x}
+  a.b:
+    path: y
+    mount: ~/y
+  c: {}
+agents:
+  defaults:
+    bootstrapMaxChars: 3
+system:
+  defaults:
+    user_timezone: Mars
+  sections:
+  - id: house
+    text: t
+    class: often
+  -
+    id: Bad
+    modes:
+    - full
+    - none
+  - text: no id
+`), "/")
+	want := []string{
+		"line 5: roots.a.b", "line 7: roots.c", "line 10: system.defaults.bootstrap_max_chars", "line 13: system.defaults.user_timezone", "line 17: system.sections[0].class",
+		"line 19: system.sections[1].id", "line 22: system.sections[1].modes[1]", "line 23: system.sections[2].id",
+	}
+	var got []string
+	for line := range strings.Lines(fmt.Sprint(err)) {
+		place, path, _ := strings.Cut(line, ": ")
+		path, _, _ = strings.Cut(path, ": ")
+		got = append(got, place+": "+path)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
