@@ -216,17 +216,39 @@ func (b *Builder) Build(ctx context.Context, r Request) (Prompt, error) {
 }
 
 // TooLargeError is a text over its bound.
-type TooLargeError struct{ Bytes int }
+type TooLargeError struct {
+	Bytes int
+	// Field is that of the request that has most of the text, and Share how many bytes of it.
+	Field string
+	Share int
+}
 
 // Error says what would be right.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the prompt has %d bytes, and must have at most %d: send fewer or smaller files and sections", e.Bytes, maxText)
+	return fmt.Sprintf("the prompt has %d bytes, and must have at most %d: send fewer or smaller texts", e.Bytes, maxText)
+}
+
+// tooLarge says which field of the request has most of a text over its bound.
+func (d *Draft) tooLarge(p Prompt) *TooLargeError {
+	e := &TooLargeError{Bytes: len(p.Text)}
+	made := map[string]string{idFiles: "bootstrap.total_max_chars", idChanging: "bootstrap.total_max_chars", idSkills: "skills_max_chars", idContext: "context.max_tokens", idTooling: "tools"}
+	sizes := map[string]int{}
+	for _, s := range p.Sections {
+		field := cmp.Or(made[s.ID], "texts")
+		if slices.ContainsFunc(d.Sections, func(c Custom) bool { return c.ID == s.ID }) {
+			field = "sections"
+		}
+		if sizes[field] += s.End - s.Start; sizes[field] > e.Share {
+			e.Field, e.Share = field, sizes[field]
+		}
+	}
+	return e
 }
 
 // Report tells everything about a prompt that Compose made, which the lint may make anew.
 func (d *Draft) Report(ctx context.Context, p Prompt, counter tokens.Counter) (Prompt, error) {
 	if len(p.Text) > maxText {
-		return Prompt{}, &TooLargeError{len(p.Text)}
+		return Prompt{}, d.tooLarge(p)
 	}
 	var findings []Diagnostic
 	if d.Lint != LintOff {

@@ -35,7 +35,7 @@ func systemFault(err error, path string) error {
 	case errors.As(err, &unknown):
 		return modelerr.Unknown(unknown, path+"backend", "an estimate")
 	case errors.As(err, &large):
-		return apierr.New(codes.InvalidArgument, "INVALID_FIELD", large.Error()).About(path+"bootstrap.total_max_chars", "the prompt is too large: send fewer or smaller files and sections")
+		return apierr.New(codes.InvalidArgument, "INVALID_FIELD", large.Error()).About(path+large.Field, "has "+strconv.Itoa(large.Share)+" bytes of a prompt that is too large, more than any other field")
 	case errors.As(err, &nodes):
 		return contextFault(nodes, path+"context.max_tokens")
 	case errors.As(err, &layer):

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,6 +28,14 @@ func TestSystemFaults(t *testing.T) {
 	}
 	prompt := &promptbuilderv1.BuildContextRequest{Prompt: strings.Repeat("夜", 100), MaxTokens: 20, IncludeCurrent: proto.Bool(true)}
 	file := &promptbuilderv1.PromptFile{Name: "a", Content: []byte(strings.Repeat("x", 3<<20))}
+	var sections []*promptbuilderv1.CustomSection
+	for i := range 20 {
+		sections = append(sections, &promptbuilderv1.CustomSection{Id: "own" + strconv.Itoa(i), Text: strings.Repeat("あ", 50_000)})
+	}
+	var skills []*promptbuilderv1.Skill
+	for i := range 150 {
+		skills = append(skills, &promptbuilderv1.Skill{Name: strconv.Itoa(i), Description: "d", Location: "/" + strings.Repeat("<", 4090) + strconv.Itoa(i)})
+	}
 	for name, tt := range map[string]struct {
 		call     func() error
 		code     codes.Code
@@ -41,6 +50,11 @@ func TestSystemFaults(t *testing.T) {
 		"a prompt that is too large": {
 			system(&promptbuilderv1.BuildSystemRequest{Files: []*promptbuilderv1.PromptFile{file}, Bootstrap: &promptbuilderv1.Bootstrap{MaxChars: 4 << 20, TotalMaxChars: proto.Int32(0)}}),
 			codes.InvalidArgument, "INVALID_FIELD", "bootstrap.total_max_chars", "",
+		},
+		"sections that are too large": {system(&promptbuilderv1.BuildSystemRequest{Sections: sections}), codes.InvalidArgument, "INVALID_FIELD", "sections", ""},
+		"skills that are too large": {
+			system(&promptbuilderv1.BuildSystemRequest{Skills: skills, SkillsMaxChars: 4 << 20, Tools: []*promptbuilderv1.Tool{{Name: "read"}}}),
+			codes.InvalidArgument, "INVALID_FIELD", "skills_max_chars", "",
 		},
 		"a context that does not fit": {func() error { _, err := c.BuildContext(t.Context(), prompt); return err }, codes.FailedPrecondition, "CONTEXT_OVERFLOW", "max_tokens", "tokens"},
 		"the same in a prompt": {
