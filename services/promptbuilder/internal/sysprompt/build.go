@@ -255,28 +255,6 @@ func (p *Prompt) add(r row, content Given) {
 	}
 }
 
-// cleanings tell what was done to the texts that are printed.
-func (d *Draft) cleanings(p Prompt) (all []Diagnostic) {
-	tell := func(section, part, changes string) {
-		if changes != "" {
-			all = append(all, Diagnostic{Code: "text_cleaned", Section: section, Part: part, Message: changes})
-		}
-	}
-	tell(idIdentity, "", passage.Body(cmp.Or(d.Identity, d.Product)).Changes())
-	files := map[string][]*page{idFiles: d.files.stable, idChanging: d.files.changing}
-	for _, s := range p.Sections {
-		for _, c := range d.Sections {
-			if c.ID == s.ID {
-				tell(s.ID, "", passage.Body(c.Text).Changes())
-			}
-		}
-		for _, f := range files[s.ID] {
-			tell(s.ID, f.Name, f.changes)
-		}
-	}
-	return all
-}
-
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])

@@ -173,6 +173,37 @@ func TestWhatIsCleanedIsTold(t *testing.T) {
 	}
 }
 
+// The same of what is printed in a line: one diagnostic for each tool, skill and section, that says which of its words it was. What is not
+// printed is not told.
+func TestWhatIsCleanedInLinesIsTold(t *testing.T) {
+	t.Parallel()
+	r := Request{
+		Tools: []Tool{{"x", "X\a", ""}, {"read", "R", ""}, {"x", "X\a", ""}}, Workspace: "/w\a", Sandbox: &Sandbox{Runtime: "d", Path: "/\a\a"}, Reasoning: Reasoning{Level: "o\an"},
+		Skills:   []Skill{{Name: "s\a", Description: "d", Location: "/s\a"}, {Name: "s", Description: "\a shadowed", Location: "/t"}, {Name: "t", Description: "t\a\r\n", Location: "/t"}},
+		Runtime:  Runtime{Host: "h\a", OS: "o\a", Extra: map[string]string{"k\a": "v\a", "l": "v"}},
+		Sections: []Custom{{ID: "own", Heading: "H\a", Text: "\ufeffa"}},
+	}
+	var told []string
+	for _, d := range build(t, r).Diagnostics {
+		if d.Code == "text_cleaned" {
+			told = append(told, d.Section+" "+d.Part+": "+strings.ReplaceAll(d.Message, " control or tag characters are gone", ""))
+		}
+	}
+	want := []string{
+		"tooling x: summary: 1", "skills s\a: name: 1; location: 1", "skills t: description: 1", "workspace : 1", "own : a byte order mark is gone; heading: 1", "sandbox : path: 2",
+		"runtime : host: 1; os: 1; extra k: 2", "reasoning : level: 1",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+	r.Mode, r.Sections = Minimal, []Custom{{ID: "runtime", Text: "none"}, {ID: "sandbox"}}
+	if p := build(t, r); slices.ContainsFunc(p.Diagnostics, func(d Diagnostic) bool {
+		return d.Code == "text_cleaned" && d.Section != idTooling && d.Section != "workspace"
+	}) {
+		t.Errorf("%v", p.Diagnostics)
+	}
+}
+
 // A snapshot holds against what the same request sends, too, and the reply says so.
 func TestASnapshotHoldsAgainstTheRequest(t *testing.T) {
 	t.Parallel()
