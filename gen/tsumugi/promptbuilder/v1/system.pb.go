@@ -1603,7 +1603,7 @@ type Runtime struct {
 	Model    string                 `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
 	RepoRoot string                 `protobuf:"bytes,5,opt,name=repo_root,json=repoRoot,proto3" json:"repo_root,omitempty"`
 	Thinking string                 `protobuf:"bytes,6,opt,name=thinking,proto3" json:"thinking,omitempty"`
-	// Others, at most 64, printed by key.
+	// Others, at most 64, printed by key. A blank key is refused.
 	Extra         map[string]string `protobuf:"bytes,7,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -97,7 +97,11 @@ func (c *checker) words() {
 		lines["sandbox.runtime"], lines["sandbox.path"] = c.Sandbox.Runtime, c.Sandbox.Path
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Runtime.Extra)) {
-		lines["runtime.extra["+strconv.Quote(key)+"]"] = key + c.Runtime.Extra[key]
+		field := "runtime.extra[" + strconv.Quote(key) + "]"
+		lines[field] = key + c.Runtime.Extra[key]
+		if passage.Line(key) == "" {
+			c.add(field, "must have a key that is not blank")
+		}
 	}
 	for _, field := range slices.Sorted(maps.Keys(lines)) {
 		if n := len(lines[field]); n > maxLine {

@@ -3,6 +3,7 @@ package sysprompt
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -93,6 +94,31 @@ func TestAnEmptyTextLeavesItsSectionOut(t *testing.T) {
 	}
 	if p := build(t, Request{Sections: []Custom{{ID: idNotice, Text: "Files follow."}}}); !slices.Contains(p.LeftOut, LeftOut{idNotice, NotSent}) {
 		t.Errorf("%v", p.LeftOut)
+	}
+}
+
+// The words before the files are left out with them, for the same reason.
+func TestTheNoticeOfFilesThatAreExcluded(t *testing.T) {
+	t.Parallel()
+	files := []File{{Name: "A.md", Content: []byte("a")}}
+	for _, sections := range [][]Custom{nil, {{ID: idNotice, Text: "Files follow."}}} {
+		if p := build(t, Request{Files: files, Exclude: []string{idFiles}, Sections: sections}); !slices.Contains(p.LeftOut, LeftOut{idNotice, Excluded}) {
+			t.Errorf("%v", p.LeftOut)
+		}
+		if p := build(t, Request{Exclude: []string{idFiles}, Sections: sections}); !slices.Contains(p.LeftOut, LeftOut{idNotice, NotSent}) {
+			t.Errorf("%v", p.LeftOut)
+		}
+	}
+}
+
+// A fact needs a name: a blank key would print a line that begins with a colon.
+func TestAFactWithoutAName(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"", " \n", "\u200b"} {
+		_, wrong := NewBuilder(folders{}, nil, Defaults{}).Prepare(Request{Runtime: Runtime{Extra: map[string]string{key: "v", "k": "v"}}})
+		if len(wrong) != 1 || wrong[0] != (Violation{"runtime.extra[" + strconv.Quote(key) + "]", "must have a key that is not blank"}) {
+			t.Errorf("%q: %v", key, wrong)
+		}
 	}
 }
 

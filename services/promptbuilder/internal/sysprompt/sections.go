@@ -95,11 +95,15 @@ func (d *Draft) workspace() Given {
 	return Given{Text: "Working directory: " + passage.Name(d.Workspace)}
 }
 
-// notice says that files follow, where a section with files is printed: both are in every mode but None, as this one is.
+// notice says that files follow, where a section with files is printed: both are in every mode but None, as this one is. Without one it is
+// left out as they are.
 func (d *Draft) notice() Given {
 	follows := func(id string, files []*page) bool { return len(files) > 0 && !d.excludes(id) }
-	if !follows(idFiles, d.files.stable) && !follows(idChanging, d.files.changing) {
+	switch {
+	case len(d.files.stable)+len(d.files.changing) == 0:
 		return Given{LeftOut: NotSent}
+	case !follows(idFiles, d.files.stable) && !follows(idChanging, d.files.changing):
+		return Given{LeftOut: Excluded}
 	}
 	return Given{Text: "The files of this workspace follow under Project Context."}
 }

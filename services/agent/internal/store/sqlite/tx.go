@@ -131,6 +131,14 @@ func (t *tx) changed(query string, args ...any) (bool, error) {
 	return n > 0, err
 }
 
+// blob is a body as it is stored: one that is nil has no bytes.
+func blob(body []byte) []byte {
+	if body == nil {
+		return []byte{}
+	}
+	return body
+}
+
 func bounded(body []byte) error {
 	if len(body) > store.MaxBody {
 		return fmt.Errorf("a body has %d bytes, and may have %d", len(body), store.MaxBody)
@@ -143,13 +151,13 @@ func (t *tx) PutSession(s store.Session) error {
 		return err
 	}
 	if s.Version == 0 {
-		ok, err := t.changed(addSession, t.ns, s.ID, s.Owner, s.Lifecycle, s.Waits, micros(s.Created), micros(s.Wake), s.Body)
+		ok, err := t.changed(addSession, t.ns, s.ID, s.Owner, s.Lifecycle, s.Waits, micros(s.Created), micros(s.Wake), blob(s.Body))
 		if err == nil && !ok {
 			err = store.ErrTaken
 		}
 		return err
 	}
-	ok, err := t.changed(setSession, s.Owner, s.Lifecycle, s.Waits, micros(s.Wake), s.Body, t.ns, s.ID, s.Version)
+	ok, err := t.changed(setSession, s.Owner, s.Lifecycle, s.Waits, micros(s.Wake), blob(s.Body), t.ns, s.ID, s.Version)
 	if err != nil || ok {
 		return err
 	}
@@ -175,7 +183,7 @@ func (t *tx) PutApproval(a store.Approval) error {
 	if err := bounded(a.Body); err != nil {
 		return err
 	}
-	return t.exec(putApproval, t.ns, a.ID, a.Session, a.State, micros(a.Created), a.Body)
+	return t.exec(putApproval, t.ns, a.ID, a.Session, a.State, micros(a.Created), blob(a.Body))
 }
 
 func (t *tx) AddRecord(session string, r store.Record) error {
@@ -189,7 +197,7 @@ func (t *tx) AddRecord(session string, r store.Record) error {
 	if r.Seq != last+1 {
 		return fmt.Errorf("%w: the next record of the session is %d, not %d", store.ErrTaken, last+1, r.Seq)
 	}
-	return t.exec(addRecord, t.ns, session, r.Seq, micros(r.Time), r.Body)
+	return t.exec(addRecord, t.ns, session, r.Seq, micros(r.Time), blob(r.Body))
 }
 
 // PruneRecords keeps the last one: the next number goes by it.
@@ -201,7 +209,7 @@ func (t *tx) PutText(x store.Text) error {
 	if err := bounded(x.Body); err != nil {
 		return err
 	}
-	return t.exec(putText, t.ns, x.Session, x.ID, micros(x.Until), x.Body)
+	return t.exec(putText, t.ns, x.Session, x.ID, micros(x.Until), blob(x.Body))
 }
 
 func (t *tx) PruneTexts(now time.Time, limit int) (n int, err error) {
@@ -219,7 +227,7 @@ func (t *tx) PutRequest(r store.Request) error {
 	if err := t.exec(oldRequests, micros(r.At.Add(-store.RequestLifetime))); err != nil {
 		return err
 	}
-	return t.exec(putRequest, t.ns, r.Key, r.Body, micros(r.At), r.Result)
+	return t.exec(putRequest, t.ns, r.Key, r.Body, micros(r.At), blob(r.Result))
 }
 
 func (t *tx) Claim(session, owner string, now, until time.Time) (store.Lease, error) {

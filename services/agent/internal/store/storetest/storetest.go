@@ -35,10 +35,11 @@ func Run(t *testing.T, fresh func(t *testing.T) (open Engine)) {
 	}
 }
 
+// must panics: it is called on the store's own goroutine, too, which t.Fatal would end.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 }
 
@@ -402,7 +403,9 @@ func together(t *testing.T, open Engine) {
 // races: 32 callers decide one approval, and one of them wins (field/review-agent.md C56).
 func races(t *testing.T, open Engine) {
 	s := open(t)
-	update(t, s, "a", func(tx store.Tx) error { return tx.PutApproval(store.Approval{ID: "a", Session: "s", State: "PENDING", Created: at(0)}) })
+	update(t, s, "a", func(tx store.Tx) error {
+		return tx.PutApproval(store.Approval{ID: "a", Session: "s", State: "PENDING", Created: at(0)})
+	})
 	won := make(chan string, 32)
 	var all sync.WaitGroup
 	for i := range 32 {
