@@ -36,7 +36,7 @@ var importRules = []importRule{
 		name: "domain libraries", from: domain, except: outer,
 		only: []string{
 			"services/SERVICE/internal/...", "services/internal/llm", "services/internal/sampling", "services/internal/etag", "services/internal/passage",
-			"github.com/google/uuid", "github.com/rivo/uniseg", "golang.org/x/text/...", "github.com/aymanbagabas/go-udiff/lcs", "github.com/RoaringBitmap/roaring/v2",
+			"github.com/google/uuid", "github.com/rivo/uniseg", "golang.org/x/text/...", "github.com/aymanbagabas/go-udiff", "github.com/aymanbagabas/go-udiff/lcs", "github.com/RoaringBitmap/roaring/v2",
 			"github.com/google/jsonschema-go/jsonschema",
 		},
 		why: "the domain is plain Go: it must be testable and readable without proto, grpc, zap or a driver",

@@ -1,0 +1,3 @@
+package workfolder
+
+func child() bool { return false }

@@ -1,0 +1,233 @@
+package workfolder
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
+)
+
+// Check implements folder.Held.
+func (h *held) Check(ctx context.Context, s folder.Staged) error {
+	at, err := h.reopen(ctx, path.Dir(s.Top()), s.Folder)
+	if err != nil {
+		return told(s.Target, err)
+	}
+	defer at.close()
+	if now := h.hashAt(ctx, at, path.Base(s.Top())); now != s.Before {
+		return &folder.StaleError{Path: s.Target, Now: now}
+	}
+	if s.Op == folder.Delete || s.Op == folder.Move {
+		return nil
+	}
+	if h.inode(at, s.Name) != s.File.Inode {
+		return folder.Refuse(folder.Missing, s.Target, whyStaged)
+	}
+	return nil
+}
+
+// inode is the number of what has a name; 0 where nothing has, which is no file's number.
+func (h *held) inode(at *spot, name string) uint64 {
+	info, err := at.dir.Lstat(name)
+	if err != nil {
+		return 0
+	}
+	return statOf(info).Inode
+}
+
+// Prove implements folder.Held. Done <=> the staged file is no longer under its staged name (field/review-agent.md S3): no content is
+// asked, so it does not matter what somebody has put in place since. The number of the file decides; that of its device may change when
+// the machine starts anew. Where the staged name is gone and cannot have gone by Apply, nobody knows.
+func (h *held) Prove(ctx context.Context, s folder.Staged) folder.Outcome {
+	if s.Op == folder.Move {
+		return h.proveMove(ctx, s)
+	}
+	at, err := h.findAgain(ctx, path.Dir(s.Top()))
+	if err != nil {
+		return unknown("its folder cannot be opened: " + err.Error())
+	}
+	defer at.close()
+	if id, err := at.id(); err != nil || id.Inode != s.Folder.Inode {
+		return unknown(whyReplace)
+	}
+	at.base = path.Base(s.Top())
+	staged := h.inode(at, s.Name)
+	switch {
+	case s.Op == folder.Delete && staged == 0:
+		return notDone("the crash came before it")
+	case s.Op == folder.Delete:
+		return h.proveDelete(ctx, at, s)
+	case staged == s.File.Inode:
+		return notDone("the crash came before it")
+	case staged == 0 && (s.Before == folder.Absent || s.Weak || h.inode(at, at.base) == s.File.Inode):
+		return h.proven(ctx, at, s)
+	case staged == 0 || s.Before == folder.Absent || s.Weak:
+		return unknown("the staged file is gone, and not by this change")
+	}
+	return h.proveExchange(ctx, at, s)
+}
+
+func (h *held) proven(ctx context.Context, folders *spot, s folder.Staged) folder.Outcome {
+	out := h.done(s, folders)
+	if out.Result == folder.Done {
+		out.Now = h.hashAt(ctx, folders, folders.base)
+	}
+	return out
+}
+
+// proveDelete: what waits under the staged name is what was to go, or the crash came before one had looked.
+func (h *held) proveDelete(ctx context.Context, at *spot, s folder.Staged) folder.Outcome {
+	if h.hashAt(ctx, at, s.Name) == s.Before {
+		return h.proven(ctx, at, s)
+	}
+	return h.putBack(ctx, at, s)
+}
+
+// proveExchange: what was replaced waits under the staged name. Where it is not what was to be replaced, the crash came before one had
+// looked, and the exchange is taken back if nobody has touched the target since; else what waits is kept beside it.
+func (h *held) proveExchange(ctx context.Context, at *spot, s folder.Staged) folder.Outcome {
+	if h.hashAt(ctx, at, s.Name) == s.Before {
+		return h.proven(ctx, at, s)
+	}
+	if own, err := hold(at.dir, at.base); err == nil {
+		defer own.Close() //nolint:errcheck // only held
+		info, err := own.Stat()
+		if err == nil && statOf(info).Inode == s.File.Inode && h.hashAt(ctx, at, at.base) == s.After {
+			if err := exchange(at.self, s.Name, at.base); err != nil || !h.settled(at, s.Name, own) {
+				return unknown(whyFight)
+			}
+			return h.stale(ctx, at)
+		}
+	}
+	kept, err := h.keep(at, s, at.base)
+	if err != nil {
+		return unknown("what was replaced cannot be kept: " + err.Error())
+	}
+	out := h.proven(ctx, at, s)
+	out.Kept = kept
+	return out
+}
+
+// settled says that our own file came out, or that what came out instead was taken care of.
+func (h *held) settled(at *spot, name string, own *os.File) bool {
+	if out, err := hold(at.dir, name); err == nil {
+		defer out.Close() //nolint:errcheck // only held
+		if sameFile(out, own) {
+			return true
+		}
+	}
+	return h.takeBack(at, name, own)
+}
+
+// proveMove: the file is at its destination, or at its source and nothing of it has changed, its name included.
+func (h *held) proveMove(ctx context.Context, s folder.Staged) folder.Outcome {
+	from, err := h.reopen(ctx, path.Dir(s.Target), s.Folder)
+	if err != nil {
+		return unknown(whyReplace)
+	}
+	defer from.close()
+	to, err := h.reopen(ctx, path.Dir(s.To), s.FolderTo)
+	if err != nil {
+		return unknown(whyReplace)
+	}
+	defer to.close()
+	to.base = path.Base(s.To)
+	if h.inode(to, to.base) == s.File.Inode {
+		if err := from.self.Sync(); err != nil {
+			return unknown(err.Error())
+		}
+		return h.proven(ctx, to, s)
+	}
+	info, err := from.dir.Lstat(path.Base(s.Target))
+	if err == nil && statOf(info).Inode == s.File.Inode && statOf(info).changed == s.Changed {
+		return notDone("the crash came before it")
+	}
+	return unknown("the file is neither at its destination nor at its source as it was")
+}
+
+// Finish implements folder.Held.
+func (h *held) Finish(ctx context.Context, s folder.Staged) (kept string, err error) {
+	if s.Name == "" {
+		return "", nil
+	}
+	at, err := h.findAgain(ctx, path.Dir(s.Top()))
+	if err != nil {
+		return "", told(s.Target, err)
+	}
+	defer at.close()
+	ctx = context.WithoutCancel(ctx)
+	switch inode := h.inode(at, s.Name); {
+	case inode == 0:
+		return "", nil
+	case inode == s.File.Inode && s.Op != folder.Delete:
+		err = at.dir.RemoveAll(s.Name)
+	case h.hashAt(ctx, at, s.Name) == s.Before:
+		err = at.dir.Remove(s.Name)
+	default:
+		return h.keep(at, s, path.Base(s.Target))
+	}
+	h.step("finished")
+	return "", told(s.Target, errors.Join(err, at.self.Sync()))
+}
+
+// Sweep implements folder.Held.
+func (h *held) Sweep(ctx context.Context, everyIntentSettled bool) (int, error) {
+	if !everyIntentSettled {
+		return 0, folder.Refuse(folder.Unsettled, h.config.Name, "a change may still have to be proved by what is staged for it")
+	}
+	return h.sweep(ctx, h.top, 0)
+}
+
+func (h *held) sweep(ctx context.Context, dir *os.Root, depth int) (n int, err error) {
+	self, err := dir.Open(".")
+	if err != nil {
+		return 0, err
+	}
+	defer self.Close() //nolint:errcheck // only read
+	if depth > folder.MaxDepth || h.onMount(self, "") != nil {
+		return 0, nil
+	}
+	entries, err := self.ReadDir(-1)
+	if err != nil {
+		return 0, err
+	}
+	swept := n
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		switch {
+		case stagedName.MatchString(e.Name()):
+			if err := dir.RemoveAll(e.Name()); err != nil {
+				return n, err
+			}
+			n++
+		case e.IsDir():
+			more, err := h.sweepIn(ctx, dir, e, depth)
+			if n += more; err != nil {
+				return n, err
+			}
+		}
+	}
+	if n > swept {
+		err = self.Sync()
+	}
+	return n, err
+}
+
+// sweepIn sweeps a folder that is still there.
+func (h *held) sweepIn(ctx context.Context, dir *os.Root, e fs.DirEntry, depth int) (int, error) {
+	info, err := dir.Lstat(e.Name())
+	if err != nil || !info.IsDir() {
+		return 0, nil // It went away meanwhile.
+	}
+	sub, err := openDir(dir, e.Name(), info)
+	if err != nil {
+		return 0, nil // It went away meanwhile, or is nothing that we could have written in
+	}
+	defer sub.Close() //nolint:errcheck // only read
+	return h.sweep(ctx, sub, depth+1)
+}
