@@ -197,19 +197,19 @@ func protected(name string) *Refusal {
 	return refuse(Protected, name, "a name in it is protected: .git, .env, .ssh and others are never read, listed or changed, whether they are there or not")
 }
 
-// Fold is a name without what some file systems do not tell apart: case and composed form.
-func Fold(name string) string { return cases.Fold().String(norm.NFKC.String(name)) }
-
 // folded is a name as the most careless file system would read it: without what cannot be seen, without case and width, without dots and
 // spaces at its end and without a stream (`name:stream`).
 func folded(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if Invisible(r) {
-			return -1
-		}
-		return r
-	}, name)
-	name, _, _ = strings.Cut(Fold(name), ":")
+	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		name = strings.Map(func(r rune) rune {
+			if Invisible(r) {
+				return -1
+			}
+			return r
+		}, name)
+		name = cases.Fold().String(norm.NFKC.String(name))
+	}
+	name, _, _ = strings.Cut(strings.ToLower(name), ":")
 	return strings.TrimRight(name, ". ")
 }
 

@@ -53,7 +53,11 @@ func (r *Root) openFile(s *spot, raw string, links bool) (*os.File, fs.FileInfo,
 // digest reads a file to its end: its hash and size, and its content where it has at most keep bytes. *Refusal above most.
 func digest(ctx context.Context, f *os.File, raw string, keep, most int64) (data []byte, hash folder.Hash, size int64, err error) {
 	sum := sha256.New()
-	buffer := make([]byte, chunk)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, "", 0, told(raw, err)
+	}
+	buffer := make([]byte, min(chunk, info.Size()+1))
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, "", 0, err

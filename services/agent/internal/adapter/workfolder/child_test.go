@@ -1,3 +1,0 @@
-package workfolder
-
-func child() bool { return false }
