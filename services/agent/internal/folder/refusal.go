@@ -3,6 +3,7 @@ package folder
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -96,5 +97,13 @@ func Show(name string) string {
 		}
 		name, more = name[:cut], "…"
 	}
-	return strconv.QuoteToGraphic(name) + more
+	var b strings.Builder
+	for _, r := range strconv.QuoteToGraphic(name) {
+		if Invisible(r) { // Fillers and selectors are letters and marks to the quoting.
+			fmt.Fprintf(&b, "\\U%08x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String() + more
 }

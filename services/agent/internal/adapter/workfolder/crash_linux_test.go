@@ -277,7 +277,7 @@ func (w work) recover(e errand, k killed, step string, restored bool) {
 		}
 	}
 	h := w.lock()
-	defer h.Unlock() //nolint:errcheck // in a test
+	defer free(h)
 	var s folder.Staged
 	var executed folder.Outcome
 	switch {
@@ -366,7 +366,7 @@ func TestKilledBeforeTheLook(t *testing.T) {
 					t.Fatal("no INTENT")
 				}
 				h := w.lock()
-				defer h.Unlock()
+				defer free(h)
 				out := h.Prove(t.Context(), s)
 				if since == "" {
 					if out.Result != folder.Stale || w.content("a.txt") != "unseen" || out.Now != folder.Of([]byte("unseen")) {
@@ -421,7 +421,7 @@ func TestStoppedInTheMiddle(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer h.Unlock()
+				defer free(h)
 				if err := cmd.Wait(); (err == nil) != goesOn {
 					t.Fatal(err)
 				}
@@ -451,7 +451,7 @@ func TestSweepAsksFirst(t *testing.T) {
 	w := newWork(t)
 	w.put("a.txt", "old")
 	h := w.lock()
-	defer h.Unlock()
+	defer free(h)
 	for _, c := range []folder.Change{{Op: folder.Create, Path: "d/e.txt", Before: folder.Absent}, {Op: folder.Create, Path: "f.txt", Before: folder.Absent}} {
 		if _, err := h.Stage(t.Context(), c); err != nil {
 			t.Fatal(err)

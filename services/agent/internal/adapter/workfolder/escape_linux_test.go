@@ -43,7 +43,7 @@ func newPrison(t *testing.T) *prison {
 	}
 	p.mend()
 	if os.Geteuid() == 0 {
-		_ = syscall.Mknod(filepath.Join(p.dir, "device"), syscall.S_IFCHR|0o666, 1<<8|5) //nolint:errcheck // /dev/zero, where it may be made
+		_ = syscall.Mknod(filepath.Join(p.dir, "device"), syscall.S_IFCHR|0o666, 1<<8|5) // /dev/zero, where it may be made.
 	}
 	p.before = p.decoys()
 	return p

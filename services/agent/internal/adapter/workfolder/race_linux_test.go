@@ -55,7 +55,7 @@ func TestAgainstAWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := w.lock()
-	defer h.Unlock()
+	defer free(h)
 	random := rand.New(rand.NewPCG(1, 2))
 	counts := map[folder.Result]int{}
 	taken, stale := 0, 0
@@ -132,7 +132,7 @@ func TestExchangeTakenBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			h := w.lock()
-			defer h.Unlock()
+			defer free(h)
 			s, err := h.Stage(t.Context(), folder.Change{Op: folder.Write, Path: "a.txt", Content: []byte("ours"), Before: folder.Of([]byte(r.last))})
 			if err != nil {
 				t.Fatal(err)
@@ -215,7 +215,7 @@ func TestFolderReplaced(t *testing.T) {
 			}
 			c.Before = p.Before
 			h := w.lock()
-			defer h.Unlock()
+			defer free(h)
 			s, err := h.Stage(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
@@ -316,7 +316,7 @@ func (w work) quietly(c folder.Change) (folder.Outcome, error) {
 	}
 	c.Before = p.Before
 	h := w.lock()
-	defer h.Unlock() //nolint:errcheck // in a test
+	defer free(h)
 	s, err := h.Stage(w.Context(), c)
 	if err != nil {
 		return folder.Outcome{}, err

@@ -81,6 +81,8 @@ func (w work) lock() folder.Held {
 	return h
 }
 
+func free(h folder.Held) { _ = h.Unlock() }
+
 // plan plans one change.
 func (w work) plan(c folder.Change) (folder.Plan, error) {
 	all := w.Plan(w.Context(), c)
@@ -102,7 +104,7 @@ func (w work) do(c folder.Change) (folder.Outcome, error) {
 func (w work) carryOut(c folder.Change) (folder.Outcome, error) {
 	w.Helper()
 	h := w.lock()
-	defer h.Unlock() //nolint:errcheck // in a test
+	defer free(h)
 	s, err := h.Stage(w.Context(), c)
 	if err != nil {
 		return folder.Outcome{}, err
@@ -280,7 +282,7 @@ func TestAgent31Stale(t *testing.T) {
 		now       folder.Hash
 	}{
 		"changed": {func() { w.put("a.txt", "9") }, folder.Of([]byte("9"))},
-		"deleted": {func() { os.Remove(path) }, folder.Absent},
+		"deleted": {func() { _ = os.Remove(path) }, folder.Absent},
 	} {
 		c.meanwhile()
 		want := tree(t, w.dir)
@@ -307,19 +309,19 @@ func TestAgent31Stale(t *testing.T) {
 		if _, err := h.Finish(t.Context(), s); err != nil {
 			t.Error(err)
 		}
-		h.Unlock()
+		free(h)
 		w.has(want)
 		w.put("a.txt", "1")
 	}
 	// Created where the preview said that it is new.
-	os.Remove(path)
+	_ = os.Remove(path)
 	p, err = w.plan(change)
 	if err != nil || p.Before != folder.Absent {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	change.Before = p.Before
 	h := w.lock()
-	defer h.Unlock()
+	defer free(h)
 	s, err := h.Stage(t.Context(), change)
 	if err != nil {
 		t.Fatal(err)
@@ -354,14 +356,14 @@ func TestLockOfSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Unlock()
+	defer free(h)
 	if err := os.Rename(w.dir, w.dir+" moved"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	h.Unlock()
+	free(h)
 	_, err = w.Lock(t.Context())
 	refused(t, err, folder.Forbidden)
 }
