@@ -202,6 +202,7 @@ func (h *held) takeBack(at *spot, name string, own *os.File) bool {
 		in := seen[len(seen)-1]
 		seen = append(seen, out)
 		err = exchange(at.self, name, at.base)
+		h.step("turn")
 		if errors.Is(err, fs.ErrNotExist) { // Somebody took the target away, which is no reason to lose what was there before.
 			if err = renameNew(at.self, name, at.self, at.base); err == nil {
 				return true
@@ -331,6 +332,7 @@ func (h *held) move(ctx context.Context, from *spot, s folder.Staged) folder.Out
 	if h.hashAt(ctx, from, from.base) != s.Before {
 		return h.stale(ctx, from)
 	}
+	h.step("checked")
 	err = h.renameNew(from, from.base, to, to.base, s.Weak)
 	switch {
 	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):

@@ -57,7 +57,7 @@ func TestChangesReachTheDisk(t *testing.T) {
 	want := []string{
 		"work/STAGED/e/n.txt", "work/STAGED/e", "work/STAGED", "step staging", "work", "step staged", "step renamed", "step verified", "work", "step synced",
 		"work/STAGED", "step staging", "work", "step staged", "step renamed", "step verified", "work", "step synced", "step finished", "work",
-		"step renamed", "step verified", "work/d", "work", "step synced",
+		"step checked", "step renamed", "step verified", "work/d", "work", "step synced",
 		"step renamed", "step verified", "work/d", "step synced", "step finished", "work/d",
 	}
 	if got := strings.Join(calls, "\n"); got != strings.Join(want, "\n") {

@@ -67,7 +67,7 @@ func (p *prison) mend() {
 		"out": p.outside, "out2": "../outside", "notes.md": p.outside + "/v.txt", "draft.txt": p.outside + "/new.txt", "rel.txt": "../outside/v.txt",
 		"dangling": "../outside/none", "nowhere": "not/there", "loop": "loop", "chain": "chain2", "chain2": "sub/../../outside", "up": "..", "here": ".", "root": "/",
 		"gitlink": ".git", "envlink": ".env", "subgit": "sub/.git", "hidden": "sub/./deep/.ssh", "good": "sub/deep", "proc": "/proc/self/root",
-		"abs": p.dir + "/sub", "evil": "../work_evil",
+		"abs": p.dir + "/sub", "evil": "../work_evil", "slash": "/sub",
 	} {
 		if _, err := os.Lstat(at(name)); err != nil {
 			_ = os.Remove(at(name))
@@ -171,7 +171,7 @@ var escapes = []string{
 	"../outside/v.txt", "../work_evil/v.txt", "./../outside/v.txt", "sub/../../outside/v.txt", "sub/../a.txt", "..", "sub/..", "../work/a.txt", "...././../outside/v.txt",
 	"/etc/passwd", "//etc/passwd", "/", "//", "~", "~/x", "C:/x", "c:x", `..\outside\v.txt`, `sub\b.txt`, "a\x00.txt", "a.txt\x00/../../outside", "\xff.txt", "",
 	"out/v.txt", "out2/v.txt", "out2/sub/w.txt", "out/../outside/v.txt", "chain/v.txt", "chain2/v.txt", "up/outside/v.txt", "up/work_evil/v.txt", "root/etc/passwd", "evil/v.txt", "proc/etc/passwd",
-	"abs/b.txt", "loop/x", "here/out/v.txt", "here/here/up/outside/v.txt",
+	"abs/b.txt", "slash/b.txt", "loop/x", "nowhere/x.txt", "here/out/v.txt", "here/here/up/outside/v.txt",
 	".git", ".git/config", ".git/hooks/pre-commit", ".git/new", ".GIT/config", ".Git/config", ".git/", ".git//config", "./.git/config", "sub/.git/config", "sub/.GIT/new", ".git./config", ".git /config",
 	".git::$INDEX_ALLOCATION/config", "GIT~1/config", "git~1", ".g\u200cit/config", ".gi\u00adt/config", "\u2024git/config", "．ｇｉｔ/config", ".\u202egit/config", ".gıt/../.git/config",
 	".env", ".ENV", ".env.local", ".env.", "sub/.envrc", ".Env/x", "sub/deep/.ssh/id", "sub/deep/.ſsh/id", ".ssh/new", ".GIT2/.Git/config",

@@ -96,7 +96,7 @@ func (h *held) proveExchange(ctx context.Context, at *spot, s folder.Staged) fol
 		defer own.Close() //nolint:errcheck // only held
 		info, err := own.Stat()
 		if err == nil && statOf(info).Inode == s.File.Inode && h.hashAt(ctx, at, at.base) == s.After {
-			if err := exchange(at.self, s.Name, at.base); err != nil || !h.settled(at, s.Name, own) {
+			if !h.takeBack(at, s.Name, own) {
 				return unknown(whyFight)
 			}
 			return h.stale(ctx, at)
@@ -109,17 +109,6 @@ func (h *held) proveExchange(ctx context.Context, at *spot, s folder.Staged) fol
 	out := h.proven(ctx, at, s)
 	out.Kept = kept
 	return out
-}
-
-// settled says that our own file came out, or that what came out instead was taken care of.
-func (h *held) settled(at *spot, name string, own *os.File) bool {
-	if out, err := hold(at.dir, name); err == nil {
-		defer out.Close() //nolint:errcheck // only held
-		if sameFile(out, own) {
-			return true
-		}
-	}
-	return h.takeBack(at, name, own)
 }
 
 // proveMove: the file is at its destination, or at its source and nothing of it has changed, its name included.

@@ -58,10 +58,13 @@ func TestAgainstAWriter(t *testing.T) {
 	defer free(h)
 	random := rand.New(rand.NewPCG(1, 2))
 	counts := map[folder.Result]int{}
-	taken, stale := 0, 0
+	taken, turns, stale := 0, 0, 0
 	w.step = func(step string) {
-		if step == "taken back" {
+		switch step {
+		case "taken back":
 			taken++
+		case "turn":
+			turns++
 		}
 	}
 	rounds := many(250, 25_000)
@@ -75,16 +78,24 @@ func TestAgainstAWriter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		writes, pause := random.IntN(4), time.Duration(random.IntN(80))*time.Microsecond
+		writes, first, pause := random.IntN(10), random.IntN(2), time.Duration(random.IntN(80))*time.Microsecond
 		var wait sync.WaitGroup
+		begun := make(chan struct{})
 		wait.Go(func() {
-			for range writes {
-				time.Sleep(pause) // It is a writer with pauses, not a wait for anything.
+			for n := range writes {
+				if n == first { // In half of the rounds the first word comes before the change, so that what comes out was not seen.
+					close(begun)
+					time.Sleep(pause) // It is a writer that pauses, not a wait for anything.
+				}
 				if err := r.write(); err != nil {
 					t.Error(err)
 				}
 			}
+			if writes <= first {
+				close(begun)
+			}
 		})
+		<-begun
 		out := h.Apply(t.Context(), s)
 		wait.Wait()
 		counts[out.Result]++
@@ -103,7 +114,7 @@ func TestAgainstAWriter(t *testing.T) {
 		}
 		r.last = now
 	}
-	t.Logf("%d rounds: %v, of which %d exchanges were taken back", rounds, counts, taken)
+	t.Logf("%d rounds: %v, %d exchanges were taken back, and the writer came between %d times", rounds, counts, taken, turns-taken)
 	if counts[folder.Done] == 0 || stale == 0 || counts[folder.Done]+stale != rounds {
 		t.Errorf("the race did not happen, or its end is not known: %v", counts)
 	}
@@ -193,6 +204,60 @@ func TestWriterWithOpenFile(t *testing.T) {
 	}
 }
 
+// A file that is replaced between the look and the move goes back to its place.
+func TestMoveTakenBack(t *testing.T) {
+	t.Parallel()
+	w := newWork(t)
+	w.put("a.txt", "old")
+	h := w.lock()
+	defer free(h)
+	s, err := h.Stage(t.Context(), folder.Change{Op: folder.Move, Path: "a.txt", To: "b.txt", Before: folder.Of([]byte("old"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.step = func(step string) {
+		if step == "checked" {
+			w.put("unseen", "unseen")
+			if err := os.Rename(filepath.Join(w.dir, "unseen"), filepath.Join(w.dir, "a.txt")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if out := h.Apply(t.Context(), s); out.Result != folder.Stale || out.Now != folder.Of([]byte("unseen")) || w.content("a.txt") != "unseen" || w.content("b.txt") != "-" {
+		t.Errorf("%+v, %q", out, tree(t, w.dir))
+	}
+}
+
+// A link to a protected file that is put in the place of a file between look and open is not followed, although it stays inside.
+func TestLinkBetweenLookAndOpen(t *testing.T) {
+	t.Parallel()
+	w := newWork(t)
+	w.put("a.txt", "x")
+	w.put("d/config", "x")
+	w.put(".env", "SECRET")
+	w.put(".git/config", "SECRET")
+	s, err := w.find(t.Context(), "a.txt", follow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	d, err := w.top.Lstat("d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(w.dir, "a.txt")), os.RemoveAll(filepath.Join(w.dir, "d"))); err != nil {
+		t.Fatal(err)
+	}
+	w.link(".env", "a.txt")
+	w.link(".git", "d")
+	if _, _, err := w.openFile(s, "a.txt", false); err == nil {
+		t.Error("the link was followed to .env")
+	}
+	if _, err := openDir(w.top, "d", d); err == nil {
+		t.Error("the link was followed to .git")
+	}
+}
+
 // A folder that is moved away while a change in it is applied, with a link to the outside in its place: the change is taken back.
 func TestFolderReplaced(t *testing.T) {
 	t.Parallel()
@@ -235,6 +300,52 @@ func TestFolderReplaced(t *testing.T) {
 				t.Errorf("%q", tree(t, w.dir))
 			}
 		})
+	}
+}
+
+// Another folder of the same name, with the same file in it, is not the one that was approved.
+func TestAnotherFolder(t *testing.T) {
+	t.Parallel()
+	for _, op := range []folder.Op{folder.Write, folder.Create, folder.Delete, folder.Move} {
+		for _, when := range []string{"staged", "renamed"} {
+			t.Run(string(op)+" "+when, func(t *testing.T) {
+				t.Parallel()
+				w := newWork(t)
+				w.put("d/a.txt", "old")
+				c := folder.Change{Op: op, Path: "d/a.txt", To: "d/b.txt", Content: []byte("new"), Before: folder.Of([]byte("old"))}
+				if op == folder.Create {
+					c.Path, c.Before = "d/n.txt", folder.Absent
+				}
+				replaced := func() {
+					if err := os.Rename(filepath.Join(w.dir, "d"), filepath.Join(w.dir, "moved")); err != nil {
+						t.Error(err)
+					}
+					w.put("d/a.txt", "old")
+				}
+				h := w.lock()
+				defer free(h)
+				s, err := h.Stage(t.Context(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if when == "staged" {
+					replaced()
+				}
+				w.step = func(step string) {
+					if step == when {
+						replaced()
+					}
+				}
+				if out := h.Apply(t.Context(), s); out.Result != folder.Stale {
+					t.Errorf("%+v", out)
+				}
+				for _, dir := range []string{"d/", "moved/"} {
+					if w.content(dir+"a.txt") != "old" || w.content(dir+"n.txt") != "-" || w.content(dir+"b.txt") != "-" {
+						t.Errorf("%s: %q", dir, tree(t, w.dir))
+					}
+				}
+			})
+		}
 	}
 }
 
