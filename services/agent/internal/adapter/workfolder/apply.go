@@ -18,6 +18,7 @@ const (
 	whyStaged  = "what was staged for it is not there as it was staged"
 	whyStale   = "the target is not what was approved"
 	whyReplace = "a folder on the way was replaced"
+	whyAgain   = "it was applied before, or others have changed what was staged for it; the proof tells"
 	whyFight   = "somebody else changes the target all the time"
 )
 
@@ -45,9 +46,12 @@ func (h *held) Apply(ctx context.Context, s folder.Staged) folder.Outcome {
 	}
 	own, err := hold(at.dir, s.Name)
 	if err != nil {
-		return notDone(whyStaged)
+		return unknown(whyAgain)
 	}
 	defer own.Close() //nolint:errcheck // only held
+	if info, err := own.Stat(); err != nil || statOf(info).Inode != s.File.Inode {
+		return unknown(whyAgain)
+	}
 	if !h.isStaged(ctx, at, own, s) {
 		return notDone(whyStaged)
 	}
@@ -108,14 +112,11 @@ func (h *held) same(ctx context.Context, at *spot, id folder.Identity) bool {
 	return true
 }
 
-// isStaged says that a held file is what was staged: the file, its kind, its one name and its content.
+// isStaged says that a held file is as it was staged: its kind, its one name and its content.
 func (h *held) isStaged(ctx context.Context, at *spot, own *os.File, s folder.Staged) bool {
-	info, err := own.Stat()
-	if err != nil || statOf(info).Inode != s.File.Inode {
-		return false
-	}
 	if s.Op == folder.Mkdir {
-		return info.IsDir()
+		info, err := own.Stat()
+		return err == nil && info.IsDir()
 	}
 	if s.Inner == "" {
 		return h.hashAt(ctx, at, s.Name) == s.After
@@ -280,6 +281,8 @@ func (h *held) renameNew(from *spot, old string, to *spot, name string, weak boo
 func (h *held) remove(ctx context.Context, at *spot, s folder.Staged) folder.Outcome {
 	err := h.renameNew(at, at.base, at, s.Name, s.Weak)
 	switch {
+	case h.inode(at, s.Name) != 0 && err != nil:
+		return unknown(whyAgain)
 	case errors.Is(err, fs.ErrNotExist):
 		return h.stale(ctx, at)
 	case err != nil:
@@ -321,6 +324,13 @@ func (h *held) keep(at *spot, s folder.Staged, base string) (string, error) {
 	return path.Join(at.at, kept), at.self.Sync()
 }
 
+// untouched says that the file to move is the one that was staged and that nothing of it has changed since, its name included: one that was
+// moved and moved back is not moved again.
+func (h *held) untouched(from *spot, s folder.Staged) bool {
+	info, err := from.dir.Lstat(path.Base(s.Target))
+	return err == nil && statOf(info).Inode == s.File.Inode && statOf(info).changed == s.Changed
+}
+
 // move gives a file its new path and looks at it there.
 func (h *held) move(ctx context.Context, from *spot, s folder.Staged) folder.Outcome {
 	to, err := h.reopen(ctx, path.Dir(s.To), s.FolderTo)
@@ -329,7 +339,10 @@ func (h *held) move(ctx context.Context, from *spot, s folder.Staged) folder.Out
 	}
 	defer to.close()
 	to.base = path.Base(s.To)
-	if h.hashAt(ctx, from, from.base) != s.Before {
+	if h.inode(to, to.base) == s.File.Inode {
+		return unknown(whyAgain)
+	}
+	if !h.untouched(from, s) || h.hashAt(ctx, from, from.base) != s.Before {
 		return h.stale(ctx, from)
 	}
 	h.step("checked")

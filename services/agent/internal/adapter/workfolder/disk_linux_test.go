@@ -1,6 +1,7 @@
 package workfolder
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,7 +198,7 @@ func TestProofOfWhatNobodyKnows(t *testing.T) {
 	if out := h.Prove(t.Context(), s); out.Result != folder.Unknown || out.Reason == "" {
 		t.Errorf("the staged file was taken away: %+v", out)
 	}
-	if out := h.Apply(t.Context(), s); out.Result != folder.NotDone || w.content("a.txt") != "old" {
+	if out := h.Apply(t.Context(), s); out.Result != folder.Unknown || w.content("a.txt") != "old" {
 		t.Errorf("%+v", out)
 	}
 	// Another content in the staged file is not put in place.
@@ -216,5 +217,54 @@ func TestProofOfWhatNobodyKnows(t *testing.T) {
 	}
 	if out := h.Prove(t.Context(), folder.Staged{}); out.Result == folder.Done || out.Result == folder.NotDone {
 		t.Errorf("the zero value is proved: %+v", out)
+	}
+}
+
+// Who applies a change twice is told that nobody knows, never that it did not happen; nothing is done again, and the proof tells, also to one
+// who has no time left.
+func TestAppliedTwice(t *testing.T) {
+	t.Parallel()
+	for name, k := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWork(t)
+			w.put("a.txt", "old")
+			h := w.lock()
+			defer free(h)
+			c := k.change
+			p, err := w.plan(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Content, c.Before = []byte(k.content), p.Before
+			s, err := h.Stage(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended, end := context.WithCancel(t.Context())
+			end()
+			if out := h.Apply(ended, s); out.Result != folder.NotDone || h.Check(ended, s) == nil {
+				t.Errorf("%+v", out)
+			}
+			if out := h.Apply(t.Context(), s); out.Result != folder.Done {
+				t.Fatalf("%+v", out)
+			}
+			for range 2 {
+				if out := h.Apply(t.Context(), s); out.Result != folder.Unknown || out.Reason == "" {
+					t.Errorf("%+v", out)
+				}
+				if out := h.Prove(ended, s); out.Result != folder.Done {
+					t.Errorf("%+v", out)
+				}
+			}
+			if err := k.restore(w); err != nil {
+				t.Fatal(err)
+			}
+			restored := tree(t, w.dir)
+			if out := h.Apply(t.Context(), s); out.Result != folder.Unknown && (c.Op != folder.Move || out.Result != folder.Stale) {
+				t.Errorf("%+v", out)
+			}
+			w.has(restored)
+		})
 	}
 }

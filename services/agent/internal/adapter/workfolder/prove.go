@@ -17,7 +17,11 @@ func (h *held) Check(ctx context.Context, s folder.Staged) error {
 		return told(s.Target, err)
 	}
 	defer at.close()
-	if now := h.hashAt(ctx, at, path.Base(s.Top())); now != s.Before {
+	now := h.hashAt(ctx, at, path.Base(s.Top()))
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if now != s.Before {
 		return &folder.StaleError{Path: s.Target, Now: now}
 	}
 	if s.Op == folder.Delete || s.Op == folder.Move {
@@ -42,6 +46,7 @@ func (h *held) inode(at *spot, name string) uint64 {
 // asked, so it does not matter what somebody has put in place since. The number of the file decides; that of its device may change when
 // the machine starts anew. Where the staged name is gone and cannot have gone by Apply, nobody knows.
 func (h *held) Prove(ctx context.Context, s folder.Staged) folder.Outcome {
+	ctx = context.WithoutCancel(ctx) // Half a look is no proof.
 	if s.Op == folder.Move {
 		return h.proveMove(ctx, s)
 	}
@@ -130,8 +135,7 @@ func (h *held) proveMove(ctx context.Context, s folder.Staged) folder.Outcome {
 		}
 		return h.proven(ctx, to, s)
 	}
-	info, err := from.dir.Lstat(path.Base(s.Target))
-	if err == nil && statOf(info).Inode == s.File.Inode && statOf(info).changed == s.Changed {
+	if h.untouched(from, s) {
 		return notDone("the crash came before it")
 	}
 	return unknown("the file is neither at its destination nor at its source as it was")
