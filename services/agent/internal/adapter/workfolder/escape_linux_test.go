@@ -315,6 +315,36 @@ func TestFuzzedPaths(t *testing.T) {
 	}
 }
 
+// Nothing stays open, whatever a path leads to and however a change ends. Not beside other tests: it counts what the process has open.
+func TestNothingStaysOpen(t *testing.T) {
+	p := newPrison(t)
+	for range 2 {
+		before := opened(t)
+		for _, name := range append(slices.Concat(escapes, ends), "sub/b.txt", "good/c.txt", ".", "new/x.txt") {
+			p.look(t.Context(), name)
+			_ = p.searches(t.Context(), name)
+			for _, c := range changes(name, "sub/to.txt") {
+				if out, err := p.quietly(c); err == nil && out.Result == folder.Unknown {
+					t.Errorf("%+v: %+v", c, out)
+				}
+				p.mend()
+			}
+		}
+		if after := opened(t); after != before {
+			t.Errorf("%d files were open, and then %d", before, after)
+		}
+	}
+}
+
+func opened(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
 // What is mounted in the folder is outside of it.
 func TestMountIsOutside(t *testing.T) {
 	t.Parallel()
