@@ -190,5 +190,5 @@ func receive[T any](t *testing.T, c <-chan T) T {
 
 // serverOptions let the tests say in which namespace a call acts.
 func serverOptions() grpcserver.Options {
-	return grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustNamespace: true}
+	return grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustCaller: true}
 }

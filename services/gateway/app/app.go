@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/edge"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/rest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 )
@@ -25,6 +26,8 @@ type Deps struct {
 	Log *zap.Logger
 	// Metrics is where metrics are registered; nil for nowhere.
 	Metrics prometheus.Registerer
+	// Auth finds out who calls, before anything of a request is read; nil: the services alone do, who get the same token.
+	Auth *auth.Authenticator
 	// PromptBuilder, Agent and FlowStore are connections of grpcclient's, which passes on request id and trace.
 	PromptBuilder, Agent, FlowStore grpc.ClientConnInterface
 }
@@ -45,7 +48,7 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 	}
 	streams, cut := context.WithCancel(context.Background())
 	surface, err := rest.New(rest.Options{
-		PromptBuilder: deps.PromptBuilder, Agent: deps.Agent, FlowStore: deps.FlowStore,
+		PromptBuilder: deps.PromptBuilder, Agent: deps.Agent, FlowStore: deps.FlowStore, Auth: deps.Auth,
 		MaxBodyBytes: int64(cfg.MaxBody), BodyTimeout: cfg.BodyTimeout, Timeout: cfg.Timeout, MaxTimeout: cfg.MaxTimeout,
 		Streams: streams,
 	})

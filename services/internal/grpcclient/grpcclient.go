@@ -1,5 +1,5 @@
 // Package grpcclient connects to a service of ours: limits that match grpcserver's, retries that cannot repeat work, and
-// request id, namespace and trace passed on from the context.
+// request id, caller, namespace and trace passed on from the context.
 package grpcclient
 
 import (
@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/interceptor"
-	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 	"github.com/tsumugi-dev/tsumugi/services/internal/origin"
 )
 
@@ -47,6 +47,8 @@ type Options struct {
 	// ToTheLast calls a server also while it says NOT_SERVING: it is about to stop and still answers. For a caller that
 	// may stop at the same moment and has to leave something with it.
 	ToTheLast bool
+	// Token is the bearer token that goes along with each call; empty for none.
+	Token string
 }
 
 // Dial prepares a connection; it is opened by the first call and again whenever it was lost. target is host:port, of
@@ -68,8 +70,8 @@ func Dial(target string, o Options) (*grpc.ClientConn, error) {
 		grpc.WithDefaultServiceConfig(serviceConfig(o.Dialer == nil && !o.ToTheLast)),
 		grpc.WithDisableServiceConfig(), // of DNS: who answers for names should not set our retries
 		grpc.WithStatsHandler(otelgrpc.NewClientHandler(otelgrpc.WithPropagators(propagation.TraceContext{}))),
-		grpc.WithUnaryInterceptor(unary),
-		grpc.WithStreamInterceptor(stream),
+		grpc.WithUnaryInterceptor(o.unary),
+		grpc.WithStreamInterceptor(o.stream),
 	}
 	switch {
 	case o.Dialer != nil:
@@ -85,9 +87,12 @@ func Dial(target string, o Options) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// outgoing passes on what belongs to the request: the ids under which it is logged, where it may act, and whose it is.
-func outgoing(ctx context.Context) context.Context {
-	pairs := []string{interceptor.NamespaceKey, namespace.From(ctx)}
+// outgoing passes on what belongs to the request: the ids under which it is logged, whose it is and where it may act.
+func (o Options) outgoing(ctx context.Context) context.Context {
+	pairs := auth.Hand(ctx)
+	if o.Token != "" {
+		pairs = append(pairs, auth.Key, "Bearer "+o.Token)
+	}
 	if id := interceptor.RequestID(ctx); id != "" {
 		pairs = append(pairs, interceptor.RequestIDKey, id)
 	}
@@ -97,13 +102,13 @@ func outgoing(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, pairs...)
 }
 
-func unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (o Options) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if _, set := ctx.Deadline(); !set {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 	}
-	return unwrapped(invoke(outgoing(ctx), method, req, reply, cc, opts...))
+	return unwrapped(invoke(o.outgoing(ctx), method, req, reply, cc, opts...))
 }
 
 // unwrapped takes grpc's report about its retries off the message of the last answer: how often we tried is nothing that
@@ -119,6 +124,6 @@ func unwrapped(err error) error {
 	return status.FromProto(p).Err()
 }
 
-func stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	return open(outgoing(ctx), desc, cc, method, opts...)
+func (o Options) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return open(o.outgoing(ctx), desc, cc, method, opts...)
 }

@@ -14,7 +14,7 @@ import (
 
 // A server inside the process, and a client to it: as `inner` is for the agent.
 func Example() {
-	server := grpcserver.New(grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustNamespace: true})
+	server := grpcserver.New(grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustCaller: true})
 	// Services are registered here, at server.Registrar().
 	listener := bufconn.Listen(1 << 20)
 	go func() {

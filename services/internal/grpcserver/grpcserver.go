@@ -26,6 +26,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/interceptor"
 )
 
@@ -43,10 +44,10 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Reflection lets anybody list all services and messages: for loopback only.
 	Reflection bool
-	// TrustNamespace is for the `inner` server only: see interceptor.NamespaceKey.
-	TrustNamespace bool
-	// Authenticate is the place of authentication: see interceptor.Options. Nil: everybody in the default namespace.
-	Authenticate func(ctx context.Context, method string) (namespace string, err error)
+	// TrustCaller is for the `inner` server only: see interceptor.Options.
+	TrustCaller bool
+	// Auth finds out who calls. Nil: everybody is auth.Local, in the default namespace.
+	Auth *auth.Authenticator
 }
 
 // Server is a gRPC server with the full chain, health checks and a stop that loses nothing.
@@ -73,7 +74,7 @@ func New(o Options) *Server {
 	chain := interceptor.New(interceptor.Options{
 		Log: o.Log, Metrics: o.Metrics, Drain: s.drain, Known: s.knows,
 		MaxInFlight: o.Config.MaxInFlight, DefaultTimeout: o.Config.DefaultTimeout, MaxTimeout: o.Config.MaxTimeout,
-		StreamIdle: o.Config.StreamIdle, TrustNamespace: o.TrustNamespace, Authenticate: o.Authenticate,
+		StreamIdle: o.Config.StreamIdle, TrustCaller: o.TrustCaller, Auth: o.Auth,
 	})
 	s.grpc = grpc.NewServer(append(transport(o.Config),
 		grpc.UnaryInterceptor(chain.Unary),

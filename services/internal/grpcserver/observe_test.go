@@ -12,9 +12,12 @@ import (
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth/authtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/interceptor"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
 func echo(_ context.Context, q *flowstorev1.CreateNodeRequest) (*flowstorev1.Node, error) {
@@ -93,39 +96,51 @@ func TestTwoServersShareMetrics(t *testing.T) {
 }
 
 func namespaceOf(ctx context.Context, _ *flowstorev1.CreateNodeRequest) (*flowstorev1.Node, error) {
-	return &flowstorev1.Node{Model: namespace.From(ctx), Tags: []string{interceptor.RequestID(ctx)}}, nil
+	return &flowstorev1.Node{Model: namespace.From(ctx), Note: auth.From(ctx).Name, Tags: []string{interceptor.RequestID(ctx)}}, nil
 }
 
-// The namespace that a caller names counts only where none but our own services can call.
+// The namespace that a caller names counts only where none but our own services can call, or with the token of one. A
+// server that knows nobody refuses what is meant for another namespace than its own.
 func TestNamespace(t *testing.T) {
 	t.Parallel()
-	ctx := namespace.With(t.Context(), "team-a") // grpcclient sends it
+	path, shown := authtest.File(t, authtest.User("b", "team-b"), authtest.Service("agent"))
+	known := func(o *grpcserver.Options) { o.Auth = authtest.Open(t, path) }
+	inner := func(o *grpcserver.Options) { o.TrustCaller = true }
 	for name, tt := range map[string]struct {
-		change func(*grpcserver.Options)
-		want   string
+		change            func(*grpcserver.Options)
+		named, say, token string
+		want              string
 	}{
-		"front":         {nil, "default"},
-		"inner":         {func(o *grpcserver.Options) { o.TrustNamespace = true }, "team-a"},
-		"authenticated": {func(o *grpcserver.Options) { o.Authenticate = always("team-b", nil) }, "team-b"},
+		"front":                {nil, "default", "", "", "default"},
+		"front, another one":   {nil, "team-a", "", "", ""},
+		"inner":                {inner, "team-a", "", "", "team-a"},
+		"inner, for somebody":  {inner, "team-a", "team-a", "", "team-a"},
+		"inner, contradictory": {inner, "team-a", "team-c", "", ""},
+		"inner, no namespace":  {inner, "../x", "", "", ""},
+		"a person":             {known, "team-a", "", shown[0], "team-b"},
+		"a person, for others": {known, "team-a", "team-a", shown[0], "team-b"},
+		"a program":            {known, "team-a", "", shown[1], "team-a"},
+		"a program, for one":   {known, "team-a", "team-a", shown[1], "team-a"},
+		"a program, two":       {known, "team-a", "team-c", shown[1], ""},
 	} {
 		r := serve(t, &fake{create: namespaceOf}, tt.change)
-		if n, err := r.flows.CreateNode(ctx, &flowstorev1.CreateNodeRequest{}); err != nil || n.Model != tt.want {
+		ctx := namespace.With(t.Context(), tt.named) // grpcclient sends it
+		if tt.say != "" {
+			ctx = namespace.With(auth.With(ctx, auth.Caller{Name: "mallory", Namespace: tt.say, Roles: []token.Role{token.User}}), tt.named)
+		}
+		if tt.token != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+tt.token)
+		}
+		n, err := r.flows.CreateNode(ctx, &flowstorev1.CreateNodeRequest{})
+		switch {
+		case tt.want == "":
+			check(t, err, codes.PermissionDenied, apierr.ReasonNamespaceDenied)
+		case err != nil || n.Model != tt.want:
 			t.Errorf("%s: %q, %v", name, n.GetModel(), err)
+		case (tt.say != "" && tt.token != shown[0]) != (n.Note == "mallory"):
+			t.Errorf("%s: the caller is %q", name, n.Note)
 		}
 	}
-	r := serve(t, &fake{create: namespaceOf}, func(o *grpcserver.Options) { o.TrustNamespace = true })
-	_, err := r.flows.CreateNode(namespace.With(t.Context(), "../x"), &flowstorev1.CreateNodeRequest{})
-	check(t, err, codes.PermissionDenied, apierr.ReasonNamespaceDenied)
-	denied := apierr.New(codes.Unauthenticated, "UNAUTHENTICATED", "who are you?")
-	r = serve(t, &fake{create: namespaceOf}, func(o *grpcserver.Options) { o.Authenticate = always("", denied) })
-	_, err = r.flows.CreateNode(t.Context(), &flowstorev1.CreateNodeRequest{})
-	check(t, err, codes.Unauthenticated, "UNAUTHENTICATED")
-	_, err = drainEvents(t, r)
-	check(t, err, codes.Unauthenticated, "UNAUTHENTICATED")
-}
-
-func always(ns string, err error) func(context.Context, string) (string, error) {
-	return func(context.Context, string) (string, error) { return ns, err }
 }
 
 // cases-gostyle 7: one request id over every hop, and a missing one is made once.

@@ -47,6 +47,9 @@ func fields(ctx context.Context, c *call, err error, took time.Duration) []zap.F
 	out := make([]zap.Field, 0, 10)
 	out = append(out, zap.String("method", c.method), zap.Stringer("code", status.Code(err)), zap.Duration("duration", took),
 		zap.String("request_id", c.id), zap.String("namespace", c.namespace))
+	if c.token != "" {
+		out = append(out, zap.String("token", c.token))
+	}
 	if t := trace.SpanContextFromContext(ctx).TraceID(); t.IsValid() {
 		out = append(out, zap.Stringer("trace_id", t))
 	}

@@ -3,9 +3,13 @@ package interceptor
 import (
 	"context"
 	"strings"
+	"sync/atomic"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 )
 
-// call is one call or stream on its way through the stages. It is written by the call's own goroutine only.
+// call is one call or stream on its way through the stages. It is written by the call's own goroutine only, but for revoked.
 type call struct {
 	// method is /package.Service/Method, service and name are its parts; both "unknown" for a method we do not have.
 	method, service, name string
@@ -15,6 +19,10 @@ type call struct {
 	// foreign is a service of grpc itself (health, reflection), whose errors are part of its protocol.
 	foreign, health bool
 	id, namespace   string
+	// token is the id of the caller's token. still says whether it holds yet; revoked is why it does not.
+	token   string
+	still   auth.Still
+	revoked atomic.Pointer[apierr.Error]
 	// cause is the error behind the answer, for the log.
 	cause error
 	drain <-chan struct{}

@@ -8,7 +8,7 @@
 //	errors          every error becomes a status with one ErrorInfo; what is not typed becomes INTERNAL with the request id
 //	recovery        a panic in a stage below fails this call only
 //	limit           too many calls at once are refused
-//	namespace       who is asking (the place of authentication), and the namespace that follows from it
+//	auth            who is asking, and the namespace that follows from it
 //	origin          how the caller calls itself
 //	deadline        a call has a time limit, a stream an idle limit
 //	validation      OUTPUT_ONLY fields of a request are emptied
@@ -26,6 +26,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 )
 
 // Options are what the stages need. Log and Metrics must be set; a zero limit is no limit.
@@ -38,12 +40,11 @@ type Options struct {
 	DefaultTimeout, MaxTimeout time.Duration
 	// StreamIdle ends a stream on which nothing was sent or received for so long.
 	StreamIdle time.Duration
-	// Authenticate says in which namespace the caller acts, or refuses with an *apierr.Error. Nil: everybody in the
-	// default namespace.
-	Authenticate func(ctx context.Context, method string) (namespace string, err error)
-	// TrustNamespace takes the namespace from the metadata that grpcclient sends. Only for a server that none but our
-	// own services can reach: it has authenticated nobody.
-	TrustNamespace bool
+	// Auth finds out who calls. Nil: everybody is auth.Local, in the default namespace.
+	Auth *auth.Authenticator
+	// TrustCaller takes the caller and the namespace from the metadata that grpcclient sends. Only for a server that none
+	// but our own services can reach: it has authenticated nobody.
+	TrustCaller bool
 	// Drain is closed when the server begins to stop.
 	Drain <-chan struct{}
 	// Known says whether the server has a method, given as /package.Service/Method. Nil: all are known.
@@ -71,7 +72,7 @@ func New(o Options) *Chain {
 		{"errors", translate},
 		{"recovery", recovery},
 		{"limit", limit(o.MaxInFlight)},
-		{"namespace", identify(o)},
+		{"auth", identify(o)},
 		{"origin", named},
 		{"deadline", deadline(o)},
 		{"validation", validate},

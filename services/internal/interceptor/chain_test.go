@@ -24,7 +24,7 @@ func TestStages(t *testing.T) {
 			return s.run(ctx, c, next)
 		}
 	}
-	want := []string{"request_id", "access_log", "metrics", "errors", "recovery", "limit", "namespace", "origin", "deadline", "validation", "inner_recovery"}
+	want := []string{"request_id", "access_log", "metrics", "errors", "recovery", "limit", "auth", "origin", "deadline", "validation", "inner_recovery"}
 
 	resp, err := chain.Unary(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/s/m"}, func(context.Context, any) (any, error) { return "answer", nil })
 	if diff := cmp.Diff(want, passed); err != nil || resp != "answer" || diff != "" {

@@ -4,39 +4,75 @@ import (
 	"context"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
+	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
-// NamespaceKey is the metadata key in which grpcclient tells the next service in which namespace a request acts.
-//
-// A server believes it only with Options.TrustNamespace, which is for the `inner` server: it listens on no network, so
-// whoever reaches it is this process, and the `front` server has authenticated the caller already. Everywhere else it
-// is as if the key were not there.
-const NamespaceKey = "tsumugi-namespace"
-
-// identify finds out in which namespace the call acts: it follows from who is asking, never from a name or a body.
-// While there is no authentication everybody acts in the default one.
+// identify finds out who calls, and with that in which namespace: it follows from who is asking, never from a name or a
+// body. The services of grpc itself are for everybody: health for probes, and reflection, which is on loopback only.
 func identify(o Options) func(context.Context, *call, func(context.Context) error) error {
 	return func(ctx context.Context, c *call, next func(context.Context) error) error {
-		if c.health {
+		if c.foreign {
 			return next(ctx)
 		}
-		ns, err := namespace.Default, error(nil)
-		switch told := first(ctx, NamespaceKey); {
-		case o.TrustNamespace && told != "":
-			ns = told
-		case !o.TrustNamespace && o.Authenticate != nil:
-			ns, err = o.Authenticate(ctx, c.method)
-		}
+		caller, err := o.caller(ctx, c)
 		if err != nil {
 			return err
 		}
-		if !namespace.Valid(ns) {
+		if !namespace.Valid(caller.Namespace) {
 			return apierr.New(codes.PermissionDenied, apierr.ReasonNamespaceDenied, "the caller acts in no valid namespace")
 		}
-		c.namespace = ns
-		return next(namespace.With(ctx, ns))
+		if err := caller.MayCall(); err != nil {
+			return err
+		}
+		c.namespace, c.token = caller.Namespace, caller.Token
+		err = next(auth.With(ctx, caller))
+		if revoked := c.revoked.Load(); revoked != nil { // whatever the handler made of it
+			return revoked
+		}
+		return err
 	}
+}
+
+// caller is who calls, by what this server may believe.
+func (o Options) caller(ctx context.Context, c *call) (auth.Caller, error) {
+	switch {
+	case o.TrustCaller:
+		return auth.Handed(ctx, auth.Program())
+	case o.Auth == nil:
+		return auth.Alone(ctx)
+	}
+	r := auth.Request{Values: metadata.ValueFromIncomingContext(ctx, auth.Key), Method: c.method}
+	if p, ok := peer.FromContext(ctx); ok {
+		r.Peer = p.Addr.String()
+	}
+	caller, still, err := o.Auth.Authenticate(r)
+	if err != nil {
+		return auth.Caller{}, err
+	}
+	c.still = still
+	if caller.Has(token.Service) {
+		return auth.Handed(ctx, caller)
+	}
+	return caller, nil
+}
+
+// holds says whether the caller of a stream may still have what is sent next. Once it may not, it is for good.
+func (c *call) holds() error {
+	if c.still == nil {
+		return nil
+	}
+	if now := c.still(); now != nil {
+		c.revoked.CompareAndSwap(nil, now)
+	}
+	revoked := c.revoked.Load()
+	if revoked == nil {
+		return nil // no *apierr.Error in an error, not even a nil one
+	}
+	return revoked
 }

@@ -28,6 +28,9 @@ func (s *stream) RecvMsg(m any) error {
 	if err != nil {
 		return Unreadable(err)
 	}
+	if err := s.call.holds(); err != nil {
+		return err
+	}
 	if s.call.active != nil {
 		s.call.active()
 	}
@@ -37,8 +40,11 @@ func (s *stream) RecvMsg(m any) error {
 	return nil
 }
 
-// SendMsg sends a message to the caller.
+// SendMsg sends a message to the caller, unless its token was revoked meanwhile: a stream may last for hours.
 func (s *stream) SendMsg(m any) error {
+	if err := s.call.holds(); err != nil {
+		return err
+	}
 	err := s.ServerStream.SendMsg(m)
 	if err == nil && s.call.active != nil {
 		s.call.active()

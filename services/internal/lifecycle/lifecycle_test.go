@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
@@ -154,7 +156,7 @@ func TestGracefulAndTotal(t *testing.T) {
 
 func TestListen(t *testing.T) {
 	t.Parallel()
-	l, err := Listen("listen", "127.0.0.1:0")
+	l, err := Listen("listen", "127.0.0.1:0", auth.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +164,7 @@ func TestListen(t *testing.T) {
 	taken := l.Addr().String()
 	for address, want := range map[string]string{
 		taken:          "listen: the address " + taken + " is in use by another program",
-		"0.0.0.0:7450": `listen: "0.0.0.0:7450" can be reached from other machines, and there is no authentication yet`,
+		"0.0.0.0:7450": `listen: "0.0.0.0:7450" can be reached from other machines, and nobody is asked for a token there`,
 		":7450":        "can be reached from other machines",
 		"[::]:1":       "can be reached from other machines",
 		"10.1.2.3:1":   "can be reached from other machines",
@@ -171,12 +173,25 @@ func TestListen(t *testing.T) {
 		"":             "must be an address with a port",
 		"127.0.0.1:x":  "cannot be opened",
 	} {
-		l, err := Listen("listen", address)
+		l, err := Listen("listen", address, auth.Config{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", address, err)
 		}
 		if l != nil {
 			l.Close()
+		}
+	}
+	// With a file of tokens any address will do, and the log says that nothing is encrypted.
+	core, logs := observer.New(zap.InfoLevel)
+	for address, told := range map[string]int{"0.0.0.0:0": 1, "127.0.0.1:0": 0} {
+		l, err := Listen("listen", address, auth.Config{Tokens: "tokens.yaml"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		Unencrypted(zap.New(core), l)
+		l.Close()
+		if n := len(logs.TakeAll()); n != told {
+			t.Errorf("%s: %d lines", address, n)
 		}
 	}
 	for _, address := range []string{"127.0.0.1:1", "localhost:1", "[::1]:1", "127.9.9.9:1", "[::ffff:127.0.0.1]:1"} {

@@ -7,13 +7,16 @@ import (
 	"net/netip"
 	"syscall"
 
+	"go.uber.org/zap"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 )
 
-// Listen opens a TCP address. One beyond loopback is refused, and a taken port gives a sentence that names it. key is the
-// setting in which the address stands, such as `listen`.
-func Listen(key, address string) (net.Listener, error) {
-	if problem := beyond(address); problem != "" {
+// Listen opens a TCP address, and a taken port gives a sentence that names it. One beyond loopback is refused, but where
+// callers are asked who they are. key is the setting in which the address stands, such as `listen`.
+func Listen(key, address string, asks auth.Config) (net.Listener, error) {
+	if problem := refusal(address, asks); problem != "" {
 		return nil, fmt.Errorf("%s: %s", key, problem)
 	}
 	l, err := (&net.ListenConfig{}).Listen(background, "tcp", address)
@@ -27,25 +30,42 @@ func Listen(key, address string) (net.Listener, error) {
 }
 
 // CheckAddress notes what Listen would refuse without opening it.
-func CheckAddress(p *config.Problems, key, address string) {
-	if problem := beyond(address); problem != "" {
+func CheckAddress(p *config.Problems, key, address string, asks auth.Config) {
+	if problem := refusal(address, asks); problem != "" {
 		p.Add(key, "%s", problem)
 	}
 }
 
 // Loopback says whether only this machine can reach an address.
-func Loopback(address string) bool { return beyond(address) == "" }
-
-// beyond says why an address is no good for a server that knows nobody's name; empty where it is. Names other than
-// localhost are not looked up: what they mean may change.
-func beyond(address string) string {
+func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Sprintf("%q must be an address with a port, such as 127.0.0.1:7450", address)
-	}
+	return err == nil && loopback(host)
+}
+
+// loopback says whether only this machine can reach a host. Names other than localhost are not looked up: what they mean
+// may change.
+func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
-	if host == "localhost" || (err == nil && ip.Unmap().IsLoopback()) {
+	return host == "localhost" || (err == nil && ip.Unmap().IsLoopback())
+}
+
+// refusal says why an address is no good; empty where it is.
+func refusal(address string, asks auth.Config) string {
+	host, _, err := net.SplitHostPort(address)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%q must be an address with a port, such as 127.0.0.1:7450", address)
+	case asks.On() || loopback(host):
 		return ""
 	}
-	return fmt.Sprintf("%q can be reached from other machines, and there is no authentication yet: use a loopback address such as 127.0.0.1", address)
+	return fmt.Sprintf("%q can be reached from other machines, and nobody is asked for a token there: use a loopback address such as 127.0.0.1, "+
+		"or for a service name a file of tokens (auth.tokens)", address)
+}
+
+// Unencrypted has the log say that tokens and texts can be read on the way to an address beyond loopback: there is no TLS yet.
+func Unencrypted(log *zap.Logger, l net.Listener) {
+	if address := l.Addr().String(); !Loopback(address) {
+		log.Warn("this address can be reached from other machines, and nothing on the way to it is encrypted: put a proxy with TLS before it, or a private network",
+			zap.String("address", address))
+	}
 }

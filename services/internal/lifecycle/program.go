@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
@@ -23,6 +24,7 @@ import (
 type Settings struct {
 	Listen string        `yaml:"listen" help:"address of the service"`
 	Admin  string        `yaml:"admin" help:"address of /livez, /readyz and /metrics; Host must be localhost or an IP address"`
+	Auth   auth.Config   `yaml:"auth"`
 	Log    obs.LogConfig `yaml:"log"`
 	Stop   StopConfig    `yaml:"stop"`
 }
@@ -34,8 +36,8 @@ func DefaultSettings(listen, admin string) Settings {
 
 // Check finds addresses that may not be opened.
 func (s Settings) Check(p *config.Problems) {
-	CheckAddress(p, "listen", s.Listen)
-	CheckAddress(p, "admin", s.Admin)
+	CheckAddress(p, "listen", s.Listen, s.Auth)
+	CheckAddress(p, "admin", s.Admin, auth.Config{}) // nobody is asked there
 }
 
 // GRPCApp is an App that answers gRPC.
@@ -69,6 +71,8 @@ type Program struct {
 type Env struct {
 	Log     *zap.Logger
 	Metrics prometheus.Registerer
+	// Auth finds out who calls; nil without a file of tokens. A GRPCApp need not look at it: its server does.
+	Auth *auth.Authenticator
 	// Defer runs f when the app is closed, last first: for connections to other services.
 	Defer func(f func() error)
 }
@@ -116,8 +120,8 @@ func run(p Program, args, env []string, out io.Writer, trouble *os.File) error {
 
 // listen opens both addresses before anything else is started: ports that are taken are told within a moment.
 func listen(s *Settings) (service, admin net.Listener, err error) {
-	service, noService := Listen("listen", s.Listen)
-	admin, noAdmin := Listen("admin", s.Admin)
+	service, noService := Listen("listen", s.Listen, s.Auth)
+	admin, noAdmin := Listen("admin", s.Admin, auth.Config{})
 	if err = errors.Join(noService, noAdmin); err == nil {
 		return service, admin, nil
 	}
@@ -132,15 +136,20 @@ func listen(s *Settings) (service, admin net.Listener, err error) {
 // parts starts the service and lists what runs, in the order in which it stops.
 func (p Program) parts(log *zap.Logger, service, admin net.Listener) ([]Part, error) {
 	metrics := obs.NewRegistry()
+	asks, err := auth.Open(p.Settings.Auth, log)
+	if err != nil {
+		return nil, err
+	}
+	Unencrypted(log, service)
 	var connections Closers
-	app, err := p.Start(background, Env{Log: log, Metrics: metrics, Defer: func(f func() error) { connections = append(connections, f) }})
+	app, err := p.Start(background, Env{Log: log, Metrics: metrics, Auth: asks, Defer: func(f func() error) { connections = append(connections, f) }})
 	if err != nil {
 		return nil, errors.Join(err, connections.Close())
 	}
 	var front Part
 	switch app := app.(type) {
 	case GRPCApp:
-		s := grpcserver.New(grpcserver.Options{Config: *p.GRPC, Log: log, Metrics: metrics, Reflection: Loopback(service.Addr().String())})
+		s := grpcserver.New(grpcserver.Options{Config: *p.GRPC, Log: log, Metrics: metrics, Auth: asks, Reflection: Loopback(service.Addr().String())})
 		app.Register(s.Registrar())
 		front = GRPCPart("gRPC", s, service)
 	case HTTPApp:
@@ -150,6 +159,6 @@ func (p Program) parts(log *zap.Logger, service, admin net.Listener) ([]Part, er
 		front,
 		AppPart(p.Name, app),
 		{Name: "connections", Close: func(context.Context) error { return connections.Close() }},
-		AdminPart(admin, obs.NewAdmin(metrics, app.Ready), log),
+		AdminPart(admin, obs.NewAdmin(metrics, func(ctx context.Context) []obs.Check { return append(app.Ready(ctx), asks.Ready(ctx)...) }), log),
 	}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
@@ -169,7 +170,7 @@ func said(t *testing.T, p Program, args, env []string) (code int, out, trouble s
 }
 
 func TestMainRefuses(t *testing.T) {
-	l, err := Listen("listen", "127.0.0.1:0")
+	l, err := Listen("listen", "127.0.0.1:0", auth.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,9 @@ func TestMainRefuses(t *testing.T) {
 		"no value":                           {[]string{"--data"}, nil, nil, "  --data needs a value\n"},
 		"a stray word":                       {[]string{"start"}, nil, nil, `  "start" is not a setting; --help lists them`},
 		"missing file":                       {[]string{"--config", "/none.yaml"}, nil, nil, "the file /none.yaml cannot be read: no such file or directory"},
-		"beyond loopback":                    {[]string{"--listen", "0.0.0.0:7453"}, nil, nil, `listen: "0.0.0.0:7453" can be reached from other machines, and there is no authentication yet: use a loopback address such as 127.0.0.1 (command line)`},
+		"beyond loopback":                    {[]string{"--listen", "0.0.0.0:7453"}, nil, nil, `listen: "0.0.0.0:7453" can be reached from other machines, and nobody is asked for a token there: use a loopback address such as 127.0.0.1`},
+		"tokens that are not there":          {[]string{"--auth.tokens", "/nope.yaml", "--listen", "0.0.0.0:7453"}, nil, nil, "auth.tokens: the file of tokens /nope.yaml: no such file"},
+		"the admin port with tokens":         {[]string{"--auth.tokens", "/nope.yaml", "--admin", "0.0.0.0:7493"}, nil, nil, `admin: "0.0.0.0:7493" can be reached from other machines`},
 		"taken port":                         {[]string{"--listen", l.Addr().String()}, nil, nil, "the address " + l.Addr().String() + " is in use by another program"},
 		"both taken":                         {[]string{"--listen", l.Addr().String(), "--admin", l.Addr().String()}, nil, nil, "program; stop that one or set another address\nadmin: the address"},
 		"taken admin port":                   {[]string{"--admin", l.Addr().String()}, nil, nil, "admin: the address " + l.Addr().String() + " is in use by another program"},

@@ -23,8 +23,8 @@ func main() {
 
 func start(ctx context.Context, s settings, e lifecycle.Env) (lifecycle.App, error) {
 	deps := app.Deps{Log: e.Log, Metrics: e.Metrics}
-	prompts, noPrompts := grpcclient.Dial(s.PromptBuilder, grpcclient.Options{})
-	flows, noFlows := grpcclient.Dial(s.FlowStore, grpcclient.Options{ToTheLast: true}) // stopped together, it takes our last words
+	prompts, noPrompts := grpcclient.Dial(s.PromptBuilder, grpcclient.Options{Token: s.shown})
+	flows, noFlows := grpcclient.Dial(s.FlowStore, grpcclient.Options{ToTheLast: true, Token: s.shown}) // stopped together, it takes our last words
 	if err := errors.Join(noPrompts, noFlows); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
+	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
 type settings struct {
@@ -15,14 +16,24 @@ type settings struct {
 	Backends           string            `yaml:"backends" help:"backends file; empty: a llama.cpp server on port 8080"`
 	PromptBuilder      string            `yaml:"promptbuilder" help:"address of promptbuilder"`
 	FlowStore          string            `yaml:"flowstore" help:"address of flowstore"`
+	ServiceToken       string            `yaml:"service_token" help:"file with the token (role service) that promptbuilder and flowstore are shown; empty: they ask for none"`
 
-	set *backends.Set // what Backends holds, once Check has read it
+	set   *backends.Set // what Backends holds, once Check has read it
+	shown string        // what ServiceToken holds
 }
 
 // Check reads the backends file, and finds settings that contradict each other.
 func (s *settings) Check(p *config.Problems) {
 	s.set = backends.Check(p, "backends", s.Backends)
 	s.CheckIdle(p, "", s.GRPC.StreamIdle)
+	switch {
+	case s.ServiceToken != "":
+		var err error
+		s.shown, err = token.ReadSecret(s.ServiceToken)
+		p.AddFile("service_token", s.ServiceToken, err)
+	case s.Auth.On():
+		p.Add("service_token", "must name a file: promptbuilder and flowstore have to believe for whom the agent calls (`tsumugi token add --role service`)")
+	}
 }
 
 func defaults() settings {

@@ -56,7 +56,7 @@ func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	s := memory.New(func() time.Time { return now })
 	l := &flushed{library.New(s, &counting{}), map[string]int{}}
-	_, conn := testkit.ServeWith(t, grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustNamespace: true}, func(r grpc.ServiceRegistrar) {
+	_, conn := testkit.ServeWith(t, grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustCaller: true}, func(r grpc.ServiceRegistrar) {
 		flowstorev1.RegisterFlowStoreServiceServer(r, transport.New(l))
 	})
 	c := flowstorev1.NewFlowStoreServiceClient(conn)

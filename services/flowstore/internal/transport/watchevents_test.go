@@ -244,7 +244,7 @@ func TestWatchOfAClosedStore(t *testing.T) {
 func TestWatchedNamespace(t *testing.T) {
 	t.Parallel()
 	l := library.New(memory.New(func() time.Time { return now }), &counting{})
-	_, conn := testkit.ServeWith(t, grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustNamespace: true}, func(r grpc.ServiceRegistrar) {
+	_, conn := testkit.ServeWith(t, grpcserver.Options{Config: grpcserver.DefaultConfig(), TrustCaller: true}, func(r grpc.ServiceRegistrar) {
 		flowstorev1.RegisterFlowStoreServiceServer(r, transport.New(l))
 	})
 	c := flowstorev1.NewFlowStoreServiceClient(conn)

@@ -42,5 +42,5 @@ func start(ctx context.Context, s settings, e lifecycle.Env) (lifecycle.App, err
 	for _, f := range []func() error{prompts.Close, agent.Close, flows.Close} {
 		e.Defer(f)
 	}
-	return app.New(ctx, s.Config, app.Deps{Log: e.Log, Metrics: e.Metrics, PromptBuilder: prompts, Agent: agent, FlowStore: flows})
+	return app.New(ctx, s.Config, app.Deps{Log: e.Log, Metrics: e.Metrics, Auth: e.Auth, PromptBuilder: prompts, Agent: agent, FlowStore: flows})
 }

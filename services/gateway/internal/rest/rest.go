@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/stream"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/strictjson"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/upstream"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/origin"
 )
 
@@ -27,6 +28,8 @@ import (
 type Options struct {
 	// PromptBuilder, Agent and FlowStore lead to the services.
 	PromptBuilder, Agent, FlowStore grpc.ClientConnInterface
+	// Auth finds out who calls, before a body is read; nil: the services alone do.
+	Auth *auth.Authenticator
 	// MaxBodyBytes is the largest body of a request.
 	MaxBodyBytes int64
 	// BodyTimeout is how long a body may take to arrive.

@@ -39,6 +39,12 @@ func (s *surface) matched(next runtime.HandlerFunc) runtime.HandlerFunc {
 			next(w, r, params)
 			return
 		}
+		ctx, err := s.known(r, pattern.String())
+		if err != nil {
+			s.refuse(r.Context(), w, err)
+			return
+		}
+		r = r.WithContext(ctx)
 		prepared, done, err := s.prepare(w, r, route, params)
 		if err != nil {
 			s.refuse(r.Context(), w, err)

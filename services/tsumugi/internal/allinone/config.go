@@ -9,6 +9,7 @@ import (
 	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
 	flowstore "github.com/tsumugi-dev/tsumugi/services/flowstore/app"
 	gateway "github.com/tsumugi-dev/tsumugi/services/gateway/app"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
@@ -20,6 +21,7 @@ import (
 // Config are the settings of the whole process. Those of a service stand under its name, as in the service's own program.
 type Config struct {
 	Listen        Listen               `yaml:"listen"`
+	Auth          auth.Config          `yaml:"auth"`
 	Backends      string               `yaml:"backends" help:"backends file; empty: the providers of config.yaml in the data of flowstore, else a llama.cpp server on port 8080"`
 	Log           obs.LogConfig        `yaml:"log"`
 	Stop          lifecycle.StopConfig `yaml:"stop"`
@@ -59,8 +61,11 @@ var Sections = map[string]string{
 	"TSUMUGI": "", "PROMPTBUILDER": "promptbuilder", "AGENT": "agent", "FLOWSTORE": "flowstore", "GATEWAY": "gateway",
 }
 
-// Check reads the backends file or, without one, the providers of flowstore's config.yaml, and finds settings of different services that contradict each other.
+// Check finds addresses that may not be opened, reads the backends file or, without one, the providers of flowstore's config.yaml, and finds settings of different services that contradict each other.
 func (c *Config) Check(p *config.Problems) {
+	lifecycle.CheckAddress(p, "listen.grpc", c.Listen.GRPC, c.Auth)
+	lifecycle.CheckAddress(p, "listen.http", c.Listen.HTTP, c.Auth)
+	lifecycle.CheckAddress(p, "listen.admin", c.Listen.Admin, auth.Config{}) // nobody is asked there
 	c.set, c.told = backends.CheckChoice(p, "backends", c.Backends, c.FlowStore.ConfigFile())
 	c.PromptBuilder.CheckBackend(p, "promptbuilder.", c.set)
 	c.Agent.CheckIdle(p, "agent.", c.GRPC.StreamIdle)
@@ -73,11 +78,4 @@ func (c *Config) Check(p *config.Problems) {
 	if grace := c.Gateway.DrainGrace; grace > c.Stop.Graceful {
 		p.Add("gateway.drain_grace", "must be at most stop.graceful (%s), after which connections are cut, and is %s", c.Stop.Graceful, grace)
 	}
-}
-
-// Check finds addresses that may not be opened.
-func (l Listen) Check(p *config.Problems) {
-	lifecycle.CheckAddress(p, "grpc", l.GRPC)
-	lifecycle.CheckAddress(p, "http", l.HTTP)
-	lifecycle.CheckAddress(p, "admin", l.Admin)
 }

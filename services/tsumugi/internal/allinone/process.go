@@ -13,6 +13,7 @@ import (
 	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
 	flowstore "github.com/tsumugi-dev/tsumugi/services/flowstore/app"
 	gateway "github.com/tsumugi-dev/tsumugi/services/gateway/app"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
@@ -33,6 +34,7 @@ type Process struct {
 	connections      lifecycle.Closers // closed behind everything that uses them
 	undo             lifecycle.Closers // what a failed Open has to close beside them
 	front, inner     *grpcserver.Server
+	auth             *auth.Authenticator // nil without a file of tokens
 	toFront, toInner *bufconn.Listener
 }
 
@@ -61,13 +63,16 @@ func (p *Process) Run(ctx context.Context, o lifecycle.Options) error {
 }
 
 func (p *Process) open(ctx context.Context, cfg Config) error {
-	if err := p.listen(cfg.Listen); err != nil {
+	if err := p.listen(cfg.Listen, cfg.Auth); err != nil {
+		return err
+	}
+	var err error
+	if p.auth, err = auth.Open(cfg.Auth, p.log); err != nil {
 		return err
 	}
 	metrics := obs.NewRegistry()
 	set, told := cfg.set, cfg.told
 	if set == nil { // settings that nobody loaded
-		var err error
 		if set, told, err = backends.Choose(cfg.Backends, cfg.FlowStore.ConfigFile()); err != nil {
 			return err
 		}
@@ -80,7 +85,7 @@ func (p *Process) open(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	admin := obs.NewAdmin(metrics, apps.ready)
+	admin := obs.NewAdmin(metrics, func(ctx context.Context) []obs.Check { return append(apps.ready(ctx), p.auth.Ready(ctx)...) })
 	p.parts = p.order(apps, admin)
 	return nil
 }
@@ -97,18 +102,20 @@ func (p *Process) tell(file string, told backends.Told) {
 }
 
 // listen opens all addresses, and tells of all that are taken.
-func (p *Process) listen(l Listen) error {
+func (p *Process) listen(l Listen, asks auth.Config) error {
 	var taken []error
 	for _, address := range []struct {
 		key, address string
+		asks         auth.Config
 		to           *net.Listener
-	}{{"listen.grpc", l.GRPC, &p.grpc}, {"listen.http", l.HTTP, &p.http}, {"listen.admin", l.Admin, &p.adm}} {
-		listener, err := lifecycle.Listen(address.key, address.address)
+	}{{"listen.grpc", l.GRPC, asks, &p.grpc}, {"listen.http", l.HTTP, asks, &p.http}, {"listen.admin", l.Admin, auth.Config{}, &p.adm}} {
+		listener, err := lifecycle.Listen(address.key, address.address, address.asks)
 		if err != nil {
 			taken = append(taken, err)
 			continue
 		}
 		*address.to = listener
+		lifecycle.Unencrypted(p.log, listener)
 		p.undo = append(p.undo, listener.Close)
 	}
 	return errors.Join(taken...)
@@ -116,13 +123,17 @@ func (p *Process) listen(l Listen) error {
 
 // server makes front or inner. Both count into one registry and are told apart by the label `server`.
 func (p *Process) server(cfg Config, metrics prometheus.Registerer, name string) *grpcserver.Server {
-	s := grpcserver.New(grpcserver.Options{
-		Config:         cfg.GRPC,
-		Log:            p.log.Named(name),
-		Metrics:        prometheus.WrapRegistererWith(prometheus.Labels{"server": name}, metrics),
-		Reflection:     name == "front" && lifecycle.Loopback(cfg.Listen.GRPC),
-		TrustNamespace: name == "inner",
-	})
+	o := grpcserver.Options{
+		Config:  cfg.GRPC,
+		Log:     p.log.Named(name),
+		Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"server": name}, metrics),
+	}
+	if name == "inner" {
+		o.TrustCaller = true
+	} else {
+		o.Auth, o.Reflection = p.auth, lifecycle.Loopback(cfg.Listen.GRPC)
+	}
+	s := grpcserver.New(o)
 	p.undo = append(p.undo, func() error { return s.Stop(context.Background()) }) // nobody has called it yet
 	return s
 }
@@ -165,7 +176,7 @@ func (p *Process) start(ctx context.Context, cfg Config, set *backends.Set, metr
 		return a, err
 	}
 	a.gateway, err = gateway.New(ctx, cfg.Gateway, gateway.Deps{
-		Log: p.log.Named("gateway"), Metrics: metrics, PromptBuilder: front, Agent: front, FlowStore: front,
+		Log: p.log.Named("gateway"), Metrics: metrics, Auth: p.auth, PromptBuilder: front, Agent: front, FlowStore: front,
 	})
 	if err != nil {
 		return a, err
