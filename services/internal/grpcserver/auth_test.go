@@ -1,0 +1,131 @@
+package grpcserver_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth/authtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
+	"github.com/tsumugi-dev/tsumugi/services/internal/token"
+)
+
+func bearer(ctx context.Context, shown string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+shown)
+}
+
+// Calls and streams alike are refused without exactly one right token, health and reflection are not, and what a caller
+// says of itself beside its token is not heard.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	approver := authtest.User("c", "team-a")
+	approver.Roles = []token.Role{token.Approver}
+	path, shown := authtest.File(t, authtest.User("a", "team-a"), authtest.User("b", "team-b"), approver)
+	f := &fake{create: namespaceOf, watch: func(_ *agentv1.WatchGenerationRequest, s grpc.ServerStreamingServer[agentv1.GenerateNodeEvent]) error {
+		return s.Send(text(auth.From(s.Context()).Name))
+	}}
+	r := serve(t, f, func(o *grpcserver.Options) { o.Auth, o.Reflection = authtest.Open(t, path), true })
+	for name, tt := range map[string]struct {
+		pairs []string
+		code  codes.Code
+		want  string
+	}{
+		"right":                {[]string{"authorization", "Bearer " + shown[0]}, codes.OK, "a"},
+		"lower case":           {[]string{"authorization", "bearer " + shown[0]}, codes.OK, "a"},
+		"says another name":    {[]string{"authorization", "Bearer " + shown[0], auth.CallerKey, `{"name":"b","namespace":"team-b","roles":["admin"]}`, "x-user", "b"}, codes.OK, "a"},
+		"none":                 {nil, codes.Unauthenticated, ""},
+		"empty":                {[]string{"authorization", ""}, codes.Unauthenticated, ""},
+		"two":                  {[]string{"authorization", "Bearer " + shown[0], "authorization", "Bearer " + shown[1]}, codes.Unauthenticated, ""},
+		"in another key":       {[]string{"grpc-metadata-authorization", "Bearer " + shown[0], "grpcgateway-authorization", "Bearer " + shown[0]}, codes.Unauthenticated, ""},
+		"a caller and no more": {[]string{auth.CallerKey, `{"name":"b","namespace":"default","roles":["user"]}`}, codes.Unauthenticated, ""},
+		"over-long":            {[]string{"authorization", "Bearer " + shown[0] + strings.Repeat(" ", 300)}, codes.Unauthenticated, ""},
+		"another scheme":       {[]string{"authorization", "Basic " + shown[0]}, codes.Unauthenticated, ""},
+		"approver alone":       {[]string{"authorization", "Bearer " + shown[2]}, codes.PermissionDenied, ""},
+	} {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), tt.pairs...)
+		n, err := r.flows.CreateNode(ctx, &flowstorev1.CreateNodeRequest{})
+		s, opened := r.agent.WatchGeneration(ctx, &agentv1.WatchGenerationRequest{})
+		if opened != nil {
+			t.Fatal(opened)
+		}
+		e, streamed := s.Recv()
+		if tt.code == codes.OK {
+			if err != nil || streamed != nil || n.GetModel() != "team-a" || n.GetNote() != tt.want || e.GetText().GetText() != tt.want {
+				t.Errorf("%s: %v, %v, %v, %v", name, n, err, e, streamed)
+			}
+			continue
+		}
+		reason := auth.ReasonUnauthenticated
+		if tt.code == codes.PermissionDenied {
+			reason = "NAMESPACE_DENIED"
+		}
+		check(t, err, tt.code, reason)
+		check(t, streamed, tt.code, reason)
+		if strings.Contains(err.Error(), shown[0][20:40]) {
+			t.Errorf("%s: the secret is told", name)
+		}
+	}
+	if _, err := grpc_health_v1.NewHealthClient(r.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}); err != nil {
+		t.Errorf("health: %v", err)
+	}
+	info, err := grpc_reflection_v1.NewServerReflectionClient(r.conn).ServerReflectionInfo(t.Context())
+	if err == nil {
+		err = info.Send(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}})
+	}
+	if err == nil {
+		_, err = info.Recv()
+	}
+	if err != nil {
+		t.Errorf("reflection: %v", err)
+	}
+	err = r.conn.Invoke(t.Context(), "/tsumugi.flowstore.v1.FlowStoreService/NoSuchMethod", &flowstorev1.CreateNodeRequest{}, &flowstorev1.Node{})
+	check(t, err, codes.Unauthenticated, auth.ReasonUnauthenticated)
+	for _, line := range r.logs.All() {
+		for _, f := range line.Context {
+			if strings.Contains(f.String, shown[0][20:40]) {
+				t.Errorf("the log holds the secret: %v", line)
+			}
+		}
+	}
+}
+
+// A revoked token gets nothing more of a stream that it has opened, whatever the handler makes of that; the next call is refused.
+func TestARevokedTokenEndsItsStreams(t *testing.T) {
+	t.Parallel()
+	path, shown := authtest.File(t, authtest.User("a", "team-a"), authtest.User("b", "team-b"))
+	next := make(chan string)
+	r := serve(t, &fake{create: namespaceOf, watch: func(_ *agentv1.WatchGenerationRequest, s grpc.ServerStreamingServer[agentv1.GenerateNodeEvent]) error {
+		for word := range next {
+			if s.Send(text(word)) != nil {
+				return nil //nolint:nilerr // what was cut is no matter of this handler
+			}
+		}
+		return nil
+	}}, func(o *grpcserver.Options) { o.Auth = authtest.Open(t, path) })
+	s, err := r.agent.WatchGeneration(bearer(t.Context(), shown[0]), &agentv1.WatchGenerationRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next <- "before"
+	if e, err := s.Recv(); err != nil || e.GetText().GetText() != "before" {
+		t.Fatalf("%v, %v", e, err)
+	}
+	authtest.Revoke(t, path, shown[0])
+	next <- "after"
+	_, err = s.Recv()
+	check(t, err, codes.Unauthenticated, auth.ReasonUnauthenticated)
+	_, err = r.flows.CreateNode(bearer(t.Context(), shown[0]), &flowstorev1.CreateNodeRequest{})
+	check(t, err, codes.Unauthenticated, auth.ReasonUnauthenticated)
+	if _, err := r.flows.CreateNode(bearer(t.Context(), shown[1]), &flowstorev1.CreateNodeRequest{}); err != nil {
+		t.Errorf("another token: %v", err)
+	}
+}
