@@ -11,8 +11,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
 
 // lockPatience is how long Add and Revoke wait for another one that writes the same file.
@@ -21,14 +21,17 @@ const lockPatience = 10 * time.Second
 // Add makes a token with a new id and secret, adds it to the file, which need not be there yet, and returns what its bearer
 // shows. Of t it takes all but id, salt and hash. The error names everything that is wrong with t.
 func Add(path string, t Token) (Token, string, error) {
-	var wrong config.Problems
-	t.ID = "none"
-	t.check(func(key, format string, args ...any) { wrong.Add(key, format, args...) })
-	if t.expired(t.Created) {
-		wrong.Add("expires", "must be later than now")
+	var wrong yamlx.Error
+	add := func(key, format string, args ...any) {
+		wrong.Problems = append(wrong.Problems, yamlx.Problem{Path: key, Message: fmt.Sprintf(format, args...)})
 	}
-	if err := wrong.Err(); err != nil {
-		return Token{}, "", err
+	t.ID = "none"
+	t.check(add)
+	if t.expired(t.Created) {
+		add("expires", "must be later than now")
+	}
+	if len(wrong.Problems) > 0 {
+		return Token{}, "", &wrong
 	}
 	var shown string
 	err := edit(path, true, func(all []Token) ([]Token, error) {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/show"
-	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/write"
 )
 
 func flowCommand() *cobra.Command {
@@ -43,7 +42,7 @@ FLOW is flows/{uuid}, the UUID, or what the flow is called, where one alone is c
 			return show.Run(ctx, o)
 		},
 	}
-	c.Flags().StringVar(&o.Addr, "addr", write.DefaultAddr, "gRPC address of a running tsumugi serve")
+	askingFlags(c, &o.Addr, &o.Token)
 	c.Flags().IntVar(&o.Nodes, "nodes", 100, "how many nodes are told")
 	return c
 }

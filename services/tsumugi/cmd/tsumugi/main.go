@@ -23,7 +23,7 @@ func main() {
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(serveCommand(), demoCommand(), modelCommand(), writeCommand(), flowCommand(), searchCommand(), promptCommand(), importCommand(), exportCommand())
+	root.AddCommand(serveCommand(), demoCommand(), modelCommand(), writeCommand(), flowCommand(), searchCommand(), promptCommand(), importCommand(), exportCommand(), tokenCommand())
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "tsumugi:", err)
 		own, code := (interface{ ExitCode() int })(nil), 1

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/prompt"
-	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/write"
 )
 
 func promptCommand() *cobra.Command {
@@ -48,7 +47,7 @@ kept in a file, --diff compares a later build with it and tells which section mo
 			return run(ctx, o)
 		},
 	}
-	c.Flags().StringVar(&o.Addr, "addr", write.DefaultAddr, "gRPC address of a running tsumugi serve")
+	askingFlags(c, &o.Addr, &o.Token)
 	c.Flags().StringVarP(&o.Request, "request", "f", "", "the file with the request; - is the standard input")
 	c.Flags().StringArrayVar(&o.Files, "file", nil, "a file to print besides those of the request: PATH, or NAME=PATH")
 	c.Flags().BoolVar(&o.Explain, "explain", false, "show the sections in place of the text")
@@ -77,7 +76,7 @@ compares a later context with it and tells which line moved the prefix, and what
 			return prompt.Context(ctx, o)
 		},
 	}
-	c.Flags().StringVar(&o.Addr, "addr", write.DefaultAddr, "gRPC address of a running tsumugi serve")
+	askingFlags(c, &o.Addr, &o.Token)
 	c.Flags().StringVar(&o.Parent, "parent", "", "the node that the prompt follows; empty: the current one")
 	c.Flags().StringVar(&o.Prompt, "prompt", "", "what is asked now")
 	c.Flags().StringArrayVar(&o.Refs, "ref", nil, "a node that is of use")

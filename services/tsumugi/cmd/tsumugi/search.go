@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/find"
-	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/write"
 )
 
 func searchCommand() *cobra.Command {
@@ -30,7 +29,7 @@ after:2026-05 before:2026-06. Put it in single quotes, so that the shell leaves 
 			return find.Run(ctx, o)
 		},
 	}
-	c.Flags().StringVar(&o.Addr, "addr", write.DefaultAddr, "gRPC address of a running tsumugi serve")
+	askingFlags(c, &o.Addr, &o.Token)
 	c.Flags().IntVar(&o.Nodes, "nodes", 20, "how many nodes are told")
 	return c
 }

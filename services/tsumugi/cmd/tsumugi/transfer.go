@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/transfer"
-	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/write"
 )
 
 func importCommand() *cobra.Command {
@@ -28,7 +27,7 @@ not, which is told, and 1 where the service could not be asked.`,
 			return transfer.Import(ctx, o)
 		},
 	}
-	c.Flags().StringVar(&o.Addr, "addr", write.DefaultAddr, "gRPC address of a running tsumugi serve")
+	askingFlags(c, &o.Addr, &o.Token)
 	c.Flags().StringVar(&o.Format, "format", "auto", "who wrote the files: auto, chatgpt, claude or tsumugi")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "tell what would be done, and store nothing")
 	return c
@@ -51,7 +50,7 @@ problem, and 1 where there is no export.`,
 			return transfer.Export(ctx, o)
 		},
 	}
-	c.Flags().StringVar(&o.Addr, "addr", write.DefaultAddr, "gRPC address of a running tsumugi serve")
+	askingFlags(c, &o.Addr, &o.Token)
 	c.Flags().StringVarP(&o.File, "output", "o", "", "the file; empty: the standard output")
 	return c
 }

@@ -41,7 +41,7 @@ as a branch. EDITOR is the editor. Without a terminal the same keys are read fro
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Addr, "addr", write.DefaultAddr, "gRPC address of a running tsumugi serve")
+	askingFlags(c, &o.Addr, &o.Token)
 	f.StringVar(&o.File, "file", "", "begin a new flow from this text (UTF-8); NAME is what it is called")
 	f.StringVar(&o.Variants, "variants", "", "answers side by side each time: a number from 2, or all: one for each option of {A|B}")
 	f.IntVar(&o.Repeat, "repeat", 0, "answers one behind the other each time")

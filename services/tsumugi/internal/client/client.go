@@ -23,7 +23,11 @@ func Plain(err error, addr string) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := apierr.FromStatus(err); ok {
+	e, ok := apierr.FromStatus(err)
+	switch {
+	case ok && e.Code == codes.Unauthenticated:
+		return fmt.Errorf("%s asks who you are: %s. A command takes a token from the variable TSUMUGI_TOKEN, or from a file: --token-file FILE", addr, e.Message)
+	case ok:
 		return errors.New(sentence(e))
 	}
 	rpc, is := status.FromError(err)
@@ -50,14 +54,14 @@ func sentence(e *apierr.Error) string {
 	return b.String()
 }
 
-// Ask asks the flowstore behind an address. An error is a sentence that says what to do.
-func Ask(addr string, ask func(flowstorev1.FlowStoreServiceClient) error) error {
-	return With(addr, func(conn grpc.ClientConnInterface) error { return ask(flowstorev1.NewFlowStoreServiceClient(conn)) })
+// Ask asks the flowstore behind an address, with a bearer token or none. An error is a sentence that says what to do.
+func Ask(addr, token string, ask func(flowstorev1.FlowStoreServiceClient) error) error {
+	return With(addr, token, func(conn grpc.ClientConnInterface) error { return ask(flowstorev1.NewFlowStoreServiceClient(conn)) })
 }
 
-// With asks the services behind an address. An error is a sentence that says what to do.
-func With(addr string, ask func(grpc.ClientConnInterface) error) error {
-	conn, err := grpcclient.Dial(addr, grpcclient.Options{})
+// With asks the services behind an address, with a bearer token or none. An error is a sentence that says what to do.
+func With(addr, token string, ask func(grpc.ClientConnInterface) error) error {
+	conn, err := grpcclient.Dial(addr, grpcclient.Options{Token: token})
 	if err != nil {
 		return err
 	}

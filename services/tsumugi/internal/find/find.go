@@ -20,6 +20,8 @@ const MaxNodes = 10_000
 type Options struct {
 	// Addr is the address of gRPC of a running `tsumugi serve`.
 	Addr string
+	// Token is the bearer token that says who asks; empty for none.
+	Token string
 	// Query is what is looked for, in the language of docs/search.md.
 	Query string
 	// Nodes is how many nodes are told, 1 to MaxNodes.
@@ -33,7 +35,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Nodes < 1 || o.Nodes > MaxNodes {
 		return fmt.Errorf("--nodes is %d; it must be 1 to %d", o.Nodes, MaxNodes)
 	}
-	return client.Ask(o.Addr, func(flows flowstorev1.FlowStoreServiceClient) error { return o.search(ctx, flows) })
+	return client.Ask(o.Addr, o.Token, func(flows flowstorev1.FlowStoreServiceClient) error { return o.search(ctx, flows) })
 }
 
 func (o Options) search(ctx context.Context, nodes flowstorev1.FlowStoreServiceClient) error {

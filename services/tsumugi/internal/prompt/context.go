@@ -18,6 +18,8 @@ import (
 type ContextOptions struct {
 	// Addr is the address of gRPC of a running `tsumugi serve`.
 	Addr string
+	// Token is the bearer token that says who asks; empty for none.
+	Token string
 	// Flow is `flows/{uuid}`, the UUID, or what the flow is called.
 	Flow string
 	// Parent is the node that the new prompt follows, `nodes/{uuid}` or the UUID; empty: the current one of the flow.
@@ -47,7 +49,7 @@ func Context(ctx context.Context, o ContextOptions) error {
 	if err != nil {
 		return err
 	}
-	return client.With(o.Addr, func(conn grpc.ClientConnInterface) error {
+	return client.With(o.Addr, o.Token, func(conn grpc.ClientConnInterface) error {
 		req, err := o.request(ctx, flowstorev1.NewFlowStoreServiceClient(conn))
 		if err != nil {
 			return err

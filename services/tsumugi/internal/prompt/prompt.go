@@ -18,6 +18,8 @@ import (
 type Options struct {
 	// Addr is the address of gRPC of a running `tsumugi serve`.
 	Addr string
+	// Token is the bearer token that says who asks; empty for none.
+	Token string
 	// Request is the file with the request, JSON or YAML; `-` is In, and empty the empty request.
 	Request string
 	// Files are printed besides those of the request, each a path, or `NAME=PATH`.
@@ -76,7 +78,7 @@ func (o Options) run(req proto.Message, system *promptbuilderv1.BuildSystemReque
 	if err := o.compare(system); err != nil {
 		return err
 	}
-	return client.With(o.Addr, func(conn grpc.ClientConnInterface) error {
+	return client.With(o.Addr, o.Token, func(conn grpc.ClientConnInterface) error {
 		r, err := build(promptbuilderv1.NewPromptBuilderServiceClient(conn))
 		if err != nil {
 			return err

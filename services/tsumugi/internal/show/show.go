@@ -15,6 +15,8 @@ import (
 type Options struct {
 	// Addr is the address of gRPC of a running `tsumugi serve`.
 	Addr string
+	// Token is the bearer token that says who asks; empty for none.
+	Token string
 	// Flow is `flows/{uuid}`, the UUID alone, or what the flow is called.
 	Flow string
 	// Nodes is how many nodes are told, from the first of the history on; 0: none.
@@ -28,7 +30,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Nodes < 0 {
 		return fmt.Errorf("--nodes is %d; it must be 0 or more", o.Nodes)
 	}
-	return client.Ask(o.Addr, func(flows flowstorev1.FlowStoreServiceClient) error { return o.show(ctx, flows) })
+	return client.Ask(o.Addr, o.Token, func(flows flowstorev1.FlowStoreServiceClient) error { return o.show(ctx, flows) })
 }
 
 func (o Options) show(ctx context.Context, flows flowstorev1.FlowStoreServiceClient) error {

@@ -18,6 +18,8 @@ import (
 type ExportOptions struct {
 	// Addr is the address of gRPC of a running `tsumugi serve`.
 	Addr string
+	// Token is the bearer token that says who asks; empty for none.
+	Token string
 	// Flows are `flows/{uuid}`, UUIDs, or what flows are called. None: all, and the nodes that no flow holds.
 	Flows []string
 	// File is where the export goes; empty: Out.
@@ -40,7 +42,7 @@ func (*UnreadableError) ExitCode() int { return 2 }
 // Export writes flows with their nodes. A file takes its place when it is whole; until then an older one stays.
 // *UnreadableError where something could not be read; any other error is a sentence that says what to do.
 func Export(ctx context.Context, o ExportOptions) error {
-	return client.Ask(o.Addr, func(flows flowstorev1.FlowStoreServiceClient) error { return o.run(ctx, flows) })
+	return client.Ask(o.Addr, o.Token, func(flows flowstorev1.FlowStoreServiceClient) error { return o.run(ctx, flows) })
 }
 
 func (o ExportOptions) run(ctx context.Context, flows flowstorev1.FlowStoreServiceClient) error {

@@ -26,6 +26,8 @@ const (
 type ImportOptions struct {
 	// Addr is the address of gRPC of a running `tsumugi serve`.
 	Addr string
+	// Token is the bearer token that says who asks; empty for none.
+	Token string
 	// Files are the paths of the files; `-` is In.
 	Files []string
 	// Format is `auto`, or one of Formats.
@@ -55,7 +57,7 @@ func (*IncompleteError) ExitCode() int { return 2 }
 // Import sends files, one after another, and tells what became of them. *IncompleteError where something was not
 // imported; any other error is a sentence that says what to do.
 func Import(ctx context.Context, o ImportOptions) error {
-	return client.Ask(o.Addr, func(flows flowstorev1.FlowStoreServiceClient) error { return o.run(ctx, flows) })
+	return client.Ask(o.Addr, o.Token, func(flows flowstorev1.FlowStoreServiceClient) error { return o.run(ctx, flows) })
 }
 
 func (o ImportOptions) run(ctx context.Context, flows flowstorev1.FlowStoreServiceClient) error {

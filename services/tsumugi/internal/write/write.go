@@ -34,6 +34,8 @@ const DefaultAddr = "127.0.0.1:7450"
 type Options struct {
 	// Addr is the address of gRPC of a running `tsumugi serve`.
 	Addr string
+	// Token is the bearer token that says who asks; empty for none.
+	Token string
 	// Flow is the flow to continue, `flows/{uuid}` or the UUID alone. With File it is what the new flow is called.
 	Flow string
 	// File is a text in UTF-8, at most 4 MiB, with which a new flow begins; empty: none.
@@ -102,7 +104,7 @@ var three = shape{variants: 3}
 // Run is a session from its beginning to its end. An error is a sentence that says what to do.
 func Run(ctx context.Context, o Options) error {
 	ctx = origin.With(ctx, "tsumugi write")
-	conn, err := grpcclient.Dial(o.Addr, grpcclient.Options{})
+	conn, err := grpcclient.Dial(o.Addr, grpcclient.Options{Token: o.Token})
 	if err != nil {
 		return err
 	}

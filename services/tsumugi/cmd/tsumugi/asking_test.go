@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/token"
+)
+
+// A command takes its token from a file or the variable, and says which of them holds none, without what is in it.
+func TestReadToken(t *testing.T) {
+	t.Parallel()
+	var one, two token.Token
+	inFile, inVariable := token.Mint(&one), token.Mint(&two)
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(inFile+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ file, variable, want, wrong string }{
+		{"", "", "", ""},
+		{file, inVariable, inFile, ""},
+		{"", inVariable + "\n", inVariable, ""},
+		{"", "secret-of-another-kind", "", "the variable TSUMUGI_TOKEN holds no token"},
+		{file + ".no", inVariable, "", "no such file"},
+	} {
+		got, err := readToken(tt.file, tt.variable)
+		if got != tt.want || (err != nil) != (tt.wrong != "") || err != nil && (!strings.Contains(err.Error(), tt.wrong) || strings.Contains(err.Error(), "secret-of")) {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+	root := tokenCommand()
+	for _, name := range []string{"add", "list", "revoke"} {
+		if c, _, err := root.Find([]string{name}); err != nil || c.Name() != name || c.Flag("tokens") == nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
