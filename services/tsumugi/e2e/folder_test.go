@@ -119,7 +119,7 @@ func beyondLoopback(t *testing.T, m mode) {
 			t.Errorf("%s was opened: %v", host, s.stop(syscall.SIGTERM))
 			continue
 		}
-		if !strings.Contains(err.Error(), "no authentication") || !strings.Contains(err.Error(), host) {
+		if !strings.Contains(err.Error(), "nobody is asked for a token") || !strings.Contains(err.Error(), host) {
 			t.Errorf("told was %v", err)
 		}
 	}

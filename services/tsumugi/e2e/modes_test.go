@@ -48,7 +48,7 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 	cfg.Listen = allinone.Listen{GRPC: free, HTTP: free, Admin: free}
 	cfg.Stop.Delay, cfg.Log.Level = 0, logLevel
 	cfg.Backends, cfg.FlowStore.Data = s.backends, s.data
-	cfg.PromptBuilder.Prompts = s.prompts
+	cfg.PromptBuilder.Prompts, cfg.Auth.Tokens = s.prompts, s.tokens
 	cfg.Agent.Summaries.Grammar, cfg.Agent.Summaries.Background = s.grammar, s.background
 	process, err := allinone.Open(ctx, cfg, obs.NewLogger(cfg.Log, s.log))
 	if err != nil {
@@ -73,7 +73,7 @@ func launchServe(ctx context.Context, s settings) (*system, error) {
 	p, err := launch(ctx, s, 3, "tsumugi", append([]string{
 		"serve", "--listen.grpc", free, "--listen.http", free, "--listen.admin", free,
 		"--stop.delay", "0s", "--log.level", logLevel, "--backends", s.backends, "--flowstore.data", s.data,
-		"--promptbuilder.prompts", s.prompts,
+		"--promptbuilder.prompts", s.prompts, "--auth.tokens", s.tokens,
 	}, s.summaries("--agent.")...)...)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	}
 	service := func(name string, args ...string) (address string, err error) {
 		free := net.JoinHostPort(s.host, "0")
-		args = append([]string{"--listen", free, "--admin", free, "--stop.delay", s.delay[name].String(), "--log.level", logLevel}, args...)
+		args = append([]string{"--listen", free, "--admin", free, "--stop.delay", s.delay[name].String(), "--log.level", logLevel, "--auth.tokens", s.tokens}, args...)
 		p, err := launch(ctx, s, 2, name, args...)
 		if err != nil {
 			return "", errors.Join(err, stop(syscall.SIGTERM))
@@ -122,7 +122,7 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent, err := service("agent", append(s.summaries("--"), "--backends", s.backends, "--promptbuilder", promptbuilder, "--flowstore", flowstore)...)
+	agent, err := service("agent", append(s.summaries("--"), "--backends", s.backends, "--promptbuilder", promptbuilder, "--flowstore", flowstore, "--service_token", s.serviceToken)...)
 	if err != nil {
 		return nil, err
 	}

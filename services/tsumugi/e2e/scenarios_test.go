@@ -57,6 +57,10 @@ var scenarios = []struct {
 	{"a node is edited while it is summarised", editedMeanwhile},
 	{"the services are killed among summaries", summariesKilled},
 	{"nodes are summarised unasked", summarisedUnasked},
+	{"callers of two namespaces", apart},
+	{"callers pretend to be others", forged},
+	{"tokens come and go", changing},
+	{"addresses beyond loopback with tokens", beyondLoopbackWithTokens},
 }
 
 func TestScenarios(t *testing.T) {

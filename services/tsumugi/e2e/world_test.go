@@ -37,6 +37,8 @@ type mode struct {
 // settings are what a scenario decides; all else is default.
 type settings struct {
 	data, backends string
+	// tokens is the path of a file of tokens, serviceToken of one with that of the agent; empty: nobody is asked.
+	tokens, serviceToken string
 	// prompts is the path of a prompts file; empty: none.
 	prompts string
 	// host is where all addresses are, each with a free port.

@@ -1,0 +1,533 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth/authtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+)
+
+// guarded is a world that asks for tokens, with a model that follows a script. Of people it knows a in team-a and b in team-b.
+func guarded(t *testing.T, m mode) (w *world, a, b string) {
+	t.Helper()
+	w = prepare(t, m, nobody(t))
+	file, shown := authtest.File(t, authtest.User("a", "team-a"), authtest.User("b", "team-b"), authtest.Service("agent"))
+	script := filepath.Join(t.TempDir(), "script.yaml")
+	w.settings.tokens, w.settings.serviceToken = file, filepath.Join(t.TempDir(), "agent.token")
+	for name, text := range map[string]string{
+		script:                  "replies:\n  - text: 続き、そしておわり。\n",
+		w.settings.backends:     fmt.Sprintf("default: tale\nbackends:\n  tale: {kind: scripted, script: %s}\n", script),
+		w.settings.serviceToken: shown[2],
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.start(t)
+	return w, shown[0], shown[1]
+}
+
+// asker calls any RPC as somebody, by the service that has it.
+type asker struct {
+	how   string
+	ctx   context.Context
+	conns map[protoreflect.FullName]grpc.ClientConnInterface
+}
+
+// as gives the callers with a token, over gRPC and over REST; an empty token is none.
+func (w *world) as(t *testing.T, token string) []asker {
+	t.Helper()
+	overGRPC := asker{"gRPC", w.ctx, map[protoreflect.FullName]grpc.ClientConnInterface{}}
+	REST := asker{"REST", w.ctx, map[protoreflect.FullName]grpc.ClientConnInterface{}}
+	own := *w
+	own.http = &http.Client{Transport: bearing{w.http.Transport, token}}
+	for _, s := range w.services() {
+		conn, err := grpcclient.Dial(s.address, grpcclient.Options{Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.conns = append(w.conns, conn)
+		overGRPC.conns[s.service.FullName()], REST.conns[s.service.FullName()] = conn, overREST{&own}
+	}
+	return []asker{overGRPC, REST}
+}
+
+// bearing sends a token with each request.
+type bearing struct {
+	http.RoundTripper
+	token string
+}
+
+func (b bearing) RoundTrip(q *http.Request) (*http.Response, error) {
+	if b.token != "" {
+		q.Header.Set("Authorization", "Bearer "+b.token)
+	}
+	return b.RoundTripper.RoundTrip(q)
+}
+
+type placed struct {
+	address string
+	service protoreflect.ServiceDescriptor
+}
+
+func (w *world) services() []placed {
+	return []placed{
+		{w.promptbuilder, promptbuilderv1.File_tsumugi_promptbuilder_v1_promptbuilder_proto.Services().Get(0)},
+		{w.agent, agentv1.File_tsumugi_agent_v1_agent_proto.Services().Get(0)},
+		{w.flowstore, flowstorev1.File_tsumugi_flowstore_v1_flowstore_proto.Services().Get(0)},
+	}
+}
+
+func message(t *testing.T, d protoreflect.MessageDescriptor) proto.Message {
+	t.Helper()
+	m, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.New().Interface()
+}
+
+// ask makes a call with a request in JSON, and gives its answers in JSON; of a stream that does not end by itself the first.
+func (a asker) ask(t *testing.T, m protoreflect.MethodDescriptor, request string) (string, error) {
+	t.Helper()
+	q := message(t, m.Input())
+	if err := protojson.Unmarshal([]byte(request), q); err != nil {
+		t.Fatalf("%s: %v", m.Name(), err)
+	}
+	conn, name := a.conns[m.Parent().FullName()], fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name())
+	reply := message(t, m.Output())
+	if !m.IsStreamingServer() && !m.IsStreamingClient() {
+		err := conn.Invoke(a.ctx, name, q, reply)
+		return protojson.Format(reply), err
+	}
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: m.IsStreamingServer(), ClientStreams: m.IsStreamingClient()}, name)
+	if err != nil {
+		return "", err
+	}
+	if err := stream.SendMsg(q); err != nil && !errors.Is(err, io.EOF) { // then RecvMsg says why
+		return "", err
+	}
+	if err := stream.CloseSend(); err != nil {
+		return "", err
+	}
+	var all strings.Builder
+	for {
+		err := stream.RecvMsg(reply)
+		if errors.Is(err, io.EOF) {
+			return all.String(), nil
+		}
+		if err != nil {
+			return all.String(), err
+		}
+		all.WriteString(protojson.Format(reply))
+		if x, ok := reply.(*flowstorev1.ExportFlowsResponse); ok {
+			all.Write(x.GetChunk())
+		}
+		if !m.IsStreamingServer() || m.Name() == "WatchEvents" {
+			return all.String(), nil
+		}
+		reply = message(t, m.Output())
+	}
+}
+
+// Ids of what a has. Those of one kind are of one length, so that they can stand for each other in an answer.
+const (
+	theFlow, theLost  = "flows/0196b2c4-0001-7aaa-8bbb-000000000001", "flows/0196b2c4-0002-7aaa-8bbb-000000000002"
+	theRoot, theLeft  = "nodes/0196b2c4-0003-7aaa-8bbb-000000000003", "nodes/0196b2c4-0004-7aaa-8bbb-000000000004"
+	theRight, theGone = "nodes/0196b2c4-0005-7aaa-8bbb-000000000005", "nodes/0196b2c4-0006-7aaa-8bbb-000000000006"
+)
+
+// foreign are requests for what a has, of which b is told that it is not there. Those of one method stand in the order in which a may make them.
+var foreign = []struct{ method, request string }{
+	{"GetNode", `{"name": "ROOT"}`},
+	{"UpdateNode", `{"node": {"name": "ROOT", "note": "盗み"}, "updateMask": "note"}`},
+	{"ListNodeRevisions", `{"name": "ROOT"}`},
+	{"RestoreNodeRevision", `{"name": "ROOT", "revision": "1"}`},
+	{"GetFlow", `{"name": "FLOW"}`},
+	{"UpdateFlow", `{"flow": {"name": "FLOW", "displayName": "盗み"}, "updateMask": "displayName"}`},
+	{"AddNode", `{"flow": "FLOW", "newNode": {"texts": [{"role": "user", "content": "盗み"}]}, "parents": ["ROOT"]}`},
+	{"SplitNode", `{"flow": "FLOW", "node": "ROOT", "textIndex": 0, "offset": 1}`},
+	{"SetCurrentNode", `{"flow": "FLOW", "node": "LEFT"}`},
+	{"ListPathNodes", `{"flow": "FLOW", "node": "LEFT"}`},
+	{"ListHistoryNodes", `{"flow": "FLOW"}`},
+	{"DiffNodes", `{"node": "LEFT", "other": "RIGHT"}`},
+	{"DiffHeads", `{"flow": "FLOW", "node": "LEFT", "other": "RIGHT"}`},
+	{"ValidateFlow", `{"flow": "FLOW"}`},
+	{"ConnectNodes", `{"flow": "FLOW", "parent": "LEFT", "child": "RIGHT"}`},
+	{"ReconnectNodes", `{"flow": "FLOW", "child": "RIGHT", "oldParent": "LEFT", "newParent": "ROOT"}`},
+	{"DisconnectNodes", `{"flow": "FLOW", "parent": "ROOT", "child": "RIGHT"}`},
+	{"BranchFlow", `{"flow": "FLOW", "node": "LEFT", "displayName": "盗み"}`},
+	{"ForkFlow", `{"flow": "FLOW", "way": "FORK_WAY_WHOLE"}`},
+	{"RebuildFlow", `{"flow": "FLOW", "nodes": ["ROOT", "LEFT", "RIGHT"], "etag": "ETAG"}`},
+	{"UndoFlow", `{"flow": "FLOW"}`},
+	{"RedoFlow", `{"flow": "FLOW"}`},
+	{"ExportFlows", `{"flows": ["FLOW"]}`},
+	{"GenerateNode", `{"flow": "FLOW", "parent": "LEFT", "text": "続けて"}`},
+	{"GenerateNode", `{"flow": "FLOW", "parent": "LEFT", "dryRun": true}`},
+	{"GetGeneration", `{"name": "GENERATION"}`},
+	{"WatchGeneration", `{"name": "GENERATION"}`},
+	{"CancelGeneration", `{"name": "GENERATION"}`},
+	{"BuildNodeContext", `{"flow": "FLOW", "parent": "LEFT"}`},
+	{"BuildSummaries", `{"flow": "FLOW"}`},
+	{"RemoveNode", `{"flow": "FLOW", "node": "RIGHT"}`},
+	{"UndeleteNode", `{"name": "GONE"}`},
+	{"UndeleteFlow", `{"name": "LOST"}`},
+	{"DeleteNode", `{"name": "RIGHT"}`},
+	{"DeleteFlow", `{"name": "FLOW"}`},
+	{"PurgeNode", `{"name": "GONE", "reason": "盗み"}`},
+	{"PurgeFlow", `{"name": "LOST", "reason": "盗み"}`},
+}
+
+// own are requests that are answered, in the caller's own namespace: nothing of a is in an answer to b. Ids are those of a,
+// which b may have, too, for something else.
+var own = []struct{ method, request string }{
+	{"ListNodes", `{}`}, {"ListNodes", `{"deleted": true}`}, {"ListNodes", `{"flow": "FLOW"}`}, {"ListFlows", `{}`}, {"ListFlows", `{"deleted": true}`},
+	{"SearchNodes", `{"query": "秘密"}`}, {"ListTags", `{}`}, {"WatchEvents", `{"sinceSeq": 0}`}, {"WatchEvents", `{"nodes": ["ROOT"], "flows": ["FLOW"]}`},
+	{"ExportFlows", `{}`}, {"FlushStore", `{}`}, {"CheckStore", `{}`}, {"RepairStore", `{}`}, {"RepairStore", `{"apply": true}`},
+	{"BuildSummaries", `{}`},
+	{"BuildStory", `{"body": "一。\n二は"}`}, {"ParseIdea", `{"text": "[本文]\n一。"}`}, {"BuildSystem", `{}`}, {"BuildAgent", `{"agent": {"step": "PLANNING", "status": "PENDING"}}`},
+	{"BuildContext", `{}`}, {"BuildNodeDetail", `{"id": "a1b2c304"}`}, {"ListTemplates", `{}`}, {"GetTemplate", `{"name": "TEMPLATE"}`}, {"RenderTemplate", `{"name": "TEMPLATE"}`},
+	{"ListBackends", `{}`}, {"ListPresets", `{}`}, {"CountTokens", `{"texts": ["夜"]}`},
+	{"ImportFlows", `{}`},
+	{"CreateNode", `{"node": {"texts": [{"role": "user", "content": "b のもの"}]}, "nodeId": "ROOTID"}`},
+	{"CreateFlow", `{"flow": {"displayName": "b のもの"}, "flowId": "FLOWID"}`},
+}
+
+// words are in what a has, and in nothing else.
+const words = "秘密の港"
+
+// fill puts ids into a request.
+func fill(request string, pairs ...string) string {
+	return strings.NewReplacer(append([]string{
+		"ROOTID", strings.TrimPrefix(theRoot, "nodes/"), "FLOWID", strings.TrimPrefix(theFlow, "flows/"),
+		"FLOW", theFlow, "LOST", theLost, "ROOT", theRoot, "LEFT", theLeft, "RIGHT", theRight, "GONE", theGone,
+	}, pairs...)...).Replace(request)
+}
+
+// elsewhere are the ids of a, and for each one that nobody has.
+var elsewhere = strings.NewReplacer("0196b2c4-000", "0196b2c4-fff")
+
+// methods are all RPCs of the three services, by name.
+func (w *world) methods() map[string]protoreflect.MethodDescriptor {
+	all := map[string]protoreflect.MethodDescriptor{}
+	for _, s := range w.services() {
+		for i := range s.service.Methods().Len() {
+			all[string(s.service.Methods().Get(i).Name())] = s.service.Methods().Get(i)
+		}
+	}
+	return all
+}
+
+// apart: no RPC of the three services tells or changes anything of another namespace, over gRPC and over REST; what is foreign is told as what
+// was never there. Without a token nothing is answered. (cases/agent.md c22, for all that is there today.)
+func apart(t *testing.T, m mode) {
+	w, a, b := guarded(t, m)
+	methods := w.methods()
+	tried := map[string]bool{}
+	all := append(append([]struct{ method, request string }{}, foreign...), own...)
+	for _, c := range all {
+		tried[c.method] = true
+		if methods[c.method] == nil {
+			t.Fatalf("there is no %s", c.method)
+		}
+	}
+	for name := range methods {
+		if !tried[name] {
+			t.Errorf("%s is not tried", name)
+		}
+	}
+	as, bs := w.as(t, a), w.as(t, b)
+	known := w.furnish(t, as[0])
+	before := w.all(t, as[0])
+	for _, nobody := range w.as(t, "") {
+		for _, c := range all {
+			answer, err := nobody.ask(t, methods[c.method], fill(c.request, known...))
+			if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.Unauthenticated || e.Reason != "UNAUTHENTICATED" || leaks(answer) {
+				t.Errorf("%s over %s without a token: %s %v", c.method, nobody.how, answer, err)
+			}
+		}
+	}
+	for _, x := range bs {
+		for _, c := range foreign {
+			w.denied(t, x, c.method, fill(c.request, known...))
+		}
+	}
+	for _, x := range bs {
+		for _, c := range own {
+			answer, err := x.ask(t, methods[c.method], fill(c.request, known...))
+			if err != nil && !expected(c.method, err, x.how == bs[0].how) {
+				t.Errorf("%s %s over %s: %v", c.method, c.request, x.how, err)
+			}
+			if leaks(answer) || leaks(fmt.Sprint(err)) {
+				t.Errorf("%s %s over %s tells of another namespace: %s %v", c.method, c.request, x.how, answer, err)
+			}
+		}
+	}
+	if after := w.all(t, as[0]); after != before {
+		t.Errorf("something of a has changed:\n%s\nis\n%s", before, after)
+	}
+	for _, c := range foreign { // They are right, so that b was refused for the namespace alone.
+		if _, err := as[0].ask(t, methods[c.method], fill(c.request, known...)); gone(err) {
+			t.Errorf("%s of a: %v", c.method, err)
+		}
+	}
+}
+
+// expected says whether an error is the caller's own: what it makes twice is there already, and these two are not asked as they ought to be.
+func expected(method string, err error, first bool) bool {
+	e, ok := apierr.FromStatus(err)
+	return ok && (e.Code == codes.AlreadyExists && !first || e.Code == codes.NotFound && first && method == "ListNodes" ||
+		e.Code == codes.InvalidArgument && (method == "ImportFlows" || method == "RenderTemplate"))
+}
+
+// furnish gives a everything that the requests ask for.
+func (w *world) furnish(t *testing.T, a asker) (known []string) {
+	t.Helper()
+	methods := w.methods()
+	do := func(method, request string) string {
+		t.Helper()
+		answer, err := a.ask(t, methods[method], fill(request))
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		return answer
+	}
+	node := func(name string) string {
+		return `"newNode": {"texts": [{"role": "user", "content": "` + words + `"}], "tags": ["` + words + `"]}, "nodeId": "` + strings.TrimPrefix(name, "nodes/") + `"`
+	}
+	for _, name := range []string{theFlow, theLost} {
+		do("CreateFlow", `{"flow": {"displayName": "`+words+`"}, "flowId": "`+strings.TrimPrefix(name, "flows/")+`"}`)
+	}
+	do("AddNode", `{"flow": "FLOW", "setCurrent": true, `+node(theRoot)+`}`)
+	for _, name := range []string{theLeft, theRight, theGone} {
+		do("AddNode", `{"flow": "FLOW", "parents": ["ROOT"], `+node(name)+`}`)
+	}
+	do("UpdateNode", `{"node": {"name": "ROOT", "texts": [{"role": "user", "content": "`+words+`。"}]}, "updateMask": "texts"}`)
+	do("RemoveNode", `{"flow": "FLOW", "node": "GONE"}`)
+	do("DeleteNode", `{"name": "GONE"}`)
+	do("DeleteFlow", `{"name": "LOST"}`)
+	events := do("GenerateNode", `{"flow": "FLOW", "parent": "LEFT", "text": "`+words+`"}`)
+	_, rest, _ := strings.Cut(events, "generations/")
+	var flow flowstorev1.Flow
+	var templates promptbuilderv1.ListTemplatesResponse
+	for text, m := range map[string]proto.Message{do("GetFlow", `{"name": "FLOW"}`): &flow, do("ListTemplates", `{}`): &templates} {
+		if err := protojson.Unmarshal([]byte(text), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(rest) < 36 || len(templates.GetTemplates()) == 0 {
+		t.Fatalf("no generation in %s, or no template", events)
+	}
+	return []string{"GENERATION", "generations/" + rest[:36], "ETAG", strings.ReplaceAll(flow.GetEtag(), `"`, `\"`), "TEMPLATE", templates.GetTemplates()[0].GetName()}
+}
+
+// all is what a has, and the number of its last change.
+func (w *world) all(t *testing.T, a asker) string {
+	t.Helper()
+	var out strings.Builder
+	for _, c := range []struct{ method, request string }{
+		{"ListNodes", `{"view": "NODE_VIEW_FULL"}`}, {"ListNodes", `{"deleted": true}`}, {"ListFlows", `{}`}, {"ListFlows", `{"deleted": true}`}, {"GetFlow", `{"name": "FLOW"}`}, {"WatchEvents", `{}`},
+	} {
+		answer, err := a.ask(t, w.methods()[c.method], fill(c.request))
+		if err != nil || answer == "{}" {
+			t.Fatalf("%s: %s %v", c.method, answer, err)
+		}
+		out.WriteString(strings.ReplaceAll(answer, " ", "")) // of which protojson has now one and now two
+	}
+	return out.String()
+}
+
+// denied asks for what is foreign: the answer must be that for what nobody has.
+func (w *world) denied(t *testing.T, x asker, method, request string) {
+	t.Helper()
+	answer, err := x.ask(t, w.methods()[method], request)
+	if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.NotFound || leaks(answer) || strings.Contains(err.Error(), words) {
+		t.Errorf("%s of another namespace over %s: %s %v", method, x.how, answer, err)
+	}
+	_, never := x.ask(t, w.methods()[method], elsewhere.Replace(request))
+	if elsewhere.Replace(fmt.Sprint(err)) != fmt.Sprint(never) {
+		t.Errorf("%s over %s: %v; but of what was never there: %v", method, x.how, err, never)
+	}
+}
+
+// leaks says whether something of a is in an answer. Ids alone do not tell: b may have sent them.
+func leaks(answer string) bool {
+	return strings.Contains(answer, words) || strings.Contains(answer, theLeft) || strings.Contains(answer, theGone) || strings.Contains(answer, theLost)
+}
+
+func gone(err error) bool {
+	e, ok := apierr.FromStatus(err)
+	return ok && (e.Code == codes.NotFound || e.Code == codes.Unauthenticated || e.Code == codes.PermissionDenied)
+}
+
+// forged: whoever has a token cannot say that he is somebody else, at none of the services.
+func forged(t *testing.T, m mode) {
+	w, a, b := guarded(t, m)
+	known := w.furnish(t, w.as(t, a)[0])
+	x := w.as(t, b)[0]
+	for _, pairs := range [][]string{
+		{"tsumugi-namespace", "team-a"},
+		{"tsumugi-caller-bin", `{"name":"a","namespace":"team-a","roles":["user","admin"]}`},
+		{"tsumugi-namespace", "team-a", "tsumugi-caller-bin", `{"name":"a","namespace":"team-a","roles":["service"]}`, "x-user", "a"},
+	} {
+		x.ctx = metadata.AppendToOutgoingContext(w.ctx, pairs...)
+		for _, c := range foreign {
+			if _, err := x.ask(t, w.methods()[c.method], fill(c.request, known...)); err == nil || !gone(err) {
+				t.Errorf("%s with %q: %v", c.method, pairs, err)
+			}
+		}
+	}
+	x.ctx = metadata.AppendToOutgoingContext(w.ctx, "authorization", "Bearer "+a) // beside its own
+	for _, name := range []string{"GetFlow", "GetGeneration", "ListBackends"} {
+		if _, err := x.ask(t, w.methods()[name], `{}`); err == nil || !strings.Contains(err.Error(), "2 authorization values") {
+			t.Errorf("%s with two tokens: %v", name, err)
+		}
+	}
+}
+
+// changing: tokens come and go while the services run, and commands say who asks.
+func changing(t *testing.T, m mode) {
+	w, a, _ := guarded(t, m)
+	w.furnish(t, w.as(t, a)[0])
+	known := func(token string) (yes, no int) {
+		for _, x := range w.as(t, token) {
+			for _, name := range []string{"ListFlows", "ListBackends", "GetGeneration"} {
+				request := `{}`
+				if name == "GetGeneration" {
+					request = `{"name": "generations/0196b2c4-0007-7aaa-8bbb-000000000007"}`
+				}
+				_, err := x.ask(t, w.methods()[name], request)
+				if e, ok := apierr.FromStatus(err); ok && e.Code == codes.Unauthenticated {
+					no++
+				} else {
+					yes++
+				}
+			}
+		}
+		return yes, no
+	}
+	command := func(variable string, args ...string) (string, error) {
+		var out, beside bytes.Buffer
+		cmd := exec.CommandContext(w.ctx, filepath.Join(programs, "tsumugi"), args...)
+		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "TSUMUGI_TOKEN="+variable), &out, &beside
+		if err := cmd.Run(); err != nil {
+			return out.String(), fmt.Errorf("%w: %s", err, beside.String())
+		}
+		return strings.TrimSpace(out.String()), nil
+	}
+	made, err := command("", "token", "add", "--tokens", w.settings.tokens, "--name", "c", "--namespace", "team-a", "--expires", "90d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if yes, no := known(made); no > 0 {
+		t.Errorf("a token that was made while the services run: %d calls answered, %d refused", yes, no)
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(made+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	search := []string{"search", "秘密", "--addr", w.flowstore}
+	for _, ask := range []func() (string, error){
+		func() (string, error) { return command(made, search...) },
+		func() (string, error) { return command("", append(search, "--token-file", file)...) },
+	} {
+		if out, err := ask(); err != nil || !strings.Contains(out, "港") {
+			t.Errorf("search: %s %v", out, err)
+		}
+	}
+	if _, err := command("", search...); err == nil || !strings.Contains(err.Error(), "TSUMUGI_TOKEN") {
+		t.Errorf("search without a token: %v", err)
+	}
+	events, err := w.watchAs(t, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := strings.Split(made, "_")[1]
+	if out, err := command("", "token", "revoke", id, "--tokens", w.settings.tokens); err != nil || !strings.Contains(out, id) {
+		t.Errorf("%s %v", out, err)
+	}
+	if yes, no := known(made); yes > 0 {
+		t.Errorf("a token that was revoked while the services run: %d calls answered, %d refused", yes, no)
+	}
+	if _, err := w.as(t, a)[0].ask(t, w.methods()["UpdateFlow"], fill(`{"flow": {"name": "FLOW", "displayName": "x"}, "updateMask": "displayName"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := events.Recv(); err == nil || !strings.Contains(err.Error(), "revoked") {
+		t.Errorf("a stream of a revoked token: %v, %v", e, err)
+	}
+	if out, err := command("", "token", "list", "--tokens", w.settings.tokens); err != nil || strings.Contains(out, id) || !strings.Contains(out, "team-b") {
+		t.Errorf("%s %v", out, err)
+	}
+}
+
+// watchAs watches events as the bearer of a token, and has read the first.
+func (w *world) watchAs(t *testing.T, token string) (grpc.ServerStreamingClient[flowstorev1.Event], error) {
+	t.Helper()
+	conn, err := grpcclient.Dial(w.flowstore, grpcclient.Options{Token: token})
+	if err != nil {
+		return nil, err
+	}
+	w.conns = append(w.conns, conn)
+	events, err := flowstorev1.NewFlowStoreServiceClient(conn).WatchEvents(w.ctx, &flowstorev1.WatchEventsRequest{})
+	if err == nil {
+		_, err = events.Recv()
+	}
+	return events, err
+}
+
+// beyondLoopbackWithTokens: with a file of tokens a service may be reached from other machines, its admin port not.
+func beyondLoopbackWithTokens(t *testing.T, m mode) {
+	if m.name != fourProcesses.name {
+		return
+	}
+	w, a, _ := guarded(t, m)
+	for name, args := range map[string][]string{
+		"flowstore": {"--data", t.TempDir()}, "promptbuilder": {"--backends", w.settings.backends}, "gateway": nil,
+		"agent": {"--backends", w.settings.backends, "--service_token", w.settings.serviceToken},
+	} {
+		args = append(args, "--auth.tokens", w.settings.tokens)
+		p, err := launch(w.ctx, w.settings, 1, name, append(args, "--listen", "0.0.0.0:0", "--admin", "127.0.0.1:0")...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := p.stop(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		if _, err := launch(w.ctx, w.settings, 2, name, append(args, "--listen", "127.0.0.1:0", "--admin", "0.0.0.0:0")...); err == nil || !strings.Contains(err.Error(), "admin: ") {
+			t.Errorf("%s: its admin port was opened: %v", name, err)
+		}
+	}
+	_, err := launch(w.ctx, w.settings, 2, "agent", "--auth.tokens", w.settings.tokens, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
+	if err == nil || !strings.Contains(err.Error(), "service_token: must name a file") {
+		t.Errorf("an agent that nobody would believe: %v", err)
+	}
+	if _, err := w.as(t, a)[0].ask(t, w.methods()["ListFlows"], `{}`); err != nil {
+		t.Error(err)
+	}
+}
