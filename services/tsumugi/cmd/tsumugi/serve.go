@@ -52,8 +52,16 @@ func greet(out io.Writer, p *allinone.Process, cfg allinone.Config) {
   gRPC   %s
   REST   http://%s   (OpenAPI at /openapi.json)
   admin  http://%s/readyz, /livez, /metrics
-Try: curl -s -H 'Content-Type: application/json' -d '{"displayName": "my novel"}' http://%s/v1/flows
-`, cfg.FlowStore.Data, p.GRPC(), p.HTTP(), p.Admin(), p.HTTP())
+Try: curl -s%s -H 'Content-Type: application/json' -d '{"displayName": "my novel"}' http://%s/v1/flows
+`, cfg.FlowStore.Data, p.GRPC(), p.HTTP(), p.Admin(), bearer(cfg), p.HTTP())
+}
+
+// bearer is the header of a call, where a token is asked for.
+func bearer(cfg allinone.Config) string {
+	if !cfg.Auth.On() {
+		return ""
+	}
+	return ` -H "Authorization: Bearer $` + tokenVariable + `"`
 }
 
 // settings lists every setting with its default.

@@ -1,0 +1,246 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+)
+
+// Ids of what a has. Those of one kind are of one length, so that they can stand for each other in an answer.
+const (
+	theFlow, theLost  = "flows/0196b2c4-0001-7aaa-8bbb-000000000001", "flows/0196b2c4-0002-7aaa-8bbb-000000000002"
+	theRoot, theLeft  = "nodes/0196b2c4-0003-7aaa-8bbb-000000000003", "nodes/0196b2c4-0004-7aaa-8bbb-000000000004"
+	theRight, theGone = "nodes/0196b2c4-0005-7aaa-8bbb-000000000005", "nodes/0196b2c4-0006-7aaa-8bbb-000000000006"
+)
+
+// foreign are requests for what a has, of which b is told that it is not there. Those of one method stand in the order in which a may make them.
+var foreign = []struct{ method, request string }{
+	{"GetNode", `{"name": "ROOT"}`},
+	{"UpdateNode", `{"node": {"name": "ROOT", "note": "盗み"}, "updateMask": "note"}`},
+	{"ListNodeRevisions", `{"name": "ROOT"}`},
+	{"RestoreNodeRevision", `{"name": "ROOT", "revision": "1"}`},
+	{"GetFlow", `{"name": "FLOW"}`},
+	{"UpdateFlow", `{"flow": {"name": "FLOW", "displayName": "盗み"}, "updateMask": "displayName"}`},
+	{"AddNode", `{"flow": "FLOW", "newNode": {"texts": [{"role": "user", "content": "盗み"}]}, "parents": ["ROOT"]}`},
+	{"SplitNode", `{"flow": "FLOW", "node": "ROOT", "textIndex": 0, "offset": 1}`},
+	{"SetCurrentNode", `{"flow": "FLOW", "node": "LEFT"}`},
+	{"ListPathNodes", `{"flow": "FLOW", "node": "LEFT"}`},
+	{"ListHistoryNodes", `{"flow": "FLOW"}`},
+	{"DiffNodes", `{"node": "LEFT", "other": "RIGHT"}`},
+	{"DiffHeads", `{"flow": "FLOW", "node": "LEFT", "other": "RIGHT"}`},
+	{"ValidateFlow", `{"flow": "FLOW"}`},
+	{"ConnectNodes", `{"flow": "FLOW", "parent": "LEFT", "child": "RIGHT"}`},
+	{"ReconnectNodes", `{"flow": "FLOW", "child": "RIGHT", "oldParent": "LEFT", "newParent": "ROOT"}`},
+	{"DisconnectNodes", `{"flow": "FLOW", "parent": "ROOT", "child": "RIGHT"}`},
+	{"BranchFlow", `{"flow": "FLOW", "node": "LEFT", "displayName": "盗み"}`},
+	{"ForkFlow", `{"flow": "FLOW", "way": "FORK_WAY_WHOLE"}`},
+	{"RebuildFlow", `{"flow": "FLOW", "nodes": ["ROOT", "LEFT", "RIGHT"], "etag": "ETAG"}`},
+	{"UndoFlow", `{"flow": "FLOW"}`},
+	{"RedoFlow", `{"flow": "FLOW"}`},
+	{"ExportFlows", `{"flows": ["FLOW"]}`},
+	{"GenerateNode", `{"flow": "FLOW", "parent": "LEFT", "text": "続けて"}`},
+	{"GenerateNode", `{"flow": "FLOW", "parent": "LEFT", "dryRun": true}`},
+	{"GetGeneration", `{"name": "GENERATION"}`},
+	{"WatchGeneration", `{"name": "GENERATION"}`},
+	{"CancelGeneration", `{"name": "GENERATION"}`},
+	{"BuildNodeContext", `{"flow": "FLOW", "parent": "LEFT"}`},
+	{"BuildSummaries", `{"flow": "FLOW"}`},
+	{"RemoveNode", `{"flow": "FLOW", "node": "RIGHT"}`},
+	{"UndeleteNode", `{"name": "GONE"}`},
+	{"UndeleteFlow", `{"name": "LOST"}`},
+	{"DeleteNode", `{"name": "RIGHT"}`},
+	{"DeleteFlow", `{"name": "FLOW"}`},
+	{"PurgeNode", `{"name": "GONE", "reason": "盗み"}`},
+	{"PurgeFlow", `{"name": "LOST", "reason": "盗み"}`},
+}
+
+// own are requests that are answered, in the caller's own namespace: nothing of a is in an answer to b. Ids are those of a,
+// which b may have, too, for something else.
+var own = []struct{ method, request string }{
+	{"ListNodes", `{}`}, {"ListNodes", `{"deleted": true}`}, {"ListNodes", `{"flow": "FLOW"}`}, {"ListFlows", `{}`}, {"ListFlows", `{"deleted": true}`},
+	{"SearchNodes", `{"query": "秘密"}`}, {"ListTags", `{}`}, {"WatchEvents", `{"sinceSeq": 0}`}, {"WatchEvents", `{"nodes": ["ROOT"], "flows": ["FLOW"]}`},
+	{"ExportFlows", `{}`}, {"FlushStore", `{}`}, {"CheckStore", `{}`}, {"RepairStore", `{}`}, {"RepairStore", `{"apply": true}`},
+	{"BuildSummaries", `{}`},
+	{"BuildStory", `{"body": "一。\n二は"}`}, {"ParseIdea", `{"text": "[本文]\n一。"}`}, {"BuildSystem", `{}`}, {"BuildAgent", `{"agent": {"step": "PLANNING", "status": "PENDING"}}`},
+	{"BuildContext", `{}`}, {"BuildNodeDetail", `{"id": "a1b2c304"}`}, {"ListTemplates", `{}`}, {"GetTemplate", `{"name": "TEMPLATE"}`}, {"RenderTemplate", `{"name": "TEMPLATE"}`},
+	{"ListBackends", `{}`}, {"ListPresets", `{}`}, {"CountTokens", `{"texts": ["夜"]}`},
+	{"ImportFlows", `{}`},
+	{"CreateNode", `{"node": {"texts": [{"role": "user", "content": "b のもの"}]}, "nodeId": "ROOTID"}`},
+	{"CreateFlow", `{"flow": {"displayName": "b のもの"}, "flowId": "FLOWID"}`},
+}
+
+// words are in what a has, and in nothing else.
+const words = "秘密の港"
+
+// fill puts ids into a request.
+func fill(request string, pairs ...string) string {
+	return strings.NewReplacer(append([]string{
+		"ROOTID", strings.TrimPrefix(theRoot, "nodes/"), "FLOWID", strings.TrimPrefix(theFlow, "flows/"),
+		"FLOW", theFlow, "LOST", theLost, "ROOT", theRoot, "LEFT", theLeft, "RIGHT", theRight, "GONE", theGone,
+	}, pairs...)...).Replace(request)
+}
+
+// elsewhere are the ids of a, and for each one that nobody has.
+var elsewhere = strings.NewReplacer("0196b2c4-000", "0196b2c4-fff")
+
+// methods are all RPCs of the three services, by name.
+func (w *world) methods() map[string]protoreflect.MethodDescriptor {
+	all := map[string]protoreflect.MethodDescriptor{}
+	for _, s := range w.services() {
+		for i := range s.service.Methods().Len() {
+			all[string(s.service.Methods().Get(i).Name())] = s.service.Methods().Get(i)
+		}
+	}
+	return all
+}
+
+// apart: no RPC of the three services tells or changes anything of another namespace, over gRPC and over REST; what is foreign is told as what
+// was never there. Without a token nothing is answered. (cases/agent.md c22, for all that is there today.)
+func apart(t *testing.T, m mode) {
+	w, a, b := guarded(t, m)
+	methods := w.methods()
+	tried := map[string]bool{}
+	all := append(append([]struct{ method, request string }{}, foreign...), own...)
+	for _, c := range all {
+		tried[c.method] = true
+		if methods[c.method] == nil {
+			t.Fatalf("there is no %s", c.method)
+		}
+	}
+	for name := range methods {
+		if !tried[name] {
+			t.Errorf("%s is not tried", name)
+		}
+	}
+	as, bs := w.as(t, a), w.as(t, b)
+	known := w.furnish(t, as[0])
+	before := w.all(t, as[0])
+	for _, nobody := range w.as(t, "") {
+		for _, c := range all {
+			answer, err := nobody.ask(t, methods[c.method], fill(c.request, known...))
+			if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.Unauthenticated || e.Reason != "UNAUTHENTICATED" || leaks(answer) {
+				t.Errorf("%s over %s without a token: %s %v", c.method, nobody.how, answer, err)
+			}
+		}
+	}
+	for _, x := range bs {
+		for _, c := range foreign {
+			w.denied(t, x, c.method, fill(c.request, known...))
+		}
+	}
+	for _, x := range bs {
+		for _, c := range own {
+			answer, err := x.ask(t, methods[c.method], fill(c.request, known...))
+			if err != nil && !expected(c.method, err, x.how == bs[0].how) {
+				t.Errorf("%s %s over %s: %v", c.method, c.request, x.how, err)
+			}
+			if leaks(answer) || leaks(fmt.Sprint(err)) {
+				t.Errorf("%s %s over %s tells of another namespace: %s %v", c.method, c.request, x.how, answer, err)
+			}
+		}
+	}
+	if after := w.all(t, as[0]); after != before {
+		t.Errorf("something of a has changed:\n%s\nis\n%s", before, after)
+	}
+	for _, c := range foreign { // They are right, so that b was refused for the namespace alone.
+		if _, err := as[0].ask(t, methods[c.method], fill(c.request, known...)); gone(err) {
+			t.Errorf("%s of a: %v", c.method, err)
+		}
+	}
+}
+
+// expected says whether an error is the caller's own: what it makes twice is there already, and these two are not asked as they ought to be.
+func expected(method string, err error, first bool) bool {
+	e, ok := apierr.FromStatus(err)
+	return ok && (e.Code == codes.AlreadyExists && !first || e.Code == codes.NotFound && first && method == "ListNodes" ||
+		e.Code == codes.InvalidArgument && (method == "ImportFlows" || method == "RenderTemplate"))
+}
+
+// furnish gives a everything that the requests ask for.
+func (w *world) furnish(t *testing.T, a asker) (known []string) {
+	t.Helper()
+	methods := w.methods()
+	do := func(method, request string) string {
+		t.Helper()
+		answer, err := a.ask(t, methods[method], fill(request))
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		return answer
+	}
+	node := func(name string) string {
+		return `"newNode": {"texts": [{"role": "user", "content": "` + words + `"}], "tags": ["` + words + `"]}, "nodeId": "` + strings.TrimPrefix(name, "nodes/") + `"`
+	}
+	for _, name := range []string{theFlow, theLost} {
+		do("CreateFlow", `{"flow": {"displayName": "`+words+`"}, "flowId": "`+strings.TrimPrefix(name, "flows/")+`"}`)
+	}
+	do("AddNode", `{"flow": "FLOW", "setCurrent": true, `+node(theRoot)+`}`)
+	for _, name := range []string{theLeft, theRight, theGone} {
+		do("AddNode", `{"flow": "FLOW", "parents": ["ROOT"], `+node(name)+`}`)
+	}
+	do("UpdateNode", `{"node": {"name": "ROOT", "texts": [{"role": "user", "content": "`+words+`。"}]}, "updateMask": "texts"}`)
+	do("RemoveNode", `{"flow": "FLOW", "node": "GONE"}`)
+	do("DeleteNode", `{"name": "GONE"}`)
+	do("DeleteFlow", `{"name": "LOST"}`)
+	events := do("GenerateNode", `{"flow": "FLOW", "parent": "LEFT", "text": "`+words+`"}`)
+	_, rest, _ := strings.Cut(events, "generations/")
+	var flow flowstorev1.Flow
+	var templates promptbuilderv1.ListTemplatesResponse
+	for text, m := range map[string]proto.Message{do("GetFlow", `{"name": "FLOW"}`): &flow, do("ListTemplates", `{}`): &templates} {
+		if err := protojson.Unmarshal([]byte(text), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(rest) < 36 || len(templates.GetTemplates()) == 0 {
+		t.Fatalf("no generation in %s, or no template", events)
+	}
+	return []string{"GENERATION", "generations/" + rest[:36], "ETAG", strings.ReplaceAll(flow.GetEtag(), `"`, `\"`), "TEMPLATE", templates.GetTemplates()[0].GetName()}
+}
+
+// all is what a has, and the number of its last change.
+func (w *world) all(t *testing.T, a asker) string {
+	t.Helper()
+	var out strings.Builder
+	for _, c := range []struct{ method, request string }{
+		{"ListNodes", `{"view": "NODE_VIEW_FULL"}`}, {"ListNodes", `{"deleted": true}`}, {"ListFlows", `{}`}, {"ListFlows", `{"deleted": true}`}, {"GetFlow", `{"name": "FLOW"}`}, {"WatchEvents", `{}`},
+	} {
+		answer, err := a.ask(t, w.methods()[c.method], fill(c.request))
+		if err != nil || answer == "{}" {
+			t.Fatalf("%s: %s %v", c.method, answer, err)
+		}
+		out.WriteString(strings.ReplaceAll(answer, " ", "")) // of which protojson has now one and now two
+	}
+	return out.String()
+}
+
+// denied asks for what is foreign: the answer must be that for what nobody has.
+func (w *world) denied(t *testing.T, x asker, method, request string) {
+	t.Helper()
+	answer, err := x.ask(t, w.methods()[method], request)
+	if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.NotFound || leaks(answer) || strings.Contains(err.Error(), words) {
+		t.Errorf("%s of another namespace over %s: %s %v", method, x.how, answer, err)
+	}
+	_, never := x.ask(t, w.methods()[method], elsewhere.Replace(request))
+	if elsewhere.Replace(fmt.Sprint(err)) != fmt.Sprint(never) {
+		t.Errorf("%s over %s: %v; but of what was never there: %v", method, x.how, err, never)
+	}
+}
+
+// leaks says whether something of a is in an answer. Ids alone do not tell: b may have sent them.
+func leaks(answer string) bool {
+	return strings.Contains(answer, words) || strings.Contains(answer, theLeft) || strings.Contains(answer, theGone) || strings.Contains(answer, theLost)
+}
+
+func gone(err error) bool {
+	e, ok := apierr.FromStatus(err)
+	return ok && (e.Code == codes.NotFound || e.Code == codes.Unauthenticated || e.Code == codes.PermissionDenied)
+}
