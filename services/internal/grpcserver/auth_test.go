@@ -24,7 +24,7 @@ func bearer(ctx context.Context, shown string) context.Context {
 }
 
 // Calls and streams alike are refused without exactly one right token, health and reflection are not, and what a caller
-// says of itself beside its token is not heard.
+// says of itself beside its token is not heard (cases/agent.md c8: names in headers).
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	approver := authtest.User("c", "team-a")
