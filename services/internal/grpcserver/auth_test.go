@@ -121,6 +121,7 @@ func TestARevokedTokenEndsItsStreams(t *testing.T) {
 	}
 	authtest.Revoke(t, path, shown[0])
 	next <- "after"
+	close(next)
 	_, err = s.Recv()
 	check(t, err, codes.Unauthenticated, auth.ReasonUnauthenticated)
 	_, err = r.flows.CreateNode(bearer(t.Context(), shown[0]), &flowstorev1.CreateNodeRequest{})
