@@ -18,7 +18,7 @@ import (
 // have the time of the one before.
 const again = time.Second
 
-// Store is a file of tokens that is followed: each look-up asks the system whether the file is another one (a microsecond),
+// Store is a file of tokens that is followed: each look-up asks the system whether the file is another one (BenchmarkVerify),
 // so that what was revoked is refused from the next call on. Its methods may be called at once.
 type Store struct {
 	path string

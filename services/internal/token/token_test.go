@@ -446,3 +446,22 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What a call pays for being known: a question to the system whether the file is another one, a digest, a comparison.
+func BenchmarkVerify(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "tokens.yaml")
+	_, shown, err := Add(path, person("a", "team-a", User))
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := Open(path, zap.NewNop())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Verify(shown); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
