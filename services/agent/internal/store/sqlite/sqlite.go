@@ -213,7 +213,8 @@ func (s *Store) next(n int) *update {
 
 // one runs a function within a savepoint: its error or panic takes back what it wrote and nothing else. The error is that of the database.
 func (s *Store) one(u *update) (wrote bool, err error) {
-	if u.err = u.ctx.Err(); u.err != nil {
+	if u.ctx.Err() != nil { // Its caller has gone.
+		u.err = u.ctx.Err()
 		return false, nil
 	}
 	if err := s.writer.Exec("SAVEPOINT one"); err != nil {

@@ -1,0 +1,102 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+)
+
+func records(t *testing.T, open Engine) {
+	s := open(t)
+	update(t, s, "a", func(tx store.Tx) error {
+		must(t, tx.PutSession(session("s", 0)))
+		for i := int64(1); i <= 5; i++ {
+			must(t, tx.AddRecord("s", store.Record{Seq: i, Time: at(int(i)), Body: []byte{byte(i)}}))
+		}
+		is(t, tx.AddRecord("s", store.Record{Seq: 7}), store.ErrTaken)
+		is(t, tx.AddRecord("s", store.Record{Seq: 5}), store.ErrTaken)
+		return nil
+	})
+	seqs := func(session string, from int64, limit int) (all []int64) {
+		read(t, s, "a", func(v store.View) error {
+			list, err := v.Records(session, from, limit)
+			for _, r := range list {
+				same(t, at(int(r.Seq)), r.Time)
+				all = append(all, r.Seq)
+			}
+			return err
+		})
+		return all
+	}
+	same(t, []int64{1, 2, 3, 4, 5}, seqs("s", 0, 10))
+	same(t, []int64{3, 4}, seqs("s", 3, 2))
+	same(t, []int64(nil), seqs("other", 0, 10))
+	update(t, s, "a", func(tx store.Tx) error { return tx.PruneRecords("s", 4) })
+	same(t, []int64{4, 5}, seqs("s", 0, 10))
+	update(t, s, "a", func(tx store.Tx) error { return tx.PruneRecords("s", 99) })
+	same(t, []int64{5}, seqs("s", 0, 10)) // the next number goes by it
+	update(t, s, "a", func(tx store.Tx) error { return tx.AddRecord("s", store.Record{Seq: 6, Time: at(6)}) })
+	same(t, []int64{5, 6}, seqs("s", 0, 10))
+}
+
+func texts(t *testing.T, open Engine) {
+	s := open(t)
+	update(t, s, "a", func(tx store.Tx) error {
+		for i := range 5 {
+			must(t, tx.PutText(store.Text{Session: "s", ID: fmt.Sprint(i), Until: at(i), Body: []byte("夜")}))
+		}
+		must(t, tx.PutText(store.Text{Session: "s", ID: "stays"}))
+		return tx.PutText(store.Text{Session: "s", ID: "0", Until: at(0), Body: []byte("夜の港")})
+	})
+	read(t, s, "a", func(v store.View) error {
+		got, err := v.Text("s", "0")
+		same(t, store.Text{Session: "s", ID: "0", Until: at(0), Body: []byte("夜の港")}, got)
+		return err
+	})
+	update(t, s, "b", func(tx store.Tx) error {
+		n, err := tx.PruneTexts(at(99), 10)
+		same(t, 0, n)
+		return err
+	})
+	for _, want := range []int{2, 1, 0} {
+		update(t, s, "a", func(tx store.Tx) error {
+			n, err := tx.PruneTexts(at(2), 2)
+			same(t, want, n)
+			return err
+		})
+	}
+	read(t, s, "a", func(v store.View) error {
+		_, err := v.Text("s", "2")
+		is(t, err, store.ErrNotFound)
+		_, err = v.Text("s", "stays")
+		return err
+	})
+}
+
+func requests(t *testing.T, open Engine) {
+	s := open(t)
+	r := store.Request{Key: "ann/send/s/1", Body: "hash", At: at(0), Result: []byte("answer")}
+	update(t, s, "a", func(tx store.Tx) error { return tx.PutRequest(r) })
+	update(t, s, "a", func(tx store.Tx) error {
+		return tx.PutRequest(store.Request{Key: "other", At: at(0).Add(2 * store.RequestLifetime)})
+	})
+	read(t, s, "a", func(v store.View) error {
+		_, err := v.Request(r.Key, at(1))
+		is(t, err, store.ErrNotFound) // too old when the other one came
+		_, err = v.Request("other", at(0).Add(3*store.RequestLifetime))
+		is(t, err, store.ErrNotFound)
+		return nil
+	})
+	update(t, s, "a", func(tx store.Tx) error { return tx.PutRequest(r) })
+	read(t, s, "a", func(v store.View) error {
+		got, err := v.Request(r.Key, at(1))
+		same(t, r, got)
+		return err
+	})
+	read(t, s, "b", func(v store.View) error {
+		_, err := v.Request(r.Key, at(1))
+		is(t, err, store.ErrNotFound)
+		return nil
+	})
+}
