@@ -213,9 +213,11 @@ func (s *Store) next(n int) *update {
 
 // one runs a function within a savepoint: its error or panic takes back what it wrote and nothing else. The error is that of the database.
 func (s *Store) one(u *update) (wrote bool, err error) {
-	if u.ctx.Err() != nil { // Its caller has gone.
+	select {
+	case <-u.ctx.Done():
 		u.err = u.ctx.Err()
 		return false, nil
+	default:
 	}
 	if err := s.writer.Exec("SAVEPOINT one"); err != nil {
 		return false, err
