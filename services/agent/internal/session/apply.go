@@ -25,7 +25,8 @@ const (
 type Note struct {
 	Of Subject `json:"of"`
 	// ID of the call, approval, turn, message or question.
-	ID   string `json:"id,omitempty"`
+	ID string `json:"id,omitempty"`
+	// From and To are what it was and is; of a turn To may also be answered or picked_up, of which it goes on.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	// Trigger of a step.

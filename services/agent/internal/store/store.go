@@ -115,7 +115,9 @@ type Place struct {
 // SessionFilter picks sessions. Empty fields pick all.
 type SessionFilter struct {
 	Owner, Lifecycle string
-	Waiting          bool
+	// Except is a lifecycle whose sessions are left out.
+	Except  string
+	Waiting bool
 }
 
 // ApprovalFilter picks approvals. Empty fields pick all.

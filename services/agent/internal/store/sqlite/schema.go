@@ -47,7 +47,7 @@ const (
 	sessionColumns = "id, owner, lifecycle, waits, created, wake, version, body"
 	getSession     = "SELECT " + sessionColumns + " FROM sessions WHERE ns = ? AND id = ?"
 	listSessions   = "SELECT " + sessionColumns + ` FROM sessions WHERE ns = ?1 AND (?2 = 0 OR (created, id) < (?2, ?3)) AND (?4 = '' OR owner = ?4)
-	AND (?5 = '' OR lifecycle = ?5) AND (?6 = 0 OR waits = 1) ORDER BY created DESC, id DESC LIMIT ?7`
+	AND (?5 = '' OR lifecycle = ?5) AND lifecycle <> ?6 AND (?7 = 0 OR waits = 1) ORDER BY created DESC, id DESC LIMIT ?8`
 	addSession      = "INSERT INTO sessions (ns, id, owner, lifecycle, waits, created, wake, version, body) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING"
 	setSession      = "UPDATE sessions SET owner = ?, lifecycle = ?, waits = ?, wake = ?, version = version + 1, body = ? WHERE ns = ? AND id = ? AND version = ?"
 	approvalColumns = "id, session, state, created, body"

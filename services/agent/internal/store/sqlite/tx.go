@@ -60,7 +60,7 @@ func (v view) Session(id string) (store.Session, error) {
 }
 
 func (v view) Sessions(f store.SessionFilter, after store.Place, limit int) ([]store.Session, error) {
-	rows, err := v.db.Rows(listSessions, v.ns, micros(after.At), after.ID, f.Owner, f.Lifecycle, f.Waiting, page(limit))
+	rows, err := v.db.Rows(listSessions, v.ns, micros(after.At), after.ID, f.Owner, f.Lifecycle, f.Except, f.Waiting, page(limit))
 	return durable.Collect(rows, err, scanSession)
 }
 

@@ -105,7 +105,7 @@ func sessions(t *testing.T, open Engine) {
 		want []string
 	}{
 		{store.SessionFilter{}, []string{"s4", "s3", "s2", "s1", "s0"}}, {store.SessionFilter{Owner: "ann"}, []string{"s3", "s2", "s1", "s0"}},
-		{store.SessionFilter{Lifecycle: "DONE"}, []string{"s4"}}, {store.SessionFilter{Waiting: true}, []string{"s3"}},
+		{store.SessionFilter{Lifecycle: "DONE"}, []string{"s4"}}, {store.SessionFilter{Except: "OPEN"}, []string{"s4"}}, {store.SessionFilter{Waiting: true}, []string{"s3"}},
 	} {
 		var got []string
 		for after := (store.Place{}); ; {

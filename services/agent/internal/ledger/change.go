@@ -1,0 +1,274 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+)
+
+// ClockBehindError refuses what the clock must be right for: it is behind the last row of the session (S16). Denials and cancels work.
+type ClockBehindError struct{ Now, Last time.Time }
+
+func (e *ClockBehindError) Error() string {
+	return fmt.Sprintf("the clock of this machine says %s, and the session's last row is of %s: nothing is approved or begun until the clock is right",
+		e.Now.Format(time.RFC3339), e.Last.Format(time.RFC3339))
+}
+
+// Work is a change in the making, within its transaction. What it holds when the function ends is written.
+type Work struct {
+	store.Tx
+	Session *Session
+	// Now is the time of the change.
+	Now time.Time
+	// Actor is who does it.
+	Actor audit.Actor
+
+	// Asked is the hash of what is judged, such as a model's answer: rows that refuse it name it. Empty: of the refusal itself.
+	Asked canon.Hash
+
+	ledger  *Ledger
+	ns      string
+	behind  bool
+	entries []audit.Entry
+	// digests are those of the calls of the batch, by id; asked those by approval.
+	digests map[string]string
+	asked   map[string]string
+}
+
+// Change changes a session in one transaction, which is durable when it returns. fn may be run again; its error leaves nothing.
+func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, fn func(*Work) error) (out Session, err error) {
+	err = l.store.Update(ctx, ns, func(tx store.Tx) error {
+		found, err := tx.Session(id)
+		if err != nil {
+			return err
+		}
+		s, err := decode(found)
+		if err != nil {
+			return err
+		}
+		if err := gone(s); err != nil {
+			return err
+		}
+		before, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		w := &Work{Tx: tx, Session: &s, Actor: actor, ledger: l, ns: ns}
+		w.Now, w.behind = l.now(s.Head.Time)
+		if err := fn(w); err != nil {
+			return err
+		}
+		if out, err = w.write(before); err != nil {
+			return err
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Apply has the state machine judge an event, and writes down all that it changed. *session.RefusedError, *ClockBehindError.
+func (w *Work) Apply(e session.Event) ([]session.Note, error) {
+	if w.behind && needsClock(e) {
+		return nil, &ClockBehindError{w.ledger.clock.Now().UTC(), w.Session.Head.Time}
+	}
+	next, notes, err := w.ledger.machine.Apply(w.Session.State, e)
+	if err != nil {
+		return nil, err
+	}
+	w.remember(w.Session.State.Calls)
+	w.remember(next.Calls)
+	w.Session.State = next
+	w.Session.Thread = w.Session.Thread.Changed(notes)
+	for _, n := range notes {
+		if n.Of == session.OfTurn && n.From == "" && n.To == string(session.Working) {
+			w.Session.Turns++
+		}
+		w.entries = append(w.entries, w.entry(n))
+	}
+	return notes, nil
+}
+
+// remember keeps what rows name of calls that may be gone from the state.
+func (w *Work) remember(calls []session.Call) {
+	if w.digests == nil {
+		w.digests, w.asked = map[string]string{}, map[string]string{}
+	}
+	for _, c := range calls {
+		w.digests[c.ID] = c.Digest
+		if c.Approval != "" {
+			w.asked[c.Approval] = c.ID
+		}
+	}
+}
+
+// needsClock says that a wrong clock would let something begin.
+func needsClock(e session.Event) bool {
+	switch e := e.(type) {
+	case session.Decided:
+		return e.Decision == session.Approve
+	case session.Began:
+		return e.Void == ""
+	}
+	return false
+}
+
+// Row adds a row that no event of the state machine stands for, such as a refusal of policy or a change of the five items.
+func (w *Work) Row(e audit.Entry) { w.entries = append(w.entries, w.complete(e)) }
+
+// complete fills in what every row of the change has.
+func (w *Work) complete(e audit.Entry) audit.Entry {
+	e.Time, e.Namespace, e.Session, e.Task = w.Now, w.ns, w.Session.ID, w.Session.Task
+	if e.Turn == "" {
+		e.Turn = w.Session.State.Turn.ID
+	}
+	if e.Actor == (audit.Actor{}) {
+		e.Actor = w.Actor
+	}
+	return e
+}
+
+// record is the body of a row in the store: the row, and behind the last row of a change what changed.
+type record struct {
+	Row   audit.Row       `json:"row"`
+	Delta json.RawMessage `json:"delta,omitempty"`
+}
+
+// write writes the session and its rows. Of the calls of which nothing is open any more only the rows tell.
+func (w *Work) write(before []byte) (Session, error) {
+	s := w.Session
+	maps.DeleteFunc(s.Calls, func(id string, _ Call) bool {
+		return !slices.ContainsFunc(s.State.Calls, func(c session.Call) bool { return c.ID == id })
+	})
+	if len(s.Calls) == 0 {
+		s.Calls = nil
+	}
+	after, err := json.Marshal(s)
+	if err == nil && len(w.entries) == 0 && bytes.Equal(before, after) {
+		return *s, nil // Nothing happened, such as a cancel that came twice.
+	}
+	s.Updated = w.Now
+	if after, err = json.Marshal(s); err != nil {
+		return Session{}, err
+	}
+	changed, err := delta(before, after)
+	if err != nil {
+		return Session{}, err
+	}
+	if err := w.rows(changed); err != nil {
+		return Session{}, err
+	}
+	body, err := json.Marshal(stored{after, s.Head})
+	if err != nil {
+		return Session{}, err
+	}
+	lifecycle := string(s.State.Lifecycle)
+	if !s.Deleted.IsZero() {
+		lifecycle = deleted
+	}
+	err = w.PutSession(store.Session{
+		ID: s.ID, Owner: s.Owner, Lifecycle: lifecycle, Waits: s.State.AwaitsApproval() || s.State.Question.ID != "",
+		Created: s.Created, Wake: w.ledger.wake(s.State, w.Now), Version: s.Version, Body: body,
+	})
+	s.Version++
+	return *s, err
+}
+
+// rows puts the rows behind the last one. The last of them seals what changed.
+func (w *Work) rows(changed []byte) error {
+	if len(w.entries) == 0 {
+		return fmt.Errorf("a change of session %s has no row", w.Session.ID)
+	}
+	for i, e := range w.entries {
+		last := i == len(w.entries)-1
+		if last {
+			var err error
+			if e.Details, err = seal(e.Details, changed); err != nil {
+				return err
+			}
+		}
+		row, head, err := w.ledger.keys.Append(w.Session.Head, e)
+		if err != nil {
+			return err
+		}
+		w.Session.Head = head
+		r := record{Row: row}
+		if last {
+			r.Delta = changed
+		}
+		body, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if err := w.AddRecord(w.Session.ID, store.Record{Seq: int64(row.Seq), Time: row.Time, Body: body}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seal puts the hash of what changed into the details of a row, so that the code of the row goes over it.
+func seal(details string, changed []byte) (string, error) {
+	all := map[string]json.RawMessage{}
+	if details != "" {
+		if err := json.Unmarshal([]byte(details), &all); err != nil {
+			return "", err
+		}
+	}
+	sum := sha256.Sum256(changed)
+	all[deltaKey] = json.RawMessage(`"` + hex.EncodeToString(sum[:]) + `"`)
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return "", err
+	}
+	out, err := canon.JSON(raw)
+	return string(out), err
+}
+
+// deltaKey is where the details of a row have the hash of what changed.
+const deltaKey = "delta"
+
+// delta is a JSON merge patch (RFC 7386) of the members of two objects: those that changed as they are now, those that are gone as null.
+func delta(before, after []byte) ([]byte, error) {
+	var a, b map[string]json.RawMessage
+	if err := json.Unmarshal(before, &a); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(after, &b); err != nil {
+		return nil, err
+	}
+	changed := map[string]json.RawMessage{}
+	for k, v := range b {
+		if !bytes.Equal(a[k], v) {
+			changed[k] = v
+		}
+	}
+	for k := range a {
+		if _, ok := b[k]; !ok {
+			changed[k] = json.RawMessage("null")
+		}
+	}
+	return json.Marshal(changed)
+}
+
+// wake is when the owner of a session has to look at it; the zero time: when somebody sends something.
+func (l *Ledger) wake(s session.State, now time.Time) time.Time {
+	switch todo := l.machine.Next(s, now); todo.Duty {
+	case session.Rest:
+		return time.Time{}
+	case session.WaitUntil:
+		return todo.Until
+	default:
+		return now
+	}
+}

@@ -1,0 +1,169 @@
+// Package ledger keeps sessions: what each is, and every change of it as rows of an audit that verifies.
+//
+// A change is one transaction (Change): the state machine judges the event against the state that is stored, the rows are written
+// behind the last one, and the session over the version that was read. So a check and what it allows are one, a decision has one
+// outcome under any race, and a change without its row does not exist (field/agent.md I5). The rows carry what changed, so that the
+// session can be made again from them (Replay).
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
+)
+
+// clockSlack is how far the clock may be behind the last row before nothing is approved or begun (field/review-agent.md S16).
+const clockSlack = time.Minute
+
+// Clock tells the time.
+type Clock interface{ Now() time.Time }
+
+// Ledger keeps the sessions of all namespaces. Safe for concurrent use.
+type Ledger struct {
+	store   store.Store
+	keys    *audit.Keys
+	machine session.Machine
+	clock   Clock
+}
+
+// New makes a ledger. keys make the codes of its rows.
+func New(s store.Store, keys *audit.Keys, machine session.Machine, clock Clock) *Ledger {
+	return &Ledger{s, keys, machine, clock}
+}
+
+// Settings are what a session is made with and keeps.
+type Settings struct {
+	// Root is the name of a work folder of the configuration; empty: the session has none.
+	Root    string `json:"root,omitempty"`
+	Backend string `json:"backend,omitempty"`
+	Locale  string `json:"locale,omitempty"`
+	// Policy is the name of one of the configuration; empty: the default one.
+	Policy string `json:"policy,omitempty"`
+}
+
+// Memory is what a session remembers of its user (seed 001, 3.1): counts of what it did, and at most 3 lines each.
+type Memory struct {
+	Files      int      `json:"files,omitempty"`
+	Operations int      `json:"operations,omitempty"`
+	Patterns   []string `json:"patterns,omitempty"`
+	Wishes     []string `json:"wishes,omitempty"`
+}
+
+// Call is what the rows of a call name: hashes, never contents (S22).
+type Call struct {
+	Tool string `json:"tool"`
+	// Hash says which call, Args what its arguments are (field/review-agent.md S5); Before and After are hashes of its target.
+	Hash   string `json:"hash"`
+	Args   string `json:"args"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// Session is a session as it is now.
+type Session struct {
+	ID string `json:"id"`
+	// Owner is the person who made it, as the token names them.
+	Owner string `json:"owner"`
+	Settings
+	// Continues is the session that it goes on from.
+	Continues string          `json:"continues,omitempty"`
+	Items     session.Items   `json:"items"`
+	Thread    session.Thread  `json:"thread"`
+	Memory    Memory          `json:"memory"`
+	State     session.State   `json:"state"`
+	Task      string          `json:"task,omitempty"`
+	Turns     int             `json:"turns,omitempty"`
+	Calls     map[string]Call `json:"calls,omitempty"`
+	Created   time.Time       `json:"created"`
+	// Deleted is when its contents were taken away.
+	Deleted time.Time `json:"deleted,omitzero"`
+	Updated time.Time `json:"updated"`
+	// Version rises with each change by one.
+	Version int64 `json:"-"`
+	// Head is where its rows end.
+	Head audit.Head `json:"-"`
+}
+
+// Etag names the version of a session.
+func (s Session) Etag() string {
+	d := etag.New()
+	d.Text(s.ID)
+	d.Int(s.Version)
+	return d.String()
+}
+
+// stored is the body of a session in the store.
+type stored struct {
+	Session json.RawMessage `json:"session"`
+	Head    audit.Head      `json:"head"`
+}
+
+// decode reads a session. An error is one of the record: the session cannot go on.
+func decode(s store.Session) (Session, error) {
+	var body stored
+	var out Session
+	if err := json.Unmarshal(s.Body, &body); err != nil {
+		return Session{}, fmt.Errorf("session %s cannot be read: %w", s.ID, err)
+	}
+	if err := json.Unmarshal(body.Session, &out); err != nil {
+		return Session{}, fmt.Errorf("session %s cannot be read: %w", s.ID, err)
+	}
+	out.Version, out.Head = s.Version, body.Head
+	return out, nil
+}
+
+// Get gives a session. store.ErrNotFound.
+func (l *Ledger) Get(ctx context.Context, ns, id string) (Session, error) {
+	s, err := l.load(ctx, ns, id)
+	if err == nil {
+		err = gone(s)
+	}
+	return s, err
+}
+
+// load gives a session, also one of which only the rows are left.
+func (l *Ledger) load(ctx context.Context, ns, id string) (out Session, err error) {
+	err = l.store.Read(ctx, ns, func(v store.View) error {
+		s, err := v.Session(id)
+		if err == nil {
+			out, err = decode(s)
+		}
+		return err
+	})
+	return out, err
+}
+
+// List gives sessions, newest first.
+func (l *Ledger) List(ctx context.Context, ns string, f store.SessionFilter, after store.Place, limit int) (out []Session, err error) {
+	f.Except = deleted
+	err = l.store.Read(ctx, ns, func(v store.View) error {
+		page, err := v.Sessions(f, after, limit)
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			one, err := decode(s)
+			if err != nil {
+				return err
+			}
+			out = append(out, one)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// now is the time, and never one before the last row (S16); behind says that the clock is so far behind it that it is not to be trusted.
+func (l *Ledger) now(last time.Time) (now time.Time, behind bool) {
+	now = l.clock.Now().UTC().Truncate(time.Microsecond)
+	if now.Before(last) {
+		return last, last.Sub(now) > clockSlack
+	}
+	return now, false
+}

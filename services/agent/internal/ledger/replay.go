@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+)
+
+// chunk is how many rows are read at once.
+const chunk = 500
+
+// Rows gives the rows of a session from a number on, in one snapshot of the store for each chunk. An error ends them.
+func (l *Ledger) Rows(ctx context.Context, ns, id string, from uint64) iter.Seq2[audit.Row, error] {
+	return func(yield func(audit.Row, error) bool) {
+		for r, err := range l.records(ctx, ns, id, from) {
+			if !yield(r.Row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (l *Ledger) records(ctx context.Context, ns, id string, from uint64) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		for next := int64(from); ; {
+			var page []store.Record
+			err := l.store.Read(ctx, ns, func(v store.View) (err error) {
+				page, err = v.Records(id, next, chunk)
+				return err
+			})
+			if err != nil {
+				yield(record{}, err)
+				return
+			}
+			for _, p := range page {
+				var r record
+				if err := json.Unmarshal(p.Body, &r); err != nil {
+					yield(record{}, fmt.Errorf("row %d of session %s cannot be read: %w", p.Seq, id, err))
+					return
+				}
+				if !yield(r, nil) {
+					return
+				}
+				next = p.Seq + 1
+			}
+			if len(page) < chunk {
+				return
+			}
+		}
+	}
+}
+
+// Verify goes through the rows of a session. The error is an *audit.BadRow, which names the first that is not as it was made.
+func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error) {
+	var head audit.Head
+	err := l.store.Read(ctx, ns, func(v store.View) error {
+		found, err := v.Session(id)
+		if err != nil {
+			return err
+		}
+		s, err := decode(found)
+		head = s.Head
+		return err
+	})
+	if err != nil {
+		return audit.Report{}, err
+	}
+	return l.keys.Verify(l.Rows(ctx, ns, id, 1), audit.Chain{Namespace: ns, Session: id, Heads: []audit.Head{head}})
+}
+
+// Replay makes a session again from its rows, and says whether it is the one that is stored: ErrDiffers. Rows that were pruned make
+// that impossible, which the error says.
+func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
+	made, first := map[string]json.RawMessage{}, true
+	for r, err := range l.records(ctx, ns, id, 1) {
+		if err != nil {
+			return Session{}, err
+		}
+		if first && r.Row.Seq != 1 {
+			return Session{}, fmt.Errorf("the rows of session %s before %d are no longer kept: it cannot be made again from them", id, r.Row.Seq)
+		}
+		first = false
+		if err := patch(made, r); err != nil {
+			return Session{}, err
+		}
+	}
+	raw, err := json.Marshal(made)
+	if err != nil {
+		return Session{}, err
+	}
+	var again Session
+	if err := json.Unmarshal(raw, &again); err != nil {
+		return Session{}, err
+	}
+	kept, err := l.load(ctx, ns, id)
+	if err != nil {
+		return Session{}, err
+	}
+	a, errA := json.Marshal(again)
+	b, errB := json.Marshal(kept)
+	if errA != nil || errB != nil || !bytes.Equal(a, b) {
+		return again, ErrDiffers
+	}
+	again.Version, again.Head = kept.Version, kept.Head
+	return again, nil
+}
+
+// patch takes over what a row says that changed, if that is what the row sealed.
+func patch(made map[string]json.RawMessage, r record) error {
+	if r.Delta == nil {
+		return nil
+	}
+	var sealed map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(r.Row.Details), &sealed); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(r.Delta)
+	if string(sealed[deltaKey]) != `"`+hex.EncodeToString(sum[:])+`"` {
+		return fmt.Errorf("what row %d changed is not what it sealed", r.Row.Seq)
+	}
+	var changed map[string]json.RawMessage
+	if err := json.Unmarshal(r.Delta, &changed); err != nil {
+		return err
+	}
+	for k, v := range changed {
+		if string(v) == "null" {
+			delete(made, k)
+			continue
+		}
+		made[k] = v
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
+)
+
+// deleted is the lifecycle of what is kept of a deleted session: its rows, until their time is over.
+const deleted = "DELETED"
+
+// Fresh is a session that is to be made.
+type Fresh struct {
+	// ID is a UUID; the caller may choose it, so that the same request makes one session.
+	ID    string
+	Owner string
+	Settings
+	Items session.Items
+	Refs  []string
+	// Continues is an ended session whose items, memory and references are taken, where this one brings none.
+	Continues string
+}
+
+// FieldsError says which fields of a request cannot be taken, all at once.
+type FieldsError struct{ Wrong []session.Violation }
+
+func (e *FieldsError) Error() string {
+	return fmt.Sprintf("%s %s", e.Wrong[0].Field, e.Wrong[0].Description)
+}
+
+// NotEndedError refuses what is for ended sessions alone, or for those that do nothing just now.
+type NotEndedError struct{ Session, Why string }
+
+func (e *NotEndedError) Error() string { return fmt.Sprintf("session %s %s", e.Session, e.Why) }
+
+// Create makes a session. store.ErrTaken, store.ErrNotFound and *NotEndedError of the one that it continues, *FieldsError.
+func (l *Ledger) Create(ctx context.Context, ns string, f Fresh, actor audit.Actor) (out Session, err error) {
+	if wrong := slices.Concat(f.Items.Check(), session.CheckRefs(f.Refs)); len(wrong) > 0 {
+		return Session{}, &FieldsError{wrong}
+	}
+	err = l.store.Update(ctx, ns, func(tx store.Tx) error {
+		now, _ := l.now(time.Time{})
+		s := Session{
+			ID: f.ID, Owner: f.Owner, Settings: f.Settings, Items: f.Items, Thread: session.Thread{Refs: f.Refs}, State: session.New(),
+			Continues: f.Continues, Created: now, Head: l.keys.Begin(ns, f.ID),
+		}
+		if f.Continues != "" {
+			if err := l.carry(tx, &s); err != nil {
+				return err
+			}
+		}
+		w := &Work{Tx: tx, Session: &s, Actor: actor, ledger: l, ns: ns, Now: now}
+		w.Row(audit.Entry{Kind: audit.Create, Verdict: "CREATED", Reason: "asked for"})
+		var err error
+		out, err = w.write([]byte("{}"))
+		return err
+	})
+	return out, err
+}
+
+// carry takes what an ended session leaves to the one that continues it (seed 001, 5.5).
+func (l *Ledger) carry(tx store.Tx, s *Session) error {
+	found, err := tx.Session(s.Continues)
+	if err != nil {
+		return err
+	}
+	old, err := decode(found)
+	switch {
+	case err != nil:
+		return err
+	case found.Lifecycle == deleted:
+		return store.ErrNotFound
+	case old.State.Lifecycle == session.Open && old.State.Turn.Running != session.NoTurn || old.State.Lifecycle == session.Canceling:
+		return &NotEndedError{old.ID, "works still: it can be continued when its turn has ended"}
+	}
+	if empty(s.Items) {
+		s.Items = old.Items
+	}
+	if len(s.Thread.Refs) == 0 {
+		s.Thread.Refs = old.Thread.Refs
+	}
+	s.Memory = old.Memory
+	return nil
+}
+
+func empty(i session.Items) bool {
+	return i.Goal == "" && i.WhyNow == "" && len(i.Constraints)+len(i.PlanBrief)+len(i.OpenQuestions) == 0
+}
+
+// Update has a person change the five items. etag may be empty: no check. *etag.StaleError, *FieldsError, *NotEndedError of a broken one.
+func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.Actor, change func(*Session)) (Session, error) {
+	return l.Change(ctx, ns, id, actor, func(w *Work) error {
+		s := w.Session
+		if err := etag.Check("the session", given, s.Etag); err != nil {
+			return err
+		}
+		if s.State.Lifecycle == session.Failed {
+			return &NotEndedError{s.ID, "has a broken record: it can be read and not changed"}
+		}
+		change(s)
+		if wrong := slices.Concat(s.Items.Check(), session.CheckRefs(s.Thread.Refs)); len(wrong) > 0 {
+			return &FieldsError{wrong}
+		}
+		raw, err := json.Marshal(s.Items)
+		if err != nil {
+			return err
+		}
+		w.Row(audit.Entry{Kind: audit.Update, Verdict: "UPDATED", Reason: "asked for", ArgsDigest: string(canon.Sum(raw))})
+		return nil
+	})
+}
+
+// Delete takes away what a session says; its rows stay until their time is over. One that works is refused: *NotEndedError.
+func (l *Ledger) Delete(ctx context.Context, ns, id, given string, actor audit.Actor) error {
+	_, err := l.Change(ctx, ns, id, actor, func(w *Work) error {
+		s := w.Session
+		if err := etag.Check("the session", given, s.Etag); err != nil {
+			return err
+		}
+		if s.State.Turn.Running != session.NoTurn || s.State.Lifecycle == session.Canceling {
+			return &NotEndedError{s.ID, "works still: cancel its turn first"}
+		}
+		kept := Session{ID: s.ID, Owner: s.Owner, Created: s.Created, Deleted: w.Now, State: session.New(), Version: s.Version, Head: s.Head}
+		*s = kept
+		w.Row(audit.Entry{Kind: audit.Delete, Verdict: deleted, Reason: "asked for"})
+		return nil
+	})
+	return err
+}
+
+// gone says that a session was deleted.
+func gone(s Session) error {
+	if !s.Deleted.IsZero() {
+		return store.ErrNotFound
+	}
+	return nil
+}
+
+// ErrDiffers says that a session made again from its rows is not what is stored.
+var ErrDiffers = errors.New("the session that its rows make is not the one that is stored")
