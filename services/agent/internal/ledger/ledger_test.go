@@ -163,7 +163,10 @@ func TestAWholeTurn(t *testing.T) {
 	if diff := cmp.Diff(want, r.rows(t, "s")); diff != "" {
 		t.Error(diff)
 	}
-	for row := range r.Rows(t.Context(), ns, "s", 1) {
+	for row, err := range r.Rows(t.Context(), ns, "s", 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		if slices.Contains([]audit.Kind{audit.Ask, audit.Approve, audit.Intent, audit.Execute}, row.Kind) &&
 			(row.CallHash != hash("call c1") || row.ArgsDigest != hash("args c1") || row.Digest != hash("a1") || row.Before != audit.Absent) {
 			t.Errorf("%+v", row)
@@ -210,7 +213,10 @@ func TestOneOutcome(t *testing.T) {
 		}
 		all.Wait()
 		outcomes := 0
-		for row := range r.Rows(t.Context(), ns, "s", 1) {
+		for row, err := range r.Rows(t.Context(), ns, "s", 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			if row.Digest == hash("a1") && slices.Contains([]audit.Kind{audit.Approve, audit.Deny, audit.Expiry, audit.Cancel, audit.Supersede}, row.Kind) {
 				outcomes++
 			}
