@@ -66,6 +66,8 @@ type Told struct {
 	// Tools: it also takes Request.Tools and tells Result.Calls; elsewhere tools are FaultRefused. Where the server is asked, it is as of
 	// the last call of Window.
 	Tools bool
+	// Schema: it also holds an answer to Request.Schema; elsewhere a schema is FaultRefused.
+	Schema bool
 }
 
 // Teller is a Generator that knows what it takes and what its Results tell.
@@ -146,6 +148,10 @@ type Request struct {
 	Messages []Message
 	// Tools are what the model may ask for in a conversation.
 	Tools []Tool
+	// Schema is a JSON Schema, as text, that the answer is held to: the server lets the model write nothing else. Only of a conversation
+	// without Tools. What a server makes of a schema is its own (most know a part of the standard): who needs the answer to be right
+	// checks it.
+	Schema string
 	// Suffix is how many bytes at the end of Prompt are the beginning of the answer, which the model goes on with. A server
 	// that has only turns of users and models takes them as the beginning of the model's; to all others it is nothing.
 	Suffix int

@@ -78,6 +78,8 @@ func (r Request) CheckFor(told Told) error {
 		return errors.New("conversations cannot be sent to this kind of server, only prompts")
 	case len(r.Tools) > 0 && !told.Tools:
 		return errors.New("tools cannot be sent to this model server")
+	case r.Schema != "" && !told.Schema:
+		return errors.New("an answer of this kind of server cannot be held to a schema")
 	}
 	return r.Check()
 }
@@ -89,6 +91,9 @@ func (r Request) checkMessages() error {
 		return errors.New("tools go with messages; there are none")
 	case len(r.Messages) > 0 && r.Prompt != "":
 		return errors.New("there is a prompt and there are messages; only one of them can be sent")
+	}
+	if err := r.checkSchema(); err != nil {
+		return err
 	}
 	called := map[string]bool{}
 	for i, m := range r.Messages {
@@ -158,6 +163,25 @@ func (m Message) check() error {
 		if err := CheckArguments(c); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkSchema says in one sentence what no server could do.
+func (r Request) checkSchema() error {
+	if r.Schema == "" {
+		return nil
+	}
+	var object map[string]json.RawMessage
+	switch err := json.Unmarshal([]byte(r.Schema), &object); {
+	case err != nil:
+		return fmt.Errorf("the schema of the answer is no JSON object: %w", err)
+	case len(r.Messages) == 0:
+		return errors.New("a schema of the answer goes with messages; there are none")
+	case len(r.Tools) > 0:
+		return errors.New("there are tools and a schema of the answer; only one of them can be sent")
+	case r.Sampling.Grammar != "":
+		return errors.New("there are a grammar and a schema of the answer; only one of them can be sent")
 	}
 	return nil
 }

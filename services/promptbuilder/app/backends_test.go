@@ -39,20 +39,20 @@ backends:
 	if err != nil {
 		t.Fatal(err)
 	}
-	type can struct{ CountsHere, Estimates, Borders, StopString, Cache, Conversations, Tools bool }
+	type can struct{ CountsHere, Estimates, Borders, StopString, Cache, Conversations, Tools, Schemas bool }
 	got := map[string]can{}
 	for _, b := range answer.GetBackends() {
-		got[b.GetName()] = can{b.GetCountsHere(), b.GetEstimates(), b.GetTokenBorders(), b.GetStopStringTold(), b.GetCachedTokensTold(), b.GetTakesConversations(), b.GetTakesTools()}
+		got[b.GetName()] = can{b.GetCountsHere(), b.GetEstimates(), b.GetTokenBorders(), b.GetStopStringTold(), b.GetCachedTokensTold(), b.GetTakesConversations(), b.GetTakesTools(), b.GetHoldsSchemas()}
 	}
 	want := map[string]can{
-		"llamacpp":   {Borders: true, StopString: true, Cache: true, Conversations: true},
-		"vocabulary": {CountsHere: true, Borders: true, StopString: true, Cache: true, Conversations: true},
+		"llamacpp":   {Borders: true, StopString: true, Cache: true, Conversations: true, Schemas: true},
+		"vocabulary": {CountsHere: true, Borders: true, StopString: true, Cache: true, Conversations: true, Schemas: true},
 		"koboldcpp":  {StopString: true},
-		"ollama":     {CountsHere: true, Borders: true, Cache: true, Conversations: true},
-		"guess":      {CountsHere: true, Estimates: true, Cache: true, Conversations: true},
-		"openai":     {CountsHere: true, Borders: true, Cache: true, Conversations: true, Tools: true},
-		"vllm":       {StopString: true, Cache: true, Conversations: true},
-		"gemini":     {Cache: true, Conversations: true, Tools: true},
+		"ollama":     {CountsHere: true, Borders: true, Cache: true, Conversations: true, Schemas: true},
+		"guess":      {CountsHere: true, Estimates: true, Cache: true, Conversations: true, Schemas: true},
+		"openai":     {CountsHere: true, Borders: true, Cache: true, Conversations: true, Schemas: true, Tools: true},
+		"vllm":       {StopString: true, Cache: true, Conversations: true, Schemas: true},
+		"gemini":     {Cache: true, Conversations: true, Schemas: true, Tools: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

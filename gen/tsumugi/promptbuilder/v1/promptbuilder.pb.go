@@ -2527,7 +2527,9 @@ type Backend struct {
 	TakesConversations bool `protobuf:"varint,14,opt,name=takes_conversations,json=takesConversations,proto3" json:"takes_conversations,omitempty"`
 	// It also takes tools in a conversation; of a llama.cpp or Ollama server, whether the model that it serves now has a place
 	// for them, and false while it does not answer.
-	TakesTools    bool `protobuf:"varint,15,opt,name=takes_tools,json=takesTools,proto3" json:"takes_tools,omitempty"`
+	TakesTools bool `protobuf:"varint,15,opt,name=takes_tools,json=takesTools,proto3" json:"takes_tools,omitempty"`
+	// An answer in a conversation can be held to a JSON Schema there: the server lets the model write nothing else.
+	HoldsSchemas  bool `protobuf:"varint,16,opt,name=holds_schemas,json=holdsSchemas,proto3" json:"holds_schemas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2663,6 +2665,13 @@ func (x *Backend) GetTakesConversations() bool {
 func (x *Backend) GetTakesTools() bool {
 	if x != nil {
 		return x.TakesTools
+	}
+	return false
+}
+
+func (x *Backend) GetHoldsSchemas() bool {
+	if x != nil {
+		return x.HoldsSchemas
 	}
 	return false
 }
@@ -2950,7 +2959,7 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"\x15\n" +
 	"\x13ListBackendsRequest\"Z\n" +
 	"\x14ListBackendsResponse\x12B\n" +
-	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\xf9\x04\n" +
+	"\bbackends\x18\x01 \x03(\v2!.tsumugi.promptbuilder.v1.BackendB\x03\xe0A\x03R\bbackends\"\xa3\x05\n" +
 	"\aBackend\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x17\n" +
 	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x03R\x04kind\x12\"\n" +
@@ -2970,7 +2979,8 @@ const file_tsumugi_promptbuilder_v1_promptbuilder_proto_rawDesc = "" +
 	"\x12cached_tokens_told\x18\r \x01(\bB\x03\xe0A\x03R\x10cachedTokensTold\x124\n" +
 	"\x13takes_conversations\x18\x0e \x01(\bB\x03\xe0A\x03R\x12takesConversations\x12$\n" +
 	"\vtakes_tools\x18\x0f \x01(\bB\x03\xe0A\x03R\n" +
-	"takesTools\"N\n" +
+	"takesTools\x12(\n" +
+	"\rholds_schemas\x18\x10 \x01(\bB\x03\xe0A\x03R\fholdsSchemas\"N\n" +
 	"\x12CountTokensRequest\x12\x1d\n" +
 	"\abackend\x18\x01 \x01(\tB\x03\xe0A\x01R\abackend\x12\x19\n" +
 	"\x05texts\x18\x02 \x03(\tB\x03\xe0A\x02R\x05texts\"\x98\x01\n" +

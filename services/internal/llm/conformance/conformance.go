@@ -37,6 +37,8 @@ type Subject struct {
 	DropsGrammar bool
 	// NoConversations: it takes no messages, only prompts. NoTools: it takes no tools.
 	NoConversations, NoTools bool
+	// NoSchema: its answers cannot be held to a schema.
+	NoSchema bool
 	// NoVocabulary: how many tokens the model has is not known here.
 	NoVocabulary bool
 }
@@ -68,6 +70,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("BadKnobs", s.badKnobs)
 	t.Run("Conversation", s.conversation)
 	t.Run("Tools", s.tools)
+	t.Run("Schema", s.schema)
 	t.Run("CloseEarly", s.closeEarly)
 	t.Run("Cancelled", s.cancelled)
 }

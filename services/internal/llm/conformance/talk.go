@@ -77,3 +77,33 @@ func parsed(t *testing.T, text string) (v any) {
 	}
 	return v
 }
+
+// schema: an answer is held to one, or a request that asks for that is refused.
+func (s Subject) schema(t *testing.T) {
+	r := s.request("", 24)
+	r.Messages, r.Schema = []llm.Message{{Role: llm.RoleUser, Content: `Say {"blue":true}`}}, servertest.Schema
+	if told := s.Backend.Tells().Schema; told == s.NoSchema {
+		t.Errorf("that it holds an answer to a schema is told as %v", told)
+	}
+	if s.NoSchema {
+		_, err := s.Backend.Generate(t.Context(), r)
+		wantFault(t, err, llm.FaultRefused)
+		return
+	}
+	text, result := s.answer(t, r)
+	got, ok := parsed(t, text).(map[string]any)
+	if _, bool := got["blue"].(bool); !ok || !bool || len(got) != 1 || result.Finish != llm.FinishStop {
+		t.Errorf("the answer is %q, with %+v", text, result)
+	}
+	for name, wrong := range map[string]func(*llm.Request){
+		"no JSON": func(r *llm.Request) { r.Schema = "{" }, "a list": func(r *llm.Request) { r.Schema = "[]" }, "tools beside it": func(r *llm.Request) { r.Tools = servertest.Calling().Tools },
+		"a prompt": func(r *llm.Request) { r.Prompt, r.Messages = s.Prompt, nil }, "a grammar beside it": func(r *llm.Request) { r.Sampling.Grammar = `root ::= "a"` },
+	} {
+		bad := r
+		wrong(&bad)
+		_, err := s.Backend.Generate(t.Context(), bad)
+		if servertest.FaultOf(err) != llm.FaultRefused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 
 	"google.golang.org/genai"
@@ -15,7 +16,7 @@ const maxStops = 5
 
 // Tells implements llm.Teller.
 func (c *Client) Tells() llm.Told {
-	return llm.Told{Cache: true, Conversations: true, Tools: !c.config.NoTools}
+	return llm.Told{Cache: true, Conversations: true, Tools: !c.config.NoTools, Schema: true}
 }
 
 // Knobs are what the service can be told about sampling (GenerationConfig, v1beta). Not every model takes the penalties.
@@ -41,6 +42,9 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Stream, err
 	stops := req.Sampling.Stop
 	sent := min(len(stops), maxStops)
 	body := generation{Tools: declared(req.Tools), Config: c.settings(req.Sampling, stops[:sent])}
+	if req.Schema != "" {
+		body.Config.ResponseMIMEType, body.Config.ResponseJsonSchema = "application/json", json.RawMessage(req.Schema)
+	}
 	if len(req.Messages) > 0 {
 		body.System, body.Contents = talked(req)
 	} else {

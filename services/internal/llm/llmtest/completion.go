@@ -27,12 +27,13 @@ type work struct {
 
 func (s *Server) completion(w http.ResponseWriter, r *http.Request, c call) {
 	var ask struct {
-		Prompt  string   `json:"prompt"`
-		Max     int      `json:"n_predict"`
-		Stop    []string `json:"stop"`
-		Stream  bool     `json:"stream"`
-		Cache   *bool    `json:"cache_prompt"`
-		Grammar string   `json:"grammar"`
+		Prompt  string          `json:"prompt"`
+		Max     int             `json:"n_predict"`
+		Stop    []string        `json:"stop"`
+		Stream  bool            `json:"stream"`
+		Cache   *bool           `json:"cache_prompt"`
+		Grammar string          `json:"grammar"`
+		Schema  json.RawMessage `json:"json_schema"`
 	}
 	ask.Max = -1
 	if !read(w, c.body, &ask) {
@@ -60,6 +61,9 @@ func (s *Server) completion(w http.ResponseWriter, r *http.Request, c call) {
 	}}
 	job.final = final{Tokens: []int{}, Slot: 1, Stop: true, Model: c.options.Model, Evaluated: len(prompt),
 		Settings: settingsWith(ask.Stop), Prompt: ask.Prompt, Content: quoted("")}
+	if held := servertest.Held(ask.Schema); held != "" {
+		c.options.Reply = func(string) []string { return servertest.Runes(held) }
+	}
 	job.decide(c.options, ask.Max, ask.Stop, len(prompt))
 	cached := s.Reuse(prompt)
 	if ask.Cache != nil && !*ask.Cache {

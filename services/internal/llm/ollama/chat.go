@@ -26,7 +26,9 @@ type conversation struct {
 	Truncate bool            `json:"truncate"`
 	Shift    bool            `json:"shift"`
 	Think    bool            `json:"think"`
-	Options  options         `json:"options"`
+	// Format is a schema that the answer is held to.
+	Format  json.RawMessage `json:"format,omitempty"`
+	Options options         `json:"options"`
 }
 
 type message struct {
@@ -51,7 +53,7 @@ type function struct {
 }
 
 func newConversation(req llm.Request, model string, window int) conversation {
-	c := conversation{Model: model, Tools: wire.Functions(req.Tools), Stream: true, Options: newOptions(req.Sampling, window)}
+	c := conversation{Model: model, Tools: wire.Functions(req.Tools), Stream: true, Format: json.RawMessage(req.Schema), Options: newOptions(req.Sampling, window)}
 	for _, m := range req.Messages {
 		sent := message{Role: string(m.Role), Content: m.Content, CallID: m.CallID}
 		if m.CallID != "" {

@@ -4,7 +4,7 @@ import "github.com/tsumugi-dev/tsumugi/services/internal/llm"
 
 // Tells implements llm.Teller.
 func (c *Client) Tells() llm.Told {
-	return llm.Told{Cache: true, Conversations: true, Tools: c.tools.Load()}
+	return llm.Told{Cache: true, Conversations: true, Tools: c.tools.Load(), Schema: true}
 }
 
 // Knobs are what this kind of server can be told about sampling (docs/api.md of Ollama, `options`). It drops what it does

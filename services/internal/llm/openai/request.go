@@ -25,7 +25,7 @@ const (
 
 // Tells implements llm.Teller.
 func (c *Client) Tells() llm.Told {
-	return llm.Told{StopString: c.config.Program == VLLM, Cache: true, Conversations: true, Tools: c.config.Tools}
+	return llm.Told{StopString: c.config.Program == VLLM, Cache: true, Conversations: true, Tools: c.config.Tools, Schema: true}
 }
 
 // Knobs are what the program at the address can be told about sampling: OpenAI (API reference, November 2026), vLLM

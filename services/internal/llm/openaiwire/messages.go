@@ -1,6 +1,8 @@
 package openaiwire
 
 import (
+	"encoding/json"
+
 	"github.com/openai/openai-go/v3"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -19,11 +21,26 @@ func Conversation(req llm.Request, model string, stops []string, fields map[stri
 	if len(req.Tools) > 0 {
 		fields["tools"] = wire.Functions(req.Tools) // the library's own have no order of keys in a schema
 	}
+	if req.Schema != "" {
+		fields["response_format"] = format{"json_schema", held{"answer", true, json.RawMessage(req.Schema)}}
+	}
 	p := openai.ChatCompletionNewParams{
 		Model: model, StreamOptions: Usage, Messages: said(req), Stop: openai.ChatCompletionNewParamsStopUnion{OfStringArray: stops},
 	}
 	p.SetExtraFields(fields)
 	return p
+}
+
+// format has the answer held to a schema. The library's own has no order of keys in it.
+type format struct {
+	Type   string `json:"type"`
+	Schema held   `json:"json_schema"`
+}
+
+type held struct {
+	Name   string          `json:"name"`
+	Strict bool            `json:"strict"`
+	Schema json.RawMessage `json:"schema"`
 }
 
 // said are the messages of a request; a prompt is one of the user.

@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"encoding/json"
 	"hash/fnv"
 	"strings"
 	"unicode/utf8"
@@ -53,4 +54,16 @@ func Story(string) []string { return Runes("糸は夜の港へ続いていた。
 // Malformed says whether a grammar is one that llama.cpp cannot read, of those that tests use: it has an open bracket.
 func Malformed(grammar string) bool {
 	return strings.Count(grammar, "(") != strings.Count(grammar, ")")
+}
+
+// Schema is one that an answer can be held to.
+const Schema = `{"type":"object","properties":{"blue":{"type":"boolean"}},"required":["blue"],"additionalProperties":false}`
+
+// Held is what a server says whose answer is held to Schema; empty for any other schema, and for none. It goes by the bytes: a client that
+// changes the order of keys changes what the model is asked.
+func Held(schema json.RawMessage) string {
+	if string(schema) == Schema {
+		return `{"blue":true}`
+	}
+	return ""
 }

@@ -22,7 +22,7 @@ func fromStatus(b story.Status) *promptbuilderv1.Backend {
 	out := &promptbuilderv1.Backend{
 		Name: b.Name, Kind: b.Kind, IsDefault: b.Default, CountsHere: b.CountsHere, Estimates: b.Estimates, TokenBorders: b.Borders, Sampling: b.Knobs, State: stateOf(b.Err),
 		Warnings: b.Warnings, StopStringTold: b.Told.StopString, CachedTokensTold: b.Told.Cache,
-		TakesConversations: b.Told.Conversations, TakesTools: b.Told.Tools,
+		TakesConversations: b.Told.Conversations, TakesTools: b.Told.Tools, HoldsSchemas: b.Told.Schema,
 	}
 	if b.Err == nil {
 		out.Identity = fromBackend(b.Identity)

@@ -19,7 +19,7 @@ func TestListBackends(t *testing.T) {
 		Listed:   story.Listed{Name: "a", Kind: "llamacpp", Default: true, CountsHere: true, Estimates: true, Borders: true, Knobs: []string{"min_p"}},
 		Identity: story.Backend{Backend: "a", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"},
 		Warnings: []string{"w"},
-		Told:     llm.Told{StopString: true, Cache: true, Conversations: true, Tools: true},
+		Told:     llm.Told{StopString: true, Cache: true, Conversations: true, Tools: true, Schema: true},
 	}}}
 	trouble := map[llm.Fault]promptbuilderv1.BackendState{
 		llm.FaultLoading: promptbuilderv1.BackendState_BACKEND_STATE_LOADING, llm.FaultBusy: promptbuilderv1.BackendState_BACKEND_STATE_BUSY,
@@ -27,7 +27,7 @@ func TestListBackends(t *testing.T) {
 	}
 	want := &promptbuilderv1.ListBackendsResponse{Backends: []*promptbuilderv1.Backend{{
 		Name: "a", Kind: "llamacpp", IsDefault: true, State: promptbuilderv1.BackendState_BACKEND_STATE_READY, CountsHere: true, Estimates: true, TokenBorders: true, StopStringTold: true, CachedTokensTold: true,
-		TakesConversations: true, TakesTools: true, Sampling: []string{"min_p"}, Warnings: []string{"w"},
+		TakesConversations: true, TakesTools: true, HoldsSchemas: true, Sampling: []string{"min_p"}, Warnings: []string{"w"},
 		Identity: &commonv1.BackendIdentity{Backend: "a", Kind: "llamacpp", Address: "http://h", Model: "m", Window: 4096, Tokenizer: "t"},
 	}}}
 	for fault, state := range trouble {

@@ -26,14 +26,16 @@ type request struct {
 		} `json:"functionDeclarations"`
 	} `json:"tools"`
 	Config struct {
-		Temperature *float64 `json:"temperature"`
-		TopP        *float64 `json:"topP"`
-		TopK        *float64 `json:"topK"`
-		Presence    *float64 `json:"presencePenalty"`
-		Frequency   *float64 `json:"frequencyPenalty"`
-		Seed        *int32   `json:"seed"`
-		Most        int      `json:"maxOutputTokens"`
-		Stop        []string `json:"stopSequences"`
+		Temperature *float64        `json:"temperature"`
+		TopP        *float64        `json:"topP"`
+		TopK        *float64        `json:"topK"`
+		Presence    *float64        `json:"presencePenalty"`
+		Frequency   *float64        `json:"frequencyPenalty"`
+		Seed        *int32          `json:"seed"`
+		Most        int             `json:"maxOutputTokens"`
+		Stop        []string        `json:"stopSequences"`
+		Type        string          `json:"responseMimeType"`
+		Schema      json.RawMessage `json:"responseJsonSchema"`
 		Thinking    *struct {
 			Budget *int `json:"thinkingBudget"`
 		} `json:"thinkingConfig"`
@@ -100,6 +102,9 @@ func (j *work) decide(ask request) {
 		j.thoughts = min(j.thoughts, *t.Budget)
 	}
 	pieces := j.options.Reply(j.Prompt)
+	if held := servertest.Held(ask.Config.Schema); held != "" && ask.Config.Type == "application/json" {
+		pieces = servertest.Runes(held)
+	}
 	calls, spelt := ask.calls()
 	if calls != nil {
 		pieces = spelt // which the service takes for calls, and sends none of it

@@ -22,15 +22,16 @@ const (
 
 // request is what an endpoint is asked.
 type request struct {
-	Model    string    `json:"model"`
-	Prompt   string    `json:"prompt"`
-	Stream   *bool     `json:"stream"`
-	Raw      bool      `json:"raw"`
-	Messages []message `json:"messages"`
-	Tools    []tool    `json:"tools"`
-	Think    *bool     `json:"think"`
-	Truncate *bool     `json:"truncate"`
-	Shift    *bool     `json:"shift"`
+	Model    string          `json:"model"`
+	Prompt   string          `json:"prompt"`
+	Stream   *bool           `json:"stream"`
+	Raw      bool            `json:"raw"`
+	Messages []message       `json:"messages"`
+	Tools    []tool          `json:"tools"`
+	Think    *bool           `json:"think"`
+	Truncate *bool           `json:"truncate"`
+	Shift    *bool           `json:"shift"`
+	Format   json.RawMessage `json:"format"`
 	Options  struct {
 		Window int      `json:"num_ctx"`
 		Most   *int     `json:"num_predict"`
@@ -91,6 +92,9 @@ type work struct {
 // decide fixes the answer: what the model says, less what the limit, the window and a stop string take away.
 func (j *work) decide(ask request) {
 	pieces, most := j.o.Reply(ask.Prompt), -1
+	if held := servertest.Held(ask.Format); held != "" {
+		pieces = servertest.Runes(held)
+	}
 	calls, spelt := ask.calls()
 	if calls != nil {
 		pieces = spelt // which the server takes for calls, and sends none of it

@@ -31,7 +31,14 @@ type ask struct {
 	Grammar   string    `json:"grammar"`
 	IgnoreEOS bool      `json:"ignore_eos"`
 	Timings   bool      `json:"timings_per_token"`
-	Options   struct {
+	Format    struct {
+		Type   string `json:"type"`
+		Schema struct {
+			Name   string          `json:"name"`
+			Schema json.RawMessage `json:"schema"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
+	Options struct {
 		Usage bool `json:"include_usage"`
 	} `json:"stream_options"`
 }
@@ -54,7 +61,7 @@ type work struct {
 // known are the settings that OpenAI takes; it refuses others by name.
 var known = []string{
 	"model", "prompt", "messages", "max_tokens", "max_completion_tokens", "stop", "stream", "stream_options", "temperature",
-	"top_p", "presence_penalty", "frequency_penalty", "logit_bias", "seed", "tools",
+	"top_p", "presence_penalty", "frequency_penalty", "logit_bias", "seed", "tools", "response_format",
 }
 
 func (s *Server) complete(c call, chat bool) {
@@ -80,6 +87,9 @@ func (s *Server) complete(c call, chat bool) {
 	}
 	j := &work{call: c, chat: chat, usage: a.Options.Usage, timed: a.Timings, finish: c.options.Finish, Stream: s.stream(c, a.Prompt)}
 	pieces := c.options.Reply(a.Prompt)
+	if held := servertest.Held(a.Format.Schema.Schema); held != "" && a.Format.Type == "json_schema" && a.Format.Schema.Name != "" {
+		pieces = servertest.Runes(held)
+	}
 	if j.calls = a.calls(); j.calls != nil {
 		pieces, j.finish = nil, "tool_calls"
 	}
