@@ -92,7 +92,7 @@ func (s Subject) schema(t *testing.T) {
 	}
 	text, result := s.answer(t, r)
 	got, ok := parsed(t, text).(map[string]any)
-	if _, bool := got["blue"].(bool); !ok || !bool || len(got) != 1 || result.Finish != llm.FinishStop {
+	if _, said := got["blue"].(bool); !ok || !said || len(got) != 1 || result.Finish != llm.FinishStop {
 		t.Errorf("the answer is %q, with %+v", text, result)
 	}
 	for name, wrong := range map[string]func(*llm.Request){
