@@ -1,19 +1,25 @@
 package app_test
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/gateway/app"
 	"github.com/tsumugi-dev/tsumugi/services/gateway/internal/routes"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/auth/authtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
-// asking is a gateway that knows two persons and a program.
+// asking is a gateway that knows two persons, a program, a session of an agent, and somebody who approves and no more.
 func asking(t *testing.T, s *services) (url, path string, shown []string) {
 	t.Helper()
-	path, shown = authtest.File(t, authtest.User("a", "team-a"), authtest.User("b", "default"), authtest.Service("agent"))
+	session, approver := authtest.User("b", "default"), authtest.User("c", "default")
+	session.Session, approver.Roles = "sessions/0196b2c4-0001-7aaa-8bbb-000000000001", []token.Role{token.Approver}
+	path, shown = authtest.File(t, authtest.User("a", "team-a"), authtest.User("b", "default"), authtest.Service("agent"), session, approver)
 	server, _ := start(t, s, func(_ *app.Config, d *app.Deps) { d.Auth = authtest.Open(t, path) })
 	return server.URL, path, shown
 }
@@ -43,6 +49,9 @@ func TestEveryPathAsksForAToken(t *testing.T) {
 	if request, _ := s.last(); request != nil {
 		t.Errorf("a service got %v", request)
 	}
+	if got := do(t, newRequest(t, "GET", url+"/v1/nodes/x?nonsense=1", "{", "Authorization", "Bearer "+shown[0])); got.status != 400 {
+		t.Errorf("a right token: %d %s", got.status, got.body)
+	}
 	for _, page := range []string{"/", "/openapi.json"} {
 		if got := do(t, newRequest(t, "GET", url+page, "")); got.status != 200 {
 			t.Errorf("%s: %d", page, got.status)
@@ -56,6 +65,32 @@ func TestEveryPathAsksForAToken(t *testing.T) {
 	}
 	if got := do(t, newRequest(t, "GET", url+"/v1/nothing", "")); got.status != 404 {
 		t.Errorf("no path: %d", got.status)
+	}
+}
+
+// A token that is right and not for a call is refused before anything else is looked at, too.
+func TestEveryPathAsksForARight(t *testing.T) {
+	t.Parallel()
+	s := &services{}
+	url, _, shown := asking(t, s)
+	for _, r := range routes.All() {
+		for i, may := range map[int]error{
+			2: errors.New("a program comes over gRPC"),
+			3: auth.Caller{Name: "b", Roles: []token.Role{token.User}, Session: "sessions/x"}.MayCall(r.Call()),
+			4: auth.Caller{Name: "c", Roles: []token.Role{token.Approver}}.MayCall(r.Call()),
+		} {
+			if may == nil {
+				continue
+			}
+			q := newRequest(t, r.Method, url+strings.ReplaceAll(inBraces.ReplaceAllString(r.Path, "$1"), "*", "x")+"?nonsense=1", "{", "Content-Type", "text/plain", "Authorization", "Bearer "+shown[i])
+			got := do(t, q)
+			if reason, p := got.reason(t); got.status != 403 || reason != apierr.ReasonPermissionDenied || p.Message == "" {
+				t.Errorf("%s %s, token %d: %d %s", r.Method, r.Path, i, got.status, got.body)
+			}
+		}
+	}
+	if request, _ := s.last(); request != nil {
+		t.Errorf("a service got %v", request)
 	}
 }
 

@@ -34,6 +34,10 @@ const (
 	ReasonDeadlineExceeded = "DEADLINE_EXCEEDED"
 	// ReasonNamespaceDenied says that the caller may not act there.
 	ReasonNamespaceDenied = "NAMESPACE_DENIED"
+	// ReasonUnauthenticated says that the caller is not known.
+	ReasonUnauthenticated = "UNAUTHENTICATED"
+	// ReasonPermissionDenied says that the caller's token is not for this call. Metadata: `roles` or `session`.
+	ReasonPermissionDenied = "PERMISSION_DENIED"
 	// ReasonUnknownMethod says that this server has no such method. Metadata: `method`.
 	ReasonUnknownMethod = "UNKNOWN_METHOD"
 )

@@ -17,18 +17,24 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	commonv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 )
 
 func TestEveryServiceNamesTheSharedReasons(t *testing.T) {
 	t.Parallel()
+	for _, reason := range []string{ReasonUnauthenticated, ReasonPermissionDenied, ReasonLimitExceeded} { // package auth answers so for the gateway, too
+		if _, ok := commonv1.GatewayErrorReason_value["GATEWAY_ERROR_REASON_"+reason]; !ok {
+			t.Errorf("gateway: the contract does not name %s", reason)
+		}
+	}
 	for service, values := range map[string]map[string]int32{
 		"promptbuilder": promptbuilderv1.ErrorReason_value, "agent": agentv1.ErrorReason_value, "flowstore": flowstorev1.ErrorReason_value,
 	} {
 		for _, reason := range []string{
 			ReasonInvalidField, ReasonLimitExceeded, ReasonInternal, ReasonDraining, ReasonCancelled, ReasonDeadlineExceeded,
-			ReasonNamespaceDenied, ReasonUnknownMethod,
+			ReasonNamespaceDenied, ReasonUnknownMethod, ReasonUnauthenticated, ReasonPermissionDenied,
 		} {
 			if _, ok := values["ERROR_REASON_"+reason]; !ok {
 				t.Errorf("%s: the contract does not name %s", service, reason)

@@ -36,9 +36,6 @@ func (c Config) On() bool { return c.Tokens != "" }
 // maxValueBytes is the longest authorization value that is looked at.
 const maxValueBytes = 256
 
-// ReasonUnauthenticated is the reason of every refusal of a caller who is not known.
-const ReasonUnauthenticated = "UNAUTHENTICATED"
-
 // Authenticator finds out who calls. A nil one stands for no authentication.
 type Authenticator struct {
 	tokens   *token.Store
@@ -121,7 +118,7 @@ func bearer(values []string) (string, error) {
 }
 
 func refused(err error) *apierr.Error {
-	return apierr.New(codes.Unauthenticated, ReasonUnauthenticated, err.Error())
+	return apierr.New(codes.Unauthenticated, apierr.ReasonUnauthenticated, err.Error())
 }
 
 // failed counts a failure, and tells it in the log as long as its peer has not had too many.
@@ -146,12 +143,3 @@ func (a *Authenticator) failed(r Request, shown string, err error) error {
 const maxMethod = 128
 
 func head(method string) string { return strings.ToValidUTF8(method[:min(len(method), maxMethod)], "") }
-
-// MayCall says whether the caller may call at all: what is there today is for users, for programs of ours, and for an
-// admin who looks after them. A token for approvals alone reads and writes no conversation.
-func (c Caller) MayCall() error {
-	if c.Has(token.User) || c.Has(token.Admin) || c.Has(token.Service) {
-		return nil
-	}
-	return denied("this call is for callers with the role user or admin, and the token has neither")
-}

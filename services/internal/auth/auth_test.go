@@ -13,7 +13,6 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
-	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
@@ -70,7 +69,7 @@ func TestAuthenticate(t *testing.T) {
 		logs.TakeAll()
 		_, _, err := a.Authenticate(Request{Values: tt.values, Peer: fmt.Sprintf("10.0.1.%d:99", i), Method: "/s/m"})
 		e, ok := err.(*apierr.Error) //nolint:errorlint // that very type
-		if !ok || e.Code != codes.Unauthenticated || e.Reason != ReasonUnauthenticated || !strings.Contains(e.Message, tt.want) {
+		if !ok || e.Code != codes.Unauthenticated || e.Reason != apierr.ReasonUnauthenticated || !strings.Contains(e.Message, tt.want) {
 			t.Errorf("%.40q: %v", tt.values, err)
 		}
 		lines := fmt.Sprint(logs.All())
@@ -163,37 +162,6 @@ func TestStill(t *testing.T) {
 	}
 	if e := still(); e == nil || e.Code != codes.Unauthenticated || strings.Contains(e.Message, shown[20:]) {
 		t.Errorf("%v", e)
-	}
-}
-
-// c2 of the cases: what asks can never approve, whatever roles its token has. Nobody is nobody.
-func TestAgent02ASessionDecidesNothing(t *testing.T) {
-	t.Parallel()
-	all := []token.Role{token.User, token.Approver, token.Admin}
-	for name, tt := range map[string]struct {
-		caller       Caller
-		decide, call bool
-	}{
-		"an approver":         {Caller{Name: "a", Roles: all}, true, true},
-		"its session":         {Caller{Name: "a", Roles: all, Session: "sessions/x"}, false, true},
-		"a user":              {Caller{Name: "a", Roles: all[:1]}, false, true},
-		"an admin":            {Caller{Name: "a", Roles: all[2:]}, false, true},
-		"an approver alone":   {Caller{Name: "a", Roles: all[1:2]}, true, false},
-		"without a token":     {Local(), false, true},
-		"a program":           {Program(), false, true},
-		"nobody":              {Caller{}, false, false},
-		"from an empty place": {From(t.Context()), false, false},
-	} {
-		if got := tt.caller.MayDecide(); got != tt.decide {
-			t.Errorf("%s may decide: %v", name, got)
-		}
-		if err := tt.caller.MayCall(); (err == nil) != tt.call {
-			t.Errorf("%s may call: %v", name, err)
-		}
-	}
-	ctx := With(t.Context(), Caller{Name: "a", Namespace: "team-a"})
-	if From(ctx).Name != "a" || namespace.From(ctx) != "team-a" {
-		t.Error("the caller or its namespace is lost")
 	}
 }
 

@@ -38,10 +38,6 @@ func Local() Caller {
 // Has says whether the caller has a role. None includes another.
 func (c Caller) Has(r token.Role) bool { return slices.Contains(c.Roles, r) }
 
-// MayDecide says whether the caller may approve or deny what an agent asks for: an approver, and never a session, which
-// would decide for itself (cases/agent.md c2), whatever roles its token has.
-func (c Caller) MayDecide() bool { return c.Has(token.Approver) && c.Session == "" }
-
 func of(t token.Token) Caller {
 	return Caller{Name: t.Name, Namespace: t.Namespace, Roles: t.Roles, Token: t.ID, Session: t.Session}
 }

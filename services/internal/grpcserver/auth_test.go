@@ -13,6 +13,7 @@ import (
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 	"github.com/tsumugi-dev/tsumugi/services/internal/auth/authtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
@@ -29,7 +30,9 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	approver := authtest.User("c", "team-a")
 	approver.Roles = []token.Role{token.Approver}
-	path, shown := authtest.File(t, authtest.User("a", "team-a"), authtest.User("b", "team-b"), approver)
+	session := authtest.User("d", "team-a")
+	session.Session = "sessions/0196b2c4-0001-7aaa-8bbb-000000000001"
+	path, shown := authtest.File(t, authtest.User("a", "team-a"), authtest.User("b", "team-b"), approver, session)
 	f := &fake{create: namespaceOf, watch: func(_ *agentv1.WatchGenerationRequest, s grpc.ServerStreamingServer[agentv1.GenerateNodeEvent]) error {
 		return s.Send(text(auth.From(s.Context()).Name))
 	}}
@@ -50,6 +53,7 @@ func TestTokens(t *testing.T) {
 		"over-long":            {[]string{"authorization", "Bearer " + shown[0] + strings.Repeat(" ", 300)}, codes.Unauthenticated, ""},
 		"another scheme":       {[]string{"authorization", "Basic " + shown[0]}, codes.Unauthenticated, ""},
 		"approver alone":       {[]string{"authorization", "Bearer " + shown[2]}, codes.PermissionDenied, ""},
+		"session of an agent":  {[]string{"authorization", "Bearer " + shown[3]}, codes.PermissionDenied, ""},
 	} {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), tt.pairs...)
 		n, err := r.flows.CreateNode(ctx, &flowstorev1.CreateNodeRequest{})
@@ -64,9 +68,9 @@ func TestTokens(t *testing.T) {
 			}
 			continue
 		}
-		reason := auth.ReasonUnauthenticated
+		reason := apierr.ReasonUnauthenticated
 		if tt.code == codes.PermissionDenied {
-			reason = "NAMESPACE_DENIED"
+			reason = apierr.ReasonPermissionDenied
 		}
 		check(t, err, tt.code, reason)
 		check(t, streamed, tt.code, reason)
@@ -88,7 +92,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("reflection: %v", err)
 	}
 	err = r.conn.Invoke(t.Context(), "/tsumugi.flowstore.v1.FlowStoreService/NoSuchMethod", &flowstorev1.CreateNodeRequest{}, &flowstorev1.Node{})
-	check(t, err, codes.Unauthenticated, auth.ReasonUnauthenticated)
+	check(t, err, codes.Unauthenticated, apierr.ReasonUnauthenticated)
 	for _, line := range r.logs.All() {
 		for _, f := range line.Context {
 			if strings.Contains(f.String, shown[0][20:40]) {
@@ -123,9 +127,9 @@ func TestARevokedTokenEndsItsStreams(t *testing.T) {
 	next <- "after"
 	close(next)
 	_, err = s.Recv()
-	check(t, err, codes.Unauthenticated, auth.ReasonUnauthenticated)
+	check(t, err, codes.Unauthenticated, apierr.ReasonUnauthenticated)
 	_, err = r.flows.CreateNode(bearer(t.Context(), shown[0]), &flowstorev1.CreateNodeRequest{})
-	check(t, err, codes.Unauthenticated, auth.ReasonUnauthenticated)
+	check(t, err, codes.Unauthenticated, apierr.ReasonUnauthenticated)
 	if _, err := r.flows.CreateNode(bearer(t.Context(), shown[1]), &flowstorev1.CreateNodeRequest{}); err != nil {
 		t.Errorf("another token: %v", err)
 	}

@@ -99,6 +99,11 @@ func namespaceOf(ctx context.Context, _ *flowstorev1.CreateNodeRequest) (*flowst
 	return &flowstorev1.Node{Model: namespace.From(ctx), Note: auth.From(ctx).Name, Tags: []string{interceptor.RequestID(ctx)}}, nil
 }
 
+// mallory may call nothing here; the agent may call for her, whose session it is about.
+func mallory(ns string) auth.Caller {
+	return auth.Caller{Name: "mallory", Namespace: ns, Roles: []token.Role{token.User}, Session: "sessions/0196b2c4-0001-7aaa-8bbb-000000000001"}
+}
+
 // The namespace that a caller names counts only where none but our own services can call, or with the token of one. A
 // server that knows nobody refuses what is meant for another namespace than its own.
 func TestNamespace(t *testing.T) {
@@ -126,7 +131,7 @@ func TestNamespace(t *testing.T) {
 		r := serve(t, &fake{create: namespaceOf}, tt.change)
 		ctx := namespace.With(t.Context(), tt.named) // grpcclient sends it
 		if tt.say != "" {
-			ctx = namespace.With(auth.With(ctx, auth.Caller{Name: "mallory", Namespace: tt.say, Roles: []token.Role{token.User}}), tt.named)
+			ctx = namespace.With(auth.With(ctx, mallory(tt.say)), tt.named)
 		}
 		if tt.token != "" {
 			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+tt.token)

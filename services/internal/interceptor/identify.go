@@ -27,9 +27,6 @@ func identify(o Options) func(context.Context, *call, func(context.Context) erro
 		if !namespace.Valid(caller.Namespace) {
 			return apierr.New(codes.PermissionDenied, apierr.ReasonNamespaceDenied, "the caller acts in no valid namespace")
 		}
-		if err := caller.MayCall(); err != nil {
-			return err
-		}
 		c.namespace, c.token = caller.Namespace, caller.Token
 		err = next(auth.With(ctx, caller))
 		if revoked := c.revoked.Load(); revoked != nil { // whatever the handler made of it
@@ -39,7 +36,8 @@ func identify(o Options) func(context.Context, *call, func(context.Context) erro
 	}
 }
 
-// caller is who calls, by what this server may believe.
+// caller is who calls, by what this server may believe, if it may make this call. For whom a program of ours calls is not asked again what they
+// may: they came in elsewhere, with another call.
 func (o Options) caller(ctx context.Context, c *call) (auth.Caller, error) {
 	switch {
 	case o.TrustCaller:
@@ -55,7 +53,10 @@ func (o Options) caller(ctx context.Context, c *call) (auth.Caller, error) {
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	c.still = still
+	c.still, c.namespace, c.token = still, caller.Namespace, caller.Token
+	if err := caller.MayCall(c.method); err != nil {
+		return auth.Caller{}, err
+	}
 	if caller.Has(token.Service) {
 		return auth.Handed(ctx, caller)
 	}

@@ -127,7 +127,7 @@ func apart(t *testing.T, m mode) {
 	for _, nobody := range w.as(t, "") {
 		for _, c := range all {
 			answer, err := nobody.ask(t, methods[c.method], fill(c.request, known...))
-			if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.Unauthenticated || e.Reason != "UNAUTHENTICATED" || leaks(answer) {
+			if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.Unauthenticated || e.Reason != apierr.ReasonUnauthenticated || leaks(answer) {
 				t.Errorf("%s over %s without a token: %s %v", c.method, nobody.how, answer, err)
 			}
 		}

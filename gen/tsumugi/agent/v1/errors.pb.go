@@ -82,6 +82,11 @@ const (
 	ErrorReason_ERROR_REASON_UNKNOWN_METHOD ErrorReason = 22
 	// PERMISSION_DENIED: the caller may not act in this namespace.
 	ErrorReason_ERROR_REASON_NAMESPACE_DENIED ErrorReason = 23
+	// UNAUTHENTICATED: the caller is not known: no token, more than one, or none that holds.
+	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 24
+	// PERMISSION_DENIED: the token is not for this call: it has none of the roles, or is bound to a session of an agent. Metadata: `roles`,
+	// those that would do, where a role is missing; `session`, the one that the token is bound to.
+	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 25
 )
 
 // Enum value maps for ErrorReason.
@@ -111,6 +116,8 @@ var (
 		21: "ERROR_REASON_DEADLINE_EXCEEDED",
 		22: "ERROR_REASON_UNKNOWN_METHOD",
 		23: "ERROR_REASON_NAMESPACE_DENIED",
+		24: "ERROR_REASON_UNAUTHENTICATED",
+		25: "ERROR_REASON_PERMISSION_DENIED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -137,6 +144,8 @@ var (
 		"ERROR_REASON_DEADLINE_EXCEEDED":    21,
 		"ERROR_REASON_UNKNOWN_METHOD":       22,
 		"ERROR_REASON_NAMESPACE_DENIED":     23,
+		"ERROR_REASON_UNAUTHENTICATED":      24,
+		"ERROR_REASON_PERMISSION_DENIED":    25,
 	}
 )
 
@@ -171,7 +180,7 @@ var File_tsumugi_agent_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xb3\x06\n" +
+	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xf9\x06\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12%\n" +
@@ -197,7 +206,9 @@ const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\x16ERROR_REASON_CANCELLED\x10\x14\x12\"\n" +
 	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x15\x12\x1f\n" +
 	"\x1bERROR_REASON_UNKNOWN_METHOD\x10\x16\x12!\n" +
-	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x17B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x17\x12 \n" +
+	"\x1cERROR_REASON_UNAUTHENTICATED\x10\x18\x12\"\n" +
+	"\x1eERROR_REASON_PERMISSION_DENIED\x10\x19B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_errors_proto_rawDescOnce sync.Once

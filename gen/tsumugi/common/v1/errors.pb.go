@@ -60,6 +60,11 @@ const (
 	GatewayErrorReason_GATEWAY_ERROR_REASON_INTERNAL GatewayErrorReason = 14
 	// UNAVAILABLE, 503: the gateway is stopping.
 	GatewayErrorReason_GATEWAY_ERROR_REASON_DRAINING GatewayErrorReason = 15
+	// UNAUTHENTICATED, 401: the caller is not known: no token, more than one, or none that holds.
+	GatewayErrorReason_GATEWAY_ERROR_REASON_UNAUTHENTICATED GatewayErrorReason = 16
+	// PERMISSION_DENIED, 403: the token is not for this call: it has none of the roles, or is bound to a session of an agent. Metadata: `roles`,
+	// those that would do, where a role is missing; `session`, the one that the token is bound to.
+	GatewayErrorReason_GATEWAY_ERROR_REASON_PERMISSION_DENIED GatewayErrorReason = 17
 )
 
 // Enum value maps for GatewayErrorReason.
@@ -81,6 +86,8 @@ var (
 		13: "GATEWAY_ERROR_REASON_DEADLINE_EXCEEDED",
 		14: "GATEWAY_ERROR_REASON_INTERNAL",
 		15: "GATEWAY_ERROR_REASON_DRAINING",
+		16: "GATEWAY_ERROR_REASON_UNAUTHENTICATED",
+		17: "GATEWAY_ERROR_REASON_PERMISSION_DENIED",
 	}
 	GatewayErrorReason_value = map[string]int32{
 		"GATEWAY_ERROR_REASON_UNSPECIFIED":            0,
@@ -99,6 +106,8 @@ var (
 		"GATEWAY_ERROR_REASON_DEADLINE_EXCEEDED":      13,
 		"GATEWAY_ERROR_REASON_INTERNAL":               14,
 		"GATEWAY_ERROR_REASON_DRAINING":               15,
+		"GATEWAY_ERROR_REASON_UNAUTHENTICATED":        16,
+		"GATEWAY_ERROR_REASON_PERMISSION_DENIED":      17,
 	}
 )
 
@@ -133,7 +142,7 @@ var File_tsumugi_common_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_common_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1etsumugi/common/v1/errors.proto\x12\x11tsumugi.common.v1*\x9e\x05\n" +
+	"\x1etsumugi/common/v1/errors.proto\x12\x11tsumugi.common.v1*\xf4\x05\n" +
 	"\x12GatewayErrorReason\x12$\n" +
 	" GATEWAY_ERROR_REASON_UNSPECIFIED\x10\x00\x12(\n" +
 	"$GATEWAY_ERROR_REASON_ROUTE_NOT_FOUND\x10\x01\x12+\n" +
@@ -151,7 +160,9 @@ const file_tsumugi_common_v1_errors_proto_rawDesc = "" +
 	"\x1eGATEWAY_ERROR_REASON_CANCELLED\x10\f\x12*\n" +
 	"&GATEWAY_ERROR_REASON_DEADLINE_EXCEEDED\x10\r\x12!\n" +
 	"\x1dGATEWAY_ERROR_REASON_INTERNAL\x10\x0e\x12!\n" +
-	"\x1dGATEWAY_ERROR_REASON_DRAINING\x10\x0fB?Z=github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1;commonv1b\x06proto3"
+	"\x1dGATEWAY_ERROR_REASON_DRAINING\x10\x0f\x12(\n" +
+	"$GATEWAY_ERROR_REASON_UNAUTHENTICATED\x10\x10\x12*\n" +
+	"&GATEWAY_ERROR_REASON_PERMISSION_DENIED\x10\x11B?Z=github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1;commonv1b\x06proto3"
 
 var (
 	file_tsumugi_common_v1_errors_proto_rawDescOnce sync.Once

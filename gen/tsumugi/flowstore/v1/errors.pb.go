@@ -103,6 +103,11 @@ const (
 	// INVALID_ARGUMENT: the query of a search cannot be understood, or names a flow that is not there or is one of several. `BadRequest` tells
 	// each place. Metadata: `character`, the place of the first in the query, from 1.
 	ErrorReason_ERROR_REASON_INVALID_QUERY ErrorReason = 29
+	// UNAUTHENTICATED: the caller is not known: no token, more than one, or none that holds.
+	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 35
+	// PERMISSION_DENIED: the token is not for this call: it has none of the roles, or is bound to a session of an agent. Metadata: `roles`,
+	// those that would do, where a role is missing; `session`, the one that the token is bound to.
+	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 36
 )
 
 // Enum value maps for ErrorReason.
@@ -140,6 +145,8 @@ var (
 		30: "ERROR_REASON_NOTHING_TO_UNDO",
 		34: "ERROR_REASON_UNREADABLE_IMPORT",
 		29: "ERROR_REASON_INVALID_QUERY",
+		35: "ERROR_REASON_UNAUTHENTICATED",
+		36: "ERROR_REASON_PERMISSION_DENIED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -174,6 +181,8 @@ var (
 		"ERROR_REASON_NOTHING_TO_UNDO":    30,
 		"ERROR_REASON_UNREADABLE_IMPORT":  34,
 		"ERROR_REASON_INVALID_QUERY":      29,
+		"ERROR_REASON_UNAUTHENTICATED":    35,
+		"ERROR_REASON_PERMISSION_DENIED":  36,
 	}
 )
 
@@ -208,7 +217,7 @@ var File_tsumugi_flowstore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\x87\b\n" +
+	"!tsumugi/flowstore/v1/errors.proto\x12\x14tsumugi.flowstore.v1*\xcd\b\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -242,7 +251,9 @@ const file_tsumugi_flowstore_v1_errors_proto_rawDesc = "" +
 	"\x19ERROR_REASON_UNDO_REFUSED\x10\x1a\x12 \n" +
 	"\x1cERROR_REASON_NOTHING_TO_UNDO\x10\x1e\x12\"\n" +
 	"\x1eERROR_REASON_UNREADABLE_IMPORT\x10\"\x12\x1e\n" +
-	"\x1aERROR_REASON_INVALID_QUERY\x10\x1dBEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
+	"\x1aERROR_REASON_INVALID_QUERY\x10\x1d\x12 \n" +
+	"\x1cERROR_REASON_UNAUTHENTICATED\x10#\x12\"\n" +
+	"\x1eERROR_REASON_PERMISSION_DENIED\x10$BEZCgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1;flowstorev1b\x06proto3"
 
 var (
 	file_tsumugi_flowstore_v1_errors_proto_rawDescOnce sync.Once

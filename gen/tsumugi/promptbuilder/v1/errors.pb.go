@@ -69,6 +69,11 @@ const (
 	ErrorReason_ERROR_REASON_NAMESPACE_DENIED ErrorReason = 16
 	// NOT_FOUND: there is no default text of this name.
 	ErrorReason_ERROR_REASON_UNKNOWN_TEMPLATE ErrorReason = 17
+	// UNAUTHENTICATED: the caller is not known: no token, more than one, or none that holds.
+	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 18
+	// PERMISSION_DENIED: the token is not for this call: it has none of the roles, or is bound to a session of an agent. Metadata: `roles`,
+	// those that would do, where a role is missing; `session`, the one that the token is bound to.
+	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 19
 )
 
 // Enum value maps for ErrorReason.
@@ -92,6 +97,8 @@ var (
 		15: "ERROR_REASON_UNKNOWN_METHOD",
 		16: "ERROR_REASON_NAMESPACE_DENIED",
 		17: "ERROR_REASON_UNKNOWN_TEMPLATE",
+		18: "ERROR_REASON_UNAUTHENTICATED",
+		19: "ERROR_REASON_PERMISSION_DENIED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":         0,
@@ -112,6 +119,8 @@ var (
 		"ERROR_REASON_UNKNOWN_METHOD":      15,
 		"ERROR_REASON_NAMESPACE_DENIED":    16,
 		"ERROR_REASON_UNKNOWN_TEMPLATE":    17,
+		"ERROR_REASON_UNAUTHENTICATED":     18,
+		"ERROR_REASON_PERMISSION_DENIED":   19,
 	}
 )
 
@@ -146,7 +155,7 @@ var File_tsumugi_promptbuilder_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_promptbuilder_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"%tsumugi/promptbuilder/v1/errors.proto\x12\x18tsumugi.promptbuilder.v1*\xd8\x04\n" +
+	"%tsumugi/promptbuilder/v1/errors.proto\x12\x18tsumugi.promptbuilder.v1*\x9e\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n" +
@@ -166,7 +175,9 @@ const file_tsumugi_promptbuilder_v1_errors_proto_rawDesc = "" +
 	"\x1eERROR_REASON_DEADLINE_EXCEEDED\x10\x0e\x12\x1f\n" +
 	"\x1bERROR_REASON_UNKNOWN_METHOD\x10\x0f\x12!\n" +
 	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x10\x12!\n" +
-	"\x1dERROR_REASON_UNKNOWN_TEMPLATE\x10\x11BMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
+	"\x1dERROR_REASON_UNKNOWN_TEMPLATE\x10\x11\x12 \n" +
+	"\x1cERROR_REASON_UNAUTHENTICATED\x10\x12\x12\"\n" +
+	"\x1eERROR_REASON_PERMISSION_DENIED\x10\x13BMZKgithub.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1;promptbuilderv1b\x06proto3"
 
 var (
 	file_tsumugi_promptbuilder_v1_errors_proto_rawDescOnce sync.Once

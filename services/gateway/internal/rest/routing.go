@@ -39,7 +39,7 @@ func (s *surface) matched(next runtime.HandlerFunc) runtime.HandlerFunc {
 			next(w, r, params)
 			return
 		}
-		ctx, err := s.known(r, pattern.String())
+		ctx, err := s.known(r, route)
 		if err != nil {
 			s.refuse(r.Context(), w, err)
 			return

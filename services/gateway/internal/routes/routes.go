@@ -35,6 +35,11 @@ func ServiceOf(fullName string) string {
 	return parts[1]
 }
 
+// Call is the name by which gRPC knows the RPC, `/package.Service/Method`.
+func (r Route) Call() string {
+	return "/" + string(r.RPC.Parent().FullName()) + "/" + string(r.RPC.Name())
+}
+
 // Stream says that the answer is a stream of events.
 func (r Route) Stream() bool { return r.RPC.IsStreamingServer() }
 

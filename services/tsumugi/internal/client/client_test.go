@@ -30,7 +30,7 @@ func TestPlain(t *testing.T) {
 		"a": errors.New("a"),
 		"nobody answers at here:1 (nothing listens there): start `tsumugi serve`, or name its gRPC address with --addr": status.Error(codes.Unavailable, "dial tcp: connect: connection refused"),
 		"here:1 answered: b": status.Error(codes.Internal, "b"),
-		"here:1 asks who you are: its time is over. A command takes a token from the variable TSUMUGI_TOKEN, or from a file: --token-file FILE": apierr.New(codes.Unauthenticated, "UNAUTHENTICATED", "its time is over").GRPCStatus().Err(),
+		"here:1 asks who you are: its time is over. A command takes a token from the variable TSUMUGI_TOKEN, or from a file: --token-file FILE": apierr.New(codes.Unauthenticated, apierr.ReasonUnauthenticated, "its time is over").GRPCStatus().Err(),
 		"flows/x is full": apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, "flows/x is full").GRPCStatus().Err(),
 	} {
 		if got := client.Plain(err, "here:1"); got == nil || got.Error() != want {
