@@ -38,21 +38,62 @@ const maxValueBytes = 256
 
 // Authenticator finds out who calls. A nil one stands for no authentication.
 type Authenticator struct {
-	tokens   *token.Store
+	tokens   tokens
 	log      *zap.Logger
 	failures *failures
+	// open says that who shows no token is Local; notice is what Notice says.
+	open   bool
+	notice string
 }
 
-// Open reads the file of tokens that the settings name; nil where they name none.
-func Open(c Config, log *zap.Logger) (*Authenticator, error) {
-	if !c.On() {
-		return nil, nil //nolint:nilnil // no authentication, as the type says
+// tokens are those that are known: a file of them, or the approver secret alone.
+type tokens interface {
+	Verify(shown string) (token.Token, error)
+	Still(t token.Token) bool
+	Ready(ctx context.Context) obs.Check
+}
+
+// Open reads the file of tokens that the settings name. Where they name none, folder is where the secret of approvers stands, or is made
+// (openApprover); where that is empty, too, it is nil.
+func Open(c Config, folder string, log *zap.Logger) (*Authenticator, error) {
+	switch {
+	case c.On():
+		file, err := token.Open(c.Tokens, log)
+		if err != nil {
+			return nil, err
+		}
+		return &Authenticator{tokens: file, log: log, failures: newFailures()}, nil
+	case folder != "":
+		return openApprover(folder, log), nil
 	}
-	tokens, err := token.Open(c.Tokens, log)
+	return nil, nil //nolint:nilnil // no authentication, as the type says
+}
+
+// openApprover is authentication without a file of tokens, on loopback: everybody is Local, and who shows the secret of the folder is Local and an
+// approver. A program that an agent starts reaches the port as a person does, and must not decide for one (field/review-agent.md S11). Without
+// the secret nobody decides; that is told, and no reason not to start.
+func openApprover(folder string, log *zap.Logger) *Authenticator {
+	who := Local()
+	secret, made, err := token.OpenSecret(folder, token.Token{Name: who.Name, Namespace: who.Namespace, Roles: append(who.Roles, token.Approver)})
+	a := &Authenticator{tokens: secret, log: log, failures: newFailures(), open: true}
 	if err != nil {
-		return nil, err
+		log.Error("there is no approver secret, so nobody can decide what an agent may do", zap.String("file", secret.Path()), zap.Error(err))
 	}
-	return &Authenticator{tokens: tokens, log: log, failures: newFailures()}, nil
+	if made {
+		a.notice = fmt.Sprintf("Who decides what an agent may do shows the secret in %s, which was made now for you alone (docs/security.md).", secret.Path())
+	}
+	return a
+}
+
+// Asks says whether nobody is served without a token.
+func (a *Authenticator) Asks() bool { return a != nil && !a.open }
+
+// Notice is a sentence that a person has to be told once; empty where there is none.
+func (a *Authenticator) Notice() string {
+	if a == nil {
+		return ""
+	}
+	return a.notice
 }
 
 // Ready tells how the file of tokens is; nothing without authentication.
@@ -71,7 +112,7 @@ type Request struct {
 	Peer, Method string
 }
 
-// Still says why a caller who was known may not go on; nil: there is no reason. It may be called at once.
+// Still says why a caller who was known may not go on; nil: there is no reason. It may be called at once. It is nil itself for one who needed no token.
 type Still func() *apierr.Error
 
 // Authenticate says who calls, and gives a function that says whether that holds still. The error is an *apierr.Error with a sentence that says
@@ -80,6 +121,9 @@ type Still func() *apierr.Error
 // spares the log.
 func (a *Authenticator) Authenticate(r Request) (Caller, Still, error) {
 	shown, err := bearer(r.Values)
+	if a.open && errors.Is(err, errMissing) {
+		return Local(), nil, nil
+	}
 	if err != nil {
 		return Caller{}, nil, a.failed(r, shown, err)
 	}

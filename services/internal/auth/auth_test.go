@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
@@ -25,7 +26,7 @@ func rig(t *testing.T) (a *Authenticator, path, shown string, logs *observer.Obs
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zap.DebugLevel)
-	if a, err = Open(Config{Tokens: path}, zap.New(core)); err != nil {
+	if a, err = Open(Config{Tokens: path}, "", zap.New(core)); err != nil {
 		t.Fatal(err)
 	}
 	return a, path, shown, logs
@@ -167,7 +168,7 @@ func TestStill(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	a, err := Open(Config{}, zap.NewNop())
+	a, err := Open(Config{}, "", zap.NewNop())
 	if a != nil || err != nil || a.Ready(t.Context()) != nil {
 		t.Errorf("%v, %v", a, err)
 	}
@@ -176,7 +177,97 @@ func TestConfig(t *testing.T) {
 	if p.Err() == nil {
 		t.Error("a file that is not there is accepted")
 	}
-	if _, err := Open(Config{Tokens: "/nope.yaml"}, zap.NewNop()); err == nil {
+	if _, err := Open(Config{Tokens: "/nope.yaml"}, t.TempDir(), zap.NewNop()); err == nil {
 		t.Error("a file that is not there is opened")
+	}
+}
+
+// Without a file of tokens everybody is a user, and who shows the secret of the folder an approver, too; a wrong one is refused as any wrong token, and counted.
+// Neither log nor notice holds the secret, and the notice comes once.
+func TestApproverSecret(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	core, logs := observer.New(zap.DebugLevel)
+	a, err := Open(Config{}, folder, zap.New(core))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := token.ReadSecret(filepath.Join(folder, token.SecretName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Asks() || !strings.Contains(a.Notice(), filepath.Join(folder, token.SecretName)) || strings.Contains(a.Notice(), shown[30:50]) || len(a.Ready(t.Context())) != 1 {
+		t.Errorf("asks %v, notice %q, %v", a.Asks(), a.Notice(), a.Ready(t.Context()))
+	}
+	for _, values := range [][]string{nil, {""}, {" "}} {
+		c, still, err := a.Authenticate(Request{Values: values})
+		if err != nil || still != nil || c.Name != LocalName || c.Namespace != namespace.Default || !c.Has(token.User) || c.MayDecide() || c.Token != "" {
+			t.Errorf("%q: %+v, %v", values, c, err)
+		}
+	}
+	c, still, err := a.Authenticate(Request{Values: []string{"Bearer " + shown}})
+	if err != nil || still() != nil || c.Name != LocalName || c.Namespace != namespace.Default || !c.Has(token.User) || !c.MayDecide() || c.Has(token.Admin) || c.Token != token.ID(shown) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, values := range [][]string{
+		{"Bearer " + shown[:len(shown)-64] + strings.Repeat("0", 64)}, {"Bearer x"}, {"Bearer "}, {"Basic " + shown}, {shown},
+		{"Bearer " + shown, "Bearer " + shown}, {"", "Bearer " + shown},
+	} {
+		c, _, err := a.Authenticate(Request{Values: values})
+		e, ok := err.(*apierr.Error) //nolint:errorlint // that very type
+		if !ok || e.Code != codes.Unauthenticated || e.Reason != apierr.ReasonUnauthenticated || c.Name != "" || strings.Contains(e.Message, shown[30:50]) {
+			t.Errorf("%q: %+v, %v", values, c, err)
+		}
+	}
+	for range maxFailures {
+		_, _, err = a.Authenticate(Request{Values: []string{"Bearer x"}})
+	}
+	if e, ok := err.(*apierr.Error); !ok || e.Code != codes.ResourceExhausted { //nolint:errorlint // that very type
+		t.Errorf("guesses are not limited: %v", err)
+	}
+	if _, _, err := a.Authenticate(Request{}); err != nil {
+		t.Errorf("others wait for them: %v", err)
+	}
+	if strings.Contains(fmt.Sprint(logs.All()), shown[30:50]) {
+		t.Error("the log holds the secret")
+	}
+	again, err := Open(Config{}, folder, zap.NewNop())
+	if err != nil || again.Notice() != "" {
+		t.Errorf("told twice: %q, %v", again.Notice(), err)
+	}
+}
+
+// With a file of tokens no secret is made, and one that is there opens nothing. Where none can be made nobody decides, and all else goes on.
+func TestApproverSecretIsNotEverywhere(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	_, path, _, _ := rig(t)
+	withTokens, err := Open(Config{Tokens: path}, folder, zap.NewNop())
+	if err != nil || !withTokens.Asks() || withTokens.Notice() != "" {
+		t.Errorf("%v, notice %q", err, withTokens.Notice())
+	}
+	if _, err := token.ReadSecret(filepath.Join(folder, token.SecretName)); err == nil {
+		t.Error("it was made beside a file of tokens")
+	}
+	if _, err := Open(Config{}, folder, zap.NewNop()); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := token.ReadSecret(filepath.Join(folder, token.SecretName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := withTokens.Authenticate(Request{Values: []string{"Bearer " + shown}}); err == nil {
+		t.Error("it is a token of the file")
+	}
+	core, logs := observer.New(zap.ErrorLevel)
+	none, err := Open(Config{}, filepath.Join(path, "below-a-file"), zap.New(core))
+	if err != nil || logs.Len() != 1 || none.Notice() != "" || none.Ready(t.Context())[0].OK {
+		t.Fatalf("%v, %d lines", err, logs.Len())
+	}
+	if c, _, err := none.Authenticate(Request{}); err != nil || c.MayDecide() || c.Name != LocalName {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, _, err := none.Authenticate(Request{Values: []string{"Bearer " + shown}}); err == nil {
+		t.Error("a secret of another folder is let in")
 	}
 }

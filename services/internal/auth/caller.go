@@ -30,7 +30,8 @@ type Caller struct {
 // LocalName is the name of everybody without authentication.
 const LocalName = "local"
 
-// Local is the caller of every request while there is no file of tokens: whoever reaches a loopback address.
+// Local is the caller of every request while there is no file of tokens: whoever reaches a loopback address. With the approver secret it is an
+// approver, too.
 func Local() Caller {
 	return Caller{Name: LocalName, Namespace: namespace.Default, Roles: []token.Role{token.User}}
 }

@@ -81,13 +81,13 @@ func one(ctx context.Context, key string) (string, error) {
 // Program is a program of ours that has no token, as it is one and the same process.
 func Program() Caller { return Caller{Name: "tsumugi", Roles: []token.Role{token.Service}} }
 
-// Alone is the caller at a server without authentication. Somebody who means another namespace than the default one must
+// Alone is the caller at a server without a file of tokens, if it may be served. Somebody who means another namespace than the default one must
 // not be served in that: it would be a program of ours that knows its callers apart, in front of one that does not.
-func Alone(ctx context.Context) (Caller, error) {
+func Alone(ctx context.Context, c Caller) (Caller, error) {
 	if told := metadata.ValueFromIncomingContext(ctx, NamespaceKey); len(told) > 0 && told[0] != namespace.Default {
 		return Caller{}, denied("this server has no file of tokens, and acts in the namespace default alone; the call is for another one (auth.tokens of this program)")
 	}
-	return Local(), nil
+	return c, nil
 }
 
 func denied(message string) *apierr.Error {

@@ -102,6 +102,50 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// On a server without a file of tokens who shows the approver secret may decide, and nobody else; what callers say of themselves is not heard from
+// either, and what is for another namespace is refused, secret or not.
+func TestAgent08TheApproverSecretDecides(t *testing.T) {
+	t.Parallel()
+	asks, shown := authtest.Approver(t)
+	r := serve(t, &fake{create: func(ctx context.Context, _ *flowstorev1.CreateNodeRequest) (*flowstorev1.Node, error) {
+		c := auth.From(ctx)
+		n := &flowstorev1.Node{Model: c.Namespace, Note: c.Name}
+		if c.MayDecide() {
+			n.Tags = []string{"decides"}
+		}
+		return n, nil
+	}}, func(o *grpcserver.Options) { o.Auth = asks })
+	liar := []string{auth.CallerKey, `{"name":"b","namespace":"default","roles":["approver","service"]}`, "x-user", "alice"}
+	elsewhere := []string{auth.NamespaceKey, "team-a"}
+	secret := []string{"authorization", "Bearer " + shown}
+	for name, tt := range map[string]struct {
+		pairs   []string
+		decides bool
+		code    codes.Code
+	}{
+		"nothing":                       {nil, false, codes.OK},
+		"the secret":                    {secret, true, codes.OK},
+		"a lie":                         {liar, false, codes.OK},
+		"the secret and a lie":          {append(liar, secret...), true, codes.OK},
+		"a wrong one":                   {[]string{"authorization", "Bearer " + shown[:len(shown)-64] + strings.Repeat("0", 64)}, false, codes.Unauthenticated},
+		"twice":                         {append(secret, secret...), false, codes.Unauthenticated},
+		"another namespace":             {elsewhere, false, codes.PermissionDenied},
+		"the secret, another namespace": {append(elsewhere, secret...), false, codes.PermissionDenied},
+	} {
+		n, err := r.flows.CreateNode(metadata.AppendToOutgoingContext(t.Context(), tt.pairs...), &flowstorev1.CreateNodeRequest{})
+		switch tt.code {
+		case codes.OK:
+			if err != nil || n.GetNote() != auth.LocalName || n.GetModel() != "default" || (len(n.GetTags()) > 0) != tt.decides {
+				t.Errorf("%s: %v, %v", name, n, err)
+			}
+		case codes.Unauthenticated:
+			check(t, err, tt.code, apierr.ReasonUnauthenticated)
+		default:
+			check(t, err, tt.code, apierr.ReasonNamespaceDenied)
+		}
+	}
+}
+
 // A revoked token gets nothing more of a stream that it has opened, whatever the handler makes of that; the next call is refused.
 func TestARevokedTokenEndsItsStreams(t *testing.T) {
 	t.Parallel()

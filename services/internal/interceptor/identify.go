@@ -43,7 +43,7 @@ func (o Options) caller(ctx context.Context, c *call) (auth.Caller, error) {
 	case o.TrustCaller:
 		return auth.Handed(ctx, auth.Program())
 	case o.Auth == nil:
-		return auth.Alone(ctx)
+		return auth.Alone(ctx, auth.Local())
 	}
 	r := auth.Request{Values: metadata.ValueFromIncomingContext(ctx, auth.Key), Method: c.method}
 	if p, ok := peer.FromContext(ctx); ok {
@@ -57,7 +57,10 @@ func (o Options) caller(ctx context.Context, c *call) (auth.Caller, error) {
 	if err := caller.MayCall(c.method); err != nil {
 		return auth.Caller{}, err
 	}
-	if caller.Has(token.Service) {
+	switch {
+	case !o.Auth.Asks():
+		return auth.Alone(ctx, caller)
+	case caller.Has(token.Service):
 		return auth.Handed(ctx, caller)
 	}
 	return caller, nil

@@ -61,6 +61,9 @@ type Program struct {
 	Config   any
 	Settings *Settings
 	GRPC     *grpcserver.Config
+	// Approver points into Config: the folder with the secret that makes a caller an approver where there is no file of tokens. Nil for a
+	// service in which nobody decides.
+	Approver *string
 	// Start makes the service once the settings are loaded: a GRPCApp or an HTTPApp.
 	Start func(ctx context.Context, e Env) (App, error)
 	// Try is a line that a person can paste, with ADDRESS for the address of the service.
@@ -105,13 +108,16 @@ func run(p Program, args, env []string, out io.Writer, trouble *os.File) error {
 	if err != nil {
 		return err
 	}
-	parts, err := p.parts(log, service, admin)
+	parts, notice, err := p.parts(log, service, admin)
 	if err != nil {
 		return errors.Join(err, service.Close(), admin.Close())
 	}
 	signals, release := Signals()
 	defer release()
 	fmt.Fprintf(out, "%s answers on %s; http://%s/readyz says how it is, http://%s/metrics counts.\n", p.Name, service.Addr(), admin.Addr(), admin.Addr())
+	if notice != "" {
+		fmt.Fprintln(out, notice)
+	}
 	if p.Try != "" {
 		fmt.Fprintf(out, "Try: %s\n", strings.ReplaceAll(p.Try, "ADDRESS", service.Addr().String()))
 	}
@@ -133,18 +139,25 @@ func listen(s *Settings) (service, admin net.Listener, err error) {
 	return nil, nil, err
 }
 
-// parts starts the service and lists what runs, in the order in which it stops.
-func (p Program) parts(log *zap.Logger, service, admin net.Listener) ([]Part, error) {
+func (p Program) approver() string {
+	if p.Approver == nil {
+		return ""
+	}
+	return *p.Approver
+}
+
+// parts starts the service and lists what runs, in the order in which it stops. notice is what the person is to be told.
+func (p Program) parts(log *zap.Logger, service, admin net.Listener) (all []Part, notice string, err error) {
 	metrics := obs.NewRegistry()
-	asks, err := auth.Open(p.Settings.Auth, log)
+	asks, err := auth.Open(p.Settings.Auth, p.approver(), log)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	Unencrypted(log, service)
 	var connections Closers
 	app, err := p.Start(background, Env{Log: log, Metrics: metrics, Auth: asks, Defer: func(f func() error) { connections = append(connections, f) }})
 	if err != nil {
-		return nil, errors.Join(err, connections.Close())
+		return nil, "", errors.Join(err, connections.Close())
 	}
 	var front Part
 	switch app := app.(type) {
@@ -160,5 +173,5 @@ func (p Program) parts(log *zap.Logger, service, admin net.Listener) ([]Part, er
 		AppPart(p.Name, app),
 		{Name: "connections", Close: func(context.Context) error { return connections.Close() }},
 		AdminPart(admin, obs.NewAdmin(metrics, func(ctx context.Context) []obs.Check { return append(app.Ready(ctx), asks.Ready(ctx)...) }), log),
-	}, nil
+	}, asks.Notice(), nil
 }

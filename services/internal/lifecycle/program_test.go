@@ -21,6 +21,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
 // fake is a service with a store that must be closed.
@@ -91,6 +92,48 @@ func TestMainUntilSignal(t *testing.T) {
 	terminate(t)
 	if c := <-code; c != 0 || !f.drained || !f.closed {
 		t.Errorf("code %d, drained %v, closed %v", c, f.drained, f.closed)
+	}
+}
+
+// A program in which somebody decides makes the secret for that, says where, once, and never what it is.
+func TestMainTellsOfTheApproverSecret(t *testing.T) {
+	skipWithoutSignals(t)
+	folder := t.TempDir()
+	start := func() string {
+		r, w := io.Pipe()
+		code := make(chan int, 1)
+		p := program(&fake{})
+		p.Approver = &folder
+		go func() {
+			c := Main(p, nil, nil, w, os.Stderr)
+			w.Close()
+			code <- c
+		}()
+		out := bufio.NewReader(r)
+		said := ""
+		for !strings.Contains(said, "Try: ") {
+			line, err := out.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			said += line
+		}
+		terminate(t)
+		if c := <-code; c != 0 {
+			t.Errorf("code %d", c)
+		}
+		return said
+	}
+	path := filepath.Join(folder, token.SecretName)
+	if said := start(); !strings.Contains(said, path) {
+		t.Errorf("%q", said)
+	}
+	shown, err := token.ReadSecret(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := start(); strings.Contains(said, path) || strings.Contains(said, shown[30:50]) {
+		t.Errorf("again: %q", said)
 	}
 }
 

@@ -279,7 +279,7 @@ func beyondLoopbackWithTokens(t *testing.T, m mode) {
 	w, a, _ := guarded(t, m)
 	for name, args := range map[string][]string{
 		"flowstore": {"--data", t.TempDir()}, "promptbuilder": {"--backends", w.settings.backends}, "gateway": nil,
-		"agent": {"--backends", w.settings.backends, "--service_token", w.settings.serviceToken},
+		"agent": {"--backends", w.settings.backends, "--data", w.settings.agent, "--service_token", w.settings.serviceToken},
 	} {
 		args = append(args, "--auth.tokens", w.settings.tokens)
 		p, err := launch(w.ctx, w.settings, 1, name, append(args, "--listen", "0.0.0.0:0", "--admin", "127.0.0.1:0")...)

@@ -48,6 +48,7 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 	cfg.Listen = allinone.Listen{GRPC: free, HTTP: free, Admin: free}
 	cfg.Stop.Delay, cfg.Log.Level = 0, logLevel
 	cfg.Backends, cfg.FlowStore.Data = s.backends, s.data
+	cfg.Agent.Data = s.agent
 	cfg.PromptBuilder.Prompts, cfg.Auth.Tokens = s.prompts, s.tokens
 	cfg.Agent.Summaries.Grammar, cfg.Agent.Summaries.Background = s.grammar, s.background
 	process, err := allinone.Open(ctx, cfg, obs.NewLogger(cfg.Log, s.log))
@@ -72,7 +73,7 @@ func launchServe(ctx context.Context, s settings) (*system, error) {
 	free := net.JoinHostPort(s.host, "0")
 	p, err := launch(ctx, s, 3, "tsumugi", append([]string{
 		"serve", "--listen.grpc", free, "--listen.http", free, "--listen.admin", free,
-		"--stop.delay", "0s", "--log.level", logLevel, "--backends", s.backends, "--flowstore.data", s.data,
+		"--stop.delay", "0s", "--log.level", logLevel, "--backends", s.backends, "--flowstore.data", s.data, "--agent.data", s.agent,
 		"--promptbuilder.prompts", s.prompts, "--auth.tokens", s.tokens,
 	}, s.summaries("--agent.")...)...)
 	if err != nil {
@@ -122,7 +123,7 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent, err := service("agent", append(s.summaries("--"), "--backends", s.backends, "--promptbuilder", promptbuilder, "--flowstore", flowstore, "--service_token", s.serviceToken)...)
+	agent, err := service("agent", append(s.summaries("--"), "--backends", s.backends, "--promptbuilder", promptbuilder, "--flowstore", flowstore, "--data", s.agent, "--service_token", s.serviceToken)...)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func launch(ctx context.Context, s settings, addresses int, name string, args ..
 	told := make(chan []string, 1)
 	go func() {
 		defer stdout.Close()
-		told <- readAddresses(stdout, addresses)
+		told <- readAddresses(io.TeeReader(stdout, s.log), addresses)
 		_, _ = io.Copy(s.log, stdout) // until the program ends
 	}()
 	go func() { p.ended <- p.cmd.Wait() }()

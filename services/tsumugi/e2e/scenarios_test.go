@@ -60,6 +60,7 @@ var scenarios = []struct {
 	{"callers of two namespaces", apart},
 	{"callers pretend to be others", forged},
 	{"tokens come and go", changing},
+	{"whoever decides shows a secret", decided},
 	{"addresses beyond loopback with tokens", beyondLoopbackWithTokens},
 }
 

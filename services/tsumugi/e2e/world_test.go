@@ -37,6 +37,8 @@ type mode struct {
 // settings are what a scenario decides; all else is default.
 type settings struct {
 	data, backends string
+	// agent is the data folder of the agent.
+	agent string
 	// tokens is the path of a file of tokens, serviceToken of one with that of the agent; empty: nobody is asked.
 	tokens, serviceToken string
 	// prompts is the path of a prompts file; empty: none.
@@ -96,7 +98,7 @@ func prepare(t *testing.T, m mode, model string) *world {
 		t.Fatal(err)
 	}
 	w := &world{mode: m, http: &http.Client{Transport: &http.Transport{}}, settings: settings{
-		data: filepath.Join(dir, "data"), backends: filepath.Join(dir, "backends.yaml"), host: "127.0.0.1", log: log,
+		data: filepath.Join(dir, "data"), agent: filepath.Join(dir, "agent"), backends: filepath.Join(dir, "backends.yaml"), host: "127.0.0.1", log: log,
 	}}
 	text := fmt.Sprintf("default: gemma\nbackends:\n  gemma:\n    kind: llamacpp\n    address: %s\n", model)
 	if err := os.WriteFile(w.settings.backends, []byte(text), 0o600); err != nil {

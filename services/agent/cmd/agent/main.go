@@ -15,7 +15,7 @@ func main() {
 	s := defaults()
 	os.Exit(lifecycle.Main(lifecycle.Program{
 		Name: "agent", Summary: "continues flows with models",
-		Config: &s, Settings: &s.Settings, GRPC: &s.GRPC,
+		Config: &s, Settings: &s.Settings, GRPC: &s.GRPC, Approver: &s.Data,
 		Start: func(ctx context.Context, e lifecycle.Env) (lifecycle.App, error) { return start(ctx, s, e) },
 		Try:   "grpcurl -plaintext ADDRESS list tsumugi.agent.v1.AgentService",
 	}, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))

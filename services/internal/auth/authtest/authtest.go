@@ -51,10 +51,24 @@ func Revoke(t testing.TB, path, shown string) {
 	}
 }
 
+// Approver is a server without a file of tokens, and what makes its callers approvers.
+func Approver(t testing.TB) (a *auth.Authenticator, shown string) {
+	t.Helper()
+	folder := t.TempDir()
+	a, err := auth.Open(auth.Config{}, folder, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown, err = token.ReadSecret(filepath.Join(folder, token.SecretName)); err != nil {
+		t.Fatal(err)
+	}
+	return a, shown
+}
+
 // Open follows a file of tokens.
 func Open(t testing.TB, path string) *auth.Authenticator {
 	t.Helper()
-	a, err := auth.Open(auth.Config{Tokens: path}, zap.NewNop())
+	a, err := auth.Open(auth.Config{Tokens: path}, "", zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func TestReadToken(t *testing.T) {
 	t.Parallel()
 	var one, two token.Token
 	inFile, inVariable := token.Mint(&one), token.Mint(&two)
-	file := filepath.Join(t.TempDir(), "token")
+	file := filepath.Join(t.TempDir(), token.SecretName)
 	if err := os.WriteFile(file, []byte(inFile+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -27,6 +27,18 @@ func TestReadToken(t *testing.T) {
 	} {
 		got, err := readToken(tt.file, tt.variable)
 		if got != tt.want || (err != nil) != (tt.wrong != "") || err != nil && (!strings.Contains(err.Error(), tt.wrong) || strings.Contains(err.Error(), "secret-of")) {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+	for _, tt := range []struct{ addr, folder, want, wrong string }{
+		{"127.0.0.1:7450", filepath.Dir(file), inFile, ""},
+		{"localhost:7450", filepath.Dir(file), inFile, ""},
+		{"10.0.0.1:7450", filepath.Dir(file), "", "for a server on this machine"},
+		{"example.org:7450", filepath.Dir(file), "", "for a server on this machine"},
+		{"127.0.0.1:7450", t.TempDir(), "", "no such file"},
+	} {
+		got, err := approverSecret(tt.addr, tt.folder)
+		if got != tt.want || (err != nil) != (tt.wrong != "") || err != nil && !strings.Contains(err.Error(), tt.wrong) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}

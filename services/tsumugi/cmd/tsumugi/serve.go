@@ -54,6 +54,9 @@ func greet(out io.Writer, p *allinone.Process, cfg allinone.Config) {
   admin  http://%s/readyz, /livez, /metrics
 Try: curl -s%s -H 'Content-Type: application/json' -d '{"displayName": "my novel"}' http://%s/v1/flows
 `, cfg.FlowStore.Data, p.GRPC(), p.HTTP(), p.Admin(), bearer(cfg), p.HTTP())
+	if notice := p.Notice(); notice != "" {
+		fmt.Fprintln(out, notice)
+	}
 }
 
 // bearer is the header of a call, where a token is asked for.

@@ -143,7 +143,7 @@ func TestFailedOpenLeavesNothing(t *testing.T) {
 	t.Parallel()
 	cfg := DefaultConfig()
 	cfg.Listen = Listen{GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"}
-	cfg.FlowStore.Data = t.TempDir()
+	cfg.FlowStore.Data, cfg.Agent.Data = t.TempDir(), t.TempDir()
 	first, err := Open(t.Context(), cfg, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)

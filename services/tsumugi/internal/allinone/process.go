@@ -34,7 +34,7 @@ type Process struct {
 	connections      lifecycle.Closers // closed behind everything that uses them
 	undo             lifecycle.Closers // what a failed Open has to close beside them
 	front, inner     *grpcserver.Server
-	auth             *auth.Authenticator // nil without a file of tokens
+	auth             *auth.Authenticator
 	toFront, toInner *bufconn.Listener
 }
 
@@ -56,6 +56,9 @@ func (p *Process) HTTP() string { return p.http.Addr().String() }
 // Admin is the address of the admin port.
 func (p *Process) Admin() string { return p.adm.Addr().String() }
 
+// Notice is a sentence that the person has to be told once; empty where there is none.
+func (p *Process) Notice() string { return p.auth.Notice() }
+
 // Run answers until a signal comes, ctx ends or a part fails, and stops everything in order.
 func (p *Process) Run(ctx context.Context, o lifecycle.Options) error {
 	o.Log, o.Stop = p.log, p.stop
@@ -67,7 +70,7 @@ func (p *Process) open(ctx context.Context, cfg Config) error {
 		return err
 	}
 	var err error
-	if p.auth, err = auth.Open(cfg.Auth, p.log); err != nil {
+	if p.auth, err = auth.Open(cfg.Auth, cfg.Agent.Data, p.log); err != nil {
 		return err
 	}
 	metrics := obs.NewRegistry()

@@ -19,7 +19,7 @@ func withProviders(t *testing.T, text string) Config {
 	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Listen = Listen{GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"}
-	cfg.FlowStore.Data = t.TempDir()
+	cfg.FlowStore.Data, cfg.Agent.Data = t.TempDir(), t.TempDir()
 	if err := os.MkdirAll(filepath.Dir(cfg.FlowStore.ConfigFile()), 0o700); err != nil {
 		t.Fatal(err)
 	}

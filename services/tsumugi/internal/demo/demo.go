@@ -183,7 +183,7 @@ func open(ctx context.Context, data string, m server) (*allinone.Process, error)
 	cfg := allinone.DefaultConfig()
 	cfg.Listen = allinone.Listen{GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"}
 	cfg.Backends = file
-	cfg.FlowStore.Data = filepath.Join(data, "flowstore")
+	cfg.FlowStore.Data, cfg.Agent.Data = filepath.Join(data, "flowstore"), filepath.Join(data, "agent")
 	return allinone.Open(ctx, cfg, zap.NewNop())
 }
 

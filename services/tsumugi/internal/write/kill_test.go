@@ -55,6 +55,7 @@ func settings(address, dir string) allinone.Config {
 	cfg := allinone.DefaultConfig()
 	cfg.Listen = allinone.Listen{GRPC: address, HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"}
 	cfg.Backends, cfg.FlowStore.Data = filepath.Join(dir, "backends.yaml"), filepath.Join(dir, "data")
+	cfg.Agent.Data = filepath.Join(dir, "agent")
 	cfg.Stop.Delay = 0
 	return cfg
 }
