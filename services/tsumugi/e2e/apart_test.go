@@ -13,6 +13,9 @@ import (
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth/authtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
 // Ids of what a has. Those of one kind are of one length, so that they can stand for each other in an answer.
@@ -132,6 +135,16 @@ func apart(t *testing.T, m mode) {
 			}
 		}
 	}
+	session, approver := authtest.User("s", "team-a"), authtest.User("p", "team-a")
+	session.Session, approver.Roles = "sessions/0196b2c4-0008-7aaa-8bbb-000000000008", []token.Role{token.Approver}
+	for _, one := range []token.Token{session, approver} {
+		who := auth.Caller{Name: one.Name, Roles: one.Roles, Session: one.Session}
+		for _, x := range w.as(t, authtest.Add(t, w.settings.tokens, one)) {
+			for _, c := range all {
+				x.barred(t, who, methods[c.method], fill(c.request, known...))
+			}
+		}
+	}
 	for _, x := range bs {
 		for _, c := range foreign {
 			w.denied(t, x, c.method, fill(c.request, known...))
@@ -155,6 +168,18 @@ func apart(t *testing.T, m mode) {
 		if _, err := as[0].ask(t, methods[c.method], fill(c.request, known...)); gone(err) {
 			t.Errorf("%s of a: %v", c.method, err)
 		}
+	}
+}
+
+// barred: who is bound to a session of an agent, or approves and does no more, gets nothing of a call that is not for them, in their own namespace.
+func (a asker) barred(t *testing.T, who auth.Caller, m protoreflect.MethodDescriptor, request string) {
+	t.Helper()
+	if who.MayCall(fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name())) == nil {
+		return
+	}
+	answer, err := a.ask(t, m, request)
+	if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.PermissionDenied || e.Reason != apierr.ReasonPermissionDenied || leaks(answer+e.Message) {
+		t.Errorf("%s over %s as %s: %s %v", m.Name(), a.how, who.Name, answer, err)
 	}
 }
 
