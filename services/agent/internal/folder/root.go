@@ -71,6 +71,8 @@ type About struct {
 	// Mount is the path by which a prompt names it, such as /skills; empty for the work folder itself.
 	Mount    string
 	ReadOnly bool
+	// Rules are those of its paths.
+	Rules Rules
 	// Warnings are sentences for the person who set it up.
 	Warnings []string
 }

@@ -108,7 +108,7 @@ func (r *Root) Close() error { return r.top.Close() }
 
 // About implements folder.Root.
 func (r *Root) About() folder.About {
-	return folder.About{Name: r.config.Name, Mount: r.config.Mount, ReadOnly: r.config.ReadOnly, Warnings: r.warnings}
+	return folder.About{Name: r.config.Name, Mount: r.config.Mount, ReadOnly: r.config.ReadOnly, Rules: r.rules, Warnings: r.warnings}
 }
 
 // Plan implements folder.Root.
