@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -202,15 +204,8 @@ func (r Router) readSearch(ctx context.Context, j Judged) ([]byte, error) {
 	if cut != "" {
 		out = append(out, "(the search ended early: "+cut+")")
 	}
-	if n := len(f.SkippedPaths); n > 0 {
-		out = append(out, fmt.Sprintf("(some files were not searched, such as binary or very large ones: %d)", total(f.Skipped)))
+	for _, reason := range slices.Sorted(maps.Keys(f.Skipped)) {
+		out = append(out, fmt.Sprintf("(not searched: %d, %s)", f.Skipped[reason], reason))
 	}
 	return []byte(strings.Join(out, "\n")), nil
-}
-
-func total(counts map[string]int) (n int) {
-	for _, c := range counts {
-		n += c
-	}
-	return n
 }

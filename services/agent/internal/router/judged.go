@@ -82,6 +82,7 @@ type Judged struct {
 	// Stop is nil where the call may go on: by Verdict.
 	Stop *Stop
 
+	root    folder.Root
 	change  folder.Change
 	asked   policy.Call
 	session Session

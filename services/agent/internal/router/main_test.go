@@ -399,3 +399,12 @@ func (w *world) with(e Effect) *world {
 	}
 	return w
 }
+
+// renamed is a folder with the name of the work folder.
+type renamed struct{ folder.Root }
+
+func (r *renamed) About() folder.About {
+	a := r.Root.About()
+	a.Name = "work"
+	return a
+}

@@ -30,6 +30,7 @@ func (r Router) paths(j *Judged) bool {
 		if !j.read && (root != r.Mounts.Work || about.ReadOnly) {
 			return j.refuse(folder.Refuse(folder.ReadOnly, raw, "it is in a folder that may only be read"))
 		}
+		j.root = root
 		name, err := about.Rules.Clean(inside, use(j, slices.Contains(written, raw)))
 		if err != nil {
 			return j.refuse(err)
@@ -54,25 +55,11 @@ func use(j *Judged, written bool) folder.Use {
 	return folder.Alter
 }
 
-// root is the folder of a judged call's paths.
-func (r Router) root(name string) folder.Root {
-	for _, root := range append([]folder.Root{r.Mounts.Work}, r.Mounts.Others...) {
-		if root != nil && root.About().Name == name {
-			return root
-		}
-	}
-	return nil
-}
-
 // resolve adds to the paths where links in them lead, so that no link leads around a rule about another path. What is changed is never
 // followed at its end. The look is by Stat alone, and what it tells is held against the plan or the read later: a link may change.
 func (r Router) resolve(ctx context.Context, j *Judged) error {
-	root := r.root(j.Root)
-	if len(j.Paths) == 0 || root == nil {
-		return nil
-	}
 	for i, name := range j.Paths[:len(j.Paths):len(j.Paths)] {
-		to, err := follow(ctx, root, name, j.read || !fileChange(j.Tool.Definition))
+		to, err := follow(ctx, j.root, name, j.read || !fileChange(j.Tool.Definition))
 		if err != nil {
 			return err
 		}

@@ -90,10 +90,9 @@ func (r Router) found(j Judged, name string) error {
 }
 
 // where gives the folder of a judged read, and the path in it.
-func (r Router) where(j Judged) (folder.Root, string, error) {
-	root := r.root(j.Root)
-	if root == nil || len(j.named) == 0 {
+func (Router) where(j Judged) (folder.Root, string, error) {
+	if j.root == nil || len(j.Paths) == 0 {
 		return nil, "", folder.Refuse(folder.Missing, j.Root, "the folder is not there")
 	}
-	return root, j.Paths[0], nil
+	return j.root, j.Paths[0], nil
 }

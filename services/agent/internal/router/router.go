@@ -67,7 +67,8 @@ type Session struct {
 	Standing    []policy.Standing
 	// Denied are the hashes of calls that a person denied since their last message (S28), Unknown those whose outcome nobody knows (C49).
 	Denied, Unknown []canon.Hash
-	// Guard charges the budget and looks for loops, once for each call whose arguments are right; a sentence stops the call. nil: none.
+	// Guard charges the budget and looks for loops, once for each call whose arguments are right; a sentence stops the call. nil: none,
+	// as for a call that is judged anew to be started: it was charged when it was proposed (C67).
 	Guard func(hash canon.Hash) string
 	// Now is the time of the server.
 	Now time.Time

@@ -40,6 +40,13 @@ type run struct {
 // is one of the journal: then nobody knows what is written down, and Reconcile finds out.
 func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, journal Journal) (Ran, error) {
 	w := &run{Router: r, j: j, ok: ok, journal: journal}
+	if v := w.withdrawn(); v != nil {
+		w.intent = Intent{
+			Call: j.Call.ID, Tool: j.Call.Tool, Definition: j.Call.Definition, CallHash: ok.CallHash, ArgsDigest: j.ArgsDigest,
+			Approval: ok.Approval, Digest: ok.Digest, Root: j.Root, Attempt: attempt,
+		}
+		return w.voided(ctx, v)
+	}
 	if why := w.mayStart(attempt); why != "" {
 		return Ran{State: Refused, Result: tool.Outcome(tool.Refused, why)}, nil
 	}
@@ -65,6 +72,22 @@ func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, jou
 	}
 	defer w.unlock()
 	return w.do(ctx)
+}
+
+// withdrawn is an approved call that was judged anew and stopped: its approval is closed, since it can come to nothing.
+func (w *run) withdrawn() *VoidError {
+	j := w.j
+	if j.Stop == nil || w.journal == nil || w.ok.CallHash == "" || j.CallHash != "" && j.CallHash != w.ok.CallHash {
+		return nil
+	}
+	reason := session.VoidPolicy
+	switch j.Stop.Step {
+	case StepTool:
+		reason = session.VoidToolChanged
+	case StepPath:
+		reason = session.VoidStale
+	}
+	return void(reason, "%s", j.Stop.Reason)
 }
 
 // mayStart says why a call must not even be written down.
