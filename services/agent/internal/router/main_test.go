@@ -272,6 +272,7 @@ func (c *counted) Search(ctx context.Context, q folder.Query) (folder.Found, err
 
 func (c *counted) Plan(ctx context.Context, changes ...folder.Change) []folder.Planned {
 	c.count("plan")
+	c.at("planning")
 	return c.Root.Plan(ctx, changes...)
 }
 
@@ -342,7 +343,10 @@ func (b *book) Begin(ctx context.Context, i Intent, recheck Recheck) error {
 	return b.beginErr
 }
 
-func (b *book) End(_ context.Context, e Ending) error {
+func (b *book) End(ctx context.Context, e Ending) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	b.ends = append(b.ends, e)
 	return b.endErr
 }

@@ -87,7 +87,11 @@ func TestReads(t *testing.T) {
 func TestReadsHideWhatIsDenied(t *testing.T) {
 	t.Parallel()
 	noRead := policy.Rule{ID: "pins", Effect: policy.EffectDeny, Tool: tool.Read, Path: "pins/**"}
-	w := newWorld(t, deny("secret/**"), noRead)
+	noList := policy.Rule{ID: "shut", Effect: policy.EffectDeny, Tool: tool.List, Path: "shut/**"}
+	ghost := policy.Rule{ID: "ghost", Effect: policy.EffectDeny, Path: "ghost.txt"}
+	w := newWorld(t, deny("secret/**"), noRead, noList, ghost)
+	w.put("ghost.txt", "x")
+	w.put("shut/in.txt", "x")
 	w.put("secret/a.txt", "hidden needle")
 	w.put("pins/p.txt", "pin needle")
 	w.put("open.txt", "open needle")
@@ -95,10 +99,11 @@ func TestReadsHideWhatIsDenied(t *testing.T) {
 	if got := w.text(call(tool.Search, map[string]any{"query": "needle"})); strings.Contains(got, "hidden") || strings.Contains(got, "pin ") || !strings.Contains(got, "open needle") {
 		t.Error(got)
 	}
-	if got := w.text(call(tool.List, map[string]any{"depth": 3})); strings.Contains(got, "a.txt") || !strings.Contains(got, "pins/p.txt") {
+	if got := w.text(call(tool.List, map[string]any{"depth": 3})); strings.Contains(got, "a.txt") || strings.Contains(got, "in.txt") || strings.Contains(got, "ghost") || !strings.Contains(got, "pins/p.txt") {
 		t.Error(got)
 	}
-	if got := w.text(call(tool.Stat, map[string]any{"path": "pins/p.txt"})); strings.Contains(got, "hash") || !strings.Contains(got, `"size":10`) {
+	w.root.asked = nil
+	if got := w.text(call(tool.Stat, map[string]any{"path": "pins/p.txt"})); w.root.asked["read"] > 0 || strings.Contains(got, "hash") || !strings.Contains(got, `"size":10`) {
 		t.Error(got)
 	}
 	// A link that is turned after the call was judged.

@@ -265,39 +265,74 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
-// A link on the way that leads elsewhere since the call was shown makes it void, though the same content is there.
+// A link on the way that leads elsewhere since the call was shown makes it void, though the same content is there, and though it leads back
+// when one looks again. Where it turns to what a rule denies while the change is planned, the call is denied.
 func TestLinkOnTheWay(t *testing.T) {
 	t.Parallel()
-	for _, when := range []string{"decided", "staged"} {
-		w := newWorld(t)
-		w.put("one/a.txt", "1")
-		w.put("two/a.txt", "1")
-		link := filepath.Join(w.dir, "l")
-		if err := os.Symlink("one", link); err != nil {
-			t.Fatal(err)
-		}
-		turn := func() {
-			if err := errors.Join(os.Remove(link), os.Symlink("two", link)); err != nil {
-				t.Error(err)
+	for name, turns := range map[string]map[string]string{
+		"decided": {"decided": "two"}, "staged": {"staged": "two"}, "and back": {"locked": "two", "staged": "one"}, "planning": {"planning": "secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, deny("secret/**"))
+			for _, dir := range []string{"one", "two", "secret"} {
+				w.put(dir+"/a.txt", "1")
 			}
-		}
-		j := w.judge(write("l/a.txt", "2"))
-		if !slices.Contains(j.Paths, "one/a.txt") {
-			t.Errorf("%q", j.Paths)
-		}
-		ok := w.approve(j)
-		if when == "decided" {
-			turn()
-		}
-		w.root.step = func(s string) {
-			if s == when {
-				turn()
+			link := filepath.Join(w.dir, "l")
+			w.ok(os.Symlink("one", link))
+			w.root.step = func(step string) {
+				if to := turns[step]; to != "" {
+					w.ok(errors.Join(os.Remove(link), os.Symlink(to, link)))
+				}
 			}
+			j := w.judge(write("l/a.txt", "2"))
+			if name == "planning" {
+				if j.Stop == nil || j.Stop.Step != StepPolicy || j.Plan != nil || j.Shown != nil {
+					t.Errorf("%+v", j.Stop)
+				}
+				return
+			}
+			if !slices.Contains(j.Paths, "one/a.txt") {
+				t.Errorf("%q", j.Paths)
+			}
+			ok := w.approve(j)
+			w.root.step("decided")
+			ran := w.run(j, ok)
+			if ran.State != Voided || w.content("one/a.txt")+w.content("two/a.txt") != "11" || len(w.staged()) > 0 {
+				t.Errorf("%+v", ran)
+			}
+		})
+	}
+}
+
+// A change that takes longer than it may is unknown, not failed (C50): what proves it stays, the folder stays locked until it has ended, and
+// then the proof tells.
+func TestChangeTooSlow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, allowAll)
+	all := tool.BuiltIns()
+	for i := range all {
+		all[i].Timeout = 500 * time.Millisecond
+	}
+	w.Tools = registry(t, all...)
+	w.put("a.txt", "old")
+	wait := make(chan struct{})
+	w.root.step = func(step string) {
+		if step == "applied" {
+			<-wait
 		}
-		ran := w.run(j, ok)
-		if ran.State != Voided || w.content("one/a.txt")+w.content("two/a.txt") != "11" || len(w.staged()) > 0 {
-			t.Errorf("%s: %+v", when, ran)
-		}
+	}
+	ran := w.run(w.judge(write("a.txt", "new")), Approved{})
+	if ran.State != Unknown || ran.Result.NotExecuted || len(w.staged()) != 1 {
+		t.Errorf("%+v, %q", ran, w.staged())
+	}
+	if ran := w.run(w.judge(write("b.txt", "new")), Approved{}); ran.State != Parked {
+		t.Errorf("two in one folder: %+v", ran)
+	}
+	close(wait)
+	w.Proof = time.Minute
+	if ran, err := w.Reconcile(t.Context(), w.intents[0], w.book); err != nil || ran.State != Executed || len(w.staged()) > 0 {
+		t.Errorf("%+v, %v", ran, err)
 	}
 }
 
@@ -487,6 +522,8 @@ func TestReconcileEffect(t *testing.T) {
 	j := w.judge(call("srv.act", nil))
 	w.run(j, w.approve(j))
 	i := w.intents[0]
+	other := theirs()
+	other.Description = "does something else"
 	for _, tt := range []struct {
 		meet func()
 		want State
@@ -496,6 +533,7 @@ func TestReconcileEffect(t *testing.T) {
 		{func() { p.out = folder.Outcome{} }, Unknown},
 		{func() { w.with(&p.scripted) }, Unknown},
 		{func() { w.with(p).Tools = registry(t) }, Unknown},
+		{func() { p.out = folder.Outcome{Result: folder.Done}; w.with(p).Tools = registry(t, other) }, Unknown},
 	} {
 		tt.meet()
 		ran, err := w.Reconcile(t.Context(), i, w.book)
