@@ -202,7 +202,7 @@ func TestBatchAfterStop(t *testing.T) {
 	t.Parallel()
 	tooRisky := policy.Rule{ID: "risky", Effect: policy.EffectDeny, RiskAtLeast: policy.High}
 	w := newWorld(t, tooRisky)
-	big := strings.Repeat("x\n", int(policy.DefaultThresholds().Bytes)/2)
+	big := strings.Repeat("x", int(policy.DefaultThresholds().Bytes))
 	w.put("a.txt", big)
 	all := w.JudgeAll(t.Context(), w.Session, call(tool.Move, map[string]any{"source": "a.txt", "destination": "b.txt"}), write("a.txt", "2"), write("b.txt", "3"))
 	if all[0].Stop != nil || all[1].Stop != nil || all[2].Stop == nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -356,13 +357,13 @@ type scripted struct {
 	inFolder bool
 	ready    error
 	start    func(ctx context.Context, args []byte) (Output, error)
-	begun    int
+	begun    atomic.Int32
 }
 
 func (s *scripted) InFolder() bool              { return s.inFolder }
 func (s *scripted) Ready(context.Context) error { return s.ready }
 func (s *scripted) Start(ctx context.Context, _ Intent, args []byte) (Output, error) {
-	s.begun++
+	s.begun.Add(1)
 	return s.start(ctx, args)
 }
 

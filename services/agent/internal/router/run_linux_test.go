@@ -407,18 +407,18 @@ func TestAgent34(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w.run(j, Approved{})
-	if _, err := w.Run(t.Context(), j, w.approve(j), 1, nil); err != nil || e.begun > 0 {
+	if _, err := w.Run(t.Context(), j, w.approve(j), 1, nil); err != nil || e.begun.Load() > 0 {
 		t.Error("it was entered")
 	}
 	w.before = func() { w.Engine = engine(t, policy.Rule{ID: "d", Effect: policy.EffectDeny, Tool: "srv.*"}) }
-	if ran := w.run(j, w.approve(j)); ran.State != Voided || e.begun > 0 {
+	if ran := w.run(j, w.approve(j)); ran.State != Voided || e.begun.Load() > 0 {
 		t.Errorf("%+v", ran)
 	}
-	if j := w.judge(c); j.Stop == nil || e.begun > 0 {
+	if j := w.judge(c); j.Stop == nil || e.begun.Load() > 0 {
 		t.Error("it was entered when denied")
 	}
 	w.Engine, w.before = engine(t), nil
-	if ran := w.run(j, w.approve(j)); ran.State != Executed || e.begun != 1 || !ran.Result.Untrusted || len(w.intents) != 1 {
+	if ran := w.run(j, w.approve(j)); ran.State != Executed || e.begun.Load() != 1 || !ran.Result.Untrusted || len(w.intents) != 1 {
 		t.Errorf("%+v", ran)
 	}
 	if again := w.judge(c); again.Verdict() != policy.Ask {
@@ -461,7 +461,7 @@ func TestEffects(t *testing.T) {
 			w.Tools = registry(t, d)
 			j := w.judge(call("srv.act", map[string]any{"x": "1"}))
 			ran := w.run(j, w.approve(j))
-			if ran.State != tt.state || e.begun != 1 || len(w.ends) != 1 || strings.Contains(ran.Result.Text, "secret") {
+			if ran.State != tt.state || e.begun.Load() != 1 || len(w.ends) != 1 || strings.Contains(ran.Result.Text, "secret") {
 				t.Errorf("%+v", ran)
 			}
 			if tt.state == Executed && ran.Result.Text != `{"x":"1"}` {
@@ -480,7 +480,7 @@ func TestEffects(t *testing.T) {
 func TestEffectInFolder(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
-	p := &program{scripted{inFolder: true, ready: errors.New("down")}, canon.Process{Folder: "1:2", Profile: "closed"}}
+	p := &program{scripted: scripted{inFolder: true, ready: errors.New("down")}, process: canon.Process{Folder: "1:2", Profile: "closed"}}
 	p.start = func(context.Context, []byte) (Output, error) { <-hang; return Output{}, nil }
 	w := newWorld(t).with(p)
 	d := theirs()
@@ -492,7 +492,7 @@ func TestEffectInFolder(t *testing.T) {
 		t.Fatalf("%+v", ran)
 	}
 	p.process.Profile, p.ready = "open", nil
-	if ran := w.run(w.judge(call("srv.act", nil)), before); ran.State != Voided || p.begun > 0 {
+	if ran := w.run(w.judge(call("srv.act", nil)), before); ran.State != Voided || p.begun.Load() > 0 {
 		t.Errorf("approved for another sandbox: %+v", ran)
 	}
 	j = w.judge(call("srv.act", nil))
@@ -537,7 +537,7 @@ func TestReconcileEffect(t *testing.T) {
 	} {
 		tt.meet()
 		ran, err := w.Reconcile(t.Context(), i, w.book)
-		if err != nil || ran.State != tt.want || p.begun != 1 {
+		if err != nil || ran.State != tt.want || p.begun.Load() != 1 {
 			t.Errorf("%+v, %v; want %s", ran, err, tt.want)
 		}
 		rows(t, w.ends[len(w.ends)-1].Entry(w.Session))
