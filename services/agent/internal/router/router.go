@@ -3,7 +3,7 @@
 //
 // JudgeAll takes steps 1 to 6: is it known, are its arguments whole, what is its hash, does the guard of the turn let it pass, may its
 // paths be named, what do the rules say. Nothing on disk is changed, and where the answer is no, nothing of the target is read
-// (S21, S27). Reads carries out at once what only looks. Run takes steps 8 to 12 of what may start: lock, stage, INTENT, effect,
+// (S21, S27). ReadAll carries out at once what only looks. Run takes steps 8 to 12 of what may start: lock, stage, INTENT, effect,
 // outcome; Reconcile finds out after a crash what became of it. No tool enforces anything: what no Judge has let pass and no
 // Journal.Begin has written down never starts (cases/agent.md c34).
 //
