@@ -141,7 +141,7 @@ func (c *change) open(message, turn, utterance string) {
 
 // stop ends the turn. What is left of its budget goes with it.
 func (c *change) stop(status Status, why Reason) error {
-	if c.any(func(p Progress) bool { return !p.Final() && p != Approved }) {
+	if c.any(func(p Progress) bool { return !p.Final() }) {
 		return refuse(RefusedState, "the turn cannot end: a call of it is open")
 	}
 	c.note(Note{Of: OfTurn, ID: c.Turn.ID, From: string(c.Turn.Running), Reason: why})

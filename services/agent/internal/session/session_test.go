@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -318,4 +319,22 @@ func picture() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.From, r.Trigger, r.To, r.Guard, strings.Join(states, ", "))
 	}
 	return b.String()
+}
+
+// A turn does not end while something is approved and has not begun: the approval would stand in the list for ever, approved, and nothing
+// would ever come of it.
+func TestNoTurnEndsWithAnApprovedCall(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	s, _ := play(t, machine, New(), append(begin(),
+		Answered{Step: Execution, Next: NextContinue, Calls: []Proposal{{ID: "c", Ask: true, Approval: "a", Digest: "d", Until: at.Add(time.Hour)}}},
+		Decided{Approval: "a", Digest: "d", Decision: Approve, At: at, Start: at.Add(time.Hour)})...)
+	after, _, err := machine.Apply(s, Stopped{Reason: ReasonBudget})
+	var refused *RefusedError
+	if !errors.As(err, &refused) || refused.Code != RefusedState {
+		t.Errorf("got %v", err)
+	}
+	if len(after.Calls) != 1 || after.Calls[0].Progress != Approved {
+		t.Errorf("the approved call is gone: %+v", after)
+	}
 }
