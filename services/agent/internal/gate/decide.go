@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -91,6 +92,7 @@ func Decide(a Approval, c Content, r Request, t Terms) Ruling {
 		return r.again(a)
 	}
 	if broken := unbroken(a, c); broken != nil {
+		broken.Change = Change{At: r.Now, Seq: r.Seq}
 		return *broken
 	}
 	if r.Digest != a.Digest {
@@ -199,7 +201,7 @@ func (r Request) again(a Approval) Ruling {
 	case a.State == Expired && r.Decision == session.Deny && r.Digest == a.Digest && a.LateDenial == nil:
 		late, d := a.clone(), r.decision(a)
 		late.LateDenial = &d
-		return Ruling{Record: &late}
+		return Ruling{Record: &late, Change: Change{At: r.Now, Seq: r.Seq}}
 	case a.State == Expired:
 		return Ruling{Refused: refuse(a, Over, "approval %q was open until %s: nothing was run; ask again", a.ID, a.Expires.UTC().Format(time.RFC3339))}
 	}
@@ -324,5 +326,8 @@ func Extend(a Approval, e Extension) Ruling {
 	case until.Sub(a.Since) > MaxLife:
 		return Ruling{Refused: refuse(a, TooLong, "an approval waits at most %s in all: until %s", MaxLife, a.Since.Add(MaxLife).UTC().Format(time.RFC3339))}
 	}
-	return Ruling{Event: session.Extended{Approval: a.ID, At: e.Now, Until: until}, Change: Change{At: e.Now, Seq: e.Seq}}
+	return Ruling{
+		Event:  session.Extended{Approval: a.ID, At: e.Now, Until: until},
+		Change: Change{At: e.Now, Seq: e.Seq, Actor: audit.Actor{Name: e.Who.Name, Kind: audit.Person}},
+	}
 }

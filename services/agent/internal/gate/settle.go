@@ -5,14 +5,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 )
 
 // Change is what an event of the session brings for the approvals, beside the notes of Machine.Apply.
 type Change struct {
-	At  time.Time
+	At time.Time
+	// Seq is the number of the session's record that tells the event; each event has another one.
 	Seq int64
+	// Actor is who caused it: whoever sent a message or a cancel. Empty: the gate itself.
+	Actor audit.Actor
 	// Decision is what a person decided, if the event is that.
 	Decision *Decision
 	// Made are approvals that the event may raise. Those that no note raises are left out: a call that is allowed has none.

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 )
@@ -25,6 +26,9 @@ type history struct {
 	ids   int
 	calls [2]ToolCall
 	seen  map[State]int
+	keys  *audit.Keys
+	head  audit.Head
+	rows  map[audit.Kind]int
 }
 
 func (h *history) id(prefix string) string { h.ids++; return fmt.Sprintf("%s%d", prefix, h.ids) }
@@ -113,6 +117,10 @@ func (h *history) decide() (session.Event, Change) {
 	ruling := Decide(a, h.texts[a.ID], r, DefaultTerms())
 	if ruling.Record != nil {
 		h.put(*ruling.Record)
+		h.record(Rows([]Approval{*ruling.Record}, ruling.Change))
+	}
+	if row, ok := ruling.refusal().Row(a, r.Who, h.now); ok {
+		h.record([]audit.Entry{row})
 	}
 	if ruling.Event != nil {
 		_, _, err := h.m.Apply(h.state, ruling.Event)
@@ -122,6 +130,24 @@ func (h *history) decide() (session.Event, Change) {
 		}
 	}
 	return ruling.Event, ruling.Change
+}
+
+// refusal is one that there always is, for its row.
+func (r Ruling) refusal() *Refusal {
+	if r.Refused == nil {
+		return &Refusal{Code: NotFound}
+	}
+	return r.Refused
+}
+
+// record puts rows behind the record of the session.
+func (h *history) record(rows []audit.Entry) {
+	for _, row := range rows {
+		_, head, err := h.keys.Append(h.head, row)
+		must(h.t, err)
+		h.head = head
+		h.rows[row.Kind]++
+	}
 }
 
 func (h *history) extend() (session.Event, Change) {
@@ -263,6 +289,7 @@ func (h *history) step() {
 	for _, a := range changed {
 		h.put(a)
 	}
+	h.record(Rows(changed, c))
 	h.state = after
 	if err := Agree(h.state, h.list()); err != nil {
 		h.t.Fatalf("after %T: %s", e, err)
@@ -277,12 +304,14 @@ func (h *history) step() {
 // waits, or none where one does (cases/agent.md c13).
 func TestAgent13RecordsFollowTheMachine(t *testing.T) {
 	t.Parallel()
-	seen := map[State]int{}
+	seen, rows := map[State]int{}, map[audit.Kind]int{}
+	keys, err := audit.NewKeys("k", map[string][]byte{"k": make([]byte, audit.MinKey)})
+	must(t, err)
 	templates := [2]ToolCall{write(t, "x", "docs/a.md", "new\n"), write(t, "y", "docs/b.md", "b\n")}
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{
 			t: t, m: session.Machine{Limits: session.DefaultLimits()}, state: session.New(), all: map[string]Approval{}, texts: map[string]Content{},
-			now: noon, calls: templates, seen: seen,
+			now: noon, calls: templates, seen: seen, keys: keys, head: keys.Begin("default", "s1"), rows: rows,
 		}
 		h.state.Queue = []string{"m0"}
 		for range 200 {
@@ -292,6 +321,13 @@ func TestAgent13RecordsFollowTheMachine(t *testing.T) {
 	for _, s := range []State{Pending, Approved, Consumed, Denied, Expired, Canceled, Superseded, Edited, Voided, Happened, NotHappened} {
 		if seen[s] == 0 {
 			t.Errorf("no history had an approval that is %s", s)
+		}
+	}
+	for _, k := range []audit.Kind{
+		audit.Ask, audit.Approve, audit.Deny, audit.LateDenial, audit.Edit, audit.Extend, audit.Expiry, audit.Cancel, audit.Supersede, audit.Void, audit.Outcome, audit.Refusal,
+	} {
+		if rows[k] == 0 {
+			t.Errorf("no history had a row of the kind %s", k)
 		}
 	}
 }
