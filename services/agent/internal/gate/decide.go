@@ -225,7 +225,7 @@ func (r Request) approve(a Approval, t Terms) Ruling {
 	out := Ruling{Event: session.Decided{Approval: a.ID, Digest: string(a.Digest), Decision: session.Approve, At: r.Now, Start: d.Start}}
 	if r.wide() {
 		offer, ok := a.offered(r.scope(), r.Path)
-		if !ok || !r.Now.Before(offer.Rule.Expires) {
+		if !ok {
 			return Ruling{Refused: refuse(a, NotOffered, "the scope %s is not one that approval %q offers: approve it for this call alone", tool.PlainLine(string(r.Scope), maxID), a.ID)}
 		}
 		if r.Rule == "" || len(r.Rule) > maxID {

