@@ -69,6 +69,9 @@ func impactOfTool(c ToolCall) []Line {
 	name := path(d.Full())
 	unknown := computed("What it changes is not known beforehand; its arguments are shown whole.", "何が変わるかは事前に分かりません。引数はすべて表示されています。")
 	switch {
+	case !c.Judged.Effectful():
+		return []Line{computed(fmt.Sprintf("Looks, by the tool %s, at %s, and changes nothing; the model is told what it finds.", name, listed(c.Judged.Paths, ", ")),
+			fmt.Sprintf("ツール %s で %s を見るだけで、何も変更しません。見つけた内容はモデルに渡ります。", name, listed(c.Judged.Paths, "、")))}
 	case c.Subject.Process != nil:
 		p := c.Subject.Process
 		return []Line{computed(

@@ -224,6 +224,39 @@ func TestImpact(t *testing.T) {
 	}
 }
 
+// A tool without a plan says whose it is and that nobody knows what it changes, with its arguments whole; one that looks says so.
+func TestImpactOfOtherTools(t *testing.T) {
+	t.Parallel()
+	foreign := kinds(t)[canon.KindToolCall]
+	look := write(t, "a1", "docs/a.md", "new\n")
+	read := admit(t, tool.Read)
+	checked, err := read.Check([]byte(`{"path":"docs/a.md"}`))
+	must(t, err)
+	look.Judged.Tool, look.Judged.Definition, look.Judged.Facts.Args, look.Judged.Writes = read.Definition, read.Hash, checked.Args, nil
+	hash, err := canon.CallHash(canon.Call{Tool: tool.Read, Definition: read.Hash, Args: checked.Args, Root: "work"})
+	must(t, err)
+	look.Judged.Hash, look.Subject, look.Plan = hash, canon.ToolCall{Call: hash}, nil
+	m := one(t, rejudge(t, look))
+	if p := m.Approval.Points; len(p.Impact) != 1 || !strings.Contains(p.Impact[0].In("en"), "at docs/a.md, and changes nothing") || m.Content.Text != string(checked.Args) {
+		t.Errorf("a read: %+v", m)
+	}
+	if m.Approval.Points.Diff.Added != 0 || foreign.Approval.Points.Impact[0].By != Computed {
+		t.Errorf("%+v", foreign.Approval.Points)
+	}
+	c := write(t, "a1", "docs/a.md", "new\n")
+	c.Plan = nil
+	for origin, want := range map[tool.Kind]string{tool.MCP: "The server srv runs the tool srv.write", tool.Client: "The client runs its tool write"} {
+		c.Judged.Tool.Origin = tool.Origin{Kind: origin}
+		if origin == tool.MCP {
+			c.Judged.Tool.Origin.Server = "srv"
+		}
+		lines := impactOfTool(c)
+		if !strings.HasPrefix(lines[0].In("en"), want) || lines[0].In("ja") == lines[0].In("en") || !strings.Contains(lines[1].In("en"), "not known beforehand") {
+			t.Errorf("%s: %+v", origin, lines)
+		}
+	}
+}
+
 // What is longer than a page makes the risk HIGH, offers no scope, and cannot be approved unread; what cannot be shown, less (S23).
 func TestWhatIsNotShownWhole(t *testing.T) {
 	t.Parallel()
