@@ -56,7 +56,7 @@ func (e *MakeError) Unwrap() error { return e.Err }
 // ForCalls makes the approvals of a batch, one for each call, in their order. pending is how many of the session wait already. The error is
 // a *MakeError, and no approval is made.
 func ForCalls(calls []ToolCall, pending int) ([]Made, error) {
-	if pending+len(calls) > MaxPending {
+	if len(calls) > 0 && pending+len(calls) > MaxPending {
 		return nil, &MakeError{
 			Call: calls[0].Call, TooMany: true,
 			Why: fmt.Sprintf("%d approvals wait and %d more are wanted; at most %d wait at once: propose fewer", pending, len(calls), MaxPending),

@@ -368,6 +368,9 @@ func TestNotMade(t *testing.T) {
 	if _, err := ForCalls([]ToolCall{c}, MaxPending-1); err != nil {
 		t.Errorf("the eighth: %v", err)
 	}
+	if made, err := ForCalls(nil, MaxPending+1); err != nil || len(made) != 0 {
+		t.Errorf("none: %v", err)
+	}
 	var e *MakeError
 	if _, err := ForCalls([]ToolCall{c, c}, MaxPending-1); !errors.As(err, &e) || !e.TooMany {
 		t.Errorf("the ninth: %v", err)
