@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
@@ -41,9 +42,8 @@ type Work struct {
 	ns      string
 	behind  bool
 	entries []audit.Entry
-	// digests are those of the calls of the batch, by id; asked those by approval.
-	digests map[string]string
-	asked   map[string]string
+	// told are the calls and approvals of which an event said something, by id: the hashes by which their rows are known.
+	told map[string]session.Call
 }
 
 // Change changes a session in one transaction, which is durable when it returns. fn may be run again; its error leaves nothing.
@@ -77,39 +77,113 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 	return out, err
 }
 
-// Apply has the state machine judge an event, and writes down all that it changed. *session.RefusedError, *ClockBehindError.
-func (w *Work) Apply(e session.Event) ([]session.Note, error) {
+// Seq is the number of the next row: what a gate.Change is told by.
+func (w *Work) Seq() int64 { return int64(w.Session.Head.Seq) + int64(len(w.entries)) + 1 }
+
+// Apply has the state machine judge an event, and writes down all that it changed: the approvals follow it (gate.Settle), and rows tell of
+// the session and of its approvals. Rows of what a call itself does (allowed, begun, done) are the caller's, by Row; write refuses a
+// change of a call that no row tells. c has what the event brings for approvals; its time, number and actor are set here.
+// *session.RefusedError, *ClockBehindError, *gate.SettleError.
+func (w *Work) Apply(e session.Event, c gate.Change) ([]session.Note, error) {
 	if w.behind && needsClock(e) {
 		return nil, &ClockBehindError{w.ledger.clock.Now().UTC(), w.Session.Head.Time}
 	}
-	next, notes, err := w.ledger.machine.Apply(w.Session.State, e)
+	before := w.Session.State
+	next, notes, err := w.ledger.machine.Apply(before, e)
 	if err != nil {
 		return nil, err
 	}
-	w.remember(w.Session.State.Calls)
-	w.remember(next.Calls)
+	c.At, c.Seq, c.Actor = w.Now, w.Seq(), w.Actor
+	if err := w.settle(before, notes, c); err != nil {
+		return nil, err
+	}
 	w.Session.State = next
 	w.Session.Thread = w.Session.Thread.Changed(notes)
-	for _, n := range notes {
-		if n.Of == session.OfTurn && n.From == "" && n.To == string(session.Working) {
-			w.Session.Turns++
-		}
-		w.entries = append(w.entries, w.entry(n))
-	}
+	w.tell(before, next, notes)
 	return notes, nil
 }
 
-// remember keeps what rows name of calls that may be gone from the state.
-func (w *Work) remember(calls []session.Call) {
-	if w.digests == nil {
-		w.digests, w.asked = map[string]string{}, map[string]string{}
+// settle has the approvals follow the notes, and writes those that changed.
+func (w *Work) settle(before session.State, notes []session.Note, c gate.Change) error {
+	var all []gate.Approval
+	for _, id := range gate.Needed(before) {
+		a, err := w.Approved(id)
+		if err != nil {
+			return err
+		}
+		all = append(all, a)
 	}
-	for _, c := range calls {
-		w.digests[c.ID] = c.Digest
-		if c.Approval != "" {
-			w.asked[c.Approval] = c.ID
+	changed, err := gate.Settle(all, notes, c)
+	if err != nil {
+		return err
+	}
+	for _, a := range changed {
+		if err := w.Keep(a); err != nil {
+			return err
 		}
 	}
+	for _, e := range gate.Rows(changed, c) {
+		w.Row(e)
+	}
+	return nil
+}
+
+// Approved gives an approval of the session. store.ErrNotFound.
+func (w *Work) Approved(id string) (a gate.Approval, err error) {
+	found, err := w.Approval(id)
+	if err != nil {
+		return a, err
+	}
+	if found.Session != w.Session.ID {
+		return a, store.ErrNotFound
+	}
+	err = json.Unmarshal(found.Body, &a)
+	return a, err
+}
+
+// Keep writes an approval.
+func (w *Work) Keep(a gate.Approval) error {
+	body, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return w.PutApproval(store.Approval{ID: a.ID, Session: a.Session, State: string(a.State), Created: a.Created, Body: body})
+}
+
+// tell writes the rows of the session itself, and keeps of which calls a row is owed.
+func (w *Work) tell(before, next session.State, notes []session.Note) {
+	if w.told == nil {
+		w.told = map[string]session.Call{}
+	}
+	for _, n := range notes {
+		switch n.Of {
+		case session.OfCall:
+			for _, c := range append(slices.Clone(before.Calls), next.Calls...) {
+				if c.ID == n.ID {
+					w.told[n.ID] = c
+				}
+			}
+		case session.OfApproval: // by gate.Rows
+		default:
+			if n.Of == session.OfTurn && n.From == "" && n.To == string(session.Working) {
+				w.Session.Turns++
+			}
+			w.entries = append(w.entries, w.entry(n))
+		}
+	}
+}
+
+// owed says of which call no row tells.
+func (w *Work) owed() error {
+	for id, c := range w.told {
+		hash := w.Session.Calls[id].Hash
+		if !slices.ContainsFunc(w.entries, func(e audit.Entry) bool {
+			return e.CallHash != "" && e.CallHash == hash || e.Digest != "" && e.Digest == c.Digest
+		}) {
+			return fmt.Errorf("call %s of session %s changed, and no row tells it", id, w.Session.ID)
+		}
+	}
+	return nil
 }
 
 // needsClock says that a wrong clock would let something begin.
@@ -147,6 +221,9 @@ type record struct {
 // write writes the session and its rows. Of the calls of which nothing is open any more only the rows tell.
 func (w *Work) write(before []byte) (Session, error) {
 	s := w.Session
+	if err := w.owed(); err != nil {
+		return Session{}, err
+	}
 	maps.DeleteFunc(s.Calls, func(id string, _ Call) bool {
 		return !slices.ContainsFunc(s.State.Calls, func(c session.Call) bool { return c.ID == id })
 	})

@@ -55,14 +55,11 @@ type Memory struct {
 	Wishes     []string `json:"wishes,omitempty"`
 }
 
-// Call is what the rows of a call name: hashes, never contents (S22).
+// Call is what a session keeps of a call of its batch beside how far it is: hashes, never contents (S22).
 type Call struct {
 	Tool string `json:"tool"`
-	// Hash says which call, Args what its arguments are (field/review-agent.md S5); Before and After are hashes of its target.
-	Hash   string `json:"hash"`
-	Args   string `json:"args"`
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
+	// Hash says which call (field/review-agent.md S5).
+	Hash string `json:"hash"`
 }
 
 // Session is a session as it is now.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store/sqlite"
@@ -87,33 +89,86 @@ func (r *rig) create(t testing.TB, id string) Session {
 
 func hash(text string) string { return string(canon.Sum([]byte(text))) }
 
-// apply applies events, each in its own transaction.
-func (r *rig) apply(ctx context.Context, id string, events ...session.Event) (s Session, err error) {
-	for _, e := range events {
-		s, err = r.Change(ctx, ns, id, ann, func(w *Work) error {
-			if a, ok := e.(session.Answered); ok {
-				w.Session.Calls = map[string]Call{}
-				for _, c := range append(a.Calls, a.Gate) {
-					w.Session.Calls[c.ID] = Call{Tool: "write", Hash: hash("call " + c.ID), Args: hash("args " + c.ID), Before: audit.Absent, After: hash("after")}
-				}
-			}
-			_, err := w.Apply(e)
-			return err
-		})
-		if err != nil {
-			return Session{}, err
-		}
-	}
-	return s, nil
-}
-
-func (r *rig) events(t testing.TB, id string, events ...session.Event) Session {
+// plan is the approval of a plan, as a model's answer raises it.
+func (r *rig) plan(t testing.TB, id string, life time.Duration) gate.Made {
 	t.Helper()
-	s, err := r.apply(t.Context(), id, events...)
+	made, err := gate.ForPlan(gate.Plan{
+		Origin: gate.Origin{ID: id, Namespace: ns, Session: "s", Task: "task", Turn: "t1", Call: "plan", Seq: 5, Requester: "ann", Now: r.clock.Now(), Life: life},
+		Name:   "下書き", Aim: "港の話", Steps: []string{"書く"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return made
+}
+
+// asks is the answer that raises it.
+func asks(made gate.Made) session.Event {
+	a := made.Approval
+	return session.Answered{
+		Step: session.Execution, Next: session.NextContinue, AskPlan: true,
+		Gate: session.Proposal{ID: "plan", Approval: a.ID, Digest: string(a.Digest), Until: a.Expires},
+	}
+}
+
+// apply applies an event in a transaction of its own, with the rows that its caller owes for calls.
+func (r *rig) apply(ctx context.Context, id string, e session.Event, made ...gate.Approval) (Session, error) {
+	return r.Change(ctx, ns, id, ann, func(w *Work) error {
+		call := func(kind audit.Kind, verdict, id string) {
+			w.Row(audit.Entry{Kind: kind, Verdict: verdict, Reason: "test", CallHash: hash("call " + id), ArgsDigest: hash("args " + id)})
+		}
+		if a, ok := e.(session.Answered); ok {
+			w.Session.Calls = map[string]Call{}
+			for _, c := range a.Calls {
+				w.Session.Calls[c.ID] = Call{Tool: "write", Hash: hash("call " + c.ID)}
+				call(audit.Allow, "ALLOWED", c.ID)
+			}
+		}
+		notes, err := w.Apply(e, gate.Change{Made: made})
+		for _, n := range notes {
+			if n.Of == session.OfCall && w.Session.Calls[n.ID].Hash != "" && n.From != "" {
+				call(audit.Execute, n.To, n.ID)
+			}
+		}
+		return err
+	})
+}
+
+func (r *rig) events(t testing.TB, id string, events ...session.Event) (s Session) {
+	t.Helper()
+	for _, e := range events {
+		var err error
+		if s, err = r.apply(t.Context(), id, e); err != nil {
+			t.Fatalf("%T: %v", e, err)
+		}
+	}
 	return s
+}
+
+// gated opens a turn and asks for a plan.
+func (r *rig) gated(t testing.TB, id string, made gate.Made) {
+	t.Helper()
+	r.events(t, id, session.Sent{ID: "m1", Mode: session.Queue}, session.TurnOpened{Turn: "t1", Utterance: "u1"})
+	if _, err := r.apply(t.Context(), id, asks(made), made.Approval); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// decide decides about an approval as a caller does: judged in the transaction.
+func (r *rig) decide(ctx context.Context, id string, made gate.Made, d session.Decision) (Session, error) {
+	return r.Change(ctx, ns, id, ann, func(w *Work) error {
+		a, err := w.Approved(made.Approval.ID)
+		if err != nil {
+			return err
+		}
+		who := gate.Who{Name: "ann", Token: "t", Namespace: ns, Roles: []string{policy.RoleUser, policy.RoleApprover}}
+		ruling := gate.Decide(a, made.Content, gate.Request{Who: who, Decision: d, Digest: a.Digest, Now: w.Now, Seq: w.Seq()}, gate.DefaultTerms())
+		if ruling.Event == nil {
+			return ruling.Refused
+		}
+		_, err = w.Apply(ruling.Event, ruling.Change)
+		return err
+	})
 }
 
 // rows are the kinds and verdicts of a session's rows.
@@ -139,41 +194,38 @@ func (r *rig) sound(t testing.TB, id string) {
 	}
 }
 
-func gated(until time.Time) []session.Event {
-	return []session.Event{
-		session.Sent{ID: "m1", Mode: session.Queue}, session.TurnOpened{Turn: "t1", Utterance: "u1"},
-		session.Answered{Step: session.Execution, Calls: []session.Proposal{{ID: "c1", Ask: true, Approval: "a1", Digest: hash("a1"), Until: until}}},
-	}
-}
-
-// TestAWholeTurn: a call that is asked for, approved and done has a row for each of it, with the hashes that bind them.
+// TestAWholeTurn: a plan that is asked for and approved, and a call that is allowed, begun and done, have a row for each of it.
 func TestAWholeTurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.create(t, "s")
-	later := r.clock.Now().Add(time.Hour)
-	s := r.events(t, "s", append(gated(later),
-		session.Decided{Approval: "a1", Digest: hash("a1"), Decision: session.Approve, At: r.clock.Now(), Start: later},
-		session.Began{Call: "c1", Digest: hash("a1"), At: r.clock.Now()}, session.Ended{Call: "c1"},
-		session.Answered{Step: session.Execution, Next: session.NextDone})...)
+	made := r.plan(t, "a1", time.Hour)
+	r.gated(t, "s", made)
+	if _, err := r.decide(t.Context(), "s", made, session.Approve); err != nil {
+		t.Fatal(err)
+	}
+	s := r.events(t, "s", session.Answered{Step: session.Execution, Calls: []session.Proposal{{ID: "c1"}}},
+		session.Began{Call: "c1", At: r.clock.Now()}, session.Ended{Call: "c1"}, session.Answered{Step: session.Execution, Next: session.NextDone})
 	want := []string{
-		"create CREATED", "turn QUEUED", "turn RUNS", "transition IN_PROGRESS", "turn ANSWERED", "transition EXECUTION", "ask PENDING", "transition AWAITING_APPROVAL", "transition REQUIRES_USER_INPUT",
-		"approve APPROVED", "transition EXECUTION", "transition IN_PROGRESS", "intent INTENT", "execute EXECUTED", "turn ANSWERED", "turn STOPPED", "transition SUCCESS",
+		"create CREATED", "turn QUEUED", "turn RUNS", "transition IN_PROGRESS", "ask ASK", "turn ANSWERED", "transition AWAITING_APPROVAL", "transition REQUIRES_USER_INPUT",
+		"approve APPROVE", "transition EXECUTION", "transition IN_PROGRESS", "allow ALLOWED", "turn ANSWERED", "execute INTENT", "execute EXECUTED", "turn ANSWERED",
+		"turn STOPPED", "transition SUCCESS",
 	}
 	if diff := cmp.Diff(want, r.rows(t, "s")); diff != "" {
 		t.Error(diff)
 	}
-	for row, err := range r.Rows(t.Context(), ns, "s", 1) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if slices.Contains([]audit.Kind{audit.Ask, audit.Approve, audit.Intent, audit.Execute}, row.Kind) &&
-			(row.CallHash != hash("call c1") || row.ArgsDigest != hash("args c1") || row.Digest != hash("a1") || row.Before != audit.Absent) {
-			t.Errorf("%+v", row)
-		}
-	}
 	if s.Turns != 1 || len(s.Calls) != 0 || s.State.Status != session.Success || s.Thread.Delta == "" {
 		t.Errorf("%+v", s)
+	}
+	err := r.store.Read(t.Context(), ns, func(v store.View) error {
+		a, err := v.Approval("a1")
+		if a.State != string(gate.Consumed) {
+			t.Errorf("the approval is %s", a.State)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 	r.sound(t, "s")
 	if err := r.store.Close(); err != nil {
@@ -187,26 +239,46 @@ func TestAWholeTurn(t *testing.T) {
 	r.sound(t, "s")
 }
 
+// TestAChangeOfACallIsTold: what a call does without a row of it is not written (field/agent.md I5).
+func TestAChangeOfACallIsTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.create(t, "s")
+	r.events(t, "s", session.Sent{ID: "m1", Mode: session.Queue}, session.TurnOpened{Turn: "t1", Utterance: "u1"}, session.Answered{Step: session.Execution, Next: session.NextContinue, Utterance: "u2"})
+	_, err := r.Change(t.Context(), ns, "s", ann, func(w *Work) error {
+		w.Session.Calls = map[string]Call{"c1": {Tool: "write", Hash: hash("call c1")}}
+		_, err := w.Apply(session.Answered{Step: session.Execution, Calls: []session.Proposal{{ID: "c1"}}}, gate.Change{})
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "no row tells it") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestOneOutcome: 32 callers approve, deny, cancel, supersede and expire one approval; it gets one outcome, and one row says so (C56).
 func TestOneOutcome(t *testing.T) {
 	t.Parallel()
 	for round := range 8 {
 		r := newRig(t)
 		r.create(t, "s")
-		now := r.clock.Now()
-		until := now.Add(time.Minute)
-		r.events(t, "s", gated(until)...)
-		events := []session.Event{
-			session.Decided{Approval: "a1", Digest: hash("a1"), Decision: session.Approve, At: now, Start: until},
-			session.Decided{Approval: "a1", Digest: hash("a1"), Decision: session.Deny, At: now},
-			session.CancelSent{TurnID: "t1"}, session.Lapsed{Approval: "a1", At: until},
-			session.Sent{ID: "m2", Mode: session.Supersede, Approvals: []string{"a1"}, NewTurn: "t2", NewUtterance: "u2"},
+		made := r.plan(t, "a1", time.Minute)
+		r.gated(t, "s", made)
+		end := made.Approval.Expires
+		tries := []func() (Session, error){
+			func() (Session, error) { return r.decide(t.Context(), "s", made, session.Approve) },
+			func() (Session, error) { return r.decide(t.Context(), "s", made, session.Deny) },
+			func() (Session, error) { return r.apply(t.Context(), "s", session.CancelSent{TurnID: "t1"}) },
+			func() (Session, error) { return r.apply(t.Context(), "s", session.Lapsed{Approval: "a1", At: end}) },
+			func() (Session, error) {
+				return r.apply(t.Context(), "s", session.Sent{ID: "m2", Mode: session.Supersede, Approvals: []string{"a1"}, NewTurn: "t2", NewUtterance: "u2"})
+			},
 		}
 		var all sync.WaitGroup
 		for i := range 32 {
 			all.Go(func() {
 				var refused *session.RefusedError
-				if _, err := r.apply(t.Context(), "s", events[(i+round)%len(events)]); err != nil && !errors.As(err, &refused) {
+				var no *gate.Refusal
+				if _, err := tries[(i+round)%len(tries)](); err != nil && !errors.As(err, &refused) && !errors.As(err, &no) {
 					t.Error(err)
 				}
 			})
@@ -217,7 +289,7 @@ func TestOneOutcome(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if row.Digest == hash("a1") && slices.Contains([]audit.Kind{audit.Approve, audit.Deny, audit.Expiry, audit.Cancel, audit.Supersede}, row.Kind) {
+			if row.Digest == string(made.Approval.Digest) && slices.Contains([]audit.Kind{audit.Approve, audit.Deny, audit.Expiry, audit.Cancel, audit.Supersede}, row.Kind) {
 				outcomes++
 			}
 		}
@@ -258,7 +330,7 @@ func TestSessions(t *testing.T) {
 	if err != nil || !cmp.Equal(c.Items, b.Items) || c.Continues != "a" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	r.events(t, "a", gated(r.clock.Now().Add(time.Hour))...)
+	r.events(t, "a", session.Sent{ID: "m1", Mode: session.Queue}, session.TurnOpened{Turn: "t1", Utterance: "u1"})
 	var works *NotEndedError
 	if _, err := r.Create(ctx, ns, Fresh{ID: "d", Continues: "a"}, ann); !errors.As(err, &works) {
 		t.Errorf("error %v", err)
@@ -289,16 +361,17 @@ func TestClocks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.create(t, "s")
-	until := r.clock.Now().Add(24 * time.Hour)
-	r.events(t, "s", gated(until)...)
+	made := r.plan(t, "a1", 24*time.Hour)
+	r.gated(t, "s", made)
 	r.clock.add(-2 * time.Minute)
-	approve := session.Decided{Approval: "a1", Digest: hash("a1"), Decision: session.Approve, At: r.clock.Now(), Start: until}
 	var behind *ClockBehindError
-	if _, err := r.apply(t.Context(), "s", approve); !errors.As(err, &behind) {
+	if _, err := r.decide(t.Context(), "s", made, session.Approve); !errors.As(err, &behind) {
 		t.Errorf("error %v", err)
 	}
-	approve.Decision = session.Deny
-	s := r.events(t, "s", approve)
+	s, err := r.decide(t.Context(), "s", made, session.Deny)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if s.State.Step != session.Planning || s.Updated.Before(s.Created) {
 		t.Errorf("%+v", s)
 	}
@@ -312,7 +385,7 @@ func TestAgent23TamperedRows(t *testing.T) {
 		change string
 		verify bool // else only the replay notices
 	}{
-		"a byte of a row": {`UPDATE records SET body = CAST(replace(CAST(body AS TEXT), 'APPROVED', 'approved') AS BLOB)`, true},
+		"a byte of a row": {`UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '"verdict":"APPROVE"', '"verdict":"APPROVES"') AS BLOB)`, true},
 		"a row is gone":   {`DELETE FROM records WHERE seq = 3`, true},
 		"the last two":    {`DELETE FROM records WHERE seq > (SELECT max(seq) - 2 FROM records)`, true},
 		"what it changed": {`UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '"港の話を書く"', '"海の話を書く"') AS BLOB) WHERE seq = 1`, false},
@@ -322,8 +395,11 @@ func TestAgent23TamperedRows(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			r.create(t, "s")
-			until := r.clock.Now().Add(time.Hour)
-			r.events(t, "s", append(gated(until), session.Decided{Approval: "a1", Digest: hash("a1"), Decision: session.Approve, At: r.clock.Now(), Start: until})...)
+			made := r.plan(t, "a1", time.Hour)
+			r.gated(t, "s", made)
+			if _, err := r.decide(t.Context(), "s", made, session.Approve); err != nil {
+				t.Fatal(err)
+			}
 			r.sound(t, "s")
 			other, err := durable.Open(r.path, func(*durable.DB) error { return nil })
 			if err != nil {
@@ -349,31 +425,38 @@ func TestRandomHistories(t *testing.T) {
 	rapid.Check(t, func(d *rapid.T) {
 		r := newRig(t)
 		r.create(t, "s")
+		made := r.plan(t, "a", time.Minute)
 		for i := range 40 {
-			now, until := r.clock.Now(), r.clock.Now().Add(time.Minute)
-			id := func(prefix string) string { return prefix + fmt.Sprint(rapid.IntRange(0, 3).Draw(d, "id")) }
 			s, err := r.Get(t.Context(), ns, "s")
 			if err != nil {
 				d.Fatal(err)
 			}
-			asked := session.Proposal{ID: id("c"), Ask: rapid.Bool().Draw(d, "ask"), Approval: fmt.Sprint("a", i), Digest: hash(fmt.Sprint("a", i)), Until: until}
 			call := session.Call{}
 			if len(s.State.Calls) > 0 {
 				call = s.State.Calls[0]
 			}
+			one := []session.Proposal{{ID: fmt.Sprint("c", i)}}
+			next := r.plan(t, fmt.Sprint("a", i), time.Minute)
 			e := rapid.SampledFrom([]session.Event{
 				session.Sent{ID: fmt.Sprint("m", i), Mode: session.Queue}, session.TurnOpened{Turn: fmt.Sprint("t", i), Utterance: fmt.Sprint("u", i)},
-				session.Answered{Step: session.Execution, Calls: []session.Proposal{asked}}, session.Answered{Step: session.Review, Next: session.NextContinue, Utterance: "v"},
+				session.Answered{Step: session.Execution, Calls: one}, session.Answered{Step: session.Review, Next: session.NextContinue, Utterance: "v"}, asks(next),
 				session.Answered{Step: session.Review, Next: session.NextDone}, session.Unreadable{Why: "no object"}, session.CancelSent{TurnID: s.State.Turn.ID}, session.WorkStopped{},
-				session.Decided{Approval: call.Approval, Digest: call.Digest, Decision: session.Approve, At: now, Start: until},
-				session.Decided{Approval: call.Approval, Digest: call.Digest, Decision: session.Deny, At: now},
-				session.Edited{Approval: call.Approval, Digest: call.Digest, NewApproval: fmt.Sprint("e", i), NewDigest: hash(fmt.Sprint("e", i)), At: now, Until: until},
-				session.Lapsed{Approval: call.Approval, At: until}, session.Began{Call: call.ID, Digest: call.Digest, At: now}, session.Ended{Call: call.ID},
-				session.Ended{Call: call.ID, Failed: true}, session.BatchFailed{}, session.Recovered{Utterance: "r"}, session.PickedUp{},
-				session.NotProven{Call: call.ID, Approval: fmt.Sprint("o", i), Digest: hash(fmt.Sprint("o", i)), Until: until},
+				session.Decided{Decision: session.Approve}, session.Decided{Decision: session.Deny}, session.Lapsed{Approval: call.Approval, At: made.Approval.Expires},
+				session.Began{Call: call.ID, Digest: call.Digest, At: r.clock.Now()}, session.Ended{Call: call.ID}, session.Ended{Call: call.ID, Failed: true},
+				session.BatchFailed{}, session.Recovered{Utterance: "r"}, session.PickedUp{},
 			}).Draw(d, "event")
 			var refused *session.RefusedError
-			if _, err := r.apply(t.Context(), "s", e); err != nil && !errors.As(err, &refused) {
+			var no *gate.Refusal
+			if decided, ok := e.(session.Decided); ok {
+				_, err = r.decide(t.Context(), "s", made, decided.Decision)
+			} else if a, ok := e.(session.Answered); ok && a.AskPlan {
+				if _, err = r.apply(t.Context(), "s", e, next.Approval); err == nil {
+					made = next
+				}
+			} else {
+				_, err = r.apply(t.Context(), "s", e)
+			}
+			if err != nil && !errors.As(err, &refused) && !errors.As(err, &no) && !errors.Is(err, store.ErrNotFound) {
 				d.Fatalf("%T: %v", e, err)
 			}
 			r.clock.add(time.Duration(rapid.IntRange(0, 30).Draw(d, "seconds")) * time.Second)

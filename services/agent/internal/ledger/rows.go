@@ -8,56 +8,27 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 )
 
-// kinds are those of the rows that tell how far a call is.
-var kinds = map[session.Progress]audit.Kind{
-	session.Pending: audit.Ask, session.Permitted: audit.Allow, session.Approved: audit.Approve, session.Denied: audit.Deny, session.Expired: audit.Expiry,
-	session.Superseded: audit.Supersede, session.CallCanceled: audit.Cancel, session.Intent: audit.Intent, session.Executed: audit.Execute,
-	session.CallFailed: audit.Failure, session.OutcomePending: audit.UnknownOutcome, session.Unknown: audit.UnknownOutcome,
-	session.NotHappened: audit.Outcome, session.Voided: audit.Void,
-}
-
-// approvals are those of the rows that tell of an approval alone.
-var approvals = map[string]audit.Kind{"EDITED": audit.Edit, "EXTENDED": audit.Extend, "late_denial": audit.LateDenial, "CONSUMED": audit.Transition}
-
-// entry is the row of a note.
+// entry is the row of a note about the session itself.
 func (w *Work) entry(n session.Note) audit.Entry {
 	e := audit.Entry{Kind: audit.Transition, Verdict: verdict(n), Reason: reason(n), Details: details(n)}
 	switch n.Of {
-	case session.OfTurn, session.OfQueue, session.OfQuestion:
+	case session.OfTurn:
+		e.Kind, e.Turn = audit.Turn, n.ID
+	case session.OfQueue, session.OfQuestion:
 		e.Kind = audit.Turn
-		if n.Of == session.OfTurn {
-			e.Turn = n.ID
-		}
 	case session.OfRefusal:
 		e.Kind, e.ArgsDigest = audit.Refusal, string(w.Asked)
 		if w.Asked == "" {
 			e.ArgsDigest = string(canon.Sum([]byte(e.Details)))
 		}
-	case session.OfCall:
-		e.Kind = kinds[session.Progress(n.To)]
-		if session.Progress(n.From) == session.OutcomePending && n.To == string(session.Executed) {
-			e.Kind = audit.Outcome
-		}
-		w.call(&e, n.ID)
-	case session.OfApproval:
-		e.Kind = approvals[n.To]
-		w.call(&e, w.asked[n.ID])
 	}
 	return w.complete(e)
-}
-
-// call names the call of a row by its hashes.
-func (w *Work) call(e *audit.Entry, id string) {
-	c := w.Session.Calls[id]
-	e.CallHash, e.ArgsDigest, e.Before, e.After, e.Digest = c.Hash, c.Args, c.Before, c.After, w.digests[id]
 }
 
 func verdict(n session.Note) string {
 	switch {
 	case n.Of == session.OfRefusal:
 		return "REFUSED"
-	case n.To == "late_denial":
-		return "LATE_DENIAL"
 	case n.Of == session.OfTurn && n.To == "":
 		return "STOPPED"
 	case n.Of == session.OfTurn:
