@@ -77,6 +77,9 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 	return out, err
 }
 
+// Namespace is that of the session.
+func (w *Work) Namespace() string { return w.ns }
+
 // Seq is the number of the next row: what a gate.Change is told by.
 func (w *Work) Seq() int64 { return int64(w.Session.Head.Seq) + int64(len(w.entries)) + 1 }
 

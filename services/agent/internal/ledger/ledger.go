@@ -77,6 +77,7 @@ type Session struct {
 	Task      string          `json:"task,omitempty"`
 	Turns     int             `json:"turns,omitempty"`
 	Calls     map[string]Call `json:"calls,omitempty"`
+	Talk      Talk            `json:"talk,omitzero"`
 	Created   time.Time       `json:"created"`
 	// Deleted is when its contents were taken away.
 	Deleted time.Time `json:"deleted,omitzero"`
@@ -134,6 +135,11 @@ func (l *Ledger) load(ctx context.Context, ns, id string) (out Session, err erro
 		return err
 	})
 	return out, err
+}
+
+// Read reads texts and approvals in one snapshot.
+func (l *Ledger) Read(ctx context.Context, ns string, fn func(store.View) error) error {
+	return l.store.Read(ctx, ns, fn)
 }
 
 // List gives sessions, newest first.

@@ -116,6 +116,9 @@ func (j Judged) Result() tool.Result {
 	return tool.Outcome(tool.Refused, "")
 }
 
+// Asked is what policy judged: what an approval is made of (gate.ToolCall).
+func (j Judged) Asked() policy.Call { return j.asked }
+
 // Digest is the digest of an approval of this call (S5). The error says what cannot be hashed: then nothing is asked (S29).
 func (j Judged) Digest(approval string) (canon.Hash, error) {
 	if j.Verdict() == policy.Deny {

@@ -1,0 +1,324 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+)
+
+func sumOf(text string) canon.Hash { return canon.Sum([]byte(text)) }
+
+// answer is an envelope on its way into the ledger.
+type answer struct {
+	*Engine
+	s     ledger.Session
+	h     heard
+	env   envelope.Envelope
+	named []ledger.Named
+	calls []router.Call
+	// judged and reads are one for each call; none where a check says no (C63).
+	judged []router.Judged
+	reads  []router.Read
+}
+
+// answered has the calls of an answer judged, carries out those that only look, and writes all of it in one transaction.
+func (e *Engine) answered(ctx context.Context, ns string, s ledger.Session, r router.Router, h heard, env envelope.Envelope) error {
+	a := &answer{Engine: e, s: s, h: h, env: env}
+	for _, c := range env.Calls {
+		id := c.ID
+		if id == "" || slices.ContainsFunc(a.calls, func(o router.Call) bool { return o.ID == id }) {
+			id = e.IDs.ID()
+		}
+		a.named = append(a.named, ledger.Named{ID: id, Name: c.Name, Args: argsOf(id)})
+		a.calls = append(a.calls, router.Call{ID: id, Tool: c.Name, Args: []byte(c.Args)})
+	}
+	if env.Consents() && len(a.calls) > 0 {
+		a.judged = r.JudgeAll(ctx, e.session(ns, s, after(s, env)), a.calls...)
+		a.reads = r.ReadAll(ctx, e.Limits.Reads, a.judged...)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	_, err := e.Ledger.Change(ctx, ns, s.ID, model, a.write)
+	return refusedAlready(err)
+}
+
+// after is the step that the answer's calls are judged in: the one after the move (C62).
+func after(s ledger.Session, env envelope.Envelope) session.Step {
+	if to := session.Step(env.Step); to != session.Awaiting {
+		return to
+	}
+	return s.State.Step
+}
+
+// session is what the router goes by.
+func (e *Engine) session(ns string, s ledger.Session, step session.Step) router.Session {
+	t := s.Talk
+	charged := t.ToolCalls
+	recent := slices.Clone(t.Recent)
+	return router.Session{
+		Namespace: ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Roles: []string{policy.RoleUser}, InExecution: step == session.Execution,
+		Denied: hashes(t.Denied), Unknown: hashes(t.Unknown), Now: e.Clock.Now(),
+		Guard: func(hash canon.Hash) string {
+			if charged++; charged > e.Limits.ToolCalls {
+				return "the budget of calls of this message is spent"
+			}
+			recent = append(recent, string(hash))
+			if looped(recent, e.Limits.Same) {
+				return "this very call was made again and again with nothing else between: something else is needed"
+			}
+			return ""
+		},
+	}
+}
+
+// looped says that the last n calls are one, or that two alternate in the last six (c29).
+func looped(recent []string, n int) bool {
+	same := func(count, step int) bool {
+		if len(recent) < count {
+			return false
+		}
+		last := recent[len(recent)-count:]
+		for i := step; i < count; i++ {
+			if last[i] != last[i-step] {
+				return false
+			}
+		}
+		return true
+	}
+	return same(n, 1) || same(6, 2)
+}
+
+func hashes(all []string) (out []canon.Hash) {
+	for _, h := range all {
+		out = append(out, canon.Hash(h))
+	}
+	return out
+}
+
+// write writes the answer: what the model said, its calls with their rows, and what the state machine makes of it.
+func (a *answer) write(w *ledger.Work) error {
+	if w.Session.Version != a.s.Version {
+		return &session.RefusedError{Code: session.RefusedState, Why: "the session changed while the model answered"}
+	}
+	if err := a.heard(w, a.h, a.named); err != nil {
+		return err
+	}
+	for i, c := range a.calls {
+		if err := put(w, a.named[i].Args, c.Args); err != nil {
+			return err
+		}
+	}
+	e := session.Answered{
+		Step: session.Step(a.env.Step), Next: session.Next(a.env.NextStep), No: !a.env.Consents(), Utterance: a.IDs.ID(),
+	}
+	made, err := a.propose(w, &e)
+	if err != nil {
+		return err
+	}
+	if e.Step == session.Awaiting && len(a.calls) == 0 && !e.No {
+		if err := a.gated(w, &e, &made); err != nil {
+			return err
+		}
+	}
+	w.Asked = sumOf(a.h.text)
+	notes, err := w.Apply(e, gate.Change{Made: approvals(made)})
+	if err != nil {
+		return err
+	}
+	if err := a.keep(w, made); err != nil {
+		return err
+	}
+	a.changed(w)
+	if err := a.goOn(w, notes); err != nil {
+		return err
+	}
+	return a.settle(w)
+}
+
+func approvals(made []gate.Made) (all []gate.Approval) {
+	for _, m := range made {
+		all = append(all, m.Approval)
+	}
+	return all
+}
+
+// propose tells the state machine of the calls, writes the rows of those that are judged and the results of those that are over, and
+// makes the approvals of those that a person is asked about.
+func (a *answer) propose(w *ledger.Work, e *session.Answered) (made []gate.Made, err error) {
+	w.Session.Calls = map[string]ledger.Call{}
+	if a.judged == nil {
+		e.Others = len(a.calls)
+		return nil, a.refuseAll(w)
+	}
+	var asked []gate.ToolCall
+	for i, j := range a.judged {
+		id := a.calls[i].ID
+		w.Session.Talk.ToolCalls++
+		w.Session.Talk.Recent = latest(append(w.Session.Talk.Recent, string(j.CallHash)), 6)
+		switch {
+		case j.Stop != nil || j.Reads():
+			if j.Reads() && j.Stop == nil {
+				e.ReadFailed = append(e.ReadFailed, a.reads[i].Failed)
+			} else {
+				e.Others++
+			}
+			if err := putJSON(w, resultOf(id), a.resultOf(i)); err != nil {
+				return nil, err
+			}
+			rows(w, j.Entries(""))
+		default:
+			p := session.Proposal{ID: id, Ask: j.Verdict() == policy.Ask}
+			w.Session.Calls[id] = ledger.Call{Tool: a.calls[i].Tool, Hash: string(j.CallHash)}
+			if !p.Ask {
+				rows(w, j.Entries(""))
+			}
+			e.Calls = append(e.Calls, p)
+			if p.Ask {
+				asked = append(asked, gate.ToolCall{
+					Origin: a.origin(w, id), Judged: j.Asked(), Why: j.Explanation, Subject: j.Subject, Plan: j.Shown,
+				})
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	if made, err = gate.ForCalls(asked, 0); err != nil {
+		return nil, err
+	}
+	for i := range e.Calls {
+		for _, m := range made {
+			if m.Approval.Call == e.Calls[i].ID {
+				e.Calls[i].Approval, e.Calls[i].Digest, e.Calls[i].Until = m.Approval.ID, string(m.Approval.Digest), m.Approval.Expires
+			}
+		}
+	}
+	return made, nil
+}
+
+func (a *answer) resultOf(i int) tool.Result {
+	if j := a.judged[i]; j.Stop != nil {
+		return j.Result()
+	}
+	return a.reads[i].Result
+}
+
+// refuseAll gives each call of an answer whose checks say no the result that it was not looked at (C63).
+func (a *answer) refuseAll(w *ledger.Work) error {
+	for _, c := range a.calls {
+		if err := putJSON(w, resultOf(c.ID), tool.Outcome(tool.Refused, "a check of this answer says no: nothing of it is called")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rows(w *ledger.Work, all []audit.Entry) {
+	for _, e := range all {
+		w.Row(e)
+	}
+}
+
+// origin is where an approval comes from.
+func (a *answer) origin(w *ledger.Work, call string) gate.Origin {
+	s := w.Session
+	return gate.Origin{
+		ID: a.IDs.ID(), Namespace: w.Namespace(), Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: call, Seq: w.Seq(), Requester: s.Owner,
+		Now: w.Now, Life: a.Limits.Approval, Said: gate.Said{Intent: s.Items.Goal, Rationale: a.env.Rationale},
+	}
+}
+
+// gated makes the approval that a model asks for: of its plan in PLANNING, of its result in REVIEW (C64).
+func (a *answer) gated(w *ledger.Work, e *session.Answered, made *[]gate.Made) error {
+	id := a.IDs.ID()
+	var m gate.Made
+	var err error
+	switch s := w.Session; {
+	case s.State.Step == session.Planning && a.env.Plan != nil:
+		p := a.env.Plan
+		plan := gate.Plan{
+			Origin: a.origin(w, id), Name: p.Name, Aim: p.Aim, Risk: p.Risk, Criterion: p.Criterion, Steps: p.Steps,
+			Items: canon.Items{Goal: s.Items.Goal, WhyNow: s.Items.WhyNow, Constraints: s.Items.Constraints, PlanBrief: s.Items.PlanBrief, OpenQuestions: s.Items.OpenQuestions},
+		}
+		for _, act := range p.Actions {
+			plan.Actions = append(plan.Actions, gate.Action{Kind: act.Kind, Path: act.Path, Description: act.Description, Optional: act.Optional})
+		}
+		m, err = gate.ForPlan(plan)
+	case s.State.Step == session.Review && a.env.Reply != "":
+		m, err = gate.ForResult(gate.Result{Origin: a.origin(w, id), Text: a.env.Reply})
+	default:
+		return nil // The state machine refuses it.
+	}
+	if err != nil {
+		return err
+	}
+	e.Gate = session.Proposal{ID: id, Approval: m.Approval.ID, Digest: string(m.Approval.Digest), Until: m.Approval.Expires}
+	*made = append(*made, m)
+	return nil
+}
+
+// keep writes what is shown of the approvals that were raised.
+func (a *answer) keep(w *ledger.Work, made []gate.Made) error {
+	for _, m := range made {
+		if !slices.ContainsFunc(w.Session.State.Calls, func(c session.Call) bool { return c.Approval == m.Approval.ID }) {
+			continue // The state machine refused what it was for.
+		}
+		if err := putJSON(w, contentOf(m.Approval.ID), m.Content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changed takes what the model wants to change of the five items (C21), and which layers the next prompt has.
+func (a *answer) changed(w *ledger.Work) {
+	s, d := w.Session, a.env.StateDelta
+	if d.Note != "" {
+		s.Thread.Delta = d.Note
+	}
+	if d.Goal != nil {
+		s.Items.Goal = *d.Goal
+	}
+	if d.WhyNow != nil {
+		s.Items.WhyNow = *d.WhyNow
+	}
+	if d.PlanBrief != nil {
+		s.Items.PlanBrief = *d.PlanBrief
+	}
+	if d.OpenQuestions != nil {
+		s.Items.OpenQuestions = *d.OpenQuestions
+	}
+	s.Talk.Pattern = string(a.env.PromptPattern)
+}
+
+// goOn tells the model, where it is asked again without a call between, what became of its answer.
+func (a *answer) goOn(w *ledger.Work, notes []session.Note) error {
+	if w.Session.State.Turn.Running != session.Working || len(a.calls) > 0 {
+		return nil
+	}
+	said := map[string]any{"next": "go on", "step": w.Session.State.Step}
+	for _, n := range notes {
+		if n.Of == session.OfRefusal {
+			said["refused"], said["allowed_steps"] = n.Text, n.Allowed
+		}
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		return err
+	}
+	return a.note(w, string(text))
+}
+
+// latest are the last n of a list.
+func latest(all []string, n int) []string { return all[max(0, len(all)-n):] }

@@ -1,0 +1,196 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// maxAnswer bounds what is taken of an answer, in bytes: what is longer cannot be read anyway.
+const maxAnswer = envelope.MaxBytes + 1
+
+// heard is one answer of the model.
+type heard struct {
+	text   string
+	result llm.Result
+	// results are those that it was told of the batch before.
+	results []tool.Result
+}
+
+// ask calls the model once and has what it says judged. The call is charged in the transaction of its answer.
+func (e *Engine) ask(ctx context.Context, ns string, s ledger.Session) error {
+	r, err := e.Tools.Router(ctx, ns, s)
+	if err != nil {
+		return err
+	}
+	h, err := e.hear(ctx, ns, s, r)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var fault *llm.Error
+	if errors.As(err, &fault) {
+		return e.unreachable(ctx, ns, s, fault)
+	}
+	if err != nil {
+		return err
+	}
+	calls := make([]envelope.ToolCall, len(h.result.Calls))
+	for i, c := range h.result.Calls {
+		calls[i] = envelope.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments}
+	}
+	read, err := envelope.Parse(envelope.Answer{Text: h.text, CutOff: h.result.Finish == llm.FinishLength, Calls: calls})
+	var unreadable *envelope.Error
+	if errors.As(err, &unreadable) {
+		return e.unreadable(ctx, ns, s, h, unreadable)
+	}
+	if err != nil {
+		return err
+	}
+	return e.answered(ctx, ns, s, r, h, read.Envelope)
+}
+
+// hear builds the prompt and calls the model.
+func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router.Router) (heard, error) {
+	generator, err := e.Models.Generator(s.Backend)
+	if err != nil {
+		return heard{}, err
+	}
+	told, ok := generator.(llm.Teller)
+	constrain := ok && told.Tells().Schema
+	var h heard
+	p := Prompt{Session: s, Pattern: s.Talk.Pattern, Constrain: constrain, Tools: shown(r.Tools)}
+	var talk []llm.Message
+	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
+		if talk, err = t.messages(s.Talk.Messages); err != nil {
+			return err
+		}
+		if h.results, err = t.results(s); err != nil {
+			return err
+		}
+		return t.past(s, &p)
+	})
+	if err != nil {
+		return heard{}, err
+	}
+	for i, result := range h.results {
+		talk = append(talk, llm.Message{Role: llm.RoleTool, Content: result.Message(), CallID: s.Talk.Owed[i].ID})
+	}
+	if len(talk) > 0 {
+		p.User = talk[0].Content
+	}
+	system, err := e.Prompts.Build(ctx, ns, p)
+	if err != nil {
+		return heard{}, err
+	}
+	req := llm.Request{
+		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, talk...), Sampling: llm.Sampling{MaxTokens: e.Limits.Answer},
+	}
+	if constrain {
+		req.Schema = envelope.Constraint(schemas(r.Tools))
+	}
+	asking, stop := context.WithTimeout(ctx, e.Limits.Ask)
+	defer stop()
+	h.text, h.result, err = receive(asking, generator, req)
+	return h, err
+}
+
+// receive takes an answer. One that is longer than any good one is cut.
+func receive(ctx context.Context, g llm.Generator, req llm.Request) (string, llm.Result, error) {
+	stream, err := g.Generate(ctx, req)
+	if err != nil {
+		return "", llm.Result{}, err
+	}
+	//nolint:errcheck // an answer that was received is not worse for a connection that closes badly
+	defer stream.Close()
+	var text strings.Builder
+	for text.Len() < maxAnswer {
+		piece, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return text.String(), stream.Result(), nil
+		}
+		if err != nil {
+			return "", stream.Result(), err
+		}
+		text.WriteString(piece)
+	}
+	result := stream.Result()
+	result.Finish = llm.FinishLength
+	return text.String(), result, nil
+}
+
+// shown are the tools as a prompt tells them, schemas as an answer is held to them.
+func shown(all *tool.Registry) (out []tool.Shown) {
+	for _, t := range all.Tools() {
+		out = append(out, t.Show())
+	}
+	return out
+}
+
+func schemas(all *tool.Registry) (out []envelope.Tool) {
+	for _, t := range all.Tools() {
+		out = append(out, envelope.Tool{Name: t.Full(), Schema: t.Input})
+	}
+	return out
+}
+
+// unreachable ends the turn: a model that is away is asked again with the next message.
+func (e *Engine) unreachable(ctx context.Context, ns string, s ledger.Session, fault *llm.Error) error {
+	_, err := e.Ledger.Change(ctx, ns, s.ID, system, func(w *ledger.Work) error {
+		_, err := w.Apply(session.Stopped{Reason: session.ReasonUnreachable, Why: fault.Error(), Called: true}, gate.Change{})
+		if err == nil {
+			err = e.settle(w)
+		}
+		return err
+	})
+	return refusedAlready(err)
+}
+
+// unreadable has the model asked again, with the reasons, or ends the turn (C19).
+func (e *Engine) unreadable(ctx context.Context, ns string, s ledger.Session, h heard, why *envelope.Error) error {
+	_, err := e.Ledger.Change(ctx, ns, s.ID, model, func(w *ledger.Work) error {
+		if err := e.heard(w, h, nil); err != nil {
+			return err
+		}
+		w.Asked = sumOf(h.text)
+		if _, err := w.Apply(session.Unreadable{Why: why.Error()}, gate.Change{}); err != nil {
+			return err
+		}
+		if err := e.note(w, why.Ask(s.Locale)); err != nil {
+			return err
+		}
+		return e.settle(w)
+	})
+	return refusedAlready(err)
+}
+
+// heard puts the results that the model was told, and its answer, behind the conversation of the turn.
+func (e *Engine) heard(w *ledger.Work, h heard, calls []ledger.Named) error {
+	t := &w.Session.Talk
+	for i, result := range h.results {
+		owed := t.Owed[i]
+		if err := put(w, "told/"+owed.ID, []byte(result.Message())); err != nil {
+			return err
+		}
+		t.Messages = append(t.Messages, ledger.Message{Role: string(llm.RoleTool), Text: "told/" + owed.ID, CallID: owed.ID})
+	}
+	t.Owed = calls
+	id := "answer/" + e.IDs.ID()
+	t.Messages = append(t.Messages, ledger.Message{Role: string(llm.RoleAssistant), Text: id, Calls: calls})
+	return put(w, id, []byte(h.text))
+}
+
+// note puts a sentence of ours behind the conversation, as a message of the user, which all models take.
+func (e *Engine) note(w *ledger.Work, text string) error {
+	id := "note/" + e.IDs.ID()
+	w.Session.Talk.Messages = append(w.Session.Talk.Messages, ledger.Message{Role: string(llm.RoleUser), Text: id})
+	return put(w, id, []byte(text))
+}

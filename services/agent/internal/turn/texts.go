@@ -1,0 +1,139 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// The ids of a session's texts.
+func textOf(message string) string     { return "message/" + message }
+func argsOf(call string) string        { return "args/" + call }
+func resultOf(call string) string      { return "result/" + call }
+func intentOf(call string) string      { return "intent/" + call }
+func pastOf(turn string) string        { return "past/" + turn }
+func contentOf(approval string) string { return "approval/" + approval }
+
+// put writes a text of the session.
+func put(w *ledger.Work, id string, body []byte) error {
+	return w.PutText(store.Text{Session: w.Session.ID, ID: id, Body: body})
+}
+
+// putJSON writes a value as a text.
+func putJSON(w *ledger.Work, id string, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return put(w, id, body)
+}
+
+// reader reads the texts of one session.
+type reader struct {
+	view    store.View
+	session string
+}
+
+func (r reader) text(id string) (string, error) {
+	t, err := r.view.Text(r.session, id)
+	return string(t.Body), err
+}
+
+func (r reader) json(id string, v any) error {
+	t, err := r.view.Text(r.session, id)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(t.Body, v)
+}
+
+// read reads texts of a session in one snapshot.
+func (e *Engine) read(ctx context.Context, ns, id string, fn func(reader) error) error {
+	return e.Ledger.Read(ctx, ns, func(v store.View) error { return fn(reader{v, id}) })
+}
+
+// messages are those of the open turn, as the model gets them.
+func (r reader) messages(all []ledger.Message) ([]llm.Message, error) {
+	var out []llm.Message
+	for _, m := range all {
+		content, err := r.text(m.Text)
+		if err != nil {
+			return nil, fmt.Errorf("the text %s: %w", m.Text, err)
+		}
+		said := llm.Message{Role: llm.Role(m.Role), Content: content, CallID: m.CallID}
+		for _, c := range m.Calls {
+			args, err := r.text(c.Args)
+			if err != nil {
+				return nil, fmt.Errorf("the text %s: %w", c.Args, err)
+			}
+			said.Calls = append(said.Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: args})
+		}
+		out = append(out, said)
+	}
+	return out, nil
+}
+
+// results gives each call of the last answer its result, in the order of the calls: once, before the model is asked again
+// (C69). A call that did not run is told why.
+func (r reader) results(s ledger.Session) ([]tool.Result, error) {
+	var all []tool.Result
+	for _, owed := range s.Talk.Owed {
+		var result tool.Result
+		err := r.json(resultOf(owed.ID), &result)
+		if errors.Is(err, store.ErrNotFound) {
+			i := slices.IndexFunc(s.State.Calls, func(c session.Call) bool { return c.ID == owed.ID })
+			c := session.Call{Reason: session.ReasonRefused, Progress: session.Voided} // refused with the move that it came with
+			if i >= 0 {
+				c = s.State.Calls[i]
+			}
+			result, err = tool.Outcome(statusOf(c.Progress), r.why(c)), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, result)
+	}
+	return all, nil
+}
+
+// why is what is told of a call that did not run: the reason of a person, or of the state machine.
+func (r reader) why(c session.Call) string {
+	if c.Approval != "" {
+		var a struct {
+			Decision *struct {
+				Reason string `json:"reason"`
+			} `json:"decision"`
+		}
+		found, err := r.view.Approval(c.Approval)
+		if err == nil && json.Unmarshal(found.Body, &a) == nil && a.Decision != nil && a.Decision.Reason != "" {
+			return a.Decision.Reason
+		}
+	}
+	return string(c.Reason)
+}
+
+// statusOf is what the model is told of a call that has no result of its own.
+func statusOf(p session.Progress) tool.Status {
+	switch p {
+	case session.Denied:
+		return tool.Denied
+	case session.Expired:
+		return tool.Expired
+	case session.Voided, session.CallCanceled, session.Superseded:
+		return tool.Voided
+	case session.Executed:
+		return tool.Executed
+	case session.CallFailed, session.NotHappened:
+		return tool.Failed
+	default:
+		return tool.Unknown
+	}
+}

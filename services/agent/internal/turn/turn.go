@@ -1,0 +1,201 @@
+// Package turn carries sessions on: it asks the model, has the state machine dispose of what it proposes, has the router judge and
+// carry out calls, and waits where a person is asked.
+//
+// Everything that happened is in the ledger before anything else is done: Drive looks at what is stored (session.Machine.Next) and does
+// the next thing, so that a process may die at any instruction and the next one goes on. What a person does (Send, Decide, Cancel) is
+// one transaction, by any process (field/review-agent.md C68). A session that waits holds nothing.
+package turn
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// Prompts makes the prompt of a session's next call of the model.
+type Prompts interface {
+	Build(ctx context.Context, ns string, p Prompt) (string, error)
+}
+
+// Prompt is what the prompt of a call is made of (field/systemprompt-rules.md 3).
+type Prompt struct {
+	Session  ledger.Session
+	Pattern  string
+	User     string
+	Past     []Exchange
+	Evidence []Excerpt
+	Pending  []gate.Approval
+	// Constrain: the server holds the answer to the schema, so that the form need not be told in words. Tools are what may be called.
+	Constrain bool
+	Tools     []tool.Shown
+}
+
+// Exchange is an earlier turn; lists have the oldest first.
+type Exchange struct{ User, Reply string }
+
+// Excerpt is a text of a tool that an earlier turn called.
+type Excerpt struct{ Source, Text string }
+
+// Models gives the model servers by name. *llm.UnknownBackendError.
+type Models interface {
+	Generator(name string) (llm.Generator, error)
+}
+
+// Tools gives what judges and carries out the calls of a session, as it is configured now.
+type Tools interface {
+	Router(ctx context.Context, ns string, s ledger.Session) (router.Router, error)
+}
+
+// IDs makes ids.
+type IDs interface{ ID() string }
+
+// Clock tells the time.
+type Clock interface{ Now() time.Time }
+
+// Limits bound turns.
+type Limits struct {
+	// Answer is the most tokens of an answer; Ask how long the model may take for it.
+	Answer int
+	Ask    time.Duration
+	// ToolCalls are calls of a turn, Same equal calls in a row that are a loop.
+	ToolCalls, Same int
+	// Approval is how long an approval waits.
+	Approval time.Duration
+	// Reads run at once.
+	Reads int
+}
+
+// DefaultLimits are those of the notes.
+func DefaultLimits() Limits {
+	return Limits{Answer: 1024, Ask: 10 * time.Minute, ToolCalls: 64, Same: 4, Approval: gate.DefaultLife, Reads: 4}
+}
+
+// Deps are what an engine is given.
+type Deps struct {
+	Ledger  *ledger.Ledger
+	Machine session.Machine
+	Prompts Prompts
+	Models  Models
+	Tools   Tools
+	IDs     IDs
+	Clock   Clock
+	Limits  Limits
+	Terms   gate.Terms
+}
+
+// Engine carries sessions on. Safe for concurrent use; one session is driven by one goroutine at a time.
+type Engine struct{ Deps }
+
+// New makes an engine.
+func New(d Deps) *Engine { return &Engine{d} }
+
+// system is the actor of what nobody asked for just now, model that of what the model proposed.
+var (
+	system = audit.Actor{Name: "agent", Kind: audit.System}
+	model  = audit.Actor{Name: "model", Kind: audit.Model}
+)
+
+// Drive does what is to be done in a session until it rests or waits, and says until when it waits: the zero time, for somebody. The
+// error is one of the store, or that ctx ended; what was done is stored.
+func (e *Engine) Drive(ctx context.Context, ns, id string) (time.Time, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return time.Time{}, err
+		}
+		s, err := e.Ledger.Get(ctx, ns, id)
+		if err != nil {
+			return time.Time{}, err
+		}
+		todo := e.Machine.Next(s.State, e.Clock.Now())
+		switch todo.Duty {
+		case session.Rest, session.WaitUntil, session.Retry:
+			return todo.Until, nil
+		default:
+		}
+		if err := e.do(ctx, ns, s, todo); err != nil {
+			return time.Time{}, err
+		}
+	}
+}
+
+// do does one thing.
+func (e *Engine) do(ctx context.Context, ns string, s ledger.Session, todo session.Todo) error {
+	switch todo.Duty {
+	case session.OpenTurn:
+		return e.open(ctx, ns, s.ID)
+	case session.CallModel:
+		return e.ask(ctx, ns, s)
+	case session.BeginCall:
+		return e.begin(ctx, ns, s, todo.Call)
+	case session.Reconcile:
+		return e.reconcile(ctx, ns, s, todo.Call)
+	case session.EndBatch:
+		return e.apply(ctx, ns, s.ID, session.BatchFailed{})
+	case session.Recover:
+		return e.apply(ctx, ns, s.ID, session.Recovered{Utterance: e.IDs.ID()})
+	case session.StopBudget:
+		return e.apply(ctx, ns, s.ID, session.Stopped{Reason: session.ReasonBudget, Why: "the budget of model calls of this message is spent"})
+	case session.BreakLoop:
+		return e.apply(ctx, ns, s.ID, session.CrashLooped{})
+	case session.FinishStop:
+		return e.apply(ctx, ns, s.ID, session.WorkStopped{Turn: e.IDs.ID(), Utterance: e.IDs.ID()})
+	case session.Expire:
+		return e.apply(ctx, ns, s.ID, session.Lapsed{Approval: todo.ID, At: e.Clock.Now()})
+	case session.CloseQuestion:
+		return e.apply(ctx, ns, s.ID, session.QuestionLapsed{At: e.Clock.Now()})
+	default:
+		return fmt.Errorf("session %s: nobody knows the duty %s", s.ID, todo.Duty)
+	}
+}
+
+// apply applies an event of the engine itself.
+func (e *Engine) apply(ctx context.Context, ns, id string, event session.Event) error {
+	_, err := e.Ledger.Change(ctx, ns, id, system, func(w *ledger.Work) error {
+		_, err := w.Apply(event, gate.Change{})
+		if err == nil {
+			err = e.settle(w)
+		}
+		return err
+	})
+	return refusedAlready(err)
+}
+
+// refusedAlready takes a refusal of the state machine for what it is here: somebody else was there first, and Drive looks again.
+func refusedAlready(err error) error {
+	if refused, ok := err.(*session.RefusedError); ok && refused.Code == session.RefusedState { //nolint:errorlint // wrapped ones are of others
+		return nil
+	}
+	return err
+}
+
+// open takes the oldest message of the queue.
+func (e *Engine) open(ctx context.Context, ns, id string) error {
+	_, err := e.Ledger.Change(ctx, ns, id, system, func(w *ledger.Work) error {
+		queue := w.Session.State.Queue
+		if len(queue) == 0 {
+			return nil
+		}
+		if w.Session.State.Lifecycle != session.Open || w.Session.Task == "" {
+			w.Session.Task = e.IDs.ID()
+		}
+		e.begun(w, queue[0])
+		_, err := w.Apply(session.TurnOpened{Turn: e.IDs.ID(), Utterance: e.IDs.ID()}, gate.Change{})
+		return err
+	})
+	return refusedAlready(err)
+}
+
+// begun begins the conversation of a turn with a message of a person.
+func (e *Engine) begun(w *ledger.Work, message string) {
+	t := &w.Session.Talk
+	t.Messages = []ledger.Message{{Role: string(llm.RoleUser), Text: textOf(message)}}
+	t.Denied, t.Recent, t.ToolCalls, t.Pattern = nil, nil, 0, ""
+}

@@ -1,0 +1,179 @@
+package turn
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// TestATalk: a light question is answered in one call, and the next prompt knows of it.
+func TestATalk(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.send("港の名は？", say("PLANNING", "done", "reply", "糸崎です。"))
+	if s.State.Status != session.Success || s.State.Turn.Running != session.NoTurn || s.Turns != 1 {
+		t.Errorf("%+v", s.State)
+	}
+	s = r.send("その町は？", say("PLANNING", "pending_user", "question", "どの町ですか？"))
+	if s.State.Status != session.RequiresInput || s.State.Reason != session.ReasonPendingUser {
+		t.Errorf("%+v", s.State)
+	}
+	last := r.prompts.built[len(r.prompts.built)-1]
+	if len(last.Past) != 1 || last.Past[0] != (Exchange{"港の名は？", "糸崎です。"}) || last.User != "その町は？" {
+		t.Errorf("%+v", last)
+	}
+	r.sound()
+}
+
+// TestAWholeTask: a plan, its approval, a write, its approval, a review, its end; and what is written is what was approved (seed 001, 12).
+func TestAWholeTask(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	plan := map[string]any{"name": "下書き", "aim": "港の話を書く", "steps": []string{"書く", "見直す"}, "risk": "低", "criterion": "一頁ある"}
+	s := r.send("港の話を a.md に書いて", say("AWAITING_APPROVAL", "pending_user", "plan", plan, "state_delta", map[string]any{"goal": "港の話を書く"}))
+	wait := r.pending()
+	if s.State.Step != session.Awaiting || len(wait) != 1 || wait[0].Kind != canon.KindPlan || s.Items.Goal != "港の話を書く" {
+		t.Fatalf("%+v, %+v", s.State, wait)
+	}
+	r.ok(r.decide(wait[0], session.Approve, ""))
+	r.model.lines = []string{say("EXECUTION", "continue", "actions", []any{call("write", "path", "a.md", "content", "霧の港。\n")})}
+	s = r.drive()
+	wait = r.pending()
+	if s.State.Step != session.Awaiting || len(wait) != 1 || wait[0].Kind != canon.KindToolCall || r.file("a.md") != "" {
+		t.Fatalf("%+v, %+v, %q", s.State, wait, r.file("a.md"))
+	}
+	r.ok(r.decide(wait[0], session.Approve, ""))
+	r.model.lines = []string{
+		say("EXECUTION", "continue", "actions", []any{call("read", "path", "a.md")}), say("REVIEW", "continue"),
+		say("REVIEW", "done", "reply", "書きました。"),
+	}
+	s = r.drive()
+	if s.State.Step != session.Done || s.State.Lifecycle != session.Completed || r.file("a.md") != "霧の港。\n" {
+		t.Errorf("%+v, %q", s.State, r.file("a.md"))
+	}
+	var told []string
+	for _, m := range r.model.asked[len(r.model.asked)-2].Messages {
+		if m.Role == llm.RoleTool {
+			told = append(told, m.Content)
+		}
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "EXECUTED") || !strings.Contains(told[1], "霧の港") {
+		t.Errorf("the model was told %q", told)
+	}
+	if last := r.prompts.built[len(r.prompts.built)-1]; last.Pattern != "base_main_specialized" {
+		t.Errorf("the last answer named another pattern than %q", last.Pattern)
+	}
+	r.sound()
+}
+
+// TestADenial: the call never runs, the model gets the reason, and the same call is not asked for again before the next message (S28).
+func TestADenial(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	write := say("EXECUTION", "continue", "actions", []any{call("write", "path", "a.md", "content", "x")})
+	r.send("書いて", write)
+	r.ok(r.decide(r.pending()[0], session.Deny, "まだ早い"))
+	r.model.lines = []string{write, say("PLANNING", "done", "reply", "待ちます。")}
+	s := r.drive()
+	asked := r.model.asked[len(r.model.asked)-2].Messages
+	if last := asked[len(asked)-1]; last.Role != llm.RoleTool || !strings.Contains(last.Content, "まだ早い") || !strings.Contains(last.Content, "DENIED") {
+		t.Errorf("the model was told %+v", last)
+	}
+	if s.State.Status != session.Success || len(r.pending()) != 0 || r.file("a.md") != "" {
+		t.Errorf("%+v, %q", s.State, r.file("a.md"))
+	}
+	r.sound()
+}
+
+// TestBadAnswers: an answer that cannot be read is asked for again with the reasons, twice, and then a person is asked; nothing of it is taken (c16).
+func TestBadAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.send("書いて", `{"rationale":"x"}`, "```json\n{}\n```", "{\"step\": ")
+	if s.State.Reason != session.ReasonInvalid || s.State.Status != session.RequiresInput || s.State.Step != session.Planning || len(r.model.asked) != 3 {
+		t.Errorf("%+v after %d calls", s.State, len(r.model.asked))
+	}
+	again := r.model.asked[1].Messages
+	if last := again[len(again)-1]; last.Role != llm.RoleUser || !strings.Contains(last.Content, "goal_consistency") {
+		t.Errorf("it was asked again with %+v", last)
+	}
+	s = r.send("もう一度", say("PLANNING", "done", "reply", "はい。"))
+	if s.State.Status != session.Success {
+		t.Errorf("%+v", s.State)
+	}
+	r.sound()
+}
+
+// TestKilledBetween: approved, and the process ends before the write; the next one writes, once (c11).
+func TestKilledBetween(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "一")}))
+	wait := r.pending()
+	r.ok(r.decide(wait[0], session.Approve, ""))
+	r.ok(r.store.Close())
+	r.start()
+	r.model.lines = []string{say("EXECUTION", "done", "reply", "書きました。")}
+	s := r.drive()
+	if r.file("a.md") != "一" || s.State.Status != session.Success {
+		t.Errorf("%q, %+v", r.file("a.md"), s.State)
+	}
+	r.sound()
+}
+
+// TestStale: the file changed after it was shown: it stays as it is, and the model is told (c31).
+func TestStale(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "一")}))
+	r.ok(writeFile(r, "a.md", "他人の文"))
+	r.ok(r.decide(r.pending()[0], session.Approve, ""))
+	r.model.lines = []string{say("EXECUTION", "done", "reply", "変わっていました。")}
+	s := r.drive()
+	if r.file("a.md") != "他人の文" || s.State.Status != session.Success {
+		t.Errorf("%q, %+v", r.file("a.md"), s.State)
+	}
+	r.sound()
+}
+
+// TestAgent29Loops: a model that makes the same call again and again is stopped, and one more message works (c29).
+func TestAgent29Loops(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	list := say("PLANNING", "continue", "actions", []any{call("list", "path", ".")})
+	var lines []string
+	for range 40 {
+		lines = append(lines, list)
+	}
+	s := r.send("見て", lines...)
+	if s.State.Status != session.RequiresInput || s.State.Turn.Running != session.NoTurn {
+		t.Errorf("%+v", s.State)
+	}
+	r.model.lines = nil
+	if s = r.send("もうよい", say("PLANNING", "done", "reply", "はい。")); s.State.Status != session.Success {
+		t.Errorf("%+v", s.State)
+	}
+	r.sound()
+}
+
+// TestCancel: what waits is closed, nothing of it runs, and a second cancel is the same (c17).
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("write", "path", "a.md", "content", "x")}))
+	wait := r.pending()
+	for range 2 {
+		_, err := r.Cancel(t.Context(), ns, id, s.State.Turn.ID, ann)
+		r.ok(err)
+	}
+	if s = r.drive(); s.State.Lifecycle != session.Canceled {
+		t.Errorf("%+v", s.State)
+	}
+	if err := r.decide(wait[0], session.Approve, ""); err == nil || r.file("a.md") != "" {
+		t.Errorf("approved after the cancel: %v, %q", err, r.file("a.md"))
+	}
+	r.sound()
+}

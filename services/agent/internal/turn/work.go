@@ -1,0 +1,206 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+)
+
+// job is a call that is being carried out. It is the router's Journal.
+type job struct {
+	*Engine
+	ns   string
+	s    ledger.Session
+	call session.Call
+	r    router.Router
+	rs   router.Session
+}
+
+func (e *Engine) job(ctx context.Context, ns string, s ledger.Session, id string) (*job, error) {
+	r, err := e.Tools.Router(ctx, ns, s)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{Engine: e, ns: ns, s: s, r: r, rs: e.session(ns, s, s.State.Step)}
+	j.rs.Guard = nil // It was charged when it was proposed (C67).
+	j.rs.Denied = nil
+	for _, c := range s.State.Calls {
+		if c.ID == id {
+			j.call = c
+		}
+	}
+	return j, nil
+}
+
+// begin carries out a call that may start: it is judged anew, and starts only by an INTENT that judges once more (C47, C48).
+func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id string) error {
+	j, err := e.job(ctx, ns, s, id)
+	if err != nil {
+		return err
+	}
+	var args string
+	var ok router.Approved
+	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
+		args, err = t.text(argsOf(id))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if j.call.Approval != "" {
+		ok = router.Approved{Approval: j.call.Approval, CallHash: canon.Hash(s.Calls[id].Hash), Digest: canon.Hash(j.call.Digest)}
+	}
+	judged := j.r.Judge(ctx, j.rs, router.Call{ID: id, Tool: s.Calls[id].Tool, Args: []byte(args)})
+	ran, err := j.r.Run(ctx, judged, ok, j.call.Attempts+1, j)
+	if err != nil {
+		return refusedAlready(err)
+	}
+	return j.ran(ctx, ran)
+}
+
+// ran tells the session of a call that has not begun: what has is told by the journal.
+func (j *job) ran(ctx context.Context, ran router.Ran) error {
+	switch ran.State {
+	case router.Parked:
+		return j.apply(ctx, j.ns, j.s.ID, session.ParkedFor{Why: ran.Result.Text})
+	case router.Refused:
+		return j.void(ctx, &router.VoidError{Reason: session.VoidStale, Why: ran.Result.Text}, nil, ran.Result)
+	case router.Voided:
+		if ran.Intent == nil {
+			return j.void(ctx, ran.Void, nil, ran.Result)
+		}
+	default:
+	}
+	return nil
+}
+
+// void closes a call that will not start.
+func (j *job) void(ctx context.Context, v *router.VoidError, i *router.Intent, result tool.Result) error {
+	_, err := j.Ledger.Change(ctx, j.ns, j.s.ID, system, func(w *ledger.Work) error { return j.voided(w, v, i, result) })
+	return refusedAlready(err)
+}
+
+func (j *job) voided(w *ledger.Work, v *router.VoidError, i *router.Intent, result tool.Result) error {
+	intent := router.Intent{Call: j.call.ID, CallHash: canon.Hash(j.s.Calls[j.call.ID].Hash), ArgsDigest: canon.Hash(j.s.Calls[j.call.ID].Hash), Digest: canon.Hash(j.call.Digest)}
+	if i != nil {
+		intent = *i
+	}
+	w.Row(intent.VoidEntry(j.rs, v))
+	if err := putJSON(w, resultOf(j.call.ID), result); err != nil {
+		return err
+	}
+	_, err := w.Apply(session.Began{Call: j.call.ID, Digest: j.call.Digest, Void: v.Reason, At: w.Now}, gate.Change{})
+	return err
+}
+
+// Begin implements router.Journal: all checks and INTENT are one transaction.
+func (j *job) Begin(ctx context.Context, i router.Intent, recheck router.Recheck) error {
+	var void *router.VoidError
+	_, err := j.Ledger.Change(ctx, j.ns, j.s.ID, system, func(w *ledger.Work) error {
+		void = nil
+		now := router.Now{
+			Tools: j.r.Tools, Engine: j.r.Engine, InExecution: w.Session.State.Step == session.Execution, Roles: j.rs.Roles, Time: w.Now,
+			LikeUnknown: slices.Contains(w.Session.Talk.Unknown, string(i.CallHash)) && j.call.Approval == "",
+		}
+		if err := recheck(ctx, now); err != nil {
+			if !errors.As(err, &void) {
+				return err
+			}
+			return j.voided(w, void, &i, tool.Outcome(tool.Voided, void.Why))
+		}
+		w.Row(i.Entry(j.rs))
+		if err := putJSON(w, intentOf(i.Call), i); err != nil {
+			return err
+		}
+		if _, err := w.Apply(session.Began{Call: i.Call, Digest: j.call.Digest, At: w.Now}, gate.Change{}); err != nil {
+			return err
+		}
+		for _, c := range w.Session.State.Calls {
+			if c.ID == i.Call && c.Progress != session.Intent { // its time to start is over (C37)
+				void = &router.VoidError{Reason: c.Reason, Why: "the time within which the approved call had to start is over"}
+			}
+		}
+		return nil
+	})
+	if err == nil && void != nil {
+		return void
+	}
+	return err
+}
+
+// End implements router.Journal.
+func (j *job) End(ctx context.Context, e router.Ending) error {
+	_, err := j.Ledger.Change(ctx, j.ns, j.s.ID, system, func(w *ledger.Work) error {
+		w.Row(e.Entry(j.rs))
+		event, change, err := j.outcome(w, e)
+		if err != nil {
+			return err
+		}
+		if err := putJSON(w, resultOf(e.Intent.Call), e.Result); err != nil {
+			return err
+		}
+		if _, err := w.Apply(event, change); err != nil {
+			return err
+		}
+		return j.settle(w)
+	})
+	return err
+}
+
+// outcome is the event of an ending. Where nobody knows, a person is asked (C49); while the work is being stopped nobody is (C53).
+func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Change, error) {
+	id := e.Intent.Call
+	switch e.State {
+	case router.Executed:
+		w.Session.Memory.Operations++
+		return session.Ended{Call: id}, gate.Change{}, nil
+	case router.NotDone:
+		return session.ProvenUndone{Call: id}, gate.Change{}, nil
+	case router.Unknown:
+	default:
+		return session.Ended{Call: id, Failed: true}, gate.Change{}, nil
+	}
+	t := &w.Session.Talk
+	t.Unknown = latest(append(t.Unknown, string(e.Intent.CallHash)), ledger.MaxHashes)
+	if w.Session.State.Lifecycle == session.Canceling || w.Session.State.Turn.Running == session.Stopping {
+		return session.NotProven{Call: id}, gate.Change{}, nil
+	}
+	s := w.Session
+	made, err := gate.ForOutcome(gate.Outcome{
+		Origin: gate.Origin{
+			ID: j.IDs.ID(), Namespace: j.ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: id, Seq: w.Seq(), Requester: s.Owner, Now: w.Now,
+			Life: j.Limits.Approval,
+		},
+		Tool: e.Intent.Tool, Root: e.Intent.Root, Why: e.Result.Text,
+		Subject: canon.Outcome{Call: e.Intent.CallHash, Intent: w.Seq(), Attempt: int64(e.Intent.Attempt)},
+	})
+	if err != nil {
+		return nil, gate.Change{}, err
+	}
+	if err := putJSON(w, contentOf(made.Approval.ID), made.Content); err != nil {
+		return nil, gate.Change{}, err
+	}
+	a := made.Approval
+	return session.NotProven{Call: id, Approval: a.ID, Digest: string(a.Digest), Until: a.Expires}, gate.Change{Made: []gate.Approval{a}}, nil
+}
+
+// reconcile finds out what became of a call that has begun, of which nothing is written.
+func (e *Engine) reconcile(ctx context.Context, ns string, s ledger.Session, id string) error {
+	j, err := e.job(ctx, ns, s, id)
+	if err != nil {
+		return err
+	}
+	var i router.Intent
+	if err := e.read(ctx, ns, s.ID, func(t reader) error { return t.json(intentOf(id), &i) }); err != nil {
+		return err
+	}
+	_, err = j.r.Reconcile(ctx, i, j)
+	return refusedAlready(err)
+}
