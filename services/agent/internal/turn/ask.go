@@ -84,9 +84,18 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	for i, result := range h.results {
 		talk = append(talk, llm.Message{Role: llm.RoleTool, Content: result.Message(), CallID: s.Talk.Owed[i].ID})
 	}
-	if len(talk) > 0 {
-		p.User = talk[0].Content
+	for i, m := range talk {
+		if i == 0 {
+			p.User = m.Content
+			continue
+		}
+		p.Talk = append(p.Talk, m.Content)
 	}
+	window, err := generator.Window(ctx)
+	if err != nil {
+		return heard{}, err
+	}
+	p.Total = max(window.Window-e.Limits.Answer, 1)
 	system, err := e.Prompts.Build(ctx, ns, p)
 	if err != nil {
 		return heard{}, err

@@ -45,7 +45,7 @@ type says struct {
 
 func (m *says) Generator(string) (llm.Generator, error)      { return m, nil }
 func (m *says) Tells() llm.Told                              { return llm.Told{Conversations: true, Schema: true} }
-func (m *says) Window(context.Context) (llm.Identity, error) { return llm.Identity{}, nil }
+func (m *says) Window(context.Context) (llm.Identity, error) { return llm.Identity{Window: 4096}, nil }
 func (m *says) Generate(_ context.Context, r llm.Request) (llm.Stream, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -36,6 +36,9 @@ type Prompt struct {
 	// Constrain: the server holds the answer to the schema, so that the form need not be told in words. Tools are what may be called.
 	Constrain bool
 	Tools     []tool.Shown
+	// Talk are the texts that are sent beside the prompt and User, and Total the most tokens of all of it: the window less the answer.
+	Talk  []string
+	Total int
 }
 
 // Exchange is an earlier turn; lists have the oldest first.

@@ -2,6 +2,7 @@ package promptbuilder_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -10,6 +11,10 @@ import (
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/promptbuilder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
@@ -18,6 +23,7 @@ type heard struct {
 	grpc.ClientConnInterface
 	in      map[string]string
 	lenient bool
+	session *promptbuilderv1.BuildAgentRequest
 }
 
 func (h *heard) Invoke(ctx context.Context, method string, args, reply any, _ ...grpc.CallOption) error {
@@ -25,7 +31,12 @@ func (h *heard) Invoke(ctx context.Context, method string, args, reply any, _ ..
 	if req, ok := args.(*promptbuilderv1.BuildStoryRequest); ok {
 		h.lenient = req.GetLenientBody()
 	}
+	if req, ok := args.(*promptbuilderv1.BuildAgentRequest); ok {
+		h.session = req
+	}
 	switch r := reply.(type) {
+	case *promptbuilderv1.BuildAgentResponse:
+		r.System = &promptbuilderv1.BuildSystemResponse{Text: "prompt"}
 	case *promptbuilderv1.CountTokensResponse:
 		r.Tokens = []int32{1}
 	case *promptbuilderv1.BuildStoryResponse:
@@ -66,5 +77,33 @@ func TestLenientWhereItCanBe(t *testing.T) {
 		if _, err := promptbuilder.New(h).Build(t.Context(), "team-a", generation.BuildRequest{Form: form}); err != nil || h.lenient != want {
 			t.Errorf("%s: lenient %t, %v", rules, h.lenient, err)
 		}
+	}
+}
+
+// TestAPromptOfASession: the layers get the session as it is, what was said in the turn takes its room, and a model that no server holds to
+// the form of its answer is told it in words, with the arguments of the tools.
+func TestAPromptOfASession(t *testing.T) {
+	t.Parallel()
+	h := &heard{in: map[string]string{}}
+	p := turn.Prompt{
+		Session: ledger.Session{ID: "s", Settings: ledger.Settings{Backend: "b", Locale: "ja"}, Items: session.Items{Goal: "港の話", Constraints: []string{"短く"}}, State: session.New()},
+		Pattern: "base_main_specialized", User: "書いて", Talk: []string{"a", "b"}, Total: 3000, Past: []turn.Exchange{{User: "前", Reply: "はい"}},
+		Evidence: []turn.Excerpt{{Source: "read", Text: "霧"}}, Tools: []tool.Shown{{Name: "read", Description: "Reads.\nMore.", Input: `{"type":"object"}`}},
+	}
+	text, err := promptbuilder.Sessions{Client: promptbuilder.New(h)}.Build(t.Context(), "team-a", p)
+	if err != nil || text != "prompt" || h.in[promptbuilderv1.PromptBuilderService_BuildAgent_FullMethodName] != "team-a" {
+		t.Errorf("%q, %v, %v", text, err, h.in)
+	}
+	a, s := h.session.GetAgent(), h.session.GetSystem()
+	if a.GetGoal() != "港の話" || a.GetStep() != "PLANNING" || a.GetPattern() != p.Pattern || a.GetReservedTokens() != 17 || a.GetBudgets().GetTotal() != 3000 || h.session.GetUser() != "書いて" ||
+		a.GetExchanges()[0].GetAssistant() != "はい" || !a.GetSummaries()[0].GetOpening() || a.GetEvidence()[0].GetSource() != "read" {
+		t.Errorf("%v", a)
+	}
+	if len(s.GetTools()) != 1 || s.GetTools()[0].GetSummary() != "Reads." || len(s.GetSections()) != 1 || !strings.Contains(s.GetSections()[0].GetText(), `- read: {"type":"object"}`) {
+		t.Errorf("%v", s)
+	}
+	p.Constrain, p.Talk = true, nil
+	if _, err := (promptbuilder.Sessions{Client: promptbuilder.New(h)}).Build(t.Context(), "team-a", p); err != nil || len(h.session.GetSystem().GetSections()) != 0 || h.session.GetAgent().GetReservedTokens() != 0 {
+		t.Errorf("%v, %v", h.session, err)
 	}
 }
