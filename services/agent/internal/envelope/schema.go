@@ -28,15 +28,15 @@ type dialect struct {
 
 func (d dialect) envelope() string {
 	fields := []string{
-		"rationale", d.line(), "goal_consistency", d.check(), "constraint_check", d.check(),
+		"rationale", d.line(MaxSentence), "goal_consistency", d.check(), "constraint_check", d.check(),
 		"next_step", enum(Done, PendingUser, Defer, Continue), "step", enum(Planning, Execution, Review, AwaitingApproval),
 		"prompt_pattern", d.optional(enum(BaseMain, BaseMainSpecialized)), "reply", d.optional(typed("string")),
-		"state_delta", d.optional(anyOf(typed("string"), d.patch())),
+		"state_delta", d.optional(anyOf(d.text(MaxLine), d.patch())),
 	}
 	if d.wide || len(d.tools) > 0 {
 		fields = append(fields, "actions", d.optional(list(d.call(), 0, MaxCalls)))
 	}
-	return structure(5, append(fields, "plan", d.optional(d.plan()), "question", d.optional(typed("string")), "review_verdict", d.optional(d.verdict()))...)
+	return structure(5, append(fields, "plan", d.optional(d.plan()), "question", d.optional(d.text(MaxSentence)), "review_verdict", d.optional(d.verdict()))...)
 }
 
 // optional lets null stand for what is left out, or for what is cleared.
@@ -47,22 +47,35 @@ func (d dialect) optional(schema string) string {
 	return schema
 }
 
-func (d dialect) line() string {
+// text is one that may be empty. Longer texts are cut when they are read, so that Schema takes them; a model that is held to a form ends
+// them in time instead: without a limit a small one goes on until its answer is cut, and then nothing of it can be used.
+func (d dialect) text(most int) string {
+	if d.wide {
+		return typed("string")
+	}
+	return `{"type":"string","maxLength":` + strconv.Itoa(most) + "}"
+}
+
+// line is a text that is not blank.
+func (d dialect) line(most int) string {
 	if d.wide {
 		return `{"type":"string","pattern":"\\S"}`
 	}
-	return `{"type":"string","minLength":1}`
+	return `{"type":"string","minLength":1,"maxLength":` + strconv.Itoa(most) + "}"
 }
 
 func (d dialect) name() string {
-	return strings.TrimSuffix(d.line(), "}") + `,"maxLength":` + strconv.Itoa(MaxName) + "}"
+	if d.wide {
+		return strings.TrimSuffix(d.line(MaxName), "}") + `,"maxLength":` + strconv.Itoa(MaxName) + "}"
+	}
+	return d.line(MaxName)
 }
 
 // checkPattern is what splitWord reads.
 const checkPattern = `^\s*([Yy][Ee][Ss]|[Nn][Oo]|はい|いいえ)([\s,.:;!–—、。，．：；！（(「-][\s\S]*)?$`
 
 func (d dialect) check() string {
-	checked := structure(2, "ok", typed("boolean"), "reason", typed("string"))
+	checked := structure(2, "ok", typed("boolean"), "reason", d.text(MaxSentence))
 	if d.wide {
 		return anyOf(`{"type":"string","pattern":`+quoted(checkPattern)+`}`, checked)
 	}
@@ -70,14 +83,14 @@ func (d dialect) check() string {
 }
 
 func (d dialect) patch() string {
-	return structure(0, "goal", d.optional(typed("string")), "why_now", d.optional(typed("string")),
-		"plan_brief", d.optional(list(d.line(), 0, MaxSteps)), "open_questions", d.optional(list(d.line(), 0, MaxQuestions)))
+	return structure(0, "goal", d.optional(d.text(MaxLine)), "why_now", d.optional(d.text(MaxLine)),
+		"plan_brief", d.optional(list(d.line(MaxItem), 0, MaxSteps)), "open_questions", d.optional(list(d.line(MaxItem), 0, MaxQuestions)))
 }
 
 func (d dialect) plan() string {
 	action := structure(3, "kind", d.name(), "path", `{"type":"string","maxLength":`+strconv.Itoa(MaxPath)+`}`,
-		"description", d.line(), "optional", d.optional(typed("boolean")))
-	return structure(5, "name", d.line(), "aim", d.line(), "steps", list(d.line(), 1, MaxSteps), "risk", d.line(), "criterion", d.line(),
+		"description", d.line(MaxLine), "optional", d.optional(typed("boolean")))
+	return structure(5, "name", d.line(MaxItem), "aim", d.line(MaxLine), "steps", list(d.line(MaxItem), 1, MaxSteps), "risk", d.line(MaxLine), "criterion", d.line(MaxLine),
 		"actions", d.optional(list(action, 0, MaxActions)))
 }
 
