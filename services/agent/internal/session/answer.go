@@ -166,6 +166,9 @@ func (e Answered) speak(c *change) error {
 		return nil
 	}
 	if c.Step == Planning && e.Step == Execution && e.AskPlan {
+		if e.Gate.Approval == "" {
+			return e.illegal(c)
+		}
 		return c.judge(KindPlan, e.Gate)
 	}
 	c.Turn.Moved = true
@@ -181,7 +184,11 @@ func (e Answered) illegal(c *change) error {
 	if e.No || c.Turn.Blocked {
 		why = ReasonBlocked
 	}
-	c.refused(e, why, "there is no such move now")
+	text := "there is no such move now"
+	if e.Step == Awaiting {
+		text = "an approval is asked for with a plan in PLANNING, with a result in REVIEW, and elsewhere with calls"
+	}
+	c.refused(e, why, text)
 	if e.Next == NextContinue {
 		c.utterance(e.Utterance)
 		return nil
@@ -193,7 +200,7 @@ func (e Answered) illegal(c *change) error {
 func (e Answered) askFor(c *change) error {
 	kinds := map[Step]Kind{Planning: KindPlan, Review: KindResult}
 	kind, ok := kinds[c.Step]
-	if !ok || c.Turn.Blocked {
+	if !ok || c.Turn.Blocked || e.Gate.Approval == "" {
 		return e.illegal(c)
 	}
 	return c.judge(kind, e.Gate)
@@ -228,6 +235,8 @@ func (e Answered) then(c *change) error {
 		c.refused(e, ReasonRefused, "one move an utterance: the next one may end the task")
 		c.utterance(e.Utterance)
 		return nil
+	case e.AskResult && !c.ResultApproved && e.Gate.Approval == "":
+		return e.illegal(c)
 	case e.AskResult && !c.ResultApproved:
 		return c.judge(KindResult, e.Gate)
 	}

@@ -74,7 +74,7 @@ type Answered struct {
 	Others     int
 	ReadFailed []bool
 	// AskPlan and AskResult: policy asks for the plan, or the result. Gate is the approval that such an answer, or one that asks for
-	// AWAITING_APPROVAL, opens.
+	// AWAITING_APPROVAL, opens; without one nothing is asked, and the answer is refused.
 	AskPlan, AskResult bool
 	Gate               Proposal
 	// Question is what it asks a person with NextUser; empty: nothing that expires.

@@ -177,3 +177,18 @@ func TestCancel(t *testing.T) {
 	}
 	r.sound()
 }
+
+// TestAskingForNothing: a model that asks for an approval of a plan that it does not give is told what is wrong, and nobody is asked.
+func TestAskingForNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.send("計画して", say("AWAITING_APPROVAL", "continue"), say("AWAITING_APPROVAL", "pending_user"))
+	if s.State.Step != session.Planning || s.State.Reason != session.ReasonRefused || len(r.pending()) != 0 || len(r.model.asked) != 2 {
+		t.Errorf("%+v", s.State)
+	}
+	again := r.model.asked[1].Messages
+	if last := again[len(again)-1]; !strings.Contains(last.Content, "with a plan in PLANNING") {
+		t.Errorf("it was told %+v", last)
+	}
+	r.sound()
+}
