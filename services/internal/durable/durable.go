@@ -125,6 +125,23 @@ func (d *DB) AssertDurable() error {
 	return nil
 }
 
+// Migrate brings the tables to a version, which stands in the database as its user_version. from has, for each older version and for 0,
+// a new database, the statements that do it, the setting of user_version among them.
+func (d *DB) Migrate(version int, from map[int]string) error {
+	var found int
+	if err := d.Row("PRAGMA user_version").Scan(&found); err != nil {
+		return err
+	}
+	if found == version {
+		return nil
+	}
+	statements, known := from[found]
+	if !known {
+		return fmt.Errorf("it was written by a newer version of Tsumugi (schema %d, this one knows %d)", found, version)
+	}
+	return d.Transaction(func() error { return d.Exec(statements) })
+}
+
 // Row is the one row of a query.
 func (d *DB) Row(query string, args ...any) *sql.Row {
 	return d.conn.QueryRowContext(context.Background(), query, args...)

@@ -3,8 +3,6 @@ package ledger
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -140,6 +138,11 @@ func (w *Work) Approved(id string) (a gate.Approval, err error) {
 	if found.Session != w.Session.ID {
 		return a, store.ErrNotFound
 	}
+	return Approval(found)
+}
+
+// Approval reads an approval as it is stored.
+func Approval(found store.Approval) (a gate.Approval, err error) {
 	err = json.Unmarshal(found.Body, &a)
 	return a, err
 }
@@ -233,12 +236,14 @@ func (w *Work) write(before []byte) (Session, error) {
 	if len(s.Calls) == 0 {
 		s.Calls = nil
 	}
-	after, err := json.Marshal(s)
-	if err == nil && len(w.entries) == 0 && bytes.Equal(before, after) {
-		return *s, nil // Nothing happened, such as a cancel that came twice.
+	if len(w.entries) == 0 {
+		if same, err := json.Marshal(s); err != nil || bytes.Equal(before, same) {
+			return *s, err // Nothing happened, such as a cancel that came twice.
+		}
 	}
 	s.Updated = w.Now
-	if after, err = json.Marshal(s); err != nil {
+	after, err := json.Marshal(s)
+	if err != nil {
 		return Session{}, err
 	}
 	changed, err := delta(before, after)
@@ -305,8 +310,7 @@ func seal(details string, changed []byte) (string, error) {
 			return "", err
 		}
 	}
-	sum := sha256.Sum256(changed)
-	all[deltaKey] = json.RawMessage(`"` + hex.EncodeToString(sum[:]) + `"`)
+	all[deltaKey] = json.RawMessage(`"` + canon.Sum(changed) + `"`)
 	raw, err := json.Marshal(all)
 	if err != nil {
 		return "", err

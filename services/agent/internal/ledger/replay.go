@@ -3,13 +3,12 @@ package ledger
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"iter"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
 
@@ -121,8 +120,7 @@ func patch(made map[string]json.RawMessage, r record) error {
 	if err := json.Unmarshal([]byte(r.Row.Details), &sealed); err != nil {
 		return err
 	}
-	sum := sha256.Sum256(r.Delta)
-	if string(sealed[deltaKey]) != `"`+hex.EncodeToString(sum[:])+`"` {
+	if string(sealed[deltaKey]) != `"`+string(canon.Sum(r.Delta))+`"` {
 		return fmt.Errorf("what row %d changed is not what it sealed", r.Row.Seq)
 	}
 	var changed map[string]json.RawMessage

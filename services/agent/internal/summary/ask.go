@@ -3,8 +3,6 @@ package summary
 import (
 	"context"
 	"errors"
-	"io"
-	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -67,29 +65,10 @@ func (j *job) ask(ctx context.Context, message string) (string, llm.Result, erro
 // reply asks the model.
 func (j *job) reply(ctx context.Context, message string) (string, llm.Result, error) {
 	temperature := 0.0
-	stream, err := j.model.Generate(ctx, llm.Request{
+	return llm.Receive(ctx, j.model, llm.Request{
 		Messages: []llm.Message{{Role: llm.RoleUser, Content: message}},
 		Sampling: llm.Sampling{Temperature: &temperature, MaxTokens: j.Numbers.MaxTokens, Grammar: j.Numbers.Grammar},
-	})
-	if err != nil {
-		return "", llm.Result{}, err
-	}
-	//nolint:errcheck // a reply that was received is not worse for a connection that closes badly
-	defer stream.Close()
-	var text strings.Builder
-	for text.Len() < maxReply {
-		piece, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return text.String(), stream.Result(), nil
-		}
-		if err != nil {
-			return "", stream.Result(), err
-		}
-		text.WriteString(piece)
-	}
-	result := stream.Result()
-	result.Finish = llm.FinishLength
-	return text.String(), result, nil
+	}, maxReply)
 }
 
 // judge reads a reply.

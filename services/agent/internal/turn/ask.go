@@ -3,8 +3,6 @@ package turn
 import (
 	"context"
 	"errors"
-	"io"
-	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
@@ -38,7 +36,8 @@ func (e *Engine) ask(ctx context.Context, ns string, s ledger.Session) error {
 	}
 	var fault *llm.Error
 	if errors.As(err, &fault) {
-		return e.unreachable(ctx, ns, s, fault)
+		// A model that is away is asked again with the next message.
+		return e.apply(ctx, ns, s.ID, session.Stopped{Reason: session.ReasonUnreachable, Why: fault.Error(), Called: true})
 	}
 	if err != nil {
 		return err
@@ -108,32 +107,8 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	}
 	asking, stop := context.WithTimeout(ctx, e.Limits.Ask)
 	defer stop()
-	h.text, h.result, err = receive(asking, generator, req)
+	h.text, h.result, err = llm.Receive(asking, generator, req, maxAnswer)
 	return h, err
-}
-
-// receive takes an answer. One that is longer than any good one is cut.
-func receive(ctx context.Context, g llm.Generator, req llm.Request) (string, llm.Result, error) {
-	stream, err := g.Generate(ctx, req)
-	if err != nil {
-		return "", llm.Result{}, err
-	}
-	//nolint:errcheck // an answer that was received is not worse for a connection that closes badly
-	defer stream.Close()
-	var text strings.Builder
-	for text.Len() < maxAnswer {
-		piece, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return text.String(), stream.Result(), nil
-		}
-		if err != nil {
-			return "", stream.Result(), err
-		}
-		text.WriteString(piece)
-	}
-	result := stream.Result()
-	result.Finish = llm.FinishLength
-	return text.String(), result, nil
 }
 
 // shown are the tools as a prompt tells them, schemas as an answer is held to them.
@@ -149,18 +124,6 @@ func schemas(all *tool.Registry) (out []envelope.Tool) {
 		out = append(out, envelope.Tool{Name: t.Full(), Schema: t.Input})
 	}
 	return out
-}
-
-// unreachable ends the turn: a model that is away is asked again with the next message.
-func (e *Engine) unreachable(ctx context.Context, ns string, s ledger.Session, fault *llm.Error) error {
-	_, err := e.Ledger.Change(ctx, ns, s.ID, system, func(w *ledger.Work) error {
-		_, err := w.Apply(session.Stopped{Reason: session.ReasonUnreachable, Why: fault.Error(), Called: true}, gate.Change{})
-		if err == nil {
-			err = e.settle(w)
-		}
-		return err
-	})
-	return refusedAlready(err)
 }
 
 // unreadable has the model asked again, with the reasons, or ends the turn (C19).

@@ -1,10 +1,7 @@
 package turn
 
 import (
-	"encoding/json"
-
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -82,8 +79,8 @@ func (r reader) past(s ledger.Session, p *Prompt) error {
 		if err != nil {
 			return err
 		}
-		var a gate.Approval
-		if err := json.Unmarshal(found.Body, &a); err != nil {
+		a, err := ledger.Approval(found)
+		if err != nil {
 			return err
 		}
 		p.Pending = append(p.Pending, a)

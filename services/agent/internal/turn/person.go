@@ -91,20 +91,12 @@ func (e *Engine) rule(w *ledger.Work, a gate.Approval, r gate.Request, ruling ga
 			t.Denied = latest(append(t.Denied, string(a.Subject.CallHash)), ledger.MaxHashes)
 		}
 	}
-	_, err := w.Apply(ruling.Event, ruling.Change)
-	if err == nil {
-		err = e.settle(w)
-	}
-	return err
+	return e.carry(w, ruling.Event, ruling.Change)
 }
 
 // Cancel stops the task of a session. *session.RefusedError.
 func (e *Engine) Cancel(ctx context.Context, ns, id, turn string, who audit.Actor) (ledger.Session, error) {
 	return e.Ledger.Change(ctx, ns, id, who, func(w *ledger.Work) error {
-		_, err := w.Apply(session.CancelSent{TurnID: turn}, gate.Change{})
-		if err == nil {
-			err = e.settle(w)
-		}
-		return err
+		return e.carry(w, session.CancelSent{TurnID: turn}, gate.Change{})
 	})
 }

@@ -107,14 +107,11 @@ func (r reader) results(s ledger.Session) ([]tool.Result, error) {
 // why is what is told of a call that did not run: the reason of a person, or of the state machine.
 func (r reader) why(c session.Call) string {
 	if c.Approval != "" {
-		var a struct {
-			Decision *struct {
-				Reason string `json:"reason"`
-			} `json:"decision"`
-		}
 		found, err := r.view.Approval(c.Approval)
-		if err == nil && json.Unmarshal(found.Body, &a) == nil && a.Decision != nil && a.Decision.Reason != "" {
-			return a.Decision.Reason
+		if err == nil {
+			if a, err := ledger.Approval(found); err == nil && a.Decision != nil && a.Decision.Reason != "" {
+				return a.Decision.Reason
+			}
 		}
 	}
 	return string(c.Reason)

@@ -162,13 +162,17 @@ func (e *Engine) do(ctx context.Context, ns string, s ledger.Session, todo sessi
 // apply applies an event of the engine itself.
 func (e *Engine) apply(ctx context.Context, ns, id string, event session.Event) error {
 	_, err := e.Ledger.Change(ctx, ns, id, system, func(w *ledger.Work) error {
-		_, err := w.Apply(event, gate.Change{})
-		if err == nil {
-			err = e.settle(w)
-		}
-		return err
+		return e.carry(w, event, gate.Change{})
 	})
 	return refusedAlready(err)
+}
+
+// carry applies an event, and puts away the conversation of a turn that it ended.
+func (e *Engine) carry(w *ledger.Work, event session.Event, c gate.Change) error {
+	if _, err := w.Apply(event, c); err != nil {
+		return err
+	}
+	return e.settle(w)
 }
 
 // refusedAlready takes a refusal of the state machine for what it is here: somebody else was there first, and Drive looks again.

@@ -146,10 +146,7 @@ func (j *job) End(ctx context.Context, e router.Ending) error {
 		if err := putJSON(w, resultOf(e.Intent.Call), e.Result); err != nil {
 			return err
 		}
-		if _, err := w.Apply(event, change); err != nil {
-			return err
-		}
-		return j.settle(w)
+		return j.carry(w, event, change)
 	})
 	return err
 }

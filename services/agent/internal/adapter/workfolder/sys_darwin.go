@@ -8,29 +8,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
 )
 
-// canProve says that files have numbers that outlive the process.
-const canProve = true
-
-// stat is what the system knows of a file.
-type stat struct {
-	folder.Identity
-	links    uint64
-	uid, gid int
-	// changed is when anything of it last changed, also its name, in nanoseconds.
-	changed int64
-}
-
-func statOf(info fs.FileInfo) stat {
-	sys, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return stat{}
-	}
-	return stat{folder.Identity{Device: uint64(sys.Dev), Inode: sys.Ino}, uint64(sys.Nlink), int(sys.Uid), int(sys.Gid), sys.Ctimespec.Nano()}
-}
+func changedAt(sys *syscall.Stat_t) int64 { return sys.Ctimespec.Nano() }
 
 // mountOf is 0: which mount a file is on is not told here.
 func mountOf(*os.File) (uint64, error) { return 0, nil }

@@ -8,32 +8,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
 )
 
-// canProve says that files have numbers that outlive the process.
-const canProve = true
-
-// stat is what the system knows of a file.
-type stat struct {
-	folder.Identity
-	links    uint64
-	uid, gid int
-	// changed is when anything of it last changed, also its name, in nanoseconds.
-	changed int64
-}
-
-func statOf(info fs.FileInfo) stat {
-	sys, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return stat{}
-	}
-	return stat{
-		//nolint:unconvert // Their width differs between machines.
-		folder.Identity{Device: uint64(sys.Dev), Inode: sys.Ino}, uint64(sys.Nlink), int(sys.Uid), int(sys.Gid), sys.Ctim.Nano(),
-	}
-}
+func changedAt(sys *syscall.Stat_t) int64 { return sys.Ctim.Nano() }
 
 // mountOf gives the number of the mount that an open file is on; 0 where the kernel does not tell (before Linux 5.8).
 func mountOf(f *os.File) (uint64, error) {

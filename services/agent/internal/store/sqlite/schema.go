@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"fmt"
-
 	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
 )
 
@@ -29,19 +27,7 @@ CREATE TABLE requests (n INTEGER PRIMARY KEY, ns TEXT NOT NULL, key TEXT NOT NUL
 PRAGMA user_version = 1;`
 
 // migrate makes the tables of a new database.
-func migrate(db *durable.DB) error {
-	var version int
-	if err := db.Row("PRAGMA user_version").Scan(&version); err != nil {
-		return err
-	}
-	switch version {
-	case schemaVersion:
-		return nil
-	case 0:
-		return db.Transaction(func() error { return db.Exec(schema) })
-	}
-	return fmt.Errorf("it was written by a newer version of Tsumugi (schema %d, this one knows %d)", version, schemaVersion)
-}
+func migrate(db *durable.DB) error { return db.Migrate(schemaVersion, map[int]string{0: schema}) }
 
 const (
 	sessionColumns = "id, owner, lifecycle, waits, created, wake, version, body"

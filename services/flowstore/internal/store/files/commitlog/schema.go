@@ -1,8 +1,6 @@
 package commitlog
 
 import (
-	"fmt"
-
 	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
 )
 
@@ -44,21 +42,7 @@ PRAGMA user_version = 3;`
 
 // migrate makes the tables of a new local.db, and those of an older one new.
 func migrate(db *durable.DB) error {
-	var version int
-	if err := db.Row("PRAGMA user_version").Scan(&version); err != nil {
-		return err
-	}
-	switch version {
-	case schemaVersion:
-		return nil
-	case 1:
-		return db.Transaction(func() error { return db.Exec(fromVersion1) })
-	case 2:
-		return db.Transaction(func() error { return db.Exec(fromVersion2) })
-	case 0:
-		return db.Transaction(func() error { return db.Exec(firstSchema + fromVersion1) })
-	}
-	return fmt.Errorf("it was written by a newer version of Tsumugi (schema %d, this one knows %d)", version, schemaVersion)
+	return db.Migrate(schemaVersion, map[int]string{0: firstSchema + fromVersion1, 1: fromVersion1, 2: fromVersion2})
 }
 
 // The statements that are prepared.
