@@ -91,6 +91,23 @@ func Place(fsys FS, name string, data []byte) error {
 	return put(fsys, name, data, fsys.RenameNew)
 }
 
+// First writes a file that is not there yet, durably. Of several processes that do so at once one does, which made says; the others find what
+// that one wrote. own is a name that no other process writes.
+func First(fsys FS, name, own string, data []byte) (made bool, err error) {
+	if err := Replace(fsys, own, data); err != nil {
+		return false, err
+	}
+	err = fsys.RenameNew(own, name)
+	if err != nil {
+		err = errors.Join(err, fsys.Remove(own))
+		if errors.Is(err, fs.ErrExist) {
+			return false, nil
+		}
+		return false, err
+	}
+	return true, fsys.SyncDir(path.Dir(name))
+}
+
 func put(fsys FS, name string, data []byte, rename func(from, to string) error) error {
 	tmp := Temporary(name)
 	if err := writeSynced(fsys, tmp, data); err != nil {

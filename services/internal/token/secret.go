@@ -66,19 +66,7 @@ func makeSecret(path string) (made bool, err error) {
 	defer dir.Close() //nolint:errcheck // what it wrote is synced
 	var t Token
 	shown := Mint(&t)
-	own := "." + SecretName + "." + t.ID // no other process writes it
-	if err := filesys.Replace(dir, own, []byte(shown+"\n")); err != nil {
-		return false, err
-	}
-	err = dir.RenameNew(own, SecretName)
-	if err != nil {
-		err = errors.Join(err, dir.Remove(own))
-		if errors.Is(err, fs.ErrExist) {
-			return false, nil
-		}
-		return false, err
-	}
-	return true, dir.SyncDir(".")
+	return filesys.First(dir, SecretName, "."+SecretName+"."+t.ID, []byte(shown+"\n"))
 }
 
 // Path is where the secret stands.

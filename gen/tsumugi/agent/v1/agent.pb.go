@@ -1256,7 +1256,7 @@ var File_tsumugi_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btsumugi/agent/v1/chat.proto\x1a\x1etsumugi/agent/v1/context.proto\x1a tsumugi/agent/v1/summaries.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xa2\a\n" +
+	"\x1ctsumugi/agent/v1/agent.proto\x12\x10tsumugi.agent.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a tsumugi/agent/v1/approvals.proto\x1a\x1ctsumugi/agent/v1/audit.proto\x1a\x1btsumugi/agent/v1/chat.proto\x1a\x1etsumugi/agent/v1/context.proto\x1a\x1ftsumugi/agent/v1/messages.proto\x1a\x1ftsumugi/agent/v1/sessions.proto\x1a tsumugi/agent/v1/summaries.proto\x1a\x1ctsumugi/agent/v1/tools.proto\x1a\x1etsumugi/common/v1/common.proto\x1a$tsumugi/flowstore/v1/resources.proto\x1a,tsumugi/promptbuilder/v1/promptbuilder.proto\"\xa2\a\n" +
 	"\x13GenerateNodeRequest\x12\x17\n" +
 	"\x04flow\x18\x01 \x01(\tB\x03\xe0A\x01R\x04flow\x12\x1b\n" +
 	"\x06parent\x18\x02 \x01(\tB\x03\xe0A\x01R\x06parent\x12\x15\n" +
@@ -1362,14 +1362,36 @@ const file_tsumugi_agent_v1_agent_proto_rawDesc = "" +
 	"\fOnDisconnect\x12\x1d\n" +
 	"\x19ON_DISCONNECT_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14ON_DISCONNECT_CANCEL\x10\x01\x12\x1a\n" +
-	"\x16ON_DISCONNECT_CONTINUE\x10\x022\xd0\x06\n" +
+	"\x16ON_DISCONNECT_CONTINUE\x10\x022\x8d\x1a\n" +
 	"\fAgentService\x12\x7f\n" +
 	"\fGenerateNode\x12%.tsumugi.agent.v1.GenerateNodeRequest\x1a#.tsumugi.agent.v1.GenerateNodeEvent\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/nodes:generateNode0\x01\x12w\n" +
 	"\rGetGeneration\x12&.tsumugi.agent.v1.GetGenerationRequest\x1a\x1c.tsumugi.agent.v1.Generation\" \x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/{name=generations/*}\x12\x94\x01\n" +
 	"\x0fWatchGeneration\x12(.tsumugi.agent.v1.WatchGenerationRequest\x1a#.tsumugi.agent.v1.GenerateNodeEvent\"0\x82\xd3\xe4\x93\x02*\x12(/v1/{name=generations/*}:watchGeneration0\x01\x12\x91\x01\n" +
 	"\x10CancelGeneration\x12).tsumugi.agent.v1.CancelGenerationRequest\x1a\x1c.tsumugi.agent.v1.Generation\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=generations/*}:cancelGeneration\x12\x90\x01\n" +
 	"\x10BuildNodeContext\x12).tsumugi.agent.v1.BuildNodeContextRequest\x1a*.tsumugi.agent.v1.BuildNodeContextResponse\"%\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/nodes:buildNodeContext\x12\x87\x01\n" +
-	"\x0eBuildSummaries\x12'.tsumugi.agent.v1.BuildSummariesRequest\x1a%.tsumugi.agent.v1.BuildSummariesEvent\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/nodes:buildSummaries0\x01B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x0eBuildSummaries\x12'.tsumugi.agent.v1.BuildSummariesRequest\x1a%.tsumugi.agent.v1.BuildSummariesEvent\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/nodes:buildSummaries0\x01\x12q\n" +
+	"\rCreateSession\x12&.tsumugi.agent.v1.CreateSessionRequest\x1a\x19.tsumugi.agent.v1.Session\"\x1d\x82\xd3\xe4\x93\x02\x17:\asession\"\f/v1/sessions\x12k\n" +
+	"\n" +
+	"GetSession\x12#.tsumugi.agent.v1.GetSessionRequest\x1a\x19.tsumugi.agent.v1.Session\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/{name=sessions/*}\x12s\n" +
+	"\fListSessions\x12%.tsumugi.agent.v1.ListSessionsRequest\x1a&.tsumugi.agent.v1.ListSessionsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/sessions\x12\x82\x01\n" +
+	"\rUpdateSession\x12&.tsumugi.agent.v1.UpdateSessionRequest\x1a\x19.tsumugi.agent.v1.Session\".\x82\xd3\xe4\x93\x02(:\asession2\x1d/v1/{session.name=sessions/*}\x12\x7f\n" +
+	"\rDeleteSession\x12&.tsumugi.agent.v1.DeleteSessionRequest\x1a'.tsumugi.agent.v1.DeleteSessionResponse\"\x1d\x82\xd3\xe4\x93\x02\x17*\x15/v1/{name=sessions/*}\x12|\n" +
+	"\n" +
+	"RevokeRule\x12#.tsumugi.agent.v1.RevokeRuleRequest\x1a\x19.tsumugi.agent.v1.Session\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/{session=sessions/*}:revokeRule\x12\x86\x01\n" +
+	"\vSendMessage\x12$.tsumugi.agent.v1.SendMessageRequest\x1a\x1e.tsumugi.agent.v1.SessionEvent\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/{session=sessions/*}:sendMessage0\x01\x12\x83\x01\n" +
+	"\fWatchSession\x12%.tsumugi.agent.v1.WatchSessionRequest\x1a\x1e.tsumugi.agent.v1.SessionEvent\"*\x82\xd3\xe4\x93\x02$\x12\"/v1/{name=sessions/*}:watchSession0\x01\x12|\n" +
+	"\n" +
+	"CancelTurn\x12#.tsumugi.agent.v1.CancelTurnRequest\x1a\x19.tsumugi.agent.v1.Session\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/{session=sessions/*}:cancelTurn\x12\x9f\x01\n" +
+	"\x10SubmitToolResult\x12).tsumugi.agent.v1.SubmitToolResultRequest\x1a*.tsumugi.agent.v1.SubmitToolResultResponse\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{session=sessions/*}:submitToolResult\x12w\n" +
+	"\rListApprovals\x12&.tsumugi.agent.v1.ListApprovalsRequest\x1a'.tsumugi.agent.v1.ListApprovalsResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/approvals\x12o\n" +
+	"\vGetApproval\x12$.tsumugi.agent.v1.GetApprovalRequest\x1a\x1a.tsumugi.agent.v1.Approval\"\x1e\x82\xd3\xe4\x93\x02\x18\x12\x16/v1/{name=approvals/*}\x12\x87\x01\n" +
+	"\x0eDecideApproval\x12'.tsumugi.agent.v1.DecideApprovalRequest\x1a\x1a.tsumugi.agent.v1.Approval\"0\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/{name=approvals/*}:decideApproval\x12\x87\x01\n" +
+	"\x0eExtendApproval\x12'.tsumugi.agent.v1.ExtendApprovalRequest\x1a\x1a.tsumugi.agent.v1.Approval\"0\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/{name=approvals/*}:extendApproval\x12\x8f\x01\n" +
+	"\rExplainPolicy\x12&.tsumugi.agent.v1.ExplainPolicyRequest\x1a#.tsumugi.agent.v1.PolicyExplanation\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{session=sessions/*}:explainPolicy\x12|\n" +
+	"\tListTools\x12\".tsumugi.agent.v1.ListToolsRequest\x1a#.tsumugi.agent.v1.ListToolsResponse\"&\x82\xd3\xe4\x93\x02 \x12\x1e/v1/{session=sessions/*}/tools\x12\x7f\n" +
+	"\bCallTool\x12!.tsumugi.agent.v1.CallToolRequest\x1a\".tsumugi.agent.v1.CallToolResponse\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{session=sessions/*}:callTool\x12\x98\x01\n" +
+	"\x10ListAuditRecords\x12).tsumugi.agent.v1.ListAuditRecordsRequest\x1a*.tsumugi.agent.v1.ListAuditRecordsResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/{session=sessions/*}/auditRecords\x12\x88\x01\n" +
+	"\vVerifyAudit\x12$.tsumugi.agent.v1.VerifyAuditRequest\x1a%.tsumugi.agent.v1.VerifyAuditResponse\",\x82\xd3\xe4\x93\x02&\x12$/v1/{session=sessions/*}:verifyAuditB=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_agent_proto_rawDescOnce sync.Once
@@ -1414,8 +1436,39 @@ var file_tsumugi_agent_v1_agent_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),    // 25: google.protobuf.Timestamp
 	(*BuildNodeContextRequest)(nil),  // 26: tsumugi.agent.v1.BuildNodeContextRequest
 	(*BuildSummariesRequest)(nil),    // 27: tsumugi.agent.v1.BuildSummariesRequest
-	(*BuildNodeContextResponse)(nil), // 28: tsumugi.agent.v1.BuildNodeContextResponse
-	(*BuildSummariesEvent)(nil),      // 29: tsumugi.agent.v1.BuildSummariesEvent
+	(*CreateSessionRequest)(nil),     // 28: tsumugi.agent.v1.CreateSessionRequest
+	(*GetSessionRequest)(nil),        // 29: tsumugi.agent.v1.GetSessionRequest
+	(*ListSessionsRequest)(nil),      // 30: tsumugi.agent.v1.ListSessionsRequest
+	(*UpdateSessionRequest)(nil),     // 31: tsumugi.agent.v1.UpdateSessionRequest
+	(*DeleteSessionRequest)(nil),     // 32: tsumugi.agent.v1.DeleteSessionRequest
+	(*RevokeRuleRequest)(nil),        // 33: tsumugi.agent.v1.RevokeRuleRequest
+	(*SendMessageRequest)(nil),       // 34: tsumugi.agent.v1.SendMessageRequest
+	(*WatchSessionRequest)(nil),      // 35: tsumugi.agent.v1.WatchSessionRequest
+	(*CancelTurnRequest)(nil),        // 36: tsumugi.agent.v1.CancelTurnRequest
+	(*SubmitToolResultRequest)(nil),  // 37: tsumugi.agent.v1.SubmitToolResultRequest
+	(*ListApprovalsRequest)(nil),     // 38: tsumugi.agent.v1.ListApprovalsRequest
+	(*GetApprovalRequest)(nil),       // 39: tsumugi.agent.v1.GetApprovalRequest
+	(*DecideApprovalRequest)(nil),    // 40: tsumugi.agent.v1.DecideApprovalRequest
+	(*ExtendApprovalRequest)(nil),    // 41: tsumugi.agent.v1.ExtendApprovalRequest
+	(*ExplainPolicyRequest)(nil),     // 42: tsumugi.agent.v1.ExplainPolicyRequest
+	(*ListToolsRequest)(nil),         // 43: tsumugi.agent.v1.ListToolsRequest
+	(*CallToolRequest)(nil),          // 44: tsumugi.agent.v1.CallToolRequest
+	(*ListAuditRecordsRequest)(nil),  // 45: tsumugi.agent.v1.ListAuditRecordsRequest
+	(*VerifyAuditRequest)(nil),       // 46: tsumugi.agent.v1.VerifyAuditRequest
+	(*BuildNodeContextResponse)(nil), // 47: tsumugi.agent.v1.BuildNodeContextResponse
+	(*BuildSummariesEvent)(nil),      // 48: tsumugi.agent.v1.BuildSummariesEvent
+	(*Session)(nil),                  // 49: tsumugi.agent.v1.Session
+	(*ListSessionsResponse)(nil),     // 50: tsumugi.agent.v1.ListSessionsResponse
+	(*DeleteSessionResponse)(nil),    // 51: tsumugi.agent.v1.DeleteSessionResponse
+	(*SessionEvent)(nil),             // 52: tsumugi.agent.v1.SessionEvent
+	(*SubmitToolResultResponse)(nil), // 53: tsumugi.agent.v1.SubmitToolResultResponse
+	(*ListApprovalsResponse)(nil),    // 54: tsumugi.agent.v1.ListApprovalsResponse
+	(*Approval)(nil),                 // 55: tsumugi.agent.v1.Approval
+	(*PolicyExplanation)(nil),        // 56: tsumugi.agent.v1.PolicyExplanation
+	(*ListToolsResponse)(nil),        // 57: tsumugi.agent.v1.ListToolsResponse
+	(*CallToolResponse)(nil),         // 58: tsumugi.agent.v1.CallToolResponse
+	(*ListAuditRecordsResponse)(nil), // 59: tsumugi.agent.v1.ListAuditRecordsResponse
+	(*VerifyAuditResponse)(nil),      // 60: tsumugi.agent.v1.VerifyAuditResponse
 }
 var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
 	14, // 0: tsumugi.agent.v1.GenerateNodeRequest.story:type_name -> tsumugi.common.v1.Story
@@ -1446,14 +1499,52 @@ var file_tsumugi_agent_v1_agent_proto_depIdxs = []int32{
 	13, // 25: tsumugi.agent.v1.AgentService.CancelGeneration:input_type -> tsumugi.agent.v1.CancelGenerationRequest
 	26, // 26: tsumugi.agent.v1.AgentService.BuildNodeContext:input_type -> tsumugi.agent.v1.BuildNodeContextRequest
 	27, // 27: tsumugi.agent.v1.AgentService.BuildSummaries:input_type -> tsumugi.agent.v1.BuildSummariesRequest
-	3,  // 28: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	10, // 29: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
-	3,  // 30: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
-	10, // 31: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
-	28, // 32: tsumugi.agent.v1.AgentService.BuildNodeContext:output_type -> tsumugi.agent.v1.BuildNodeContextResponse
-	29, // 33: tsumugi.agent.v1.AgentService.BuildSummaries:output_type -> tsumugi.agent.v1.BuildSummariesEvent
-	28, // [28:34] is the sub-list for method output_type
-	22, // [22:28] is the sub-list for method input_type
+	28, // 28: tsumugi.agent.v1.AgentService.CreateSession:input_type -> tsumugi.agent.v1.CreateSessionRequest
+	29, // 29: tsumugi.agent.v1.AgentService.GetSession:input_type -> tsumugi.agent.v1.GetSessionRequest
+	30, // 30: tsumugi.agent.v1.AgentService.ListSessions:input_type -> tsumugi.agent.v1.ListSessionsRequest
+	31, // 31: tsumugi.agent.v1.AgentService.UpdateSession:input_type -> tsumugi.agent.v1.UpdateSessionRequest
+	32, // 32: tsumugi.agent.v1.AgentService.DeleteSession:input_type -> tsumugi.agent.v1.DeleteSessionRequest
+	33, // 33: tsumugi.agent.v1.AgentService.RevokeRule:input_type -> tsumugi.agent.v1.RevokeRuleRequest
+	34, // 34: tsumugi.agent.v1.AgentService.SendMessage:input_type -> tsumugi.agent.v1.SendMessageRequest
+	35, // 35: tsumugi.agent.v1.AgentService.WatchSession:input_type -> tsumugi.agent.v1.WatchSessionRequest
+	36, // 36: tsumugi.agent.v1.AgentService.CancelTurn:input_type -> tsumugi.agent.v1.CancelTurnRequest
+	37, // 37: tsumugi.agent.v1.AgentService.SubmitToolResult:input_type -> tsumugi.agent.v1.SubmitToolResultRequest
+	38, // 38: tsumugi.agent.v1.AgentService.ListApprovals:input_type -> tsumugi.agent.v1.ListApprovalsRequest
+	39, // 39: tsumugi.agent.v1.AgentService.GetApproval:input_type -> tsumugi.agent.v1.GetApprovalRequest
+	40, // 40: tsumugi.agent.v1.AgentService.DecideApproval:input_type -> tsumugi.agent.v1.DecideApprovalRequest
+	41, // 41: tsumugi.agent.v1.AgentService.ExtendApproval:input_type -> tsumugi.agent.v1.ExtendApprovalRequest
+	42, // 42: tsumugi.agent.v1.AgentService.ExplainPolicy:input_type -> tsumugi.agent.v1.ExplainPolicyRequest
+	43, // 43: tsumugi.agent.v1.AgentService.ListTools:input_type -> tsumugi.agent.v1.ListToolsRequest
+	44, // 44: tsumugi.agent.v1.AgentService.CallTool:input_type -> tsumugi.agent.v1.CallToolRequest
+	45, // 45: tsumugi.agent.v1.AgentService.ListAuditRecords:input_type -> tsumugi.agent.v1.ListAuditRecordsRequest
+	46, // 46: tsumugi.agent.v1.AgentService.VerifyAudit:input_type -> tsumugi.agent.v1.VerifyAuditRequest
+	3,  // 47: tsumugi.agent.v1.AgentService.GenerateNode:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	10, // 48: tsumugi.agent.v1.AgentService.GetGeneration:output_type -> tsumugi.agent.v1.Generation
+	3,  // 49: tsumugi.agent.v1.AgentService.WatchGeneration:output_type -> tsumugi.agent.v1.GenerateNodeEvent
+	10, // 50: tsumugi.agent.v1.AgentService.CancelGeneration:output_type -> tsumugi.agent.v1.Generation
+	47, // 51: tsumugi.agent.v1.AgentService.BuildNodeContext:output_type -> tsumugi.agent.v1.BuildNodeContextResponse
+	48, // 52: tsumugi.agent.v1.AgentService.BuildSummaries:output_type -> tsumugi.agent.v1.BuildSummariesEvent
+	49, // 53: tsumugi.agent.v1.AgentService.CreateSession:output_type -> tsumugi.agent.v1.Session
+	49, // 54: tsumugi.agent.v1.AgentService.GetSession:output_type -> tsumugi.agent.v1.Session
+	50, // 55: tsumugi.agent.v1.AgentService.ListSessions:output_type -> tsumugi.agent.v1.ListSessionsResponse
+	49, // 56: tsumugi.agent.v1.AgentService.UpdateSession:output_type -> tsumugi.agent.v1.Session
+	51, // 57: tsumugi.agent.v1.AgentService.DeleteSession:output_type -> tsumugi.agent.v1.DeleteSessionResponse
+	49, // 58: tsumugi.agent.v1.AgentService.RevokeRule:output_type -> tsumugi.agent.v1.Session
+	52, // 59: tsumugi.agent.v1.AgentService.SendMessage:output_type -> tsumugi.agent.v1.SessionEvent
+	52, // 60: tsumugi.agent.v1.AgentService.WatchSession:output_type -> tsumugi.agent.v1.SessionEvent
+	49, // 61: tsumugi.agent.v1.AgentService.CancelTurn:output_type -> tsumugi.agent.v1.Session
+	53, // 62: tsumugi.agent.v1.AgentService.SubmitToolResult:output_type -> tsumugi.agent.v1.SubmitToolResultResponse
+	54, // 63: tsumugi.agent.v1.AgentService.ListApprovals:output_type -> tsumugi.agent.v1.ListApprovalsResponse
+	55, // 64: tsumugi.agent.v1.AgentService.GetApproval:output_type -> tsumugi.agent.v1.Approval
+	55, // 65: tsumugi.agent.v1.AgentService.DecideApproval:output_type -> tsumugi.agent.v1.Approval
+	55, // 66: tsumugi.agent.v1.AgentService.ExtendApproval:output_type -> tsumugi.agent.v1.Approval
+	56, // 67: tsumugi.agent.v1.AgentService.ExplainPolicy:output_type -> tsumugi.agent.v1.PolicyExplanation
+	57, // 68: tsumugi.agent.v1.AgentService.ListTools:output_type -> tsumugi.agent.v1.ListToolsResponse
+	58, // 69: tsumugi.agent.v1.AgentService.CallTool:output_type -> tsumugi.agent.v1.CallToolResponse
+	59, // 70: tsumugi.agent.v1.AgentService.ListAuditRecords:output_type -> tsumugi.agent.v1.ListAuditRecordsResponse
+	60, // 71: tsumugi.agent.v1.AgentService.VerifyAudit:output_type -> tsumugi.agent.v1.VerifyAuditResponse
+	47, // [47:72] is the sub-list for method output_type
+	22, // [22:47] is the sub-list for method input_type
 	22, // [22:22] is the sub-list for extension type_name
 	22, // [22:22] is the sub-list for extension extendee
 	0,  // [0:22] is the sub-list for field type_name
@@ -1464,9 +1555,14 @@ func file_tsumugi_agent_v1_agent_proto_init() {
 	if File_tsumugi_agent_v1_agent_proto != nil {
 		return
 	}
+	file_tsumugi_agent_v1_approvals_proto_init()
+	file_tsumugi_agent_v1_audit_proto_init()
 	file_tsumugi_agent_v1_chat_proto_init()
 	file_tsumugi_agent_v1_context_proto_init()
+	file_tsumugi_agent_v1_messages_proto_init()
+	file_tsumugi_agent_v1_sessions_proto_init()
 	file_tsumugi_agent_v1_summaries_proto_init()
+	file_tsumugi_agent_v1_tools_proto_init()
 	file_tsumugi_agent_v1_agent_proto_msgTypes[1].OneofWrappers = []any{
 		(*GenerateNodeEvent_Opened)(nil),
 		(*GenerateNodeEvent_Text)(nil),

@@ -25,13 +25,32 @@ const (
 	AgentService_CancelGeneration_FullMethodName = "/tsumugi.agent.v1.AgentService/CancelGeneration"
 	AgentService_BuildNodeContext_FullMethodName = "/tsumugi.agent.v1.AgentService/BuildNodeContext"
 	AgentService_BuildSummaries_FullMethodName   = "/tsumugi.agent.v1.AgentService/BuildSummaries"
+	AgentService_CreateSession_FullMethodName    = "/tsumugi.agent.v1.AgentService/CreateSession"
+	AgentService_GetSession_FullMethodName       = "/tsumugi.agent.v1.AgentService/GetSession"
+	AgentService_ListSessions_FullMethodName     = "/tsumugi.agent.v1.AgentService/ListSessions"
+	AgentService_UpdateSession_FullMethodName    = "/tsumugi.agent.v1.AgentService/UpdateSession"
+	AgentService_DeleteSession_FullMethodName    = "/tsumugi.agent.v1.AgentService/DeleteSession"
+	AgentService_RevokeRule_FullMethodName       = "/tsumugi.agent.v1.AgentService/RevokeRule"
+	AgentService_SendMessage_FullMethodName      = "/tsumugi.agent.v1.AgentService/SendMessage"
+	AgentService_WatchSession_FullMethodName     = "/tsumugi.agent.v1.AgentService/WatchSession"
+	AgentService_CancelTurn_FullMethodName       = "/tsumugi.agent.v1.AgentService/CancelTurn"
+	AgentService_SubmitToolResult_FullMethodName = "/tsumugi.agent.v1.AgentService/SubmitToolResult"
+	AgentService_ListApprovals_FullMethodName    = "/tsumugi.agent.v1.AgentService/ListApprovals"
+	AgentService_GetApproval_FullMethodName      = "/tsumugi.agent.v1.AgentService/GetApproval"
+	AgentService_DecideApproval_FullMethodName   = "/tsumugi.agent.v1.AgentService/DecideApproval"
+	AgentService_ExtendApproval_FullMethodName   = "/tsumugi.agent.v1.AgentService/ExtendApproval"
+	AgentService_ExplainPolicy_FullMethodName    = "/tsumugi.agent.v1.AgentService/ExplainPolicy"
+	AgentService_ListTools_FullMethodName        = "/tsumugi.agent.v1.AgentService/ListTools"
+	AgentService_CallTool_FullMethodName         = "/tsumugi.agent.v1.AgentService/CallTool"
+	AgentService_ListAuditRecords_FullMethodName = "/tsumugi.agent.v1.AgentService/ListAuditRecords"
+	AgentService_VerifyAudit_FullMethodName      = "/tsumugi.agent.v1.AgentService/VerifyAudit"
 )
 
 // AgentServiceClient is the client API for AgentService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AgentService runs models: path, prompt, model, node.
+// AgentService runs models. Generations: path, prompt, model, node. Sessions: a model proposes, a state machine, a gate and rules dispose.
 // A `stored` event holds a whole node, which can be larger than what gRPC clients receive by default (4 MiB): a receive
 // limit of 16 MiB takes every message.
 type AgentServiceClient interface {
@@ -60,6 +79,49 @@ type AgentServiceClient interface {
 	// stored. A node whose texts change meanwhile stays stale. Whatever ends the call, what was told as done is stored, and the same
 	// call again goes on with the rest. It ends with an error where no node could go on, such as a model server that is away.
 	BuildSummaries(ctx context.Context, in *BuildSummariesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BuildSummariesEvent], error)
+	// CreateSession makes a session: what it is about, the work folder and the tools that it has. Nothing moves until a message comes.
+	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*Session, error)
+	// GetSession answers with a session as it is now.
+	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*Session, error)
+	// ListSessions lists the sessions of the namespace, newest first.
+	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
+	// UpdateSession changes the five items, the references or the policy of a session, also while it works.
+	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*Session, error)
+	// DeleteSession takes away what a session says: its messages, results and approvals. The rows of its audit are kept for the time that the
+	// configuration says. Its flow stays.
+	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
+	// RevokeRule takes back what was allowed for the rest of a session.
+	RevokeRule(ctx context.Context, in *RevokeRuleRequest, opts ...grpc.CallOption) (*Session, error)
+	// SendMessage sends a message and follows what comes of it: `accepted` once it is stored, then what happens until its turn ends or
+	// waits for a person, then the session as it is. Whoever goes away stops nothing: WatchSession goes on where the stream ended.
+	SendMessage(ctx context.Context, in *SendMessageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SessionEvent], error)
+	// WatchSession tells what happens to a session: first the session as it is, then every event once, in order. Of a session whose task has
+	// ended the stream ends, too.
+	WatchSession(ctx context.Context, in *WatchSessionRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SessionEvent], error)
+	// CancelTurn stops the task of a session: nothing more begins, what runs is ended, messages that wait are closed. It answers at once;
+	// the session is CANCELED when nothing runs any more.
+	CancelTurn(ctx context.Context, in *CancelTurnRequest, opts ...grpc.CallOption) (*Session, error)
+	// SubmitToolResult answers a call of a client tool, once.
+	SubmitToolResult(ctx context.Context, in *SubmitToolResultRequest, opts ...grpc.CallOption) (*SubmitToolResultResponse, error)
+	// ListApprovals lists what waits for a decision in all sessions of the namespace, or what was decided. Without contents.
+	ListApprovals(ctx context.Context, in *ListApprovalsRequest, opts ...grpc.CallOption) (*ListApprovalsResponse, error)
+	// GetApproval answers with an approval and what it shows.
+	GetApproval(ctx context.Context, in *GetApprovalRequest, opts ...grpc.CallOption) (*Approval, error)
+	// DecideApproval approves or denies what was shown, or changes its arguments. Of any number of decisions one counts. It is for persons
+	// with the role `approver`.
+	DecideApproval(ctx context.Context, in *DecideApprovalRequest, opts ...grpc.CallOption) (*Approval, error)
+	// ExtendApproval gives an approval that waits more time.
+	ExtendApproval(ctx context.Context, in *ExtendApprovalRequest, opts ...grpc.CallOption) (*Approval, error)
+	// ExplainPolicy says what policy makes of a call of a session, and why: every rule that was looked at.
+	ExplainPolicy(ctx context.Context, in *ExplainPolicyRequest, opts ...grpc.CallOption) (*PolicyExplanation, error)
+	// ListTools lists the tools of a session, as its model is shown them.
+	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
+	// CallTool calls a tool of a session without its model, through the same rules, or shows with `dry_run` what it would do.
+	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (*CallToolResponse, error)
+	// ListAuditRecords lists the rows of the audit of a session, oldest first.
+	ListAuditRecords(ctx context.Context, in *ListAuditRecordsRequest, opts ...grpc.CallOption) (*ListAuditRecordsResponse, error)
+	// VerifyAudit goes through the rows of a session and names the first that is not as it was made.
+	VerifyAudit(ctx context.Context, in *VerifyAuditRequest, opts ...grpc.CallOption) (*VerifyAuditResponse, error)
 }
 
 type agentServiceClient struct {
@@ -157,11 +219,219 @@ func (c *agentServiceClient) BuildSummaries(ctx context.Context, in *BuildSummar
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AgentService_BuildSummariesClient = grpc.ServerStreamingClient[BuildSummariesEvent]
 
+func (c *agentServiceClient) CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*Session, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Session)
+	err := c.cc.Invoke(ctx, AgentService_CreateSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*Session, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Session)
+	err := c.cc.Invoke(ctx, AgentService_GetSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSessionsResponse)
+	err := c.cc.Invoke(ctx, AgentService_ListSessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*Session, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Session)
+	err := c.cc.Invoke(ctx, AgentService_UpdateSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteSessionResponse)
+	err := c.cc.Invoke(ctx, AgentService_DeleteSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) RevokeRule(ctx context.Context, in *RevokeRuleRequest, opts ...grpc.CallOption) (*Session, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Session)
+	err := c.cc.Invoke(ctx, AgentService_RevokeRule_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) SendMessage(ctx context.Context, in *SendMessageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SessionEvent], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AgentService_ServiceDesc.Streams[3], AgentService_SendMessage_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[SendMessageRequest, SessionEvent]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AgentService_SendMessageClient = grpc.ServerStreamingClient[SessionEvent]
+
+func (c *agentServiceClient) WatchSession(ctx context.Context, in *WatchSessionRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SessionEvent], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AgentService_ServiceDesc.Streams[4], AgentService_WatchSession_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchSessionRequest, SessionEvent]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AgentService_WatchSessionClient = grpc.ServerStreamingClient[SessionEvent]
+
+func (c *agentServiceClient) CancelTurn(ctx context.Context, in *CancelTurnRequest, opts ...grpc.CallOption) (*Session, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Session)
+	err := c.cc.Invoke(ctx, AgentService_CancelTurn_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) SubmitToolResult(ctx context.Context, in *SubmitToolResultRequest, opts ...grpc.CallOption) (*SubmitToolResultResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SubmitToolResultResponse)
+	err := c.cc.Invoke(ctx, AgentService_SubmitToolResult_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) ListApprovals(ctx context.Context, in *ListApprovalsRequest, opts ...grpc.CallOption) (*ListApprovalsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListApprovalsResponse)
+	err := c.cc.Invoke(ctx, AgentService_ListApprovals_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) GetApproval(ctx context.Context, in *GetApprovalRequest, opts ...grpc.CallOption) (*Approval, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Approval)
+	err := c.cc.Invoke(ctx, AgentService_GetApproval_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) DecideApproval(ctx context.Context, in *DecideApprovalRequest, opts ...grpc.CallOption) (*Approval, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Approval)
+	err := c.cc.Invoke(ctx, AgentService_DecideApproval_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) ExtendApproval(ctx context.Context, in *ExtendApprovalRequest, opts ...grpc.CallOption) (*Approval, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Approval)
+	err := c.cc.Invoke(ctx, AgentService_ExtendApproval_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) ExplainPolicy(ctx context.Context, in *ExplainPolicyRequest, opts ...grpc.CallOption) (*PolicyExplanation, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PolicyExplanation)
+	err := c.cc.Invoke(ctx, AgentService_ExplainPolicy_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListToolsResponse)
+	err := c.cc.Invoke(ctx, AgentService_ListTools_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (*CallToolResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CallToolResponse)
+	err := c.cc.Invoke(ctx, AgentService_CallTool_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) ListAuditRecords(ctx context.Context, in *ListAuditRecordsRequest, opts ...grpc.CallOption) (*ListAuditRecordsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAuditRecordsResponse)
+	err := c.cc.Invoke(ctx, AgentService_ListAuditRecords_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) VerifyAudit(ctx context.Context, in *VerifyAuditRequest, opts ...grpc.CallOption) (*VerifyAuditResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(VerifyAuditResponse)
+	err := c.cc.Invoke(ctx, AgentService_VerifyAudit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AgentServiceServer is the server API for AgentService service.
 // All implementations must embed UnimplementedAgentServiceServer
 // for forward compatibility.
 //
-// AgentService runs models: path, prompt, model, node.
+// AgentService runs models. Generations: path, prompt, model, node. Sessions: a model proposes, a state machine, a gate and rules dispose.
 // A `stored` event holds a whole node, which can be larger than what gRPC clients receive by default (4 MiB): a receive
 // limit of 16 MiB takes every message.
 type AgentServiceServer interface {
@@ -190,6 +460,49 @@ type AgentServiceServer interface {
 	// stored. A node whose texts change meanwhile stays stale. Whatever ends the call, what was told as done is stored, and the same
 	// call again goes on with the rest. It ends with an error where no node could go on, such as a model server that is away.
 	BuildSummaries(*BuildSummariesRequest, grpc.ServerStreamingServer[BuildSummariesEvent]) error
+	// CreateSession makes a session: what it is about, the work folder and the tools that it has. Nothing moves until a message comes.
+	CreateSession(context.Context, *CreateSessionRequest) (*Session, error)
+	// GetSession answers with a session as it is now.
+	GetSession(context.Context, *GetSessionRequest) (*Session, error)
+	// ListSessions lists the sessions of the namespace, newest first.
+	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
+	// UpdateSession changes the five items, the references or the policy of a session, also while it works.
+	UpdateSession(context.Context, *UpdateSessionRequest) (*Session, error)
+	// DeleteSession takes away what a session says: its messages, results and approvals. The rows of its audit are kept for the time that the
+	// configuration says. Its flow stays.
+	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
+	// RevokeRule takes back what was allowed for the rest of a session.
+	RevokeRule(context.Context, *RevokeRuleRequest) (*Session, error)
+	// SendMessage sends a message and follows what comes of it: `accepted` once it is stored, then what happens until its turn ends or
+	// waits for a person, then the session as it is. Whoever goes away stops nothing: WatchSession goes on where the stream ended.
+	SendMessage(*SendMessageRequest, grpc.ServerStreamingServer[SessionEvent]) error
+	// WatchSession tells what happens to a session: first the session as it is, then every event once, in order. Of a session whose task has
+	// ended the stream ends, too.
+	WatchSession(*WatchSessionRequest, grpc.ServerStreamingServer[SessionEvent]) error
+	// CancelTurn stops the task of a session: nothing more begins, what runs is ended, messages that wait are closed. It answers at once;
+	// the session is CANCELED when nothing runs any more.
+	CancelTurn(context.Context, *CancelTurnRequest) (*Session, error)
+	// SubmitToolResult answers a call of a client tool, once.
+	SubmitToolResult(context.Context, *SubmitToolResultRequest) (*SubmitToolResultResponse, error)
+	// ListApprovals lists what waits for a decision in all sessions of the namespace, or what was decided. Without contents.
+	ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error)
+	// GetApproval answers with an approval and what it shows.
+	GetApproval(context.Context, *GetApprovalRequest) (*Approval, error)
+	// DecideApproval approves or denies what was shown, or changes its arguments. Of any number of decisions one counts. It is for persons
+	// with the role `approver`.
+	DecideApproval(context.Context, *DecideApprovalRequest) (*Approval, error)
+	// ExtendApproval gives an approval that waits more time.
+	ExtendApproval(context.Context, *ExtendApprovalRequest) (*Approval, error)
+	// ExplainPolicy says what policy makes of a call of a session, and why: every rule that was looked at.
+	ExplainPolicy(context.Context, *ExplainPolicyRequest) (*PolicyExplanation, error)
+	// ListTools lists the tools of a session, as its model is shown them.
+	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
+	// CallTool calls a tool of a session without its model, through the same rules, or shows with `dry_run` what it would do.
+	CallTool(context.Context, *CallToolRequest) (*CallToolResponse, error)
+	// ListAuditRecords lists the rows of the audit of a session, oldest first.
+	ListAuditRecords(context.Context, *ListAuditRecordsRequest) (*ListAuditRecordsResponse, error)
+	// VerifyAudit goes through the rows of a session and names the first that is not as it was made.
+	VerifyAudit(context.Context, *VerifyAuditRequest) (*VerifyAuditResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }
 
@@ -217,6 +530,63 @@ func (UnimplementedAgentServiceServer) BuildNodeContext(context.Context, *BuildN
 }
 func (UnimplementedAgentServiceServer) BuildSummaries(*BuildSummariesRequest, grpc.ServerStreamingServer[BuildSummariesEvent]) error {
 	return status.Error(codes.Unimplemented, "method BuildSummaries not implemented")
+}
+func (UnimplementedAgentServiceServer) CreateSession(context.Context, *CreateSessionRequest) (*Session, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateSession not implemented")
+}
+func (UnimplementedAgentServiceServer) GetSession(context.Context, *GetSessionRequest) (*Session, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSession not implemented")
+}
+func (UnimplementedAgentServiceServer) ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSessions not implemented")
+}
+func (UnimplementedAgentServiceServer) UpdateSession(context.Context, *UpdateSessionRequest) (*Session, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateSession not implemented")
+}
+func (UnimplementedAgentServiceServer) DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteSession not implemented")
+}
+func (UnimplementedAgentServiceServer) RevokeRule(context.Context, *RevokeRuleRequest) (*Session, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevokeRule not implemented")
+}
+func (UnimplementedAgentServiceServer) SendMessage(*SendMessageRequest, grpc.ServerStreamingServer[SessionEvent]) error {
+	return status.Error(codes.Unimplemented, "method SendMessage not implemented")
+}
+func (UnimplementedAgentServiceServer) WatchSession(*WatchSessionRequest, grpc.ServerStreamingServer[SessionEvent]) error {
+	return status.Error(codes.Unimplemented, "method WatchSession not implemented")
+}
+func (UnimplementedAgentServiceServer) CancelTurn(context.Context, *CancelTurnRequest) (*Session, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelTurn not implemented")
+}
+func (UnimplementedAgentServiceServer) SubmitToolResult(context.Context, *SubmitToolResultRequest) (*SubmitToolResultResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SubmitToolResult not implemented")
+}
+func (UnimplementedAgentServiceServer) ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListApprovals not implemented")
+}
+func (UnimplementedAgentServiceServer) GetApproval(context.Context, *GetApprovalRequest) (*Approval, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetApproval not implemented")
+}
+func (UnimplementedAgentServiceServer) DecideApproval(context.Context, *DecideApprovalRequest) (*Approval, error) {
+	return nil, status.Error(codes.Unimplemented, "method DecideApproval not implemented")
+}
+func (UnimplementedAgentServiceServer) ExtendApproval(context.Context, *ExtendApprovalRequest) (*Approval, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExtendApproval not implemented")
+}
+func (UnimplementedAgentServiceServer) ExplainPolicy(context.Context, *ExplainPolicyRequest) (*PolicyExplanation, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExplainPolicy not implemented")
+}
+func (UnimplementedAgentServiceServer) ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTools not implemented")
+}
+func (UnimplementedAgentServiceServer) CallTool(context.Context, *CallToolRequest) (*CallToolResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CallTool not implemented")
+}
+func (UnimplementedAgentServiceServer) ListAuditRecords(context.Context, *ListAuditRecordsRequest) (*ListAuditRecordsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAuditRecords not implemented")
+}
+func (UnimplementedAgentServiceServer) VerifyAudit(context.Context, *VerifyAuditRequest) (*VerifyAuditResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method VerifyAudit not implemented")
 }
 func (UnimplementedAgentServiceServer) mustEmbedUnimplementedAgentServiceServer() {}
 func (UnimplementedAgentServiceServer) testEmbeddedByValue()                      {}
@@ -326,6 +696,334 @@ func _AgentService_BuildSummaries_Handler(srv interface{}, stream grpc.ServerStr
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AgentService_BuildSummariesServer = grpc.ServerStreamingServer[BuildSummariesEvent]
 
+func _AgentService_CreateSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).CreateSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_CreateSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).CreateSession(ctx, req.(*CreateSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_GetSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).GetSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_GetSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).GetSession(ctx, req.(*GetSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_ListSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).ListSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_ListSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).ListSessions(ctx, req.(*ListSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_UpdateSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).UpdateSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_UpdateSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).UpdateSession(ctx, req.(*UpdateSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_DeleteSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).DeleteSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_DeleteSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).DeleteSession(ctx, req.(*DeleteSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_RevokeRule_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokeRuleRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).RevokeRule(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_RevokeRule_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).RevokeRule(ctx, req.(*RevokeRuleRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_SendMessage_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(SendMessageRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AgentServiceServer).SendMessage(m, &grpc.GenericServerStream[SendMessageRequest, SessionEvent]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AgentService_SendMessageServer = grpc.ServerStreamingServer[SessionEvent]
+
+func _AgentService_WatchSession_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchSessionRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AgentServiceServer).WatchSession(m, &grpc.GenericServerStream[WatchSessionRequest, SessionEvent]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AgentService_WatchSessionServer = grpc.ServerStreamingServer[SessionEvent]
+
+func _AgentService_CancelTurn_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelTurnRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).CancelTurn(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_CancelTurn_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).CancelTurn(ctx, req.(*CancelTurnRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_SubmitToolResult_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SubmitToolResultRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).SubmitToolResult(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_SubmitToolResult_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).SubmitToolResult(ctx, req.(*SubmitToolResultRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_ListApprovals_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListApprovalsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).ListApprovals(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_ListApprovals_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).ListApprovals(ctx, req.(*ListApprovalsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_GetApproval_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetApprovalRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).GetApproval(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_GetApproval_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).GetApproval(ctx, req.(*GetApprovalRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_DecideApproval_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DecideApprovalRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).DecideApproval(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_DecideApproval_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).DecideApproval(ctx, req.(*DecideApprovalRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_ExtendApproval_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExtendApprovalRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).ExtendApproval(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_ExtendApproval_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).ExtendApproval(ctx, req.(*ExtendApprovalRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_ExplainPolicy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExplainPolicyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).ExplainPolicy(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_ExplainPolicy_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).ExplainPolicy(ctx, req.(*ExplainPolicyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_ListTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListToolsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).ListTools(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_ListTools_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).ListTools(ctx, req.(*ListToolsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_CallTool_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CallToolRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).CallTool(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_CallTool_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).CallTool(ctx, req.(*CallToolRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_ListAuditRecords_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAuditRecordsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).ListAuditRecords(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_ListAuditRecords_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).ListAuditRecords(ctx, req.(*ListAuditRecordsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_VerifyAudit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(VerifyAuditRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).VerifyAudit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_VerifyAudit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).VerifyAudit(ctx, req.(*VerifyAuditRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AgentService_ServiceDesc is the grpc.ServiceDesc for AgentService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -345,6 +1043,74 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "BuildNodeContext",
 			Handler:    _AgentService_BuildNodeContext_Handler,
 		},
+		{
+			MethodName: "CreateSession",
+			Handler:    _AgentService_CreateSession_Handler,
+		},
+		{
+			MethodName: "GetSession",
+			Handler:    _AgentService_GetSession_Handler,
+		},
+		{
+			MethodName: "ListSessions",
+			Handler:    _AgentService_ListSessions_Handler,
+		},
+		{
+			MethodName: "UpdateSession",
+			Handler:    _AgentService_UpdateSession_Handler,
+		},
+		{
+			MethodName: "DeleteSession",
+			Handler:    _AgentService_DeleteSession_Handler,
+		},
+		{
+			MethodName: "RevokeRule",
+			Handler:    _AgentService_RevokeRule_Handler,
+		},
+		{
+			MethodName: "CancelTurn",
+			Handler:    _AgentService_CancelTurn_Handler,
+		},
+		{
+			MethodName: "SubmitToolResult",
+			Handler:    _AgentService_SubmitToolResult_Handler,
+		},
+		{
+			MethodName: "ListApprovals",
+			Handler:    _AgentService_ListApprovals_Handler,
+		},
+		{
+			MethodName: "GetApproval",
+			Handler:    _AgentService_GetApproval_Handler,
+		},
+		{
+			MethodName: "DecideApproval",
+			Handler:    _AgentService_DecideApproval_Handler,
+		},
+		{
+			MethodName: "ExtendApproval",
+			Handler:    _AgentService_ExtendApproval_Handler,
+		},
+		{
+			MethodName: "ExplainPolicy",
+			Handler:    _AgentService_ExplainPolicy_Handler,
+		},
+		{
+			MethodName: "ListTools",
+			Handler:    _AgentService_ListTools_Handler,
+		},
+		{
+			MethodName: "CallTool",
+			Handler:    _AgentService_CallTool_Handler,
+		},
+		{
+			MethodName: "ListAuditRecords",
+			Handler:    _AgentService_ListAuditRecords_Handler,
+		},
+		{
+			MethodName: "VerifyAudit",
+			Handler:    _AgentService_VerifyAudit_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
@@ -360,6 +1126,16 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "BuildSummaries",
 			Handler:       _AgentService_BuildSummaries_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "SendMessage",
+			Handler:       _AgentService_SendMessage_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "WatchSession",
+			Handler:       _AgentService_WatchSession_Handler,
 			ServerStreams: true,
 		},
 	},

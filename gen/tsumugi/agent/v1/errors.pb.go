@@ -87,6 +87,34 @@ const (
 	// PERMISSION_DENIED: the token is not for this call: it has none of the roles, or is bound to a session of an agent. Metadata: `roles`,
 	// those that would do, where a role is missing; `session`, the one that the token is bound to.
 	ErrorReason_ERROR_REASON_PERMISSION_DENIED ErrorReason = 25
+	// NOT_FOUND: there is no such session for this caller. Metadata: `session`.
+	ErrorReason_ERROR_REASON_SESSION_NOT_FOUND ErrorReason = 26
+	// NOT_FOUND: there is no such approval for this caller. Metadata: `approval`.
+	ErrorReason_ERROR_REASON_APPROVAL_NOT_FOUND ErrorReason = 27
+	// ABORTED: the session is another version than the one that the request names; read it again. Metadata: `session`, `etag`, `current_etag`.
+	ErrorReason_ERROR_REASON_ETAG_MISMATCH ErrorReason = 28
+	// FAILED_PRECONDITION: the state of the session does not let this happen now; `PreconditionFailure` says what would. Metadata: `session`.
+	ErrorReason_ERROR_REASON_SESSION_STATE ErrorReason = 29
+	// FAILED_PRECONDITION: the turn or the approvals that the request names are not the ones that there are now. Metadata: `session`.
+	ErrorReason_ERROR_REASON_TURN_CHANGED ErrorReason = 30
+	// FAILED_PRECONDITION: the approval was decided otherwise, or is closed. Metadata: `approval`, `state`.
+	ErrorReason_ERROR_REASON_APPROVAL_CLOSED ErrorReason = 31
+	// FAILED_PRECONDITION: the time of the approval is over; nothing was run. Metadata: `approval`.
+	ErrorReason_ERROR_REASON_APPROVAL_EXPIRED ErrorReason = 32
+	// ABORTED: the digest is not that of what the approval shows; look at it again. Metadata: `approval`.
+	ErrorReason_ERROR_REASON_DIGEST_MISMATCH ErrorReason = 33
+	// FAILED_PRECONDITION: not all of it was shown to who approves it; the message says what to do. Metadata: `approval`.
+	ErrorReason_ERROR_REASON_NOT_SHOWN ErrorReason = 34
+	// DATA_LOSS: what is stored is not as it was made; the session is closed. Metadata: `approval` or `session`.
+	ErrorReason_ERROR_REASON_RECORD_BROKEN ErrorReason = 35
+	// UNAVAILABLE: the clock of the server is behind what it wrote before; nothing is approved or begun until it is right.
+	ErrorReason_ERROR_REASON_CLOCK_BEHIND ErrorReason = 36
+	// FAILED_PRECONDITION: the call of a client tool waits for no result: it has one, its time is over, or it never was. Metadata: `session`, `call`.
+	ErrorReason_ERROR_REASON_CALL_CLOSED ErrorReason = 37
+	// ALREADY_EXISTS: the call of a client tool has another result. Metadata: `session`, `call`.
+	ErrorReason_ERROR_REASON_RESULT_EXISTS ErrorReason = 38
+	// FAILED_PRECONDITION: policy refuses what was asked for. Metadata: `step`, `code`.
+	ErrorReason_ERROR_REASON_POLICY_DENIED ErrorReason = 39
 )
 
 // Enum value maps for ErrorReason.
@@ -118,6 +146,20 @@ var (
 		23: "ERROR_REASON_NAMESPACE_DENIED",
 		24: "ERROR_REASON_UNAUTHENTICATED",
 		25: "ERROR_REASON_PERMISSION_DENIED",
+		26: "ERROR_REASON_SESSION_NOT_FOUND",
+		27: "ERROR_REASON_APPROVAL_NOT_FOUND",
+		28: "ERROR_REASON_ETAG_MISMATCH",
+		29: "ERROR_REASON_SESSION_STATE",
+		30: "ERROR_REASON_TURN_CHANGED",
+		31: "ERROR_REASON_APPROVAL_CLOSED",
+		32: "ERROR_REASON_APPROVAL_EXPIRED",
+		33: "ERROR_REASON_DIGEST_MISMATCH",
+		34: "ERROR_REASON_NOT_SHOWN",
+		35: "ERROR_REASON_RECORD_BROKEN",
+		36: "ERROR_REASON_CLOCK_BEHIND",
+		37: "ERROR_REASON_CALL_CLOSED",
+		38: "ERROR_REASON_RESULT_EXISTS",
+		39: "ERROR_REASON_POLICY_DENIED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -146,6 +188,20 @@ var (
 		"ERROR_REASON_NAMESPACE_DENIED":     23,
 		"ERROR_REASON_UNAUTHENTICATED":      24,
 		"ERROR_REASON_PERMISSION_DENIED":    25,
+		"ERROR_REASON_SESSION_NOT_FOUND":    26,
+		"ERROR_REASON_APPROVAL_NOT_FOUND":   27,
+		"ERROR_REASON_ETAG_MISMATCH":        28,
+		"ERROR_REASON_SESSION_STATE":        29,
+		"ERROR_REASON_TURN_CHANGED":         30,
+		"ERROR_REASON_APPROVAL_CLOSED":      31,
+		"ERROR_REASON_APPROVAL_EXPIRED":     32,
+		"ERROR_REASON_DIGEST_MISMATCH":      33,
+		"ERROR_REASON_NOT_SHOWN":            34,
+		"ERROR_REASON_RECORD_BROKEN":        35,
+		"ERROR_REASON_CLOCK_BEHIND":         36,
+		"ERROR_REASON_CALL_CLOSED":          37,
+		"ERROR_REASON_RESULT_EXISTS":        38,
+		"ERROR_REASON_POLICY_DENIED":        39,
 	}
 )
 
@@ -180,7 +236,8 @@ var File_tsumugi_agent_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xf9\x06\n" +
+	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xc1\n" +
+	"\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12%\n" +
@@ -208,7 +265,21 @@ const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\x1bERROR_REASON_UNKNOWN_METHOD\x10\x16\x12!\n" +
 	"\x1dERROR_REASON_NAMESPACE_DENIED\x10\x17\x12 \n" +
 	"\x1cERROR_REASON_UNAUTHENTICATED\x10\x18\x12\"\n" +
-	"\x1eERROR_REASON_PERMISSION_DENIED\x10\x19B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x1eERROR_REASON_PERMISSION_DENIED\x10\x19\x12\"\n" +
+	"\x1eERROR_REASON_SESSION_NOT_FOUND\x10\x1a\x12#\n" +
+	"\x1fERROR_REASON_APPROVAL_NOT_FOUND\x10\x1b\x12\x1e\n" +
+	"\x1aERROR_REASON_ETAG_MISMATCH\x10\x1c\x12\x1e\n" +
+	"\x1aERROR_REASON_SESSION_STATE\x10\x1d\x12\x1d\n" +
+	"\x19ERROR_REASON_TURN_CHANGED\x10\x1e\x12 \n" +
+	"\x1cERROR_REASON_APPROVAL_CLOSED\x10\x1f\x12!\n" +
+	"\x1dERROR_REASON_APPROVAL_EXPIRED\x10 \x12 \n" +
+	"\x1cERROR_REASON_DIGEST_MISMATCH\x10!\x12\x1a\n" +
+	"\x16ERROR_REASON_NOT_SHOWN\x10\"\x12\x1e\n" +
+	"\x1aERROR_REASON_RECORD_BROKEN\x10#\x12\x1d\n" +
+	"\x19ERROR_REASON_CLOCK_BEHIND\x10$\x12\x1c\n" +
+	"\x18ERROR_REASON_CALL_CLOSED\x10%\x12\x1e\n" +
+	"\x1aERROR_REASON_RESULT_EXISTS\x10&\x12\x1e\n" +
+	"\x1aERROR_REASON_POLICY_DENIED\x10'B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_errors_proto_rawDescOnce sync.Once

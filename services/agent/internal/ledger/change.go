@@ -35,6 +35,8 @@ type Work struct {
 
 	// Asked is the hash of what is judged, such as a model's answer: rows that refuse it name it. Empty: of the refusal itself.
 	Asked canon.Hash
+	// Answer is the id of the text that a model answered with: the row that tells of the answer names it.
+	Answer string
 
 	ledger  *Ledger
 	ns      string
@@ -67,11 +69,12 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		if err := fn(w); err != nil {
 			return err
 		}
-		if out, err = w.write(before); err != nil {
-			return err
-		}
-		return nil
+		out, err = w.write(before)
+		return err
 	})
+	if err == nil {
+		l.bell.ring(store.Key{Namespace: ns, Session: id})
+	}
 	return out, err
 }
 

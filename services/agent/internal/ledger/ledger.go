@@ -30,11 +30,12 @@ type Ledger struct {
 	keys    *audit.Keys
 	machine session.Machine
 	clock   Clock
+	bell    *bell
 }
 
 // New makes a ledger. keys make the codes of its rows.
 func New(s store.Store, keys *audit.Keys, machine session.Machine, clock Clock) *Ledger {
-	return &Ledger{s, keys, machine, clock}
+	return &Ledger{s, keys, machine, clock, newBell()}
 }
 
 // Settings are what a session is made with and keeps.
@@ -135,6 +136,12 @@ func (l *Ledger) load(ctx context.Context, ns, id string) (out Session, err erro
 		return err
 	})
 	return out, err
+}
+
+// Exists is nil where there is such a session, or rows of one that was deleted. store.ErrNotFound.
+func (l *Ledger) Exists(ctx context.Context, ns, id string) error {
+	_, err := l.load(ctx, ns, id)
+	return err
 }
 
 // Read reads texts and approvals in one snapshot.

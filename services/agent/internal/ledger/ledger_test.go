@@ -315,12 +315,15 @@ func TestSessions(t *testing.T) {
 	if _, err := r.Get(ctx, "other", "a"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("another namespace: %v", err)
 	}
-	b, err := r.Update(ctx, ns, "a", a.Etag(), ann, func(s *Session) { s.Items.PlanBrief = []string{"下書き"} })
+	b, err := r.Update(ctx, ns, "a", a.Etag(), ann, func(s *Session) error {
+		s.Items.PlanBrief = []string{"下書き"}
+		return nil
+	})
 	if err != nil || b.Version != a.Version+1 || b.Etag() == a.Etag() {
 		t.Errorf("%+v, %v", b, err)
 	}
 	var stale *etag.StaleError
-	if _, err := r.Update(ctx, ns, "a", a.Etag(), ann, func(*Session) {}); !errors.As(err, &stale) {
+	if _, err := r.Update(ctx, ns, "a", a.Etag(), ann, func(*Session) error { return nil }); !errors.As(err, &stale) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := r.Update(ctx, ns, "a", "", ann, func(s *Session) { s.Items.WhyNow = "a\nb" }); !errors.As(err, &wrong) {

@@ -56,6 +56,13 @@ func (l *Ledger) records(ctx context.Context, ns, id string, from uint64) iter.S
 	}
 }
 
+// row is the row of a record.
+func row(p store.Record) (audit.Row, error) {
+	var r record
+	err := json.Unmarshal(p.Body, &r)
+	return r.Row, err
+}
+
 // Verify goes through the rows of a session. The error is an *audit.BadRow, which names the first that is not as it was made.
 func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error) {
 	var head audit.Head

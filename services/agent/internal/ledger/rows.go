@@ -10,7 +10,7 @@ import (
 
 // entry is the row of a note about the session itself.
 func (w *Work) entry(n session.Note) audit.Entry {
-	e := audit.Entry{Kind: audit.Transition, Verdict: verdict(n), Reason: reason(n), Details: details(n)}
+	e := audit.Entry{Kind: audit.Transition, Verdict: verdict(n), Reason: reason(n), Details: w.details(n)}
 	switch n.Of {
 	case session.OfTurn:
 		e.Kind, e.Turn = audit.Turn, n.ID
@@ -32,7 +32,7 @@ func verdict(n session.Note) string {
 	case n.Of == session.OfTurn && n.To == "":
 		return "STOPPED"
 	case n.Of == session.OfTurn:
-		return map[string]string{"run": "RUNS", "wait": "WAITS", "park": "PARKED", "stopping": "STOPPING", "answered": "ANSWERED", "picked_up": "PICKED_UP"}[n.To]
+		return map[string]string{"run": "RUNS", "wait": "WAITS", "park": "PARKED", "stopping": "STOPPING", session.ToAnswered: "ANSWERED", session.ToPickedUp: "PICKED_UP"}[n.To]
 	}
 	return n.To
 }
@@ -48,9 +48,19 @@ func reason(n session.Note) string {
 	return string(n.Of)
 }
 
-// details are the note itself.
-func details(n session.Note) string {
-	raw, err := json.Marshal(n)
+// Details are what a row about the session itself says beside its fields: the note.
+type Details struct {
+	session.Note
+	// Answer is the id of the text of an answer.
+	Answer string `json:"answer,omitempty"`
+}
+
+func (w *Work) details(n session.Note) string {
+	d := Details{Note: n}
+	if n.Of == session.OfTurn && n.To == session.ToAnswered {
+		d.Answer = w.Answer
+	}
+	raw, err := json.Marshal(d)
 	if err != nil {
 		return ""
 	}

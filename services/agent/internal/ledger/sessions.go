@@ -28,6 +28,8 @@ type Fresh struct {
 	Refs  []string
 	// Continues is an ended session whose items, memory and references are taken, where this one brings none.
 	Continues string
+	// Asked is the hash of what was asked for; its first row has it, so that the same request is known again.
+	Asked canon.Hash
 }
 
 // FieldsError says which fields of a request cannot be taken, all at once.
@@ -59,7 +61,7 @@ func (l *Ledger) Create(ctx context.Context, ns string, f Fresh, actor audit.Act
 			}
 		}
 		w := &Work{Tx: tx, Session: &s, Actor: actor, ledger: l, ns: ns, Now: now}
-		w.Row(audit.Entry{Kind: audit.Create, Verdict: "CREATED", Reason: "asked for"})
+		w.Row(audit.Entry{Kind: audit.Create, Verdict: "CREATED", Reason: "asked for", ArgsDigest: string(f.Asked)})
 		var err error
 		out, err = w.write([]byte("{}"))
 		return err
@@ -96,8 +98,9 @@ func empty(i session.Items) bool {
 	return i.Goal == "" && i.WhyNow == "" && len(i.Constraints)+len(i.PlanBrief)+len(i.OpenQuestions) == 0
 }
 
-// Update has a person change the five items. etag may be empty: no check. *etag.StaleError, *FieldsError, *NotEndedError of a broken one.
-func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.Actor, change func(*Session)) (Session, error) {
+// Update has a person change the five items. given may be empty: no check of the version. *etag.StaleError, *FieldsError, *NotEndedError of a broken
+// one, and the error of change.
+func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.Actor, change func(*Session) error) (Session, error) {
 	return l.Change(ctx, ns, id, actor, func(w *Work) error {
 		s := w.Session
 		if err := etag.Check("the session", given, s.Etag); err != nil {
@@ -106,7 +109,9 @@ func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.A
 		if s.State.Lifecycle == session.Failed {
 			return &NotEndedError{s.ID, "has a broken record: it can be read and not changed"}
 		}
-		change(s)
+		if err := change(s); err != nil {
+			return err
+		}
 		if wrong := slices.Concat(s.Items.Check(), session.CheckRefs(s.Thread.Refs)); len(wrong) > 0 {
 			return &FieldsError{wrong}
 		}

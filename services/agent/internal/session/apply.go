@@ -21,12 +21,18 @@ const (
 	OfRefusal   Subject = "refusal"
 )
 
+// What a note about a turn that goes on has as To, beside the values of Running.
+const (
+	ToAnswered = "answered"
+	ToPickedUp = "picked_up"
+)
+
 // Note is one thing that an event changed, or refused: a row of the audit and an event for watchers.
 type Note struct {
 	Of Subject `json:"of"`
 	// ID of the call, approval, turn, message or question.
 	ID string `json:"id,omitempty"`
-	// From and To are what it was and is; of a turn To may also be answered or picked_up, of which it goes on.
+	// From and To are what it was and is; of a turn To may also be ToAnswered or ToPickedUp: it goes on.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	// Trigger of a step.

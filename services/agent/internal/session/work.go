@@ -128,7 +128,7 @@ func (PickedUp) apply(c *change) error {
 	}
 	if c.Lifecycle == Open && c.Turn.Running == Working {
 		c.PickUps = min(c.PickUps+1, c.m.Limits.PickUps)
-		c.note(Note{Of: OfTurn, ID: c.Turn.ID, From: string(Working), To: "picked_up"})
+		c.note(Note{Of: OfTurn, ID: c.Turn.ID, From: string(Working), To: ToPickedUp})
 	}
 	return nil
 }

@@ -130,8 +130,10 @@ func (u *universe) apply(w world, e Event) (world, []Note, bool) {
 			n.moves++
 		case note.Of == OfTurn && note.To == string(Working) && note.From == "":
 			n.stale = n.stale || n.net != ""
-		case note.Of == OfStep && note.Trigger == ByGate, note.Of == OfApproval && note.To == "EDITED":
+		case note.Of == OfStep && note.Trigger == ByGate:
 			n.stale = n.stale || n.net != "" && n.net[0] != 'c'
+		case note.Of == OfApproval && note.To == "EDITED": // An approval of another call stays what its sender saw.
+			n.stale = n.stale || n.net == "a "+note.ID
 		}
 	}
 	if s.Turn.Utterance != w.Turn.Utterance || s.Turn.Running == NoTurn {
@@ -307,6 +309,9 @@ func (u *universe) lateRequests(w world) {
 		e = Decided{names[0], digest, Approve, now, future}
 	}
 	n, notes, ok := u.apply(w, e)
+	if unseen := func(id string) bool { return !slices.Contains(names, id) }; ok && w.net[0] == 's' && slices.ContainsFunc(w.pending(), unseen) {
+		u.broken("U1", w.net+" closes an approval that its sender never saw")
+	}
 	if ok && w.stale && len(notes) > 0 && (w.net[0] != 'c' || w.Lifecycle == Open) {
 		u.broken("U1", w.net+" acts on what its sender never saw")
 	}

@@ -156,6 +156,7 @@ func (e *Engine) heard(w *ledger.Work, h heard, calls []ledger.Named) error {
 	}
 	t.Owed = calls
 	id := "answer/" + e.IDs.ID()
+	w.Answer = id
 	t.Messages = append(t.Messages, ledger.Message{Role: string(llm.RoleAssistant), Text: id, Calls: calls})
 	return put(w, id, []byte(h.text))
 }

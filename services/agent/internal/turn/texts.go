@@ -21,6 +21,7 @@ func resultOf(call string) string      { return "result/" + call }
 func intentOf(call string) string      { return "intent/" + call }
 func pastOf(turn string) string        { return "past/" + turn }
 func contentOf(approval string) string { return "approval/" + approval }
+func questionOf(id string) string      { return "question/" + id }
 
 // put writes a text of the session.
 func put(w *ledger.Work, id string, body []byte) error {

@@ -1,0 +1,96 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+)
+
+// bell tells listeners of this process that a session was changed by this process. It carries nothing: what happened is read from the store,
+// so that a slow listener loses nothing and holds nobody up.
+type bell struct {
+	mu        sync.Mutex
+	listeners map[store.Key]map[chan struct{}]bool
+}
+
+func newBell() *bell { return &bell{listeners: map[store.Key]map[chan struct{}]bool{}} }
+
+func (b *bell) ring(k store.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c := range b.listeners[k] {
+		select {
+		case c <- struct{}{}:
+		default: // It has been told, and has not looked yet.
+		}
+	}
+}
+
+// Listen gives a channel that has a value whenever the session was changed since it was last read from; stop ends it.
+func (l *Ledger) Listen(ns, id string) (rang <-chan struct{}, stop func()) {
+	k, c := store.Key{Namespace: ns, Session: id}, make(chan struct{}, 1)
+	b := l.bell
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.listeners[k] == nil {
+		b.listeners[k] = map[chan struct{}]bool{}
+	}
+	b.listeners[k][c] = true
+	return c, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if delete(b.listeners[k], c); len(b.listeners[k]) == 0 {
+			delete(b.listeners, k)
+		}
+	}
+}
+
+// Tail is a session and the next rows of it, in one snapshot.
+type Tail struct {
+	Session Session
+	Rows    []audit.Row
+	// Oldest is the number of the first row that is kept.
+	Oldest int64
+	// Last: these are all rows that there are.
+	Last bool
+}
+
+// Tail gives a session and at most a chunk of its rows behind one, in one snapshot. store.ErrNotFound.
+func (l *Ledger) Tail(ctx context.Context, ns, id string, after int64) (t Tail, err error) {
+	err = l.store.Read(ctx, ns, func(v store.View) error {
+		found, err := v.Session(id)
+		if err != nil {
+			return err
+		}
+		if t.Session, err = decode(found); err != nil {
+			return err
+		}
+		if err := gone(t.Session); err != nil {
+			return err
+		}
+		first, err := v.Records(id, 1, 1)
+		if err != nil {
+			return err
+		}
+		if len(first) > 0 {
+			t.Oldest = first[0].Seq
+		}
+		page, err := v.Records(id, after+1, chunk)
+		if err != nil {
+			return err
+		}
+		for _, p := range page {
+			r, err := row(p)
+			if err != nil {
+				return fmt.Errorf("row %d of session %s cannot be read: %w", p.Seq, id, err)
+			}
+			t.Rows = append(t.Rows, r)
+		}
+		t.Last = len(page) < chunk
+		return nil
+	})
+	return t, err
+}

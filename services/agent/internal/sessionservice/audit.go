@@ -1,0 +1,54 @@
+package sessionservice
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+)
+
+// Rows gives at most so many rows of a session behind one, oldest first; of a deleted session, too. *NotFoundError.
+func (s *Service) Rows(ctx context.Context, w Who, id string, after int64, limit int) (out []audit.Row, err error) {
+	if err := s.Ledger.Exists(ctx, w.Namespace, id); err != nil {
+		return nil, found(aSession, id, err)
+	}
+	for row, err := range s.Ledger.Rows(ctx, w.Namespace, id, uint64(max(after, 0))+1) {
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, row); len(out) >= limit {
+			break
+		}
+	}
+	return out, nil
+}
+
+// Verification is what was found of the rows of a session.
+type Verification struct {
+	Rows int64
+	// Bad is the first row that is not as it was made; nil: there is none.
+	Bad *audit.BadRow
+	// Replayed says that the session which its rows make is the one that is stored, Replay why it is not.
+	Replayed bool
+	Replay   error
+}
+
+// Verify goes through the rows of a session. *NotFoundError.
+func (s *Service) Verify(ctx context.Context, w Who, id string, replay bool) (v Verification, err error) {
+	report, err := s.Ledger.Verify(ctx, w.Namespace, id)
+	if err != nil && !errors.As(err, &v.Bad) {
+		return v, found(aSession, id, err)
+	}
+	if v.Rows = int64(report.Rows); !replay {
+		return v, nil
+	}
+	switch _, err := s.Ledger.Replay(ctx, w.Namespace, id); {
+	case err == nil:
+		v.Replayed = true
+	case ctx.Err() != nil:
+		return v, ctx.Err()
+	default:
+		v.Replay = err
+	}
+	return v, nil
+}

@@ -1,0 +1,147 @@
+package sessionservice
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+)
+
+// Locales are the languages of sessions. DefaultLocale is that of a session that names none.
+var Locales = []string{DefaultLocale, "en"}
+
+// DefaultLocale is the language of seed 001.
+const DefaultLocale = "ja"
+
+// Fresh is a session that somebody wants.
+type Fresh struct {
+	ledger.Settings
+	Items     session.Items
+	Refs      []string
+	Continues string
+	// RequestID is a UUID, or empty.
+	RequestID string `json:"-"`
+}
+
+// Create makes a session, or gives the one that the same request has made. *Violations, *ReusedError, *ledger.NotEndedError; *NotFoundError of the
+// session that it continues.
+func (s *Service) Create(ctx context.Context, w Who, f Fresh) (View, error) {
+	if f.Locale == "" {
+		f.Locale = DefaultLocale
+	}
+	asked, err := json.Marshal(f)
+	if err != nil {
+		return View{}, err
+	}
+	if bad := s.check(w, f); len(bad) > 0 {
+		return View{}, &Violations{Wrong: bad}
+	}
+	id := own(w, f.RequestID, aSession)
+	if id == "" {
+		id = s.IDs.ID()
+	}
+	fresh := ledger.Fresh{ID: id, Owner: w.Name, Settings: f.Settings, Items: f.Items, Refs: f.Refs, Continues: f.Continues, Asked: canon.Sum(asked)}
+	made, err := s.Ledger.Create(ctx, w.Namespace, fresh, actor(w))
+	switch {
+	case errors.Is(err, store.ErrTaken):
+		return s.again(ctx, w, fresh, f.RequestID)
+	case err != nil:
+		return View{}, found(aSession, f.Continues, err)
+	}
+	return s.View(ctx, w.Namespace, made)
+}
+
+// again gives the session that a request has made before, if it was the same request.
+func (s *Service) again(ctx context.Context, w Who, f ledger.Fresh, request string) (View, error) {
+	for row, err := range s.Ledger.Rows(ctx, w.Namespace, f.ID, 1) {
+		if err != nil {
+			return View{}, err
+		}
+		if row.Seq == 1 && row.ArgsDigest == string(f.Asked) {
+			return s.Get(ctx, w, f.ID)
+		}
+		break
+	}
+	return View{}, &ReusedError{request}
+}
+
+// check says what of a new session cannot be.
+func (s *Service) check(w Who, f Fresh) []session.Violation {
+	all := slices.Concat(f.Items.Check(), session.CheckRefs(f.Refs))
+	if f.Root != "" {
+		if _, err := s.Roots.Root(w.Namespace, f.Root); err != nil {
+			all = append(all, wrong("root", "%s", err))
+		}
+	}
+	if _, err := s.Models.Generator(f.Backend); err != nil {
+		all = append(all, wrong("backend", "%s", err))
+	}
+	if !slices.Contains(Locales, f.Locale) {
+		all = append(all, wrong("locale", "must be ja or en, is %.40q", f.Locale))
+	}
+	if err := s.Policies.Choose(chooser(w), nil, policy.Choice{Policy: f.Policy}); err != nil {
+		all = append(all, wrong("policy", "%s", err))
+	}
+	return all
+}
+
+// chooser is who wants a policy (S9).
+func chooser(w Who) policy.Caller { return policy.Caller{Person: w.Session == "", Roles: w.Roles} }
+
+// Update is what a person changes of a session. Fields are the names of those that change.
+type Update struct {
+	ID, Etag string
+	Fields   []string
+	Items    session.Items
+	Refs     []string
+	Policy   string
+}
+
+// Editable are the fields that a person may change.
+var Editable = []string{"goal", "why_now", "constraints", "plan_brief", "open_questions", "context_refs", "policy"}
+
+// Update changes a session. *NotFoundError, *etag.StaleError, *Violations, *ledger.NotEndedError of one whose record is broken.
+func (s *Service) Update(ctx context.Context, w Who, u Update) (View, error) {
+	got, err := s.Ledger.Update(ctx, w.Namespace, u.ID, u.Etag, actor(w), func(now *ledger.Session) error { return s.take(w, now, u) })
+	if err != nil {
+		return View{}, found(aSession, u.ID, err)
+	}
+	return s.View(ctx, w.Namespace, got)
+}
+
+func (s *Service) take(w Who, now *ledger.Session, u Update) error {
+	for _, field := range u.Fields {
+		switch field {
+		case "goal":
+			now.Items.Goal = u.Items.Goal
+		case "why_now":
+			now.Items.WhyNow = u.Items.WhyNow
+		case "constraints":
+			now.Items.Constraints = u.Items.Constraints
+		case "plan_brief":
+			now.Items.PlanBrief = u.Items.PlanBrief
+		case "open_questions":
+			now.Items.OpenQuestions = u.Items.OpenQuestions
+		case "context_refs":
+			now.Thread.Refs = u.Refs
+		case "policy":
+			was := policy.Choice{Policy: now.Policy}
+			if err := s.Policies.Choose(chooser(w), &was, policy.Choice{Policy: u.Policy}); err != nil {
+				return &Violations{Wrong: []session.Violation{wrong("policy", "%s", err)}}
+			}
+			now.Policy = u.Policy
+		}
+	}
+	return nil
+}
+
+// Delete takes away what a session says. *NotFoundError, *etag.StaleError, *ledger.NotEndedError.
+func (s *Service) Delete(ctx context.Context, w Who, id, etag string) error {
+	return found(aSession, id, s.Ledger.Delete(ctx, w.Namespace, id, etag, actor(w)))
+}

@@ -1,0 +1,173 @@
+// Package sessionservice is what callers do with sessions: make, read, change and delete them, send messages, decide, watch, and look at the
+// audit. Each call is about one session or approval of the caller's namespace; whatever else it names is not there (field/review-agent.md S13).
+package sessionservice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/watch"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// Roots are the work folders of the configuration.
+type Roots interface {
+	Root(ns, name string) (folder.Root, error)
+}
+
+// Models are the model servers by name.
+type Models interface {
+	Generator(name string) (llm.Generator, error)
+}
+
+// Clock tells the time.
+type Clock interface{ Now() time.Time }
+
+// IDs makes ids.
+type IDs interface{ ID() string }
+
+// Deps are what a Service is given.
+type Deps struct {
+	Ledger   *ledger.Ledger
+	Engine   *turn.Engine
+	Roots    Roots
+	Models   Models
+	Policies *policy.Set
+	IDs      IDs
+	Clock    Clock
+}
+
+// Service answers callers. Safe for concurrent use.
+type Service struct {
+	Deps
+	texts   turn.Texts
+	watches *watch.Service
+}
+
+// New makes a Service.
+func New(d Deps) *Service {
+	texts := turn.Texts{Ledger: d.Ledger}
+	return &Service{Deps: d, texts: texts, watches: &watch.Service{Ledger: d.Ledger, Texts: texts}}
+}
+
+// Who is a caller, as authentication has verified it.
+type Who = gate.Who
+
+// actor is the caller as rows name them: a session is no person.
+func actor(w Who) audit.Actor {
+	if w.Session != "" {
+		return audit.Actor{Name: w.Session, Kind: audit.Tool}
+	}
+	return audit.Actor{Name: w.Name, Kind: audit.Person}
+}
+
+// NotFoundError says that there is no such thing for the caller.
+type NotFoundError struct{ What, ID string }
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no %s %s", e.What, e.ID) }
+
+// ReusedError says that a request id was used for another request.
+type ReusedError struct{ RequestID string }
+
+func (e *ReusedError) Error() string {
+	return fmt.Sprintf("the request id %s was used for another request", e.RequestID)
+}
+
+// found makes of what the store does not have what a caller is told.
+func found(what, id string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return &NotFoundError{what, id}
+	}
+	return err
+}
+
+const (
+	aSession   = "session"
+	anApproval = "approval"
+)
+
+// own is the id that a request of a caller makes for a thing: the same for the same request, another one for another caller's (S15).
+func own(w Who, request, what string) string {
+	id, err := uuid.Parse(request)
+	if err != nil {
+		return ""
+	}
+	return uuid.NewSHA1(id, []byte(what+"\x00"+w.Name)).String()
+}
+
+// View is a session with what is read beside it.
+type View struct {
+	ledger.Session
+	// Question is the text of what the model has asked.
+	Question string
+	// Warnings are what does not fit together among the five items, a sentence each.
+	Warnings []string
+}
+
+// View reads what is shown of a session.
+func (s *Service) View(ctx context.Context, ns string, of ledger.Session) (v View, err error) {
+	v = View{Session: of, Warnings: of.Items.Warnings(nil)}
+	if q := of.State.Question.ID; q != "" {
+		v.Question, err = s.texts.Question(ctx, ns, of.ID, q)
+	}
+	return v, err
+}
+
+// Get gives a session. *NotFoundError.
+func (s *Service) Get(ctx context.Context, w Who, id string) (View, error) {
+	got, err := s.Ledger.Get(ctx, w.Namespace, id)
+	if err != nil {
+		return View{}, found(aSession, id, err)
+	}
+	return s.View(ctx, w.Namespace, got)
+}
+
+// List gives sessions, newest first.
+func (s *Service) List(ctx context.Context, w Who, f store.SessionFilter, after store.Place, limit int) (out []View, err error) {
+	all, err := s.Ledger.List(ctx, w.Namespace, f, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		v, err := s.View(ctx, w.Namespace, one)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// Watch tells what happens to a session. *NotFoundError, *watch.GapError.
+func (s *Service) Watch(ctx context.Context, w Who, id string, from *int64) (*watch.Stream, error) {
+	stream, err := s.watches.Watch(ctx, w.Namespace, id, from)
+	return stream, found(aSession, id, err)
+}
+
+// Cancel stops the task of a session. *NotFoundError, *session.RefusedError.
+func (s *Service) Cancel(ctx context.Context, w Who, id, turnID string) (View, error) {
+	got, err := s.Engine.Cancel(ctx, w.Namespace, id, turnID, actor(w))
+	if err != nil {
+		return View{}, found(aSession, id, err)
+	}
+	return s.View(ctx, w.Namespace, got)
+}
+
+// Violations are fields that cannot be taken, all of them.
+type Violations = ledger.FieldsError
+
+func wrong(field, format string, args ...any) session.Violation {
+	return session.Violation{Field: field, Description: fmt.Sprintf(format, args...)}
+}

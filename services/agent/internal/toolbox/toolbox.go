@@ -1,0 +1,163 @@
+// Package toolbox gives each session what its calls are judged and carried out by: the tools that it has, the folders that it may name, the
+// policy that it was given, and who carries out what is no change of a file of ours.
+package toolbox
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+)
+
+// Folder is a root of the configuration, with the namespaces that may use it (field/review-agent.md S13); none: all.
+type Folder struct {
+	folder.Root
+	Namespaces []string
+}
+
+func (f Folder) open(ns string) bool {
+	return len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, ns)
+}
+
+// Source are tools that somebody else carries out, such as those of MCP servers.
+type Source interface {
+	// Tools are those that a namespace may use now.
+	Tools(namespace string) []*tool.Tool
+	// Effect carries one of them out; nil for a tool of another source.
+	Effect(d tool.Definition) router.Effect
+}
+
+// Session gives what a tool of one session needs to know which that is.
+type Session interface {
+	// Tools are those that the session itself has declared.
+	Tools(s ledger.Session) ([]*tool.Tool, error)
+	// Effect carries one of them out; nil for a tool of another source.
+	Effect(ns string, s ledger.Session, d tool.Definition) router.Effect
+	// Reads are the built-in tools that look at the session itself, by name.
+	Reads(ns string, s ledger.Session) map[string]router.ReadFunc
+}
+
+// Box holds what the configuration gives. Its fields do not change.
+type Box struct {
+	// Work are the folders that a session may be made with, by name; Read those that every session may read, under their mounts.
+	Work map[string]Folder
+	Read []Folder
+	// Policies are those of the configuration.
+	Policies *policy.Set
+	// Sources have further tools, and Session those of the session itself.
+	Sources []Source
+	Session Session
+}
+
+// UnknownRootError says that there is no such work folder for the caller.
+type UnknownRootError struct {
+	Name string
+	// Known are the names that there are.
+	Known []string
+}
+
+func (e *UnknownRootError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("there is no work folder %.80q: none is configured", e.Name)
+	}
+	return fmt.Sprintf("there is no work folder %.80q; there are %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// Root gives a work folder by its name. *UnknownRootError.
+func (b *Box) Root(ns, name string) (folder.Root, error) {
+	if f, ok := b.Work[name]; ok && f.open(ns) {
+		return f.Root, nil
+	}
+	e := &UnknownRootError{Name: name}
+	for _, known := range slices.Sorted(maps.Keys(b.Work)) {
+		if b.Work[known].open(ns) {
+			e.Known = append(e.Known, known)
+		}
+	}
+	return nil, e
+}
+
+// Router implements turn.Tools.
+func (b *Box) Router(_ context.Context, ns string, s ledger.Session) (router.Router, error) {
+	var r router.Router
+	var err error
+	if s.Root != "" {
+		if r.Mounts.Work, err = b.Root(ns, s.Root); err != nil {
+			return r, err
+		}
+	}
+	for _, f := range b.Read {
+		if f.open(ns) {
+			r.Mounts.Others = append(r.Mounts.Others, f.Root)
+		}
+	}
+	if r.Engine, err = b.Policies.Engine(policy.Choice{Policy: s.Policy}); err != nil {
+		return r, err
+	}
+	r.Reads = b.Session.Reads(ns, s)
+	if r.Tools, err = b.tools(ns, s, r.Mounts); err != nil {
+		return r, err
+	}
+	r.Effects = func(d tool.Definition) router.Effect { return b.effect(ns, s, d) }
+	return r, nil
+}
+
+// tools are those that can do anything in this session: without a folder there are none for files.
+func (b *Box) tools(ns string, s ledger.Session, m folder.Mounts) (*tool.Registry, error) {
+	var all []*tool.Tool
+	for _, t := range builtIn {
+		switch {
+		case slices.Contains(changing, t.Name) && (m.Work == nil || m.Work.About().ReadOnly):
+		case slices.Contains(looking, t.Name) && m.Work == nil && len(m.Others) == 0:
+		default:
+			all = append(all, t)
+		}
+	}
+	own, err := b.Session.Tools(s)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, own...)
+	for _, from := range b.Sources {
+		all = append(all, from.Tools(ns)...)
+	}
+	return tool.NewRegistry(all...)
+}
+
+var (
+	changing = []string{tool.Write, tool.Create, tool.Move, tool.Delete}
+	looking  = []string{tool.Read, tool.List, tool.Stat, tool.Search}
+	// builtIn are the tools of the house; that their definitions are right a test holds.
+	builtIn = admitted(tool.BuiltIns())
+)
+
+func admitted(all []tool.Definition) (out []*tool.Tool) {
+	for _, d := range all {
+		t, err := tool.Admit(d)
+		if err != nil {
+			panic(err) // A definition of ours.
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// effect gives who carries out a tool; nil: nobody, and the call is refused.
+func (b *Box) effect(ns string, s ledger.Session, d tool.Definition) router.Effect {
+	if e := b.Session.Effect(ns, s, d); e != nil {
+		return e
+	}
+	for _, from := range b.Sources {
+		if e := from.Effect(d); e != nil {
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+)
+
+// Event is something that happened and is stored, or the session as it is.
+type Event struct {
+	// Seq is the number of its row; of a Snapshot that of the last row of the session.
+	Seq  int64
+	Time time.Time
+	// Of is a Snapshot, StateChange, TurnChange, Answer, CallChange, ApprovalChange, Refused, Aside or Record.
+	Of any
+}
+
+// Snapshot is the session as it is.
+type Snapshot struct{ Session ledger.Session }
+
+// StateChange is a change of the step, the status or the lifecycle.
+type StateChange struct{ session.Note }
+
+// TurnChange is something about a turn, or about a message that waits for one.
+type TurnChange struct {
+	Turn string
+	// Running is what it does; Stopped: nothing any more.
+	Running session.Running
+	Stopped bool
+	Reason  string
+	Message string
+}
+
+// Answer is what the model answered. Calls are the ids of those it proposes.
+type Answer struct {
+	envelope.Envelope
+	Calls    []string
+	Warnings []string
+}
+
+// CallChange is something about a call of a tool.
+type CallChange struct {
+	Call, Tool, State, Reason string
+	// Result is what the model is told of it, where it has ended.
+	Result string
+	// Args are of one that has begun.
+	Args string
+}
+
+// ApprovalChange is an approval that changed, as it is now. Change is the kind of the row.
+type ApprovalChange struct {
+	Approval gate.Approval
+	Change   string
+}
+
+// Refused is something that was not done.
+type Refused struct {
+	Reason, Why string
+	Allowed     []session.Step
+}
+
+// Aside is a message that was answered beside the work.
+type Aside struct{ Message, Reply string }
+
+// Record is every other row.
+type Record struct{ Row audit.Row }

@@ -1,0 +1,130 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+)
+
+// details are what rows say beside their fields, of whichever package they are.
+type details struct {
+	ledger.Details
+	Call     string   `json:"call"`
+	Tool     string   `json:"tool"`
+	Approval string   `json:"approval"`
+	Code     string   `json:"code"`
+	Calls    []string `json:"calls"`
+	Warnings []string `json:"warnings"`
+	Message  string   `json:"message"`
+	Reply    string   `json:"reply_text"`
+}
+
+// event is what a row tells.
+func (w *Stream) event(ctx context.Context, r audit.Row) (Event, error) {
+	e := Event{Seq: int64(r.Seq), Time: r.Time, Of: Record{r}}
+	var d details
+	if r.Details != "" && json.Unmarshal([]byte(r.Details), &d) != nil {
+		return e, nil // The row stands as it is.
+	}
+	var err error
+	switch {
+	case r.Kind == audit.Refusal:
+		e.Of = refused(r, d)
+	case r.Kind == audit.Transition:
+		e.Of = StateChange{d.Note}
+	case r.Kind == audit.Turn && d.To == session.ToAnswered:
+		e.Of, err = w.answer(ctx, r, d)
+	case r.Kind == audit.Turn && d.Of == session.OfTurn && d.To != session.ToPickedUp, d.Of == session.OfQueue:
+		e.Of = turnChange(d)
+	case d.Approval != "" && d.Call == "":
+		e.Of, err = w.approval(ctx, r, d)
+	case d.Call != "":
+		e.Of, err = w.call(ctx, r, d)
+	}
+	if e.Of == nil {
+		e.Of = Record{r}
+	}
+	return e, err
+}
+
+func refused(r audit.Row, d details) any {
+	why := d.Text
+	if why == "" {
+		why = r.Reason
+	}
+	return Refused{Reason: firstOf(string(d.Reason), d.Code, r.Verdict), Why: why, Allowed: d.Allowed}
+}
+
+func firstOf(all ...string) string {
+	for _, s := range all {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func turnChange(d details) any {
+	if d.Of == session.OfQueue {
+		return TurnChange{Reason: d.To, Message: d.ID}
+	}
+	c := TurnChange{Turn: d.ID, Running: session.Running(d.To), Stopped: d.To == "", Reason: string(d.Reason)}
+	switch {
+	case d.To == string(session.Working) && d.From == "", c.Running == session.Stopping:
+		c.Message = d.Text
+	case c.Running == session.Parked:
+		c.Reason = d.Text
+	}
+	return c
+}
+
+func (w *Stream) answer(ctx context.Context, r audit.Row, d details) (any, error) {
+	if d.Answer == "" {
+		return Record{r}, nil
+	}
+	env, ok, err := w.Texts.Answer(ctx, w.ns, w.id, d.Answer)
+	if err != nil || !ok {
+		return Record{r}, err
+	}
+	return Answer{Envelope: env, Calls: d.Calls, Warnings: d.Warnings}, nil
+}
+
+// approval gives the approval as it is now.
+func (w *Stream) approval(ctx context.Context, r audit.Row, d details) (any, error) {
+	c := ApprovalChange{Change: strings.ToUpper(string(r.Kind))}
+	err := w.Ledger.Read(ctx, w.ns, func(v store.View) error {
+		found, err := v.Approval(d.Approval)
+		if err == nil {
+			c.Approval, err = ledger.Approval(found)
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return Record{r}, nil
+	}
+	return c, err
+}
+
+// begun is what a call does that has begun.
+const begun = "BEGUN"
+
+func (w *Stream) call(ctx context.Context, r audit.Row, d details) (any, error) {
+	c := CallChange{Call: d.Call, Tool: d.Tool, State: r.Verdict, Reason: r.Reason}
+	var err error
+	switch r.Kind {
+	case audit.Intent:
+		c.State = begun
+		c.Args, err = w.Texts.Args(ctx, w.ns, w.id, d.Call)
+	case audit.Execute, audit.Failure, audit.UnknownOutcome, audit.Void, audit.Deny, audit.Allow:
+		result, e := w.Texts.Result(ctx, w.ns, w.id, d.Call)
+		c.Result, err = result.Text, e
+	default:
+	}
+	return c, err
+}
