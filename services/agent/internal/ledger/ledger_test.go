@@ -326,7 +326,7 @@ func TestSessions(t *testing.T) {
 	if _, err := r.Update(ctx, ns, "a", a.Etag(), ann, func(*Session) error { return nil }); !errors.As(err, &stale) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := r.Update(ctx, ns, "a", "", ann, func(s *Session) { s.Items.WhyNow = "a\nb" }); !errors.As(err, &wrong) {
+	if _, err := r.Update(ctx, ns, "a", "", ann, func(s *Session) error { s.Items.WhyNow = "a\nb"; return nil }); !errors.As(err, &wrong) {
 		t.Errorf("error %v", err)
 	}
 	c, err := r.Create(ctx, ns, Fresh{ID: "c", Owner: "bob", Continues: "a"}, ann)

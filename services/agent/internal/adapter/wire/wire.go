@@ -20,6 +20,8 @@ const (
 	Nodes       = "nodes/"
 	Flows       = "flows/"
 	Generations = "generations/"
+	Sessions    = "sessions/"
+	Approvals   = "approvals/"
 )
 
 // Name is a resource name, empty for the zero UUID.
