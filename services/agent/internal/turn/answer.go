@@ -29,16 +29,15 @@ type answer struct {
 	// judged and reads are one for each call; none where a check says no (C63).
 	judged []router.Judged
 	reads  []router.Read
+	// why says why nobody could be asked about its plan or result.
+	why string
 }
 
 // answered has the calls of an answer judged, carries out those that only look, and writes all of it in one transaction.
 func (e *Engine) answered(ctx context.Context, ns string, s ledger.Session, r router.Router, h heard, env envelope.Envelope) error {
 	a := &answer{Engine: e, s: s, h: h, env: env}
 	for _, c := range env.Calls {
-		id := c.ID
-		if id == "" || slices.ContainsFunc(a.calls, func(o router.Call) bool { return o.ID == id }) {
-			id = e.IDs.ID()
-		}
+		id := e.IDs.ID() // Never the model's own: servers count anew in each answer, and a result is found by it.
 		a.named = append(a.named, ledger.Named{ID: id, Name: c.Name, Args: argsOf(id)})
 		a.calls = append(a.calls, router.Call{ID: id, Tool: c.Name, Args: []byte(c.Args)})
 	}
@@ -132,7 +131,7 @@ func (a *answer) write(w *ledger.Work) error {
 		}
 	}
 	w.Asked = sumOf(a.h.text)
-	notes, err := w.Apply(e, gate.Change{Made: approvals(made)})
+	notes, err := w.Apply(e, gate.Change{Made: raisedBy(w.Seq(), made)})
 	if err != nil {
 		return err
 	}
@@ -146,13 +145,6 @@ func (a *answer) write(w *ledger.Work) error {
 	return a.settle(w)
 }
 
-func approvals(made []gate.Made) (all []gate.Approval) {
-	for _, m := range made {
-		all = append(all, m.Approval)
-	}
-	return all
-}
-
 // propose tells the state machine of the calls, writes the rows of those that are judged and the results of those that are over, and
 // makes the approvals of those that a person is asked about.
 func (a *answer) propose(w *ledger.Work, e *session.Answered) (made []gate.Made, err error) {
@@ -161,50 +153,27 @@ func (a *answer) propose(w *ledger.Work, e *session.Answered) (made []gate.Made,
 		e.Others = len(a.calls)
 		return nil, a.refuseAll(w)
 	}
-	var asked []gate.ToolCall
+	var effects []int
 	for i, j := range a.judged {
 		id := a.calls[i].ID
 		w.Session.Talk.ToolCalls++
 		w.Session.Talk.Recent = latest(append(w.Session.Talk.Recent, string(j.CallHash)), 6)
+		looked := j.Reads() && j.Verdict() == policy.Allow
 		switch {
-		case j.Stop != nil || j.Reads():
-			if j.Reads() && j.Stop == nil {
-				e.ReadFailed = append(e.ReadFailed, a.reads[i].Failed)
-			} else {
-				e.Others++
-			}
-			if err := putJSON(w, resultOf(id), a.resultOf(i)); err != nil {
-				return nil, err
-			}
-			rows(w, j.Entries(""))
+		case j.Stop != nil:
+			e.Others++
+		case looked:
+			e.ReadFailed = append(e.ReadFailed, a.reads[i].Failed)
 		default:
-			p := session.Proposal{ID: id, Ask: j.Verdict() == policy.Ask}
-			w.Session.Calls[id] = ledger.Call{Tool: a.calls[i].Tool, Hash: string(j.CallHash)}
-			if !p.Ask {
-				rows(w, j.Entries(""))
-			}
-			e.Calls = append(e.Calls, p)
-			if p.Ask {
-				asked = append(asked, gate.ToolCall{
-					Origin: a.origin(w, id), Judged: j.Asked(), Why: j.Explanation, Subject: j.Subject, Plan: j.Shown,
-				})
-			}
+			effects = append(effects, i)
+			continue
 		}
-	}
-	if len(asked) == 0 {
-		return nil, nil
-	}
-	if made, err = gate.ForCalls(asked, 0); err != nil {
-		return nil, err
-	}
-	for i := range e.Calls {
-		for _, m := range made {
-			if m.Approval.Call == e.Calls[i].ID {
-				e.Calls[i].Approval, e.Calls[i].Digest, e.Calls[i].Until = m.Approval.ID, string(m.Approval.Digest), m.Approval.Expires
-			}
+		if err := putJSON(w, resultOf(id), a.resultOf(i)); err != nil {
+			return nil, err
 		}
+		rows(w, j.Entries(""))
 	}
-	return made, nil
+	return a.raise(w, e, effects)
 }
 
 func (a *answer) resultOf(i int) tool.Result {
@@ -260,8 +229,8 @@ func (a *answer) gated(w *ledger.Work, e *session.Answered, made *[]gate.Made) e
 	default:
 		return nil // The state machine refuses it.
 	}
-	if err != nil {
-		return err
+	if err = fits(m, err); err != nil {
+		return a.unasked(w, err)
 	}
 	e.Gate = session.Proposal{ID: id, Approval: m.Approval.ID, Digest: string(m.Approval.Digest), Until: m.Approval.Expires}
 	*made = append(*made, m)
@@ -312,6 +281,9 @@ func (a *answer) goOn(w *ledger.Work, notes []session.Note) error {
 		if n.Of == session.OfRefusal {
 			said["refused"], said["allowed_steps"] = n.Text, n.Allowed
 		}
+	}
+	if a.why != "" {
+		said["refused"] = a.why
 	}
 	text, err := json.Marshal(said)
 	if err != nil {

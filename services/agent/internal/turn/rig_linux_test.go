@@ -119,6 +119,8 @@ type rig struct {
 	rules   []policy.Rule
 	// faulty stands before the store, if it is not nil.
 	faulty *faulty
+	// homeless: the work folder is not there.
+	homeless bool
 }
 
 // faulty is a store of which one write fails: before it is done, or after, when nobody knows.
@@ -214,6 +216,9 @@ func (r *rig) Router(context.Context, string, ledger.Session) (router.Router, er
 		return router.Router{}, err
 	}
 	engine, err := set.Engine(policy.Choice{Policy: p.Name})
+	if r.homeless {
+		return router.Router{Tools: tools, Engine: engine}, err
+	}
 	return router.Router{Tools: tools, Engine: engine, Mounts: folder.Mounts{Work: root}}, err
 }
 
