@@ -47,7 +47,8 @@ type Request struct {
 	Decision session.Decision
 	// Digest is that of the approval as it was shown. ContentDigest is that of the last page, where there are several.
 	Digest, ContentDigest canon.Hash
-	// Replacement is of an Edit: what ForEdit made of the changed arguments.
+	// Args are the changed arguments of an Edit, JSON as it was sent, and Replacement is what ForEdit made of them.
+	Args        []byte
 	Replacement *Made
 	// Scope and Path are one of the offers; empty is ONCE. Rule is the id of the standing rule that would come of it.
 	Scope policy.Scope

@@ -56,6 +56,8 @@ type Result struct {
 	Cut      bool   `json:"cut,omitempty"`
 	Replaced bool   `json:"replaced_bytes,omitempty"`
 	Text     string `json:"text"`
+	// Edited are the arguments with which a person approved or decided about the call, where these are not the model's own (S7).
+	Edited string `json:"arguments_changed_by_a_person,omitempty"`
 }
 
 // Output is the result of a call that gave output, or an error as output: EXECUTED or FAILED, at most limit bytes of text.
@@ -110,9 +112,9 @@ func Outcome(s Status, reason string) Result {
 // its own.
 func (r Result) Message() string {
 	if r.Text == "" || told[r.Status].text == "" {
-		was := r.Text
+		was := r
 		r = Outcome(r.Status, "")
-		r.Text = strings.TrimSpace(r.Text + "\n" + was)
+		r.Text, r.Edited = strings.TrimSpace(r.Text+"\n"+was.Text), was.Edited
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

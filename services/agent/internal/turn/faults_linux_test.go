@@ -21,7 +21,7 @@ func TestAProcessThatDiesAtEachWrite(t *testing.T) {
 			if at > 60 {
 				t.Fatal("the task never ends")
 			}
-			if !died && at < 11 { // a turn, two decisions, two calls, three answers
+			if !died && at < 12 { // a turn, a change, two decisions, two calls, three answers
 				t.Errorf("only %d writes", at-1)
 			}
 		}
@@ -33,7 +33,7 @@ func dying(t *testing.T, at int, after bool) (died bool) {
 	name := fmt.Sprintf("write %d, after %v", at, after)
 	r := newRig(t)
 	r.model.script = []string{
-		say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "一"), call("create", "path", "b.md", "content", "二")}),
+		say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "零"), call("create", "path", "b.md", "content", "二")}),
 		say("REVIEW", "continue"), say("REVIEW", "done", "reply", "書きました。"),
 	}
 	r.send0("書いて")
@@ -51,7 +51,7 @@ func dying(t *testing.T, at int, after bool) (died bool) {
 		if len(wait) == 0 {
 			break
 		}
-		if err := r.decide(wait[0], session.Approve, ""); errors.Is(err, errFault) {
+		if err := r.decideOrChange(wait[0]); errors.Is(err, errFault) {
 			died = true
 			r.restart()
 		} else if err != nil {
@@ -68,7 +68,7 @@ func dying(t *testing.T, at int, after bool) (died bool) {
 		r.ok(err)
 		count[row.Kind]++
 	}
-	if count[audit.Ask] != 2 || count[audit.Approve] != 2 || count[audit.Execute] != 2 || count[audit.Intent] > 3 {
+	if count[audit.Ask] != 3 || count[audit.Edit] != 1 || count[audit.Approve] != 2 || count[audit.Execute] != 2 || count[audit.Intent] > 3 {
 		t.Errorf("%s: %v", name, count)
 	}
 	for _, a := range r.pending() {
@@ -79,6 +79,15 @@ func dying(t *testing.T, at int, after bool) (died bool) {
 	r.sound()
 	r.ok(r.store.Close())
 	return died
+}
+
+// decideOrChange changes the first file, once, and approves what else is asked.
+func (r *rig) decideOrChange(a gate.Approval) error {
+	if a.Subject.Targets[0].Path == "a.md" && len(a.Editors) == 0 {
+		_, err := r.change(a, "bob", "path", "a.md", "content", "一")
+		return err
+	}
+	return r.decide(a, session.Approve, "")
 }
 
 func (r *rig) restart() {

@@ -100,6 +100,9 @@ func (r reader) results(s ledger.Session) ([]tool.Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		if result.Edited, err = r.edited(owed.ID); err != nil {
+			return nil, err
+		}
 		all = append(all, result)
 	}
 	return all, nil

@@ -1,0 +1,150 @@
+package turn
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+)
+
+// Decide takes a decision of a person about an approval, and gives the approval as it is then: one that was edited names what has its
+// place. A refusal is a row of the audit too. *gate.Refusal, *session.RefusedError, *ledger.ClockBehindError, store.ErrNotFound.
+func (e *Engine) Decide(ctx context.Context, ns, approval string, r gate.Request) (gate.Approval, error) {
+	where, err := e.where(ctx, ns, approval)
+	switch {
+	case err != nil:
+		return gate.Approval{}, err
+	case r.Decision == gate.Edit:
+		return e.edit(ctx, ns, where, approval, r)
+	}
+	return e.decide(ctx, ns, where, actorOf(r.Who), func(w *ledger.Work) (gate.Approval, *gate.Refusal, error) {
+		return e.take(w, approval, r, nil)
+	})
+}
+
+// where is the session of an approval.
+func (e *Engine) where(ctx context.Context, ns, approval string) (where string, err error) {
+	err = e.Ledger.Read(ctx, ns, func(v store.View) error {
+		found, err := v.Approval(approval)
+		where = found.Session
+		return err
+	})
+	return where, err
+}
+
+// actorOf is who a caller is in a row: a person, or a session by its token (cases/agent.md c2).
+func actorOf(who gate.Who) audit.Actor {
+	if who.Session != "" {
+		return audit.Actor{Name: who.Session, Kind: audit.Tool}
+	}
+	return audit.Actor{Name: who.Name, Kind: audit.Person}
+}
+
+// decide has something of an approval change in one transaction. What is refused is written, and is the error.
+func (e *Engine) decide(
+	ctx context.Context, ns, where string, actor audit.Actor, fn func(*ledger.Work) (gate.Approval, *gate.Refusal, error),
+) (out gate.Approval, err error) {
+	var refused *gate.Refusal
+	_, err = e.Ledger.Change(ctx, ns, where, actor, func(w *ledger.Work) (err error) {
+		out, refused, err = fn(w)
+		return err
+	})
+	if err == nil && refused != nil {
+		return out, refused
+	}
+	return out, err
+}
+
+// take takes a decision inside the transaction that writes it.
+func (e *Engine) take(w *ledger.Work, approval string, r gate.Request, ed *edit) (gate.Approval, *gate.Refusal, error) {
+	a, err := w.Approved(approval)
+	if err != nil {
+		return a, nil, err
+	}
+	var content gate.Content
+	if err := (reader{w.Tx, w.Session.ID}).json(contentOf(approval), &content); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return a, nil, err
+	}
+	r.Now, r.Seq = w.Now, w.Seq()
+	var stopped *gate.Refusal
+	if ed != nil {
+		r.Replacement, stopped = ed.replace(e, w, a, r.Who)
+	}
+	ruling := gate.Decide(a, content, r, e.Terms)
+	if no := ruling.Refused; no != nil && no.Code == gate.BadEdit && stopped != nil {
+		ruling.Refused = stopped
+	}
+	if err := e.rule(w, a, r.Who, ruling); err != nil {
+		return a, nil, err
+	}
+	if ed != nil && ruling.Refused == nil && !ruling.Repeated {
+		if err := ed.keep(w, a, *r.Replacement); err != nil {
+			return a, nil, err
+		}
+	}
+	a, err = w.Approved(approval)
+	return a, ruling.Refused, err
+}
+
+// rule writes what becomes of a decision or an extension.
+func (e *Engine) rule(w *ledger.Work, a gate.Approval, who gate.Who, ruling gate.Ruling) error {
+	if no := ruling.Refused; no != nil {
+		if row, ok := no.Row(a, who, w.Now); ok {
+			w.Row(row)
+		}
+	}
+	if ruling.Record != nil {
+		if err := w.Keep(*ruling.Record); err != nil {
+			return err
+		}
+		rows(w, gate.Rows([]gate.Approval{*ruling.Record}, ruling.Change))
+	}
+	if d := ruling.Change.Decision; d != nil {
+		w.Session.Thread = w.Session.Thread.Decide(string(d.Decision) + ": " + a.Subject.Tool + " " + string(a.Kind))
+	}
+	if d := denial(ruling); d != nil {
+		if err := e.denied(w, a); err != nil {
+			return err
+		}
+	}
+	if ruling.Event == nil {
+		return nil
+	}
+	return e.carry(w, ruling.Event, ruling.Change)
+}
+
+// denial is the denial of a ruling, a late one too.
+func denial(r gate.Ruling) *gate.Decision {
+	d := r.Change.Decision
+	if r.Record != nil {
+		d = r.Record.LateDenial
+	}
+	if d != nil && d.Decision == session.Deny {
+		return d
+	}
+	return nil
+}
+
+// denied keeps that a call was denied: it is not asked for again before the next message of a person (S28). Where somebody changed the
+// arguments and denied the change, the call as the model proposed it is denied with it.
+func (e *Engine) denied(w *ledger.Work, a gate.Approval) error {
+	t := &w.Session.Talk
+	for {
+		if hash := a.Subject.CallHash; hash != "" && a.Kind == canon.KindToolCall {
+			t.Denied = latest(append(t.Denied, string(hash)), ledger.MaxHashes)
+		}
+		if a.EditedFrom == "" {
+			return nil
+		}
+		before, err := w.Approved(a.EditedFrom)
+		if err != nil {
+			return err
+		}
+		a = before
+	}
+}
