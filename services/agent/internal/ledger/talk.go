@@ -1,11 +1,15 @@
 package ledger
 
+import "slices"
+
 // Bounds of what a session keeps of its conversation beside the texts themselves, in entries.
 const (
 	MaxPast     = 5
 	MaxEvidence = 8
 	// MaxHashes are the calls that a person denied, and those of which nobody knows what became, that are kept.
 	MaxHashes = 64
+	// MaxSpeakers are the persons of whose last message is known when it came.
+	MaxSpeakers = 16
 )
 
 // Talk is what a session keeps of its conversation: the ids of texts, never the texts.
@@ -25,6 +29,31 @@ type Talk struct {
 	Denied    []string `json:"denied,omitempty"`
 	Unknown   []string `json:"unknown,omitempty"`
 	Recent    []string `json:"recent,omitempty"`
+	// Speakers are the persons who wrote last, latest last.
+	Speakers []Speaker `json:"speakers,omitempty"`
+}
+
+// Speaker is a person, and the number of the record of their last message.
+type Speaker struct {
+	Name string `json:"name"`
+	Seq  int64  `json:"seq"`
+}
+
+// Spoke keeps when somebody wrote.
+func (t *Talk) Spoke(name string, seq int64) {
+	kept := slices.DeleteFunc(slices.Clone(t.Speakers), func(s Speaker) bool { return s.Name == name })
+	kept = append(kept, Speaker{name, seq})
+	t.Speakers = kept[max(0, len(kept)-MaxSpeakers):]
+}
+
+// Since is the number of the record of somebody's last message; 0 where that is not known.
+func (t *Talk) Since(name string) int64 {
+	for _, s := range t.Speakers {
+		if s.Name == name {
+			return s.Seq
+		}
+	}
+	return 0
 }
 
 // Message is one of the open turn. Text is the id of its text.

@@ -97,6 +97,6 @@ func (r *rig) restart() {
 
 // send0 sends a message and does nothing about it.
 func (r *rig) send0(text string) {
-	_, err := r.Send(r.Context(), ns, id, ann, session.Sent{ID: r.IDs.ID(), Mode: session.Queue}, text)
+	_, err := r.Send(r.Context(), ns, id, r.message(approver("ann"), text))
 	r.ok(err)
 }

@@ -2,32 +2,131 @@ package turn
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/words"
 )
 
 // MaxMessage bounds a message of a person, in bytes.
 const MaxMessage = 256 << 10
 
-// Send takes a message of a person: it is stored when Send returns. *session.RefusedError.
-func (e *Engine) Send(ctx context.Context, ns, id string, who audit.Actor, sent session.Sent, text string) (ledger.Session, error) {
-	return e.Ledger.Change(ctx, ns, id, who, func(w *ledger.Work) error {
-		if err := put(w, textOf(sent.ID), []byte(text)); err != nil {
+// Message is a text as it arrives.
+type Message struct {
+	session.Sent
+	Text string
+	// Who sends it, as authentication verified: no field comes from a request (cases/agent.md c8).
+	Who gate.Who
+	// Event says that it is no person who writes, but something that happened, such as a webhook. It is an utterance as any other, and
+	// never words of approval, whoever's token brings it (cases/agent.md c28).
+	Event bool
+}
+
+// Receipt says what a message was.
+type Receipt struct {
+	Session ledger.Session
+	// Decided is the approval about which its words decided. Then it is no utterance, and is not kept. nil: it is one.
+	Decided *gate.Approval
+	// Why says of an utterance that has the form of a decision why it decided nothing; NotAForm for all others.
+	Why words.Why
+}
+
+// Send takes a message: what it says is stored when Send returns. On arrival alone, and where it means to take no one's place, it may be
+// words that decide about an approval (S20). *ledger.FieldsError, *session.RefusedError; *gate.Refusal of a decision by words that is not
+// taken, and then the message is no utterance either.
+func (e *Engine) Send(ctx context.Context, ns, id string, m Message) (out Receipt, err error) {
+	if wrong := m.check(); len(wrong) > 0 {
+		return out, &ledger.FieldsError{Wrong: wrong}
+	}
+	var refused *gate.Refusal
+	out.Session, err = e.Ledger.Change(ctx, ns, id, m.actor(), func(w *ledger.Work) error {
+		r, judged, err := byWords(w, m)
+		out.Decided, out.Why, refused = nil, judged.Why, nil
+		switch {
+		case err != nil:
 			return err
+		case judged.Decision == words.None:
+			return e.receive(w, m)
 		}
-		sent.NewTurn, sent.NewUtterance = e.IDs.ID(), e.IDs.ID()
-		before := w.Session.State.Turn.ID
-		if _, err := w.Apply(sent, gate.Change{}); err != nil {
-			return err
-		}
-		if turn := w.Session.State.Turn; turn.ID != before && turn.Running == session.Working { // It took the place of what was asked.
-			e.begun(w, sent.ID)
-		}
-		return nil
+		var a gate.Approval
+		a, refused, err = e.take(w, judged.ID, r, nil)
+		out.Decided = &a
+		return err
 	})
+	if err == nil && refused != nil {
+		return out, refused
+	}
+	return out, err
+}
+
+func (m Message) check() (wrong []session.Violation) {
+	if len(m.Text) > MaxMessage || !utf8.ValidString(m.Text) {
+		wrong = append(wrong, session.Violation{Field: "text", Description: fmt.Sprintf("must be UTF-8 of at most %d bytes, and has %d", MaxMessage, len(m.Text))})
+	}
+	if strings.TrimSpace(m.Text) == "" {
+		wrong = append(wrong, session.Violation{Field: "text", Description: "must not be blank"})
+	}
+	if m.Who.Name == "" && m.Who.Session == "" {
+		wrong = append(wrong, session.Violation{Field: "who", Description: "must name the sender"})
+	}
+	return wrong
+}
+
+// actor is who sends it in a row.
+func (m Message) actor() audit.Actor {
+	a := actorOf(m.Who)
+	if m.Event {
+		a.Kind = audit.System
+	}
+	return a
+}
+
+// receive takes an utterance.
+func (e *Engine) receive(w *ledger.Work, m Message) error {
+	if err := put(w, textOf(m.ID), []byte(m.Text)); err != nil {
+		return err
+	}
+	m.NewTurn, m.NewUtterance = e.IDs.ID(), e.IDs.ID()
+	before := w.Session.State.Turn.ID
+	if !m.Event {
+		w.Session.Talk.Spoke(m.Who.Name, w.Seq())
+	}
+	if _, err := w.Apply(m.Sent, gate.Change{}); err != nil {
+		return err
+	}
+	if turn := w.Session.State.Turn; turn.ID != before && turn.Running == session.Working { // It took the place of what was asked.
+		e.begun(w, m.ID)
+	}
+	return nil
+}
+
+// byWords says what a message decides. Approvals are looked at only where the whole of it has the form of a decision.
+func byWords(w *ledger.Work, m Message) (gate.Request, words.Judgement, error) {
+	if _, ok := words.Parse(m.Text); !ok || m.Mode != session.Queue {
+		return gate.Request{}, words.Judgement{Why: words.NotAForm}, nil
+	}
+	// The newest are enough: those that wait are among them, and if more were made since, the word is not about the only one.
+	found, err := w.Approvals(store.ApprovalFilter{Session: w.Session.ID}, store.Place{}, store.MaxPage)
+	if err != nil {
+		return gate.Request{}, words.Judgement{}, err
+	}
+	all := make([]gate.Approval, len(found))
+	for i, f := range found {
+		if all[i], err = ledger.Approval(f); err != nil {
+			return gate.Request{}, words.Judgement{}, err
+		}
+	}
+	if m.Event {
+		m.Who.Name = ""
+	}
+	r, judged := gate.ByWords(all, gate.Message{Text: m.Text, Who: m.Who, Since: w.Session.Talk.Since(m.Who.Name), Now: w.Now, Seq: w.Seq()})
+	return r, judged, nil
 }
 
 // Cancel stops the task of a session. *session.RefusedError.

@@ -246,9 +246,13 @@ func call(name string, args ...any) map[string]any {
 func (r *rig) send(text string, lines ...string) ledger.Session {
 	r.Helper()
 	r.model.lines = append(r.model.lines, lines...)
-	_, err := r.Send(r.Context(), ns, id, ann, session.Sent{ID: r.IDs.ID(), Mode: session.Queue}, text)
+	_, err := r.Send(r.Context(), ns, id, r.message(approver("ann"), text))
 	r.ok(err)
 	return r.drive()
+}
+
+func (r *rig) message(who gate.Who, text string) Message {
+	return Message{Sent: session.Sent{ID: r.IDs.ID(), Mode: session.Queue}, Text: text, Who: who}
 }
 
 func (r *rig) drive() ledger.Session {
