@@ -26,6 +26,12 @@ type Proves interface {
 	Prove(ctx context.Context, i Intent) folder.Outcome
 }
 
+// Resumes is an Effect that goes on also while nobody waits for it, such as a call that a client carries out. Whoever goes on with the
+// session waits for it again: Resume gives what Start would have given. It starts nothing, and no lock but that of an effect InFolder is held.
+type Resumes interface {
+	Resume(ctx context.Context, i Intent) (Output, error)
+}
+
 // Processes is an Effect that runs a program: what it runs in is digested, too (S26).
 type Processes interface {
 	Process(ctx context.Context, args []byte) (canon.Process, error)
@@ -44,6 +50,15 @@ func (e *NotStartedError) Error() string { return "it did not start: " + e.Err.E
 
 // Unwrap gives why.
 func (e *NotStartedError) Unwrap() error { return e.Err }
+
+// GoesOnError is given by an effect that Resumes and whose waiter alone has gone, such as a process that is being stopped: no outcome is
+// written, and Reconcile waits again.
+type GoesOnError struct{ Err error }
+
+func (e *GoesOnError) Error() string { return "it goes on, and is waited for again: " + e.Err.Error() }
+
+// Unwrap gives why nobody waits now.
+func (e *GoesOnError) Unwrap() error { return e.Err }
 
 // errBroke is a panic of a tool.
 var errBroke = errors.New("the tool broke down")

@@ -33,6 +33,10 @@ type Intent struct {
 	Before   folder.Hash    `json:"before,omitempty"`
 	After    folder.Hash    `json:"after,omitempty"`
 	InFolder bool           `json:"in_folder,omitempty"`
+	// Args are those that were judged, of an effect that Resumes: whoever carries it out may have to be told them again.
+	Args string `json:"args,omitempty"`
+	// At is when it was written down. The journal sets it.
+	At time.Time `json:"at,omitzero"`
 }
 
 // Now is what holds when an INTENT is written, as the caller's transaction reads it.

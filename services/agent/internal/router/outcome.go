@@ -9,11 +9,11 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 )
 
-// start is step 11: INTENT is written, so whatever is not proven from here on is unknown (C50).
-func (w *run) start(ctx context.Context) Ending {
+// start is step 11: INTENT is written, so whatever is not proven from here on is unknown (C50). The error is a *GoesOnError.
+func (w *run) start(ctx context.Context) (Ending, error) {
 	switch {
 	case w.intent.Staged != nil:
-		return w.apply(ctx)
+		return w.apply(ctx), nil
 	case w.j.read:
 		// Nothing changes by a read, so that its failure is known.
 		read := w.look(ctx, w.j)
@@ -21,9 +21,9 @@ func (w *run) start(ctx context.Context) Ending {
 		if read.Failed {
 			e.State = Failed
 		}
-		return e
+		return e, nil
 	}
-	return w.call(ctx)
+	return w.call(ctx, w.j.Tool, func(ctx context.Context) (Output, error) { return w.effect.Start(ctx, w.intent, w.j.Args) })
 }
 
 // apply changes a file.
@@ -79,21 +79,22 @@ func sentence(i Intent, out folder.Outcome) string {
 	return text
 }
 
-// call starts an effect of somebody else.
-func (w *run) call(ctx context.Context) Ending {
-	out, left, err := within(ctx, w.j.Tool.Timeout, w.grace(), func(ctx context.Context) (Output, error) {
-		return w.effect.Start(ctx, w.intent, w.j.Args)
-	})
+// call starts an effect of somebody else, or waits again for what it gives. The error is a *GoesOnError.
+func (w *run) call(ctx context.Context, t *tool.Tool, effect func(context.Context) (Output, error)) (Ending, error) {
+	out, left, err := within(ctx, t.Timeout, w.grace(), effect)
 	if w.left = left; !w.intent.InFolder {
 		w.left = nil
 	}
 	e := Ending{Intent: w.intent}
 	var not *NotStartedError
+	var on *GoesOnError
 	switch {
 	case err == nil && out.Failed:
-		e.State, e.Result = Failed, tool.Output(tool.Failed, out.Text, w.j.Tool.Limit)
+		e.State, e.Result = Failed, tool.Output(tool.Failed, out.Text, t.Limit)
 	case err == nil:
-		e.State, e.Result = Executed, tool.Output(tool.Executed, out.Text, w.j.Tool.Limit)
+		e.State, e.Result = Executed, tool.Output(tool.Executed, out.Text, t.Limit)
+	case errors.As(err, &on):
+		return e, on
 	case errors.As(err, &not):
 		e.State, e.Result = NotDone, tool.Outcome(tool.Voided, not.Error())
 	case errors.Is(err, errBroke):
@@ -101,7 +102,7 @@ func (w *run) call(ctx context.Context) Ending {
 	default:
 		e.State, e.Result = Unknown, tool.Outcome(tool.Unknown, err.Error())
 	}
-	return e
+	return e, nil
 }
 
 // end is step 12: the outcome is written down, whoever has canceled meanwhile, and only then goes what could prove it.
@@ -127,7 +128,8 @@ func (w *run) end(ctx context.Context, e Ending) (Ran, error) {
 }
 
 // Reconcile finds out after a crash what became of an INTENT without an outcome, under the lock of the folder, and writes it down (C49, C51,
-// C52). A folder that is not free says that whoever began may still be at it: nobody knows. It never starts anything.
+// C52). A folder that is not free says that whoever began may still be at it: nobody knows. It never starts anything. What goes on by
+// itself (Resumes) it waits for, at most as long as its tool may take; a *GoesOnError where ctx ends before.
 func (r Router) Reconcile(ctx context.Context, i Intent, journal Journal) (Ran, error) {
 	w := &run{Router: r, intent: i, journal: journal}
 	if (i.Staged != nil || i.InFolder) && !w.relock(ctx) {
@@ -136,17 +138,26 @@ func (r Router) Reconcile(ctx context.Context, i Intent, journal Journal) (Ran, 
 		return w.end(ctx, e)
 	}
 	defer w.unlock()
+	t, effect := r.same(i)
+	if p, ok := effect.(Resumes); ok && i.Staged == nil {
+		e, err := w.call(ctx, t, func(ctx context.Context) (Output, error) { return p.Resume(ctx, i) })
+		if err != nil {
+			return Ran{Intent: &i}, err
+		}
+		e.Proven = true
+		return w.end(ctx, e)
+	}
 	out := folder.Outcome{Result: folder.Unknown, Reason: "nothing can tell whether it happened"}
 	if i.Staged != nil {
 		out = w.held.Prove(ctx, *i.Staged)
-	} else if p := r.proves(i); p != nil {
+	} else if p, ok := effect.(Proves); ok {
 		found, left, err := within(ctx, ProofWait, r.grace(), func(ctx context.Context) (folder.Outcome, error) { return p.Prove(ctx, i), nil })
 		if w.left = left; err == nil {
 			out = found
 		} else {
 			out.Reason = err.Error()
 		}
-	} else if t := r.same(i); t != nil && t.Origin.Kind == tool.BuiltIn && t.Annotations.ReadOnly == tool.Yes {
+	} else if t != nil && t.Origin.Kind == tool.BuiltIn && t.Annotations.ReadOnly == tool.Yes {
 		out = folder.Outcome{Result: folder.NotDone, Reason: "the process ended while it was read"}
 	}
 	e := changed(i, out)
@@ -169,22 +180,13 @@ func (w *run) relock(ctx context.Context) bool {
 	return true
 }
 
-// same is the tool of an INTENT, if it is still the one that it was.
-func (r Router) same(i Intent) *tool.Tool {
+// same is the tool of an INTENT, if it is still the one that it was, and what carries it out; nil both where it is not.
+func (r Router) same(i Intent) (*tool.Tool, Effect) {
 	if r.Tools == nil {
-		return nil
+		return nil, nil
 	}
 	if t, ok := r.Tools.Find(i.Tool); ok && t.Hash == i.Definition {
-		return t
+		return t, r.effect(t.Definition)
 	}
-	return nil
-}
-
-func (r Router) proves(i Intent) Proves {
-	t := r.same(i)
-	if t == nil {
-		return nil
-	}
-	p, _ := r.effect(t.Definition).(Proves)
-	return p
+	return nil, nil
 }

@@ -37,7 +37,7 @@ type run struct {
 }
 
 // Run takes a judged call through steps 8 to 12: it starts what is allowed, or approved as it was judged. attempt counts from 1. The error
-// is one of the journal: then nobody knows what is written down, and Reconcile finds out.
+// is one of the journal, so that nobody knows what is written down, or a *GoesOnError: in both cases Reconcile finds out.
 func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, journal Journal) (Ran, error) {
 	w := &run{Router: r, j: j, ok: ok, journal: journal}
 	if v := w.withdrawn(); v != nil {
@@ -60,6 +60,9 @@ func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, jou
 			return Ran{State: Refused, Result: tool.Outcome(tool.Refused, "nothing is set up that carries this tool out")}, nil
 		}
 		w.intent.InFolder = w.effect.InFolder()
+		if _, ok := w.effect.(Resumes); ok {
+			w.intent.Args = string(j.Args)
+		}
 	}
 	if v := w.fits(); v != nil {
 		return w.voided(ctx, v)
@@ -196,7 +199,11 @@ func (w *run) do(ctx context.Context) (Ran, error) {
 		ran, err := w.end(ctx, e)
 		return ran, errors.Join(errUnchecked, err)
 	}
-	return w.end(ctx, w.start(ctx))
+	e, err := w.start(ctx)
+	if err != nil {
+		return Ran{Intent: &w.intent}, err
+	}
+	return w.end(ctx, e)
 }
 
 // stage is step 9. What is staged must be what was planned, at the place where it was planned.

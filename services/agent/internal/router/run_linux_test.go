@@ -560,3 +560,49 @@ func TestCanceledAfterIntent(t *testing.T) {
 		t.Errorf("%+v, %v", ran, err)
 	}
 }
+
+// resuming goes on by itself: whoever asks again gets what it gives.
+type resuming struct {
+	scripted
+	resume func(ctx context.Context) (Output, error)
+}
+
+func (r *resuming) Resume(ctx context.Context, _ Intent) (Output, error) { return r.resume(ctx) }
+
+// What goes on by itself is waited for again after a crash, with its output, and is never started again; where its waiter alone has gone
+// nothing is written down, however often.
+func TestResumes(t *testing.T) {
+	t.Parallel()
+	gone := func(context.Context) (Output, error) { return Output{}, &GoesOnError{context.Canceled} }
+	r := &resuming{scripted: scripted{start: func(ctx context.Context, _ []byte) (Output, error) { return gone(ctx) }}}
+	w := newWorld(t).with(r)
+	j := w.judge(call("srv.act", map[string]any{"x": "1"}))
+	var on *GoesOnError
+	if ran, err := w.Run(t.Context(), j, w.approve(j), 1, w.book); !errors.As(err, &on) || len(w.ends) != 0 || ran.Intent.Args != `{"x":"1"}` {
+		t.Fatalf("%+v, %v, %+v", ran, err, w.ends)
+	}
+	for _, tt := range []struct {
+		resume func(context.Context) (Output, error)
+		want   State
+		text   string
+	}{
+		{gone, "", ""},
+		{func(context.Context) (Output, error) { return Output{Text: []byte("港")}, nil }, Executed, "港"},
+		{func(context.Context) (Output, error) { return Output{Text: []byte("no"), Failed: true}, nil }, Failed, "no"},
+		{func(context.Context) (Output, error) { return Output{}, errors.New("late") }, Unknown, "late"},
+		{func(ctx context.Context) (Output, error) { <-ctx.Done(); return Output{}, ctx.Err() }, Unknown, "longer than it may"},
+	} {
+		r.resume, w.ends = tt.resume, nil
+		ran, err := w.Reconcile(t.Context(), w.intents[0], w.book)
+		if errors.As(err, &on) != (tt.want == "") || ran.State != tt.want || !strings.Contains(ran.Result.Text, tt.text) || r.begun.Load() != 1 {
+			t.Errorf("%+v, %v; want %s", ran, err, tt.want)
+		}
+		if written := len(w.ends) == 1 && w.ends[0].Proven; written != (tt.want != "") {
+			t.Errorf("%s: %+v", tt.want, w.ends)
+		}
+	}
+	w.with(r).Tools = registry(t)
+	if ran, err := w.Reconcile(t.Context(), w.intents[0], w.book); err != nil || ran.State != Unknown {
+		t.Errorf("without its tool: %+v, %v", ran, err)
+	}
+}

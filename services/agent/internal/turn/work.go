@@ -115,6 +115,7 @@ func (j *job) Begin(ctx context.Context, i router.Intent, recheck router.Recheck
 			}
 			return j.voided(w, void, &i, tool.Outcome(tool.Voided, void.Why))
 		}
+		i.At = w.Now
 		w.Row(i.Entry(j.rs))
 		if err := putJSON(w, intentOf(i.Call), i); err != nil {
 			return err
