@@ -8,6 +8,7 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -118,28 +119,31 @@ func pinned(schema string) string {
 }
 
 // check gives what is wrong with a definition, but for its input schema.
-func (d Definition) check() []string {
-	var out []string
-	add := func(wrong bool, format string, args ...any) {
+func (d Definition) check() []Problem {
+	var out []Problem
+	add := func(wrong bool, field, format string, args ...any) {
 		if wrong {
-			out = append(out, fmt.Sprintf(format, args...))
+			out = append(out, Problem{field, fmt.Sprintf(format, args...)})
 		}
 	}
-	out = append(out, checkName(d)...)
+	for _, text := range checkName(d) {
+		add(true, "name", "%s", text)
+	}
 	for _, s := range []struct{ field, text string }{
-		{"version", d.Version}, {"title", d.Title}, {"description", d.Description}, {"server id", d.Origin.ServerID}, {"output schema", d.Output}, {"input schema", d.Input},
+		{"version", d.Version}, {"title", d.Title}, {"description", d.Description}, {"server_id", d.Origin.ServerID}, {"output_schema", d.Output}, {"input_schema", d.Input},
 	} {
-		add(len(s.text) > MaxText, "its %s has %d bytes, at most %d are taken", s.field, len(s.text), MaxText)
-		add(!utf8.ValidString(s.text), "its %s is not UTF-8", s.field)
+		words := strings.ReplaceAll(s.field, "_", " ")
+		add(len(s.text) > MaxText, s.field, "its %s has %d bytes, at most %d are taken", words, len(s.text), MaxText)
+		add(!utf8.ValidString(s.text), s.field, "its %s is not UTF-8", words)
 	}
 	for _, h := range []struct {
 		field string
 		hint  Hint
 	}{{"read_only", d.Annotations.ReadOnly}, {"destructive", d.Annotations.Destructive}, {"idempotent", d.Annotations.Idempotent}, {"open_world", d.Annotations.OpenWorld}} {
-		add(h.hint != Unsaid && h.hint != Yes && h.hint != No, "its annotation %s is %q, and must be yes, no or left out", h.field, h.hint)
+		add(h.hint != Unsaid && h.hint != Yes && h.hint != No, "annotations."+h.field, "its annotation %s is %q, and must be yes, no or left out", h.field, h.hint)
 	}
-	add(d.Timeout <= 0 || d.Timeout > MaxTimeout, "its time limit is %s, and must be above 0 and at most %s", d.Timeout, MaxTimeout)
-	add(d.Limit <= 0 || d.Limit > MaxOutput, "its output limit is %d bytes, and must be from 1 to %d", d.Limit, MaxOutput)
+	add(d.Timeout <= 0 || d.Timeout > MaxTimeout, "timeout", "its time limit is %s, and must be above 0 and at most %s", d.Timeout, MaxTimeout)
+	add(d.Limit <= 0 || d.Limit > MaxOutput, "output_limit", "its output limit is %d bytes, and must be from 1 to %d", d.Limit, MaxOutput)
 	return out
 }
 

@@ -28,14 +28,14 @@ func Admit(d Definition) (*Tool, error) {
 	problems := d.check()
 	s, err := compile(d.Input)
 	if err != nil {
-		problems = append(problems, err.Error())
+		problems = append(problems, Problem{"input_schema", err.Error()})
 	}
 	if len(problems) > 0 {
 		return nil, &DefinitionError{Tool: d.Full(), Problems: problems}
 	}
 	h, err := d.Hash()
 	if err != nil {
-		return nil, &DefinitionError{Tool: d.Full(), Problems: []string{err.Error()}}
+		return nil, &DefinitionError{Tool: d.Full(), Problems: []Problem{{"input_schema", err.Error()}}}
 	}
 	return &Tool{Definition: d, Hash: h, schema: s}, nil
 }
@@ -43,12 +43,19 @@ func Admit(d Definition) (*Tool, error) {
 // DefinitionError says why a tool is not admitted.
 type DefinitionError struct {
 	Tool     string
-	Problems []string
+	Problems []Problem
 }
+
+// Problem is what is wrong with a field of a definition: name, input_schema, annotations.read_only.
+type Problem struct{ Field, Text string }
 
 // Error gives all reasons, in a line.
 func (e *DefinitionError) Error() string {
-	return "the tool " + quote(e.Tool) + " is refused: " + strings.Join(e.Problems, "; ")
+	texts := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		texts[i] = p.Text
+	}
+	return "the tool " + quote(e.Tool) + " is refused: " + strings.Join(texts, "; ")
 }
 
 // Registry are the tools of a session, in a stable order: those built in, those of the client, those of MCP servers, each by
