@@ -107,7 +107,7 @@ func hashes(all []string) (out []canon.Hash) {
 
 // write writes the answer: what the model said, its calls with their rows, and what the state machine makes of it.
 func (a *answer) write(w *ledger.Work) error {
-	if w.Session.Version != a.s.Version {
+	if !sameTalk(*w.Session, a.s) {
 		return &session.RefusedError{Code: session.RefusedState, Why: "the session changed while the model answered"}
 	}
 	if err := a.heard(w, a.h, a.named); err != nil {
@@ -143,6 +143,12 @@ func (a *answer) write(w *ledger.Work) error {
 		return err
 	}
 	return a.settle(w)
+}
+
+// sameTalk says that nobody has said anything in the turn meanwhile. What waits in the queue, or was asked aside, makes no answer wrong.
+func sameTalk(now, then ledger.Session) bool {
+	a, b := now.Talk.Messages, then.Talk.Messages
+	return now.State.Turn.ID == then.State.Turn.ID && len(a) == len(b) && (len(a) == 0 || a[len(a)-1].Text == b[len(b)-1].Text)
 }
 
 // propose tells the state machine of the calls, writes the rows of those that are judged and the results of those that are over, and
