@@ -56,6 +56,7 @@ const (
 	Transition Kind = "transition" // of the step, the status or the lifecycle
 	Refusal    Kind = "refusal"    // of a transition, a request or a model's answer
 	Aside      Kind = "aside"      // a message answered from a snapshot
+	Submit     Kind = "submit"     // a client gave the result of its tool
 	Fatal      Kind = "fatal"
 
 	Allow      Kind = "allow" // by policy or a standing rule
@@ -92,7 +93,7 @@ const (
 
 // needs are those of each kind. What is decided or refused names what it is about, and what touches the world names the call.
 var needs = map[Kind]need{
-	Create: 0, Update: args, Delete: 0, Turn: 0, Transition: 0, Refusal: args, Aside: args, Fatal: 0,
+	Create: 0, Update: args, Delete: 0, Turn: 0, Transition: 0, Refusal: args, Aside: args, Submit: args | called, Fatal: 0,
 	Allow: args | called, Deny: args | named, Ask: args | named, Approve: args | named, LateDenial: args | named, Edit: args | called,
 	Extend: args | named, Expiry: args | named, Supersede: args | named, Cancel: 0, Void: args | named, Rule: named,
 	Intent: args | called, Execute: args | called, Failure: args | called, UnknownOutcome: args | called, Outcome: args | called,

@@ -323,7 +323,7 @@ func TestIncompleteRows(t *testing.T) {
 	k := newKeys(t, "k1")
 	head := k.Begin("default", "s1")
 	all := []audit.Kind{
-		audit.Create, audit.Update, audit.Delete, audit.Turn, audit.Transition, audit.Refusal, audit.Aside, audit.Fatal, audit.Allow, audit.Deny, audit.Ask,
+		audit.Create, audit.Update, audit.Delete, audit.Turn, audit.Transition, audit.Refusal, audit.Aside, audit.Submit, audit.Fatal, audit.Allow, audit.Deny, audit.Ask,
 		audit.Approve, audit.LateDenial, audit.Edit, audit.Extend, audit.Expiry, audit.Supersede, audit.Cancel, audit.Void, audit.Rule, audit.Intent,
 		audit.Execute, audit.Failure, audit.UnknownOutcome, audit.Outcome,
 	}
@@ -344,7 +344,7 @@ func TestIncompleteRows(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"args_digest": 18, "call_hash": 7, "are both empty": 9}, lacking); diff != "" {
+	if diff := cmp.Diff(map[string]int{"args_digest": 19, "call_hash": 8, "are both empty": 9}, lacking); diff != "" {
 		t.Error(diff)
 	}
 	for name, change := range map[string]func(*audit.Entry){

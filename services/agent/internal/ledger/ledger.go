@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
 )
 
@@ -46,6 +47,8 @@ type Settings struct {
 	Locale  string `json:"locale,omitempty"`
 	// Policy is the name of one of the configuration; empty: the default one.
 	Policy string `json:"policy,omitempty"`
+	// Tools are those that the caller declared and carries out itself, as clienttool.Definitions gives them.
+	Tools []tool.Definition `json:"tools,omitempty"`
 }
 
 // Memory is what a session remembers of its user (seed 001, 3.1): counts of what it did, and at most 3 lines each.

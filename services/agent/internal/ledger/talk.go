@@ -56,6 +56,9 @@ func (t *Talk) Since(name string) int64 {
 	return 0
 }
 
+// IntentText is the id of the text that a call's INTENT is, as JSON of a router.Intent.
+func IntentText(call string) string { return "intent/" + call }
+
 // Message is one of the open turn. Text is the id of its text.
 type Message struct {
 	Role string `json:"role"`
