@@ -86,6 +86,14 @@ type Text struct {
 	Body  []byte
 }
 
+// Outgoing is something of a session that another service is to be told, and has not acknowledged yet.
+type Outgoing struct {
+	Session string
+	// N is its place among those of the session, from 1 on: they are told in this order.
+	N    int64
+	Body []byte
+}
+
 // Request is what a caller's request came to. It is found again by Key, which the domain makes of the caller, the method, the parent and
 // the caller's id.
 type Request struct {
@@ -135,6 +143,8 @@ type View interface {
 	Records(session string, from int64, limit int) ([]Record, error)
 	// Text gives a content. ErrNotFound.
 	Text(session, id string) (Text, error)
+	// Outgoing gives what of a session is to be told, in its order.
+	Outgoing(session string, limit int) ([]Outgoing, error)
 	// Request gives what is remembered of one that is younger than RequestLifetime. ErrNotFound.
 	Request(key string, now time.Time) (Request, error)
 	// Lease gives that of a session; the zero Lease where nobody ever had it.
@@ -147,7 +157,7 @@ type Tx interface {
 	// PutSession writes a session over the one with the version before it. ErrTaken for a new one whose id is in use, ErrNotFound for
 	// one that is gone, ErrFenced where its version is another one: whoever read it before must read it again.
 	PutSession(s Session) error
-	// DeleteSession takes a session away with its approvals, texts, leases and records. ErrNotFound.
+	// DeleteSession takes a session away with its approvals, texts, leases, records and what is to be told. ErrNotFound.
 	DeleteSession(id string) error
 	// PutApproval writes an approval, new or not.
 	PutApproval(a Approval) error
@@ -158,6 +168,10 @@ type Tx interface {
 	PutText(t Text) error
 	// PruneTexts takes away those whose time is over, at most limit, and says how many went.
 	PruneTexts(now time.Time, limit int) (int, error)
+	// PutOutgoing writes something that is to be told, over what has its number. TakeOutgoing takes it away: it was acknowledged. One that
+	// is gone already is no error.
+	PutOutgoing(o Outgoing) error
+	TakeOutgoing(session string, n int64) error
 	PutRequest(r Request) error
 	// Claim takes a session, or keeps it: the epoch rises where the owner is another one than before. *HeldError where another owner's time
 	// is not over.
@@ -178,5 +192,8 @@ type Store interface {
 	// Due gives sessions of all namespaces whose Wake has come and whose lease is over or is owner's, the longest waiting first; and the
 	// next time at which one will be, the zero time for none.
 	Due(ctx context.Context, owner string, now time.Time, limit int) ([]Key, time.Time, error)
+	// Telling gives the sessions of all namespaces of which something is to be told, by namespace and id, behind one of them. The zero Key
+	// is the beginning.
+	Telling(ctx context.Context, after Key, limit int) ([]Key, error)
 	Close() error
 }

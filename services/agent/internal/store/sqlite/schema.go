@@ -23,6 +23,7 @@ CREATE TABLE records (ns TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT N
 CREATE TABLE texts (ns TEXT NOT NULL, session TEXT NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL, body BLOB NOT NULL,
 	PRIMARY KEY (ns, session, id)) WITHOUT ROWID;
 CREATE INDEX texts_until ON texts (ns, until) WHERE until > 0;
+CREATE TABLE outgoing (ns TEXT NOT NULL, session TEXT NOT NULL, n INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (ns, session, n)) WITHOUT ROWID;
 CREATE TABLE requests (n INTEGER PRIMARY KEY, ns TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL, at INTEGER NOT NULL, result BLOB NOT NULL, UNIQUE (ns, key));
 PRAGMA user_version = 1;`
 
@@ -51,6 +52,10 @@ const (
 	getText      = "SELECT session, id, until, body FROM texts WHERE ns = ? AND session = ? AND id = ?"
 	putText      = "INSERT OR REPLACE INTO texts (ns, session, id, until, body) VALUES (?, ?, ?, ?, ?)"
 	pruneTexts   = "DELETE FROM texts WHERE (ns, session, id) IN (SELECT ns, session, id FROM texts WHERE ns = ? AND until > 0 AND until <= ? LIMIT ?)"
+	listOutgoing = "SELECT session, n, body FROM outgoing WHERE ns = ? AND session = ? ORDER BY n LIMIT ?"
+	putOutgoing  = "INSERT OR REPLACE INTO outgoing (ns, session, n, body) VALUES (?, ?, ?, ?)"
+	takeOutgoing = "DELETE FROM outgoing WHERE ns = ? AND session = ? AND n = ?"
+	listTelling  = "SELECT DISTINCT ns, session FROM outgoing WHERE (ns, session) > (?, ?) ORDER BY ns, session LIMIT ?"
 	getRequest   = "SELECT key, body, at, result FROM requests WHERE ns = ? AND key = ? AND at > ?"
 	putRequest   = "INSERT OR REPLACE INTO requests (ns, key, body, at, result) VALUES (?, ?, ?, ?, ?)"
 	oldRequests  = "DELETE FROM requests WHERE n IN (SELECT n FROM requests ORDER BY n LIMIT 100) AND at <= ?"
@@ -63,5 +68,5 @@ const (
 // gone are the statements that take a session away, each with a namespace and an id.
 var gone = []string{
 	"DELETE FROM approvals WHERE ns = ? AND session = ?", "DELETE FROM texts WHERE ns = ? AND session = ?",
-	"DELETE FROM records WHERE ns = ? AND session = ?", "DELETE FROM sessions WHERE ns = ? AND id = ?",
+	"DELETE FROM records WHERE ns = ? AND session = ?", "DELETE FROM outgoing WHERE ns = ? AND session = ?", "DELETE FROM sessions WHERE ns = ? AND id = ?",
 }

@@ -116,10 +116,7 @@ func (s *Store) read(ctx context.Context, fn func() error) error {
 func (s *Store) Due(ctx context.Context, owner string, now time.Time, limit int) (keys []store.Key, next time.Time, err error) {
 	err = s.read(ctx, func() error {
 		rows, err := s.reader.Rows(listDue, micros(now), owner, page(limit))
-		keys, err = durable.Collect(rows, err, func(scan durable.Scanner) (k store.Key, err error) {
-			err = scan(&k.Namespace, &k.Session)
-			return k, err
-		})
+		keys, err = durable.Collect(rows, err, scanKey)
 		if err != nil {
 			return err
 		}
@@ -129,6 +126,21 @@ func (s *Store) Due(ctx context.Context, owner string, now time.Time, limit int)
 		return err
 	})
 	return keys, next, err
+}
+
+func scanKey(scan durable.Scanner) (k store.Key, err error) {
+	err = scan(&k.Namespace, &k.Session)
+	return k, err
+}
+
+// Telling implements store.Store.
+func (s *Store) Telling(ctx context.Context, after store.Key, limit int) (keys []store.Key, err error) {
+	err = s.read(ctx, func() error {
+		rows, err := s.reader.Rows(listTelling, after.Namespace, after.Session, page(limit))
+		keys, err = durable.Collect(rows, err, scanKey)
+		return err
+	})
+	return keys, err
 }
 
 // Close waits for what is under way, and closes the file.

@@ -102,6 +102,14 @@ func (v view) Text(session, id string) (t store.Text, err error) {
 	return t, one(err)
 }
 
+func (v view) Outgoing(session string, limit int) ([]store.Outgoing, error) {
+	rows, err := v.db.Rows(listOutgoing, v.ns, session, page(limit))
+	return durable.Collect(rows, err, func(scan durable.Scanner) (o store.Outgoing, err error) {
+		err = scan(&o.Session, &o.N, &o.Body)
+		return o, err
+	})
+}
+
 func (v view) Request(key string, now time.Time) (r store.Request, err error) {
 	var at int64
 	err = v.db.Row(getRequest, v.ns, key, micros(now.Add(-store.RequestLifetime))).Scan(&r.Key, &r.Body, &at, &r.Result)
@@ -218,6 +226,17 @@ func (t *tx) PruneTexts(now time.Time, limit int) (n int, err error) {
 	}
 	err = t.db.Row("SELECT changes()").Scan(&n)
 	return n, err
+}
+
+func (t *tx) PutOutgoing(o store.Outgoing) error {
+	if err := bounded(o.Body); err != nil {
+		return err
+	}
+	return t.exec(putOutgoing, t.ns, o.Session, o.N, blob(o.Body))
+}
+
+func (t *tx) TakeOutgoing(session string, n int64) error {
+	return t.exec(takeOutgoing, t.ns, session, n)
 }
 
 func (t *tx) PutRequest(r store.Request) error {

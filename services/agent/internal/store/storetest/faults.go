@@ -146,6 +146,7 @@ func deletion(t *testing.T, open Engine) {
 				must(t, tx.PutSession(session(id, 0)))
 				must(t, tx.PutApproval(store.Approval{ID: "a-" + id, Session: id, State: "PENDING", Created: at(0)}))
 				must(t, tx.PutText(store.Text{Session: id, ID: "x"}))
+				must(t, tx.PutOutgoing(store.Outgoing{Session: id, N: 1}))
 				return tx.AddRecord(id, store.Record{Seq: 1, Time: at(0)})
 			})
 		}
@@ -164,6 +165,9 @@ func deletion(t *testing.T, open Engine) {
 			is(t, err, want)
 			_, err = v.Text(k.Session, "x")
 			is(t, err, want)
+			left, err := v.Outgoing(k.Session, 9)
+			is(t, err, nil)
+			same(t, want == nil, len(left) == 1)
 			list, err := v.Records(k.Session, 0, 9)
 			same(t, want == nil, len(list) == 1)
 			return err

@@ -74,6 +74,48 @@ func texts(t *testing.T, open Engine) {
 	})
 }
 
+func outgoing(t *testing.T, open Engine) {
+	s := open(t)
+	for _, k := range []store.Key{{Namespace: "b", Session: "s"}, {Namespace: "a", Session: "t"}, {Namespace: "a", Session: "s"}} {
+		update(t, s, k.Namespace, func(tx store.Tx) error {
+			for _, n := range []int64{10, 2, 1} {
+				must(t, tx.PutOutgoing(store.Outgoing{Session: k.Session, N: n, Body: []byte("old")}))
+			}
+			return tx.PutOutgoing(store.Outgoing{Session: k.Session, N: 2, Body: []byte("港")})
+		})
+	}
+	numbers := func(ns, session string, limit int) (all []int64) {
+		read(t, s, ns, func(v store.View) error {
+			list, err := v.Outgoing(session, limit)
+			for _, o := range list {
+				if o.N == 2 {
+					same(t, store.Outgoing{Session: session, N: 2, Body: []byte("港")}, o)
+				}
+				all = append(all, o.N)
+			}
+			return err
+		})
+		return all
+	}
+	telling := func(after store.Key, limit int) []store.Key {
+		keys, err := s.Telling(t.Context(), after, limit)
+		must(t, err)
+		return keys
+	}
+	same(t, []int64{1, 2}, numbers("a", "s", 2))
+	same(t, []store.Key{{Namespace: "a", Session: "s"}, {Namespace: "a", Session: "t"}}, telling(store.Key{}, 2))
+	same(t, []store.Key{{Namespace: "b", Session: "s"}}, telling(store.Key{Namespace: "a", Session: "t"}, 2))
+	update(t, s, "a", func(tx store.Tx) error {
+		for _, n := range []int64{1, 2, 10} {
+			must(t, tx.TakeOutgoing("s", n))
+		}
+		return tx.TakeOutgoing("s", 1) // gone already
+	})
+	same(t, []int64(nil), numbers("a", "s", 9))
+	same(t, []int64{1, 2, 10}, numbers("b", "s", 9))
+	same(t, []store.Key{{Namespace: "a", Session: "t"}, {Namespace: "b", Session: "s"}}, telling(store.Key{}, 9))
+}
+
 func requests(t *testing.T, open Engine) {
 	s := open(t)
 	r := store.Request{Key: "ann/send/s/1", Body: "hash", At: at(0), Result: []byte("answer")}
