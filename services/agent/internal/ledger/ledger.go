@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
@@ -17,6 +18,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 // clockSlack is how far the clock may be behind the last row before nothing is approved or begun (field/review-agent.md S16).
@@ -73,16 +75,26 @@ type Session struct {
 	Owner string `json:"owner"`
 	Settings
 	// Continues is the session that it goes on from.
-	Continues string          `json:"continues,omitempty"`
-	Items     session.Items   `json:"items"`
-	Thread    session.Thread  `json:"thread"`
-	Memory    Memory          `json:"memory"`
-	State     session.State   `json:"state"`
-	Task      string          `json:"task,omitempty"`
-	Turns     int             `json:"turns,omitempty"`
-	Calls     map[string]Call `json:"calls,omitempty"`
-	Talk      Talk            `json:"talk,omitzero"`
-	Created   time.Time       `json:"created"`
+	Continues string         `json:"continues,omitempty"`
+	Items     session.Items  `json:"items"`
+	Thread    session.Thread `json:"thread"`
+	Memory    Memory         `json:"memory"`
+	// Brought is what it remembered when it began: prompts tell that, so that they do not change with each call
+	// (field/systemprompt-rules.md 3.1).
+	Brought Memory          `json:"brought,omitzero"`
+	State   session.State   `json:"state"`
+	Task    string          `json:"task,omitempty"`
+	Turns   int             `json:"turns,omitempty"`
+	Calls   map[string]Call `json:"calls,omitempty"`
+	Talk    Talk            `json:"talk,omitzero"`
+	// Flow is the UUID of the flow in which its turns are nodes, empty before the first one; Nodes counts those that were made, stored or
+	// on the way there, and Last is the UUID of the one that the next continues.
+	Flow  string `json:"flow,omitempty"`
+	Nodes int    `json:"nodes,omitempty"`
+	Last  string `json:"last,omitempty"`
+	// Notices are what a person should know of it that stopped nothing, such as files that changed since it began: the latest, each once.
+	Notices []string  `json:"notices,omitempty"`
+	Created time.Time `json:"created"`
 	// Deleted is when its contents were taken away.
 	Deleted time.Time `json:"deleted,omitzero"`
 	Updated time.Time `json:"updated"`
@@ -90,6 +102,22 @@ type Session struct {
 	Version int64 `json:"-"`
 	// Head is where its rows end.
 	Head audit.Head `json:"-"`
+}
+
+// Bounds of notices: entries, and characters of one.
+const (
+	MaxNotices = 16
+	MaxNotice  = 300
+)
+
+// Notice adds a notice, if it is not there already.
+func (s *Session) Notice(text string) {
+	text = passage.Cap(passage.Line(text), MaxNotice)
+	if text == "" || slices.Contains(s.Notices, text) {
+		return
+	}
+	s.Notices = append(slices.Clone(s.Notices), text)
+	s.Notices = s.Notices[max(0, len(s.Notices)-MaxNotices):]
 }
 
 // Etag names the version of a session.
@@ -150,6 +178,16 @@ func (l *Ledger) Exists(ctx context.Context, ns, id string) error {
 // Read reads texts and approvals in one snapshot.
 func (l *Ledger) Read(ctx context.Context, ns string, fn func(store.View) error) error {
 	return l.store.Read(ctx, ns, fn)
+}
+
+// Telling gives sessions of all namespaces of which something is still to be told to another service, in one order, behind one of them.
+func (l *Ledger) Telling(ctx context.Context, after store.Key, limit int) ([]store.Key, error) {
+	return l.store.Telling(ctx, after, limit)
+}
+
+// Told takes away what was to be told of a session and was acknowledged. It is no change of the session: it has no row.
+func (l *Ledger) Told(ctx context.Context, ns, id string, n int64) error {
+	return l.store.Update(ctx, ns, func(tx store.Tx) error { return tx.TakeOutgoing(id, n) })
 }
 
 // List gives sessions, newest first.

@@ -90,7 +90,7 @@ func (l *Ledger) carry(tx store.Tx, s *Session) error {
 	if len(s.Thread.Refs) == 0 {
 		s.Thread.Refs = old.Thread.Refs
 	}
-	s.Memory = old.Memory
+	s.Memory, s.Brought = old.Memory, old.Memory
 	return nil
 }
 

@@ -1,6 +1,11 @@
 package ledger
 
-import "slices"
+import (
+	"slices"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
 
 // Bounds of what a session keeps of its conversation beside the texts themselves, in entries.
 const (
@@ -31,6 +36,26 @@ type Talk struct {
 	Recent    []string `json:"recent,omitempty"`
 	// Speakers are the persons who wrote last, latest last.
 	Speakers []Speaker `json:"speakers,omitempty"`
+	// Made is how the last answer of the open turn was made.
+	Made Made `json:"made,omitzero"`
+	// Shown are the nodes that the model was shown because it asked for them, in the whole session; ShownNow those of the open turn.
+	Shown    int `json:"shown,omitempty"`
+	ShownNow int `json:"shown_now,omitempty"`
+}
+
+// Made is how an answer was made. Zero values are not known.
+type Made struct {
+	Backend llm.Identity `json:"backend,omitzero"`
+	// Prompt is the SHA-256 of what the model was sent, in hex; MaxTokens the most of an answer.
+	Prompt    string `json:"prompt,omitempty"`
+	MaxTokens int    `json:"max_tokens,omitempty"`
+	// Tokens, and the times of the server. CachedTokens are those of the prompt that it knew already.
+	PromptTokens int           `json:"prompt_tokens,omitempty"`
+	CachedTokens int           `json:"cached_tokens,omitempty"`
+	AnswerTokens int           `json:"answer_tokens,omitempty"`
+	PromptTime   time.Duration `json:"prompt_time,omitempty"`
+	AnswerTime   time.Duration `json:"answer_time,omitempty"`
+	Finish       string        `json:"finish,omitempty"`
 }
 
 // Speaker is a person, and the number of the record of their last message.

@@ -170,6 +170,7 @@ func (a *answer) propose(w *ledger.Work, e *session.Answered) (made []gate.Made,
 			e.Others++
 		case looked:
 			e.ReadFailed = append(e.ReadFailed, a.reads[i].Failed)
+			a.countShown(w, i)
 		default:
 			effects = append(effects, i)
 			continue

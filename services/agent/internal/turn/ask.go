@@ -20,6 +20,9 @@ const maxAnswer = envelope.MaxBytes + 1
 type heard struct {
 	text   string
 	result llm.Result
+	// built is the prompt, made how the answer was.
+	built Built
+	made  ledger.Made
 	// results are those that it was told of the batch before.
 	results []tool.Result
 }
@@ -95,12 +98,11 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 		return heard{}, err
 	}
 	p.Total = max(window.Window-e.Limits.Answer, 1)
-	system, err := e.Prompts.Build(ctx, ns, p)
-	if err != nil {
+	if h.built, err = e.Prompts.Build(ctx, ns, p); err != nil {
 		return heard{}, err
 	}
 	req := llm.Request{
-		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, talk...), Sampling: llm.Sampling{MaxTokens: e.Limits.Answer},
+		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: h.built.Text}}, talk...), Sampling: llm.Sampling{MaxTokens: e.Limits.Answer},
 	}
 	if constrain {
 		req.Schema = envelope.Constraint(schemas(r.Tools))
@@ -108,6 +110,7 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	asking, stop := context.WithTimeout(ctx, e.Limits.Ask)
 	defer stop()
 	h.text, h.result, err = llm.Receive(asking, generator, req, maxAnswer)
+	h.made = madeBy(window, req, h.result)
 	return h, err
 }
 
@@ -147,6 +150,10 @@ func (e *Engine) unreadable(ctx context.Context, ns string, s ledger.Session, h 
 // heard puts the results that the model was told, and its answer, behind the conversation of the turn.
 func (e *Engine) heard(w *ledger.Work, h heard, calls []ledger.Named) error {
 	t := &w.Session.Talk
+	t.Made = h.made
+	if err := h.built.keep(w); err != nil {
+		return err
+	}
 	for i, result := range h.results {
 		owed := t.Owed[i]
 		if err := put(w, "told/"+owed.ID, []byte(result.Message())); err != nil {

@@ -19,8 +19,8 @@ func (r servers) Generator(string) (llm.Generator, error) { return r.set.Generat
 // plain is a prompt that says what is wanted.
 type plain struct{}
 
-func (plain) Build(context.Context, string, Prompt) (string, error) {
-	return "You are an agent. Answer the user. Put your answer into reply. Say yes to both checks. step is PLANNING, next_step is done.", nil
+func (plain) Build(context.Context, string, Prompt) (Built, error) {
+	return Built{Text: "You are an agent. Answer the user. Put your answer into reply. Say yes to both checks. step is PLANNING, next_step is done."}, nil
 }
 
 // TestARealModel: a real llama.cpp server takes the form that an answer is held to. Whatever a small model makes of it, what it proposes is

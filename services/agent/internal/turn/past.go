@@ -1,20 +1,53 @@
 package turn
 
 import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/conversation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
-// settle puts the conversation of a turn that has ended among the past ones: what was said, and the results of its tools as evidence.
+// ended is how a turn ended, where that is not by an answer: a word of generation.Finish, or empty, and why.
+type ended struct{ finish, why string }
+
+// endOf is how the last turn of a session ended.
+func endOf(s session.State) ended {
+	switch {
+	case s.Lifecycle == session.Canceling, s.Lifecycle == session.Canceled:
+		return ended{string(generation.FinishCancelled), "the work was cancelled"}
+	case s.Reason == session.ReasonUnreachable:
+		return ended{string(generation.FinishBackendError), s.LastError}
+	case slices.Contains([]session.Reason{session.ReasonDone, session.ReasonPendingUser, session.ReasonDeferred}, s.Reason):
+		return ended{}
+	}
+	return ended{why: strings.TrimSuffix(string(s.Reason)+": "+s.LastError, ": ")}
+}
+
+// settle puts the conversation of a turn that has ended among the past ones.
 func (e *Engine) settle(w *ledger.Work) error {
+	if w.Session.State.Turn.Running != session.NoTurn {
+		return nil
+	}
+	return e.shelve(w, endOf(w.Session.State))
+}
+
+// shelve puts what was said in a turn among the past ones, and among what becomes nodes of the session's flow; the results of its tools are
+// evidence from now on.
+func (e *Engine) shelve(w *ledger.Work, end ended) error {
 	t := &w.Session.Talk
-	if w.Session.State.Turn.Running != session.NoTurn || len(t.Messages) == 0 {
+	if len(t.Messages) == 0 {
 		return nil
 	}
 	r := reader{w.Tx, w.Session.ID}
-	var x Exchange
+	x := conversation.Exchange{Made: t.Made, Finish: end.finish, Error: end.why}
 	var err error
 	if x.User, err = r.text(t.Messages[0].Text); err != nil {
 		return err
@@ -37,26 +70,35 @@ func (e *Engine) settle(w *ledger.Work) error {
 		}
 	}
 	t.Evidence = t.Evidence[max(0, len(t.Evidence)-ledger.MaxEvidence):]
-	id := pastOf(e.IDs.ID())
+	id, err := conversation.Keep(w, x)
 	t.Past = latest(append(t.Past, id), ledger.MaxPast)
-	t.Messages, t.Owed = nil, nil
-	return putJSON(w, id, x)
+	t.Messages, t.Owed, t.Made = nil, nil, ledger.Made{}
+	return err
 }
 
-// replyOf is what an answer said to the person.
+// replyOf is what an answer said to the person: its reply and its question, else why it did what it did.
 func replyOf(text string) string {
 	read, err := envelope.Parse(envelope.Answer{Text: text})
 	if err != nil {
 		return ""
 	}
-	if read.Envelope.Reply != "" {
-		return read.Envelope.Reply
+	said := read.Envelope.Reply
+	if q := read.Envelope.Question; q != "" && !strings.Contains(said, q) {
+		said = strings.TrimPrefix(said+"\n\n"+q, "\n\n")
 	}
-	return read.Envelope.Rationale
+	if said == "" {
+		return read.Envelope.Rationale
+	}
+	return said
 }
 
-// past reads what a prompt tells of earlier turns, and what waits for approval.
+// past reads what a prompt tells of the files of the session, of earlier turns, and what waits for approval.
 func (r reader) past(s ledger.Session, p *Prompt) error {
+	files, err := r.view.Text(s.ID, snapshotText)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	p.Snapshot = files.Body
 	for _, id := range s.Talk.Past {
 		var x Exchange
 		if err := r.json(id, &x); err != nil {
@@ -86,4 +128,12 @@ func (r reader) past(s ledger.Session, p *Prompt) error {
 		p.Pending = append(p.Pending, a)
 	}
 	return nil
+}
+
+// countShown counts a node that the model asked for and was shown: it may have so many of them.
+func (a *answer) countShown(w *ledger.Work, i int) {
+	if a.judged[i].Tool.Name == tool.NodeDetail && !a.reads[i].Failed {
+		w.Session.Talk.Shown++
+		w.Session.Talk.ShownNow++
+	}
 }

@@ -101,7 +101,7 @@ func (e *Engine) receive(w *ledger.Work, m Message) error {
 		return err
 	}
 	if turn := w.Session.State.Turn; turn.ID != before && turn.Running == session.Working { // It took the place of what was asked.
-		e.begun(w, m.ID)
+		return e.begun(w, m.ID)
 	}
 	return nil
 }

@@ -86,9 +86,9 @@ func (*spoken) Close() error       { return nil }
 // prompts keeps what prompts were made of.
 type prompts struct{ built []Prompt }
 
-func (p *prompts) Build(_ context.Context, _ string, q Prompt) (string, error) {
+func (p *prompts) Build(_ context.Context, _ string, q Prompt) (Built, error) {
 	p.built = append(p.built, q)
-	return "you are an agent", nil
+	return Built{Text: "you are an agent"}, nil
 }
 
 type ids struct {

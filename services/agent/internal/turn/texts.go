@@ -19,7 +19,6 @@ func textOf(message string) string     { return "message/" + message }
 func argsOf(call string) string        { return "args/" + call }
 func resultOf(call string) string      { return "result/" + call }
 func intentOf(call string) string      { return ledger.IntentText(call) }
-func pastOf(turn string) string        { return "past/" + turn }
 func contentOf(approval string) string { return "approval/" + approval }
 func questionOf(id string) string      { return "question/" + id }
 

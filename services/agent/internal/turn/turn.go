@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -22,7 +23,7 @@ import (
 
 // Prompts makes the prompt of a session's next call of the model.
 type Prompts interface {
-	Build(ctx context.Context, ns string, p Prompt) (string, error)
+	Build(ctx context.Context, ns string, p Prompt) (Built, error)
 }
 
 // Prompt is what the prompt of a call is made of (field/systemprompt-rules.md 3).
@@ -36,6 +37,8 @@ type Prompt struct {
 	// Constrain: the server holds the answer to the schema, so that the form need not be told in words. Tools are what may be called.
 	Constrain bool
 	Tools     []tool.Shown
+	// Snapshot are the files and skills as the first prompt of the session had them; empty for that one.
+	Snapshot []byte
 	// Talk are the texts that are sent beside the prompt and User, and Total the most tokens of all of it: the window less the answer.
 	Talk  []string
 	Total int
@@ -193,16 +196,22 @@ func (e *Engine) open(ctx context.Context, ns, id string) error {
 		if w.Session.State.Lifecycle != session.Open || w.Session.Task == "" {
 			w.Session.Task = e.IDs.ID()
 		}
-		e.begun(w, queue[0])
+		if err := e.begun(w, queue[0]); err != nil {
+			return err
+		}
 		_, err := w.Apply(session.TurnOpened{Turn: e.IDs.ID(), Utterance: e.IDs.ID()}, gate.Change{})
 		return err
 	})
 	return refusedAlready(err)
 }
 
-// begun begins the conversation of a turn with a message of a person.
-func (e *Engine) begun(w *ledger.Work, message string) {
+// begun begins the conversation of a turn with a message of a person. What is left of an earlier one, which it took the place of, is kept.
+func (e *Engine) begun(w *ledger.Work, message string) error {
+	if err := e.shelve(w, ended{string(generation.FinishCancelled), "another message took the place of it"}); err != nil {
+		return err
+	}
 	t := &w.Session.Talk
 	t.Messages = []ledger.Message{{Role: string(llm.RoleUser), Text: textOf(message)}}
-	t.Denied, t.Recent, t.ToolCalls, t.Pattern = nil, nil, 0, ""
+	t.Denied, t.Recent, t.ToolCalls, t.ShownNow = nil, nil, 0, 0
+	return nil
 }

@@ -1,0 +1,65 @@
+package turn
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// MaxSnapshot bounds a snapshot, in bytes: what a store takes, and room for more.
+const MaxSnapshot = 6 << 20
+
+// snapshotText is the id of the text that has the snapshot of a session.
+const snapshotText = "snapshot"
+
+// Built is a prompt.
+type Built struct {
+	Text string
+	// Snapshot are the files and skills as they were read for it, where Prompt.Snapshot was empty, at most MaxSnapshot: later prompts of
+	// the session are made of them, so that an edit does not move what a model server remembers (field/systemprompt-rules.md 1.3). Empty:
+	// there are none.
+	Snapshot []byte
+	// Notices are what a person should know of it that did not stop it.
+	Notices []string
+}
+
+// keep writes what the session keeps of a prompt.
+func (b Built) keep(w *ledger.Work) error {
+	for _, text := range b.Notices {
+		w.Session.Notice(text)
+	}
+	if len(b.Snapshot) == 0 {
+		return nil
+	}
+	return put(w, snapshotText, b.Snapshot)
+}
+
+// madeBy is how an answer was made.
+func madeBy(who llm.Identity, q llm.Request, r llm.Result) ledger.Made {
+	return ledger.Made{
+		Backend: who, Prompt: digest(q), MaxTokens: q.Sampling.MaxTokens, PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens,
+		AnswerTokens: r.AnswerTokens, PromptTime: r.PromptTime, AnswerTime: r.AnswerTime, Finish: string(r.Finish),
+	}
+}
+
+// digest is the SHA-256, in hex, of what a model was sent: role 00 content 00 of each message, id 00 name 00 arguments 00 of each call in
+// it, and the schema of its answer.
+func digest(q llm.Request) string {
+	sum := sha256.New()
+	write := func(all ...string) {
+		for _, text := range all {
+			_, _ = io.WriteString(sum, text+"\x00") // A hash takes everything.
+		}
+	}
+	for _, m := range q.Messages {
+		write(string(m.Role), m.Content)
+		for _, c := range m.Calls {
+			write(c.ID, c.Name, c.Arguments)
+		}
+	}
+	_, _ = io.WriteString(sum, q.Schema)
+	return hex.EncodeToString(sum.Sum(nil))
+}
