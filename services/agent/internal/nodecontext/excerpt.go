@@ -110,6 +110,30 @@ func (s *Service) line(ctx context.Context, ns string, n Node) (Excerpt, error) 
 	return e, nil
 }
 
+// Lines gives nodes as far as a line can show them, in their order, each once; what is not there any more is left out.
+func (s *Service) Lines(ctx context.Context, ns string, ids []uuid.UUID) (all []Excerpt, err error) {
+	seen := map[uuid.UUID]bool{}
+	for _, id := range ids {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		n, err := s.flows.Glance(ctx, ns, id, Beginnings)
+		if errors.Is(err, ErrNoNode) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		e, err := s.line(ctx, ns, n)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
 // read reads a node that was there a moment ago.
 func (s *Service) read(ctx context.Context, ns string, id uuid.UUID, much Much) (Node, error) {
 	n, err := s.flows.Glance(ctx, ns, id, much)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
@@ -158,6 +159,9 @@ func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Chan
 	switch e.State {
 	case router.Executed:
 		w.Session.Memory.Operations++
+		if e.Intent.Before == folder.Absent && (e.Intent.Tool == tool.Write || e.Intent.Tool == tool.Create) {
+			w.Session.Memory.Files++
+		}
 		return session.Ended{Call: id}, gate.Change{}, nil
 	case router.NotDone:
 		return session.ProvenUndone{Call: id}, gate.Change{}, nil
