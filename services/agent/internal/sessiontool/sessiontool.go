@@ -91,12 +91,15 @@ func (t *Tools) status(context.Context, []byte) ([]byte, error) {
 	if hours == "" {
 		hours = "24"
 	}
+	t.mu.Lock()
+	nodes := t.room()
+	t.mu.Unlock()
 	s := t.Session
 	return json.Marshal(Status{
 		CurrentTime: t.Clock.Now().In(zone).Format(time.RFC3339), Timezone: zone.String(), TimeFormat: hours + "-hour",
 		SessionID: s.ID, RequestID: t.request(),
 		Budget: Budget{
-			ModelCalls: max(s.State.Turn.ModelCalls-1, 0), ToolCalls: max(t.ToolCalls-s.Talk.ToolCalls, 0), Nodes: max(t.room(), 0),
+			ModelCalls: max(s.State.Turn.ModelCalls-1, 0), ToolCalls: max(t.ToolCalls-s.Talk.ToolCalls, 0), Nodes: nodes,
 		},
 	})
 }
@@ -110,21 +113,16 @@ func (t *Tools) request() string {
 	return id
 }
 
-// room is how many nodes may still be shown.
+// room is how many nodes may still be shown. The caller holds mu.
 func (t *Tools) room() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return min(MaxTurn-t.Session.Talk.ShownNow, MaxSession-t.Session.Talk.Shown) - t.shown
+	return max(min(MaxTurn-t.Session.Talk.ShownNow, MaxSession-t.Session.Talk.Shown)-t.shown, 0)
 }
 
 // take takes one of those, if one is left; give gives it back.
 func (t *Tools) take() bool {
-	if t.room() <= 0 { // Two at once may both think so of the last one: take looks again.
-		return false
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if min(MaxTurn-t.Session.Talk.ShownNow, MaxSession-t.Session.Talk.Shown)-t.shown <= 0 {
+	if t.room() == 0 {
 		return false
 	}
 	t.shown++

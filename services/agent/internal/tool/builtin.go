@@ -59,7 +59,7 @@ func BuiltIns() []Definition {
 			`{"type":"object","properties":{"source":{"type":"string","minLength":1,"maxLength":4096,"description":"Path of the file relative to the work folder"},"destination":{"type":"string","minLength":1,"maxLength":4096,"description":"Its new path"}},"required":["source","destination"],"additionalProperties":false}`),
 		builtIn(Delete, "Delete a file.", changes,
 			`{"type":"object","properties":{`+pathParameter+`},"required":["path"],"additionalProperties":false}`),
-		builtIn(NodeDetail, "Show a node of the conversation in full, by an id that stands in the context.", looks, nodecontext.ToolSchema),
+		builtIn(NodeDetail, "Show a node of the conversation in full, by an id that stands in the context, or an earlier turn of this session by its number, from 1.", looks, nodecontext.ToolSchema),
 		builtIn(SessionStatus, "Tell the current time, its time zone and format, the ids of session and request, and what is left of the budget.", looks,
 			`{"type":"object","properties":{},"additionalProperties":false}`),
 	}
