@@ -134,7 +134,9 @@ func (f *flows) Add(_ context.Context, ns string, a generation.Addition) error {
 	return nil
 }
 
-func said(text string) conversation.Exchange { return conversation.Exchange{User: text, Reply: "はい"} }
+func said(text string) conversation.Exchange {
+	return conversation.Exchange{User: text, Reply: "はい"}
+}
 
 // TestNodesOfASession: one for each turn, each behind the one before it, one beside them for an aside, and each says how it was made.
 func TestNodesOfASession(t *testing.T) {
@@ -237,7 +239,7 @@ func TestTitles(t *testing.T) {
 	} {
 		f := &flows{errs: []error{conversation.ErrNoFlow}}
 		r := newRig(t, f)
-		_, err := r.Update(t.Context(), ns, id, "", ann, func(s *ledger.Session) { s.Items.Goal = c.goal })
+		_, err := r.Update(t.Context(), ns, id, "", ann, func(s *ledger.Session) error { s.Items.Goal = c.goal; return nil })
 		r.ok(err)
 		r.keep(ns, id, said(c.user))
 		r.ok(r.writer.Flush(t.Context(), ns, id))
