@@ -42,6 +42,8 @@ type Prompt struct {
 	// Talk are the texts that are sent beside the prompt and User, and Total the most tokens of all of it: the window less the answer.
 	Talk  []string
 	Total int
+	// Aside stands in place of the form of an answer, for a message that is answered aside: the answer is plain text. Empty for all others.
+	Aside string
 }
 
 // Exchange is an earlier turn; lists have the oldest first.
@@ -98,10 +100,13 @@ type Deps struct {
 }
 
 // Engine carries sessions on. Safe for concurrent use; one session is driven by one goroutine at a time.
-type Engine struct{ Deps }
+type Engine struct {
+	Deps
+	asides asides
+}
 
 // New makes an engine.
-func New(d Deps) *Engine { return &Engine{d} }
+func New(d Deps) *Engine { return &Engine{Deps: d} }
 
 // system is the actor of what nobody asked for just now, model that of what the model proposed.
 var (

@@ -106,4 +106,8 @@ func TestAPromptOfASession(t *testing.T) {
 	if _, err := (promptbuilder.Sessions{Client: promptbuilder.New(h)}).Build(t.Context(), "team-a", p); err != nil || len(h.session.GetSystem().GetSections()) != 0 || h.session.GetAgent().GetReservedTokens() != 0 {
 		t.Errorf("%v, %v", h.session, err)
 	}
+	p.Constrain, p.Aside = false, "普通の文で。"
+	if _, err := (promptbuilder.Sessions{Client: promptbuilder.New(h)}).Build(t.Context(), "team-a", p); err != nil || len(h.session.GetSystem().GetSections()) != 0 || h.session.GetSystem().GetTexts()["main.output"] != p.Aside {
+		t.Errorf("aside: %v, %v", h.session, err)
+	}
 }

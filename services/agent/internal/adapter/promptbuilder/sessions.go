@@ -41,6 +41,9 @@ func (c Sessions) Build(ctx context.Context, ns string, p turn.Prompt) (string, 
 		},
 		User: p.User,
 	}
+	if p.Aside != "" {
+		req.System.Texts = map[string]string{"main.output": p.Aside}
+	}
 	for _, t := range p.Tools {
 		req.System.Tools = append(req.System.Tools, &promptbuilderv1.Tool{Name: t.Name, Summary: firstLine(t.Description), SchemaJson: t.Input})
 	}
@@ -75,7 +78,7 @@ func (c Sessions) talk(ctx context.Context, ns string, p turn.Prompt) (int, erro
 // told is what a model must be told in words that no server holds to the form of its answer: that form, and the tools with their
 // arguments.
 func told(p turn.Prompt) []*promptbuilderv1.CustomSection {
-	if p.Constrain {
+	if p.Constrain || p.Aside != "" {
 		return nil
 	}
 	text := envelope.Instructions(p.Session.Locale, len(p.Tools) > 0)

@@ -1,0 +1,15 @@
+package session
+
+// AnsweredAside is a message of a person that was answered from a snapshot, beside the work (C79). It moves nothing: its call of the model
+// is charged to the turn that was open then, if that still is, and the last call of a budget stays with the turn itself.
+type AnsweredAside struct{ Turn string }
+
+func (e AnsweredAside) apply(c *change) error {
+	if c.Lifecycle == Failed {
+		return refuse(RefusedState, "the session's record is broken (%s); it can be read and not continued: begin another one", c.LastError)
+	}
+	if e.Turn != "" && c.Turn.ID == e.Turn && c.Turn.ModelCalls > 1 {
+		c.Turn.ModelCalls--
+	}
+	return nil
+}

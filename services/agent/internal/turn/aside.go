@@ -1,0 +1,280 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+)
+
+// MaxAsides is how many messages of a session one process answers aside at once.
+const MaxAsides = 4
+
+// Answer is what a model said aside.
+type Answer struct {
+	Text string
+	// Cut: it was longer than an answer may be. Replayed: it was given before, to the same message.
+	Cut, Replayed bool
+}
+
+// aside is a message that was answered aside, as it is kept.
+type aside struct {
+	Question string `json:"question"`
+	// Said is what the model said, verbatim.
+	Said string `json:"said"`
+	Cut  bool   `json:"cut,omitempty"`
+}
+
+func asideOf(message string) string { return "aside/" + message }
+
+// Aside answers a message at once, from the session as it is now, while its turn goes on (seed 001, 4.4; field/review-agent.md C79). There
+// is no tool in it and it moves nothing: it answers no question, and is never words of approval. It leaves its own text and one row, and
+// its call of the model is charged to the open turn in that row's transaction; where none is open there is no budget to charge. A message
+// that was answered before gets the same answer. *session.RefusedError, *ledger.FieldsError, *llm.Error, and store.ErrTaken where another
+// message of this id was answered: of these nothing is kept.
+func (e *Engine) Aside(ctx context.Context, ns, id string, who audit.Actor, message, text string) (Answer, error) {
+	if wrong := checkAside(message, text); wrong != nil {
+		return Answer{}, &ledger.FieldsError{Wrong: wrong}
+	}
+	place := ns + "/" + id
+	others, ok := e.asides.begin(place)
+	if !ok {
+		return Answer{}, &session.RefusedError{Code: session.RefusedFull, Why: fmt.Sprintf("%d messages of the session are being answered aside, as many as may: wait for one of them", MaxAsides)}
+	}
+	defer e.asides.end(place)
+	s, err := e.Ledger.Get(ctx, ns, id)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer, found, err := e.answeredAside(ctx, ns, id, message, text)
+	if err != nil || found {
+		return answer, err
+	}
+	if err := mayAsk(s.State, others); err != nil {
+		return Answer{}, err
+	}
+	said, err := e.hearAside(ctx, ns, s, text)
+	if err != nil {
+		return Answer{}, err
+	}
+	return e.keepAside(ctx, ns, s, who, message, said)
+}
+
+func checkAside(message, text string) (wrong []session.Violation) {
+	add := func(bad bool, field, format string, args ...any) {
+		if bad {
+			wrong = append(wrong, session.Violation{Field: field, Description: fmt.Sprintf(format, args...)})
+		}
+	}
+	add(message == "", "message_id", "must not be empty")
+	add(strings.TrimSpace(text) == "", "text", "must not be blank")
+	add(len(text) > MaxMessage, "text", "must have at most %d bytes, and has %d", MaxMessage, len(text))
+	add(!utf8.ValidString(text), "text", "must be UTF-8")
+	return wrong
+}
+
+// mayAsk says whether a call of the model may be made aside, beside so many others that are under way.
+func mayAsk(s session.State, others int) error {
+	switch {
+	case s.Lifecycle == session.Failed:
+		return &session.RefusedError{Code: session.RefusedState, Why: "the session's record is broken: it can be read and not continued"}
+	case s.Turn.Running != session.NoTurn && s.Turn.ModelCalls <= others+1:
+		return &session.RefusedError{Code: session.RefusedFull, Why: "the budget of model calls of the turn is spent but for its own: ask when it has ended"}
+	}
+	return nil
+}
+
+// hearAside calls the model once.
+func (e *Engine) hearAside(ctx context.Context, ns string, s ledger.Session, text string) (aside, error) {
+	generator, err := e.Models.Generator(s.Backend)
+	if err != nil {
+		return aside{}, err
+	}
+	window, err := generator.Window(ctx)
+	if err != nil {
+		return aside{}, err
+	}
+	p := Prompt{Session: s, Pattern: string(envelope.BaseMain), Aside: asideSentence(s.Locale), Total: max(window.Window-e.Limits.Answer, 1)}
+	var talk []llm.Message
+	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
+		if talk, err = t.soFar(s); err != nil {
+			return err
+		}
+		return t.past(s, &p)
+	})
+	if err != nil {
+		return aside{}, err
+	}
+	talk = askAside(talk, p.Aside+"\n\n"+text)
+	p.User = talk[len(talk)-1].Content
+	for _, m := range talk[:len(talk)-1] {
+		p.Talk = append(p.Talk, m.Content)
+	}
+	system, err := e.Prompts.Build(ctx, ns, p)
+	if err != nil {
+		return aside{}, err
+	}
+	asking, stop := context.WithTimeout(ctx, e.Limits.Ask)
+	defer stop()
+	said, result, err := llm.Receive(asking, generator, llm.Request{
+		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, talk...), Sampling: llm.Sampling{MaxTokens: e.Limits.Answer},
+	}, maxAnswer)
+	return aside{Question: text, Said: strings.ToValidUTF8(said, "\uFFFD"), Cut: result.Finish == llm.FinishLength}, err
+}
+
+// asideSentence says how such a message is answered, in Japanese for the locale "ja" and else in English.
+func asideSentence(locale string) string {
+	if locale == "ja" {
+		return "次のメッセージは、作業の途中での質問です。ここで分かっていることだけから、JSON ではなく普通の文で答えてください。ツールは呼べません。" +
+			"ここで何を言っても、作業は変わらず、何も承認されません。"
+	}
+	return "The next message is asked aside, while the work goes on. Answer it from what is known here, in plain text and not in JSON. No tool can be called. " +
+		"Nothing that is said here changes the work or approves anything."
+}
+
+// askAside puts the message behind the conversation; some models take no two messages of the user one after the other.
+func askAside(talk []llm.Message, text string) []llm.Message {
+	if n := len(talk); n > 0 && talk[n-1].Role == llm.RoleUser {
+		talk[n-1].Content += "\n\n" + text
+		return talk
+	}
+	return append(talk, llm.Message{Role: llm.RoleUser, Content: text})
+}
+
+// soFar is the conversation of the open turn, with what is known just now of each call of its last answer.
+func (r reader) soFar(s ledger.Session) ([]llm.Message, error) {
+	talk, err := r.messages(s.Talk.Messages)
+	if err != nil {
+		return nil, err
+	}
+	results, err := r.results(s)
+	if err != nil {
+		return nil, err
+	}
+	for i, result := range results {
+		call := s.Talk.Owed[i].ID
+		j := slices.IndexFunc(s.State.Calls, func(c session.Call) bool { return c.ID == call })
+		if j >= 0 && !s.State.Calls[j].Progress.Final() {
+			result = unfinished(s.State.Calls[j].Progress)
+		}
+		talk = append(talk, llm.Message{Role: llm.RoleTool, Content: result.Message(), CallID: call})
+	}
+	return talk, nil
+}
+
+// unfinished is what is told of a call that has no result yet.
+func unfinished(p session.Progress) tool.Result {
+	switch {
+	case p == session.Pending:
+		return tool.Outcome(tool.Waiting, "")
+	case p.Runnable():
+		return tool.Outcome(tool.Waiting, "It may start, and has not begun.")
+	case p == session.Intent:
+		return tool.Outcome(tool.Unknown, "It has begun, and has not ended.")
+	}
+	return tool.Outcome(tool.Unknown, "A person is asked what became of it.")
+}
+
+// keepAside writes the message, its answer and its row, and charges the call.
+func (e *Engine) keepAside(ctx context.Context, ns string, s ledger.Session, who audit.Actor, message string, said aside) (out Answer, err error) {
+	_, err = e.Ledger.Change(ctx, ns, s.ID, who, func(w *ledger.Work) error {
+		var found bool
+		if out, found, err = (reader{w.Tx, s.ID}).aside(message, said.Question); err != nil || found {
+			return err
+		}
+		before := w.Session.State.Turn.ModelCalls
+		if _, err := w.Apply(session.AnsweredAside{Turn: s.State.Turn.ID}, gate.Change{}); err != nil {
+			return err
+		}
+		details, err := json.Marshal(struct {
+			Answer  string `json:"answer_digest"`
+			Charged bool   `json:"charged"`
+			Message string `json:"message"`
+		}{string(sumOf(said.Said)), w.Session.State.Turn.ModelCalls != before, tool.PlainLine(message, tool.MaxName)})
+		if err != nil {
+			return err
+		}
+		w.Row(audit.Entry{
+			Kind: audit.Aside, Verdict: "ANSWERED", Reason: "asked aside", Turn: s.State.Turn.ID, ArgsDigest: string(sumOf(said.Question)), Details: string(details),
+		})
+		out = said.answer()
+		return putJSON(w, asideOf(message), said)
+	})
+	return out, err
+}
+
+// answeredAside is the answer of a message that was answered before.
+func (e *Engine) answeredAside(ctx context.Context, ns, id, message, text string) (out Answer, found bool, err error) {
+	err = e.read(ctx, ns, id, func(t reader) (err error) {
+		out, found, err = t.aside(message, text)
+		return err
+	})
+	return out, found, err
+}
+
+func (r reader) aside(message, text string) (out Answer, found bool, err error) {
+	var kept aside
+	err = r.json(asideOf(message), &kept)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return Answer{}, false, nil
+	case err != nil:
+		return Answer{}, false, err
+	case kept.Question != text:
+		return Answer{}, false, store.ErrTaken
+	}
+	out = kept.answer()
+	out.Replayed = true
+	return out, true, nil
+}
+
+// answer is what is told of it. A model that keeps to the form of the conversation all the same is taken at its reply.
+func (a aside) answer() Answer {
+	out := Answer{Text: a.Said, Cut: a.Cut}
+	if reply := replyOf(a.Said); reply != "" {
+		out.Text = reply
+	}
+	return out
+}
+
+// asides counts what is answered aside, by session.
+type asides struct {
+	mu  sync.Mutex
+	now map[string]int
+}
+
+// begin says how many others there are, and whether one more may be.
+func (a *asides) begin(place string) (others int, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	others = a.now[place]
+	if others >= MaxAsides {
+		return others, false
+	}
+	if a.now == nil {
+		a.now = map[string]int{}
+	}
+	a.now[place]++
+	return others, true
+}
+
+func (a *asides) end(place string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.now[place]--; a.now[place] == 0 {
+		delete(a.now, place)
+	}
+}
