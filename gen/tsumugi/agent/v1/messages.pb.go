@@ -1014,9 +1014,11 @@ func (x *Refused) GetAllowedSteps() []Step {
 
 // Aside is a message that was answered beside the work.
 type Aside struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	Reply         string                 `protobuf:"bytes,2,opt,name=reply,proto3" json:"reply,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	Reply   string                 `protobuf:"bytes,2,opt,name=reply,proto3" json:"reply,omitempty"`
+	// It was longer than an answer may be.
+	Cut           bool `protobuf:"varint,3,opt,name=cut,proto3" json:"cut,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1063,6 +1065,13 @@ func (x *Aside) GetReply() string {
 		return x.Reply
 	}
 	return ""
+}
+
+func (x *Aside) GetCut() bool {
+	if x != nil {
+		return x.Cut
+	}
+	return false
 }
 
 // SessionHeartbeat says that the stream lives.
@@ -1348,10 +1357,11 @@ const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	"\aRefused\x12\x1b\n" +
 	"\x06reason\x18\x01 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
 	"\amessage\x18\x02 \x01(\tB\x03\xe0A\x03R\amessage\x12@\n" +
-	"\rallowed_steps\x18\x03 \x03(\x0e2\x16.tsumugi.agent.v1.StepB\x03\xe0A\x03R\fallowedSteps\"A\n" +
+	"\rallowed_steps\x18\x03 \x03(\x0e2\x16.tsumugi.agent.v1.StepB\x03\xe0A\x03R\fallowedSteps\"X\n" +
 	"\x05Aside\x12\x1d\n" +
 	"\amessage\x18\x01 \x01(\tB\x03\xe0A\x03R\amessage\x12\x19\n" +
-	"\x05reply\x18\x02 \x01(\tB\x03\xe0A\x03R\x05reply\"\x12\n" +
+	"\x05reply\x18\x02 \x01(\tB\x03\xe0A\x03R\x05reply\x12\x15\n" +
+	"\x03cut\x18\x03 \x01(\bB\x03\xe0A\x03R\x03cut\"\x12\n" +
 	"\x10SessionHeartbeat\"K\n" +
 	"\x11CancelTurnRequest\x12\x1d\n" +
 	"\asession\x18\x01 \x01(\tB\x03\xe0A\x02R\asession\x12\x17\n" +

@@ -311,7 +311,7 @@ type Session struct {
 	Policy string `protobuf:"bytes,13,opt,name=policy,proto3" json:"policy,omitempty"`
 	// An ended session whose five items, references and memory are taken over where this one brings none: `sessions/{uuid}`. Not changed later.
 	ContinueFrom string `protobuf:"bytes,14,opt,name=continue_from,json=continueFrom,proto3" json:"continue_from,omitempty"`
-	// Tools that the caller carries out, at most 32. Not changed later.
+	// Tools that the caller carries out, at most 64, with 256 KiB of texts together. Not changed later.
 	ClientTools []*ClientTool `protobuf:"bytes,15,rep,name=client_tools,json=clientTools,proto3" json:"client_tools,omitempty"`
 	// What it does, how that goes, and how far the task is.
 	Step      Step          `protobuf:"varint,16,opt,name=step,proto3,enum=tsumugi.agent.v1.Step" json:"step,omitempty"`
@@ -348,7 +348,9 @@ type Session struct {
 	// Number of the last record of its audit. A stream that begins with it misses nothing. A string in JSON.
 	Seq int64 `protobuf:"varint,33,opt,name=seq,proto3" json:"seq,omitempty"`
 	// Turns so far.
-	Turns         int32                  `protobuf:"varint,34,opt,name=turns,proto3" json:"turns,omitempty"`
+	Turns int32 `protobuf:"varint,34,opt,name=turns,proto3" json:"turns,omitempty"`
+	// What a person should know that stopped nothing, such as files that changed since the session began: the latest 16, each once.
+	Notices       []string               `protobuf:"bytes,37,rep,name=notices,proto3" json:"notices,omitempty"`
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,35,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,36,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -623,6 +625,13 @@ func (x *Session) GetTurns() int32 {
 	return 0
 }
 
+func (x *Session) GetNotices() []string {
+	if x != nil {
+		return x.Notices
+	}
+	return nil
+}
+
 func (x *Session) GetCreateTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.CreateTime
@@ -895,7 +904,7 @@ type ClientTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Letters, digits, `_` and `-`, at most 64. None that is built in.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What it does, for the model, at most 4,096 characters.
+	// What it does, for the model.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// JSON Schema of its arguments, an object, as text; it is kept byte for byte.
 	InputSchema string `protobuf:"bytes,3,opt,name=input_schema,json=inputSchema,proto3" json:"input_schema,omitempty"`
@@ -1478,7 +1487,7 @@ var File_tsumugi_agent_v1_sessions_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"\n" +
-	"\x1ftsumugi/agent/v1/sessions.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xea\v\n" +
+	"\x1ftsumugi/agent/v1/sessions.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\f\n" +
 	"\aSession\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x17\n" +
 	"\x04etag\x18\x02 \x01(\tB\x03\xe0A\x01R\x04etag\x12\x19\n" +
@@ -1519,7 +1528,8 @@ const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"\x0estanding_rules\x18\x1f \x03(\v2\x1e.tsumugi.agent.v1.StandingRuleB\x03\xe0A\x03R\rstandingRules\x12\x17\n" +
 	"\x04flow\x18  \x01(\tB\x03\xe0A\x03R\x04flow\x12\x15\n" +
 	"\x03seq\x18! \x01(\x03B\x03\xe0A\x03R\x03seq\x12\x19\n" +
-	"\x05turns\x18\" \x01(\x05B\x03\xe0A\x03R\x05turns\x12@\n" +
+	"\x05turns\x18\" \x01(\x05B\x03\xe0A\x03R\x05turns\x12\x1d\n" +
+	"\anotices\x18% \x03(\tB\x03\xe0A\x03R\anotices\x12@\n" +
 	"\vcreate_time\x18# \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x12@\n" +
 	"\vupdate_time\x18$ \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -25,6 +27,8 @@ type Fresh struct {
 	Items     session.Items
 	Refs      []string
 	Continues string
+	// Declared are the tools that the caller carries out.
+	Declared []clienttool.Declared
 	// RequestID is a UUID, or empty.
 	RequestID string `json:"-"`
 }
@@ -39,7 +43,18 @@ func (s *Service) Create(ctx context.Context, w Who, f Fresh) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	if bad := s.check(w, f); len(bad) > 0 {
+	bad := s.check(w, f)
+	if f.Settings.Tools, err = clienttool.Definitions(f.Declared); err != nil {
+		var fields *Violations
+		if !errors.As(err, &fields) {
+			return View{}, err
+		}
+		for _, v := range fields.Wrong {
+			v.Field = strings.Replace(v.Field, "tools", "client_tools", 1)
+			bad = append(bad, v)
+		}
+	}
+	if len(bad) > 0 {
 		return View{}, &Violations{Wrong: bad}
 	}
 	id := own(w, f.RequestID, aSession)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
@@ -38,10 +39,20 @@ type Clock interface{ Now() time.Time }
 // IDs makes ids.
 type IDs interface{ ID() string }
 
+// Runner carries sessions on.
+type Runner interface {
+	// Send takes a message; it is stored when Send returns.
+	Send(ctx context.Context, ns, id string, m turn.Message) (turn.Receipt, error)
+	// Wake has a session looked at that somebody changed.
+	Wake(ns, id string)
+}
+
 // Deps are what a Service is given.
 type Deps struct {
 	Ledger   *ledger.Ledger
 	Engine   *turn.Engine
+	Runner   Runner
+	Desk     *clienttool.Desk
 	Roots    Roots
 	Models   Models
 	Policies *policy.Set
@@ -114,13 +125,20 @@ type View struct {
 	Question string
 	// Warnings are what does not fit together among the five items, a sentence each.
 	Warnings []string
+	// Open are the calls that the client has to carry out.
+	Open []clienttool.OpenCall
 }
 
 // View reads what is shown of a session.
 func (s *Service) View(ctx context.Context, ns string, of ledger.Session) (v View, err error) {
 	v = View{Session: of, Warnings: of.Items.Warnings(nil)}
 	if q := of.State.Question.ID; q != "" {
-		v.Question, err = s.texts.Question(ctx, ns, of.ID, q)
+		if v.Question, err = s.texts.Question(ctx, ns, of.ID, q); err != nil {
+			return v, err
+		}
+	}
+	if len(of.Tools) > 0 {
+		v.Open, err = s.Desk.Open(ctx, ns, of)
 	}
 	return v, err
 }
@@ -162,6 +180,8 @@ func (s *Service) Cancel(ctx context.Context, w Who, id, turnID string) (View, e
 	if err != nil {
 		return View{}, found(aSession, id, err)
 	}
+	s.Runner.Wake(w.Namespace, id)
+	s.Desk.Wake(w.Namespace, id)
 	return s.View(ctx, w.Namespace, got)
 }
 

@@ -78,7 +78,7 @@ func fromCount(c gate.Count) *agentv1.DecisionCount {
 }
 
 // fromApproval is an approval as it is at the time of the server, without its content.
-func (s *Server) fromApproval(_ context.Context, a gate.Approval) *agentv1.Approval {
-	locale := s.sessions.Locale(a)
+func (s *Server) fromApproval(ctx context.Context, a gate.Approval) *agentv1.Approval {
+	locale := s.sessions.Locale(ctx, a)
 	return fromApproval(a.View(s.sessions.Clock.Now(), locale), a, locale)
 }

@@ -11,6 +11,7 @@ import (
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
@@ -27,6 +28,11 @@ func (s *Server) CreateSession(ctx context.Context, q *agentv1.CreateSessionRequ
 	fresh := sessionservice.Fresh{
 		Settings: ledger.Settings{Root: in.GetRoot(), Backend: in.GetBackend(), Locale: in.GetLocale(), Policy: in.GetPolicy()},
 		Items:    items(in), Refs: in.GetContextRefs(), RequestID: text(requestID(f, q.GetRequestId())),
+	}
+	for _, t := range in.GetClientTools() {
+		fresh.Declared = append(fresh.Declared, clienttool.Declared{
+			Name: t.GetName(), Description: t.GetDescription(), Input: t.GetInputSchema(), Timeout: time.Duration(t.GetTimeoutSeconds()) * time.Second,
+		})
 	}
 	if in.GetContinueFrom() != "" {
 		fresh.Continues = text(id(f, "session.continue_from", wire.Sessions, in.GetContinueFrom()))

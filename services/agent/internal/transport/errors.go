@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -149,7 +150,7 @@ func fault(err error) error {
 	if several := (*generation.RefusedError)(nil); errors.As(err, &several) {
 		return refused(several)
 	}
-	for _, r := range table {
+	for _, r := range slices.Concat(ofSessions, table) {
 		if answer := r(err); answer != nil {
 			return answer
 		}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -56,6 +57,12 @@ var ofSessions = []rule{
 	}),
 	on(func(e *toolbox.UnknownRootError) *apierr.Error {
 		return stuck("SESSION_STATE", e.Error(), e.Name, "the configuration must have the work folder of the session")
+	}),
+	on(func(e *clienttool.RefusedError) *apierr.Error {
+		if e.Code == clienttool.Taken {
+			return apierr.New(codes.AlreadyExists, "RESULT_EXISTS", e.Error())
+		}
+		return stuck("CALL_CLOSED", e.Error(), "call", "only a call among session.open_tool_calls takes a result")
 	}),
 	on(refusal),
 	on(decision),

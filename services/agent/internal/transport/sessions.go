@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"time"
+
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -25,7 +27,7 @@ func fromSession(v sessionservice.View) *agentv1.Session {
 		Queued:    int32(len(st.Queue)), StopReason: string(st.Reason), LastError: st.LastError,
 		DecisionLog: v.Thread.Decisions, LastDelta: v.Thread.Delta, Warnings: v.Warnings,
 		Memory: &agentv1.Memory{Operations: int32(v.Memory.Operations), Files: int32(v.Memory.Files)},
-		Seq:    int64(v.Head.Seq), Turns: int32(v.Turns), CreateTime: stamp(v.Created), UpdateTime: stamp(v.Updated),
+		Flow:   resource(wire.Flows, v.Flow), Notices: v.Notices, Seq: int64(v.Head.Seq), Turns: int32(v.Turns), CreateTime: stamp(v.Created), UpdateTime: stamp(v.Updated),
 	}
 	for _, c := range st.Calls {
 		if c.Progress.Asks() {
@@ -35,6 +37,14 @@ func fromSession(v sessionservice.View) *agentv1.Session {
 	out.PendingGate = len(out.WaitingOn) > 0
 	if q := st.Question; q.ID != "" {
 		out.Question = &agentv1.Question{Id: q.ID, Text: v.Question, ExpireTime: stamp(q.Expires)}
+	}
+	for _, c := range v.Open {
+		out.OpenToolCalls = append(out.OpenToolCalls, &agentv1.OpenToolCall{Call: c.Call, Tool: c.Tool, Arguments: c.Args, ExpireTime: stamp(c.Until)})
+	}
+	for _, d := range v.Tools {
+		out.ClientTools = append(out.ClientTools, &agentv1.ClientTool{
+			Name: d.Name, Description: d.Description, InputSchema: d.Input, TimeoutSeconds: int32(d.Timeout / time.Second),
+		})
 	}
 	if t := st.Turn; t.Running != session.NoTurn {
 		out.Turn = &agentv1.Turn{Id: t.ID, State: turnStates[t.Running], ModelCallsLeft: int32(t.ModelCalls)}

@@ -1,4 +1,4 @@
-// Package transport is AgentService over gRPC: requests become the values of packages generation, nodecontext and summary, their events and
+// Package transport is AgentService over gRPC: requests become the values of packages generation, nodecontext, summary and sessionservice, their events and
 // errors become messages and statuses. It has no rule of its own.
 package transport
 
@@ -12,6 +12,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/summary"
 	"github.com/tsumugi-dev/tsumugi/services/internal/interceptor"
 )
@@ -22,11 +23,12 @@ type Server struct {
 	generations *generation.Service
 	contexts    *nodecontext.Service
 	summaries   *summary.Service
+	sessions    *sessionservice.Service
 }
 
 // New makes a Server.
-func New(generations *generation.Service, contexts *nodecontext.Service, summaries *summary.Service) *Server {
-	return &Server{generations: generations, contexts: contexts, summaries: summaries}
+func New(generations *generation.Service, contexts *nodecontext.Service, summaries *summary.Service, sessions *sessionservice.Service) *Server {
+	return &Server{generations: generations, contexts: contexts, summaries: summaries, sessions: sessions}
 }
 
 // show sends what a watcher reads until there is no more. When the server begins to stop, every generation ends, and so

@@ -130,7 +130,7 @@ func (e *Engine) hearAside(ctx context.Context, ns string, s ledger.Session, tex
 	asking, stop := context.WithTimeout(ctx, e.Limits.Ask)
 	defer stop()
 	said, result, err := llm.Receive(asking, generator, llm.Request{
-		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, talk...), Sampling: llm.Sampling{MaxTokens: e.Limits.Answer},
+		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: system.Text}}, talk...), Sampling: llm.Sampling{MaxTokens: e.Limits.Answer},
 	}, maxAnswer)
 	return aside{Question: text, Said: strings.ToValidUTF8(said, "\uFFFD"), Cut: result.Finish == llm.FinishLength}, err
 }

@@ -121,7 +121,7 @@ type between struct {
 	do func()
 }
 
-func (b *between) Build(ctx context.Context, ns string, p Prompt) (string, error) {
+func (b *between) Build(ctx context.Context, ns string, p Prompt) (Built, error) {
 	if p.Aside == "" {
 		b.do()
 	}

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -35,6 +36,8 @@ type Receipt struct {
 	Decided *gate.Approval
 	// Why says of an utterance that has the form of a decision why it decided nothing; NotAForm for all others.
 	Why words.Why
+	// Replayed says that this very message had been taken before: nothing changed.
+	Replayed bool
 }
 
 // Send takes a message: what it says is stored when Send returns. On arrival alone, and where it means to take no one's place, it may be
@@ -45,24 +48,54 @@ func (e *Engine) Send(ctx context.Context, ns, id string, m Message) (out Receip
 		return out, &ledger.FieldsError{Wrong: wrong}
 	}
 	var refused *gate.Refusal
-	out.Session, err = e.Ledger.Change(ctx, ns, id, m.actor(), func(w *ledger.Work) error {
-		r, judged, err := byWords(w, m)
-		out.Decided, out.Why, refused = nil, judged.Why, nil
-		switch {
-		case err != nil:
+	now, err := e.Ledger.Change(ctx, ns, id, m.actor(), func(w *ledger.Work) error {
+		out, refused = Receipt{}, nil
+		var err error
+		if out.Replayed, err = before(w, m, &out.Decided); err != nil || out.Replayed {
 			return err
-		case judged.Decision == words.None:
+		}
+		r, judged, err := byWords(w, m)
+		if out.Why = judged.Why; err != nil {
+			return err
+		}
+		if judged.Decision == words.None {
 			return e.receive(w, m)
 		}
 		var a gate.Approval
-		a, refused, err = e.take(w, judged.ID, r, nil)
-		out.Decided = &a
-		return err
+		if a, refused, err = e.take(w, judged.ID, r, nil); err != nil {
+			return err
+		}
+		if out.Decided = &a; refused != nil {
+			return nil
+		}
+		return put(w, decidedOf(m.ID), []byte(a.ID))
 	})
+	out.Session = now
 	if err == nil && refused != nil {
 		return out, refused
 	}
 	return out, err
+}
+
+// before says whether this very message was taken before, and what its words decided then: a caller that did not get the answer sends it again
+// (S15). store.ErrTaken where another one has its id.
+func before(w *ledger.Work, m Message, decided **gate.Approval) (bool, error) {
+	r := reader{w.Tx, w.Session.ID}
+	switch text, err := r.text(textOf(m.ID)); {
+	case err == nil && text == m.Text:
+		return true, nil
+	case err == nil:
+		return false, store.ErrTaken
+	case !errors.Is(err, store.ErrNotFound):
+		return false, err
+	}
+	approval, err := r.text(decidedOf(m.ID))
+	if err != nil {
+		return false, kept(err)
+	}
+	a, err := w.Approved(approval)
+	*decided = &a
+	return true, err
 }
 
 func (m Message) check() (wrong []session.Violation) {

@@ -1,0 +1,93 @@
+package sessionservice
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/watch"
+)
+
+// Message is what a caller sends to a session.
+type Message struct {
+	Text string
+	Mode session.OnPending
+	// Turn and Approvals are what its sender saw (C59).
+	Turn      string
+	Approvals []string
+	// RequestID is a UUID, or empty.
+	RequestID string
+}
+
+// Taken says that a message is stored.
+type Taken struct {
+	// Message is its id, Position how many wait before it.
+	Message  string
+	Position int
+	// Decided is the approval that its words decided; then nothing follows. Why says of a text that looks like a decision why it is none.
+	Decided, Why string
+	Replayed     bool
+	// Session is as it was with the message.
+	Session View
+}
+
+// Send takes a message, and follows what comes of it. The stream is nil where nothing follows. *Violations, *NotFoundError, *ReusedError,
+// *session.RefusedError, *gate.Refusal.
+func (s *Service) Send(ctx context.Context, w Who, id string, m Message) (Taken, *watch.Stream, error) {
+	message := s.messageID(w, m.RequestID)
+	sent := session.Sent{ID: message, Mode: m.Mode, Approvals: m.Approvals, TurnID: m.Turn}
+	before, err := s.Ledger.Get(ctx, w.Namespace, id)
+	if err != nil {
+		return Taken{}, nil, found(aSession, id, err)
+	}
+	got, err := s.Runner.Send(ctx, w.Namespace, id, turn.Message{Sent: sent, Text: m.Text, Who: w, Event: w.Session != ""})
+	if errors.Is(err, store.ErrTaken) {
+		err = &ReusedError{m.RequestID}
+	}
+	if err != nil {
+		return Taken{}, nil, found(aSession, id, err)
+	}
+	t := Taken{Message: message, Why: string(got.Why), Replayed: got.Replayed}
+	if t.Session, err = s.View(ctx, w.Namespace, got.Session); err != nil {
+		return Taken{}, nil, err
+	}
+	if got.Decided != nil {
+		t.Message, t.Decided = "", got.Decided.ID
+		return t, nil, nil
+	}
+	for i, waits := range got.Session.State.Queue {
+		if waits == message {
+			t.Position = i
+		}
+	}
+	return t, s.watches.Follow(w.Namespace, id, message, int64(before.Head.Seq)), nil
+}
+
+func (s *Service) messageID(w Who, request string) string {
+	if id := own(w, request, "message"); id != "" {
+		return id
+	}
+	return s.IDs.ID()
+}
+
+// Aside answers a message from what the session is now, beside its work. *Violations, *NotFoundError, *ReusedError, *session.RefusedError.
+func (s *Service) Aside(ctx context.Context, w Who, id string, m Message) (watch.Aside, turn.Answer, error) {
+	message := s.messageID(w, m.RequestID)
+	a, err := s.Engine.Aside(ctx, w.Namespace, id, actor(w), message, m.Text)
+	if errors.Is(err, store.ErrTaken) {
+		err = &ReusedError{m.RequestID}
+	}
+	return watch.Aside{Message: message, Reply: a.Text}, a, found(aSession, id, err)
+}
+
+// Submit takes the result of a call of a client tool. *NotFoundError, *clienttool.RefusedError, *Violations.
+func (s *Service) Submit(ctx context.Context, w Who, id, call string, r clienttool.Result) (replayed bool, err error) {
+	replayed, err = s.Desk.Submit(ctx, w.Namespace, id, call, r, actor(w))
+	if err == nil {
+		s.Runner.Wake(w.Namespace, id)
+	}
+	return replayed, found(aSession, id, err)
+}

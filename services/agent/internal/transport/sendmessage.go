@@ -1,0 +1,106 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+)
+
+// maxSeen bounds the approvals that a message names: no more wait at once.
+const maxSeen = 100
+
+var modes = map[agentv1.MessageMode]session.OnPending{
+	agentv1.MessageMode_MESSAGE_MODE_UNSPECIFIED: session.Queue, agentv1.MessageMode_MESSAGE_MODE_QUEUE: session.Queue,
+	agentv1.MessageMode_MESSAGE_MODE_INTERRUPT: session.Interrupt, agentv1.MessageMode_MESSAGE_MODE_SUPERSEDE: session.Supersede,
+	agentv1.MessageMode_MESSAGE_MODE_SIDE: "",
+}
+
+// SendMessage sends a message and follows what comes of it.
+func (s *Server) SendMessage(q *agentv1.SendMessageRequest, stream grpc.ServerStreamingServer[agentv1.SessionEvent]) error {
+	ctx := stream.Context()
+	f := &apierr.Fields{}
+	f.Required(q)
+	mode, known := modes[q.GetMode()]
+	if !known {
+		f.Add("mode", "must be one of QUEUE, SIDE, INTERRUPT and SUPERSEDE, is %d", q.GetMode())
+	}
+	m := sessionservice.Message{Text: q.GetText(), Mode: mode, Turn: q.GetTurn(), RequestID: text(requestID(f, q.GetRequestId()))}
+	if len(q.GetApprovals()) > maxSeen {
+		f.Add("approvals", "has %d items; the limit is %d", len(q.GetApprovals()), maxSeen)
+	} else {
+		for i, name := range q.GetApprovals() {
+			m.Approvals = append(m.Approvals, text(id(f, fmt.Sprintf("approvals[%d]", i), wire.Approvals, name)))
+		}
+	}
+	session, err := sessionID(ctx, f, "session", q.GetSession())
+	if err != nil {
+		return err
+	}
+	if q.GetMode() == agentv1.MessageMode_MESSAGE_MODE_SIDE {
+		return s.aside(stream, session, m)
+	}
+	t, w, err := s.sessions.Send(ctx, who(ctx), session, m)
+	if err != nil {
+		return fault(err)
+	}
+	if w != nil {
+		defer w.Close()
+	}
+	if err := stream.Send(accepted(t)); err != nil {
+		return err
+	}
+	if w == nil {
+		return stream.Send(&agentv1.SessionEvent{Seq: int64(t.Session.Head.Seq), Time: stamp(t.Session.Updated), Event: &agentv1.SessionEvent_Session{Session: fromSession(t.Session)}})
+	}
+	return s.tell(stream, w)
+}
+
+func accepted(t sessionservice.Taken) *agentv1.SessionEvent {
+	return &agentv1.SessionEvent{Time: stamp(t.Session.Updated), Event: &agentv1.SessionEvent_Accepted{Accepted: &agentv1.MessageAccepted{
+		Message: t.Message, Position: int32(t.Position), Decided: resource(wire.Approvals, t.Decided), Replayed: t.Replayed,
+	}}}
+}
+
+// aside answers a message beside the work of the session.
+func (s *Server) aside(stream grpc.ServerStreamingServer[agentv1.SessionEvent], session string, m sessionservice.Message) error {
+	ctx := stream.Context()
+	a, said, err := s.sessions.Aside(ctx, who(ctx), session, m)
+	if err != nil {
+		return fault(err)
+	}
+	return stream.Send(&agentv1.SessionEvent{Event: &agentv1.SessionEvent_Aside{Aside: &agentv1.Aside{Message: a.Message, Reply: a.Reply, Cut: said.Cut}}})
+}
+
+// CancelTurn stops the task of a session.
+func (s *Server) CancelTurn(ctx context.Context, q *agentv1.CancelTurnRequest) (*agentv1.Session, error) {
+	f := &apierr.Fields{}
+	f.Required(q)
+	id, err := sessionID(ctx, f, "session", q.GetSession())
+	if err != nil {
+		return nil, err
+	}
+	return answer(s.sessions.Cancel(ctx, who(ctx), id, q.GetTurn()))
+}
+
+// SubmitToolResult answers a call of a client tool.
+func (s *Server) SubmitToolResult(ctx context.Context, q *agentv1.SubmitToolResultRequest) (*agentv1.SubmitToolResultResponse, error) {
+	f := &apierr.Fields{}
+	f.Required(q)
+	id, err := sessionID(ctx, f, "session", q.GetSession())
+	if err != nil {
+		return nil, err
+	}
+	replayed, err := s.sessions.Submit(ctx, who(ctx), id, q.GetCall(), clienttool.Result{Text: q.GetOutput(), Failed: q.GetFailed()})
+	if err != nil {
+		return nil, fault(err)
+	}
+	return &agentv1.SubmitToolResultResponse{Replayed: replayed}, nil
+}
