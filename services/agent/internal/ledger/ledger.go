@@ -87,6 +87,9 @@ type Session struct {
 	Turns   int             `json:"turns,omitempty"`
 	Calls   map[string]Call `json:"calls,omitempty"`
 	Talk    Talk            `json:"talk,omitzero"`
+	// Zone and Hours are the time zone and the form of time, "12" or "24", that its prompts name; empty for none.
+	Zone  string `json:"zone,omitempty"`
+	Hours string `json:"hours,omitempty"`
 	// Flow is the UUID of the flow in which its turns are nodes, empty before the first one; Nodes counts those that were made, stored or
 	// on the way there, and Last is the UUID of the one that the next continues.
 	Flow  string `json:"flow,omitempty"`

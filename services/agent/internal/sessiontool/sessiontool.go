@@ -3,12 +3,14 @@
 package sessiontool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
 	"time"
+	_ "time/tzdata" // a container may have no time zones
 
 	"github.com/google/uuid"
 
@@ -45,9 +47,6 @@ type Tools struct {
 	Nodes   Nodes
 	Flows   Flows
 	Clock   Clock
-	// Zone and Hours, "12" or "24", are those that the prompt names. nil is UTC.
-	Zone  *time.Location
-	Hours string
 	// ToolCalls are the calls of a turn that are allowed.
 	ToolCalls int
 	// Characters are the most of a node that the window has room for; 0 is MaxCharacters.
@@ -64,7 +63,8 @@ func (t *Tools) Reads() map[string]router.ReadFunc {
 
 // Status is what session_status tells.
 type Status struct {
-	// CurrentTime is in RFC 3339, in Timezone. TimeFormat is `12-hour` or `24-hour`, as in the prompt.
+	// CurrentTime is in RFC 3339, in Timezone. TimeFormat is `12-hour` or `24-hour`. Both are those that the prompt names, or UTC and
+	// `24-hour`.
 	CurrentTime string `json:"current_time"`
 	Timezone    string `json:"timezone"`
 	TimeFormat  string `json:"time_format"`
@@ -84,19 +84,16 @@ type Budget struct {
 }
 
 func (t *Tools) status(context.Context, []byte) ([]byte, error) {
-	zone, hours := t.Zone, t.Hours
-	if zone == nil {
-		zone = time.UTC
-	}
-	if hours == "" {
-		hours = "24"
+	s := t.Session
+	zone, err := time.LoadLocation(s.Zone) // An empty one is UTC.
+	if err != nil {
+		return nil, err
 	}
 	t.mu.Lock()
 	nodes := t.room()
 	t.mu.Unlock()
-	s := t.Session
 	return json.Marshal(Status{
-		CurrentTime: t.Clock.Now().In(zone).Format(time.RFC3339), Timezone: zone.String(), TimeFormat: hours + "-hour",
+		CurrentTime: t.Clock.Now().In(zone).Format(time.RFC3339), Timezone: zone.String(), TimeFormat: cmp.Or(s.Hours, "24") + "-hour",
 		SessionID: s.ID, RequestID: t.request(),
 		Budget: Budget{
 			ModelCalls: max(s.State.Turn.ModelCalls-1, 0), ToolCalls: max(t.ToolCalls-s.Talk.ToolCalls, 0), Nodes: nodes,

@@ -84,16 +84,12 @@ func tools() *Tools {
 // TestStatus: exactly the fields of R42, in the zone of the prompt.
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	tokyo := time.FixedZone("Asia/Tokyo", 9*60*60)
-	for _, c := range []struct {
-		zone        *time.Location
-		hours, want string
-	}{
-		{nil, "", `{"current_time":"2026-05-01T23:59:59Z","timezone":"UTC","time_format":"24-hour",`},
-		{tokyo, "12", `{"current_time":"2026-05-02T08:59:59+09:00","timezone":"Asia/Tokyo","time_format":"12-hour",`},
+	for _, c := range []struct{ zone, hours, want string }{
+		{"", "", `{"current_time":"2026-05-01T23:59:59Z","timezone":"UTC","time_format":"24-hour",`},
+		{"Asia/Tokyo", "12", `{"current_time":"2026-05-02T08:59:59+09:00","timezone":"Asia/Tokyo","time_format":"12-hour",`},
 	} {
 		s := tools()
-		s.Zone, s.Hours = c.zone, c.hours
+		s.Session.Zone, s.Session.Hours = c.zone, c.hours
 		got, err := s.Reads()[tool.SessionStatus](t.Context(), []byte("{}"))
 		want := c.want + `"session_id":"` + id + `","request_id":"m1","budget":{"model_calls_left":19,"tool_calls_left":61,"nodes_left":3}}`
 		if err != nil || string(got) != want {

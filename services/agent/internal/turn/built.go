@@ -22,12 +22,15 @@ type Built struct {
 	// the session are made of them, so that an edit does not move what a model server remembers (field/systemprompt-rules.md 1.3). Empty:
 	// there are none.
 	Snapshot []byte
+	// Zone is the time zone that it names, of the IANA database, and Hours "12" or "24", the form of time; empty where it names none.
+	Zone, Hours string
 	// Notices are what a person should know of it that did not stop it.
 	Notices []string
 }
 
 // keep writes what the session keeps of a prompt.
 func (b Built) keep(w *ledger.Work) error {
+	w.Session.Zone, w.Session.Hours = b.Zone, b.Hours
 	for _, text := range b.Notices {
 		w.Session.Notice(text)
 	}

@@ -28,9 +28,7 @@ func (c *Client) BuildContext(ctx context.Context, ns string, m nodecontext.Mate
 		Path: wire.IDs(m.Path), Parents: wire.IDs(m.Parents), Refs: wire.IDs(m.Refs), AncestorsMax: proto.Int32(int32(m.Ancestors)), LinesOnly: m.LinesOnly,
 	}
 	for _, n := range m.Nodes {
-		req.Nodes = append(req.Nodes, &promptbuilderv1.ContextNode{
-			Id: n.ID.String(), Prompt: n.Prompt, Answer: n.Answer, Summary: n.Summary, Stale: n.Stale, Tags: n.Tags,
-		})
+		req.Nodes = append(req.Nodes, wire.ContextNode(n))
 	}
 	b, err := c.rpc.BuildContext(namespace.With(ctx, ns), req)
 	if err != nil {

@@ -91,8 +91,8 @@ func TestAPromptOfASession(t *testing.T) {
 		Evidence: []turn.Excerpt{{Source: "read", Text: "霧"}}, Tools: []tool.Shown{{Name: "read", Description: "Reads.\nMore.", Input: `{"type":"object"}`}},
 	}
 	text, err := promptbuilder.Sessions{Client: promptbuilder.New(h)}.Build(t.Context(), "team-a", p)
-	if err != nil || text != "prompt" || h.in[promptbuilderv1.PromptBuilderService_BuildAgent_FullMethodName] != "team-a" {
-		t.Errorf("%q, %v, %v", text, err, h.in)
+	if err != nil || text.Text != "prompt" || h.in[promptbuilderv1.PromptBuilderService_BuildAgent_FullMethodName] != "team-a" {
+		t.Errorf("%+v, %v, %v", text, err, h.in)
 	}
 	a, s := h.session.GetAgent(), h.session.GetSystem()
 	if a.GetGoal() != "港の話" || a.GetStep() != "PLANNING" || a.GetPattern() != p.Pattern || a.GetReservedTokens() != 17 || a.GetBudgets().GetTotal() != 3000 || h.session.GetUser() != "書いて" ||

@@ -2,13 +2,19 @@ package promptbuilder
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/downstream"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
@@ -21,46 +27,115 @@ var sessions = downstream.Service{Name: service.Name, Passed: service.Passed, Fi
 const messageTokens = 8
 
 // Sessions is a turn.Prompts over a Client.
-type Sessions struct{ *Client }
+type Sessions struct {
+	*Client
+	// Folders gives what the prompts of a session are made of beside it; nil: nothing.
+	Folders func(ledger.Session) Folders
+	// Refs gives the nodes that its prompts tell of; nil: none.
+	Refs Refs
+}
+
+// Refs gives the nodes that a session refers to, as lines of a prompt.
+type Refs interface {
+	Lines(ctx context.Context, ns string, s ledger.Session) ([]nodecontext.Excerpt, error)
+}
 
 // Build makes the system prompt of a session's next call: the layers of the pattern that the last answer named, cut to what the window
 // leaves beside the answer and what was said in the turn (seed 001, 3 and 11).
-func (c Sessions) Build(ctx context.Context, ns string, p turn.Prompt) (string, error) {
+func (c Sessions) Build(ctx context.Context, ns string, p turn.Prompt) (turn.Built, error) {
 	reserved, err := c.talk(ctx, ns, p)
 	if err != nil {
-		return "", err
+		return turn.Built{}, err
 	}
-	s := p.Session
+	var notices []string
 	req := &promptbuilderv1.BuildAgentRequest{
-		System: &promptbuilderv1.BuildSystemRequest{Backend: s.Backend, Locale: s.Locale, Sections: told(p)},
-		Agent: &promptbuilderv1.AgentState{
-			Pattern: p.Pattern, Step: string(s.State.Step), Status: string(s.State.Status), SessionId: s.ID,
-			Goal: s.Items.Goal, WhyNow: s.Items.WhyNow, Constraints: s.Items.Constraints, PlanBrief: s.Items.PlanBrief, OpenQuestions: s.Items.OpenQuestions,
-			Memory:  &promptbuilderv1.AgentMemory{LearnedPatterns: s.Memory.Patterns, UserSettings: s.Memory.Wishes},
-			Budgets: &promptbuilderv1.AgentBudgets{Total: proto.Int32(int32(p.Total))}, ReservedTokens: int32(reserved),
-		},
-		User: p.User,
+		System: &promptbuilderv1.BuildSystemRequest{Backend: p.Session.Backend, Locale: p.Session.Locale, Sections: told(p), Tools: tools(p)},
+		Agent:  state(p, reserved), User: p.User,
 	}
 	if p.Aside != "" {
 		req.System.Texts = map[string]string{"main.output": p.Aside}
 	}
-	for _, t := range p.Tools {
-		req.System.Tools = append(req.System.Tools, &promptbuilderv1.Tool{Name: t.Name, Summary: firstLine(t.Description), SchemaJson: t.Input})
+	if req.System.Context, err = c.references(ctx, ns, p); err != nil {
+		notices = append(notices, "the prompt was made without what the session refers to: "+err.Error())
+	}
+	read, why := c.folders(req.System, p)
+	b, err := c.rpc.BuildAgent(namespace.With(ctx, ns), req)
+	if read && ofFolders(err) {
+		why = "the prompt was made without files and skills: " + status.Convert(err).Message()
+		read = without(req.System)
+		b, err = c.rpc.BuildAgent(namespace.With(ctx, ns), req)
+	}
+	if err != nil {
+		return turn.Built{}, sessions.Error(err)
+	}
+	out := turn.Built{Text: b.GetSystem().GetText(), Notices: notices, Zone: b.GetSystem().GetTime().GetZone(), Hours: b.GetSystem().GetTime().GetFormat()}
+	if why != "" {
+		out.Notices = append(out.Notices, why)
+	}
+	if read {
+		out.Notices = append(out.Notices, seen(b.GetSystem())...)
+		err = keep(&out, b.GetSystem().GetSnapshot())
+	}
+	return out, err
+}
+
+// state is the session as its layers print it (field/systemprompt-rules.md 3).
+func state(p turn.Prompt, reserved int) *promptbuilderv1.AgentState {
+	s := p.Session
+	a := &promptbuilderv1.AgentState{
+		Pattern: p.Pattern, Step: string(s.State.Step), Status: string(s.State.Status), SessionId: s.ID, OngoingTask: inHand(s),
+		Goal: s.Items.Goal, WhyNow: s.Items.WhyNow, Constraints: s.Items.Constraints, PlanBrief: s.Items.PlanBrief, OpenQuestions: s.Items.OpenQuestions,
+		Memory:  &promptbuilderv1.AgentMemory{LearnedPatterns: s.Memory.Patterns, UserSettings: s.Memory.Wishes},
+		Budgets: &promptbuilderv1.AgentBudgets{Total: proto.Int32(int32(p.Total))}, ReservedTokens: int32(reserved),
+	}
+	if b := s.Brought; b.Files > 0 || b.Operations > 0 {
+		a.Memory.TotalFiles, a.Memory.SuccessfulOperations = proto.Int32(int32(b.Files)), proto.Int32(int32(b.Operations))
 	}
 	for _, x := range p.Past {
-		req.Agent.Exchanges = append(req.Agent.Exchanges, &promptbuilderv1.AgentExchange{User: x.User, Assistant: x.Reply})
-		req.Agent.Summaries = append(req.Agent.Summaries, &promptbuilderv1.AgentSummary{Text: x.User, Opening: true})
+		a.Exchanges = append(a.Exchanges, &promptbuilderv1.AgentExchange{User: x.User, Assistant: x.Reply})
+		a.Summaries = append(a.Summaries, &promptbuilderv1.AgentSummary{Text: x.User + " " + x.Reply, Opening: true})
 	}
 	for _, e := range p.Evidence {
-		req.Agent.Evidence = append(req.Agent.Evidence, &promptbuilderv1.AgentEvidence{Source: e.Source, Text: e.Text})
+		a.Evidence = append(a.Evidence, &promptbuilderv1.AgentEvidence{Source: e.Source, Text: e.Text})
 	}
-	for _, a := range p.Pending {
-		req.Agent.Pending = append(req.Agent.Pending, &promptbuilderv1.PendingApproval{
-			Id: a.ID, Kind: string(a.Kind), Tool: a.Subject.Tool, Intent: a.Points.Intent.Text,
-		})
+	for _, w := range p.Pending {
+		a.Pending = append(a.Pending, &promptbuilderv1.PendingApproval{Id: w.ID, Kind: string(w.Kind), Tool: w.Subject.Tool, Intent: w.Points.Intent.Text})
 	}
-	b, err := c.rpc.BuildAgent(namespace.With(ctx, ns), req)
-	return b.GetSystem().GetText(), sessions.Error(err)
+	return a
+}
+
+// inHand is the step of the plan that is being carried out: its first one, once the plan is.
+func inHand(s ledger.Session) string {
+	if len(s.Items.PlanBrief) == 0 || s.State.Step != session.Execution && s.State.Step != session.Review {
+		return ""
+	}
+	return s.Items.PlanBrief[0]
+}
+
+func tools(p turn.Prompt) (all []*promptbuilderv1.Tool) {
+	for _, t := range p.Tools {
+		all = append(all, &promptbuilderv1.Tool{Name: t.Name, Summary: firstLine(t.Description), SchemaJson: t.Input})
+	}
+	return all
+}
+
+// references are the nodes that the session refers to. Its own earlier turns are no part of it: the layers tell those
+// (field/systemprompt-rules.md 3.1).
+func (c Sessions) references(ctx context.Context, ns string, p turn.Prompt) (*promptbuilderv1.BuildContextRequest, error) {
+	if c.Refs == nil {
+		return nil, nil //nolint:nilnil // a prompt without a context has none
+	}
+	nodes, err := c.Refs.Lines(ctx, ns, p.Session)
+	if err != nil || len(nodes) == 0 {
+		return nil, err
+	}
+	asks := slices.ContainsFunc(p.Tools, func(t tool.Shown) bool { return t.Name == tool.NodeDetail })
+	req := &promptbuilderv1.BuildContextRequest{AncestorsMax: proto.Int32(0), Details: proto.Bool(asks)}
+	for _, n := range nodes {
+		req.Nodes = append(req.Nodes, wire.ContextNode(n))
+		req.Refs = append(req.Refs, n.ID.String())
+	}
+	return req, nil
 }
 
 // talk counts what is sent beside the prompt and the message of the user: what was said in the turn.

@@ -25,6 +25,11 @@ func IDs(ids []uuid.UUID) []string {
 	return all
 }
 
+// ContextNode writes what promptbuilder is told of a node.
+func ContextNode(n nodecontext.Excerpt) *promptbuilderv1.ContextNode {
+	return &promptbuilderv1.ContextNode{Id: n.ID.String(), Prompt: n.Prompt, Answer: n.Answer, Summary: n.Summary, Stale: n.Stale, Tags: n.Tags}
+}
+
 // Context reads a context.
 func Context(b *promptbuilderv1.BuildContextResponse) (nodecontext.Built, error) {
 	out := nodecontext.Built{
