@@ -35,6 +35,8 @@ const (
 	NotByWords Code = "NOT_BY_WORDS"
 	// NotOffered: the scope is not one of the offers.
 	NotOffered Code = "NOT_OFFERED"
+	// TooManyRules: the session has as many standing rules as it may have.
+	TooManyRules Code = "TOO_MANY_RULES"
 	// Over: its time is over. Nothing runs.
 	Over Code = "EXPIRED"
 	// Closed: it was decided otherwise, or closed.

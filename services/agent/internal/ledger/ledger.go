@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
@@ -68,6 +70,15 @@ type Call struct {
 	Hash string `json:"hash"`
 }
 
+// MaxStanding bounds the standing rules of a session.
+const MaxStanding = 32
+
+// Standing is what a person allowed for the rest of the session (field/review-agent.md S8), with the digest of the approval by which.
+type Standing struct {
+	policy.Standing
+	Digest canon.Hash `json:"approval_digest"`
+}
+
 // Session is a session as it is now.
 type Session struct {
 	ID string `json:"id"`
@@ -96,8 +107,10 @@ type Session struct {
 	Nodes int    `json:"nodes,omitempty"`
 	Last  string `json:"last,omitempty"`
 	// Notices are what a person should know of it that stopped nothing, such as files that changed since it began: the latest, each once.
-	Notices []string  `json:"notices,omitempty"`
-	Created time.Time `json:"created"`
+	Notices []string `json:"notices,omitempty"`
+	// Standing are the rules by which persons allowed more than one call, in the order in which they were written.
+	Standing []Standing `json:"standing,omitempty"`
+	Created  time.Time  `json:"created"`
 	// Deleted is when its contents were taken away.
 	Deleted time.Time `json:"deleted,omitzero"`
 	Updated time.Time `json:"updated"`

@@ -22,6 +22,7 @@ func sumOf(text string) canon.Hash { return canon.Sum([]byte(text)) }
 type answer struct {
 	*Engine
 	s     ledger.Session
+	rt    router.Router
 	h     heard
 	env   envelope.Envelope
 	named []ledger.Named
@@ -35,7 +36,7 @@ type answer struct {
 
 // answered has the calls of an answer judged, carries out those that only look, and writes all of it in one transaction.
 func (e *Engine) answered(ctx context.Context, ns string, s ledger.Session, r router.Router, h heard, env envelope.Envelope) error {
-	a := &answer{Engine: e, s: s, h: h, env: env}
+	a := &answer{Engine: e, s: s, rt: r, h: h, env: env}
 	for _, c := range env.Calls {
 		id := e.IDs.ID() // Never the model's own: servers count anew in each answer, and a result is found by it.
 		a.named = append(a.named, ledger.Named{ID: id, Name: c.Name, Args: argsOf(id)})
@@ -67,7 +68,7 @@ func (e *Engine) session(ns string, s ledger.Session, step session.Step) router.
 	recent := slices.Clone(t.Recent)
 	return router.Session{
 		Namespace: ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Roles: []string{policy.RoleUser}, InExecution: step == session.Execution,
-		Denied: hashes(t.Denied), Unknown: hashes(t.Unknown), Now: e.Clock.Now(),
+		Standing: standing(s), Denied: hashes(t.Denied), Unknown: hashes(t.Unknown), Now: e.Clock.Now(),
 		Guard: func(hash canon.Hash) string {
 			if charged++; charged > e.Limits.ToolCalls {
 				return "the budget of calls of this message is spent"
@@ -113,6 +114,7 @@ func (a *answer) write(w *ledger.Work) error {
 	if err := a.heard(w, a.h, a.named); err != nil {
 		return err
 	}
+	changedTools(w, a.rt.Tools)
 	for i, c := range a.calls {
 		if err := put(w, a.named[i].Args, c.Args); err != nil {
 			return err

@@ -70,7 +70,7 @@ func (e *Engine) take(w *ledger.Work, approval string, r gate.Request, ed *edit)
 	if err := (reader{w.Tx, w.Session.ID}).json(contentOf(approval), &content); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return a, nil, err
 	}
-	r.Now, r.Seq = w.Now, w.Seq()
+	r.Now, r.Seq, r.Rule = w.Now, w.Seq(), e.IDs.ID()
 	var stopped *gate.Refusal
 	if ed != nil {
 		r.Replacement, stopped = ed.replace(e, w, a, r.Who)
@@ -78,6 +78,9 @@ func (e *Engine) take(w *ledger.Work, approval string, r gate.Request, ed *edit)
 	ruling := gate.Decide(a, content, r, e.Terms)
 	if no := ruling.Refused; no != nil && no.Code == gate.BadEdit && stopped != nil {
 		ruling.Refused = stopped
+	}
+	if ruling.Standing != nil && len(w.Session.Standing) >= ledger.MaxStanding {
+		ruling = tooMany(a)
 	}
 	if err := e.rule(w, a, r.Who, ruling); err != nil {
 		return a, nil, err
@@ -115,7 +118,13 @@ func (e *Engine) rule(w *ledger.Work, a gate.Approval, who gate.Who, ruling gate
 	if ruling.Event == nil {
 		return nil
 	}
-	return e.carry(w, ruling.Event, ruling.Change)
+	if err := e.carry(w, ruling.Event, ruling.Change); err != nil {
+		return err
+	}
+	if ruling.Standing != nil {
+		stand(w, a, *ruling.Standing)
+	}
+	return nil
 }
 
 // denial is the denial of a ruling, a late one too.

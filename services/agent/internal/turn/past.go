@@ -33,6 +33,7 @@ func endOf(s session.State) ended {
 
 // settle puts the conversation of a turn that has ended among the past ones.
 func (e *Engine) settle(w *ledger.Work) error {
+	overRules(w)
 	if w.Session.State.Turn.Running != session.NoTurn {
 		return nil
 	}

@@ -119,8 +119,9 @@ type rig struct {
 	rules   []policy.Rule
 	// faulty stands before the store, if it is not nil.
 	faulty *faulty
-	// homeless: the work folder is not there.
-	homeless bool
+	// homeless: the work folder is not there. described is the description of the tool create, where it has another one.
+	homeless  bool
+	described string
 }
 
 // faulty is a store of which one write fails: before it is done, or after, when nobody knows.
@@ -199,6 +200,9 @@ func (r *rig) Router(context.Context, string, ledger.Session) (router.Router, er
 	r.Cleanup(func() { _ = root.Close() })
 	var all []*tool.Tool
 	for _, d := range tool.BuiltIns() {
+		if d.Name == tool.Create && r.described != "" {
+			d.Description = r.described
+		}
 		admitted, err := tool.Admit(d)
 		if err != nil {
 			return router.Router{}, err
@@ -322,3 +326,5 @@ func (r *rig) sound() {
 func writeFile(r *rig, name, text string) error {
 	return os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o644) //nolint:gosec // a test's own folder
 }
+
+func mkdir(r *rig, name string) error { return os.Mkdir(filepath.Join(r.dir, name), 0o755) } //nolint:gosec // a test's own folder

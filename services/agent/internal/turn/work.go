@@ -108,6 +108,7 @@ func (j *job) Begin(ctx context.Context, i router.Intent, recheck router.Recheck
 		void = nil
 		now := router.Now{
 			Tools: j.r.Tools, Engine: j.r.Engine, InExecution: w.Session.State.Step == session.Execution, Roles: j.rs.Roles, Time: w.Now,
+			Standing:    standing(*w.Session),
 			LikeUnknown: slices.Contains(w.Session.Talk.Unknown, string(i.CallHash)) && j.call.Approval == "",
 		}
 		if err := recheck(ctx, now); err != nil {
