@@ -31,6 +31,9 @@ type Deps struct {
 	Metrics prometheus.Registerer
 	// Backends are the model servers; promptbuilder reads the same file.
 	Backends *backends.Set
+	// Own are files and folders of the program, such as its settings and tokens: no folder of sessions may hold one of them
+	// (field/review-agent.md S12).
+	Own []string
 	// PromptBuilder and FlowStore are connections of grpcclient's. They must work until Close has returned.
 	PromptBuilder, FlowStore grpc.ClientConnInterface
 }
@@ -42,9 +45,10 @@ type App struct {
 	generations *generation.Service
 	contexts    *nodecontext.Service
 	summaries   *summary.Service
+	sessions    *sessions
 }
 
-// New makes the agent. It calls nobody: what is away is an answer to a request, not a reason not to start.
+// New makes the agent, and opens its data folder. It calls nobody: what is away is an answer to a request, not a reason not to start.
 func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 	if deps.Log == nil {
 		deps.Log = zap.NewNop()
@@ -62,7 +66,11 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 	}
 	flows, prompts, limits := flowstore.New(deps.FlowStore), promptbuilder.New(deps.PromptBuilder), cfg.Generation.limits()
 	contexts := nodecontext.New(flows, prompts)
-	return &App{deps: deps, cfg: cfg.Summaries, contexts: contexts, generations: generation.New(generation.Deps{
+	sessions, err := openSessions(cfg, deps, contexts, prompts)
+	if err != nil {
+		return nil, err
+	}
+	return &App{sessions: sessions, deps: deps, cfg: cfg.Summaries, contexts: contexts, generations: generation.New(generation.Deps{
 		Flows: flows, Prompts: prompts, Contexts: contexts, Models: deps.Backends,
 		Clock: clock{}, Random: random{}, Observer: observer,
 		Limits: limits,
@@ -78,7 +86,7 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 
 // Register adds AgentService to a server.
 func (a *App) Register(r grpc.ServiceRegistrar) {
-	agentv1.RegisterAgentServiceServer(r, transport.New(a.generations, a.contexts, a.summaries))
+	agentv1.RegisterAgentServiceServer(r, transport.New(a.generations, a.contexts, a.summaries, a.sessions.service))
 }
 
 // Ready tells how the model servers and the other services are. None is fatal: a request that needs one that is away is
@@ -89,7 +97,7 @@ func (a *App) Ready(ctx context.Context) []obs.Check {
 	}, a.deps.Backends.Ready()...)...)
 }
 
-// Run makes summaries in the background, where the settings say so, and returns when ctx ends.
+// Run carries sessions on, and makes summaries in the background where the settings say so. It returns when ctx ends.
 func (a *App) Run(ctx context.Context) error {
 	var following sync.WaitGroup
 	if a.cfg.Background {
@@ -99,9 +107,10 @@ func (a *App) Run(ctx context.Context) error {
 			})
 		}
 	}
+	err := a.sessions.run(ctx)
 	<-ctx.Done()
 	following.Wait()
-	return nil
+	return err
 }
 
 // Drain ends all generations and the work on summaries, since the process is stopping; what was received is stored. It does
@@ -111,10 +120,10 @@ func (a *App) Drain() {
 	a.summaries.Drain()
 }
 
-// Close drains and waits until what was received is stored: promptbuilder and flowstore stop after it.
+// Close drains and waits until what was received is stored: promptbuilder and flowstore stop after it. Run has returned.
 func (a *App) Close(ctx context.Context) error {
 	a.Drain()
-	return errors.Join(a.summaries.Close(ctx), a.generations.Close(ctx))
+	return errors.Join(a.summaries.Close(ctx), a.generations.Close(ctx), a.sessions.close())
 }
 
 // clock is package time.

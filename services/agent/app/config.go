@@ -9,10 +9,12 @@ import (
 
 // Config are the settings of the agent.
 type Config struct {
-	// Data is the folder of what the agent keeps. The secret of approvers is in it where there is no file of tokens. It is made where it is not there.
-	Data       string           `yaml:"data" help:"folder of the agent: the secret of approvers, where there is no file of tokens"`
+	// Data is the folder of what the agent keeps: sessions, the keys of their audit, and the secret of approvers where there is no file of tokens.
+	// It is made where it is not there.
+	Data       string           `yaml:"data" help:"folder of the agent: its sessions, the keys of their audit, and the secret of approvers where there is no file of tokens"`
 	Generation GenerationConfig `yaml:"generation"`
 	Summaries  SummariesConfig  `yaml:"summaries"`
+	Sessions   SessionsConfig   `yaml:"sessions"`
 }
 
 // Check finds settings that cannot be.
@@ -50,7 +52,7 @@ type GenerationConfig struct {
 // DefaultConfig has the limits of generation.DefaultLimits and the numbers of summary.DefaultNumbers.
 func DefaultConfig() Config {
 	l := generation.DefaultLimits()
-	return Config{Data: "./tsumugi-data/agent", Summaries: defaultSummaries(), Generation: GenerationConfig{
+	return Config{Data: "./tsumugi-data/agent", Summaries: defaultSummaries(), Sessions: defaultSessions(), Generation: GenerationConfig{
 		MaxTokens: l.MaxTokens, Variants: l.Variants, Options: l.Options, Repeat: l.Repeat, Running: l.Running,
 		Total: l.Total, FirstPiece: l.FirstPiece, Silence: l.Silence, Store: l.Store, Heartbeat: l.Heartbeat,
 		Keep: l.Keep, Kept: l.Kept, KeptBytes: config.Size(l.KeptBytes),

@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/toolsfile"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/runner"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
@@ -48,7 +49,7 @@ type SessionsConfig struct {
 func defaultSessions() SessionsConfig {
 	t, m := turn.DefaultLimits(), session.DefaultLimits()
 	return SessionsConfig{
-		Running: 64, Lease: 30 * time.Second, AnswerTokens: t.Answer, Ask: t.Ask, ModelCalls: m.ModelCalls, ToolCalls: t.ToolCalls, Reasks: m.Reasks,
+		Running: runner.DefaultLimits().Sessions, Lease: runner.DefaultLimits().Lease, AnswerTokens: t.Answer, Ask: t.Ask, ModelCalls: m.ModelCalls, ToolCalls: t.ToolCalls, Reasks: m.Reasks,
 		Recoveries: m.Recoveries, Queue: m.Queue, Approval: gate.DefaultLife, RequesterMayApprove: gate.DefaultTerms().RequesterMayApprove,
 		KeepContents: 30 * 24 * time.Hour,
 	}
@@ -67,7 +68,7 @@ func (c *SessionsConfig) Check(p *config.Problems) {
 		got         int
 		least, most int
 	}{
-		{"running", c.Running, 1, 10_000},
+		{"running", c.Running, 1, runner.MaxSessions},
 		{"answer_tokens", c.AnswerTokens, 64, 1 << 20},
 		{"model_calls", c.ModelCalls, 1, 1000},
 		{"tool_calls", c.ToolCalls, 1, 10_000},
@@ -84,7 +85,7 @@ func (c *SessionsConfig) Check(p *config.Problems) {
 		got         time.Duration
 		least, most time.Duration
 	}{
-		{"lease", c.Lease, 5 * time.Second, 10 * time.Minute},
+		{"lease", c.Lease, time.Second, time.Hour},
 		{"ask", c.Ask, time.Second, 24 * time.Hour},
 		{"approval", c.Approval, gate.MinLife, gate.MaxLife},
 		{"keep_contents", c.KeepContents, time.Hour, 100 * 365 * 24 * time.Hour},
@@ -116,6 +117,12 @@ func (c *SessionsConfig) files() []string {
 func (c *SessionsConfig) limits() turn.Limits {
 	l := turn.DefaultLimits()
 	l.Answer, l.Ask, l.ToolCalls, l.Approval = c.AnswerTokens, c.Ask, c.ToolCalls, c.Approval
+	return l
+}
+
+func (c *SessionsConfig) running() runner.Limits {
+	l := runner.DefaultLimits()
+	l.Sessions, l.Lease = c.Running, c.Lease
 	return l
 }
 

@@ -19,22 +19,20 @@ type opening struct {
 	// approver lets in who is an approver and nothing else. It does not keep users out: that a user may not decide is found out by the handler,
 	// which records the try (Caller.MayDecide).
 	approver bool
-	// announced is a call that the contract does not have yet. The table's test fails once it has it, and while a name without the mark has no call.
-	announced bool
 }
 
 const agentService = "/tsumugi.agent.v1.AgentService/"
 
 // openings are the calls that others may make than users (field/review-agent.md S10, S13; cases/agent.md c2).
 var openings = map[string]opening{
-	agentService + "GetSession":       {session: true, announced: true},
-	agentService + "SendMessage":      {session: true, announced: true},
-	agentService + "WatchSession":     {session: true, announced: true},
-	agentService + "SubmitToolResult": {session: true, announced: true},
-	agentService + "ListApprovals":    {approver: true, announced: true},
-	agentService + "GetApproval":      {approver: true, announced: true},
-	agentService + "DecideApproval":   {approver: true, announced: true},
-	agentService + "ExtendApproval":   {approver: true, announced: true},
+	agentService + "GetSession":       {session: true},
+	agentService + "SendMessage":      {session: true},
+	agentService + "WatchSession":     {session: true},
+	agentService + "SubmitToolResult": {session: true},
+	agentService + "ListApprovals":    {approver: true},
+	agentService + "GetApproval":      {approver: true},
+	agentService + "DecideApproval":   {approver: true},
+	agentService + "ExtendApproval":   {approver: true},
 }
 
 // MayCall says whether the caller may make a call, `/package.Service/Method`, at all: PERMISSION_DENIED with the reason if not. It is for

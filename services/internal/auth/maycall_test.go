@@ -28,8 +28,7 @@ func calls() (all []string) {
 	return all
 }
 
-// A name in the table that no call has would open nothing, in silence: each is a call of the contract, or announced. The mark goes when
-// the call comes.
+// A name in the table that no call has would open nothing, in silence: each is a call of the contract.
 func TestOpeningsAreCallsOfTheContract(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
@@ -38,10 +37,8 @@ func TestOpeningsAreCallsOfTheContract(t *testing.T) {
 	}
 	for method, o := range openings {
 		switch {
-		case !o.announced && !known[method]:
-			t.Errorf("the contract has no %s: mistyped, or to be marked as announced", method)
-		case o.announced && known[method]:
-			t.Errorf("the contract has %s now: take the mark `announced` away", method)
+		case !known[method]:
+			t.Errorf("the contract has no %s", method)
 		case !o.session && !o.approver:
 			t.Errorf("%s: lets nobody in", method)
 		case !strings.HasPrefix(method, agentService):

@@ -293,7 +293,6 @@ func TestRun(t *testing.T) {
 	if err := <-seen; !errors.Is(err, conversation.ErrAway) || !strings.Contains(err.Error(), "turn 1 of session "+id) {
 		t.Error(err)
 	}
-	r.writer.Poke()
 	for len(r.left(ns, id)) > 0 {
 		time.Sleep(time.Millisecond) // The state is what is waited for.
 	}

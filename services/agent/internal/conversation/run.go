@@ -8,8 +8,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
 
-// The pauses between two tries: the first after one that failed, each further one twice as long, up to the longest, which is also how
-// often a Writer looks that nobody pokes.
+// The pauses between two looks: the first is how often it is looked for what is to be stored; after a look that failed each is twice as long,
+// up to the longest.
 const (
 	firstPause   = time.Second
 	longestPause = time.Minute
@@ -25,19 +25,11 @@ type Observer interface {
 	Fault(ctx context.Context, err error)
 }
 
-// Poke has Run look at once: a turn has ended. It does not wait.
-func (w *Writer) Poke() {
-	select {
-	case w.poked <- struct{}{}:
-	default: // It looks anyway.
-	}
-}
-
-// Run stores what is left of all sessions, at once and whenever it is poked, until ctx ends.
+// Run stores what is left of all sessions, at once and again and again, until ctx ends.
 func (w *Writer) Run(ctx context.Context, clock Clock, observer Observer) {
 	pause := firstPause
 	for ctx.Err() == nil {
-		wait := longestPause
+		wait := firstPause
 		if err := w.FlushAll(ctx); err == nil {
 			pause = firstPause
 		} else if ctx.Err() == nil {
@@ -47,7 +39,6 @@ func (w *Writer) Run(ctx context.Context, clock Clock, observer Observer) {
 		timer := clock.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-		case <-w.poked:
 		case <-timer.C:
 		}
 		timer.Stop()

@@ -55,12 +55,11 @@ type Writer struct {
 	ledger *ledger.Ledger
 	flows  Flows
 	ask    time.Duration
-	poked  chan struct{}
 }
 
 // NewWriter makes a Writer. ask is how long flowstore may take for one call.
 func NewWriter(l *ledger.Ledger, flows Flows, ask time.Duration) *Writer {
-	return &Writer{l, flows, ask, make(chan struct{}, 1)}
+	return &Writer{l, flows, ask}
 }
 
 // Flush stores the nodes of a session that are not stored yet, in their order. An error says why some are left; they are stored by a

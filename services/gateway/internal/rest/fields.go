@@ -28,7 +28,7 @@ import (
 const lastEventID = "Last-Event-ID"
 
 // resumed are the fields that say after which event a stream goes on.
-var resumed = []protoreflect.Name{"after", "since_seq"}
+var resumed = []protoreflect.Name{"after", "since_seq", "from_seq"}
 
 // grpcTimeout is the header with the time limit of a call.
 const grpcTimeout = "Grpc-Timeout"

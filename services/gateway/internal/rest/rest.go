@@ -90,7 +90,7 @@ func (s *surface) register() error {
 
 // passed is the allow-list of request headers that become metadata of the call. It is short because the rest goes other
 // ways: Authorization passes by grpc-gateway's own rule; X-Request-Id, traceparent and tracestate are read at the edge
-// and sent by grpcclient; Last-Event-ID becomes the field `after` or `since_seq`.
+// and sent by grpcclient; Last-Event-ID becomes the field `after`, `since_seq` or `from_seq`.
 func passed(header string) (string, bool) {
 	switch header {
 	case "Idempotency-Key":

@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/auditkeys"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/flowstore"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/promptbuilder"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/telemetry"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/conversation"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/runner"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store/sqlite"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/toolbox"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
+	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+)
+
+// database is the file of sessions in the data folder.
+const database = "sessions.db"
+
+// sessions is everything that carries sessions on.
+type sessions struct {
+	store    *sqlite.Store
+	folders  func() error
+	runner   *runner.Runner
+	writer   *conversation.Writer
+	observer *telemetry.Sessions
+	service  *sessionservice.Service
+}
+
+// openSessions opens the store, the folders and the keys. What was opened is closed again where something cannot be.
+func openSessions(cfg Config, deps Deps, contexts *nodecontext.Service, prompts *promptbuilder.Client) (s *sessions, err error) {
+	s = &sessions{folders: func() error { return nil }}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	keys, err := s.open(cfg)
+	if err != nil {
+		return nil, err
+	}
+	work, read, folders, err := cfg.Sessions.tools.Open(append(cfg.Sessions.files(), append(deps.Own, cfg.Data)...))
+	if s.folders = folders; err != nil {
+		return nil, err
+	}
+	if s.observer, err = telemetry.NewSessions(deps.Log, deps.Metrics); err != nil {
+		return nil, err
+	}
+	machine := cfg.Sessions.machine()
+	kept := ledger.New(s.store, keys, machine, clock{})
+	flows := flowstore.NewConversations(deps.FlowStore)
+	desk := clienttool.New(kept, clock{}, 0)
+	box := &toolbox.Box{Work: work, Read: read, Policies: cfg.Sessions.policies, Session: toolbox.Own{
+		Desk: desk, Nodes: contexts, Flows: flows, Clock: clock{}, ToolCalls: cfg.Sessions.ToolCalls,
+	}}
+	engine := turn.New(turn.Deps{
+		Ledger: kept, Machine: machine, Prompts: promptbuilder.Sessions{Client: prompts}, Models: deps.Backends, Tools: box, IDs: random{}.texts(), Clock: clock{},
+		Limits: cfg.Sessions.limits(), Terms: gate.Terms{RequesterMayApprove: cfg.Sessions.RequesterMayApprove, ApproveUnshown: cfg.Sessions.ApproveUnshown},
+	})
+	s.runner = runner.New(runner.Deps{
+		Engine: engine, Work: s.store, Clock: clock{}, Owner: uuid.NewString(), Observer: s.observer, Limits: cfg.Sessions.running(),
+	})
+	s.writer = conversation.NewWriter(kept, flows, cfg.Generation.Store)
+	s.service = sessionservice.New(sessionservice.Deps{
+		Ledger: kept, Engine: engine, Runner: s.runner, Desk: desk, Roots: box, Models: deps.Backends, Policies: cfg.Sessions.policies, IDs: random{}.texts(), Clock: clock{},
+	})
+	return s, nil
+}
+
+// open opens the data folder.
+func (s *sessions) open(cfg Config) (*audit.Keys, error) {
+	dir, err := filesys.Open(cfg.Data) // makes it
+	if err != nil {
+		return nil, err
+	}
+	if err := dir.Close(); err != nil {
+		return nil, err
+	}
+	var keys *audit.Keys
+	if name := cfg.Sessions.AuditKeys; name != "" {
+		keys, err = auditkeys.Load(name)
+	} else {
+		keys, err = auditkeys.LoadOrMake(cfg.Data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.store, err = sqlite.Open(filepath.Join(cfg.Data, database))
+	return keys, err
+}
+
+// run carries sessions on until ctx ends.
+func (s *sessions) run(ctx context.Context) error {
+	var beside sync.WaitGroup
+	beside.Go(func() { s.writer.Run(ctx, clock{}, s.observer) })
+	err := s.runner.Run(ctx)
+	beside.Wait()
+	return err
+}
+
+// close closes what was opened. Nothing runs any more.
+func (s *sessions) close() error {
+	err := s.folders()
+	if s.store != nil {
+		err = errors.Join(err, s.store.Close())
+	}
+	return err
+}
+
+// texts are ids as texts.
+func (random) texts() textIDs { return textIDs{} }
+
+type textIDs struct{}
+
+// ID implements turn.IDs: in the order of time, so that what is new stands together in an index.
+func (textIDs) ID() string { return uuid.Must(uuid.NewV7()).String() }

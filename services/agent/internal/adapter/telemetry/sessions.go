@@ -1,0 +1,59 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/runner"
+)
+
+// Sessions is a runner.Observer and a conversation.Observer.
+type Sessions struct {
+	log    *zap.Logger
+	failed *prometheus.CounterVec
+}
+
+// NewSessions makes a Sessions and registers its metrics.
+func NewSessions(log *zap.Logger, metrics prometheus.Registerer) (*Sessions, error) {
+	s := &Sessions{log: log, failed: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tsumugi_agent_session_failures_total", Help: "Sessions that could not be carried on and are tried again, by what went wrong: failed, lost, unread, flow.",
+	}, []string{"what"})}
+	if err := metrics.Register(s.failed); err != nil {
+		return nil, fmt.Errorf("metrics of sessions: %w", err)
+	}
+	return s, nil
+}
+
+// Failed writes why a session could not be carried on.
+func (s *Sessions) Failed(ns, session string, err error) {
+	s.failed.WithLabelValues("failed").Inc()
+	fields := []zap.Field{zap.String("namespace", ns), zap.String("session", session), zap.Error(err)}
+	var broke *runner.PanicError
+	if errors.As(err, &broke) {
+		s.log.Error("a session broke down and is tried again", append(fields, zap.ByteString("stack", broke.Stack))...)
+		return
+	}
+	s.log.Warn("a session could not be carried on and is tried again", fields...)
+}
+
+// Lost writes that another process has a session now.
+func (s *Sessions) Lost(ns, session string) {
+	s.failed.WithLabelValues("lost").Inc()
+	s.log.Warn("another process took a session over", zap.String("namespace", ns), zap.String("session", session))
+}
+
+// Unread writes that the list of what is to be done could not be read.
+func (s *Sessions) Unread(err error) {
+	s.failed.WithLabelValues("unread").Inc()
+	s.log.Error("the sessions that are to be carried on could not be read", zap.Error(err))
+}
+
+// Fault writes why turns are not in their flows yet.
+func (s *Sessions) Fault(_ context.Context, err error) {
+	s.failed.WithLabelValues("flow").Inc()
+	s.log.Warn("turns of sessions are not in flowstore yet and are tried again", zap.Error(err))
+}
