@@ -93,8 +93,8 @@ func (*spoken) Close() error       { return nil }
 
 type prompts struct{}
 
-func (prompts) Build(context.Context, string, turn.Prompt) (string, error) {
-	return "you are an agent", nil
+func (prompts) Build(context.Context, string, turn.Prompt) (turn.Built, error) {
+	return turn.Built{Text: turn.Built{Text: "you are an agent"}}, nil
 }
 
 type ids struct {
@@ -247,7 +247,9 @@ func asks() []string {
 // send sends a message.
 func (r *rig) send(text string) {
 	r.Helper()
-	_, err := r.Send(context.Background(), ns, id, ann, session.Sent{ID: r.IDs.ID(), Mode: session.Queue}, text)
+	_, err := r.Send(context.Background(), ns, id, turn.Message{
+		Sent: session.Sent{ID: r.IDs.ID(), Mode: session.Queue}, Text: text, Who: gate.Who{Name: ann.Name, Namespace: ns, Roles: []string{policy.RoleUser}},
+	})
 	r.ok(err)
 }
 
