@@ -94,7 +94,7 @@ func (*spoken) Close() error       { return nil }
 type prompts struct{}
 
 func (prompts) Build(context.Context, string, turn.Prompt) (turn.Built, error) {
-	return turn.Built{Text: turn.Built{Text: "you are an agent"}}, nil
+	return turn.Built{Text: "you are an agent"}, nil
 }
 
 type ids struct {
