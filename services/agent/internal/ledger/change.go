@@ -38,9 +38,11 @@ type Work struct {
 	// Answer is the id of the text that a model answered with: the row that tells of the answer names it.
 	Answer string
 
-	ledger  *Ledger
-	ns      string
-	behind  bool
+	ledger *Ledger
+	ns     string
+	behind bool
+	// lease is that which is there before a change that may claim the session.
+	lease   store.Lease
 	entries []audit.Entry
 	// told are the calls and approvals of which an event said something, by id: the hashes by which their rows are known.
 	told map[string]session.Call
@@ -48,6 +50,11 @@ type Work struct {
 
 // Change changes a session in one transaction, which is durable when it returns. fn may be run again; its error leaves nothing.
 func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, fn func(*Work) error) (out Session, err error) {
+	var epoch int64
+	if l.hold != nil {
+		l.hold.writing.Lock()
+		defer l.hold.writing.Unlock()
+	}
 	err = l.store.Update(ctx, ns, func(tx store.Tx) error {
 		found, err := tx.Session(id)
 		if err != nil {
@@ -66,16 +73,31 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		}
 		w := &Work{Tx: tx, Session: &s, Actor: actor, ledger: l, ns: ns}
 		w.Now, w.behind = l.now(s.Head.Time)
+		if err := w.enter(); err != nil {
+			return err
+		}
 		if err := fn(w); err != nil {
 			return err
 		}
-		out, err = w.write(before)
+		if out, err = w.write(before); err != nil {
+			return err
+		}
+		epoch, err = w.leave()
 		return err
 	})
 	if err == nil {
 		l.bell.ring(store.Key{Namespace: ns, Session: id})
 	}
+	if err == nil && l.hold != nil {
+		l.hold.set(epoch)
+	}
 	return out, err
+}
+
+// Claim takes a session for the holder before work that comes ahead of its first change. It is written with what else the claim means.
+func (l *Ledger) Claim(ctx context.Context, ns, id string, actor audit.Actor) error {
+	_, err := l.Change(ctx, ns, id, actor, func(*Work) error { return nil })
+	return err
 }
 
 // Namespace is that of the session.
@@ -101,10 +123,27 @@ func (w *Work) Apply(e session.Event, c gate.Change) ([]session.Note, error) {
 	if err := w.settle(before, notes, c); err != nil {
 		return nil, err
 	}
-	w.Session.State = next
-	w.Session.Thread = w.Session.Thread.Changed(notes)
+	w.Session.Follow(next, notes)
+	w.Session.Parked = w.Session.Parked.after(e, w.Now)
 	w.tell(before, next, notes)
 	return notes, nil
+}
+
+// event applies one that brings nothing for approvals.
+func (w *Work) event(e session.Event) error {
+	_, err := w.Apply(e, gate.Change{})
+	return err
+}
+
+// Follow takes over a state that the machine gave, and what is said of it elsewhere.
+func (s *Session) Follow(next session.State, notes []session.Note) {
+	s.State = next
+	s.Thread = s.Thread.Changed(notes)
+	for _, n := range notes {
+		if n.Of == session.OfTurn && n.From == "" && n.To == string(session.Working) {
+			s.Turns++
+		}
+	}
 }
 
 // settle has the approvals follow the notes, and writes those that changed.
@@ -174,9 +213,6 @@ func (w *Work) tell(before, next session.State, notes []session.Note) {
 			}
 		case session.OfApproval: // by gate.Rows
 		default:
-			if n.Of == session.OfTurn && n.From == "" && n.To == string(session.Working) {
-				w.Session.Turns++
-			}
 			w.entries = append(w.entries, w.entry(n))
 		}
 	}
@@ -266,7 +302,7 @@ func (w *Work) write(before []byte) (Session, error) {
 	}
 	err = w.PutSession(store.Session{
 		ID: s.ID, Owner: s.Owner, Lifecycle: lifecycle, Waits: s.State.AwaitsApproval() || s.State.Question.ID != "",
-		Created: s.Created, Wake: w.ledger.wake(s.State, w.Now), Version: s.Version, Body: body,
+		Created: s.Created, Wake: w.ledger.wake(*s, w.Now), Version: s.Version, Body: body,
 	})
 	s.Version++
 	return *s, err
@@ -349,12 +385,14 @@ func delta(before, after []byte) ([]byte, error) {
 }
 
 // wake is when the owner of a session has to look at it; the zero time: when somebody sends something.
-func (l *Ledger) wake(s session.State, now time.Time) time.Time {
-	switch todo := l.machine.Next(s, now); todo.Duty {
-	case session.Rest:
+func (l *Ledger) wake(s Session, now time.Time) time.Time {
+	switch todo := l.machine.Next(s.State, now); {
+	case todo.Duty == session.Rest:
 		return time.Time{}
-	case session.WaitUntil:
+	case todo.Duty == session.WaitUntil:
 		return todo.Until
+	case todo.Duty == session.Retry && s.Parked.Until.After(now):
+		return s.Parked.Until
 	default:
 		return now
 	}

@@ -36,11 +36,13 @@ type Ledger struct {
 	machine session.Machine
 	clock   Clock
 	bell    *bell
+	// hold is whose changes these are; nil: of whoever makes them.
+	hold *Hold
 }
 
 // New makes a ledger. keys make the codes of its rows.
 func New(s store.Store, keys *audit.Keys, machine session.Machine, clock Clock) *Ledger {
-	return &Ledger{s, keys, machine, clock, newBell()}
+	return &Ledger{store: s, keys: keys, machine: machine, clock: clock, bell: newBell()}
 }
 
 // Settings are what a session is made with and keeps.
@@ -98,6 +100,7 @@ type Session struct {
 	Turns   int             `json:"turns,omitempty"`
 	Calls   map[string]Call `json:"calls,omitempty"`
 	Talk    Talk            `json:"talk,omitzero"`
+	Parked  Parked          `json:"parked,omitzero"`
 	// Zone and Hours are the time zone and the form of time, "12" or "24", that its prompts name; empty for none.
 	Zone  string `json:"zone,omitempty"`
 	Hours string `json:"hours,omitempty"`
