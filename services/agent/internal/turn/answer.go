@@ -34,8 +34,8 @@ type answer struct {
 	why string
 }
 
-// answered has the calls of an answer judged, carries out those that only look, and writes all of it in one transaction.
-func (e *Engine) answered(ctx context.Context, ns string, s ledger.Session, r router.Router, h heard, env envelope.Envelope) error {
+// answered has the calls of an answer judged, carries out those that only look, and gives what writes all of it in one transaction.
+func (e *Engine) answered(ctx context.Context, ns string, s ledger.Session, r router.Router, h heard, env envelope.Envelope) (func(*ledger.Work) error, error) {
 	a := &answer{Engine: e, s: s, rt: r, h: h, env: env}
 	for _, c := range env.Calls {
 		id := e.IDs.ID() // Never the model's own: servers count anew in each answer, and a result is found by it.
@@ -46,11 +46,7 @@ func (e *Engine) answered(ctx context.Context, ns string, s ledger.Session, r ro
 		a.judged = r.JudgeAll(ctx, e.session(ns, s, after(s, env)), a.calls...)
 		a.reads = r.ReadAll(ctx, e.Limits.Reads, a.judged...)
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	_, err := e.Ledger.Change(ctx, ns, s.ID, model, a.write)
-	return refusedAlready(err)
+	return a.write, ctx.Err()
 }
 
 // after is the step that the answer's calls are judged in: the one after the move (C62).
@@ -108,9 +104,6 @@ func hashes(all []string) (out []canon.Hash) {
 
 // write writes the answer: what the model said, its calls with their rows, and what the state machine makes of it.
 func (a *answer) write(w *ledger.Work) error {
-	if !sameTalk(*w.Session, a.s) {
-		return &session.RefusedError{Code: session.RefusedState, Why: "the session changed while the model answered"}
-	}
 	if err := a.heard(w, a.h, a.named); err != nil {
 		return err
 	}
@@ -145,12 +138,6 @@ func (a *answer) write(w *ledger.Work) error {
 		return err
 	}
 	return a.settle(w)
-}
-
-// sameTalk says that nobody has said anything in the turn meanwhile. What waits in the queue, or was asked aside, makes no answer wrong.
-func sameTalk(now, then ledger.Session) bool {
-	a, b := now.Talk.Messages, then.Talk.Messages
-	return now.State.Turn.ID == then.State.Turn.ID && len(a) == len(b) && (len(a) == 0 || a[len(a)-1].Text == b[len(b)-1].Text)
 }
 
 // propose tells the state machine of the calls, writes the rows of those that are judged and the results of those that are over, and

@@ -192,7 +192,7 @@ func unfinished(p session.Progress) tool.Result {
 func (e *Engine) keepAside(ctx context.Context, ns string, s ledger.Session, who audit.Actor, message string, said aside) (out Answer, err error) {
 	_, err = e.Ledger.Change(ctx, ns, s.ID, who, func(w *ledger.Work) error {
 		var found bool
-		if out, found, err = (reader{w.Tx, s.ID}).aside(message, said.Question); err != nil || found {
+		if out, found, err = (reader{view: w.Tx, session: s.ID}).aside(message, said.Question); err != nil || found {
 			return err
 		}
 		before := w.Session.State.Turn.ModelCalls

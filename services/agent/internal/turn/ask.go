@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
@@ -29,21 +30,58 @@ type heard struct {
 
 // ask calls the model once and has what it says judged. The call is charged in the transaction of its answer.
 func (e *Engine) ask(ctx context.Context, ns string, s ledger.Session) error {
+	write, err := e.think(ctx, ns, s, nil)
+	if err != nil {
+		return err
+	}
+	_, err = e.Ledger.Change(ctx, ns, s.ID, model, write)
+	return refusedAlready(err)
+}
+
+// think calls the model and has what it says judged, and gives what is to be written of it: refused where the session is no longer what
+// the model was told of. fresh are texts of the session that are not stored yet.
+func (e *Engine) think(ctx context.Context, ns string, s ledger.Session, fresh map[string]string) (func(*ledger.Work) error, error) {
 	r, err := e.Tools.Router(ctx, ns, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	h, err := e.hear(ctx, ns, s, r)
+	h, err := e.hear(ctx, ns, s, r, fresh)
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
-	var fault *llm.Error
-	if errors.As(err, &fault) {
-		// A model that is away is asked again with the next message.
-		return e.apply(ctx, ns, s.ID, session.Stopped{Reason: session.ReasonUnreachable, Why: fault.Error(), Called: true})
-	}
+	write, err := e.judge(ctx, ns, s, r, h, err)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	return func(w *ledger.Work) error {
+		if !sameGround(*w.Session, s) {
+			return &session.RefusedError{Code: session.RefusedState, Why: "the session changed while the model answered"}
+		}
+		return write(w)
+	}, nil
+}
+
+// sameGround says that an answer to one state of a session is one to the other, too: nobody has spoken in the turn, moved it or changed what
+// it is about. What waits in the queue, or was asked aside, makes no answer wrong.
+func sameGround(a, b ledger.Session) bool {
+	x, y := a.Talk.Messages, b.Talk.Messages
+	return a.State.Turn.ID == b.State.Turn.ID && a.State.Turn.Utterance == b.State.Turn.Utterance && a.State.Turn.Running == b.State.Turn.Running &&
+		a.State.Step == b.State.Step && a.State.Lifecycle == b.State.Lifecycle && len(x) == len(y) && (len(x) == 0 || x[len(x)-1].Text == y[len(y)-1].Text) &&
+		reflect.DeepEqual(a.Items, b.Items) && reflect.DeepEqual(a.Settings, b.Settings)
+}
+
+// judge reads an answer and has its calls judged. away is why there is none.
+func (e *Engine) judge(ctx context.Context, ns string, s ledger.Session, r router.Router, h heard, away error) (func(*ledger.Work) error, error) {
+	var fault *llm.Error
+	if errors.As(away, &fault) {
+		// A model that is away is asked again with the next message.
+		return func(w *ledger.Work) error {
+			w.Actor = system
+			return e.carry(w, session.Stopped{Reason: session.ReasonUnreachable, Why: fault.Error(), Called: true}, gate.Change{})
+		}, nil
+	}
+	if away != nil {
+		return nil, away
 	}
 	calls := make([]envelope.ToolCall, len(h.result.Calls))
 	for i, c := range h.result.Calls {
@@ -52,16 +90,16 @@ func (e *Engine) ask(ctx context.Context, ns string, s ledger.Session) error {
 	read, err := envelope.Parse(envelope.Answer{Text: h.text, CutOff: h.result.Finish == llm.FinishLength, Calls: calls})
 	var unreadable *envelope.Error
 	if errors.As(err, &unreadable) {
-		return e.unreadable(ctx, ns, s, h, unreadable)
+		return func(w *ledger.Work) error { return e.unreadable(w, h, unreadable) }, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return e.answered(ctx, ns, s, r, h, read.Envelope)
 }
 
 // hear builds the prompt and calls the model.
-func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router.Router) (heard, error) {
+func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router.Router, fresh map[string]string) (heard, error) {
 	generator, err := e.Models.Generator(s.Backend)
 	if err != nil {
 		return heard{}, err
@@ -72,6 +110,7 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	p := Prompt{Session: s, Pattern: s.Talk.Pattern, Constrain: constrain, Tools: shown(r.Tools)}
 	var talk []llm.Message
 	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
+		t.fresh = fresh
 		if talk, err = t.messages(s.Talk.Messages); err != nil {
 			return err
 		}
@@ -130,21 +169,18 @@ func schemas(all *tool.Registry) (out []envelope.Tool) {
 }
 
 // unreadable has the model asked again, with the reasons, or ends the turn (C19).
-func (e *Engine) unreadable(ctx context.Context, ns string, s ledger.Session, h heard, why *envelope.Error) error {
-	_, err := e.Ledger.Change(ctx, ns, s.ID, model, func(w *ledger.Work) error {
-		if err := e.heard(w, h, nil); err != nil {
-			return err
-		}
-		w.Asked = sumOf(h.text)
-		if _, err := w.Apply(session.Unreadable{Why: why.Error()}, gate.Change{}); err != nil {
-			return err
-		}
-		if err := e.note(w, why.Ask(s.Locale)); err != nil {
-			return err
-		}
-		return e.settle(w)
-	})
-	return refusedAlready(err)
+func (e *Engine) unreadable(w *ledger.Work, h heard, why *envelope.Error) error {
+	if err := e.heard(w, h, nil); err != nil {
+		return err
+	}
+	w.Asked = sumOf(h.text)
+	if _, err := w.Apply(session.Unreadable{Why: why.Error()}, gate.Change{}); err != nil {
+		return err
+	}
+	if err := e.note(w, why.Ask(w.Session.Locale)); err != nil {
+		return err
+	}
+	return e.settle(w)
 }
 
 // heard puts the results that the model was told, and its answer, behind the conversation of the turn.

@@ -67,7 +67,7 @@ func (e *Engine) take(w *ledger.Work, approval string, r gate.Request, ed *edit)
 		return a, nil, err
 	}
 	var content gate.Content
-	if err := (reader{w.Tx, w.Session.ID}).json(contentOf(approval), &content); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := (reader{view: w.Tx, session: w.Session.ID}).json(contentOf(approval), &content); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return a, nil, err
 	}
 	r.Now, r.Seq, r.Rule = w.Now, w.Seq(), e.IDs.ID()

@@ -4,41 +4,57 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
 
 // TestAProcessThatDiesAtEachWrite: the process ends at each write of a whole task in turn, before it is on the disk or just after. Another
-// one goes on, and the task ends as it would have: the file is made once, and the record verifies and makes the session.
+// one goes on, and the task ends as it would have: the file is made once, and the record verifies and makes the session. So it is where
+// the message waits in a queue, where it is stored with its first answer, and where it is stored before that.
 func TestAProcessThatDiesAtEachWrite(t *testing.T) {
 	t.Parallel()
-	for _, after := range []bool{false, true} {
-		died := true
-		for at := 1; died; at++ {
-			died = dying(t, at, after)
-			if at > 60 {
-				t.Fatal("the task never ends")
+	for _, c := range []struct {
+		direct   bool
+		together time.Duration
+		// writes are all there are behind a message that was stored before, or with it; the first ones are tried.
+		writes, first int
+	}{{false, 0, 11, 11}, {true, time.Minute, 10, 3}, {true, time.Nanosecond, 11, 3}} {
+		for _, after := range []bool{false, true} {
+			for at := 1; at <= c.first; at++ {
+				if died, _ := dying(t, at, after, c.direct, c.together); !died {
+					t.Errorf("%+v: write %d never comes", c, at)
+				}
 			}
-			if !died && at < 12 { // a turn, a change, two decisions, two calls, three answers
-				t.Errorf("only %d writes", at-1)
-			}
+		}
+		if died, writes := dying(t, 1000, false, c.direct, c.together); died || writes != c.writes {
+			t.Errorf("%+v: %d writes", c, writes)
 		}
 	}
 }
 
-// dying does a task whose n-th write behind the message fails, and says whether it came so far.
-func dying(t *testing.T, at int, after bool) (died bool) {
-	name := fmt.Sprintf("write %d, after %v", at, after)
+// dying does a task whose n-th write behind the message, or with it, fails, and says whether it came so far, and how many there were.
+func dying(t *testing.T, at int, after, direct bool, together time.Duration) (died bool, writes int) {
+	name := fmt.Sprintf("write %d, after %v, direct %v, together %s", at, after, direct, together)
 	r := newRig(t)
+	r.together = together
 	r.model.script = []string{
 		say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "零"), call("create", "path", "b.md", "content", "二")}),
 		say("REVIEW", "continue"), say("REVIEW", "done", "reply", "書きました。"),
 	}
-	r.send0("書いて")
+	if !direct {
+		r.send0("書いて")
+	}
 	r.faulty = &faulty{at: at, after: after}
 	r.restart()
+	if direct {
+		died = r.insist("書いて")
+	}
 	for {
 		_, err := r.Drive(t.Context(), ns, id)
 		if errors.Is(err, errFault) {
@@ -78,7 +94,29 @@ func dying(t *testing.T, at int, after bool) (died bool) {
 	}
 	r.sound()
 	r.ok(r.store.Close())
-	return died
+	return died, r.faulty.n
+}
+
+// insist sends a message until it is stored, as a caller does who names its request, and says whether the process died by that.
+func (r *rig) insist(text string) (died bool) {
+	m := r.message(gate.Who{Name: "ann", Namespace: ns, Roles: []string{policy.RoleUser}}, text)
+	m.ID = "m1"
+	for {
+		told := 0
+		var refused error
+		_, err := r.Converse(r.Context(), r.Context(), ns, id, m, func(_ Receipt, err error) { told, refused = told+1, err })
+		if told != 1 {
+			r.Fatalf("told %d times", told)
+		}
+		if err == nil && refused == nil {
+			return died
+		}
+		if err = errors.Join(err, refused); !errors.Is(err, errFault) {
+			r.Fatal(err)
+		}
+		died = true
+		r.restart()
+	}
 }
 
 // decideOrChange changes the first file, once, and approves what else is asked.

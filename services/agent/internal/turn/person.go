@@ -77,10 +77,21 @@ func (e *Engine) Send(ctx context.Context, ns, id string, m Message) (out Receip
 	return out, err
 }
 
+// known says that a message of this id was taken before: what it came to is for Send to say.
+func (e *Engine) known(ctx context.Context, ns, id string, m Message) (known bool, err error) {
+	err = e.read(ctx, ns, id, func(r reader) error {
+		_, text := r.text(textOf(m.ID))
+		_, decided := r.text(decidedOf(m.ID))
+		known = text == nil || decided == nil
+		return errors.Join(kept(text), kept(decided))
+	})
+	return known, err
+}
+
 // before says whether this very message was taken before, and what its words decided then: a caller that did not get the answer sends it again
 // (S15). store.ErrTaken where another one has its id.
 func before(w *ledger.Work, m Message, decided **gate.Approval) (bool, error) {
-	r := reader{w.Tx, w.Session.ID}
+	r := reader{view: w.Tx, session: w.Session.ID}
 	switch text, err := r.text(textOf(m.ID)); {
 	case err == nil && text == m.Text:
 		return true, nil
@@ -120,21 +131,29 @@ func (m Message) actor() audit.Actor {
 	return a
 }
 
+// keep writes what an utterance says, and that its sender has spoken.
+func (m Message) keep(w *ledger.Work) error {
+	if !m.Event {
+		w.Session.Talk.Spoke(m.Who.Name, w.Seq())
+	}
+	return put(w, textOf(m.ID), []byte(m.Text))
+}
+
 // receive takes an utterance.
 func (e *Engine) receive(w *ledger.Work, m Message) error {
-	if err := put(w, textOf(m.ID), []byte(m.Text)); err != nil {
+	if err := m.keep(w); err != nil {
 		return err
 	}
 	m.NewTurn, m.NewUtterance = e.IDs.ID(), e.IDs.ID()
 	before := w.Session.State.Turn.ID
-	if !m.Event {
-		w.Session.Talk.Spoke(m.Who.Name, w.Seq())
-	}
 	if _, err := w.Apply(m.Sent, gate.Change{}); err != nil {
 		return err
 	}
 	if turn := w.Session.State.Turn; turn.ID != before && turn.Running == session.Working { // It took the place of what was asked.
-		return e.begun(w, m.ID)
+		if err := e.shelve(w, replaced); err != nil {
+			return err
+		}
+		begun(&w.Session.Talk, m.ID)
 	}
 	return nil
 }

@@ -122,6 +122,10 @@ type rig struct {
 	// homeless: the work folder is not there. described is the description of the tool create, where it has another one.
 	homeless  bool
 	described string
+	// together takes the place of Limits.Together, if it is not 0.
+	together time.Duration
+	// lock is how long a call waits for the folder; 0: as long as it does.
+	lock time.Duration
 }
 
 // faulty is a store of which one write fails: before it is done, or after, when nobody knows.
@@ -182,6 +186,9 @@ func (r *rig) start() {
 		Ledger: ledger.New(kept, keys, machine, r.clock), Machine: machine, Prompts: r.prompts, Models: r.model, Tools: r, IDs: counter, Clock: r.clock,
 		Limits: DefaultLimits(), Terms: gate.DefaultTerms(),
 	})
+	if r.together > 0 {
+		r.Limits.Together = r.together
+	}
 }
 
 func (r *rig) ok(err error) {
@@ -223,7 +230,7 @@ func (r *rig) Router(context.Context, string, ledger.Session) (router.Router, er
 	if r.homeless {
 		return router.Router{Tools: tools, Engine: engine}, err
 	}
-	return router.Router{Tools: tools, Engine: engine, Mounts: folder.Mounts{Work: root}}, err
+	return router.Router{Tools: tools, Engine: engine, Mounts: folder.Mounts{Work: root}, Lock: r.lock}, err
 }
 
 // say is an envelope.

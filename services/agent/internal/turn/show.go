@@ -32,7 +32,7 @@ func (t Texts) Answer(ctx context.Context, ns, session, id string) (env envelope
 
 // Result gives what the model is told of a call that has ended.
 func (t Texts) Result(ctx context.Context, ns, session, call string) (out tool.Result, err error) {
-	err = t.Ledger.Read(ctx, ns, func(v store.View) error { return (reader{v, session}).json(resultOf(call), &out) })
+	err = t.Ledger.Read(ctx, ns, func(v store.View) error { return (reader{view: v, session: session}).json(resultOf(call), &out) })
 	return out, kept(err)
 }
 
@@ -53,7 +53,7 @@ func (t Texts) Message(ctx context.Context, ns, session, id string) (string, err
 
 func (t Texts) text(ctx context.Context, ns, session, id string) (text string, err error) {
 	err = t.Ledger.Read(ctx, ns, func(v store.View) (err error) {
-		text, err = (reader{v, session}).text(id)
+		text, err = (reader{view: v, session: session}).text(id)
 		return err
 	})
 	return text, kept(err)

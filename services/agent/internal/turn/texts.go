@@ -41,9 +41,14 @@ func putJSON(w *ledger.Work, id string, v any) error {
 type reader struct {
 	view    store.View
 	session string
+	// fresh are texts that are not stored yet, by id.
+	fresh map[string]string
 }
 
 func (r reader) text(id string) (string, error) {
+	if text, ok := r.fresh[id]; ok {
+		return text, nil
+	}
 	t, err := r.view.Text(r.session, id)
 	return string(t.Body), err
 }
@@ -58,7 +63,7 @@ func (r reader) json(id string, v any) error {
 
 // read reads texts of a session in one snapshot.
 func (e *Engine) read(ctx context.Context, ns, id string, fn func(reader) error) error {
-	return e.Ledger.Read(ctx, ns, func(v store.View) error { return fn(reader{v, id}) })
+	return e.Ledger.Read(ctx, ns, func(v store.View) error { return fn(reader{view: v, session: id}) })
 }
 
 // messages are those of the open turn, as the model gets them.

@@ -73,6 +73,8 @@ type Limits struct {
 	// Answer is the most tokens of an answer; Ask how long the model may take for it.
 	Answer int
 	Ask    time.Duration
+	// Together is how long a message waits for its first answer, so that both are stored in one transaction (Converse). 0: not at all.
+	Together time.Duration
 	// ToolCalls are calls of a turn, Same equal calls in a row that are a loop.
 	ToolCalls, Same int
 	// Approval is how long an approval waits.
@@ -83,7 +85,7 @@ type Limits struct {
 
 // DefaultLimits are those of the notes.
 func DefaultLimits() Limits {
-	return Limits{Answer: 1024, Ask: 10 * time.Minute, ToolCalls: 64, Same: 4, Approval: gate.DefaultLife, Reads: 4}
+	return Limits{Answer: 1024, Ask: 10 * time.Minute, Together: 50 * time.Millisecond, ToolCalls: 64, Same: 4, Approval: gate.DefaultLife, Reads: 4}
 }
 
 // Deps are what an engine is given.
@@ -102,11 +104,11 @@ type Deps struct {
 // Engine carries sessions on. Safe for concurrent use; one session is driven by one goroutine at a time.
 type Engine struct {
 	Deps
-	asides asides
+	asides *asides
 }
 
 // New makes an engine.
-func New(d Deps) *Engine { return &Engine{Deps: d} }
+func New(d Deps) *Engine { return &Engine{Deps: d, asides: &asides{}} }
 
 // system is the actor of what nobody asked for just now, model that of what the model proposed.
 var (
@@ -114,8 +116,15 @@ var (
 	model  = audit.Actor{Name: "model", Kind: audit.Model}
 )
 
+// Under is the engine for one session that is held: nothing is written for anybody but the holder (ledger.Under).
+func (e *Engine) Under(h *ledger.Hold) *Engine {
+	under := *e
+	under.Ledger = e.Ledger.Under(h)
+	return &under
+}
+
 // Drive does what is to be done in a session until it rests or waits, and says until when it waits: the zero time, for somebody. The
-// error is one of the store, or that ctx ended; what was done is stored.
+// error is one of the store, or that ctx ended; what was done is stored. Under a hold also *store.HeldError and store.ErrFenced.
 func (e *Engine) Drive(ctx context.Context, ns, id string) (time.Time, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -125,16 +134,27 @@ func (e *Engine) Drive(ctx context.Context, ns, id string) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, err
 		}
-		todo := e.Machine.Next(s.State, e.Clock.Now())
-		switch todo.Duty {
-		case session.Rest, session.WaitUntil, session.Retry:
+		now := e.Clock.Now()
+		todo := e.Machine.Next(s.State, now)
+		switch {
+		case todo.Duty == session.Rest, todo.Duty == session.WaitUntil:
 			return todo.Until, nil
+		case todo.Duty == session.Retry && s.Parked.Until.After(now):
+			return s.Parked.Until, nil
+		case works(todo.Duty) && !e.Ledger.Claimed():
+			err = e.Ledger.Claim(ctx, ns, id, system) // and look again: the turn may have been picked up too often
 		default:
+			err = e.do(ctx, ns, s, todo)
 		}
-		if err := e.do(ctx, ns, s, todo); err != nil {
+		if err != nil {
 			return time.Time{}, err
 		}
 	}
+}
+
+// works says that a duty does something before it writes anything, which takes its time and which two must not do.
+func works(d session.Duty) bool {
+	return d == session.CallModel || d == session.BeginCall || d == session.Reconcile
 }
 
 // do does one thing.
@@ -158,6 +178,8 @@ func (e *Engine) do(ctx context.Context, ns string, s ledger.Session, todo sessi
 		return e.apply(ctx, ns, s.ID, session.CrashLooped{})
 	case session.FinishStop:
 		return e.apply(ctx, ns, s.ID, session.WorkStopped{Turn: e.IDs.ID(), Utterance: e.IDs.ID()})
+	case session.Retry:
+		return e.apply(ctx, ns, s.ID, session.Resumed{})
 	case session.Expire:
 		return e.apply(ctx, ns, s.ID, session.Lapsed{Approval: todo.ID, At: e.Clock.Now()})
 	case session.CloseQuestion:
@@ -198,25 +220,42 @@ func (e *Engine) open(ctx context.Context, ns, id string) error {
 		if len(queue) == 0 {
 			return nil
 		}
-		if w.Session.State.Lifecycle != session.Open || w.Session.Task == "" {
-			w.Session.Task = e.IDs.ID()
-		}
-		if err := e.begun(w, queue[0]); err != nil {
+		o := e.opening(*w.Session, queue[0])
+		if err := e.shelve(w, replaced); err != nil {
 			return err
 		}
-		_, err := w.Apply(session.TurnOpened{Turn: e.IDs.ID(), Utterance: e.IDs.ID()}, gate.Change{})
+		o.begin(w.Session)
+		_, err := w.Apply(o.event, gate.Change{})
 		return err
 	})
 	return refusedAlready(err)
 }
 
-// begun begins the conversation of a turn with a message of a person. What is left of an earlier one, which it took the place of, is kept.
-func (e *Engine) begun(w *ledger.Work, message string) error {
-	if err := e.shelve(w, ended{string(generation.FinishCancelled), "another message took the place of it"}); err != nil {
-		return err
+// opening is a turn that is to be opened, with its ids.
+type opening struct {
+	message, task string
+	event         session.TurnOpened
+}
+
+func (e *Engine) opening(s ledger.Session, message string) opening {
+	o := opening{message: message, task: s.Task, event: session.TurnOpened{Turn: e.IDs.ID(), Utterance: e.IDs.ID()}}
+	if s.State.Lifecycle != session.Open || s.Task == "" {
+		o.task = e.IDs.ID()
 	}
-	t := &w.Session.Talk
+	return o
+}
+
+// begin prepares a session for the turn.
+func (o opening) begin(s *ledger.Session) {
+	s.Task = o.task
+	begun(&s.Talk, o.message)
+}
+
+// replaced is how a conversation ended that another message took the place of.
+var replaced = ended{string(generation.FinishCancelled), "another message took the place of it"}
+
+// begun begins the conversation of a turn with a message of a person.
+func begun(t *ledger.Talk, message string) {
 	t.Messages = []ledger.Message{{Role: string(llm.RoleUser), Text: textOf(message)}}
 	t.Denied, t.Recent, t.ToolCalls, t.ShownNow = nil, nil, 0, 0
-	return nil
 }

@@ -190,9 +190,8 @@ func (s *Store) batch(first *update) {
 		return wrote, nil
 	}, &s.published)
 	if len(all) == 0 {
-		all = append(all, first) // There is no transaction.
-	}
-	if err != nil && !errors.Is(err, durable.ErrFull) {
+		all = append(all, first) // There is no transaction, such as where another process keeps one open: the next one may begin.
+	} else if err != nil && !errors.Is(err, durable.ErrFull) {
 		s.failed = fmt.Errorf("nothing is written any more, since a write failed and may be on the disk or not; start again: %w", err)
 	}
 	for _, u := range all {

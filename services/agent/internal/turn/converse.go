@@ -1,0 +1,229 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/words"
+)
+
+// Accepted says once what became of a message: what it was, with the session as it is then, or why it is not stored.
+type Accepted func(Receipt, error)
+
+// Converse is Send and Drive in one. The message to a session that rests is stored together with its first answer, in one transaction
+// (field/review-agent.md C71), if the model is as quick as Limits.Together; if not, the message and its turn are stored alone, so that
+// nobody waits for the model to know that, and the turn can be seen and cancelled. Until then it is not acknowledged: accepted is called
+// after the commit. A session that changed meanwhile has it in its queue. caller is whoever waits for accepted: one that has gone before
+// anything is stored has sent nothing. The results are those of Drive; of a message that is not stored accepted alone tells.
+func (e *Engine) Converse(ctx, caller context.Context, ns, id string, m Message, accepted Accepted) (time.Time, error) {
+	t, err := e.talk(ctx, ns, id, m)
+	if err != nil {
+		accepted(Receipt{}, err)
+		return time.Time{}, nil
+	}
+	t.told = accepted
+	var kept bool
+	if t.direct {
+		kept, err = t.run(ctx, caller)
+	} else {
+		kept = t.queue(ctx)
+	}
+	if !kept || err != nil || e.Rests(t.kept) {
+		return time.Time{}, err
+	}
+	return e.Drive(ctx, ns, id)
+}
+
+// Rests says that nothing is to be done in a session before somebody writes to it or a time comes. After a message of Converse whose
+// session rests, nothing more is done in it.
+func (e *Engine) Rests(s ledger.Session) bool {
+	duty := e.Machine.Next(s.State, e.Clock.Now()).Duty
+	return s.ID != "" && (duty == session.Rest || duty == session.WaitUntil)
+}
+
+// talk is a message on its way, with the turn that it opens.
+type talk struct {
+	e    *Engine
+	ns   string
+	m    Message
+	told Accepted
+	// was is the session as it was read, now what the turn makes of it. direct: it can be opened at once.
+	was, now ledger.Session
+	turn     opening
+	direct   bool
+	// kept is the session as it was when the message was stored.
+	kept ledger.Session
+}
+
+// talk prepares the turn of a message.
+func (e *Engine) talk(ctx context.Context, ns, id string, m Message) (*talk, error) {
+	if wrong := m.check(); len(wrong) > 0 {
+		return nil, &ledger.FieldsError{Wrong: wrong}
+	}
+	s, err := e.Ledger.Get(ctx, ns, id)
+	if err != nil {
+		return nil, err
+	}
+	t := &talk{e: e, ns: ns, m: m, was: s, now: s, turn: e.opening(s, m.Sent.ID)}
+	if known, err := e.known(ctx, ns, id, m); err != nil || known {
+		return t, err
+	}
+	if m.Sent.Mode != session.Queue || s.State.Turn.Running != session.NoTurn || len(s.State.Queue) > 0 || e.Limits.Together <= 0 {
+		return t, nil
+	}
+	for _, event := range []session.Event{m.Sent, t.turn.event} {
+		next, notes, err := e.Machine.Apply(t.now.State, event)
+		if err != nil {
+			return t, nil //nolint:nilerr // Send tells it.
+		}
+		t.now.Follow(next, notes)
+	}
+	t.turn.begin(&t.now)
+	t.direct = true
+	return t, nil
+}
+
+// queue sends the message as to any session, of whoever has it now, and says whether it is stored.
+func (t *talk) queue(ctx context.Context) bool {
+	r, err := t.e.Under(nil).Send(ctx, t.ns, t.was.ID, t.m)
+	t.tell(r, err)
+	return err == nil
+}
+
+func (t *talk) tell(r Receipt, err error) {
+	t.kept = r.Session
+	t.told(r, err)
+}
+
+// thought is what a call of the model came to.
+type thought struct {
+	write func(*ledger.Work) error
+	err   error
+	// panicked is what it panicked with, and where.
+	panicked string
+}
+
+// think calls the model.
+func (t *talk) think(ctx context.Context) <-chan thought {
+	thoughts := make(chan thought, 1)
+	go func() {
+		var out thought
+		defer func() {
+			if p := recover(); p != nil {
+				out.panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
+			}
+			thoughts <- out
+		}()
+		out.write, out.err = t.e.think(ctx, t.ns, t.now, map[string]string{textOf(t.m.Sent.ID): t.m.Text})
+	}()
+	return thoughts
+}
+
+// run has the model think, and stores the message with what it says, or before it. kept: it is stored.
+func (t *talk) run(ctx, caller context.Context) (kept bool, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	thoughts := t.think(ctx)
+	var first *thought
+	defer func() {
+		stop()
+		if first == nil {
+			<-thoughts
+		}
+	}()
+	timer := time.NewTimer(t.e.Limits.Together)
+	defer timer.Stop()
+	select {
+	case got := <-thoughts:
+		first = &got
+	case <-timer.C:
+	case <-caller.Done():
+	}
+	if err := errors.Join(ctx.Err(), caller.Err()); err != nil {
+		t.tell(Receipt{}, err)
+		return false, nil
+	}
+	var answer func(*ledger.Work) error
+	if first != nil {
+		answer = first.write
+	}
+	kept, done, err := t.store(ctx, answer)
+	if !kept || done || err != nil {
+		return kept, err
+	}
+	if first == nil {
+		got := <-thoughts
+		first = &got
+	}
+	return true, t.write(ctx, *first)
+}
+
+// store stores the message with its turn, and the answer, if there is one. done: there is nothing to write of the answer any more. The
+// error is that of the answer: it takes the message with it as little as one that comes later.
+func (t *talk) store(ctx context.Context, answer func(*ledger.Work) error) (kept, done bool, err error) {
+	var late bool
+	var wrong error
+	r := Receipt{Why: words.NotAForm}
+	s, err := t.e.Ledger.Change(ctx, t.ns, t.was.ID, t.m.actor(), func(w *ledger.Work) error {
+		wrong = nil
+		if late = w.Session.Version != t.was.Version; late {
+			var err error
+			if r.Replayed, err = before(w, t.m, &r.Decided); err != nil || r.Replayed {
+				return err
+			}
+			return t.e.receive(w, t.m)
+		}
+		if err := t.open(w); err != nil || answer == nil {
+			return err
+		}
+		w.Actor = model
+		wrong = answer(w)
+		return wrong
+	})
+	var held *store.HeldError
+	switch {
+	case errors.As(err, &held) || errors.Is(err, store.ErrFenced):
+		return t.queue(ctx), true, nil
+	case err != nil && wrong != nil:
+		kept, done, err = t.store(ctx, nil)
+		if !kept || done {
+			return kept, done, err
+		}
+		return true, true, refusedAlready(wrong)
+	}
+	r.Session = s
+	t.tell(r, err)
+	return err == nil, late || answer != nil, nil
+}
+
+// open opens the turn of the message.
+func (t *talk) open(w *ledger.Work) error {
+	if err := t.m.keep(w); err != nil {
+		return err
+	}
+	if _, err := w.Apply(t.m.Sent, gate.Change{}); err != nil {
+		return err
+	}
+	w.Actor = system
+	t.turn.begin(w.Session)
+	_, err := w.Apply(t.turn.event, gate.Change{})
+	return err
+}
+
+// write writes what the model said after its turn was stored.
+func (t *talk) write(ctx context.Context, first thought) error {
+	if first.panicked != "" {
+		panic(first.panicked)
+	}
+	if first.err != nil {
+		return first.err
+	}
+	_, err := t.e.Ledger.Change(ctx, t.ns, t.was.ID, model, first.write)
+	return refusedAlready(err)
+}
