@@ -106,7 +106,7 @@ func place(f *apierr.Fields, token, query string) (p store.Place) {
 	return p
 }
 
-func token(query string, at time.Time, id string) string {
+func nextPage(query string, at time.Time, id string) string {
 	return pagetoken.Encode(query, strconv.FormatInt(at.UnixMicro(), 10)+" "+id)
 }
 
@@ -130,7 +130,7 @@ func (s *Server) ListSessions(ctx context.Context, q *agentv1.ListSessionsReques
 	}
 	if len(all) == size {
 		last := all[size-1]
-		out.NextPageToken = token(query, last.Created, last.ID)
+		out.NextPageToken = nextPage(query, last.Created, last.ID)
 	}
 	return out, nil
 }

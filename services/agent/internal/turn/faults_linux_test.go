@@ -8,10 +8,8 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
 
 // TestAProcessThatDiesAtEachWrite: the process ends at each write of a whole task in turn, before it is on the disk or just after. Another
