@@ -40,23 +40,26 @@ type sessions struct {
 }
 
 // openSessions opens the store, the folders and the keys. What was opened is closed again where something cannot be.
-func openSessions(cfg Config, deps Deps, contexts *nodecontext.Service, prompts *promptbuilder.Client) (s *sessions, err error) {
-	s = &sessions{folders: func() error { return nil }}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
+func openSessions(cfg Config, deps Deps, contexts *nodecontext.Service, prompts *promptbuilder.Client) (*sessions, error) {
+	s := &sessions{folders: func() error { return nil }}
+	if err := s.start(cfg, deps, contexts, prompts); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// start opens what sessions are kept in and work with, and joins what carries them on.
+func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, prompts *promptbuilder.Client) error {
 	keys, err := s.open(cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	work, read, folders, err := cfg.Sessions.tools.Open(append(cfg.Sessions.files(), append(deps.Own, cfg.Data)...))
 	if s.folders = folders; err != nil {
-		return nil, err
+		return err
 	}
 	if s.observer, err = telemetry.NewSessions(deps.Log, deps.Metrics); err != nil {
-		return nil, err
+		return err
 	}
 	machine := cfg.Sessions.machine()
 	kept := ledger.New(s.store, keys, machine, clock{})
@@ -76,7 +79,7 @@ func openSessions(cfg Config, deps Deps, contexts *nodecontext.Service, prompts 
 	s.service = sessionservice.New(sessionservice.Deps{
 		Ledger: kept, Engine: engine, Runner: s.runner, Desk: desk, Roots: box, Models: deps.Backends, Policies: cfg.Sessions.policies, IDs: random{}.texts(), Clock: clock{},
 	})
-	return s, nil
+	return nil
 }
 
 // open opens the data folder.

@@ -33,6 +33,10 @@ type DB struct {
 // Open opens a database and makes it where it is not there, for its owner alone. It fails where SQLite would not keep what it
 // acknowledges. What migrate does is durable when Open returns.
 func Open(path string, migrate func(*DB) error) (*DB, error) {
+	path, err := filepath.Abs(path) // a relative one would be the host of the address of the file
+	if err != nil {
+		return nil, err
+	}
 	if err := private(path); err != nil {
 		return nil, err
 	}

@@ -137,3 +137,21 @@ func TestWhatCannotBeOpenedCanBeWritten(t *testing.T) {
 	must(t, os.Remove(path+"-wal"))
 	open(t, path)
 }
+
+// TestARelativePath: the name of a file may be one that is relative to where the process runs.
+func TestARelativePath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("data", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	db, err := Open("data/a.db", tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("data/a.db"); err != nil {
+		t.Error(err)
+	}
+}

@@ -22,7 +22,7 @@ func TestAProcessThatDiesAtEachWrite(t *testing.T) {
 		together time.Duration
 		// writes are all there are behind a message that was stored before, or with it; the first ones are tried.
 		writes, first int
-	}{{false, 0, 11, 11}, {true, time.Minute, 10, 3}, {true, time.Nanosecond, 11, 3}} {
+	}{{false, 0, 12, 12}, {true, time.Minute, 11, 3}, {true, time.Nanosecond, 12, 3}} {
 		for _, after := range []bool{false, true} {
 			for at := 1; at <= c.first; at++ {
 				if died, _ := dying(t, at, after, c.direct, c.together); !died {

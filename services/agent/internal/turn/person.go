@@ -133,10 +133,15 @@ func (m Message) actor() audit.Actor {
 
 // keep writes what an utterance says, and that its sender has spoken.
 func (m Message) keep(w *ledger.Work) error {
-	if !m.Event {
-		w.Session.Talk.Spoke(m.Who.Name, w.Seq())
-	}
+	m.spoke(w.Session, w.Seq())
 	return put(w, textOf(m.ID), []byte(m.Text))
+}
+
+// spoke has a session know that the sender has spoken.
+func (m Message) spoke(s *ledger.Session, seq int64) {
+	if !m.Event {
+		s.Talk.Spoke(m.Who.Name, seq)
+	}
 }
 
 // receive takes an utterance.
