@@ -44,7 +44,7 @@ func call(name string, paths ...string) Call {
 		Definition: hashA, Hash: hashB, Namespace: "default", Session: "s", Root: "work", Paths: paths, Roles: []string{RoleUser}, InExecution: true,
 		Facts: Facts{Measured: true, Files: 1, Bytes: 10},
 	}
-	for _, d := range append(tool.BuiltIns(), tool.ExecDefinition()) {
+	for _, d := range append(tool.BuiltIns(), tool.ExecDefinition(false)) {
 		if d.Name == name {
 			c.Tool = d
 		}

@@ -65,11 +65,20 @@ func BuiltIns() []Definition {
 	}
 }
 
-// ExecDefinition is the tool that runs a program. It is off unless it is configured: no shell, only programs of a list.
-func ExecDefinition() Definition {
-	d := builtIn(Exec, "Run a program of the allowed list in the work folder. There is no shell and no network.",
-		Annotations{ReadOnly: No, Destructive: Yes, Idempotent: No, OpenWorld: No},
-		`{"type":"object","properties":{"argv":{"type":"array","items":{"type":"string","maxLength":8192},"minItems":1,"maxItems":256,"description":"The program and its arguments, one text each"},"cwd":{"type":"string","minLength":1,"maxLength":4096,"default":".","description":"Folder relative to the work folder"}},"required":["argv"],"additionalProperties":false}`)
+// ExecDefinition is the tool that runs a program. It is off unless it is configured: no shell, only the programs of a list, which argv
+// must begin with; without a list any.
+func ExecDefinition(network bool, programs ...string) Definition {
+	world, description, first := No, "There is no shell and no network.", ""
+	if network {
+		world, description = Yes, "There is no shell."
+	}
+	if len(programs) > 0 {
+		names, _ := json.Marshal(programs) // Texts always have a form.
+		first = `"prefixItems":[{"enum":` + string(names) + `}],`
+	}
+	d := builtIn(Exec, "Run a program of the allowed list in the work folder. "+description,
+		Annotations{ReadOnly: No, Destructive: Yes, Idempotent: No, OpenWorld: world},
+		`{"type":"object","properties":{"argv":{"type":"array",`+first+`"items":{"type":"string","maxLength":8192},"minItems":1,"maxItems":256,"description":"The program and its arguments, one text each"},"cwd":{"type":"string","minLength":1,"maxLength":4096,"default":".","description":"Folder relative to the work folder"}},"required":["argv"],"additionalProperties":false}`)
 	d.Timeout, d.Limit = execTimeout, execOutput
 	return d
 }

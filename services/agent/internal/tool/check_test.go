@@ -35,7 +35,7 @@ func of(schema string) tool.Definition {
 
 func builtIn(t testing.TB, name string) *tool.Tool {
 	t.Helper()
-	for _, d := range append(tool.BuiltIns(), tool.ExecDefinition()) {
+	for _, d := range append(tool.BuiltIns(), tool.ExecDefinition(false)) {
 		if d.Name == name {
 			return admit(t, d)
 		}

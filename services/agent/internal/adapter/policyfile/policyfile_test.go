@@ -20,7 +20,7 @@ func verdict(t *testing.T, s *policy.Set, name, toolName, path string, roles ...
 		t.Fatal(err)
 	}
 	c := policy.Call{Paths: []string{path}, InExecution: true, Roles: roles, Root: "work", Facts: policy.Facts{Measured: true, Files: 1, Bytes: 5}}
-	for _, d := range append(tool.BuiltIns(), tool.ExecDefinition()) {
+	for _, d := range append(tool.BuiltIns(), tool.ExecDefinition(false)) {
 		if d.Name == toolName {
 			c.Tool = d
 		}
