@@ -12,6 +12,9 @@ import (
 )
 
 func main() {
+	if code, child := app.Child(); child {
+		os.Exit(code)
+	}
 	s := defaults()
 	os.Exit(lifecycle.Main(lifecycle.Program{
 		Name: "agent", Summary: "continues flows with models",

@@ -8,10 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 )
 
 func main() {
+	if code, child := agent.Child(); child {
+		os.Exit(code)
+	}
 	root := &cobra.Command{
 		Use:           "tsumugi",
 		Short:         "Prompts that fit, conversations that stay: services between an application and its language models",
