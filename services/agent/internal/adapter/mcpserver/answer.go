@@ -21,7 +21,13 @@ type answer struct {
 	// got is closed when the server has answered, with one of the two.
 	got     chan struct{}
 	result  json.RawMessage
-	failure *jsonrpc.Error
+	failure *fault
+}
+
+// fault is an error that a server has answered with.
+type fault struct {
+	Code    int64  `json:"code"`
+	Message string `json:"message"`
 }
 
 func newAnswer() *answer { return &answer{got: make(chan struct{})} }
@@ -51,7 +57,7 @@ func (a *answer) wasSent() bool {
 }
 
 // take keeps the first answer.
-func (a *answer) take(result json.RawMessage, failure *jsonrpc.Error) {
+func (a *answer) take(result json.RawMessage, failure *fault) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	select {
@@ -141,10 +147,12 @@ func (l *looked) Read(ctx context.Context) (jsonrpc.Message, error) {
 	if a == nil {
 		return m, nil
 	}
-	var failure *jsonrpc.Error
-	if r.Error != nil && !errors.As(r.Error, &failure) {
-		return m, nil
+	var e *jsonrpc.Error
+	switch {
+	case r.Error == nil:
+		a.take(r.Result, nil)
+	case errors.As(r.Error, &e):
+		a.take(nil, &fault{e.Code, e.Message})
 	}
-	a.take(r.Result, failure)
 	return m, nil
 }

@@ -156,7 +156,7 @@ func (c Config) checkCommand(k checker) {
 		case strings.Contains(name, "="):
 			k.no(true, "env", "%q must be the name of an environment variable, without a value", name)
 		default:
-			k.no(!set, "env", "the environment variable %s is not set", name)
+			k.no(!set && name != "", "env", "the environment variable %s is not set", name)
 		}
 	}
 	if c.WorkDir != "" {

@@ -72,7 +72,8 @@ func connect(ctx context.Context, c Config, old bool, log *zap.Logger) (*conn, e
 	if n.session, err = n.client().Connect(ctx, k, &o); err != nil {
 		n.end()
 		k.close()
-		n.release()
+		n.stop()
+		n.free()
 		return nil, fmt.Errorf("no session begins: %w", plain(err))
 	}
 	go n.watch()
@@ -128,18 +129,18 @@ func (n *conn) alive() bool {
 // close ends the session, and the program. It returns when nothing of it is left, and is called once.
 func (n *conn) close() {
 	n.end()
-	_ = n.session.Close() // It may have ended; nothing is lost.
-	n.release()
+	n.stop() // First: the SDK says goodbye, and would wait for a program that does not listen.
+	_ = n.session.Close()
+	n.free()
 	<-n.over
 	close(n.gone)
 }
 
-// release ends what is below a session.
-func (n *conn) release() {
+// stop ends the program, if there is one.
+func (n *conn) stop() {
 	if n.child != nil {
 		n.child.stop()
 	}
-	n.free()
 }
 
 // ask runs one request of the SDK and gives what the server has answered. The error is one of the connection, or of the time.
@@ -214,6 +215,11 @@ func (n *conn) call(ctx context.Context, name string, args []byte, limit int) (r
 	if err != nil && !n.late(ctx, a) {
 		return router.Output{}, fmt.Errorf("the server was asked and has not answered: %w", err)
 	}
+	return a.output(limit)
+}
+
+// output is an answer that has come: an error of the server is its word that it has failed.
+func (a *answer) output(limit int) (router.Output, error) {
 	if a.failure != nil {
 		return router.Output{Text: []byte("The server answered with an error: " + sentence(a.failure)), Failed: true}, nil
 	}
@@ -238,8 +244,8 @@ func (n *conn) late(ctx context.Context, a *answer) bool {
 	return false
 }
 
-// sentence is an error that a server has answered with.
-func sentence(e *jsonrpc.Error) string {
+// sentence is a fault as a person or a model reads it.
+func sentence(e *fault) string {
 	return fmt.Sprintf("%s (code %d)", tool.PlainLine(e.Message, tool.MaxReason), e.Code)
 }
 

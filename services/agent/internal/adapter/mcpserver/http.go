@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
@@ -74,7 +73,7 @@ func (h *hop) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) //nolint:errcheck // What has no kind is one message.
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // What has no kind is one message.
 	stream := kind == "text/event-stream"
 	if !stream {
 		resp.Body = &bounded{resp.Body, maxMessage}
@@ -116,7 +115,7 @@ func (a *answer) see(message []byte) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Result json.RawMessage `json:"result"`
-		Error  *jsonrpc.Error  `json:"error"`
+		Error  *fault          `json:"error"`
 	}
 	if json.Unmarshal(message, &m) != nil || m.Result == nil && m.Error == nil {
 		return
@@ -159,7 +158,7 @@ type copied struct {
 func (c *copied) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.to.add(p[:n])
-	if err == io.EOF { //nolint:errorlint // a reader says exactly this
+	if err == io.EOF {
 		c.to.end()
 	}
 	return n, err

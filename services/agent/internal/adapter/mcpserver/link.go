@@ -113,7 +113,7 @@ func (l *link) away(err error) error {
 
 // connected gives the connection, and makes it where there is none; fresh says that the tools were listed right now.
 func (l *link) connected(ctx context.Context) (c *conn, fresh bool, err error) {
-	if c = l.current(); c != nil {
+	if c := l.current(); c != nil {
 		return c, false, nil
 	}
 	l.mu.Lock()
@@ -227,7 +227,11 @@ func (l *link) list(ctx context.Context, c *conn, wait time.Duration) error {
 	tools, problems := admit(l.cfg, list)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.listed && !slices.EqualFunc(l.tools, tools, func(a, b *tool.Tool) bool { return a.Hash == b.Hash }) {
+	same := l.listed && slices.EqualFunc(l.tools, tools, func(a, b *tool.Tool) bool { return a.Hash == b.Hash })
+	if !same {
+		l.all.version.Add(1)
+	}
+	if l.listed && !same {
 		l.log.Warn("mcp server has changed its tools: calls of those that changed are refused", zap.Strings("tools", changed(l.tools, tools)))
 	}
 	if !slices.Equal(l.problems, problems) && len(problems) > 0 {

@@ -34,7 +34,9 @@ func TestMain(m *testing.M) {
 
 var programs map[string]func(args []string)
 
-func init() { programs = map[string]func([]string){"real": real, "scripted": scripted, "agent": agent} }
+func init() {
+	programs = map[string]func([]string){"real": serve, "scripted": scripted, "agent": agent}
+}
 
 // program is a server over this test binary.
 func program(t testing.TB, args ...string) Config {
@@ -74,9 +76,16 @@ func open(t testing.TB, cfg ...Config) *rig {
 	return &rig{t, s, logs}
 }
 
+func (r *rig) tools() []*tool.Tool { return r.of("ns") }
+
+func (r *rig) of(ns string) []*tool.Tool {
+	r.Wait(r.Context(), ns)
+	return r.Tools(ns)
+}
+
 func (r *rig) names() string {
 	var names []string
-	for _, t := range r.Tools(r.Context(), "ns") {
+	for _, t := range r.tools() {
 		names = append(names, t.Full())
 	}
 	return strings.Join(names, " ")
@@ -84,7 +93,7 @@ func (r *rig) names() string {
 
 func (r *rig) tool(name string) *tool.Tool {
 	r.Helper()
-	for _, t := range r.Tools(r.Context(), "ns") {
+	for _, t := range r.tools() {
 		if t.Name == name {
 			return t
 		}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -31,7 +32,7 @@ const (
 	// MaxTools is how many tools of all servers together a session may have: what is left of tool.MaxTools is for those built in and of
 	// the client. A server whose tools do not fit is left out as a whole.
 	MaxTools = 384
-	// firstWait is how long Tools waits for servers that have not told their tools yet.
+	// firstWait is how long Wait waits.
 	firstWait = 10 * time.Second
 )
 
@@ -52,6 +53,8 @@ type Servers struct {
 	links  map[string]*link // by namespace and server
 	work   sync.WaitGroup
 	closed bool
+
+	version atomic.Uint64
 }
 
 // Open takes the settings, which Settings.Check has found right, and calls the servers in the background: one that is away is in Ready,
@@ -70,20 +73,15 @@ func Open(ctx context.Context, servers []Config, log *zap.Logger) (*Servers, err
 	return s, nil
 }
 
-// Tools are the tools of a namespace as they are admitted now, in a stable order. It waits up to 10 s for servers that were never heard
-// of, and for no others; those of one that is away are the last that were known. A session keeps to those that it began with by
-// tool.Pins.
-func (s *Servers) Tools(ctx context.Context, ns string) []*tool.Tool {
+// Wait waits until every server of a namespace has told its tools once, or could not, for 10 s at most: what a session asks before it pins
+// its tools. Of those that are away it waits for none that has told them before.
+func (s *Servers) Wait(ctx context.Context, ns string) {
 	ctx, cancel := context.WithTimeout(ctx, firstWait)
 	defer cancel()
-	links := s.of(ns)
 	var first []<-chan struct{}
-	for _, l := range links {
-		switch _, never, again := l.known(); {
-		case never:
+	for _, l := range s.of(ns) {
+		if _, never, _ := l.known(); never {
 			first = append(first, l.warm())
-		case again:
-			l.warm()
 		}
 	}
 	for _, come := range first {
@@ -92,9 +90,18 @@ func (s *Servers) Tools(ctx context.Context, ns string) []*tool.Tool {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// Tools are the tools of a namespace as they are admitted now, in a stable order: those of a server that is away are the last that were
+// known. It waits for nobody; servers without a connection are called in the background. A session keeps to those that it began with by
+// tool.Pins.
+func (s *Servers) Tools(ns string) []*tool.Tool {
 	var all []*tool.Tool
-	for _, l := range links {
-		tools, _, _ := l.known()
+	for _, l := range s.of(ns) {
+		tools, never, again := l.known()
+		if never || again {
+			l.warm()
+		}
 		if len(all)+len(tools) > MaxTools {
 			l.log.Warn("mcp server is left out: with its tools there would be too many", zap.Int("tools", len(tools)), zap.Int("most", MaxTools))
 			continue
@@ -103,6 +110,10 @@ func (s *Servers) Tools(ctx context.Context, ns string) []*tool.Tool {
 	}
 	return all
 }
+
+// Version is another number after any server has changed its tools: then pending approvals of those that changed are to be closed
+// (field/review-agent.md S18).
+func (s *Servers) Version() uint64 { return s.version.Load() }
 
 // Effect carries out a tool for a namespace; nil where it is no tool of a server that the namespace may use.
 func (s *Servers) Effect(ns string, d tool.Definition) router.Effect {

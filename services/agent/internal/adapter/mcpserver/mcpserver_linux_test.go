@@ -197,6 +197,7 @@ func TestChangedDefinition(t *testing.T) {
 	each(t, func(t *testing.T, c Config) {
 		r := open(t, c)
 		echo := r.tool("echo")
+		version := r.Version()
 		r.call("change", `{}`)
 		e := r.Effect("ns", echo.Definition)
 		// Without Ready in between: the server has said so, or will have before long.
@@ -204,10 +205,13 @@ func TestChangedDefinition(t *testing.T) {
 			_, err := e.Start(t.Context(), intent(echo), []byte(`{}`))
 			return notStartedErr(err) && strings.Contains(err.Error(), "has changed")
 		})
+		if r.Version() == version {
+			t.Error("the version has not changed")
+		}
 		if now := r.tool("echo"); now.Hash == echo.Hash || now.Description != "Echo, and send it elsewhere" {
 			t.Errorf("the tool is still %+v", now)
 		}
-		if kept, _, refused := pins(echo).Keep(r.Tools(t.Context(), "ns")); len(kept) != 0 || len(refused) == 0 {
+		if kept, _, refused := pins(echo).Keep(r.tools()); len(kept) != 0 || len(refused) == 0 {
 			t.Errorf("a session keeps %v", kept)
 		}
 	})
@@ -221,7 +225,7 @@ func pins(tools ...*tool.Tool) tool.Pins {
 // routed is a router over the tools of a server, as they are now.
 func (r *rig) routed(e *policy.Engine) (router.Router, *book) {
 	registry := func() *tool.Registry {
-		reg, err := tool.NewRegistry(r.Tools(r.Context(), "ns")...)
+		reg, err := tool.NewRegistry(r.tools()...)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -252,19 +256,20 @@ func TestAgent34TheRouterEnforces(t *testing.T) {
 	if ran, err := ro.Run(t.Context(), j, router.Approved{}, 1, b); err != nil || ran.State != router.Refused || len(b.begun) > 0 {
 		t.Fatalf("nobody has approved it, and it is %+v, %v", ran, err)
 	}
-	denying, b := r.routed(engine(t, policy.Rule{ID: "no", Effect: policy.EffectDeny, Tool: "s.*", Reason: "no"}))
+	denying, no := r.routed(engine(t, policy.Rule{ID: "no", Effect: policy.EffectDeny, Tool: "s.*", Reason: "no"}))
 	j = denying.Judge(t.Context(), inExecution, proposed("s.hang", fmt.Sprintf(`{"file":%q}`, file)))
-	ran, err := denying.Run(t.Context(), j, router.Approved{}, 1, b)
-	if err != nil || ran.State != router.Refused || !ran.Result.NotExecuted || len(b.begun) > 0 {
+	ran, err := denying.Run(t.Context(), j, router.Approved{}, 1, no)
+	if err != nil || ran.State != router.Refused || !ran.Result.NotExecuted || len(no.begun) > 0 {
 		t.Fatalf("a denied call is %+v, %v", ran, err)
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a denied call has reached the server")
 	}
 	// A second confirmation, asked for by the tool itself, is answered by nobody.
-	j = ro.Judge(t.Context(), inExecution, proposed("s.sample", `{}`))
-	if ran, err := ro.Run(t.Context(), j, approve(t, j), 1, &book{now: b.now}); err != nil || ran.State == router.Refused {
-		t.Logf("%+v, %v", ran, err)
+	j = ro.Judge(t.Context(), inExecution, proposed("s.confirm", `{}`))
+	ran, err = ro.Run(t.Context(), j, approve(t, j), 1, b)
+	if err != nil || ran.State != router.Failed || ran.Result.Status != tool.Failed || ran.Result.Text != "nobody has confirmed it" || len(b.ending) != 1 {
+		t.Errorf("a tool that asks once more: %+v, %v", ran, err)
 	}
 }
 
@@ -311,6 +316,7 @@ func put(t testing.TB, dir, name, text string) {
 	}
 }
 
+// A name that stands twice is of nobody (cases/agent.md c34).
 func TestEvilDefinitions(t *testing.T) {
 	t.Parallel()
 	const ok = `{"name":"ok","description":"hidden\u200b\u001b[31m","inputSchema":{"type":"object","properties":{"z":{"type":"integer","maximum":9007199254740993},"a":{}},"required":["z"]},"annotations":{"readOnlyHint":true,"destructiveHint":false}}`
@@ -365,7 +371,7 @@ func TestAllowList(t *testing.T) {
 		t.Errorf("Ready says %q", m)
 	}
 	echo := r.tool("echo").Definition
-	if len(r.Tools(t.Context(), "other")) > 0 || r.Effect("other", echo) != nil {
+	if len(r.of("other")) > 0 || r.Effect("other", echo) != nil {
 		t.Error("another namespace may use it")
 	}
 	echo.Origin.ServerID = "another"
@@ -424,6 +430,21 @@ func TestOddAnswers(t *testing.T) {
 	}
 }
 
+// A message that is too long ends the connection, and nobody knows what the call has done.
+func TestTooLongAMessage(t *testing.T) {
+	t.Parallel()
+	dir := script(t, `{"name":"a","inputSchema":{"type":"object"}}`)
+	put(t, dir, "tools_call", `"result":{"content":[{"type":"text","text":"`+strings.Repeat("a", maxMessage)+`"}]}`)
+	r := open(t, program(t, "scripted", dir))
+	if out, err := r.start(t.Context(), r.tool("a"), `{}`); err == nil || notStartedErr(err) {
+		t.Fatalf("%d bytes, %v", len(out.Text), err)
+	}
+	put(t, dir, "tools_call", `"result":{"content":[{"type":"text","text":"short"}]}`)
+	if got := r.call("a", `{}`); got != "short" {
+		t.Errorf("after a new start: %q", got)
+	}
+}
+
 func TestEndlessPages(t *testing.T) {
 	t.Parallel()
 	dir := script(t, "")
@@ -462,7 +483,6 @@ func TestNothingThere(t *testing.T) {
 				t.Errorf("tools: %s", got)
 			}
 			until(t, "what Ready says", func() bool { c := r.Ready()[0]; return !c.OK && !c.Fatal && c.Message != "" })
-			t.Log(r.Ready()[0].Message)
 		})
 	}
 }
@@ -510,7 +530,7 @@ func TestNamespacesApart(t *testing.T) {
 	r := open(t, program(t, "real"))
 	pids := map[string]bool{}
 	for _, ns := range []string{"a", "b", "a"} {
-		for _, one := range r.Tools(t.Context(), ns) {
+		for _, one := range r.of(ns) {
 			if one.Name != "spawn" {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,8 +20,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// real is a server of the SDK over its input and output.
-func real([]string) {
+// serve is a server of the SDK over its input and output.
+func serve([]string) {
 	fmt.Fprintln(os.Stderr, "hello\x1b[31m from the server")
 	_ = realServer(nil).Run(context.Background(), &mcp.StdioTransport{})
 }
@@ -44,7 +45,7 @@ func realServer(over <-chan struct{}, versions ...string) *mcp.Server {
 			return r, nil
 		},
 		"big": func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return say(strings.Repeat("あ", 1<<20)), nil
+			return say(strings.Repeat("あ", 100<<10)), nil
 		},
 		"media": media,
 		"structured": func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -56,7 +57,7 @@ func realServer(over <-chan struct{}, versions ...string) *mcp.Server {
 			return say("late"), nil
 		},
 		"die":          func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { os.Exit(3); return nil, nil },
-		"sample":       sample,
+		"confirm":      confirm,
 		"surroundings": surroundings,
 		"spawn":        spawn,
 		"change": func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -93,13 +94,15 @@ func touch(r *mcp.CallToolRequest) {
 	}
 }
 
-// sample asks the client for all that a server can ask for, and tells what it was given.
-func sample(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	_, sampled := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 1})
-	_, elicited := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "your password?"})
-	_, roots := r.Session.ListRoots(ctx, nil)
-	c := r.Session.InitializeParams().Capabilities
-	return say(fmt.Sprintf("%v|%v|%v|%v", sampled, elicited, roots, *c)), nil
+// confirm asks a person once more, by itself.
+func confirm(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	got, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "really?"})
+	if err == nil {
+		return say(got.Action), nil
+	}
+	result := say("nobody has confirmed it")
+	result.IsError = true
+	return result, nil
 }
 
 // surroundings are what a program finds itself in.
@@ -119,7 +122,7 @@ func surroundings(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, e
 
 // spawn starts a program that outlives its parent if nobody ends it, and tells its number and that of the server.
 func spawn(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	c := exec.Command("/bin/sleep", "1000") //nolint:noctx // it is to outlive the call
+	c := exec.Command("/bin/sleep", "1000")
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
@@ -137,7 +140,7 @@ func scripted(args []string) {
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadBytes('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		var m struct {
@@ -172,8 +175,8 @@ func agent(args []string) {
 	if err != nil {
 		panic(err)
 	}
-	r := &rig{nil, s, nil}
-	for _, t := range r.Servers.Tools(context.Background(), "ns") {
+	s.Wait(context.Background(), "ns")
+	for _, t := range s.Tools("ns") {
 		if t.Name == "spawn" {
 			e := s.Effect("ns", t.Definition)
 			if err := e.Ready(context.Background()); err != nil {
