@@ -99,7 +99,7 @@ func (d Declared) definition() tool.Definition {
 // reserved are the names of the tools that are built in, also of those that are not switched on.
 func reserved() map[string]string {
 	names := map[string]string{}
-	for _, d := range append(tool.BuiltIns(), tool.ExecDefinition()) {
+	for _, d := range append(tool.BuiltIns(), tool.ExecDefinition(false)) {
 		names[d.Name] = "a tool that is built in"
 	}
 	return names
@@ -119,7 +119,7 @@ func problems(i int, err error) (wrong []session.Violation) {
 
 // together says which tools could not stand beside those that every session has.
 func together(all []tool.Definition) []session.Violation {
-	tools, err := Tools(append(append(tool.BuiltIns(), tool.ExecDefinition()), all...))
+	tools, err := Tools(append(append(tool.BuiltIns(), tool.ExecDefinition(false)), all...))
 	if err == nil {
 		_, err = tool.NewRegistry(tools...)
 	}
