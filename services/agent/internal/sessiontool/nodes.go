@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/conversation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
 )
 
 const (
@@ -127,4 +128,24 @@ func Refs(ctx context.Context, f Flows, ns string, s ledger.Session) ([]uuid.UUI
 		nodes = append(nodes, members[max(0, len(members)-room):]...)
 	}
 	return nodes[:min(len(nodes), MaxRefs)], nil
+}
+
+// Lines reads nodes as far as a line of a prompt can show them. It is a nodecontext.Service.
+type Lines interface {
+	Lines(ctx context.Context, ns string, ids []uuid.UUID) ([]nodecontext.Excerpt, error)
+}
+
+// References gives the nodes that a session refers to, as lines of its prompts.
+type References struct {
+	Flows Flows
+	Nodes Lines
+}
+
+// Lines gives the nodes of Refs, as far as they are still there.
+func (r References) Lines(ctx context.Context, ns string, s ledger.Session) ([]nodecontext.Excerpt, error) {
+	ids, err := Refs(ctx, r.Flows, ns, s)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return r.Nodes.Lines(ctx, ns, ids)
 }

@@ -84,10 +84,17 @@ func (*spoken) Result() llm.Result { return llm.Result{Finish: llm.FinishStop} }
 func (*spoken) Close() error       { return nil }
 
 // prompts keeps what prompts were made of.
-type prompts struct{ built []Prompt }
+type prompts struct {
+	built []Prompt
+	// answer is what is built; without a text a plain one.
+	answer Built
+}
 
 func (p *prompts) Build(_ context.Context, _ string, q Prompt) (Built, error) {
 	p.built = append(p.built, q)
+	if p.answer.Text != "" {
+		return p.answer, nil
+	}
 	return Built{Text: "you are an agent"}, nil
 }
 

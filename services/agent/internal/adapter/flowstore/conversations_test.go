@@ -19,8 +19,7 @@ import (
 // flowstore that was killed in between, and what people took away does not come back.
 func TestConversations(t *testing.T) {
 	t.Parallel()
-	p, data := servicetest.Build(t, "flowstore"), t.TempDir()
-	p.Start("--data", data)
+	p := servicetest.Build(t, "flowstore").Start(t, "--data", t.TempDir())
 	conn := p.Conn()
 	c, rpc := flowstore.NewConversations(conn), flowstorev1.NewFlowStoreServiceClient(conn)
 	ctx := namespace.With(t.Context(), namespace.Default)
@@ -53,7 +52,7 @@ func TestConversations(t *testing.T) {
 		is("a child", add(flow, nodes[1], nodes[0], "二"), nil)
 		p.Kill()
 		is("away", add(flow, nodes[2], nodes[1], "三"), conversation.ErrAway)
-		p.Start("--data", data)
+		p.Start()
 		for deadline := time.Now().Add(30 * time.Second); errors.Is(begin(flow), conversation.ErrAway) && time.Now().Before(deadline); {
 			time.Sleep(10 * time.Millisecond) // until the connection has noticed
 		}

@@ -40,7 +40,7 @@ type world struct {
 	sessions promptbuilder.Sessions
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, program servicetest.Binary) *world {
 	t.Helper()
 	w := &world{T: t, dir: t.TempDir()}
 	model := llmtest.New(t, llmtest.Options{})
@@ -48,8 +48,7 @@ func newWorld(t *testing.T) *world {
 	w.put("prompts.yaml", "roots:\n  shop: {path: shop, mount: /workspace}\n  skills: {path: skills, mount: /skills}\nsystem:\n  defaults: {user_timezone: Asia/Tokyo, time_format: auto}\n")
 	w.put("shop/AGENTS.md", "本文は日本語で書く。")
 	w.put("skills/proofread/SKILL.md", "---\nname: proofread\ndescription: Find mistakes in a chapter\n---\nRead twice.\n")
-	p := servicetest.Build(t, "promptbuilder")
-	p.Start("--backends", filepath.Join(w.dir, "backends.yaml"), "--prompts", filepath.Join(w.dir, "prompts.yaml"))
+	p := program.Start(t, "--backends", filepath.Join(w.dir, "backends.yaml"), "--prompts", filepath.Join(w.dir, "prompts.yaml"))
 	w.sessions = promptbuilder.Sessions{Client: promptbuilder.New(p.Conn())}
 	w.folders(promptbuilder.Folders{Bootstrap: "shop", Skills: []promptbuilder.SkillRoot{{Root: "skills"}}})
 	return w
@@ -100,11 +99,24 @@ func prompt() turn.Prompt {
 	}
 }
 
-// TestARealPromptHoldsTheSession: the bytes that a real promptbuilder makes hold what the session says, all of it that
-// field/systemprompt-rules.md 3 asks for, and above the boundary nothing that changes with a turn.
-func TestARealPromptHoldsTheSession(t *testing.T) {
+// TestARealPromptbuilder: what one makes of a session.
+func TestARealPromptbuilder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	program := servicetest.Build(t, "promptbuilder")
+	for name, test := range map[string]func(*testing.T, servicetest.Binary){
+		"holds the session": holdsTheSession, "patterns": patterns, "snapshots": snapshots, "large snapshots": largeSnapshots,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, program)
+		})
+	}
+}
+
+// holdsTheSession: the bytes that a real promptbuilder makes hold what the session says, all of it that
+// field/systemprompt-rules.md 3 asks for, and above the boundary nothing that changes with a turn.
+func holdsTheSession(t *testing.T, program servicetest.Binary) {
+	w := newWorld(t, program)
 	w.sessions.Refs = refs{{ID: uuid.MustParse("0196b2c4-4444-7aaa-8bbb-0000a1b2c304"), Summary: "港町の方言は控えめに使うと決めた。", Tags: []string{"方言"}}}
 	b := w.build(prompt())
 	at := 0
@@ -139,10 +151,9 @@ func TestARealPromptHoldsTheSession(t *testing.T) {
 	}
 }
 
-// TestPatterns: what the last answer named decides the layers.
-func TestPatterns(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+// patterns: what the last answer named decides the layers.
+func patterns(t *testing.T, program servicetest.Binary) {
+	w := newWorld(t, program)
 	const special, main = "# 実行の専門知識・手順書", "# 次のステップの指示"
 	for pattern, want := range map[string][2]bool{"": {false, true}, "base_main": {false, true}, "base_main_specialized": {true, true}, "base_specialized": {true, false}} {
 		p := prompt()
@@ -153,11 +164,10 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestSnapshots: files and skills are those of the first prompt, whatever becomes of them on the disk; what cannot be had is told, and
+// snapshots: files and skills are those of the first prompt, whatever becomes of them on the disk; what cannot be had is told, and
 // stops no prompt.
-func TestSnapshots(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+func snapshots(t *testing.T, program servicetest.Binary) {
+	w := newWorld(t, program)
 	p := prompt()
 	first := w.build(p)
 	if len(first.Snapshot) == 0 {
@@ -197,10 +207,9 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestLargeSnapshots: what is too large to be kept is read anew each time, and told.
-func TestLargeSnapshots(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+// largeSnapshots: what is too large to be kept is read anew each time, and told.
+func largeSnapshots(t *testing.T, program servicetest.Binary) {
+	w := newWorld(t, program)
 	for _, name := range []string{"AGENTS.md", "USER.md"} {
 		w.put("shop/"+name, strings.Repeat("港", 1<<20))
 	}

@@ -16,33 +16,45 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
-// Program is a service that runs.
-type Program struct {
-	testing.TB
-	path    string
-	address string
-	cmd     *exec.Cmd
-}
+// Binary is a service that was built; subtests share one.
+type Binary string
 
-// Build builds a service by its name, such as `flowstore`, and does not start it.
-func Build(t testing.TB, name string) *Program {
+// Build builds a service by its name, such as `flowstore`.
+func Build(t testing.TB, name string) Binary {
 	t.Helper()
-	p := &Program{TB: t, path: filepath.Join(t.TempDir(), name), address: "127.0.0.1:0"}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", p.path, "./services/"+name+"/cmd/"+name)
+	path := filepath.Join(t.TempDir(), name)
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./services/"+name+"/cmd/"+name)
 	cmd.Dir = testkit.Root(t)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v: %s", name, err, out)
 	}
+	return Binary(path)
+}
+
+// Program is a service that runs.
+type Program struct {
+	testing.TB
+	binary  Binary
+	args    []string
+	address string
+	cmd     *exec.Cmd
+}
+
+// Start starts it at an address of its own. It is killed when the test ends.
+func (b Binary) Start(t testing.TB, args ...string) *Program {
+	t.Helper()
+	p := &Program{TB: t, binary: b, args: args, address: "127.0.0.1:0"}
+	p.Start()
 	return p
 }
 
 var address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
-// Start starts it, at the address that it had before if it had one, and waits until it has told it. It is killed when the test ends.
-func (p *Program) Start(args ...string) {
+// Start starts one again that was killed, at the address that it had, and waits until it has told it.
+func (p *Program) Start() {
 	p.Helper()
-	args = append([]string{"--listen", p.address, "--admin", "127.0.0.1:0", "--log.level", "warn"}, args...)
-	p.cmd = exec.CommandContext(p.Context(), p.path, args...)
+	args := append([]string{"--listen", p.address, "--admin", "127.0.0.1:0", "--log.level", "warn"}, p.args...)
+	p.cmd = exec.CommandContext(p.Context(), string(p.binary), args...)
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		p.Fatal(err)
@@ -58,7 +70,7 @@ func (p *Program) Start(args ...string) {
 			return // A few lines more have room in the pipe.
 		}
 	}
-	p.Fatalf("%s ended before it told its address", p.path)
+	p.Fatalf("%s ended before it told its address", p.binary)
 }
 
 // Kill kills it, and waits until it is gone.
