@@ -12,8 +12,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
@@ -61,16 +59,11 @@ func Keep(w *ledger.Work, x Exchange) (text string, err error) {
 	return text, err
 }
 
-// Aside keeps a message that was answered from a snapshot while the session worked, as a node beside the conversation, with its row
-// (field/review-agent.md C79).
+// Aside keeps a message that was answered from a snapshot while the session worked, as a node beside the conversation
+// (field/review-agent.md C79). The row is the caller's.
 func Aside(w *ledger.Work, x Exchange) error {
-	if _, err := keep(w, x, sent{Parent: w.Session.Last, Aside: true}); err != nil {
-		return err
-	}
-	w.Row(audit.Entry{
-		Kind: audit.Aside, Verdict: "ANSWERED", Reason: "answered from a snapshot", ArgsDigest: string(canon.Sum([]byte(x.User))),
-	})
-	return nil
+	_, err := keep(w, x, sent{Parent: w.Session.Last, Aside: true})
+	return err
 }
 
 func keep(w *ledger.Work, x Exchange, o sent) (string, error) {

@@ -34,8 +34,8 @@ type clock struct{}
 
 func (clock) Now() time.Time { return time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC) }
 
-// NewTimer gives one that never fires: who waits is poked.
-func (clock) NewTimer(time.Duration) *time.Timer { return time.NewTimer(time.Hour) }
+// NewTimer gives one that fires soon.
+func (clock) NewTimer(time.Duration) *time.Timer { return time.NewTimer(time.Millisecond) }
 
 // rig is a ledger with a session, and what it is written to.
 type rig struct {
@@ -148,7 +148,10 @@ func TestNodesOfASession(t *testing.T) {
 		PromptTime: time.Second, AnswerTime: 2 * time.Second, Finish: "stop",
 	}
 	r.keep(ns, id, conversation.Exchange{User: "港の話を", Reply: "書きました。", Made: made})
-	_, err := r.Change(t.Context(), ns, id, ann, func(w *ledger.Work) error { return conversation.Aside(w, said("今は？")) })
+	_, err := r.Change(t.Context(), ns, id, ann, func(w *ledger.Work) error {
+		w.Row(audit.Entry{Kind: audit.Aside, Verdict: "ANSWERED", Reason: "asked aside", ArgsDigest: strings.Repeat("a", 64)})
+		return conversation.Aside(w, said("今は？"))
+	})
 	r.ok(err)
 	s := r.keep(ns, id, conversation.Exchange{User: "続き", Made: made, Finish: "cancelled", Error: strings.Repeat("夜", 2000)})
 	if s.Nodes != 3 || s.Flow != conversation.FlowID(id).String() || s.Last != conversation.NodeID(id, 3).String() {
@@ -278,7 +281,7 @@ type faults chan error
 
 func (f faults) Fault(_ context.Context, err error) { f <- err }
 
-// TestRun stores what is left at once, tells what went wrong, and looks again when it is poked.
+// TestRun stores what is left at once, tells what went wrong, and looks again.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	f := &flows{errs: []error{conversation.ErrAway}}
@@ -294,7 +297,11 @@ func TestRun(t *testing.T) {
 		t.Error(err)
 	}
 	for len(r.left(ns, id)) > 0 {
-		time.Sleep(time.Millisecond) // The state is what is waited for.
+		select {
+		case err := <-seen:
+			t.Fatal(err)
+		case <-time.After(time.Millisecond): // The state is what is waited for.
+		}
 	}
 	stop()
 	<-done

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/conversation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
@@ -36,12 +37,14 @@ type aside struct {
 	// Said is what the model said, verbatim.
 	Said string `json:"said"`
 	Cut  bool   `json:"cut,omitempty"`
+	// made is how it was.
+	made ledger.Made
 }
 
 func asideOf(message string) string { return "aside/" + message }
 
 // Aside answers a message at once, from the session as it is now, while its turn goes on (seed 001, 4.4; field/review-agent.md C79). There
-// is no tool in it and it moves nothing: it answers no question, and is never words of approval. It leaves its own text and one row, and
+// is no tool in it and it moves nothing: it answers no question, and is never words of approval. It leaves its own text, a node beside the conversation and one row, and
 // its call of the model is charged to the open turn in that row's transaction; where none is open there is no budget to charge. A message
 // that was answered before gets the same answer. *session.RefusedError, *ledger.FieldsError, *llm.Error, and store.ErrTaken where another
 // message of this id was answered: of these nothing is kept.
@@ -129,10 +132,11 @@ func (e *Engine) hearAside(ctx context.Context, ns string, s ledger.Session, tex
 	}
 	asking, stop := context.WithTimeout(ctx, e.Limits.Ask)
 	defer stop()
-	said, result, err := llm.Receive(asking, generator, llm.Request{
+	req := llm.Request{
 		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: system.Text}}, talk...), Sampling: llm.Sampling{MaxTokens: e.Limits.Answer},
-	}, maxAnswer)
-	return aside{Question: text, Said: strings.ToValidUTF8(said, "\uFFFD"), Cut: result.Finish == llm.FinishLength}, err
+	}
+	said, result, err := llm.Receive(asking, generator, req, maxAnswer)
+	return aside{Question: text, Said: strings.ToValidUTF8(said, "\uFFFD"), Cut: result.Finish == llm.FinishLength, made: madeBy(window, req, result)}, err
 }
 
 // asideSentence says how such a message is answered, in Japanese for the locale "ja" and else in English.
@@ -211,6 +215,9 @@ func (e *Engine) keepAside(ctx context.Context, ns string, s ledger.Session, who
 			Kind: audit.Aside, Verdict: "ANSWERED", Reason: "asked aside", Turn: s.State.Turn.ID, ArgsDigest: string(sumOf(said.Question)), Details: string(details),
 		})
 		out = said.answer()
+		if err := conversation.Aside(w, conversation.Exchange{User: said.Question, Reply: out.Text, Made: said.made}); err != nil {
+			return err
+		}
 		return putJSON(w, asideOf(message), said)
 	})
 	return out, err

@@ -18,8 +18,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
-// told are the turns that are to be stored as nodes.
-func (r *rig) told() (all []conversation.Exchange) {
+// outbox are the turns that are to be stored as nodes.
+func (r *rig) outbox() (all []conversation.Exchange) {
 	r.Helper()
 	r.ok(r.Ledger.Read(r.Context(), ns, func(v store.View) error {
 		found, err := v.Outgoing(id, 100)
@@ -53,18 +53,20 @@ func TestTurnsThatAreStored(t *testing.T) {
 	r.send("港の名は？", say("PLANNING", "done", "reply", "糸崎です。"))
 	r.send("その町は？", say("PLANNING", "pending_user", "question", "どの町ですか？"))
 	r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("write", "path", "a.md", "content", "x")}))
-	s, err := r.Send(t.Context(), ns, id, ann, session.Sent{ID: r.IDs.ID(), Mode: session.Supersede, Approvals: []string{r.pending()[0].ID}}, "やめて")
+	m := r.message(approver("ann"), "やめて")
+	m.Mode, m.Approvals = session.Supersede, []string{r.pending()[0].ID}
+	sent, err := r.Send(t.Context(), ns, id, m)
 	r.ok(err)
-	_, err = r.Cancel(t.Context(), ns, id, s.State.Turn.ID, ann)
+	_, err = r.Cancel(t.Context(), ns, id, sent.Session.State.Turn.ID, ann)
 	r.ok(err)
 	r.drive()
-	s = r.send("まだ？") // The model is away.
+	s := r.send("まだ？") // The model is away.
 	want := []conversation.Exchange{
 		{User: "港の名は？", Reply: "糸崎です。"}, {User: "その町は？", Reply: "どの町ですか？"},
 		{User: "書いて", Reply: "次の一手", Finish: "cancelled", Error: "another message took the place of it"},
 		{User: "やめて", Finish: "cancelled", Error: "the work was cancelled"}, {User: "まだ？", Finish: "backend_error", Error: "nothing more to say"},
 	}
-	got := r.told()
+	got := r.outbox()
 	if len(got) != len(want) || s.Nodes != len(want) || s.Flow != conversation.FlowID(id).String() {
 		t.Fatalf("%d nodes, %+v", s.Nodes, got)
 	}
@@ -80,6 +82,49 @@ func TestTurnsThatAreStored(t *testing.T) {
 		if answered := i < 3; (made.Backend == llm.Identity{Window: 4096}) != answered || answered && (made.Finish != "stop" || len(made.Prompt) != 64 || made.MaxTokens != 1024) {
 			t.Errorf("turn %d was made by %+v", i+1, made)
 		}
+	}
+	r.sound()
+}
+
+// TestAnInterruptedTurnIsStored, as far as it came, and the model is asked about the message that interrupted it (C77).
+func TestAnInterruptedTurnIsStored(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send0("書いて")
+	r.ok(r.open(t.Context(), ns, id))
+	s, err := r.Ledger.Get(t.Context(), ns, id)
+	r.ok(err)
+	m := r.message(approver("ann"), "待って")
+	m.Mode, m.TurnID = session.Interrupt, s.State.Turn.ID
+	_, err = r.Send(t.Context(), ns, id, m)
+	r.ok(err)
+	r.model.lines = []string{say("PLANNING", "done", "reply", "待ちます。")}
+	s = r.drive()
+	got := r.outbox()
+	if len(got) != 2 || s.Nodes != 2 || got[0].User != "書いて" || got[0].Finish != "cancelled" || got[1].User != "待って" || got[1].Reply != "待ちます。" {
+		t.Errorf("%+v", got)
+	}
+	if asked := r.model.asked[0].Messages; asked[len(asked)-1].Content != "待って" {
+		t.Errorf("the model was asked %+v", asked)
+	}
+	r.sound()
+}
+
+// TestAnAsideIsStored beside the conversation.
+func TestAnAsideIsStored(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("港の名は？", say("PLANNING", "done", "reply", "糸崎です。"))
+	last := conversation.NodeID(id, 1).String()
+	r.model.lines = []string{"今は昼です。"}
+	for range 2 { // The second time it is answered as before.
+		_, err := r.Aside(t.Context(), ns, id, ann, "m-1", "今は？")
+		r.ok(err)
+	}
+	s, err := r.Ledger.Get(t.Context(), ns, id)
+	r.ok(err)
+	if got := r.outbox(); len(got) != 2 || got[1].User != "今は？" || got[1].Reply != "今は昼です。" || got[1].Made.Finish != "stop" || s.Nodes != 2 || s.Last != last {
+		t.Errorf("%+v, %d nodes", got, s.Nodes)
 	}
 	r.sound()
 }

@@ -77,7 +77,7 @@ func dying(t *testing.T, at int, after, direct bool, together time.Duration) (di
 	if s.State.Lifecycle != session.Completed || r.file("a.md") != "一" || r.file("b.md") != "二" {
 		t.Errorf("%s: %+v, %q, %q", name, s.State, r.file("a.md"), r.file("b.md"))
 	}
-	if left := r.told(); s.Nodes != 1 || len(left) != 1 || left[0].User != "書いて" || left[0].Reply != "書きました。" {
+	if left := r.outbox(); s.Nodes != 1 || len(left) != 1 || left[0].User != "書いて" || left[0].Reply != "書きました。" {
 		t.Errorf("%s: %d nodes, to be stored %+v", name, s.Nodes, left)
 	}
 	count := map[audit.Kind]int{}

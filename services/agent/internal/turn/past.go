@@ -1,12 +1,14 @@
 package turn
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/conversation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -38,6 +40,26 @@ func (e *Engine) settle(w *ledger.Work) error {
 		return nil
 	}
 	return e.shelve(w, endOf(w.Session.State))
+}
+
+// stopped goes on when the work has stopped: with the message that interrupted it (C77), if one did.
+func (e *Engine) stopped(ctx context.Context, ns, id string) error {
+	_, err := e.Ledger.Change(ctx, ns, id, system, func(w *ledger.Work) error {
+		next := w.Session.State.Turn.Next
+		if _, err := w.Apply(session.WorkStopped{Turn: e.IDs.ID(), Utterance: e.IDs.ID()}, gate.Change{}); err != nil {
+			return err
+		}
+		if next == "" {
+			return e.settle(w)
+		}
+		overRules(w)
+		if err := e.shelve(w, replaced); err != nil {
+			return err
+		}
+		begun(&w.Session.Talk, next)
+		return nil
+	})
+	return refusedAlready(err)
 }
 
 // shelve puts what was said in a turn among the past ones, and among what becomes nodes of the session's flow; the results of its tools are

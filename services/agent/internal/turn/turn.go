@@ -177,7 +177,7 @@ func (e *Engine) do(ctx context.Context, ns string, s ledger.Session, todo sessi
 	case session.BreakLoop:
 		return e.apply(ctx, ns, s.ID, session.CrashLooped{})
 	case session.FinishStop:
-		return e.apply(ctx, ns, s.ID, session.WorkStopped{Turn: e.IDs.ID(), Utterance: e.IDs.ID()})
+		return e.stopped(ctx, ns, s.ID)
 	case session.Retry:
 		return e.apply(ctx, ns, s.ID, session.Resumed{})
 	case session.Expire:

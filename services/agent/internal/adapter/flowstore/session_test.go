@@ -62,6 +62,7 @@ func (k *kept) turn(user string, aside bool) ledger.Session {
 	s, err := k.Change(k.Context(), namespace.Default, k.id, audit.Actor{Name: "agent", Kind: audit.System}, func(w *ledger.Work) error {
 		x := conversation.Exchange{User: user, Reply: user + "、はい", Made: ledger.Made{AnswerTokens: 7, Finish: "stop"}}
 		if aside {
+			w.Row(audit.Entry{Kind: audit.Aside, Verdict: "ANSWERED", Reason: "asked aside", ArgsDigest: strings.Repeat("a", 64)})
 			return conversation.Aside(w, x)
 		}
 		w.Row(audit.Entry{Kind: audit.Turn, Verdict: "STOPPED", Reason: "DONE"})
