@@ -92,9 +92,9 @@ func (a *App) Register(r grpc.ServiceRegistrar) {
 // Ready tells how the model servers and the other services are. None is fatal: a request that needs one that is away is
 // answered with a sentence that says so, and everything else works.
 func (a *App) Ready(ctx context.Context) []obs.Check {
-	return obs.Ask(ctx, append([]obs.Question{
+	return append(obs.Ask(ctx, append([]obs.Question{
 		grpcclient.Ready("promptbuilder", a.deps.PromptBuilder), grpcclient.Ready("flowstore", a.deps.FlowStore),
-	}, a.deps.Backends.Ready()...)...)
+	}, a.deps.Backends.Ready()...)...), a.sessions.servers.Ready()...)
 }
 
 // Run carries sessions on, and makes summaries in the background where the settings say so. It returns when ctx ends.

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/auditkeys"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/flowstore"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/mcpserver"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/promptbuilder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/telemetry"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/toolsfile"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/conversation"
@@ -32,7 +35,8 @@ const database = "sessions.db"
 // sessions is everything that carries sessions on.
 type sessions struct {
 	store    *sqlite.Store
-	folders  func() error
+	folders  *toolsfile.Opened
+	servers  *mcpserver.Servers
 	runner   *runner.Runner
 	writer   *conversation.Writer
 	observer *telemetry.Sessions
@@ -41,7 +45,7 @@ type sessions struct {
 
 // openSessions opens the store, the folders and the keys. What was opened is closed again where something cannot be.
 func openSessions(cfg Config, deps Deps, contexts *nodecontext.Service, prompts *promptbuilder.Client) (*sessions, error) {
-	s := &sessions{folders: func() error { return nil }}
+	s := &sessions{folders: &toolsfile.Opened{}}
 	if err := s.start(cfg, deps, contexts, prompts); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -54,8 +58,11 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 	if err != nil {
 		return err
 	}
-	work, read, folders, err := cfg.Sessions.tools.Open(append(cfg.Sessions.files(), append(deps.Own, cfg.Data)...))
-	if s.folders = folders; err != nil {
+	opened, err := cfg.Sessions.tools.Open(slices.Concat(cfg.Sessions.files(), deps.Own, []string{cfg.Data}))
+	if s.folders = opened; err != nil {
+		return err
+	}
+	if s.servers, err = mcpserver.Open(context.Background(), cfg.Sessions.tools.Servers, deps.Log.Named("mcp")); err != nil {
 		return err
 	}
 	if s.observer, err = telemetry.NewSessions(deps.Log, deps.Metrics); err != nil {
@@ -65,7 +72,7 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 	kept := ledger.New(s.store, keys, machine, clock{})
 	flows := flowstore.NewConversations(deps.FlowStore)
 	desk := clienttool.New(kept, clock{}, 0)
-	box := &toolbox.Box{Work: work, Read: read, Policies: cfg.Sessions.policies, Session: toolbox.Own{
+	box := &toolbox.Box{Work: opened.Work, Read: opened.Read, Programs: opened.Programs, Policies: cfg.Sessions.policies, Servers: s.servers, Session: toolbox.Own{
 		Desk: desk, Nodes: contexts, Flows: flows, Clock: clock{}, ToolCalls: cfg.Sessions.ToolCalls,
 	}}
 	engine := turn.New(turn.Deps{
@@ -115,7 +122,10 @@ func (s *sessions) run(ctx context.Context) error {
 
 // close closes what was opened. Nothing runs any more.
 func (s *sessions) close() error {
-	err := s.folders()
+	if s.servers != nil {
+		s.servers.Close()
+	}
+	err := s.folders.Close()
 	if s.store != nil {
 		err = errors.Join(err, s.store.Close())
 	}

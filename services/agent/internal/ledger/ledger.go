@@ -109,6 +109,8 @@ type Session struct {
 	Flow  string `json:"flow,omitempty"`
 	Nodes int    `json:"nodes,omitempty"`
 	Last  string `json:"last,omitempty"`
+	// Pins are the definitions of MCP servers' tools that the session has met.
+	Pins tool.Pins `json:"pins,omitempty"`
 	// Notices are what a person should know of it that stopped nothing, such as files that changed since it began: the latest, each once.
 	Notices []string `json:"notices,omitempty"`
 	// Standing are the rules by which persons allowed more than one call, in the order in which they were written.

@@ -42,6 +42,8 @@ const (
 // or rules another one is made.
 type Router struct {
 	Tools *tool.Registry
+	// Pins are the definitions that the session is to remember (field/review-agent.md S18).
+	Pins tool.Pins
 	// Engine judges; nil denies all.
 	Engine *policy.Engine
 	Mounts folder.Mounts

@@ -26,12 +26,20 @@ func (f Folder) open(ns string) bool {
 	return len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, ns)
 }
 
-// Source are tools that somebody else carries out, such as those of MCP servers.
-type Source interface {
+// Program is the tool exec in a work folder.
+type Program struct {
+	Tool   *tool.Tool
+	Effect router.Effect
+}
+
+// Servers have tools that somebody else carries out: MCP servers.
+type Servers interface {
+	// Wait waits until the servers of a namespace have told their tools, or could not.
+	Wait(ctx context.Context, namespace string)
 	// Tools are those that a namespace may use now.
 	Tools(namespace string) []*tool.Tool
-	// Effect carries one of them out; nil for a tool of another source.
-	Effect(d tool.Definition) router.Effect
+	// Effect carries one of them out; nil for any other tool.
+	Effect(namespace string, d tool.Definition) router.Effect
 }
 
 // Session gives what a tool of one session needs to know which that is.
@@ -49,10 +57,12 @@ type Box struct {
 	// Work are the folders that a session may be made with, by name; Read those that every session may read, under their mounts.
 	Work map[string]Folder
 	Read []Folder
+	// Programs are the tool exec by the name of the work folder; empty: it is off.
+	Programs map[string]Program
 	// Policies are those of the configuration.
 	Policies *policy.Set
-	// Sources have further tools, and Session those of the session itself.
-	Sources []Source
+	// Servers have further tools, and Session those of the session itself.
+	Servers Servers
 	Session Session
 }
 
@@ -102,15 +112,16 @@ func (b *Box) Router(_ context.Context, ns string, s ledger.Session) (router.Rou
 		return r, err
 	}
 	r.Reads = b.Session.Reads(ns, s)
-	if r.Tools, err = b.tools(ns, s, r.Mounts); err != nil {
+	if r.Tools, r.Pins, err = b.tools(ns, s, r.Mounts); err != nil {
 		return r, err
 	}
 	r.Effects = func(d tool.Definition) router.Effect { return b.effect(ns, s, d) }
 	return r, nil
 }
 
-// tools are those that can do anything in this session: without a folder there are none for files.
-func (b *Box) tools(ns string, s ledger.Session, m folder.Mounts) (*tool.Registry, error) {
+// tools are those that can do anything in this session: without a folder there are none for files. Of MCP servers they are the very ones that
+// the session has met (field/review-agent.md S18), which pins tell.
+func (b *Box) tools(ns string, s ledger.Session, m folder.Mounts) (*tool.Registry, tool.Pins, error) {
 	var all []*tool.Tool
 	for _, t := range builtIn {
 		switch {
@@ -120,15 +131,16 @@ func (b *Box) tools(ns string, s ledger.Session, m folder.Mounts) (*tool.Registr
 			all = append(all, t)
 		}
 	}
+	if p, ok := b.Programs[s.Root]; ok {
+		all = append(all, p.Tool)
+	}
 	own, err := b.Session.Tools(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all = append(all, own...)
-	for _, from := range b.Sources {
-		all = append(all, from.Tools(ns)...)
-	}
-	return tool.NewRegistry(all...)
+	others, pins, _ := s.Pins.Keep(b.Servers.Tools(ns))
+	tools, err := tool.NewRegistry(slices.Concat(all, own, others)...)
+	return tools, pins, err
 }
 
 var (
@@ -151,13 +163,14 @@ func admitted(all []tool.Definition) (out []*tool.Tool) {
 
 // effect gives who carries out a tool; nil: nobody, and the call is refused.
 func (b *Box) effect(ns string, s ledger.Session, d tool.Definition) router.Effect {
-	if e := b.Session.Effect(ns, s, d); e != nil {
-		return e
-	}
-	for _, from := range b.Sources {
-		if e := from.Effect(d); e != nil {
-			return e
+	switch d.Origin.Kind {
+	case tool.BuiltIn:
+		if p, ok := b.Programs[s.Root]; ok && d.Name == tool.Exec {
+			return p.Effect
 		}
+		return nil
+	case tool.MCP:
+		return b.Servers.Effect(ns, d)
 	}
-	return nil
+	return b.Session.Effect(ns, s, d)
 }

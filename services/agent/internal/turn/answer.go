@@ -108,6 +108,7 @@ func (a *answer) write(w *ledger.Work) error {
 		return err
 	}
 	changedTools(w, a.rt.Tools)
+	w.Session.Pins = a.rt.Pins
 	for i, c := range a.calls {
 		if err := put(w, a.named[i].Args, c.Args); err != nil {
 			return err

@@ -11,8 +11,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/execchild"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/mcpserver"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/workfolder"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/toolbox"
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
@@ -25,6 +29,9 @@ type File struct {
 	// Roots are folders that a session may be made with. ReadRoots are those that every session may read, under their mounts.
 	Roots     []Root `yaml:"roots"`
 	ReadRoots []Root `yaml:"read_roots"`
+	// Exec are the programs that sessions may run in their work folder, Servers the MCP servers whose tools they have.
+	Exec    execchild.Config   `yaml:"exec"`
+	Servers []mcpserver.Config `yaml:"servers"`
 }
 
 // Root is a folder of the disk.
@@ -48,7 +55,7 @@ type Root struct {
 // Load reads a tools file; an empty path gives one that reaches nothing. The error names the file and everything that is wrong in it.
 func Load(name string) (File, error) {
 	if name == "" {
-		return File{}, nil
+		return Parse(nil)
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -68,7 +75,7 @@ func Load(name string) (File, error) {
 
 // Parse reads the text of a tools file. The error has everything that is wrong: with lines where it cannot be read.
 func Parse(text []byte) (File, error) {
-	var f File
+	f := File{Exec: execchild.DefaultConfig()}
 	if err := yamlx.Decode(text, &f); err != nil {
 		return File{}, err
 	}
@@ -108,6 +115,16 @@ func (f File) check() (wrong []error) {
 			}
 		}
 	}
+	for at, c := range map[string]config.Checker{"exec.": f.Exec, "": mcpserver.Settings{Servers: f.Servers}} {
+		var p config.Problems
+		c.Check(&p)
+		var e *config.Error
+		if errors.As(p.Err(), &e) {
+			for _, line := range e.Lines {
+				add("%s%s", at, line)
+			}
+		}
+	}
 	return wrong
 }
 
@@ -115,33 +132,60 @@ func named(name string) bool {
 	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-// Open opens all folders. own are the files and folders of this program: a work folder that holds one of them or lies in one is refused
-// (field/review-agent.md S12). What was opened is closed by Close of what is given, also with an error; the error has everything that is wrong.
-func (f File) Open(own []string) (work map[string]toolbox.Folder, read []toolbox.Folder, close func() error, err error) {
-	var opened []*workfolder.Root
-	close = func() (err error) {
-		for _, r := range opened {
-			err = errors.Join(err, r.Close())
-		}
-		return err
+// Opened are the folders of a file, and what runs programs in them.
+type Opened struct {
+	Work map[string]toolbox.Folder
+	Read []toolbox.Folder
+	// Programs run in the work folder of the name; empty where exec is off.
+	Programs map[string]toolbox.Program
+	closers  []io.Closer
+}
+
+// Close gives all folders back.
+func (o *Opened) Close() (err error) {
+	for _, c := range o.closers {
+		err = errors.Join(err, c.Close())
 	}
-	open := func(r Root, readOnly bool, own []string) toolbox.Folder {
-		root, e := workfolder.Open(workfolder.Config{
-			Name: r.Name, Path: r.Path, Mount: r.Mount, ReadOnly: readOnly, AskHardLinks: r.AskHardLinks, Protected: r.Protected,
-		}, own)
-		if e != nil {
-			err = errors.Join(err, e)
-			return toolbox.Folder{}
-		}
-		opened = append(opened, root)
-		return toolbox.Folder{Root: root, Namespaces: r.Namespaces}
-	}
-	work = map[string]toolbox.Folder{}
+	return err
+}
+
+// Open opens all folders. own are the files and folders of this program: a folder that holds one of them or lies in one is refused, and no
+// program reads them (field/review-agent.md S11, S12). Close what is given, also with an error; the error has everything that is wrong.
+func (f File) Open(own []string) (*Opened, error) {
+	o := &Opened{Work: map[string]toolbox.Folder{}, Programs: map[string]toolbox.Program{}}
+	var wrong error
 	for _, r := range f.Roots {
-		work[r.Name] = open(r, r.ReadOnly, own)
+		folder, err := o.open(r, r.ReadOnly, own)
+		wrong, o.Work[r.Name] = errors.Join(wrong, err), folder
+		if err == nil && f.Exec.On() {
+			wrong = errors.Join(wrong, o.programs(f.Exec, r, own))
+		}
 	}
 	for _, r := range f.ReadRoots {
-		read = append(read, open(r, true, own))
+		folder, err := o.open(r, true, own)
+		wrong, o.Read = errors.Join(wrong, err), append(o.Read, folder)
 	}
-	return work, read, close, err
+	return o, wrong
+}
+
+func (o *Opened) open(r Root, readOnly bool, own []string) (toolbox.Folder, error) {
+	root, err := workfolder.Open(workfolder.Config{
+		Name: r.Name, Path: r.Path, Mount: r.Mount, ReadOnly: readOnly, AskHardLinks: r.AskHardLinks, Protected: r.Protected,
+	}, own)
+	if err != nil {
+		return toolbox.Folder{}, err
+	}
+	o.closers = append(o.closers, root)
+	return toolbox.Folder{Root: root, Namespaces: r.Namespaces}, nil
+}
+
+func (o *Opened) programs(c execchild.Config, r Root, own []string) error {
+	e, err := execchild.New(c, r.Path, own)
+	if err != nil {
+		return fmt.Errorf("root %q: %w", r.Name, err)
+	}
+	o.closers = append(o.closers, e)
+	t, err := tool.Admit(e.Definition())
+	o.Programs[r.Name] = toolbox.Program{Tool: t, Effect: e}
+	return err
 }
