@@ -126,6 +126,7 @@ func (a *answer) write(w *ledger.Work) error {
 			return err
 		}
 	}
+	a.ask(w, &e)
 	w.Asked = sumOf(a.h.text)
 	notes, err := w.Apply(e, gate.Change{Made: raisedBy(w.Seq(), made)})
 	if err != nil {
@@ -133,6 +134,11 @@ func (a *answer) write(w *ledger.Work) error {
 	}
 	if err := a.keep(w, made); err != nil {
 		return err
+	}
+	if q := w.Session.State.Question.ID; q != "" && q == e.Question.ID {
+		if err := put(w, questionOf(q), []byte(a.env.Question)); err != nil {
+			return err
+		}
 	}
 	a.changed(w)
 	if err := a.goOn(w, notes); err != nil {
@@ -232,6 +238,13 @@ func (a *answer) gated(w *ledger.Work, e *session.Answered, made *[]gate.Made) e
 	e.Gate = session.Proposal{ID: id, Approval: m.Approval.ID, Digest: string(m.Approval.Digest), Until: m.Approval.Expires}
 	*made = append(*made, m)
 	return nil
+}
+
+// ask has the question of an answer open, which the next message closes, or the clock (C32).
+func (a *answer) ask(w *ledger.Work, e *session.Answered) {
+	if a.env.Question != "" {
+		e.Question = session.Question{ID: a.IDs.ID(), Expires: w.Now.Add(a.Limits.Question)}
+	}
 }
 
 // keep writes what is shown of the approvals that were raised.

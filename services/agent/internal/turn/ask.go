@@ -3,7 +3,9 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/envelope"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
@@ -26,6 +28,8 @@ type heard struct {
 	made  ledger.Made
 	// results are those that it was told of the batch before.
 	results []tool.Result
+	// again is how often it had said just this before, and nothing else since.
+	again int
 }
 
 // ask calls the model once and has what it says judged. The call is charged in the transaction of its answer.
@@ -42,10 +46,12 @@ func (e *Engine) ask(ctx context.Context, ns string, s ledger.Session) error {
 // the model was told of. fresh are texts of the session that are not stored yet.
 func (e *Engine) think(ctx context.Context, ns string, s ledger.Session, fresh map[string]string) (func(*ledger.Work) error, error) {
 	r, err := e.Tools.Router(ctx, ns, s)
+	var h heard
 	if err != nil {
-		return nil, err
+		err = &unaskedError{err}
+	} else {
+		h, err = e.hear(ctx, ns, s, r, fresh)
 	}
-	h, err := e.hear(ctx, ns, s, r, fresh)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -70,18 +76,55 @@ func sameGround(a, b ledger.Session) bool {
 		reflect.DeepEqual(a.Items, b.Items) && reflect.DeepEqual(a.Settings, b.Settings)
 }
 
+// unaskedError is why the model was not asked: no prompt could be made, or its tools could not be had.
+type unaskedError struct{ error }
+
+func (e *unaskedError) Unwrap() error { return e.error }
+
+// NoRoomError is given by Prompts where what was said in the turn leaves no room for a prompt in the window.
+type NoRoomError struct{ Why string }
+
+func (e *NoRoomError) Error() string { return e.Why }
+
+// stopFor says how a turn ends whose model did not answer: it is asked again with the next message. false: the error is one of the store.
+func stopFor(away error) (session.Stopped, bool) {
+	var fault *llm.Error
+	var unasked *unaskedError
+	var full *NoRoomError
+	switch {
+	case errors.As(away, &full):
+		return session.Stopped{Reason: session.ReasonBudget, Why: full.Why}, true
+	case errors.As(away, &unasked):
+		return session.Stopped{Reason: session.ReasonUnreachable, Why: unasked.Error()}, true
+	case errors.As(away, &fault):
+		return session.Stopped{Reason: session.ReasonUnreachable, Why: fault.Error(), Called: true}, true
+	}
+	return session.Stopped{}, false
+}
+
+// stuck says that the model has said the very same again and again, and nothing else.
+func (e *Engine) stuck(h heard) bool { return e.Limits.Same > 0 && h.again+1 >= e.Limits.Same }
+
 // judge reads an answer and has its calls judged. away is why there is none.
 func (e *Engine) judge(ctx context.Context, ns string, s ledger.Session, r router.Router, h heard, away error) (func(*ledger.Work) error, error) {
-	var fault *llm.Error
-	if errors.As(away, &fault) {
-		// A model that is away is asked again with the next message.
+	if away != nil {
+		stop, ok := stopFor(away)
+		if !ok {
+			return nil, away
+		}
 		return func(w *ledger.Work) error {
 			w.Actor = system
-			return e.carry(w, session.Stopped{Reason: session.ReasonUnreachable, Why: fault.Error(), Called: true}, gate.Change{})
+			return e.carry(w, stop, gate.Change{})
 		}, nil
 	}
-	if away != nil {
-		return nil, away
+	if e.stuck(h) {
+		return func(w *ledger.Work) error {
+			if err := e.heard(w, h, nil); err != nil {
+				return err
+			}
+			why := fmt.Sprintf("the model gave the very same answer %d times, and nothing else", h.again+1)
+			return e.carry(w, session.Stopped{Reason: session.ReasonStuck, Why: why, Called: true}, gate.Change{})
+		}, nil
 	}
 	calls := make([]envelope.ToolCall, len(h.result.Calls))
 	for i, c := range h.result.Calls {
@@ -102,7 +145,7 @@ func (e *Engine) judge(ctx context.Context, ns string, s ledger.Session, r route
 func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router.Router, fresh map[string]string) (heard, error) {
 	generator, err := e.Models.Generator(s.Backend)
 	if err != nil {
-		return heard{}, err
+		return heard{}, &unaskedError{err}
 	}
 	told, ok := generator.(llm.Teller)
 	constrain := ok && told.Tells().Schema
@@ -138,7 +181,7 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	}
 	p.Total = max(window.Window-e.Limits.Answer, 1)
 	if h.built, err = e.Prompts.Build(ctx, ns, p); err != nil {
-		return heard{}, err
+		return heard{}, &unaskedError{err}
 	}
 	req := llm.Request{
 		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: h.built.Text}}, talk...), Sampling: llm.Sampling{MaxTokens: e.Limits.Answer},
@@ -149,8 +192,23 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	asking, stop := context.WithTimeout(ctx, e.Limits.Ask)
 	defer stop()
 	h.text, h.result, err = llm.Receive(asking, generator, req, maxAnswer)
+	h.again = repeats(talk, h.text)
 	h.made = madeBy(window, req, h.result)
 	return h, err
+}
+
+// repeats is how many of the last answers of a conversation are one text.
+func repeats(talk []llm.Message, text string) (n int) {
+	for _, m := range slices.Backward(talk) {
+		switch {
+		case m.Role != llm.RoleAssistant:
+		case m.Content != text || text == "":
+			return n
+		default:
+			n++
+		}
+	}
+	return n
 }
 
 // shown are the tools as a prompt tells them, schemas as an answer is held to them.

@@ -77,15 +77,15 @@ type Limits struct {
 	Together time.Duration
 	// ToolCalls are calls of a turn, Same equal calls in a row that are a loop.
 	ToolCalls, Same int
-	// Approval is how long an approval waits.
-	Approval time.Duration
+	// Approval is how long an approval waits, Question how long a question of the model does.
+	Approval, Question time.Duration
 	// Reads run at once.
 	Reads int
 }
 
 // DefaultLimits are those of the notes.
 func DefaultLimits() Limits {
-	return Limits{Answer: 1024, Ask: 10 * time.Minute, Together: 50 * time.Millisecond, ToolCalls: 64, Same: 4, Approval: gate.DefaultLife, Reads: 4}
+	return Limits{Answer: 1024, Ask: 10 * time.Minute, Together: 50 * time.Millisecond, ToolCalls: 64, Same: 4, Approval: gate.DefaultLife, Question: 24 * time.Hour, Reads: 4}
 }
 
 // Deps are what an engine is given.

@@ -2,6 +2,7 @@ package promptbuilder
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 )
 
@@ -66,7 +68,7 @@ func (c Sessions) Build(ctx context.Context, ns string, p turn.Prompt) (turn.Bui
 		b, err = c.rpc.BuildAgent(namespace.With(ctx, ns), req)
 	}
 	if err != nil {
-		return turn.Built{}, sessions.Error(err)
+		return turn.Built{}, unbuilt(sessions.Error(err))
 	}
 	out := turn.Built{Text: b.GetSystem().GetText(), Notices: notices, Zone: b.GetSystem().GetTime().GetZone(), Hours: b.GetSystem().GetTime().GetFormat()}
 	if why != "" {
@@ -77,6 +79,15 @@ func (c Sessions) Build(ctx context.Context, ns string, p turn.Prompt) (turn.Bui
 		err = keep(&out, b.GetSystem().GetSnapshot())
 	}
 	return out, err
+}
+
+// unbuilt says of what does not fit that it does not.
+func unbuilt(err error) error {
+	var typed *apierr.Error
+	if errors.As(err, &typed) && typed.Reason == "CONTEXT_OVERFLOW" {
+		return &turn.NoRoomError{Why: "what was said since the message no longer fits the window of the model: " + typed.Message}
+	}
+	return err
 }
 
 // state is the session as its layers print it (field/systemprompt-rules.md 3).
