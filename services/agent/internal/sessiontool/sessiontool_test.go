@@ -109,7 +109,7 @@ func TestWhichNodes(t *testing.T) {
 	first := conversation.NodeID(id, 1)
 	for asked, want := range map[string]uuid.UUID{
 		first.String(): first, "nodes/" + first.String(): first, "[" + textID(first) + "]": first, strings.ToUpper(textID(first)): first, "1": first, "conversation:1": first,
-		"a1b2c302": foreign, "\t[a1b2c302] ": foreign, "a1b2c303": linked, "a1b2c304": branch, "3": {}, "0": {}, "-1": {}, "a1b2c305": {}, "": {}, "a1b2c306": {}, "1234567": {},
+		"a1b2c302": foreign, "[ a1b2c302 ]": foreign, "a1b2c303": linked, "a1b2c304": branch, "3": {}, "0": {}, "-1": {}, "a1b2c305": {}, "": {}, "a1b2c306": {}, "1234567": {},
 		uuid.NewString(): {}, "２": {},
 	} {
 		s := tools()
