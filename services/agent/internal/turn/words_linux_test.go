@@ -21,15 +21,12 @@ func TestAgent1Words(t *testing.T) {
 	r.ok(writeFile(r, "a.txt", "x"))
 	r.send("消して", say("EXECUTION", "continue", "actions", []any{call("delete", "path", "a.txt")}))
 	a := r.pending()[0]
-	texts := []string{"承認", "no, don't approve", "disallow", "not ok", "承認しない", "実行しないで", "please explain why", "ok, what does it do?", "I know", "approve " + a.ID + "."}
+	texts := []string{"no, don't approve", "disallow", "not ok", "承認しない", "実行しないで", "please explain why", "ok, what does it do?", "I know", "approve " + a.ID + "."}
 	for i, text := range texts {
 		got, err := r.Send(t.Context(), ns, id, r.message(approver("ann"), text))
 		r.ok(err)
 		if got.Decided != nil || len(got.Session.State.Queue) != i+1 || r.approval(a.ID).State != gate.Pending {
 			t.Errorf("%q: %+v", text, got)
-		}
-		if high := text == "承認"; high != (got.Why == words.IsHigh) { // a bare word never decides about what is of high risk (S20)
-			t.Errorf("%q: %q", text, got.Why)
 		}
 	}
 	got, err := r.Send(t.Context(), ns, id, r.message(approver("ann"), "approve "+a.ID))
