@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
@@ -13,6 +14,8 @@ const (
 	MaxEvidence = 8
 	// MaxHashes are the calls that a person denied, and those of which nobody knows what became, that are kept.
 	MaxHashes = 64
+	// MaxExecuted are the calls of a task that are kept for its result, latest last.
+	MaxExecuted = 64
 	// MaxSpeakers are the persons of whose last message is known when it came.
 	MaxSpeakers = 16
 )
@@ -34,6 +37,8 @@ type Talk struct {
 	Denied    []string `json:"denied,omitempty"`
 	Unknown   []string `json:"unknown,omitempty"`
 	Recent    []string `json:"recent,omitempty"`
+	// Executed are the calls that have begun in the task, oldest first, and how each ended: what a result is judged by (S5).
+	Executed []canon.Executed `json:"executed,omitempty"`
 	// Speakers are the persons who wrote last, latest last.
 	Speakers []Speaker `json:"speakers,omitempty"`
 	// Made is how the last answer of the open turn was made.

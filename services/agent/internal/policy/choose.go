@@ -109,10 +109,11 @@ func (s *Set) same(a, b string) bool {
 }
 
 // stricter says that a policy allows nothing that another does not: it has all its denying rules, those that ask as asking or denying ones,
-// no allowing rule of its own, no wider lists, no lower risks and no higher thresholds.
+// no allowing rule of its own, no wider lists, no lower risks and no higher thresholds, and that it asks about the plan and the result too.
 func stricter(a, b Policy) bool {
 	return covers(a.Rules, b.Rules) && extensions(a.Extensions, b.Extensions) && levels(a.Levels, b.Levels) &&
-		a.Thresholds.Files <= b.Thresholds.Files && a.Thresholds.Bytes <= b.Thresholds.Bytes && (b.AllowHigh || !a.AllowHigh) && shapes(a.Secrets, b.Secrets)
+		a.Thresholds.Files <= b.Thresholds.Files && a.Thresholds.Bytes <= b.Thresholds.Bytes && (b.AllowHigh || !a.AllowHigh) &&
+		(a.AskPlan || !b.AskPlan) && (a.AskResult || !b.AskResult) && shapes(a.Secrets, b.Secrets)
 }
 
 // shapes says that all of b stand in a.

@@ -13,6 +13,12 @@ type Engine struct {
 	ready  bool
 }
 
+// AsksPlan says that a person is asked about a plan before it is carried out. Without a policy somebody is (S29).
+func (e *Engine) AsksPlan() bool { return e == nil || !e.ready || e.policy.AskPlan }
+
+// AsksResult says that a person is asked about a result before the task ends.
+func (e *Engine) AsksResult() bool { return e == nil || !e.ready || e.policy.AskResult }
+
 // Step is what was looked at of a call.
 type Step string
 

@@ -99,6 +99,10 @@ type Policy struct {
 	Thresholds Thresholds `json:"thresholds"`
 	// AllowHigh lets an allowing rule pass a call of risk HIGH unasked.
 	AllowHigh bool `json:"allow_high,omitempty"`
+	// AskPlan has a person asked about the plan before PLANNING goes to EXECUTION, AskResult about the result before REVIEW ends the task
+	// (field/review-agent.md 2a, C33, C41).
+	AskPlan   bool `json:"ask_plan,omitempty"`
+	AskResult bool `json:"ask_result,omitempty"`
 	// Secrets are shapes of secrets beside those that are known.
 	Secrets []Shape `json:"secrets,omitempty"`
 }

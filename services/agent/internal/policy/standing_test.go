@@ -210,13 +210,29 @@ func TestStricter(t *testing.T) {
 		"one more allows": {func(p *Policy) { p.Rules = append(p.Rules, rule("n", EffectAllow, "", "x")) }, false}, "a denying rule made narrower": {func(p *Policy) { p.Rules[0].Path = "x" }, false},
 		"fewer kinds": {func(p *Policy) { p.Extensions.Allow = []string{".TXT"} }, true}, "one more kind": {func(p *Policy) { p.Extensions.Allow = append(slices.Clone(p.Extensions.Allow), ".go") }, false}, "one kind fewer denied": {func(p *Policy) { p.Extensions.Deny = p.Extensions.Deny[1:] }, false},
 		"a higher level": {func(p *Policy) { p.Levels.Write = High }, true}, "a lower level": {func(p *Policy) { p.Levels.Write = Low }, false}, "fewer files": {func(p *Policy) { p.Thresholds.Files-- }, true}, "more files": {func(p *Policy) { p.Thresholds.Files++ }, false},
-		"more bytes": {func(p *Policy) { p.Thresholds.Bytes++ }, false}, "high is allowed": {func(p *Policy) { p.AllowHigh = true }, false}, "no shapes": {func(p *Policy) { p.Secrets = nil }, false},
+		"more bytes": {func(p *Policy) { p.Thresholds.Bytes++ }, false}, "high is allowed": {func(p *Policy) { p.AllowHigh = true }, false},
+		"the plan is asked about": {func(p *Policy) { p.AskPlan = true }, true}, "the result is asked about": {func(p *Policy) { p.AskResult = true }, true}, "no shapes": {func(p *Policy) { p.Secrets = nil }, false},
 	} {
 		p := base.withDefaults() // A copy.
 		tt.change(&p)
 		if got := stricter(p, base); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+// A policy that asks about less is not stricter, and where there is none a person is asked.
+func TestStricterAsks(t *testing.T) {
+	t.Parallel()
+	for _, ask := range []func(*Policy){func(p *Policy) { p.AskPlan = true }, func(p *Policy) { p.AskResult = true }} {
+		asks := Default()
+		ask(&asks)
+		if stricter(Default(), asks) {
+			t.Errorf("%+v is not kept", asks)
+		}
+	}
+	if e := (*Engine)(nil); !e.AsksPlan() || !e.AsksResult() {
+		t.Error("without a policy nobody is asked")
 	}
 }
 

@@ -185,8 +185,11 @@ func (e Answered) illegal(c *change) error {
 		why = ReasonBlocked
 	}
 	text := "there is no such move now"
-	if e.Step == Awaiting {
+	switch {
+	case e.Step == Awaiting:
 		text = "an approval is asked for with a plan in PLANNING, with a result in REVIEW, and elsewhere with calls"
+	case why == ReasonRefused && c.Step == Planning && e.Step == Execution && e.AskPlan:
+		text = "the plan needs an approval first: give it as the plan"
 	}
 	c.refused(e, why, text)
 	if e.Next == NextContinue {

@@ -116,12 +116,13 @@ func (a *answer) write(w *ledger.Work) error {
 	}
 	e := session.Answered{
 		Step: session.Step(a.env.Step), Next: session.Next(a.env.NextStep), No: !a.env.Consents(), Utterance: a.IDs.ID(),
+		AskPlan: a.rt.Engine.AsksPlan(), AskResult: a.rt.Engine.AsksResult(),
 	}
 	made, err := a.propose(w, &e)
 	if err != nil {
 		return err
 	}
-	if e.Step == session.Awaiting && len(a.calls) == 0 && !e.No {
+	if len(a.calls) == 0 && !e.No {
 		if err := a.gated(w, &e, &made); err != nil {
 			return err
 		}
@@ -139,6 +140,9 @@ func (a *answer) write(w *ledger.Work) error {
 		if err := put(w, questionOf(q), []byte(a.env.Question)); err != nil {
 			return err
 		}
+	}
+	if err := notMade(w, e.Calls, notes); err != nil {
+		return err
 	}
 	a.changed(w)
 	if err := a.goOn(w, notes); err != nil {
@@ -211,13 +215,13 @@ func (a *answer) origin(w *ledger.Work, call string) gate.Origin {
 	}
 }
 
-// gated makes the approval that a model asks for: of its plan in PLANNING, of its result in REVIEW (C64).
+// gated makes the approval of a plan or a result that the model or the policy asks for.
 func (a *answer) gated(w *ledger.Work, e *session.Answered, made *[]gate.Made) error {
 	id := a.IDs.ID()
 	var m gate.Made
 	var err error
-	switch s := w.Session; {
-	case s.State.Step == session.Planning && a.env.Plan != nil:
+	switch s, kind := w.Session, gates(w.Session.State, *e); {
+	case kind == session.KindPlan && a.env.Plan != nil:
 		p := a.env.Plan
 		plan := gate.Plan{
 			Origin: a.origin(w, id), Name: p.Name, Aim: p.Aim, Risk: p.Risk, Criterion: p.Criterion, Steps: p.Steps,
@@ -227,8 +231,8 @@ func (a *answer) gated(w *ledger.Work, e *session.Answered, made *[]gate.Made) e
 			plan.Actions = append(plan.Actions, gate.Action{Kind: act.Kind, Path: act.Path, Description: act.Description, Optional: act.Optional})
 		}
 		m, err = gate.ForPlan(plan)
-	case s.State.Step == session.Review && a.env.Reply != "":
-		m, err = gate.ForResult(gate.Result{Origin: a.origin(w, id), Text: a.env.Reply})
+	case kind == session.KindResult:
+		m, err = gate.ForResult(gate.Result{Origin: a.origin(w, id), Text: saidIn(a.env), Executed: s.Talk.Executed})
 	default:
 		return nil // The state machine refuses it.
 	}

@@ -105,12 +105,17 @@ func replyOf(text string) string {
 	if err != nil {
 		return ""
 	}
-	said := read.Envelope.Reply
-	if q := read.Envelope.Question; q != "" && !strings.Contains(said, q) {
+	return saidIn(read.Envelope)
+}
+
+// saidIn is what an answer says to the person: its reply with its question, or where it has neither why it does what it does.
+func saidIn(env envelope.Envelope) string {
+	said := env.Reply
+	if q := env.Question; q != "" && !strings.Contains(said, q) {
 		said = strings.TrimPrefix(said+"\n\n"+q, "\n\n")
 	}
 	if said == "" {
-		return read.Envelope.Rationale
+		return env.Rationale
 	}
 	return said
 }

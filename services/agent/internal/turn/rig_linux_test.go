@@ -133,6 +133,8 @@ type rig struct {
 	together time.Duration
 	// lock is how long a call waits for the folder; 0: as long as it does.
 	lock time.Duration
+	// asks are the policy's ask_plan and ask_result.
+	asks [2]bool
 }
 
 // faulty is a store of which one write fails: before it is done, or after, when nobody knows.
@@ -228,7 +230,7 @@ func (r *rig) Router(context.Context, string, ledger.Session) (router.Router, er
 		return router.Router{}, err
 	}
 	p := policy.Default()
-	p.Rules = append(p.Rules, r.rules...)
+	p.Rules, p.AskPlan, p.AskResult = append(p.Rules, r.rules...), r.asks[0], r.asks[1]
 	set, err := policy.NewSet([]policy.Policy{p}, p.Name)
 	if err != nil {
 		return router.Router{}, err

@@ -247,7 +247,9 @@ func (e *Engine) opening(s ledger.Session, message string) opening {
 
 // begin prepares a session for the turn.
 func (o opening) begin(s *ledger.Session) {
-	s.Task = o.task
+	if s.Task != o.task {
+		s.Task, s.Talk.Executed = o.task, nil
+	}
 	begun(&s.Talk, o.message)
 }
 

@@ -141,6 +141,7 @@ func (j *job) Begin(ctx context.Context, i router.Intent, recheck router.Recheck
 // End implements router.Journal.
 func (j *job) End(ctx context.Context, e router.Ending) error {
 	_, err := j.Ledger.Change(ctx, j.ns, j.s.ID, system, func(w *ledger.Work) error {
+		executed(w, e)
 		w.Row(e.Entry(j.rs))
 		event, change, err := j.outcome(w, e)
 		if err != nil {

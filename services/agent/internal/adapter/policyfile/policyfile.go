@@ -23,6 +23,8 @@ type entry struct {
 	Name       string     `yaml:"name"`
 	Pickable   bool       `yaml:"pickable"`
 	AllowHigh  bool       `yaml:"allow_high"`
+	AskPlan    bool       `yaml:"ask_plan"`
+	AskResult  bool       `yaml:"ask_result"`
 	Extensions extensions `yaml:"extensions"`
 	Levels     levels     `yaml:"levels"`
 	Thresholds struct {
@@ -114,7 +116,7 @@ func Parse(text []byte) (*policy.Set, error) {
 
 func (e entry) policy() policy.Policy {
 	p := policy.Policy{
-		Name: e.Name, Pickable: e.Pickable, AllowHigh: e.AllowHigh, Extensions: policy.DefaultExtensions(), Levels: policy.Levels(e.Levels),
+		Name: e.Name, Pickable: e.Pickable, AllowHigh: e.AllowHigh, AskPlan: e.AskPlan, AskResult: e.AskResult, Extensions: policy.DefaultExtensions(), Levels: policy.Levels(e.Levels),
 		Thresholds: policy.Thresholds(e.Thresholds),
 	}
 	if e.Extensions.Allow != nil {

@@ -41,6 +41,8 @@ policies:
   - name: free
     pickable: true
     allow_high: true
+    ask_plan: true
+    ask_result: true
     extensions: {allow: [.go], deny: []}
     levels: {delete: high, mcp: high}
     thresholds: {files: 3, bytes: 100}
@@ -68,6 +70,20 @@ func TestParse(t *testing.T) {
 	} {
 		if got := verdict(t, s, tt.policy, tt.tool, tt.path, tt.roles...); got != tt.want {
 			t.Errorf("%q: %s %s by %q is %s, want %s", tt.policy, tt.tool, tt.path, tt.roles, got, tt.want)
+		}
+	}
+}
+
+// Whether a person is asked about plans and results.
+func TestParseAsks(t *testing.T) {
+	t.Parallel()
+	s, err := policyfile.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"careful": false, "free": true} {
+		if e, err := s.Engine(policy.Choice{Policy: name}); err != nil || e.AsksPlan() != want || e.AsksResult() != want {
+			t.Errorf("%s: %v, %v, %v", name, e.AsksPlan(), e.AsksResult(), err)
 		}
 	}
 }

@@ -1,0 +1,70 @@
+package turn
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+)
+
+// gates says what an answer without calls has a person asked about: its plan in PLANNING, its result in REVIEW, where the model asks for an
+// approval (C64), or the policy does before the row of the table may be taken. Empty: nothing.
+func gates(s session.State, e session.Answered) session.Kind {
+	switch {
+	case s.Step == session.Planning && (e.Step == session.Awaiting || e.Step == session.Execution && e.AskPlan):
+		return session.KindPlan
+	case s.Step != session.Review:
+		return ""
+	case e.Step == session.Awaiting, e.Step == session.Review && e.Next == session.NextDone && e.AskResult && !s.ResultApproved:
+		return session.KindResult
+	}
+	return ""
+}
+
+// notMade gives the calls of an answer whose move was refused the reason as their results: the move and its calls are made together or not at all
+// (C62).
+func notMade(w *ledger.Work, calls []session.Proposal, notes []session.Note) error {
+	for _, n := range notes {
+		if n.Of != session.OfRefusal {
+			continue
+		}
+		why := n.Text
+		if len(n.Allowed) > 0 {
+			why += fmt.Sprintf(" (from %s the steps %s can be named)", n.From, strings.Trim(fmt.Sprint(n.Allowed), "[]"))
+		}
+		for _, c := range calls {
+			if err := putJSON(w, resultOf(c.ID), tool.Outcome(tool.Refused, why)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// executed keeps a call that has begun for the result of its task, under the number of the row that comes next.
+func executed(w *ledger.Work, e router.Ending) {
+	if e.State == router.NotDone {
+		return
+	}
+	done := canon.Executed{Seq: w.Seq(), Call: e.Intent.CallHash, Status: string(e.State)}
+	hash := func(h folder.Hash) canon.Hash {
+		if known := canon.Hash(h); known.Valid() {
+			return known
+		}
+		return ""
+	}
+	switch s := e.Intent.Staged; {
+	case s == nil:
+	case s.To != "":
+		done.Targets = []canon.Target{{Path: s.Target, Before: hash(e.Intent.Before)}, {Path: s.To, After: hash(e.Intent.After)}}
+	default:
+		done.Targets = []canon.Target{{Path: s.Target, Before: hash(e.Intent.Before), After: hash(e.Intent.After)}}
+	}
+	t := &w.Session.Talk
+	t.Executed = append(t.Executed[max(0, len(t.Executed)+1-ledger.MaxExecuted):len(t.Executed):len(t.Executed)], done)
+}
