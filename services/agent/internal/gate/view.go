@@ -121,3 +121,48 @@ func WaitingOn(all []Approval) []string {
 	}
 	return out
 }
+
+// Readable says what a caller may read of an approval: all of it, with its content, as an approver of the namespace; the rest of it as whoever
+// it works for, or by a token of its session; or, neither, that there is none (S13, S22).
+func (a Approval) Readable(w Who) (all, some bool) {
+	switch {
+	case w.Namespace != a.Namespace:
+		return false, false
+	case w.Session != "":
+		return false, w.Session == a.Session
+	}
+	all = w.Name != "" && slices.Contains(w.Roles, policy.RoleApprover)
+	return all, all || w.Name != "" && w.Name == a.Requester
+}
+
+// Redact is an approval without what its content could be guessed from: hashes, sizes of the diff, the rules on offer. Whoever is given this
+// can decide nothing by it.
+func (a Approval) Redact() Approval {
+	s := a.Subject
+	a.Subject = Subject{Tool: s.Tool, Server: s.Server, Root: s.Root, Targets: paths(s.Targets)}
+	a.Digest, a.ContentDigest, a.Offers, a.Points.Diff = "", "", nil, DiffStat{}
+	for _, d := range []**Decision{&a.Decision, &a.LateDenial} {
+		if *d != nil {
+			known := **d
+			known.Token = ""
+			*d = &known
+		}
+	}
+	return a
+}
+
+// Hashless is an approval as an approver reads it: where the target may not be read, no hash of it is told (S21).
+func (a Approval) Hashless() Approval {
+	if a.NotShown == Redacted {
+		a.Subject.Targets = paths(a.Subject.Targets)
+	}
+	return a
+}
+
+// paths are targets without hashes.
+func paths(all []canon.Target) (out []canon.Target) {
+	for _, t := range all {
+		out = append(out, canon.Target{Path: t.Path})
+	}
+	return out
+}

@@ -11,7 +11,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/words"
 )
 
@@ -169,15 +168,9 @@ func byWords(w *ledger.Work, m Message) (gate.Request, words.Judgement, error) {
 		return gate.Request{}, words.Judgement{Why: words.NotAForm}, nil
 	}
 	// The newest are enough: those that wait are among them, and if more were made since, the word is not about the only one.
-	found, err := w.Approvals(store.ApprovalFilter{Session: w.Session.ID}, store.Place{}, store.MaxPage)
+	all, err := approvalsOf(w.Tx, w.Session.ID)
 	if err != nil {
 		return gate.Request{}, words.Judgement{}, err
-	}
-	all := make([]gate.Approval, len(found))
-	for i, f := range found {
-		if all[i], err = ledger.Approval(f); err != nil {
-			return gate.Request{}, words.Judgement{}, err
-		}
 	}
 	if m.Event {
 		m.Who.Name = ""

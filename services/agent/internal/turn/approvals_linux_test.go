@@ -1,0 +1,99 @@
+package turn
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+)
+
+// TestWhoReadsAnApproval: approvers read it whole, whom it works for reads what is asked without its content, and for all others it is not there
+// (S13, S22).
+func TestWhoReadsAnApproval(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "霧の港\n")}))
+	a := r.pending()[0]
+	user := func(name string) gate.Who {
+		return gate.Who{Name: name, Namespace: ns, Roles: []string{policy.RoleUser}}
+	}
+	got, err := r.Approval(t.Context(), ns, a.ID, approver("bob"))
+	r.ok(err)
+	if len(got.Pages) != 1 || !strings.Contains(got.Pages[0].Content, "+霧の港") || got.Args != `{"content":"霧の港\n","path":"a.md"}` || got.Withheld || got.Gone || got.Approval.Digest != a.Digest {
+		t.Errorf("%+v", got)
+	}
+	if !strings.Contains(got.Words, "`承認 "+a.ID+"` または `承認`") {
+		t.Errorf("%q", got.Words)
+	}
+	for _, who := range []gate.Who{user("ann"), {Session: id, Namespace: ns, Roles: []string{policy.RoleApprover}}} {
+		got, err := r.Approval(t.Context(), ns, a.ID, who)
+		r.ok(err)
+		s := got.Approval.Subject
+		if !got.Withheld || got.Pages != nil || got.Args != "" || got.Words != "" || got.Approval.Digest != "" || s.Args != "" || s.CallHash != "" || s.Targets[0].After != "" || s.Targets[0].Path != "a.md" {
+			t.Errorf("%+v: %+v", who, got)
+		}
+	}
+	nobody := []gate.Who{user("eve"), {}, {Session: "s2", Namespace: ns, Roles: []string{policy.RoleApprover}}, {Name: "bob", Namespace: "other", Roles: []string{policy.RoleApprover}}}
+	for _, who := range nobody {
+		if _, err := r.Approval(t.Context(), ns, a.ID, who); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%+v: %v", who, err)
+		}
+		if all, _, err := r.Approvals(t.Context(), ns, store.ApprovalFilter{}, store.Place{}, 10, who); err != nil || len(all) != 0 {
+			t.Errorf("%+v: %+v, %v", who, all, err)
+		}
+	}
+}
+
+// TestAnApprovalOfWhatMayNotBeRead: the content is not shown, and no hash of it is told, to approvers neither (S21).
+func TestAnApprovalOfWhatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.rules = []policy.Rule{{ID: "no", Effect: policy.EffectDeny, Tool: "read", Path: "a.md"}}
+	r.ok(writeFile(r, "a.md", "暗証"))
+	r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("write", "path", "a.md", "content", "x")}))
+	got, err := r.Approval(t.Context(), ns, r.pending()[0].ID, approver("bob"))
+	r.ok(err)
+	if target := got.Approval.Subject.Targets[0]; got.Approval.NotShown != gate.Redacted || target.Before != "" || target.After != "" || got.Pages[0].Content != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestTheInbox: pages go on where the last one ended, and what was decided is counted.
+func TestTheInbox(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("書いて", say("EXECUTION", "continue", "actions", creates(5)))
+	seen := map[string]bool{}
+	pages := 0
+	for next, more := (store.Place{}), true; more; pages++ {
+		page, place, err := r.Approvals(t.Context(), ns, store.ApprovalFilter{State: string(gate.Pending)}, next, 2, approver("bob"))
+		r.ok(err)
+		for _, v := range gate.Inbox(page, r.clock.now, "ja") {
+			seen[v.ID] = true
+		}
+		next, more = place, place != store.Place{}
+	}
+	if len(seen) != 5 || pages != 3 {
+		t.Errorf("%d of 5 in %d pages", len(seen), pages)
+	}
+	start := r.clock.now
+	r.clock.now = start.Add(30 * time.Second)
+	for i, a := range r.pending()[:3] {
+		r.ok(r.decide(a, []session.Decision{session.Approve, session.Deny}[i%2], ""))
+	}
+	counts, more, err := r.Stats(t.Context(), ns, start, approver("bob"))
+	if err != nil || more || len(counts) != 2 || counts[0].How != "APPROVE" || counts[0].Count != 2 || counts[0].Mean != 30*time.Second || counts[1].Count != 1 {
+		t.Errorf("%+v, %v, %v", counts, more, err)
+	}
+	if counts, _, err := r.Stats(t.Context(), ns, start.Add(time.Second), approver("bob")); err != nil || len(counts) != 0 {
+		t.Errorf("%+v, %v", counts, err)
+	}
+	if _, _, err := r.Stats(t.Context(), ns, start, gate.Who{Name: "ann", Namespace: ns}); refusal(err) != gate.NotApprover {
+		t.Errorf("a user: %v", err)
+	}
+}
