@@ -83,6 +83,11 @@ func (a Approval) stateRow(c Change) audit.Entry {
 	return a.row(kinds[a.State], c, string(a.State), string(a.Void), details{})
 }
 
+// Warning is the row by which watchers are told, once, that it will expire.
+func (a Approval) Warning(at time.Time) audit.Entry {
+	return a.row(audit.Expiry, Change{At: at}, "EXPIRES_SOON", "nobody has decided about it", details{Expires: a.Expires.UTC().Format(time.RFC3339)})
+}
+
 // row fills what all rows have.
 func (a Approval) row(kind audit.Kind, c Change, verdict, reason string, d details) audit.Entry {
 	d.Approval, d.Kind, d.Tool = a.ID, a.Kind, a.Subject.Tool

@@ -164,6 +164,7 @@ func (w *Work) settle(before session.State, notes []session.Note, c gate.Change)
 		if err := w.Keep(a); err != nil {
 			return err
 		}
+		w.Session.warn(a)
 	}
 	for _, e := range gate.Rows(changed, c) {
 		w.Row(e)
@@ -390,10 +391,44 @@ func (l *Ledger) wake(s Session, now time.Time) time.Time {
 	case todo.Duty == session.Rest:
 		return time.Time{}
 	case todo.Duty == session.WaitUntil:
+		if _, soon := s.Warning(); !soon.IsZero() && soon.Before(todo.Until) {
+			return soon
+		}
 		return todo.Until
 	case todo.Duty == session.Retry && s.Parked.Until.After(now):
 		return s.Parked.Until
 	default:
 		return now
 	}
+}
+
+// warn sets when watchers are told that an approval will expire: anew where it was given more time.
+func (s *Session) warn(a gate.Approval) {
+	c := s.Calls[a.Call]
+	c.Warn = time.Time{}
+	if a.State == gate.Pending {
+		c.Warn = a.Warn()
+	}
+	if s.Calls == nil {
+		s.Calls = map[string]Call{}
+	}
+	s.Calls[a.Call] = c
+}
+
+// Warning is the approval that expires next of which watchers were not told, and when they are to be; the zero time: there is none.
+func (s Session) Warning() (approval string, at time.Time) {
+	for _, c := range s.State.Calls {
+		if warn := s.Calls[c.ID].Warn; c.Progress.Asks() && !warn.IsZero() && (at.IsZero() || warn.Before(at)) {
+			approval, at = c.Approval, warn
+		}
+	}
+	return approval, at
+}
+
+// Warned takes down that watchers were told.
+func (w *Work) Warned(a gate.Approval) {
+	c := w.Session.Calls[a.Call]
+	c.Warn = time.Time{}
+	w.Session.Calls[a.Call] = c
+	w.Row(a.Warning(w.Now))
 }

@@ -70,6 +70,8 @@ type Call struct {
 	Tool string `json:"tool"`
 	// Hash says which call (field/review-agent.md S5).
 	Hash string `json:"hash"`
+	// Warn is when watchers are to be told that its approval will expire; the zero time: they were, or nobody is asked.
+	Warn time.Time `json:"warn,omitzero"`
 }
 
 // MaxStanding bounds the standing rules of a session.
@@ -94,13 +96,14 @@ type Session struct {
 	Memory    Memory         `json:"memory"`
 	// Brought is what it remembered when it began: prompts tell that, so that they do not change with each call
 	// (field/systemprompt-rules.md 3.1).
-	Brought Memory          `json:"brought,omitzero"`
-	State   session.State   `json:"state"`
-	Task    string          `json:"task,omitempty"`
-	Turns   int             `json:"turns,omitempty"`
-	Calls   map[string]Call `json:"calls,omitempty"`
-	Talk    Talk            `json:"talk,omitzero"`
-	Parked  Parked          `json:"parked,omitzero"`
+	Brought Memory        `json:"brought,omitzero"`
+	State   session.State `json:"state"`
+	Task    string        `json:"task,omitempty"`
+	Turns   int           `json:"turns,omitempty"`
+	// Calls are those of the batch, a plan or a result among them, by id.
+	Calls  map[string]Call `json:"calls,omitempty"`
+	Talk   Talk            `json:"talk,omitzero"`
+	Parked Parked          `json:"parked,omitzero"`
 	// Zone and Hours are the time zone and the form of time, "12" or "24", that its prompts name; empty for none.
 	Zone  string `json:"zone,omitempty"`
 	Hours string `json:"hours,omitempty"`

@@ -137,7 +137,11 @@ func (e *Engine) Drive(ctx context.Context, ns, id string) (time.Time, error) {
 		now := e.Clock.Now()
 		todo := e.Machine.Next(s.State, now)
 		switch {
-		case todo.Duty == session.Rest, todo.Duty == session.WaitUntil:
+		case todo.Duty == session.WaitUntil:
+			if until, err := e.waits(ctx, ns, s, todo.Until); err != nil || !until.IsZero() {
+				return until, err
+			}
+		case todo.Duty == session.Rest:
 			return todo.Until, nil
 		case todo.Duty == session.Retry && s.Parked.Until.After(now):
 			return s.Parked.Until, nil
