@@ -100,6 +100,14 @@ func (l *Ledger) Claim(ctx context.Context, ns, id string, actor audit.Actor) er
 	return err
 }
 
+// Trusted is nil while the clock may be believed where something is to begin; else a *ClockBehindError (S16).
+func (w *Work) Trusted() error {
+	if w.behind {
+		return &ClockBehindError{w.ledger.clock.Now().UTC(), w.Session.Head.Time}
+	}
+	return nil
+}
+
 // Namespace is that of the session.
 func (w *Work) Namespace() string { return w.ns }
 
@@ -111,8 +119,8 @@ func (w *Work) Seq() int64 { return int64(w.Session.Head.Seq) + int64(len(w.entr
 // change of a call that no row tells. c has what the event brings for approvals; its time, number and actor are set here.
 // *session.RefusedError, *ClockBehindError, *gate.SettleError.
 func (w *Work) Apply(e session.Event, c gate.Change) ([]session.Note, error) {
-	if w.behind && needsClock(e) {
-		return nil, &ClockBehindError{w.ledger.clock.Now().UTC(), w.Session.Head.Time}
+	if err := w.Trusted(); err != nil && needsClock(e) {
+		return nil, err
 	}
 	before := w.Session.State
 	next, notes, err := w.ledger.machine.Apply(before, e)
@@ -383,52 +391,4 @@ func delta(before, after []byte) ([]byte, error) {
 		}
 	}
 	return json.Marshal(changed)
-}
-
-// wake is when the owner of a session has to look at it; the zero time: when somebody sends something.
-func (l *Ledger) wake(s Session, now time.Time) time.Time {
-	switch todo := l.machine.Next(s.State, now); {
-	case todo.Duty == session.Rest:
-		return time.Time{}
-	case todo.Duty == session.WaitUntil:
-		if _, soon := s.Warning(); !soon.IsZero() && soon.Before(todo.Until) {
-			return soon
-		}
-		return todo.Until
-	case todo.Duty == session.Retry && s.Parked.Until.After(now):
-		return s.Parked.Until
-	default:
-		return now
-	}
-}
-
-// warn sets when watchers are told that an approval will expire: anew where it was given more time.
-func (s *Session) warn(a gate.Approval) {
-	c := s.Calls[a.Call]
-	c.Warn = time.Time{}
-	if a.State == gate.Pending {
-		c.Warn = a.Warn()
-	}
-	if s.Calls == nil {
-		s.Calls = map[string]Call{}
-	}
-	s.Calls[a.Call] = c
-}
-
-// Warning is the approval that expires next of which watchers were not told, and when they are to be; the zero time: there is none.
-func (s Session) Warning() (approval string, at time.Time) {
-	for _, c := range s.State.Calls {
-		if warn := s.Calls[c.ID].Warn; c.Progress.Asks() && !warn.IsZero() && (at.IsZero() || warn.Before(at)) {
-			approval, at = c.Approval, warn
-		}
-	}
-	return approval, at
-}
-
-// Warned takes down that watchers were told.
-func (w *Work) Warned(a gate.Approval) {
-	c := w.Session.Calls[a.Call]
-	c.Warn = time.Time{}
-	w.Session.Calls[a.Call] = c
-	w.Row(a.Warning(w.Now))
 }

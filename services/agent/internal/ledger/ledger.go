@@ -83,6 +83,13 @@ type Standing struct {
 	Digest canon.Hash `json:"approval_digest"`
 }
 
+// Direct is a call that somebody makes without a model.
+type Direct struct {
+	Call string `json:"call"`
+	// Until is when whoever made it has ended, one way or the other: then it is found out what became of it.
+	Until time.Time `json:"until"`
+}
+
 // Session is a session as it is now.
 type Session struct {
 	ID string `json:"id"`
@@ -118,7 +125,9 @@ type Session struct {
 	Notices []string `json:"notices,omitempty"`
 	// Standing are the rules by which persons allowed more than one call, in the order in which they were written.
 	Standing []Standing `json:"standing,omitempty"`
-	Created  time.Time  `json:"created"`
+	// Direct is a call without a model that has begun and of which nothing else is written (field/review-agent.md C76).
+	Direct  *Direct   `json:"direct,omitempty"`
+	Created time.Time `json:"created"`
 	// Deleted is when its contents were taken away.
 	Deleted time.Time `json:"deleted,omitzero"`
 	Updated time.Time `json:"updated"`

@@ -131,7 +131,7 @@ func (l *Ledger) Delete(ctx context.Context, ns, id, given string, actor audit.A
 		if err := etag.Check("the session", given, s.Etag); err != nil {
 			return err
 		}
-		if s.State.Turn.Running != session.NoTurn || s.State.Lifecycle == session.Canceling {
+		if s.State.Turn.Running != session.NoTurn || s.State.Lifecycle == session.Canceling || s.Direct != nil {
 			return &NotEndedError{s.ID, "works still: cancel its turn first"}
 		}
 		kept := Session{ID: s.ID, Owner: s.Owner, Created: s.Created, Deleted: w.Now, State: session.New(), Version: s.Version, Head: s.Head}

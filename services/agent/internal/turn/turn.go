@@ -136,17 +136,20 @@ func (e *Engine) Drive(ctx context.Context, ns, id string) (time.Time, error) {
 		}
 		now := e.Clock.Now()
 		todo := e.Machine.Next(s.State, now)
+		direct := s.Direct != nil && !now.Before(s.Direct.Until)
 		switch {
+		case (direct || works(todo.Duty)) && !e.Ledger.Claimed():
+			err = e.Ledger.Claim(ctx, ns, id, system) // and look again: the turn may have been picked up too often
+		case direct:
+			err = e.settleDirect(ctx, ns, s)
 		case todo.Duty == session.WaitUntil:
 			if until, err := e.waits(ctx, ns, s, todo.Until); err != nil || !until.IsZero() {
-				return until, err
+				return earliest(until, s.Direct), err
 			}
 		case todo.Duty == session.Rest:
-			return todo.Until, nil
+			return earliest(todo.Until, s.Direct), nil
 		case todo.Duty == session.Retry && s.Parked.Until.After(now):
-			return s.Parked.Until, nil
-		case works(todo.Duty) && !e.Ledger.Claimed():
-			err = e.Ledger.Claim(ctx, ns, id, system) // and look again: the turn may have been picked up too often
+			return earliest(s.Parked.Until, s.Direct), nil
 		default:
 			err = e.do(ctx, ns, s, todo)
 		}

@@ -1,0 +1,68 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+)
+
+// wake is when the owner of a session has to look at it: now, where there is something to do; the zero time, when somebody sends something.
+func (l *Ledger) wake(s Session, now time.Time) time.Time {
+	at := l.duty(s, now)
+	if s.Direct != nil && (at.IsZero() || s.Direct.Until.Before(at)) {
+		at = s.Direct.Until
+	}
+	if !at.IsZero() && at.Before(now) {
+		return now
+	}
+	return at
+}
+
+// duty is when there is something to do for the state machine, or to be told.
+func (l *Ledger) duty(s Session, now time.Time) time.Time {
+	switch todo := l.machine.Next(s.State, now); {
+	case todo.Duty == session.Rest:
+		return time.Time{}
+	case todo.Duty == session.WaitUntil:
+		if _, soon := s.Warning(); !soon.IsZero() && soon.Before(todo.Until) {
+			return soon
+		}
+		return todo.Until
+	case todo.Duty == session.Retry && s.Parked.Until.After(now):
+		return s.Parked.Until
+	default:
+		return now
+	}
+}
+
+// warn sets when watchers are told that an approval will expire: anew where it was given more time.
+func (s *Session) warn(a gate.Approval) {
+	c := s.Calls[a.Call]
+	c.Warn = time.Time{}
+	if a.State == gate.Pending {
+		c.Warn = a.Warn()
+	}
+	if s.Calls == nil {
+		s.Calls = map[string]Call{}
+	}
+	s.Calls[a.Call] = c
+}
+
+// Warning is the approval that expires next of which watchers were not told, and when they are to be; the zero time: there is none.
+func (s Session) Warning() (approval string, at time.Time) {
+	for _, c := range s.State.Calls {
+		if warn := s.Calls[c.ID].Warn; c.Progress.Asks() && !warn.IsZero() && (at.IsZero() || warn.Before(at)) {
+			approval, at = c.Approval, warn
+		}
+	}
+	return approval, at
+}
+
+// Warned takes down that watchers were told.
+func (w *Work) Warned(a gate.Approval) {
+	c := w.Session.Calls[a.Call]
+	c.Warn = time.Time{}
+	w.Session.Calls[a.Call] = c
+	w.Row(a.Warning(w.Now))
+}

@@ -1,0 +1,256 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+)
+
+// voidTurn is why a call without a model does not start: a turn has begun meanwhile.
+const voidTurn session.Reason = "TURN_OPEN"
+
+// Call is a call that a person makes without a model.
+type Call struct {
+	Session, Tool string
+	// Args are JSON.
+	Args []byte
+	// DryRun: it is judged and nothing more.
+	DryRun bool
+	// Digest is that of the caller's own dry run. A call that the policy asks about needs it; where it is given, nothing else is made than what
+	// was shown. Unshown acknowledges that not all was.
+	Digest  canon.Hash
+	Unshown bool
+	Who     gate.Who
+}
+
+// Called is what became of it.
+type Called struct {
+	Explained
+	// Digest is that of a dry run.
+	Digest canon.Hash
+	// State is empty after a dry run, and for a read that was not asked about. Result is as a model would be told.
+	State  router.State
+	Result tool.Result
+	// Warning is what went wrong after the outcome was written down.
+	Warning string
+}
+
+// Call makes a call in the folder of a session without a model, by the same pipeline and under the same lock (C76). It moves no step and raises
+// no gate: a call that the policy asks about needs the role approver, and the digest of the caller's own dry run. What is stopped is a result
+// and no error. *gate.Refusal; *session.RefusedError while a turn is open or another such call runs; store.ErrNotFound.
+func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
+	if c.Who.Session != "" || c.Who.Name == "" {
+		return Called{}, &gate.Refusal{Code: gate.NotPerson, Why: "only a person calls a tool without a model"}
+	}
+	s, err := e.visible(ctx, ns, c.Session, c.Who)
+	if err != nil {
+		return Called{}, err
+	}
+	if s.Direct != nil && !e.Clock.Now().Before(s.Direct.Until) {
+		if err := e.settleDirect(ctx, ns, s); err != nil {
+			return Called{}, err
+		}
+	}
+	if s, err = e.Ledger.Get(ctx, ns, c.Session); err != nil {
+		return Called{}, err
+	}
+	if no := idle(s); no != nil {
+		return Called{}, no
+	}
+	d := &direct{Engine: e, ns: ns, s: s, by: actorOf(c.Who), rs: e.outside(ns, s, c.Who.Roles), call: e.IDs.ID()}
+	if d.r, err = e.Tools.Router(ctx, ns, s); err != nil {
+		return Called{}, err
+	}
+	d.judged = d.r.Judge(ctx, d.rs, router.Call{ID: d.call, Tool: c.Tool, Args: c.Args})
+	if err := ctx.Err(); err != nil {
+		return Called{}, err
+	}
+	out := Called{Explained: e.explained(ns, s, c.Who, d.judged), Result: d.judged.Result()}
+	if !c.DryRun {
+		return d.make(ctx, c, out)
+	}
+	if out.Approval != nil && out.NotAsked == "" {
+		out.Digest, err = d.judged.Digest(ownDryRun(c.Who))
+	}
+	return out, err
+}
+
+// idle says why nobody may call something without a model now; nil: they may.
+func idle(s ledger.Session) *session.RefusedError {
+	switch l := s.State.Lifecycle; {
+	case s.State.Turn.Running != session.NoTurn || l == session.Canceling:
+		return &session.RefusedError{Code: session.RefusedState, Why: "a turn of the session is open: call the tool when it has ended"}
+	case l == session.Failed:
+		return &session.RefusedError{Code: session.RefusedState, Why: "the session's record is broken: it can be read, and nothing is called in it"}
+	case s.Direct != nil:
+		return &session.RefusedError{Code: session.RefusedState, Why: fmt.Sprintf("another call without a model is at work in the session, at the latest until %s", s.Direct.Until.UTC().Format(time.RFC3339))}
+	}
+	return nil
+}
+
+// direct is a call without a model that is being carried out. It is the router's Journal.
+type direct struct {
+	*Engine
+	ns     string
+	s      ledger.Session
+	by     audit.Actor
+	r      router.Router
+	rs     router.Session
+	call   string
+	judged router.Judged
+	ok     router.Approved
+}
+
+// make carries it out.
+func (d *direct) make(ctx context.Context, c Call, out Called) (Called, error) {
+	j := d.judged
+	switch {
+	case j.Stop != nil || j.Verdict() == policy.Deny:
+		return out, d.write(ctx, j.Entries("")...)
+	case j.Reads() && j.Verdict() == policy.Allow:
+		out.Result = d.r.ReadAll(ctx, 1, j)[0].Result
+		return out, errors.Join(ctx.Err(), d.write(ctx, j.Entries("")...))
+	}
+	if no := d.refused(c, out); no != nil {
+		return out, errors.Join(d.write(ctx, audit.Entry{
+			Kind: audit.Refusal, Verdict: string(no.Code), Reason: no.Why, CallHash: string(j.CallHash), ArgsDigest: string(j.ArgsDigest),
+		}), no)
+	}
+	if c.Digest != "" {
+		d.ok = router.Approved{Approval: ownDryRun(c.Who), CallHash: j.CallHash, Digest: c.Digest}
+	}
+	ran, err := d.r.Run(ctx, j, d.ok, 1, d)
+	out.State, out.Result, out.Warning = ran.State, ran.Result, ran.Warning
+	return out, err
+}
+
+// refused says why a call that the policy asks about is not made.
+func (d *direct) refused(c Call, out Called) *gate.Refusal {
+	no := func(code gate.Code, why string) *gate.Refusal { return &gate.Refusal{Code: code, Why: why} }
+	switch hidden := out.Approval == nil || out.Approval.Hidden; {
+	case d.judged.Verdict() != policy.Ask:
+		return nil
+	case !slices.Contains(c.Who.Roles, policy.RoleApprover):
+		return no(gate.NotApprover, "the policy asks about this call: making it needs the role "+policy.RoleApprover)
+	case !d.Terms.RequesterMayApprove:
+		return no(gate.OwnRequest, "the policy asks about this call, and nobody may approve what they ask for")
+	case c.Digest == "":
+		return no(gate.WrongDigest, "the policy asks about this call: make a dry run, look at what it shows, and send its digest")
+	case hidden && !d.Terms.ApproveUnshown:
+		return no(gate.NeverUnshown, "not all of it can be shown, and the configuration lets nobody approve such a call")
+	case hidden && !c.Unshown:
+		return no(gate.Unshown, "not all of it can be shown: acknowledge that to make it all the same")
+	}
+	return nil
+}
+
+// write writes rows of a call that changes nothing.
+func (d *direct) write(ctx context.Context, all ...audit.Entry) error {
+	_, err := d.Ledger.Change(ctx, d.ns, d.s.ID, d.by, func(w *ledger.Work) error {
+		rows(w, all)
+		return nil
+	})
+	return err
+}
+
+// Begin implements router.Journal.
+func (d *direct) Begin(ctx context.Context, i router.Intent, recheck router.Recheck) error {
+	var void *router.VoidError
+	_, err := d.Ledger.Change(ctx, d.ns, d.s.ID, d.by, func(w *ledger.Work) error {
+		if err := w.Trusted(); err != nil {
+			return err
+		}
+		var err error
+		if void, err = d.check(ctx, w, i, recheck); err != nil {
+			return err
+		}
+		if void != nil {
+			w.Row(i.VoidEntry(d.rs, void))
+			return nil //nolint:nilerr // that it is void is written, and then given
+		}
+		if d.ok.Approval != "" {
+			w.Row(audit.Entry{
+				Kind: audit.Approve, Verdict: string(session.Approve), Reason: "by the digest of their own dry run", CallHash: string(i.CallHash), Digest: string(i.Digest),
+				ArgsDigest: string(i.ArgsDigest),
+			})
+		} else {
+			rows(w, d.judged.Entries(""))
+		}
+		begun := i.Entry(d.rs)
+		begun.Actor = d.by
+		w.Row(begun)
+		w.Session.Direct = &ledger.Direct{Call: i.Call, Until: w.Now.Add(d.judged.Tool.Timeout + 2*router.EndWait)}
+		return putJSON(w, intentOf(i.Call), i)
+	})
+	if err == nil && void != nil {
+		return void
+	}
+	return err
+}
+
+// check judges once more what may start (C47, C48).
+func (d *direct) check(ctx context.Context, w *ledger.Work, i router.Intent, recheck router.Recheck) (*router.VoidError, error) {
+	if no := idle(*w.Session); no != nil {
+		return &router.VoidError{Reason: voidTurn, Why: no.Why}, nil
+	}
+	err := recheck(ctx, router.Now{
+		Tools: d.r.Tools, Engine: d.r.Engine, Standing: standing(*w.Session), InExecution: true, Roles: d.rs.Roles, Time: w.Now,
+		LikeUnknown: slices.Contains(w.Session.Talk.Unknown, string(i.CallHash)) && d.ok.Approval == "",
+	})
+	var void *router.VoidError
+	if errors.As(err, &void) {
+		return void, nil
+	}
+	return nil, err
+}
+
+// End implements router.Journal. Where nobody knows nobody is asked, since there is no turn that could wait: an equal call is asked about whatever
+// rules say (C49).
+func (d *direct) End(ctx context.Context, e router.Ending) error {
+	_, err := d.Ledger.Change(ctx, d.ns, d.s.ID, d.by, func(w *ledger.Work) error {
+		if now := w.Session.Direct; now == nil || now.Call != e.Intent.Call {
+			return nil // Somebody else has found out meanwhile.
+		}
+		w.Row(e.Entry(d.rs))
+		w.Session.Direct = nil
+		if t := &w.Session.Talk; e.State == router.Unknown {
+			t.Unknown = latest(append(t.Unknown, string(e.Intent.CallHash)), ledger.MaxHashes)
+		}
+		return nil
+	})
+	return err
+}
+
+// settleDirect finds out what became of a call without a model whose time is over and of which nothing is written.
+func (e *Engine) settleDirect(ctx context.Context, ns string, s ledger.Session) error {
+	d := &direct{Engine: e, ns: ns, s: s, by: system, rs: e.outside(ns, s, nil), call: s.Direct.Call}
+	var i router.Intent
+	err := e.read(ctx, ns, s.ID, func(t reader) error { return t.json(intentOf(d.call), &i) })
+	if err != nil {
+		return err
+	}
+	if d.r, err = e.Tools.Router(ctx, ns, s); err != nil {
+		return err
+	}
+	_, err = d.r.Reconcile(ctx, i, d)
+	return err
+}
+
+// earliest is a time at which a session is to be looked at, or that of a call without a model.
+func earliest(at time.Time, d *ledger.Direct) time.Time {
+	if d != nil && (at.IsZero() || d.Until.Before(at)) {
+		return d.Until
+	}
+	return at
+}

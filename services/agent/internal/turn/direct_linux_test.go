@@ -1,0 +1,202 @@
+package turn
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+)
+
+func owner() gate.Who {
+	return gate.Who{Name: "ann", Token: "t", Namespace: ns, Roles: []string{policy.RoleUser}}
+}
+
+// TestExplain: the verdict with every rule that was looked at, the risk, and what a person would be asked; and nothing is written.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.rules = []policy.Rule{
+		{ID: "no", Effect: policy.EffectDeny, Path: "private/**", Reason: "nobody writes there"}, {ID: "notes", Effect: policy.EffectAllow, Tool: "create", Path: "notes.md"},
+	}
+	before, err := r.Ledger.Get(t.Context(), ns, id)
+	r.ok(err)
+	for name, c := range map[string]struct {
+		tool, args string
+		verdict    policy.Verdict
+		rule, stop string
+	}{
+		"asked":      {"create", `{"path":"a.md","content":"霧"}`, policy.Ask, "", ""},
+		"allowed":    {"create", `{"path":"notes.md","content":"霧"}`, policy.Allow, "notes", ""},
+		"denied":     {"create", `{"path":"private/a.md"}`, policy.Deny, "no", router.CodePolicy},
+		"outside":    {"read", `{"path":"../a.md"}`, policy.Deny, "", "OUTSIDE"},
+		"unknown":    {"burn", `{}`, policy.Deny, "", router.CodeUnknownTool},
+		"no fit":     {"read", `{"file":"a.md"}`, policy.Deny, "", router.CodeArguments},
+		"only looks": {"list", `{}`, policy.Allow, "", ""},
+	} {
+		for _, session := range []string{id, ""} {
+			x, err := r.Explain(t.Context(), ns, Query{Session: session, Settings: ledger.Settings{Root: "work"}, Tool: c.tool, Args: []byte(c.args), Who: owner()})
+			r.ok(err)
+			if x.Verdict != c.verdict || (x.Stop != nil) != (c.stop != "") || x.Stop != nil && c.stop != "OUTSIDE" && x.Stop.Code != c.stop {
+				t.Errorf("%s in %q: %s, %+v", name, session, x.Verdict, x.Stop)
+			}
+			if d := x.Explanation.Decided; c.rule != "" && (len(x.Explanation.Looks) < 2 || x.Explanation.Looks[d].Rule != c.rule) {
+				t.Errorf("%s: %+v", name, x.Explanation)
+			}
+			if x.Stop == nil && (x.Approval == nil || len(x.Pages) != 1 || x.NotAsked != "" || !x.Explanation.Risk.Level.Known()) {
+				t.Errorf("%s: %+v", name, x)
+			}
+			if c.tool == "create" && x.Stop == nil && !strings.Contains(x.Pages[0].Content, "+霧") {
+				t.Errorf("%s: shows %+v", name, x.Pages)
+			}
+		}
+	}
+	if _, err := r.Explain(t.Context(), ns, Query{Session: id, Tool: "list", Args: []byte(`{}`), Who: gate.Who{Name: "eve", Namespace: ns}}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("of somebody else's session: %v", err)
+	}
+	if after, err := r.Ledger.Get(t.Context(), ns, id); err != nil || after.Version != before.Version {
+		t.Errorf("the session has changed: %v", err)
+	}
+}
+
+// call makes a call without a model.
+func (r *rig) call(who gate.Who, dry bool, digest string, name, args string) (Called, error) {
+	return r.Call(r.Context(), ns, Call{Session: id, Tool: name, Args: []byte(args), DryRun: dry, Digest: hashes([]string{digest})[0], Who: who})
+}
+
+const makeA = `{"path":"a.md","content":"霧"}`
+
+// TestCallWithoutAModel: what the policy asks about is made by an approver, with the digest of their own dry run, and as it was shown (C76).
+func TestCallWithoutAModel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bob := approver("bob")
+	shown, err := r.call(bob, true, "", "create", makeA)
+	r.ok(err)
+	if shown.Verdict != policy.Ask || shown.Digest == "" || !strings.Contains(shown.Pages[0].Content, "+霧") || r.file("a.md") != "" || len(r.kinds()) != 1 {
+		t.Fatalf("%+v, %v", shown, r.kinds())
+	}
+	users, err := r.call(owner(), true, "", "create", makeA)
+	r.ok(err)
+	for name, c := range map[string]struct {
+		who    gate.Who
+		digest string
+		code   gate.Code
+	}{
+		"a user":            {owner(), string(users.Digest), gate.NotApprover},
+		"without a dry run": {bob, "", gate.WrongDigest},
+		"a session":         {gate.Who{Session: id, Namespace: ns, Roles: []string{policy.RoleApprover}}, string(shown.Digest), gate.NotPerson},
+	} {
+		if _, err := r.call(c.who, false, c.digest, "create", makeA); refusal(err) != c.code {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, c := range map[string][2]string{"somebody else's dry run": {string(users.Digest), makeA}, "another content": {string(shown.Digest), `{"path":"a.md","content":"雨"}`}} {
+		if got, err := r.call(bob, false, c[0], "create", c[1]); err != nil || got.State != router.Voided || r.file("a.md") != "" {
+			t.Errorf("%s: %+v, %v", name, got.State, err)
+		}
+	}
+	r.ok(writeFile(r, "a.md", "他人の文"))
+	if got, err := r.call(bob, false, string(shown.Digest), "create", makeA); err != nil || got.State == router.Executed || r.file("a.md") != "他人の文" {
+		t.Errorf("a changed target: %+v, %v", got, err)
+	}
+	r.ok(os.Remove(filepath.Join(r.dir, "a.md")))
+	got, err := r.call(bob, false, string(shown.Digest), "create", makeA)
+	r.ok(err)
+	if got.State != router.Executed || got.Result.Status != tool.Executed || r.file("a.md") != "霧" {
+		t.Errorf("%+v, %q", got, r.file("a.md"))
+	}
+	n := r.kinds()
+	if n[audit.Approve] != 1 || n[audit.Intent] != 1 || n[audit.Execute] != 1 || n[audit.Ask] != 0 {
+		t.Errorf("rows: %v", n)
+	}
+	if s, err := r.Ledger.Get(t.Context(), ns, id); err != nil || s.State.Step != session.Planning || s.Turns != 0 || s.Direct != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+	r.Terms.RequesterMayApprove = false
+	if _, err := r.call(bob, false, string(shown.Digest), "delete", `{"path":"a.md"}`); refusal(err) != gate.OwnRequest {
+		t.Errorf("where nobody approves what they ask for: %v", err)
+	}
+	r.sound()
+}
+
+// TestCallsThatNeedNobody: reads and what a rule allows are made at once, what is stopped is a result, and each is a row.
+func TestCallsThatNeedNobody(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.rules = []policy.Rule{{ID: "all", Effect: policy.EffectAllow, Tool: "create"}}
+	made, err := r.call(owner(), false, "", "create", makeA)
+	r.ok(err)
+	read, err := r.call(owner(), false, "", "read", `{"path":"a.md"}`)
+	r.ok(err)
+	stopped, err := r.call(owner(), false, "", "read", `{"path":"../a.md"}`)
+	r.ok(err)
+	if made.State != router.Executed || !strings.Contains(read.Result.Text, "霧") || stopped.Result.Status != tool.Refused || stopped.Stop == nil {
+		t.Errorf("%+v\n%+v\n%+v", made, read, stopped)
+	}
+	if n := r.kinds(); n[audit.Allow] != 2 || n[audit.Execute] != 1 || n[audit.Refusal] != 1 {
+		t.Errorf("rows: %v", n)
+	}
+	r.sound()
+}
+
+// TestNoCallBesideATurn: while a turn is open nothing is called without a model, a wait for an approval among that.
+func TestNoCallBesideATurn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("書いて", say("EXECUTION", "continue", "actions", creates(1)))
+	var refused *session.RefusedError
+	if _, err := r.call(approver("bob"), true, "", "list", `{}`); !errors.As(err, &refused) {
+		t.Errorf("%v", err)
+	}
+	r.sound()
+}
+
+// TestACallThatDied: the process is killed when the call has begun, before its outcome is written. Another one finds out, when its time is over;
+// until then nothing else is called without a model, and turns go on.
+func TestACallThatDied(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.rules = []policy.Rule{{ID: "all", Effect: policy.EffectAllow, Tool: "create"}}
+	r.faulty = &faulty{at: 2} // INTENT, outcome
+	r.restart()
+	if _, err := r.call(owner(), false, "", "create", makeA); !errors.Is(err, errFault) {
+		t.Fatalf("the process was not killed: %v", err)
+	}
+	r.faulty = nil
+	r.restart()
+	var refused *session.RefusedError
+	if _, err := r.call(owner(), false, "", "list", `{}`); !errors.As(err, &refused) {
+		t.Errorf("beside another call: %v", err)
+	}
+	s := r.send("港は？", say("PLANNING", "done", "reply", "糸崎です。"))
+	if s.State.Status != session.Success || s.Direct == nil {
+		t.Fatalf("%+v", s)
+	}
+	until, err := r.Drive(t.Context(), ns, id)
+	r.ok(err)
+	if _, next, err := r.store.Due(t.Context(), "x", r.clock.now, 1); err != nil || !until.Equal(s.Direct.Until) || !next.Equal(until) {
+		t.Errorf("it is looked at %s and %s, not %s; %v", until, next, s.Direct.Until, err)
+	}
+	r.clock.now = until.Add(time.Second)
+	if s := r.drive(); s.Direct != nil || r.file("a.md") != "霧" {
+		t.Errorf("%+v, %q", s.Direct, r.file("a.md"))
+	}
+	if n := r.kinds(); n[audit.Execute] != 1 || n[audit.Intent] != 1 {
+		t.Errorf("rows: %v", n)
+	}
+	if read, err := r.call(owner(), false, "", "read", `{"path":"a.md"}`); err != nil || !strings.Contains(read.Result.Text, "霧") {
+		t.Errorf("%+v, %v", read, err)
+	}
+	r.sound()
+}
