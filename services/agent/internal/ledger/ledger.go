@@ -74,6 +74,9 @@ type Call struct {
 	Warn time.Time `json:"warn,omitzero"`
 }
 
+// MaxAnswered are the answered questions that a session keeps.
+const MaxAnswered = 8
+
 // MaxStanding bounds the standing rules of a session.
 const MaxStanding = 32
 
@@ -107,6 +110,9 @@ type Session struct {
 	State   session.State `json:"state"`
 	Task    string        `json:"task,omitempty"`
 	Turns   int           `json:"turns,omitempty"`
+	// Asked is the question with which the last turn ended, until the next message; Answered are the latest that a person has answered.
+	Asked    string   `json:"asked,omitempty"`
+	Answered []string `json:"answered,omitempty"`
 	// Calls are those of the batch, a plan or a result among them, by id.
 	Calls  map[string]Call `json:"calls,omitempty"`
 	Talk   Talk            `json:"talk,omitzero"`

@@ -145,6 +145,9 @@ func (a *answer) write(w *ledger.Work) error {
 		return err
 	}
 	a.changed(w)
+	if err := a.warn(w); err != nil {
+		return err
+	}
 	if err := a.goOn(w, notes); err != nil {
 		return err
 	}

@@ -131,16 +131,17 @@ func (m Message) actor() audit.Actor {
 	return a
 }
 
-// keep writes what an utterance says, and that its sender has spoken.
+// keep writes what an utterance says, that its sender has spoken, and that it answers what was asked.
 func (m Message) keep(w *ledger.Work) error {
 	m.spoke(w.Session, w.Seq())
 	return put(w, textOf(m.ID), []byte(m.Text))
 }
 
-// spoke has a session know that the sender has spoken.
+// spoke has a session know that the sender has spoken, and so has answered what was asked.
 func (m Message) spoke(s *ledger.Session, seq int64) {
 	if !m.Event {
 		s.Talk.Spoke(m.Who.Name, seq)
+		answers(s)
 	}
 }
 

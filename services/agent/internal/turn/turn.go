@@ -257,6 +257,7 @@ func (o opening) begin(s *ledger.Session) {
 	if s.Task != o.task {
 		s.Task, s.Talk.Executed = o.task, nil
 	}
+	s.Asked = ""
 	begun(&s.Talk, o.message)
 }
 
