@@ -23,6 +23,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/runner"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessiontool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store/sqlite"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/toolbox"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
@@ -76,7 +77,7 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 		Desk: desk, Nodes: contexts, Flows: flows, Clock: clock{}, ToolCalls: cfg.Sessions.ToolCalls,
 	}}
 	engine := turn.New(turn.Deps{
-		Ledger: kept, Machine: machine, Prompts: promptbuilder.Sessions{Client: prompts}, Models: deps.Backends, Tools: box, IDs: random{}.texts(), Clock: clock{},
+		Ledger: kept, Machine: machine, Prompts: promptbuilder.Sessions{Client: prompts, Refs: sessiontool.References{Flows: flows, Nodes: contexts}}, Models: deps.Backends, Tools: box, IDs: random{}.texts(), Clock: clock{},
 		Limits: cfg.Sessions.limits(), Terms: gate.Terms{RequesterMayApprove: cfg.Sessions.RequesterMayApprove, ApproveUnshown: cfg.Sessions.ApproveUnshown},
 	})
 	s.runner = runner.New(runner.Deps{

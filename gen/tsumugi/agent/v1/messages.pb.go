@@ -253,6 +253,7 @@ type SessionEvent struct {
 	//	*SessionEvent_Aside
 	//	*SessionEvent_Record
 	//	*SessionEvent_Heartbeat
+	//	*SessionEvent_Warning
 	Event         isSessionEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -408,6 +409,15 @@ func (x *SessionEvent) GetHeartbeat() *SessionHeartbeat {
 	return nil
 }
 
+func (x *SessionEvent) GetWarning() *Warning {
+	if x != nil {
+		if x, ok := x.Event.(*SessionEvent_Warning); ok {
+			return x.Warning
+		}
+	}
+	return nil
+}
+
 type isSessionEvent_Event interface {
 	isSessionEvent_Event()
 }
@@ -467,6 +477,11 @@ type SessionEvent_Heartbeat struct {
 	Heartbeat *SessionHeartbeat `protobuf:"bytes,13,opt,name=heartbeat,proto3,oneof"`
 }
 
+type SessionEvent_Warning struct {
+	// The reply breaks the Dialog Policy.
+	Warning *Warning `protobuf:"bytes,14,opt,name=warning,proto3,oneof"`
+}
+
 func (*SessionEvent_Session) isSessionEvent_Event() {}
 
 func (*SessionEvent_Accepted) isSessionEvent_Event() {}
@@ -488,6 +503,8 @@ func (*SessionEvent_Aside) isSessionEvent_Event() {}
 func (*SessionEvent_Record) isSessionEvent_Event() {}
 
 func (*SessionEvent_Heartbeat) isSessionEvent_Event() {}
+
+func (*SessionEvent_Warning) isSessionEvent_Event() {}
 
 // MessageAccepted says that a message is stored.
 type MessageAccepted struct {
@@ -715,12 +732,8 @@ type Answer struct {
 	// What it asks the person. It approves nothing.
 	Question string `protobuf:"bytes,3,opt,name=question,proto3" json:"question,omitempty"`
 	// The step that it asks for, and what it says comes next: `done`, `pending_user`, `defer` or `continue`.
-	Step     string `protobuf:"bytes,4,opt,name=step,proto3" json:"step,omitempty"`
-	NextStep string `protobuf:"bytes,5,opt,name=next_step,json=nextStep,proto3" json:"next_step,omitempty"`
-	// The calls that it proposes, in their order: their ids are those of `tool_call`.
-	Calls []string `protobuf:"bytes,6,rep,name=calls,proto3" json:"calls,omitempty"`
-	// Breaches of the Dialog Policy that can be seen in the reply, a sentence each.
-	Warnings      []string `protobuf:"bytes,7,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Step          string `protobuf:"bytes,4,opt,name=step,proto3" json:"step,omitempty"`
+	NextStep      string `protobuf:"bytes,5,opt,name=next_step,json=nextStep,proto3" json:"next_step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -790,18 +803,59 @@ func (x *Answer) GetNextStep() string {
 	return ""
 }
 
-func (x *Answer) GetCalls() []string {
-	if x != nil {
-		return x.Calls
-	}
-	return nil
+// Warning is a breach of the Dialog Policy that can be seen in the reply. Nothing is refused or changed for it.
+type Warning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// TOO_MANY_QUESTIONS, ONE_ALTERNATIVE, NEEDLESS_SUMMARY or NEEDLESS_NUDGE.
+	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	// A sentence.
+	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Answer) GetWarnings() []string {
+func (x *Warning) Reset() {
+	*x = Warning{}
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Warning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Warning) ProtoMessage() {}
+
+func (x *Warning) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[7]
 	if x != nil {
-		return x.Warnings
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
 	}
-	return nil
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Warning.ProtoReflect.Descriptor instead.
+func (*Warning) Descriptor() ([]byte, []int) {
+	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Warning) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *Warning) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
 }
 
 // ToolCallChange is something about a call of a tool.
@@ -823,7 +877,7 @@ type ToolCallChange struct {
 
 func (x *ToolCallChange) Reset() {
 	*x = ToolCallChange{}
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[7]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +889,7 @@ func (x *ToolCallChange) String() string {
 func (*ToolCallChange) ProtoMessage() {}
 
 func (x *ToolCallChange) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[7]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +902,7 @@ func (x *ToolCallChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallChange.ProtoReflect.Descriptor instead.
 func (*ToolCallChange) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{7}
+	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ToolCallChange) GetCall() string {
@@ -906,7 +960,7 @@ type ApprovalChange struct {
 
 func (x *ApprovalChange) Reset() {
 	*x = ApprovalChange{}
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[8]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +972,7 @@ func (x *ApprovalChange) String() string {
 func (*ApprovalChange) ProtoMessage() {}
 
 func (x *ApprovalChange) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[8]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +985,7 @@ func (x *ApprovalChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalChange.ProtoReflect.Descriptor instead.
 func (*ApprovalChange) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{8}
+	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ApprovalChange) GetApproval() *Approval {
@@ -963,7 +1017,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[9]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -975,7 +1029,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[9]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -988,7 +1042,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{9}
+	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Refused) GetReason() string {
@@ -1025,7 +1079,7 @@ type Aside struct {
 
 func (x *Aside) Reset() {
 	*x = Aside{}
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[10]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1091,7 @@ func (x *Aside) String() string {
 func (*Aside) ProtoMessage() {}
 
 func (x *Aside) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[10]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1104,7 @@ func (x *Aside) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aside.ProtoReflect.Descriptor instead.
 func (*Aside) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{10}
+	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Aside) GetMessage() string {
@@ -1083,7 +1137,7 @@ type SessionHeartbeat struct {
 
 func (x *SessionHeartbeat) Reset() {
 	*x = SessionHeartbeat{}
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[11]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1095,7 +1149,7 @@ func (x *SessionHeartbeat) String() string {
 func (*SessionHeartbeat) ProtoMessage() {}
 
 func (x *SessionHeartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[11]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1108,7 +1162,7 @@ func (x *SessionHeartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionHeartbeat.ProtoReflect.Descriptor instead.
 func (*SessionHeartbeat) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{11}
+	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{12}
 }
 
 // CancelTurnRequest stops the task of a session.
@@ -1125,7 +1179,7 @@ type CancelTurnRequest struct {
 
 func (x *CancelTurnRequest) Reset() {
 	*x = CancelTurnRequest{}
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[12]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1137,7 +1191,7 @@ func (x *CancelTurnRequest) String() string {
 func (*CancelTurnRequest) ProtoMessage() {}
 
 func (x *CancelTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[12]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1150,7 +1204,7 @@ func (x *CancelTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTurnRequest.ProtoReflect.Descriptor instead.
 func (*CancelTurnRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{12}
+	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CancelTurnRequest) GetSession() string {
@@ -1184,7 +1238,7 @@ type SubmitToolResultRequest struct {
 
 func (x *SubmitToolResultRequest) Reset() {
 	*x = SubmitToolResultRequest{}
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[13]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +1250,7 @@ func (x *SubmitToolResultRequest) String() string {
 func (*SubmitToolResultRequest) ProtoMessage() {}
 
 func (x *SubmitToolResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[13]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +1263,7 @@ func (x *SubmitToolResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitToolResultRequest.ProtoReflect.Descriptor instead.
 func (*SubmitToolResultRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{13}
+	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SubmitToolResultRequest) GetSession() string {
@@ -1251,7 +1305,7 @@ type SubmitToolResultResponse struct {
 
 func (x *SubmitToolResultResponse) Reset() {
 	*x = SubmitToolResultResponse{}
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[14]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1263,7 +1317,7 @@ func (x *SubmitToolResultResponse) String() string {
 func (*SubmitToolResultResponse) ProtoMessage() {}
 
 func (x *SubmitToolResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[14]
+	mi := &file_tsumugi_agent_v1_messages_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1276,7 +1330,7 @@ func (x *SubmitToolResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitToolResultResponse.ProtoReflect.Descriptor instead.
 func (*SubmitToolResultResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{14}
+	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SubmitToolResultResponse) GetReplayed() bool {
@@ -1302,7 +1356,7 @@ const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	"\x13WatchSessionRequest\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x12#\n" +
 	"\bfrom_seq\x18\x02 \x01(\x03B\x03\xe0A\x01H\x00R\afromSeq\x88\x01\x01B\v\n" +
-	"\t_from_seq\"\xfa\x05\n" +
+	"\t_from_seq\"\xb1\x06\n" +
 	"\fSessionEvent\x12\x15\n" +
 	"\x03seq\x18\x01 \x01(\x03B\x03\xe0A\x03R\x03seq\x123\n" +
 	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\x04time\x125\n" +
@@ -1318,7 +1372,8 @@ const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	" \x01(\v2\x19.tsumugi.agent.v1.RefusedH\x00R\arefused\x12/\n" +
 	"\x05aside\x18\v \x01(\v2\x17.tsumugi.agent.v1.AsideH\x00R\x05aside\x127\n" +
 	"\x06record\x18\f \x01(\v2\x1d.tsumugi.agent.v1.AuditRecordH\x00R\x06record\x12B\n" +
-	"\theartbeat\x18\r \x01(\v2\".tsumugi.agent.v1.SessionHeartbeatH\x00R\theartbeatB\a\n" +
+	"\theartbeat\x18\r \x01(\v2\".tsumugi.agent.v1.SessionHeartbeatH\x00R\theartbeat\x125\n" +
+	"\awarning\x18\x0e \x01(\v2\x19.tsumugi.agent.v1.WarningH\x00R\awarningB\a\n" +
 	"\x05event\"\x91\x01\n" +
 	"\x0fMessageAccepted\x12\x1d\n" +
 	"\amessage\x18\x01 \x01(\tB\x03\xe0A\x03R\amessage\x12\x1f\n" +
@@ -1335,15 +1390,16 @@ const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	"\x04turn\x18\x01 \x01(\tB\x03\xe0A\x03R\x04turn\x126\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1b.tsumugi.agent.v1.TurnStateB\x03\xe0A\x03R\x05state\x12\x1b\n" +
 	"\x06reason\x18\x03 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
-	"\amessage\x18\x04 \x01(\tB\x03\xe0A\x03R\amessage\"\xde\x01\n" +
+	"\amessage\x18\x04 \x01(\tB\x03\xe0A\x03R\amessage\"\xa2\x01\n" +
 	"\x06Answer\x12\x19\n" +
 	"\x05reply\x18\x01 \x01(\tB\x03\xe0A\x03R\x05reply\x12!\n" +
 	"\trationale\x18\x02 \x01(\tB\x03\xe0A\x03R\trationale\x12\x1f\n" +
 	"\bquestion\x18\x03 \x01(\tB\x03\xe0A\x03R\bquestion\x12\x17\n" +
 	"\x04step\x18\x04 \x01(\tB\x03\xe0A\x03R\x04step\x12 \n" +
-	"\tnext_step\x18\x05 \x01(\tB\x03\xe0A\x03R\bnextStep\x12\x19\n" +
-	"\x05calls\x18\x06 \x03(\tB\x03\xe0A\x03R\x05calls\x12\x1f\n" +
-	"\bwarnings\x18\a \x03(\tB\x03\xe0A\x03R\bwarnings\"\xd0\x01\n" +
+	"\tnext_step\x18\x05 \x01(\tB\x03\xe0A\x03R\bnextStep\"A\n" +
+	"\aWarning\x12\x17\n" +
+	"\x04code\x18\x01 \x01(\tB\x03\xe0A\x03R\x04code\x12\x1d\n" +
+	"\amessage\x18\x02 \x01(\tB\x03\xe0A\x03R\amessage\"\xd0\x01\n" +
 	"\x0eToolCallChange\x12\x17\n" +
 	"\x04call\x18\x01 \x01(\tB\x03\xe0A\x03R\x04call\x12\x17\n" +
 	"\x04tool\x18\x02 \x01(\tB\x03\xe0A\x03R\x04tool\x12\x19\n" +
@@ -1393,7 +1449,7 @@ func file_tsumugi_agent_v1_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_agent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_tsumugi_agent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_tsumugi_agent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_tsumugi_agent_v1_messages_proto_goTypes = []any{
 	(MessageMode)(0),                 // 0: tsumugi.agent.v1.MessageMode
 	(*SendMessageRequest)(nil),       // 1: tsumugi.agent.v1.SendMessageRequest
@@ -1403,45 +1459,47 @@ var file_tsumugi_agent_v1_messages_proto_goTypes = []any{
 	(*StateChange)(nil),              // 5: tsumugi.agent.v1.StateChange
 	(*TurnChange)(nil),               // 6: tsumugi.agent.v1.TurnChange
 	(*Answer)(nil),                   // 7: tsumugi.agent.v1.Answer
-	(*ToolCallChange)(nil),           // 8: tsumugi.agent.v1.ToolCallChange
-	(*ApprovalChange)(nil),           // 9: tsumugi.agent.v1.ApprovalChange
-	(*Refused)(nil),                  // 10: tsumugi.agent.v1.Refused
-	(*Aside)(nil),                    // 11: tsumugi.agent.v1.Aside
-	(*SessionHeartbeat)(nil),         // 12: tsumugi.agent.v1.SessionHeartbeat
-	(*CancelTurnRequest)(nil),        // 13: tsumugi.agent.v1.CancelTurnRequest
-	(*SubmitToolResultRequest)(nil),  // 14: tsumugi.agent.v1.SubmitToolResultRequest
-	(*SubmitToolResultResponse)(nil), // 15: tsumugi.agent.v1.SubmitToolResultResponse
-	(*timestamppb.Timestamp)(nil),    // 16: google.protobuf.Timestamp
-	(*Session)(nil),                  // 17: tsumugi.agent.v1.Session
-	(*AuditRecord)(nil),              // 18: tsumugi.agent.v1.AuditRecord
-	(TurnState)(0),                   // 19: tsumugi.agent.v1.TurnState
-	(*OpenToolCall)(nil),             // 20: tsumugi.agent.v1.OpenToolCall
-	(*Approval)(nil),                 // 21: tsumugi.agent.v1.Approval
-	(Step)(0),                        // 22: tsumugi.agent.v1.Step
+	(*Warning)(nil),                  // 8: tsumugi.agent.v1.Warning
+	(*ToolCallChange)(nil),           // 9: tsumugi.agent.v1.ToolCallChange
+	(*ApprovalChange)(nil),           // 10: tsumugi.agent.v1.ApprovalChange
+	(*Refused)(nil),                  // 11: tsumugi.agent.v1.Refused
+	(*Aside)(nil),                    // 12: tsumugi.agent.v1.Aside
+	(*SessionHeartbeat)(nil),         // 13: tsumugi.agent.v1.SessionHeartbeat
+	(*CancelTurnRequest)(nil),        // 14: tsumugi.agent.v1.CancelTurnRequest
+	(*SubmitToolResultRequest)(nil),  // 15: tsumugi.agent.v1.SubmitToolResultRequest
+	(*SubmitToolResultResponse)(nil), // 16: tsumugi.agent.v1.SubmitToolResultResponse
+	(*timestamppb.Timestamp)(nil),    // 17: google.protobuf.Timestamp
+	(*Session)(nil),                  // 18: tsumugi.agent.v1.Session
+	(*AuditRecord)(nil),              // 19: tsumugi.agent.v1.AuditRecord
+	(TurnState)(0),                   // 20: tsumugi.agent.v1.TurnState
+	(*OpenToolCall)(nil),             // 21: tsumugi.agent.v1.OpenToolCall
+	(*Approval)(nil),                 // 22: tsumugi.agent.v1.Approval
+	(Step)(0),                        // 23: tsumugi.agent.v1.Step
 }
 var file_tsumugi_agent_v1_messages_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.agent.v1.SendMessageRequest.mode:type_name -> tsumugi.agent.v1.MessageMode
-	16, // 1: tsumugi.agent.v1.SessionEvent.time:type_name -> google.protobuf.Timestamp
-	17, // 2: tsumugi.agent.v1.SessionEvent.session:type_name -> tsumugi.agent.v1.Session
+	17, // 1: tsumugi.agent.v1.SessionEvent.time:type_name -> google.protobuf.Timestamp
+	18, // 2: tsumugi.agent.v1.SessionEvent.session:type_name -> tsumugi.agent.v1.Session
 	4,  // 3: tsumugi.agent.v1.SessionEvent.accepted:type_name -> tsumugi.agent.v1.MessageAccepted
 	5,  // 4: tsumugi.agent.v1.SessionEvent.state_change:type_name -> tsumugi.agent.v1.StateChange
 	6,  // 5: tsumugi.agent.v1.SessionEvent.turn_change:type_name -> tsumugi.agent.v1.TurnChange
 	7,  // 6: tsumugi.agent.v1.SessionEvent.answer:type_name -> tsumugi.agent.v1.Answer
-	8,  // 7: tsumugi.agent.v1.SessionEvent.tool_call:type_name -> tsumugi.agent.v1.ToolCallChange
-	9,  // 8: tsumugi.agent.v1.SessionEvent.approval:type_name -> tsumugi.agent.v1.ApprovalChange
-	10, // 9: tsumugi.agent.v1.SessionEvent.refused:type_name -> tsumugi.agent.v1.Refused
-	11, // 10: tsumugi.agent.v1.SessionEvent.aside:type_name -> tsumugi.agent.v1.Aside
-	18, // 11: tsumugi.agent.v1.SessionEvent.record:type_name -> tsumugi.agent.v1.AuditRecord
-	12, // 12: tsumugi.agent.v1.SessionEvent.heartbeat:type_name -> tsumugi.agent.v1.SessionHeartbeat
-	19, // 13: tsumugi.agent.v1.TurnChange.state:type_name -> tsumugi.agent.v1.TurnState
-	20, // 14: tsumugi.agent.v1.ToolCallChange.open:type_name -> tsumugi.agent.v1.OpenToolCall
-	21, // 15: tsumugi.agent.v1.ApprovalChange.approval:type_name -> tsumugi.agent.v1.Approval
-	22, // 16: tsumugi.agent.v1.Refused.allowed_steps:type_name -> tsumugi.agent.v1.Step
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	9,  // 7: tsumugi.agent.v1.SessionEvent.tool_call:type_name -> tsumugi.agent.v1.ToolCallChange
+	10, // 8: tsumugi.agent.v1.SessionEvent.approval:type_name -> tsumugi.agent.v1.ApprovalChange
+	11, // 9: tsumugi.agent.v1.SessionEvent.refused:type_name -> tsumugi.agent.v1.Refused
+	12, // 10: tsumugi.agent.v1.SessionEvent.aside:type_name -> tsumugi.agent.v1.Aside
+	19, // 11: tsumugi.agent.v1.SessionEvent.record:type_name -> tsumugi.agent.v1.AuditRecord
+	13, // 12: tsumugi.agent.v1.SessionEvent.heartbeat:type_name -> tsumugi.agent.v1.SessionHeartbeat
+	8,  // 13: tsumugi.agent.v1.SessionEvent.warning:type_name -> tsumugi.agent.v1.Warning
+	20, // 14: tsumugi.agent.v1.TurnChange.state:type_name -> tsumugi.agent.v1.TurnState
+	21, // 15: tsumugi.agent.v1.ToolCallChange.open:type_name -> tsumugi.agent.v1.OpenToolCall
+	22, // 16: tsumugi.agent.v1.ApprovalChange.approval:type_name -> tsumugi.agent.v1.Approval
+	23, // 17: tsumugi.agent.v1.Refused.allowed_steps:type_name -> tsumugi.agent.v1.Step
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_messages_proto_init() }
@@ -1465,6 +1523,7 @@ func file_tsumugi_agent_v1_messages_proto_init() {
 		(*SessionEvent_Aside)(nil),
 		(*SessionEvent_Record)(nil),
 		(*SessionEvent_Heartbeat)(nil),
+		(*SessionEvent_Warning)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1472,7 +1531,7 @@ func file_tsumugi_agent_v1_messages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_agent_v1_messages_proto_rawDesc), len(file_tsumugi_agent_v1_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -542,9 +542,11 @@ type CallToolRequest struct {
 	// Judge it and show what it would do; nothing is written.
 	DryRun bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// Of a call that policy asks about: the digest of the caller's own dry run. Only approvers may make such a call.
-	Digest        string `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Digest string `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Not all of it could be shown, and it shall be done all the same.
+	AcknowledgeUnshown bool `protobuf:"varint,6,opt,name=acknowledge_unshown,json=acknowledgeUnshown,proto3" json:"acknowledge_unshown,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *CallToolRequest) Reset() {
@@ -612,6 +614,13 @@ func (x *CallToolRequest) GetDigest() string {
 	return ""
 }
 
+func (x *CallToolRequest) GetAcknowledgeUnshown() bool {
+	if x != nil {
+		return x.AcknowledgeUnshown
+	}
+	return false
+}
+
 // CallToolResponse is what became of a call.
 type CallToolResponse struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -626,7 +635,9 @@ type CallToolResponse struct {
 	// The output.
 	Output string `protobuf:"bytes,6,opt,name=output,proto3" json:"output,omitempty"`
 	// The arguments as they are judged: in canonical form, with defaults.
-	Arguments     string `protobuf:"bytes,7,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Arguments string `protobuf:"bytes,7,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// What went wrong after the outcome was written down. Empty: nothing did.
+	Warning       string `protobuf:"bytes,8,opt,name=warning,proto3" json:"warning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -710,6 +721,13 @@ func (x *CallToolResponse) GetArguments() string {
 	return ""
 }
 
+func (x *CallToolResponse) GetWarning() string {
+	if x != nil {
+		return x.Warning
+	}
+	return ""
+}
+
 var File_tsumugi_agent_v1_tools_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_tools_proto_rawDesc = "" +
@@ -754,13 +772,14 @@ const file_tsumugi_agent_v1_tools_proto_rawDesc = "" +
 	"\x04rule\x18\x02 \x01(\tB\x03\xe0A\x03R\x04rule\x12\x17\n" +
 	"\x04fits\x18\x03 \x01(\bB\x03\xe0A\x03R\x04fits\x12\x1d\n" +
 	"\adecided\x18\x04 \x01(\bB\x03\xe0A\x03R\adecided\x12\x17\n" +
-	"\x04text\x18\x05 \x01(\tB\x03\xe0A\x03R\x04text\"\xa7\x01\n" +
+	"\x04text\x18\x05 \x01(\tB\x03\xe0A\x03R\x04text\"\xdd\x01\n" +
 	"\x0fCallToolRequest\x12\x1d\n" +
 	"\asession\x18\x01 \x01(\tB\x03\xe0A\x02R\asession\x12\x17\n" +
 	"\x04tool\x18\x02 \x01(\tB\x03\xe0A\x02R\x04tool\x12!\n" +
 	"\targuments\x18\x03 \x01(\tB\x03\xe0A\x01R\targuments\x12\x1c\n" +
 	"\adry_run\x18\x04 \x01(\bB\x03\xe0A\x01R\x06dryRun\x12\x1b\n" +
-	"\x06digest\x18\x05 \x01(\tB\x03\xe0A\x01R\x06digest\"\xb2\x02\n" +
+	"\x06digest\x18\x05 \x01(\tB\x03\xe0A\x01R\x06digest\x124\n" +
+	"\x13acknowledge_unshown\x18\x06 \x01(\bB\x03\xe0A\x01R\x12acknowledgeUnshown\"\xd1\x02\n" +
 	"\x10CallToolResponse\x12J\n" +
 	"\vexplanation\x18\x01 \x01(\v2#.tsumugi.agent.v1.PolicyExplanationB\x03\xe0A\x03R\vexplanation\x12\x1b\n" +
 	"\x06digest\x18\x02 \x01(\tB\x03\xe0A\x03R\x06digest\x12\x17\n" +
@@ -768,7 +787,8 @@ const file_tsumugi_agent_v1_tools_proto_rawDesc = "" +
 	"\atargets\x18\x04 \x03(\v2 .tsumugi.agent.v1.ApprovalTargetB\x03\xe0A\x03R\atargets\x12\x1b\n" +
 	"\x06status\x18\x05 \x01(\tB\x03\xe0A\x03R\x06status\x12\x1b\n" +
 	"\x06output\x18\x06 \x01(\tB\x03\xe0A\x03R\x06output\x12!\n" +
-	"\targuments\x18\a \x01(\tB\x03\xe0A\x03R\targuments*X\n" +
+	"\targuments\x18\a \x01(\tB\x03\xe0A\x03R\targuments\x12\x1d\n" +
+	"\awarning\x18\b \x01(\tB\x03\xe0A\x03R\awarning*X\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fVERDICT_DENY\x10\x01\x12\x0f\n" +

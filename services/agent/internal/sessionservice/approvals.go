@@ -2,8 +2,11 @@ package sessionservice
 
 import (
 	"context"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 )
 
 // Decide takes a decision about an approval. *NotFoundError, *gate.Refusal.
@@ -13,9 +16,54 @@ func (s *Service) Decide(ctx context.Context, w Who, id string, r gate.Request) 
 	if err != nil {
 		return gate.Approval{}, found(anApproval, id, err)
 	}
-	s.Runner.Wake(w.Namespace, a.Session)
-	s.Desk.Wake(w.Namespace, a.Session)
+	s.changed(w, a.Session)
 	return a, nil
+}
+
+// Extend gives an approval that waits more time. *NotFoundError, *gate.Refusal.
+func (s *Service) Extend(ctx context.Context, w Who, id string, until time.Time) (gate.Approval, error) {
+	a, err := s.Engine.Extend(ctx, w.Namespace, id, gate.Extension{Who: w, Until: until})
+	return a, found(anApproval, id, err)
+}
+
+// Approval gives an approval with what it shows. *NotFoundError.
+func (s *Service) Approval(ctx context.Context, w Who, id string) (turn.Reading, error) {
+	r, err := s.Engine.Approval(ctx, w.Namespace, id, w)
+	return r, found(anApproval, id, err)
+}
+
+// Approvals gives a page of approvals, newest first, and where the next one begins.
+func (s *Service) Approvals(ctx context.Context, w Who, f store.ApprovalFilter, after store.Place, limit int) ([]gate.Approval, store.Place, error) {
+	return s.Engine.Approvals(ctx, w.Namespace, f, after, limit, w)
+}
+
+// Counts tells how often what was decided. *gate.Refusal of who is no approver.
+func (s *Service) Counts(ctx context.Context, w Who) ([]gate.Count, error) {
+	counts, _, err := s.Engine.Stats(ctx, w.Namespace, time.Time{}, w)
+	return counts, err
+}
+
+// Revoke takes back what was allowed for the rest of a session. *NotFoundError of either, *gate.Refusal.
+func (s *Service) Revoke(ctx context.Context, w Who, id, rule string) (View, error) {
+	if _, err := s.Ledger.Get(ctx, w.Namespace, id); err != nil {
+		return View{}, found(aSession, id, err)
+	}
+	got, err := s.Engine.Revoke(ctx, w.Namespace, id, rule, w)
+	if err != nil {
+		return View{}, found("standing rule", rule, err)
+	}
+	return s.View(ctx, w.Namespace, got)
+}
+
+// changed has a session looked at.
+func (s *Service) changed(w Who, id string) {
+	s.Runner.Wake(w.Namespace, id)
+	s.Desk.Wake(w.Namespace, id)
+}
+
+// LocaleOf is the language of the sentences about a session.
+func (s *Service) LocaleOf(ctx context.Context, w Who, id string) string {
+	return s.Locale(ctx, gate.Approval{Namespace: w.Namespace, Session: id})
 }
 
 // Locale is the language of the sentences about an approval.

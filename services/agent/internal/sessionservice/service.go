@@ -63,14 +63,13 @@ type Deps struct {
 // Service answers callers. Safe for concurrent use.
 type Service struct {
 	Deps
-	texts   turn.Texts
 	watches *watch.Service
 }
 
 // New makes a Service.
 func New(d Deps) *Service {
 	texts := turn.Texts{Ledger: d.Ledger}
-	return &Service{Deps: d, texts: texts, watches: &watch.Service{Ledger: d.Ledger, Texts: texts}}
+	return &Service{Deps: d, watches: &watch.Service{Ledger: d.Ledger, Texts: texts}}
 }
 
 // Who is a caller, as authentication has verified it.
@@ -131,11 +130,9 @@ type View struct {
 
 // View reads what is shown of a session.
 func (s *Service) View(ctx context.Context, ns string, of ledger.Session) (v View, err error) {
-	v = View{Session: of, Warnings: of.Items.Warnings(nil)}
-	if q := of.State.Question.ID; q != "" {
-		if v.Question, err = s.texts.Question(ctx, ns, of.ID, q); err != nil {
-			return v, err
-		}
+	v = View{Session: of, Warnings: turn.Warnings(of)}
+	if of.State.Question.ID != "" {
+		v.Question = of.Asked
 	}
 	if len(of.Tools) > 0 {
 		v.Open, err = s.Desk.Open(ctx, ns, of)
@@ -180,8 +177,7 @@ func (s *Service) Cancel(ctx context.Context, w Who, id, turnID string) (View, e
 	if err != nil {
 		return View{}, found(aSession, id, err)
 	}
-	s.Runner.Wake(w.Namespace, id)
-	s.Desk.Wake(w.Namespace, id)
+	s.changed(w, id)
 	return s.View(ctx, w.Namespace, got)
 }
 

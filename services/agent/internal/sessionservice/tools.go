@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 )
 
 // Tools are those of a session, in the order of its prompts. *NotFoundError.
@@ -17,4 +18,17 @@ func (s *Service) Tools(ctx context.Context, w Who, id string) ([]*tool.Tool, er
 		return nil, err
 	}
 	return r.Tools.Tools(), nil
+}
+
+// Explain says what policy makes of a call of a session. *NotFoundError.
+func (s *Service) Explain(ctx context.Context, w Who, id, name string, args []byte) (turn.Explained, error) {
+	x, err := s.Engine.Explain(ctx, w.Namespace, turn.Query{Session: id, Tool: name, Args: args, Who: w})
+	return x, found(aSession, id, err)
+}
+
+// Call calls a tool of a session without its model. *NotFoundError, *gate.Refusal, *session.RefusedError.
+func (s *Service) Call(ctx context.Context, w Who, c turn.Call) (turn.Called, error) {
+	c.Who = w
+	out, err := s.Engine.Call(ctx, w.Namespace, c)
+	return out, found(aSession, c.Session, err)
 }

@@ -41,6 +41,9 @@ func fromSession(v sessionservice.View) *agentv1.Session {
 	for _, c := range v.Open {
 		out.OpenToolCalls = append(out.OpenToolCalls, &agentv1.OpenToolCall{Call: c.Call, Tool: c.Tool, Arguments: c.Args, ExpireTime: stamp(c.Until)})
 	}
+	for _, r := range v.Standing {
+		out.StandingRules = append(out.StandingRules, &agentv1.StandingRule{Id: r.ID, Approver: r.Approver, Text: r.Text(v.Locale), ExpireTime: stamp(r.Expires)})
+	}
 	for _, d := range v.Tools {
 		out.ClientTools = append(out.ClientTools, &agentv1.ClientTool{
 			Name: d.Name, Description: d.Description, InputSchema: d.Input, TimeoutSeconds: int32(d.Timeout / time.Second),

@@ -109,7 +109,7 @@ func told(out *agentv1.SessionEvent, of any) {
 		out.Event = &agentv1.SessionEvent_TurnChange{TurnChange: c}
 	case watch.Answer:
 		out.Event = &agentv1.SessionEvent_Answer{Answer: &agentv1.Answer{
-			Reply: of.Reply, Rationale: of.Rationale, Question: of.Question, Step: string(of.Step), NextStep: string(of.NextStep), Calls: of.Calls, Warnings: of.Warnings,
+			Reply: of.Reply, Rationale: of.Rationale, Question: of.Question, Step: string(of.Step), NextStep: string(of.NextStep),
 		}}
 	case watch.CallChange:
 		out.Event = &agentv1.SessionEvent_ToolCall{ToolCall: &agentv1.ToolCallChange{
@@ -117,6 +117,8 @@ func told(out *agentv1.SessionEvent, of any) {
 		}}
 	case watch.Refused:
 		out.Event = &agentv1.SessionEvent_Refused{Refused: &agentv1.Refused{Reason: of.Reason, Message: of.Why, AllowedSteps: steps(of.Allowed)}}
+	case watch.Warning:
+		out.Event = &agentv1.SessionEvent_Warning{Warning: &agentv1.Warning{Code: of.Code, Message: of.Text}}
 	case watch.Aside:
 		out.Event = &agentv1.SessionEvent_Aside{Aside: &agentv1.Aside{Message: of.Message, Reply: of.Reply}}
 	case watch.Record:

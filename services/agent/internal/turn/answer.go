@@ -136,11 +136,6 @@ func (a *answer) write(w *ledger.Work) error {
 	if err := a.keep(w, made); err != nil {
 		return err
 	}
-	if q := w.Session.State.Question.ID; q != "" && q == e.Question.ID {
-		if err := put(w, questionOf(q), []byte(a.env.Question)); err != nil {
-			return err
-		}
-	}
 	if err := notMade(w, e.Calls, notes); err != nil {
 		return err
 	}

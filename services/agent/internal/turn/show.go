@@ -36,19 +36,19 @@ func (t Texts) Result(ctx context.Context, ns, session, call string) (out tool.R
 	return out, kept(err)
 }
 
+// Aside gives what a message that was asked aside was answered with.
+func (t Texts) Aside(ctx context.Context, ns, session, message string) (Answer, error) {
+	var a aside
+	err := t.Ledger.Read(ctx, ns, func(v store.View) error { return (reader{view: v, session: session}).json(asideOf(message), &a) })
+	if kept(err) != nil || err != nil {
+		return Answer{}, kept(err)
+	}
+	return a.answer(), nil
+}
+
 // Args gives the arguments of a call, byte for byte.
 func (t Texts) Args(ctx context.Context, ns, session, call string) (string, error) {
 	return t.text(ctx, ns, session, argsOf(call))
-}
-
-// Question gives what a model asked a person.
-func (t Texts) Question(ctx context.Context, ns, session, id string) (string, error) {
-	return t.text(ctx, ns, session, questionOf(id))
-}
-
-// Message gives what a person wrote.
-func (t Texts) Message(ctx context.Context, ns, session, id string) (string, error) {
-	return t.text(ctx, ns, session, textOf(id))
 }
 
 func (t Texts) text(ctx context.Context, ns, session, id string) (text string, err error) {

@@ -21,7 +21,6 @@ func resultOf(call string) string      { return "result/" + call }
 func intentOf(call string) string      { return ledger.IntentText(call) }
 func contentOf(approval string) string { return "approval/" + approval }
 func decidedOf(message string) string  { return "decided/" + message }
-func questionOf(id string) string      { return "question/" + id }
 
 // put writes a text of the session.
 func put(w *ledger.Work, id string, body []byte) error {

@@ -15,7 +15,7 @@ type Event struct {
 	// Seq is the number of its row; of a Snapshot that of the last row of the session.
 	Seq  int64
 	Time time.Time
-	// Of is a Snapshot, StateChange, TurnChange, Answer, CallChange, ApprovalChange, Refused, Aside or Record.
+	// Of is a Snapshot, StateChange, TurnChange, Answer, CallChange, ApprovalChange, Refused, Warning, Aside or Record.
 	Of any
 }
 
@@ -35,12 +35,11 @@ type TurnChange struct {
 	Message string
 }
 
-// Answer is what the model answered. Calls are the ids of those it proposes.
-type Answer struct {
-	envelope.Envelope
-	Calls    []string
-	Warnings []string
-}
+// Answer is what the model answered.
+type Answer struct{ envelope.Envelope }
+
+// Warning is a breach of the Dialog Policy that can be seen in the reply.
+type Warning struct{ Code, Text string }
 
 // CallChange is something about a call of a tool.
 type CallChange struct {

@@ -10,19 +10,16 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 )
 
 // details are what rows say beside their fields, of whichever package they are.
 type details struct {
 	ledger.Details
-	Call     string   `json:"call"`
-	Tool     string   `json:"tool"`
-	Approval string   `json:"approval"`
-	Code     string   `json:"code"`
-	Calls    []string `json:"calls"`
-	Warnings []string `json:"warnings"`
-	Message  string   `json:"message"`
-	Reply    string   `json:"reply_text"`
+	Call     string `json:"call"`
+	Tool     string `json:"tool"`
+	Approval string `json:"approval"`
+	Code     string `json:"code"`
 }
 
 // event is what a row tells.
@@ -34,6 +31,10 @@ func (w *Stream) event(ctx context.Context, r audit.Row) (Event, error) {
 	}
 	var err error
 	switch {
+	case r.Verdict == turn.DialogWarning:
+		e.Of = Warning{Code: d.Code, Text: r.Reason}
+	case r.Kind == audit.Aside:
+		e.Of, err = w.aside(ctx, r)
 	case r.Kind == audit.Refusal:
 		e.Of = refused(r, d)
 	case r.Kind == audit.Transition:
@@ -92,12 +93,18 @@ func (w *Stream) answer(ctx context.Context, r audit.Row, d details) (any, error
 	if err != nil || !ok {
 		return Record{r}, err
 	}
-	return Answer{Envelope: env, Calls: d.Calls, Warnings: d.Warnings}, nil
+	return Answer{env}, nil
 }
+
+// soon is the verdict of a row that tells that an approval will expire.
+const soon = "EXPIRES_SOON"
 
 // approval gives the approval as it is now.
 func (w *Stream) approval(ctx context.Context, r audit.Row, d details) (any, error) {
 	c := ApprovalChange{Change: strings.ToUpper(string(r.Kind))}
+	if r.Verdict == soon {
+		c.Change = soon
+	}
 	err := w.Ledger.Read(ctx, w.ns, func(v store.View) error {
 		found, err := v.Approval(d.Approval)
 		if err == nil {
@@ -109,6 +116,17 @@ func (w *Stream) approval(ctx context.Context, r audit.Row, d details) (any, err
 		return Record{r}, nil
 	}
 	return c, err
+}
+
+func (w *Stream) aside(ctx context.Context, r audit.Row) (any, error) {
+	var d struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal([]byte(r.Details), &d) != nil {
+		return Record{r}, nil
+	}
+	a, err := w.Texts.Aside(ctx, w.ns, w.id, d.Message)
+	return Aside{Message: d.Message, Reply: a.Text}, err
 }
 
 // begun is what a call does that has begun.

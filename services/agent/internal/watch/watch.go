@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 )
 
 // Poll is how often a session is looked at where another process may change it.
@@ -32,6 +33,7 @@ type Texts interface {
 	Answer(ctx context.Context, ns, session, id string) (envelope.Envelope, bool, error)
 	Result(ctx context.Context, ns, session, call string) (tool.Result, error)
 	Args(ctx context.Context, ns, session, call string) (string, error)
+	Aside(ctx context.Context, ns, session, message string) (turn.Answer, error)
 }
 
 // Service begins streams.
