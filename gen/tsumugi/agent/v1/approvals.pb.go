@@ -1359,15 +1359,12 @@ type DecideApprovalRequest struct {
 	Scope DecisionScope `protobuf:"varint,6,opt,name=scope,proto3,enum=tsumugi.agent.v1.DecisionScope" json:"scope,omitempty"`
 	Path  string        `protobuf:"bytes,7,opt,name=path,proto3" json:"path,omitempty"`
 	// With EDIT: the arguments as they shall be, a JSON object as text. They are judged like any; what policy refuses is refused, and the approval
-	// waits on. The answer is the approval that takes the place of this one.
+	// waits on. The answer is the approval that takes the place of this one, and the same edit again is answered with it, too.
 	Arguments string `protobuf:"bytes,8,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	// Not all of it could be shown, and it shall be approved all the same.
 	AcknowledgeUnshown bool `protobuf:"varint,9,opt,name=acknowledge_unshown,json=acknowledgeUnshown,proto3" json:"acknowledge_unshown,omitempty"`
-	// A UUID for this request: the same edit again answers with the approval that it made. Other decisions need none, since the same
-	// decision again changes nothing.
-	RequestId     string `protobuf:"bytes,10,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *DecideApprovalRequest) Reset() {
@@ -1461,13 +1458,6 @@ func (x *DecideApprovalRequest) GetAcknowledgeUnshown() bool {
 		return x.AcknowledgeUnshown
 	}
 	return false
-}
-
-func (x *DecideApprovalRequest) GetRequestId() string {
-	if x != nil {
-		return x.RequestId
-	}
-	return ""
 }
 
 // ExtendApprovalRequest gives an approval that waits more time.
@@ -1626,7 +1616,7 @@ const file_tsumugi_agent_v1_approvals_proto_rawDesc = "" +
 	"\alongest\x18\a \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\alongest\"F\n" +
 	"\x12GetApprovalRequest\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x12\x17\n" +
-	"\x04page\x18\x02 \x01(\x05B\x03\xe0A\x01R\x04page\"\xa5\x03\n" +
+	"\x04page\x18\x02 \x01(\x05B\x03\xe0A\x01R\x04page\"\x81\x03\n" +
 	"\x15DecideApprovalRequest\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x12;\n" +
 	"\bdecision\x18\x02 \x01(\x0e2\x1a.tsumugi.agent.v1.DecisionB\x03\xe0A\x02R\bdecision\x12\x1b\n" +
@@ -1636,10 +1626,7 @@ const file_tsumugi_agent_v1_approvals_proto_rawDesc = "" +
 	"\x05scope\x18\x06 \x01(\x0e2\x1f.tsumugi.agent.v1.DecisionScopeB\x03\xe0A\x01R\x05scope\x12\x17\n" +
 	"\x04path\x18\a \x01(\tB\x03\xe0A\x01R\x04path\x12!\n" +
 	"\targuments\x18\b \x01(\tB\x03\xe0A\x01R\targuments\x124\n" +
-	"\x13acknowledge_unshown\x18\t \x01(\bB\x03\xe0A\x01R\x12acknowledgeUnshown\x12\"\n" +
-	"\n" +
-	"request_id\x18\n" +
-	" \x01(\tB\x03\xe0A\x01R\trequestId\"r\n" +
+	"\x13acknowledge_unshown\x18\t \x01(\bB\x03\xe0A\x01R\x12acknowledgeUnshown\"r\n" +
 	"\x15ExtendApprovalRequest\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x12@\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x02R\n" +

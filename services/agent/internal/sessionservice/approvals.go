@@ -2,22 +2,46 @@ package sessionservice
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 )
 
-// Decide takes a decision about an approval. *NotFoundError, *gate.Refusal.
+// Decide takes a decision about an approval. Of an edit it gives the approval that has the place of the old one, also where the same person
+// sends the same edit again. *NotFoundError, *gate.Refusal.
 func (s *Service) Decide(ctx context.Context, w Who, id string, r gate.Request) (gate.Approval, error) {
 	r.Who = w
 	a, err := s.Engine.Decide(ctx, w.Namespace, id, r)
+	var closed *gate.Refusal
+	if errors.As(err, &closed) && closed.Code == gate.Closed && r.Decision == gate.Edit {
+		return s.editedBefore(ctx, w, id, r.Args, closed)
+	}
 	if err != nil {
 		return gate.Approval{}, found(anApproval, id, err)
 	}
 	s.changed(w, a.Session)
-	return a, nil
+	if r.Decision != gate.Edit {
+		return a, nil
+	}
+	now, err := s.Approval(ctx, w, a.ReplacedBy)
+	return now.Approval, err
+}
+
+// editedBefore gives the approval that an edit has made before, if this is the same one.
+func (s *Service) editedBefore(ctx context.Context, w Who, id string, args []byte, closed error) (gate.Approval, error) {
+	was, err := s.Approval(ctx, w, id)
+	if err != nil || was.Approval.State != gate.Edited || was.Approval.Decision.Name != w.Name {
+		return gate.Approval{}, closed
+	}
+	now, err := s.Approval(ctx, w, was.Approval.ReplacedBy)
+	if same, bad := canon.Object(args); err != nil || bad != nil || string(same) != now.Args {
+		return gate.Approval{}, closed
+	}
+	return now.Approval, nil
 }
 
 // Extend gives an approval that waits more time. *NotFoundError, *gate.Refusal.

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -20,7 +21,7 @@ func fromApproval(v gate.View, a gate.Approval, locale string) *agentv1.Approval
 		Name: wire.Approvals + a.ID, Session: wire.Sessions + a.Session, Turn: a.Turn, Call: a.Call,
 		Kind:   value[agentv1.ApprovalKind](agentv1.ApprovalKind_value, "APPROVAL_KIND_", string(a.Kind)),
 		State:  value[agentv1.ApprovalState](agentv1.ApprovalState_value, "APPROVAL_STATE_", string(a.State)),
-		Digest: string(a.Digest), Tool: v.Tool, Root: a.Subject.Root, Risk: risks[v.Risk], RiskReasons: v.Reasons, AskedBecause: v.Why,
+		Digest: string(a.Digest), Tool: v.Tool, Root: a.Subject.Root, Risk: risks[v.Risk], RiskReasons: bullets(v.Reasons), AskedBecause: v.Why,
 		Intent: claimed(a.Points.Intent), Rationale: claimed(a.Points.Rationale), Impact: v.Impact,
 		LinesAdded: int32(a.Points.Diff.Added), LinesRemoved: int32(a.Points.Diff.Removed),
 		CreateTime: stamp(a.Created), ExpireTime: stamp(a.Expires), ExpiresSoon: v.Warned,
@@ -35,6 +36,16 @@ func fromApproval(v gate.View, a gate.Approval, locale string) *agentv1.Approval
 		out.Offers = append(out.Offers, &agentv1.ScopeOffer{
 			Scope: value[agentv1.DecisionScope](agentv1.DecisionScope_value, "DECISION_SCOPE_", string(o.Scope)), Path: o.Path, Text: o.Text.In(locale),
 		})
+	}
+	return out
+}
+
+// bullets are the lines of a list under a heading, without their marks.
+func bullets(sentences []string) (out []string) {
+	for _, s := range sentences {
+		if line, ok := strings.CutPrefix(s, "- "); ok {
+			out = append(out, line)
+		}
 	}
 	return out
 }

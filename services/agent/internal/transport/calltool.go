@@ -41,7 +41,7 @@ func (s *Server) ExplainPolicy(ctx context.Context, q *agentv1.ExplainPolicyRequ
 func explanation(x turn.Explained, locale string) *agentv1.PolicyExplanation {
 	out := &agentv1.PolicyExplanation{
 		Verdict: value[agentv1.Verdict](agentv1.Verdict_value, "VERDICT_", x.Verdict.String()), Policy: x.Explanation.Policy,
-		Risk: risks[x.Explanation.Risk.Level], RiskReasons: x.Explanation.Risk.Sentences(locale),
+		Risk: risks[x.Explanation.Risk.Level], RiskReasons: bullets(x.Explanation.Risk.Sentences(locale)),
 	}
 	for i, l := range x.Explanation.Looks {
 		out.Looks = append(out.Looks, &agentv1.PolicyLook{
