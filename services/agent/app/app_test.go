@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestReadyWithoutNeighbours(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer away.Close()
-	a, err := app.New(t.Context(), app.DefaultConfig(), app.Deps{Backends: set, PromptBuilder: conn, FlowStore: away})
+	a, err := app.New(t.Context(), settings(t), app.Deps{Backends: set, PromptBuilder: conn, FlowStore: away})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, value, want)
 		}
 	}
-	if _, err := app.New(t.Context(), app.DefaultConfig(), app.Deps{Backends: r.prompts.set, Metrics: r.metrics}); err == nil {
+	if _, err := app.New(t.Context(), settings(t), app.Deps{Backends: r.prompts.set, Metrics: r.metrics}); err == nil {
 		t.Error("two agents count in one registry")
 	}
 }
@@ -118,7 +119,8 @@ func TestConfig(t *testing.T) {
 	}
 	right := []string{ // without a value, too
 		"summaries.background", "summaries.namespaces", "summaries.backend", "summaries.locale", "summaries.again", "summaries.token_limit",
-		"summaries.grammar",
+		"summaries.grammar", "sessions.tools", "sessions.policies", "sessions.audit_keys", "sessions.reasks", "sessions.recoveries", "sessions.requester_may_approve",
+		"sessions.approve_unshown", "sessions.without", "sessions.keep_records",
 	}
 	for _, k := range config.Keys(&good) {
 		if !slices.Contains(right, k.Name) && !strings.Contains(err.Error(), "\n  "+k.Name+": must be ") {
@@ -158,7 +160,13 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	agent, err := app.New(context.Background(), app.DefaultConfig(), app.Deps{Backends: set}) // with connections of grpcclient
+	cfg := app.DefaultConfig()
+	if cfg.Data, err = os.MkdirTemp("", "agent"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(cfg.Data)                                              //nolint:errcheck // of the example alone
+	agent, err := app.New(context.Background(), cfg, app.Deps{Backends: set}) // with connections of grpcclient
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -41,6 +41,13 @@ type rig struct {
 
 const deadAddress = "http://127.0.0.1:1"
 
+// settings are the defaults, with a data folder of the test.
+func settings(t *testing.T) app.Config {
+	cfg := app.DefaultConfig()
+	cfg.Data = t.TempDir()
+	return cfg
+}
+
 func newRig(t *testing.T, o llmtest.Options, change ...func(*app.Config)) *rig {
 	t.Helper()
 	model := llmtest.New(t, o)
@@ -61,7 +68,7 @@ func newRig(t *testing.T, o llmtest.Options, change ...func(*app.Config)) *rig {
 	_, deps.FlowStore = testkit.ServeWith(t, serverOptions(), func(s grpc.ServiceRegistrar) {
 		flowstorev1.RegisterFlowStoreServiceServer(s, r.flows)
 	})
-	cfg := app.DefaultConfig()
+	cfg := settings(t)
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/mcpserver"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/promptbuilder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/telemetry"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/toolsfile"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/conversation"
@@ -27,6 +26,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store/sqlite"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/toolbox"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
@@ -36,7 +36,7 @@ const database = "sessions.db"
 // sessions is everything that carries sessions on.
 type sessions struct {
 	store    *sqlite.Store
-	folders  *toolsfile.Opened
+	folders  *folders
 	servers  *mcpserver.Servers
 	runner   *runner.Runner
 	writer   *conversation.Writer
@@ -46,7 +46,7 @@ type sessions struct {
 
 // openSessions opens the store, the folders and the keys. What was opened is closed again where something cannot be.
 func openSessions(cfg Config, deps Deps, contexts *nodecontext.Service, prompts *promptbuilder.Client) (*sessions, error) {
-	s := &sessions{folders: &toolsfile.Opened{}}
+	s := &sessions{folders: &folders{}}
 	if err := s.start(cfg, deps, contexts, prompts); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -55,11 +55,17 @@ func openSessions(cfg Config, deps Deps, contexts *nodecontext.Service, prompts 
 
 // start opens what sessions are kept in and work with, and joins what carries them on.
 func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, prompts *promptbuilder.Client) error {
+	if cfg.Sessions.policies == nil { // settings that nobody loaded
+		var p config.Problems
+		if cfg.Sessions.Check(&p); p.Err() != nil {
+			return p.Err()
+		}
+	}
 	keys, err := s.open(cfg)
 	if err != nil {
 		return err
 	}
-	opened, err := cfg.Sessions.tools.Open(slices.Concat(cfg.Sessions.files(), deps.Own, []string{cfg.Data}))
+	opened, err := cfg.Sessions.tools.open(slices.Concat(cfg.Sessions.files(), deps.Own, []string{cfg.Data}))
 	if s.folders = opened; err != nil {
 		return err
 	}
@@ -73,11 +79,11 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 	kept := ledger.New(s.store, keys, machine, clock{})
 	flows := flowstore.NewConversations(deps.FlowStore)
 	desk := clienttool.New(kept, clock{}, 0)
-	box := &toolbox.Box{Work: opened.Work, Read: opened.Read, Programs: opened.Programs, Policies: cfg.Sessions.policies, Servers: s.servers, Session: toolbox.Own{
+	box := &toolbox.Box{Work: opened.work, Read: opened.read, Programs: opened.programs, Policies: cfg.Sessions.policies, Servers: s.servers, Session: toolbox.Own{
 		Desk: desk, Nodes: contexts, Flows: flows, Clock: clock{}, ToolCalls: cfg.Sessions.ToolCalls,
 	}}
 	engine := turn.New(turn.Deps{
-		Ledger: kept, Machine: machine, Prompts: promptbuilder.Sessions{Client: prompts, Refs: sessiontool.References{Flows: flows, Nodes: contexts}}, Models: deps.Backends, Tools: box, IDs: random{}.texts(), Clock: clock{},
+		Ledger: kept, Machine: machine, Prompts: promptbuilder.Sessions{Client: prompts, Folders: cfg.Sessions.tools.prompts, Refs: sessiontool.References{Flows: flows, Nodes: contexts}}, Models: deps.Backends, Tools: box, IDs: random{}.texts(), Clock: clock{},
 		Limits: cfg.Sessions.limits(), Terms: gate.Terms{RequesterMayApprove: cfg.Sessions.RequesterMayApprove, ApproveUnshown: cfg.Sessions.ApproveUnshown},
 	})
 	s.runner = runner.New(runner.Deps{
@@ -126,7 +132,7 @@ func (s *sessions) close() error {
 	if s.servers != nil {
 		s.servers.Close()
 	}
-	err := s.folders.Close()
+	err := s.folders.close()
 	if s.store != nil {
 		err = errors.Join(err, s.store.Close())
 	}

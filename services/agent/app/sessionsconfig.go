@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/policyfile"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/toolsfile"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/runner"
@@ -41,7 +40,7 @@ type SessionsConfig struct {
 	KeepContents time.Duration `yaml:"keep_contents" help:"how long what an approval showed is kept after it was decided"`
 	KeepRecords  time.Duration `yaml:"keep_records" help:"how long the audit of a deleted session is kept; 0: for ever"`
 
-	tools    toolsfile.File
+	tools    ToolsFile
 	policies *policy.Set
 	without  []session.Without
 }
@@ -58,7 +57,7 @@ func defaultSessions() SessionsConfig {
 // Check reads the files that the settings name, and finds limits that cannot be.
 func (c *SessionsConfig) Check(p *config.Problems) {
 	var err error
-	c.tools, err = toolsfile.Load(c.Tools)
+	c.tools, err = loadTools(c.Tools)
 	p.AddFile("tools", c.Tools, err)
 	c.policies, err = policyfile.Load(c.Policies)
 	p.AddFile("policies", c.Policies, err)

@@ -44,7 +44,7 @@ func (s *Service) Create(ctx context.Context, w Who, f Fresh) (View, error) {
 		return View{}, err
 	}
 	bad := s.check(w, f)
-	if f.Settings.Tools, err = clienttool.Definitions(f.Declared); err != nil {
+	if f.Tools, err = clienttool.Definitions(f.Declared); err != nil {
 		var fields *Violations
 		if !errors.As(err, &fields) {
 			return View{}, err

@@ -59,13 +59,6 @@ func resource(collection, id string) string {
 	return collection + id
 }
 
-func resources(collection string, ids []string) (names []string) {
-	for _, id := range ids {
-		names = append(names, resource(collection, id))
-	}
-	return names
-}
-
 func stamp(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil

@@ -99,7 +99,7 @@ func told(out *agentv1.SessionEvent, of any) {
 	switch of := of.(type) {
 	case watch.StateChange:
 		out.Event = &agentv1.SessionEvent_StateChange{StateChange: &agentv1.StateChange{
-			What: string(of.Note.Of), From: of.From, To: of.To, Trigger: string(of.Trigger),
+			What: string(of.Of), From: of.From, To: of.To, Trigger: string(of.Trigger),
 		}}
 	case watch.TurnChange:
 		c := &agentv1.TurnChange{Turn: of.Turn, State: turnStates[of.Running], Reason: of.Reason, Message: of.Message}

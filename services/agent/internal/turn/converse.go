@@ -71,11 +71,11 @@ func (e *Engine) talk(ctx context.Context, ns, id string, m Message) (*talk, err
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{e: e, ns: ns, m: m, was: s, now: s, turn: e.opening(s, m.Sent.ID)}
+	t := &talk{e: e, ns: ns, m: m, was: s, now: s, turn: e.opening(s, m.ID)}
 	if known, err := e.known(ctx, ns, id, m); err != nil || known {
 		return t, err
 	}
-	if m.Sent.Mode != session.Queue || s.State.Turn.Running != session.NoTurn || len(s.State.Queue) > 0 || e.Limits.Together <= 0 {
+	if m.Mode != session.Queue || s.State.Turn.Running != session.NoTurn || len(s.State.Queue) > 0 || e.Limits.Together <= 0 {
 		return t, nil
 	}
 	for _, event := range []session.Event{m.Sent, t.turn.event} {
@@ -122,7 +122,7 @@ func (t *talk) think(ctx context.Context) <-chan thought {
 			}
 			thoughts <- out
 		}()
-		out.write, out.err = t.e.think(ctx, t.ns, t.now, map[string]string{textOf(t.m.Sent.ID): t.m.Text})
+		out.write, out.err = t.e.think(ctx, t.ns, t.now, map[string]string{textOf(t.m.ID): t.m.Text})
 	}()
 	return thoughts
 }

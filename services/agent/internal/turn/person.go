@@ -65,10 +65,10 @@ func (e *Engine) Send(ctx context.Context, ns, id string, m Message) (out Receip
 		if a, refused, err = e.take(w, judged.ID, r, nil); err != nil {
 			return err
 		}
-		if out.Decided = &a; refused != nil {
-			return nil
+		if out.Decided = &a; refused == nil {
+			err = put(w, decidedOf(m.ID), []byte(a.ID))
 		}
-		return put(w, decidedOf(m.ID), []byte(a.ID))
+		return err
 	})
 	out.Session = now
 	if err == nil && refused != nil {

@@ -129,7 +129,7 @@ func TestWordsThatAreRefused(t *testing.T) {
 func TestMessagesThatAreNone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	for text, n := range map[string]int{" \n": 1, strings.Repeat("x", MaxMessage+1): 1, "\xff": 1} {
+	for text, n := range map[string]int{"\n": 1, strings.Repeat("x", MaxMessage+1): 1, "\xff": 1} {
 		m := r.message(approver("ann"), text)
 		m.Who = gate.Who{}
 		_, err := r.Send(t.Context(), ns, id, m)

@@ -27,7 +27,7 @@ func (w *Stream) event(ctx context.Context, r audit.Row) (Event, error) {
 	e := Event{Seq: int64(r.Seq), Time: r.Time, Of: Record{r}}
 	var d details
 	if r.Details != "" && json.Unmarshal([]byte(r.Details), &d) != nil {
-		return e, nil // The row stands as it is.
+		return e, nil //nolint:nilerr // The row stands as it is.
 	}
 	var err error
 	switch {
@@ -123,7 +123,7 @@ func (w *Stream) aside(ctx context.Context, r audit.Row) (any, error) {
 		Message string `json:"message"`
 	}
 	if json.Unmarshal([]byte(r.Details), &d) != nil {
-		return Record{r}, nil
+		return Record{r}, nil //nolint:nilerr // The row stands as it is.
 	}
 	a, err := w.Texts.Aside(ctx, w.ns, w.id, d.Message)
 	return Aside{Message: d.Message, Reply: a.Text}, err

@@ -60,9 +60,6 @@ type Stream struct {
 	pending []Event
 	rang    <-chan struct{}
 	stop    func()
-	// session is as it was with the last rows that were read, and whole says that there were no more.
-	session ledger.Session
-	whole   bool
 	over    func(ledger.Session) bool
 	ended   bool
 }

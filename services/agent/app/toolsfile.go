@@ -1,6 +1,4 @@
-// Package toolsfile reads what sessions may reach from YAML: the folders that they may work in, those that they may only read, the programs that
-// they may run and the MCP servers whose tools they have.
-package toolsfile
+package app
 
 import (
 	"errors"
@@ -13,29 +11,42 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/execchild"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/mcpserver"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/workfolder"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/toolbox"
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/namespace"
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
 
-// maxRoots bounds the folders of a file.
-const maxRoots = 100
+// Bounds of a file: folders, and characters of bootstrap files in a prompt.
+const (
+	maxRoots      = 100
+	maxCharacters = 150_000
+)
 
-// File is a tools file. The zero value reaches nothing.
-type File struct {
+// ToolsFile says what sessions may reach: the folders that they may work in, those that they may only read, the programs that they may run and
+// the MCP servers whose tools they have. The zero value reaches nothing.
+type ToolsFile struct {
 	// Roots are folders that a session may be made with. ReadRoots are those that every session may read, under their mounts.
-	Roots     []Root `yaml:"roots"`
-	ReadRoots []Root `yaml:"read_roots"`
+	Roots     []ToolsRoot `yaml:"roots"`
+	ReadRoots []ToolsRoot `yaml:"read_roots"`
+	// Skills are folders in promptbuilder's settings whose skills prompts list, each with the mount of a read root by which the tool read finds them.
+	Skills []ToolsSkills `yaml:"skills"`
+	// FileCharacters and BootstrapCharacters are the most of a bootstrap file, and of all of them, that a prompt has.
+	FileCharacters      int `yaml:"file_characters"`
+	BootstrapCharacters int `yaml:"bootstrap_characters"`
 	// Exec are the programs that sessions may run in their work folder, Servers the MCP servers whose tools they have.
 	Exec    execchild.Config   `yaml:"exec"`
 	Servers []mcpserver.Config `yaml:"servers"`
 }
 
-// Root is a folder of the disk.
-type Root struct {
+// ToolsSkills is a folder with skills.
+type ToolsSkills struct {
+	// Root is its name in promptbuilder's settings, Mount the path under which a read root here has it.
+	Root  string `yaml:"root"`
+	Mount string `yaml:"mount"`
+}
+
+// ToolsRoot is a folder of the disk.
+type ToolsRoot struct {
 	// Name is what sessions and approvals call it.
 	Name string `yaml:"name"`
 	// Path is the folder: absolute, or relative to where the process runs.
@@ -48,47 +59,62 @@ type Root struct {
 	Namespaces []string `yaml:"namespaces"`
 	// Protected are patterns of names that are never read, listed or changed, beside those of the house.
 	Protected []string `yaml:"protected"`
+	// Bootstrap is the name of a folder in promptbuilder's settings that has the files which the prompts of its sessions begin with, such as
+	// AGENTS.md; empty: there are none.
+	Bootstrap string `yaml:"bootstrap"`
 	// AskHardLinks has reads of files with several names asked about, where they are refused else.
 	AskHardLinks bool `yaml:"ask_hard_links"`
 }
 
-// Load reads a tools file; an empty path gives one that reaches nothing. The error names the file and everything that is wrong in it.
-func Load(name string) (File, error) {
+// loadTools reads a tools file; an empty path gives one that reaches nothing. The error names the file and everything that is wrong in it.
+func loadTools(name string) (ToolsFile, error) {
 	if name == "" {
-		return Parse(nil)
+		return parseTools(nil)
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return File{}, fmt.Errorf("the tools file: %w", err)
+		return ToolsFile{}, fmt.Errorf("the tools file: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // only read
 	text, err := io.ReadAll(io.LimitReader(f, yamlx.MaxBytes+1))
 	if err != nil {
-		return File{}, fmt.Errorf("the tools file: %w", err)
+		return ToolsFile{}, fmt.Errorf("the tools file: %w", err)
 	}
-	read, err := Parse(text)
+	read, err := parseTools(text)
 	if err != nil {
-		return File{}, fmt.Errorf("the tools file %s:\n%w", name, err)
+		return ToolsFile{}, fmt.Errorf("the tools file %s:\n%w", name, err)
 	}
 	return read, nil
 }
 
-// Parse reads the text of a tools file. The error has everything that is wrong: with lines where it cannot be read.
-func Parse(text []byte) (File, error) {
-	f := File{Exec: execchild.DefaultConfig()}
+// parseTools reads the text of a tools file. The error has everything that is wrong: with lines where it cannot be read.
+func parseTools(text []byte) (ToolsFile, error) {
+	f := ToolsFile{Exec: execchild.DefaultConfig(), FileCharacters: 4000, BootstrapCharacters: 12_000}
 	if err := yamlx.Decode(text, &f); err != nil {
-		return File{}, err
+		return ToolsFile{}, err
 	}
 	if err := errors.Join(f.check()...); err != nil {
-		return File{}, err
+		return ToolsFile{}, err
 	}
 	return f, nil
 }
 
-func (f File) check() (wrong []error) {
+func (f ToolsFile) check() (wrong []error) {
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	if n := len(f.Roots) + len(f.ReadRoots); n > maxRoots {
 		add("there are %d folders, at most %d are taken", n, maxRoots)
+	}
+	if f.FileCharacters < 1 || f.BootstrapCharacters < f.FileCharacters || f.BootstrapCharacters > maxCharacters {
+		add("file_characters and bootstrap_characters: must be from 1 to %d, the second no less than the first", maxCharacters)
+	}
+	mounts := map[string]bool{}
+	for _, r := range f.ReadRoots {
+		mounts[r.Mount] = true
+	}
+	for i, s := range f.Skills {
+		if s.Root == "" || !mounts[s.Mount] {
+			add("skills[%d]: must have the name of a folder in promptbuilder's settings as root, and the mount of one of read_roots", i)
+		}
 	}
 	seen := map[string]bool{}
 	for i, r := range slices.Concat(f.Roots, f.ReadRoots) {
@@ -130,62 +156,4 @@ func (f File) check() (wrong []error) {
 
 func named(name string) bool {
 	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
-}
-
-// Opened are the folders of a file, and what runs programs in them.
-type Opened struct {
-	Work map[string]toolbox.Folder
-	Read []toolbox.Folder
-	// Programs run in the work folder of the name; empty where exec is off.
-	Programs map[string]toolbox.Program
-	closers  []io.Closer
-}
-
-// Close gives all folders back.
-func (o *Opened) Close() (err error) {
-	for _, c := range o.closers {
-		err = errors.Join(err, c.Close())
-	}
-	return err
-}
-
-// Open opens all folders. own are the files and folders of this program: a folder that holds one of them or lies in one is refused, and no
-// program reads them (field/review-agent.md S11, S12). Close what is given, also with an error; the error has everything that is wrong.
-func (f File) Open(own []string) (*Opened, error) {
-	o := &Opened{Work: map[string]toolbox.Folder{}, Programs: map[string]toolbox.Program{}}
-	var wrong error
-	for _, r := range f.Roots {
-		folder, err := o.open(r, r.ReadOnly, own)
-		wrong, o.Work[r.Name] = errors.Join(wrong, err), folder
-		if err == nil && f.Exec.On() {
-			wrong = errors.Join(wrong, o.programs(f.Exec, r, own))
-		}
-	}
-	for _, r := range f.ReadRoots {
-		folder, err := o.open(r, true, own)
-		wrong, o.Read = errors.Join(wrong, err), append(o.Read, folder)
-	}
-	return o, wrong
-}
-
-func (o *Opened) open(r Root, readOnly bool, own []string) (toolbox.Folder, error) {
-	root, err := workfolder.Open(workfolder.Config{
-		Name: r.Name, Path: r.Path, Mount: r.Mount, ReadOnly: readOnly, AskHardLinks: r.AskHardLinks, Protected: r.Protected,
-	}, own)
-	if err != nil {
-		return toolbox.Folder{}, err
-	}
-	o.closers = append(o.closers, root)
-	return toolbox.Folder{Root: root, Namespaces: r.Namespaces}, nil
-}
-
-func (o *Opened) programs(c execchild.Config, r Root, own []string) error {
-	e, err := execchild.New(c, r.Path, own)
-	if err != nil {
-		return fmt.Errorf("root %q: %w", r.Name, err)
-	}
-	o.closers = append(o.closers, e)
-	t, err := tool.Admit(e.Definition())
-	o.Programs[r.Name] = toolbox.Program{Tool: t, Effect: e}
-	return err
 }
