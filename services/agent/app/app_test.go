@@ -52,6 +52,7 @@ func TestReadyWithoutNeighbours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer a.Close(t.Context()) //nolint:errcheck // nothing runs
 	checks := a.Ready(t.Context())
 	if checks[0].Message != "says NOT_SERVING" || !strings.Contains(checks[1].Message, "does not answer") {
 		t.Errorf("%+v", checks)

@@ -77,7 +77,7 @@ func TestIdempotentMethods(t *testing.T) {
 func repeatable(m protoreflect.MethodDescriptor) bool {
 	name := string(m.Name())
 	reads := strings.HasPrefix(name, "Get") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Diff") || strings.HasPrefix(name, "Search") ||
-		slices.Contains([]string{"ValidateFlow", "BuildStory", "BuildSystem", "BuildAgent", "BuildContext", "BuildNodeContext", "BuildNodeDetail", "RenderTemplate", "ParseIdea", "CountTokens"}, name)
+		slices.Contains([]string{"ValidateFlow", "BuildStory", "BuildSystem", "BuildAgent", "BuildContext", "BuildNodeContext", "BuildNodeDetail", "RenderTemplate", "ParseIdea", "CountTokens", "ExplainPolicy", "VerifyAudit"}, name)
 	return reads && !m.IsStreamingServer()
 }
 

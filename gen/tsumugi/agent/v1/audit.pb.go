@@ -412,7 +412,7 @@ type VerifyAuditResponse struct {
 	// All rows are as they were made, none is missing, and the last is the last.
 	Intact bool `protobuf:"varint,1,opt,name=intact,proto3" json:"intact,omitempty"`
 	// Rows that were checked.
-	Records int64 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`
+	Records int32 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`
 	// The first row that is not as it was made, and what is wrong with it.
 	BadSeq  int64  `protobuf:"varint,3,opt,name=bad_seq,json=badSeq,proto3" json:"bad_seq,omitempty"`
 	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
@@ -460,7 +460,7 @@ func (x *VerifyAuditResponse) GetIntact() bool {
 	return false
 }
 
-func (x *VerifyAuditResponse) GetRecords() int64 {
+func (x *VerifyAuditResponse) GetRecords() int32 {
 	if x != nil {
 		return x.Records
 	}
@@ -537,7 +537,7 @@ const file_tsumugi_agent_v1_audit_proto_rawDesc = "" +
 	"\x06replay\x18\x02 \x01(\bB\x03\xe0A\x01R\x06replay\"\xdb\x01\n" +
 	"\x13VerifyAuditResponse\x12\x1b\n" +
 	"\x06intact\x18\x01 \x01(\bB\x03\xe0A\x03R\x06intact\x12\x1d\n" +
-	"\arecords\x18\x02 \x01(\x03B\x03\xe0A\x03R\arecords\x12\x1c\n" +
+	"\arecords\x18\x02 \x01(\x05B\x03\xe0A\x03R\arecords\x12\x1c\n" +
 	"\abad_seq\x18\x03 \x01(\x03B\x03\xe0A\x03R\x06badSeq\x12\x1d\n" +
 	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblem\x12\x1f\n" +
 	"\breplayed\x18\x05 \x01(\bB\x03\xe0A\x03R\breplayed\x12*\n" +

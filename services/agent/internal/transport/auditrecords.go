@@ -67,7 +67,7 @@ func (s *Server) VerifyAudit(ctx context.Context, q *agentv1.VerifyAuditRequest)
 	if err != nil {
 		return nil, fault(err)
 	}
-	out := &agentv1.VerifyAuditResponse{Intact: v.Bad == nil, Records: v.Rows, Replayed: v.Replayed}
+	out := &agentv1.VerifyAuditResponse{Intact: v.Bad == nil, Records: int32(v.Rows), Replayed: v.Replayed}
 	if v.Bad != nil {
 		out.BadSeq, out.Problem = int64(v.Bad.Seq), v.Bad.Error()
 	}

@@ -66,12 +66,14 @@ func TestShapesOfRoutes(t *testing.T) {
 }
 
 // A 64-bit number is a string in JSON, which breaks callers in JavaScript (grpc-gateway#438): none is in the contract but the
-// numbers of events, which a caller only hands back, and which begin with the microseconds since 1970.
+// numbers of events and of rows, which a caller only hands back; those of flowstore begin with the microseconds since 1970.
 func TestNoNumbersOf64Bits(t *testing.T) {
 	t.Parallel()
 	allowed := map[protoreflect.FullName]bool{
 		"tsumugi.flowstore.v1.Event.seq": true, "tsumugi.flowstore.v1.Event.last_seq": true, "tsumugi.flowstore.v1.WatchEventsRequest.since_seq": true,
 		"tsumugi.agent.v1.BuildNodeContextResponse.store_seq": true,
+		"tsumugi.agent.v1.Session.seq": true, "tsumugi.agent.v1.SessionEvent.seq": true, "tsumugi.agent.v1.WatchSessionRequest.from_seq": true,
+		"tsumugi.agent.v1.AuditRecord.seq": true, "tsumugi.agent.v1.ListAuditRecordsRequest.after_seq": true, "tsumugi.agent.v1.VerifyAuditResponse.bad_seq": true,
 	}
 	seen := map[protoreflect.FullName]bool{}
 	var walk func(m protoreflect.MessageDescriptor)
