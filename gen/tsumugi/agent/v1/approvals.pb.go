@@ -1521,7 +1521,7 @@ const file_tsumugi_agent_v1_approvals_proto_rawDesc = "" +
 	"\n" +
 	" tsumugi/agent/v1/approvals.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf9\v\n" +
 	"\bApproval\x12\x17\n" +
-	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x1d\n" +
 	"\asession\x18\x02 \x01(\tB\x03\xe0A\x03R\asession\x12\x17\n" +
 	"\x04turn\x18\x03 \x01(\tB\x03\xe0A\x03R\x04turn\x12\x17\n" +
 	"\x04call\x18\x04 \x01(\tB\x03\xe0A\x03R\x04call\x127\n" +

@@ -1489,7 +1489,7 @@ const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"\n" +
 	"\x1ftsumugi/agent/v1/sessions.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\f\n" +
 	"\aSession\x12\x17\n" +
-	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x17\n" +
 	"\x04etag\x18\x02 \x01(\tB\x03\xe0A\x01R\x04etag\x12\x19\n" +
 	"\x05owner\x18\x03 \x01(\tB\x03\xe0A\x03R\x05owner\x12\x17\n" +
 	"\x04goal\x18\x04 \x01(\tB\x03\xe0A\x01R\x04goal\x12\x1c\n" +
