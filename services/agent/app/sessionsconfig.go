@@ -50,7 +50,7 @@ func defaultSessions() SessionsConfig {
 	return SessionsConfig{
 		Running: runner.DefaultLimits().Sessions, Lease: runner.DefaultLimits().Lease, AnswerTokens: t.Answer, Ask: t.Ask, ModelCalls: m.ModelCalls, ToolCalls: t.ToolCalls, Reasks: m.Reasks,
 		Recoveries: m.Recoveries, Queue: m.Queue, Approval: gate.DefaultLife, RequesterMayApprove: gate.DefaultTerms().RequesterMayApprove,
-		KeepContents: 30 * 24 * time.Hour,
+		KeepContents: t.Keep,
 	}
 }
 
@@ -115,7 +115,7 @@ func (c *SessionsConfig) files() []string {
 
 func (c *SessionsConfig) limits() turn.Limits {
 	l := turn.DefaultLimits()
-	l.Answer, l.Ask, l.ToolCalls, l.Approval = c.AnswerTokens, c.Ask, c.ToolCalls, c.Approval
+	l.Answer, l.Ask, l.ToolCalls, l.Approval, l.Keep = c.AnswerTokens, c.Ask, c.ToolCalls, c.Approval, c.KeepContents
 	return l
 }
 

@@ -124,7 +124,8 @@ func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.A
 	})
 }
 
-// Delete takes away what a session says; its rows stay until their time is over. One that works is refused: *NotEndedError.
+// Delete takes away what a session says: its messages, the texts of its calls, its approvals. Its rows stay until their time is over (Prune). One
+// that works is refused: *NotEndedError.
 func (l *Ledger) Delete(ctx context.Context, ns, id, given string, actor audit.Actor) error {
 	_, err := l.Change(ctx, ns, id, actor, func(w *Work) error {
 		s := w.Session
@@ -137,7 +138,7 @@ func (l *Ledger) Delete(ctx context.Context, ns, id, given string, actor audit.A
 		kept := Session{ID: s.ID, Owner: s.Owner, Created: s.Created, Deleted: w.Now, State: session.New(), Version: s.Version, Head: s.Head}
 		*s = kept
 		w.Row(audit.Entry{Kind: audit.Delete, Verdict: deleted, Reason: "asked for"})
-		return nil
+		return w.DeleteContents(s.ID)
 	})
 	return err
 }

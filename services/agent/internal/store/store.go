@@ -159,6 +159,8 @@ type Tx interface {
 	PutSession(s Session) error
 	// DeleteSession takes a session away with its approvals, texts, leases, records and what is to be told. ErrNotFound.
 	DeleteSession(id string) error
+	// DeleteContents takes away the approvals and texts of a session and what is to be told of it. Its records stay.
+	DeleteContents(session string) error
 	// PutApproval writes an approval, new or not.
 	PutApproval(a Approval) error
 	// AddRecord adds the next record. ErrTaken where its number is not the next one.
@@ -195,5 +197,7 @@ type Store interface {
 	// Telling gives the sessions of all namespaces of which something is to be told, by namespace and id, behind one of them. The zero Key
 	// is the beginning.
 	Telling(ctx context.Context, after Key, limit int) ([]Key, error)
+	// Namespaces gives those that have a session, in order, behind one of them; empty is the beginning.
+	Namespaces(ctx context.Context, after string, limit int) ([]string, error)
 	Close() error
 }

@@ -255,7 +255,7 @@ func (a *answer) keep(w *ledger.Work, made []gate.Made) error {
 		if !slices.ContainsFunc(w.Session.State.Calls, func(c session.Call) bool { return c.Approval == m.Approval.ID }) {
 			continue // The state machine refused what it was for.
 		}
-		if err := putJSON(w, contentOf(m.Approval.ID), m.Content); err != nil {
+		if err := a.show(w, m); err != nil {
 			return err
 		}
 	}

@@ -86,7 +86,7 @@ func (e *Engine) take(w *ledger.Work, approval string, r gate.Request, ed *edit)
 		return a, nil, err
 	}
 	if ed != nil && ruling.Refused == nil && !ruling.Repeated {
-		if err := ed.keep(w, a, *r.Replacement); err != nil {
+		if err := ed.keep(e, w, a, *r.Replacement); err != nil {
 			return a, nil, err
 		}
 	}

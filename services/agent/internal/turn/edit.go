@@ -149,7 +149,7 @@ func (ed *edit) replace(e *Engine, w *ledger.Work, a gate.Approval, who gate.Who
 }
 
 // keep writes the arguments that the call has now: what runs, and what the model is told of it.
-func (ed *edit) keep(w *ledger.Work, a gate.Approval, made gate.Made) error {
+func (ed *edit) keep(e *Engine, w *ledger.Work, a gate.Approval, made gate.Made) error {
 	c := w.Session.Calls[a.Call]
 	c.Hash = string(ed.judged.CallHash)
 	w.Session.Calls[a.Call] = c
@@ -158,5 +158,5 @@ func (ed *edit) keep(w *ledger.Work, a gate.Approval, made gate.Made) error {
 			return err
 		}
 	}
-	return putJSON(w, contentOf(made.Approval.ID), made.Content)
+	return e.show(w, made)
 }

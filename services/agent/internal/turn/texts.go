@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
@@ -34,6 +35,18 @@ func putJSON(w *ledger.Work, id string, v any) error {
 		return err
 	}
 	return put(w, id, body)
+}
+
+// show writes what is shown of an approval. It goes when its time is over: Limits.Keep after the latest moment at which it can be decided, and so
+// at most a day more than that after the decision (S22). All other texts of a session are its conversation, and go with it.
+func (e *Engine) show(w *ledger.Work, m gate.Made) error {
+	body, err := json.Marshal(m.Content)
+	if err != nil {
+		return err
+	}
+	return w.PutText(store.Text{
+		Session: w.Session.ID, ID: contentOf(m.Approval.ID), Until: m.Approval.Since.Add(gate.MaxLife + e.Limits.Keep), Body: body,
+	})
 }
 
 // reader reads the texts of one session.

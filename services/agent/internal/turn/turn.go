@@ -79,13 +79,21 @@ type Limits struct {
 	ToolCalls, Same int
 	// Approval is how long an approval waits, Question how long a question of the model does.
 	Approval, Question time.Duration
+	// Keep is how long what an approval showed is kept after it was decided.
+	Keep time.Duration
 	// Reads run at once.
 	Reads int
 }
 
+// DefaultKeep is how long what an approval showed is kept: 30 days.
+const DefaultKeep = 30 * 24 * time.Hour
+
 // DefaultLimits are those of the notes.
 func DefaultLimits() Limits {
-	return Limits{Answer: 1024, Ask: 10 * time.Minute, Together: 50 * time.Millisecond, ToolCalls: 64, Same: 4, Approval: gate.DefaultLife, Question: 24 * time.Hour, Reads: 4}
+	return Limits{
+		Answer: 1024, Ask: 10 * time.Minute, Together: 50 * time.Millisecond, ToolCalls: 64, Same: 4, Approval: gate.DefaultLife, Question: 24 * time.Hour,
+		Keep: DefaultKeep, Reads: 4,
+	}
 }
 
 // Deps are what an engine is given.

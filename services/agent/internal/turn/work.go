@@ -189,7 +189,7 @@ func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Chan
 		// Nobody can be asked. The model is told that nobody knows, and an equal call is asked about whatever rules say (C49).
 		return session.Ended{Call: id, Failed: true}, gate.Change{}, nil //nolint:nilerr // it would fail again, for ever
 	}
-	if err := putJSON(w, contentOf(made.Approval.ID), made.Content); err != nil {
+	if err := j.show(w, made); err != nil {
 		return nil, gate.Change{}, err
 	}
 	a := made.Approval

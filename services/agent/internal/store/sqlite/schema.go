@@ -56,17 +56,22 @@ const (
 	putOutgoing  = "INSERT OR REPLACE INTO outgoing (ns, session, n, body) VALUES (?, ?, ?, ?)"
 	takeOutgoing = "DELETE FROM outgoing WHERE ns = ? AND session = ? AND n = ?"
 	listTelling  = "SELECT DISTINCT ns, session FROM outgoing WHERE (ns, session) > (?, ?) ORDER BY ns, session LIMIT ?"
-	getRequest   = "SELECT key, body, at, result FROM requests WHERE ns = ? AND key = ? AND at > ?"
-	putRequest   = "INSERT OR REPLACE INTO requests (ns, key, body, at, result) VALUES (?, ?, ?, ?, ?)"
-	oldRequests  = "DELETE FROM requests WHERE n IN (SELECT n FROM requests ORDER BY n LIMIT 100) AND at <= ?"
-	getLease     = "SELECT holder, held, epoch FROM sessions WHERE ns = ? AND id = ?"
-	setLease     = "UPDATE sessions SET holder = ?, held = ?, epoch = ? WHERE ns = ? AND id = ?"
-	listDue      = "SELECT ns, id FROM sessions WHERE wake > 0 AND wake <= ? AND (held <= ?1 OR holder = ?) ORDER BY wake, ns, id LIMIT ?"
-	nextDue      = "SELECT coalesce(min(wake), 0) FROM sessions WHERE wake > ?"
+	// One look at the index for each namespace, however many sessions that has.
+	listNamespaces = `WITH RECURSIVE found (ns) AS (SELECT min(ns) FROM sessions WHERE ns > ? UNION ALL
+	SELECT (SELECT min(ns) FROM sessions WHERE ns > found.ns) FROM found WHERE ns IS NOT NULL) SELECT ns FROM found WHERE ns IS NOT NULL LIMIT ?`
+	getRequest  = "SELECT key, body, at, result FROM requests WHERE ns = ? AND key = ? AND at > ?"
+	putRequest  = "INSERT OR REPLACE INTO requests (ns, key, body, at, result) VALUES (?, ?, ?, ?, ?)"
+	oldRequests = "DELETE FROM requests WHERE n IN (SELECT n FROM requests ORDER BY n LIMIT 100) AND at <= ?"
+	getLease    = "SELECT holder, held, epoch FROM sessions WHERE ns = ? AND id = ?"
+	setLease    = "UPDATE sessions SET holder = ?, held = ?, epoch = ? WHERE ns = ? AND id = ?"
+	listDue     = "SELECT ns, id FROM sessions WHERE wake > 0 AND wake <= ? AND (held <= ?1 OR holder = ?) ORDER BY wake, ns, id LIMIT ?"
+	nextDue     = "SELECT coalesce(min(wake), 0) FROM sessions WHERE wake > ?"
 )
 
-// gone are the statements that take a session away, each with a namespace and an id.
-var gone = []string{
-	"DELETE FROM approvals WHERE ns = ? AND session = ?", "DELETE FROM texts WHERE ns = ? AND session = ?",
-	"DELETE FROM records WHERE ns = ? AND session = ?", "DELETE FROM outgoing WHERE ns = ? AND session = ?", "DELETE FROM sessions WHERE ns = ? AND id = ?",
-}
+// contents are the statements that take away what a session says, gone those that take away the rest of it, each with a namespace and an id.
+var (
+	contents = []string{
+		"DELETE FROM approvals WHERE ns = ? AND session = ?", "DELETE FROM texts WHERE ns = ? AND session = ?", "DELETE FROM outgoing WHERE ns = ? AND session = ?",
+	}
+	gone = []string{"DELETE FROM records WHERE ns = ? AND session = ?", "DELETE FROM sessions WHERE ns = ? AND id = ?"}
+)

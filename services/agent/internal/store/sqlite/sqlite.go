@@ -143,6 +143,19 @@ func (s *Store) Telling(ctx context.Context, after store.Key, limit int) (keys [
 	return keys, err
 }
 
+// Namespaces implements store.Store.
+func (s *Store) Namespaces(ctx context.Context, after string, limit int) (all []string, err error) {
+	err = s.read(ctx, func() error {
+		rows, err := s.reader.Rows(listNamespaces, after, page(limit))
+		all, err = durable.Collect(rows, err, func(scan durable.Scanner) (ns string, err error) {
+			err = scan(&ns)
+			return ns, err
+		})
+		return err
+	})
+	return all, err
+}
+
 // Close waits for what is under way, and closes the file.
 func (s *Store) Close() error {
 	var err error

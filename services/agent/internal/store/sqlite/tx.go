@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
@@ -179,8 +180,15 @@ func (t *tx) DeleteSession(id string) error {
 	if _, err := t.Session(id); err != nil {
 		return err
 	}
-	for _, statement := range gone {
-		if err := t.exec(statement, t.ns, id); err != nil {
+	return t.all(slices.Concat(contents, gone), id)
+}
+
+func (t *tx) DeleteContents(session string) error { return t.all(contents, session) }
+
+// all runs statements about a session.
+func (t *tx) all(statements []string, session string) error {
+	for _, one := range statements {
+		if err := t.exec(one, t.ns, session); err != nil {
 			return err
 		}
 	}

@@ -138,6 +138,58 @@ func reopened(t *testing.T, open Engine) {
 	})
 }
 
+// contents go, and the session and its records stay.
+func contents(t *testing.T, open Engine) {
+	s := open(t)
+	for _, id := range []string{"s", "other"} {
+		update(t, s, "a", func(tx store.Tx) error {
+			must(t, tx.PutSession(session(id, 0)))
+			must(t, tx.PutApproval(store.Approval{ID: "a-" + id, Session: id, State: "DENIED", Created: at(0)}))
+			must(t, tx.PutText(store.Text{Session: id, ID: "x"}))
+			must(t, tx.PutOutgoing(store.Outgoing{Session: id, N: 1}))
+			return tx.AddRecord(id, store.Record{Seq: 1, Time: at(0)})
+		})
+	}
+	update(t, s, "b", func(tx store.Tx) error { return tx.DeleteContents("s") })
+	update(t, s, "a", func(tx store.Tx) error { return tx.DeleteContents("s") })
+	for id, want := range map[string]error{"s": store.ErrNotFound, "other": nil} {
+		read(t, s, "a", func(v store.View) error {
+			_, err := v.Approval("a-" + id)
+			is(t, err, want)
+			_, err = v.Text(id, "x")
+			is(t, err, want)
+			left, err := v.Outgoing(id, 9)
+			is(t, err, nil)
+			same(t, want == nil, len(left) == 1)
+			list, err := v.Records(id, 0, 9)
+			same(t, 1, len(list))
+			is(t, err, nil)
+			_, err = v.Session(id)
+			return err
+		})
+	}
+}
+
+// namespaces are those with a session, however many.
+func namespaces(t *testing.T, open Engine) {
+	s := open(t)
+	for _, ns := range []string{"b", "a", "c"} {
+		for _, id := range []string{"s", "other"} {
+			update(t, s, ns, func(tx store.Tx) error { return tx.PutSession(session(id, 0)) })
+		}
+	}
+	update(t, s, "empty", func(tx store.Tx) error { return tx.PutRequest(store.Request{Key: "x", At: at(0)}) })
+	for _, c := range []struct {
+		after string
+		limit int
+		want  []string
+	}{{"", 9, []string{"a", "b", "c"}}, {"", 2, []string{"a", "b"}}, {"b", 2, []string{"c"}}, {"c", 2, nil}} {
+		got, err := s.Namespaces(t.Context(), c.after, c.limit)
+		is(t, err, nil)
+		same(t, c.want, got)
+	}
+}
+
 func deletion(t *testing.T, open Engine) {
 	s := open(t)
 	for _, ns := range []string{"a", "b"} {

@@ -24,7 +24,7 @@ func Run(t *testing.T, fresh func(t *testing.T) (open Engine)) {
 	t.Helper()
 	for name, test := range map[string]func(t *testing.T, open Engine){
 		"sessions": sessions, "approvals": approvals, "records": records, "texts": texts, "requests": requests, "outgoing": outgoing, "leases": leases, "due": due,
-		"errors": failures, "together": together, "races": races, "reopen": reopened, "deletion": deletion, "closed": closed,
+		"errors": failures, "together": together, "races": races, "reopen": reopened, "deletion": deletion, "contents": contents, "namespaces": namespaces, "closed": closed,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
