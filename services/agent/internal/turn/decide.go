@@ -121,6 +121,9 @@ func (e *Engine) rule(w *ledger.Work, a gate.Approval, who gate.Who, ruling gate
 	if err := e.carry(w, ruling.Event, ruling.Change); err != nil {
 		return err
 	}
+	if err := e.tellDecision(w, a, ruling.Change.Decision); err != nil {
+		return err
+	}
 	if ruling.Standing != nil {
 		stand(w, a, *ruling.Standing)
 	}

@@ -1,11 +1,13 @@
 package turn
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -24,6 +26,24 @@ func gates(s session.State, e session.Answered) session.Kind {
 		return session.KindResult
 	}
 	return ""
+}
+
+// tellDecision has the model know what a person decided about its plan or result, and why: no call stands between whose result would say it, and
+// without it the conversation would end with its own answer, which many models' forms take for one to be gone on with.
+func (e *Engine) tellDecision(w *ledger.Work, a gate.Approval, d *gate.Decision) error {
+	answer := a.Kind == canon.KindPlan || a.Kind == canon.KindResult
+	if d == nil || !answer || w.Session.State.Turn.Running != session.Working {
+		return nil
+	}
+	said := map[string]any{"next": "go on", "step": w.Session.State.Step, "asked": a.Kind, "decision": d.Decision}
+	if d.Reason != "" {
+		said["reason"] = d.Reason
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		return err
+	}
+	return e.note(w, string(text))
 }
 
 // notMade gives the calls of an answer whose move was refused the reason as their results: the move and its calls are made together or not at all

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
 // TestWhatThePolicyAsks is a test of each row of the table that a policy may have a person asked about, and of those that it may not
@@ -54,6 +55,12 @@ func TestWhatThePolicyAsks(t *testing.T) {
 	}
 }
 
+// last is the last message that the model got.
+func (r *rig) last() llm.Message {
+	all := r.model.asked[len(r.model.asked)-1].Messages
+	return all[len(all)-1]
+}
+
 // TestDecidedGates: approved, a plan lets the work begin, and a result lets the task end, once; denied, the model is told why; expired, a person
 // is asked (C34, C41, C64).
 func TestDecidedGates(t *testing.T) {
@@ -65,6 +72,9 @@ func TestDecidedGates(t *testing.T) {
 	r.ok(r.decide(r.pending()[0], session.Approve, ""))
 	r.model.lines = []string{say("EXECUTION", "continue", "actions", creates(1))}
 	r.drive()
+	if last := r.last(); last.Role != llm.RoleUser || last.Content != `{"asked":"PLAN","decision":"APPROVE","next":"go on","step":"EXECUTION"}` {
+		t.Errorf("the model was told of the plan: %+v", last)
+	}
 	r.ok(r.decide(r.pending()[0], session.Approve, ""))
 	r.model.lines = []string{say("EXECUTION", "continue"), say("REVIEW", "continue"), say("REVIEW", "done", "reply", "できました。")}
 	r.drive()
@@ -73,8 +83,11 @@ func TestDecidedGates(t *testing.T) {
 		t.Errorf("%+v", result.Subject)
 	}
 	r.ok(r.decide(result, session.Deny, "短すぎる"))
-	r.model.lines = []string{say("REVIEW", "continue"), say("REVIEW", "done", "reply", "長くしました。")}
-	if s := r.drive(); s.State.Step != session.Awaiting {
+	r.model.lines = []string{say("PLANNING", "pending_user", "question", "どのくらい？")}
+	if r.drive(); !strings.Contains(r.last().Content, `"decision":"DENY"`) || !strings.Contains(r.last().Content, "短すぎる") {
+		t.Errorf("the model was told of the result: %+v", r.last())
+	}
+	if s := r.send("二頁", say("REVIEW", "continue"), say("REVIEW", "done", "reply", "長くしました。")); s.State.Step != session.Awaiting {
 		t.Fatalf("%+v, %q", s.State, r.told(1))
 	}
 	r.ok(r.decide(r.pending()[0], session.Approve, ""))
