@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -30,12 +31,18 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 )
 
-// database is the file of sessions in the data folder.
-const database = "sessions.db"
+const (
+	// database is the file of sessions in the data folder.
+	database = "sessions.db"
+	// pruneEvery is how often it is looked for what is kept no longer.
+	pruneEvery = time.Hour
+)
 
 // sessions is everything that carries sessions on.
 type sessions struct {
 	store    *sqlite.Store
+	ledger   *ledger.Ledger
+	keep     time.Duration
 	folders  *folders
 	servers  *mcpserver.Servers
 	runner   *runner.Runner
@@ -77,6 +84,7 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 	}
 	machine := cfg.Sessions.machine()
 	kept := ledger.New(s.store, keys, machine, clock{})
+	s.ledger, s.keep = kept, cfg.Sessions.KeepRecords
 	flows := flowstore.NewConversations(deps.FlowStore)
 	desk := clienttool.New(kept, clock{}, 0)
 	box := &toolbox.Box{Work: opened.work, Read: opened.read, Programs: opened.programs, Policies: cfg.Sessions.policies, Servers: s.servers, Session: toolbox.Own{
@@ -122,9 +130,25 @@ func (s *sessions) open(cfg Config) (*audit.Keys, error) {
 func (s *sessions) run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { s.writer.Run(ctx, clock{}, s.observer) })
+	beside.Go(func() { s.prune(ctx) })
 	err := s.runner.Run(ctx)
 	beside.Wait()
 	return err
+}
+
+// prune takes away what is kept no longer, at the start and each hour.
+func (s *sessions) prune(ctx context.Context) {
+	again := time.NewTicker(pruneEvery)
+	defer again.Stop()
+	for {
+		gone, err := s.ledger.Prune(ctx, s.keep)
+		s.observer.Pruned(ctx, gone, err)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // close closes what was opened. Nothing runs any more.

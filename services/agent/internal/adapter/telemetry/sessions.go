@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/runner"
 )
 
@@ -20,7 +21,7 @@ type Sessions struct {
 // NewSessions makes a Sessions and registers its metrics.
 func NewSessions(log *zap.Logger, metrics prometheus.Registerer) (*Sessions, error) {
 	s := &Sessions{log: log, failed: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tsumugi_agent_session_failures_total", Help: "Sessions that could not be carried on and are tried again, by what went wrong: failed, lost, unread, flow.",
+		Name: "tsumugi_agent_session_failures_total", Help: "Sessions that could not be carried on and are tried again, by what went wrong: failed, lost, unread, flow, prune.",
 	}, []string{"what"})}
 	if err := metrics.Register(s.failed); err != nil {
 		return nil, fmt.Errorf("metrics of sessions: %w", err)
@@ -56,4 +57,15 @@ func (s *Sessions) Unread(err error) {
 func (s *Sessions) Fault(_ context.Context, err error) {
 	s.failed.WithLabelValues("flow").Inc()
 	s.log.Warn("turns of sessions are not in flowstore yet and are tried again", zap.Error(err))
+}
+
+// Pruned writes what was taken away since its time was over, and why not all was.
+func (s *Sessions) Pruned(ctx context.Context, gone ledger.Pruned, err error) {
+	switch {
+	case err != nil && ctx.Err() == nil:
+		s.failed.WithLabelValues("prune").Inc()
+		s.log.Error("what is kept no longer could not be taken away, and is tried again", zap.Error(err))
+	case gone != ledger.Pruned{}:
+		s.log.Info("what is kept no longer was taken away", zap.Any("gone", gone))
+	}
 }
