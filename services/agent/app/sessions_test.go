@@ -429,3 +429,29 @@ func TestToolsWithoutAModel(t *testing.T) {
 		t.Errorf("%v", out)
 	}
 }
+
+// TestAFolderThatHoldsOurOwn: a work folder that holds a file of the program, or lies in its data, is refused at the start
+// (field/review-agent.md S12).
+func TestAFolderThatHoldsOurOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	set, err := backends.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close() //nolint:errcheck // nothing was called
+	cfg := settings(t)
+	cfg.Sessions.Tools = filepath.Join(t.TempDir(), "tools.yaml")
+	if err := os.WriteFile(cfg.Sessions.Tools, []byte("roots:\n  - {name: work, path: '"+dir+"'}\n  - {name: data, path: '"+cfg.Data+"'}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := config.Load(&cfg, config.Source{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = app.New(t.Context(), cfg, app.Deps{Backends: set, Own: []string{filepath.Join(dir, "tokens.yaml")}})
+	for _, want := range []string{`root "work"`, "tokens.yaml", `root "data"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing about %s in %v", want, err)
+		}
+	}
+}

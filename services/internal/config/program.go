@@ -28,6 +28,12 @@ func LoadProgram(dst any, sections map[string]string, args, env []string) error 
 	return Load(dst, Source{File: file, Env: env, Flags: flags, Sections: sections, wrong: wrong})
 }
 
+// FileOf is the settings file that a command line names; empty for none.
+func FileOf(args []string) string {
+	flags, _ := arguments(args, []string{"config"})
+	return flags["config"]
+}
+
 // Print lists every key of settings, a pointer to a struct, as a flag with its value and help.
 func Print(out io.Writer, settings any) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

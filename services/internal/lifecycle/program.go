@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -76,6 +77,8 @@ type Env struct {
 	Metrics prometheus.Registerer
 	// Auth finds out who calls; nil without a file of tokens. A GRPCApp need not look at it: its server does.
 	Auth *auth.Authenticator
+	// Own are the files of the program itself: what it runs, its settings and its tokens.
+	Own []string
 	// Defer runs f when the app is closed, last first: for connections to other services.
 	Defer func(f func() error)
 }
@@ -108,7 +111,7 @@ func run(p Program, args, env []string, out io.Writer, trouble *os.File) error {
 	if err != nil {
 		return err
 	}
-	parts, notice, err := p.parts(log, service, admin)
+	parts, notice, err := p.parts(log, service, admin, p.own(args))
 	if err != nil {
 		return errors.Join(err, service.Close(), admin.Close())
 	}
@@ -146,8 +149,14 @@ func (p Program) approver() string {
 	return *p.Approver
 }
 
+// own are the program, its settings file and its file of tokens.
+func (p Program) own(args []string) []string {
+	program, _ := os.Executable() // Where nobody knows it, nothing holds it.
+	return slices.DeleteFunc([]string{program, config.FileOf(args), p.Settings.Auth.Tokens}, func(name string) bool { return name == "" })
+}
+
 // parts starts the service and lists what runs, in the order in which it stops. notice is what the person is to be told.
-func (p Program) parts(log *zap.Logger, service, admin net.Listener) (all []Part, notice string, err error) {
+func (p Program) parts(log *zap.Logger, service, admin net.Listener, own []string) (all []Part, notice string, err error) {
 	metrics := obs.NewRegistry()
 	asks, err := auth.Open(p.Settings.Auth, p.approver(), log)
 	if err != nil {
@@ -155,7 +164,7 @@ func (p Program) parts(log *zap.Logger, service, admin net.Listener) (all []Part
 	}
 	Unencrypted(log, service)
 	var connections Closers
-	app, err := p.Start(background, Env{Log: log, Metrics: metrics, Auth: asks, Defer: func(f func() error) { connections = append(connections, f) }})
+	app, err := p.Start(background, Env{Log: log, Metrics: metrics, Auth: asks, Own: own, Defer: func(f func() error) { connections = append(connections, f) }})
 	if err != nil {
 		return nil, "", errors.Join(err, connections.Close())
 	}

@@ -35,5 +35,6 @@ func start(ctx context.Context, s settings, e lifecycle.Env) (lifecycle.App, err
 		e.Defer(f)
 	}
 	deps.Backends, deps.PromptBuilder, deps.FlowStore = s.set, prompts, flows
+	deps.Own = append(e.Own, s.files()...)
 	return app.New(ctx, s.Config, deps)
 }

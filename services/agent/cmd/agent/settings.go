@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/tsumugi-dev/tsumugi/services/agent/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcserver"
@@ -34,6 +36,11 @@ func (s *settings) Check(p *config.Problems) {
 	case s.Auth.On():
 		p.Add("service_token", "must name a file: promptbuilder and flowstore have to believe for whom the agent calls (`tsumugi token add --role service`)")
 	}
+}
+
+// files are those that the settings name, which no folder of a session may hold.
+func (s *settings) files() []string {
+	return slices.DeleteFunc([]string{s.Backends, s.ServiceToken}, func(name string) bool { return name == "" })
 }
 
 func defaults() settings {

@@ -34,6 +34,7 @@ func serve(c *cobra.Command, args []string) error {
 	if err := config.LoadProgram(&cfg, allinone.Sections, args, os.Environ()); err != nil {
 		return err
 	}
+	cfg.In(config.FileOf(args))
 	log := obs.NewLogger(cfg.Log, os.Stderr)
 	defer log.Sync()
 	p, err := allinone.Open(c.Context(), cfg, log)

@@ -16,6 +16,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 	promptbuilder "github.com/tsumugi-dev/tsumugi/services/promptbuilder/app"
+	"os"
+	"slices"
 )
 
 // Config are the settings of the whole process. Those of a service stand under its name, as in the service's own program.
@@ -31,6 +33,7 @@ type Config struct {
 	FlowStore     flowstore.Config     `yaml:"flowstore"`
 	Gateway       gateway.Config       `yaml:"gateway"`
 
+	file string        // that these settings stand in, where there is one
 	set  *backends.Set // what Backends holds, or config.yaml beside the stories, once Check has read it
 	told backends.Told // what became of that config.yaml
 }
@@ -54,6 +57,16 @@ func DefaultConfig() Config {
 		FlowStore:     flowstore.DefaultConfig(),
 		Gateway:       gateway.DefaultConfig(),
 	}
+}
+
+// In says in which file the settings stand: no folder of a session may hold it.
+func (c *Config) In(file string) { c.file = file }
+
+// own are the files and folders of this process, which no folder of a session may hold (field/review-agent.md S12).
+func (c *Config) own() []string {
+	program, _ := os.Executable() // Where nobody knows it, nothing holds it.
+	all := []string{program, c.file, c.Auth.Tokens, c.Backends, c.FlowStore.Data, c.PromptBuilder.Prompts}
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
 // Sections say where the settings of each service stand, for the environment (config.Source).

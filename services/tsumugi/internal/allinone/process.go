@@ -173,7 +173,7 @@ func (p *Process) start(ctx context.Context, cfg Config, set *backends.Set, metr
 		return a, err
 	}
 	a.agent, err = agent.New(ctx, cfg.Agent, agent.Deps{
-		Log: p.log.Named("agent"), Metrics: metrics, Backends: set, PromptBuilder: inner, FlowStore: inner,
+		Log: p.log.Named("agent"), Metrics: metrics, Backends: set, PromptBuilder: inner, FlowStore: inner, Own: cfg.own(),
 	})
 	if err != nil {
 		return a, err
