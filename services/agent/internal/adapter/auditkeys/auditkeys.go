@@ -20,6 +20,9 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
 
+// ownBytes make a name that no other process writes.
+const ownBytes = 8
+
 // Name is what the file is called in the data folder.
 const Name = "audit-keys.yaml"
 
@@ -101,12 +104,12 @@ func first(folder string) error {
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // what it wrote is synced
-	key := make([]byte, audit.MinKey)
+	key := make([]byte, audit.MinKey+ownBytes)
 	if _, err := rand.Read(key); err != nil {
 		return err
 	}
 	text := "# Keys of the audit record. The last one makes new rows, all of them verify. Keep a copy: without it no row can be verified.\n" +
-		"keys:\n  - id: k1\n    hex: " + hex.EncodeToString(key) + "\n"
-	_, err = filesys.First(dir, Name, fmt.Sprintf(".%s.%d", Name, os.Getpid()), []byte(text))
+		"keys:\n  - id: k1\n    hex: " + hex.EncodeToString(key[:audit.MinKey]) + "\n"
+	_, err = filesys.First(dir, Name, "."+Name+"."+hex.EncodeToString(key[audit.MinKey:]), []byte(text))
 	return err
 }
