@@ -77,10 +77,16 @@ func TestPrepared(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	const put, get, all = "INSERT INTO t (n, body) VALUES (?, ?)", "SELECT body FROM t WHERE n = ?", "SELECT n FROM t ORDER BY n"
-	s, err := d.Prepare(put, get, all)
+	const again = "INSERT INTO t (n, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
+	s, err := d.Prepare(put, get, all, again)
 	must(t, err)
 	must(t, s.Run(put, 1, "a"))
 	must(t, s.Run(put, 2, "b"))
+	for n, want := range map[int]int64{2: 0, 3: 1} {
+		if changed, err := s.Changed(again, n, "c"); changed != want || err != nil {
+			t.Errorf("%d: %d changed, %v", n, changed, err)
+		}
+	}
 	var body string
 	must(t, s.Row(get, 2).Scan(&body))
 	rows, err := s.Rows(all)
@@ -88,7 +94,7 @@ func TestPrepared(t *testing.T) {
 		err = scan(&n)
 		return n, err
 	})
-	if err != nil || body != "b" || len(list) != 2 {
+	if err != nil || body != "b" || len(list) != 3 {
 		t.Errorf("%q, %v, %v", body, list, err)
 	}
 	must(t, s.Close())

@@ -37,6 +37,15 @@ func (s Statements) Run(text string, args ...any) error {
 	return err
 }
 
+// Changed runs one that gives no rows, and says how many it changed.
+func (s Statements) Changed(text string, args ...any) (int64, error) {
+	r, err := s[text].ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
 // Row is the one row of one.
 func (s Statements) Row(text string, args ...any) *sql.Row {
 	return s[text].QueryRowContext(context.Background(), args...)

@@ -87,26 +87,41 @@ func (k *Keys) Begin(namespace, session string) Head {
 // Append puts an entry behind a head, and gives the row and the head with it. Both are stored in one transaction with what the
 // row tells. The error is an *EntryError with all problems, or says that the head is not ours.
 func (k *Keys) Append(h Head, e Entry) (Row, Head, error) {
-	if err := e.check(); err != nil {
+	rows, next, err := k.Extend(h, e)
+	if err != nil {
 		return Row{}, Head{}, err
 	}
+	return rows[0], next, nil
+}
+
+// Extend is Append of several entries, which are of one transaction: of the heads between them there is no seal.
+func (k *Keys) Extend(h Head, entries ...Entry) ([]Row, Head, error) {
 	switch key, known := k.keys[h.KeyID]; {
 	case !known:
-		return Row{}, Head{}, fmt.Errorf("the head of the audit record was made with the key %q, which is not among the keys", h.KeyID)
+		return nil, Head{}, fmt.Errorf("the head of the audit record was made with the key %q, which is not among the keys", h.KeyID)
 	case !equal(h.Seal, h.seal(key)):
-		return Row{}, Head{}, fmt.Errorf("the head of the audit record of sessions/%s was changed", h.Session)
-	case h.Namespace != e.Namespace || h.Session != e.Session:
-		return Row{}, Head{}, &EntryError{[]string{fmt.Sprintf("it is of sessions/%s, and the head of sessions/%s", e.Session, h.Session)}}
-	case e.Time.Before(h.Time):
-		return Row{}, Head{}, &EntryError{[]string{fmt.Sprintf("its time %v is before that of the last row, %v", e.Time, h.Time)}}
+		return nil, Head{}, fmt.Errorf("the head of the audit record of sessions/%s was changed", h.Session)
 	}
 	key := k.keys[k.current]
-	e.Time = e.Time.UTC().Round(0)
-	r := Row{Seq: h.Seq + 1, Entry: e, KeyID: k.current, Prev: h.MAC}
-	r.MAC = code(key, r.encode())
-	next := Head{Namespace: h.Namespace, Session: h.Session, Seq: r.Seq, MAC: r.MAC, Time: e.Time, KeyID: k.current}
-	next.Seal = next.seal(key)
-	return r, next, nil
+	rows := make([]Row, 0, len(entries))
+	for _, e := range entries {
+		if err := e.check(); err != nil {
+			return nil, Head{}, err
+		}
+		switch {
+		case h.Namespace != e.Namespace || h.Session != e.Session:
+			return nil, Head{}, &EntryError{[]string{fmt.Sprintf("it is of sessions/%s, and the head of sessions/%s", e.Session, h.Session)}}
+		case e.Time.Before(h.Time):
+			return nil, Head{}, &EntryError{[]string{fmt.Sprintf("its time %v is before that of the last row, %v", e.Time, h.Time)}}
+		}
+		e.Time = e.Time.UTC().Round(0)
+		r := Row{Seq: h.Seq + 1, Entry: e, KeyID: k.current, Prev: h.MAC}
+		r.MAC = code(key, r.encode())
+		rows = append(rows, r)
+		h.Seq, h.MAC, h.Time, h.KeyID = r.Seq, r.MAC, e.Time, k.current
+	}
+	h.Seal = h.seal(key)
+	return rows, h, nil
 }
 
 // encode gives the bytes that the code of a row goes over: every field but the code, each text with its length before it, so

@@ -20,7 +20,7 @@ type Result struct {
 	Failed bool `json:"failed,omitempty"`
 }
 
-func resultText(call string) string { return "submitted/" + call }
+func resultText(call string) string { return call + "/submitted" }
 
 // Code is why a result is not taken.
 type Code string

@@ -8,6 +8,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -72,7 +73,7 @@ func keep(w *ledger.Work, x Exchange, o sent) (string, error) {
 		s.Flow = FlowID(s.ID).String()
 	}
 	s.Nodes++
-	o.Text = "past/" + NodeID(s.ID, s.Nodes).String()
+	o.Text = fmt.Sprintf("%08d/past", s.Nodes)
 	text, err := json.Marshal(x)
 	if err != nil {
 		return "", err

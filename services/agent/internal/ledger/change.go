@@ -41,6 +41,7 @@ type Work struct {
 	ledger *Ledger
 	ns     string
 	behind bool
+	texts  map[string]string
 	// lease is that which is there before a change that may claim the session.
 	lease   store.Lease
 	entries []audit.Entry
@@ -60,15 +61,11 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		if err != nil {
 			return err
 		}
-		s, err := decode(found)
+		s, before, err := read(found)
 		if err != nil {
 			return err
 		}
 		if err := gone(s); err != nil {
-			return err
-		}
-		before, err := json.Marshal(s)
-		if err != nil {
 			return err
 		}
 		w := &Work{Tx: tx, Session: &s, Actor: actor, ledger: l, ns: ns}
@@ -107,6 +104,18 @@ func (w *Work) Trusted() error {
 	}
 	return nil
 }
+
+// PutText writes a text of the session.
+func (w *Work) PutText(t store.Text) error {
+	if w.texts == nil {
+		w.texts = map[string]string{}
+	}
+	w.texts[t.ID] = string(t.Body)
+	return w.Tx.PutText(t)
+}
+
+// Fresh are the texts that the change wrote, by id: they need not be read again.
+func (w *Work) Fresh() map[string]string { return w.texts }
 
 // Namespace is that of the session.
 func (w *Work) Namespace() string { return w.ns }
@@ -301,7 +310,7 @@ func (w *Work) write(before []byte) (Session, error) {
 	if err := w.rows(changed); err != nil {
 		return Session{}, err
 	}
-	body, err := json.Marshal(stored{after, s.Head})
+	body, err := encode(after, s.Head)
 	if err != nil {
 		return Session{}, err
 	}
@@ -318,25 +327,22 @@ func (w *Work) write(before []byte) (Session, error) {
 }
 
 // rows puts the rows behind the last one. The last of them seals what changed.
-func (w *Work) rows(changed []byte) error {
+func (w *Work) rows(changed []byte) (err error) {
 	if len(w.entries) == 0 {
 		return fmt.Errorf("a change of session %s has no row", w.Session.ID)
 	}
-	for i, e := range w.entries {
-		last := i == len(w.entries)-1
-		if last {
-			var err error
-			if e.Details, err = seal(e.Details, changed); err != nil {
-				return err
-			}
-		}
-		row, head, err := w.ledger.keys.Append(w.Session.Head, e)
-		if err != nil {
-			return err
-		}
-		w.Session.Head = head
+	last := len(w.entries) - 1
+	if w.entries[last].Details, err = seal(w.entries[last].Details, changed); err != nil {
+		return err
+	}
+	rows, head, err := w.ledger.keys.Extend(w.Session.Head, w.entries...)
+	if err != nil {
+		return err
+	}
+	w.Session.Head = head
+	for i, row := range rows {
 		r := record{Row: row}
-		if last {
+		if i == last {
 			r.Delta = changed
 		}
 		body, err := json.Marshal(r)
@@ -369,26 +375,3 @@ func seal(details string, changed []byte) (string, error) {
 
 // deltaKey is where the details of a row have the hash of what changed.
 const deltaKey = "delta"
-
-// delta is a JSON merge patch (RFC 7386) of the members of two objects: those that changed as they are now, those that are gone as null.
-func delta(before, after []byte) ([]byte, error) {
-	var a, b map[string]json.RawMessage
-	if err := json.Unmarshal(before, &a); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(after, &b); err != nil {
-		return nil, err
-	}
-	changed := map[string]json.RawMessage{}
-	for k, v := range b {
-		if !bytes.Equal(a[k], v) {
-			changed[k] = v
-		}
-	}
-	for k := range a {
-		if _, ok := b[k]; !ok {
-			changed[k] = json.RawMessage("null")
-		}
-	}
-	return json.Marshal(changed)
-}

@@ -173,18 +173,34 @@ type stored struct {
 	Head    audit.Head      `json:"head"`
 }
 
+// encode writes the body of a session: stored, with the text that the session has already.
+func encode(session []byte, head audit.Head) ([]byte, error) {
+	raw, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(session)+len(raw)+32)
+	out = append(append(out, `{"session":`...), session...)
+	return append(append(append(out, `,"head":`...), raw...), '}'), nil
+}
+
 // decode reads a session. An error is one of the record: the session cannot go on.
 func decode(s store.Session) (Session, error) {
+	out, _, err := read(s)
+	return out, err
+}
+
+// read reads a session, and gives the text of it alone, without the head.
+func read(s store.Session) (out Session, text []byte, err error) {
 	var body stored
-	var out Session
-	if err := json.Unmarshal(s.Body, &body); err != nil {
-		return Session{}, fmt.Errorf("session %s cannot be read: %w", s.ID, err)
+	if err = json.Unmarshal(s.Body, &body); err == nil {
+		err = json.Unmarshal(body.Session, &out)
 	}
-	if err := json.Unmarshal(body.Session, &out); err != nil {
-		return Session{}, fmt.Errorf("session %s cannot be read: %w", s.ID, err)
+	if err != nil {
+		return Session{}, nil, fmt.Errorf("session %s cannot be read: %w", s.ID, err)
 	}
 	out.Version, out.Head = s.Version, body.Head
-	return out, nil
+	return out, body.Session, nil
 }
 
 // Get gives a session. store.ErrNotFound.

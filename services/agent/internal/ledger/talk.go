@@ -87,7 +87,7 @@ func (t *Talk) Since(name string) int64 {
 }
 
 // IntentText is the id of the text that a call's INTENT is, as JSON of a router.Intent.
-func IntentText(call string) string { return "intent/" + call }
+func IntentText(call string) string { return call + "/intent" }
 
 // Message is one of the open turn. Text is the id of its text.
 type Message struct {

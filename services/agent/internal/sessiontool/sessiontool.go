@@ -106,7 +106,7 @@ func (t *Tools) request() string {
 	if len(t.Session.Talk.Messages) == 0 {
 		return ""
 	}
-	_, id, _ := strings.Cut(t.Session.Talk.Messages[0].Text, "/")
+	id, _, _ := strings.Cut(t.Session.Talk.Messages[0].Text, "/")
 	return id
 }
 

@@ -76,7 +76,7 @@ func tools() *Tools {
 			ID: id, Settings: ledger.Settings{Locale: "ja"}, Flow: own.String(), Nodes: 2,
 			Thread: session.Thread{Refs: []string{"file:a.md", "conversation:2", "conversation:" + foreign.String(), "conversation:flows/" + other.String(), "conversation:flows/" + uuid.NewString(), "plan:1"}},
 			State:  session.State{Turn: session.Turn{ModelCalls: 20}},
-			Talk:   ledger.Talk{ToolCalls: 3, Messages: []ledger.Message{{Role: "user", Text: "message/m1"}}},
+			Talk:   ledger.Talk{ToolCalls: 3, Messages: []ledger.Message{{Role: "user", Text: "m1/message"}}},
 		},
 	}
 }

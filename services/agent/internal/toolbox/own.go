@@ -25,9 +25,6 @@ type Own struct {
 
 var _ Session = Own{}
 
-// Tools implements Session.
-func (o Own) Tools(s ledger.Session) ([]*tool.Tool, error) { return clienttool.Tools(s.Tools) }
-
 // Effect implements Session.
 func (o Own) Effect(ns string, s ledger.Session, d tool.Definition) router.Effect {
 	return o.Desk.Effects(ns, s.ID)(d)

@@ -44,15 +44,13 @@ type Servers interface {
 
 // Session gives what a tool of one session needs to know which that is.
 type Session interface {
-	// Tools are those that the session itself has declared.
-	Tools(s ledger.Session) ([]*tool.Tool, error)
-	// Effect carries one of them out; nil for a tool of another source.
+	// Effect carries out a tool that the session itself has declared; nil for one of another source.
 	Effect(ns string, s ledger.Session, d tool.Definition) router.Effect
 	// Reads are the built-in tools that look at the session itself, by name.
 	Reads(ns string, s ledger.Session) map[string]router.ReadFunc
 }
 
-// Box holds what the configuration gives. Its fields do not change.
+// Box holds what the configuration gives. Its fields do not change. Safe for concurrent use.
 type Box struct {
 	// Work are the folders that a session may be made with, by name; Read those that every session may read, under their mounts.
 	Work map[string]Folder
@@ -64,6 +62,8 @@ type Box struct {
 	// Servers have further tools, and Session those of the session itself.
 	Servers Servers
 	Session Session
+
+	registries registries
 }
 
 // UnknownRootError says that there is no such work folder for the caller.
@@ -134,12 +134,8 @@ func (b *Box) tools(ns string, s ledger.Session, m folder.Mounts) (*tool.Registr
 	if p, ok := b.Programs[s.Root]; ok {
 		all = append(all, p.Tool)
 	}
-	own, err := b.Session.Tools(s)
-	if err != nil {
-		return nil, nil, err
-	}
 	others, pins, _ := s.Pins.Keep(b.Servers.Tools(ns))
-	tools, err := tool.NewRegistry(slices.Concat(all, own, others)...)
+	tools, err := b.registries.get(append(all, others...), s.Settings.Tools)
 	return tools, pins, err
 }
 

@@ -41,7 +41,7 @@ type aside struct {
 	made ledger.Made
 }
 
-func asideOf(message string) string { return "aside/" + message }
+func asideOf(message string) string { return message + "/aside" }
 
 // Aside answers a message at once, from the session as it is now, while its turn goes on (seed 001, 4.4; field/review-agent.md C79). There
 // is no tool in it and it moves nothing: it answers no question, and is never words of approval. It leaves its own text, a node beside the conversation and one row, and

@@ -147,10 +147,11 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	if err != nil {
 		return heard{}, &unaskedError{err}
 	}
-	told, ok := generator.(llm.Teller)
-	constrain := ok && told.Tells().Schema
+	teller, ok := generator.(llm.Teller)
+	constrain := ok && teller.Tells().Schema
+	told := e.tellings.tell(r.Tools)
 	var h heard
-	p := Prompt{Session: s, Pattern: s.Talk.Pattern, Constrain: constrain, Tools: shown(r.Tools)}
+	p := Prompt{Session: s, Pattern: s.Talk.Pattern, Constrain: constrain, Tools: told.shown}
 	var talk []llm.Message
 	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
 		t.fresh = fresh
@@ -187,7 +188,7 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 		Messages: append([]llm.Message{{Role: llm.RoleSystem, Content: h.built.Text}}, talk...), Sampling: llm.Sampling{MaxTokens: e.Limits.Answer},
 	}
 	if constrain {
-		req.Schema = envelope.Constraint(schemas(r.Tools))
+		req.Schema = told.schema
 	}
 	asking, stop := context.WithTimeout(ctx, e.Limits.Ask)
 	defer stop()
@@ -209,21 +210,6 @@ func repeats(talk []llm.Message, text string) (n int) {
 		}
 	}
 	return n
-}
-
-// shown are the tools as a prompt tells them, schemas as an answer is held to them.
-func shown(all *tool.Registry) (out []tool.Shown) {
-	for _, t := range all.Tools() {
-		out = append(out, t.Show())
-	}
-	return out
-}
-
-func schemas(all *tool.Registry) (out []envelope.Tool) {
-	for _, t := range all.Tools() {
-		out = append(out, envelope.Tool{Name: t.Full(), Schema: t.Input})
-	}
-	return out
 }
 
 // unreadable has the model asked again, with the reasons, or ends the turn (C19).
@@ -250,13 +236,13 @@ func (e *Engine) heard(w *ledger.Work, h heard, calls []ledger.Named) error {
 	}
 	for i, result := range h.results {
 		owed := t.Owed[i]
-		if err := put(w, "told/"+owed.ID, []byte(result.Message())); err != nil {
+		if err := put(w, toldOf(owed.ID), []byte(result.Message())); err != nil {
 			return err
 		}
-		t.Messages = append(t.Messages, ledger.Message{Role: string(llm.RoleTool), Text: "told/" + owed.ID, CallID: owed.ID})
+		t.Messages = append(t.Messages, ledger.Message{Role: string(llm.RoleTool), Text: toldOf(owed.ID), CallID: owed.ID})
 	}
 	t.Owed = calls
-	id := "answer/" + e.IDs.ID()
+	id := answerOf(e.IDs.ID())
 	w.Answer = id
 	t.Messages = append(t.Messages, ledger.Message{Role: string(llm.RoleAssistant), Text: id, Calls: calls})
 	return put(w, id, []byte(h.text))
@@ -264,7 +250,7 @@ func (e *Engine) heard(w *ledger.Work, h heard, calls []ledger.Named) error {
 
 // note puts a sentence of ours behind the conversation, as a message of the user, which all models take.
 func (e *Engine) note(w *ledger.Work, text string) error {
-	id := "note/" + e.IDs.ID()
+	id := noteOf(e.IDs.ID())
 	w.Session.Talk.Messages = append(w.Session.Talk.Messages, ledger.Message{Role: string(llm.RoleUser), Text: id})
 	return put(w, id, []byte(text))
 }

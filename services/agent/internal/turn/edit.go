@@ -21,7 +21,7 @@ const maxTries = 5
 var errMoved = errors.New("the session changed meanwhile")
 
 // editedOf is the text of the arguments that a person gave a call.
-func editedOf(call string) string { return "edited/" + call }
+func editedOf(call string) string { return call + "/edited" }
 
 // edited are the arguments that a person gave a call; empty where nobody did.
 func (r reader) edited(call string) (string, error) {

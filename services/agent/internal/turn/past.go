@@ -69,7 +69,7 @@ func (e *Engine) shelve(w *ledger.Work, end ended) error {
 	if len(t.Messages) == 0 {
 		return nil
 	}
-	r := reader{view: w.Tx, session: w.Session.ID}
+	r := reader{view: w.Tx, session: w.Session.ID, fresh: w.Fresh()}
 	x := conversation.Exchange{Made: t.Made, Finish: end.finish, Error: end.why}
 	var err error
 	if x.User, err = r.text(t.Messages[0].Text); err != nil {

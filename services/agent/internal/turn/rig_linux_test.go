@@ -207,6 +207,33 @@ func (r *rig) ok(err error) {
 	}
 }
 
+// builtIns are the tools of all rigs: admitting them takes longer than a turn.
+var builtIns = sync.OnceValues(func() (*tool.Registry, error) { return toolsWith("") })
+
+// tools are those of the rig.
+func (r *rig) tools() (*tool.Registry, error) {
+	if r.described == "" {
+		return builtIns()
+	}
+	return toolsWith(r.described)
+}
+
+// toolsWith are those that are built in; create has a description of its own where one is given.
+func toolsWith(description string) (*tool.Registry, error) {
+	var all []*tool.Tool
+	for _, d := range tool.BuiltIns() {
+		if d.Name == tool.Create && description != "" {
+			d.Description = description
+		}
+		admitted, err := tool.Admit(d)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, admitted)
+	}
+	return tool.NewRegistry(all...)
+}
+
 // Router implements Tools.
 func (r *rig) Router(context.Context, string, ledger.Session) (router.Router, error) {
 	root, err := workfolder.Open(workfolder.Config{Name: "work", Path: r.dir}, nil)
@@ -214,18 +241,7 @@ func (r *rig) Router(context.Context, string, ledger.Session) (router.Router, er
 		return router.Router{}, err
 	}
 	r.Cleanup(func() { _ = root.Close() })
-	var all []*tool.Tool
-	for _, d := range tool.BuiltIns() {
-		if d.Name == tool.Create && r.described != "" {
-			d.Description = r.described
-		}
-		admitted, err := tool.Admit(d)
-		if err != nil {
-			return router.Router{}, err
-		}
-		all = append(all, admitted)
-	}
-	tools, err := tool.NewRegistry(all...)
+	tools, err := r.tools()
 	if err != nil {
 		return router.Router{}, err
 	}

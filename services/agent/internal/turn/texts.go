@@ -15,13 +15,17 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
-// The ids of a session's texts.
-func textOf(message string) string     { return "message/" + message }
-func argsOf(call string) string        { return "args/" + call }
-func resultOf(call string) string      { return "result/" + call }
+// The ids of a session's texts. What a text is stands behind the id that it is of, so that those of one time are together in an index
+// where ids are in the order of time (UUIDs of version 7).
+func textOf(message string) string     { return message + "/message" }
+func answerOf(id string) string        { return id + "/answer" }
+func noteOf(id string) string          { return id + "/note" }
+func argsOf(call string) string        { return call + "/args" }
+func toldOf(call string) string        { return call + "/told" }
+func resultOf(call string) string      { return call + "/result" }
 func intentOf(call string) string      { return ledger.IntentText(call) }
-func contentOf(approval string) string { return "approval/" + approval }
-func decidedOf(message string) string  { return "decided/" + message }
+func contentOf(approval string) string { return approval + "/approval" }
+func decidedOf(message string) string  { return message + "/decided" }
 
 // put writes a text of the session.
 func put(w *ledger.Work, id string, body []byte) error {

@@ -112,11 +112,12 @@ type Deps struct {
 // Engine carries sessions on. Safe for concurrent use; one session is driven by one goroutine at a time.
 type Engine struct {
 	Deps
-	asides *asides
+	asides   *asides
+	tellings *tellings
 }
 
 // New makes an engine.
-func New(d Deps) *Engine { return &Engine{Deps: d, asides: &asides{}} }
+func New(d Deps) *Engine { return &Engine{Deps: d, asides: &asides{}, tellings: &tellings{}} }
 
 // system is the actor of what nobody asked for just now, model that of what the model proposed.
 var (

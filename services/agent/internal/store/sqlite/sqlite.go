@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,14 +20,16 @@ const (
 	maxBatch = 256
 	// yields is how often the writer lets others run before it takes a batch for complete.
 	yields = 4
-	// checkpointEvery is after how many transactions, none waiting, the write-ahead log is moved into the database; and atLatest while
-	// callers wait.
-	checkpointEvery, checkpointAtLatest = 1000, 16000
+	// checkpointBytes is how far the write-ahead log grows before it is moved into the database when nobody waits, atLatestBytes before
+	// that is done although callers wait: a log that grows without end fills the disk.
+	checkpointBytes, atLatestBytes = 16 << 20, 64 << 20
+	// updateBytes is about what a function writes to the log beside its bodies: whole pages.
+	updateBytes = 32 << 10
 )
 
 // Store is one file. It implements store.Store.
 type Store struct {
-	writer, reader *durable.DB
+	writer, reader *connection
 	// reading lines up those that read; published is held for writing while a transaction becomes durable, so that nobody reads what
 	// a power cut could take back.
 	reading   sync.Mutex
@@ -35,11 +38,32 @@ type Store struct {
 	stopping  chan struct{}
 	stopped   chan struct{}
 	stop      sync.Once
-	// since counts transactions since the last checkpoint. failed is why nothing is written any more: of a commit that failed it is not
+	// grown is about how many bytes the log grew since the last checkpoint. failed is why nothing is written any more: of a commit that failed it is not
 	// known what is on the disk.
-	since  int
+	grown  int
 	failed error
 }
+
+// connection is one to the file, with all that is said on it.
+type connection struct {
+	*durable.DB
+	say durable.Statements
+}
+
+func connect(path string, migrate func(*durable.DB) error, texts ...string) (*connection, error) {
+	db, err := durable.Open(path, migrate)
+	if err != nil {
+		return nil, err
+	}
+	say, err := db.Prepare(texts...)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &connection{db, say}, nil
+}
+
+// Close closes what was said, and the connection.
+func (c *connection) Close() error { return errors.Join(c.say.Close(), c.DB.Close()) }
 
 // update is a caller's function on its way through the writer.
 type update struct {
@@ -53,11 +77,11 @@ type update struct {
 
 // Open opens the file, and makes it where it is not there.
 func Open(path string) (*Store, error) {
-	writer, err := durable.Open(path, migrate)
+	writer, err := connect(path, migrate, slices.Concat(reads, writes)...)
 	if err != nil {
 		return nil, err
 	}
-	reader, err := durable.Open(path, func(*durable.DB) error { return nil })
+	reader, err := connect(path, func(*durable.DB) error { return nil }, reads...)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
@@ -88,7 +112,7 @@ func (s *Store) Update(ctx context.Context, namespace string, fn func(store.Tx) 
 
 // Read implements store.Store.
 func (s *Store) Read(ctx context.Context, namespace string, fn func(store.View) error) error {
-	return s.read(ctx, func() error { return fn(view{s.reader, namespace}) })
+	return s.read(ctx, func() error { return fn(view{s.reader.say, namespace}) })
 }
 
 // read runs fn in one snapshot.
@@ -105,23 +129,23 @@ func (s *Store) read(ctx context.Context, fn func() error) error {
 	}
 	s.published.RLock()
 	defer s.published.RUnlock()
-	if err := s.reader.Exec("BEGIN"); err != nil {
+	if err := s.reader.say.Run(snapshot); err != nil {
 		return err
 	}
-	defer s.reader.Exec("ROLLBACK") //nolint:errcheck // It ends a snapshot; the next one would say what is wrong.
+	defer s.reader.say.Run(dropped) //nolint:errcheck // It ends a snapshot; the next one would say what is wrong.
 	return fn()
 }
 
 // Due implements store.Store.
 func (s *Store) Due(ctx context.Context, owner string, now time.Time, limit int) (keys []store.Key, next time.Time, err error) {
 	err = s.read(ctx, func() error {
-		rows, err := s.reader.Rows(listDue, micros(now), owner, page(limit))
+		rows, err := s.reader.say.Rows(listDue, micros(now), owner, page(limit))
 		keys, err = durable.Collect(rows, err, scanKey)
 		if err != nil {
 			return err
 		}
 		var at int64
-		err = s.reader.Row(nextDue, micros(now)).Scan(&at)
+		err = s.reader.say.Row(nextDue, micros(now)).Scan(&at)
 		next = timeOf(at)
 		return err
 	})
@@ -136,7 +160,7 @@ func scanKey(scan durable.Scanner) (k store.Key, err error) {
 // Telling implements store.Store.
 func (s *Store) Telling(ctx context.Context, after store.Key, limit int) (keys []store.Key, err error) {
 	err = s.read(ctx, func() error {
-		rows, err := s.reader.Rows(listTelling, after.Namespace, after.Session, page(limit))
+		rows, err := s.reader.say.Rows(listTelling, after.Namespace, after.Session, page(limit))
 		keys, err = durable.Collect(rows, err, scanKey)
 		return err
 	})
@@ -146,7 +170,7 @@ func (s *Store) Telling(ctx context.Context, after store.Key, limit int) (keys [
 // Namespaces implements store.Store.
 func (s *Store) Namespaces(ctx context.Context, after string, limit int) (all []string, err error) {
 	err = s.read(ctx, func() error {
-		rows, err := s.reader.Rows(listNamespaces, after, page(limit))
+		rows, err := s.reader.say.Rows(listNamespaces, after, page(limit))
 		all, err = durable.Collect(rows, err, func(scan durable.Scanner) (ns string, err error) {
 			err = scan(&ns)
 			return ns, err
@@ -213,8 +237,8 @@ func (s *Store) batch(first *update) {
 		}
 		close(u.done)
 	}
-	if s.since++; s.since >= checkpointAtLatest || s.since >= checkpointEvery && len(all) == 1 {
-		s.since = 0
+	if s.grown >= atLatestBytes || s.grown >= checkpointBytes && len(all) == 1 {
+		s.grown = 0
 		_ = s.writer.Checkpoint() // It is not needed for anything that was promised; the next one takes more.
 	}
 }
@@ -243,15 +267,16 @@ func (s *Store) one(u *update) (wrote bool, err error) {
 		return false, nil
 	default:
 	}
-	if err := s.writer.Exec("SAVEPOINT one"); err != nil {
+	if err := s.writer.say.Run(begin); err != nil {
 		return false, err
 	}
-	t := &tx{view: view{s.writer, u.ns}}
+	t := &tx{view: view{s.writer.say, u.ns}}
 	u.run(t)
+	s.grown += t.bytes + updateBytes
 	if u.err != nil || u.panicked != nil {
-		return false, errors.Join(s.writer.Exec("ROLLBACK TO one"), s.writer.Exec("RELEASE one"))
+		return false, errors.Join(s.writer.say.Run(undo), s.writer.say.Run(end))
 	}
-	return t.wrote, s.writer.Exec("RELEASE one")
+	return t.wrote, s.writer.say.Run(end)
 }
 
 func (u *update) run(t *tx) {

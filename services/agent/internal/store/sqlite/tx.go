@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -13,15 +14,16 @@ import (
 
 // view reads a namespace over one connection.
 type view struct {
-	db *durable.DB
+	db durable.Statements
 	ns string
 }
 
 // tx also writes.
 type tx struct {
 	view
-	// wrote says that there is something to commit.
+	// wrote says that there is something to commit, bytes how large its bodies are.
 	wrote bool
+	bytes int
 }
 
 func micros(t time.Time) int64 {
@@ -46,6 +48,14 @@ func one(err error) error {
 	return err
 }
 
+// place is where a page begins, as those of a list come before it: the newest is at the beginning.
+func place(after store.Place) (at int64, id string) {
+	if after == (store.Place{}) {
+		return math.MaxInt64, ""
+	}
+	return micros(after.At), after.ID
+}
+
 func page(limit int) int { return min(max(limit, 1), store.MaxPage) }
 
 func scanSession(scan durable.Scanner) (s store.Session, err error) {
@@ -61,7 +71,8 @@ func (v view) Session(id string) (store.Session, error) {
 }
 
 func (v view) Sessions(f store.SessionFilter, after store.Place, limit int) ([]store.Session, error) {
-	rows, err := v.db.Rows(listSessions, v.ns, micros(after.At), after.ID, f.Owner, f.Lifecycle, f.Except, f.Waiting, page(limit))
+	at, id := place(after)
+	rows, err := v.db.Rows(listSessions, v.ns, at, id, f.Owner, f.Lifecycle, f.Except, f.Waiting, page(limit))
 	return durable.Collect(rows, err, scanSession)
 }
 
@@ -78,11 +89,15 @@ func (v view) Approval(id string) (store.Approval, error) {
 }
 
 func (v view) Approvals(f store.ApprovalFilter, after store.Place, limit int) ([]store.Approval, error) {
-	query := allApprovals
-	if f.State != "" && f.Session == "" {
-		query = listApprovals // by its index
+	query := approvalsAll
+	switch {
+	case f.Session != "":
+		query = approvalsOf
+	case f.State != "":
+		query = approvalsIn
 	}
-	rows, err := v.db.Rows(query, v.ns, micros(after.At), after.ID, f.Session, f.State, page(limit))
+	at, id := place(after)
+	rows, err := v.db.Rows(query, v.ns, at, id, f.Session, f.State, page(limit))
 	return durable.Collect(rows, err, scanApproval)
 }
 
@@ -127,16 +142,13 @@ func (v view) Lease(session string) (l store.Lease, err error) {
 
 func (t *tx) exec(query string, args ...any) error {
 	t.wrote = true
-	return t.db.Exec(query, args...)
+	return t.db.Run(query, args...)
 }
 
 // changed runs a statement and says whether it found a row.
 func (t *tx) changed(query string, args ...any) (bool, error) {
-	if err := t.exec(query, args...); err != nil {
-		return false, err
-	}
-	var n int
-	err := t.db.Row("SELECT changes()").Scan(&n)
+	t.wrote = true
+	n, err := t.db.Changed(query, args...)
 	return n > 0, err
 }
 
@@ -148,7 +160,8 @@ func blob(body []byte) []byte {
 	return body
 }
 
-func bounded(body []byte) error {
+func (t *tx) bounded(body []byte) error {
+	t.bytes += len(body)
 	if len(body) > store.MaxBody {
 		return fmt.Errorf("a body has %d bytes, and may have %d", len(body), store.MaxBody)
 	}
@@ -156,7 +169,7 @@ func bounded(body []byte) error {
 }
 
 func (t *tx) PutSession(s store.Session) error {
-	if err := bounded(s.Body); err != nil {
+	if err := t.bounded(s.Body); err != nil {
 		return err
 	}
 	if s.Version == 0 {
@@ -196,24 +209,25 @@ func (t *tx) all(statements []string, session string) error {
 }
 
 func (t *tx) PutApproval(a store.Approval) error {
-	if err := bounded(a.Body); err != nil {
+	if err := t.bounded(a.Body); err != nil {
 		return err
 	}
 	return t.exec(putApproval, t.ns, a.ID, a.Session, a.State, micros(a.Created), blob(a.Body))
 }
 
 func (t *tx) AddRecord(session string, r store.Record) error {
-	if err := bounded(r.Body); err != nil {
+	if err := t.bounded(r.Body); err != nil {
+		return err
+	}
+	ok, err := t.changed(addRecord, t.ns, session, r.Seq, micros(r.Time), blob(r.Body))
+	if err != nil || ok {
 		return err
 	}
 	var last int64
 	if err := t.db.Row(lastRecord, t.ns, session).Scan(&last); err != nil {
 		return err
 	}
-	if r.Seq != last+1 {
-		return fmt.Errorf("%w: the next record of the session is %d, not %d", store.ErrTaken, last+1, r.Seq)
-	}
-	return t.exec(addRecord, t.ns, session, r.Seq, micros(r.Time), blob(r.Body))
+	return fmt.Errorf("%w: the next record of the session is %d, not %d", store.ErrTaken, last+1, r.Seq)
 }
 
 // PruneRecords keeps the last one: the next number goes by it.
@@ -222,22 +236,20 @@ func (t *tx) PruneRecords(session string, before int64) error {
 }
 
 func (t *tx) PutText(x store.Text) error {
-	if err := bounded(x.Body); err != nil {
+	if err := t.bounded(x.Body); err != nil {
 		return err
 	}
 	return t.exec(putText, t.ns, x.Session, x.ID, micros(x.Until), blob(x.Body))
 }
 
 func (t *tx) PruneTexts(now time.Time, limit int) (n int, err error) {
-	if err := t.exec(pruneTexts, t.ns, micros(now), page(limit)); err != nil {
-		return 0, err
-	}
-	err = t.db.Row("SELECT changes()").Scan(&n)
-	return n, err
+	t.wrote = true
+	changed, err := t.db.Changed(pruneTexts, t.ns, micros(now), page(limit))
+	return int(changed), err
 }
 
 func (t *tx) PutOutgoing(o store.Outgoing) error {
-	if err := bounded(o.Body); err != nil {
+	if err := t.bounded(o.Body); err != nil {
 		return err
 	}
 	return t.exec(putOutgoing, t.ns, o.Session, o.N, blob(o.Body))
@@ -248,7 +260,7 @@ func (t *tx) TakeOutgoing(session string, n int64) error {
 }
 
 func (t *tx) PutRequest(r store.Request) error {
-	if err := bounded(r.Result); err != nil {
+	if err := t.bounded(r.Result); err != nil {
 		return err
 	}
 	if err := t.exec(oldRequests, micros(r.At.Add(-store.RequestLifetime))); err != nil {

@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+)
+
+// member is one of an object, as it is written.
+type member struct{ key, value []byte }
+
+var errObject = errors.New("the session is not written as an object without blanks")
+
+// members splits an object that json.Marshal wrote, whose names need no escapes: those of Session. It reads the text once, which is why
+// encoding/json does not do it.
+func members(object []byte) (all []member, err error) {
+	rest, ok := bytes.CutPrefix(object, []byte("{"))
+	for ok && len(rest) > 0 && rest[0] == '"' {
+		var m member
+		m.key, rest, ok = bytes.Cut(rest[1:], []byte(`":`))
+		n := extent(rest)
+		if !ok || n == 0 || n == len(rest) {
+			return nil, errObject
+		}
+		m.value = rest[:n]
+		all = append(all, m)
+		if rest[n] == '}' {
+			return all, nil
+		}
+		rest = rest[n+1:]
+	}
+	if string(object) != "{}" {
+		return nil, errObject
+	}
+	return nil, nil
+}
+
+// extent is how long a value is that others follow; 0: it never ends.
+func extent(text []byte) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case depth == 0 && (c == ',' || c == '}'):
+			return i
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return 0
+}
+
+// delta is a JSON merge patch (RFC 7386) of the members of two objects: those that changed as they are now, those that are gone as null.
+func delta(before, after []byte) ([]byte, error) {
+	a, errA := members(before)
+	b, errB := members(after)
+	if err := errors.Join(errA, errB); err != nil {
+		return nil, err
+	}
+	out := []byte("{")
+	add := func(key, value []byte) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(append(out, '"'), key...), `":`...), value...)
+	}
+	for _, m := range b {
+		if !bytes.Equal(find(a, m.key), m.value) {
+			add(m.key, m.value)
+		}
+	}
+	for _, m := range a {
+		if find(b, m.key) == nil {
+			add(m.key, []byte("null"))
+		}
+	}
+	return append(out, '}'), nil
+}
+
+func find(all []member, key []byte) []byte {
+	for _, m := range all {
+		if bytes.Equal(m.key, key) {
+			return m.value
+		}
+	}
+	return nil
+}
