@@ -41,8 +41,8 @@ func (c Call) builtIn(names ...string) bool {
 	return c.Tool.Origin.Kind == tool.BuiltIn && slices.Contains(names, c.Tool.Name)
 }
 
-// openWorld says that the tool may reach beyond the work folder: it says so, or says nothing and is of somebody else.
+// openWorld says that the tool may reach beyond the work folder: it says so, or is of somebody else, whose word that it does not is not
+// believed (S18).
 func (c Call) openWorld() bool {
-	said := c.Tool.Annotations.OpenWorld
-	return said == tool.Yes || said == tool.Unsaid && c.Tool.Origin.Kind != tool.BuiltIn
+	return c.Tool.Annotations.OpenWorld == tool.Yes || c.Tool.Origin.Kind != tool.BuiltIn
 }
