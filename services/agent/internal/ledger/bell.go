@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
@@ -58,7 +58,7 @@ type Tail struct {
 	Last bool
 }
 
-// Tail gives a session and at most a chunk of its rows behind one, in one snapshot. store.ErrNotFound.
+// Tail gives a session and its rows behind one, those of at most a chunk of changes, in one snapshot. store.ErrNotFound.
 func (l *Ledger) Tail(ctx context.Context, ns, id string, after int64) (t Tail, err error) {
 	err = l.store.Read(ctx, ns, func(v store.View) error {
 		found, err := v.Session(id)
@@ -75,22 +75,31 @@ func (l *Ledger) Tail(ctx context.Context, ns, id string, after int64) (t Tail, 
 		if err != nil {
 			return err
 		}
-		if len(first) > 0 {
-			t.Oldest = first[0].Seq
+		for _, p := range first {
+			r, err := recordOf(id, p)
+			if err != nil {
+				return err
+			}
+			t.Oldest = int64(r.Rows[0].Seq)
 		}
 		page, err := v.Records(id, after+1, chunk)
 		if err != nil {
 			return err
 		}
 		for _, p := range page {
-			r, err := row(p)
+			r, err := recordOf(id, p)
 			if err != nil {
-				return fmt.Errorf("row %d of session %s cannot be read: %w", p.Seq, id, err)
+				return err
 			}
-			t.Rows = append(t.Rows, r)
+			t.Rows = append(t.Rows, behind(r.Rows, after)...)
 		}
 		t.Last = len(page) < chunk
 		return nil
 	})
 	return t, err
+}
+
+// behind are the rows of a change behind a number.
+func behind(rows []audit.Row, after int64) []audit.Row {
+	return slices.DeleteFunc(rows, func(r audit.Row) bool { return int64(r.Seq) <= after })
 }

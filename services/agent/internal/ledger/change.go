@@ -275,10 +275,11 @@ func (w *Work) complete(e audit.Entry) audit.Entry {
 	return e
 }
 
-// record is the body of a row in the store: the row, and behind the last row of a change what changed.
+// record is the body of a change in the store: its rows, and what changed, which the last row seals. They are one, since each thing in
+// the store costs more than its bytes.
 type record struct {
-	Row   audit.Row       `json:"row"`
-	Delta json.RawMessage `json:"delta,omitempty"`
+	Rows  []audit.Row     `json:"rows"`
+	Delta json.RawMessage `json:"delta"`
 }
 
 // write writes the session and its rows. Of the calls of which nothing is open any more only the rows tell.
@@ -335,25 +336,17 @@ func (w *Work) rows(changed []byte) (err error) {
 	if w.entries[last].Details, err = seal(w.entries[last].Details, changed); err != nil {
 		return err
 	}
+	after := w.Session.Head.Seq
 	rows, head, err := w.ledger.keys.Extend(w.Session.Head, w.entries...)
 	if err != nil {
 		return err
 	}
 	w.Session.Head = head
-	for i, row := range rows {
-		r := record{Row: row}
-		if i == last {
-			r.Delta = changed
-		}
-		body, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		if err := w.AddRecord(w.Session.ID, store.Record{Seq: int64(row.Seq), Time: row.Time, Body: body}); err != nil {
-			return err
-		}
+	body, err := json.Marshal(record{rows, changed})
+	if err != nil {
+		return err
 	}
-	return nil
+	return w.AddRecord(w.Session.ID, int64(after), store.Record{Seq: int64(head.Seq), Time: head.Time, Body: body})
 }
 
 // seal puts the hash of what changed into the details of a row, so that the code of the row goes over it.

@@ -9,6 +9,7 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -167,13 +168,7 @@ func (s Session) Etag() string {
 	return d.String()
 }
 
-// stored is the body of a session in the store.
-type stored struct {
-	Session json.RawMessage `json:"session"`
-	Head    audit.Head      `json:"head"`
-}
-
-// encode writes the body of a session: stored, with the text that the session has already.
+// encode writes the body of a session in the store: an object of its text and the head of its rows.
 func encode(session []byte, head audit.Head) ([]byte, error) {
 	raw, err := json.Marshal(head)
 	if err != nil {
@@ -192,15 +187,16 @@ func decode(s store.Session) (Session, error) {
 
 // read reads a session, and gives the text of it alone, without the head.
 func read(s store.Session) (out Session, text []byte, err error) {
-	var body stored
-	if err = json.Unmarshal(s.Body, &body); err == nil {
-		err = json.Unmarshal(body.Session, &out)
+	parts, err := members(s.Body)
+	if err == nil {
+		text = find(parts, []byte("session"))
+		err = errors.Join(json.Unmarshal(text, &out), json.Unmarshal(find(parts, []byte("head")), &out.Head))
 	}
 	if err != nil {
 		return Session{}, nil, fmt.Errorf("session %s cannot be read: %w", s.ID, err)
 	}
-	out.Version, out.Head = s.Version, body.Head
-	return out, body.Session, nil
+	out.Version = s.Version
+	return out, text, nil
 }
 
 // Get gives a session. store.ErrNotFound.

@@ -388,11 +388,12 @@ func TestAgent23TamperedRows(t *testing.T) {
 		change string
 		verify bool // else only the replay notices
 	}{
-		"a byte of a row": {`UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '"verdict":"APPROVE"', '"verdict":"APPROVES"') AS BLOB)`, true},
-		"a row is gone":   {`DELETE FROM records WHERE seq = 3`, true},
-		"the last two":    {`DELETE FROM records WHERE seq > (SELECT max(seq) - 2 FROM records)`, true},
-		"what it changed": {`UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '"港の話を書く"', '"海の話を書く"') AS BLOB) WHERE seq = 1`, false},
-		"the session":     {`UPDATE sessions SET body = CAST(replace(CAST(body AS TEXT), '港の話を書く', '海の話を書く') AS BLOB)`, false},
+		"a byte of a row":  {`UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '"verdict":"APPROVE"', '"verdict":"APPROVES"') AS BLOB)`, true},
+		"a change is gone": {`DELETE FROM records WHERE seq = (SELECT min(seq) FROM records WHERE seq > 1)`, true},
+		"a row is gone":    {`UPDATE records SET body = CAST(json_remove(CAST(body AS TEXT), '$.rows[0]') AS BLOB) WHERE seq = (SELECT max(seq) FROM records)`, true},
+		"the last two":     {`DELETE FROM records WHERE seq > (SELECT max(seq) - 2 FROM records)`, true},
+		"what it changed":  {`UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '"港の話を書く"', '"海の話を書く"') AS BLOB) WHERE seq = 1`, false},
+		"the session":      {`UPDATE sessions SET body = CAST(replace(CAST(body AS TEXT), '港の話を書く', '海の話を書く') AS BLOB)`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -19,8 +20,14 @@ const chunk = 500
 func (l *Ledger) Rows(ctx context.Context, ns, id string, from uint64) iter.Seq2[audit.Row, error] {
 	return func(yield func(audit.Row, error) bool) {
 		for r, err := range l.records(ctx, ns, id, from) {
-			if !yield(r.Row, err) || err != nil {
+			if err != nil {
+				yield(audit.Row{}, err)
 				return
+			}
+			for _, row := range r.Rows {
+				if row.Seq >= from && !yield(row, nil) {
+					return
+				}
 			}
 		}
 	}
@@ -39,12 +46,8 @@ func (l *Ledger) records(ctx context.Context, ns, id string, from uint64) iter.S
 				return
 			}
 			for _, p := range page {
-				var r record
-				if err := json.Unmarshal(p.Body, &r); err != nil {
-					yield(record{}, fmt.Errorf("row %d of session %s cannot be read: %w", p.Seq, id, err))
-					return
-				}
-				if !yield(r, nil) {
+				r, err := recordOf(id, p)
+				if !yield(r, err) || err != nil {
 					return
 				}
 				next = p.Seq + 1
@@ -56,11 +59,15 @@ func (l *Ledger) records(ctx context.Context, ns, id string, from uint64) iter.S
 	}
 }
 
-// row is the row of a record.
-func row(p store.Record) (audit.Row, error) {
-	var r record
-	err := json.Unmarshal(p.Body, &r)
-	return r.Row, err
+// recordOf reads a record of a session, which has at least one row.
+func recordOf(id string, p store.Record) (r record, err error) {
+	if err = json.Unmarshal(p.Body, &r); err == nil && len(r.Rows) == 0 {
+		err = errors.New("it has no rows")
+	}
+	if err != nil {
+		return record{}, fmt.Errorf("the record that ends with row %d of session %s cannot be read: %w", p.Seq, id, err)
+	}
+	return r, nil
 }
 
 // Verify goes through the rows of a session. The error is an *audit.BadRow, which names the first that is not as it was made.
@@ -89,8 +96,8 @@ func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
 		if err != nil {
 			return Session{}, err
 		}
-		if first && r.Row.Seq != 1 {
-			return Session{}, fmt.Errorf("the rows of session %s before %d are no longer kept: it cannot be made again from them", id, r.Row.Seq)
+		if seq := r.Rows[0].Seq; first && seq != 1 {
+			return Session{}, fmt.Errorf("the rows of session %s before %d are no longer kept: it cannot be made again from them", id, seq)
 		}
 		first = false
 		if err := patch(made, r); err != nil {
@@ -118,17 +125,15 @@ func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
 	return again, nil
 }
 
-// patch takes over what a row says that changed, if that is what the row sealed.
+// patch takes over what a record says that changed, if that is what its last row sealed.
 func patch(made map[string]json.RawMessage, r record) error {
-	if r.Delta == nil {
-		return nil
-	}
+	last := r.Rows[len(r.Rows)-1]
 	var sealed map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(r.Row.Details), &sealed); err != nil {
+	if err := json.Unmarshal([]byte(last.Details), &sealed); err != nil {
 		return err
 	}
 	if string(sealed[deltaKey]) != `"`+string(canon.Sum(r.Delta))+`"` {
-		return fmt.Errorf("what row %d changed is not what it sealed", r.Row.Seq)
+		return fmt.Errorf("what row %d changed is not what it sealed", last.Seq)
 	}
 	var changed map[string]json.RawMessage
 	if err := json.Unmarshal(r.Delta, &changed); err != nil {

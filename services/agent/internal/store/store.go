@@ -70,9 +70,9 @@ type Approval struct {
 	Body        []byte
 }
 
-// Record is a row of a session's audit, and what it changed.
+// Record is what one change of a session adds to its audit: rows, and what changed.
 type Record struct {
-	// Seq counts the records of a session from 1, without gaps.
+	// Seq is the number of its last row. Rows of a session count from 1, without gaps.
 	Seq  int64
 	Time time.Time
 	Body []byte
@@ -139,7 +139,7 @@ type View interface {
 	// Approval gives one. ErrNotFound.
 	Approval(id string) (Approval, error)
 	Approvals(f ApprovalFilter, after Place, limit int) ([]Approval, error)
-	// Records gives those of a session from a number on, oldest first.
+	// Records gives those of a session from the one that has the row of a number on, oldest first.
 	Records(session string, from int64, limit int) ([]Record, error)
 	// Text gives a content. ErrNotFound.
 	Text(session, id string) (Text, error)
@@ -163,9 +163,10 @@ type Tx interface {
 	DeleteContents(session string) error
 	// PutApproval writes an approval, new or not.
 	PutApproval(a Approval) error
-	// AddRecord adds the next record. ErrTaken where its number is not the next one.
-	AddRecord(session string, r Record) error
-	// PruneRecords takes away those before a number.
+	// AddRecord adds a record behind the one that ends with the row after; 0 for the first. ErrTaken where that is not the last one, or
+	// the number of the record is not behind it.
+	AddRecord(session string, after int64, r Record) error
+	// PruneRecords takes away those that end before a number, but the last one.
 	PruneRecords(session string, before int64) error
 	PutText(t Text) error
 	// PruneTexts takes away those whose time is over, at most limit, and says how many went.

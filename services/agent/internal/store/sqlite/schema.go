@@ -53,7 +53,7 @@ const (
 	listRecords = "SELECT seq, at, body FROM records WHERE ns = ? AND session = ? AND seq >= ? ORDER BY seq LIMIT ?"
 	lastRecord  = "SELECT coalesce(max(seq), 0) FROM records WHERE ns = ? AND session = ?"
 	addRecord   = `INSERT INTO records (ns, session, seq, at, body) SELECT ?1, ?2, ?3, ?4, ?5
-	WHERE ?3 = 1 + (SELECT coalesce(max(seq), 0) FROM records WHERE ns = ?1 AND session = ?2)`
+	WHERE ?3 > ?6 AND ?6 = (SELECT coalesce(max(seq), 0) FROM records WHERE ns = ?1 AND session = ?2)`
 	pruneRecords = "DELETE FROM records WHERE ns = ?1 AND session = ?2 AND seq < ?3 AND seq < (SELECT max(seq) FROM records WHERE ns = ?1 AND session = ?2)"
 	getText      = "SELECT session, id, until, body FROM texts WHERE ns = ? AND session = ? AND id = ?"
 	putText      = `INSERT INTO texts (ns, session, id, until, body) VALUES (?, ?, ?, ?, ?)

@@ -215,11 +215,11 @@ func (t *tx) PutApproval(a store.Approval) error {
 	return t.exec(putApproval, t.ns, a.ID, a.Session, a.State, micros(a.Created), blob(a.Body))
 }
 
-func (t *tx) AddRecord(session string, r store.Record) error {
+func (t *tx) AddRecord(session string, after int64, r store.Record) error {
 	if err := t.bounded(r.Body); err != nil {
 		return err
 	}
-	ok, err := t.changed(addRecord, t.ns, session, r.Seq, micros(r.Time), blob(r.Body))
+	ok, err := t.changed(addRecord, t.ns, session, r.Seq, micros(r.Time), blob(r.Body), after)
 	if err != nil || ok {
 		return err
 	}
@@ -227,7 +227,7 @@ func (t *tx) AddRecord(session string, r store.Record) error {
 	if err := t.db.Row(lastRecord, t.ns, session).Scan(&last); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: the next record of the session is %d, not %d", store.ErrTaken, last+1, r.Seq)
+	return fmt.Errorf("%w: the last row of the session is %d; rows %d to %d are not behind it", store.ErrTaken, last, after+1, r.Seq)
 }
 
 // PruneRecords keeps the last one: the next number goes by it.

@@ -52,7 +52,7 @@ func together(t *testing.T, open Engine) {
 				if err != nil {
 					return err
 				}
-				if err := tx.AddRecord("s", store.Record{Seq: int64(len(list) + 1), Time: at(i)}); err != nil {
+				if err := tx.AddRecord("s", int64(len(list)), store.Record{Seq: int64(len(list) + 1), Time: at(i)}); err != nil {
 					return err
 				}
 				if i%4 == 0 {
@@ -116,7 +116,7 @@ func reopened(t *testing.T, open Engine) {
 		_, err := tx.Claim("s", "p", at(0), at(9))
 		must(t, err)
 		must(t, tx.PutApproval(store.Approval{ID: "a", Session: "s", State: "PENDING", Created: at(0), Body: []byte("b")}))
-		return tx.AddRecord("s", store.Record{Seq: 1, Time: at(1), Body: []byte("r")})
+		return tx.AddRecord("s", 0, store.Record{Seq: 1, Time: at(1), Body: []byte("r")})
 	})
 	must(t, s.Close())
 	s = open(t)
@@ -147,7 +147,7 @@ func contents(t *testing.T, open Engine) {
 			must(t, tx.PutApproval(store.Approval{ID: "a-" + id, Session: id, State: "DENIED", Created: at(0)}))
 			must(t, tx.PutText(store.Text{Session: id, ID: "x"}))
 			must(t, tx.PutOutgoing(store.Outgoing{Session: id, N: 1}))
-			return tx.AddRecord(id, store.Record{Seq: 1, Time: at(0)})
+			return tx.AddRecord(id, 0, store.Record{Seq: 1, Time: at(0)})
 		})
 	}
 	update(t, s, "b", func(tx store.Tx) error { return tx.DeleteContents("s") })
@@ -199,7 +199,7 @@ func deletion(t *testing.T, open Engine) {
 				must(t, tx.PutApproval(store.Approval{ID: "a-" + id, Session: id, State: "PENDING", Created: at(0)}))
 				must(t, tx.PutText(store.Text{Session: id, ID: "x"}))
 				must(t, tx.PutOutgoing(store.Outgoing{Session: id, N: 1}))
-				return tx.AddRecord(id, store.Record{Seq: 1, Time: at(0)})
+				return tx.AddRecord(id, 0, store.Record{Seq: 1, Time: at(0)})
 			})
 		}
 	}

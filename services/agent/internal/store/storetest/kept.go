@@ -12,10 +12,12 @@ func records(t *testing.T, open Engine) {
 	update(t, s, "a", func(tx store.Tx) error {
 		must(t, tx.PutSession(session("s", 0)))
 		for i := int64(1); i <= 5; i++ {
-			must(t, tx.AddRecord("s", store.Record{Seq: i, Time: at(int(i)), Body: []byte{byte(i)}}))
+			must(t, tx.AddRecord("s", i-1, store.Record{Seq: i, Time: at(int(i)), Body: []byte{byte(i)}}))
 		}
-		is(t, tx.AddRecord("s", store.Record{Seq: 7}), store.ErrTaken)
-		is(t, tx.AddRecord("s", store.Record{Seq: 5}), store.ErrTaken)
+		for after, seq := range map[int64]int64{6: 7, 4: 5, 5: 5, 7: 6} {
+			is(t, tx.AddRecord("s", after, store.Record{Seq: seq}), store.ErrTaken)
+		}
+		is(t, tx.AddRecord("new", 1, store.Record{Seq: 2}), store.ErrTaken)
 		return nil
 	})
 	seqs := func(session string, from int64, limit int) (all []int64) {
@@ -35,9 +37,13 @@ func records(t *testing.T, open Engine) {
 	update(t, s, "a", func(tx store.Tx) error { return tx.PruneRecords("s", 4) })
 	same(t, []int64{4, 5}, seqs("s", 0, 10))
 	update(t, s, "a", func(tx store.Tx) error { return tx.PruneRecords("s", 99) })
-	same(t, []int64{5}, seqs("s", 0, 10)) // the next number goes by it
-	update(t, s, "a", func(tx store.Tx) error { return tx.AddRecord("s", store.Record{Seq: 6, Time: at(6)}) })
-	same(t, []int64{5, 6}, seqs("s", 0, 10))
+	same(t, []int64{5}, seqs("s", 0, 10))                                                                         // the next number goes by it
+	update(t, s, "a", func(tx store.Tx) error { return tx.AddRecord("s", 5, store.Record{Seq: 8, Time: at(8)}) }) // three rows
+	for from, want := range map[int64][]int64{0: {5, 8}, 6: {8}, 8: {8}, 9: nil} {
+		same(t, want, seqs("s", from, 10))
+	}
+	update(t, s, "a", func(tx store.Tx) error { return tx.PruneRecords("s", 7) })
+	same(t, []int64{8}, seqs("s", 0, 10))
 }
 
 func texts(t *testing.T, open Engine) {
