@@ -202,10 +202,9 @@ type field struct {
 }
 
 // texts are the texts of an entry in a fixed order. The code of a row goes over exactly these, its time and its place.
-func (e *Entry) texts() []field {
+func (e *Entry) texts() [15]field {
 	need := needs[e.Kind]
-	content := []string{Absent, Folder}
-	return []field{
+	return [15]field{
 		{name: "namespace", value: e.Namespace, needed: true, limit: MaxText},
 		{name: "session", value: e.Session, needed: true, limit: MaxText},
 		{name: "task", value: e.Task, limit: MaxText},
@@ -218,11 +217,14 @@ func (e *Entry) texts() []field {
 		{name: "call_hash", value: e.CallHash, needed: need&called != 0, limit: MaxText, hash: true},
 		{name: "digest", value: e.Digest, limit: MaxText, hash: true},
 		{name: "args_digest", value: e.ArgsDigest, needed: need&args != 0, limit: MaxText, hash: true},
-		{name: "before", value: e.Before, limit: MaxText, hash: true, special: content},
-		{name: "after", value: e.After, limit: MaxText, hash: true, special: content},
+		{name: "before", value: e.Before, limit: MaxText, hash: true, special: special},
+		{name: "after", value: e.After, limit: MaxText, hash: true, special: special},
 		{name: "details", value: e.Details, limit: MaxDetails},
 	}
 }
+
+// special are what stands for a content that is no file.
+var special = []string{Absent, Folder}
 
 // isHash says so of 64 hexadecimal digits in lower case.
 func isHash(s string) bool {

@@ -127,7 +127,7 @@ func (k *Keys) Extend(h Head, entries ...Entry) ([]Row, Head, error) {
 // encode gives the bytes that the code of a row goes over: every field but the code, each text with its length before it, so
 // that two rows never have the same.
 func (r *Row) encode() []byte {
-	b := text(nil, rowVersion)
+	b := text(make([]byte, 0, 1024), rowVersion)
 	b = binary.BigEndian.AppendUint64(b, r.Seq)
 	b = text(text(b, r.KeyID), r.Prev)
 	b = moment(b, r.Time)

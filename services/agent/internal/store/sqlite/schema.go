@@ -81,6 +81,8 @@ const (
 	// One function of a transaction, and one snapshot.
 	begin, undo, end  = "SAVEPOINT one", "ROLLBACK TO one", "RELEASE one"
 	snapshot, dropped = "BEGIN", "ROLLBACK"
+	// pin reads something: only then a snapshot is taken.
+	pin = "SELECT count(*) FROM (SELECT 1 FROM sessions LIMIT 1)"
 )
 
 // contents are the statements that take away what a session says, gone those that take away the rest of it, each with a namespace and an id.
@@ -93,7 +95,7 @@ var (
 var (
 	reads = []string{
 		getSession, listSessions, getApproval, approvalsIn, approvalsOf, approvalsAll, listRecords, lastRecord, getText, listOutgoing, listTelling,
-		listNamespaces, getRequest, getLease, listDue, nextDue, snapshot, dropped,
+		listNamespaces, getRequest, getLease, listDue, nextDue, snapshot, dropped, pin,
 	}
 	writes = []string{
 		addSession, setSession, putApproval, addRecord, pruneRecords, putText, pruneTexts, putOutgoing, takeOutgoing, putRequest, oldRequests, setLease,

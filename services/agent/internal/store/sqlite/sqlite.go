@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
@@ -30,14 +31,15 @@ const (
 // Store is one file. It implements store.Store.
 type Store struct {
 	writer, reader *connection
-	// reading lines up those that read; published is held for writing while a transaction becomes durable, so that nobody reads what
-	// a power cut could take back.
-	reading   sync.Mutex
-	published sync.RWMutex
-	updates   chan *update
-	stopping  chan struct{}
-	stopped   chan struct{}
-	stop      sync.Once
+	// reading lines up those that read.
+	reading sync.Mutex
+	// pinned says that the reader has a snapshot: that of before the transaction that is becoming durable.
+	pinned   bool
+	commits  atomic.Int64
+	updates  chan *update
+	stopping chan struct{}
+	stopped  chan struct{}
+	stop     sync.Once
 	// grown is about how many bytes the log grew since the last checkpoint. failed is why nothing is written any more: of a commit that failed it is not
 	// known what is on the disk.
 	grown  int
@@ -127,13 +129,40 @@ func (s *Store) read(ctx context.Context, fn func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.published.RLock()
-	defer s.published.RUnlock()
+	if s.pinned {
+		return fn()
+	}
 	if err := s.reader.say.Run(snapshot); err != nil {
 		return err
 	}
 	defer s.reader.say.Run(dropped) //nolint:errcheck // It ends a snapshot; the next one would say what is wrong.
 	return fn()
+}
+
+// publication is what happens around the commit of a transaction: until it is durable nobody reads it, since a power cut could take it
+// back; what was before is read, so that nobody waits for the disk to read.
+type publication struct{ *Store }
+
+// Lock gives those that read the state of before.
+func (p publication) Lock() {
+	p.reading.Lock()
+	var none int
+	if err := errors.Join(p.reader.say.Run(snapshot), p.reader.say.Row(pin).Scan(&none)); err != nil {
+		return // They wait.
+	}
+	p.pinned = true
+	p.reading.Unlock()
+}
+
+// Unlock gives them what is durable now.
+func (p publication) Unlock() {
+	p.commits.Add(1)
+	if p.pinned {
+		p.reading.Lock()
+	}
+	p.pinned = false
+	_ = p.reader.say.Run(dropped) // It ends a snapshot; the next one would say what is wrong.
+	p.reading.Unlock()
 }
 
 // Due implements store.Store.
@@ -180,6 +209,9 @@ func (s *Store) Namespaces(ctx context.Context, after string, limit int) (all []
 	return all, err
 }
 
+// Commits counts the transactions that were committed: one fdatasync each.
+func (s *Store) Commits() int64 { return s.commits.Load() }
+
 // Close waits for what is under way, and closes the file.
 func (s *Store) Close() error {
 	var err error
@@ -225,7 +257,7 @@ func (s *Store) batch(first *update) {
 			wrote = wrote || w
 		}
 		return wrote, nil
-	}, &s.published)
+	}, publication{s})
 	if len(all) == 0 {
 		all = append(all, first) // There is no transaction, such as where another process keeps one open: the next one may begin.
 	} else if err != nil && !errors.Is(err, durable.ErrFull) {
