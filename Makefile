@@ -8,7 +8,7 @@ GO      ?= go
 # The race detector needs a C compiler.
 RACE    := $(if $(shell command -v $$($(GO) env CC)),-race)
 MODULES := gen services/internal services/promptbuilder services/agent services/flowstore services/gateway services/tsumugi
-OUTSIDE := services/flowstore/bench services/promptbuilder/bench
+OUTSIDE := services/agent/bench services/flowstore/bench services/promptbuilder/bench
 # These look at files of other modules, which Go's test cache does not see.
 UNCACHED := ./services/internal/archtest/... ./services/tsumugi/e2e/...
 

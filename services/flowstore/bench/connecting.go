@@ -45,7 +45,7 @@ func connecting(ctx context.Context, dir string) (rows []benchtable.Row, err err
 			if err != nil {
 				return 0, err
 			}
-			floor, err := blockRate(filepath.Join(dir, "connecting-floor"))
+			floor, err := benchtable.BlockRate(filepath.Join(dir, "connecting-floor"))
 			if err != nil {
 				return 0, err
 			}

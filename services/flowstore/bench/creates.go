@@ -48,7 +48,7 @@ func creates(ctx context.Context, dir string) (row benchtable.Row, err error) {
 			return rate, err
 		},
 		func() (float64, error) {
-			floor, err := blockRate(filepath.Join(dir, "block"))
+			floor, err := benchtable.BlockRate(filepath.Join(dir, "block"))
 			floors = append(floors, floor)
 			if err != nil {
 				return 0, err

@@ -152,7 +152,7 @@ func creatingAlone(ctx context.Context, dir string) (rows []benchtable.Row, err 
 		if err != nil {
 			return 0, err
 		}
-		floor, err := blockRate(s.block)
+		floor, err := benchtable.BlockRate(s.block)
 		if err != nil {
 			return 0, err
 		}
@@ -210,7 +210,7 @@ func creatingTogether(ctx context.Context, dir string) (rows []benchtable.Row, e
 		began := time.Now()
 		err = s.ours.flush(ctx)
 		written = append(written, createsPerRound/(createsPerRound/b.rate+time.Since(began).Seconds()))
-		floor, errFloor := blockRate(s.block)
+		floor, errFloor := benchtable.BlockRate(s.block)
 		slow, floors, perSync = append(slow, b.p99.Seconds()*floor), append(floors, floor), append(perSync, createsPerRound/c.syncs)
 		return b.rate, errors.Join(err, errFloor)
 	}

@@ -1,4 +1,4 @@
-package main
+package benchtable
 
 import (
 	"errors"
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// blockRate is how often per second one block of 4 KiB is overwritten and synced: what the disk can do at all.
-func blockRate(name string) (rate float64, err error) {
+// BlockRate is how often per second one block of 4 KiB is overwritten and synced: what the disk can do at all.
+func BlockRate(name string) (rate float64, err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return 0, err
