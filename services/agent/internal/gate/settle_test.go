@@ -152,7 +152,7 @@ func (h *history) record(rows []audit.Entry) {
 
 func (h *history) extend() (session.Event, Change) {
 	a := h.one()
-	r := Extend(a, Extension{Who: bob, Until: h.now.Add(time.Duration(rapid.IntRange(1, 60).Draw(h.t, "minutes"))*time.Minute), Now: h.now, Seq: h.seq})
+	r := Extend(a, Extension{Who: bob, Until: h.now.Add(time.Duration(rapid.IntRange(1, 60).Draw(h.t, "minutes")) * time.Minute), Now: h.now, Seq: h.seq})
 	return r.Event, r.Change
 }
 
