@@ -235,7 +235,7 @@ func TestATask(t *testing.T) {
 	_, err = decide(d.bob(), &agentv1.DecideApprovalRequest{Decision: agentv1.Decision_DECISION_APPROVE, Digest: a.Digest})
 	d.ok(err)
 	end := d.until(s.Name, func(s *agentv1.Session) bool { return s.Lifecycle == agentv1.Lifecycle_LIFECYCLE_DONE })
-	if text, err := os.ReadFile(filepath.Join(d.dir, "a.md")); err != nil || string(text) != "港\n夜明け\n" || end.Memory.Operations != 1 {
+	if text, err := os.ReadFile(filepath.Join(d.dir, "a.md")); err != nil || string(text) != "港\n夜明け\n" || end.Memory.Operations != 1 || end.Memory.Files != 1 {
 		t.Errorf("%q, %v, %v", text, err, end)
 	}
 	d.watched(s.Name, end.Seq)
