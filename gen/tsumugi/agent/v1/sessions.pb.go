@@ -776,7 +776,7 @@ type Memory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Calls that were executed.
 	Operations int32 `protobuf:"varint,1,opt,name=operations,proto3" json:"operations,omitempty"`
-	// Files that they changed, each counted once a call.
+	// Files that they created.
 	Files         int32 `protobuf:"varint,2,opt,name=files,proto3" json:"files,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

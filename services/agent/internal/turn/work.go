@@ -161,9 +161,6 @@ func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Chan
 	switch e.State {
 	case router.Executed:
 		w.Session.Memory.Operations++
-		if e.Intent.Staged != nil {
-			w.Session.Memory.Files++
-		}
 		if e.Intent.Before == folder.Absent && (e.Intent.Tool == tool.Write || e.Intent.Tool == tool.Create) {
 			w.Session.Memory.Files++
 		}
