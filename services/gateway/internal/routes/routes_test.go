@@ -72,7 +72,7 @@ func TestNoNumbersOf64Bits(t *testing.T) {
 	allowed := map[protoreflect.FullName]bool{
 		"tsumugi.flowstore.v1.Event.seq": true, "tsumugi.flowstore.v1.Event.last_seq": true, "tsumugi.flowstore.v1.WatchEventsRequest.since_seq": true,
 		"tsumugi.agent.v1.BuildNodeContextResponse.store_seq": true,
-		"tsumugi.agent.v1.Session.seq": true, "tsumugi.agent.v1.SessionEvent.seq": true, "tsumugi.agent.v1.WatchSessionRequest.from_seq": true,
+		"tsumugi.agent.v1.Session.seq":                        true, "tsumugi.agent.v1.SessionEvent.seq": true, "tsumugi.agent.v1.WatchSessionRequest.from_seq": true,
 		"tsumugi.agent.v1.AuditRecord.seq": true, "tsumugi.agent.v1.ListAuditRecordsRequest.after_seq": true, "tsumugi.agent.v1.VerifyAuditResponse.bad_seq": true,
 	}
 	seen := map[protoreflect.FullName]bool{}
