@@ -439,7 +439,7 @@ func TestAFolderThatHoldsOurOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer set.Close() //nolint:errcheck // nothing was called
+	defer set.Close()
 	cfg := settings(t)
 	cfg.Sessions.Tools = filepath.Join(t.TempDir(), "tools.yaml")
 	if err := os.WriteFile(cfg.Sessions.Tools, []byte("roots:\n  - {name: work, path: '"+dir+"'}\n  - {name: data, path: '"+cfg.Data+"'}\n"), 0o600); err != nil {

@@ -348,7 +348,7 @@ func TestEveryRouteReachesItsCall(t *testing.T) {
 		d.PromptBuilder, d.Agent, d.FlowStore = conns["promptbuilder"], conns["agent"], conns["flowstore"]
 	})
 	for _, route := range routes.All() {
-		path := strings.NewReplacer("{name=", "", "{flow=", "", "{node=", "", "{flow.name=", "", "{node.name=", "", "}", "", "*", id).Replace(route.Path)
+		path := strings.NewReplacer("{name=", "", "{flow=", "", "{node=", "", "{flow.name=", "", "{node.name=", "", "{session=", "", "{session.name=", "", "}", "", "*", id).Replace(route.Path)
 		got := do(t, newRequest(t, route.Method, server.URL+path, ""))
 		if reason, _ := got.reason(t); got.status != http.StatusInternalServerError || reason != "INTERNAL" || strings.Contains(got.body, "called") {
 			t.Errorf("%s %s: %d %s", route.Method, path, got.status, got.body)

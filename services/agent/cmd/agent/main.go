@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
@@ -35,6 +36,6 @@ func start(ctx context.Context, s settings, e lifecycle.Env) (lifecycle.App, err
 		e.Defer(f)
 	}
 	deps.Backends, deps.PromptBuilder, deps.FlowStore = s.set, prompts, flows
-	deps.Own = append(e.Own, s.files()...)
+	deps.Own = slices.Concat(e.Own, s.files())
 	return app.New(ctx, s.Config, deps)
 }

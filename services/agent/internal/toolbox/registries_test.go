@@ -98,7 +98,7 @@ func TestOneRegistryForTheSameTools(t *testing.T) {
 				continue
 			}
 			has = append(has, one.Full())
-			want := slices.Concat(c.s.Settings.Tools, servers[c.ns])
+			want := slices.Concat(c.s.Tools, servers[c.ns])
 			if !slices.Contains(want, one.Definition) {
 				t.Errorf("%s has %+v", c.name, one.Definition)
 			}

@@ -135,7 +135,7 @@ func (b *Box) tools(ns string, s ledger.Session, m folder.Mounts) (*tool.Registr
 		all = append(all, p.Tool)
 	}
 	others, pins, _ := s.Pins.Keep(b.Servers.Tools(ns))
-	tools, err := b.registries.get(append(all, others...), s.Settings.Tools)
+	tools, err := b.registries.get(append(all, others...), s.Tools)
 	return tools, pins, err
 }
 

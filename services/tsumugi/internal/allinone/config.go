@@ -6,6 +6,9 @@
 package allinone
 
 import (
+	"os"
+	"slices"
+
 	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
 	flowstore "github.com/tsumugi-dev/tsumugi/services/flowstore/app"
 	gateway "github.com/tsumugi-dev/tsumugi/services/gateway/app"
@@ -16,8 +19,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/backends"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 	promptbuilder "github.com/tsumugi-dev/tsumugi/services/promptbuilder/app"
-	"os"
-	"slices"
 )
 
 // Config are the settings of the whole process. Those of a service stand under its name, as in the service's own program.

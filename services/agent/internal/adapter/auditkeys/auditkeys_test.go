@@ -1,6 +1,7 @@
 package auditkeys_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,7 @@ func TestTheFirstStart(t *testing.T) {
 	if _, err := auditkeys.LoadOrMake(dir); err != nil {
 		t.Error(err)
 	}
-	if again, err := os.ReadFile(name); err != nil || string(again) != string(first) {
+	if again, err := os.ReadFile(name); err != nil || !bytes.Equal(again, first) {
 		t.Errorf("%v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
