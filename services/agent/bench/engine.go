@@ -60,10 +60,10 @@ var page = template.Must(template.New("main").Parse(strings.Repeat("You are an a
 // written makes prompts from it.
 type written struct{}
 
-func (written) Build(_ context.Context, _ string, p turn.Prompt) (string, error) {
+func (written) Build(_ context.Context, _ string, p turn.Prompt) (turn.Built, error) {
 	var b strings.Builder
 	err := page.Execute(&b, p)
-	return b.String(), err
+	return turn.Built{Text: b.String()}, err
 }
 
 type realClock struct{}
@@ -150,8 +150,8 @@ func (o *ours) create(ctx context.Context, prefix string, n int) ([]string, erro
 
 // turn has a message answered, which is durable then.
 func (o *ours) turn(ctx context.Context, id string) error {
-	s, err := o.Send(ctx, ns, id, turn.Message{
-		Sent: session.Sent{ID: realIDs{}.ID(), Mode: session.Queue}, Text: "書いて", Who: audit.Actor{Name: "ann", Kind: audit.Person},
+	r, err := o.Send(ctx, ns, id, turn.Message{
+		Sent: session.Sent{ID: realIDs{}.ID(), Mode: session.Queue}, Text: "書いて", Who: gate.Who{Name: "ann", Namespace: ns, Roles: []string{policy.RoleUser}},
 	})
 	if err != nil {
 		return err
@@ -159,8 +159,8 @@ func (o *ours) turn(ctx context.Context, id string) error {
 	if wrong, ok := o.failed.err.Load().(error); ok {
 		return wrong
 	}
-	if s.State.Status != session.Success {
-		return fmt.Errorf("session %s is %s after its turn: the message was stored without its answer", id, s.State.Status)
+	if status := r.Session.State.Status; status != session.Success {
+		return fmt.Errorf("session %s is %s after its turn: the message was stored without its answer", id, status)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ type memory struct {
 	texts    map[string]store.Text
 	records  map[string][]store.Record
 	leases   map[string]store.Lease
+	outgoing []store.Outgoing
 }
 
 func newMemory() *memory {
@@ -43,7 +44,9 @@ func (m *memory) Due(context.Context, string, time.Time, int) ([]store.Key, time
 	return nil, time.Time{}, nil
 }
 
-func (m *memory) Close() error { return nil }
+func (m *memory) Telling(context.Context, store.Key, int) ([]store.Key, error) { return nil, nil }
+func (m *memory) Namespaces(context.Context, string, int) ([]string, error)    { return nil, nil }
+func (m *memory) Close() error                                                 { return nil }
 
 // held is the store while a function has it.
 type held struct{ *memory }
@@ -82,6 +85,11 @@ func (h held) AddRecord(session string, _ int64, r store.Record) error {
 	return nil
 }
 
+func (h held) PutOutgoing(o store.Outgoing) error {
+	h.outgoing = append(h.outgoing, o)
+	return nil
+}
+
 func (h held) Claim(session, owner string, _, until time.Time) (store.Lease, error) {
 	l := store.Lease{Owner: owner, Until: until, Epoch: h.leases[session].Epoch + 1}
 	h.leases[session] = l
@@ -105,6 +113,9 @@ func (held) Approvals(store.ApprovalFilter, store.Place, int) ([]store.Approval,
 func (held) Records(string, int64, int) ([]store.Record, error) { return nil, errUnused }
 func (held) Request(string, time.Time) (store.Request, error)   { return store.Request{}, errUnused }
 func (held) DeleteSession(string) error                         { return errUnused }
+func (held) DeleteContents(string) error                        { return errUnused }
+func (held) Outgoing(string, int) ([]store.Outgoing, error)     { return nil, errUnused }
+func (held) TakeOutgoing(string, int64) error                   { return errUnused }
 func (held) PutApproval(store.Approval) error                   { return errUnused }
 func (held) PruneRecords(string, int64) error                   { return errUnused }
 func (held) PruneTexts(time.Time, int) (int, error)             { return 0, errUnused }
