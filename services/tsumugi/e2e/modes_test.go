@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/config"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
@@ -51,6 +54,11 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 	cfg.Agent.Data = s.agent
 	cfg.PromptBuilder.Prompts, cfg.Auth.Tokens = s.prompts, s.tokens
 	cfg.Agent.Summaries.Grammar, cfg.Agent.Summaries.Background = s.grammar, s.background
+	own := &cfg.Agent.Sessions
+	own.Tools, own.Policies, own.Approval, own.Lease = s.toolsFile, s.policies, cmp.Or(s.approval, own.Approval), cmp.Or(s.lease, own.Lease)
+	if err := config.Load(&cfg, config.Source{}); err != nil { // reads the files
+		return nil, err
+	}
 	process, err := allinone.Open(ctx, cfg, obs.NewLogger(cfg.Log, s.log))
 	if err != nil {
 		return nil, err
@@ -75,7 +83,7 @@ func launchServe(ctx context.Context, s settings) (*system, error) {
 		"serve", "--listen.grpc", free, "--listen.http", free, "--listen.admin", free,
 		"--stop.delay", "0s", "--log.level", logLevel, "--backends", s.backends, "--flowstore.data", s.data, "--agent.data", s.agent,
 		"--promptbuilder.prompts", s.prompts, "--auth.tokens", s.tokens,
-	}, s.summaries("--agent.")...)...)
+	}, s.ofAgent("--agent.")...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +93,19 @@ func launchServe(ctx context.Context, s settings) (*system, error) {
 	}, nil
 }
 
-// summaries are the flags with the settings of summaries, behind a prefix.
-func (s settings) summaries(prefix string) (flags []string) {
+// ofAgent are the flags with the settings of summaries and sessions, behind a prefix.
+func (s settings) ofAgent(prefix string) (flags []string) {
 	if s.grammar != "" {
 		flags = append(flags, prefix+"summaries.grammar", s.grammar)
 	}
 	if s.background {
 		flags = append(flags, prefix+"summaries.background", "true")
+	}
+	flags = append(flags, prefix+"sessions.tools", s.toolsFile, prefix+"sessions.policies", s.policies)
+	for name, d := range map[string]time.Duration{"approval": s.approval, "lease": s.lease} {
+		if d > 0 {
+			flags = append(flags, prefix+"sessions."+name, d.String())
+		}
 	}
 	return flags
 }
@@ -123,7 +137,7 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent, err := service("agent", append(s.summaries("--"), "--backends", s.backends, "--promptbuilder", promptbuilder, "--flowstore", flowstore, "--data", s.agent, "--service_token", s.serviceToken)...)
+	agent, err := service("agent", append(s.ofAgent("--"), "--backends", s.backends, "--promptbuilder", promptbuilder, "--flowstore", flowstore, "--data", s.agent, "--service_token", s.serviceToken)...)
 	if err != nil {
 		return nil, err
 	}

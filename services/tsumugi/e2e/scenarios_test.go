@@ -57,6 +57,7 @@ var scenarios = []struct {
 	{"a node is edited while it is summarised", editedMeanwhile},
 	{"the services are killed among summaries", summariesKilled},
 	{"nodes are summarised unasked", summarisedUnasked},
+	{"a task is planned, approved, carried out and reviewed", tasked},
 	{"callers of two namespaces", apart},
 	{"callers pretend to be others", forged},
 	{"tokens come and go", changing},

@@ -50,6 +50,9 @@ type settings struct {
 	// grammar is what replies with summaries follow; background makes them unasked.
 	grammar    string
 	background bool
+	// toolsFile and policies are the paths of files of sessions; empty: none. approval and lease are theirs; 0: default.
+	toolsFile, policies string
+	approval, lease     time.Duration
 	// log gets the logs of all services.
 	log *os.File
 }
