@@ -24,8 +24,11 @@ import (
 var ofSessions = []rule{
 	on(func(e *sessionservice.NotFoundError) *apierr.Error {
 		reason, collection := "SESSION_NOT_FOUND", wire.Sessions
-		if e.What == "approval" {
+		switch e.What {
+		case "approval":
 			reason, collection = "APPROVAL_NOT_FOUND", wire.Approvals
+		case "standing rule": // no resource: it stands in its session
+			return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error()).About("rule", "must be the id of one of session.standing_rules")
 		}
 		name := resource(collection, e.ID)
 		return apierr.New(codes.NotFound, reason, "there is no "+e.What+" "+name, e.What, name)
