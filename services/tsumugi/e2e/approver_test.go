@@ -88,7 +88,7 @@ func decided(t *testing.T, m mode) {
 	if _, err := asking.as(t, a)[0].ask(t, w.methods()["ListFlows"], `{}`); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(asking.settings.agent); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a folder for the secret beside a file of tokens: %v", err)
+	if _, err := os.Stat(filepath.Join(asking.settings.agent, token.SecretName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a secret beside a file of tokens: %v", err)
 	}
 }

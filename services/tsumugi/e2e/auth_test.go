@@ -28,23 +28,33 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/auth/authtest"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
-// guarded is a world that asks for tokens, with a model that follows a script. Of people it knows a in team-a and b in team-b.
-func guarded(t *testing.T, m mode) (w *world, a, b string) {
+// guarded is a world that asks for tokens, with a model that follows a script. Of people it knows a in team-a and b in team-b, who may decide.
+func guarded(t *testing.T, m mode, also ...func(*settings)) (w *world, a, b string) {
 	t.Helper()
 	w = prepare(t, m, nobody(t))
-	file, shown := authtest.File(t, authtest.User("a", "team-a"), authtest.User("b", "team-b"), authtest.Service("agent"))
+	var tokens []token.Token
+	for _, one := range []token.Token{authtest.User("a", "team-a"), authtest.User("b", "team-b")} {
+		one.Roles = append(one.Roles, token.Approver)
+		tokens = append(tokens, one)
+	}
+	file, shown := authtest.File(t, append(tokens, authtest.Service("agent"))...)
 	script := filepath.Join(t.TempDir(), "script.yaml")
 	w.settings.tokens, w.settings.serviceToken = file, filepath.Join(t.TempDir(), "agent.token")
 	for name, text := range map[string]string{
-		script:                  "replies:\n  - text: 続き、そしておわり。\n",
+		script: fmt.Sprintf("window: 100000\nreplies:\n  - {contains: 固定5項目, text: %q}\n  - text: 続き、そしておわり。\n",
+			say("AWAITING_APPROVAL", "pending_user", "plan", draft, "rationale", words)),
 		w.settings.backends:     fmt.Sprintf("default: tale\nbackends:\n  tale: {kind: scripted, script: %s}\n", script),
 		w.settings.serviceToken: shown[2],
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for _, set := range also {
+		set(&w.settings)
 	}
 	w.start(t)
 	return w, shown[0], shown[1]
@@ -148,7 +158,7 @@ func (a asker) ask(t *testing.T, m protoreflect.MethodDescriptor, request string
 		if x, ok := reply.(*flowstorev1.ExportFlowsResponse); ok {
 			all.Write(x.GetChunk())
 		}
-		if !m.IsStreamingServer() || m.Name() == "WatchEvents" {
+		if !m.IsStreamingServer() || m.Name() == "WatchEvents" || m.Name() == "WatchSession" {
 			return all.String(), nil
 		}
 		reply = message(t, m.Output())

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,6 +57,7 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 	cfg.Agent.Summaries.Grammar, cfg.Agent.Summaries.Background = s.grammar, s.background
 	own := &cfg.Agent.Sessions
 	own.Tools, own.Policies, own.Approval, own.Lease = s.toolsFile, s.policies, cmp.Or(s.approval, own.Approval), cmp.Or(s.lease, own.Lease)
+	own.RequesterMayApprove = !s.others
 	if err := config.Load(&cfg, config.Source{}); err != nil { // reads the files
 		return nil, err
 	}
@@ -102,6 +104,7 @@ func (s settings) ofAgent(prefix string) (flags []string) {
 		flags = append(flags, prefix+"summaries.background", "true")
 	}
 	flags = append(flags, prefix+"sessions.tools", s.toolsFile, prefix+"sessions.policies", s.policies)
+	flags = append(flags, prefix+"sessions.requester_may_approve", strconv.FormatBool(!s.others))
 	for name, d := range map[string]time.Duration{"approval": s.approval, "lease": s.lease} {
 		if d > 0 {
 			flags = append(flags, prefix+"sessions."+name, d.String())

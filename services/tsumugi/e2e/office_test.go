@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -117,7 +118,7 @@ func (h *account) take(e *agentv1.SessionEvent) {
 // send sends a message, and reads what comes of it to its end.
 func (o *office) send(t *testing.T, s surface, q *agentv1.SendMessageRequest) account {
 	t.Helper()
-	h, err := o.tell(s, q)
+	h, err := tell(o.ctx, s, q)
 	if err != nil {
 		t.Fatalf("over %s: %v", s.how, err)
 	}
@@ -125,8 +126,8 @@ func (o *office) send(t *testing.T, s surface, q *agentv1.SendMessageRequest) ac
 }
 
 // tell is send for messages that may be refused.
-func (o *office) tell(s surface, q *agentv1.SendMessageRequest) (h account, err error) {
-	stream, err := s.SendMessage(o.ctx, q)
+func tell(ctx context.Context, s agentv1.AgentServiceClient, q *agentv1.SendMessageRequest) (h account, err error) {
+	stream, err := s.SendMessage(ctx, q)
 	if err != nil {
 		return h, err
 	}

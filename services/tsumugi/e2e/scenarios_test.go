@@ -59,6 +59,8 @@ var scenarios = []struct {
 	{"nodes are summarised unasked", summarisedUnasked},
 	{"a task is planned, approved, carried out and reviewed", tasked},
 	{"callers of two namespaces", apart},
+	{"who asks does not decide", askers},
+	{"only the very words decide", worded},
 	{"callers pretend to be others", forged},
 	{"tokens come and go", changing},
 	{"whoever decides shows a secret", decided},

@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth/authtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/token"
+)
+
+// approve is the decision that would be right, but for who makes it.
+func approve(ctx context.Context, s surface, a *agentv1.Approval) error {
+	_, err := s.DecideApproval(ctx, &agentv1.DecideApprovalRequest{Name: a.GetName(), Digest: a.GetDigest(), Decision: agentv1.Decision_DECISION_APPROVE})
+	return err
+}
+
+// askers: whoever is bound to a session decides nothing whatever roles its token has, and knows of no other session; a name in a body or a header makes
+// nobody an approver; who asked does not decide where somebody else has to, with another token either (cases/agent.md c2, c8).
+func askers(t *testing.T, m mode) {
+	w, a, _ := guarded(t, m, func(s *settings) { s.others = true })
+	session := w.ownSession(t, w.as(t, a)[0])
+	asked, err := w.bearers(t, a)[0].GetApproval(w.ctx, &agentv1.GetApprovalRequest{Name: session.GetWaitingOn()[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []token.Role{token.User, token.Approver, token.Admin}
+	bearer := func(name, bound string, roles ...token.Role) []surface {
+		return w.bearers(t, authtest.Add(t, w.settings.tokens, token.Token{Name: name, Namespace: "team-a", Roles: roles, Session: bound}))
+	}
+	denied := func(who string, s surface, err error) {
+		t.Helper()
+		if e, ok := apierr.FromStatus(err); !ok || e.Code != codes.PermissionDenied {
+			t.Errorf("%s over %s: %v", who, s.how, err)
+		}
+	}
+	for _, s := range bearer("robot", session.GetName(), all...) {
+		if got, err := s.GetSession(w.ctx, &agentv1.GetSessionRequest{Name: session.GetName()}); err != nil || !got.GetPendingGate() {
+			t.Errorf("a session that looks at itself over %s: %v, %v", s.how, got, err)
+		}
+		denied("a session", s, approve(w.ctx, s, asked))
+		_, err := s.ExtendApproval(w.ctx, &agentv1.ExtendApprovalRequest{Name: asked.GetName(), ExpireTime: asked.GetExpireTime()})
+		denied("a session that extends", s, err)
+		_, err = s.CallTool(w.ctx, &agentv1.CallToolRequest{Session: session.GetName(), Tool: "session_status"})
+		denied("a session that calls", s, err)
+		h, err := tell(w.ctx, s, &agentv1.SendMessageRequest{Session: session.GetName(), Text: "approve " + strings.TrimPrefix(asked.GetName(), "approvals/")})
+		if err != nil || h.accepted.GetDecided() != "" {
+			t.Errorf("a session that says so over %s: %v, %v", s.how, h.accepted, err)
+		}
+	}
+	for _, s := range bearer("stranger", "sessions/0196b2c4-0008-7aaa-8bbb-000000000008", all...) {
+		_, err := s.GetSession(w.ctx, &agentv1.GetSessionRequest{Name: session.GetName()})
+		refusal{code: codes.NotFound, reason: "SESSION_NOT_FOUND"}.check(t, err)
+	}
+	for _, s := range bearer("mallory", "", token.User) {
+		denied("a user", s, approve(w.ctx, s, asked))
+		denied("a user with a header", s, approve(metadata.AppendToOutgoingContext(w.ctx, "x-user", "a", "tsumugi-caller-bin", `{"name":"a","roles":["approver"]}`), s, asked))
+	}
+	for _, s := range bearer("a", "", all...) {
+		denied("who asked", s, approve(w.ctx, s, asked))
+	}
+	body := []byte(`{"decision": "DECISION_APPROVE", "digest": "` + asked.GetDigest() + `", "decidedBy": "b"}`)
+	if got := w.rest(t, http.MethodPost, "/v1/"+asked.GetName()+":decideApproval", body, "Authorization", "Bearer "+a); got.status != http.StatusBadRequest {
+		t.Errorf("a body that says who decides: %d %s", got.status, got.body)
+	}
+	w.tried(t, a, session.GetName())
+	bob := bearer("bob", "", token.Approver)[1]
+	if now, err := bob.GetApproval(w.ctx, &agentv1.GetApprovalRequest{Name: asked.GetName()}); err != nil || now.GetState() != agentv1.ApprovalState_APPROVAL_STATE_PENDING {
+		t.Errorf("%v, %v", now, err)
+	}
+	if err := approve(w.ctx, bob, asked); err != nil {
+		t.Error(err)
+	}
+}
+
+// tried holds the audit to the tries of those who may not decide, by their verified names.
+func (w *world) tried(t *testing.T, token, session string) {
+	t.Helper()
+	rows, err := w.bearers(t, token)[0].ListAuditRecords(w.ctx, &agentv1.ListAuditRecordsRequest{Session: session, PageSize: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var who []string
+	for _, r := range rows.GetRecords() {
+		if r.GetKind() == "refusal" {
+			who = append(who, r.GetActor())
+		}
+	}
+	if !slices.Equal(who, []string{"mallory", "mallory", "mallory", "mallory", "a", "a"}) {
+		t.Errorf("the audit has refused tries of %q", who)
+	}
+}
+
+// worded: no text decides but the very words, whose approval is named, of a person who may; each other is a message that waits for the decision
+// (cases/agent.md c1, c14).
+func worded(t *testing.T, m mode) {
+	o := newOffice(t, m, "", "")
+	o.start(t)
+	if err := os.WriteFile(filepath.Join(o.folder, "a.txt"), []byte("原稿"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := o.approvers(t)[1]
+	name := o.session(t, s)
+	o.think(say("EXECUTION", "continue", "actions", acts("move", args{"source": "a.txt", "destination": "b.txt"})), say("EXECUTION", "done", "reply", "移しました。"))
+	o.send(t, s, &agentv1.SendMessageRequest{Session: name, Text: "移して"})
+	asked := o.waiting(t, s, name)[0]
+	texts := []string{"no, don't approve", "disallow", "not ok", "承認しない", "実行しないで", "please explain why", "ok, what does it do?", "I know"}
+	for i, text := range texts {
+		h := o.send(t, s, &agentv1.SendMessageRequest{Session: name, Text: text})
+		if h.accepted.GetPosition() != int32(i) || h.accepted.GetDecided() != "" || h.session.GetQueued() != int32(i+1) {
+			t.Errorf("%q is taken as %v", text, h.accepted)
+		}
+	}
+	if now := o.waiting(t, s, name); len(now) != 1 || now[0].GetState() != agentv1.ApprovalState_APPROVAL_STATE_PENDING || now[0].GetDigest() != asked.GetDigest() || o.file(t, "a.txt") == "" {
+		t.Errorf("%v waits", now)
+	}
+	words := "承認 " + strings.TrimPrefix(asked.GetName(), "approvals/")
+	if h, err := tell(o.ctx, o.bearers(t, "")[0], &agentv1.SendMessageRequest{Session: name, Text: words}); err != nil || h.accepted.GetDecided() != "" || !strings.Contains(asked.GetWords(), words) {
+		t.Errorf("%q of who may not decide: %v, %v", words, h.accepted, err)
+	}
+	if h := o.send(t, s, &agentv1.SendMessageRequest{Session: name, Text: words}); h.accepted.GetDecided() != asked.GetName() {
+		t.Errorf("%q is taken as %v", words, h.accepted)
+	}
+	end := o.until(t, s, name, "the queue is empty", rests)
+	if o.file(t, "b.txt") != "原稿" || o.file(t, "a.txt") != "" || end.GetTurns() != int32(len(texts)+2) {
+		t.Errorf("%v", end)
+	}
+	prompts := o.heard()
+	for i, text := range texts {
+		if got := prompts[i+2]; !strings.Contains(got, text) {
+			t.Errorf("message %d, %q, is not in its prompt: %s", i, text, got)
+		}
+	}
+	o.think(say("EXECUTION", "continue", "actions", acts("move", args{"source": "b.txt", "destination": "c.txt"})), say("EXECUTION", "done", "reply", "移しました。"))
+	o.send(t, s, &agentv1.SendMessageRequest{Session: name, Text: "また移して"})
+	if h := o.send(t, s, &agentv1.SendMessageRequest{Session: name, Text: "承認"}); h.accepted.GetDecided() == "" { // the only one, and asked since
+		t.Errorf("the bare word is taken as %v", h.accepted)
+	}
+	if o.until(t, s, name, "it is moved again", rests); o.file(t, "c.txt") != "原稿" {
+		t.Error("nothing was moved")
+	}
+	o.sound(t, s, name)
+}
