@@ -62,6 +62,8 @@ type Stream struct {
 	stop    func()
 	over    func(ledger.Session) bool
 	ended   bool
+	// shown says that the last thing told is the session as it is.
+	shown bool
 }
 
 // Watch begins with the session as it is; from is the number up to which everything is known, nil for now. Of a session whose task has ended
@@ -86,7 +88,7 @@ func (s *Service) Watch(ctx context.Context, ns, id string, from *int64) (*Strea
 		}
 		w.seq = after
 	}
-	w.pending = []Event{{Seq: w.seq, Time: t.Session.Updated, Of: Snapshot{t.Session}}}
+	w.pending, w.shown = []Event{{Seq: w.seq, Time: t.Session.Updated, Of: Snapshot{t.Session}}}, true
 	return w, nil
 }
 
@@ -169,10 +171,13 @@ func (w *Stream) more(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.pending = append(w.pending, e)
+		w.pending, w.shown = append(w.pending, e), false
 	}
 	if t.Last && w.over(t.Session) {
 		w.ended = true
+		if w.shown {
+			return nil
+		}
 		w.pending = append(w.pending, Event{Seq: int64(t.Session.Head.Seq), Time: t.Session.Updated, Of: Snapshot{t.Session}})
 	}
 	return nil
