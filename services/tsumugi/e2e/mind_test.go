@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,8 @@ type mind struct {
 func newMind(t *testing.T) *mind {
 	t.Helper()
 	m := &mind{aside: map[string]string{}, asked: make(chan string, 4096)}
-	m.Server = llmtest.New(t, llmtest.Options{Window: 200_000, Reply: m.reply})
+	lines := func(text string) []string { return slices.Collect(strings.Lines(text)) } // quick to count
+	m.Server = llmtest.New(t, llmtest.Options{Window: 200_000, Cut: lines, Reply: m.reply})
 	return m
 }
 
