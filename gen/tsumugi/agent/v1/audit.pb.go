@@ -419,6 +419,8 @@ type VerifyAuditResponse struct {
 	// With `replay`: the session that its rows make is the one that is stored; `replay_problem` says what is not.
 	Replayed      bool   `protobuf:"varint,5,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	ReplayProblem string `protobuf:"bytes,6,opt,name=replay_problem,json=replayProblem,proto3" json:"replay_problem,omitempty"`
+	// Where the chain ends. Kept elsewhere it shows later that no row was cut from the end; an export of the rows begins with it.
+	Head          *AuditHead `protobuf:"bytes,7,opt,name=head,proto3" json:"head,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -495,6 +497,110 @@ func (x *VerifyAuditResponse) GetReplayProblem() string {
 	return ""
 }
 
+func (x *VerifyAuditResponse) GetHead() *AuditHead {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+// AuditHead says which row is the last of a session. Nobody makes one without the key.
+type AuditHead struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace of the session. It is part of what the codes of all rows go over.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// `sessions/{uuid}`.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// Number, code and time of the last row. The number is a string in JSON.
+	Seq  int64                  `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
+	Mac  string                 `protobuf:"bytes,4,opt,name=mac,proto3" json:"mac,omitempty"`
+	Time *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
+	// The key of the seal, and the seal: HMAC-SHA256 in hexadecimal over the fields above.
+	KeyId         string `protobuf:"bytes,6,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	Seal          string `protobuf:"bytes,7,opt,name=seal,proto3" json:"seal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AuditHead) Reset() {
+	*x = AuditHead{}
+	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuditHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuditHead) ProtoMessage() {}
+
+func (x *AuditHead) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuditHead.ProtoReflect.Descriptor instead.
+func (*AuditHead) Descriptor() ([]byte, []int) {
+	return file_tsumugi_agent_v1_audit_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *AuditHead) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *AuditHead) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *AuditHead) GetSeq() int64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *AuditHead) GetMac() string {
+	if x != nil {
+		return x.Mac
+	}
+	return ""
+}
+
+func (x *AuditHead) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *AuditHead) GetKeyId() string {
+	if x != nil {
+		return x.KeyId
+	}
+	return ""
+}
+
+func (x *AuditHead) GetSeal() string {
+	if x != nil {
+		return x.Seal
+	}
+	return ""
+}
+
 var File_tsumugi_agent_v1_audit_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_audit_proto_rawDesc = "" +
@@ -534,14 +640,23 @@ const file_tsumugi_agent_v1_audit_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"P\n" +
 	"\x12VerifyAuditRequest\x12\x1d\n" +
 	"\asession\x18\x01 \x01(\tB\x03\xe0A\x02R\asession\x12\x1b\n" +
-	"\x06replay\x18\x02 \x01(\bB\x03\xe0A\x01R\x06replay\"\xdb\x01\n" +
+	"\x06replay\x18\x02 \x01(\bB\x03\xe0A\x01R\x06replay\"\x91\x02\n" +
 	"\x13VerifyAuditResponse\x12\x1b\n" +
 	"\x06intact\x18\x01 \x01(\bB\x03\xe0A\x03R\x06intact\x12\x1d\n" +
 	"\arecords\x18\x02 \x01(\x05B\x03\xe0A\x03R\arecords\x12\x1c\n" +
 	"\abad_seq\x18\x03 \x01(\x03B\x03\xe0A\x03R\x06badSeq\x12\x1d\n" +
 	"\aproblem\x18\x04 \x01(\tB\x03\xe0A\x03R\aproblem\x12\x1f\n" +
 	"\breplayed\x18\x05 \x01(\bB\x03\xe0A\x03R\breplayed\x12*\n" +
-	"\x0ereplay_problem\x18\x06 \x01(\tB\x03\xe0A\x03R\rreplayProblemB=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x0ereplay_problem\x18\x06 \x01(\tB\x03\xe0A\x03R\rreplayProblem\x124\n" +
+	"\x04head\x18\a \x01(\v2\x1b.tsumugi.agent.v1.AuditHeadB\x03\xe0A\x03R\x04head\"\xe5\x01\n" +
+	"\tAuditHead\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x03R\tnamespace\x12\x1d\n" +
+	"\asession\x18\x02 \x01(\tB\x03\xe0A\x03R\asession\x12\x15\n" +
+	"\x03seq\x18\x03 \x01(\x03B\x03\xe0A\x03R\x03seq\x12\x15\n" +
+	"\x03mac\x18\x04 \x01(\tB\x03\xe0A\x03R\x03mac\x123\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\x04time\x12\x1a\n" +
+	"\x06key_id\x18\x06 \x01(\tB\x03\xe0A\x03R\x05keyId\x12\x17\n" +
+	"\x04seal\x18\a \x01(\tB\x03\xe0A\x03R\x04sealB=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_audit_proto_rawDescOnce sync.Once
@@ -555,23 +670,26 @@ func file_tsumugi_agent_v1_audit_proto_rawDescGZIP() []byte {
 	return file_tsumugi_agent_v1_audit_proto_rawDescData
 }
 
-var file_tsumugi_agent_v1_audit_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_tsumugi_agent_v1_audit_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_tsumugi_agent_v1_audit_proto_goTypes = []any{
 	(*AuditRecord)(nil),              // 0: tsumugi.agent.v1.AuditRecord
 	(*ListAuditRecordsRequest)(nil),  // 1: tsumugi.agent.v1.ListAuditRecordsRequest
 	(*ListAuditRecordsResponse)(nil), // 2: tsumugi.agent.v1.ListAuditRecordsResponse
 	(*VerifyAuditRequest)(nil),       // 3: tsumugi.agent.v1.VerifyAuditRequest
 	(*VerifyAuditResponse)(nil),      // 4: tsumugi.agent.v1.VerifyAuditResponse
-	(*timestamppb.Timestamp)(nil),    // 5: google.protobuf.Timestamp
+	(*AuditHead)(nil),                // 5: tsumugi.agent.v1.AuditHead
+	(*timestamppb.Timestamp)(nil),    // 6: google.protobuf.Timestamp
 }
 var file_tsumugi_agent_v1_audit_proto_depIdxs = []int32{
-	5, // 0: tsumugi.agent.v1.AuditRecord.time:type_name -> google.protobuf.Timestamp
+	6, // 0: tsumugi.agent.v1.AuditRecord.time:type_name -> google.protobuf.Timestamp
 	0, // 1: tsumugi.agent.v1.ListAuditRecordsResponse.records:type_name -> tsumugi.agent.v1.AuditRecord
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	5, // 2: tsumugi.agent.v1.VerifyAuditResponse.head:type_name -> tsumugi.agent.v1.AuditHead
+	6, // 3: tsumugi.agent.v1.AuditHead.time:type_name -> google.protobuf.Timestamp
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_audit_proto_init() }
@@ -585,7 +703,7 @@ func file_tsumugi_agent_v1_audit_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_agent_v1_audit_proto_rawDesc), len(file_tsumugi_agent_v1_audit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -70,10 +70,9 @@ func recordOf(id string, p store.Record) (r record, err error) {
 	return r, nil
 }
 
-// Verify goes through the rows of a session. The error is an *audit.BadRow, which names the first that is not as it was made.
-func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error) {
-	var head audit.Head
-	err := l.store.Read(ctx, ns, func(v store.View) error {
+// Head says where the chain of a session ends. store.ErrNotFound.
+func (l *Ledger) Head(ctx context.Context, ns, id string) (head audit.Head, err error) {
+	err = l.store.Read(ctx, ns, func(v store.View) error {
 		found, err := v.Session(id)
 		if err != nil {
 			return err
@@ -82,6 +81,12 @@ func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error
 		head = s.Head
 		return err
 	})
+	return head, err
+}
+
+// Verify goes through the rows of a session. The error is an *audit.BadRow, which names the first that is not as it was made.
+func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error) {
+	head, err := l.Head(ctx, ns, id)
 	if err != nil {
 		return audit.Report{}, err
 	}

@@ -26,6 +26,8 @@ func (s *Service) Rows(ctx context.Context, w Who, id string, after int64, limit
 // Verification is what was found of the rows of a session.
 type Verification struct {
 	Rows int64
+	// Head says where the chain ended after they were verified: rows may have come since.
+	Head audit.Head
 	// Bad is the first row that is not as it was made; nil: there is none.
 	Bad *audit.BadRow
 	// Replayed says that the session which its rows make is the one that is stored, Replay why it is not.
@@ -39,8 +41,9 @@ func (s *Service) Verify(ctx context.Context, w Who, id string, replay bool) (v 
 	if err != nil && !errors.As(err, &v.Bad) {
 		return v, found(aSession, id, err)
 	}
-	if v.Rows = int64(report.Rows); !replay {
-		return v, nil
+	v.Rows = int64(report.Rows)
+	if v.Head, err = s.Ledger.Head(ctx, w.Namespace, id); err != nil || !replay {
+		return v, found(aSession, id, err)
 	}
 	switch _, err := s.Ledger.Replay(ctx, w.Namespace, id); {
 	case err == nil:

@@ -7,18 +7,9 @@ import (
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/pagetoken"
 )
-
-func fromRow(r audit.Row) *agentv1.AuditRecord {
-	return &agentv1.AuditRecord{
-		Seq: int64(r.Seq), Time: stamp(r.Time), Session: wire.Sessions + r.Session, Task: r.Task, Turn: r.Turn, Actor: r.Actor.Name, ActorKind: string(r.Actor.Kind),
-		Kind: string(r.Kind), Verdict: r.Verdict, Reason: r.Reason, CallHash: r.CallHash, Digest: r.Digest, ArgsDigest: r.ArgsDigest, Before: r.Before,
-		After: r.After, Details: r.Details, KeyId: r.KeyID, Prev: r.Prev, Mac: r.MAC,
-	}
-}
 
 // ListAuditRecords lists the rows of a session.
 func (s *Server) ListAuditRecords(ctx context.Context, q *agentv1.ListAuditRecordsRequest) (*agentv1.ListAuditRecordsResponse, error) {
@@ -47,7 +38,7 @@ func (s *Server) ListAuditRecords(ctx context.Context, q *agentv1.ListAuditRecor
 	}
 	out := &agentv1.ListAuditRecordsResponse{}
 	for _, r := range rows {
-		out.Records = append(out.Records, fromRow(r))
+		out.Records = append(out.Records, wire.FromRow(r))
 	}
 	if len(rows) == size {
 		out.NextPageToken = pagetoken.Encode(query, strconv.FormatUint(rows[size-1].Seq, 10))
@@ -67,7 +58,7 @@ func (s *Server) VerifyAudit(ctx context.Context, q *agentv1.VerifyAuditRequest)
 	if err != nil {
 		return nil, fault(err)
 	}
-	out := &agentv1.VerifyAuditResponse{Intact: v.Bad == nil, Records: int32(v.Rows), Replayed: v.Replayed}
+	out := &agentv1.VerifyAuditResponse{Intact: v.Bad == nil, Records: int32(v.Rows), Replayed: v.Replayed, Head: wire.FromHead(v.Head)}
 	if v.Bad != nil {
 		out.BadSeq, out.Problem = int64(v.Bad.Seq), v.Bad.Error()
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/watch"
@@ -122,7 +123,7 @@ func told(out *agentv1.SessionEvent, of any) {
 	case watch.Aside:
 		out.Event = &agentv1.SessionEvent_Aside{Aside: &agentv1.Aside{Message: of.Message, Reply: of.Reply}}
 	case watch.Record:
-		out.Event = &agentv1.SessionEvent_Record{Record: fromRow(of.Row)}
+		out.Event = &agentv1.SessionEvent_Record{Record: wire.FromRow(of.Row)}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 	"github.com/tsumugi-dev/tsumugi/services/internal/token"
-	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/write"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
 // tokenVariable holds a token for the commands that ask a running tsumugi serve.
@@ -26,7 +26,7 @@ const agentDataVariable = "TSUMUGI_AGENT__DATA"
 func askingFlags(c *cobra.Command, addr, shown *string) {
 	var file string
 	var approver bool
-	c.Flags().StringVar(addr, "addr", write.DefaultAddr, "gRPC address of a running tsumugi serve")
+	c.Flags().StringVar(addr, "addr", client.DefaultAddr, "gRPC address of a running tsumugi serve")
 	c.Flags().StringVar(&file, "token-file", "", "file with the token that says who asks; empty: the variable "+tokenVariable)
 	c.Flags().BoolVar(&approver, "approver", false, "show the approver secret of a tsumugi serve on this machine that has no file of tokens; "+agentDataVariable+" is the agent's data folder")
 	c.MarkFlagsMutuallyExclusive("approver", "token-file")

@@ -27,7 +27,7 @@ func main() {
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(serveCommand(), demoCommand(), modelCommand(), writeCommand(), flowCommand(), searchCommand(), promptCommand(), importCommand(), exportCommand(), tokenCommand())
+	root.AddCommand(serveCommand(), demoCommand(), modelCommand(), writeCommand(), flowCommand(), sessionCommand(), approvalCommand(), auditCommand(), policyCommand(), searchCommand(), promptCommand(), importCommand(), exportCommand(), tokenCommand())
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "tsumugi:", err)
 		own, code := (interface{ ExitCode() int })(nil), 1

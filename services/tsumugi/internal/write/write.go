@@ -27,9 +27,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
-// DefaultAddr is where `tsumugi serve` listens where nobody says otherwise.
-const DefaultAddr = "127.0.0.1:7450"
-
 // Options of a session.
 type Options struct {
 	// Addr is the address of gRPC of a running `tsumugi serve`.
@@ -247,7 +244,7 @@ func (s *session) bye() {
 // comeBack says how.
 func (s *session) comeBack() {
 	command := "tsumugi write " + s.flow
-	if s.Addr != DefaultAddr {
+	if s.Addr != client.DefaultAddr {
 		command += " --addr " + s.Addr
 	}
 	s.say("続きは come back with: %s", command)

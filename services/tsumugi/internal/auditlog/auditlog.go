@@ -1,0 +1,168 @@
+// Package auditlog is `tsumugi audit`: what happened in a session as its audit tells it, whether that is as it was written, and a file of it
+// that whoever has the keys can check without a service.
+package auditlog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
+)
+
+// Options are those of all uses of the command.
+type Options struct {
+	// Addr is the address of gRPC of a running `tsumugi serve`.
+	Addr string
+	// Token is the bearer token that says who asks; empty for none.
+	Token string
+	// Name is `sessions/{uuid}`, the UUID, or how the UUID ends.
+	Name string
+	// After is the number of the row behind which rows are told.
+	After int64
+	// Out gets what was asked for.
+	Out io.Writer
+}
+
+// ErrBroken says that rows are not as they were made, which Out tells.
+var ErrBroken = errors.New("the audit is not as it was made")
+
+func (o Options) ask(ctx context.Context, ask func(service agentv1.AgentServiceClient, name string) error) error {
+	return client.AskAgent(o.Addr, o.Token, func(service agentv1.AgentServiceClient) error {
+		name, err := client.Session(ctx, service, o.Name)
+		if err != nil {
+			return err
+		}
+		return ask(service, name)
+	})
+}
+
+// Tell tells rows, each on a line: its number, when, who, what, with which verdict, and why.
+func Tell(ctx context.Context, o Options) error {
+	return o.ask(ctx, func(service agentv1.AgentServiceClient, name string) error {
+		for r, err := range records(ctx, service, name, o.After) {
+			if err != nil {
+				return err
+			}
+			client.Say(o.Out, "%s\n", line(r))
+		}
+		return nil
+	})
+}
+
+// records are the rows of a session behind one.
+func records(ctx context.Context, service agentv1.AgentServiceClient, name string, after int64) iter.Seq2[*agentv1.AuditRecord, error] {
+	return func(yield func(*agentv1.AuditRecord, error) bool) {
+		req := &agentv1.ListAuditRecordsRequest{Session: name, AfterSeq: after, PageSize: 1000}
+		for {
+			page, err := service.ListAuditRecords(ctx, req)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, r := range page.GetRecords() {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if req.PageToken = page.GetNextPageToken(); req.PageToken == "" {
+				return
+			}
+		}
+	}
+}
+
+func line(r *agentv1.AuditRecord) string {
+	text := fmt.Sprintf("%6d  %s  %s %s  %s %s: %s", r.GetSeq(), r.GetTime().AsTime().Format("2006-01-02 15:04:05Z"), r.GetActorKind(), r.GetActor(),
+		r.GetKind(), r.GetVerdict(), client.OneLine(r.GetReason()))
+	if r.GetBefore() != "" || r.GetAfter() != "" {
+		text += fmt.Sprintf("  [%s → %s]", cmp.Or(client.Cut(r.GetBefore(), 12), "-"), cmp.Or(client.Cut(r.GetAfter(), 12), "-"))
+	}
+	return text
+}
+
+// Verify has the service go through the rows; replay has it make the session again from them, too. ErrBroken.
+func Verify(ctx context.Context, o Options, replay bool) error {
+	return o.ask(ctx, func(service agentv1.AgentServiceClient, name string) error {
+		v, err := service.VerifyAudit(ctx, &agentv1.VerifyAuditRequest{Session: name, Replay: replay})
+		if err != nil {
+			return err
+		}
+		whole := v.GetIntact()
+		if whole {
+			client.Say(o.Out, "%s: rows as they were made: %d\n", name, v.GetRecords())
+		} else {
+			client.Say(o.Out, "%s: %s\n", name, v.GetProblem())
+		}
+		switch {
+		case replay && v.GetReplayed():
+			client.Say(o.Out, "The session that they make is the one that is stored.\n")
+		case replay:
+			client.Say(o.Out, "The session that they make is not the one that is stored: %s\n", v.GetReplayProblem())
+			whole = false
+		}
+		if !whole {
+			return ErrBroken
+		}
+		return nil
+	})
+}
+
+// Export writes all rows of a session into a file, for Check. It is there when it is whole.
+func Export(ctx context.Context, o Options, file string) error {
+	return o.ask(ctx, func(service agentv1.AgentServiceClient, name string) error {
+		v, err := service.VerifyAudit(ctx, &agentv1.VerifyAuditRequest{Session: name})
+		if err != nil {
+			return err
+		}
+		err = whole(file, func(w io.Writer) error { return agent.ExportAudit(w, v.GetHead(), records(ctx, service, name, 0)) })
+		if err != nil {
+			return err
+		}
+		client.Say(o.Out, "%s has the rows of %s up to %d.\n", file, name, v.GetHead().GetSeq())
+		if !v.GetIntact() {
+			client.Say(o.Out, "%s\n", v.GetProblem())
+			return ErrBroken
+		}
+		return nil
+	})
+}
+
+// whole writes a file that is there when it is complete, for its owner alone.
+func whole(file string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.part")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err = errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}
+
+// Check verifies a file that Export has written, with the keys of the service's agent.data alone: no service is asked.
+func Check(o Options, file, keys string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	r, err := agent.CheckAudit(f, keys)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	client.Say(o.Out, "%s (namespace %s): rows as they were made: %d; the last is row %d.\n", r.Session, r.Namespace, r.Rows, r.Head)
+	return nil
+}

@@ -1,0 +1,110 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+)
+
+// DefaultAddr is where `tsumugi serve` listens where nobody says otherwise.
+const DefaultAddr = "127.0.0.1:7450"
+
+const (
+	// looked is how many sessions or approvals are looked through for the end of an id: the newest.
+	looked = 1000
+	// minEnd is the shortest end of an id, in characters.
+	minEnd = 4
+)
+
+// AskAgent asks the agent behind an address, with a bearer token or none. An error is a sentence that says what to do.
+func AskAgent(addr, token string, ask func(agentv1.AgentServiceClient) error) error {
+	return With(addr, token, func(conn grpc.ClientConnInterface) error { return ask(agentv1.NewAgentServiceClient(conn)) })
+}
+
+// Session gives the name, `sessions/{uuid}`, of the session that a person means: by that name, by its UUID, or by how the UUID ends, 4 characters
+// or more, where one alone of the newest 1,000 ends so. *UnknownIDError; otherwise the error is that of the call.
+func Session(ctx context.Context, agent agentv1.AgentServiceClient, text string) (string, error) {
+	return resource("sessions/", text, func() (names []string, err error) {
+		page, err := agent.ListSessions(ctx, &agentv1.ListSessionsRequest{PageSize: looked})
+		for _, s := range page.GetSessions() {
+			names = append(names, s.GetName())
+		}
+		return names, err
+	})
+}
+
+// Approval gives the name, `approvals/{uuid}`, of the approval that a person means, as Session does.
+func Approval(ctx context.Context, agent agentv1.AgentServiceClient, text string) (string, error) {
+	return resource("approvals/", text, func() (names []string, err error) {
+		page, err := agent.ListApprovals(ctx, &agentv1.ListApprovalsRequest{PageSize: looked, AllStates: true})
+		for _, a := range page.GetApprovals() {
+			names = append(names, a.GetName())
+		}
+		return names, err
+	})
+}
+
+// resource finds the name that a text means; list gives the newest names of the collection.
+func resource(collection, text string, list func() ([]string, error)) (string, error) {
+	id := strings.ToLower(strings.TrimPrefix(text, collection))
+	if isUUID(id) {
+		return collection + id, nil
+	}
+	unknown := &UnknownIDError{Text: text, Collection: collection}
+	if len(id) < minEnd || strings.Trim(id, "0123456789abcdef-") != "" {
+		return "", unknown
+	}
+	names, err := list()
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, id) {
+			unknown.Fit = append(unknown.Fit, name)
+		}
+	}
+	if len(unknown.Fit) == 1 {
+		return unknown.Fit[0], nil
+	}
+	unknown.Looked = true
+	return "", unknown
+}
+
+// UnknownIDError says that a text means no session or approval, or several.
+type UnknownIDError struct {
+	// Text is what was given, Collection `sessions/` or `approvals/`.
+	Text, Collection string
+	// Looked: the newest of the collection were looked through, and Fit are those whose ids end so.
+	Looked bool
+	Fit    []string
+}
+
+func (e *UnknownIDError) Error() string {
+	one := strings.TrimSuffix(e.Collection, "s/")
+	switch {
+	case !e.Looked:
+		return fmt.Sprintf("%.80q names no %s: it must be %s and a UUID, or the UUID, or the last %d or more characters of one", e.Text, one, e.Collection, minEnd)
+	case len(e.Fit) == 0:
+		return fmt.Sprintf("no id of the newest %d %ss ends with %.80q", looked, one, e.Text)
+	}
+	text := fmt.Sprintf("the ids of %d %ss end with %.80q; take one of them whole:", len(e.Fit), one, e.Text)
+	for _, name := range e.Fit[:min(len(e.Fit), maxTold)] {
+		text += "\n  " + name
+	}
+	if more := len(e.Fit) - maxTold; more > 0 {
+		text += fmt.Sprintf("\n  … %d more", more)
+	}
+	return text
+}
+
+// Word is the word of an enum: its name without its prefix, which is the name of its type.
+func Word(e fmt.Stringer, prefix string) string { return strings.TrimPrefix(e.String(), prefix) }
+
+// Indent has every line of a text but the first begin so.
+func Indent(text, by string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+by)
+}

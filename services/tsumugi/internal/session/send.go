@@ -1,0 +1,112 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
+)
+
+// maxInput is the most bytes that are read of a message or a result: more than any service takes.
+const maxInput = 1 << 20
+
+// Modes are the modes of a message by what the command calls them.
+var modes = map[string]agentv1.MessageMode{
+	"queue": agentv1.MessageMode_MESSAGE_MODE_QUEUE, "side": agentv1.MessageMode_MESSAGE_MODE_SIDE,
+	"interrupt": agentv1.MessageMode_MESSAGE_MODE_INTERRUPT, "supersede": agentv1.MessageMode_MESSAGE_MODE_SUPERSEDE,
+}
+
+// Message is a message to a session.
+type Message struct {
+	// Text is what it says; `-` alone: what the standard input has.
+	Text string
+	// Mode is queue, side, interrupt or supersede; empty: queue.
+	Mode string
+	// RequestID is a UUID by which the same message is taken once.
+	RequestID string
+}
+
+// Send sends a message, and tells what happens until its turn ends or waits.
+func Send(ctx context.Context, o Options, m Message) error {
+	mode, known := modes[cmp.Or(m.Mode, "queue")]
+	if !known {
+		return fmt.Errorf("--mode is %q; it must be one of %s", m.Mode, strings.Join(slices.Sorted(maps.Keys(modes)), ", "))
+	}
+	if m.Text == "-" {
+		var err error
+		if m.Text, err = input(o.In, "the message"); err != nil {
+			return err
+		}
+	}
+	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
+		req := &agentv1.SendMessageRequest{Session: name, Text: m.Text, Mode: mode, RequestId: m.RequestID}
+		if mode == agentv1.MessageMode_MESSAGE_MODE_INTERRUPT || mode == agentv1.MessageMode_MESSAGE_MODE_SUPERSEDE {
+			s, err := agent.GetSession(ctx, &agentv1.GetSessionRequest{Name: name})
+			if err != nil {
+				return err
+			}
+			req.Turn, req.Approvals = s.GetTurn().GetId(), s.GetWaitingOn()
+		}
+		stream, err := agent.SendMessage(ctx, req)
+		if err != nil {
+			return err
+		}
+		return o.follow(ctx, agent, name, stream.Recv)
+	})
+}
+
+// Watch tells what happens to a session until its task ends, or ctx: from now on, or behind an event.
+func Watch(ctx context.Context, o Options, from *int64) error {
+	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
+		stream, err := agent.WatchSession(ctx, &agentv1.WatchSessionRequest{Name: name, FromSeq: from})
+		if err != nil {
+			return err
+		}
+		return o.follow(ctx, agent, name, stream.Recv)
+	})
+}
+
+// follow tells events until there are no more. Whoever goes away, by Ctrl-C too, is told how to come back.
+func (o Options) follow(ctx context.Context, agent agentv1.AgentServiceClient, name string, next func() (*agentv1.SessionEvent, error)) error {
+	seen := int64(-1)
+	for {
+		e, err := next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && ctx.Err() == nil && seen < 0:
+			return err
+		case err != nil:
+			client.Say(o.Err, "come back with: tsumugi session watch %s --from %d\n", id(name), max(seen, 0))
+			if ctx.Err() != nil {
+				return nil // the person has gone
+			}
+			return err
+		}
+		seen = max(seen, e.GetSeq())
+		if text := o.event(name, e); text != "" {
+			client.Say(o.Out, "%6d  %s\n", e.GetSeq(), client.Indent(text, "        "))
+		}
+		if s := e.GetSession(); s != nil {
+			if err := o.waiting(ctx, agent, s); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// input reads a text.
+func input(in io.Reader, what string) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	if err == nil && len(text) > maxInput {
+		err = fmt.Errorf("%s has more than %d KiB", what, maxInput>>10)
+	}
+	return string(text), err
+}

@@ -1,0 +1,228 @@
+// Package session is `tsumugi session`: sessions of the agent at a terminal, and what happens to them as lines that a person reads.
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
+)
+
+// Options are those of all commands.
+type Options struct {
+	// Addr is the address of gRPC of a running `tsumugi serve`.
+	Addr string
+	// Token is the bearer token that says who asks; empty for none.
+	Token string
+	// Name is `sessions/{uuid}`, the UUID, or how the UUID ends.
+	Name string
+	In   io.Reader
+	// Out gets what was asked for, Err what is told beside it.
+	Out, Err io.Writer
+}
+
+// ask asks the agent about the session that Name means.
+func (o Options) ask(ctx context.Context, ask func(agent agentv1.AgentServiceClient, name string) error) error {
+	return client.AskAgent(o.Addr, o.Token, func(agent agentv1.AgentServiceClient) error {
+		name, err := client.Session(ctx, agent, o.Name)
+		if err != nil {
+			return err
+		}
+		return ask(agent, name)
+	})
+}
+
+// New makes a session, and writes its name to Out, alone on a line; what does not fit together in it goes to Err.
+func New(ctx context.Context, o Options, s *agentv1.Session) error {
+	return client.AskAgent(o.Addr, o.Token, func(agent agentv1.AgentServiceClient) error {
+		if s.GetContinueFrom() != "" {
+			var err error
+			if s.ContinueFrom, err = client.Session(ctx, agent, s.GetContinueFrom()); err != nil {
+				return err
+			}
+		}
+		made, err := agent.CreateSession(ctx, &agentv1.CreateSessionRequest{Session: s})
+		if err != nil {
+			return err
+		}
+		for _, w := range slices.Concat(made.GetWarnings(), made.GetNotices()) {
+			client.Say(o.Err, "! %s\n", w)
+		}
+		_, err = fmt.Fprintln(o.Out, made.GetName())
+		return err
+	})
+}
+
+// MaxListed is the most sessions that are listed; whoever wants more asks for less at a time.
+const MaxListed = 10_000
+
+// List lists sessions, newest first: all, or those that wait for a person.
+func List(ctx context.Context, o Options, waiting bool, most int) error {
+	if most < 1 || most > MaxListed {
+		return fmt.Errorf("--sessions is %d; it must be 1 to %d", most, MaxListed)
+	}
+	return client.AskAgent(o.Addr, o.Token, func(agent agentv1.AgentServiceClient) error {
+		w := tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "NAME\tSTEP\tSTATUS\tWAITS\tUPDATED\tGOAL")
+		req, told := &agentv1.ListSessionsRequest{Waiting: waiting}, 0
+		for told < most {
+			req.PageSize = int32(min(most-told, 1000))
+			page, err := agent.ListSessions(ctx, req)
+			if err != nil {
+				return err
+			}
+			for _, s := range page.GetSessions() {
+				client.Say(w, "%s\n", row(s))
+			}
+			told += len(page.GetSessions())
+			if req.PageToken = page.GetNextPageToken(); req.PageToken == "" {
+				return w.Flush()
+			}
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		client.Say(o.Err, "… there are more; --sessions N lists N\n")
+		return nil
+	})
+}
+
+func row(s *agentv1.Session) string {
+	waits := "-"
+	switch n := len(s.GetWaitingOn()); {
+	case n > 0:
+		waits = fmt.Sprintf("approvals: %d", n)
+	case s.GetQuestion() != nil:
+		waits = "an answer"
+	case len(s.GetOpenToolCalls()) > 0:
+		waits = "a result"
+	}
+	return strings.Join([]string{
+		s.GetName(), step(s.GetStep()), goes(s.GetStatus()), waits, day(s.GetUpdateTime()), client.Cut(client.OneLine(s.GetGoal()), 40),
+	}, "\t")
+}
+
+func step(s agentv1.Step) string { return client.Word(s, "STEP_") }
+
+func goes(s agentv1.SessionStatus) string { return client.Word(s, "SESSION_STATUS_") }
+
+func day(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return "-"
+	}
+	return t.AsTime().Format("2006-01-02 15:04Z")
+}
+
+// Show tells a session.
+func Show(ctx context.Context, o Options) error {
+	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
+		s, err := agent.GetSession(ctx, &agentv1.GetSessionRequest{Name: name})
+		if err != nil {
+			return err
+		}
+		client.Say(o.Out, "%s", told(s))
+		return o.waiting(ctx, agent, s)
+	})
+}
+
+// Update changes what a person may change: the fields of the mask.
+func Update(ctx context.Context, o Options, s *agentv1.Session, fields []string) error {
+	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
+		s.Name = name
+		changed, err := agent.UpdateSession(ctx, &agentv1.UpdateSessionRequest{Session: s, UpdateMask: &fieldmaskpb.FieldMask{Paths: fields}})
+		if err != nil {
+			return err
+		}
+		client.Say(o.Out, "%s", told(changed))
+		return nil
+	})
+}
+
+// Delete takes away what a session says.
+func Delete(ctx context.Context, o Options) error {
+	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
+		if _, err := agent.DeleteSession(ctx, &agentv1.DeleteSessionRequest{Name: name}); err != nil {
+			return err
+		}
+		client.Say(o.Out, "%s is deleted; its flow and its audit stay.\n", name)
+		return nil
+	})
+}
+
+// Cancel stops the task of a session.
+func Cancel(ctx context.Context, o Options) error {
+	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
+		s, err := agent.GetSession(ctx, &agentv1.GetSessionRequest{Name: name})
+		if err != nil {
+			return err
+		}
+		if s, err = agent.CancelTurn(ctx, &agentv1.CancelTurnRequest{Session: name, Turn: s.GetTurn().GetId()}); err != nil {
+			return err
+		}
+		client.Say(o.Out, "%s\n", where(s))
+		return nil
+	})
+}
+
+// Revoke takes back a standing rule.
+func Revoke(ctx context.Context, o Options, rule string) error {
+	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
+		if _, err := agent.RevokeRule(ctx, &agentv1.RevokeRuleRequest{Session: name, Rule: rule}); err != nil {
+			return err
+		}
+		client.Say(o.Out, "The rule %s is taken back.\n", rule)
+		return nil
+	})
+}
+
+// ClientTools reads tools that the client carries out, one from each file: a JSON object with the fields of ClientTool, of which inputSchema
+// may be the schema itself in place of its text. It is then kept as it stands in the file.
+func ClientTools(files []string) (all []*agentv1.ClientTool, err error) {
+	for _, file := range files {
+		t, err := clientTool(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+func clientTool(file string) (*agentv1.ClientTool, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	text, err := input(f, "the file")
+	if err != nil {
+		return nil, err
+	}
+	var read struct {
+		Name           string          `json:"name"`
+		Description    string          `json:"description"`
+		InputSchema    json.RawMessage `json:"inputSchema"`
+		TimeoutSeconds int32           `json:"timeoutSeconds"`
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&read); err != nil {
+		return nil, err
+	}
+	t := &agentv1.ClientTool{Name: read.Name, Description: read.Description, InputSchema: string(read.InputSchema), TimeoutSeconds: read.TimeoutSeconds}
+	var schema string
+	if json.Unmarshal(read.InputSchema, &schema) == nil {
+		t.InputSchema = schema
+	}
+	return t, nil
+}
