@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
@@ -75,10 +76,13 @@ func Watch(ctx context.Context, o Options, from *int64) error {
 
 // follow tells events until there are no more. Whoever goes away, by Ctrl-C too, is told how to come back.
 func (o Options) follow(ctx context.Context, agent agentv1.AgentServiceClient, name string, next func() (*agentv1.SessionEvent, error)) error {
-	seen := int64(-1)
+	seen, works := int64(-1), false
 	for {
 		e, err := next()
 		switch {
+		case errors.Is(err, io.EOF) && works:
+			client.Say(o.Err, "it works on; follow it with: tsumugi session watch %s --from %d\n", id(name), seen)
+			return nil
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && ctx.Err() == nil && seen < 0:
@@ -92,14 +96,23 @@ func (o Options) follow(ctx context.Context, agent agentv1.AgentServiceClient, n
 		}
 		seen = max(seen, e.GetSeq())
 		if text := o.event(name, e); text != "" {
-			client.Say(o.Out, "%6d  %s\n", e.GetSeq(), client.Indent(text, "        "))
+			client.Say(o.Out, "%6s  %s\n", number(e.GetSeq()), client.Indent(text, "        "))
 		}
 		if s := e.GetSession(); s != nil {
+			works = s.GetStatus() == agentv1.SessionStatus_SESSION_STATUS_IN_PROGRESS
 			if err := o.waiting(ctx, agent, s); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// number is that of an event; empty where it has none.
+func number(seq int64) string {
+	if seq == 0 {
+		return ""
+	}
+	return strconv.FormatInt(seq, 10)
 }
 
 // input reads a text.

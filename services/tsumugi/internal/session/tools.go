@@ -84,7 +84,7 @@ func made(r *agentv1.CallToolResponse) string {
 	p.line("arguments", r.GetArguments())
 	p.line("digest", r.GetDigest())
 	p.line("!", r.GetWarning())
-	if r.GetDiff() != "" {
+	if r.GetDiff() != "" && r.GetDiff() != r.GetArguments() {
 		fmt.Fprintf(p, "\n%s\n\n", strings.TrimRight(r.GetDiff(), "\n"))
 	}
 	p.line("status", r.GetStatus())
@@ -111,7 +111,7 @@ func explanation(x *agentv1.PolicyExplanation, looks bool) string {
 	p := &page{}
 	p.line(client.Word(x.GetVerdict(), "VERDICT_"), x.GetReason())
 	if x.GetStoppedAt() != "" {
-		p.line("stopped before policy was asked, at", x.GetStoppedAt()+" ("+x.GetStopCode()+")")
+		p.line("stopped at", x.GetStoppedAt()+" ("+x.GetStopCode()+")")
 	}
 	p.line("policy", x.GetPolicy())
 	p.line("risk", client.Word(x.GetRisk(), "RISK_")+because(strings.Join(x.GetRiskReasons(), "; ")))
