@@ -136,18 +136,13 @@ func Export(ctx context.Context, o Options, file string) error {
 }
 
 // whole writes a file that is there when it is complete, for its owner alone.
-func whole(file string, write func(io.Writer) error) (err error) {
+func whole(file string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.part")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err = errors.Join(write(f), f.Sync(), f.Close()); err != nil {
-		return err
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return os.Rename(f.Name(), file)
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
@@ -111,5 +112,58 @@ func TestResolve(t *testing.T) {
 	}
 	if _, err := client.Resolve(t.Context(), &pages{}, strings.Repeat("長", 257)); err == nil {
 		t.Error("a name that no flow can have is looked for")
+	}
+}
+
+// inbox answers with sessions and approvals of these ids.
+type inbox struct {
+	agentv1.AgentServiceClient
+	ids   []string
+	asked int
+}
+
+func (b *inbox) ListSessions(context.Context, *agentv1.ListSessionsRequest, ...grpc.CallOption) (*agentv1.ListSessionsResponse, error) {
+	b.asked++
+	answer := &agentv1.ListSessionsResponse{}
+	for _, id := range b.ids {
+		answer.Sessions = append(answer.Sessions, &agentv1.Session{Name: "sessions/" + id})
+	}
+	return answer, nil
+}
+
+func (b *inbox) ListApprovals(_ context.Context, req *agentv1.ListApprovalsRequest, _ ...grpc.CallOption) (*agentv1.ListApprovalsResponse, error) {
+	answer := &agentv1.ListApprovalsResponse{}
+	for _, id := range b.ids {
+		if req.GetAllStates() {
+			answer.Approvals = append(answer.Approvals, &agentv1.Approval{Name: "approvals/" + id})
+		}
+	}
+	return answer, nil
+}
+
+func TestSessionsAndApprovalsByTheirEnds(t *testing.T) {
+	t.Parallel()
+	const one, two = "0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41", "0192f0c1-7d3a-7c52-9b1e-3f6a5c0e2e41"
+	for text, want := range map[string]string{
+		one: "sessions/" + one, "sessions/" + strings.ToUpper(one): "sessions/" + one, "D2E41": "sessions/" + one, "sessions/e2e41": "sessions/" + two,
+		"2e41":           "the ids of 2 sessions end with \"2e41\"; take one of them whole:\n  sessions/" + one + "\n  sessions/" + two,
+		"ffff":           `no id of the newest 1000 sessions ends with "ffff"`,
+		"e41":            `"e41" names no session: it must be sessions/ and a UUID, or the UUID, or the last 4 or more characters of one`,
+		"approvals/2e41": `"approvals/2e41" names no session: it must be sessions/ and a UUID, or the UUID, or the last 4 or more characters of one`,
+	} {
+		got, err := client.Session(t.Context(), &inbox{ids: []string{one, two}}, text)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s\nwant %s", text, got, want)
+		}
+	}
+	if got, err := client.Approval(t.Context(), &inbox{ids: []string{one}}, "2e41"); err != nil || got != "approvals/"+one {
+		t.Errorf("%s, %v", got, err)
+	}
+	whole := &inbox{}
+	if _, err := client.Session(t.Context(), whole, one); err != nil || whole.asked != 0 {
+		t.Errorf("a whole id is looked up: %v", err)
 	}
 }

@@ -79,32 +79,33 @@ func (o Options) follow(ctx context.Context, agent agentv1.AgentServiceClient, n
 	seen, works := int64(-1), false
 	for {
 		e, err := next()
-		switch {
-		case errors.Is(err, io.EOF) && works:
-			client.Say(o.Err, "it works on; follow it with: tsumugi session watch %s --from %d\n", id(name), seen)
-			return nil
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil && ctx.Err() == nil && seen < 0:
-			return err
-		case err != nil:
+		gone := ctx.Err() != nil
+		if err != nil && (gone || works || seen >= 0 && !errors.Is(err, io.EOF)) {
 			client.Say(o.Err, "come back with: tsumugi session watch %s --from %d\n", id(name), max(seen, 0))
-			if ctx.Err() != nil {
-				return nil // the person has gone
-			}
+		}
+		if errors.Is(err, io.EOF) || gone {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		seen = max(seen, e.GetSeq())
-		if text := o.event(name, e); text != "" {
-			client.Say(o.Out, "%6s  %s\n", number(e.GetSeq()), client.Indent(text, "        "))
-		}
-		if s := e.GetSession(); s != nil {
-			works = s.GetStatus() == agentv1.SessionStatus_SESSION_STATUS_IN_PROGRESS
-			if err := o.waiting(ctx, agent, s); err != nil {
-				return err
-			}
+		works = e.GetSession().GetStatus() == agentv1.SessionStatus_SESSION_STATUS_IN_PROGRESS
+		if err := o.tell(ctx, agent, name, e); err != nil {
+			return err
 		}
 	}
+}
+
+// tell tells an event, and behind the session as it is what it waits for.
+func (o Options) tell(ctx context.Context, agent agentv1.AgentServiceClient, name string, e *agentv1.SessionEvent) error {
+	if text := o.event(name, e); text != "" {
+		client.Say(o.Out, "%6s  %s\n", number(e.GetSeq()), client.Indent(text, "        "))
+	}
+	if e.GetSession() == nil {
+		return nil
+	}
+	return o.waiting(ctx, agent, e.GetSession())
 }
 
 // number is that of an event; empty where it has none.
