@@ -94,8 +94,12 @@ func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error
 }
 
 // Replay makes a session again from its rows, and says whether it is the one that is stored: ErrDiffers. Rows that were pruned make
-// that impossible, which the error says.
+// that impossible, which the error says. What is written meanwhile is left out.
 func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
+	kept, err := l.load(ctx, ns, id)
+	if err != nil {
+		return Session{}, err
+	}
 	made, first := map[string]json.RawMessage{}, true
 	for r, err := range l.records(ctx, ns, id, 1) {
 		if err != nil {
@@ -105,6 +109,9 @@ func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
 			return Session{}, fmt.Errorf("the rows of session %s before %d are no longer kept: it cannot be made again from them", id, seq)
 		}
 		first = false
+		if r.Rows[0].Seq > kept.Head.Seq {
+			break
+		}
 		if err := patch(made, r); err != nil {
 			return Session{}, err
 		}
@@ -115,10 +122,6 @@ func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
 	}
 	var again Session
 	if err := json.Unmarshal(raw, &again); err != nil {
-		return Session{}, err
-	}
-	kept, err := l.load(ctx, ns, id)
-	if err != nil {
 		return Session{}, err
 	}
 	a, errA := json.Marshal(again)
