@@ -121,7 +121,7 @@ func (t *trial) looked(a *agentv1.Approval) agentv1.Decision {
 		_, err := os.Stat(filepath.Join(t.work(), filepath.FromSlash(path)))
 		return err == nil
 	}
-	happened := false
+	var happened bool
 	switch {
 	case args["destination"] != "":
 		happened = there(args["destination"]) && !there(args["source"])

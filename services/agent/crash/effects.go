@@ -39,13 +39,20 @@ type told struct {
 	unsure map[string]bool
 }
 
+func newTold() told {
+	return told{
+		messages: map[string]bool{}, asides: map[string]bool{}, begun: map[string]int{}, executed: map[string]int{},
+		files: map[string]string{}, unsure: map[string]bool{},
+	}
+}
+
 // compareSession holds a session at rest, and its files, to what was acknowledged.
 func (t *trial) compareSession(ctx context.Context, s *server, one *session) error {
 	rows, err := t.rows(ctx, s, one)
 	if err != nil {
 		return err
 	}
-	is := told{messages: map[string]bool{}, asides: map[string]bool{}, begun: map[string]int{}, executed: map[string]int{}, files: map[string]string{}, unsure: map[string]bool{}}
+	is := newTold()
 	for _, r := range rows {
 		t.read(one, &is, r)
 	}

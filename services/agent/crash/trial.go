@@ -53,7 +53,8 @@ func newTrial(o options, dir string, r *kill.Report) (*trial, error) {
 			return nil, err
 		}
 	}
-	return t, t.settings()
+	err := t.settings()
+	return t, err
 }
 
 // work is the work folder of all sessions, each of which has a folder in it.
@@ -182,7 +183,7 @@ func (t *trial) finish(ctx context.Context, s *server) error {
 	go func() { errs <- t.approve(ctx, s, t.Random, stop) }()
 	settled, err := t.settled(ctx, s)
 	close(stop)
-	if err = errors.Join(err, <-errs); err != nil {
+	if err := errors.Join(err, <-errs); err != nil {
 		return err
 	}
 	t.ledger.count(t.Acknowledged)

@@ -40,14 +40,14 @@ func (t *trial) compareFindings(out []byte) error {
 	for _, ns := range told.Namespaces {
 		for _, f := range ns.Findings {
 			if f.Kind != store.DamageLink {
-				t.lose("flowstore check: %s: %s: %s", f.Path, f.Kind, f.Reason)
+				t.Lose("flowstore check: %s: %s: %s", f.Path, f.Kind, f.Reason)
 				continue
 			}
 			found[flow.Collection+uuidIn.FindString(f.Reason)] = true
 		}
 	}
 	if want := t.ledger.goneTargets(); !maps.Equal(found, want) {
-		t.lose("flowstore check tells of links to %q that lead nowhere; gone are %q", slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(want)))
+		t.Lose("flowstore check tells of links to %q that lead nowhere; gone are %q", slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(want)))
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (t *trial) compareUnderWay(found map[string]map[string]string) {
 			case got[part] == want[part], changing && next.is(got[part], want[part]):
 			case want[part] == "" && growing[thing]: // a name that only the answer would have told
 			default:
-				t.lose("%s, %s: %q; acknowledged was %q, under way (%v) %q", thing, part, got[part], want[part], changing, next.value)
+				t.Lose("%s, %s: %q; acknowledged was %q, under way (%v) %q", thing, part, got[part], want[part], changing, next.value)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (t *trial) compareWhole(o *operation, found map[string]map[string]string) {
 		}
 	}
 	if len(done) > 0 && len(open) > 0 {
-		t.lose("half of a %s: done is %q, and not %q", o.rpc, done, open)
+		t.Lose("half of a %s: done is %q, and not %q", o.rpc, done, open)
 	}
 }
 
@@ -114,9 +114,9 @@ func (t *trial) compareParts(where string, want, got map[string]string) {
 		switch {
 		case got[part] == want[part]:
 		case want[part] == "":
-			t.lose("%s, %s: %q, and nobody asked for it", where, part, got[part])
+			t.Lose("%s, %s: %q, and nobody asked for it", where, part, got[part])
 		default:
-			t.lose("%s, %s: %q; acknowledged was %q", where, part, got[part], want[part])
+			t.Lose("%s, %s: %q; acknowledged was %q", where, part, got[part], want[part])
 		}
 	}
 }

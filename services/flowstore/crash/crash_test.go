@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
+	"github.com/tsumugi-dev/tsumugi/services/internal/kill"
 )
 
 // A few real kills, so that the program that proves durability is itself known to run.
@@ -15,15 +17,15 @@ func TestFewKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and kills a real flowstore")
 	}
-	r := newReport(1)
+	r := kill.NewReport(io.Discard, 1)
 	if err := run(t.Context(), options{kills: 3, writers: 4, seed: 1}, r); err != nil {
 		t.Fatal(err)
 	}
-	if r.kills != 3 || !r.sound() {
+	if r.Kills != 3 || !r.Sound() {
 		t.Errorf("%+v", r)
 	}
 	for _, row := range rows {
-		if r.acknowledged[row.rpc] == 0 {
+		if r.Acknowledged[row.rpc] == 0 {
 			t.Errorf("nothing was asked of %s", row.rpc)
 		}
 	}
@@ -69,7 +71,7 @@ func held() *flowstorev1.Flow {
 
 // trialOf is a trial that was acknowledged a flow.
 func trialOf(f *flowstorev1.Flow) *trial {
-	t := &trial{report: newReport(1), ledger: newLedger()}
+	t := &trial{Report: kill.NewReport(io.Discard, 1), ledger: newLedger()}
 	for part, value := range flowParts(f) {
 		t.ledger.set(key{f.GetName(), part}, value)
 	}
@@ -102,8 +104,8 @@ func TestCompareFindsLosses(t *testing.T) {
 			t.Parallel()
 			trial, got := trialOf(held()), held()
 			tt.spoil(got)
-			if trial.compareParts("f", trial.ledger.is["flows/f"], flowParts(got)); trial.lost != tt.lost {
-				t.Errorf("%d losses, want %d", trial.lost, tt.lost)
+			if trial.compareParts("f", trial.ledger.is["flows/f"], flowParts(got)); trial.Lost != tt.lost {
+				t.Errorf("%d losses, want %d", trial.Lost, tt.lost)
 			}
 		})
 	}
@@ -142,8 +144,8 @@ func TestCompareUnderWay(t *testing.T) {
 			trial, got := trialOf(held()), held()
 			trial.underWay = []*operation{tt.underWay}
 			tt.change(got)
-			if trial.compareUnderWay(map[string]map[string]string{"flows/f": flowParts(got)}); trial.lost != tt.lost {
-				t.Errorf("%d losses, want %d", trial.lost, tt.lost)
+			if trial.compareUnderWay(map[string]map[string]string{"flows/f": flowParts(got)}); trial.Lost != tt.lost {
+				t.Errorf("%d losses, want %d", trial.Lost, tt.lost)
 			}
 		})
 	}

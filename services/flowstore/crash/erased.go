@@ -45,7 +45,7 @@ func (t *trial) compareErased() error {
 		}
 		for _, found := range mark.FindAll(data, -1) {
 			if thing, erased := t.ledger.erased[string(found)]; erased && !t.ledger.copied[string(found)] {
-				t.lose("%s holds %q, a text of %s, which was purged", path, found, thing)
+				t.Lose("%s holds %q, a text of %s, which was purged", path, found, thing)
 			}
 		}
 		return nil

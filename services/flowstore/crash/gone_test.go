@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/kill"
 )
 
 // drawingOf draws from a flow that was acknowledged, and from its nodes.
@@ -129,15 +131,15 @@ func TestCompareErasedFindsTexts(t *testing.T) {
 		"left":         {"\x00\x01abc0123456789abcdef \xff", false, 1},
 		"left by half": {text, true, 0},
 	} {
-		trial := &trial{report: newReport(1), ledger: newLedger(), data: t.TempDir()}
+		trial := &trial{Report: kill.NewReport(io.Discard, 1), ledger: newLedger(), data: t.TempDir()}
 		trial.ledger.set(key{"nodes/a", partText}, saying{Texts: []string{"user", text}}.value())
 		trial.ledger.noteErased("nodes/a")
 		trial.ledger.copied[marker(text)] = tt.copied
 		if err := os.WriteFile(filepath.Join(trial.data, "local.db"), []byte(tt.bytes), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := trial.compareErased(); err != nil || trial.lost != tt.lost {
-			t.Errorf("%s: %d losses, want %d, %v", name, trial.lost, tt.lost, err)
+		if err := trial.compareErased(); err != nil || trial.Lost != tt.lost {
+			t.Errorf("%s: %d losses, want %d, %v", name, trial.Lost, tt.lost, err)
 		}
 	}
 }
@@ -164,8 +166,8 @@ func TestCompareFindings(t *testing.T) {
 		if !tt.gone {
 			trial.ledger.set(key{"flows/" + target, partIs}, isThere)
 		}
-		if err := trial.compareFindings([]byte(tt.told)); err != nil || trial.lost != tt.lost {
-			t.Errorf("%s: %d losses, want %d, %v", name, trial.lost, tt.lost, err)
+		if err := trial.compareFindings([]byte(tt.told)); err != nil || trial.Lost != tt.lost {
+			t.Errorf("%s: %d losses, want %d, %v", name, trial.Lost, tt.lost, err)
 		}
 	}
 }

@@ -17,13 +17,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/kill"
 )
 
 // killsPerFolder bounds how much is written to one folder, and so how long a comparison takes.
@@ -42,102 +40,43 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of everything random")
 	flag.StringVar(&o.binary, "binary", "", "a flowstore program; empty: built from this repository")
 	flag.Parse()
-	fmt.Printf("%d kills, %d writers, seed %d\n", o.kills, o.writers, o.seed)
-	r := newReport(o.seed)
+	r := kill.NewReport(os.Stdout, o.seed)
+	r.Say("flowstore: %d kills, %d writers, seed %d", o.kills, o.writers, o.seed)
 	err := run(context.Background(), o, r)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
 	}
-	fmt.Printf("crash: %d kills, %d lost, %d failed starts\n", r.kills, r.lost, r.failedStarts)
-	if err != nil || !r.sound() {
+	r.End()
+	if err != nil || !r.Sound() {
 		os.Exit(1)
 	}
 }
 
 // run makes a folder for everything, and keeps it when something went wrong.
-func run(ctx context.Context, o options, r *report) error {
+func run(ctx context.Context, o options, r *kill.Report) error {
 	work, err := os.MkdirTemp("", "tsumugi-crash-")
 	if err != nil {
 		return err
 	}
 	if o.binary == "" {
 		o.binary = filepath.Join(work, "flowstore")
-		if err := build(ctx, o.binary); err != nil {
+		if err := kill.Build(ctx, o.binary, "github.com/tsumugi-dev/tsumugi/services/flowstore/cmd/flowstore"); err != nil {
 			return errors.Join(err, os.RemoveAll(work))
 		}
 	}
-	for err == nil && r.kills < o.kills && r.sound() {
-		t := newTrial(o, filepath.Join(work, fmt.Sprintf("data-%d", r.kills)), r)
-		err = t.run(ctx, min(killsPerFolder, o.kills-r.kills))
-		if err == nil && r.sound() {
+	for err == nil && r.Kills < o.kills && r.Sound() {
+		t := newTrial(o, filepath.Join(work, fmt.Sprintf("data-%d", r.Kills)), r)
+		err = t.run(ctx, min(killsPerFolder, o.kills-r.Kills))
+		if err == nil && r.Sound() {
 			err = os.RemoveAll(t.data)
 		}
-		if err != nil || !r.sound() {
-			fmt.Printf("seed %d; what was found is kept in %s\n", o.seed, work)
+		if err != nil || !r.Sound() {
+			r.Say("seed %d; what was found is kept in %s", o.seed, work)
 			return errors.Join(err, t.save(filepath.Join(work, "ledger.json")))
 		}
 	}
-	r.tell()
+	r.Tell()
 	return errors.Join(err, os.RemoveAll(work))
-}
-
-// build makes the program out of this module.
-func build(ctx context.Context, binary string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/tsumugi-dev/tsumugi/services/flowstore/cmd/flowstore")
-	cmd.Stderr = os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("building flowstore (run this within the repository, or give -binary): %w", err)
-	}
-	return nil
-}
-
-// report is what came out so far.
-type report struct {
-	random                    *rand.Rand
-	started                   time.Time
-	kills, lost, failedStarts int
-	// acknowledged counts by RPC, moments by when the process was killed.
-	acknowledged map[string]int
-	moments      map[moment]int
-	slowestStart time.Duration
-}
-
-func newReport(seed uint64) *report {
-	return &report{
-		random: rand.New(rand.NewPCG(seed, 1)), started: time.Now(), acknowledged: map[string]int{}, moments: map[moment]int{},
-	}
-}
-
-func (r *report) sound() bool { return r.lost == 0 && r.failedStarts == 0 }
-
-// maxTold is how many losses are told one by one.
-const maxTold = 20
-
-// lose counts something that is not as it was acknowledged.
-func (r *report) lose(format string, args ...any) {
-	if r.lost++; r.lost <= maxTold {
-		fmt.Printf("lost: "+format+"\n", args...)
-	}
-}
-
-func (r *report) progress() {
-	acknowledged := 0
-	for _, n := range r.acknowledged {
-		acknowledged += n
-	}
-	took := time.Since(r.started)
-	fmt.Printf("%4d kills, %d acknowledged, %.2f s a kill, slowest start %.2f s\n",
-		r.kills, acknowledged, took.Seconds()/float64(max(r.kills, 1)), r.slowestStart.Seconds())
-}
-
-// tell prints what was done, and when it was killed.
-func (r *report) tell() {
-	for _, rpc := range slices.Sorted(maps.Keys(r.acknowledged)) {
-		fmt.Printf("%9d %s\n", r.acknowledged[rpc], rpc)
-	}
-	for _, at := range slices.Sorted(maps.Keys(r.moments)) {
-		fmt.Printf("%9d killed %s\n", r.moments[at], at)
-	}
 }
 
 // save keeps what was acknowledged and what was under way, for whoever looks for what went wrong.

@@ -36,7 +36,7 @@ func (t *trial) compareTree() error {
 		delete(found, thing)
 	}
 	for thing := range found {
-		t.lose("there is a file of %s, and nobody asked for it", thing)
+		t.Lose("there is a file of %s, and nobody asked for it", thing)
 	}
 	return errs
 }
@@ -46,7 +46,7 @@ func (t *trial) findFiles(folder string, found map[string]map[string]string) err
 	errNodes := t.eachFile(folder, format.Nodes, func(path string, data []byte) string {
 		n, err := format.DecodeNode(data)
 		if err != nil {
-			t.lose("%s: %v", path, err)
+			t.Lose("%s: %v", path, err)
 			return ""
 		}
 		t.find(found, path, node.Name(n.ID), nodeFileParts(n))
@@ -55,7 +55,7 @@ func (t *trial) findFiles(folder string, found map[string]map[string]string) err
 	errFlows := t.eachFile(folder, format.Flows, func(path string, data []byte) string {
 		f, err := format.DecodeFlow(data)
 		if err != nil {
-			t.lose("%s: %v", path, err)
+			t.Lose("%s: %v", path, err)
 			return ""
 		}
 		t.find(found, path, flow.Name(f.ID), flowFileParts(f))
@@ -72,7 +72,7 @@ func (t *trial) findTombstones(found map[string]map[string]string) error {
 	}
 	rows, problems := format.ReadTombstones(data)
 	for _, p := range problems {
-		t.lose("tombstones.tsv: %s", p)
+		t.Lose("tombstones.tsv: %s", p)
 	}
 	for _, r := range rows {
 		thing := node.Name(r.ID)
@@ -86,7 +86,7 @@ func (t *trial) findTombstones(found map[string]map[string]string) error {
 
 func (t *trial) find(found map[string]map[string]string, path, thing string, parts map[string]string) {
 	if found[thing] != nil {
-		t.lose("%s: %s is in two files", path, thing)
+		t.Lose("%s: %s is in two files", path, thing)
 	}
 	if strings.HasPrefix(path, "trash/") {
 		parts[partTrash] = isThere
@@ -114,7 +114,7 @@ func (t *trial) eachFile(folder string, kind format.Kind, visit func(path string
 			return err
 		}
 		if _, ours := kind.ParseName(filepath.ToSlash(path)); !ours {
-			t.lose("%s is no file of ours", full)
+			t.Lose("%s is no file of ours", full)
 			continue
 		}
 		text, err := os.ReadFile(full)
@@ -123,7 +123,7 @@ func (t *trial) eachFile(folder string, kind format.Kind, visit func(path string
 		}
 		id := visit(filepath.ToSlash(filepath.Join(folder, string(kind), path)), text)
 		if want := indexed[filepath.ToSlash(path)]; folder == "" && id != want {
-			t.lose("%s holds %s; the index says %q", full, id, want)
+			t.Lose("%s holds %s; the index says %q", full, id, want)
 		}
 	}
 	return nil
@@ -137,7 +137,7 @@ func (t *trial) readIndex(kind format.Kind) (map[string]string, error) {
 	}
 	rows, sound := kind.ReadIndex(data)
 	if !sound {
-		t.lose("%s/index.tsv has lines that cannot be read", kind)
+		t.Lose("%s/index.tsv has lines that cannot be read", kind)
 	}
 	indexed := map[string]string{}
 	for _, r := range rows {

@@ -3,17 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/kill"
 )
 
 // trial is a folder in which flowstore is killed again and again.
 type trial struct {
-	*report
+	*kill.Report
 	binary, data string
 	ledger       *ledger
 	writers      []*writer
@@ -21,11 +22,11 @@ type trial struct {
 	underWay []*operation
 }
 
-func newTrial(o options, data string, r *report) *trial {
-	t := &trial{report: r, binary: o.binary, data: data, ledger: newLedger()}
+func newTrial(o options, data string, r *kill.Report) *trial {
+	t := &trial{Report: r, binary: o.binary, data: data, ledger: newLedger()}
 	for range o.writers {
 		t.writers = append(t.writers, &writer{
-			ledger: t.ledger, random: rand.New(rand.NewPCG(r.random.Uint64(), 2)), maxFlows: max(4, o.writers), acknowledged: map[string]int{},
+			ledger: t.ledger, random: rand.New(rand.NewPCG(r.Random.Uint64(), 2)), maxFlows: max(4, o.writers), acknowledged: map[string]int{},
 		})
 	}
 	return t
@@ -38,9 +39,9 @@ func (t *trial) run(ctx context.Context, kills int) error {
 		err = t.writers[0].once(ctx, s.client)
 		t.count(t.writers[0])
 	}
-	for i := 0; err == nil && s != nil && t.lost == 0 && i < kills; i++ {
+	for i := 0; err == nil && s != nil && t.Lost == 0 && i < kills; i++ {
 		if err = t.killOnce(ctx, s); err == nil {
-			t.kills++
+			t.Kills++
 			s, err = t.start(ctx)
 		}
 	}
@@ -56,7 +57,7 @@ func (t *trial) finish(ctx context.Context, s *server) error {
 	if err == nil {
 		err = s.flush(ctx)
 	}
-	t.progress()
+	t.Progress()
 	if err := errors.Join(err, s.kill(), s.conn.Close()); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (t *trial) finish(ctx context.Context, s *server) error {
 // start starts the server, sometimes with a kill in the middle of a start first, and compares. It gives nil when the
 // server did not start.
 func (t *trial) start(ctx context.Context) (*server, error) {
-	if t.random.IntN(4) == 0 {
+	if t.Random.IntN(4) == 0 {
 		if err := t.killEarly(ctx); err != nil {
 			return nil, err
 		}
@@ -80,11 +81,10 @@ func (t *trial) start(ctx context.Context) (*server, error) {
 		return nil, err
 	}
 	if err := s.ready(); err != nil {
-		t.failedStarts++
-		fmt.Println("failed start:", err)
+		t.FailStart(err)
 		return nil, nil
 	}
-	t.slowestStart = max(t.slowestStart, time.Since(began))
+	t.Started(began)
 	return s, t.compare(ctx, s)
 }
 
@@ -95,18 +95,18 @@ func (t *trial) killEarly(ctx context.Context) error {
 		return err
 	}
 	at := whileStarting
-	if t.random.IntN(2) == 0 && watch(t.random, t.treeChanged) {
+	if t.Random.IntN(2) == 0 && kill.Watch(t.Random, t.treeChanged) {
 		at = whileReplaying
 	} else {
-		time.Sleep(upTo(t.random, maxStart))
+		time.Sleep(kill.UpTo(t.Random, maxStart))
 	}
-	t.moments[at]++
+	t.Moments[at]++
 	return s.kill()
 }
 
 // killOnce lets the writers write and kills the server.
 func (t *trial) killOnce(ctx context.Context, s *server) error {
-	at, load := drawMoment(t.random), upTo(t.random, maxLoad)
+	at, load := drawMoment(t.Random), kill.UpTo(t.Random, maxLoad)
 	if at == atCheckpoint {
 		load += moreForCheckpoint
 	}
@@ -121,7 +121,7 @@ func (t *trial) killOnce(ctx context.Context, s *server) error {
 		close(stop)
 		at = t.await(at, &all)
 	}
-	t.moments[at]++
+	t.Moments[at]++
 	killed := s.kill()
 	all.Wait()
 	errs[len(t.writers)] = errors.Join(killed, s.conn.Close())
@@ -135,20 +135,20 @@ func (t *trial) killOnce(ctx context.Context, s *server) error {
 }
 
 // count adds what a writer was acknowledged since it was counted last.
-func (r *report) count(w *writer) {
+func (t *trial) count(w *writer) {
 	for rpc, n := range w.acknowledged {
-		r.acknowledged[rpc] += n
+		t.Acknowledged[rpc] += n
 	}
 	clear(w.acknowledged)
 }
 
 // await waits for a moment after the writers were told to stop, and says which it turned out to be.
-func (t *trial) await(at moment, writers *sync.WaitGroup) moment {
+func (t *trial) await(at kill.Moment, writers *sync.WaitGroup) kill.Moment {
 	switch {
-	case at == whileWriting && watch(t.random, t.treeChanged), at == atCheckpoint && watch(t.random, t.checkpointed):
+	case at == whileWriting && kill.Watch(t.Random, t.treeChanged), at == atCheckpoint && kill.Watch(t.Random, t.checkpointed):
 		return at
 	}
 	writers.Wait()
-	time.Sleep(upTo(t.random, maxQuiet))
+	time.Sleep(kill.UpTo(t.Random, maxQuiet))
 	return inQuiet
 }

@@ -53,7 +53,7 @@ func (p *Program) Address() (string, error) {
 	select {
 	case address, ok := <-p.address:
 		if !ok {
-			return "", errors.Join(errors.New("the program ended while it started"), p.Kill(), errors.New(p.trouble.String()))
+			return "", errors.Join(errors.New("the program did not come up"), p.Kill())
 		}
 		return address, nil
 	case <-time.After(StartLimit):
@@ -61,7 +61,8 @@ func (p *Program) Address() (string, error) {
 	}
 }
 
-// Kill ends the program with SIGKILL and waits until it is gone.
+// Kill ends the program with SIGKILL and waits until it is gone. One that had ended by itself is an error, which has what it said: nobody asked
+// it to.
 func (p *Program) Kill() error {
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -71,6 +72,9 @@ func (p *Program) Kill() error {
 	var exit *exec.ExitError
 	if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) {
 		return err
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code >= 0 {
+		return fmt.Errorf("the program ended by itself, with code %d: %s", code, p.trouble)
 	}
 	return nil
 }
