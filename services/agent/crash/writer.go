@@ -69,14 +69,14 @@ func (t *trial) write(ctx context.Context, s *server, one *session, stop <-chan 
 func (s *session) message(now *agentv1.Session) *message {
 	q := &agentv1.SendMessageRequest{Session: s.name, RequestId: requestID(), Text: "order " + s.orders[s.next].id + ";"}
 	waits := now.GetTurn() != nil || len(now.GetWaitingOn()) > 0
-	switch draw := s.random.IntN(40); {
-	case !waits, draw < 2 && now.GetQueued() < maxQueued:
+	switch draw := s.random.IntN(120); { // It is drawn each time that the writer looks: mostly a session is left alone until it rests.
+	case !waits, draw < 6 && now.GetQueued() < maxQueued:
 		q.Mode = agentv1.MessageMode_MESSAGE_MODE_QUEUE
-	case draw < 4:
+	case draw < 9:
 		q.Mode, q.Text = agentv1.MessageMode_MESSAGE_MODE_SIDE, asideMark+" "+q.GetRequestId()
-	case draw < 5:
+	case draw < 10:
 		q.Mode, q.Turn, q.Approvals = agentv1.MessageMode_MESSAGE_MODE_INTERRUPT, now.GetTurn().GetId(), now.GetWaitingOn()
-	case draw < 6 && len(now.GetWaitingOn()) > 0:
+	case draw < 11 && len(now.GetWaitingOn()) > 0:
 		q.Mode, q.Approvals = agentv1.MessageMode_MESSAGE_MODE_SUPERSEDE, now.GetWaitingOn()
 	default:
 		return nil
