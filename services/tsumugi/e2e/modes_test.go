@@ -57,6 +57,7 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 	cfg.Agent.Summaries.Grammar, cfg.Agent.Summaries.Background = s.grammar, s.background
 	own := &cfg.Agent.Sessions
 	own.Tools, own.Policies, own.Approval, own.Lease = s.toolsFile, s.policies, cmp.Or(s.approval, own.Approval), cmp.Or(s.lease, own.Lease)
+	own.AnswerTokens, own.ModelCalls = cmp.Or(s.answerTokens, own.AnswerTokens), cmp.Or(s.modelCalls, own.ModelCalls)
 	own.RequesterMayApprove = !s.others
 	if err := config.Load(&cfg, config.Source{}); err != nil { // reads the files
 		return nil, err
@@ -108,6 +109,11 @@ func (s settings) ofAgent(prefix string) (flags []string) {
 	for name, d := range map[string]time.Duration{"approval": s.approval, "lease": s.lease} {
 		if d > 0 {
 			flags = append(flags, prefix+"sessions."+name, d.String())
+		}
+	}
+	for name, n := range map[string]int{"answer_tokens": s.answerTokens, "model_calls": s.modelCalls} {
+		if n > 0 {
+			flags = append(flags, prefix+"sessions."+name, strconv.Itoa(n))
 		}
 	}
 	return flags

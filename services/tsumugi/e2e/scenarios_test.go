@@ -64,6 +64,8 @@ var scenarios = []struct {
 	{"all that tell of a session agree", agreeing},
 	{"a session is watched", missedNothing},
 	{"watchers vanish", abandoned},
+	{"the services are killed between a decision and what it allows", killedSessions},
+	{"a small model works", smallModel},
 	{"callers of two namespaces", apart},
 	{"who asks does not decide", askers},
 	{"only the very words decide", worded},

@@ -53,6 +53,8 @@ type settings struct {
 	// toolsFile and policies are the paths of files of sessions; empty: none. approval and lease are theirs; 0: default.
 	toolsFile, policies string
 	approval, lease     time.Duration
+	// answerTokens and modelCalls bound what a message may cost; 0: default.
+	answerTokens, modelCalls int
 	// others has somebody else decide than who asked.
 	others bool
 	// log gets the logs of all services.
