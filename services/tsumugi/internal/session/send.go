@@ -74,27 +74,31 @@ func Watch(ctx context.Context, o Options, from *int64) error {
 	})
 }
 
-// follow tells events until there are no more. Whoever goes away, by Ctrl-C too, is told how to come back.
+// follow tells events until there are no more.
 func (o Options) follow(ctx context.Context, agent agentv1.AgentServiceClient, name string, next func() (*agentv1.SessionEvent, error)) error {
 	seen, works := int64(-1), false
 	for {
 		e, err := next()
-		gone := ctx.Err() != nil
-		if err != nil && (gone || works || seen >= 0 && !errors.Is(err, io.EOF)) {
-			client.Say(o.Err, "come back with: tsumugi session watch %s --from %d\n", id(name), max(seen, 0))
-		}
-		if errors.Is(err, io.EOF) || gone {
-			return nil
-		}
-		if err != nil {
-			return err
+		if err != nil || ctx.Err() != nil {
+			if gone := ctx.Err() != nil; gone || works || seen >= 0 && !errors.Is(err, io.EOF) {
+				client.Say(o.Err, "come back with: tsumugi session watch %s --from %d\n", id(name), max(seen, 0))
+			}
+			return end(ctx, err)
 		}
 		seen = max(seen, e.GetSeq())
 		works = e.GetSession().GetStatus() == agentv1.SessionStatus_SESSION_STATUS_IN_PROGRESS
 		if err := o.tell(ctx, agent, name, e); err != nil {
-			return err
+			return end(ctx, err)
 		}
 	}
+}
+
+// end is what the end of a stream means: of one that ended by itself, or that the person has left by Ctrl-C, no error.
+func end(ctx context.Context, err error) error {
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return nil //nolint:nilerr // there is nothing to tell of
+	}
+	return err
 }
 
 // tell tells an event, and behind the session as it is what it waits for.
