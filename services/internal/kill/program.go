@@ -61,6 +61,9 @@ func (p *Program) Address() (string, error) {
 	}
 }
 
+// PID is the number of its process.
+func (p *Program) PID() int { return p.cmd.Process.Pid }
+
 // Kill ends the program with SIGKILL and waits until it is gone. One that had ended by itself is an error, which has what it said: nobody asked
 // it to.
 func (p *Program) Kill() error {
