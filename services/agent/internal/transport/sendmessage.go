@@ -60,7 +60,7 @@ func (s *Server) SendMessage(q *agentv1.SendMessageRequest, stream grpc.ServerSt
 	if w == nil {
 		return stream.Send(&agentv1.SessionEvent{Seq: int64(t.Session.Head.Seq), Time: stamp(t.Session.Updated), Event: &agentv1.SessionEvent_Session{Session: fromSession(t.Session)}})
 	}
-	return s.tell(stream, w)
+	return s.tell(stream, session, w)
 }
 
 func accepted(t sessionservice.Taken) *agentv1.SessionEvent {

@@ -5,6 +5,7 @@ import (
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
 )
@@ -39,7 +40,7 @@ func fromSession(v sessionservice.View) *agentv1.Session {
 		out.Question = &agentv1.Question{Id: q.ID, Text: v.Question, ExpireTime: stamp(q.Expires)}
 	}
 	for _, c := range v.Open {
-		out.OpenToolCalls = append(out.OpenToolCalls, &agentv1.OpenToolCall{Call: c.Call, Tool: c.Tool, Arguments: c.Args, ExpireTime: stamp(c.Until)})
+		out.OpenToolCalls = append(out.OpenToolCalls, fromOpen(c))
 	}
 	for _, r := range v.Standing {
 		out.StandingRules = append(out.StandingRules, &agentv1.StandingRule{Id: r.ID, Approver: r.Approver, Text: r.Text(v.Locale), ExpireTime: stamp(r.Expires)})
@@ -53,4 +54,8 @@ func fromSession(v sessionservice.View) *agentv1.Session {
 		out.Turn = &agentv1.Turn{Id: t.ID, State: turnStates[t.Running], ModelCallsLeft: int32(t.ModelCalls)}
 	}
 	return out
+}
+
+func fromOpen(c clienttool.OpenCall) *agentv1.OpenToolCall {
+	return &agentv1.OpenToolCall{Call: c.Call, Tool: c.Tool, Arguments: c.Args, ExpireTime: stamp(c.Until)}
 }

@@ -11,6 +11,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/watch"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
@@ -35,11 +36,11 @@ func (s *Server) WatchSession(q *agentv1.WatchSessionRequest, stream grpc.Server
 		return fault(err)
 	}
 	defer w.Close()
-	return s.tell(stream, w)
+	return s.tell(stream, id, w)
 }
 
 // tell sends events until there are no more. When the server begins to stop, the stream ends: whoever comes again misses nothing.
-func (s *Server) tell(stream grpc.ServerStreamingServer[agentv1.SessionEvent], w *watch.Stream) error {
+func (s *Server) tell(stream grpc.ServerStreamingServer[agentv1.SessionEvent], id string, w *watch.Stream) error {
 	ctx, stop := context.WithCancelCause(stream.Context())
 	defer stop(nil)
 	defer drainWith(stream.Context(), func() { stop(store.ErrClosed) })()
@@ -54,7 +55,7 @@ func (s *Server) tell(stream grpc.ServerStreamingServer[agentv1.SessionEvent], w
 		if err != nil {
 			return fault(err)
 		}
-		message, err := s.sessionEvent(ctx, e)
+		message, err := s.sessionEvent(ctx, id, e)
 		if err != nil {
 			return fault(err)
 		}
@@ -76,7 +77,7 @@ func next(ctx context.Context, w *watch.Stream) (watch.Event, error) {
 }
 
 // sessionEvent is an event as callers see it.
-func (s *Server) sessionEvent(ctx context.Context, e watch.Event) (*agentv1.SessionEvent, error) {
+func (s *Server) sessionEvent(ctx context.Context, id string, e watch.Event) (*agentv1.SessionEvent, error) {
 	out := &agentv1.SessionEvent{Seq: e.Seq, Time: stamp(e.Time)}
 	switch of := e.Of.(type) {
 	case watch.Snapshot:
@@ -92,7 +93,25 @@ func (s *Server) sessionEvent(ctx context.Context, e watch.Event) (*agentv1.Sess
 	default:
 		told(out, of)
 	}
+	if c := out.GetToolCall(); c.GetState() == watch.Begun {
+		return out, s.open(ctx, id, c)
+	}
 	return out, nil
+}
+
+// open adds what the client is to do, where a call that has begun is its own and waits for its result still.
+func (s *Server) open(ctx context.Context, id string, c *agentv1.ToolCallChange) error {
+	v, err := s.sessions.Get(ctx, who(ctx), id)
+	var gone *sessionservice.NotFoundError
+	if errors.As(err, &gone) { // It was deleted, and what it did is told all the same.
+		return nil
+	}
+	for _, one := range v.Open {
+		if one.Call == c.GetCall() {
+			c.Open = fromOpen(one)
+		}
+	}
+	return err
 }
 
 // told fills in what needs nothing beside the event.

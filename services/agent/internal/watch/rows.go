@@ -129,15 +129,15 @@ func (w *Stream) aside(ctx context.Context, r audit.Row) (any, error) {
 	return Aside{Message: d.Message, Reply: a.Text}, err
 }
 
-// begun is what a call does that has begun.
-const begun = "BEGUN"
+// Begun is the state of a call that has begun.
+const Begun = "BEGUN"
 
 func (w *Stream) call(ctx context.Context, r audit.Row, d details) (any, error) {
 	c := CallChange{Call: d.Call, Tool: d.Tool, State: r.Verdict, Reason: r.Reason}
 	var err error
 	switch r.Kind {
 	case audit.Intent:
-		c.State = begun
+		c.State = Begun
 		c.Args, err = w.Texts.Args(ctx, w.ns, w.id, d.Call)
 	case audit.Execute, audit.Failure, audit.UnknownOutcome, audit.Void, audit.Deny, audit.Allow:
 		result, e := w.Texts.Result(ctx, w.ns, w.id, d.Call)
