@@ -1,12 +1,20 @@
 package e2e
 
 import (
+	"os"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+// A test binary that is started with the word for it is an MCP server.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == mcpServer {
+		serveMCP(os.Args[2])
+		return
+	}
+	testkit.Main(m)
+}
 
 // scenarios are run one after the other: several of them look at what the model server is doing.
 var scenarios = []struct {
@@ -66,6 +74,8 @@ var scenarios = []struct {
 	{"watchers vanish", abandoned},
 	{"the services are killed between a decision and what it allows", killedSessions},
 	{"a small model works", smallModel},
+	{"an MCP server has a tool", othersTools},
+	{"the caller has a tool", clientsTools},
 	{"callers of two namespaces", apart},
 	{"who asks does not decide", askers},
 	{"only the very words decide", worded},

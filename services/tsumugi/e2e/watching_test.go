@@ -83,7 +83,7 @@ func (o *office) onlooker(t *testing.T, path string, headers ...string) *onlooke
 	}, leave: leave}
 }
 
-// nextOf reads an event of a session from SSE. Its id is its seq.
+// nextOf reads an event of a session from SSE. Its id is its seq; what comes before all rows has none.
 func nextOf(lines *bufio.Reader) (*agentv1.SessionEvent, error) {
 	id := ""
 	for {
@@ -99,7 +99,7 @@ func nextOf(lines *bufio.Reader) (*agentv1.SessionEvent, error) {
 			if err := protojson.Unmarshal([]byte(value), e); err != nil {
 				return nil, fmt.Errorf("%w in %s", err, value)
 			}
-			if id != strconv.FormatInt(e.GetSeq(), 10) {
+			if e.GetSeq() > 0 && id != strconv.FormatInt(e.GetSeq(), 10) {
 				return nil, fmt.Errorf("the event %d has the id %q", e.GetSeq(), id)
 			}
 			return e, nil
