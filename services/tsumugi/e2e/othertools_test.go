@@ -114,12 +114,17 @@ func noted(t *testing.T, book string) []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
 }
 
+// weather is a tool of a caller.
+var weather = &agentv1.ClientTool{
+	Name: "weather", Description: "The weather of a town",
+	InputSchema: `{"type":"object","properties":{"town":{"type":"string"}},"required":["town"]}`,
+}
+
 // clientsTools: a tool that the caller carries out is asked about, told in the session and in its events once it was approved, and its result is taken
 // once; a name that is taken is refused (cases/agent.md c34).
 func clientsTools(t *testing.T, m mode) {
 	o := newOffice(t, m, "", "")
 	o.start(t)
-	weather := &agentv1.ClientTool{Name: "weather", Description: "The weather of a town", InputSchema: `{"type":"object","properties":{"town":{"type":"string"}},"required":["town"]}`}
 	for _, s := range o.approvers(t) {
 		twice := &agentv1.Session{ClientTools: []*agentv1.ClientTool{weather, weather, {Name: "read", Description: "x", InputSchema: `{"type":"object"}`}}}
 		_, err := s.CreateSession(o.ctx, &agentv1.CreateSessionRequest{Session: twice})

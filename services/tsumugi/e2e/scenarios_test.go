@@ -73,6 +73,7 @@ var scenarios = []struct {
 	{"a session is watched", missedNothing},
 	{"watchers vanish", abandoned},
 	{"the services are killed between a decision and what it allows", killedSessions},
+	{"the audit is tampered with", tampered},
 	{"a small model works", smallModel},
 	{"an MCP server has a tool", othersTools},
 	{"the caller has a tool", clientsTools},
