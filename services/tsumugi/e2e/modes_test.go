@@ -104,8 +104,8 @@ func (s settings) ofAgent(prefix string) (flags []string) {
 	if s.background {
 		flags = append(flags, prefix+"summaries.background", "true")
 	}
-	flags = append(flags, prefix+"sessions.tools", s.toolsFile, prefix+"sessions.policies", s.policies)
-	flags = append(flags, prefix+"sessions.requester_may_approve", strconv.FormatBool(!s.others))
+	flags = append(flags, prefix+"sessions.tools", s.toolsFile, prefix+"sessions.policies", s.policies,
+		prefix+"sessions.requester_may_approve", strconv.FormatBool(!s.others))
 	for name, d := range map[string]time.Duration{"approval": s.approval, "lease": s.lease} {
 		if d > 0 {
 			flags = append(flags, prefix+"sessions."+name, d.String())

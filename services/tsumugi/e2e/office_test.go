@@ -25,7 +25,7 @@ type office struct {
 func newOffice(t *testing.T, m mode, policies, more string) *office {
 	t.Helper()
 	o := &office{mind: newMind(t), folder: t.TempDir()}
-	o.world = prepare(t, m, o.mind.URL)
+	o.world = prepare(t, m, o.URL)
 	o.furnished(t, policies, more)
 	return o
 }

@@ -23,7 +23,7 @@ func (m *mind) between(t *testing.T, model string) (address string, asked func()
 		}
 		return httputil.NewSingleHostReverseProxy(u)
 	}
-	own, real := to(m.URL), to(model)
+	own, small := to(m.URL), to(model)
 	var mu sync.Mutex
 	count := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +37,7 @@ func (m *mind) between(t *testing.T, model string) (address string, asked func()
 			count++
 			mu.Unlock()
 		}
-		real.ServeHTTP(w, r)
+		small.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
 		server.CloseClientConnections()
