@@ -79,7 +79,7 @@ func accepted(a *agentv1.MessageAccepted) string {
 // answer are the words of the model, said to be its own.
 func answer(a *agentv1.Answer) string {
 	p := &page{}
-	fmt.Fprintf(p, "the model: %s\n", strings.TrimSpace(a.GetReply()))
+	fmt.Fprintf(p, "the model: %s\n", cmp.Or(strings.TrimSpace(a.GetReply()), "(no reply)"))
 	p.line("it says why", a.GetRationale())
 	p.line("it asks", a.GetQuestion())
 	if a.GetStep() != "" || a.GetNextStep() != "" {
