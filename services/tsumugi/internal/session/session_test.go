@@ -172,6 +172,10 @@ func TestClientTool(t *testing.T) {
 	approval := d.Asked(name)
 	d.approve(name, approval)
 	call := d.open(name)
+	watching, leave := context.WithCancel(t.Context())
+	begin, seen := int64(0), d.on(name, "")
+	seen.Out = leaving{&d.out, "it waits for a result: sky", leave}
+	d.has(d.must(Watch(watching, seen, &begin)), "call sky "+call+": BEGUN", "it waits for a result: sky {", "tsumugi session result "+id(name)+" "+call+"\n")
 	d.has(d.must(Show(t.Context(), d.on(name, ""))), `waits for a result: sky {"place":"神戸"}, until `, "tsumugi session result "+id(name)+" "+call+"\n")
 	d.has(d.must(List(t.Context(), d.on("", ""), false, 10)), "  a result  ")
 	d.has(d.must(Result(t.Context(), d.on(name, "raindrops\n"), call, false)), "The result is taken.\n")
