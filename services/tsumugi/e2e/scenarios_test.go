@@ -73,6 +73,8 @@ var scenarios = []struct {
 	{"a session is watched", missedNothing},
 	{"watchers vanish", abandoned},
 	{"the services are killed between a decision and what it allows", killedSessions},
+	{"several approvals wait at once", severalAtOnce},
+	{"a file changes before it is written", overtaken},
 	{"the audit is tampered with", tampered},
 	{"a small model works", smallModel},
 	{"an MCP server has a tool", othersTools},
