@@ -2,8 +2,6 @@ package transport
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -68,14 +66,3 @@ func stamp(t time.Time) *timestamppb.Timestamp {
 
 // value gives the value of an enum by its word, 0 for a word that it does not have.
 func value[E ~int32](values map[string]int32, prefix, word string) E { return E(values[prefix+word]) }
-
-// wordOf is the word of a value without its prefix; empty for 0.
-func wordOf[E interface {
-	~int32
-	fmt.Stringer
-}](v E, prefix string) string {
-	if v == 0 {
-		return ""
-	}
-	return strings.TrimPrefix(v.String(), prefix)
-}

@@ -114,7 +114,7 @@ func nextPage(query string, at time.Time, id string) string {
 func (s *Server) ListSessions(ctx context.Context, q *agentv1.ListSessionsRequest) (*agentv1.ListSessionsResponse, error) {
 	f := &apierr.Fields{}
 	f.Required(q)
-	filter := store.SessionFilter{Owner: q.GetOwner(), Lifecycle: wordOf(q.GetLifecycle(), "LIFECYCLE_"), Waiting: q.GetWaiting()}
+	filter := store.SessionFilter{Owner: q.GetOwner(), Lifecycle: enum(f, "lifecycle", q.GetLifecycle(), "LIFECYCLE_"), Waiting: q.GetWaiting()}
 	query := strings.Join([]string{"sessions", filter.Owner, filter.Lifecycle, strconv.FormatBool(filter.Waiting)}, "\x00")
 	size, after := pageSize(f, q.GetPageSize()), place(f, q.GetPageToken(), query)
 	if err := f.Err(); err != nil {

@@ -18,8 +18,8 @@ func (s *Server) DecideApproval(ctx context.Context, q *agentv1.DecideApprovalRe
 	f.Required(q)
 	approval := text(id(f, "name", wire.Approvals, q.GetName()))
 	r := gate.Request{
-		Decision: session.Decision(wordOf(q.GetDecision(), "DECISION_")), Digest: canon.Hash(q.GetDigest()), ContentDigest: canon.Hash(q.GetContentDigest()),
-		Scope: policy.Scope(wordOf(q.GetScope(), "DECISION_SCOPE_")), Path: q.GetPath(), Reason: q.GetReason(), Unshown: q.GetAcknowledgeUnshown(),
+		Decision: session.Decision(enum(f, "decision", q.GetDecision(), "DECISION_")), Digest: canon.Hash(q.GetDigest()), ContentDigest: canon.Hash(q.GetContentDigest()),
+		Scope: policy.Scope(enum(f, "scope", q.GetScope(), "DECISION_SCOPE_")), Path: q.GetPath(), Reason: q.GetReason(), Unshown: q.GetAcknowledgeUnshown(),
 		Args: []byte(q.GetArguments()),
 	}
 	if edits := q.GetDecision() == agentv1.Decision_DECISION_EDIT; edits != (q.GetArguments() != "") {

@@ -17,7 +17,7 @@ import (
 func (s *Server) ListApprovals(ctx context.Context, q *agentv1.ListApprovalsRequest) (*agentv1.ListApprovalsResponse, error) {
 	f := &apierr.Fields{}
 	f.Required(q)
-	filter := store.ApprovalFilter{Session: text(id(f, "session", wire.Sessions, q.GetSession())), State: wordOf(q.GetState(), "APPROVAL_STATE_")}
+	filter := store.ApprovalFilter{Session: text(id(f, "session", wire.Sessions, q.GetSession())), State: enum(f, "state", q.GetState(), "APPROVAL_STATE_")}
 	switch {
 	case q.GetAllStates() && filter.State != "":
 		f.Add("all_states", "goes without state")
