@@ -55,6 +55,7 @@ var scenarios = []struct {
 	{"two callers close a cycle", cycles},
 	{"every required field is asked for", required},
 	{"no field takes nonsense", crooked},
+	{"no field of a session takes nonsense", crookedSessions},
 	{"what changes is told", watched},
 	{"what is written is found", searched},
 	{"what is deleted comes back, what is purged does not", erased},
