@@ -284,7 +284,7 @@ func (r Request) mayReplace(a Approval) *Refusal {
 		return refuse(a, BadEdit, "only arguments can be changed: not the tool, and not the folder")
 	case is.CallHash == was.CallHash:
 		return refuse(a, BadEdit, "the arguments are the same: approve or deny it")
-	case !slices.Equal(n.Editors, append(slices.Clone(a.Editors), r.Who.Name)) || n.Requester != a.Requester:
+	case !slices.Equal(n.Editors, append(slices.Clone(a.Editors), r.Who.Name)) || n.Requester != a.Requester || n.Owner != a.Owner:
 		return refuse(a, BadEdit, "who changed the arguments is not who sends them")
 	case n.Due(r.Now):
 		return refuse(a, BadEdit, "the changed call was asked about for too short a time")

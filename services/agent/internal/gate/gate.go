@@ -98,8 +98,9 @@ type Approval struct {
 	Created time.Time `json:"created"`
 	Since   time.Time `json:"since"`
 	Expires time.Time `json:"expires"`
-	// Requester is whose message led to it; Editors have changed the arguments, in order (S7).
+	// Requester is whose message led to it, Owner who made the session; Editors have changed the arguments, in order (S7).
 	Requester string   `json:"requester"`
+	Owner     string   `json:"owner,omitempty"`
 	Editors   []string `json:"editors,omitempty"`
 	// EditedFrom is the approval whose place it has, ReplacedBy the one that has its place.
 	EditedFrom string `json:"edited_from,omitempty"`

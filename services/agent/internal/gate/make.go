@@ -14,8 +14,8 @@ type Origin struct {
 	ID, Namespace, Session, Task, Turn, Call string
 	// Seq is the number of the session's record that raises it.
 	Seq int64
-	// Requester is whose message led to it, as authentication verified the name.
-	Requester string
+	// Requester is whose message led to it, Owner who made the session, as authentication verified the names.
+	Requester, Owner string
 	// Now is the server's time (S16), Life how long it waits: 0 is DefaultLife.
 	Now  time.Time
 	Life time.Duration
@@ -163,7 +163,7 @@ func binds(p folder.Plan, targets []canon.Target) bool {
 func (o Origin) record(kind canon.Kind, s Subject) Approval {
 	return Approval{
 		V: version, ID: o.ID, Namespace: o.Namespace, Session: o.Session, Task: o.Task, Turn: o.Turn, Call: o.Call, Seq: o.Seq, Kind: kind, Subject: s,
-		Created: o.Now, Since: o.Now, Expires: o.Now.Add(life(o.Life)), Requester: o.Requester, State: Pending, StateAt: o.Now, StateSeq: o.Seq,
+		Created: o.Now, Since: o.Now, Expires: o.Now.Add(life(o.Life)), Requester: o.Requester, Owner: o.Owner, State: Pending, StateAt: o.Now, StateSeq: o.Seq,
 	}
 }
 
@@ -226,7 +226,7 @@ func ForEdit(old Approval, editor string, c ToolCall) (Made, error) {
 	if err != nil {
 		return Made{}, err
 	}
-	m.Approval.Requester, m.Approval.EditedFrom, m.Approval.Place = old.Requester, old.ID, old.Place
+	m.Approval.Requester, m.Approval.Owner, m.Approval.EditedFrom, m.Approval.Place = old.Requester, old.Owner, old.ID, old.Place
 	m.Approval.Editors = append(append([]string{}, old.Editors...), editor)
 	m.Approval.Since = old.Since
 	if end := old.Since.Add(MaxLife); end.Before(m.Approval.Expires) {

@@ -132,7 +132,19 @@ func (a Approval) Readable(w Who) (all, some bool) {
 		return false, w.Session == a.Session
 	}
 	all = w.Name != "" && slices.Contains(w.Roles, policy.RoleApprover)
-	return all, all || w.Name != "" && w.Name == a.Requester
+	return all, all || w.Name != "" && (w.Name == a.Requester || w.Name == a.Owner)
+}
+
+// For is an approval as somebody reads it: without hashes of what may not be read, and for whoever may not decide also without what its
+// content could be guessed from. false: they may not know of it.
+func (a Approval) For(w Who) (Approval, bool) {
+	switch all, some := a.Readable(w); {
+	case all:
+		return a.Hashless(), true
+	case some:
+		return a.Redact(), true
+	}
+	return Approval{}, false
 }
 
 // Redact is an approval without what its content could be guessed from: hashes, sizes of the diff, the rules on offer. Whoever is given this

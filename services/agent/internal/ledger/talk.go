@@ -39,6 +39,10 @@ type Talk struct {
 	Recent    []string `json:"recent,omitempty"`
 	// Executed are the calls that have begun in the task, oldest first, and how each ended: what a result is judged by (S5).
 	Executed []canon.Executed `json:"executed,omitempty"`
+	// Sender is who sent the message of the open turn, and Senders those of messages that wait. An empty name is nobody's: an event's, or a
+	// program's that has a token of the session.
+	Sender  string   `json:"sender,omitempty"`
+	Senders []Sender `json:"senders,omitempty"`
 	// Speakers are the persons who wrote last, latest last.
 	Speakers []Speaker `json:"speakers,omitempty"`
 	// Made is how the last answer of the open turn was made.
@@ -61,6 +65,12 @@ type Made struct {
 	PromptTime   time.Duration `json:"prompt_time,omitempty"`
 	AnswerTime   time.Duration `json:"answer_time,omitempty"`
 	Finish       string        `json:"finish,omitempty"`
+}
+
+// Sender is who sent a message.
+type Sender struct {
+	Message string `json:"message"`
+	Name    string `json:"name"`
 }
 
 // Speaker is a person, and the number of the record of their last message.

@@ -87,7 +87,12 @@ func (s *Server) sessionEvent(ctx context.Context, id string, e watch.Event) (*a
 		}
 		out.Event = &agentv1.SessionEvent_Session{Session: fromSession(v)}
 	case watch.ApprovalChange:
-		out.Event = &agentv1.SessionEvent_Approval{Approval: &agentv1.ApprovalChange{Approval: s.fromApproval(ctx, of.Approval), Change: of.Change}}
+		a, ok := of.Approval.For(who(ctx))
+		if !ok {
+			told(out, watch.Record{Row: of.Row})
+			break
+		}
+		out.Event = &agentv1.SessionEvent_Approval{Approval: &agentv1.ApprovalChange{Approval: s.fromApproval(ctx, a), Change: of.Change}}
 	case nil:
 		out.Event = &agentv1.SessionEvent_Heartbeat{Heartbeat: &agentv1.SessionHeartbeat{}}
 	default:

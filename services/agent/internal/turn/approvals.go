@@ -123,11 +123,8 @@ func (e *Engine) Approvals(ctx context.Context, ns string, f store.ApprovalFilte
 			return err
 		}
 		for _, a := range all {
-			switch whole, some := a.Readable(who); {
-			case whole:
-				out = append(out, a.Hashless())
-			case some:
-				out = append(out, a.Redact())
+			if a, ok := a.For(who); ok {
+				out = append(out, a)
 			}
 		}
 		if len(found) == limit {

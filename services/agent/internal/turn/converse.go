@@ -85,8 +85,8 @@ func (e *Engine) talk(ctx context.Context, ns, id string, m Message) (*talk, err
 		}
 		t.now.Follow(next, notes)
 	}
-	t.turn.begin(&t.now)
 	m.spoke(&t.now, int64(s.Head.Seq)+1)
+	t.turn.begin(&t.now)
 	t.direct = true
 	return t, nil
 }

@@ -48,7 +48,8 @@ type Called struct {
 
 // Call makes a call in the folder of a session without a model, by the same pipeline and under the same lock (C76). It moves no step and raises
 // no gate: a call that the policy asks about needs the role approver, and the digest of the caller's own dry run. What is stopped is a result
-// and no error. *gate.Refusal; *session.RefusedError while a turn is open or another such call runs; store.ErrNotFound.
+// and no error. *gate.Refusal; *ledger.FieldsError of a tool of the client; *session.RefusedError while a turn is open or another
+// such call runs; store.ErrNotFound.
 func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 	if c.Who.Session != "" || c.Who.Name == "" {
 		return Called{}, &gate.Refusal{Code: gate.NotPerson, Why: "only a person calls a tool without a model"}
@@ -77,7 +78,12 @@ func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 		return Called{}, err
 	}
 	out := Called{Explained: e.explained(ns, s, c.Who, d.judged), Result: d.judged.Result()}
-	if !c.DryRun {
+	switch {
+	case d.judged.Tool.Origin.Kind == tool.Client:
+		return Called{}, &ledger.FieldsError{Wrong: []session.Violation{{
+			Field: "tool", Description: "must not be a tool of the client: its caller carries it out without the service",
+		}}}
+	case !c.DryRun:
 		return d.make(ctx, c, out)
 	}
 	if out.Approval != nil && out.NotAsked == "" {
@@ -204,8 +210,12 @@ func (d *direct) check(ctx context.Context, w *ledger.Work, i router.Intent, rec
 	if no := idle(*w.Session); no != nil {
 		return &router.VoidError{Reason: voidTurn, Why: no.Why}, nil
 	}
-	err := recheck(ctx, router.Now{
-		Tools: d.r.Tools, Engine: d.r.Engine, Standing: standing(*w.Session), InExecution: true, Roles: d.rs.Roles, Time: w.Now,
+	r, err := d.Tools.Router(ctx, d.ns, *w.Session) // and not that of the call: policy and tools may have changed since
+	if err != nil {
+		return nil, err
+	}
+	err = recheck(ctx, router.Now{
+		Tools: r.Tools, Engine: r.Engine, Standing: standing(*w.Session), InExecution: true, Roles: d.rs.Roles, Time: w.Now,
 		LikeUnknown: slices.Contains(w.Session.Talk.Unknown, string(i.CallHash)) && d.ok.Approval == "",
 	})
 	var void *router.VoidError

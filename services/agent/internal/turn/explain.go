@@ -67,7 +67,7 @@ func (e *Engine) Explain(ctx context.Context, ns string, q Query) (Explained, er
 func (e *Engine) visible(ctx context.Context, ns, id string, who gate.Who) (ledger.Session, error) {
 	s, err := e.Ledger.Get(ctx, ns, id)
 	if err == nil {
-		if _, some := (gate.Approval{Namespace: ns, Session: s.ID, Requester: s.Owner}).Readable(who); !some {
+		if _, some := (gate.Approval{Namespace: ns, Session: s.ID, Requester: requester(s), Owner: s.Owner}).Readable(who); !some {
 			err = store.ErrNotFound
 		}
 	}

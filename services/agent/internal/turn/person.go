@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -139,6 +140,16 @@ func (m Message) keep(w *ledger.Work) error {
 
 // spoke has a session know that the sender has spoken, and so has answered what was asked.
 func (m Message) spoke(s *ledger.Session, seq int64) {
+	var senders []ledger.Sender // of what waits still: a cancel closes messages
+	for _, one := range s.Talk.Senders {
+		if one.Message == s.State.Turn.Next || slices.Contains(s.State.Queue, one.Message) {
+			senders = append(senders, one)
+		}
+	}
+	if !m.Event && m.Who.Session == "" {
+		senders = append(senders, ledger.Sender{Message: m.ID, Name: m.Who.Name})
+	}
+	s.Talk.Senders = senders
 	if !m.Event {
 		s.Talk.Spoke(m.Who.Name, seq)
 		answers(s)

@@ -104,7 +104,12 @@ func TestNobodyToAsk(t *testing.T) {
 	} {
 		r := newRig(t)
 		r.disown()
-		s := r.send("書いて", answer, say("PLANNING", "done", "reply", "できません。"))
+		r.model.lines = []string{answer, say("PLANNING", "done", "reply", "できません。")}
+		m := r.message(approver("ann"), "書いて")
+		m.Event = true // and so it is nobody's
+		_, err := r.Send(t.Context(), ns, id, m)
+		r.ok(err)
+		s := r.drive()
 		if len(r.pending()) != 0 || s.State.Turn.Running != session.NoTurn || r.file("f00.md") != "" {
 			t.Errorf("%s: %+v, %q", name, s.State, r.file("f00.md"))
 		}
@@ -121,7 +126,7 @@ func TestNobodyToAsk(t *testing.T) {
 // disown takes away for whom the session works.
 func (r *rig) disown() {
 	_, err := r.Ledger.Change(r.Context(), ns, id, ann, func(w *ledger.Work) error {
-		w.Session.Owner = ""
+		w.Session.Owner, w.Session.Talk.Sender = "", ""
 		w.Row(audit.Entry{Kind: audit.Update, Verdict: "UPDATED", Reason: "test", ArgsDigest: string(canon.Sum(nil))})
 		return nil
 	})

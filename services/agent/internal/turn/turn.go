@@ -7,8 +7,10 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
@@ -277,4 +279,11 @@ var replaced = ended{string(generation.FinishCancelled), "another message took t
 func begun(t *ledger.Talk, message string) {
 	t.Messages = []ledger.Message{{Role: string(llm.RoleUser), Text: textOf(message)}}
 	t.Denied, t.Recent, t.ToolCalls, t.ShownNow = nil, nil, 0, 0
+	t.Sender = ""
+	if i := slices.IndexFunc(t.Senders, func(s ledger.Sender) bool { return s.Message == message }); i >= 0 {
+		t.Sender, t.Senders = t.Senders[i].Name, slices.Delete(slices.Clone(t.Senders), i, i+1)
+	}
 }
+
+// requester is whose message led to what the open turn asks for: where it was no person's, who made the session answers for it.
+func requester(s ledger.Session) string { return cmp.Or(s.Talk.Sender, s.Owner) }

@@ -106,8 +106,12 @@ func (j *job) Begin(ctx context.Context, i router.Intent, recheck router.Recheck
 	var void *router.VoidError
 	_, err := j.Ledger.Change(ctx, j.ns, j.s.ID, system, func(w *ledger.Work) error {
 		void = nil
+		r, err := j.Tools.Router(ctx, j.ns, *w.Session) // and not that of the job: policy and tools may have changed since
+		if err != nil {
+			return err
+		}
 		now := router.Now{
-			Tools: j.r.Tools, Engine: j.r.Engine, InExecution: w.Session.State.Step == session.Execution, Roles: j.rs.Roles, Time: w.Now,
+			Tools: r.Tools, Engine: r.Engine, InExecution: w.Session.State.Step == session.Execution, Roles: j.rs.Roles, Time: w.Now,
 			Standing:    standing(*w.Session),
 			LikeUnknown: slices.Contains(w.Session.Talk.Unknown, string(i.CallHash)) && j.call.Approval == "",
 		}
@@ -179,7 +183,7 @@ func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Chan
 	s := w.Session
 	made, err := gate.ForOutcome(gate.Outcome{
 		Origin: gate.Origin{
-			ID: j.IDs.ID(), Namespace: j.ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: id, Seq: w.Seq(), Requester: s.Owner, Now: w.Now,
+			ID: j.IDs.ID(), Namespace: j.ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: id, Seq: w.Seq(), Requester: requester(*s), Owner: s.Owner, Now: w.Now,
 			Life: j.Limits.Approval,
 		},
 		Tool: e.Intent.Tool, Root: e.Intent.Root, Why: e.Result.Text,

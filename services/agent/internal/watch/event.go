@@ -50,10 +50,11 @@ type CallChange struct {
 	Args string
 }
 
-// ApprovalChange is an approval that changed, as it is now. Change is the kind of the row.
+// ApprovalChange is an approval that changed, as it is now. Change is the kind of the row, which tells whoever may not know of the approval.
 type ApprovalChange struct {
 	Approval gate.Approval
 	Change   string
+	Row      audit.Row
 }
 
 // Refused is something that was not done.

@@ -101,7 +101,7 @@ const soon = "EXPIRES_SOON"
 
 // approval gives the approval as it is now.
 func (w *Stream) approval(ctx context.Context, r audit.Row, d details) (any, error) {
-	c := ApprovalChange{Change: strings.ToUpper(string(r.Kind))}
+	c := ApprovalChange{Row: r, Change: strings.ToUpper(string(r.Kind))}
 	if r.Verdict == soon {
 		c.Change = soon
 	}

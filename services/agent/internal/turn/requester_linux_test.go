@@ -1,0 +1,94 @@
+package turn
+
+import (
+	"context"
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+)
+
+// TestRequester: what a turn asks for is asked for by whoever wrote its message, though another person made the session; also by a message that
+// waited, and an event is nobody's, for which the owner of the session answers (S7, S10).
+func TestRequester(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Terms.RequesterMayApprove = false
+	ask := func() {
+		r.model.lines = append(r.model.lines, say("EXECUTION", "continue", "actions", creates(1)))
+		r.drive()
+	}
+	next := func(denied gate.Approval) {
+		r.ok(r.deniedBy(denied, "cho"))
+		r.model.lines = append(r.model.lines, say("PLANNING", "done"))
+		ask()
+	}
+	for _, m := range []Message{r.message(approver("bob"), "書いて"), r.message(approver("ann"), "また"), r.message(approver("eve"), "雨")} {
+		m.Event = m.Text == "雨"
+		_, err := r.Send(t.Context(), ns, id, m)
+		r.ok(err)
+	}
+	ask()
+	for i, want := range []string{"bob", "ann", "ann"} {
+		all := r.pending()
+		if len(all) != 1 || all[0].Requester != want || all[0].Owner != "ann" {
+			t.Fatalf("message %d: %+v", i, all)
+		}
+		_, err := r.Decide(t.Context(), ns, all[0].ID, gate.Request{Who: approver(want), Decision: session.Approve, Digest: all[0].Digest})
+		if refusal(err) != gate.OwnRequest {
+			t.Errorf("%s approves what they asked for: %v", want, err)
+		}
+		if i < 2 {
+			next(all[0])
+		}
+	}
+	if s, err := r.Ledger.Get(t.Context(), ns, id); err != nil || len(s.Talk.Senders) != 0 {
+		t.Errorf("%+v, %v", s.Talk.Senders, err)
+	}
+	r.sound()
+}
+
+// deniedBy denies in somebody's name.
+func (r *rig) deniedBy(a gate.Approval, name string) error {
+	_, err := r.Decide(r.Context(), ns, a.ID, gate.Request{Who: approver(name), Decision: session.Deny, Digest: a.Digest})
+	return err
+}
+
+// stricter denies every call from the second router on that is asked for.
+type stricter struct {
+	*rig
+	asked int
+}
+
+func (l *stricter) Router(ctx context.Context, ns string, s ledger.Session) (router.Router, error) {
+	if l.asked++; l.asked > 1 {
+		l.rules = []policy.Rule{{ID: "no", Effect: policy.EffectDeny, Tool: "create"}}
+	}
+	return l.rig.Router(ctx, ns, s)
+}
+
+// TestDeniedMeanwhile: a rule that denies what was approved holds from when it is stored, also while the call waits for its folder (C48).
+func TestDeniedMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("書いて", say("EXECUTION", "continue", "actions", creates(1)))
+	r.ok(r.decide(r.pending()[0], session.Approve, ""))
+	r.Tools = &stricter{rig: r}
+	r.model.lines = []string{say("PLANNING", "done")}
+	if r.drive(); r.file("f00.md") != "" {
+		t.Error("what is denied was written")
+	}
+	r.sound()
+
+	r = newRig(t)
+	shown, err := r.call(approver("bob"), true, "", "create", makeA)
+	r.ok(err)
+	r.Tools = &stricter{rig: r}
+	if got, err := r.call(approver("bob"), false, string(shown.Digest), "create", makeA); err != nil || got.State != router.Voided || r.file("a.md") != "" {
+		t.Errorf("%+v, %v", got.State, err)
+	}
+	r.sound()
+}
