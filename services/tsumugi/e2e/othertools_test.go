@@ -69,7 +69,7 @@ func othersTools(t *testing.T, m mode) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := newOffice(t, m, "", fmt.Sprintf("servers:\n  - {name: book, command: [%q, %q, %q], tools: ['*'], env: [GORACE]}\n", self, mcpServer, book))
+	o := newOffice(t, m, "", fmt.Sprintf("servers:\n  - {name: book, command: [%q, %q, %q], tools: ['*']}\n", self, mcpServer, book))
 	o.start(t)
 	for i, s := range o.approvers(t) {
 		name := o.session(t, s)
