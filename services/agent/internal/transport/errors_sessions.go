@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/toolbox"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/watch"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
@@ -66,6 +67,9 @@ var ofSessions = []rule{
 			return apierr.New(codes.AlreadyExists, "RESULT_EXISTS", e.Error())
 		}
 		return stuck("CALL_CLOSED", e.Error(), "call", "only a call among session.open_tool_calls takes a result")
+	}),
+	on(func(e *turn.NoRoomError) *apierr.Error {
+		return stuck("CONTEXT_OVERFLOW", e.Error(), "text", "send a shorter message, or use a backend with a larger window")
 	}),
 	on(refusal),
 	on(decision),
