@@ -392,7 +392,7 @@ func TestAgent23TamperedRows(t *testing.T) {
 		"a change is gone": {`DELETE FROM records WHERE seq = (SELECT min(seq) FROM records WHERE seq > 1)`, true},
 		"a row is gone":    {`UPDATE records SET body = CAST(json_remove(CAST(body AS TEXT), '$.rows[0]') AS BLOB) WHERE seq = (SELECT max(seq) FROM records)`, true},
 		"the last two":     {`DELETE FROM records WHERE seq > (SELECT max(seq) - 2 FROM records)`, true},
-		"what it changed":  {`UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '"港の話を書く"', '"海の話を書く"') AS BLOB) WHERE seq = 1`, false},
+		"what it changed":  {`UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '"港の話を書く"', '"海の話を書く"') AS BLOB) WHERE seq = 1`, true},
 		"the session":      {`UPDATE sessions SET body = CAST(replace(CAST(body AS TEXT), '港の話を書く', '海の話を書く') AS BLOB)`, false},
 	} {
 		t.Run(name, func(t *testing.T) {

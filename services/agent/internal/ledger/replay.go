@@ -84,13 +84,49 @@ func (l *Ledger) Head(ctx context.Context, ns, id string) (head audit.Head, err 
 	return head, err
 }
 
-// Verify goes through the rows of a session. The error is an *audit.BadRow, which names the first that is not as it was made.
+// Verify goes through the rows of a session, and what each says that it changed. The error is an *audit.BadRow, which names the first that
+// is not as it was made.
 func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error) {
 	head, err := l.Head(ctx, ns, id)
 	if err != nil {
 		return audit.Report{}, err
 	}
-	return l.keys.Verify(l.Rows(ctx, ns, id, 1), audit.Chain{Namespace: ns, Session: id, Heads: []audit.Head{head}})
+	var broken *audit.BadRow
+	rows := func(yield func(audit.Row, error) bool) {
+		for r, err := range l.records(ctx, ns, id, 1) {
+			if err != nil {
+				yield(audit.Row{}, err)
+				return
+			}
+			if err := sealed(r); err != nil && broken == nil {
+				broken = &audit.BadRow{Seq: r.Rows[len(r.Rows)-1].Seq, Fault: audit.Changed, Err: err}
+			}
+			for _, row := range r.Rows {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+	report, err := l.keys.Verify(rows, audit.Chain{Namespace: ns, Session: id, Heads: []audit.Head{head}})
+	var bad *audit.BadRow
+	if broken != nil && (err == nil || errors.As(err, &bad) && bad.Seq > broken.Seq) {
+		return report, broken
+	}
+	return report, err
+}
+
+// sealed checks that what a record changed is what its last row was made over.
+func sealed(r record) error {
+	last := r.Rows[len(r.Rows)-1]
+	var seal map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(last.Details), &seal); err != nil {
+		return err
+	}
+	if string(seal[deltaKey]) != `"`+string(canon.Sum(r.Delta))+`"` {
+		return fmt.Errorf("what row %d changed is not what it sealed", last.Seq)
+	}
+	return nil
 }
 
 // Replay makes a session again from its rows, and says whether it is the one that is stored: ErrDiffers. Rows that were pruned make
@@ -135,13 +171,8 @@ func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
 
 // patch takes over what a record says that changed, if that is what its last row sealed.
 func patch(made map[string]json.RawMessage, r record) error {
-	last := r.Rows[len(r.Rows)-1]
-	var sealed map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(last.Details), &sealed); err != nil {
+	if err := sealed(r); err != nil {
 		return err
-	}
-	if string(sealed[deltaKey]) != `"`+string(canon.Sum(r.Delta))+`"` {
-		return fmt.Errorf("what row %d changed is not what it sealed", last.Seq)
 	}
 	var changed map[string]json.RawMessage
 	if err := json.Unmarshal(r.Delta, &changed); err != nil {
