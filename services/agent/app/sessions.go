@@ -72,7 +72,7 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 	if err != nil {
 		return err
 	}
-	opened, err := cfg.Sessions.tools.open(slices.Concat(cfg.Sessions.files(), deps.Own, []string{cfg.Data}))
+	opened, err := cfg.Sessions.tools.open(slices.Concat(cfg.Sessions.files(), deps.Own, deps.Backends.Files(), []string{cfg.Data}))
 	if s.folders = opened; err != nil {
 		return err
 	}

@@ -441,22 +441,28 @@ func TestToolsWithoutAModel(t *testing.T) {
 // (field/review-agent.md S12).
 func TestAFolderThatHoldsOurOwn(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	set, err := backends.Load("")
+	dir, keys, own := t.TempDir(), t.TempDir(), t.TempDir()
+	cfg := settings(t)
+	cfg.Sessions.Tools = filepath.Join(own, "tools.yaml")
+	for name, text := range map[string]string{
+		cfg.Sessions.Tools:                  "roots:\n  - {name: work, path: '" + dir + "'}\n  - {name: data, path: '" + cfg.Data + "'}\n  - {name: keys, path: '" + keys + "'}\n",
+		filepath.Join(own, "backends.yaml"): "backends: {a: {kind: llamacpp, address: 'http://127.0.0.1:1', api_key_file: '" + filepath.Join(keys, "key.txt") + "'}}\n",
+		filepath.Join(keys, "key.txt"):      "hush\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := backends.Load(filepath.Join(own, "backends.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	cfg := settings(t)
-	cfg.Sessions.Tools = filepath.Join(t.TempDir(), "tools.yaml")
-	if err := os.WriteFile(cfg.Sessions.Tools, []byte("roots:\n  - {name: work, path: '"+dir+"'}\n  - {name: data, path: '"+cfg.Data+"'}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	if err := config.Load(&cfg, config.Source{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = app.New(t.Context(), cfg, app.Deps{Backends: set, Own: []string{filepath.Join(dir, "tokens.yaml")}})
-	for _, want := range []string{`root "work"`, "tokens.yaml", `root "data"`} {
+	for _, want := range []string{`root "work"`, "tokens.yaml", `root "data"`, `root "keys"`, "key.txt"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing about %s in %v", want, err)
 		}

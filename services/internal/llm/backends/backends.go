@@ -36,6 +36,7 @@ type Set struct {
 	standard string
 	kinds    map[string]string
 	open     map[string]func() Backend
+	files    []string
 
 	mu   sync.Mutex
 	made map[string]Backend
@@ -77,6 +78,10 @@ func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.open)) }
 
 // Kind gives the kind of the backend of that name, the default for the empty name; empty for one that there is not.
 func (s *Set) Kind(name string) string { return s.kinds[cmp.Or(name, s.standard)] }
+
+// Files are the paths of the files that the file names: keys, certificates, scripts. What a model may read must hold none of them
+// (field/review-agent.md S12).
+func (s *Set) Files() []string { return s.files }
 
 // Default is the name of the backend that an empty name means.
 func (s *Set) Default() string { return s.standard }

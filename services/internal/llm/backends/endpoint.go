@@ -51,6 +51,15 @@ func newEndpoint(dir string) endpoint {
 	return endpoint{Concurrency: wire.DefaultConcurrency, Timeouts: llm.DefaultTimeouts(), dir: dir}
 }
 
+func (s *endpoint) files() (all []string) {
+	for _, name := range []string{s.APIKeyFile, s.CA} {
+		if name != "" {
+			all = append(all, beside(s.dir, name))
+		}
+	}
+	return all
+}
+
 // at is the server of the backend of that name.
 func (s *endpoint) at(name string) wire.Endpoint {
 	e := wire.Endpoint{

@@ -38,6 +38,8 @@ var kinds = map[string]func(dir string) settings{
 type settings interface {
 	// check notes what is wrong, by the key.
 	check(add func(key, format string, args ...any))
+	// files are the paths of those that it names.
+	files() []string
 	// open makes the backend; only called when check had nothing to note.
 	open(name string) Backend
 }
@@ -184,5 +186,7 @@ func (s *scriptedSettings) check(add func(key, format string, args ...any)) {
 		}
 	}
 }
+
+func (s *scriptedSettings) files() []string { return []string{beside(s.dir, s.Script)} }
 
 func (s *scriptedSettings) open(name string) Backend { return scripted.New(name, s.Script, s.script) }

@@ -29,6 +29,7 @@ type file struct {
 type parser struct {
 	dir   string // where files that the file names are looked for
 	wrong yamlx.Error
+	files []string
 }
 
 func parse(text []byte, dir string) (*Set, error) {
@@ -47,6 +48,7 @@ func parse(text []byte, dir string) (*Set, error) {
 			set.kinds[name] = kind.Value
 		}
 	}
+	set.files = p.files
 	p.choose(set)
 	if len(p.wrong.Problems) > 0 {
 		return nil, &p.wrong
@@ -111,5 +113,6 @@ func (p *parser) backend(path, name string, node *yamlx.Node) func() Backend {
 	settings := kind(p.dir)
 	p.decode(path, node, settings)
 	settings.check(func(key, format string, args ...any) { p.add(join(path, key), format, args...) })
+	p.files = append(p.files, settings.files()...)
 	return func() Backend { return settings.open(name) }
 }

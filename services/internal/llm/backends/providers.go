@@ -181,7 +181,7 @@ func (c *providers) add(set *Set, name string, entry *yamlx.Node) {
 		}
 		return
 	}
-	set.open[name], set.kinds[name] = open, kind
+	set.open[name], set.kinds[name], set.files = open, kind, append(set.files, p.files...)
 }
 
 // entry writes a provider as an entry of a backends file: `host` is the address there, and what a name or default_model

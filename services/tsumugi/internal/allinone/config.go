@@ -66,7 +66,7 @@ func (c *Config) In(file string) { c.file = file }
 // own are the files and folders of this process, which no folder of a session may hold (field/review-agent.md S12).
 func (c *Config) own() []string {
 	program, _ := os.Executable() // Where nobody knows it, nothing holds it.
-	all := []string{program, c.file, c.Auth.Tokens, c.Backends, c.FlowStore.Data, c.PromptBuilder.Prompts}
+	all := []string{program, c.file, c.Auth.Tokens, c.Backends, c.FlowStore.Data, c.PromptBuilder.Prompts, c.PromptBuilder.Presets}
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
