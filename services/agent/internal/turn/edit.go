@@ -67,7 +67,7 @@ func (e *Engine) edit(ctx context.Context, ns, where, approval string, r gate.Re
 // judgeEdit judges a changed call. nil: the request is refused without that, so that who may not decide learns nothing of rules and files.
 func (e *Engine) judgeEdit(ctx context.Context, ns string, s ledger.Session, approval string, r gate.Request) (*edit, error) {
 	if len(r.Args) > envelope.MaxBytes {
-		return nil, &gate.Refusal{Code: gate.Invalid, Approval: approval, Field: "args", Why: fmt.Sprintf("the arguments have %d bytes; at most %d are taken", len(r.Args), envelope.MaxBytes)}
+		return nil, &gate.Refusal{Code: gate.Invalid, Approval: approval, Field: "arguments", Why: fmt.Sprintf("the arguments have %d bytes; at most %d are taken", len(r.Args), envelope.MaxBytes)}
 	}
 	var a gate.Approval
 	var content gate.Content
@@ -129,7 +129,7 @@ func (ed *edit) replace(e *Engine, w *ledger.Work, a gate.Approval, who gate.Who
 	}
 	switch {
 	case j.Stop != nil && j.Stop.Step == router.StepArgs:
-		return nil, no(gate.Invalid, "args", j.Stop.Reason)
+		return nil, no(gate.Invalid, "arguments", j.Stop.Reason)
 	case j.Stop != nil:
 		return nil, no(gate.BadEdit, "", j.Stop.Reason)
 	case j.Verdict() == policy.Deny:

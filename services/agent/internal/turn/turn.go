@@ -275,13 +275,14 @@ func (o opening) begin(s *ledger.Session) {
 // replaced is how a conversation ended that another message took the place of.
 var replaced = ended{string(generation.FinishCancelled), "another message took the place of it"}
 
-// begun begins the conversation of a turn with a message of a person.
+// begun begins the conversation of a turn with a message. One of a person opens again what a person has denied; an event does not (S28).
 func begun(t *ledger.Talk, message string) {
 	t.Messages = []ledger.Message{{Role: string(llm.RoleUser), Text: textOf(message)}}
-	t.Denied, t.Recent, t.ToolCalls, t.ShownNow = nil, nil, 0, 0
+	t.Recent, t.ToolCalls, t.ShownNow = nil, 0, 0
 	t.Sender = ""
 	if i := slices.IndexFunc(t.Senders, func(s ledger.Sender) bool { return s.Message == message }); i >= 0 {
 		t.Sender, t.Senders = t.Senders[i].Name, slices.Delete(slices.Clone(t.Senders), i, i+1)
+		t.Denied = nil
 	}
 }
 

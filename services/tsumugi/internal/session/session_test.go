@@ -63,7 +63,7 @@ func TestATask(t *testing.T) {
 	}
 	shown := d.must(Send(t.Context(), d.on(name[len(name)-8:], "Write\nit.\n"), Message{Text: "-"}))
 	d.has(shown, "        the message is taken\n", "turn running\n", "the model: I will write notes.txt.\n", "        it says why: One file.\n", "step: PLANNING → EXECUTION (MODEL)\n",
-		"approval ASK: approvals/", "TOOL_CALL write notes.txt in work, lines: +1 -0, risk MEDIUM\n", "look and decide: tsumugi approval approve ", " --addr "+d.Addr+" --approver\n",
+		"approval ASK: approvals/", "TOOL_CALL write notes.txt in work, risk MEDIUM\n", "look and decide: tsumugi approval approve ", " --addr "+d.Addr+" --approver\n",
 		"is OPEN, in AWAITING_APPROVAL: REQUIRES_USER_INPUT\n", "waits for: approvals/")
 	waits := d.Rests(name).GetWaitingOn()[0]
 	approver := d.on(name, "")
