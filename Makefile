@@ -32,12 +32,12 @@ ifeq ($(RACE),)
 	@case ",$${TSUMUGI_NEED:-}," in *,race,*) echo "tests: TSUMUGI_NEED asks for the race detector, which needs a C compiler: install gcc or clang" >&2; exit 1;; esac
 	@echo "tests: no C compiler found, so the race detector stays off"
 endif
-	@# With the race detector, which is many times slower, a property gets a fifth of the draws that it gets without.
-	@RAPID_CHECKS=$${RAPID_CHECKS:-$(if $(RACE),20,100)} $(GO) test $(RACE) -timeout 20m $$($(GO) list work | grep -v -e /archtest -e /e2e)
+	@# With the race detector, which is many times slower, a property gets half of the draws that it gets without.
+	@RAPID_CHECKS=$${RAPID_CHECKS:-$(if $(RACE),50,100)} $(GO) test $(RACE) -timeout 20m $$($(GO) list work | grep -v -e /archtest -e /e2e)
 	@$(GO) test $(RACE) -count=1 -timeout 20m $(UNCACHED)
 ifneq ($(RACE),)
-	@# With the race detector the power is cut at every 35th step only, and few states of a session are explored: here all.
-	@$(GO) test ./services/flowstore/internal/store/files ./services/agent/internal/session
+	@# The tests that take a sample with the race detector (testkit.Race): here in full.
+	@$(GO) test $$(grep -rl --include='*_test.go' 'testkit\.Race' services | xargs -n1 dirname | sort -u | sed 's|^|./|')
 endif
 	@echo "tests: ok"
 

@@ -32,6 +32,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/kill"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
@@ -47,7 +48,7 @@ const (
 // inbox, takes decisions, carries out what was approved, and needs little memory for all of it: a session that waits is a row.
 func TestManySessionsWait(t *testing.T) {
 	sessions := parked
-	if testing.Short() || raceDetector {
+	if testing.Short() || testkit.Race {
 		sessions = parked / 20 // The race detector makes each many times dearer.
 	}
 	p := park(t, sessions)

@@ -91,7 +91,7 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 		Desk: desk, Nodes: contexts, Flows: flows, Clock: clock{}, ToolCalls: cfg.Sessions.ToolCalls,
 	}}
 	engine := turn.New(turn.Deps{
-		Ledger: kept, Machine: machine, Prompts: promptbuilder.Sessions{Client: prompts, Folders: cfg.Sessions.tools.prompts, Refs: sessiontool.References{Flows: flows, Nodes: contexts}}, Models: deps.Backends, Tools: box, IDs: random{}.texts(), Clock: clock{},
+		Ledger: kept, Machine: machine, Prompts: promptbuilder.Sessions{Client: prompts, Folders: cfg.Sessions.tools.prompts, Refs: sessiontool.References{Flows: flows, Nodes: contexts}}, Models: deps.Backends, Tools: box, IDs: textIDs{}, Clock: clock{},
 		Limits: cfg.Sessions.limits(), Terms: gate.Terms{RequesterMayApprove: cfg.Sessions.RequesterMayApprove, ApproveUnshown: cfg.Sessions.ApproveUnshown},
 	})
 	s.runner = runner.New(runner.Deps{
@@ -99,7 +99,7 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 	})
 	s.writer = conversation.NewWriter(kept, flows, cfg.Generation.Store)
 	s.service = sessionservice.New(sessionservice.Deps{
-		Ledger: kept, Engine: engine, Runner: s.runner, Desk: desk, Roots: box, Models: deps.Backends, Policies: cfg.Sessions.policies, IDs: random{}.texts(), Clock: clock{},
+		Ledger: kept, Engine: engine, Runner: s.runner, Desk: desk, Roots: box, Models: deps.Backends, Policies: cfg.Sessions.policies, IDs: textIDs{}, Clock: clock{},
 	})
 	return nil
 }
@@ -163,9 +163,7 @@ func (s *sessions) close() error {
 	return err
 }
 
-// texts are ids as texts.
-func (random) texts() textIDs { return textIDs{} }
-
+// textIDs are ids as texts.
 type textIDs struct{}
 
 // ID implements turn.IDs: in the order of time, so that what is new stands together in an index.

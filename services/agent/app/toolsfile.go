@@ -3,8 +3,6 @@ package app
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -71,12 +69,7 @@ func loadTools(name string) (ToolsFile, error) {
 	if name == "" {
 		return parseTools(nil)
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return ToolsFile{}, fmt.Errorf("the tools file: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(f, yamlx.MaxBytes+1))
+	text, err := yamlx.ReadFile(name)
 	if err != nil {
 		return ToolsFile{}, fmt.Errorf("the tools file: %w", err)
 	}

@@ -14,6 +14,7 @@ func (c *change) answered() error {
 	c.Calls = nil
 	c.PickUps = 0
 	c.Turn.ModelCalls--
+	c.Spent++
 	c.note(Note{Of: OfTurn, ID: c.Turn.ID, From: string(Working), To: ToAnswered, Text: c.Turn.Utterance})
 	return nil
 }

@@ -132,15 +132,18 @@ func (c *change) utterance(id string) {
 }
 
 // open opens a turn for a message (field/review-agent.md 2b).
-func (c *change) open(message, turn, utterance string) {
+func (c *change) open(message, turn, utterance string, event bool) {
 	if c.Question.ID != "" {
 		c.closeQuestion()
 	}
 	if c.Recoveries >= c.m.Limits.Recoveries {
 		c.Recoveries = 0 // C66
 	}
+	if !event {
+		c.Spent = 0
+	}
 	c.Calls, c.PickUps, c.Reason, c.LastError = nil, 0, "", ""
-	c.Turn = Turn{Running: Working, ID: turn, Utterance: utterance, ModelCalls: c.m.Limits.ModelCalls}
+	c.Turn = Turn{Running: Working, ID: turn, Utterance: utterance, ModelCalls: max(c.m.Limits.ModelCalls-c.Spent, 0)}
 	c.note(Note{Of: OfTurn, ID: turn, To: string(Working), Text: message})
 	c.status(InProgress)
 }

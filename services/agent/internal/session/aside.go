@@ -10,6 +10,7 @@ func (e AnsweredAside) apply(c *change) error {
 	}
 	if e.Turn != "" && c.Turn.ID == e.Turn && c.Turn.ModelCalls > 1 {
 		c.Turn.ModelCalls--
+		c.Spent++
 	}
 	return nil
 }

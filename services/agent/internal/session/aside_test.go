@@ -36,6 +36,7 @@ func TestAnsweredAside(t *testing.T) {
 	} {
 		want := tt.state
 		want.Turn.ModelCalls -= tt.charged
+		want.Spent += tt.charged
 		got, notes, err := Machine{Limits: DefaultLimits()}.Apply(tt.state, AnsweredAside{Turn: tt.turn})
 		if err != nil || len(notes) != 0 {
 			t.Errorf("%s: %v, %+v", name, err, notes)

@@ -25,12 +25,18 @@ type Sent struct {
 	Approvals []string
 	// TurnID for an Interrupt: the turn that its sender saw.
 	TurnID string
+	// ByEvent: the message is no person's, so that its turn has of the model calls what the last message of a person has left (C42).
+	ByEvent bool
 	// NewTurn and NewUtterance are ids in case that it opens a turn at once.
 	NewTurn, NewUtterance string
 }
 
 // TurnOpened takes the oldest message of the queue; after DONE and CANCELED it begins a new task.
-type TurnOpened struct{ Turn, Utterance string }
+type TurnOpened struct {
+	Turn, Utterance string
+	// ByEvent: as in Sent.
+	ByEvent bool
+}
 
 // Recovered opens the recovery turn after an error.
 type Recovered struct{ Utterance string }
@@ -173,7 +179,11 @@ type Resumed struct{}
 type CancelSent struct{ TurnID string }
 
 // WorkStopped says that nothing runs any more after a cancel or an interrupt. Turn and Utterance are for the interrupting message.
-type WorkStopped struct{ Turn, Utterance string }
+type WorkStopped struct {
+	Turn, Utterance string
+	// ByEvent: as in Sent.
+	ByEvent bool
+}
 
 // Broken is a record that does not decode or verify. The session is read only from then on.
 type Broken struct{ Why string }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // table is field/review-agent.md 2a, by hand: the states that may follow each row.
@@ -307,7 +309,7 @@ func TestEveryStateOfTheUniverse(t *testing.T) {
 	fired := map[[3]string]int{}
 	states, edges := 0, 0
 	for _, c := range scopes {
-		if c.large && os.Getenv("TSUMUGI_STATES") != "all" || raceDetector && !c.small {
+		if c.large && os.Getenv("TSUMUGI_STATES") != "all" || testkit.Race && !c.small {
 			continue
 		}
 		x := explore(c, nil)
@@ -321,7 +323,7 @@ func TestEveryStateOfTheUniverse(t *testing.T) {
 		}
 	}
 	for row := range table {
-		if !raceDetector && fired[row] == 0 {
+		if !testkit.Race && fired[row] == 0 {
 			t.Errorf("row %v never fires", row)
 		}
 	}

@@ -3,6 +3,8 @@ package session
 import (
 	"slices"
 	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // mutants are rules taken away alone, where that can be done to the machine's answer, and what must notice it (field/review-agent.md 3).
@@ -134,7 +136,7 @@ func start(before State, e Event, s State, why Reason) State {
 
 // TestEachPropertyCanBreak: a machine without one rule is found out. Without this a check that never fails would pass for a proof.
 func TestEachPropertyCanBreak(t *testing.T) {
-	if raceDetector {
+	if testkit.Race {
 		t.Skip("a pure function: run without the race detector")
 	}
 	for _, m := range mutants {

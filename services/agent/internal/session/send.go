@@ -47,7 +47,7 @@ func (e Sent) supersede(c *change) error {
 	if err := c.step(BySupersede, Planning, InProgress); err != nil {
 		return err
 	}
-	c.open(e.ID, e.NewTurn, e.NewUtterance)
+	c.open(e.ID, e.NewTurn, e.NewUtterance, e.ByEvent)
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (e TurnOpened) apply(c *change) error {
 		c.lifecycle(Open)
 		c.Recoveries, c.ResultApproved = 0, false
 	}
-	c.open(message, e.Turn, e.Utterance)
+	c.open(message, e.Turn, e.Utterance, e.ByEvent)
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (e WorkStopped) apply(c *change) error {
 		return refuse(RefusedState, "the work has not stopped")
 	}
 	if c.Turn.Running == Stopping {
-		c.open(c.Turn.Next, e.Turn, e.Utterance)
+		c.open(c.Turn.Next, e.Turn, e.Utterance, e.ByEvent)
 		return nil
 	}
 	c.Calls, c.Reason = nil, ReasonCanceled

@@ -39,7 +39,7 @@ func play(t *testing.T, m Machine, s State, events ...Event) (State, []string) {
 var machine = Machine{Limits: DefaultLimits()}
 
 func begin() []Event {
-	return []Event{Sent{ID: "m1", Mode: Queue}, TurnOpened{"t1", "u1"}}
+	return []Event{Sent{ID: "m1", Mode: Queue}, TurnOpened{Turn: "t1", Utterance: "u1"}}
 }
 
 // TestTheSeedsPath is H1: PLANNING, EXECUTION, REVIEW, done from one message, each move in an utterance of its own (seed 001, 12.1).
@@ -53,8 +53,31 @@ func TestTheSeedsPath(t *testing.T) {
 	if s.Lifecycle != Completed || s.Status != Success || s.Step != Done {
 		t.Errorf("%+v", s)
 	}
-	if s, _ = play(t, machine, s, Sent{ID: "m2", Mode: Queue}, TurnOpened{"t2", "u4"}); s.Lifecycle != Open || s.Step != Planning || s.Status != InProgress {
+	if s, _ = play(t, machine, s, Sent{ID: "m2", Mode: Queue}, TurnOpened{Turn: "t2", Utterance: "u4"}); s.Lifecycle != Open || s.Step != Planning || s.Status != InProgress {
 		t.Errorf("a message after the end: %+v", s)
+	}
+}
+
+// TestEventsFillNoBudget: the calls of the model are counted from one message of a person to the next, however many events come in between (C42).
+func TestEventsFillNoBudget(t *testing.T) {
+	t.Parallel()
+	few := Machine{Limits: DefaultLimits()}
+	few.Limits.ModelCalls = 3
+	event := func(id string) []Event {
+		return []Event{Sent{ID: id, Mode: Queue, ByEvent: true}, TurnOpened{Turn: id, Utterance: id, ByEvent: true}}
+	}
+	s, _ := play(t, few, New(), append(begin(), Answered{Step: Planning, Next: NextUser})...)
+	s, _ = play(t, few, s, append(event("e1"), Answered{Step: Planning, Next: NextUser})...)
+	s, _ = play(t, few, s, append(event("e2"), AnsweredAside{Turn: "e2"}, Answered{Step: Planning, Next: NextUser})...)
+	for _, id := range []string{"e3", "e4"} {
+		s, _ = play(t, few, s, event(id)...)
+		if todo := few.Next(s, now); todo.Duty != StopBudget || s.Turn.ModelCalls != 0 {
+			t.Fatalf("%s: %+v, %d calls are left", id, todo, s.Turn.ModelCalls)
+		}
+		s, _ = play(t, few, s, Stopped{Reason: ReasonBudget})
+	}
+	if s, _ = play(t, few, s, Sent{ID: "m2", Mode: Queue}, TurnOpened{Turn: "t2", Utterance: "u2"}); s.Turn.ModelCalls != 3 {
+		t.Errorf("a person's message leaves %d calls", s.Turn.ModelCalls)
 	}
 }
 
@@ -219,7 +242,7 @@ func TestThreeDenialsEndTheTurn(t *testing.T) {
 // TestConfiguration is C78, over all subsets of the rows that may go: every other row is refused, and DONE stays in reach.
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if testkit.Race {
 		t.Skip("a pure function: run without the race detector")
 	}
 	for set := range 1 << len(removable) {

@@ -58,6 +58,8 @@ type State struct {
 	Recoveries     int  `json:"recoveries,omitempty"`
 	ResultApproved bool `json:"result_approved,omitempty"`
 	PickUps        int  `json:"pick_ups,omitempty"`
+	// Spent are the model calls since the last message of a person (C42).
+	Spent int `json:"spent,omitempty"`
 }
 
 // Turn is the open turn: from a message of a person until a stop (C60).

@@ -21,7 +21,7 @@ func (u *universe) system(w world) {
 	todo := u.m.Next(w.State, now)
 	switch todo.Duty {
 	case OpenTurn:
-		u.add('S', "a turn opens", w, TurnOpened{w.gen("t"), "v"}, func(n *world) {
+		u.add('S', "a turn opens", w, TurnOpened{Turn: w.gen("t"), Utterance: "v"}, func(n *world) {
 			if w.Lifecycle != Open {
 				n.deny = false
 			}
@@ -41,7 +41,7 @@ func (u *universe) system(w world) {
 	case BreakLoop:
 		u.add('S', "third pick-up without progress", w, CrashLooped{}, nil)
 	case FinishStop:
-		u.add('S', "work has stopped", w, WorkStopped{w.gen("t"), "v"}, nil)
+		u.add('S', "work has stopped", w, WorkStopped{Turn: w.gen("t"), Utterance: "v"}, nil)
 	case Expire:
 		i := w.index(todo.Call)
 		u.add('S', of("expire ", "", i), w, Lapsed{todo.ID, now}, func(n *world) {

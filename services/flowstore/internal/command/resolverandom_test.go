@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // writer does things at random to a clone.
@@ -158,7 +159,7 @@ func ids(writers ...*writer) map[uuid.UUID]bool {
 func TestResolveRandomHistories(t *testing.T) {
 	t.Parallel()
 	seeds := 20
-	if testing.Short() {
+	if testing.Short() || testkit.Race {
 		seeds = 3
 	}
 	for seed := range seeds {

@@ -200,7 +200,8 @@ func (w *weighed) Update(ctx context.Context, ns string, fn func(store.Tx) error
 	return w.Store.Update(ctx, ns, func(tx store.Tx) error {
 		before := inUse()
 		err := fn(tx)
-		w.held = max(w.held, inUse()-min(before, inUse()))
+		after := inUse()
+		w.held = max(w.held, after-min(before, after))
 		return err
 	})
 }

@@ -7,14 +7,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/dynamic"
 )
 
 // TestLongTexts: whatever stands in a text of 4 MiB, reading it ends soon. A quadratic reading would take hours.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
+	size := 4 << 20
+	if testkit.Race {
+		size >>= 4
+	}
 	for _, piece := range []string{"{", "}", "{}", "{|", "|", `"`, `{"`, `|"`, `\`, `\{`, "{@", "{@a", `["a",`, `{"a":"`, `{"a":"{",`, `[ `, "{ || ", "{ ", "@\n", "@/*\n", "{1$$", "あ", "{a|b}\n"} {
-		text := strings.Repeat(piece, (4<<20)/len(piece))
+		text := strings.Repeat(piece, size/len(piece))
 		if template, err := dynamic.Parse(text, dynamic.Options{Sets: sets}); err == nil {
 			template.Draw(dynamic.Random(1, "body"))
 		}

@@ -9,7 +9,12 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
+
+// stride is how many steps the tests that go through all of them take at once: with the race detector each takes ten times
+// as long, and sees nothing in the later ones that it did not see in the first.
+var stride = map[bool]int{false: 1, true: 35}[testkit.Race]
 
 // TestDiskFaultsAtEveryStep has the disk fail at each step, for once and for good: what is acknowledged stays, writes say
 // that they cannot be made, reads go on, and when the disk works again so does the store.

@@ -5,9 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,7 +36,7 @@ func Load(path string) (map[string]story.Preset, error) {
 	if err != nil || path == "" {
 		return all, err
 	}
-	text, err := read(path)
+	text, err := yamlx.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the presets file: %w", err)
 	}
@@ -48,16 +46,6 @@ func Load(path string) (map[string]story.Preset, error) {
 	}
 	maps.Copy(all, own)
 	return all, nil
-}
-
-// read reads a file, but never more than is looked at.
-func read(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	return io.ReadAll(io.LimitReader(file, yamlx.MaxBytes+1))
 }
 
 // Parse reads the text of a presets file. The error is a *yamlx.Error with every problem.

@@ -5,9 +5,7 @@ package promptsfile
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -82,12 +80,7 @@ func Load(name string) (Settings, error) {
 	if name == "" {
 		return Settings{}, nil
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return Settings{}, fmt.Errorf("the prompts file: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(f, yamlx.MaxBytes+1))
+	text, err := yamlx.ReadFile(name)
 	if err != nil {
 		return Settings{}, fmt.Errorf("the prompts file: %w", err)
 	}
