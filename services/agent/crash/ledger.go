@@ -1,7 +1,7 @@
 package main
 
 import (
-	"maps"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -62,7 +62,7 @@ func (l *ledger) took(m *message) {
 		return
 	}
 	l.messages, l.fresh = append(l.messages, m), append(l.fresh, m)
-	l.counts["messages, "+word(m.request.GetMode().String(), "MESSAGE_MODE_")]++
+	l.counts["messages, "+strings.TrimPrefix(m.request.GetMode().String(), "MESSAGE_MODE_")]++
 }
 
 // saw notes what an approval shows, if it was not known.
@@ -90,7 +90,7 @@ func (l *ledger) decided(d *decision) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d.acknowledged = true
-	l.counts["decisions, "+word(d.request.GetDecision().String(), "DECISION_")]++
+	l.counts["decisions, "+strings.TrimPrefix(d.request.GetDecision().String(), "DECISION_")]++
 }
 
 // unsure notes that nobody knows whether a decision was taken.
@@ -135,7 +135,7 @@ func (l *ledger) count(to map[string]int) {
 	for what, n := range l.counts {
 		to[what] += n
 	}
-	maps.DeleteFunc(l.counts, func(string, int) bool { return true })
+	clear(l.counts)
 }
 
 // argumentsOfCall are those with which a call was approved.

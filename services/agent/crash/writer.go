@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -19,8 +18,6 @@ const (
 	maxQueued = 3
 	pause     = 10 * time.Millisecond
 )
-
-func word(value, prefix string) string { return strings.TrimPrefix(value, prefix) }
 
 // refused says that an error is a no of a server that works, which changes nothing: somebody else was faster.
 func refused(err error) bool {

@@ -9,7 +9,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -68,7 +67,7 @@ func (t *tree) file(name string) bool {
 		return true
 	}
 	t.name = name
-	text, err := read(name)
+	text, err := yamlx.ReadFile(name)
 	if err != nil {
 		t.problems.Add("", "the file %s cannot be read: %s", name, cause(err))
 		return false
@@ -80,16 +79,6 @@ func (t *tree) file(name string) bool {
 	}
 	t.root = root
 	return true
-}
-
-// read reads a file, but never more than is looked at.
-func read(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // only read
-	return io.ReadAll(io.LimitReader(f, yamlx.MaxBytes+1))
 }
 
 // cause is what went wrong, without the name that stands in the sentence already.

@@ -48,7 +48,7 @@ func encoder(format string, to *os.File) zapcore.Encoder {
 	e := zap.NewProductionEncoderConfig()
 	e.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 	e.EncodeDuration = zapcore.StringDurationEncoder
-	if format == "console" || format == "auto" && terminal(to) {
+	if format == "console" || format == "auto" && Terminal(to) {
 		e.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
 		e.EncodeLevel = zapcore.CapitalLevelEncoder
 		return zapcore.NewConsoleEncoder(e)
@@ -56,7 +56,8 @@ func encoder(format string, to *os.File) zapcore.Encoder {
 	return zapcore.NewJSONEncoder(e)
 }
 
-func terminal(f *os.File) bool {
+// Terminal says that a person sits there.
+func Terminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -114,13 +114,18 @@ func nonsense(f protoreflect.FieldDescriptor) (values []protoreflect.Value) {
 
 // sound makes a request that names what is there.
 func (l library) sound(m protoreflect.MethodDescriptor) *dynamicpb.Message {
-	r := dynamicpb.NewMessage(m.Input())
 	names := map[protoreflect.Name]string{
 		"flow": l.flow, "node": l.c, "other": l.b, "parent": l.b, "child": l.c, "old_parent": l.b, "new_parent": l.a, "display_name": "名", "revision": "1", "reason": "理由", "query": "一", "name": l.c,
 	}
 	if strings.HasSuffix(string(m.Name()), "Flow") {
 		names["name"] = l.flow
 	}
+	return named(m, names)
+}
+
+// named makes a request whose fields of these names have these texts.
+func named(m protoreflect.MethodDescriptor, names map[protoreflect.Name]string) *dynamicpb.Message {
+	r := dynamicpb.NewMessage(m.Input())
 	for name, text := range names {
 		if f := m.Input().Fields().ByName(name); f != nil && f.Kind() == protoreflect.StringKind && !f.IsList() {
 			r.Set(f, protoreflect.ValueOfString(text))

@@ -18,12 +18,6 @@ func crookedSessions(t *testing.T, m mode) {
 	o.start(t)
 	s := o.approvers(t)[0]
 	name, asked := o.parked(t, s, "a.md")
-	conn := o.conns[len(o.conns)-1]
-	for _, c := range o.conns { // that of the approver to the agent
-		if c.Target() == o.agent || strings.HasSuffix(c.Target(), o.agent) {
-			conn = c
-		}
-	}
 	count := 0
 	methods := agentv1.File_tsumugi_agent_v1_agent_proto.Services().Get(0).Methods()
 	for i := range methods.Len() {
@@ -38,7 +32,7 @@ func crookedSessions(t *testing.T, m mode) {
 			for _, v := range nonsense(path[len(path)-1]) {
 				request := about(method, name, asked)
 				put(request, path, v)
-				err := o.call(conn, method, request)
+				err := o.call(s.conn, method, request)
 				count++
 				if complaint := complain(err, path, v); complaint != "" {
 					t.Errorf("%s, %s = %.40v: %s: %v", method.Name(), dotted(path), v, complaint, err)
@@ -63,18 +57,13 @@ func ofSessions(m protoreflect.MethodDescriptor) bool {
 
 // about makes a request about a session that waits for a decision. It has no decision that would be right.
 func about(m protoreflect.MethodDescriptor, session string, asked *agentv1.Approval) *dynamicpb.Message {
-	r := dynamicpb.NewMessage(m.Input())
 	names := map[protoreflect.Name]string{
 		"session": session, "name": session, "text": "文", "tool": "list", "call": "1", "rule": "1", "digest": asked.GetDigest(), "turn": asked.GetTurn(),
 	}
 	if strings.Contains(string(m.Name()), "Approval") {
 		names["name"] = asked.GetName()
 	}
-	for name, text := range names {
-		if f := m.Input().Fields().ByName(name); f != nil && f.Kind() == protoreflect.StringKind && !f.IsList() {
-			r.Set(f, protoreflect.ValueOfString(text))
-		}
-	}
+	r := named(m, names)
 	if f := m.Input().Fields().ByName("decision"); f != nil {
 		r.Set(f, protoreflect.ValueOfEnum(agentv1.Decision_DECISION_HAPPENED.Number())) // no answer to a write
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"google.golang.org/grpc"
+
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
@@ -49,7 +51,8 @@ func (o *office) furnished(t *testing.T, policies, more string) {
 
 // surface is a way to the agent.
 type surface struct {
-	how string
+	how  string
+	conn grpc.ClientConnInterface
 	agentv1.AgentServiceClient
 }
 
@@ -68,7 +71,7 @@ func (w *world) bearers(t *testing.T, token string) (all []surface) {
 	t.Helper()
 	for _, a := range w.as(t, token) {
 		conn := a.conns[agentv1.File_tsumugi_agent_v1_agent_proto.Services().Get(0).FullName()]
-		all = append(all, surface{a.how, agentv1.NewAgentServiceClient(conn)})
+		all = append(all, surface{a.how, conn, agentv1.NewAgentServiceClient(conn)})
 	}
 	return all
 }

@@ -78,7 +78,7 @@ func updated(d protoreflect.MessageDescriptor) (name string, ok bool) {
 }
 
 // call makes any call; of a stream it reads the first event.
-func (w *world) call(conn *grpc.ClientConn, m protoreflect.MethodDescriptor, request proto.Message) error {
+func (w *world) call(conn grpc.ClientConnInterface, m protoreflect.MethodDescriptor, request proto.Message) error {
 	name := fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name())
 	answer := dynamicpb.NewMessage(m.Output())
 	if !m.IsStreamingServer() {

@@ -156,6 +156,15 @@ func (w *world) stream(method, path string, body []byte, headers ...string) *rea
 
 // nextLine reads an event from NDJSON.
 func nextLine(lines *bufio.Reader) (*agentv1.GenerateNodeEvent, error) {
+	text, err := nextResult(lines)
+	if err != nil {
+		return nil, err
+	}
+	return event(text)
+}
+
+// nextResult reads the result of a line of NDJSON.
+func nextResult(lines *bufio.Reader) (json.RawMessage, error) {
 	line, err := lines.ReadBytes('\n')
 	if err != nil {
 		return nil, err
@@ -167,7 +176,7 @@ func nextLine(lines *bufio.Reader) (*agentv1.GenerateNodeEvent, error) {
 	if e.Error != nil {
 		return nil, failure(e.Error)
 	}
-	return event(e.Result)
+	return e.Result, nil
 }
 
 // nextEvent reads an event from SSE. Its id and kind must be those that stand in its data.

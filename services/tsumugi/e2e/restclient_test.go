@@ -184,18 +184,11 @@ func (s *restStream) RecvMsg(m any) error {
 	if s.answer.StatusCode != http.StatusOK {
 		return s.whole(failure)
 	}
-	line, err := s.lines.ReadBytes('\n')
+	text, err := nextResult(s.lines)
 	if err != nil {
 		return err
 	}
-	var e struct{ Result, Error json.RawMessage }
-	if err := json.Unmarshal(line, &e); err != nil {
-		return fmt.Errorf("%w in %s", err, line)
-	}
-	if e.Error != nil {
-		return failure(e.Error)
-	}
-	return protojson.Unmarshal(e.Result, m.(proto.Message))
+	return protojson.Unmarshal(text, m.(proto.Message))
 }
 
 // whole reads the rest of the answer.

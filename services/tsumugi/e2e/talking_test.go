@@ -50,7 +50,7 @@ func refusedAndChanged(t *testing.T, m mode) {
 		first := o.waiting(t, s, name)[0]
 		o.decide(t, s, first, agentv1.Decision_DECISION_DENY, "短すぎます")
 		second := o.after(t, s, name, first)
-		if _, err := s.DecideApproval(o.ctx, &agentv1.DecideApprovalRequest{Name: first.GetName(), Digest: first.GetDigest(), Decision: agentv1.Decision_DECISION_APPROVE}); err == nil || o.file(t, path) != "" {
+		if err := approve(o.ctx, s, first); err == nil || o.file(t, path) != "" {
 			t.Errorf("over %s: what was denied is approved: %v, %q", s.how, err, o.file(t, path))
 		}
 		changed := &agentv1.DecideApprovalRequest{Name: second.GetName(), Digest: second.GetDigest(), Decision: agentv1.Decision_DECISION_EDIT, Arguments: `{"path": "` + path + `", "content": "三"}`}
@@ -62,7 +62,7 @@ func refusedAndChanged(t *testing.T, m mode) {
 		if _, err := s.DecideApproval(o.ctx, changed); err == nil {
 			t.Errorf("over %s: a path that leads out is taken", s.how)
 		}
-		_, err = s.DecideApproval(o.ctx, &agentv1.DecideApprovalRequest{Name: third.GetName(), Digest: second.GetDigest(), Decision: agentv1.Decision_DECISION_APPROVE})
+		err = approve(o.ctx, s, &agentv1.Approval{Name: third.GetName(), Digest: second.GetDigest()})
 		refusal{code: codes.Aborted, reason: "DIGEST_MISMATCH"}.in("digest").check(t, err)
 		o.decide(t, s, third, agentv1.Decision_DECISION_APPROVE, "")
 		o.until(t, s, name, "the turn ends", rests)

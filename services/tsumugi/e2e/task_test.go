@@ -47,7 +47,7 @@ func tasked(t *testing.T, m mode) {
 			t.Fatalf("over %s: %v", s.how, write)
 		}
 		for _, digest := range []string{strings.Repeat("0", 64), wait[0].GetDigest(), write.GetDigest()[1:]} { // the second is that of another approval
-			_, err := s.DecideApproval(o.ctx, &agentv1.DecideApprovalRequest{Name: write.GetName(), Digest: digest, Decision: agentv1.Decision_DECISION_APPROVE})
+			err := approve(o.ctx, s, &agentv1.Approval{Name: write.GetName(), Digest: digest})
 			refusal{code: codes.Aborted, reason: "DIGEST_MISMATCH"}.in("digest").check(t, err)
 		}
 		if decided := o.decide(t, s, write, agentv1.Decision_DECISION_APPROVE, ""); decided.GetDecision().GetDecidedBy() != "local" {

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,16 +69,12 @@ func (o *office) onlooker(t *testing.T, path string, headers ...string) *onlooke
 		return &onlooker{receive: func() (*agentv1.SessionEvent, error) { return nextOf(lines) }, leave: leave}
 	}
 	return &onlooker{receive: func() (*agentv1.SessionEvent, error) {
-		line, err := lines.ReadBytes('\n')
+		text, err := nextResult(lines)
 		if err != nil {
 			return nil, err
 		}
-		var e struct{ Result, Error json.RawMessage }
-		if err := json.Unmarshal(line, &e); err != nil || e.Error != nil {
-			return nil, errors.Join(err, failure(e.Error))
-		}
 		out := &agentv1.SessionEvent{}
-		return out, protojson.Unmarshal(e.Result, out)
+		return out, protojson.Unmarshal(text, out)
 	}, leave: leave}
 }
 

@@ -41,6 +41,14 @@ type Who struct {
 	Session string
 }
 
+// Actor is who a caller is in a row: a person, or a session by its token (cases/agent.md c2).
+func (w Who) Actor() audit.Actor {
+	if w.Session != "" {
+		return audit.Actor{Name: w.Session, Kind: audit.Tool}
+	}
+	return audit.Actor{Name: w.Name, Kind: audit.Person}
+}
+
 // Request is a decision that somebody sends.
 type Request struct {
 	Who      Who

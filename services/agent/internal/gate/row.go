@@ -83,9 +83,12 @@ func (a Approval) stateRow(c Change) audit.Entry {
 	return a.row(kinds[a.State], c, string(a.State), string(a.Void), details{})
 }
 
+// ExpiresSoon is the verdict of the row by which watchers are told that an approval will expire.
+const ExpiresSoon = "EXPIRES_SOON"
+
 // Warning is the row by which watchers are told, once, that it will expire.
 func (a Approval) Warning(at time.Time) audit.Entry {
-	return a.row(audit.Expiry, Change{At: at}, "EXPIRES_SOON", "nobody has decided about it", details{Expires: a.Expires.UTC().Format(time.RFC3339)})
+	return a.row(audit.Expiry, Change{At: at}, ExpiresSoon, "nobody has decided about it", details{Expires: a.Expires.UTC().Format(time.RFC3339)})
 }
 
 // row fills what all rows have.
@@ -140,10 +143,7 @@ func (r *Refusal) Row(a Approval, who Who, at time.Time) (audit.Entry, bool) {
 	if r.Code == NotFound {
 		return audit.Entry{}, false
 	}
-	actor := audit.Actor{Name: who.Name, Kind: audit.Person}
-	if who.Session != "" {
-		actor = audit.Actor{Name: who.Session, Kind: audit.Tool}
-	}
+	actor := who.Actor()
 	if actor.Name == "" {
 		actor = audit.Actor{}
 	}

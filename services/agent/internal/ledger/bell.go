@@ -52,8 +52,6 @@ func (l *Ledger) Listen(ns, id string) (rang <-chan struct{}, stop func()) {
 type Tail struct {
 	Session Session
 	Rows    []audit.Row
-	// Oldest is the number of the first row that is kept.
-	Oldest int64
 	// Last: these are all rows that there are.
 	Last bool
 }
@@ -61,26 +59,9 @@ type Tail struct {
 // Tail gives a session and its rows behind one, those of at most a chunk of changes, in one snapshot. store.ErrNotFound.
 func (l *Ledger) Tail(ctx context.Context, ns, id string, after int64) (t Tail, err error) {
 	err = l.store.Read(ctx, ns, func(v store.View) error {
-		found, err := v.Session(id)
-		if err != nil {
+		var err error
+		if t.Session, err = present(v, id); err != nil {
 			return err
-		}
-		if t.Session, err = decode(found); err != nil {
-			return err
-		}
-		if err := gone(t.Session); err != nil {
-			return err
-		}
-		first, err := v.Records(id, 1, 1)
-		if err != nil {
-			return err
-		}
-		for _, p := range first {
-			r, err := recordOf(id, p)
-			if err != nil {
-				return err
-			}
-			t.Oldest = int64(r.Rows[0].Seq)
 		}
 		page, err := v.Records(id, after+1, chunk)
 		if err != nil {
@@ -97,6 +78,41 @@ func (l *Ledger) Tail(ctx context.Context, ns, id string, after int64) (t Tail, 
 		return nil
 	})
 	return t, err
+}
+
+// Span gives a session, and the number of the first row of it that is kept. store.ErrNotFound.
+func (l *Ledger) Span(ctx context.Context, ns, id string) (s Session, oldest int64, err error) {
+	err = l.store.Read(ctx, ns, func(v store.View) (err error) {
+		if s, err = present(v, id); err != nil {
+			return err
+		}
+		first, err := v.Records(id, 1, 1)
+		if err != nil {
+			return err
+		}
+		for _, p := range first {
+			r, err := recordOf(id, p)
+			if err != nil {
+				return err
+			}
+			oldest = int64(r.Rows[0].Seq)
+		}
+		return nil
+	})
+	return s, oldest, err
+}
+
+// present reads a session that was not deleted. store.ErrNotFound.
+func present(v store.View, id string) (Session, error) {
+	found, err := v.Session(id)
+	if err != nil {
+		return Session{}, err
+	}
+	s, err := decode(found)
+	if err == nil {
+		err = gone(s)
+	}
+	return s, err
 }
 
 // behind are the rows of a change behind a number.

@@ -35,9 +35,12 @@ func TestTail(t *testing.T) {
 	}); err != nil || changes == 0 || changes >= len(all) {
 		t.Fatalf("%d rows in %d changes, %v: none has two", len(all), changes, err)
 	}
+	if now, oldest, err := r.Span(t.Context(), ns, "s"); err != nil || oldest != 1 || now.Head.Seq != uint64(len(all)) {
+		t.Errorf("%+v, %d, %v", now, oldest, err)
+	}
 	for after := range len(all) + 2 {
 		got, err := r.Tail(t.Context(), ns, "s", int64(after))
-		if err != nil || got.Oldest != 1 || !got.Last || got.Session.Head.Seq != uint64(len(all)) {
+		if err != nil || !got.Last || got.Session.Head.Seq != uint64(len(all)) {
 			t.Errorf("behind %d: %+v, %v", after, got, err)
 		}
 		want := all[min(after, len(all)):]
@@ -46,6 +49,9 @@ func TestTail(t *testing.T) {
 		}
 	}
 	if _, err := r.Tail(t.Context(), ns, "none", 0); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("error %v", err)
+	}
+	if _, _, err := r.Span(t.Context(), ns, "none"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -71,17 +71,9 @@ func recordOf(id string, p store.Record) (r record, err error) {
 }
 
 // Head says where the chain of a session ends. store.ErrNotFound.
-func (l *Ledger) Head(ctx context.Context, ns, id string) (head audit.Head, err error) {
-	err = l.store.Read(ctx, ns, func(v store.View) error {
-		found, err := v.Session(id)
-		if err != nil {
-			return err
-		}
-		s, err := decode(found)
-		head = s.Head
-		return err
-	})
-	return head, err
+func (l *Ledger) Head(ctx context.Context, ns, id string) (audit.Head, error) {
+	s, err := l.load(ctx, ns, id)
+	return s.Head, err
 }
 
 // Verify goes through the rows of a session, and what each says that it changed. The error is an *audit.BadRow, which names the first that

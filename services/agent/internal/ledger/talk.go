@@ -67,6 +67,11 @@ type Made struct {
 	Finish       string        `json:"finish,omitempty"`
 }
 
+// ByPerson says that a person sent a message that waits or is about to open a turn.
+func (t Talk) ByPerson(message string) bool {
+	return slices.ContainsFunc(t.Senders, func(s Sender) bool { return s.Message == message })
+}
+
 // Sender is who sent a message.
 type Sender struct {
 	Message string `json:"message"`

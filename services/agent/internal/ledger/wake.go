@@ -7,12 +7,17 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 )
 
+// Earliest is a time at which a session is to be looked at, or that of a call without a model, if there is one.
+func (d *Direct) Earliest(at time.Time) time.Time {
+	if d != nil && (at.IsZero() || d.Until.Before(at)) {
+		return d.Until
+	}
+	return at
+}
+
 // wake is when the owner of a session has to look at it: now, where there is something to do; the zero time, when somebody sends something.
 func (l *Ledger) wake(s Session, now time.Time) time.Time {
-	at := l.duty(s, now)
-	if s.Direct != nil && (at.IsZero() || s.Direct.Until.Before(at)) {
-		at = s.Direct.Until
-	}
+	at := s.Direct.Earliest(l.duty(s, now))
 	if !at.IsZero() && at.Before(now) {
 		return now
 	}

@@ -57,12 +57,9 @@ func (s *Service) Create(ctx context.Context, w Who, f Fresh) (View, error) {
 	if len(bad) > 0 {
 		return View{}, &Violations{Wrong: bad}
 	}
-	id := own(w, f.RequestID, aSession)
-	if id == "" {
-		id = s.IDs.ID()
-	}
+	id := s.idOf(w, f.RequestID, aSession)
 	fresh := ledger.Fresh{ID: id, Owner: w.Name, Settings: f.Settings, Items: f.Items, Refs: f.Refs, Continues: f.Continues, Asked: canon.Sum(asked)}
-	made, err := s.Ledger.Create(ctx, w.Namespace, fresh, actor(w))
+	made, err := s.Ledger.Create(ctx, w.Namespace, fresh, w.Actor())
 	switch {
 	case errors.Is(err, store.ErrTaken):
 		return s.again(ctx, w, fresh, f.RequestID)
@@ -123,7 +120,7 @@ var Editable = []string{"goal", "why_now", "constraints", "plan_brief", "open_qu
 
 // Update changes a session. *NotFoundError, *etag.StaleError, *Violations, *ledger.NotEndedError of one whose record is broken.
 func (s *Service) Update(ctx context.Context, w Who, u Update) (View, error) {
-	got, err := s.Ledger.Update(ctx, w.Namespace, u.ID, u.Etag, actor(w), func(now *ledger.Session) error { return s.take(w, now, u) })
+	got, err := s.Ledger.Update(ctx, w.Namespace, u.ID, u.Etag, w.Actor(), func(now *ledger.Session) error { return s.take(w, now, u) })
 	if err != nil {
 		return View{}, found(aSession, u.ID, err)
 	}
@@ -158,5 +155,5 @@ func (s *Service) take(w Who, now *ledger.Session, u Update) error {
 
 // Delete takes away what a session says. *NotFoundError, *etag.StaleError, *ledger.NotEndedError.
 func (s *Service) Delete(ctx context.Context, w Who, id, etag string) error {
-	return found(aSession, id, s.Ledger.Delete(ctx, w.Namespace, id, etag, actor(w)))
+	return found(aSession, id, s.Ledger.Delete(ctx, w.Namespace, id, etag, w.Actor()))
 }

@@ -37,7 +37,7 @@ type Taken struct {
 // Send takes a message, and follows what comes of it. The stream is nil where nothing follows. *Violations, *NotFoundError, *ReusedError,
 // *session.RefusedError, *gate.Refusal.
 func (s *Service) Send(ctx context.Context, w Who, id string, m Message) (Taken, *watch.Stream, error) {
-	message := s.messageID(w, m.RequestID)
+	message := s.idOf(w, m.RequestID, "message")
 	sent := session.Sent{ID: message, Mode: m.Mode, Approvals: m.Approvals, TurnID: m.Turn}
 	before, err := s.Ledger.Get(ctx, w.Namespace, id)
 	if err != nil {
@@ -66,8 +66,9 @@ func (s *Service) Send(ctx context.Context, w Who, id string, m Message) (Taken,
 	return t, s.watches.Follow(w.Namespace, id, message, int64(before.Head.Seq)), nil
 }
 
-func (s *Service) messageID(w Who, request string) string {
-	if id := own(w, request, "message"); id != "" {
+// idOf is the id of what a request makes: that of its request id, if it has one.
+func (s *Service) idOf(w Who, request, what string) string {
+	if id := own(w, request, what); id != "" {
 		return id
 	}
 	return s.IDs.ID()
@@ -75,8 +76,8 @@ func (s *Service) messageID(w Who, request string) string {
 
 // Aside answers a message from what the session is now, beside its work. *Violations, *NotFoundError, *ReusedError, *session.RefusedError.
 func (s *Service) Aside(ctx context.Context, w Who, id string, m Message) (watch.Aside, turn.Answer, error) {
-	message := s.messageID(w, m.RequestID)
-	a, err := s.Engine.Aside(ctx, w.Namespace, id, actor(w), message, m.Text)
+	message := s.idOf(w, m.RequestID, "message")
+	a, err := s.Engine.Aside(ctx, w.Namespace, id, w.Actor(), message, m.Text)
 	if errors.Is(err, store.ErrTaken) {
 		err = &ReusedError{m.RequestID}
 	}
@@ -85,7 +86,7 @@ func (s *Service) Aside(ctx context.Context, w Who, id string, m Message) (watch
 
 // Submit takes the result of a call of a client tool. *NotFoundError, *clienttool.RefusedError, *Violations.
 func (s *Service) Submit(ctx context.Context, w Who, id, call string, r clienttool.Result) (replayed bool, err error) {
-	replayed, err = s.Desk.Submit(ctx, w.Namespace, id, call, r, actor(w))
+	replayed, err = s.Desk.Submit(ctx, w.Namespace, id, call, r, w.Actor())
 	if err == nil {
 		s.Runner.Wake(w.Namespace, id)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
@@ -74,14 +73,6 @@ func New(d Deps) *Service {
 
 // Who is a caller, as authentication has verified it.
 type Who = gate.Who
-
-// actor is the caller as rows name them: a session is no person.
-func actor(w Who) audit.Actor {
-	if w.Session != "" {
-		return audit.Actor{Name: w.Session, Kind: audit.Tool}
-	}
-	return audit.Actor{Name: w.Name, Kind: audit.Person}
-}
 
 // NotFoundError says that there is no such thing for the caller.
 type NotFoundError struct{ What, ID string }
@@ -173,7 +164,7 @@ func (s *Service) Watch(ctx context.Context, w Who, id string, from *int64) (*wa
 
 // Cancel stops the task of a session. *NotFoundError, *session.RefusedError.
 func (s *Service) Cancel(ctx context.Context, w Who, id, turnID string) (View, error) {
-	got, err := s.Engine.Cancel(ctx, w.Namespace, id, turnID, actor(w))
+	got, err := s.Engine.Cancel(ctx, w.Namespace, id, turnID, w.Actor())
 	if err != nil {
 		return View{}, found(aSession, id, err)
 	}

@@ -64,6 +64,17 @@ const (
 	No     Hint = "no"
 )
 
+// HintOf is what a yes, a no, or nothing says.
+func HintOf(b *bool) Hint {
+	switch {
+	case b == nil:
+		return Unsaid
+	case *b:
+		return Yes
+	}
+	return No
+}
+
 // Annotations are the hints of a definition, as MCP has them. Those of a client or a server never make a call less risky.
 type Annotations struct {
 	// ReadOnly changes nothing. Destructive may lose what was there. Idempotent does no more when it is repeated. OpenWorld

@@ -8,7 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
@@ -123,7 +125,7 @@ func (b *Box) Router(_ context.Context, ns string, s ledger.Session) (router.Rou
 // the session has met (field/review-agent.md S18), which pins tell.
 func (b *Box) tools(ns string, s ledger.Session, m folder.Mounts) (*tool.Registry, tool.Pins, error) {
 	var all []*tool.Tool
-	for _, t := range builtIn {
+	for _, t := range builtIn() {
 		switch {
 		case slices.Contains(changing, t.Name) && (m.Work == nil || m.Work.About().ReadOnly):
 		case slices.Contains(looking, t.Name) && m.Work == nil && len(m.Others) == 0:
@@ -142,17 +144,14 @@ func (b *Box) tools(ns string, s ledger.Session, m folder.Mounts) (*tool.Registr
 var (
 	changing = []string{tool.Write, tool.Create, tool.Move, tool.Delete}
 	looking  = []string{tool.Read, tool.List, tool.Stat, tool.Search}
-	// builtIn are the tools of the house; that their definitions are right a test holds.
-	builtIn = admitted(tool.BuiltIns())
+	// builtIn are the tools of the house; that their definitions are right a test holds. A child of ours that only runs a program needs none.
+	builtIn = sync.OnceValue(func() []*tool.Tool { return admitted(tool.BuiltIns()) })
 )
 
-func admitted(all []tool.Definition) (out []*tool.Tool) {
-	for _, d := range all {
-		t, err := tool.Admit(d)
-		if err != nil {
-			panic(err) // A definition of ours.
-		}
-		out = append(out, t)
+func admitted(all []tool.Definition) []*tool.Tool {
+	out, err := clienttool.Tools(all)
+	if err != nil {
+		panic(err) // A definition of ours.
 	}
 	return out
 }

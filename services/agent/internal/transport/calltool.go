@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
@@ -13,8 +12,6 @@ import (
 
 // maxArguments bounds the arguments of a call, in bytes.
 const maxArguments = 1 << 20
-
-var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // arguments reads the JSON text of a call's arguments.
 func arguments(f *apierr.Fields, text string) []byte {
@@ -68,7 +65,7 @@ func (s *Server) CallTool(ctx context.Context, q *agentv1.CallToolRequest) (*age
 	if c.DryRun && c.Digest != "" {
 		f.Add("digest", "goes without dry_run, which gives it")
 	}
-	if c.Digest != "" && !sha256Hex.MatchString(q.GetDigest()) {
+	if c.Digest != "" && !c.Digest.Valid() {
 		f.Add("digest", "must be that of a dry run, 64 of 0-9 and a-f")
 	}
 	var err error

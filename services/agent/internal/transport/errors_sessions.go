@@ -87,9 +87,7 @@ var ofSessions = []rule{
 	},
 	func(err error) error {
 		if errors.Is(err, store.ErrFenced) {
-			a := apierr.New(codes.Unavailable, apierr.ReasonDraining, store.ErrFenced.Error()+"; try again")
-			a.RetryAfter = retryAfter
-			return a
+			return stopping(errors.New(store.ErrFenced.Error() + "; try again"))
 		}
 		return nil
 	},

@@ -34,8 +34,14 @@ func (s *Server) ListApprovals(ctx context.Context, q *agentv1.ListApprovalsRequ
 		return nil, fault(err)
 	}
 	out := &agentv1.ListApprovalsResponse{}
+	locales := map[string]string{} // of each session once
 	for _, a := range all {
-		out.Approvals = append(out.Approvals, s.fromApproval(ctx, a))
+		locale, ok := locales[a.Session]
+		if !ok {
+			locale = s.sessions.Locale(ctx, a)
+			locales[a.Session] = locale
+		}
+		out.Approvals = append(out.Approvals, fromApproval(a.View(s.sessions.Clock.Now(), locale), a, locale))
 	}
 	if next != (store.Place{}) {
 		out.NextPageToken = nextPage(query, next.At, next.ID)

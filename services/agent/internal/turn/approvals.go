@@ -49,11 +49,7 @@ func (e *Engine) Approval(ctx context.Context, ns, id string, who gate.Who) (out
 }
 
 func (r reader) reading(s ledger.Session, id string, who gate.Who) (out Reading, err error) {
-	found, err := r.view.Approval(id)
-	if err != nil {
-		return out, err
-	}
-	a, err := ledger.Approval(found)
+	a, err := r.approval(id)
 	if err != nil {
 		return out, err
 	}

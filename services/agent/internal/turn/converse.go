@@ -71,7 +71,7 @@ func (e *Engine) talk(ctx context.Context, ns, id string, m Message) (*talk, err
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{e: e, ns: ns, m: m, was: s, now: s, turn: e.opening(s, m.ID)}
+	t := &talk{e: e, ns: ns, m: m, was: s, now: s, turn: e.opening(s, m.ID, !m.byPerson())}
 	if known, err := e.known(ctx, ns, id, m); err != nil || known {
 		return t, err
 	}

@@ -22,7 +22,7 @@ func (e *Engine) Decide(ctx context.Context, ns, approval string, r gate.Request
 	case r.Decision == gate.Edit:
 		return e.edit(ctx, ns, where, approval, r)
 	}
-	return e.decide(ctx, ns, where, actorOf(r.Who), func(w *ledger.Work) (gate.Approval, *gate.Refusal, error) {
+	return e.decide(ctx, ns, where, r.Who.Actor(), func(w *ledger.Work) (gate.Approval, *gate.Refusal, error) {
 		return e.take(w, approval, r, nil)
 	})
 }
@@ -35,14 +35,6 @@ func (e *Engine) where(ctx context.Context, ns, approval string) (where string, 
 		return err
 	})
 	return where, err
-}
-
-// actorOf is who a caller is in a row: a person, or a session by its token (cases/agent.md c2).
-func actorOf(who gate.Who) audit.Actor {
-	if who.Session != "" {
-		return audit.Actor{Name: who.Session, Kind: audit.Tool}
-	}
-	return audit.Actor{Name: who.Name, Kind: audit.Person}
 }
 
 // decide has something of an approval change in one transaction. What is refused is written, and is the error.

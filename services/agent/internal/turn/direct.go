@@ -62,14 +62,14 @@ func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 		if err := e.settleDirect(ctx, ns, s); err != nil {
 			return Called{}, err
 		}
-	}
-	if s, err = e.Ledger.Get(ctx, ns, c.Session); err != nil {
-		return Called{}, err
+		if s, err = e.Ledger.Get(ctx, ns, c.Session); err != nil {
+			return Called{}, err
+		}
 	}
 	if no := idle(s); no != nil {
 		return Called{}, no
 	}
-	d := &direct{Engine: e, ns: ns, s: s, by: actorOf(c.Who), rs: e.outside(ns, s, c.Who.Roles), call: e.IDs.ID()}
+	d := &direct{Engine: e, ns: ns, s: s, by: c.Who.Actor(), rs: e.outside(ns, s, c.Who.Roles), call: e.IDs.ID()}
 	if d.r, err = e.Tools.Router(ctx, ns, s); err != nil {
 		return Called{}, err
 	}
@@ -255,12 +255,4 @@ func (e *Engine) settleDirect(ctx context.Context, ns string, s ledger.Session) 
 	}
 	_, err = d.r.Reconcile(ctx, i, d)
 	return err
-}
-
-// earliest is a time at which a session is to be looked at, or that of a call without a model.
-func earliest(at time.Time, d *ledger.Direct) time.Time {
-	if d != nil && (at.IsZero() || d.Until.Before(at)) {
-		return d.Until
-	}
-	return at
 }

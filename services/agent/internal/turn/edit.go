@@ -51,7 +51,7 @@ func (e *Engine) edit(ctx context.Context, ns, where, approval string, r gate.Re
 		if err != nil {
 			return gate.Approval{}, err
 		}
-		out, err := e.decide(ctx, ns, where, actorOf(r.Who), func(w *ledger.Work) (gate.Approval, *gate.Refusal, error) {
+		out, err := e.decide(ctx, ns, where, r.Who.Actor(), func(w *ledger.Work) (gate.Approval, *gate.Refusal, error) {
 			if w.Session.Version != s.Version {
 				return gate.Approval{}, nil, errMoved
 			}
@@ -72,12 +72,8 @@ func (e *Engine) judgeEdit(ctx context.Context, ns string, s ledger.Session, app
 	var a gate.Approval
 	var content gate.Content
 	var calls []router.Call
-	err := e.read(ctx, ns, s.ID, func(t reader) error {
-		found, err := t.view.Approval(approval)
-		if err != nil {
-			return err
-		}
-		if a, err = ledger.Approval(found); err != nil {
+	err := e.read(ctx, ns, s.ID, func(t reader) (err error) {
+		if a, err = t.approval(approval); err != nil {
 			return err
 		}
 		if err := t.json(contentOf(approval), &content); err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -108,7 +108,7 @@ func (e *Engine) explained(ns string, s ledger.Session, who gate.Who, j router.J
 }
 
 // nameOf names a caller: a person, or a session by its token.
-func nameOf(who gate.Who) string { return actorOf(who).Name }
+func nameOf(who gate.Who) string { return who.Actor().Name }
 
 // ownDryRun is the id of the approval that a person gives to their own call: its digest fits nobody else's.
 func ownDryRun(who gate.Who) string { return dry + "/" + nameOf(who) }

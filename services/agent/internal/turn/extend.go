@@ -14,7 +14,7 @@ func (e *Engine) Extend(ctx context.Context, ns, approval string, x gate.Extensi
 	if err != nil {
 		return gate.Approval{}, err
 	}
-	return e.decide(ctx, ns, where, actorOf(x.Who), func(w *ledger.Work) (gate.Approval, *gate.Refusal, error) {
+	return e.decide(ctx, ns, where, x.Who.Actor(), func(w *ledger.Work) (gate.Approval, *gate.Refusal, error) {
 		a, err := w.Approved(approval)
 		if err != nil {
 			return a, nil, err

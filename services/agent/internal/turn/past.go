@@ -46,7 +46,7 @@ func (e *Engine) settle(w *ledger.Work) error {
 func (e *Engine) stopped(ctx context.Context, ns, id string) error {
 	_, err := e.Ledger.Change(ctx, ns, id, system, func(w *ledger.Work) error {
 		next := w.Session.State.Turn.Next
-		if _, err := w.Apply(session.WorkStopped{Turn: e.IDs.ID(), Utterance: e.IDs.ID()}, gate.Change{}); err != nil {
+		if _, err := w.Apply(session.WorkStopped{Turn: e.IDs.ID(), Utterance: e.IDs.ID(), ByEvent: !w.Session.Talk.ByPerson(next)}, gate.Change{}); err != nil {
 			return err
 		}
 		if next == "" {
@@ -145,11 +145,7 @@ func (r reader) past(s ledger.Session, p *Prompt) error {
 		if !c.Progress.Asks() {
 			continue
 		}
-		found, err := r.view.Approval(c.Approval)
-		if err != nil {
-			return err
-		}
-		a, err := ledger.Approval(found)
+		a, err := r.approval(c.Approval)
 		if err != nil {
 			return err
 		}

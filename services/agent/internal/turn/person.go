@@ -125,12 +125,15 @@ func (m Message) check() (wrong []session.Violation) {
 
 // actor is who sends it in a row.
 func (m Message) actor() audit.Actor {
-	a := actorOf(m.Who)
+	a := m.Who.Actor()
 	if m.Event {
 		a.Kind = audit.System
 	}
 	return a
 }
+
+// byPerson says that a person sends it, and neither an event nor a program with a token of the session.
+func (m Message) byPerson() bool { return !m.Event && m.Who.Session == "" }
 
 // keep writes what an utterance says, that its sender has spoken, and that it answers what was asked.
 func (m Message) keep(w *ledger.Work) error {
@@ -146,7 +149,7 @@ func (m Message) spoke(s *ledger.Session, seq int64) {
 			senders = append(senders, one)
 		}
 	}
-	if !m.Event && m.Who.Session == "" {
+	if m.byPerson() {
 		senders = append(senders, ledger.Sender{Message: m.ID, Name: m.Who.Name})
 	}
 	s.Talk.Senders = senders
@@ -161,7 +164,7 @@ func (e *Engine) receive(w *ledger.Work, m Message) error {
 	if err := m.keep(w); err != nil {
 		return err
 	}
-	m.NewTurn, m.NewUtterance = e.IDs.ID(), e.IDs.ID()
+	m.NewTurn, m.NewUtterance, m.ByEvent = e.IDs.ID(), e.IDs.ID(), !m.byPerson()
 	before := w.Session.State.Turn.ID
 	if _, err := w.Apply(m.Sent, gate.Change{}); err != nil {
 		return err

@@ -46,11 +46,6 @@ func (t Texts) Aside(ctx context.Context, ns, session, message string) (Answer, 
 	return a.answer(), nil
 }
 
-// Args gives the arguments of a call, byte for byte.
-func (t Texts) Args(ctx context.Context, ns, session, call string) (string, error) {
-	return t.text(ctx, ns, session, argsOf(call))
-}
-
 func (t Texts) text(ctx context.Context, ns, session, id string) (text string, err error) {
 	err = t.Ledger.Read(ctx, ns, func(v store.View) (err error) {
 		text, err = (reader{view: v, session: session}).text(id)

@@ -101,7 +101,7 @@ func (e *Engine) Revoke(ctx context.Context, ns, id, rule string, who gate.Who) 
 	if who.Session != "" || who.Name == "" {
 		return ledger.Session{}, &gate.Refusal{Code: gate.NotPerson, Why: "only a person takes a standing rule back"}
 	}
-	return e.Ledger.Change(ctx, ns, id, actorOf(who), func(w *ledger.Work) error {
+	return e.Ledger.Change(ctx, ns, id, who.Actor(), func(w *ledger.Work) error {
 		i := slices.IndexFunc(w.Session.Standing, func(s ledger.Standing) bool { return s.ID == rule })
 		switch {
 		case i < 0 || who.Namespace != ns:

@@ -132,14 +132,20 @@ func (r reader) results(s ledger.Session) ([]tool.Result, error) {
 // why is what is told of a call that did not run: the reason of a person, or of the state machine.
 func (r reader) why(c session.Call) string {
 	if c.Approval != "" {
-		found, err := r.view.Approval(c.Approval)
-		if err == nil {
-			if a, err := ledger.Approval(found); err == nil && a.Decision != nil && a.Decision.Reason != "" {
-				return a.Decision.Reason
-			}
+		if a, err := r.approval(c.Approval); err == nil && a.Decision != nil && a.Decision.Reason != "" {
+			return a.Decision.Reason
 		}
 	}
 	return string(c.Reason)
+}
+
+// approval reads an approval. store.ErrNotFound.
+func (r reader) approval(id string) (gate.Approval, error) {
+	found, err := r.view.Approval(id)
+	if err != nil {
+		return gate.Approval{}, err
+	}
+	return ledger.Approval(found)
 }
 
 // statusOf is what the model is told of a call that has no result of its own.

@@ -155,12 +155,12 @@ func (e *Engine) Drive(ctx context.Context, ns, id string) (time.Time, error) {
 			err = e.settleDirect(ctx, ns, s)
 		case todo.Duty == session.WaitUntil:
 			if until, err := e.waits(ctx, ns, s, todo.Until); err != nil || !until.IsZero() {
-				return earliest(until, s.Direct), err
+				return s.Direct.Earliest(until), err
 			}
 		case todo.Duty == session.Rest:
-			return earliest(todo.Until, s.Direct), nil
+			return s.Direct.Earliest(todo.Until), nil
 		case todo.Duty == session.Retry && s.Parked.Until.After(now):
-			return earliest(s.Parked.Until, s.Direct), nil
+			return s.Direct.Earliest(s.Parked.Until), nil
 		default:
 			err = e.do(ctx, ns, s, todo)
 		}
@@ -238,7 +238,7 @@ func (e *Engine) open(ctx context.Context, ns, id string) error {
 		if len(queue) == 0 {
 			return nil
 		}
-		o := e.opening(*w.Session, queue[0])
+		o := e.opening(*w.Session, queue[0], !w.Session.Talk.ByPerson(queue[0]))
 		if err := e.shelve(w, replaced); err != nil {
 			return err
 		}
@@ -255,8 +255,8 @@ type opening struct {
 	event         session.TurnOpened
 }
 
-func (e *Engine) opening(s ledger.Session, message string) opening {
-	o := opening{message: message, task: s.Task, event: session.TurnOpened{Turn: e.IDs.ID(), Utterance: e.IDs.ID()}}
+func (e *Engine) opening(s ledger.Session, message string, event bool) opening {
+	o := opening{message: message, task: s.Task, event: session.TurnOpened{Turn: e.IDs.ID(), Utterance: e.IDs.ID(), ByEvent: event}}
 	if s.State.Lifecycle != session.Open || s.Task == "" {
 		o.task = e.IDs.ID()
 	}
@@ -275,14 +275,15 @@ func (o opening) begin(s *ledger.Session) {
 // replaced is how a conversation ended that another message took the place of.
 var replaced = ended{string(generation.FinishCancelled), "another message took the place of it"}
 
-// begun begins the conversation of a turn with a message. One of a person opens again what a person has denied; an event does not (S28).
+// begun begins the conversation of a turn with a message. One of a person opens again what a person has denied, and fills the budget of tool
+// calls; an event does neither (S28, C67).
 func begun(t *ledger.Talk, message string) {
 	t.Messages = []ledger.Message{{Role: string(llm.RoleUser), Text: textOf(message)}}
-	t.Recent, t.ToolCalls, t.ShownNow = nil, 0, 0
+	t.Recent, t.ShownNow = nil, 0
 	t.Sender = ""
 	if i := slices.IndexFunc(t.Senders, func(s ledger.Sender) bool { return s.Message == message }); i >= 0 {
 		t.Sender, t.Senders = t.Senders[i].Name, slices.Delete(slices.Clone(t.Senders), i, i+1)
-		t.Denied = nil
+		t.Denied, t.ToolCalls = nil, 0
 	}
 }
 

@@ -46,8 +46,6 @@ type CallChange struct {
 	Call, Tool, State, Reason string
 	// Result is what the model is told of it, where it has ended.
 	Result string
-	// Args are of one that has begun.
-	Args string
 }
 
 // ApprovalChange is an approval that changed, as it is now. Change is the kind of the row, which tells whoever may not know of the approval.

@@ -1,12 +1,14 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
@@ -55,20 +57,7 @@ func (w *Stream) event(ctx context.Context, r audit.Row) (Event, error) {
 }
 
 func refused(r audit.Row, d details) any {
-	why := d.Text
-	if why == "" {
-		why = r.Reason
-	}
-	return Refused{Reason: firstOf(string(d.Reason), d.Code, r.Verdict), Why: why, Allowed: d.Allowed}
-}
-
-func firstOf(all ...string) string {
-	for _, s := range all {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
+	return Refused{Reason: cmp.Or(string(d.Reason), d.Code, r.Verdict), Why: cmp.Or(d.Text, r.Reason), Allowed: d.Allowed}
 }
 
 func turnChange(d details) any {
@@ -96,14 +85,11 @@ func (w *Stream) answer(ctx context.Context, r audit.Row, d details) (any, error
 	return Answer{env}, nil
 }
 
-// soon is the verdict of a row that tells that an approval will expire.
-const soon = "EXPIRES_SOON"
-
 // approval gives the approval as it is now.
 func (w *Stream) approval(ctx context.Context, r audit.Row, d details) (any, error) {
 	c := ApprovalChange{Row: r, Change: strings.ToUpper(string(r.Kind))}
-	if r.Verdict == soon {
-		c.Change = soon
+	if r.Verdict == gate.ExpiresSoon {
+		c.Change = gate.ExpiresSoon
 	}
 	err := w.Ledger.Read(ctx, w.ns, func(v store.View) error {
 		found, err := v.Approval(d.Approval)
@@ -138,7 +124,6 @@ func (w *Stream) call(ctx context.Context, r audit.Row, d details) (any, error) 
 	switch r.Kind {
 	case audit.Intent:
 		c.State = Begun
-		c.Args, err = w.Texts.Args(ctx, w.ns, w.id, d.Call)
 	case audit.Execute, audit.Failure, audit.UnknownOutcome, audit.Void, audit.Deny, audit.Allow:
 		result, e := w.Texts.Result(ctx, w.ns, w.id, d.Call)
 		c.Result, err = result.Text, e

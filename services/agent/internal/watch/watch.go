@@ -23,6 +23,7 @@ const Poll = time.Second
 
 // Ledger keeps sessions.
 type Ledger interface {
+	Span(ctx context.Context, ns, id string) (s ledger.Session, oldest int64, err error)
 	Tail(ctx context.Context, ns, id string, after int64) (ledger.Tail, error)
 	Listen(ns, id string) (rang <-chan struct{}, stop func())
 	Read(ctx context.Context, ns string, fn func(store.View) error) error
@@ -32,7 +33,6 @@ type Ledger interface {
 type Texts interface {
 	Answer(ctx context.Context, ns, session, id string) (envelope.Envelope, bool, error)
 	Result(ctx context.Context, ns, session, call string) (tool.Result, error)
-	Args(ctx context.Context, ns, session, call string) (string, error)
 	Aside(ctx context.Context, ns, session, message string) (turn.Answer, error)
 }
 
@@ -70,25 +70,21 @@ type Stream struct {
 // the stream ends, too. store.ErrNotFound, *GapError.
 func (s *Service) Watch(ctx context.Context, ns, id string, from *int64) (*Stream, error) {
 	w := s.stream(ns, id, ended)
-	after := int64(0)
-	if from != nil {
-		after = *from
-	}
-	t, err := s.Ledger.Tail(ctx, ns, id, after)
+	now, oldest, err := s.Ledger.Span(ctx, ns, id)
 	if err != nil {
 		w.Close()
 		return nil, err
 	}
-	last := int64(t.Session.Head.Seq)
+	last := int64(now.Head.Seq)
 	w.seq = last
 	if from != nil {
-		if after < t.Oldest-1 || after > last {
+		if *from < oldest-1 || *from > last {
 			w.Close()
-			return nil, &GapError{From: after, Oldest: t.Oldest, Last: last}
+			return nil, &GapError{From: *from, Oldest: oldest, Last: last}
 		}
-		w.seq = after
+		w.seq = *from
 	}
-	w.pending, w.shown = []Event{{Seq: w.seq, Time: t.Session.Updated, Of: Snapshot{t.Session}}}, true
+	w.pending, w.shown = []Event{{Seq: w.seq, Time: now.Updated, Of: Snapshot{now}}}, true
 	return w, nil
 }
 

@@ -9,9 +9,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -48,7 +46,7 @@ func Load(path string) (*Set, error) {
 	if path == "" {
 		return Parse(standard)
 	}
-	text, err := read(path)
+	text, err := yamlx.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the backends file: %w", err)
 	}
@@ -57,16 +55,6 @@ func Load(path string) (*Set, error) {
 		return nil, fmt.Errorf("the backends file %s:\n%w", path, err)
 	}
 	return set, nil
-}
-
-// read reads a file, but never more than is looked at.
-func read(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	return io.ReadAll(io.LimitReader(file, yamlx.MaxBytes+1))
 }
 
 // Parse reads the text of a backends file; files that it names are looked for from the working directory. The error is a

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/wire"
+	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
 
 const (
@@ -150,7 +151,7 @@ func (s *endpoint) checkWay(add func(key, format string, args ...any)) {
 	if s.CA == "" {
 		return
 	}
-	text, err := read(beside(s.dir, s.CA))
+	text, err := yamlx.ReadFile(beside(s.dir, s.CA))
 	if err != nil {
 		add("ca", "cannot be read: %v", err)
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/ollama"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/openai"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/scripted"
+	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
 )
 
 // kinds are the kinds of backend by the word in the file. Another kind is a line here, a struct with its keys below, and
@@ -175,7 +176,7 @@ func (s *scriptedSettings) check(add func(key, format string, args ...any)) {
 		add("script", "is missing; it must be the path of a YAML file with replies, seen from this file")
 		return
 	}
-	text, err := read(beside(s.dir, s.Script))
+	text, err := yamlx.ReadFile(beside(s.dir, s.Script))
 	if err != nil {
 		add("script", "cannot be read: %v", err)
 		return

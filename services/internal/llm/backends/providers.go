@@ -76,7 +76,7 @@ func readProviders(path string) (*providers, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("is no file")
 	}
-	text, err := read(path)
+	text, err := yamlx.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

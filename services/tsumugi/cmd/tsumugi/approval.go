@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/obs"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/approval"
 )
 
@@ -36,14 +37,8 @@ Deciding takes the role approver: a token that has it, or on this machine withou
 
 // deciding is what a command of approvals is given when it runs, until Ctrl-C.
 func deciding(c *cobra.Command, o *approval.Options) (context.Context, context.CancelFunc) {
-	o.In, o.Out, o.Err, o.Person = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr(), terminal(os.Stdin) && terminal(os.Stdout)
+	o.In, o.Out, o.Err, o.Person = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr(), obs.Terminal(os.Stdin) && obs.Terminal(os.Stdout)
 	return signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
-}
-
-// terminal says that a person sits there.
-func terminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // onApproval is a command whose first argument names an approval; run is given the others.

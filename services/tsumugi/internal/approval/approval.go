@@ -2,12 +2,11 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -42,9 +41,6 @@ func (o Options) ask(ctx context.Context, ask func(agent agentv1.AgentServiceCli
 	})
 }
 
-// MaxListed is the most approvals that are listed; whoever wants more asks for less at a time.
-const MaxListed = 10_000
-
 // Filter says which approvals are listed.
 type Filter struct {
 	// Session is `sessions/{uuid}`, the UUID, or how it ends; empty: of all.
@@ -57,37 +53,19 @@ type Filter struct {
 
 // List lists approvals, newest first: the inbox.
 func List(ctx context.Context, o Options, f Filter) error {
-	if f.Most < 1 || f.Most > MaxListed {
-		return fmt.Errorf("--approvals is %d; it must be 1 to %d", f.Most, MaxListed)
-	}
-	return client.AskAgent(o.Addr, o.Token, func(agent agentv1.AgentServiceClient) (err error) {
-		req := &agentv1.ListApprovalsRequest{AllStates: f.All}
-		if f.Session != "" {
-			if req.Session, err = client.Session(ctx, agent, f.Session); err != nil {
-				return err
+	l := client.Listing{Addr: o.Addr, Token: o.Token, Flag: "approvals", Most: f.Most, Head: "NAME\tSTATE\tKIND\tTOOL\tRISK\tEXPIRES\tWHAT", Out: o.Out, Err: o.Err}
+	of := ""
+	return l.Write(func(agent agentv1.AgentServiceClient, size int32, token string) (rows []string, next string, err error) {
+		if f.Session != "" && of == "" {
+			if of, err = client.Session(ctx, agent, f.Session); err != nil {
+				return nil, "", err
 			}
 		}
-		w := tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tSTATE\tKIND\tTOOL\tRISK\tEXPIRES\tWHAT")
-		for told := 0; told < f.Most; {
-			req.PageSize = int32(min(f.Most-told, 1000))
-			page, err := agent.ListApprovals(ctx, req)
-			if err != nil {
-				return err
-			}
-			for _, a := range page.GetApprovals() {
-				client.Say(w, "%s\n", row(a))
-			}
-			told += len(page.GetApprovals())
-			if req.PageToken = page.GetNextPageToken(); req.PageToken == "" {
-				return w.Flush()
-			}
+		page, err := agent.ListApprovals(ctx, &agentv1.ListApprovalsRequest{AllStates: f.All, Session: of, PageSize: size, PageToken: token})
+		for _, a := range page.GetApprovals() {
+			rows = append(rows, row(a))
 		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
-		client.Say(o.Err, "… there are more; --approvals N lists N\n")
-		return nil
+		return rows, page.GetNextPageToken(), err
 	})
 }
 
@@ -96,12 +74,8 @@ func row(a *agentv1.Approval) string {
 	if t := a.GetTargets(); len(t) > 0 {
 		what = t[0].GetPath()
 	}
-	tool := a.GetTool()
-	if tool == "" {
-		tool = "-"
-	}
 	return strings.Join([]string{
-		a.GetName(), client.Word(a.GetState(), "APPROVAL_STATE_"), client.Word(a.GetKind(), "APPROVAL_KIND_"), tool, client.Word(a.GetRisk(), "RISK_"),
+		a.GetName(), client.Word(a.GetState(), "APPROVAL_STATE_"), client.Word(a.GetKind(), "APPROVAL_KIND_"), cmp.Or(a.GetTool(), "-"), client.Word(a.GetRisk(), "RISK_"),
 		moment(a.GetExpireTime()), client.Cut(client.OneLine(what), 40),
 	}, "\t")
 }

@@ -61,76 +61,58 @@ func text(c *agentv1.ApprovalContent) string {
 	return c.GetText() + "\n"
 }
 
-// lines is a text that is made of lines.
-type lines struct{ strings.Builder }
-
-// line adds `name: text` where there is a text, on one line.
-func (l *lines) line(name, text string) {
-	if text = client.OneLine(text); text != "" {
-		fmt.Fprintf(l, "%s: %s\n", name, text)
-	}
-}
-
-// list adds texts below their name, each on one line.
-func (l *lines) list(name string, all []string) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprintf(l, "%s:\n", name)
-	for _, text := range all {
-		fmt.Fprintf(l, "  - %s\n", client.OneLine(text))
-	}
-}
+// page is what is told of an approval.
+type page struct{ client.Page }
 
 // told is everything of an approval but its content: whose words each part is stands beside it.
 func told(a *agentv1.Approval) string {
-	l := &lines{}
-	l.line(a.GetName(), fmt.Sprintf("%s, %s", client.Word(a.GetKind(), "APPROVAL_KIND_"), client.Word(a.GetState(), "APPROVAL_STATE_")))
-	l.line("of", a.GetSession())
-	l.line("asked by", a.GetRequester())
-	l.line("arguments changed by", strings.Join(a.GetEditors(), ", "))
-	l.line("tool", a.GetTool())
-	l.line("work folder", a.GetRoot())
+	p := &page{}
+	p.Line(a.GetName(), fmt.Sprintf("%s, %s", client.Word(a.GetKind(), "APPROVAL_KIND_"), client.Word(a.GetState(), "APPROVAL_STATE_")))
+	p.Line("of", a.GetSession())
+	p.Line("asked by", a.GetRequester())
+	p.Line("arguments changed by", strings.Join(a.GetEditors(), ", "))
+	p.Line("tool", a.GetTool())
+	p.Line("work folder", a.GetRoot())
 	for _, t := range a.GetTargets() {
-		l.line("target", t.GetPath()+hashes(t))
+		p.Line("target", t.GetPath()+hashes(t))
 	}
-	l.line("asked because (computed)", a.GetAskedBecause())
-	l.points(a)
-	l.list("warnings (computed)", a.GetWarnings())
+	p.Line("asked because (computed)", a.GetAskedBecause())
+	p.points(a)
+	p.List("warnings (computed)", a.GetWarnings())
 	if risk := client.Word(a.GetRisk(), "RISK_"); len(a.GetRiskReasons()) > 0 {
-		l.list("risk (computed): "+risk, a.GetRiskReasons())
+		p.List("risk (computed): "+risk, a.GetRiskReasons())
 	} else {
-		l.line("risk (computed)", risk)
+		p.Line("risk (computed)", risk)
 	}
-	l.closing(a)
-	return l.String()
+	p.closing(a)
+	return p.String()
 }
 
 // points are the five that a person goes by: intent, rationale, impact, diff and alternatives.
-func (l *lines) points(a *agentv1.Approval) {
-	l.line("1 intent (a claim)", claimed(a.GetIntent()))
-	l.line("2 rationale (the model's words)", claimed(a.GetRationale()))
-	l.list("3 impact (computed)", a.GetImpact())
-	l.line("4 diff (computed)", fmt.Sprintf("lines added: %d, taken away: %d", a.GetLinesAdded(), a.GetLinesRemoved()))
-	l.list("5 alternatives (computed, or the model's words)", a.GetAlternatives())
+func (p *page) points(a *agentv1.Approval) {
+	p.Line("1 intent (a claim)", claimed(a.GetIntent()))
+	p.Line("2 rationale (the model's words)", claimed(a.GetRationale()))
+	p.List("3 impact (computed)", a.GetImpact())
+	p.Line("4 diff (computed)", fmt.Sprintf("lines added: %d, taken away: %d", a.GetLinesAdded(), a.GetLinesRemoved()))
+	p.List("5 alternatives (computed, or the model's words)", a.GetAlternatives())
 }
 
 // closing is what deciding takes, or what was decided.
-func (l *lines) closing(a *agentv1.Approval) {
+func (p *page) closing(a *agentv1.Approval) {
 	if a.GetContent().GetArguments() != "" {
-		l.line("arguments", a.GetContent().GetArguments())
+		p.Line("arguments", a.GetContent().GetArguments())
 	}
 	for _, s := range a.GetOffers() {
-		l.line("may be allowed further, --scope "+scopeName(s.GetScope()), strings.TrimSpace(s.GetPath()+" "+s.GetText()))
+		p.Line("may be allowed further, --scope "+scopeName(s.GetScope()), strings.TrimSpace(s.GetPath()+" "+s.GetText()))
 	}
-	l.line("waits until", moment(a.GetExpireTime()))
-	l.line("in a message", a.GetWords())
-	l.line("decided", decided(a.GetDecision()))
-	l.line("denied, too late", decided(a.GetLateDenial()))
-	l.line("will never run", a.GetVoidReason())
-	l.line("took the place of", a.GetEditedFrom())
-	l.line("its place was taken by", a.GetReplacedBy())
-	l.line("digest", a.GetDigest())
+	p.Line("waits until", moment(a.GetExpireTime()))
+	p.Line("in a message", a.GetWords())
+	p.Line("decided", decided(a.GetDecision()))
+	p.Line("denied, too late", decided(a.GetLateDenial()))
+	p.Line("will never run", a.GetVoidReason())
+	p.Line("took the place of", a.GetEditedFrom())
+	p.Line("its place was taken by", a.GetReplacedBy())
+	p.Line("digest", a.GetDigest())
 }
 
 // claimed is a text of the model, with a mark where it said more.

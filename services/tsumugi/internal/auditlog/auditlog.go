@@ -10,7 +10,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
@@ -35,13 +34,7 @@ type Options struct {
 var ErrBroken = errors.New("the audit is not as it was made")
 
 func (o Options) ask(ctx context.Context, ask func(service agentv1.AgentServiceClient, name string) error) error {
-	return client.AskAgent(o.Addr, o.Token, func(service agentv1.AgentServiceClient) error {
-		name, err := client.Session(ctx, service, o.Name)
-		if err != nil {
-			return err
-		}
-		return ask(service, name)
-	})
+	return client.AskSession(ctx, o.Addr, o.Token, o.Name, ask)
 }
 
 // Tell tells rows, each on a line: its number, when, who, what, with which verdict, and why.
@@ -122,7 +115,7 @@ func Export(ctx context.Context, o Options, file string) error {
 		if err != nil {
 			return err
 		}
-		err = whole(file, func(w io.Writer) error { return agent.ExportAudit(w, v.GetHead(), records(ctx, service, name, 0)) })
+		err = client.WriteFile(file, func(w io.Writer) error { return agent.ExportAudit(w, v.GetHead(), records(ctx, service, name, 0)) })
 		if err != nil {
 			return err
 		}
@@ -133,18 +126,6 @@ func Export(ctx context.Context, o Options, file string) error {
 		}
 		return nil
 	})
-}
-
-// whole writes a file that is there when it is complete, for its owner alone.
-func whole(file string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.part")
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return os.Rename(f.Name(), file)
 }
 
 // Check verifies a file that Export has written, with the keys of the service's agent.data alone: no service is asked.

@@ -80,10 +80,10 @@ func accepted(a *agentv1.MessageAccepted) string {
 func answer(a *agentv1.Answer) string {
 	p := &page{}
 	fmt.Fprintf(p, "the model: %s\n", cmp.Or(strings.TrimSpace(a.GetReply()), "(no reply)"))
-	p.line("it says why", a.GetRationale())
-	p.line("it asks", a.GetQuestion())
+	p.Line("it says why", a.GetRationale())
+	p.Line("it asks", a.GetQuestion())
 	if a.GetStep() != "" || a.GetNextStep() != "" {
-		p.line("it wants", strings.Trim(a.GetStep()+", then "+a.GetNextStep(), ", "))
+		p.Line("it wants", strings.Trim(a.GetStep()+", then "+a.GetNextStep(), ", "))
 	}
 	return p.String()
 }
@@ -95,7 +95,7 @@ func call(session string, c *agentv1.ToolCallChange) string {
 		p.WriteString("  | " + client.Indent(short(c.GetResult()), "  | ") + "\n")
 	}
 	if c.GetOpen() != nil {
-		p.line("it waits for a result", open(session, c.GetOpen()))
+		p.Line("it waits for a result", open(session, c.GetOpen()))
 	}
 	return p.String()
 }
@@ -120,9 +120,9 @@ func (o Options) approval(c *agentv1.ApprovalChange) string {
 	}
 	p := &page{}
 	p.WriteString(text + "\n")
-	p.line("asked because", a.GetAskedBecause())
-	p.line("what for, as it is claimed", a.GetIntent().GetText())
-	p.line("look and decide", o.command("approval", "approve", id(a.GetName())))
+	p.Line("asked because", a.GetAskedBecause())
+	p.Line("what for, as it is claimed", a.GetIntent().GetText())
+	p.Line("look and decide", o.command("approval", "approve", id(a.GetName())))
 	return p.String()
 }
 

@@ -80,7 +80,7 @@ func (o Options) follow(ctx context.Context, agent agentv1.AgentServiceClient, n
 	for {
 		e, err := next()
 		if err != nil || ctx.Err() != nil {
-			if gone := ctx.Err() != nil; gone || works || seen >= 0 && !errors.Is(err, io.EOF) {
+			if ctx.Err() != nil || works || seen >= 0 && !errors.Is(err, io.EOF) {
 				client.Say(o.Err, "come back with: tsumugi session watch %s --from %d\n", id(name), max(seen, 0))
 			}
 			return end(ctx, err)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -33,13 +32,7 @@ type Options struct {
 
 // ask asks the agent about the session that Name means.
 func (o Options) ask(ctx context.Context, ask func(agent agentv1.AgentServiceClient, name string) error) error {
-	return client.AskAgent(o.Addr, o.Token, func(agent agentv1.AgentServiceClient) error {
-		name, err := client.Session(ctx, agent, o.Name)
-		if err != nil {
-			return err
-		}
-		return ask(agent, name)
-	})
+	return client.AskSession(ctx, o.Addr, o.Token, o.Name, ask)
 }
 
 // New makes a session, and writes its name to Out, alone on a line; what does not fit together in it goes to Err.
@@ -63,37 +56,15 @@ func New(ctx context.Context, o Options, s *agentv1.Session) error {
 	})
 }
 
-// MaxListed is the most sessions that are listed; whoever wants more asks for less at a time.
-const MaxListed = 10_000
-
 // List lists sessions, newest first: all, or those that wait for a person.
 func List(ctx context.Context, o Options, waiting bool, most int) error {
-	if most < 1 || most > MaxListed {
-		return fmt.Errorf("--sessions is %d; it must be 1 to %d", most, MaxListed)
-	}
-	return client.AskAgent(o.Addr, o.Token, func(agent agentv1.AgentServiceClient) error {
-		w := tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tSTEP\tSTATUS\tWAITS\tUPDATED\tGOAL")
-		req, told := &agentv1.ListSessionsRequest{Waiting: waiting}, 0
-		for told < most {
-			req.PageSize = int32(min(most-told, 1000))
-			page, err := agent.ListSessions(ctx, req)
-			if err != nil {
-				return err
-			}
-			for _, s := range page.GetSessions() {
-				client.Say(w, "%s\n", row(s))
-			}
-			told += len(page.GetSessions())
-			if req.PageToken = page.GetNextPageToken(); req.PageToken == "" {
-				return w.Flush()
-			}
+	l := client.Listing{Addr: o.Addr, Token: o.Token, Flag: "sessions", Most: most, Head: "NAME\tSTEP\tSTATUS\tWAITS\tUPDATED\tGOAL", Out: o.Out, Err: o.Err}
+	return l.Write(func(agent agentv1.AgentServiceClient, size int32, token string) (rows []string, next string, err error) {
+		page, err := agent.ListSessions(ctx, &agentv1.ListSessionsRequest{Waiting: waiting, PageSize: size, PageToken: token})
+		for _, s := range page.GetSessions() {
+			rows = append(rows, row(s))
 		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
-		client.Say(o.Err, "… there are more; --sessions N lists N\n")
-		return nil
+		return rows, page.GetNextPageToken(), err
 	})
 }
 

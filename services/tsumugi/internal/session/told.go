@@ -13,81 +13,63 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
-// page is a text that is made of lines.
-type page struct{ strings.Builder }
-
-// line adds `name: text` where there is a text, on one line.
-func (p *page) line(name, text string) {
-	if text = client.OneLine(text); text != "" {
-		fmt.Fprintf(p, "%s: %s\n", name, text)
-	}
-}
-
-// list adds texts below their name, each on one line.
-func (p *page) list(name string, all []string) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprintf(p, "%s:\n", name)
-	for _, text := range all {
-		fmt.Fprintf(p, "  - %s\n", client.OneLine(text))
-	}
-}
+// page is what is told of a session.
+type page struct{ client.Page }
 
 // told is a session as a person reads it.
 func told(s *agentv1.Session) string {
 	p := &page{}
 	p.WriteString(where(s) + "\n")
-	p.line("goal", s.GetGoal())
-	p.line("why now", s.GetWhyNow())
-	p.list("constraints", s.GetConstraints())
-	p.list("plan in short", s.GetPlanBrief())
-	p.list("open questions", s.GetOpenQuestions())
-	p.list("context", s.GetContextRefs())
+	p.Line("goal", s.GetGoal())
+	p.Line("why now", s.GetWhyNow())
+	p.List("constraints", s.GetConstraints())
+	p.List("plan in short", s.GetPlanBrief())
+	p.List("open questions", s.GetOpenQuestions())
+	p.List("context", s.GetContextRefs())
 	p.settings(s)
 	p.progress(s)
-	p.list("decisions", s.GetDecisionLog())
-	p.list("does not fit together", s.GetWarnings())
-	p.list("notices", s.GetNotices())
+	p.List("decisions", s.GetDecisionLog())
+	p.List("does not fit together", s.GetWarnings())
+	p.List("notices", s.GetNotices())
 	p.waits(s)
 	return p.String()
 }
 
 func (p *page) settings(s *agentv1.Session) {
-	p.line("owner", s.GetOwner())
-	p.line("work folder", cmp.Or(s.GetRoot(), "none"))
-	p.line("backend", s.GetBackend())
-	p.line("language", s.GetLocale())
-	p.line("policy", s.GetPolicy())
-	p.line("continues", s.GetContinueFrom())
-	p.line("flow", s.GetFlow())
+	p.Line("owner", s.GetOwner())
+	p.Line("work folder", cmp.Or(s.GetRoot(), "none"))
+	p.Line("backend", s.GetBackend())
+	p.Line("language", s.GetLocale())
+	p.Line("policy", s.GetPolicy())
+	p.Line("continues", s.GetContinueFrom())
+	p.Line("flow", s.GetFlow())
 	for _, t := range s.GetClientTools() {
-		p.line("tool of the client", t.GetName())
+		p.Line("tool of the client", t.GetName())
 	}
 }
 
 func (p *page) progress(s *agentv1.Session) {
 	m := s.GetMemory()
-	p.line("so far", fmt.Sprintf("turns: %d, calls executed: %d, files created: %d, rows of the audit: %d", s.GetTurns(), m.GetOperations(), m.GetFiles(), s.GetSeq()))
+	p.Line("so far", fmt.Sprintf("turns: %d, calls executed: %d, files created: %d, rows of the audit: %d", s.GetTurns(), m.GetOperations(), m.GetFiles(), s.GetSeq()))
 	if t := s.GetTurn(); t != nil {
-		p.line("turn", fmt.Sprintf("%s %s, calls of the model left: %d", t.GetId(), client.Word(t.GetState(), "TURN_STATE_"), t.GetModelCallsLeft()))
+		p.Line("turn", fmt.Sprintf("%s %s, calls of the model left: %d", t.GetId(), client.Word(t.GetState(), "TURN_STATE_"), t.GetModelCallsLeft()))
 	}
 	if n := s.GetQueued(); n > 0 {
-		p.line("messages that wait", fmt.Sprint(n))
+		p.Line("messages that wait", fmt.Sprint(n))
 	}
-	p.line("last change", s.GetLastDelta())
+	p.Line("last change", s.GetLastDelta())
 	for _, r := range s.GetStandingRules() {
-		p.line("allowed for the rest of the session", fmt.Sprintf("%s, by %s until %s; take it back: tsumugi session revoke %s %s", r.GetText(), r.GetApprover(), day(r.GetExpireTime()), id(s.GetName()), r.GetId()))
+		p.Line("allowed for the rest of the session", fmt.Sprintf("%s, by %s until %s; take it back: tsumugi session revoke %s %s", r.GetText(), r.GetApprover(), day(r.GetExpireTime()), id(s.GetName()), r.GetId()))
 	}
 }
 
 // waits tells what the session waits for, but for approvals.
 func (p *page) waits(s *agentv1.Session) {
 	if q := s.GetQuestion(); q != nil {
-		p.line("the model asks, and the next message answers", q.GetText())
+		p.Line("the model asks, and the next message answers", q.GetText())
 	}
 	for _, c := range s.GetOpenToolCalls() {
-		p.line("waits for a result", open(s.GetName(), c))
+		p.Line("waits for a result", open(s.GetName(), c))
 	}
 }
 
@@ -129,9 +111,9 @@ func (o Options) waiting(ctx context.Context, agent agentv1.AgentServiceClient, 
 // asked is an approval in a few lines, with the command, and the words if there are any, that decide it.
 func (o Options) asked(a *agentv1.Approval) string {
 	p := &page{}
-	p.line("waits for", a.GetName()+": "+brief(a))
-	p.line("  look and decide", o.command("approval", "approve", id(a.GetName())))
-	p.line("  or in a message", a.GetWords())
+	p.Line("waits for", a.GetName()+": "+brief(a))
+	p.Line("  look and decide", o.command("approval", "approve", id(a.GetName())))
+	p.Line("  or in a message", a.GetWords())
 	return p.String()
 }
 

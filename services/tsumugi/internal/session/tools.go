@@ -81,13 +81,13 @@ func CallTool(ctx context.Context, o Options, c Call) error {
 func made(r *agentv1.CallToolResponse) string {
 	p := &page{}
 	p.WriteString(explanation(r.GetExplanation(), false))
-	p.line("arguments", r.GetArguments())
-	p.line("digest", r.GetDigest())
-	p.line("!", r.GetWarning())
+	p.Line("arguments", r.GetArguments())
+	p.Line("digest", r.GetDigest())
+	p.Line("!", r.GetWarning())
 	if r.GetDiff() != "" && r.GetDiff() != r.GetArguments() {
 		fmt.Fprintf(p, "\n%s\n\n", strings.TrimRight(r.GetDiff(), "\n"))
 	}
-	p.line("status", r.GetStatus())
+	p.Line("status", r.GetStatus())
 	p.WriteString(r.GetOutput())
 	if n := len(r.GetOutput()); n > 0 && r.GetOutput()[n-1] != '\n' {
 		p.WriteByte('\n')
@@ -109,12 +109,12 @@ func Explain(ctx context.Context, o Options, tool, arguments string) error {
 
 func explanation(x *agentv1.PolicyExplanation, looks bool) string {
 	p := &page{}
-	p.line(client.Word(x.GetVerdict(), "VERDICT_"), x.GetReason())
+	p.Line(client.Word(x.GetVerdict(), "VERDICT_"), x.GetReason())
 	if x.GetStoppedAt() != "" {
-		p.line("stopped at", x.GetStoppedAt()+" ("+x.GetStopCode()+")")
+		p.Line("stopped at", x.GetStoppedAt()+" ("+x.GetStopCode()+")")
 	}
-	p.line("policy", x.GetPolicy())
-	p.line("risk", client.Word(x.GetRisk(), "RISK_")+because(strings.Join(x.GetRiskReasons(), "; ")))
+	p.Line("policy", x.GetPolicy())
+	p.Line("risk", client.Word(x.GetRisk(), "RISK_")+because(strings.Join(x.GetRiskReasons(), "; ")))
 	if !looks {
 		return p.String()
 	}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
@@ -57,23 +55,17 @@ func (o ExportOptions) run(ctx context.Context, flows flowstorev1.FlowStoreServi
 	if o.File == "" {
 		return o.receive(ctx, flows, req, o.Out)
 	}
-	file, err := os.CreateTemp(filepath.Dir(o.File), "."+filepath.Base(o.File)+".*.tmp")
-	if err != nil {
-		return err
+	var unreadable *UnreadableError
+	err := client.WriteFile(o.File, func(w io.Writer) error {
+		if err := o.receive(ctx, flows, req, w); !errors.As(err, &unreadable) {
+			return err
+		}
+		return nil
+	})
+	if err == nil && unreadable != nil {
+		return unreadable
 	}
-	received := o.receive(ctx, flows, req, file)
-	err = errors.Join(file.Sync(), file.Close())
-	if unreadable := (*UnreadableError)(nil); received != nil && !errors.As(received, &unreadable) {
-		err = errors.Join(received, err)
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), o.File)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name()) // what is told is why it is not there
-		return err
-	}
-	return received
+	return err
 }
 
 // receive writes what comes, and tells of what could not be read.

@@ -181,9 +181,14 @@ func apart(c Config, work string, secret []string) error {
 			wrong = append(wrong, fmt.Errorf("exec.read_only[%d]: %w", i, err))
 		}
 	}
+	own := make([]string, len(secret))
+	for i, s := range secret {
+		own[i] = resolved(s)
+	}
 	for _, open := range slices.Concat(systemPaths, c.ReadOnly, []string{work}) {
-		for _, s := range secret {
-			if s != "" && within(resolved(open), resolved(s)) {
+		at := resolved(open)
+		for i, s := range secret {
+			if s != "" && within(at, own[i]) {
 				wrong = append(wrong, fmt.Errorf("exec: %s lies in %s, which programs may read: what is this program's own must lie apart from it", s, open))
 			}
 		}

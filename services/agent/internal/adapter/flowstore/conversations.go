@@ -48,15 +48,7 @@ func (c *Conversations) Begin(ctx context.Context, ns string, f conversation.Flo
 
 // Add stores a node with its place, under its own id alone, as Begin. One that is in the trash, or purged, was stored.
 func (c *Conversations) Add(ctx context.Context, ns string, a generation.Addition) error {
-	n := wire.FromNode(a.Node)
-	n.Name = ""
-	req := &flowstorev1.AddNodeRequest{
-		Flow: wire.Name(wire.Flows, a.Flow), Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: n}, NodeId: a.Node.ID.String(), SetCurrent: a.SetCurrent,
-	}
-	if a.Parent != uuid.Nil {
-		req.Parents = []string{wire.Name(wire.Nodes, a.Parent)}
-	}
-	_, err := c.rpc.AddNode(namespace.With(ctx, ns), req)
+	_, err := c.rpc.AddNode(namespace.With(ctx, ns), addNode(a))
 	e, _ := apierr.FromStatus(err)
 	switch reason(err) {
 	case "ALREADY_EXISTS":

@@ -119,17 +119,8 @@ func pathNode(n *flowstorev1.PathNode) (generation.PathNode, error) {
 // request id cannot make two nodes. The request id is the node's id and not the caller's, which may be that of another
 // request to flowstore.
 func (c *Client) Add(ctx context.Context, ns string, a generation.Addition) (generation.Node, error) {
-	n := wire.FromNode(a.Node)
-	n.Name = ""
-	id := a.Node.ID.String()
-	req := &flowstorev1.AddNodeRequest{
-		Flow:   wire.Name(wire.Flows, a.Flow),
-		Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: n},
-		NodeId: id, SetCurrent: a.SetCurrent, RequestId: id,
-	}
-	if a.Parent != uuid.Nil {
-		req.Parents = []string{wire.Name(wire.Nodes, a.Parent)}
-	}
+	req := addNode(a)
+	req.RequestId = req.GetNodeId()
 	resp, err := c.rpc.AddNode(namespace.With(ctx, ns), req)
 	for unavailable(err) && pause(ctx) {
 		resp, err = c.rpc.AddNode(namespace.With(ctx, ns), req)
@@ -141,6 +132,19 @@ func (c *Client) Add(ctx context.Context, ns string, a generation.Addition) (gen
 		return generation.Node{}, inFlow.Error(err)
 	}
 	return wire.Node(resp.GetNode())
+}
+
+// addNode is the request that stores a node with its place, under its own id.
+func addNode(a generation.Addition) *flowstorev1.AddNodeRequest {
+	n := wire.FromNode(a.Node)
+	n.Name = ""
+	req := &flowstorev1.AddNodeRequest{
+		Flow: wire.Name(wire.Flows, a.Flow), Source: &flowstorev1.AddNodeRequest_NewNode{NewNode: n}, NodeId: a.Node.ID.String(), SetCurrent: a.SetCurrent,
+	}
+	if a.Parent != uuid.Nil {
+		req.Parents = []string{wire.Name(wire.Nodes, a.Parent)}
+	}
+	return req
 }
 
 // unavailable says that a call may succeed later. A store that cannot write says so itself.

@@ -85,7 +85,7 @@ func (d declared) definition(c Config) tool.Definition {
 	return tool.Definition{
 		Name: d.Name, Title: title, Description: d.Description, Input: string(d.Input), Output: schema(d.Output),
 		// They are pinned, and never make a call less risky.
-		Annotations: tool.Annotations{ReadOnly: hint(a.ReadOnly), Destructive: hint(a.Destructive), Idempotent: hint(a.Idempotent), OpenWorld: hint(a.OpenWorld)},
+		Annotations: tool.Annotations{ReadOnly: tool.HintOf(a.ReadOnly), Destructive: tool.HintOf(a.Destructive), Idempotent: tool.HintOf(a.Idempotent), OpenWorld: tool.HintOf(a.OpenWorld)},
 		Origin:      tool.Origin{Kind: tool.MCP, Server: c.Name, ServerID: c.id()},
 		Timeout:     c.timeout(), Limit: outputLimit,
 	}
@@ -97,14 +97,4 @@ func schema(raw json.RawMessage) string {
 		return ""
 	}
 	return string(raw)
-}
-
-func hint(b *bool) tool.Hint {
-	switch {
-	case b == nil:
-		return tool.Unsaid
-	case *b:
-		return tool.Yes
-	}
-	return tool.No
 }

@@ -4,8 +4,6 @@ package policyfile
 
 import (
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
@@ -78,12 +76,7 @@ func Load(name string) (*policy.Set, error) {
 	if name == "" {
 		return Parse(nil)
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("the policy file: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(f, yamlx.MaxBytes+1))
+	text, err := yamlx.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("the policy file: %w", err)
 	}
@@ -131,18 +124,8 @@ func (e entry) policy() policy.Policy {
 	for _, r := range e.Rules {
 		p.Rules = append(p.Rules, policy.Rule{
 			ID: r.ID, Effect: policy.Effect(r.Effect), Tool: r.Tool, Path: r.Path, RiskAtLeast: r.RiskAtLeast, Role: r.Role, Root: r.Root, Reason: r.Reason,
-			Annotations: tool.Annotations{ReadOnly: hint(r.ReadOnly), Destructive: hint(r.Destructive), Idempotent: hint(r.Idempotent), OpenWorld: hint(r.OpenWorld)},
+			Annotations: tool.Annotations{ReadOnly: tool.HintOf(r.ReadOnly), Destructive: tool.HintOf(r.Destructive), Idempotent: tool.HintOf(r.Idempotent), OpenWorld: tool.HintOf(r.OpenWorld)},
 		})
 	}
 	return p
-}
-
-func hint(b *bool) tool.Hint {
-	switch {
-	case b == nil:
-		return tool.Unsaid
-	case *b:
-		return tool.Yes
-	}
-	return tool.No
 }
