@@ -133,7 +133,9 @@ type Session struct {
 	// Standing are the rules by which persons allowed more than one call, in the order in which they were written.
 	Standing []Standing `json:"standing,omitempty"`
 	// Direct is a call without a model that has begun and of which nothing else is written (field/review-agent.md C76).
-	Direct  *Direct   `json:"direct,omitempty"`
+	Direct *Direct `json:"direct,omitempty"`
+	// Directs counts those that have begun by the digest of a dry run: with each the digests of all earlier dry runs are used up (C46, C76).
+	Directs int       `json:"directs,omitempty"`
 	Created time.Time `json:"created"`
 	// Deleted is when its contents were taken away.
 	Deleted time.Time `json:"deleted,omitzero"`

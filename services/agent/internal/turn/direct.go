@@ -47,14 +47,14 @@ type Called struct {
 }
 
 // Call makes a call in the folder of a session without a model, by the same pipeline and under the same lock (C76). It moves no step and raises
-// no gate: a call that the policy asks about needs the role approver, and the digest of the caller's own dry run. What is stopped is a result
+// no gate: a call that the policy asks about needs the role approver, and the digest of the caller's own dry run, which no later call can use again. What is stopped is a result
 // and no error. *gate.Refusal; *ledger.FieldsError of a tool of the client; *session.RefusedError while a turn is open or another
 // such call runs; store.ErrNotFound.
 func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 	if c.Who.Session != "" || c.Who.Name == "" {
 		return Called{}, &gate.Refusal{Code: gate.NotPerson, Why: "only a person calls a tool without a model"}
 	}
-	s, err := e.visible(ctx, ns, c.Session, c.Who)
+	s, err := e.Ledger.Get(ctx, ns, c.Session)
 	if err != nil {
 		return Called{}, err
 	}
@@ -87,7 +87,7 @@ func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 		return d.make(ctx, c, out)
 	}
 	if out.Approval != nil && out.NotAsked == "" {
-		out.Digest, err = d.judged.Digest(ownDryRun(c.Who))
+		out.Digest, err = d.judged.Digest(ownDryRun(s, c.Who))
 	}
 	return out, err
 }
@@ -134,7 +134,7 @@ func (d *direct) make(ctx context.Context, c Call, out Called) (Called, error) {
 		}), no)
 	}
 	if c.Digest != "" {
-		d.ok = router.Approved{Approval: ownDryRun(c.Who), CallHash: j.CallHash, Digest: c.Digest}
+		d.ok = router.Approved{Approval: ownDryRun(d.s, c.Who), CallHash: j.CallHash, Digest: c.Digest}
 	}
 	ran, err := d.r.Run(ctx, j, d.ok, 1, d)
 	out.State, out.Result, out.Warning = ran.State, ran.Result, ran.Warning
@@ -186,6 +186,7 @@ func (d *direct) Begin(ctx context.Context, i router.Intent, recheck router.Rech
 			return nil //nolint:nilerr // that it is void is written, and then given
 		}
 		if d.ok.Approval != "" {
+			w.Session.Directs++
 			w.Row(audit.Entry{
 				Kind: audit.Approve, Verdict: string(session.Approve), Reason: "by the digest of their own dry run", CallHash: string(i.CallHash), Digest: string(i.Digest),
 				ArgsDigest: string(i.ArgsDigest),
@@ -209,6 +210,9 @@ func (d *direct) Begin(ctx context.Context, i router.Intent, recheck router.Rech
 func (d *direct) check(ctx context.Context, w *ledger.Work, i router.Intent, recheck router.Recheck) (*router.VoidError, error) {
 	if no := idle(*w.Session); no != nil {
 		return &router.VoidError{Reason: voidTurn, Why: no.Why}, nil
+	}
+	if d.ok.Approval != "" && w.Session.Directs != d.s.Directs {
+		return &router.VoidError{Reason: session.VoidStale, Why: "another call was made meanwhile: the digest was used up, make a dry run again"}, nil
 	}
 	r, err := d.Tools.Router(ctx, d.ns, *w.Session) // and not that of the call: policy and tools may have changed since
 	if err != nil {

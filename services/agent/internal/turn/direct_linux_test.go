@@ -61,8 +61,8 @@ func TestExplain(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.Explain(t.Context(), ns, Query{Session: id, Tool: "list", Args: []byte(`{}`), Who: gate.Who{Name: "eve", Namespace: ns}}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("of somebody else's session: %v", err)
+	if _, err := r.Explain(t.Context(), "other", Query{Session: id, Tool: "list", Args: []byte(`{}`), Who: gate.Who{Name: "eve", Namespace: "other"}}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("of another namespace's session: %v", err)
 	}
 	if after, err := r.Ledger.Get(t.Context(), ns, id); err != nil || after.Version != before.Version {
 		t.Errorf("the session has changed: %v", err)
@@ -116,6 +116,11 @@ func TestCallWithoutAModel(t *testing.T) {
 	if got.State != router.Executed || got.Result.Status != tool.Executed || r.file("a.md") != "霧" {
 		t.Errorf("%+v, %q", got, r.file("a.md"))
 	}
+	r.ok(os.Remove(filepath.Join(r.dir, "a.md")))
+	if got, err := r.call(bob, false, string(shown.Digest), "create", makeA); err != nil || got.State != router.Voided || r.file("a.md") != "" {
+		t.Errorf("the digest is used up: %+v, %v", got, err)
+	}
+	r.ok(writeFile(r, "a.md", "霧"))
 	n := r.kinds()
 	if n[audit.Approve] != 1 || n[audit.Intent] != 1 || n[audit.Execute] != 1 || n[audit.Ask] != 0 {
 		t.Errorf("rows: %v", n)

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
@@ -9,7 +10,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
 
 // dry stands where a call that nobody makes has no id, and begins the id under which a person approves their own call (C76).
@@ -46,12 +46,12 @@ type Explained struct {
 }
 
 // Explain says what would become of a call that a model proposes in EXECUTION: the verdict with every rule that was looked at, the risk, and what
-// a person would be asked. Nothing is written, charged or asked. store.ErrNotFound for a session that the caller may not know of.
+// a person would be asked. Nothing is written, charged or asked. store.ErrNotFound.
 func (e *Engine) Explain(ctx context.Context, ns string, q Query) (Explained, error) {
 	s := ledger.Session{ID: dry, Owner: q.Who.Name, Settings: q.Settings}
 	if q.Session != "" {
 		var err error
-		if s, err = e.visible(ctx, ns, q.Session, q.Who); err != nil {
+		if s, err = e.Ledger.Get(ctx, ns, q.Session); err != nil {
 			return Explained{}, err
 		}
 	}
@@ -61,17 +61,6 @@ func (e *Engine) Explain(ctx context.Context, ns string, q Query) (Explained, er
 	}
 	j := r.Judge(ctx, e.outside(ns, s, []string{policy.RoleUser}), router.Call{ID: dry, Tool: q.Tool, Args: q.Args})
 	return e.explained(ns, s, q.Who, j), ctx.Err()
-}
-
-// visible gives a session to those who may know of it: its owner, approvers, and whoever has a token of it. store.ErrNotFound.
-func (e *Engine) visible(ctx context.Context, ns, id string, who gate.Who) (ledger.Session, error) {
-	s, err := e.Ledger.Get(ctx, ns, id)
-	if err == nil {
-		if _, some := (gate.Approval{Namespace: ns, Session: s.ID, Requester: requester(s), Owner: s.Owner}).Readable(who); !some {
-			err = store.ErrNotFound
-		}
-	}
-	return s, err
 }
 
 // outside is what the router goes by for a call that no turn makes: it stands outside the table, and is charged to nobody (C76).
@@ -91,7 +80,7 @@ func (e *Engine) explained(ns string, s ledger.Session, who gate.Who, j router.J
 	}
 	made, err := gate.ForCalls([]gate.ToolCall{{
 		Origin: gate.Origin{
-			ID: ownDryRun(who), Namespace: ns, Session: s.ID, Task: dry, Turn: dry, Call: j.Call.ID, Seq: 1, Requester: nameOf(who), Now: e.Clock.Now(), Life: e.Limits.Approval,
+			ID: ownDryRun(s, who), Namespace: ns, Session: s.ID, Task: dry, Turn: dry, Call: j.Call.ID, Seq: 1, Requester: nameOf(who), Now: e.Clock.Now(), Life: e.Limits.Approval,
 		},
 		Judged: j.Asked(), Why: j.Explanation, Subject: j.Subject, Plan: j.Shown,
 	}}, 0)
@@ -110,5 +99,7 @@ func (e *Engine) explained(ns string, s ledger.Session, who gate.Who, j router.J
 // nameOf names a caller: a person, or a session by its token.
 func nameOf(who gate.Who) string { return who.Actor().Name }
 
-// ownDryRun is the id of the approval that a person gives to their own call: its digest fits nobody else's.
-func ownDryRun(who gate.Who) string { return dry + "/" + nameOf(who) }
+// ownDryRun is the id of the approval that a person gives to their own call: its digest fits nobody else's, and no call after the next one.
+func ownDryRun(s ledger.Session, who gate.Who) string {
+	return fmt.Sprintf("%s/%d/%s", dry, s.Directs, nameOf(who))
+}
