@@ -131,9 +131,23 @@ func (s *sessions) run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { s.writer.Run(ctx, clock{}, s.observer) })
 	beside.Go(func() { s.prune(ctx) })
+	beside.Go(func() { s.follow(ctx) })
 	err := s.runner.Run(ctx)
 	beside.Wait()
 	return err
+}
+
+// follow closes approvals about tools of MCP servers that are no longer what was shown.
+func (s *sessions) follow(ctx context.Context) {
+	for {
+		l, ok := s.servers.Listed(ctx)
+		if !ok {
+			return
+		}
+		if err := s.runner.Engine.ToolsChanged(ctx, l.Namespace, l.Server, l.Tools); err != nil && ctx.Err() == nil {
+			s.observer.Unclosed(err)
+		}
+	}
 }
 
 // prune takes away what is kept no longer, at the start and each hour.

@@ -183,6 +183,9 @@ func (r *rig) ok(err error) {
 }
 
 // Router implements turn.Tools.
+// Await implements turn.Tools: all are there.
+func (r *rig) Await(context.Context, string) {}
+
 func (r *rig) Router(_ context.Context, ns string, s ledger.Session) (router.Router, error) {
 	all, err := clienttool.Tools(append(tool.BuiltIns(), s.Tools...))
 	if err != nil {

@@ -216,6 +216,8 @@ func (p *process) close() error { return errors.Join(p.root.Close(), p.kept.Clos
 // tools are those of the product over a work folder.
 type tools struct{ made router.Router }
 
+func (tools) Await(context.Context, string) {}
+
 func (t tools) Router(context.Context, string, ledger.Session) (router.Router, error) {
 	return t.made, nil
 }

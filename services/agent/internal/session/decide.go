@@ -81,6 +81,9 @@ func (c *change) settle(t Trigger, outcome bool) error {
 		c.Turn.Running = Working
 		return c.step(t, Planning, InProgress)
 	}
+	if c.has(CallCanceled) {
+		return c.rest(t, VoidToolChanged)
+	}
 	return c.rest(t, ReasonExpired)
 }
 
@@ -156,6 +159,18 @@ func (e Lapsed) apply(c *change) error {
 		}
 	}
 	return c.rest(ByExpiry, ReasonExpired)
+}
+
+func (e ToolChanged) apply(c *change) error {
+	i, err := c.asked(e.Approval)
+	if err != nil {
+		return err
+	}
+	if c.Calls[i].Kind != KindTool || c.Calls[i].Progress != Pending {
+		return refuse(RefusedState, "approval %q is about no call of a tool that waits", e.Approval)
+	}
+	c.to(i, CallCanceled, VoidToolChanged)
+	return c.settle(ByExpiry, false)
 }
 
 func (e QuestionLapsed) apply(c *change) error {

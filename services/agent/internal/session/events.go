@@ -139,6 +139,9 @@ type Lapsed struct {
 	At       time.Time
 }
 
+// ToolChanged closes an approval of a call whose tool is no longer what was shown: nobody decides about it any more (S18).
+type ToolChanged struct{ Approval string }
+
 // QuestionLapsed closes a question whose time is over.
 type QuestionLapsed struct{ At time.Time }
 

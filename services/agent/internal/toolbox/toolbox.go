@@ -96,6 +96,9 @@ func (b *Box) Root(ns, name string) (folder.Root, error) {
 	return nil, e
 }
 
+// Await implements turn.Tools: servers that were just started are about to tell their tools.
+func (b *Box) Await(ctx context.Context, ns string) { b.Servers.Wait(ctx, ns) }
+
 // Router implements turn.Tools.
 func (b *Box) Router(_ context.Context, ns string, s ledger.Session) (router.Router, error) {
 	var r router.Router

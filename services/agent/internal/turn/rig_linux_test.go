@@ -235,6 +235,9 @@ func toolsWith(description string) (*tool.Registry, error) {
 }
 
 // Router implements Tools.
+// Await implements Tools: all are there.
+func (r *rig) Await(context.Context, string) {}
+
 func (r *rig) Router(context.Context, string, ledger.Session) (router.Router, error) {
 	root, err := workfolder.Open(workfolder.Config{Name: "work", Path: r.dir}, nil)
 	if err != nil {

@@ -225,12 +225,17 @@ func (l *link) list(ctx context.Context, c *conn, wait time.Duration) error {
 		return err
 	}
 	tools, problems := admit(l.cfg, list)
+	if !l.take(tools, problems) {
+		l.all.tell(Listing{Namespace: l.ns, Server: l.cfg.id(), Tools: tools})
+	}
+	return nil
+}
+
+// take has the tools be those of the server, and says whether they were before.
+func (l *link) take(tools []*tool.Tool, problems []string) (same bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	same := l.listed && slices.EqualFunc(l.tools, tools, func(a, b *tool.Tool) bool { return a.Hash == b.Hash })
-	if !same {
-		l.all.version.Add(1)
-	}
+	same = l.listed && slices.EqualFunc(l.tools, tools, func(a, b *tool.Tool) bool { return a.Hash == b.Hash })
 	if l.listed && !same {
 		l.log.Warn("mcp server has changed its tools: calls of those that changed are refused", zap.Strings("tools", changed(l.tools, tools)))
 	}
@@ -238,7 +243,7 @@ func (l *link) list(ctx context.Context, c *conn, wait time.Duration) error {
 		l.log.Warn("mcp server has tools that are not taken", zap.Strings("problems", problems))
 	}
 	l.tools, l.problems, l.listed = tools, problems, true
-	return nil
+	return same
 }
 
 // changed are the names of tools that are no longer what they were.

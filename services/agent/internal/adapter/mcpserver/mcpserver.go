@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -53,8 +52,9 @@ type Servers struct {
 	links  map[string]*link // by namespace and server
 	work   sync.WaitGroup
 	closed bool
-
-	version atomic.Uint64
+	// lists are those that nobody has taken, told says that there are some.
+	lists map[string]Listing
+	told  chan struct{}
 }
 
 // Open takes the settings, which Settings.Check has found right, and calls the servers in the background: one that is away is in Ready,
@@ -65,7 +65,7 @@ func Open(ctx context.Context, servers []Config, log *zap.Logger) (*Servers, err
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	s := &Servers{cfg: slices.Clone(servers), log: cmp.Or(log, zap.NewNop()), links: map[string]*link{}}
+	s := &Servers{cfg: slices.Clone(servers), log: cmp.Or(log, zap.NewNop()), links: map[string]*link{}, lists: map[string]Listing{}, told: make(chan struct{}, 1)}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	for _, c := range s.cfg {
 		s.link(c, home(c)).warm()
@@ -111,9 +111,43 @@ func (s *Servers) Tools(ns string) []*tool.Tool {
 	return all
 }
 
-// Version is another number after any server has changed its tools: then pending approvals of those that changed are to be closed
-// (field/review-agent.md S18).
-func (s *Servers) Version() uint64 { return s.version.Load() }
+// Listing is what a server has told a namespace of its tools.
+type Listing struct {
+	// Server is tool.Origin.ServerID of its tools.
+	Namespace, Server string
+	Tools             []*tool.Tool
+}
+
+// Listed waits for the next list that is another one than the server gave before, or the first since the start: what waits for a person and
+// is about a tool that is not in it is to be closed (field/review-agent.md S18). false: the context has ended. Of a server that tells several
+// times before anybody asks, the last is given. It is for one caller.
+func (s *Servers) Listed(ctx context.Context) (Listing, bool) {
+	for {
+		s.mu.Lock()
+		for key, l := range s.lists {
+			delete(s.lists, key)
+			s.mu.Unlock()
+			return l, true
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return Listing{}, false
+		case <-s.told:
+		}
+	}
+}
+
+// tell keeps a list for Listed.
+func (s *Servers) tell(l Listing) {
+	s.mu.Lock()
+	s.lists[l.Namespace+" "+l.Server] = l
+	s.mu.Unlock()
+	select {
+	case s.told <- struct{}{}:
+	default:
+	}
+}
 
 // Effect carries out a tool for a namespace; nil where it is no tool of a server that the namespace may use.
 func (s *Servers) Effect(ns string, d tool.Definition) router.Effect {

@@ -21,7 +21,7 @@ type Sessions struct {
 // NewSessions makes a Sessions and registers its metrics.
 func NewSessions(log *zap.Logger, metrics prometheus.Registerer) (*Sessions, error) {
 	s := &Sessions{log: log, failed: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tsumugi_agent_session_failures_total", Help: "Sessions that could not be carried on and are tried again, by what went wrong: failed, lost, unread, flow, prune.",
+		Name: "tsumugi_agent_session_failures_total", Help: "Sessions that could not be carried on and are tried again, by what went wrong: failed, lost, unread, flow, prune, unclosed.",
 	}, []string{"what"})}
 	if err := metrics.Register(s.failed); err != nil {
 		return nil, fmt.Errorf("metrics of sessions: %w", err)
@@ -57,6 +57,12 @@ func (s *Sessions) Unread(err error) {
 func (s *Sessions) Fault(_ context.Context, err error) {
 	s.failed.WithLabelValues("flow").Inc()
 	s.log.Warn("turns of sessions are not in flowstore yet and are tried again", zap.Error(err))
+}
+
+// Unclosed writes that approvals about a tool that has changed could not be closed: their calls are stopped when they would begin.
+func (s *Sessions) Unclosed(err error) {
+	s.failed.WithLabelValues("unclosed").Inc()
+	s.log.Error("approvals about tools of an MCP server that have changed could not be closed", zap.Error(err))
 }
 
 // Pruned writes what was taken away since its time was over, and why not all was.

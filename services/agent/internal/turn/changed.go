@@ -1,0 +1,53 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+)
+
+// ToolsChanged closes the approvals of a namespace that ask about a tool of a server which is no longer what was shown (field/review-agent.md
+// S18): tools are all that the server has now. What is approved and has not begun is voided when it would begin, which looks for itself.
+func (e *Engine) ToolsChanged(ctx context.Context, ns, server string, tools []*tool.Tool) error {
+	gone := func(a gate.Approval) bool {
+		return a.State == gate.Pending && a.Kind == canon.KindToolCall && a.Subject.Server == server &&
+			!slices.ContainsFunc(tools, func(t *tool.Tool) bool { return t.Hash == a.Subject.Definition })
+	}
+	for after, more := (store.Place{}), true; more; {
+		var page []gate.Approval
+		err := e.Ledger.Read(ctx, ns, func(v store.View) error {
+			found, err := v.Approvals(store.ApprovalFilter{State: string(gate.Pending)}, after, store.MaxPage)
+			if err != nil {
+				return err
+			}
+			if more = len(found) == store.MaxPage; more {
+				last := found[len(found)-1]
+				after = store.Place{At: last.Created, ID: last.ID}
+			}
+			page, err = decoded(found)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, a := range page {
+			if !gone(a) {
+				continue
+			}
+			_, err := e.Ledger.Change(ctx, ns, a.Session, system, func(w *ledger.Work) error {
+				return e.carry(w, session.ToolChanged{Approval: a.ID}, gate.Change{})
+			})
+			if refused := (*session.RefusedError)(nil); err != nil && !errors.As(err, &refused) { // A refusal: somebody else has closed it.
+				return err
+			}
+		}
+	}
+	return nil
+}
