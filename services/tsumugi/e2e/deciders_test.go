@@ -116,7 +116,7 @@ func worded(t *testing.T, m mode) {
 	texts := []string{"no, don't approve", "disallow", "not ok", "承認しない", "実行しないで", "please explain why", "ok, what does it do?", "I know"}
 	for i, text := range texts {
 		h := o.send(t, s, &agentv1.SendMessageRequest{Session: name, Text: text})
-		if h.accepted.GetPosition() != int32(i) || h.accepted.GetDecided() != "" || h.session.GetQueued() != int32(i+1) {
+		if h.accepted.GetPosition() != int32(i+1) || h.accepted.GetDecided() != "" || h.session.GetQueued() != int32(i+1) {
 			t.Errorf("%q is taken as %v", text, h.accepted)
 		}
 	}
@@ -124,7 +124,7 @@ func worded(t *testing.T, m mode) {
 		t.Errorf("%v waits", now)
 	}
 	words := "承認 " + strings.TrimPrefix(asked.GetName(), "approvals/")
-	if h, err := tell(o.ctx, o.bearers(t, "")[0], &agentv1.SendMessageRequest{Session: name, Text: words}); err != nil || h.accepted.GetDecided() != "" || !strings.Contains(asked.GetWords(), words) {
+	if h, err := tell(o.ctx, o.bearers(t, "")[0], &agentv1.SendMessageRequest{Session: name, Text: words}); err != nil || h.accepted.GetDecided() != "" || h.accepted.GetNotDecided() != "NOT_AN_APPROVER" || !strings.Contains(asked.GetWords(), words) {
 		t.Errorf("%q of who may not decide: %v, %v", words, h.accepted, err)
 	}
 	if h := o.send(t, s, &agentv1.SendMessageRequest{Session: name, Text: words}); h.accepted.GetDecided() != asked.GetName() {

@@ -438,7 +438,7 @@ type SessionEvent_StateChange struct {
 }
 
 type SessionEvent_TurnChange struct {
-	// A turn began, waits, or ended.
+	// A turn began, is parked, is being stopped, or ended. That it waits for a person is told by `approval`.
 	TurnChange *TurnChange `protobuf:"bytes,6,opt,name=turn_change,json=turnChange,proto3,oneof"`
 }
 
@@ -511,12 +511,15 @@ type MessageAccepted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the message: the `message` of the turn that it opens.
 	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	// How many messages wait before it. 0: its turn is open, or will be at once.
+	// How many turns come before its own: the open one, and those of messages that wait. 0: its turn is open, or will be at once.
 	Position int32 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
 	// The approval that the message has decided, `approvals/{uuid}`; then it is no message of the conversation, and nothing answers it.
 	Decided string `protobuf:"bytes,3,opt,name=decided,proto3" json:"decided,omitempty"`
 	// The same request had been taken before.
-	Replayed      bool `protobuf:"varint,4,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	Replayed bool `protobuf:"varint,4,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	// Why a message with the form of a decision has decided nothing, and is a message as any other: NOT_A_PERSON, NOT_AN_APPROVER, FROM_THE_QUEUE,
+	// WITH_A_SCOPE, NOT_PENDING, SEVERAL_PENDING, NOT_THE_ONLY_ONE_MADE, OUTCOME, HIGH_RISK or NOT_SHOWN_WHOLE. Empty: it has no such form.
+	NotDecided    string `protobuf:"bytes,5,opt,name=not_decided,json=notDecided,proto3" json:"not_decided,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -577,6 +580,13 @@ func (x *MessageAccepted) GetReplayed() bool {
 		return x.Replayed
 	}
 	return false
+}
+
+func (x *MessageAccepted) GetNotDecided() string {
+	if x != nil {
+		return x.NotDecided
+	}
+	return ""
 }
 
 // StateChange is a change of the step, the status or the lifecycle.
@@ -1374,12 +1384,14 @@ const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	"\x06record\x18\f \x01(\v2\x1d.tsumugi.agent.v1.AuditRecordH\x00R\x06record\x12B\n" +
 	"\theartbeat\x18\r \x01(\v2\".tsumugi.agent.v1.SessionHeartbeatH\x00R\theartbeat\x125\n" +
 	"\awarning\x18\x0e \x01(\v2\x19.tsumugi.agent.v1.WarningH\x00R\awarningB\a\n" +
-	"\x05event\"\x91\x01\n" +
+	"\x05event\"\xb7\x01\n" +
 	"\x0fMessageAccepted\x12\x1d\n" +
 	"\amessage\x18\x01 \x01(\tB\x03\xe0A\x03R\amessage\x12\x1f\n" +
 	"\bposition\x18\x02 \x01(\x05B\x03\xe0A\x03R\bposition\x12\x1d\n" +
 	"\adecided\x18\x03 \x01(\tB\x03\xe0A\x03R\adecided\x12\x1f\n" +
-	"\breplayed\x18\x04 \x01(\bB\x03\xe0A\x03R\breplayed\"s\n" +
+	"\breplayed\x18\x04 \x01(\bB\x03\xe0A\x03R\breplayed\x12$\n" +
+	"\vnot_decided\x18\x05 \x01(\tB\x03\xe0A\x03R\n" +
+	"notDecided\"s\n" +
 	"\vStateChange\x12\x17\n" +
 	"\x04what\x18\x01 \x01(\tB\x03\xe0A\x03R\x04what\x12\x17\n" +
 	"\x04from\x18\x02 \x01(\tB\x03\xe0A\x03R\x04from\x12\x13\n" +

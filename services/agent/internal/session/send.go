@@ -120,6 +120,9 @@ func (e CancelSent) apply(c *change) error {
 		}
 	}
 	c.dropQueue()
+	if c.Turn.Running != NoTurn {
+		c.note(Note{Of: OfTurn, ID: c.Turn.ID, From: string(c.Turn.Running), Reason: ReasonCanceled})
+	}
 	c.Turn, c.PickUps, c.ResultApproved = Turn{}, 0, false
 	c.lifecycle(Canceling)
 	c.status(InProgress)

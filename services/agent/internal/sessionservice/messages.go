@@ -3,12 +3,14 @@ package sessionservice
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/watch"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/words"
 )
 
 // Message is what a caller sends to a session.
@@ -24,14 +26,15 @@ type Message struct {
 
 // Taken says that a message is stored.
 type Taken struct {
-	// Message is its id, Position how many wait before it.
+	// Message is its id, Position how many turns come before its own.
 	Message  string
 	Position int
 	// Decided is the approval that its words decided; then nothing follows. Why says of a text that looks like a decision why it is none.
 	Decided, Why string
 	Replayed     bool
-	// Session is as it was with the message.
+	// Session is as it was with the message, Seq the row behind which what comes of it begins.
 	Session View
+	Seq     int64
 }
 
 // Send takes a message, and follows what comes of it. The stream is nil where nothing follows. *Violations, *NotFoundError, *ReusedError,
@@ -50,7 +53,10 @@ func (s *Service) Send(ctx context.Context, w Who, id string, m Message) (Taken,
 	if err != nil {
 		return Taken{}, nil, found(aSession, id, err)
 	}
-	t := Taken{Message: message, Why: string(got.Why), Replayed: got.Replayed}
+	t := Taken{Message: message, Replayed: got.Replayed, Seq: int64(before.Head.Seq)}
+	if got.Why != words.NotAForm {
+		t.Why = string(got.Why)
+	}
 	if t.Session, err = s.View(ctx, w.Namespace, got.Session); err != nil {
 		return Taken{}, nil, err
 	}
@@ -58,12 +64,10 @@ func (s *Service) Send(ctx context.Context, w Who, id string, m Message) (Taken,
 		t.Message, t.Decided = "", got.Decided.ID
 		return t, nil, nil
 	}
-	for i, waits := range got.Session.State.Queue {
-		if waits == message {
-			t.Position = i
-		}
+	if t.Position = slices.Index(got.Session.State.Queue, message) + 1; t.Position > 0 && got.Session.State.Turn.Running == session.NoTurn {
+		t.Position--
 	}
-	return t, s.watches.Follow(w.Namespace, id, message, int64(before.Head.Seq)), nil
+	return t, s.watches.Follow(w.Namespace, id, message, t.Seq), nil
 }
 
 // idOf is the id of what a request makes: that of its request id, if it has one.

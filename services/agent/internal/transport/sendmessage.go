@@ -64,8 +64,8 @@ func (s *Server) SendMessage(q *agentv1.SendMessageRequest, stream grpc.ServerSt
 }
 
 func accepted(t sessionservice.Taken) *agentv1.SessionEvent {
-	return &agentv1.SessionEvent{Time: stamp(t.Session.Updated), Event: &agentv1.SessionEvent_Accepted{Accepted: &agentv1.MessageAccepted{
-		Message: t.Message, Position: int32(t.Position), Decided: resource(wire.Approvals, t.Decided), Replayed: t.Replayed,
+	return &agentv1.SessionEvent{Seq: t.Seq, Time: stamp(t.Session.Updated), Event: &agentv1.SessionEvent_Accepted{Accepted: &agentv1.MessageAccepted{
+		Message: t.Message, Position: int32(t.Position), Decided: resource(wire.Approvals, t.Decided), Replayed: t.Replayed, NotDecided: t.Why,
 	}}}
 }
 

@@ -68,7 +68,10 @@ func accepted(a *agentv1.MessageAccepted) string {
 	case a.GetDecided() != "":
 		text = "the message has decided " + a.GetDecided()
 	case a.GetPosition() > 0:
-		text += fmt.Sprintf("; messages before it: %d", a.GetPosition())
+		text += fmt.Sprintf("; turns before its own: %d", a.GetPosition())
+	}
+	if a.GetNotDecided() != "" {
+		text += "; it decided nothing (" + a.GetNotDecided() + ")"
 	}
 	if a.GetReplayed() {
 		text += "; it had been taken before"

@@ -62,7 +62,7 @@ func TestATask(t *testing.T) {
 		t.Fatalf("%q", made)
 	}
 	shown := d.must(Send(t.Context(), d.on(name[len(name)-8:], "Write\nit.\n"), Message{Text: "-"}))
-	d.has(shown, "        the message is taken\n", "turn running\n", "the model: I will write notes.txt.\n", "        it says why: One file.\n", "step: PLANNING → EXECUTION (MODEL)\n",
+	d.has(shown, "the message is taken\n", "turn running\n", "the model: I will write notes.txt.\n", "        it says why: One file.\n", "step: PLANNING → EXECUTION (MODEL)\n",
 		"approval ASK: approvals/", "TOOL_CALL write notes.txt in work, risk MEDIUM\n", "look and decide: tsumugi approval approve ", " --addr "+d.Addr+" --approver\n",
 		"is OPEN, in AWAITING_APPROVAL: REQUIRES_USER_INPUT\n", "waits for: approvals/")
 	waits := d.Rests(name).GetWaitingOn()[0]
@@ -271,7 +271,9 @@ func TestEventsAreLines(t *testing.T) {
 		}}},
 		"! ONE_ALTERNATIVE: one":   {Event: &agentv1.SessionEvent_Warning{Warning: &agentv1.Warning{Code: "ONE_ALTERNATIVE", Message: "one"}}},
 		"update by 千夏: DONE (why)": {Event: &agentv1.SessionEvent_Record{Record: &agentv1.AuditRecord{Kind: "update", Actor: "千夏", Verdict: "DONE", Reason: "why"}}},
-		"the message is taken; messages before it: 2; it had been taken before": {Event: &agentv1.SessionEvent_Accepted{Accepted: &agentv1.MessageAccepted{Position: 2, Replayed: true}}},
+		"the message is taken; turns before its own: 2; it decided nothing (NOT_PENDING); it had been taken before": {Event: &agentv1.SessionEvent_Accepted{
+			Accepted: &agentv1.MessageAccepted{Position: 2, Replayed: true, NotDecided: "NOT_PENDING"},
+		}},
 	} {
 		if got := (Options{}).event("sessions/s", e); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
