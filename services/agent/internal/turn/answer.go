@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -209,8 +210,16 @@ func (a *answer) origin(w *ledger.Work, call string) gate.Origin {
 	s := w.Session
 	return gate.Origin{
 		ID: a.IDs.ID(), Namespace: w.Namespace(), Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: call, Seq: w.Seq(), Requester: requester(*s), Owner: s.Owner,
-		Now: w.Now, Life: a.Limits.Approval, Said: gate.Said{Intent: s.Items.Goal, Rationale: a.env.Rationale},
+		Now: w.Now, Life: a.Limits.Approval, Said: gate.Said{Intent: a.intent(), Rationale: a.env.Rationale},
 	}
+}
+
+// intent is what the model says that it means to do (seed 001, 8.3): the aim of its plan, or its words to the person.
+func (a *answer) intent() string {
+	if a.env.Plan != nil && a.env.Plan.Aim != "" {
+		return a.env.Plan.Aim
+	}
+	return cmp.Or(a.env.Reply, a.env.GoalConsistency.Reason)
 }
 
 // gated makes the approval of a plan or a result that the model or the policy asks for.

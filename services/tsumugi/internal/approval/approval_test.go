@@ -55,7 +55,7 @@ func TestApprove(t *testing.T) {
 		if err := Decide(t.Context(), o, yes); err != nil {
 			t.Fatal(err)
 		}
-		d.has(out.String(), "1 intent (a claim): notes", "2 rationale (the model's words): It was asked for.", "3 impact (computed):", "4 diff (computed): lines added: 1",
+		d.has(out.String(), "1 intent (the model's words): Here it is.", "2 rationale (the model's words): It was asked for.", "3 impact (computed):", "4 diff (computed): lines added: 1",
 			"risk (computed): MEDIUM", "--scope path: notes.txt", "+++ b/notes.txt\n@@ -0,0 +1 @@\n+make build\n", "APPROVE? [y/N] ", "Nothing was decided.\n")
 	}
 	if d.notes() != "" {

@@ -90,7 +90,7 @@ func told(a *agentv1.Approval) string {
 
 // points are the five that a person goes by: intent, rationale, impact, diff and alternatives.
 func (p *page) points(a *agentv1.Approval) {
-	p.Line("1 intent (a claim)", claimed(a.GetIntent()))
+	p.Line("1 intent (the model's words)", claimed(a.GetIntent()))
 	p.Line("2 rationale (the model's words)", claimed(a.GetRationale()))
 	p.List("3 impact (computed)", a.GetImpact())
 	p.Line("4 diff (computed)", fmt.Sprintf("lines added: %d, taken away: %d", a.GetLinesAdded(), a.GetLinesRemoved()))

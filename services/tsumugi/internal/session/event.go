@@ -124,7 +124,7 @@ func (o Options) approval(c *agentv1.ApprovalChange) string {
 	p := &page{}
 	p.WriteString(text + "\n")
 	p.Line("asked because", a.GetAskedBecause())
-	p.Line("what for, as it is claimed", a.GetIntent().GetText())
+	p.Line("it says what for", a.GetIntent().GetText())
 	p.Line("look and decide", o.command("approval", "approve", id(a.GetName())))
 	return p.String()
 }
