@@ -3,8 +3,10 @@ package promptbuilder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -167,23 +169,40 @@ func told(p turn.Prompt) []*promptbuilderv1.CustomSection {
 	if p.Constrain || p.Aside != "" {
 		return nil
 	}
-	text := envelope.Instructions(p.Session.Locale, len(p.Tools) > 0)
-	if len(p.Tools) > 0 {
-		text += "\n\n" + arguments(p.Tools)
+	texts := arguments(envelope.Instructions(p.Session.Locale, len(p.Tools) > 0), p.Tools)
+	all := make([]*promptbuilderv1.CustomSection, len(texts))
+	for i, text := range texts {
+		all[i] = &promptbuilderv1.CustomSection{Id: "answer_form", Text: text, Class: promptbuilderv1.SectionClass_SECTION_CLASS_STABLE}
+		if i > 0 {
+			all[i].Id += fmt.Sprintf("_%d", i+1)
+		}
 	}
-	return []*promptbuilderv1.CustomSection{{Id: "answer_form", Text: text, Class: promptbuilderv1.SectionClass_SECTION_CLASS_STABLE}}
+	return all
 }
 
-// arguments are the schemas of tools, a line each.
-func arguments(all []tool.Shown) string {
-	var b strings.Builder
-	for i, t := range all {
-		if i > 0 {
-			b.WriteByte('\n')
+// maxSection is how many characters one section may have (field/systemprompt-rules.md 0).
+const maxSection = 50_000
+
+// arguments are the schemas of tools, a line each, behind the words about them: in as many texts as it takes for each to be a section. One that
+// is too long for any is left to its tool, which says of wrong arguments what is wrong with them.
+func arguments(words string, tools []tool.Shown) []string {
+	texts, size, gap := []string{words}, utf8.RuneCountInString(words), "\n\n"
+	for _, t := range tools {
+		line := "- " + t.Name + ": " + t.Input
+		more := utf8.RuneCountInString(line)
+		if more > maxSection {
+			line = "- " + t.Name
+			more = utf8.RuneCountInString(line)
 		}
-		b.WriteString("- " + t.Name + ": " + t.Input)
+		last := len(texts) - 1
+		if size+len(gap)+more > maxSection {
+			texts, size = append(texts, line), more
+		} else {
+			texts[last], size = texts[last]+gap+line, size+len(gap)+more
+		}
+		gap = "\n"
 	}
-	return b.String()
+	return texts
 }
 
 func firstLine(text string) string {
