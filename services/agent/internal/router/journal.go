@@ -118,7 +118,7 @@ type Ending struct {
 type Ran struct {
 	State  State
 	Result tool.Result
-	// Void is the reason of Voided.
+	// Void is the reason of Voided and of Refused.
 	Void *VoidError
 	// Outcome is that of a file change; Kept in it is where the content of somebody else stands.
 	Outcome folder.Outcome

@@ -48,7 +48,7 @@ func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, jou
 		return w.voided(ctx, v)
 	}
 	if why := w.mayStart(attempt); why != "" {
-		return Ran{State: Refused, Result: tool.Outcome(tool.Refused, why)}, nil
+		return Ran{State: Refused, Void: void(j.voids(), "%s", why), Result: tool.Outcome(tool.Refused, why)}, nil
 	}
 	w.j.approved = ok.Approval != ""
 	w.intent = Intent{
@@ -57,7 +57,8 @@ func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, jou
 	}
 	if !j.read && j.Plan == nil {
 		if w.effect = r.effect(j.Tool.Definition); w.effect == nil {
-			return Ran{State: Refused, Result: tool.Outcome(tool.Refused, "nothing is set up that carries this tool out")}, nil
+			why := "nothing is set up that carries this tool out"
+			return Ran{State: Refused, Void: void(session.VoidToolChanged, "%s", why), Result: tool.Outcome(tool.Refused, why)}, nil
 		}
 		w.intent.InFolder = w.effect.InFolder()
 		if _, ok := w.effect.(Resumes); ok {
@@ -83,14 +84,18 @@ func (w *run) withdrawn() *VoidError {
 	if j.Stop == nil || w.journal == nil || w.ok.CallHash == "" || j.CallHash != "" && j.CallHash != w.ok.CallHash {
 		return nil
 	}
-	reason := session.VoidPolicy
-	switch j.Stop.Step {
-	case StepTool:
-		reason = session.VoidToolChanged
-	case StepPath:
-		reason = session.VoidStale
+	return void(j.voids(), "%s", j.Stop.Reason)
+}
+
+// voids is why a call does not start that was to run when it was judged before, and is not by now.
+func (j Judged) voids() session.Reason {
+	switch {
+	case j.Stop != nil && j.Stop.Step == StepTool:
+		return session.VoidToolChanged
+	case j.Stop != nil && j.Stop.Step == StepPath:
+		return session.VoidStale
 	}
-	return void(reason, "%s", j.Stop.Reason)
+	return session.VoidPolicy
 }
 
 // mayStart says why a call must not even be written down.

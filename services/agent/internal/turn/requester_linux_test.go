@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
@@ -89,6 +90,23 @@ func TestDeniedMeanwhile(t *testing.T) {
 	r.Tools = &stricter{rig: r}
 	if got, err := r.call(approver("bob"), false, string(shown.Digest), "create", makeA); err != nil || got.State != router.Voided || r.file("a.md") != "" {
 		t.Errorf("%+v, %v", got.State, err)
+	}
+	r.sound()
+	r = newRig(t) // what a rule allowed
+	r.rules = []policy.Rule{{ID: "all", Effect: policy.EffectAllow, Tool: "create"}}
+	r.Tools = &stricter{rig: r}
+	r.send("書いて", say("EXECUTION", "continue", "actions", creates(1)), say("PLANNING", "done"))
+	voids := 0
+	for row, err := range r.Ledger.Rows(t.Context(), ns, id, 1) {
+		r.ok(err)
+		if row.Kind == audit.Void {
+			if voids++; row.Verdict != string(session.VoidPolicy) {
+				t.Errorf("%+v", row)
+			}
+		}
+	}
+	if voids != 1 || r.file("f00.md") != "" {
+		t.Errorf("%d calls were voided", voids)
 	}
 	r.sound()
 }

@@ -72,7 +72,7 @@ func (j *job) ran(ctx context.Context, ran router.Ran) error {
 	case router.Parked:
 		return j.apply(ctx, j.ns, j.s.ID, session.ParkedFor{Why: ran.Result.Text})
 	case router.Refused:
-		return j.void(ctx, &router.VoidError{Reason: session.VoidStale, Why: ran.Result.Text}, nil, ran.Result)
+		return j.void(ctx, ran.Void, nil, ran.Result)
 	case router.Voided:
 		if ran.Intent == nil {
 			return j.void(ctx, ran.Void, nil, ran.Result)
