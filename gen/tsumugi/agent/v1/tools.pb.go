@@ -545,8 +545,11 @@ type CallToolRequest struct {
 	Digest string `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
 	// Not all of it could be shown, and it shall be done all the same.
 	AcknowledgeUnshown bool `protobuf:"varint,6,opt,name=acknowledge_unshown,json=acknowledgeUnshown,proto3" json:"acknowledge_unshown,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// A UUID for this call. Once it has begun, the same call again is not made twice: it is answered with what became of it, `status` and `output`
+	// alone. With other arguments it is refused with REQUEST_ID_REUSED. Empty: the call stands alone.
+	RequestId     string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CallToolRequest) Reset() {
@@ -621,6 +624,13 @@ func (x *CallToolRequest) GetAcknowledgeUnshown() bool {
 	return false
 }
 
+func (x *CallToolRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 // CallToolResponse is what became of a call.
 type CallToolResponse struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -637,7 +647,9 @@ type CallToolResponse struct {
 	// The arguments as they are judged: in canonical form, with defaults.
 	Arguments string `protobuf:"bytes,7,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	// What went wrong after the outcome was written down. Empty: nothing did.
-	Warning       string `protobuf:"bytes,8,opt,name=warning,proto3" json:"warning,omitempty"`
+	Warning string `protobuf:"bytes,8,opt,name=warning,proto3" json:"warning,omitempty"`
+	// The same request was made before.
+	Replayed      bool `protobuf:"varint,9,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -728,6 +740,13 @@ func (x *CallToolResponse) GetWarning() string {
 	return ""
 }
 
+func (x *CallToolResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
 var File_tsumugi_agent_v1_tools_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_tools_proto_rawDesc = "" +
@@ -772,14 +791,16 @@ const file_tsumugi_agent_v1_tools_proto_rawDesc = "" +
 	"\x04rule\x18\x02 \x01(\tB\x03\xe0A\x03R\x04rule\x12\x17\n" +
 	"\x04fits\x18\x03 \x01(\bB\x03\xe0A\x03R\x04fits\x12\x1d\n" +
 	"\adecided\x18\x04 \x01(\bB\x03\xe0A\x03R\adecided\x12\x17\n" +
-	"\x04text\x18\x05 \x01(\tB\x03\xe0A\x03R\x04text\"\xdd\x01\n" +
+	"\x04text\x18\x05 \x01(\tB\x03\xe0A\x03R\x04text\"\x81\x02\n" +
 	"\x0fCallToolRequest\x12\x1d\n" +
 	"\asession\x18\x01 \x01(\tB\x03\xe0A\x02R\asession\x12\x17\n" +
 	"\x04tool\x18\x02 \x01(\tB\x03\xe0A\x02R\x04tool\x12!\n" +
 	"\targuments\x18\x03 \x01(\tB\x03\xe0A\x01R\targuments\x12\x1c\n" +
 	"\adry_run\x18\x04 \x01(\bB\x03\xe0A\x01R\x06dryRun\x12\x1b\n" +
 	"\x06digest\x18\x05 \x01(\tB\x03\xe0A\x01R\x06digest\x124\n" +
-	"\x13acknowledge_unshown\x18\x06 \x01(\bB\x03\xe0A\x01R\x12acknowledgeUnshown\"\xd1\x02\n" +
+	"\x13acknowledge_unshown\x18\x06 \x01(\bB\x03\xe0A\x01R\x12acknowledgeUnshown\x12\"\n" +
+	"\n" +
+	"request_id\x18\a \x01(\tB\x03\xe0A\x01R\trequestId\"\xf2\x02\n" +
 	"\x10CallToolResponse\x12J\n" +
 	"\vexplanation\x18\x01 \x01(\v2#.tsumugi.agent.v1.PolicyExplanationB\x03\xe0A\x03R\vexplanation\x12\x1b\n" +
 	"\x06digest\x18\x02 \x01(\tB\x03\xe0A\x03R\x06digest\x12\x17\n" +
@@ -788,7 +809,8 @@ const file_tsumugi_agent_v1_tools_proto_rawDesc = "" +
 	"\x06status\x18\x05 \x01(\tB\x03\xe0A\x03R\x06status\x12\x1b\n" +
 	"\x06output\x18\x06 \x01(\tB\x03\xe0A\x03R\x06output\x12!\n" +
 	"\targuments\x18\a \x01(\tB\x03\xe0A\x03R\targuments\x12\x1d\n" +
-	"\awarning\x18\b \x01(\tB\x03\xe0A\x03R\awarning*X\n" +
+	"\awarning\x18\b \x01(\tB\x03\xe0A\x03R\awarning\x12\x1f\n" +
+	"\breplayed\x18\t \x01(\bB\x03\xe0A\x03R\breplayed*X\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fVERDICT_DENY\x10\x01\x12\x0f\n" +

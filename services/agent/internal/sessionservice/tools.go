@@ -2,7 +2,9 @@ package sessionservice
 
 import (
 	"context"
+	"errors"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 )
@@ -26,9 +28,12 @@ func (s *Service) Explain(ctx context.Context, w Who, id, name string, args []by
 	return x, found(aSession, id, err)
 }
 
-// Call calls a tool of a session without its model. *NotFoundError, *gate.Refusal, *session.RefusedError.
-func (s *Service) Call(ctx context.Context, w Who, c turn.Call) (turn.Called, error) {
-	c.Who = w
+// Call calls a tool of a session without its model. request is a UUID, or empty. *NotFoundError, *ReusedError, *gate.Refusal, *session.RefusedError.
+func (s *Service) Call(ctx context.Context, w Who, c turn.Call, request string) (turn.Called, error) {
+	c.Who, c.ID = w, own(w, request, "call")
 	out, err := s.Engine.Call(ctx, w.Namespace, c)
+	if errors.Is(err, store.ErrTaken) {
+		err = &ReusedError{request}
+	}
 	return out, found(aSession, c.Session, err)
 }

@@ -68,17 +68,21 @@ func (s *Server) CallTool(ctx context.Context, q *agentv1.CallToolRequest) (*age
 	if c.Digest != "" && !c.Digest.Valid() {
 		f.Add("digest", "must be that of a dry run, 64 of 0-9 and a-f")
 	}
+	request := text(requestID(f, q.GetRequestId()))
+	if c.DryRun && request != "" {
+		f.Add("request_id", "goes without dry_run, which changes nothing and may be made again")
+	}
 	var err error
 	if c.Session, err = sessionID(ctx, f, "session", q.GetSession()); err != nil {
 		return nil, err
 	}
-	got, err := s.sessions.Call(ctx, who(ctx), c)
+	got, err := s.sessions.Call(ctx, who(ctx), c, request)
 	if err != nil {
 		return nil, fault(err)
 	}
-	out := &agentv1.CallToolResponse{
-		Explanation: explanation(got.Explained, s.sessions.LocaleOf(ctx, who(ctx), c.Session)), Digest: string(got.Digest), Arguments: string(got.Args),
-		Warning: got.Warning,
+	out := &agentv1.CallToolResponse{Digest: string(got.Digest), Arguments: string(got.Args), Warning: got.Warning, Replayed: got.Replayed}
+	if !got.Replayed {
+		out.Explanation = explanation(got.Explained, s.sessions.LocaleOf(ctx, who(ctx), c.Session))
 	}
 	var shown strings.Builder
 	for _, p := range got.Pages {

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 )
 
@@ -32,6 +34,20 @@ type Call struct {
 	Digest  canon.Hash
 	Unshown bool
 	Who     gate.Who
+	// ID is the call's own, of whoever sends it again where they do not know what became of it: it is made once (S15). Empty: another each time.
+	ID string
+}
+
+// asked is what tells one call from another of the same ID.
+func (c Call) asked() canon.Hash {
+	return canon.Sum(fmt.Appendf(nil, "%q %q %q %t", c.Tool, c.Args, c.Digest, c.Unshown))
+}
+
+// made is a call with an ID of its own, from its INTENT on. State is empty until its outcome is known.
+type made struct {
+	Asked  canon.Hash   `json:"asked"`
+	State  router.State `json:"state,omitempty"`
+	Result tool.Result  `json:"result,omitzero"`
 }
 
 // Called is what became of it.
@@ -44,12 +60,14 @@ type Called struct {
 	Result tool.Result
 	// Warning is what went wrong after the outcome was written down.
 	Warning string
+	// Replayed: it was made before, by the same ID.
+	Replayed bool
 }
 
 // Call makes a call in the folder of a session without a model, by the same pipeline and under the same lock (C76). It moves no step and raises
-// no gate: a call that the policy asks about needs the role approver, and the digest of the caller's own dry run, which no later call can use again. What is stopped is a result
-// and no error. *gate.Refusal; *ledger.FieldsError of a tool of the client; *session.RefusedError while a turn is open or another
-// such call runs; store.ErrNotFound.
+// no gate: a call that the policy asks about needs the role approver, and the digest of the caller's own dry run, which no later call can use
+// again. What is stopped is a result and no error. *gate.Refusal; *ledger.FieldsError of a tool of the client; *session.RefusedError while a turn
+// is open or another such call runs; store.ErrNotFound; store.ErrTaken for another call of the same ID.
 func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 	if c.Who.Session != "" || c.Who.Name == "" {
 		return Called{}, &gate.Refusal{Code: gate.NotPerson, Why: "only a person calls a tool without a model"}
@@ -66,10 +84,19 @@ func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 			return Called{}, err
 		}
 	}
+	switch was, err := e.again(ctx, ns, c); {
+	case err != nil:
+		return Called{}, err
+	case was != nil:
+		return Called{State: was.State, Result: was.Result, Replayed: true}, nil
+	}
 	if no := idle(s); no != nil {
 		return Called{}, no
 	}
-	d := &direct{Engine: e, ns: ns, s: s, by: c.Who.Actor(), rs: e.outside(ns, s, c.Who.Roles), call: e.IDs.ID()}
+	d := &direct{Engine: e, ns: ns, s: s, by: c.Who.Actor(), rs: e.outside(ns, s, c.Who.Roles), call: cmp.Or(c.ID, e.IDs.ID())}
+	if c.ID != "" {
+		d.asked = c.asked()
+	}
 	if d.r, err = e.Tools.Router(ctx, ns, s); err != nil {
 		return Called{}, err
 	}
@@ -90,6 +117,26 @@ func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 		out.Digest, err = d.judged.Digest(ownDryRun(s, c.Who))
 	}
 	return out, err
+}
+
+// again is what became of a call that was made before; nil: it was not, or its outcome is not known yet.
+func (e *Engine) again(ctx context.Context, ns string, c Call) (*made, error) {
+	if c.ID == "" {
+		return nil, nil //nolint:nilnil // see above
+	}
+	var was made
+	err := e.read(ctx, ns, c.Session, func(t reader) error { return t.json(madeOf(c.ID), &was) })
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil //nolint:nilnil // see above
+	case err != nil:
+		return nil, err
+	case was.Asked != c.asked():
+		return nil, store.ErrTaken
+	case was.State == "":
+		return nil, nil //nolint:nilnil // see above
+	}
+	return &was, nil
 }
 
 // idle says why nobody may call something without a model now; nil: they may.
@@ -116,6 +163,8 @@ type direct struct {
 	call   string
 	judged router.Judged
 	ok     router.Approved
+	// asked is that of a call with an ID of its own.
+	asked canon.Hash
 }
 
 // make carries it out.
@@ -198,6 +247,11 @@ func (d *direct) Begin(ctx context.Context, i router.Intent, recheck router.Rech
 		begun.Actor = d.by
 		w.Row(begun)
 		w.Session.Direct = &ledger.Direct{Call: i.Call, Until: w.Now.Add(d.judged.Tool.Timeout + 2*router.EndWait)}
+		if d.asked != "" {
+			if err := putJSON(w, madeOf(i.Call), made{Asked: d.asked}); err != nil {
+				return err
+			}
+		}
 		return putJSON(w, intentOf(i.Call), i)
 	})
 	if err == nil && void != nil {
@@ -241,9 +295,23 @@ func (d *direct) End(ctx context.Context, e router.Ending) error {
 		if t := &w.Session.Talk; e.State == router.Unknown {
 			t.Unknown = latest(append(t.Unknown, string(e.Intent.CallHash)), ledger.MaxHashes)
 		}
-		return nil
+		return d.ended(w, e)
 	})
 	return err
+}
+
+// ended keeps the outcome of a call with an ID of its own for whoever sends it again.
+func (d *direct) ended(w *ledger.Work, e router.Ending) error {
+	var was made
+	err := (reader{view: w.Tx, session: w.Session.ID}).json(madeOf(e.Intent.Call), &was)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	was.State, was.Result = e.State, e.Result
+	return putJSON(w, madeOf(e.Intent.Call), was)
 }
 
 // settleDirect finds out what became of a call without a model whose time is over and of which nothing is written.

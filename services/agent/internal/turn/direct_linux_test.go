@@ -175,7 +175,8 @@ func TestACallThatDied(t *testing.T) {
 	r.rules = []policy.Rule{{ID: "all", Effect: policy.EffectAllow, Tool: "create"}}
 	r.faulty = &faulty{at: 2} // INTENT, outcome
 	r.restart()
-	if _, err := r.call(owner(), false, "", "create", makeA); !errors.Is(err, errFault) {
+	asked := Call{Session: id, Tool: "create", Args: []byte(makeA), Who: owner(), ID: "call-1"}
+	if _, err := r.Call(t.Context(), ns, asked); !errors.Is(err, errFault) {
 		t.Fatalf("the process was not killed: %v", err)
 	}
 	r.faulty = nil
@@ -183,6 +184,9 @@ func TestACallThatDied(t *testing.T) {
 	var refused *session.RefusedError
 	if _, err := r.call(owner(), false, "", "list", `{}`); !errors.As(err, &refused) {
 		t.Errorf("beside another call: %v", err)
+	}
+	if _, err := r.Call(t.Context(), ns, asked); !errors.As(err, &refused) {
+		t.Errorf("while nobody knows what became of it: %v", err)
 	}
 	s := r.send("港は？", say("PLANNING", "done", "reply", "糸崎です。"))
 	if s.State.Status != session.Success || s.Direct == nil {
@@ -202,6 +206,20 @@ func TestACallThatDied(t *testing.T) {
 	}
 	if read, err := r.call(owner(), false, "", "read", `{"path":"a.md"}`); err != nil || !strings.Contains(read.Result.Text, "霧") {
 		t.Errorf("%+v, %v", read, err)
+	}
+	r.ok(os.Remove(filepath.Join(r.dir, "a.md")))
+	if got, err := r.Call(t.Context(), ns, asked); err != nil || !got.Replayed || got.State != router.Executed || got.Result.Status != tool.Executed || r.file("a.md") != "" {
+		t.Errorf("the same call again: %+v, %v", got, err)
+	}
+	asked.Args = []byte(`{"path":"b.md","content":"霧"}`)
+	if _, err := r.Call(t.Context(), ns, asked); !errors.Is(err, store.ErrTaken) {
+		t.Errorf("another call of that id: %v", err)
+	}
+	asked.ID = "call-2"
+	for _, again := range []bool{false, true} {
+		if got, err := r.Call(t.Context(), ns, asked); err != nil || got.Replayed != again || got.State != router.Executed {
+			t.Errorf("%+v, %v", got, err)
+		}
 	}
 	r.sound()
 }
