@@ -1052,7 +1052,7 @@ type ListApprovalsRequest struct {
 	State ApprovalState `protobuf:"varint,4,opt,name=state,proto3,enum=tsumugi.agent.v1.ApprovalState" json:"state,omitempty"`
 	// Those in every state.
 	AllStates bool `protobuf:"varint,5,opt,name=all_states,json=allStates,proto3" json:"all_states,omitempty"`
-	// Tell also how often what was decided, of the newest 1,000 approvals of the namespace, or of the session.
+	// Tell also how often what was decided, of the newest 10,000 approvals of the namespace, or of `session`. For approvers.
 	WithCounts    bool `protobuf:"varint,6,opt,name=with_counts,json=withCounts,proto3" json:"with_counts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -61,9 +61,9 @@ func (s *Service) Approvals(ctx context.Context, w Who, f store.ApprovalFilter, 
 	return s.Engine.Approvals(ctx, w.Namespace, f, after, limit, w)
 }
 
-// Counts tells how often what was decided. *gate.Refusal of who is no approver.
-func (s *Service) Counts(ctx context.Context, w Who) ([]gate.Count, error) {
-	counts, _, err := s.Engine.Stats(ctx, w.Namespace, time.Time{}, w)
+// Counts tells how often what was decided in a session, or for "" in all of the namespace. *gate.Refusal of who is no approver.
+func (s *Service) Counts(ctx context.Context, w Who, session string) ([]gate.Count, error) {
+	counts, _, err := s.Engine.Stats(ctx, w.Namespace, session, time.Time{}, w)
 	return counts, err
 }
 

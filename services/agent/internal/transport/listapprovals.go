@@ -49,7 +49,7 @@ func (s *Server) ListApprovals(ctx context.Context, q *agentv1.ListApprovalsRequ
 	if !q.GetWithCounts() {
 		return out, nil
 	}
-	counts, err := s.sessions.Counts(ctx, who(ctx))
+	counts, err := s.sessions.Counts(ctx, who(ctx), filter.Session)
 	for _, c := range counts {
 		out.Counts = append(out.Counts, fromCount(c))
 	}

@@ -132,9 +132,9 @@ func (e *Engine) Approvals(ctx context.Context, ns string, f store.ApprovalFilte
 	return out, next, err
 }
 
-// Stats counts what became of the approvals that were made since a time, for an approver; more says that there were more than are counted at
+// Stats counts what became of the approvals of a session, or of all for "", that were made since a time, for an approver; more says that there were more than are counted at
 // once, 10,000, and that the oldest are left out. *gate.Refusal.
-func (e *Engine) Stats(ctx context.Context, ns string, since time.Time, who gate.Who) (counts []gate.Count, more bool, err error) {
+func (e *Engine) Stats(ctx context.Context, ns, session string, since time.Time, who gate.Who) (counts []gate.Count, more bool, err error) {
 	if whole, _ := (gate.Approval{Namespace: ns}).Readable(who); !whole {
 		return nil, false, &gate.Refusal{Code: gate.NotApprover, Why: "what was decided is counted for approvers"}
 	}
@@ -142,7 +142,7 @@ func (e *Engine) Stats(ctx context.Context, ns string, since time.Time, who gate
 	var next store.Place
 	for len(all) < maxCounted {
 		var page []gate.Approval
-		if page, next, err = e.Approvals(ctx, ns, store.ApprovalFilter{}, next, store.MaxPage, who); err != nil {
+		if page, next, err = e.Approvals(ctx, ns, store.ApprovalFilter{Session: session}, next, store.MaxPage, who); err != nil {
 			return nil, false, err
 		}
 		for _, a := range page {

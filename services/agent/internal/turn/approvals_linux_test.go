@@ -2,6 +2,7 @@ package turn
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -86,14 +87,20 @@ func TestTheInbox(t *testing.T) {
 	for i, a := range r.pending()[:3] {
 		r.ok(r.decide(a, []session.Decision{session.Approve, session.Deny}[i%2], ""))
 	}
-	counts, more, err := r.Stats(t.Context(), ns, start, approver("bob"))
+	counts, more, err := r.Stats(t.Context(), ns, "", start, approver("bob"))
 	if err != nil || more || len(counts) != 2 || counts[0].How != "APPROVE" || counts[0].Count != 2 || counts[0].Mean != 30*time.Second || counts[1].Count != 1 {
 		t.Errorf("%+v, %v, %v", counts, more, err)
 	}
-	if counts, _, err := r.Stats(t.Context(), ns, start.Add(time.Second), approver("bob")); err != nil || len(counts) != 0 {
+	if mine, _, err := r.Stats(t.Context(), ns, id, start, approver("bob")); err != nil || !reflect.DeepEqual(mine, counts) {
+		t.Errorf("of the only session: %+v, %v", mine, err)
+	}
+	if none, _, err := r.Stats(t.Context(), ns, "another", start, approver("bob")); err != nil || len(none) != 0 {
+		t.Errorf("of another session: %+v, %v", none, err)
+	}
+	if counts, _, err := r.Stats(t.Context(), ns, "", start.Add(time.Second), approver("bob")); err != nil || len(counts) != 0 {
 		t.Errorf("%+v, %v", counts, err)
 	}
-	if _, _, err := r.Stats(t.Context(), ns, start, gate.Who{Name: "ann", Namespace: ns}); refusal(err) != gate.NotApprover {
+	if _, _, err := r.Stats(t.Context(), ns, "", start, gate.Who{Name: "ann", Namespace: ns}); refusal(err) != gate.NotApprover {
 		t.Errorf("a user: %v", err)
 	}
 }
