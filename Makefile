@@ -36,8 +36,8 @@ endif
 	@RAPID_CHECKS=$${RAPID_CHECKS:-$(if $(RACE),50,100)} $(GO) test $(RACE) -timeout 20m $$($(GO) list work | grep -v -e /archtest -e /e2e)
 	@$(GO) test $(RACE) -count=1 -timeout 20m $(UNCACHED)
 ifneq ($(RACE),)
-	@# The tests that take a sample with the race detector (testkit.Race): here in full.
-	@$(GO) test $$(grep -rl --include='*_test.go' 'testkit\.Race' services | xargs -n1 dirname | sort -u | sed 's|^|./|')
+	@# What takes a sample with the race detector (testkit.Race) or is left out there (testkit.WithoutRace): here in full.
+	@$(GO) test $$(grep -rl --include='*_test.go' -e 'testkit\.Race' -e 'testkit\.WithoutRace' services | xargs -n1 dirname | sort -u | sed 's|^|./|')
 endif
 	@echo "tests: ok"
 

@@ -104,3 +104,12 @@ func Root(t testing.TB) string {
 		}
 	}
 }
+
+// WithoutRace skips a test with the race detector: for one that works on a single goroutine, where it finds nothing and takes minutes.
+// `make test` runs the packages that have one once more without.
+func WithoutRace(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("works on one goroutine, and is run without the race detector")
+	}
+}

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // plainly folds a text as the rule says it, without a short way.
@@ -37,6 +39,7 @@ func plainly(text string) string {
 
 func TestEveryCharacterFoldsByTheRule(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	for r := rune(0); r < 0x20000; r++ { // behind it are Han and what nobody writes
 		for _, text := range []string{"e" + string(r) + "\u0301", string(r) + "\u3099か", "각" + string(r)} {
 			if got, want := Fold(text), plainly(text); got != want {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search/searchtest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // scale is how many nodes and queries of each kind TestEqualAtScale takes: TSUMUGI_SEARCH_NODES, and one query for each 350
@@ -29,6 +30,7 @@ func scale(t *testing.T) (nodes, queries int) {
 // documented; also after nodes were replaced, which leaves segments of all sizes, and from a snapshot.
 func TestEqualAtScale(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	nodes, queries := scale(t)
 	shelf, x := searchtest.New(nodes), search.New()
 	for _, n := range shelf.Nodes {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/search"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // corpus is a store in memory that is searched by reading everything, as a person would define what is right.
@@ -176,6 +177,7 @@ func (c *corpus) scan(w *wanted) []uuid.UUID {
 // were replaced and removed, and after a snapshot.
 func TestEqualToALinearScan(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	r := writer{rand.New(rand.NewPCG(5, 4))}
 	c := &corpus{nodes: map[uuid.UUID]node.Node{}, flows: map[string][]uuid.UUID{}, folded: map[string]string{}}
 	x := search.New()

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/fit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/story"
 )
@@ -251,6 +252,7 @@ func TestALineWithoutAMark(t *testing.T) {
 // TestNoNovelIsSent: however a body is made up, no count is far larger than what could fit.
 func TestNoNovelIsSent(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	long := strings.Repeat("い", 400_000)
 	for name, body := range map[string]string{
 		"two long lines": "一。\n二。\n" + long + "\n" + long + "\n終", "line feeds": strings.Repeat("\n", 4<<20), "blanks": strings.Repeat("　", 1<<20),

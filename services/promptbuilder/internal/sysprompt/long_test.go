@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // TestLongTexts: whatever stands in a file of 1 MiB, however it is cut, and in what else a request may be long with, a prompt
 // of it ends soon. A quadratic reading would take minutes.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	none := 0
 	for _, piece := range []string{"a\n", "# a\n", "必ず\n", "か\u3099", "\u3099", "</file-1", "\r\n", "\x00\xff", "x_id: 1 ", "0-"} {
 		text := strings.Repeat(piece, (1<<20)/len(piece))

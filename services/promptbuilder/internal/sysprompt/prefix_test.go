@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm/tokenizer"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt"
 	"github.com/tsumugi-dev/tsumugi/services/promptbuilder/internal/sysprompt/prefixtest"
 )
@@ -78,6 +79,7 @@ func TestWhatHappensInASessionMovesNothingStable(t *testing.T) {
 // read, whichever way it keeps prompts.
 func TestAQuarterOfTheSampleIsReadAgain(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	p := play(t)
 	for i, cache := range prefixtest.Caches() {
 		var ours, sample prefixtest.Tally

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 var nopLog = zap.NewNop()
@@ -239,7 +240,7 @@ func TestPowerCutAfterAKill(t *testing.T) {
 // nothing.
 func TestAMissingFsyncIsSeen(t *testing.T) {
 	t.Parallel()
-	needsEveryStep(t)
+	testkit.WithoutRace(t)
 	for _, c := range []struct {
 		what string
 		op   powercut.Op

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // together is byHand where all new files are synced at once, however few.
@@ -52,7 +53,7 @@ func TestPowerCutWhereFilesAreSyncedTogether(t *testing.T) {
 // out of the log and has none.
 func TestAMissingSyncOfAllIsSeen(t *testing.T) {
 	t.Parallel()
-	needsEveryStep(t)
+	testkit.WithoutRace(t)
 	for half, what := range []string{"the bytes", "the names"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -76,13 +77,6 @@ func TestAMissingSyncOfAllIsSeen(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// needsEveryStep leaves to the pass without the race detector a test that looks for the one step at which a power cut shows.
-func needsEveryStep(t *testing.T) {
-	if stride > 1 {
-		t.Skip("takes every step, which the pass without the race detector does")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 const thousand = 1000
@@ -21,6 +22,7 @@ type read map[string]any
 // gives: the padding lines, and esc="u".
 func TestPythonReadsAThousandNodes(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	var files []string
 	var want []read
 	dir := t.TempDir()
@@ -78,6 +80,7 @@ func nodeAsRead(n node.Node) read {
 // PyYAML reads 1,000 random flows as we wrote them.
 func TestPythonReadsAThousandFlows(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	var files []string
 	var want []read
 	dir := t.TempDir()
