@@ -2,15 +2,9 @@ package app_test
 
 import (
 	"bytes"
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -25,56 +19,10 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
-var (
-	caseHeading = regexp.MustCompile(`(?m)^### (\d+)\. `)
-	caseNumber  = regexp.MustCompile(`\d{2}`)
-	caseTest    = regexp.MustCompile(`^TestFlowstore\d{2}(And\d{2})*`)
-)
-
 // Each case of cases/flowstore.md is found by its number: a test TestFlowstoreNN... has it, or TestFlowstoreNNAndMM... both.
 func TestEveryCaseHasATest(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(testkit.Shared(t, "cases/flowstore.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases := caseHeading.FindAllStringSubmatch(string(text), -1)
-	if len(cases) == 0 {
-		t.Fatal("there is no case in cases/flowstore.md")
-	}
-	tested := testedCases(t, filepath.Join(testkit.Root(t), "services", "flowstore"))
-	for _, number := range cases {
-		if want := fmt.Sprintf("%02s", number[1]); !tested[want] {
-			t.Errorf("no test is called TestFlowstore%s...", want)
-		}
-	}
-}
-
-// testedCases gives the numbers that stand in the names of tests.
-func testedCases(t *testing.T, folder string) map[string]bool {
-	t.Helper()
-	tested := map[string]bool{}
-	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
-				for _, number := range caseNumber.FindAllString(caseTest.FindString(f.Name.Name), -1) {
-					tested[number] = true
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tested
+	testkit.EveryCaseHasATest(t, "flowstore", "services/flowstore")
 }
 
 // cases/flowstore.md 1, for the files: switching branches hides nothing and writes no node file.

@@ -16,7 +16,8 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// scenarios are run one after the other: several of them look at what the model server is doing.
+// scenarios are run one after the other: several of them look at what the model server is doing. The name of one that has cases of
+// cases/agent.md ends in their numbers (testkit.EveryCaseHasATest).
 var scenarios = []struct {
 	name string
 	run  func(t *testing.T, m mode)
@@ -66,23 +67,23 @@ var scenarios = []struct {
 	{"a node is edited while it is summarised", editedMeanwhile},
 	{"the services are killed among summaries", summariesKilled},
 	{"nodes are summarised unasked", summarisedUnasked},
-	{"a task is planned, approved, carried out and reviewed", tasked},
+	{"a task is planned, approved, carried out and reviewed (agent c4, c5)", tasked},
 	{"a session remembers what was said", remembered},
-	{"a call is denied, and another one changed", refusedAndChanged},
-	{"a session is spoken to while it works", spokenTo},
-	{"all that tell of a session agree", agreeing},
-	{"a session is watched", missedNothing},
-	{"watchers vanish", abandoned},
-	{"the services are killed between a decision and what it allows", killedSessions},
-	{"several approvals wait at once", severalAtOnce},
-	{"a file changes before it is written", overtaken},
-	{"the audit is tampered with", tampered},
+	{"a call is denied, and another one changed (agent c4, c34)", refusedAndChanged},
+	{"a session is spoken to while it works (agent c14, c17)", spokenTo},
+	{"all that tell of a session agree (agent c13)", agreeing},
+	{"a session is watched (agent c19, c20)", missedNothing},
+	{"watchers vanish (agent c35)", abandoned},
+	{"the services are killed between a decision and what it allows (agent c11)", killedSessions},
+	{"several approvals wait at once (agent c7)", severalAtOnce},
+	{"a file changes before it is written (agent c28, c31)", overtaken},
+	{"the audit is tampered with (agent c5, c10, c23)", tampered},
 	{"a small model works", smallModel},
-	{"an MCP server has a tool", othersTools},
-	{"the caller has a tool", clientsTools},
-	{"callers of two namespaces", apart},
-	{"who asks does not decide", askers},
-	{"only the very words decide", worded},
+	{"an MCP server has a tool (agent c28, c34)", othersTools},
+	{"the caller has a tool (agent c34)", clientsTools},
+	{"callers of two namespaces (agent c22)", apart},
+	{"who asks does not decide (agent c2, c8)", askers},
+	{"only the very words decide (agent c1, c14)", worded},
 	{"callers pretend to be others", forged},
 	{"tokens come and go", changing},
 	{"whoever decides shows a secret", decided},
@@ -98,4 +99,10 @@ func TestScenarios(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Each case of cases/agent.md is found by its number: a test TestAgentNN... has it, or a scenario whose name ends in it. It stands here because
+// the tests of this package are never taken from the cache, which does not see other modules.
+func TestEveryCaseOfTheAgentHasATest(t *testing.T) {
+	testkit.EveryCaseHasATest(t, "agent", "services/agent", "services/internal", "services/tsumugi/e2e")
 }
