@@ -122,6 +122,13 @@ func (m *mind) left() []string {
 	return m.lines
 }
 
+// forget takes away the answers that nobody asked for.
+func (m *mind) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lines = nil
+}
+
 // say is an answer: the step that is asked for, what comes next, and other fields by name.
 func say(step, next string, more ...any) string {
 	all := map[string]any{

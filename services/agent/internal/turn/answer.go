@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
@@ -45,6 +46,9 @@ func (e *Engine) answered(ctx context.Context, ns string, s ledger.Session, r ro
 	}
 	if env.Consents() && len(a.calls) > 0 {
 		a.judged = r.JudgeAll(ctx, e.session(ns, s, after(s, env)), a.calls...)
+		if why := a.circles(); why != "" {
+			return e.circle(h, a.judged, why), ctx.Err()
+		}
 		a.reads = r.ReadAll(ctx, e.Limits.Reads, a.judged...)
 	}
 	return a.write, ctx.Err()
@@ -71,16 +75,28 @@ func (e *Engine) session(ns string, s ledger.Session, step session.Step) router.
 				return "the budget of calls of this message is spent"
 			}
 			recent = append(recent, string(hash))
-			if looped(recent, e.Limits.Same) {
-				return "this very call was made again and again with nothing else between: something else is needed"
-			}
-			return ""
+			return looped(recent, e.Limits.Same)
 		},
 	}
 }
 
-// looped says that the last n calls are one, or that two alternate in the last six (c29).
-func looped(recent []string, n int) bool {
+// circles says why all calls of an answer were stopped as a loop; empty: they were not.
+func (a *answer) circles() (why string) {
+	recent := slices.Clone(a.s.Talk.Recent)
+	for _, j := range a.judged {
+		recent = append(recent, string(j.CallHash))
+		if why = looped(recent, a.Limits.Same); why == "" || j.Stop == nil || j.Stop.Code != router.CodeGuard {
+			return ""
+		}
+	}
+	return why
+}
+
+// alternating is how many calls, of two by turns, are a loop.
+const alternating = 6
+
+// looped says that the last n calls are one, or that two alternate in the last six; empty: neither (c29).
+func looped(recent []string, n int) string {
 	same := func(count, step int) bool {
 		if len(recent) < count {
 			return false
@@ -93,7 +109,13 @@ func looped(recent []string, n int) bool {
 		}
 		return true
 	}
-	return same(n, 1) || same(6, 2)
+	switch {
+	case n > 0 && same(n, 1):
+		return fmt.Sprintf("this very call was made %d times with nothing else between: something else is needed", n)
+	case same(alternating, 2):
+		return fmt.Sprintf("this call and one other were made by turns, %d times in all: something else is needed", alternating)
+	}
+	return ""
 }
 
 func hashes(all []string) (out []canon.Hash) {
@@ -162,7 +184,7 @@ func (a *answer) propose(w *ledger.Work, e *session.Answered) (made []gate.Made,
 	for i, j := range a.judged {
 		id := a.calls[i].ID
 		w.Session.Talk.ToolCalls++
-		w.Session.Talk.Recent = latest(append(w.Session.Talk.Recent, string(j.CallHash)), 6)
+		w.Session.Talk.Recent = latest(append(w.Session.Talk.Recent, string(j.CallHash)), alternating)
 		looked := j.Reads() && j.Verdict() == policy.Allow
 		switch {
 		case j.Stop != nil:

@@ -108,6 +108,23 @@ func stopFor(away error) (session.Stopped, bool) {
 // stuck says that the model has said the very same again and again, and nothing else.
 func (e *Engine) stuck(h heard) bool { return e.Limits.Same > 0 && h.again+1 >= e.Limits.Same }
 
+// circle ends the turn of a model that goes round in circles: what it said last is kept, and nothing of it is done (cases/agent.md c29). judged
+// are its calls, if they were looked at.
+func (e *Engine) circle(h heard, judged []router.Judged, why string) func(*ledger.Work) error {
+	return func(w *ledger.Work) error {
+		if err := e.heard(w, h, nil); err != nil {
+			return err
+		}
+		for _, j := range judged {
+			if err := putJSON(w, resultOf(j.Call.ID), j.Result()); err != nil {
+				return err
+			}
+			rows(w, j.Entries(""))
+		}
+		return e.carry(w, session.Stopped{Reason: session.ReasonStuck, Why: why, Called: true}, gate.Change{})
+	}
+}
+
 // judge reads an answer and has its calls judged. away is why there is none.
 func (e *Engine) judge(ctx context.Context, ns string, s ledger.Session, r router.Router, h heard, away error) (func(*ledger.Work) error, error) {
 	if away != nil {
@@ -121,13 +138,7 @@ func (e *Engine) judge(ctx context.Context, ns string, s ledger.Session, r route
 		}, nil
 	}
 	if e.stuck(h) {
-		return func(w *ledger.Work) error {
-			if err := e.heard(w, h, nil); err != nil {
-				return err
-			}
-			why := fmt.Sprintf("the model gave the very same answer %d times, and nothing else", h.again+1)
-			return e.carry(w, session.Stopped{Reason: session.ReasonStuck, Why: why, Called: true}, gate.Change{})
-		}, nil
+		return e.circle(h, nil, fmt.Sprintf("the model gave the very same answer %d times, and nothing else", h.again+1)), nil
 	}
 	calls := make([]envelope.ToolCall, len(h.result.Calls))
 	for i, c := range h.result.Calls {

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,8 +89,9 @@ func TestADenial(t *testing.T) {
 	r.sound()
 }
 
-// TestBadAnswers: an answer that cannot be read is asked for again with the reasons, twice, and then a person is asked; nothing of it is taken (c16).
-func TestBadAnswers(t *testing.T) {
+// TestAgent16BadAnswers: an answer that cannot be read is asked for again with the reasons, twice, and then a person is asked; nothing of it is
+// taken (cases/agent.md c16).
+func TestAgent16BadAnswers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	s := r.send("書いて", `{"rationale":"x"}`, "```json\n{}\n```", "{\"step\": ")
@@ -139,24 +141,54 @@ func TestStale(t *testing.T) {
 	r.sound()
 }
 
-// TestAgent29Loops: a model that makes the same call again and again is stopped, and one more message works (c29).
+// TestAgent29Loops: a model that makes the same call again and again, with the same words or with others, or two by turns, is stopped with the
+// count told; an answer of which some call is another goes on; and one more message works (cases/agent.md c29).
 func TestAgent29Loops(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	list := say("PLANNING", "continue", "actions", []any{call("list", "path", ".")})
-	var lines []string
-	for range 40 {
-		lines = append(lines, list)
+	look := func(why string, paths ...string) string {
+		var calls []any
+		for _, p := range paths {
+			calls = append(calls, call("list", "path", p))
+		}
+		return say("PLANNING", "continue", "rationale", why, "actions", calls)
 	}
-	s := r.send("見て", lines...)
-	if s.State.Status != session.RequiresInput || s.State.Turn.Running != session.NoTurn {
-		t.Errorf("%+v", s.State)
+	for name, tt := range map[string]struct {
+		line  func(i int) string
+		asked int
+		told  string
+	}{
+		"the same words":          {func(int) string { return look("見る", ".") }, 4, "the very same answer 4 times"},
+		"the same call":           {func(i int) string { return look(fmt.Sprint("見る", i), ".") }, 4, "this very call was made 4 times"},
+		"two by turns":            {func(i int) string { return look(fmt.Sprint("見る", i), []string{"a", "b"}[i%2]) }, 6, "by turns, 6 times in all"},
+		"two in each answer":      {func(i int) string { return look(fmt.Sprint("見る", i), "a", "b") }, 4, "by turns, 6 times in all"},
+		"another call beside it":  {func(i int) string { return look(fmt.Sprint("見る", i), ".", fmt.Sprint("d", i)) }, 20, "the budget of model calls"},
+		"nothing, in other words": {func(i int) string { return look(fmt.Sprint("考える", i)) }, 20, "the budget of model calls"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			for _, dir := range []string{"a", "b"} {
+				r.ok(mkdir(r, dir))
+			}
+			for i := range 20 {
+				r.ok(mkdir(r, fmt.Sprint("d", i)))
+				r.model.lines = append(r.model.lines, tt.line(i))
+			}
+			s := r.send("見て")
+			want := session.ReasonStuck
+			if tt.asked == 20 {
+				want = session.ReasonBudget
+			}
+			if s.State.Status != session.RequiresInput || s.State.Reason != want || s.State.Turn.Running != session.NoTurn || !strings.Contains(s.State.LastError, tt.told) || len(r.model.asked) != tt.asked {
+				t.Errorf("%+v after %d calls", s.State, len(r.model.asked))
+			}
+			r.model.lines = nil
+			if s = r.send("もうよい", look("見る", "."), say("PLANNING", "done", "reply", "はい。")); s.State.Status != session.Success {
+				t.Errorf("%+v", s.State)
+			}
+			r.sound()
+		})
 	}
-	r.model.lines = nil
-	if s = r.send("もうよい", say("PLANNING", "done", "reply", "はい。")); s.State.Status != session.Success {
-		t.Errorf("%+v", s.State)
-	}
-	r.sound()
 }
 
 // TestCancel: what waits is closed, nothing of it runs, and a second cancel is the same (c17).
