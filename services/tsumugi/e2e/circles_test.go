@@ -71,14 +71,10 @@ func inCircles(t *testing.T, m mode) {
 	}
 }
 
-// stops are the reasons for which turns of a session have stopped, as a stream from its beginning tells them.
+// stops are the reasons for which turns of a session have stopped, as a stream tells them.
 func (o *office) stops(t *testing.T, name string) (all []string) {
 	t.Helper()
-	zero, last := int64(0), o.get(t, o.approvers(t)[0], name).GetSeq()
-	w := o.onlookers(t, name, &zero)["SSE"]
-	defer w.leave()
-	w.upto(t, "SSE", int(last))
-	for _, e := range w.events {
+	for _, e := range o.history(t, name) {
 		if c := e.GetTurnChange(); c.GetState() == agentv1.TurnState_TURN_STATE_STOPPED {
 			all = append(all, c.GetReason())
 		}

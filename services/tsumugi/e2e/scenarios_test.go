@@ -72,6 +72,7 @@ var scenarios = []struct {
 	{"a call is denied, and another one changed (agent c4, c34)", refusedAndChanged},
 	{"a session is spoken to while it works (agent c14, c17)", spokenTo},
 	{"a model goes round in circles (agent c29)", inCircles},
+	{"a program runs when its task is canceled (agent c17)", canceledPrograms},
 	{"all that tell of a session agree (agent c13)", agreeing},
 	{"a session is watched (agent c19, c20)", missedNothing},
 	{"watchers vanish (agent c35)", abandoned},

@@ -121,6 +121,16 @@ func (w *onlooker) upto(t *testing.T, how string, n int) {
 	}
 }
 
+// history is all that a stream from the beginning of a session tells of it by now.
+func (o *office) history(t *testing.T, name string) []*agentv1.SessionEvent {
+	t.Helper()
+	zero, last := int64(0), o.get(t, o.approvers(t)[0], name).GetSeq()
+	w := o.onlookers(t, name, &zero)["SSE"]
+	defer w.leave()
+	w.upto(t, "SSE", int(last))
+	return w.events
+}
+
 // parked makes a session that waits for a decision about a write.
 func (o *office) parked(t *testing.T, s surface, path string) (name string, asked *agentv1.Approval) {
 	t.Helper()
