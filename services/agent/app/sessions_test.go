@@ -56,7 +56,8 @@ func (*talks) CountTokens(_ context.Context, q *promptbuilderv1.CountTokensReque
 type desk struct {
 	*testing.T
 	agent agentv1.AgentServiceClient
-	dir   string
+	// dir is the work folder, data that of the agent.
+	dir, data string
 }
 
 func newDesk(t *testing.T) *desk {
@@ -99,7 +100,7 @@ func newDesk(t *testing.T) *desk {
 		}
 	})
 	_, conn := testkit.ServeWith(t, serverOptions(), a.Register)
-	return &desk{t, agentv1.NewAgentServiceClient(conn), dir}
+	return &desk{t, agentv1.NewAgentServiceClient(conn), dir, cfg.Data}
 }
 
 // as is a context of somebody's calls.

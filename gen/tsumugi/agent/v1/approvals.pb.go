@@ -1130,13 +1130,15 @@ func (x *ListApprovalsRequest) GetWithCounts() bool {
 	return false
 }
 
-// ListApprovalsResponse is one page of approvals.
+// ListApprovalsResponse is one page of approvals: as many as were asked for, or fewer where they have more than 4 MiB.
 type ListApprovalsResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Approvals []*Approval            `protobuf:"bytes,1,rep,name=approvals,proto3" json:"approvals,omitempty"`
 	// Empty: this was the last page.
 	NextPageToken string           `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	Counts        []*DecisionCount `protobuf:"bytes,3,rep,name=counts,proto3" json:"counts,omitempty"`
+	// Approvals whose record cannot be read, newest first, for approvers and tokens of their sessions: nobody else knows that they are there. They count as approvals of the page.
+	Broken        []*BrokenRecord `protobuf:"bytes,4,rep,name=broken,proto3" json:"broken,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1188,6 +1190,13 @@ func (x *ListApprovalsResponse) GetNextPageToken() string {
 func (x *ListApprovalsResponse) GetCounts() []*DecisionCount {
 	if x != nil {
 		return x.Counts
+	}
+	return nil
+}
+
+func (x *ListApprovalsResponse) GetBroken() []*BrokenRecord {
+	if x != nil {
+		return x.Broken
 	}
 	return nil
 }
@@ -1519,7 +1528,7 @@ var File_tsumugi_agent_v1_approvals_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_approvals_proto_rawDesc = "" +
 	"\n" +
-	" tsumugi/agent/v1/approvals.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf9\v\n" +
+	" tsumugi/agent/v1/approvals.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ftsumugi/agent/v1/sessions.proto\"\xf9\v\n" +
 	"\bApproval\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x1d\n" +
 	"\asession\x18\x02 \x01(\tB\x03\xe0A\x03R\asession\x12\x17\n" +
@@ -1601,11 +1610,12 @@ const file_tsumugi_agent_v1_approvals_proto_rawDesc = "" +
 	"\n" +
 	"all_states\x18\x05 \x01(\bB\x03\xe0A\x01R\tallStates\x12$\n" +
 	"\vwith_counts\x18\x06 \x01(\bB\x03\xe0A\x01R\n" +
-	"withCounts\"\xc1\x01\n" +
+	"withCounts\"\xfe\x01\n" +
 	"\x15ListApprovalsResponse\x12=\n" +
 	"\tapprovals\x18\x01 \x03(\v2\x1a.tsumugi.agent.v1.ApprovalB\x03\xe0A\x03R\tapprovals\x12+\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\x12<\n" +
-	"\x06counts\x18\x03 \x03(\v2\x1f.tsumugi.agent.v1.DecisionCountB\x03\xe0A\x03R\x06counts\"\xb1\x02\n" +
+	"\x06counts\x18\x03 \x03(\v2\x1f.tsumugi.agent.v1.DecisionCountB\x03\xe0A\x03R\x06counts\x12;\n" +
+	"\x06broken\x18\x04 \x03(\v2\x1e.tsumugi.agent.v1.BrokenRecordB\x03\xe0A\x03R\x06broken\"\xb1\x02\n" +
 	"\rDecisionCount\x127\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1e.tsumugi.agent.v1.ApprovalKindB\x03\xe0A\x03R\x04kind\x12\x17\n" +
 	"\x04tool\x18\x02 \x01(\tB\x03\xe0A\x03R\x04tool\x12\x1d\n" +
@@ -1702,7 +1712,8 @@ var file_tsumugi_agent_v1_approvals_proto_goTypes = []any{
 	(*DecideApprovalRequest)(nil), // 15: tsumugi.agent.v1.DecideApprovalRequest
 	(*ExtendApprovalRequest)(nil), // 16: tsumugi.agent.v1.ExtendApprovalRequest
 	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 18: google.protobuf.Duration
+	(*BrokenRecord)(nil),          // 18: tsumugi.agent.v1.BrokenRecord
+	(*durationpb.Duration)(nil),   // 19: google.protobuf.Duration
 }
 var file_tsumugi_agent_v1_approvals_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.agent.v1.Approval.kind:type_name -> tsumugi.agent.v1.ApprovalKind
@@ -1725,17 +1736,18 @@ var file_tsumugi_agent_v1_approvals_proto_depIdxs = []int32{
 	1,  // 17: tsumugi.agent.v1.ListApprovalsRequest.state:type_name -> tsumugi.agent.v1.ApprovalState
 	5,  // 18: tsumugi.agent.v1.ListApprovalsResponse.approvals:type_name -> tsumugi.agent.v1.Approval
 	13, // 19: tsumugi.agent.v1.ListApprovalsResponse.counts:type_name -> tsumugi.agent.v1.DecisionCount
-	0,  // 20: tsumugi.agent.v1.DecisionCount.kind:type_name -> tsumugi.agent.v1.ApprovalKind
-	18, // 21: tsumugi.agent.v1.DecisionCount.mean:type_name -> google.protobuf.Duration
-	18, // 22: tsumugi.agent.v1.DecisionCount.longest:type_name -> google.protobuf.Duration
-	3,  // 23: tsumugi.agent.v1.DecideApprovalRequest.decision:type_name -> tsumugi.agent.v1.Decision
-	4,  // 24: tsumugi.agent.v1.DecideApprovalRequest.scope:type_name -> tsumugi.agent.v1.DecisionScope
-	17, // 25: tsumugi.agent.v1.ExtendApprovalRequest.expire_time:type_name -> google.protobuf.Timestamp
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	18, // 20: tsumugi.agent.v1.ListApprovalsResponse.broken:type_name -> tsumugi.agent.v1.BrokenRecord
+	0,  // 21: tsumugi.agent.v1.DecisionCount.kind:type_name -> tsumugi.agent.v1.ApprovalKind
+	19, // 22: tsumugi.agent.v1.DecisionCount.mean:type_name -> google.protobuf.Duration
+	19, // 23: tsumugi.agent.v1.DecisionCount.longest:type_name -> google.protobuf.Duration
+	3,  // 24: tsumugi.agent.v1.DecideApprovalRequest.decision:type_name -> tsumugi.agent.v1.Decision
+	4,  // 25: tsumugi.agent.v1.DecideApprovalRequest.scope:type_name -> tsumugi.agent.v1.DecisionScope
+	17, // 26: tsumugi.agent.v1.ExtendApprovalRequest.expire_time:type_name -> google.protobuf.Timestamp
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_approvals_proto_init() }
@@ -1743,6 +1755,7 @@ func file_tsumugi_agent_v1_approvals_proto_init() {
 	if File_tsumugi_agent_v1_approvals_proto != nil {
 		return
 	}
+	file_tsumugi_agent_v1_sessions_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

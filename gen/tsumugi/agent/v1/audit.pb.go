@@ -297,12 +297,14 @@ func (x *ListAuditRecordsRequest) GetAfterSeq() int64 {
 	return 0
 }
 
-// ListAuditRecordsResponse is one page of rows.
+// ListAuditRecordsResponse is one page of rows: as many as were asked for, or fewer where they have more than 4 MiB.
 type ListAuditRecordsResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Records []*AuditRecord         `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"`
 	// Empty: this was the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Rows that cannot be read, oldest first. Those of one change count as one row of the page.
+	Broken        []*BrokenRows `protobuf:"bytes,3,rep,name=broken,proto3" json:"broken,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -351,12 +353,83 @@ func (x *ListAuditRecordsResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *ListAuditRecordsResponse) GetBroken() []*BrokenRows {
+	if x != nil {
+		return x.Broken
+	}
+	return nil
+}
+
+// BrokenRows are the rows of a change that cannot be read as they are stored.
+type BrokenRows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The numbers of the first and the last of them. Strings in JSON.
+	FirstSeq int64 `protobuf:"varint,1,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
+	LastSeq  int64 `protobuf:"varint,2,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
+	// Why they cannot be read, a sentence.
+	Problem       string `protobuf:"bytes,3,opt,name=problem,proto3" json:"problem,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BrokenRows) Reset() {
+	*x = BrokenRows{}
+	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BrokenRows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BrokenRows) ProtoMessage() {}
+
+func (x *BrokenRows) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BrokenRows.ProtoReflect.Descriptor instead.
+func (*BrokenRows) Descriptor() ([]byte, []int) {
+	return file_tsumugi_agent_v1_audit_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *BrokenRows) GetFirstSeq() int64 {
+	if x != nil {
+		return x.FirstSeq
+	}
+	return 0
+}
+
+func (x *BrokenRows) GetLastSeq() int64 {
+	if x != nil {
+		return x.LastSeq
+	}
+	return 0
+}
+
+func (x *BrokenRows) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
 // VerifyAuditRequest asks whether the rows of a session are as they were made.
 type VerifyAuditRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `sessions/{uuid}`.
 	Session string `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Make the session again from its rows, too, and compare it with the one that is stored.
+	// Make the session again from its rows, too, and compare it with the one that is stored; and look whether its messages, results, other texts and
+	// approvals are those that the rows have sealed. What is kept no longer since its time is over is no fault.
 	Replay        bool `protobuf:"varint,2,opt,name=replay,proto3" json:"replay,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -364,7 +437,7 @@ type VerifyAuditRequest struct {
 
 func (x *VerifyAuditRequest) Reset() {
 	*x = VerifyAuditRequest{}
-	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[3]
+	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -376,7 +449,7 @@ func (x *VerifyAuditRequest) String() string {
 func (*VerifyAuditRequest) ProtoMessage() {}
 
 func (x *VerifyAuditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[3]
+	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -389,7 +462,7 @@ func (x *VerifyAuditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyAuditRequest.ProtoReflect.Descriptor instead.
 func (*VerifyAuditRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_audit_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_agent_v1_audit_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *VerifyAuditRequest) GetSession() string {
@@ -409,11 +482,11 @@ func (x *VerifyAuditRequest) GetReplay() bool {
 // VerifyAuditResponse is what was found. A row that is not as it was made is an answer and no error.
 type VerifyAuditResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All rows are as they were made, none is missing, and the last is the last.
+	// All rows are as they were made, none is missing, and the last is the last; with `replay`, what they have sealed is as it was written, too.
 	Intact bool `protobuf:"varint,1,opt,name=intact,proto3" json:"intact,omitempty"`
 	// Rows that were checked.
 	Records int32 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`
-	// The first row that is not as it was made, and what is wrong with it.
+	// The first row that is not as it was made, or with `replay` whose text or approval is not as it was written, and what is wrong with it.
 	BadSeq  int64  `protobuf:"varint,3,opt,name=bad_seq,json=badSeq,proto3" json:"bad_seq,omitempty"`
 	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
 	// With `replay`: the session that its rows make is the one that is stored; `replay_problem` says what is not.
@@ -427,7 +500,7 @@ type VerifyAuditResponse struct {
 
 func (x *VerifyAuditResponse) Reset() {
 	*x = VerifyAuditResponse{}
-	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[4]
+	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -439,7 +512,7 @@ func (x *VerifyAuditResponse) String() string {
 func (*VerifyAuditResponse) ProtoMessage() {}
 
 func (x *VerifyAuditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[4]
+	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -452,7 +525,7 @@ func (x *VerifyAuditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyAuditResponse.ProtoReflect.Descriptor instead.
 func (*VerifyAuditResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_audit_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_agent_v1_audit_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *VerifyAuditResponse) GetIntact() bool {
@@ -524,7 +597,7 @@ type AuditHead struct {
 
 func (x *AuditHead) Reset() {
 	*x = AuditHead{}
-	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[5]
+	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -536,7 +609,7 @@ func (x *AuditHead) String() string {
 func (*AuditHead) ProtoMessage() {}
 
 func (x *AuditHead) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[5]
+	mi := &file_tsumugi_agent_v1_audit_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -549,7 +622,7 @@ func (x *AuditHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditHead.ProtoReflect.Descriptor instead.
 func (*AuditHead) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_audit_proto_rawDescGZIP(), []int{5}
+	return file_tsumugi_agent_v1_audit_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AuditHead) GetNamespace() string {
@@ -634,10 +707,16 @@ const file_tsumugi_agent_v1_audit_proto_rawDesc = "" +
 	"\tpage_size\x18\x02 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tB\x03\xe0A\x01R\tpageToken\x12 \n" +
-	"\tafter_seq\x18\x04 \x01(\x03B\x03\xe0A\x01R\bafterSeq\"\x85\x01\n" +
+	"\tafter_seq\x18\x04 \x01(\x03B\x03\xe0A\x01R\bafterSeq\"\xc0\x01\n" +
 	"\x18ListAuditRecordsResponse\x12<\n" +
 	"\arecords\x18\x01 \x03(\v2\x1d.tsumugi.agent.v1.AuditRecordB\x03\xe0A\x03R\arecords\x12+\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"P\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\x129\n" +
+	"\x06broken\x18\x03 \x03(\v2\x1c.tsumugi.agent.v1.BrokenRowsB\x03\xe0A\x03R\x06broken\"m\n" +
+	"\n" +
+	"BrokenRows\x12 \n" +
+	"\tfirst_seq\x18\x01 \x01(\x03B\x03\xe0A\x03R\bfirstSeq\x12\x1e\n" +
+	"\blast_seq\x18\x02 \x01(\x03B\x03\xe0A\x03R\alastSeq\x12\x1d\n" +
+	"\aproblem\x18\x03 \x01(\tB\x03\xe0A\x03R\aproblem\"P\n" +
 	"\x12VerifyAuditRequest\x12\x1d\n" +
 	"\asession\x18\x01 \x01(\tB\x03\xe0A\x02R\asession\x12\x1b\n" +
 	"\x06replay\x18\x02 \x01(\bB\x03\xe0A\x01R\x06replay\"\x91\x02\n" +
@@ -670,26 +749,28 @@ func file_tsumugi_agent_v1_audit_proto_rawDescGZIP() []byte {
 	return file_tsumugi_agent_v1_audit_proto_rawDescData
 }
 
-var file_tsumugi_agent_v1_audit_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_tsumugi_agent_v1_audit_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_tsumugi_agent_v1_audit_proto_goTypes = []any{
 	(*AuditRecord)(nil),              // 0: tsumugi.agent.v1.AuditRecord
 	(*ListAuditRecordsRequest)(nil),  // 1: tsumugi.agent.v1.ListAuditRecordsRequest
 	(*ListAuditRecordsResponse)(nil), // 2: tsumugi.agent.v1.ListAuditRecordsResponse
-	(*VerifyAuditRequest)(nil),       // 3: tsumugi.agent.v1.VerifyAuditRequest
-	(*VerifyAuditResponse)(nil),      // 4: tsumugi.agent.v1.VerifyAuditResponse
-	(*AuditHead)(nil),                // 5: tsumugi.agent.v1.AuditHead
-	(*timestamppb.Timestamp)(nil),    // 6: google.protobuf.Timestamp
+	(*BrokenRows)(nil),               // 3: tsumugi.agent.v1.BrokenRows
+	(*VerifyAuditRequest)(nil),       // 4: tsumugi.agent.v1.VerifyAuditRequest
+	(*VerifyAuditResponse)(nil),      // 5: tsumugi.agent.v1.VerifyAuditResponse
+	(*AuditHead)(nil),                // 6: tsumugi.agent.v1.AuditHead
+	(*timestamppb.Timestamp)(nil),    // 7: google.protobuf.Timestamp
 }
 var file_tsumugi_agent_v1_audit_proto_depIdxs = []int32{
-	6, // 0: tsumugi.agent.v1.AuditRecord.time:type_name -> google.protobuf.Timestamp
+	7, // 0: tsumugi.agent.v1.AuditRecord.time:type_name -> google.protobuf.Timestamp
 	0, // 1: tsumugi.agent.v1.ListAuditRecordsResponse.records:type_name -> tsumugi.agent.v1.AuditRecord
-	5, // 2: tsumugi.agent.v1.VerifyAuditResponse.head:type_name -> tsumugi.agent.v1.AuditHead
-	6, // 3: tsumugi.agent.v1.AuditHead.time:type_name -> google.protobuf.Timestamp
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	3, // 2: tsumugi.agent.v1.ListAuditRecordsResponse.broken:type_name -> tsumugi.agent.v1.BrokenRows
+	6, // 3: tsumugi.agent.v1.VerifyAuditResponse.head:type_name -> tsumugi.agent.v1.AuditHead
+	7, // 4: tsumugi.agent.v1.AuditHead.time:type_name -> google.protobuf.Timestamp
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_audit_proto_init() }
@@ -703,7 +784,7 @@ func file_tsumugi_agent_v1_audit_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_agent_v1_audit_proto_rawDesc), len(file_tsumugi_agent_v1_audit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

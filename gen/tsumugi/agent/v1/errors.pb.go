@@ -105,7 +105,8 @@ const (
 	ErrorReason_ERROR_REASON_DIGEST_MISMATCH ErrorReason = 33
 	// FAILED_PRECONDITION: not all of it was shown to who approves it; the message says what to do. Metadata: `approval`.
 	ErrorReason_ERROR_REASON_NOT_SHOWN ErrorReason = 34
-	// DATA_LOSS: what is stored is not as it was made; the session is closed. Metadata: `approval` or `session`.
+	// DATA_LOSS: what is stored is not as it was made, or cannot be read. Where that is seen in a decision the session is closed. Metadata: `approval` or
+	// `session`, which can be deleted.
 	ErrorReason_ERROR_REASON_RECORD_BROKEN ErrorReason = 35
 	// UNAVAILABLE: the clock of the server is behind what it wrote before; nothing is approved or begun until it is right.
 	ErrorReason_ERROR_REASON_CLOCK_BEHIND ErrorReason = 36

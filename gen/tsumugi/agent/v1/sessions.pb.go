@@ -1227,12 +1227,14 @@ func (x *ListSessionsRequest) GetWaiting() bool {
 	return false
 }
 
-// ListSessionsResponse is one page of sessions.
+// ListSessionsResponse is one page of sessions: as many as were asked for, or fewer where they have more than 4 MiB.
 type ListSessionsResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sessions []*Session             `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	// Empty: this was the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Sessions whose record cannot be read, newest first. They count as sessions of the page, and can be deleted.
+	Broken        []*BrokenRecord `protobuf:"bytes,3,rep,name=broken,proto3" json:"broken,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1281,6 +1283,68 @@ func (x *ListSessionsResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *ListSessionsResponse) GetBroken() []*BrokenRecord {
+	if x != nil {
+		return x.Broken
+	}
+	return nil
+}
+
+// BrokenRecord is something that cannot be read as it is stored.
+type BrokenRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `sessions/{uuid}` or `approvals/{uuid}`.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Why it cannot be read, a sentence.
+	Problem       string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BrokenRecord) Reset() {
+	*x = BrokenRecord{}
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BrokenRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BrokenRecord) ProtoMessage() {}
+
+func (x *BrokenRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BrokenRecord.ProtoReflect.Descriptor instead.
+func (*BrokenRecord) Descriptor() ([]byte, []int) {
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *BrokenRecord) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *BrokenRecord) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
 // UpdateSessionRequest changes what a person may change: the five items, the references and the policy.
 type UpdateSessionRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1294,7 +1358,7 @@ type UpdateSessionRequest struct {
 
 func (x *UpdateSessionRequest) Reset() {
 	*x = UpdateSessionRequest{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[11]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1306,7 +1370,7 @@ func (x *UpdateSessionRequest) String() string {
 func (*UpdateSessionRequest) ProtoMessage() {}
 
 func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[11]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1319,7 +1383,7 @@ func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{11}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateSessionRequest) GetSession() *Session {
@@ -1336,7 +1400,8 @@ func (x *UpdateSessionRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 	return nil
 }
 
-// DeleteSessionRequest takes away what a session says. One that works is refused: cancel its turn first.
+// DeleteSessionRequest takes away what a session says. One that works is refused: cancel its turn first. One whose record, or that of an approval for
+// which it waits, cannot be read is taken away as well.
 type DeleteSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `sessions/{uuid}`.
@@ -1349,7 +1414,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[12]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1426,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[12]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1439,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{12}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeleteSessionRequest) GetName() string {
@@ -1400,7 +1465,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[13]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1412,7 +1477,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[13]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1425,7 +1490,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{13}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{14}
 }
 
 // RevokeRuleRequest takes back what was allowed for the rest of a session.
@@ -1441,7 +1506,7 @@ type RevokeRuleRequest struct {
 
 func (x *RevokeRuleRequest) Reset() {
 	*x = RevokeRuleRequest{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[14]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1453,7 +1518,7 @@ func (x *RevokeRuleRequest) String() string {
 func (*RevokeRuleRequest) ProtoMessage() {}
 
 func (x *RevokeRuleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[14]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1466,7 +1531,7 @@ func (x *RevokeRuleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRuleRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRuleRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{14}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RevokeRuleRequest) GetSession() string {
@@ -1578,10 +1643,14 @@ const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\x12\x19\n" +
 	"\x05owner\x18\x03 \x01(\tB\x03\xe0A\x01R\x05owner\x12>\n" +
 	"\tlifecycle\x18\x04 \x01(\x0e2\x1b.tsumugi.agent.v1.LifecycleB\x03\xe0A\x01R\tlifecycle\x12\x1d\n" +
-	"\awaiting\x18\x05 \x01(\bB\x03\xe0A\x01R\awaiting\"\x7f\n" +
+	"\awaiting\x18\x05 \x01(\bB\x03\xe0A\x01R\awaiting\"\xbc\x01\n" +
 	"\x14ListSessionsResponse\x12:\n" +
 	"\bsessions\x18\x01 \x03(\v2\x19.tsumugi.agent.v1.SessionB\x03\xe0A\x03R\bsessions\x12+\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\x92\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\x12;\n" +
+	"\x06broken\x18\x03 \x03(\v2\x1e.tsumugi.agent.v1.BrokenRecordB\x03\xe0A\x03R\x06broken\"F\n" +
+	"\fBrokenRecord\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x1d\n" +
+	"\aproblem\x18\x02 \x01(\tB\x03\xe0A\x03R\aproblem\"\x92\x01\n" +
 	"\x14UpdateSessionRequest\x128\n" +
 	"\asession\x18\x01 \x01(\v2\x19.tsumugi.agent.v1.SessionB\x03\xe0A\x02R\asession\x12@\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskB\x03\xe0A\x01R\n" +
@@ -1634,7 +1703,7 @@ func file_tsumugi_agent_v1_sessions_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_agent_v1_sessions_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_tsumugi_agent_v1_sessions_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_tsumugi_agent_v1_sessions_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_tsumugi_agent_v1_sessions_proto_goTypes = []any{
 	(Step)(0),                     // 0: tsumugi.agent.v1.Step
 	(SessionStatus)(0),            // 1: tsumugi.agent.v1.SessionStatus
@@ -1651,12 +1720,13 @@ var file_tsumugi_agent_v1_sessions_proto_goTypes = []any{
 	(*GetSessionRequest)(nil),     // 12: tsumugi.agent.v1.GetSessionRequest
 	(*ListSessionsRequest)(nil),   // 13: tsumugi.agent.v1.ListSessionsRequest
 	(*ListSessionsResponse)(nil),  // 14: tsumugi.agent.v1.ListSessionsResponse
-	(*UpdateSessionRequest)(nil),  // 15: tsumugi.agent.v1.UpdateSessionRequest
-	(*DeleteSessionRequest)(nil),  // 16: tsumugi.agent.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil), // 17: tsumugi.agent.v1.DeleteSessionResponse
-	(*RevokeRuleRequest)(nil),     // 18: tsumugi.agent.v1.RevokeRuleRequest
-	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 20: google.protobuf.FieldMask
+	(*BrokenRecord)(nil),          // 15: tsumugi.agent.v1.BrokenRecord
+	(*UpdateSessionRequest)(nil),  // 16: tsumugi.agent.v1.UpdateSessionRequest
+	(*DeleteSessionRequest)(nil),  // 17: tsumugi.agent.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil), // 18: tsumugi.agent.v1.DeleteSessionResponse
+	(*RevokeRuleRequest)(nil),     // 19: tsumugi.agent.v1.RevokeRuleRequest
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil), // 21: google.protobuf.FieldMask
 }
 var file_tsumugi_agent_v1_sessions_proto_depIdxs = []int32{
 	9,  // 0: tsumugi.agent.v1.Session.client_tools:type_name -> tsumugi.agent.v1.ClientTool
@@ -1668,22 +1738,23 @@ var file_tsumugi_agent_v1_sessions_proto_depIdxs = []int32{
 	7,  // 6: tsumugi.agent.v1.Session.memory:type_name -> tsumugi.agent.v1.Memory
 	10, // 7: tsumugi.agent.v1.Session.open_tool_calls:type_name -> tsumugi.agent.v1.OpenToolCall
 	8,  // 8: tsumugi.agent.v1.Session.standing_rules:type_name -> tsumugi.agent.v1.StandingRule
-	19, // 9: tsumugi.agent.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	19, // 10: tsumugi.agent.v1.Session.update_time:type_name -> google.protobuf.Timestamp
+	20, // 9: tsumugi.agent.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	20, // 10: tsumugi.agent.v1.Session.update_time:type_name -> google.protobuf.Timestamp
 	3,  // 11: tsumugi.agent.v1.Turn.state:type_name -> tsumugi.agent.v1.TurnState
-	19, // 12: tsumugi.agent.v1.Question.expire_time:type_name -> google.protobuf.Timestamp
-	19, // 13: tsumugi.agent.v1.StandingRule.expire_time:type_name -> google.protobuf.Timestamp
-	19, // 14: tsumugi.agent.v1.OpenToolCall.expire_time:type_name -> google.protobuf.Timestamp
+	20, // 12: tsumugi.agent.v1.Question.expire_time:type_name -> google.protobuf.Timestamp
+	20, // 13: tsumugi.agent.v1.StandingRule.expire_time:type_name -> google.protobuf.Timestamp
+	20, // 14: tsumugi.agent.v1.OpenToolCall.expire_time:type_name -> google.protobuf.Timestamp
 	4,  // 15: tsumugi.agent.v1.CreateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
 	2,  // 16: tsumugi.agent.v1.ListSessionsRequest.lifecycle:type_name -> tsumugi.agent.v1.Lifecycle
 	4,  // 17: tsumugi.agent.v1.ListSessionsResponse.sessions:type_name -> tsumugi.agent.v1.Session
-	4,  // 18: tsumugi.agent.v1.UpdateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
-	20, // 19: tsumugi.agent.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	15, // 18: tsumugi.agent.v1.ListSessionsResponse.broken:type_name -> tsumugi.agent.v1.BrokenRecord
+	4,  // 19: tsumugi.agent.v1.UpdateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
+	21, // 20: tsumugi.agent.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_sessions_proto_init() }
@@ -1697,7 +1768,7 @@ func file_tsumugi_agent_v1_sessions_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_agent_v1_sessions_proto_rawDesc), len(file_tsumugi_agent_v1_sessions_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -122,6 +123,22 @@ func (k *Keys) Extend(h Head, entries ...Entry) ([]Row, Head, error) {
 	}
 	h.Seal = h.seal(key)
 	return rows, h, nil
+}
+
+// Resume makes the head behind the last of the rows of a session, where theirs is lost. They are verified first, and the error is a *BadRow; that
+// rows were cut from their end nobody can see any more.
+func (k *Keys) Resume(rows iter.Seq2[Row, error], namespace, session string) (Head, error) {
+	h := k.Begin(namespace, session)
+	_, err := k.Verify(func(yield func(Row, error) bool) {
+		for r, err := range rows {
+			if !yield(r, err) || err != nil {
+				return
+			}
+			h.Seq, h.MAC, h.Time, h.KeyID = r.Seq, r.MAC, r.Time, k.current
+		}
+	}, Chain{Namespace: namespace, Session: session})
+	h.Seal = h.seal(k.keys[k.current])
+	return h, err
 }
 
 // encode gives the bytes that the code of a row goes over: every field but the code, each text with its length before it, so

@@ -25,7 +25,7 @@ type OpenCall struct {
 	Until time.Time
 }
 
-// Open gives what the client of a session has to do now, from what is stored alone.
+// Open gives what the client of a session has to do now, from what is stored alone. *ledger.BrokenError.
 func (d *Desk) Open(ctx context.Context, ns string, s ledger.Session) (all []OpenCall, err error) {
 	err = d.ledger.Read(ctx, ns, func(v store.View) error {
 		all = nil
@@ -80,11 +80,19 @@ func (d *Desk) look(ctx context.Context, p place) (c call, err error) {
 	return c, err
 }
 
-// callOf finds a call of a client. now is read before v.
+// readable says which text of a call cannot be read, if one cannot: then the session cannot be shown.
+func readable(s ledger.Session, what, call string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &ledger.BrokenError{Session: s.ID, Err: fmt.Errorf("%s of call %s: %w", what, call, err)}
+}
+
+// callOf finds a call of a client. now is read before v. *ledger.BrokenError.
 func callOf(v store.View, s ledger.Session, id string, now time.Time) (c call, err error) {
 	text, err := v.Text(s.ID, resultText(id))
 	if err == nil {
-		err = json.Unmarshal(text.Body, &c.result)
+		err = readable(s, "the result", id, json.Unmarshal(text.Body, &c.result))
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return call{}, err
@@ -101,8 +109,8 @@ func callOf(v store.View, s ledger.Session, id string, now time.Time) (c call, e
 	case err != nil:
 		return call{}, err
 	}
-	if err := json.Unmarshal(text.Body, &c.intent); err != nil {
-		return call{}, fmt.Errorf("the INTENT of call %s of session %s cannot be read: %w", id, s.ID, err)
+	if err := readable(s, "the INTENT", id, json.Unmarshal(text.Body, &c.intent)); err != nil {
+		return call{}, err
 	}
 	t := slices.IndexFunc(s.Tools, func(d tool.Definition) bool { return d.Full() == c.intent.Tool })
 	if t < 0 {

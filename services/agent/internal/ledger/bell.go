@@ -56,7 +56,7 @@ type Tail struct {
 	Last bool
 }
 
-// Tail gives a session and its rows behind one, those of at most a chunk of changes, in one snapshot. store.ErrNotFound.
+// Tail gives a session and its rows behind one, those of at most a chunk of changes, in one snapshot. store.ErrNotFound, *BrokenError.
 func (l *Ledger) Tail(ctx context.Context, ns, id string, after int64) (t Tail, err error) {
 	err = l.store.Read(ctx, ns, func(v store.View) error {
 		var err error
@@ -67,12 +67,13 @@ func (l *Ledger) Tail(ctx context.Context, ns, id string, after int64) (t Tail, 
 		if err != nil {
 			return err
 		}
+		first := after + 1
 		for _, p := range page {
-			r, err := recordOf(id, p)
+			r, err := recordOf(id, first, p)
 			if err != nil {
 				return err
 			}
-			t.Rows = append(t.Rows, behind(r.Rows, after)...)
+			t.Rows, first = append(t.Rows, behind(r.Rows, after)...), p.Seq+1
 		}
 		t.Last = len(page) < chunk
 		return nil
@@ -80,7 +81,7 @@ func (l *Ledger) Tail(ctx context.Context, ns, id string, after int64) (t Tail, 
 	return t, err
 }
 
-// Span gives a session, and the number of the first row of it that is kept. store.ErrNotFound.
+// Span gives a session, and the number of the first row of it that is kept. store.ErrNotFound, *BrokenError.
 func (l *Ledger) Span(ctx context.Context, ns, id string) (s Session, oldest int64, err error) {
 	err = l.store.Read(ctx, ns, func(v store.View) (err error) {
 		if s, err = present(v, id); err != nil {
@@ -91,11 +92,10 @@ func (l *Ledger) Span(ctx context.Context, ns, id string) (s Session, oldest int
 			return err
 		}
 		for _, p := range first {
-			r, err := recordOf(id, p)
-			if err != nil {
-				return err
+			oldest = 1 // where it cannot be read
+			if r, err := recordOf(id, 1, p); err == nil {
+				oldest = int64(r.Rows[0].Seq)
 			}
-			oldest = int64(r.Rows[0].Seq)
 		}
 		return nil
 	})

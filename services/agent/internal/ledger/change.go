@@ -189,7 +189,7 @@ func (w *Work) settle(before session.State, notes []session.Note, c gate.Change)
 	return nil
 }
 
-// Approved gives an approval of the session. store.ErrNotFound.
+// Approved gives an approval of the session. store.ErrNotFound, *BrokenError.
 func (w *Work) Approved(id string) (a gate.Approval, err error) {
 	found, err := w.Approval(id)
 	if err != nil {
@@ -199,12 +199,6 @@ func (w *Work) Approved(id string) (a gate.Approval, err error) {
 		return a, store.ErrNotFound
 	}
 	return Approval(found)
-}
-
-// Approval reads an approval as it is stored.
-func Approval(found store.Approval) (a gate.Approval, err error) {
-	err = json.Unmarshal(found.Body, &a)
-	return a, err
 }
 
 // Keep writes an approval.
@@ -311,20 +305,26 @@ func (w *Work) write(before []byte) (Session, error) {
 	if err := w.rows(changed); err != nil {
 		return Session{}, err
 	}
-	body, err := encode(after, s.Head)
+	err = w.putSession(after)
+	s.Version++
+	return *s, err
+}
+
+// putSession writes the session, of which raw is the text.
+func (w *Work) putSession(raw []byte) error {
+	s := w.Session
+	body, err := encode(raw, s.Head)
 	if err != nil {
-		return Session{}, err
+		return err
 	}
 	lifecycle := string(s.State.Lifecycle)
 	if !s.Deleted.IsZero() {
 		lifecycle = deleted
 	}
-	err = w.PutSession(store.Session{
+	return w.PutSession(store.Session{
 		ID: s.ID, Owner: s.Owner, Lifecycle: lifecycle, Waits: s.State.AwaitsApproval() || s.State.Question.ID != "",
 		Created: s.Created, Wake: w.ledger.wake(*s, w.Now), Version: s.Version, Body: body,
 	})
-	s.Version++
-	return *s, err
 }
 
 // rows puts the rows behind the last one. The last of them seals what changed.

@@ -10,7 +10,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -181,27 +180,30 @@ func encode(session []byte, head audit.Head) ([]byte, error) {
 	return append(append(append(out, `,"head":`...), raw...), '}'), nil
 }
 
-// decode reads a session. An error is one of the record: the session cannot go on.
+// decode reads a session. *BrokenError: the session cannot go on.
 func decode(s store.Session) (Session, error) {
 	out, _, err := read(s)
 	return out, err
 }
 
-// read reads a session, and gives the text of it alone, without the head.
+// read reads a session, and gives the text of it alone, without the head. *BrokenError.
 func read(s store.Session) (out Session, text []byte, err error) {
 	parts, err := members(s.Body)
 	if err == nil {
 		text = find(parts, []byte("session"))
 		err = errors.Join(json.Unmarshal(text, &out), json.Unmarshal(find(parts, []byte("head")), &out.Head))
 	}
+	if err == nil && out.ID != s.ID {
+		err = errOther
+	}
 	if err != nil {
-		return Session{}, nil, fmt.Errorf("session %s cannot be read: %w", s.ID, err)
+		return Session{}, nil, &BrokenError{Session: s.ID, Err: err}
 	}
 	out.Version = s.Version
 	return out, text, nil
 }
 
-// Get gives a session. store.ErrNotFound.
+// Get gives a session. store.ErrNotFound, *BrokenError.
 func (l *Ledger) Get(ctx context.Context, ns, id string) (Session, error) {
 	s, err := l.load(ctx, ns, id)
 	if err == nil {
@@ -222,10 +224,12 @@ func (l *Ledger) load(ctx context.Context, ns, id string) (out Session, err erro
 	return out, err
 }
 
-// Exists is nil where there is such a session, or rows of one that was deleted. store.ErrNotFound.
+// Exists is nil where there is such a session, whether it can be read or not, or rows of one that was deleted. store.ErrNotFound.
 func (l *Ledger) Exists(ctx context.Context, ns, id string) error {
-	_, err := l.load(ctx, ns, id)
-	return err
+	return l.store.Read(ctx, ns, func(v store.View) error {
+		_, err := v.Session(id)
+		return err
+	})
 }
 
 // Read reads texts and approvals in one snapshot.
@@ -241,26 +245,6 @@ func (l *Ledger) Telling(ctx context.Context, after store.Key, limit int) ([]sto
 // Told takes away what was to be told of a session and was acknowledged. It is no change of the session: it has no row.
 func (l *Ledger) Told(ctx context.Context, ns, id string, n int64) error {
 	return l.store.Update(ctx, ns, func(tx store.Tx) error { return tx.TakeOutgoing(id, n) })
-}
-
-// List gives sessions, newest first.
-func (l *Ledger) List(ctx context.Context, ns string, f store.SessionFilter, after store.Place, limit int) (out []Session, err error) {
-	f.Except = deleted
-	err = l.store.Read(ctx, ns, func(v store.View) error {
-		page, err := v.Sessions(f, after, limit)
-		if err != nil {
-			return err
-		}
-		for _, s := range page {
-			one, err := decode(s)
-			if err != nil {
-				return err
-			}
-			out = append(out, one)
-		}
-		return nil
-	})
-	return out, err
 }
 
 // now is the time, and never one before the last row (S16); behind says that the clock is so far behind it that it is not to be trusted.

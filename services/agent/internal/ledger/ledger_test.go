@@ -351,9 +351,8 @@ func TestSessions(t *testing.T) {
 	if err := r.Delete(ctx, ns, "a", "", ann); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
-	list, err := r.List(ctx, ns, store.SessionFilter{}, store.Place{}, 10)
-	if err != nil || len(list) != 1 || list[0].ID != "c" {
-		t.Errorf("%+v, %v", list, err)
+	if list := r.listed(t); len(list) != 1 || list[0].Session.ID != "c" {
+		t.Errorf("%+v", list)
 	}
 	r.sound(t, "a") // its rows stay
 	r.sound(t, "c")

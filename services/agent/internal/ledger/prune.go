@@ -19,16 +19,24 @@ type Pruned struct {
 
 // Prune takes away, in all namespaces, what is kept no longer: contents of approvals whose time is over (field/review-agent.md S22), and the rows of
 // sessions that were deleted longer than records ago. 0: those rows are kept for ever, as all rows of sessions that were not deleted are. It is
-// for a timer, such as once an hour; two at once do no harm. What went before an error is gone.
+// for a timer, such as once an hour; two at once do no harm. What went before an error is gone. Of sessions that cannot be read the last one is the error.
 func (l *Ledger) Prune(ctx context.Context, records time.Duration) (out Pruned, err error) {
 	now := l.clock.Now().UTC()
+	var broken *BrokenError
+	var unread error
 	for after := ""; ; {
 		all, err := l.store.Namespaces(ctx, after, chunk)
 		if err != nil || len(all) == 0 {
-			return out, err
+			return out, errors.Join(unread, err)
 		}
 		for _, ns := range all {
-			if err := errors.Join(l.pruneTexts(ctx, ns, now, &out), l.pruneSessions(ctx, ns, now, records, &out)); err != nil {
+			if err := l.pruneTexts(ctx, ns, now, &out); err != nil {
+				return out, err
+			}
+			switch err := l.pruneSessions(ctx, ns, now, records, &out); {
+			case errors.As(err, &broken):
+				unread = broken
+			case err != nil:
 				return out, err
 			}
 			after = ns
@@ -52,8 +60,10 @@ func (l *Ledger) pruneTexts(ctx context.Context, ns string, now time.Time, out *
 	}
 }
 
-// pruneSessions takes away sessions that were deleted long enough ago.
+// pruneSessions takes away sessions that were deleted long enough ago. One that cannot be read stays, and keeps no other one: nobody knows when its
+// time is over.
 func (l *Ledger) pruneSessions(ctx context.Context, ns string, now time.Time, records time.Duration, out *Pruned) error {
+	var unread error
 	for next, more := (store.Place{}), records > 0; more; {
 		var over []string
 		err := l.store.Read(ctx, ns, func(v store.View) error {
@@ -65,10 +75,10 @@ func (l *Ledger) pruneSessions(ctx context.Context, ns string, now time.Time, re
 			for _, found := range page {
 				next = store.Place{At: found.Created, ID: found.ID}
 				s, err := decode(found)
-				if err != nil {
-					return err
-				}
-				if !now.Before(s.Deleted.Add(records)) {
+				switch {
+				case err != nil:
+					unread = err
+				case !now.Before(s.Deleted.Add(records)):
 					over = append(over, s.ID)
 				}
 			}
@@ -82,7 +92,7 @@ func (l *Ledger) pruneSessions(ctx context.Context, ns string, now time.Time, re
 		}
 		out.Sessions += len(over)
 	}
-	return nil
+	return unread
 }
 
 func (l *Ledger) forget(ctx context.Context, ns string, sessions []string) error {

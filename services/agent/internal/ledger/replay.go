@@ -16,12 +16,12 @@ import (
 // chunk is how many rows are read at once.
 const chunk = 500
 
-// Rows gives the rows of a session from a number on, in one snapshot of the store for each chunk. An error ends them.
+// Rows gives the rows of a session from a number on, in one snapshot of the store for each chunk. Behind a *BrokenError, of rows that cannot be
+// read, the next ones follow; any other error ends them.
 func (l *Ledger) Rows(ctx context.Context, ns, id string, from uint64) iter.Seq2[audit.Row, error] {
 	return func(yield func(audit.Row, error) bool) {
 		for r, err := range l.records(ctx, ns, id, from) {
-			if err != nil {
-				yield(audit.Row{}, err)
+			if err != nil && !yield(audit.Row{}, err) {
 				return
 			}
 			for _, row := range r.Rows {
@@ -33,6 +33,7 @@ func (l *Ledger) Rows(ctx context.Context, ns, id string, from uint64) iter.Seq2
 	}
 }
 
+// records are those of Rows, in the same way.
 func (l *Ledger) records(ctx context.Context, ns, id string, from uint64) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		for next := int64(from); ; {
@@ -46,8 +47,7 @@ func (l *Ledger) records(ctx context.Context, ns, id string, from uint64) iter.S
 				return
 			}
 			for _, p := range page {
-				r, err := recordOf(id, p)
-				if !yield(r, err) || err != nil {
+				if !yield(recordOf(id, next, p)) {
 					return
 				}
 				next = p.Seq + 1
@@ -59,25 +59,25 @@ func (l *Ledger) records(ctx context.Context, ns, id string, from uint64) iter.S
 	}
 }
 
-// recordOf reads a record of a session, which has at least one row.
-func recordOf(id string, p store.Record) (r record, err error) {
+// recordOf reads a record of a session, which has at least one row; first is the number that its first row should have. *BrokenError.
+func recordOf(id string, first int64, p store.Record) (r record, err error) {
 	if err = json.Unmarshal(p.Body, &r); err == nil && len(r.Rows) == 0 {
 		err = errors.New("it has no rows")
 	}
 	if err != nil {
-		return record{}, fmt.Errorf("the record that ends with row %d of session %s cannot be read: %w", p.Seq, id, err)
+		return record{}, &BrokenError{Session: id, First: first, Last: p.Seq, Err: err}
 	}
 	return r, nil
 }
 
-// Head says where the chain of a session ends. store.ErrNotFound.
+// Head says where the chain of a session ends. store.ErrNotFound, *BrokenError.
 func (l *Ledger) Head(ctx context.Context, ns, id string) (audit.Head, error) {
 	s, err := l.load(ctx, ns, id)
 	return s.Head, err
 }
 
 // Verify goes through the rows of a session, and what each says that it changed. The error is an *audit.BadRow, which names the first that
-// is not as it was made.
+// is not as it was made; store.ErrNotFound, and a *BrokenError of a session that cannot be read.
 func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error) {
 	head, err := l.Head(ctx, ns, id)
 	if err != nil {

@@ -125,14 +125,15 @@ func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.A
 }
 
 // Delete takes away what a session says: its messages, the texts of its calls, its approvals. Its rows stay until their time is over (Prune). One
-// that works is refused: *NotEndedError.
+// that works is refused: *NotEndedError. One that cannot be read, or that waits for an approval which cannot be, is taken away as well.
 func (l *Ledger) Delete(ctx context.Context, ns, id, given string, actor audit.Actor) error {
 	_, err := l.Change(ctx, ns, id, actor, func(w *Work) error {
 		s := w.Session
 		if err := etag.Check("the session", given, s.Etag); err != nil {
 			return err
 		}
-		if s.State.Turn.Running != session.NoTurn || s.State.Lifecycle == session.Canceling || s.Direct != nil {
+		works := s.State.Turn.Running != session.NoTurn || s.State.Lifecycle == session.Canceling || s.Direct != nil
+		if works && !w.stuck() {
 			return &NotEndedError{s.ID, "works still: cancel its turn first"}
 		}
 		kept := Session{ID: s.ID, Owner: s.Owner, Created: s.Created, Deleted: w.Now, State: session.New(), Version: s.Version, Head: s.Head}
@@ -140,6 +141,10 @@ func (l *Ledger) Delete(ctx context.Context, ns, id, given string, actor audit.A
 		w.Row(audit.Entry{Kind: audit.Delete, Verdict: deleted, Reason: "asked for"})
 		return w.DeleteContents(s.ID)
 	})
+	var broken *BrokenError
+	if errors.As(err, &broken) {
+		return l.deleteBroken(ctx, ns, id, given, actor)
+	}
 	return err
 }
 

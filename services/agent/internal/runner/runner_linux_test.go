@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
@@ -345,4 +346,41 @@ func TestLimits(t *testing.T) {
 	if wrong := (Limits{Grace: -1}).Check(); len(wrong) != 4 || wrong[0].Field != "sessions" {
 		t.Error(wrong)
 	}
+}
+
+// TestABrokenSessionStopsNobody: sessions that cannot be read are told, laid aside for the life of a lease and tried again; those that wait behind
+// them are carried on, also where there is room for fewer than are broken. After a restart, too.
+func TestABrokenSessionStopsNobody(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, answers(done))
+	r.Limits.Sessions = 2
+	for _, id := range []string{"b1", "b2", "b3", "good"} {
+		r.create(id)
+		r.queue(id)
+	}
+	other, err := durable.Open(r.db, func(*durable.DB) error { return nil })
+	r.ok(err)
+	r.ok(errors.Join(other.Transaction(func() error { return other.Exec("UPDATE sessions SET body = x'7b00' WHERE id LIKE 'b%'") }), other.Close()))
+	r.start(r.process)
+	if s := r.rests("good"); s.Turns != 1 {
+		t.Errorf("%+v", s)
+	}
+	r.until("the broken ones are told", func() bool { failed, _ := r.heard.told(); return len(failed) == 3 })
+	failed, _ := r.heard.told()
+	named := map[string]bool{}
+	for _, err := range failed {
+		var broken *ledger.BrokenError
+		if !errors.As(err, &broken) {
+			t.Fatal(err)
+		}
+		named[broken.Session] = true
+	}
+	if len(named) != 3 || r.lease("b1").Owner == "" {
+		t.Errorf("told are %v", named)
+	}
+	r.ok(r.Engine.Ledger.Delete(t.Context(), ns, "b1", "", ann))
+	again := r.another(answers(done))
+	r.start(again)
+	r.queue("good")
+	r.until("the next one goes on", func() bool { return r.get("good").Turns == 2 })
 }

@@ -3,6 +3,7 @@ package sessionservice
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
@@ -50,15 +51,15 @@ func (s *Service) Extend(ctx context.Context, w Who, id string, until time.Time)
 	return a, found(anApproval, id, err)
 }
 
-// Approval gives an approval with what it shows. *NotFoundError.
+// Approval gives an approval with what it shows. *NotFoundError, *ledger.BrokenError.
 func (s *Service) Approval(ctx context.Context, w Who, id string) (turn.Reading, error) {
 	r, err := s.Engine.Approval(ctx, w.Namespace, id, w)
 	return r, found(anApproval, id, err)
 }
 
-// Approvals gives a page of approvals, newest first, and where the next one begins.
-func (s *Service) Approvals(ctx context.Context, w Who, f store.ApprovalFilter, after store.Place, limit int) ([]gate.Approval, store.Place, error) {
-	return s.Engine.Approvals(ctx, w.Namespace, f, after, limit, w)
+// Approvals gives approvals behind a place, newest first, those that cannot be read among them. An error ends them.
+func (s *Service) Approvals(ctx context.Context, w Who, f store.ApprovalFilter, after store.Place) iter.Seq2[turn.Listed, error] {
+	return s.Engine.Approvals(ctx, w.Namespace, f, after, w)
 }
 
 // Counts tells how often what was decided in a session, or for "" in all of the namespace. *gate.Refusal of who is no approver.

@@ -3,24 +3,21 @@ package sessionservice
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 )
 
-// Rows gives at most so many rows of a session behind one, oldest first; of a deleted session, too. *NotFoundError.
-func (s *Service) Rows(ctx context.Context, w Who, id string, after int64, limit int) (out []audit.Row, err error) {
-	if err := s.Ledger.Exists(ctx, w.Namespace, id); err != nil {
-		return nil, found(aSession, id, err)
-	}
-	for row, err := range s.Ledger.Rows(ctx, w.Namespace, id, uint64(max(after, 0))+1) {
-		if err != nil {
-			return nil, err
+// Rows gives the rows of a session behind one, oldest first; of a deleted session, too. Behind a *ledger.BrokenError, of rows that cannot be read, the
+// next ones follow; any other error ends them. *NotFoundError.
+func (s *Service) Rows(ctx context.Context, w Who, id string, after int64) iter.Seq2[audit.Row, error] {
+	return func(yield func(audit.Row, error) bool) {
+		if err := s.Ledger.Exists(ctx, w.Namespace, id); err != nil {
+			yield(audit.Row{}, found(aSession, id, err))
+			return
 		}
-		if out = append(out, row); len(out) >= limit {
-			break
-		}
+		s.Ledger.Rows(ctx, w.Namespace, id, uint64(max(after, 0))+1)(yield)
 	}
-	return out, nil
 }
 
 // Verification is what was found of the rows of a session.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -131,7 +132,7 @@ func (s *Service) View(ctx context.Context, ns string, of ledger.Session) (v Vie
 	return v, err
 }
 
-// Get gives a session. *NotFoundError.
+// Get gives a session. *NotFoundError, *ledger.BrokenError.
 func (s *Service) Get(ctx context.Context, w Who, id string) (View, error) {
 	got, err := s.Ledger.Get(ctx, w.Namespace, id)
 	if err != nil {
@@ -140,20 +141,31 @@ func (s *Service) Get(ctx context.Context, w Who, id string) (View, error) {
 	return s.View(ctx, w.Namespace, got)
 }
 
-// List gives sessions, newest first.
-func (s *Service) List(ctx context.Context, w Who, f store.SessionFilter, after store.Place, limit int) (out []View, err error) {
-	all, err := s.Ledger.List(ctx, w.Namespace, f, after, limit)
-	if err != nil {
-		return nil, err
-	}
-	for _, one := range all {
-		v, err := s.View(ctx, w.Namespace, one)
-		if err != nil {
-			return nil, err
+// Listed is an entry of a list.
+type Listed struct {
+	View
+	// Broken is why the session cannot be read: then only its ID, Owner, Created and Version are known. nil: it can.
+	Broken *ledger.BrokenError
+	// Place is where the entry is: a page behind it begins there.
+	Place store.Place
+}
+
+// List gives sessions behind a place, newest first, those that cannot be read among them. An error ends them.
+func (s *Service) List(ctx context.Context, w Who, f store.SessionFilter, after store.Place) iter.Seq2[Listed, error] {
+	return func(yield func(Listed, error) bool) {
+		for one, err := range s.Ledger.List(ctx, w.Namespace, f, after) {
+			e := Listed{View: View{Session: one.Session}, Broken: one.Broken, Place: one.Place()}
+			if err == nil && e.Broken == nil {
+				e.View, err = s.View(ctx, w.Namespace, one.Session)
+			}
+			if errors.As(err, &e.Broken) {
+				err = nil
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
 		}
-		out = append(out, v)
 	}
-	return out, nil
 }
 
 // Watch tells what happens to a session. *NotFoundError, *watch.GapError.

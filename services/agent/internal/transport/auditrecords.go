@@ -2,11 +2,13 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/pagetoken"
 )
@@ -32,16 +34,25 @@ func (s *Server) ListAuditRecords(ctx context.Context, q *agentv1.ListAuditRecor
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.sessions.Rows(ctx, who(ctx), id, after, size)
-	if err != nil {
-		return nil, fault(err)
-	}
-	out := &agentv1.ListAuditRecordsResponse{}
-	for _, r := range rows {
-		out.Records = append(out.Records, wire.FromRow(r))
-	}
-	if len(rows) == size {
-		out.NextPageToken = pagetoken.Encode(query, strconv.FormatUint(rows[size-1].Seq, 10))
+	out, room := &agentv1.ListAuditRecordsResponse{}, newRoom(size)
+	for r, err := range s.sessions.Rows(ctx, who(ctx), id, after) {
+		seq := int64(r.Seq)
+		var broken *ledger.BrokenError
+		if errors.As(err, &broken) {
+			seq = broken.Last
+			if rows := (&agentv1.BrokenRows{FirstSeq: broken.First, LastSeq: seq, Problem: err.Error()}); room.takes(rows) {
+				out.Broken = append(out.Broken, rows)
+			}
+		} else if err != nil {
+			return nil, fault(err)
+		} else if row := wire.FromRow(r); room.takes(row) {
+			out.Records = append(out.Records, row)
+		}
+		if room.full {
+			out.NextPageToken = pagetoken.Encode(query, strconv.FormatInt(after, 10))
+			break
+		}
+		after = seq
 	}
 	return out, nil
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
-	"github.com/tsumugi-dev/tsumugi/services/internal/pagetoken"
 )
 
 // CreateSession makes a session.
@@ -72,44 +71,6 @@ func answer(v sessionservice.View, err error) (*agentv1.Session, error) {
 	return fromSession(v), nil
 }
 
-// maxPage bounds a page, in things; defaultPage is that of who names none.
-const (
-	maxPage     = store.MaxPage
-	defaultPage = 100
-)
-
-func pageSize(f *apierr.Fields, given int32) int {
-	switch {
-	case given < 0:
-		f.Add("page_size", "is %d; it must be 0 or more", given)
-	case given == 0:
-		return defaultPage
-	}
-	return int(min(given, maxPage))
-}
-
-// place reads where a page begins; query is every field that decides what is listed.
-func place(f *apierr.Fields, token, query string) (p store.Place) {
-	key, err := pagetoken.Decode(token, query)
-	if err != nil {
-		f.Add("page_token", "%s", err)
-		return p
-	}
-	at, id, ok := strings.Cut(key, " ")
-	micros, err := strconv.ParseInt(at, 10, 64)
-	if key != "" && (!ok || err != nil) {
-		f.Add("page_token", "%s", pagetoken.ErrMalformed)
-	}
-	if key != "" {
-		p = store.Place{At: time.UnixMicro(micros).UTC(), ID: id}
-	}
-	return p
-}
-
-func nextPage(query string, at time.Time, id string) string {
-	return pagetoken.Encode(query, strconv.FormatInt(at.UnixMicro(), 10)+" "+id)
-}
-
 // ListSessions lists sessions, newest first.
 func (s *Server) ListSessions(ctx context.Context, q *agentv1.ListSessionsRequest) (*agentv1.ListSessionsResponse, error) {
 	f := &apierr.Fields{}
@@ -120,17 +81,24 @@ func (s *Server) ListSessions(ctx context.Context, q *agentv1.ListSessionsReques
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	all, err := s.sessions.List(ctx, who(ctx), filter, after, size)
-	if err != nil {
-		return nil, fault(err)
-	}
-	out := &agentv1.ListSessionsResponse{}
-	for _, v := range all {
-		out.Sessions = append(out.Sessions, fromSession(v))
-	}
-	if len(all) == size {
-		last := all[size-1]
-		out.NextPageToken = nextPage(query, last.Created, last.ID)
+	out, room := &agentv1.ListSessionsResponse{}, newRoom(size)
+	var last store.Place
+	for one, err := range s.sessions.List(ctx, who(ctx), filter, after) {
+		if err != nil {
+			return nil, fault(err)
+		}
+		if one.Broken != nil {
+			if broken := fromBroken(wire.Sessions+one.ID, one.Broken); room.takes(broken) {
+				out.Broken = append(out.Broken, broken)
+			}
+		} else if session := fromSession(one.View); room.takes(session) {
+			out.Sessions = append(out.Sessions, session)
+		}
+		if room.full {
+			out.NextPageToken = nextPage(query, last.At, last.ID)
+			break
+		}
+		last = one.Place
 	}
 	return out, nil
 }

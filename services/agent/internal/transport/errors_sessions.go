@@ -48,6 +48,12 @@ var ofSessions = []rule{
 	on(func(e *ledger.NotEndedError) *apierr.Error {
 		return stuck("SESSION_STATE", e.Error(), wire.Sessions+e.Session, "it must have ended")
 	}),
+	on(func(e *ledger.BrokenError) *apierr.Error {
+		if e.Approval != "" {
+			return apierr.New(codes.DataLoss, "RECORD_BROKEN", e.Error(), "approval", wire.Approvals+e.Approval)
+		}
+		return apierr.New(codes.DataLoss, "RECORD_BROKEN", e.Error(), "session", wire.Sessions+e.Session)
+	}),
 	on(func(e *ledger.ClockBehindError) *apierr.Error {
 		return apierr.New(codes.Unavailable, "CLOCK_BEHIND", e.Error())
 	}),

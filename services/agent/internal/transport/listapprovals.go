@@ -29,22 +29,9 @@ func (s *Server) ListApprovals(ctx context.Context, q *agentv1.ListApprovalsRequ
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	all, next, err := s.sessions.Approvals(ctx, who(ctx), filter, after, size)
-	if err != nil {
-		return nil, fault(err)
-	}
 	out := &agentv1.ListApprovalsResponse{}
-	locales := map[string]string{} // of each session once
-	for _, a := range all {
-		locale, ok := locales[a.Session]
-		if !ok {
-			locale = s.sessions.Locale(ctx, a)
-			locales[a.Session] = locale
-		}
-		out.Approvals = append(out.Approvals, fromApproval(a.View(s.sessions.Clock.Now(), locale), a, locale))
-	}
-	if next != (store.Place{}) {
-		out.NextPageToken = nextPage(query, next.At, next.ID)
+	if err := s.fillApprovals(ctx, out, filter, after, size, query); err != nil {
+		return nil, fault(err)
 	}
 	if !q.GetWithCounts() {
 		return out, nil
@@ -54,6 +41,41 @@ func (s *Server) ListApprovals(ctx context.Context, q *agentv1.ListApprovalsRequ
 		out.Counts = append(out.Counts, fromCount(c))
 	}
 	return out, fault(err)
+}
+
+// fillApprovals fills a page. What the caller may not know of counts, so that nobody looks through the whole namespace for a page.
+func (s *Server) fillApprovals(
+	ctx context.Context, out *agentv1.ListApprovalsResponse, f store.ApprovalFilter, after store.Place, size int, query string,
+) error {
+	room, locales, last := newRoom(size), map[string]string{}, store.Place{}
+	for one, err := range s.sessions.Approvals(ctx, who(ctx), f, after) {
+		if err != nil {
+			return err
+		}
+		switch {
+		case one.Hidden:
+			room.takes(nil)
+		case one.Broken != nil:
+			if broken := fromBroken(wire.Approvals+one.Approval.ID, one.Broken); room.takes(broken) {
+				out.Broken = append(out.Broken, broken)
+			}
+		default:
+			locale, ok := locales[one.Approval.Session]
+			if !ok {
+				locale = s.sessions.Locale(ctx, one.Approval)
+				locales[one.Approval.Session] = locale
+			}
+			if a := fromApproval(one.Approval.View(s.sessions.Clock.Now(), locale), one.Approval, locale); room.takes(a) {
+				out.Approvals = append(out.Approvals, a)
+			}
+		}
+		if room.full {
+			out.NextPageToken = nextPage(query, last.At, last.ID)
+			return nil
+		}
+		last = one.Place
+	}
+	return nil
 }
 
 // GetApproval answers with an approval and what it shows.

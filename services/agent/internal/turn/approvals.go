@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
@@ -28,7 +29,8 @@ type Reading struct {
 	Words string
 }
 
-// Approval gives an approval with its content, to those who may read that. store.ErrNotFound, also for one that the reader may not know of.
+// Approval gives an approval with its content, to those who may read that. store.ErrNotFound, also for one that the reader may not know of;
+// *ledger.BrokenError of it or of its session.
 func (e *Engine) Approval(ctx context.Context, ns, id string, who gate.Who) (out Reading, err error) {
 	where, err := e.where(ctx, ns, id)
 	if err != nil {
@@ -39,7 +41,7 @@ func (e *Engine) Approval(ctx context.Context, ns, id string, who gate.Who) (out
 		return out, err
 	}
 	err = e.read(ctx, ns, where, func(t reader) error {
-		out, err = t.reading(s, id, who)
+		out, err = t.reading(ns, s, id, who)
 		if err == nil && out.Approval.State == gate.Pending && !out.Withheld {
 			out.Words, err = t.sentence(s, out.Approval, gate.Message{Who: who, Since: s.Talk.Since(who.Name)})
 		}
@@ -48,8 +50,18 @@ func (e *Engine) Approval(ctx context.Context, ns, id string, who gate.Who) (out
 	return out, err
 }
 
-func (r reader) reading(s ledger.Session, id string, who gate.Who) (out Reading, err error) {
-	a, err := r.approval(id)
+func (r reader) reading(ns string, s ledger.Session, id string, who gate.Who) (out Reading, err error) {
+	found, err := r.view.Approval(id)
+	if err != nil {
+		return out, err
+	}
+	if one := listed(ns, found, who); one.Broken != nil {
+		if one.Hidden {
+			return out, store.ErrNotFound
+		}
+		return out, one.Broken
+	}
+	a, err := ledger.Approval(found)
 	if err != nil {
 		return out, err
 	}
@@ -77,25 +89,24 @@ func (r reader) reading(s ledger.Session, id string, who gate.Who) (out Reading,
 // sentence tells whoever would send a message now which words would decide about an approval (S20).
 func (r reader) sentence(s ledger.Session, a gate.Approval, m gate.Message) (string, error) {
 	all, err := approvalsOf(r.view, s.ID)
+	var broken *ledger.BrokenError
+	if errors.As(err, &broken) {
+		return "", nil // Words mean the only one that waits, and which do nobody knows.
+	}
 	if err != nil {
 		return "", err
 	}
 	return gate.Sentence(a, all, m, s.Locale), nil
 }
 
-// approvalsOf are the newest approvals of a session, at most store.MaxPage.
+// approvalsOf are the newest approvals of a session, at most store.MaxPage. *ledger.BrokenError: which of them wait nobody knows.
 func approvalsOf(v store.View, session string) ([]gate.Approval, error) {
 	found, err := v.Approvals(store.ApprovalFilter{Session: session}, store.Place{}, store.MaxPage)
 	if err != nil {
 		return nil, err
 	}
-	return decoded(found)
-}
-
-func decoded(found []store.Approval) ([]gate.Approval, error) {
 	all := make([]gate.Approval, len(found))
 	for i, f := range found {
-		var err error
 		if all[i], err = ledger.Approval(f); err != nil {
 			return nil, err
 		}
@@ -103,57 +114,95 @@ func decoded(found []store.Approval) ([]gate.Approval, error) {
 	return all, nil
 }
 
-// Approvals gives a page of the approvals that the reader may know of, newest first, and where the next one begins: the zero Place behind the
-// last. An approver gets those of the namespace, others those of what works for them, redacted; then a page may have fewer entries than there
-// are. limit is from 1 to store.MaxPage; what is outside is taken for the nearest.
-func (e *Engine) Approvals(ctx context.Context, ns string, f store.ApprovalFilter, after store.Place, limit int, who gate.Who) (out []gate.Approval, next store.Place, err error) {
-	limit = min(max(limit, 1), store.MaxPage)
-	err = e.Ledger.Read(ctx, ns, func(v store.View) error {
-		out, next = nil, store.Place{}
-		found, err := v.Approvals(f, after, limit)
-		if err != nil {
-			return err
-		}
-		all, err := decoded(found)
-		if err != nil {
-			return err
-		}
-		for _, a := range all {
-			if a, ok := a.For(who); ok {
-				out = append(out, a)
-			}
-		}
-		if len(found) == limit {
-			last := found[len(found)-1]
-			next = store.Place{At: last.Created, ID: last.ID}
-		}
-		return nil
-	})
-	return out, next, err
+// Listed is an approval in a list.
+type Listed struct {
+	Approval gate.Approval
+	// Hidden: the reader may not know of it, and gets nothing of it.
+	Hidden bool
+	// Broken is why it cannot be read: then only its ID, Session and Namespace are known. nil: it can.
+	Broken *ledger.BrokenError
+	// Place is where it is: a page behind it begins there.
+	Place store.Place
 }
 
-// Stats counts what became of the approvals of a session, or of all for "", that were made since a time, for an approver; more says that there were more than are counted at
-// once, 10,000, and that the oldest are left out. *gate.Refusal.
+// page is how many approvals of a list are read at once.
+const page = 100
+
+// Approvals gives the approvals behind a place, newest first, as the reader may know of them: an approver those of the namespace, others those of what
+// works for them, redacted. Each few are of one snapshot of the store. An error ends them.
+func (e *Engine) Approvals(ctx context.Context, ns string, f store.ApprovalFilter, after store.Place, who gate.Who) iter.Seq2[Listed, error] {
+	return func(yield func(Listed, error) bool) {
+		for {
+			var found []store.Approval
+			err := e.Ledger.Read(ctx, ns, func(v store.View) (err error) {
+				found, err = v.Approvals(f, after, page)
+				return err
+			})
+			if err != nil {
+				yield(Listed{}, err)
+				return
+			}
+			for _, one := range found {
+				after = store.Place{At: one.Created, ID: one.ID}
+				if !yield(listed(ns, one, who), nil) {
+					return
+				}
+			}
+			if len(found) < page {
+				return
+			}
+		}
+	}
+}
+
+// listed is an approval as somebody may know of it.
+func listed(ns string, found store.Approval, who gate.Who) Listed {
+	out := Listed{Place: store.Place{At: found.Created, ID: found.ID}}
+	a, err := approval(found)
+	if errors.As(err, &out.Broken) {
+		out.Approval = gate.Approval{ID: found.ID, Session: found.Session, Namespace: ns}
+		_, some := out.Approval.Readable(who)
+		out.Hidden = !some
+		return out
+	}
+	known := false
+	out.Approval, known = a.For(who)
+	out.Hidden = !known
+	return out
+}
+
+// approval reads an approval that is to be shown: what one of another version means nobody knows. *ledger.BrokenError.
+func approval(found store.Approval) (gate.Approval, error) {
+	a, err := ledger.Approval(found)
+	if err == nil {
+		err = a.Known()
+	}
+	var other *gate.VersionError
+	if errors.As(err, &other) {
+		err = &ledger.BrokenError{Session: found.Session, Approval: found.ID, Err: other}
+	}
+	return a, err
+}
+
+// Stats counts what became of the approvals of a session, or of all for "", that were made since a time, for an approver; more says that there were
+// more than are counted at once, 10,000, and that the oldest are left out. What cannot be read is not counted. *gate.Refusal.
 func (e *Engine) Stats(ctx context.Context, ns, session string, since time.Time, who gate.Who) (counts []gate.Count, more bool, err error) {
 	if whole, _ := (gate.Approval{Namespace: ns}).Readable(who); !whole {
 		return nil, false, &gate.Refusal{Code: gate.NotApprover, Why: "what was decided is counted for approvers"}
 	}
 	var all []gate.Approval
-	var next store.Place
-	for len(all) < maxCounted {
-		var page []gate.Approval
-		if page, next, err = e.Approvals(ctx, ns, store.ApprovalFilter{Session: session}, next, store.MaxPage, who); err != nil {
+	for one, err := range e.Approvals(ctx, ns, store.ApprovalFilter{Session: session}, store.Place{}, who) {
+		switch {
+		case err != nil:
 			return nil, false, err
-		}
-		for _, a := range page {
-			if a.Created.Before(since) {
-				return gate.Stats(all), false, nil
-			}
-			all = append(all, a)
-		}
-		if next == (store.Place{}) {
+		case one.Place.At.Before(since):
 			return gate.Stats(all), false, nil
+		case one.Hidden || one.Broken != nil:
+			continue
+		case len(all) == maxCounted:
+			return gate.Stats(all), true, nil
 		}
+		all = append(all, one.Approval)
 	}
-	return gate.Stats(all), true, nil
+	return gate.Stats(all), false, nil
 }

@@ -21,27 +21,22 @@ func (e *Engine) ToolsChanged(ctx context.Context, ns, server string, tools []*t
 			!slices.ContainsFunc(tools, func(t *tool.Tool) bool { return t.Hash == a.Subject.Definition })
 	}
 	for after, more := (store.Place{}), true; more; {
-		var page []gate.Approval
-		err := e.Ledger.Read(ctx, ns, func(v store.View) error {
-			found, err := v.Approvals(store.ApprovalFilter{State: string(gate.Pending)}, after, store.MaxPage)
-			if err != nil {
-				return err
-			}
-			if more = len(found) == store.MaxPage; more {
-				last := found[len(found)-1]
-				after = store.Place{At: last.Created, ID: last.ID}
-			}
-			page, err = decoded(found)
+		var found []store.Approval
+		err := e.Ledger.Read(ctx, ns, func(v store.View) (err error) {
+			found, err = v.Approvals(store.ApprovalFilter{State: string(gate.Pending)}, after, page)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		for _, a := range page {
-			if !gone(a) {
+		more = len(found) == page
+		for _, one := range found {
+			after = store.Place{At: one.Created, ID: one.ID}
+			a, err := approval(one)
+			if err != nil || !gone(a) { // One that cannot be read can be decided by nobody.
 				continue
 			}
-			_, err := e.Ledger.Change(ctx, ns, a.Session, system, func(w *ledger.Work) error {
+			_, err = e.Ledger.Change(ctx, ns, a.Session, system, func(w *ledger.Work) error {
 				return e.carry(w, session.ToolChanged{Approval: a.ID}, gate.Change{})
 			})
 			if refused := (*session.RefusedError)(nil); err != nil && !errors.As(err, &refused) { // A refusal: somebody else has closed it.

@@ -85,7 +85,7 @@ func (w *Stream) answer(ctx context.Context, r audit.Row, d details) (any, error
 	return Answer{env}, nil
 }
 
-// approval gives the approval as it is now.
+// approval gives the approval as it is now; where that was taken away, or cannot be read, the row.
 func (w *Stream) approval(ctx context.Context, r audit.Row, d details) (any, error) {
 	c := ApprovalChange{Row: r, Change: strings.ToUpper(string(r.Kind))}
 	if r.Verdict == gate.ExpiresSoon {
@@ -98,7 +98,8 @@ func (w *Stream) approval(ctx context.Context, r audit.Row, d details) (any, err
 		}
 		return err
 	})
-	if errors.Is(err, store.ErrNotFound) {
+	var broken *ledger.BrokenError
+	if errors.Is(err, store.ErrNotFound) || errors.As(err, &broken) {
 		return Record{r}, nil
 	}
 	return c, err

@@ -30,7 +30,7 @@ is 1 where something is not as it was written.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			o.Out = c.OutOrStdout()
+			o.Out, o.Err = c.OutOrStdout(), c.ErrOrStderr()
 			if (check != "") == (len(args) == 1) || (check != "") != (keys != "") {
 				return errors.New("name a session, or with --check and --keys the files of an export and of its keys")
 			}

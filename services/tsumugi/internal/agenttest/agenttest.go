@@ -4,6 +4,7 @@ package agenttest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/config"
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
 	"github.com/tsumugi-dev/tsumugi/services/internal/token"
@@ -153,4 +155,16 @@ func (d *Desk) Rests(session string) *agentv1.Session {
 	}
 	d.Fatal("the session still works after a minute")
 	return nil
+}
+
+// Alter changes the store of sessions as another program does.
+func (d *Desk) Alter(sql string) {
+	d.Helper()
+	other, err := durable.Open(d.Path("data/agent/sessions.db"), func(*durable.DB) error { return nil })
+	if err != nil {
+		d.Fatal(err)
+	}
+	if err := errors.Join(other.Transaction(func() error { return other.Exec(sql) }), other.Close()); err != nil {
+		d.Fatal(err)
+	}
 }

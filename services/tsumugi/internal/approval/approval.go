@@ -65,6 +65,7 @@ func List(ctx context.Context, o Options, f Filter) error {
 		for _, a := range page.GetApprovals() {
 			rows = append(rows, row(a))
 		}
+		client.SayBroken(o.Err, page.GetBroken())
 		return rows, page.GetNextPageToken(), err
 	})
 }

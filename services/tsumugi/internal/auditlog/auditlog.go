@@ -26,8 +26,8 @@ type Options struct {
 	Name string
 	// After is the number of the row behind which rows are told.
 	After int64
-	// Out gets what was asked for.
-	Out io.Writer
+	// Out gets what was asked for, Err what is told beside it.
+	Out, Err io.Writer
 }
 
 // ErrBroken says that rows are not as they were made, which Out tells.
@@ -37,20 +37,35 @@ func (o Options) ask(ctx context.Context, ask func(service agentv1.AgentServiceC
 	return client.AskSession(ctx, o.Addr, o.Token, o.Name, ask)
 }
 
-// Tell tells rows, each on a line: its number, when, who, what, with which verdict, and why.
+// Tell tells rows, each on a line: its number, when, who, what, with which verdict, and why. Of those that cannot be read Err is told, and the end is
+// ErrBroken.
 func Tell(ctx context.Context, o Options) error {
 	return o.ask(ctx, func(service agentv1.AgentServiceClient, name string) error {
+		var last error
 		for r, err := range records(ctx, service, name, o.After) {
-			if err != nil {
+			var unread *unreadError
+			switch {
+			case errors.As(err, &unread):
+				client.Say(o.Err, "! %s\n", client.OneLine(err.Error()))
+				last = ErrBroken
+			case err != nil:
 				return err
+			default:
+				client.Say(o.Out, "%s\n", line(r))
 			}
-			client.Say(o.Out, "%s\n", line(r))
 		}
-		return nil
+		return last
 	})
 }
 
-// records are the rows of a session behind one.
+// unreadError is about rows that the service cannot read.
+type unreadError struct{ rows *agentv1.BrokenRows }
+
+func (e *unreadError) Error() string {
+	return fmt.Sprintf("rows %d to %d: %s", e.rows.GetFirstSeq(), e.rows.GetLastSeq(), e.rows.GetProblem())
+}
+
+// records are the rows of a session behind one. An *unreadError stands in the place of rows that cannot be read; behind any other error there are none.
 func records(ctx context.Context, service agentv1.AgentServiceClient, name string, after int64) iter.Seq2[*agentv1.AuditRecord, error] {
 	return func(yield func(*agentv1.AuditRecord, error) bool) {
 		req := &agentv1.ListAuditRecordsRequest{Session: name, AfterSeq: after, PageSize: 1000}
@@ -60,8 +75,20 @@ func records(ctx context.Context, service agentv1.AgentServiceClient, name strin
 				yield(nil, err)
 				return
 			}
+			broken := page.GetBroken()
 			for _, r := range page.GetRecords() {
+				for len(broken) > 0 && broken[0].GetLastSeq() < r.GetSeq() {
+					if !yield(nil, &unreadError{broken[0]}) {
+						return
+					}
+					broken = broken[1:]
+				}
 				if !yield(r, nil) {
+					return
+				}
+			}
+			for _, b := range broken {
+				if !yield(nil, &unreadError{b}) {
 					return
 				}
 			}

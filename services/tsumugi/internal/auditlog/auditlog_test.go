@@ -84,3 +84,31 @@ func TestExportIsWhole(t *testing.T) {
 		t.Errorf("%v, %v", left, err)
 	}
 }
+
+// Rows that cannot be read are told in their place, and nothing is exported without them.
+func TestBrokenRows(t *testing.T) {
+	t.Parallel()
+	d := agenttest.Start(t)
+	name := d.Session("notes")
+	for _, why := range []string{"one", "two"} {
+		if _, err := d.Agent.UpdateSession(t.Context(), &agentv1.UpdateSessionRequest{Session: &agentv1.Session{Name: name, WhyNow: why}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Alter("UPDATE records SET body = x'00' WHERE seq = 2")
+	var out bytes.Buffer
+	o := Options{Addr: d.Addr, Name: name, Out: &out, Err: &out}
+	if err := Tell(t.Context(), o); !errors.Is(err, ErrBroken) {
+		t.Error(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "     1  ") || !strings.HasPrefix(lines[1], "! rows 2 to 2: the record of row 2 ") || !strings.HasPrefix(lines[2], "     3  ") {
+		t.Errorf("%q", lines)
+	}
+	if err := Export(t.Context(), o, d.Path("audit.jsonl")); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(d.Path("audit.jsonl")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file without them: %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -28,28 +29,43 @@ func AskAgent(addr, token string, ask func(agentv1.AgentServiceClient) error) er
 // Session gives the name, `sessions/{uuid}`, of the session that a person means: by that name, by its UUID, or by how the UUID ends, 4 characters
 // or more, where one alone of the newest 1,000 ends so. *UnknownIDError; otherwise the error is that of the call.
 func Session(ctx context.Context, agent agentv1.AgentServiceClient, text string) (string, error) {
-	return resource("sessions/", text, func() (names []string, err error) {
-		page, err := agent.ListSessions(ctx, &agentv1.ListSessionsRequest{PageSize: looked})
+	return resource("sessions/", text, func(size int32, token string) (names []string, next string, err error) {
+		page, err := agent.ListSessions(ctx, &agentv1.ListSessionsRequest{PageSize: size, PageToken: token})
 		for _, s := range page.GetSessions() {
 			names = append(names, s.GetName())
 		}
-		return names, err
+		return append(names, broken(page.GetBroken())...), page.GetNextPageToken(), err
 	})
 }
 
 // Approval gives the name, `approvals/{uuid}`, of the approval that a person means, as Session does.
 func Approval(ctx context.Context, agent agentv1.AgentServiceClient, text string) (string, error) {
-	return resource("approvals/", text, func() (names []string, err error) {
-		page, err := agent.ListApprovals(ctx, &agentv1.ListApprovalsRequest{PageSize: looked, AllStates: true})
+	return resource("approvals/", text, func(size int32, token string) (names []string, next string, err error) {
+		page, err := agent.ListApprovals(ctx, &agentv1.ListApprovalsRequest{PageSize: size, PageToken: token, AllStates: true})
 		for _, a := range page.GetApprovals() {
 			names = append(names, a.GetName())
 		}
-		return names, err
+		return append(names, broken(page.GetBroken())...), page.GetNextPageToken(), err
 	})
 }
 
-// resource finds the name that a text means; list gives the newest names of the collection.
-func resource(collection, text string, list func() ([]string, error)) (string, error) {
+// broken are the names of records that cannot be read: whoever deletes one means it as any other.
+func broken(all []*agentv1.BrokenRecord) (names []string) {
+	for _, b := range all {
+		names = append(names, b.GetName())
+	}
+	return names
+}
+
+// SayBroken tells of records in a list that cannot be read.
+func SayBroken(w io.Writer, all []*agentv1.BrokenRecord) {
+	for _, b := range all {
+		Say(w, "! %s: %s\n", b.GetName(), OneLine(b.GetProblem()))
+	}
+}
+
+// resource finds the name that a text means; list gives a page of the names of the collection, newest first.
+func resource(collection, text string, list func(size int32, token string) (names []string, next string, err error)) (string, error) {
 	id := strings.ToLower(strings.TrimPrefix(text, collection))
 	if isUUID(id) {
 		return collection + id, nil
@@ -58,13 +74,18 @@ func resource(collection, text string, list func() ([]string, error)) (string, e
 	if len(id) < minEnd || strings.Trim(id, "0123456789abcdef-") != "" {
 		return "", unknown
 	}
-	names, err := list()
-	if err != nil {
-		return "", err
-	}
-	for _, name := range names {
-		if strings.HasSuffix(name, id) {
-			unknown.Fit = append(unknown.Fit, name)
+	for seen, token := 0, ""; seen < looked; {
+		names, next, err := list(int32(looked-seen), token)
+		if err != nil {
+			return "", err
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, id) {
+				unknown.Fit = append(unknown.Fit, name)
+			}
+		}
+		if seen, token = seen+len(names), next; token == "" {
+			break
 		}
 	}
 	if len(unknown.Fit) == 1 {

@@ -64,6 +64,7 @@ func List(ctx context.Context, o Options, waiting bool, most int) error {
 		for _, s := range page.GetSessions() {
 			rows = append(rows, row(s))
 		}
+		client.SayBroken(o.Err, page.GetBroken())
 		return rows, page.GetNextPageToken(), err
 	})
 }

@@ -280,3 +280,23 @@ func TestEventsAreLines(t *testing.T) {
 		}
 	}
 }
+
+// A session that cannot be read is told beside the list of all others, shown as what it is, and deleted by the end of its id.
+func TestABrokenSession(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	good, bad := d.Session("good"), d.Session("bad")
+	d.Alter("UPDATE sessions SET body = x'00' WHERE id = '" + id(bad) + "'")
+	list := d.must(List(t.Context(), d.on("", ""), false, 10))
+	if d.has(list, good); strings.Contains(list, bad) {
+		t.Error(list)
+	}
+	d.has(d.err.String(), "! "+bad+": the record of session "+id(bad)+" cannot be read: ")
+	if err := Show(t.Context(), d.on(bad[len(bad)-8:], "")); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Error(err)
+	}
+	d.must(Delete(t.Context(), d.on(bad[len(bad)-8:], "")))
+	if d.must(List(t.Context(), d.on("", ""), false, 10)); d.err.Len() > 0 {
+		t.Error(d.err.String())
+	}
+}

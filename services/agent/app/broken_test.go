@@ -1,0 +1,178 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/durable"
+)
+
+// alter changes the store of sessions as another program does.
+func (d *desk) alter(sql string) {
+	d.Helper()
+	other, err := durable.Open(filepath.Join(d.data, "sessions.db"), func(*durable.DB) error { return nil })
+	d.ok(err)
+	d.ok(errors.Join(other.Transaction(func() error { return other.Exec(sql) }), other.Close()))
+}
+
+// sessions are the names of all sessions, page by page, and of those that cannot be read.
+func (d *desk) sessions(size int32) (names, broken []string, pages int) {
+	d.Helper()
+	q := &agentv1.ListSessionsRequest{PageSize: size}
+	for {
+		page, err := d.agent.ListSessions(d.ann(), q)
+		d.ok(err)
+		pages++
+		for _, s := range page.Sessions {
+			names = append(names, s.Name)
+		}
+		for _, b := range page.Broken {
+			broken = append(broken, b.Name+" "+b.Problem)
+		}
+		if q.PageToken = page.NextPageToken; q.PageToken == "" {
+			return names, broken, pages
+		}
+	}
+}
+
+// TestABrokenSessionInAList: every other one is listed, on pages of any size; each call about the broken one names it, and it can be deleted.
+func TestABrokenSessionInAList(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	var made []string
+	for range 5 {
+		made = append(made, d.create(&agentv1.Session{Goal: "港"}).Name)
+	}
+	slices.Reverse(made)
+	bad, id := made[2], strings.TrimPrefix(made[2], "sessions/")
+	d.alter("UPDATE sessions SET body = x'7b' WHERE id = '" + id + "'")
+	for _, size := range []int32{1, 2, 3, 10} {
+		names, broken, _ := d.sessions(size)
+		if !slices.Equal(names, slices.Delete(slices.Clone(made), 2, 3)) || len(broken) != 1 || !strings.HasPrefix(broken[0], bad+" the record of session "+id+" cannot be read: ") {
+			t.Errorf("pages of %d: %v, %v", size, names, broken)
+		}
+	}
+	_, err := d.agent.GetSession(d.ann(), &agentv1.GetSessionRequest{Name: bad})
+	d.refused(err, codes.DataLoss, "RECORD_BROKEN")
+	_, err = d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: bad})
+	d.refused(err, codes.DataLoss, "RECORD_BROKEN")
+	_, err = first2(d.agent.SendMessage(d.ann(), &agentv1.SendMessageRequest{Session: bad, Text: "やあ"}))
+	d.refused(err, codes.DataLoss, "RECORD_BROKEN")
+	rows, err := d.agent.ListAuditRecords(d.ann(), &agentv1.ListAuditRecordsRequest{Session: bad})
+	if err != nil || len(rows.Records) != 1 {
+		t.Errorf("its rows: %v, %v", rows, err)
+	}
+	_, err = d.agent.DeleteSession(d.ann(), &agentv1.DeleteSessionRequest{Name: bad})
+	d.ok(err)
+	if names, broken, _ := d.sessions(0); len(names) != 4 || broken != nil {
+		t.Errorf("%v, %v", names, broken)
+	}
+	v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: bad, Replay: true})
+	if err != nil || !v.Intact || !v.Replayed || v.Records != 2 {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
+// TestABrokenApprovalInAList: approvers are told which it is and see all others; whoever it might be for is told nothing.
+func TestABrokenApprovalInAList(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for range 3 {
+		d.send(d.create(&agentv1.Session{Goal: "港", Root: "work"}).Name, "直して")
+	}
+	all, err := d.agent.ListApprovals(d.bob(), &agentv1.ListApprovalsRequest{})
+	d.ok(err)
+	bad := all.Approvals[1]
+	for _, c := range [][2]string{{"another version", `CAST(replace(CAST(body AS TEXT), '"v":1', '"v":2') AS BLOB)`}, {"no JSON", `x'00'`}} {
+		what := c[0]
+		d.alter("UPDATE approvals SET body = " + c[1] + " WHERE id = '" + strings.TrimPrefix(bad.Name, "approvals/") + "'")
+		for _, size := range []int32{1, 10} {
+			q := &agentv1.ListApprovalsRequest{PageSize: size, WithCounts: true}
+			good, broken := 0, []*agentv1.BrokenRecord{}
+			for more := true; more; more = q.PageToken != "" {
+				page, err := d.agent.ListApprovals(d.bob(), q)
+				d.ok(err)
+				good, broken, q.PageToken = good+len(page.Approvals), append(broken, page.Broken...), page.NextPageToken
+			}
+			if good != 2 || len(broken) != 1 || broken[0].Name != bad.Name || broken[0].Problem == "" {
+				t.Errorf("%s, pages of %d: %d, %v", what, size, good, broken)
+			}
+		}
+		if mine, err := d.agent.ListApprovals(d.ann(), &agentv1.ListApprovalsRequest{}); err != nil || len(mine.Approvals) != 2 || mine.Broken != nil {
+			t.Errorf("%s, for whom they are: %v, %v", what, mine, err)
+		}
+		_, err = d.agent.GetApproval(d.bob(), &agentv1.GetApprovalRequest{Name: bad.Name})
+		d.refused(err, codes.DataLoss, "RECORD_BROKEN")
+		_, err = d.agent.GetApproval(d.ann(), &agentv1.GetApprovalRequest{Name: bad.Name})
+		d.refused(err, codes.NotFound, "APPROVAL_NOT_FOUND")
+		_, err = d.agent.DecideApproval(d.bob(), &agentv1.DecideApprovalRequest{Name: bad.Name, Digest: bad.Digest, Decision: agentv1.Decision_DECISION_DENY})
+		d.refused(err, codes.DataLoss, "RECORD_BROKEN")
+	}
+	_, err = d.agent.DeleteSession(d.ann(), &agentv1.DeleteSessionRequest{Name: bad.Session})
+	d.ok(err)
+}
+
+// TestRowsThatCannotBeRead: a list has all others, on pages of any size, and says which are missing.
+func TestRowsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	name := d.create(&agentv1.Session{Goal: "港", Root: "work"}).Name
+	d.send(name, "直して")
+	_, err := d.agent.UpdateSession(d.ann(), &agentv1.UpdateSessionRequest{Session: &agentv1.Session{Name: name, WhyNow: "今"}})
+	d.ok(err)
+	whole, err := d.agent.ListAuditRecords(d.ann(), &agentv1.ListAuditRecordsRequest{Session: name})
+	d.ok(err)
+	d.alter("UPDATE records SET body = x'00' WHERE seq = (SELECT min(seq) FROM records WHERE seq > 1)")
+	for _, size := range []int32{1, 3, 1000} {
+		q := &agentv1.ListAuditRecordsRequest{Session: name, PageSize: size}
+		var rows []*agentv1.AuditRecord
+		var broken []*agentv1.BrokenRows
+		for more := true; more; more = q.PageToken != "" {
+			page, err := d.agent.ListAuditRecords(d.ann(), q)
+			d.ok(err)
+			rows, broken, q.PageToken = append(rows, page.Records...), append(broken, page.Broken...), page.NextPageToken
+		}
+		if len(broken) != 1 || broken[0].FirstSeq != 2 || broken[0].LastSeq < 2 || len(rows)+int(broken[0].LastSeq-1) != len(whole.Records) || rows[1].Seq != broken[0].LastSeq+1 {
+			t.Errorf("pages of %d: %d rows of %d, %v", size, len(rows), len(whole.Records), broken)
+		}
+	}
+	v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name})
+	if err != nil || v.Intact || v.BadSeq != 2 {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
+// TestLargeSessionsInAList: sessions that would not fit into one message together come on several pages, each once and in order.
+func TestLargeSessionsInAList(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const all, kib = 80, 240
+	var made []string
+	for i := range all {
+		s := &agentv1.Session{Goal: fmt.Sprint("港 ", i)}
+		for n := range 8 {
+			s.ClientTools = append(s.ClientTools, &agentv1.ClientTool{
+				Name: fmt.Sprint("tool", n), Description: "d", InputSchema: `{"type":"object","description":"` + strings.Repeat("x", kib/8<<10-64) + `"}`,
+			})
+		}
+		made = append(made, d.create(s).Name)
+	}
+	slices.Reverse(made)
+	names, broken, pages := d.sessions(1000)
+	if !slices.Equal(names, made) || broken != nil || pages < all*kib>>12 {
+		t.Errorf("%d of %d sessions on %d pages, %v", len(names), all, pages, broken)
+	}
+	page, err := d.agent.ListSessions(d.ann(), &agentv1.ListSessionsRequest{PageSize: 1000})
+	d.ok(err)
+	if size := proto.Size(page); size > 5<<20 || size < 3<<20 {
+		t.Errorf("a page has %d bytes", size)
+	}
+}

@@ -1,0 +1,61 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+)
+
+// listed is how many sessions of a list are read at once: each may have as much as store.MaxBody.
+const listed = 32
+
+// Listed is an entry of a list.
+type Listed struct {
+	Session Session
+	// Broken is why the session cannot be read: then only its ID, Owner, Created and Version are known. nil: it can.
+	Broken *BrokenError
+}
+
+// Place is where the entry is: a page behind it begins there.
+func (e Listed) Place() store.Place { return store.Place{At: e.Session.Created, ID: e.Session.ID} }
+
+// List gives sessions behind a place, newest first, those that cannot be read among them, in one snapshot of the store for each few. An error
+// ends them.
+func (l *Ledger) List(ctx context.Context, ns string, f store.SessionFilter, after store.Place) iter.Seq2[Listed, error] {
+	f.Except = deleted
+	return func(yield func(Listed, error) bool) {
+		for {
+			var page []store.Session
+			err := l.store.Read(ctx, ns, func(v store.View) (err error) {
+				page, err = v.Sessions(f, after, listed)
+				return err
+			})
+			if err != nil {
+				yield(Listed{}, err)
+				return
+			}
+			for _, s := range page {
+				e := entry(s)
+				after = e.Place()
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if len(page) < listed {
+				return
+			}
+		}
+	}
+}
+
+func entry(found store.Session) (e Listed) {
+	s, err := decode(found)
+	if errors.As(err, &e.Broken) {
+		s = Session{ID: found.ID, Owner: found.Owner, Version: found.Version}
+	}
+	s.Created = found.Created // that by which lists are in order
+	e.Session = s
+	return e
+}
