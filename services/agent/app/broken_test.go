@@ -3,10 +3,12 @@ package app_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -175,4 +177,19 @@ func TestLargeSessionsInAList(t *testing.T) {
 	if size := proto.Size(page); size > 5<<20 || size < 3<<20 {
 		t.Errorf("a page has %d bytes", size)
 	}
+}
+
+// TestWhatACrashLeft goes from the work folder at the start, and nothing else.
+func TestWhatACrashLeft(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, ".tsumugi-staged-0123456789abcdef", ".tsumugi-staged-notes", "a.md")
+	for range 2000 {
+		left, err := os.ReadDir(d.dir)
+		d.ok(err)
+		if len(left) == 2 && left[0].Name() == ".tsumugi-staged-notes" && left[1].Name() == "a.md" {
+			return
+		}
+		time.Sleep(5 * time.Millisecond) // The folder is what is waited for.
+	}
+	t.Error("it is there still")
 }

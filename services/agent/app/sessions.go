@@ -45,6 +45,7 @@ type sessions struct {
 	keep     time.Duration
 	folders  *folders
 	servers  *mcpserver.Servers
+	engine   *turn.Engine
 	runner   *runner.Runner
 	writer   *conversation.Writer
 	observer *telemetry.Sessions
@@ -90,16 +91,16 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 	box := &toolbox.Box{Work: opened.work, Read: opened.read, Programs: opened.programs, Policies: cfg.Sessions.policies, Servers: s.servers, Session: toolbox.Own{
 		Desk: desk, Nodes: contexts, Flows: flows, Clock: clock{}, ToolCalls: cfg.Sessions.ToolCalls,
 	}}
-	engine := turn.New(turn.Deps{
+	s.engine = turn.New(turn.Deps{
 		Ledger: kept, Machine: machine, Prompts: promptbuilder.Sessions{Client: prompts, Folders: cfg.Sessions.tools.prompts, Refs: sessiontool.References{Flows: flows, Nodes: contexts}}, Models: deps.Backends, Tools: box, IDs: textIDs{}, Clock: clock{},
 		Limits: cfg.Sessions.limits(), Terms: gate.Terms{RequesterMayApprove: cfg.Sessions.RequesterMayApprove, ApproveUnshown: cfg.Sessions.ApproveUnshown},
 	})
 	s.runner = runner.New(runner.Deps{
-		Engine: engine, Work: s.store, Clock: clock{}, Owner: uuid.NewString(), Observer: s.observer, Limits: cfg.Sessions.running(),
+		Engine: s.engine, Work: s.store, Clock: clock{}, Owner: uuid.NewString(), Observer: s.observer, Limits: cfg.Sessions.running(),
 	})
 	s.writer = conversation.NewWriter(kept, flows, cfg.Generation.Store)
 	s.service = sessionservice.New(sessionservice.Deps{
-		Ledger: kept, Engine: engine, Runner: s.runner, Desk: desk, Roots: box, Models: deps.Backends, Policies: cfg.Sessions.policies, IDs: textIDs{}, Clock: clock{},
+		Ledger: kept, Engine: s.engine, Runner: s.runner, Desk: desk, Roots: box, Models: deps.Backends, Policies: cfg.Sessions.policies, IDs: textIDs{}, Clock: clock{},
 	})
 	return nil
 }
@@ -132,6 +133,7 @@ func (s *sessions) run(ctx context.Context) error {
 	beside.Go(func() { s.writer.Run(ctx, clock{}, s.observer) })
 	beside.Go(func() { s.prune(ctx) })
 	beside.Go(func() { s.follow(ctx) })
+	beside.Go(func() { s.sweep(ctx) })
 	err := s.runner.Run(ctx)
 	beside.Wait()
 	return err

@@ -60,9 +60,15 @@ type desk struct {
 	dir, data string
 }
 
-func newDesk(t *testing.T) *desk {
+// newDesk starts one over a work folder that has these empty files.
+func newDesk(t *testing.T, files ...string) *desk {
 	t.Helper()
 	dir, data := t.TempDir(), t.TempDir()
+	for _, name := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	write := func(name, text string) string {
 		path := filepath.Join(data, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -185,14 +185,11 @@ func (t *trial) compareFiles(one *session, is told) error {
 	return nil
 }
 
-// stagedName begins the names of what is staged for a call. A kill may leave one: tools do not see it, and it is no file of anybody.
-const stagedName = ".tsumugi-staged-"
-
 // files are those of a session.
 func (t *trial) files(one *session) (map[string]string, error) {
 	all := map[string]string{}
 	err := filepath.WalkDir(filepath.Join(t.work(), one.folder()), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), stagedName) {
+		if err != nil || d.IsDir() {
 			return err
 		}
 		text, err := os.ReadFile(path) //nolint:gosec // a folder of ours
@@ -201,4 +198,18 @@ func (t *trial) files(one *session) (map[string]string, error) {
 		return err
 	})
 	return all, err
+}
+
+// stagedName begins the names of what is staged for a call. A kill may leave one, which a later start takes away.
+const stagedName = ".tsumugi-staged-"
+
+// littered names something that is staged still; empty: nothing is.
+func (t *trial) littered() (left string, err error) {
+	err = filepath.WalkDir(t.work(), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(d.Name(), stagedName) {
+			left = path + " is staged still, and nothing works any more"
+		}
+		return err
+	})
+	return left, err
 }

@@ -8,7 +8,7 @@
 // those that wait are served with the digest that they had. What was under way is asked for once more with the same request id. At the end
 // of a folder everything that waits is decided, and when nothing works any more the files must be exactly those that the executed calls of
 // each session make, one after the other: each call changes what another one would trip over, so that one that is done twice, or not at
-// all, leaves other files. The audit of each session is verified, with its replay.
+// all, leaves other files, and nothing else, such as what was staged for a call when the process died. The audit of each session is verified, with its replay.
 //
 // A killed process leaves the page cache behind, so this cannot see a missing fsync.
 package main

@@ -201,10 +201,13 @@ func (t *trial) finish(ctx context.Context, s *server) error {
 	return nil
 }
 
-// settled waits until no session works or waits; one that does for ever is lost.
+// settled waits until no session works or waits, and nothing that a kill left is in the work folder; what stays for ever is lost.
 func (t *trial) settled(ctx context.Context, s *server) (bool, error) {
 	for end := time.Now().Add(settleLimit); ; time.Sleep(settleLook) {
 		works, err := t.working(ctx, s)
+		if err == nil && works == "" {
+			works, err = t.littered()
+		}
 		if err != nil || works == "" {
 			return err == nil, err
 		}

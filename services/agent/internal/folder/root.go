@@ -190,6 +190,16 @@ type Root interface {
 	// Lock waits until the context ends for the folder, which is then this caller's alone among all sessions and processes.
 	// *BusyError when it was not free in time.
 	Lock(ctx context.Context) (Held, error)
+	// Littered says whether something stands under a staged name, of a change under way or of one that a crash cut off.
+	Littered(ctx context.Context) (bool, error)
+}
+
+// Swept is what a sweep did.
+type Swept struct {
+	// Gone counts the staged names that were taken away.
+	Gone int `json:"gone"`
+	// Kept are the paths under which content stands now that somebody else wrote.
+	Kept []string `json:"kept,omitempty"`
 }
 
 // Held is a folder under its lock, which goes with the process (field/review-agent.md C51). The steps of one effect are Stage, the INTENT
@@ -205,9 +215,9 @@ type Held interface {
 	Prove(ctx context.Context, s Staged) Outcome
 	// Finish takes away what is left under the staged name. kept is where content stands that somebody wrote there meanwhile.
 	Finish(ctx context.Context, s Staged) (kept string, err error)
-	// Sweep takes away all staged names and says how many. It is refused unless the caller says that every open INTENT of this
-	// folder, of any session, is settled.
-	Sweep(ctx context.Context, everyIntentSettled bool) (int, error)
+	// Sweep takes away all staged names. It may be called when every INTENT of this folder, of any session, is settled. unproven are what was
+	// staged for those of which nobody knows what became: they are finished (Finish), since content of others may stand under their names.
+	Sweep(ctx context.Context, unproven []Staged) (Swept, error)
 	// Unlock gives the folder back.
 	Unlock() error
 }

@@ -157,8 +157,11 @@ func (s *Session) Follow(next session.State, notes []session.Note) {
 	s.State = next
 	s.Thread = s.Thread.Changed(notes)
 	for _, n := range notes {
-		if n.Of == session.OfTurn && n.From == "" && n.To == string(session.Working) {
+		switch {
+		case n.Of == session.OfTurn && n.From == "" && n.To == string(session.Working):
 			s.Turns++
+		case n.Of == session.OfCall && (n.To == string(session.OutcomePending) || n.To == string(session.Unknown)):
+			s.Doubt(n.ID)
 		}
 	}
 }

@@ -131,6 +131,8 @@ type Session struct {
 	Notices []string `json:"notices,omitempty"`
 	// Standing are the rules by which persons allowed more than one call, in the order in which they were written.
 	Standing []Standing `json:"standing,omitempty"`
+	// Unproven are calls that have begun and of which nobody could tell what became, the latest: what was staged for them may stand in the work folder.
+	Unproven []string `json:"unproven,omitempty"`
 	// Direct is a call without a model that has begun and of which nothing else is written (field/review-agent.md C76).
 	Direct *Direct `json:"direct,omitempty"`
 	// Directs counts those that have begun by the digest of a dry run: with each the digests of all earlier dry runs are used up (C46, C76).
@@ -143,6 +145,15 @@ type Session struct {
 	Version int64 `json:"-"`
 	// Head is where its rows end.
 	Head audit.Head `json:"-"`
+}
+
+// Doubt takes down that nobody can tell what became of a call that has begun.
+func (s *Session) Doubt(call string) {
+	if slices.Contains(s.Unproven, call) {
+		return
+	}
+	s.Unproven = append(slices.Clone(s.Unproven), call)
+	s.Unproven = s.Unproven[max(0, len(s.Unproven)-MaxHashes):]
 }
 
 // Bounds of notices: entries, and characters of one.

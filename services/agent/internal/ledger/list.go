@@ -59,3 +59,24 @@ func entry(found store.Session) (e Listed) {
 	e.Session = s
 	return e
 }
+
+// Namespaces gives those that have a session, in order. An error ends them.
+func (l *Ledger) Namespaces(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for after := ""; ; {
+			all, err := l.store.Namespaces(ctx, after, chunk)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, ns := range all {
+				if after = ns; !yield(ns, nil) {
+					return
+				}
+			}
+			if len(all) < chunk {
+				return
+			}
+		}
+	}
+}

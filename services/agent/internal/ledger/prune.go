@@ -24,24 +24,21 @@ func (l *Ledger) Prune(ctx context.Context, records time.Duration) (out Pruned, 
 	now := l.clock.Now().UTC()
 	var broken *BrokenError
 	var unread error
-	for after := ""; ; {
-		all, err := l.store.Namespaces(ctx, after, chunk)
-		if err != nil || len(all) == 0 {
-			return out, errors.Join(unread, err)
+	for ns, err := range l.Namespaces(ctx) {
+		if err == nil {
+			err = l.pruneTexts(ctx, ns, now, &out)
 		}
-		for _, ns := range all {
-			if err := l.pruneTexts(ctx, ns, now, &out); err != nil {
-				return out, err
-			}
-			switch err := l.pruneSessions(ctx, ns, now, records, &out); {
-			case errors.As(err, &broken):
-				unread = broken
-			case err != nil:
-				return out, err
-			}
-			after = ns
+		if err != nil {
+			return out, err
+		}
+		switch err := l.pruneSessions(ctx, ns, now, records, &out); {
+		case errors.As(err, &broken):
+			unread = broken
+		case err != nil:
+			return out, err
 		}
 	}
+	return out, unread
 }
 
 func (l *Ledger) pruneTexts(ctx context.Context, ns string, now time.Time, out *Pruned) error {

@@ -237,7 +237,7 @@ func (w *world) sweep() {
 		w.Fatal(err)
 	}
 	defer h.Unlock() //nolint:errcheck // only swept
-	if _, err := h.Sweep(w.Context(), true); err != nil || len(w.staged()) > 0 {
+	if _, err := h.Sweep(w.Context(), nil); err != nil || len(w.staged()) > 0 {
 		w.Errorf("%v, %q", err, w.staged())
 	}
 }

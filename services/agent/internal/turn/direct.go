@@ -293,6 +293,7 @@ func (d *direct) End(ctx context.Context, e router.Ending) error {
 		w.Row(e.Entry(d.rs))
 		w.Session.Direct = nil
 		if t := &w.Session.Talk; e.State == router.Unknown {
+			w.Session.Doubt(e.Intent.Call)
 			t.Unknown = latest(append(t.Unknown, string(e.Intent.CallHash)), ledger.MaxHashes)
 		}
 		return d.ended(w, e)

@@ -175,6 +175,7 @@ func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Chan
 	default:
 		return session.Ended{Call: id, Failed: true}, gate.Change{}, nil
 	}
+	w.Session.Doubt(id)
 	t := &w.Session.Talk
 	t.Unknown = latest(append(t.Unknown, string(e.Intent.CallHash)), ledger.MaxHashes)
 	if w.Session.State.Lifecycle == session.Canceling || w.Session.State.Turn.Running == session.Stopping {

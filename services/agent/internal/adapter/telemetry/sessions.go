@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/runner"
 )
@@ -21,7 +22,7 @@ type Sessions struct {
 // NewSessions makes a Sessions and registers its metrics.
 func NewSessions(log *zap.Logger, metrics prometheus.Registerer) (*Sessions, error) {
 	s := &Sessions{log: log, failed: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tsumugi_agent_session_failures_total", Help: "Sessions that could not be carried on and are tried again, by what went wrong: failed, lost, unread, flow, prune, unclosed.",
+		Name: "tsumugi_agent_session_failures_total", Help: "Sessions that could not be carried on and are tried again, by what went wrong: failed, lost, unread, flow, prune, sweep, unclosed.",
 	}, []string{"what"})}
 	if err := metrics.Register(s.failed); err != nil {
 		return nil, fmt.Errorf("metrics of sessions: %w", err)
@@ -73,5 +74,17 @@ func (s *Sessions) Pruned(ctx context.Context, gone ledger.Pruned, err error) {
 		s.log.Error("what is kept no longer could not be taken away, and is tried again", zap.Error(err))
 	case gone != ledger.Pruned{}:
 		s.log.Info("what is kept no longer was taken away", zap.Any("gone", gone))
+	}
+}
+
+// Swept writes what crashes had left in a work folder and was taken away, and why not all was.
+func (s *Sessions) Swept(ctx context.Context, root string, swept folder.Swept, err error) {
+	about := []zap.Field{zap.String("root", root), zap.Any("swept", swept)}
+	switch {
+	case err != nil && ctx.Err() == nil:
+		s.failed.WithLabelValues("sweep").Inc()
+		s.log.Error("what changes that were cut off left in a work folder could not be taken away, and is tried again", append(about, zap.Error(err))...)
+	case swept.Gone > 0 || len(swept.Kept) > 0:
+		s.log.Info("what changes that were cut off left in a work folder was taken away", about...)
 	}
 }

@@ -295,7 +295,7 @@ func (w work) recover(e errand, k killed, step string, restored bool) {
 	if _, err := h.Finish(w.Context(), s); s.Name != "" && err != nil {
 		w.Error(err)
 	}
-	if _, err := h.Sweep(w.Context(), true); err != nil || len(w.staged()) > 0 {
+	if _, err := h.Sweep(w.Context(), nil); err != nil || len(w.staged()) > 0 {
 		w.Errorf("left behind: %q, %v", w.staged(), err)
 	}
 }
@@ -445,25 +445,56 @@ func TestStoppedInTheMiddle(t *testing.T) {
 	}
 }
 
-// Staged names are taken away only when the caller says that nothing has to be proved by them.
-func TestSweepAsksFirst(t *testing.T) {
+// Staged names are taken away, at any depth; of changes of which nobody knows what became only what is ours, and what somebody else wrote stays under
+// a name that is seen.
+func TestSweep(t *testing.T) {
 	t.Parallel()
 	w := newWork(t)
 	w.put("a.txt", "old")
+	w.put("b.txt", "old")
+	w.put("deep/er/c.txt", "old")
 	h := w.lock()
 	defer free(h)
-	for _, c := range []folder.Change{{Op: folder.Create, Path: "d/e.txt", Before: folder.Absent}, {Op: folder.Create, Path: "f.txt", Before: folder.Absent}} {
-		if _, err := h.Stage(t.Context(), c); err != nil {
+	littered := func() bool {
+		is, err := w.Littered(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
+		return is
 	}
+	if littered() {
+		t.Error("something is staged before anything was")
+	}
+	stage := func(op folder.Op, path, before, content string) folder.Staged {
+		c := folder.Change{Op: op, Path: path, Before: folder.Absent, Content: []byte(content)}
+		if before != "" {
+			c.Before = folder.Of([]byte(before))
+		}
+		s, err := h.Stage(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	stage(folder.Create, "d/e.txt", "", "new")
+	stage(folder.Write, "deep/er/c.txt", "old", "new")
+	ours, theirs := stage(folder.Write, "a.txt", "old", "new"), stage(folder.Write, "b.txt", "old", "new")
 	w.put(folder.StagedPrefix+"not ours", "x")
-	_, err := h.Sweep(t.Context(), false)
-	refused(t, err, folder.Unsettled)
-	if n, err := h.Sweep(t.Context(), true); n != 2 || err != nil {
-		t.Errorf("%d, %v", n, err)
+	if err := os.Rename(filepath.Join(w.dir, "b.txt"), filepath.Join(w.dir, theirs.Name)); err != nil { // as an exchange leaves it
+		t.Fatal(err)
 	}
-	if left := w.staged(); len(left) != 1 {
+	w.put(theirs.Name, "somebody's")
+	if !littered() {
+		t.Error("nothing is staged")
+	}
+	out, err := h.Sweep(t.Context(), []folder.Staged{ours, theirs, {Name: folder.StagedPrefix + "0123456789abcdef", Target: "gone/x.txt"}})
+	if err != nil || out.Gone != 3 || len(out.Kept) != 1 || w.content(out.Kept[0]) != "somebody's" || !strings.HasPrefix(out.Kept[0], "b.txt.kept-") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if left := w.staged(); len(left) != 1 || littered() {
 		t.Errorf("%q", left)
+	}
+	if w.content("a.txt") != "old" || w.content("deep/er/c.txt") != "old" {
+		t.Error("a target was changed")
 	}
 }

@@ -3,8 +3,6 @@ package workfolder
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"path"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
@@ -166,63 +164,4 @@ func (h *held) Finish(ctx context.Context, s folder.Staged) (kept string, err er
 	}
 	h.step("finished")
 	return "", told(s.Target, errors.Join(err, at.self.Sync()))
-}
-
-// Sweep implements folder.Held.
-func (h *held) Sweep(ctx context.Context, everyIntentSettled bool) (int, error) {
-	if !everyIntentSettled {
-		return 0, folder.Refuse(folder.Unsettled, h.config.Name, "a change may still have to be proved by what is staged for it")
-	}
-	return h.sweep(ctx, h.top, 0)
-}
-
-func (h *held) sweep(ctx context.Context, dir *os.Root, depth int) (n int, err error) {
-	self, err := dir.Open(".")
-	if err != nil {
-		return 0, err
-	}
-	defer self.Close() //nolint:errcheck // only read
-	if depth > folder.MaxDepth || h.onMount(self, "") != nil {
-		return 0, nil
-	}
-	entries, err := self.ReadDir(-1)
-	if err != nil {
-		return 0, err
-	}
-	swept := n
-	for _, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return n, err
-		}
-		switch {
-		case stagedName.MatchString(e.Name()):
-			if err := dir.RemoveAll(e.Name()); err != nil {
-				return n, err
-			}
-			n++
-		case e.IsDir():
-			more, err := h.sweepIn(ctx, dir, e, depth)
-			if n += more; err != nil {
-				return n, err
-			}
-		}
-	}
-	if n > swept {
-		err = self.Sync()
-	}
-	return n, err
-}
-
-// sweepIn sweeps a folder that is still there.
-func (h *held) sweepIn(ctx context.Context, dir *os.Root, e fs.DirEntry, depth int) (int, error) {
-	info, err := dir.Lstat(e.Name())
-	if err != nil || !info.IsDir() {
-		return 0, nil // It went away meanwhile.
-	}
-	sub, err := openDir(dir, e.Name(), info)
-	if err != nil {
-		return 0, nil // It went away meanwhile, or is nothing that we could have written in
-	}
-	defer sub.Close() //nolint:errcheck // only read
-	return h.sweep(ctx, sub, depth+1)
 }
