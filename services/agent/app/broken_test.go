@@ -193,3 +193,46 @@ func TestWhatACrashLeft(t *testing.T) {
 	}
 	t.Error("it is there still")
 }
+
+// TestTamperedContents: a byte of a message, of a result and of a decided approval that somebody changes in the store is found by an audit with replay,
+// and the row named that had sealed it.
+func TestTamperedContents(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	name := d.create(&agentv1.Session{Goal: "港", Root: "work"}).Name
+	d.send(name, "直して")
+	a := d.waits()
+	_, err := d.agent.DecideApproval(d.bob(), &agentv1.DecideApprovalRequest{Name: a.Name, Digest: a.Digest, Decision: agentv1.Decision_DECISION_APPROVE, Reason: "よい"})
+	d.ok(err)
+	d.until(name, func(s *agentv1.Session) bool { return s.Lifecycle == agentv1.Lifecycle_LIFECYCLE_DONE })
+	verify := func(replay bool) *agentv1.VerifyAuditResponse {
+		v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name, Replay: replay})
+		d.ok(err)
+		return v
+	}
+	if v := verify(true); !v.Intact || !v.Replayed {
+		t.Fatalf("%v", v)
+	}
+	swap := func(table, of, old, new string) string {
+		return fmt.Sprintf("UPDATE %s SET body = CAST(replace(CAST(body AS TEXT), '%s', '%s') AS BLOB) WHERE %s", table, old, new, of)
+	}
+	for what, c := range map[string]struct{ table, of, old, new, problem string }{
+		"a message":          {"texts", "id LIKE '%/message'", "直", "正", "/message is not as it was written"},
+		"a result":           {"texts", "id LIKE '%/result'", "EXECUTED", "EXECUTEX", "/result is not as it was written"},
+		"an answer":          {"texts", "id LIKE '%/answer'", "書く", "消す", "/answer is not as it was written"},
+		"a decided approval": {"approvals", "1 = 1", `"name":"bob"`, `"name":"bab"`, "the approval " + strings.TrimPrefix(a.Name, "approvals/") + " is not as it was written"},
+	} {
+		d.alter(swap(c.table, c.of, c.old, c.new))
+		v := verify(true)
+		if v.Intact || v.BadSeq < 2 || !strings.Contains(v.Problem, c.problem) || !v.Replayed {
+			t.Errorf("%s: %v", what, v)
+		}
+		if v := verify(false); !v.Intact {
+			t.Errorf("%s: the rows themselves: %v", what, v)
+		}
+		d.alter(swap(c.table, c.of, c.new, c.old))
+		if v := verify(true); !v.Intact {
+			t.Fatalf("%s, as it was: %v", what, v)
+		}
+	}
+}

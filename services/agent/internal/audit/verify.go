@@ -21,6 +21,8 @@ const (
 	UnknownKey   Fault = "UNKNOWN_KEY"   // its key is not among the keys
 	BadHead      Fault = "BAD_HEAD"      // the head was changed, is of another session, or of another chain
 	Unreadable   Fault = "UNREADABLE"    // it is not a row
+	// ChangedContent: it is as it was made, and a text or an approval that it has sealed is not.
+	ChangedContent Fault = "CONTENT_CHANGED"
 )
 
 // sentences say each fault.
@@ -35,6 +37,8 @@ var sentences = map[Fault]string{
 	UnknownKey:   "its key is not among the keys, so nothing can be said of it",
 	BadHead:      "the head does not belong to these rows",
 	Unreadable:   "it cannot be read",
+
+	ChangedContent: "what it wrote was changed",
 }
 
 // BadRow names the first row that is not as it was made.
@@ -45,7 +49,7 @@ type BadRow struct {
 	// KeyID is the key of a row with the fault UNKNOWN_KEY. Found is the number of the row that stands there, 0 without one.
 	KeyID string
 	Found uint64
-	// Err is why the row could not be read, if that is the fault.
+	// Err is why the row could not be read, or what of its content was changed, if that is the fault.
 	Err error
 }
 
@@ -62,7 +66,7 @@ func (e *BadRow) Error() string {
 	return s
 }
 
-// Unwrap gives why a row could not be read.
+// Unwrap gives Err.
 func (e *BadRow) Unwrap() error { return e.Err }
 
 // Report is what was verified.

@@ -42,6 +42,7 @@ type Work struct {
 	ns     string
 	behind bool
 	texts  map[string]string
+	kept   []kept
 	// lease is that which is there before a change that may claim the session.
 	lease   store.Lease
 	entries []audit.Entry
@@ -105,13 +106,20 @@ func (w *Work) Trusted() error {
 	return nil
 }
 
-// PutText writes a text of the session.
+// PutText writes a text of the session. The last row of the change seals its hash.
 func (w *Work) PutText(t store.Text) error {
 	if w.texts == nil {
 		w.texts = map[string]string{}
 	}
 	w.texts[t.ID] = string(t.Body)
+	w.seal(keptText(t))
 	return w.Tx.PutText(t)
+}
+
+// PutApproval writes an approval of the session. The last row of the change seals its hash.
+func (w *Work) PutApproval(a store.Approval) error {
+	w.seal(keptApproval(a))
+	return w.Tx.PutApproval(a)
 }
 
 // Fresh are the texts that the change wrote, by id: they need not be read again.
@@ -272,13 +280,6 @@ func (w *Work) complete(e audit.Entry) audit.Entry {
 	return e
 }
 
-// record is the body of a change in the store: its rows, and what changed, which the last row seals. They are one, since each thing in
-// the store costs more than its bytes.
-type record struct {
-	Rows  []audit.Row     `json:"rows"`
-	Delta json.RawMessage `json:"delta"`
-}
-
 // write writes the session and its rows. Of the calls of which nothing is open any more only the rows tell.
 func (w *Work) write(before []byte) (Session, error) {
 	s := w.Session
@@ -291,7 +292,7 @@ func (w *Work) write(before []byte) (Session, error) {
 	if len(s.Calls) == 0 {
 		s.Calls = nil
 	}
-	if len(w.entries) == 0 {
+	if len(w.entries)+len(w.kept) == 0 {
 		if same, err := json.Marshal(s); err != nil || bytes.Equal(before, same) {
 			return *s, err // Nothing happened, such as a cancel that came twice.
 		}
@@ -329,45 +330,3 @@ func (w *Work) putSession(raw []byte) error {
 		Created: s.Created, Wake: w.ledger.wake(*s, w.Now), Version: s.Version, Body: body,
 	})
 }
-
-// rows puts the rows behind the last one. The last of them seals what changed.
-func (w *Work) rows(changed []byte) (err error) {
-	if len(w.entries) == 0 {
-		return fmt.Errorf("a change of session %s has no row", w.Session.ID)
-	}
-	last := len(w.entries) - 1
-	if w.entries[last].Details, err = seal(w.entries[last].Details, changed); err != nil {
-		return err
-	}
-	after := w.Session.Head.Seq
-	rows, head, err := w.ledger.keys.Extend(w.Session.Head, w.entries...)
-	if err != nil {
-		return err
-	}
-	w.Session.Head = head
-	body, err := json.Marshal(record{rows, changed})
-	if err != nil {
-		return err
-	}
-	return w.AddRecord(w.Session.ID, int64(after), store.Record{Seq: int64(head.Seq), Time: head.Time, Body: body})
-}
-
-// seal puts the hash of what changed into the details of a row, so that the code of the row goes over it.
-func seal(details string, changed []byte) (string, error) {
-	all := map[string]json.RawMessage{}
-	if details != "" {
-		if err := json.Unmarshal([]byte(details), &all); err != nil {
-			return "", err
-		}
-	}
-	all[deltaKey] = json.RawMessage(`"` + canon.Sum(changed) + `"`)
-	raw, err := json.Marshal(all)
-	if err != nil {
-		return "", err
-	}
-	out, err := canon.JSON(raw)
-	return string(out), err
-}
-
-// deltaKey is where the details of a row have the hash of what changed.
-const deltaKey = "delta"

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
 
@@ -59,17 +59,6 @@ func (l *Ledger) records(ctx context.Context, ns, id string, from uint64) iter.S
 	}
 }
 
-// recordOf reads a record of a session, which has at least one row; first is the number that its first row should have. *BrokenError.
-func recordOf(id string, first int64, p store.Record) (r record, err error) {
-	if err = json.Unmarshal(p.Body, &r); err == nil && len(r.Rows) == 0 {
-		err = errors.New("it has no rows")
-	}
-	if err != nil {
-		return record{}, &BrokenError{Session: id, First: first, Last: p.Seq, Err: err}
-	}
-	return r, nil
-}
-
 // Head says where the chain of a session ends. store.ErrNotFound, *BrokenError.
 func (l *Ledger) Head(ctx context.Context, ns, id string) (audit.Head, error) {
 	s, err := l.load(ctx, ns, id)
@@ -90,7 +79,7 @@ func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error
 				yield(audit.Row{}, err)
 				return
 			}
-			if err := sealed(r); err != nil && broken == nil {
+			if err := r.sealed(); err != nil && broken == nil {
 				broken = &audit.BadRow{Seq: r.Rows[len(r.Rows)-1].Seq, Fault: audit.Changed, Err: err}
 			}
 			for _, row := range r.Rows {
@@ -108,15 +97,42 @@ func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error
 	return report, err
 }
 
-// sealed checks that what a record changed is what its last row was made over.
-func sealed(r record) error {
-	last := r.Rows[len(r.Rows)-1]
-	var seal map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(last.Details), &seal); err != nil {
-		return err
+// atOnce is how many texts and approvals are read in one snapshot.
+const atOnce = 32
+
+// Contents looks whether the texts and approvals of a session are those that its rows have sealed. The error is an *audit.BadRow, which names the first
+// row of which one was changed, or is gone before its time; store.ErrNotFound and *BrokenError. Verify comes first: here rows are believed. Of a deleted
+// session there is nothing to look at. What is written meanwhile is taken into account.
+func (l *Ledger) Contents(ctx context.Context, ns, id string) error {
+	w := written{last: map[string]write{}}
+	for r, err := range l.records(ctx, ns, id, 1) {
+		if err == nil {
+			err = w.take(r)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if string(seal[deltaKey]) != `"`+string(canon.Sum(r.Delta))+`"` {
-		return fmt.Errorf("what row %d changed is not what it sealed", last.Seq)
+	for some := range slices.Chunk(w.inOrder(), atOnce) {
+		over := false
+		err := l.store.Read(ctx, ns, func(v store.View) error {
+			s, err := v.Session(id)
+			if over = s.Lifecycle == deleted; err != nil || over {
+				return err
+			}
+			if err := w.catchUp(v, id); err != nil {
+				return err
+			}
+			for _, key := range some {
+				if err := w.last[key].check(v, id, l.clock.Now()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || over {
+			return err
+		}
 	}
 	return nil
 }
@@ -163,7 +179,7 @@ func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
 
 // patch takes over what a record says that changed, if that is what its last row sealed.
 func patch(made map[string]json.RawMessage, r record) error {
-	if err := sealed(r); err != nil {
+	if err := r.sealed(); err != nil {
 		return err
 	}
 	var changed map[string]json.RawMessage

@@ -376,11 +376,12 @@ func (r *rig) rests(id string) ledger.Session {
 	return r.get(id)
 }
 
-// sound: the rows verify and make the session.
+// sound: the rows verify, make the session and vouch for its texts and approvals.
 func (r *rig) sound(id string) {
 	r.Helper()
 	_, err := r.Engine.Ledger.Verify(r.Context(), ns, id)
 	r.ok(err)
+	r.ok(r.Engine.Ledger.Contents(r.Context(), ns, id))
 	_, err = r.Engine.Ledger.Replay(r.Context(), ns, id)
 	r.ok(err)
 }

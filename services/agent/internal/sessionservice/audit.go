@@ -25,18 +25,24 @@ type Verification struct {
 	Rows int64
 	// Head says where the chain ended after they were verified: rows may have come since.
 	Head audit.Head
-	// Bad is the first row that is not as it was made; nil: there is none.
+	// Bad is the first row that is not as it was made, or with a replay whose text or approval is not as it was written; nil: there is none.
 	Bad *audit.BadRow
 	// Replayed says that the session which its rows make is the one that is stored, Replay why it is not.
 	Replayed bool
 	Replay   error
 }
 
-// Verify goes through the rows of a session. *NotFoundError.
+// Verify goes through the rows of a session; replay also makes it again from them, and looks at the texts and approvals that they have sealed.
+// *NotFoundError, *ledger.BrokenError.
 func (s *Service) Verify(ctx context.Context, w Who, id string, replay bool) (v Verification, err error) {
 	report, err := s.Ledger.Verify(ctx, w.Namespace, id)
 	if err != nil && !errors.As(err, &v.Bad) {
 		return v, found(aSession, id, err)
+	}
+	if replay && v.Bad == nil {
+		if err = s.Ledger.Contents(ctx, w.Namespace, id); err != nil && !errors.As(err, &v.Bad) {
+			return v, found(aSession, id, err)
+		}
 	}
 	v.Rows = int64(report.Rows)
 	if v.Head, err = s.Ledger.Head(ctx, w.Namespace, id); err != nil || !replay {

@@ -334,11 +334,12 @@ func (r *rig) file(name string) string {
 	return string(data)
 }
 
-// sound: the rows verify and make the session, and no approval says anything else than it.
+// sound: the rows verify, make the session and vouch for its texts and approvals, and no approval says anything else than it.
 func (r *rig) sound() {
 	r.Helper()
 	_, err := r.Ledger.Verify(r.Context(), ns, id)
 	r.ok(err)
+	r.ok(r.Ledger.Contents(r.Context(), ns, id))
 	s, err := r.Ledger.Replay(r.Context(), ns, id)
 	r.ok(err)
 	r.ok(r.Ledger.Read(r.Context(), ns, func(v store.View) error {

@@ -21,7 +21,7 @@ func auditCommand() *cobra.Command {
 deleted is named whole.
 
 --verify has the service check that no row was changed, taken away or put in, --replay that the session which the rows make is the one that is
-stored. --export writes the rows into a file, and --check verifies such a file with the keys of the agent alone, without a service. The exit code
+stored, and that its texts and approvals are as they were written. --export writes the rows into a file, and --check verifies such a file with the keys of the agent alone, without a service. The exit code
 is 1 where something is not as it was written.`,
 		Example: `  tsumugi audit "$S" --verify --replay
   tsumugi audit "$S" --export audit.jsonl
@@ -51,7 +51,7 @@ is 1 where something is not as it was written.`,
 	f := c.Flags()
 	f.Int64Var(&o.After, "after", 0, "tell only rows behind this one")
 	f.BoolVar(&verify, "verify", false, "check that the rows are as they were made")
-	f.BoolVar(&replay, "replay", false, "make the session again from its rows, too, and compare")
+	f.BoolVar(&replay, "replay", false, "make the session again from its rows, too, and compare; and look at its texts and approvals")
 	f.StringVar(&export, "export", "", "write the rows into this file")
 	f.StringVar(&check, "check", "", "verify this file of an export")
 	f.StringVar(&keys, "keys", "", "the keys for --check: audit-keys.yaml in agent.data, or the file of agent.sessions.audit_keys")

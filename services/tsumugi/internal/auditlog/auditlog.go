@@ -108,7 +108,7 @@ func line(r *agentv1.AuditRecord) string {
 	return text
 }
 
-// Verify has the service go through the rows; replay has it make the session again from them, too. ErrBroken.
+// Verify has the service go through the rows; replay has it make the session again from them, and look at its texts and approvals, too. ErrBroken.
 func Verify(ctx context.Context, o Options, replay bool) error {
 	return o.ask(ctx, func(service agentv1.AgentServiceClient, name string) error {
 		v, err := service.VerifyAudit(ctx, &agentv1.VerifyAuditRequest{Session: name, Replay: replay})

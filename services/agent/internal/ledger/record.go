@@ -1,0 +1,246 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+)
+
+// record is the body of a change in the store: its rows, what changed, and the hashes of what it wrote beside the session; the last row seals both.
+// They are one, since each thing in the store costs more than its bytes.
+type record struct {
+	Rows  []audit.Row     `json:"rows"`
+	Delta json.RawMessage `json:"delta"`
+	// Kept is a list of kept; absent: nothing was written.
+	Kept json.RawMessage `json:"kept,omitempty"`
+}
+
+// Where the details of the last row of a change have the hashes of what changed, and of what was written.
+const (
+	deltaKey = "delta"
+	keptKey  = "kept"
+)
+
+// kept is a text or an approval that a change wrote.
+type kept struct {
+	// Text or Approval is its id.
+	Text     string     `json:"text,omitempty"`
+	Approval string     `json:"approval,omitempty"`
+	Hash     canon.Hash `json:"hash"`
+	// Until is when it may go; the zero time: with the session.
+	Until time.Time `json:"until,omitzero"`
+}
+
+func keptText(t store.Text) kept { return kept{Text: t.ID, Hash: canon.Sum(t.Body), Until: t.Until} }
+
+func keptApproval(a store.Approval) kept { return kept{Approval: a.ID, Hash: canon.Sum(a.Body)} }
+
+// same says that it is the same text or approval, whatever stands there.
+func (k kept) same(other kept) bool { return k.Text == other.Text && k.Approval == other.Approval }
+
+func (k kept) String() string {
+	if k.Approval != "" {
+		return "the approval " + k.Approval
+	}
+	return "the text " + k.Text
+}
+
+// seal has the last row vouch for what the change wrote; what it wrote before under the same id is no more.
+func (w *Work) seal(k kept) {
+	w.kept = append(slices.DeleteFunc(w.kept, k.same), k)
+}
+
+// rows puts the rows behind the last one. The last of them seals what changed and what was written.
+func (w *Work) rows(changed []byte) (err error) {
+	if len(w.entries) == 0 {
+		return fmt.Errorf("a change of session %s has no row", w.Session.ID)
+	}
+	r := record{Delta: changed}
+	if len(w.kept) > 0 {
+		if r.Kept, err = json.Marshal(w.kept); err != nil {
+			return err
+		}
+	}
+	last := len(w.entries) - 1
+	if w.entries[last].Details, err = r.seal(w.entries[last].Details); err != nil {
+		return err
+	}
+	after := w.Session.Head.Seq
+	if r.Rows, w.Session.Head, err = w.ledger.keys.Extend(w.Session.Head, w.entries...); err != nil {
+		return err
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	head := w.Session.Head
+	return w.AddRecord(w.Session.ID, int64(after), store.Record{Seq: int64(head.Seq), Time: head.Time, Body: body})
+}
+
+// seals are the hashes by which the last row vouches for the rest of its record, by their keys.
+func (r record) seals() map[string]json.RawMessage {
+	quoted := func(raw []byte) json.RawMessage { return json.RawMessage(`"` + canon.Sum(raw) + `"`) }
+	out := map[string]json.RawMessage{deltaKey: quoted(r.Delta)}
+	if len(r.Kept) > 0 {
+		out[keptKey] = quoted(r.Kept)
+	}
+	return out
+}
+
+// seal puts the seals into the details of a row, so that the code of the row goes over them.
+func (r record) seal(details string) (string, error) {
+	all := map[string]json.RawMessage{}
+	if details != "" {
+		if err := json.Unmarshal([]byte(details), &all); err != nil {
+			return "", err
+		}
+	}
+	for key, hash := range r.seals() {
+		all[key] = hash
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return "", err
+	}
+	out, err := canon.JSON(raw)
+	return string(out), err
+}
+
+// sealed checks that what a record changed and wrote is what its last row was made over.
+func (r record) sealed() error {
+	last := r.Rows[len(r.Rows)-1]
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(last.Details), &all); err != nil {
+		return err
+	}
+	want := r.seals()
+	for _, key := range []string{deltaKey, keptKey} {
+		if !bytes.Equal(all[key], want[key]) {
+			return fmt.Errorf("what row %d changed or wrote (%s) is not what it sealed", last.Seq, key)
+		}
+	}
+	return nil
+}
+
+// recordOf reads a record of a session, which has at least one row; first is the number that its first row should have. *BrokenError.
+func recordOf(id string, first int64, p store.Record) (r record, err error) {
+	if err = json.Unmarshal(p.Body, &r); err == nil && len(r.Rows) == 0 {
+		err = errors.New("it has no rows")
+	}
+	if err != nil {
+		return record{}, &BrokenError{Session: id, First: first, Last: p.Seq, Err: err}
+	}
+	return r, nil
+}
+
+// written are the texts and approvals of a session as its rows have sealed them, each by its last write.
+type written struct {
+	last map[string]write
+	// seq is the number of the last row that was read.
+	seq int64
+}
+
+// write is a text or an approval, and the row that seals it.
+type write struct {
+	kept
+	row uint64
+}
+
+// take reads one more record.
+func (w *written) take(r record) error {
+	row := r.Rows[len(r.Rows)-1].Seq
+	w.seq = int64(row)
+	if len(r.Kept) == 0 {
+		return nil
+	}
+	var all []kept
+	if err := json.Unmarshal(r.Kept, &all); err != nil {
+		return &audit.BadRow{Seq: row, Fault: audit.Unreadable, Err: err}
+	}
+	for _, k := range all {
+		w.last[k.Text+"\x00"+k.Approval] = write{k, row}
+	}
+	return nil
+}
+
+// catchUp reads the records that came since.
+func (w *written) catchUp(v store.View, id string) error {
+	for {
+		page, err := v.Records(id, w.seq+1, chunk)
+		if err != nil {
+			return err
+		}
+		for _, p := range page {
+			r, err := recordOf(id, w.seq+1, p)
+			if err == nil {
+				err = w.take(r)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(page) < chunk {
+			return nil
+		}
+	}
+}
+
+// check says whether a text or an approval is as it was written, or went when its time was over.
+func (w write) check(v store.View, session string, now time.Time) error {
+	var stored kept
+	var err error
+	if w.Approval != "" {
+		stored, err = w.approval(v, session)
+	} else {
+		var t store.Text
+		t, err = v.Text(session, w.Text)
+		stored = keptText(t)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound) && !w.Until.IsZero() && !now.Before(w.Until):
+		return nil
+	case errors.Is(err, store.ErrNotFound):
+		return w.bad("is gone")
+	case err != nil:
+		return err
+	case stored.Hash != w.Hash:
+		return w.bad("is not as it was written")
+	}
+	return nil
+}
+
+// approval gives an approval as it is stored. One that lists find under another state, time or session than its own is not as it was written.
+func (w write) approval(v store.View, session string) (kept, error) {
+	found, err := v.Approval(w.Approval)
+	if err != nil {
+		return kept{}, err
+	}
+	stored := keptApproval(found)
+	a, err := Approval(found)
+	if err != nil || found.Session != session || string(a.State) != found.State || !a.Created.Equal(found.Created) {
+		stored.Hash = ""
+	}
+	return stored, nil
+}
+
+func (w write) bad(how string) error {
+	return &audit.BadRow{Seq: w.row, Fault: audit.ChangedContent, Err: fmt.Errorf("%s %s", w.kept, how)}
+}
+
+// inOrder are all writes, the oldest row first.
+func (w *written) inOrder() []string {
+	var keys []string
+	for key := range w.last {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(w.last[a].row, w.last[b].row), cmp.Compare(a, b)) })
+	return keys
+}
