@@ -233,6 +233,6 @@ func isHash(s string) bool {
 
 // canonical says that a text is an object of JSON as it is stored and exported: without blanks.
 func canonical(text string) bool {
-	var b bytes.Buffer
-	return text[0] == '{' && json.Compact(&b, []byte(text)) == nil && b.String() == text
+	b := bytes.NewBuffer(make([]byte, 0, len(text)))
+	return text[0] == '{' && json.Compact(b, []byte(text)) == nil && string(b.Bytes()) == text
 }

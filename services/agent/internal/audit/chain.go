@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"iter"
 	"maps"
 	"slices"
@@ -97,13 +98,17 @@ func (k *Keys) Append(h Head, e Entry) (Row, Head, error) {
 
 // Extend is Append of several entries, which are of one transaction: of the heads between them there is no seal.
 func (k *Keys) Extend(h Head, entries ...Entry) ([]Row, Head, error) {
-	switch key, known := k.keys[h.KeyID]; {
-	case !known:
+	key, known := k.keys[h.KeyID]
+	if !known {
 		return nil, Head{}, fmt.Errorf("the head of the audit record was made with the key %q, which is not among the keys", h.KeyID)
-	case !equal(h.Seal, h.seal(key)):
+	}
+	c := newCoder(key)
+	if !equal(h.Seal, c.code(h.encode(c.room()))) {
 		return nil, Head{}, fmt.Errorf("the head of the audit record of sessions/%s was changed", h.Session)
 	}
-	key := k.keys[k.current]
+	if h.KeyID != k.current {
+		c = newCoder(k.keys[k.current])
+	}
 	rows := make([]Row, 0, len(entries))
 	for _, e := range entries {
 		if err := e.check(); err != nil {
@@ -117,11 +122,11 @@ func (k *Keys) Extend(h Head, entries ...Entry) ([]Row, Head, error) {
 		}
 		e.Time = e.Time.UTC().Round(0)
 		r := Row{Seq: h.Seq + 1, Entry: e, KeyID: k.current, Prev: h.MAC}
-		r.MAC = code(key, r.encode())
+		r.MAC = c.code(r.encode(c.room()))
 		rows = append(rows, r)
 		h.Seq, h.MAC, h.Time, h.KeyID = r.Seq, r.MAC, e.Time, k.current
 	}
-	h.Seal = h.seal(key)
+	h.Seal = c.code(h.encode(c.room()))
 	return rows, h, nil
 }
 
@@ -141,10 +146,10 @@ func (k *Keys) Resume(rows iter.Seq2[Row, error], namespace, session string) (He
 	return h, err
 }
 
-// encode gives the bytes that the code of a row goes over: every field but the code, each text with its length before it, so
+// encode appends the bytes that the code of a row goes over: every field but the code, each text with its length before it, so
 // that two rows never have the same.
-func (r *Row) encode() []byte {
-	b := text(make([]byte, 0, 1024), rowVersion)
+func (r *Row) encode(b []byte) []byte {
+	b = text(b, rowVersion)
 	b = binary.BigEndian.AppendUint64(b, r.Seq)
 	b = text(text(b, r.KeyID), r.Prev)
 	b = moment(b, r.Time)
@@ -154,13 +159,20 @@ func (r *Row) encode() []byte {
 	return b
 }
 
-func (h *Head) seal(key []byte) string {
-	b := text(nil, headVersion)
+// encode appends the bytes that the seal goes over.
+func (h *Head) encode(b []byte) []byte {
+	b = text(b, headVersion)
 	b = binary.BigEndian.AppendUint64(b, h.Seq)
 	for _, t := range []string{h.KeyID, h.MAC, h.Namespace, h.Session} {
 		b = text(b, t)
 	}
-	return code(key, moment(b, h.Time))
+	return moment(b, h.Time)
+}
+
+// seal is the code of a head by a key.
+func (h *Head) seal(key []byte) string {
+	c := newCoder(key)
+	return c.code(h.encode(c.room()))
 }
 
 func text(b []byte, s string) []byte {
@@ -173,10 +185,29 @@ func moment(b []byte, t time.Time) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(t.Nanosecond()))
 }
 
-func code(key, message []byte) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write(message)
-	return hex.EncodeToString(mac.Sum(nil))
+// coder makes codes with one key, one after the other: only for the first one it has to work on the key.
+type coder struct {
+	mac  hash.Hash
+	used bool
+	text []byte
+}
+
+func newCoder(key []byte) *coder {
+	return &coder{mac: hmac.New(sha256.New, key), text: make([]byte, 0, 1024)}
+}
+
+// room is where the next text may be put together.
+func (c *coder) room() []byte { return c.text[:0] }
+
+// code gives the code of a text, which is room of this coder from then on.
+func (c *coder) code(text []byte) string {
+	if c.used {
+		c.mac.Reset()
+	}
+	c.used, c.text = true, text
+	c.mac.Write(text)
+	var sum [sha256.Size]byte
+	return hex.EncodeToString(c.mac.Sum(sum[:0]))
 }
 
 // equal compares codes in constant time.

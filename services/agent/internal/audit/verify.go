@@ -162,10 +162,12 @@ func (v *verifier) disputed(seq uint64, mac string) bool {
 func (v *verifier) row(r Row) *BadRow {
 	bad := func(f Fault) *BadRow { return &BadRow{Seq: v.seq, Fault: f, KeyID: r.KeyID, Found: r.Seq} }
 	key, known := v.keys.keys[r.KeyID]
-	switch {
-	case !known:
+	if !known {
 		return bad(UnknownKey)
-	case !equal(r.MAC, code(key, r.encode())):
+	}
+	c := newCoder(key)
+	switch {
+	case !equal(r.MAC, c.code(r.encode(c.room()))):
 		return bad(Changed)
 	case r.Namespace != v.chain.Namespace || r.Session != v.chain.Session:
 		return bad(OtherSession)
