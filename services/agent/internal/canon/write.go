@@ -3,7 +3,17 @@ package canon
 import (
 	"fmt"
 	"slices"
+	"unicode/utf8"
 )
+
+// AppendText appends a text as canonical JSON has it: a string. What is not UTF-8 in it becomes U+FFFD, byte by byte, as encoding/json has
+// it: for texts of ours, since those of others are read by JSON, which refuses them.
+func AppendText(b []byte, text string) []byte {
+	if !utf8.ValidString(text) {
+		text = string([]rune(text))
+	}
+	return appendString(b, text)
+}
 
 // sortKeys sorts by UTF-16 units (RFC 8785, 3.2.3): Go's order, by bytes, differs beyond U+FFFF.
 func sortKeys(keys []key) {

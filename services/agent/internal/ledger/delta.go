@@ -62,24 +62,34 @@ func delta(before, after []byte) ([]byte, error) {
 	if err := errors.Join(errA, errB); err != nil {
 		return nil, err
 	}
-	out := []byte("{")
-	add := func(key, value []byte) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(append(out, '"'), key...), `":`...), value...)
-	}
+	var changed []member
 	for _, m := range b {
 		if !bytes.Equal(find(a, m.key), m.value) {
-			add(m.key, m.value)
+			changed = append(changed, m)
 		}
 	}
 	for _, m := range a {
 		if find(b, m.key) == nil {
-			add(m.key, []byte("null"))
+			changed = append(changed, member{m.key, []byte("null")})
 		}
 	}
-	return append(out, '}'), nil
+	return object(changed), nil
+}
+
+// object writes members as json.Marshal does, of which members reads them again.
+func object(all []member) []byte {
+	size := 2
+	for _, m := range all {
+		size += len(m.key) + len(m.value) + 4
+	}
+	out := append(make([]byte, 0, size), '{')
+	for i, m := range all {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(append(out, '"'), m.key...), `":`...), m.value...)
+	}
+	return append(out, '}')
 }
 
 func find(all []member, key []byte) []byte {

@@ -186,9 +186,7 @@ func encode(session []byte, head audit.Head) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]byte, 0, len(session)+len(raw)+32)
-	out = append(append(out, `{"session":`...), session...)
-	return append(append(append(out, `,"head":`...), raw...), '}'), nil
+	return object([]member{{[]byte("session"), session}, {[]byte("head"), raw}}), nil
 }
 
 // decode reads a session. *BrokenError: the session cannot go on.

@@ -77,34 +77,65 @@ func (w *Work) rows(changed []byte) (err error) {
 	if r.Rows, w.Session.Head, err = w.ledger.keys.Extend(w.Session.Head, w.entries...); err != nil {
 		return err
 	}
-	body, err := json.Marshal(r)
+	raw, err := json.Marshal(r.Rows)
 	if err != nil {
 		return err
 	}
-	head := w.Session.Head
+	all := []member{{[]byte("rows"), raw}, {[]byte("delta"), r.Delta}} // r, of which the rest is JSON already
+	if len(r.Kept) > 0 {
+		all = append(all, member{[]byte("kept"), r.Kept})
+	}
+	body, head := object(all), w.Session.Head
 	return w.AddRecord(w.Session.ID, int64(after), store.Record{Seq: int64(head.Seq), Time: head.Time, Body: body})
 }
 
-// seals are the hashes by which the last row vouches for the rest of its record, by their keys.
-func (r record) seals() map[string]json.RawMessage {
-	quoted := func(raw []byte) json.RawMessage { return json.RawMessage(`"` + canon.Sum(raw) + `"`) }
-	out := map[string]json.RawMessage{deltaKey: quoted(r.Delta)}
+// seals are the hashes by which the last row vouches for the rest of its record, by their keys, sorted.
+func (r record) seals() []member {
+	quoted := func(raw []byte) []byte { return []byte(`"` + canon.Sum(raw) + `"`) }
+	all := []member{{[]byte(deltaKey), quoted(r.Delta)}}
 	if len(r.Kept) > 0 {
-		out[keptKey] = quoted(r.Kept)
+		all = append(all, member{[]byte(keptKey), quoted(r.Kept)})
 	}
-	return out
+	return all
 }
 
-// seal puts the seals into the details of a row, so that the code of the row goes over them.
+// seal puts the seals into the details of a row, so that the code of the row goes over them, and gives them in canonical form.
 func (r record) seal(details string) (string, error) {
+	all, err := members([]byte(cmp.Or(details, "{}")))
+	if err != nil || !plain(all) {
+		return r.resealed(details)
+	}
+	for _, hash := range r.seals() {
+		at, there := slices.BinarySearchFunc(all, hash.key, func(m member, key []byte) int { return bytes.Compare(m.key, key) })
+		if there {
+			all[at] = hash
+		} else {
+			all = slices.Insert(all, at, hash)
+		}
+	}
+	return string(object(all)), nil
+}
+
+// plain says that an object is in canonical form because it is as simple as most rows are: sorted names, and texts without escapes.
+func plain(all []member) bool {
+	for i, m := range all {
+		if m.value[0] != '"' || bytes.IndexByte(m.value, '\\') >= 0 || i > 0 && bytes.Compare(all[i-1].key, m.key) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// resealed is seal for any details.
+func (r record) resealed(details string) (string, error) {
 	all := map[string]json.RawMessage{}
 	if details != "" {
 		if err := json.Unmarshal([]byte(details), &all); err != nil {
 			return "", err
 		}
 	}
-	for key, hash := range r.seals() {
-		all[key] = hash
+	for _, hash := range r.seals() {
+		all[string(hash.key)] = hash.value
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
@@ -121,7 +152,10 @@ func (r record) sealed() error {
 	if err := json.Unmarshal([]byte(last.Details), &all); err != nil {
 		return err
 	}
-	want := r.seals()
+	want := map[string][]byte{}
+	for _, hash := range r.seals() {
+		want[string(hash.key)] = hash.value
+	}
 	for _, key := range []string{deltaKey, keptKey} {
 		if !bytes.Equal(all[key], want[key]) {
 			return fmt.Errorf("what row %d changed or wrote (%s) is not what it sealed", last.Seq, key)

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"encoding/json"
-
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -60,13 +58,37 @@ func (w *Work) details(n session.Note) string {
 	if n.Of == session.OfTurn && n.To == session.ToAnswered {
 		d.Answer = w.Answer
 	}
-	raw, err := json.Marshal(d)
-	if err != nil {
+	return d.canonical()
+}
+
+// canonical is the canonical JSON of details (canon.JSON); empty where they are too large for one: the row stands without it.
+func (d *Details) canonical() string {
+	b := append(make([]byte, 0, 256), '{')
+	if len(d.Allowed) > 0 {
+		b = append(b, `"allowed":[`...)
+		for i, step := range d.Allowed {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = canon.AppendText(b, string(step))
+		}
+		b = append(b, ']')
+	}
+	for _, f := range [...]struct{ name, value string }{
+		{"answer", d.Answer}, {"from", d.From}, {"id", d.ID}, {"of", string(d.Of)}, {"reason", string(d.Reason)}, {"text", d.Text}, {"to", d.To},
+		{"trigger", string(d.Trigger)},
+	} {
+		if f.value == "" && f.name != "of" {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), f.name...), `":`...)
+		b = canon.AppendText(b, f.value)
+	}
+	if b = append(b, '}'); len(b) > canon.MaxBytes {
 		return ""
 	}
-	out, err := canon.JSON(raw)
-	if err != nil {
-		return "" // A text that no canonical form has: the row stands without it.
-	}
-	return string(out)
+	return string(b)
 }
