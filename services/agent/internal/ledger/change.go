@@ -46,6 +46,8 @@ type Work struct {
 	// lease is that which is there before a change that may claim the session.
 	lease   store.Lease
 	entries []audit.Entry
+	// stored is the body that was written; nil: none was.
+	stored []byte
 	// told are the calls and approvals of which an event said something, by id: the hashes by which their rows are known.
 	told map[string]session.Call
 }
@@ -57,12 +59,13 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		l.hold.writing.Lock()
 		defer l.hold.writing.Unlock()
 	}
+	var stored []byte
 	err = l.store.Update(ctx, ns, func(tx store.Tx) error {
 		found, err := tx.Session(id)
 		if err != nil {
 			return err
 		}
-		s, before, err := read(found)
+		s, before, err := l.read(found)
 		if err != nil {
 			return err
 		}
@@ -80,10 +83,12 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		if out, err = w.write(before); err != nil {
 			return err
 		}
+		stored = w.stored
 		epoch, err = w.leave()
 		return err
 	})
 	if err == nil {
+		l.recent.wrote(out, stored)
 		l.bell.ring(store.Key{Namespace: ns, Session: id})
 	}
 	if err == nil && l.hold != nil {
@@ -325,6 +330,7 @@ func (w *Work) putSession(raw []byte) error {
 	if !s.Deleted.IsZero() {
 		lifecycle = deleted
 	}
+	w.stored = body
 	return w.PutSession(store.Session{
 		ID: s.ID, Owner: s.Owner, Lifecycle: lifecycle, Waits: s.State.AwaitsApproval() || s.State.Question.ID != "",
 		Created: s.Created, Wake: w.ledger.wake(*s, w.Now), Version: s.Version, Body: body,

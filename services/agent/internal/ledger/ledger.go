@@ -36,13 +36,14 @@ type Ledger struct {
 	machine session.Machine
 	clock   Clock
 	bell    *bell
+	recent  *recent
 	// hold is whose changes these are; nil: of whoever makes them.
 	hold *Hold
 }
 
 // New makes a ledger. keys make the codes of its rows.
 func New(s store.Store, keys *audit.Keys, machine session.Machine, clock Clock) *Ledger {
-	return &Ledger{store: s, keys: keys, machine: machine, clock: clock, bell: newBell()}
+	return &Ledger{store: s, keys: keys, machine: machine, clock: clock, bell: newBell(), recent: &recent{}}
 }
 
 // Settings are what a session is made with and keeps.
@@ -190,26 +191,31 @@ func encode(session []byte, head audit.Head) ([]byte, error) {
 }
 
 // decode reads a session. *BrokenError: the session cannot go on.
-func decode(s store.Session) (Session, error) {
-	out, _, err := read(s)
+func (l *Ledger) decode(s store.Session) (Session, error) {
+	out, _, err := l.read(s)
 	return out, err
 }
 
 // read reads a session, and gives the text of it alone, without the head. *BrokenError.
-func read(s store.Session) (out Session, text []byte, err error) {
-	parts, err := members(s.Body)
-	if err == nil {
-		text = find(parts, []byte("session"))
-		err = errors.Join(json.Unmarshal(text, &out), json.Unmarshal(find(parts, []byte("head")), &out.Head))
+func (l *Ledger) read(s store.Session) (out Session, text []byte, err error) {
+	k, ok := l.recent.find(s.ID, s.Body)
+	if !ok {
+		parts, err := members(s.Body)
+		if err == nil {
+			k = known{body: s.Body, text: find(parts, []byte("session"))}
+			err = errors.Join(json.Unmarshal(k.text, &k.session), json.Unmarshal(find(parts, []byte("head")), &k.session.Head))
+		}
+		if err == nil && k.session.ID != s.ID {
+			err = errOther
+		}
+		if err != nil {
+			return Session{}, nil, &BrokenError{Session: s.ID, Err: err}
+		}
+		l.recent.put(s.ID, k)
 	}
-	if err == nil && out.ID != s.ID {
-		err = errOther
-	}
-	if err != nil {
-		return Session{}, nil, &BrokenError{Session: s.ID, Err: err}
-	}
+	out = k.session.copy()
 	out.Version = s.Version
-	return out, text, nil
+	return out, k.text, nil
 }
 
 // Get gives a session. store.ErrNotFound, *BrokenError.
@@ -226,7 +232,7 @@ func (l *Ledger) load(ctx context.Context, ns, id string) (out Session, err erro
 	err = l.store.Read(ctx, ns, func(v store.View) error {
 		s, err := v.Session(id)
 		if err == nil {
-			out, err = decode(s)
+			out, err = l.decode(s)
 		}
 		return err
 	})

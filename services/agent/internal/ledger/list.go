@@ -37,7 +37,7 @@ func (l *Ledger) List(ctx context.Context, ns string, f store.SessionFilter, aft
 				return
 			}
 			for _, s := range page {
-				e := entry(s)
+				e := l.entry(s)
 				after = e.Place()
 				if !yield(e, nil) {
 					return
@@ -50,8 +50,8 @@ func (l *Ledger) List(ctx context.Context, ns string, f store.SessionFilter, aft
 	}
 }
 
-func entry(found store.Session) (e Listed) {
-	s, err := decode(found)
+func (l *Ledger) entry(found store.Session) (e Listed) {
+	s, err := l.decode(found)
 	if errors.As(err, &e.Broken) {
 		s = Session{ID: found.ID, Owner: found.Owner, Version: found.Version}
 	}

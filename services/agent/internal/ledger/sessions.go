@@ -75,7 +75,7 @@ func (l *Ledger) carry(tx store.Tx, s *Session) error {
 	if err != nil {
 		return err
 	}
-	old, err := decode(found)
+	old, err := l.decode(found)
 	switch {
 	case err != nil:
 		return err
