@@ -102,6 +102,17 @@ func (l *Ledger) Span(ctx context.Context, ns, id string) (s Session, oldest int
 	return s, oldest, err
 }
 
+// Look gives a session to fn with what else is stored, in one snapshot. store.ErrNotFound, and the error of fn.
+func (l *Ledger) Look(ctx context.Context, ns, id string, fn func(Session, store.View) error) error {
+	return l.store.Read(ctx, ns, func(v store.View) error {
+		s, err := l.present(v, id)
+		if err != nil {
+			return err
+		}
+		return fn(s, v)
+	})
+}
+
 // present reads a session that was not deleted. store.ErrNotFound.
 func (l *Ledger) present(v store.View, id string) (Session, error) {
 	found, err := v.Session(id)

@@ -83,7 +83,7 @@ func (l *Ledger) deleteBroken(ctx context.Context, ns, id, given string, actor a
 		if err != nil {
 			return err
 		}
-		e := entry(found)
+		e := l.entry(found)
 		if e.Broken == nil {
 			return store.ErrFenced // It can be read again: somebody has put it back.
 		}

@@ -46,8 +46,9 @@ type Work struct {
 	// lease is that which is there before a change that may claim the session.
 	lease   store.Lease
 	entries []audit.Entry
-	// stored is the body that was written; nil: none was.
+	// stored is the body that was written; nil: none was. then is what is done when it is durable.
 	stored []byte
+	then   []func()
 	// told are the calls and approvals of which an event said something, by id: the hashes by which their rows are known.
 	told map[string]session.Call
 }
@@ -59,7 +60,7 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		l.hold.writing.Lock()
 		defer l.hold.writing.Unlock()
 	}
-	var stored []byte
+	var w *Work
 	err = l.store.Update(ctx, ns, func(tx store.Tx) error {
 		found, err := tx.Session(id)
 		if err != nil {
@@ -72,7 +73,7 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		if err := gone(s); err != nil {
 			return err
 		}
-		w := &Work{Tx: tx, Session: &s, Actor: actor, ledger: l, ns: ns}
+		w = &Work{Tx: tx, Session: &s, Actor: actor, ledger: l, ns: ns}
 		w.Now, w.behind = l.now(s.Head.Time)
 		if err := w.enter(); err != nil {
 			return err
@@ -83,12 +84,14 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		if out, err = w.write(before); err != nil {
 			return err
 		}
-		stored = w.stored
 		epoch, err = w.leave()
 		return err
 	})
 	if err == nil {
-		l.recent.wrote(out, stored)
+		l.recent.wrote(out, w.stored)
+		for _, then := range w.then {
+			then()
+		}
 		l.bell.ring(store.Key{Namespace: ns, Session: id})
 	}
 	if err == nil && l.hold != nil {
@@ -126,6 +129,9 @@ func (w *Work) PutApproval(a store.Approval) error {
 	w.seal(keptApproval(a))
 	return w.Tx.PutApproval(a)
 }
+
+// Then has something done when the change is durable, which does not block and need not be done: the process may end before.
+func (w *Work) Then(do func()) { w.then = append(w.then, do) }
 
 // Fresh are the texts that the change wrote, by id: they need not be read again.
 func (w *Work) Fresh() map[string]string { return w.texts }

@@ -36,14 +36,14 @@ type Ledger struct {
 	machine session.Machine
 	clock   Clock
 	bell    *bell
-	recent  *recent
+	recent  *bodies
 	// hold is whose changes these are; nil: of whoever makes them.
 	hold *Hold
 }
 
 // New makes a ledger. keys make the codes of its rows.
 func New(s store.Store, keys *audit.Keys, machine session.Machine, clock Clock) *Ledger {
-	return &Ledger{store: s, keys: keys, machine: machine, clock: clock, bell: newBell(), recent: &recent{}}
+	return &Ledger{store: s, keys: keys, machine: machine, clock: clock, bell: newBell(), recent: newBodies()}
 }
 
 // Settings are what a session is made with and keeps.
@@ -211,7 +211,7 @@ func (l *Ledger) read(s store.Session) (out Session, text []byte, err error) {
 		if err != nil {
 			return Session{}, nil, &BrokenError{Session: s.ID, Err: err}
 		}
-		l.recent.put(s.ID, k)
+		l.recent.read(s.ID, k)
 	}
 	out = k.session.copy()
 	out.Version = s.Version

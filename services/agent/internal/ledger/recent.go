@@ -4,69 +4,43 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"sync"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/recent"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 )
 
-// Bounds of what recent holds, in bytes of bodies: of one, and of all of a generation, of which there are two. As values they take about
-// as much again.
-const (
-	maxKnown = 256 << 10
-	maxYoung = 4 << 20
-)
+// maxRecent bounds what recent holds, in bytes of the bodies of a generation. As values they take about as much again.
+const maxRecent = 4 << 20
 
-// recent holds the sessions that were read or written last, as their bodies and what these say: a session is read several times for each
+// bodies holds the sessions that were read or written last, as their bodies and what these say: a session is read several times for each
 // change, and reading JSON is most of that. What is stored decides: a session is taken from here only where the very bytes of its body were
-// read just now, so that nobody, and no other process either, can make what is here old. Safe for concurrent use.
-type recent struct {
-	mu sync.Mutex
-	// What is not used while young fills with others goes with old.
-	young, old map[string]known
-	bytes      int
+// read just now, so that nobody, and no other process either, can make what is here old.
+type bodies struct {
+	recent.Cache[string, known]
 }
 
-// known is a body, the text of the session in it, and the session, which is nobody's: whoever gets it gets a copy.
+func newBodies() *bodies { return &bodies{recent.Cache[string, known]{Max: maxRecent}} }
+
+// known is a body, the text of the session in it, and the session, which is nobody's: whoever gets it takes a copy.
 type known struct {
 	body, text []byte
 	session    Session
 }
 
-func (r *recent) find(id string, body []byte) (k known, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if k, ok = r.young[id]; !ok {
-		if k, ok = r.old[id]; ok {
-			r.keep(id, k)
-		}
-	}
+func (b *bodies) find(id string, body []byte) (known, bool) {
+	k, ok := b.Get(id)
 	return k, ok && bytes.Equal(k.body, body)
 }
 
-// put takes a session as it was read. Nobody changes its body.
-func (r *recent) put(id string, k known) {
-	if len(k.body) > maxKnown {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keep(id, k)
-}
+// read takes a session as it was read. Nobody changes its body.
+func (b *bodies) read(id string, k known) { b.Put(id, k, len(k.body)) }
 
 // wrote takes a session as it was written; nil: it was not.
-func (r *recent) wrote(s Session, body []byte) {
+func (b *bodies) wrote(s Session, body []byte) {
 	// What is not UTF-8 in it is another text when it is read again.
 	if parts, err := members(body); err == nil && body != nil && !bytes.Contains(body, []byte(`\ufffd`)) {
-		r.put(s.ID, known{body: body, text: find(parts, []byte("session")), session: s.copy()})
+		b.read(s.ID, known{body: body, text: find(parts, []byte("session")), session: s.copy()})
 	}
-}
-
-func (r *recent) keep(id string, k known) {
-	if r.bytes > maxYoung || r.young == nil {
-		r.young, r.old, r.bytes = map[string]known{}, r.young, 0
-	}
-	r.bytes += len(k.body) - len(r.young[id].body)
-	r.young[id] = k
 }
 
 // copied is a list of one's own, as it is when it is read again: one without entries is nil.

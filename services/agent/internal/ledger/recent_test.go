@@ -107,7 +107,7 @@ func TestRecent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var kept recent
+		kept := newBodies()
 		kept.wrote(s, body)
 		k, ok := kept.find(s.ID, body)
 		if err := json.Unmarshal(k.text, &read); err != nil || !ok {
@@ -126,25 +126,5 @@ func TestRecent(t *testing.T) {
 		if _, ok := kept.find(s.ID, append([]byte(" "), body...)); ok {
 			t.Fatal("another body is taken for it")
 		}
-	}
-}
-
-// TestRecentIsBounded: however many sessions there are, so many bytes are held; a session that is used stays.
-func TestRecentIsBounded(t *testing.T) {
-	t.Parallel()
-	var r recent
-	body := make([]byte, maxKnown)
-	for i := range 100 {
-		r.put(string(rune('a'+i)), known{body: body})
-		if _, ok := r.find("a", body); !ok {
-			t.Fatalf("after %d others the one that is used is gone", i)
-		}
-	}
-	if n := len(r.young) + len(r.old); n > 2*maxYoung/maxKnown+4 {
-		t.Errorf("%d are held", n)
-	}
-	r.put("large", known{body: make([]byte, maxKnown+1)})
-	if _, ok := r.find("large", make([]byte, maxKnown+1)); ok {
-		t.Error("one that is too large is held")
 	}
 }

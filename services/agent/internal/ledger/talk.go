@@ -47,6 +47,8 @@ type Talk struct {
 	Speakers []Speaker `json:"speakers,omitempty"`
 	// Made is how the last answer of the open turn was made.
 	Made Made `json:"made,omitzero"`
+	// Snapshot: the text that has the files and skills of its prompts is there.
+	Snapshot bool `json:"snapshot,omitempty"`
 	// Shown are the nodes that the model was shown because it asked for them, in the whole session; ShownNow those of the open turn.
 	Shown    int `json:"shown,omitempty"`
 	ShownNow int `json:"shown_now,omitempty"`

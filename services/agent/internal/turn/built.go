@@ -37,6 +37,7 @@ func (b Built) keep(w *ledger.Work) error {
 	if len(b.Snapshot) == 0 {
 		return nil
 	}
+	w.Session.Talk.Snapshot = true
 	return put(w, snapshotText, b.Snapshot)
 }
 

@@ -67,15 +67,19 @@ func (e *Engine) talk(ctx context.Context, ns, id string, m Message) (*talk, err
 	if wrong := m.check(); len(wrong) > 0 {
 		return nil, &ledger.FieldsError{Wrong: wrong}
 	}
-	s, err := e.Ledger.Get(ctx, ns, id)
+	t := &talk{e: e, ns: ns, m: m}
+	known := false
+	err := e.Ledger.Look(ctx, ns, id, func(s ledger.Session, v store.View) (err error) {
+		t.was, t.now = s, s
+		known, err = m.known(reader{view: v, session: id})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{e: e, ns: ns, m: m, was: s, now: s, turn: e.opening(s, m.ID, !m.byPerson())}
-	if known, err := e.known(ctx, ns, id, m); err != nil || known {
-		return t, err
-	}
-	if m.Mode != session.Queue || s.State.Turn.Running != session.NoTurn || len(s.State.Queue) > 0 || e.Limits.Together <= 0 {
+	s := t.was
+	t.turn = e.opening(s, m.ID, !m.byPerson())
+	if known || m.Mode != session.Queue || s.State.Turn.Running != session.NoTurn || len(s.State.Queue) > 0 || e.Limits.Together <= 0 {
 		return t, nil
 	}
 	for _, event := range []session.Event{m.Sent, t.turn.event} {

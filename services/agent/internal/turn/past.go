@@ -2,7 +2,6 @@ package turn
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/generation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -94,6 +92,7 @@ func (e *Engine) shelve(w *ledger.Work, end ended) error {
 	}
 	t.Evidence = t.Evidence[max(0, len(t.Evidence)-ledger.MaxEvidence):]
 	id, err := conversation.Keep(w, x)
+	e.pasts.putThen(w, id, x)
 	t.Past = latest(append(t.Past, id), ledger.MaxPast)
 	t.Messages, t.Owed, t.Made = nil, nil, ledger.Made{}
 	return err
@@ -122,14 +121,16 @@ func saidIn(env envelope.Envelope) string {
 
 // past reads what a prompt tells of the files of the session, of earlier turns, and what waits for approval.
 func (r reader) past(s ledger.Session, p *Prompt) error {
-	files, err := r.view.Text(s.ID, snapshotText)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
+	if s.Talk.Snapshot {
+		files, err := r.view.Text(s.ID, snapshotText)
+		if err != nil {
+			return err
+		}
+		p.Snapshot = files.Body
 	}
-	p.Snapshot = files.Body
 	for _, id := range s.Talk.Past {
-		var x Exchange
-		if err := r.json(id, &x); err != nil {
+		x, err := r.exchange(s, id)
+		if err != nil {
 			return err
 		}
 		p.Past = append(p.Past, x)

@@ -79,14 +79,10 @@ func (e *Engine) Send(ctx context.Context, ns, id string, m Message) (out Receip
 }
 
 // known says that a message of this id was taken before: what it came to is for Send to say.
-func (e *Engine) known(ctx context.Context, ns, id string, m Message) (known bool, err error) {
-	err = e.read(ctx, ns, id, func(r reader) error {
-		_, text := r.text(textOf(m.ID))
-		_, decided := r.text(decidedOf(m.ID))
-		known = text == nil || decided == nil
-		return errors.Join(kept(text), kept(decided))
-	})
-	return known, err
+func (m Message) known(r reader) (bool, error) {
+	_, text := r.text(textOf(m.ID))
+	_, decided := r.text(decidedOf(m.ID))
+	return text == nil || decided == nil, errors.Join(kept(text), kept(decided))
 }
 
 // before says whether this very message was taken before, and what its words decided then: a caller that did not get the answer sends it again

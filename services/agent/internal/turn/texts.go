@@ -58,6 +58,9 @@ func (e *Engine) show(w *ledger.Work, m gate.Made) error {
 type reader struct {
 	view    store.View
 	session string
+	// ns is the namespace, and pasts has earlier turns, for exchange.
+	ns    string
+	pasts *pasts
 	// fresh are texts that are not stored yet, by id.
 	fresh map[string]string
 }
@@ -80,7 +83,7 @@ func (r reader) json(id string, v any) error {
 
 // read reads texts of a session in one snapshot.
 func (e *Engine) read(ctx context.Context, ns, id string, fn func(reader) error) error {
-	return e.Ledger.Read(ctx, ns, func(v store.View) error { return fn(reader{view: v, session: id}) })
+	return e.Ledger.Read(ctx, ns, func(v store.View) error { return fn(reader{view: v, session: id, ns: ns, pasts: e.pasts}) })
 }
 
 // messages are those of the open turn, as the model gets them.

@@ -118,10 +118,13 @@ type Engine struct {
 	Deps
 	asides   *asides
 	tellings *tellings
+	pasts    *pasts
 }
 
 // New makes an engine.
-func New(d Deps) *Engine { return &Engine{Deps: d, asides: &asides{}, tellings: &tellings{}} }
+func New(d Deps) *Engine {
+	return &Engine{Deps: d, asides: &asides{}, tellings: &tellings{}, pasts: newPasts()}
+}
 
 // system is the actor of what nobody asked for just now, model that of what the model proposed.
 var (

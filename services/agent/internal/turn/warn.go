@@ -22,7 +22,7 @@ func (a *answer) warn(w *ledger.Work) error {
 	if len(s.Talk.Messages) == 0 || a.env.Reply == "" && a.env.Question == "" {
 		return nil
 	}
-	said, err := reader{view: w.Tx, session: s.ID}.text(s.Talk.Messages[0].Text)
+	said, err := reader{view: w.Tx, session: s.ID, fresh: w.Fresh()}.text(s.Talk.Messages[0].Text)
 	if err != nil {
 		return err
 	}
