@@ -145,7 +145,7 @@ var (
 // questions counts the different questions that a reply asks. In a long one, which may be a story or an essay, only the last two
 // paragraphs are read: that is where the person is asked.
 func questions(t Turn) int {
-	if asksFor.questions.MatchString(t.Said) {
+	if !mayAsk(t.Reply) && !mayAsk(t.Question) || asksFor.questions.MatchString(t.Said) {
 		return 0
 	}
 	reply := plain(t.Reply)
@@ -168,6 +168,9 @@ func questions(t Turn) int {
 	}
 	return len(asks)
 }
+
+// mayAsk says whether a text has any sign of a question: most replies have none, and need not be taken apart.
+func mayAsk(text string) bool { return strings.ContainsAny(text, "?？") || strings.Contains(text, "か。") }
 
 // question says that a sentence asks. A mark counts behind a word and before a blank, a bracket or another script, so not that of
 // `colou?r` or of `?.`.

@@ -37,6 +37,8 @@ type Work struct {
 	Asked canon.Hash
 	// Answer is the id of the text that a model answered with: the row that tells of the answer names it.
 	Answer string
+	// Reply is what that text says to the person, where somebody has read it already.
+	Reply string
 
 	ledger *Ledger
 	ns     string

@@ -198,11 +198,11 @@ func (l *Ledger) decode(s store.Session) (Session, error) {
 
 // read reads a session, and gives the text of it alone, without the head. *BrokenError.
 func (l *Ledger) read(s store.Session) (out Session, text []byte, err error) {
-	k, ok := l.recent.find(s.ID, s.Body)
-	if !ok {
+	k := l.recent.find(s.ID, s.Body)
+	if k == nil {
 		parts, err := members(s.Body)
 		if err == nil {
-			k = known{body: s.Body, text: find(parts, []byte("session"))}
+			k = &known{body: s.Body, text: find(parts, []byte("session"))}
 			err = errors.Join(json.Unmarshal(k.text, &k.session), json.Unmarshal(find(parts, []byte("head")), &k.session.Head))
 		}
 		if err == nil && k.session.ID != s.ID {

@@ -16,10 +16,10 @@ const maxRecent = 4 << 20
 // change, and reading JSON is most of that. What is stored decides: a session is taken from here only where the very bytes of its body were
 // read just now, so that nobody, and no other process either, can make what is here old.
 type bodies struct {
-	recent.Cache[string, known]
+	recent.Cache[string, *known]
 }
 
-func newBodies() *bodies { return &bodies{recent.Cache[string, known]{Max: maxRecent}} }
+func newBodies() *bodies { return &bodies{recent.Cache[string, *known]{Max: maxRecent}} }
 
 // known is a body, the text of the session in it, and the session, which is nobody's: whoever gets it takes a copy.
 type known struct {
@@ -27,19 +27,22 @@ type known struct {
 	session    Session
 }
 
-func (b *bodies) find(id string, body []byte) (known, bool) {
-	k, ok := b.Get(id)
-	return k, ok && bytes.Equal(k.body, body)
+// find gives what a body says; nil: it is not known.
+func (b *bodies) find(id string, body []byte) *known {
+	if k, ok := b.Get(id); ok && bytes.Equal(k.body, body) {
+		return k
+	}
+	return nil
 }
 
 // read takes a session as it was read. Nobody changes its body.
-func (b *bodies) read(id string, k known) { b.Put(id, k, len(k.body)) }
+func (b *bodies) read(id string, k *known) { b.Put(id, k, len(k.body)) }
 
 // wrote takes a session as it was written; nil: it was not.
 func (b *bodies) wrote(s Session, body []byte) {
 	// What is not UTF-8 in it is another text when it is read again.
 	if parts, err := members(body); err == nil && body != nil && !bytes.Contains(body, []byte(`\ufffd`)) {
-		b.read(s.ID, known{body: body, text: find(parts, []byte("session")), session: s.copy()})
+		b.read(s.ID, &known{body: body, text: find(parts, []byte("session")), session: s.copy()})
 	}
 }
 

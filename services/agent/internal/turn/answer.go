@@ -145,6 +145,9 @@ func (a *answer) write(w *ledger.Work) error {
 	if err != nil {
 		return err
 	}
+	if len(a.calls) == 0 {
+		w.Reply = saidIn(a.env)
+	}
 	if len(a.calls) == 0 && !e.No {
 		if err := a.gated(w, &e, &made); err != nil {
 			return err

@@ -3,7 +3,6 @@ package turn
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
@@ -53,9 +52,11 @@ func madeBy(who llm.Identity, q llm.Request, r llm.Result) ledger.Made {
 // it, and the schema of its answer.
 func digest(q llm.Request) string {
 	sum := sha256.New()
+	var room []byte // A hash takes bytes, and everything.
 	write := func(all ...string) {
 		for _, text := range all {
-			_, _ = io.WriteString(sum, text+"\x00") // A hash takes everything.
+			room = append(append(room[:0], text...), 0)
+			_, _ = sum.Write(room)
 		}
 	}
 	for _, m := range q.Messages {
@@ -64,6 +65,6 @@ func digest(q llm.Request) string {
 			write(c.ID, c.Name, c.Arguments)
 		}
 	}
-	_, _ = io.WriteString(sum, q.Schema)
+	_, _ = sum.Write(append(room[:0], q.Schema...))
 	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -77,11 +77,9 @@ func (e *Engine) shelve(w *ledger.Work, end ended) error {
 	for _, m := range t.Messages {
 		switch llm.Role(m.Role) {
 		case llm.RoleAssistant:
-			text, err := r.text(m.Text)
-			if err != nil {
+			if x.Reply, err = r.reply(w, m.Text); err != nil {
 				return err
 			}
-			x.Reply = replyOf(text)
 			for _, c := range m.Calls {
 				names[c.ID] = c.Name
 			}
@@ -96,6 +94,15 @@ func (e *Engine) shelve(w *ledger.Work, end ended) error {
 	t.Past = latest(append(t.Past, id), ledger.MaxPast)
 	t.Messages, t.Owed, t.Made = nil, nil, ledger.Made{}
 	return err
+}
+
+// reply is what the text of an answer said to the person.
+func (r reader) reply(w *ledger.Work, id string) (string, error) {
+	if id == w.Answer && w.Reply != "" {
+		return w.Reply, nil
+	}
+	text, err := r.text(id)
+	return replyOf(text), err
 }
 
 // replyOf is what an answer said to the person: its reply and its question, else why it did what it did.
