@@ -170,7 +170,9 @@ func questions(t Turn) int {
 }
 
 // mayAsk says whether a text has any sign of a question: most replies have none, and need not be taken apart.
-func mayAsk(text string) bool { return strings.ContainsAny(text, "?？") || strings.Contains(text, "か。") }
+func mayAsk(text string) bool {
+	return strings.ContainsAny(text, "?？") || strings.Contains(text, "か。")
+}
 
 // question says that a sentence asks. A mark counts behind a word and before a blank, a bracket or another script, so not that of
 // `colou?r` or of `?.`.

@@ -57,7 +57,13 @@ func Settle(all []Approval, notes []session.Note, c Change) ([]Approval, error) 
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(s.all, func(a Approval) bool { return !s.changed[a.ID] }), nil
+	var changed []Approval
+	for i := range s.all {
+		if s.changed[s.all[i].ID] {
+			changed = append(changed, s.all[i])
+		}
+	}
+	return changed, nil
 }
 
 type settling struct {

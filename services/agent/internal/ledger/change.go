@@ -198,7 +198,7 @@ func (w *Work) settle(before session.State, notes []session.Note, c gate.Change)
 		all = append(all, a)
 	}
 	changed, err := gate.Settle(all, notes, c)
-	if err != nil {
+	if err != nil || len(changed) == 0 {
 		return err
 	}
 	for _, a := range changed {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/stack"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/turn"
 )
@@ -63,6 +64,7 @@ func (d *drive) tell(m *message) turn.Accepted {
 func (r *Runner) carry(d *drive, m *message) {
 	defer r.drives.Done()
 	defer r.free(d)
+	stack.Reserve()
 	err := d.once(m)
 	for errors.Is(err, errStopped) {
 		err = d.once(nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/stack"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/words"
 )
@@ -126,6 +127,7 @@ func (t *talk) think(ctx context.Context) <-chan thought {
 			}
 			thoughts <- out
 		}()
+		stack.Reserve()
 		out.write, out.err = t.e.think(ctx, t.ns, t.now, map[string]string{textOf(t.m.ID): t.m.Text})
 	}()
 	return thoughts
