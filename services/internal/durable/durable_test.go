@@ -89,13 +89,18 @@ func TestPrepared(t *testing.T) {
 	}
 	var body string
 	must(t, s.Row(get, 2).Scan(&body))
-	rows, err := s.Rows(all)
-	list, err := Collect(rows, err, func(scan Scanner) (n int, err error) {
+	list, err := List(s, all, func(scan Scanner) (n int, err error) {
 		err = scan(&n)
 		return n, err
 	})
 	if err != nil || body != "b" || len(list) != 3 {
 		t.Errorf("%q, %v, %v", body, list, err)
+	}
+	if err := s.Row(get, 9).Scan(&body); !errors.Is(err, sql.ErrNoRows) {
+		t.Errorf("a row that is not there: %v", err)
+	}
+	if err := s.Run(put, 1, "again"); err == nil {
+		t.Error("a key is there twice")
 	}
 	must(t, s.Close())
 	if _, err := d.Prepare("SELECT nothing FROM nowhere"); err == nil {

@@ -168,8 +168,7 @@ func (p publication) Unlock() {
 // Due implements store.Store.
 func (s *Store) Due(ctx context.Context, owner string, now time.Time, limit int) (keys []store.Key, next time.Time, err error) {
 	err = s.read(ctx, func() error {
-		rows, err := s.reader.say.Rows(listDue, micros(now), owner, page(limit))
-		keys, err = durable.Collect(rows, err, scanKey)
+		keys, err = durable.List(s.reader.say, listDue, scanKey, micros(now), owner, page(limit))
 		if err != nil {
 			return err
 		}
@@ -189,8 +188,7 @@ func scanKey(scan durable.Scanner) (k store.Key, err error) {
 // Telling implements store.Store.
 func (s *Store) Telling(ctx context.Context, after store.Key, limit int) (keys []store.Key, err error) {
 	err = s.read(ctx, func() error {
-		rows, err := s.reader.say.Rows(listTelling, after.Namespace, after.Session, page(limit))
-		keys, err = durable.Collect(rows, err, scanKey)
+		keys, err = durable.List(s.reader.say, listTelling, scanKey, after.Namespace, after.Session, page(limit))
 		return err
 	})
 	return keys, err
@@ -199,11 +197,10 @@ func (s *Store) Telling(ctx context.Context, after store.Key, limit int) (keys [
 // Namespaces implements store.Store.
 func (s *Store) Namespaces(ctx context.Context, after string, limit int) (all []string, err error) {
 	err = s.read(ctx, func() error {
-		rows, err := s.reader.say.Rows(listNamespaces, after, page(limit))
-		all, err = durable.Collect(rows, err, func(scan durable.Scanner) (ns string, err error) {
+		all, err = durable.List(s.reader.say, listNamespaces, func(scan durable.Scanner) (ns string, err error) {
 			err = scan(&ns)
 			return ns, err
-		})
+		}, after, page(limit))
 		return err
 	})
 	return all, err

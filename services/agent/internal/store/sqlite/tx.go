@@ -72,8 +72,7 @@ func (v view) Session(id string) (store.Session, error) {
 
 func (v view) Sessions(f store.SessionFilter, after store.Place, limit int) ([]store.Session, error) {
 	at, id := place(after)
-	rows, err := v.db.Rows(listSessions, v.ns, at, id, f.Owner, f.Lifecycle, f.Except, f.Waiting, page(limit))
-	return durable.Collect(rows, err, scanSession)
+	return durable.List(v.db, listSessions, scanSession, v.ns, at, id, f.Owner, f.Lifecycle, f.Except, f.Waiting, page(limit))
 }
 
 func scanApproval(scan durable.Scanner) (a store.Approval, err error) {
@@ -97,18 +96,16 @@ func (v view) Approvals(f store.ApprovalFilter, after store.Place, limit int) ([
 		query = approvalsIn
 	}
 	at, id := place(after)
-	rows, err := v.db.Rows(query, v.ns, at, id, f.Session, f.State, page(limit))
-	return durable.Collect(rows, err, scanApproval)
+	return durable.List(v.db, query, scanApproval, v.ns, at, id, f.Session, f.State, page(limit))
 }
 
 func (v view) Records(session string, from int64, limit int) ([]store.Record, error) {
-	rows, err := v.db.Rows(listRecords, v.ns, session, from, page(limit))
-	return durable.Collect(rows, err, func(scan durable.Scanner) (r store.Record, err error) {
+	return durable.List(v.db, listRecords, func(scan durable.Scanner) (r store.Record, err error) {
 		var at int64
 		err = scan(&r.Seq, &at, &r.Body)
 		r.Time = timeOf(at)
 		return r, err
-	})
+	}, v.ns, session, from, page(limit))
 }
 
 func (v view) Text(session, id string) (t store.Text, err error) {
@@ -119,11 +116,10 @@ func (v view) Text(session, id string) (t store.Text, err error) {
 }
 
 func (v view) Outgoing(session string, limit int) ([]store.Outgoing, error) {
-	rows, err := v.db.Rows(listOutgoing, v.ns, session, page(limit))
-	return durable.Collect(rows, err, func(scan durable.Scanner) (o store.Outgoing, err error) {
+	return durable.List(v.db, listOutgoing, func(scan durable.Scanner) (o store.Outgoing, err error) {
 		err = scan(&o.Session, &o.N, &o.Body)
 		return o, err
-	})
+	}, v.ns, session, page(limit))
 }
 
 func (v view) Request(key string, now time.Time) (r store.Request, err error) {

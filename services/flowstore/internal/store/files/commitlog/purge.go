@@ -1,7 +1,6 @@
 package commitlog
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
@@ -39,6 +38,6 @@ func (l *Log) Knows(t store.Thing) (known bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = l.stmts[text].QueryRowContext(context.Background(), t.ID[:], event).Scan(&known)
+	err = l.stmts.Row(text, t.ID[:], event).Scan(&known)
 	return known, err
 }

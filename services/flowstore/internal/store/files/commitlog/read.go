@@ -1,7 +1,6 @@
 package commitlog
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -57,11 +56,10 @@ func (l *Log) Dropped() (map[store.Thing]time.Time, error) {
 // Events gives at least n events after the one with the number since, fewer only where there are no more. The oldest that
 // is kept is at least as old as that one, or the answer begins with an event that is not the next.
 func (l *Log) Events(since int64, n int) (events []store.Event, err error) {
-	rows, err := l.stmts[listEvents].QueryContext(context.Background(), since+1, n)
-	bodies, err := durable.Collect(rows, err, func(scan durable.Scanner) (body []byte, err error) {
+	bodies, err := durable.List(l.stmts, listEvents, func(scan durable.Scanner) (body []byte, err error) {
 		err = scan(&body)
 		return body, err
-	})
+	}, since+1, n)
 	for _, body := range bodies {
 		var one []store.Event
 		if err := json.Unmarshal(body, &one); err != nil {
@@ -83,21 +81,20 @@ func (l *Log) LastEvents(n int) ([]store.Event, error) {
 
 // Revisions lists what a node was, the last first, without the bodies.
 func (l *Log) Revisions(node uuid.UUID) ([]Revision, error) {
-	rows, err := l.stmts[listRevisions].QueryContext(context.Background(), node[:])
-	return durable.Collect(rows, err, func(scan durable.Scanner) (Revision, error) {
+	return durable.List(l.stmts, listRevisions, func(scan durable.Scanner) (Revision, error) {
 		r := Revision{Node: node}
 		var at int64
 		err := scan(&r.Number, &at)
 		r.At = time.UnixMicro(at).UTC()
 		return r, err
-	})
+	}, node[:])
 }
 
 // Revision gives what a node was; ok is false where that is gone.
 func (l *Log) Revision(node uuid.UUID, number int64) (r Revision, ok bool, err error) {
 	r = Revision{Node: node, Number: number}
 	var at int64
-	err = l.stmts[getRevision].QueryRowContext(context.Background(), node[:], number).Scan(&at, &r.Body)
+	err = l.stmts.Row(getRevision, node[:], number).Scan(&at, &r.Body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Revision{}, false, nil
 	}
@@ -113,18 +110,17 @@ func (l *Log) LastStep() (n int64, err error) {
 
 // Steps lists the steps of a flow, in order.
 func (l *Log) Steps(flow uuid.UUID) ([]store.StepRef, error) {
-	rows, err := l.stmts[listSteps].QueryContext(context.Background(), flow[:])
-	return durable.Collect(rows, err, func(scan durable.Scanner) (r store.StepRef, err error) {
+	return durable.List(l.stmts, listSteps, func(scan durable.Scanner) (r store.StepRef, err error) {
 		err = scan(&r.Number, &r.Undone)
 		return r, err
-	})
+	}, flow[:])
 }
 
 // Step gives one of them; ok is false where it is gone.
 func (l *Log) Step(flow uuid.UUID, number int64) (s Step, ok bool, err error) {
 	s = Step{Flow: flow, Number: number}
 	var at int64
-	err = l.stmts[getStep].QueryRowContext(context.Background(), flow[:], number).Scan(&s.Undone, &at, &s.Done, &s.Back)
+	err = l.stmts.Row(getStep, flow[:], number).Scan(&s.Undone, &at, &s.Done, &s.Back)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Step{}, false, nil
 	}
@@ -134,11 +130,10 @@ func (l *Log) Step(flow uuid.UUID, number int64) (s Step, ok bool, err error) {
 
 // FlowsOf gives the flows that held a node once.
 func (l *Log) FlowsOf(node uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := l.stmts[listFlows].QueryContext(context.Background(), node[:])
-	return durable.Collect(rows, err, func(scan durable.Scanner) (id uuid.UUID, err error) {
+	return durable.List(l.stmts, listFlows, func(scan durable.Scanner) (id uuid.UUID, err error) {
 		err = scan(asID(&id))
 		return id, err
-	})
+	}, node[:])
 }
 
 // Files gives what the tree's files were like, by path.

@@ -1,7 +1,6 @@
 package commitlog
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -188,7 +187,7 @@ func (l *Log) applyState(c Changes) error {
 // Request gives what is remembered of a request since a time; ok is false where there is nothing.
 func (l *Log) Request(id uuid.UUID, since time.Time) (r store.Request, ok bool, err error) {
 	r.ID = id
-	row := l.stmts[getRequest].QueryRowContext(context.Background(), id[:], since.UnixMicro())
+	row := l.stmts.Row(getRequest, id[:], since.UnixMicro())
 	err = row.Scan(&r.Digest, asID(&r.Result))
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Request{}, false, nil
