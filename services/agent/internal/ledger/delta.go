@@ -13,6 +13,7 @@ var errObject = errors.New("the session is not written as an object without blan
 // members splits an object that json.Marshal wrote, whose names need no escapes: those of Session. It reads the text once, which is why
 // encoding/json does not do it.
 func members(object []byte) (all []member, err error) {
+	all = make([]member, 0, 24) // A session has no more.
 	rest, ok := bytes.CutPrefix(object, []byte("{"))
 	for ok && len(rest) > 0 && rest[0] == '"' {
 		var m member
@@ -36,14 +37,15 @@ func members(object []byte) (all []member, err error) {
 
 // extent is how long a value is that others follow; 0: it never ends.
 func extent(text []byte) int {
-	depth, quoted := 0, false
+	depth := 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
 		case c == '"':
-			quoted = !quoted
-		case quoted:
+			n := quoted(text[i+1:])
+			if n < 0 {
+				return 0
+			}
+			i += n + 1
 		case c == '{' || c == '[':
 			depth++
 		case depth == 0 && (c == ',' || c == '}'):
@@ -53,6 +55,20 @@ func extent(text []byte) int {
 		}
 	}
 	return 0
+}
+
+// quoted is where the text ends in which one is; negative: nowhere.
+func quoted(text []byte) int {
+	for at := 0; ; at++ {
+		n := bytes.IndexByte(text[at:], '"')
+		if n < 0 {
+			return n
+		}
+		at += n
+		if escapes := len(text[:at]) - len(bytes.TrimRight(text[:at], `\`)); escapes%2 == 0 {
+			return at
+		}
+	}
 }
 
 // delta is a JSON merge patch (RFC 7386) of the members of two objects: those that changed as they are now, those that are gone as null.

@@ -63,6 +63,7 @@ func (s *Session) copy() Session {
 	c.Memory, c.Brought = s.Memory.copy(), s.Brought.copy()
 	c.State.Calls, c.State.Queue = copied(s.State.Calls), copied(s.State.Queue)
 	c.Answered, c.Notices, c.Standing = copied(s.Answered), copied(s.Notices), copied(s.Standing)
+	c.Unproven = copied(s.Unproven)
 	c.Talk = s.Talk.copy()
 	if c.Calls = nil; len(s.Calls) > 0 {
 		c.Calls = maps.Clone(s.Calls)

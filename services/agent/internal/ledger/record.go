@@ -116,10 +116,12 @@ func (r record) seal(details string) (string, error) {
 	return string(object(all)), nil
 }
 
-// plain says that an object is in canonical form because it is as simple as most rows are: sorted names, and texts without escapes.
+// plain says that an object is in canonical form because it is as simple as most rows are: names of a-z and _ in order, and texts
+// without escapes.
 func plain(all []member) bool {
 	for i, m := range all {
-		if m.value[0] != '"' || bytes.IndexByte(m.value, '\\') >= 0 || i > 0 && bytes.Compare(all[i-1].key, m.key) >= 0 {
+		named := len(bytes.Trim(m.key, "abcdefghijklmnopqrstuvwxyz_")) == 0
+		if !named || m.value[0] != '"' || bytes.IndexByte(m.value, '\\') >= 0 || i > 0 && bytes.Compare(all[i-1].key, m.key) >= 0 {
 			return false
 		}
 	}

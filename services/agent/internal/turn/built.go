@@ -52,11 +52,18 @@ func madeBy(who llm.Identity, q llm.Request, r llm.Result) ledger.Made {
 // it, and the schema of its answer.
 func digest(q llm.Request) string {
 	sum := sha256.New()
-	var room []byte // A hash takes bytes, and everything.
+	room := make([]byte, 1024) // A hash takes bytes, and everything.
+	text := func(text string) {
+		for len(text) > 0 {
+			n := copy(room, text)
+			_, _ = sum.Write(room[:n])
+			text = text[n:]
+		}
+	}
 	write := func(all ...string) {
-		for _, text := range all {
-			room = append(append(room[:0], text...), 0)
-			_, _ = sum.Write(room)
+		for _, one := range all {
+			text(one)
+			text("\x00")
 		}
 	}
 	for _, m := range q.Messages {
@@ -65,6 +72,6 @@ func digest(q llm.Request) string {
 			write(c.ID, c.Name, c.Arguments)
 		}
 	}
-	_, _ = sum.Write(append(room[:0], q.Schema...))
+	text(q.Schema)
 	return hex.EncodeToString(sum.Sum(nil))
 }
