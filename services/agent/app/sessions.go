@@ -100,7 +100,7 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 	})
 	s.writer = conversation.NewWriter(kept, flows, cfg.Generation.Store)
 	s.service = sessionservice.New(sessionservice.Deps{
-		Ledger: kept, Engine: s.engine, Runner: s.runner, Desk: desk, Roots: box, Models: deps.Backends, Policies: cfg.Sessions.policies, IDs: textIDs{}, Clock: clock{},
+		Ledger: kept, Engine: s.engine, Runner: s.runner, Desk: desk, Flows: s.writer, Roots: box, Models: deps.Backends, Policies: cfg.Sessions.policies, IDs: textIDs{}, Clock: clock{},
 	})
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,6 +59,48 @@ type desk struct {
 	agent agentv1.AgentServiceClient
 	// dir is the work folder, data that of the agent.
 	dir, data string
+	flows     *diary
+}
+
+// diary is a flowstore that takes nodes, if it is not away.
+type diary struct {
+	flowstorev1.UnimplementedFlowStoreServiceServer
+	mu    sync.Mutex
+	err   error
+	flows map[string]int
+}
+
+func (f *diary) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+// nodes are those of a flow.
+func (f *diary) nodes(flow string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.flows[flow]
+}
+
+func (f *diary) CreateFlow(_ context.Context, q *flowstorev1.CreateFlowRequest) (*flowstorev1.Flow, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	name := "flows/" + q.FlowId
+	f.flows[name] = 0
+	return &flowstorev1.Flow{Name: name}, f.err
+}
+
+func (f *diary) AddNode(_ context.Context, q *flowstorev1.AddNodeRequest) (*flowstorev1.AddNodeResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.flows[q.Flow]; !ok && f.err == nil {
+		return nil, notFound("FLOW_NOT_FOUND", "flow", q.Flow)
+	}
+	if f.err == nil {
+		f.flows[q.Flow]++
+	}
+	return &flowstorev1.AddNodeResponse{}, f.err
 }
 
 // newDesk starts one over a work folder that has these empty files.
@@ -89,9 +132,8 @@ func newDesk(t *testing.T, files ...string) *desk {
 	_, deps.PromptBuilder = testkit.ServeWith(t, serverOptions(), func(s grpc.ServiceRegistrar) {
 		promptbuilderv1.RegisterPromptBuilderServiceServer(s, &talks{})
 	})
-	_, deps.FlowStore = testkit.ServeWith(t, serverOptions(), func(s grpc.ServiceRegistrar) {
-		flowstorev1.RegisterFlowStoreServiceServer(s, &flowstorev1.UnimplementedFlowStoreServiceServer{})
-	})
+	flows := &diary{flows: map[string]int{}}
+	_, deps.FlowStore = testkit.ServeWith(t, serverOptions(), func(s grpc.ServiceRegistrar) { flowstorev1.RegisterFlowStoreServiceServer(s, flows) })
 	a, err := app.New(t.Context(), cfg, deps)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +148,7 @@ func newDesk(t *testing.T, files ...string) *desk {
 		}
 	})
 	_, conn := testkit.ServeWith(t, serverOptions(), a.Register)
-	return &desk{t, agentv1.NewAgentServiceClient(conn), dir, cfg.Data}
+	return &desk{t, agentv1.NewAgentServiceClient(conn), dir, cfg.Data, flows}
 }
 
 // as is a context of somebody's calls.

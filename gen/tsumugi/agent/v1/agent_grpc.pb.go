@@ -88,7 +88,7 @@ type AgentServiceClient interface {
 	// UpdateSession changes the five items, the references or the policy of a session, also while it works.
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*Session, error)
 	// DeleteSession takes away what a session says: its messages, results and approvals. The rows of its audit are kept for the time that the
-	// configuration says. Its flow stays.
+	// configuration says. Its flow stays, with all its turns.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
 	// RevokeRule takes back what was allowed for the rest of a session.
 	RevokeRule(ctx context.Context, in *RevokeRuleRequest, opts ...grpc.CallOption) (*Session, error)
@@ -96,7 +96,7 @@ type AgentServiceClient interface {
 	// waits for a person, then the session as it is. Whoever goes away stops nothing: WatchSession goes on where the stream ended.
 	SendMessage(ctx context.Context, in *SendMessageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SessionEvent], error)
 	// WatchSession tells what happens to a session: first the session as it is, then every event once, in order. Of a session whose task has
-	// ended the stream ends, too.
+	// ended the stream ends, too; of one that is deleted meanwhile it ends with SESSION_NOT_FOUND.
 	WatchSession(ctx context.Context, in *WatchSessionRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SessionEvent], error)
 	// CancelTurn stops the task of a session: nothing more begins, what runs is ended, messages that wait are closed. It answers at once;
 	// the session is CANCELED when nothing runs any more.
@@ -469,7 +469,7 @@ type AgentServiceServer interface {
 	// UpdateSession changes the five items, the references or the policy of a session, also while it works.
 	UpdateSession(context.Context, *UpdateSessionRequest) (*Session, error)
 	// DeleteSession takes away what a session says: its messages, results and approvals. The rows of its audit are kept for the time that the
-	// configuration says. Its flow stays.
+	// configuration says. Its flow stays, with all its turns.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
 	// RevokeRule takes back what was allowed for the rest of a session.
 	RevokeRule(context.Context, *RevokeRuleRequest) (*Session, error)
@@ -477,7 +477,7 @@ type AgentServiceServer interface {
 	// waits for a person, then the session as it is. Whoever goes away stops nothing: WatchSession goes on where the stream ended.
 	SendMessage(*SendMessageRequest, grpc.ServerStreamingServer[SessionEvent]) error
 	// WatchSession tells what happens to a session: first the session as it is, then every event once, in order. Of a session whose task has
-	// ended the stream ends, too.
+	// ended the stream ends, too; of one that is deleted meanwhile it ends with SESSION_NOT_FOUND.
 	WatchSession(*WatchSessionRequest, grpc.ServerStreamingServer[SessionEvent]) error
 	// CancelTurn stops the task of a session: nothing more begins, what runs is ended, messages that wait are closed. It answers at once;
 	// the session is CANCELED when nothing runs any more.

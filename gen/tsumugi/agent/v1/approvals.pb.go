@@ -1137,7 +1137,8 @@ type ListApprovalsResponse struct {
 	// Empty: this was the last page.
 	NextPageToken string           `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	Counts        []*DecisionCount `protobuf:"bytes,3,rep,name=counts,proto3" json:"counts,omitempty"`
-	// Approvals whose record cannot be read, newest first, for approvers and tokens of their sessions: nobody else knows that they are there. They count as approvals of the page.
+	// Approvals whose record cannot be read, newest first. They count as approvals of the page, and are told to approvers and to tokens of their
+	// sessions alone, since nobody knows for whom else they were.
 	Broken        []*BrokenRecord `protobuf:"bytes,4,rep,name=broken,proto3" json:"broken,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1401,7 +1401,8 @@ func (x *UpdateSessionRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 }
 
 // DeleteSessionRequest takes away what a session says. One that works is refused: cancel its turn first. One whose record, or that of an approval for
-// which it waits, cannot be read is taken away as well.
+// which it waits, cannot be read is taken away as well. Turns that are not in its flow yet are put there first; while flowstore does not answer nothing
+// is taken away: SERVICE_UNAVAILABLE.
 type DeleteSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `sessions/{uuid}`.
@@ -1458,7 +1459,9 @@ func (x *DeleteSessionRequest) GetEtag() string {
 
 // DeleteSessionResponse says that it is gone.
 type DeleteSessionResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Turns that could not be put into its flow, whatever was tried, and are gone with it.
+	LostTurns     int32 `protobuf:"varint,1,opt,name=lost_turns,json=lostTurns,proto3" json:"lost_turns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1491,6 +1494,13 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
 	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DeleteSessionResponse) GetLostTurns() int32 {
+	if x != nil {
+		return x.LostTurns
+	}
+	return 0
 }
 
 // RevokeRuleRequest takes back what was allowed for the rest of a session.
@@ -1657,8 +1667,10 @@ const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"updateMask\"H\n" +
 	"\x14DeleteSessionRequest\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x12\x17\n" +
-	"\x04etag\x18\x02 \x01(\tB\x03\xe0A\x01R\x04etag\"\x17\n" +
-	"\x15DeleteSessionResponse\"K\n" +
+	"\x04etag\x18\x02 \x01(\tB\x03\xe0A\x01R\x04etag\";\n" +
+	"\x15DeleteSessionResponse\x12\"\n" +
+	"\n" +
+	"lost_turns\x18\x01 \x01(\x05B\x03\xe0A\x03R\tlostTurns\"K\n" +
 	"\x11RevokeRuleRequest\x12\x1d\n" +
 	"\asession\x18\x01 \x01(\tB\x03\xe0A\x02R\asession\x12\x17\n" +
 	"\x04rule\x18\x02 \x01(\tB\x03\xe0A\x02R\x04rule*\x7f\n" +

@@ -269,7 +269,8 @@ func TestWhatIsLeftOfAll(t *testing.T) {
 	if err := r.writer.FlushAll(t.Context()); !errors.Is(err, odd) || !cmp.Equal(f.told, []string{"team-a 一", "team-b 二"}) {
 		t.Errorf("%v after %q", err, f.told)
 	}
-	r.ok(r.Delete(t.Context(), ns, id, "", ann))
+	_, err := r.Delete(t.Context(), ns, id, "", ann)
+	r.ok(err)
 	f.told = nil
 	if err := r.writer.FlushAll(t.Context()); err != nil || len(f.told) != 0 || len(r.left(ns, id)) != 0 {
 		t.Errorf("of a session that was deleted: %v, %q", err, f.told)

@@ -73,12 +73,12 @@ const lostHead = "asked for; its record could not be read, so that the head of i
 
 // deleteBroken deletes a session that cannot be read. Where its rows are as they were made a row tells it, behind the last that there is: rows that
 // were cut from the end are not missed any more. Where they are not nothing is added to them, and no head vouches for them.
-func (l *Ledger) deleteBroken(ctx context.Context, ns, id, given string, actor audit.Actor) error {
+func (l *Ledger) deleteBroken(ctx context.Context, ns, id, given string, actor audit.Actor) (lost int, err error) {
 	before, head, bad := l.remade(ctx, ns, id)
 	if bad != nil && ctx.Err() != nil {
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
-	return l.store.Update(ctx, ns, func(tx store.Tx) error {
+	err = l.store.Update(ctx, ns, func(tx store.Tx) error {
 		found, err := tx.Session(id)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (l *Ledger) deleteBroken(ctx context.Context, ns, id, given string, actor a
 		w := &Work{Tx: tx, Session: &kept, Actor: actor, ledger: l, ns: ns}
 		w.Now, _ = l.now(head.Time)
 		kept.Deleted = w.Now
-		if err := w.DeleteContents(id); err != nil {
+		if lost, err = deleteContents(w.Tx, id); err != nil {
 			return err
 		}
 		if bad != nil {
@@ -106,6 +106,7 @@ func (l *Ledger) deleteBroken(ctx context.Context, ns, id, given string, actor a
 		_, err = w.write(before)
 		return err
 	})
+	return lost, err
 }
 
 // remade makes a session again from its rows, as it is written, and their head. The error says why that cannot be: a *BrokenError, an *audit.BadRow, or

@@ -96,10 +96,10 @@ func TestABrokenSessionIsDeleted(t *testing.T) {
 	r.events(t, "s", session.Sent{ID: "m1", Mode: session.Queue}, session.TurnOpened{Turn: "t1", Utterance: "u1"})
 	r.alter(t, "UPDATE sessions SET body = x'00'")
 	var stale *etag.StaleError
-	if err := r.Delete(ctx, ns, "s", "other", ann); !errors.As(err, &stale) {
+	if _, err := r.Delete(ctx, ns, "s", "other", ann); !errors.As(err, &stale) {
 		t.Errorf("another version: %v", err)
 	}
-	if err := r.Delete(ctx, ns, "s", r.listed(t)[0].Session.Etag(), ann); err != nil {
+	if _, err := r.Delete(ctx, ns, "s", r.listed(t)[0].Session.Etag(), ann); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Get(ctx, ns, "s"); !errors.Is(err, store.ErrNotFound) {
@@ -112,7 +112,7 @@ func TestABrokenSessionIsDeleted(t *testing.T) {
 		t.Errorf("%v", rows)
 	}
 	r.sound(t, "s")
-	if err := r.Delete(ctx, ns, "s", "", ann); !errors.Is(err, store.ErrNotFound) {
+	if _, err := r.Delete(ctx, ns, "s", "", ann); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("once more: %v", err)
 	}
 }
@@ -132,7 +132,7 @@ func TestABrokenSessionWithBrokenRowsIsDeleted(t *testing.T) {
 			r.events(t, "s", session.Sent{ID: "m1", Mode: session.Queue})
 			r.alter(t, change)
 			r.alter(t, "UPDATE sessions SET body = x'00'")
-			if err := r.Delete(ctx, ns, "s", "", ann); err != nil {
+			if _, err := r.Delete(ctx, ns, "s", "", ann); err != nil {
 				t.Fatal(err)
 			}
 			var bad *audit.BadRow
@@ -142,7 +142,7 @@ func TestABrokenSessionWithBrokenRowsIsDeleted(t *testing.T) {
 			if has := r.has(t, ns, "s"); has != [3]bool{} || len(r.listed(t)) != 0 {
 				t.Errorf("of its contents there are %v", has)
 			}
-			if err := r.Delete(ctx, ns, "s", "", ann); !errors.Is(err, store.ErrNotFound) {
+			if _, err := r.Delete(ctx, ns, "s", "", ann); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("once more: %v", err)
 			}
 		})
@@ -183,7 +183,7 @@ func TestASessionThatWaitsForABrokenApproval(t *testing.T) {
 	r.create(t, "s")
 	r.gated(t, "s", r.plan(t, "a1", time.Hour))
 	var works *NotEndedError
-	if err := r.Delete(ctx, ns, "s", "", ann); !errors.As(err, &works) {
+	if _, err := r.Delete(ctx, ns, "s", "", ann); !errors.As(err, &works) {
 		t.Fatalf("one that waits: %v", err)
 	}
 	r.alter(t, "UPDATE approvals SET body = x'00'")
@@ -191,7 +191,7 @@ func TestASessionThatWaitsForABrokenApproval(t *testing.T) {
 	if _, err := r.apply(ctx, "s", session.CancelSent{TurnID: "t1"}); !errors.As(err, &broken) || broken.Approval != "a1" || broken.Session != "s" {
 		t.Errorf("cancel: %v", err)
 	}
-	if err := r.Delete(ctx, ns, "s", "", ann); err != nil {
+	if _, err := r.Delete(ctx, ns, "s", "", ann); err != nil {
 		t.Error(err)
 	}
 	r.sound(t, "s")
@@ -204,7 +204,7 @@ func TestPruneGoesPastWhatIsBroken(t *testing.T) {
 	for _, ns := range []string{"a", "b"} {
 		for _, id := range []string{"broken-" + ns, "goes-" + ns} {
 			r.say(t, ns, id)
-			if err := r.Delete(ctx, ns, id, "", ann); err != nil {
+			if _, err := r.Delete(ctx, ns, id, "", ann); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -338,17 +338,17 @@ func TestSessions(t *testing.T) {
 	if _, err := r.Create(ctx, ns, Fresh{ID: "d", Continues: "a"}, ann); !errors.As(err, &works) {
 		t.Errorf("error %v", err)
 	}
-	if err := r.Delete(ctx, ns, "a", "", ann); !errors.As(err, &works) {
+	if _, err := r.Delete(ctx, ns, "a", "", ann); !errors.As(err, &works) {
 		t.Errorf("error %v", err)
 	}
 	r.events(t, "a", session.CancelSent{TurnID: "t1"}, session.WorkStopped{})
-	if err := r.Delete(ctx, ns, "a", "", ann); err != nil {
+	if _, err := r.Delete(ctx, ns, "a", "", ann); err != nil {
 		t.Error(err)
 	}
 	if _, err := r.Get(ctx, ns, "a"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
-	if err := r.Delete(ctx, ns, "a", "", ann); !errors.Is(err, store.ErrNotFound) {
+	if _, err := r.Delete(ctx, ns, "a", "", ann); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 	if list := r.listed(t); len(list) != 1 || list[0].Session.ID != "c" {

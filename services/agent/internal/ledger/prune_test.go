@@ -64,7 +64,7 @@ func TestPrune(t *testing.T) {
 		if got := r.has(t, ns, "stays"); got != [3]bool{false, true, true} {
 			t.Errorf("%s: %v", ns, got)
 		}
-		if err := r.Delete(ctx, ns, "goes", "", ann); err != nil {
+		if _, err := r.Delete(ctx, ns, "goes", "", ann); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.has(t, ns, "goes"); got != [3]bool{} {

@@ -107,7 +107,7 @@ func TestRetentionIsNoFault(t *testing.T) {
 	}
 	r.sound(t, "s")
 	r.events(t, "s", session.CancelSent{TurnID: "t1"}, session.WorkStopped{})
-	if err := r.Delete(ctx, ns, "s", "", ann); err != nil {
+	if _, err := r.Delete(ctx, ns, "s", "", ann); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Contents(ctx, ns, "s"); err != nil {

@@ -125,9 +125,10 @@ func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.A
 }
 
 // Delete takes away what a session says: its messages, the texts of its calls, its approvals. Its rows stay until their time is over (Prune). One
-// that works is refused: *NotEndedError. One that cannot be read, or that waits for an approval which cannot be, is taken away as well.
-func (l *Ledger) Delete(ctx context.Context, ns, id, given string, actor audit.Actor) error {
-	_, err := l.Change(ctx, ns, id, actor, func(w *Work) error {
+// that works is refused: *NotEndedError. One that cannot be read, or that waits for an approval which cannot be, is taken away as well. lost counts what
+// was still to be told to another service, up to store.MaxPage, and is gone with it.
+func (l *Ledger) Delete(ctx context.Context, ns, id, given string, actor audit.Actor) (lost int, err error) {
+	_, err = l.Change(ctx, ns, id, actor, func(w *Work) error {
 		s := w.Session
 		if err := etag.Check("the session", given, s.Etag); err != nil {
 			return err
@@ -139,13 +140,23 @@ func (l *Ledger) Delete(ctx context.Context, ns, id, given string, actor audit.A
 		kept := Session{ID: s.ID, Owner: s.Owner, Created: s.Created, Deleted: w.Now, State: session.New(), Version: s.Version, Head: s.Head}
 		*s = kept
 		w.Row(audit.Entry{Kind: audit.Delete, Verdict: deleted, Reason: "asked for"})
-		return w.DeleteContents(s.ID)
+		lost, err = deleteContents(w.Tx, s.ID)
+		return err
 	})
 	var broken *BrokenError
 	if errors.As(err, &broken) {
 		return l.deleteBroken(ctx, ns, id, given, actor)
 	}
-	return err
+	return lost, err
+}
+
+// deleteContents takes away what a session says, and counts what was still to be told.
+func deleteContents(tx store.Tx, id string) (lost int, err error) {
+	left, err := tx.Outgoing(id, store.MaxPage)
+	if err != nil {
+		return 0, err
+	}
+	return len(left), tx.DeleteContents(id)
 }
 
 // gone says that a session was deleted.

@@ -378,7 +378,8 @@ func TestABrokenSessionStopsNobody(t *testing.T) {
 	if len(named) != 3 || r.lease("b1").Owner == "" {
 		t.Errorf("told are %v", named)
 	}
-	r.ok(r.Engine.Ledger.Delete(t.Context(), ns, "b1", "", ann))
+	_, err = r.Engine.Ledger.Delete(t.Context(), ns, "b1", "", ann)
+	r.ok(err)
 	again := r.another(answers(done))
 	r.start(again)
 	r.queue("good")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/conversation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -153,7 +154,14 @@ func (s *Service) take(w Who, now *ledger.Session, u Update) error {
 	return nil
 }
 
-// Delete takes away what a session says. *NotFoundError, *etag.StaleError, *ledger.NotEndedError.
-func (s *Service) Delete(ctx context.Context, w Who, id, etag string) error {
-	return found(aSession, id, s.Ledger.Delete(ctx, w.Namespace, id, etag, w.Actor()))
+// Delete takes away what a session says, when its turns are in its flow, and counts those that could not be put there and are lost. *NotFoundError,
+// *etag.StaleError, *ledger.NotEndedError; conversation.ErrAway where flowstore does not answer, and then nothing was taken away.
+func (s *Service) Delete(ctx context.Context, w Who, id, etag string) (lost int, err error) {
+	err = s.Flows.Flush(ctx, w.Namespace, id)
+	if errors.Is(err, conversation.ErrAway) || ctx.Err() != nil {
+		return 0, err
+	}
+	// Whatever else keeps a turn from its flow, such as a text that cannot be read, would keep the session for ever.
+	lost, err = s.Ledger.Delete(ctx, w.Namespace, id, etag, w.Actor())
+	return lost, found(aSession, id, err)
 }

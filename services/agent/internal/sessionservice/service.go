@@ -47,12 +47,19 @@ type Runner interface {
 	Wake(ns, id string)
 }
 
+// Flows has turns stored as nodes of a flow.
+type Flows interface {
+	// Flush stores those of a session that are not stored yet. conversation.ErrAway where flowstore does not answer.
+	Flush(ctx context.Context, ns, session string) error
+}
+
 // Deps are what a Service is given.
 type Deps struct {
 	Ledger   *ledger.Ledger
 	Engine   *turn.Engine
 	Runner   Runner
 	Desk     *clienttool.Desk
+	Flows    Flows
 	Roots    Roots
 	Models   Models
 	Policies *policy.Set

@@ -152,8 +152,9 @@ func (s *Server) DeleteSession(ctx context.Context, q *agentv1.DeleteSessionRequ
 	if err != nil {
 		return nil, err
 	}
-	if err := s.sessions.Delete(ctx, who(ctx), id, q.GetEtag()); err != nil {
+	lost, err := s.sessions.Delete(ctx, who(ctx), id, q.GetEtag())
+	if err != nil {
 		return nil, fault(err)
 	}
-	return &agentv1.DeleteSessionResponse{}, nil
+	return &agentv1.DeleteSessionResponse{LostTurns: int32(lost)}, nil
 }

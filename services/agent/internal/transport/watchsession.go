@@ -52,6 +52,9 @@ func (s *Server) tell(stream grpc.ServerStreamingServer[agentv1.SessionEvent], i
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		if errors.Is(err, store.ErrNotFound) {
+			err = &sessionservice.NotFoundError{What: "session", ID: id} // It was deleted.
+		}
 		if err != nil {
 			return fault(err)
 		}

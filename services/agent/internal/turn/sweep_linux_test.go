@@ -140,7 +140,8 @@ func TestSweepOfABrokenSession(t *testing.T) {
 	if _, early := r.sweep(); !early {
 		t.Error("swept while a session cannot be read")
 	}
-	r.ok(r.Ledger.Delete(t.Context(), ns, id, "", ann))
+	_, err := r.Ledger.Delete(t.Context(), ns, id, "", ann)
+	r.ok(err)
 	if swept, early := r.sweep(); early || swept.Gone != 1 {
 		t.Errorf("%+v, %v", swept, early)
 	}

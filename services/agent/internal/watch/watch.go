@@ -5,7 +5,6 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -128,7 +127,8 @@ func (w *Stream) Close() { w.stop() }
 // Seq is up to where everything is told.
 func (w *Stream) Seq() int64 { return w.seq }
 
-// Next gives the next event, when there is one. io.EOF when the stream has ended, the error of ctx, or one of the store.
+// Next gives the next event, when there is one. io.EOF when the stream has ended, store.ErrNotFound when the session was deleted, the error of ctx, or
+// one of the store.
 func (w *Stream) Next(ctx context.Context) (Event, error) {
 	for {
 		if len(w.pending) > 0 {
@@ -156,10 +156,6 @@ func (w *Stream) Next(ctx context.Context) (Event, error) {
 func (w *Stream) more(ctx context.Context) error {
 	t, err := w.Ledger.Tail(ctx, w.ns, w.id, w.seq)
 	if err != nil {
-		if errors.Is(err, store.ErrNotFound) { // It was deleted.
-			w.ended = true
-			return nil
-		}
 		return err
 	}
 	for _, row := range t.Rows {

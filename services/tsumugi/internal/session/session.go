@@ -123,10 +123,14 @@ func Update(ctx context.Context, o Options, s *agentv1.Session, fields []string)
 // Delete takes away what a session says.
 func Delete(ctx context.Context, o Options) error {
 	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
-		if _, err := agent.DeleteSession(ctx, &agentv1.DeleteSessionRequest{Name: name}); err != nil {
+		gone, err := agent.DeleteSession(ctx, &agentv1.DeleteSessionRequest{Name: name})
+		if err != nil {
 			return err
 		}
 		client.Say(o.Out, "%s is deleted; its flow and its audit stay.\n", name)
+		if n := gone.GetLostTurns(); n > 0 {
+			client.Say(o.Err, "! turns that could not be put into its flow, and are gone: %d\n", n)
+		}
 		return nil
 	})
 }
