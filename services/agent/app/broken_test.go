@@ -213,8 +213,8 @@ func TestTamperedContents(t *testing.T) {
 	if v := verify(true); !v.Intact || !v.Replayed {
 		t.Fatalf("%v", v)
 	}
-	swap := func(table, of, old, new string) string {
-		return fmt.Sprintf("UPDATE %s SET body = CAST(replace(CAST(body AS TEXT), '%s', '%s') AS BLOB) WHERE %s", table, old, new, of)
+	swap := func(table, of, from, to string) string {
+		return fmt.Sprintf("UPDATE %s SET body = CAST(replace(CAST(body AS TEXT), '%s', '%s') AS BLOB) WHERE %s", table, from, to, of)
 	}
 	for what, c := range map[string]struct{ table, of, old, new, problem string }{
 		"a message":          {"texts", "id LIKE '%/message'", "直", "正", "/message is not as it was written"},

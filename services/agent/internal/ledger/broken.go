@@ -131,7 +131,7 @@ func (l *Ledger) remade(ctx context.Context, ns, id string) (before []byte, head
 			}
 		}
 	}, ns, id)
-	if err = errors.Join(err, wrong); err != nil {
+	if err := errors.Join(err, wrong); err != nil {
 		return nil, audit.Head{}, err
 	}
 	before, err = json.Marshal(made)

@@ -165,9 +165,8 @@ func listed(ns string, found store.Approval, who gate.Who) Listed {
 		out.Hidden = !some
 		return out
 	}
-	known := false
-	out.Approval, known = a.For(who)
-	out.Hidden = !known
+	shown, known := a.For(who)
+	out.Approval, out.Hidden = shown, !known
 	return out
 }
 

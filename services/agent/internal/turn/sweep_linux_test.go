@@ -30,7 +30,7 @@ func (r *rig) sweep() (swept folder.Swept, early bool) {
 	r.Helper()
 	root, err := workfolder.Open(workfolder.Config{Name: "work", Path: r.dir}, nil)
 	r.ok(err)
-	defer root.Close() //nolint:errcheck // only swept
+	defer root.Close()
 	swept, err = r.Sweep(r.Context(), root)
 	var refusal *folder.Refusal
 	if errors.As(err, &refusal) && refusal.Code == folder.Unsettled {

@@ -87,11 +87,11 @@ func (r *Root) litter(ctx context.Context, dir *os.Root, depth int, each func(di
 func (r *Root) litterIn(ctx context.Context, dir *os.Root, e fs.DirEntry, depth int, each func(*os.Root, string) (bool, error)) error {
 	info, err := dir.Lstat(e.Name())
 	if err != nil || !info.IsDir() {
-		return nil //nolint:nilerr // It went away meanwhile.
+		return nil // It went away meanwhile.
 	}
 	sub, err := openDir(dir, e.Name(), info)
 	if err != nil {
-		return nil //nolint:nilerr // It went away meanwhile, or is nothing that we could have written in.
+		return nil // It went away meanwhile, or is nothing that we could have written in.
 	}
 	defer sub.Close() //nolint:errcheck // only read
 	return r.litter(ctx, sub, depth+1, each)
