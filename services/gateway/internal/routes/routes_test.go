@@ -74,7 +74,7 @@ func TestNoNumbersOf64Bits(t *testing.T) {
 		"tsumugi.agent.v1.BuildNodeContextResponse.store_seq": true,
 		"tsumugi.agent.v1.Session.seq":                        true, "tsumugi.agent.v1.SessionEvent.seq": true, "tsumugi.agent.v1.WatchSessionRequest.from_seq": true,
 		"tsumugi.agent.v1.AuditRecord.seq": true, "tsumugi.agent.v1.ListAuditRecordsRequest.after_seq": true, "tsumugi.agent.v1.VerifyAuditResponse.bad_seq": true,
-		"tsumugi.agent.v1.AuditHead.seq": true,
+		"tsumugi.agent.v1.AuditHead.seq": true, "tsumugi.agent.v1.BrokenRows.first_seq": true, "tsumugi.agent.v1.BrokenRows.last_seq": true,
 	}
 	seen := map[protoreflect.FullName]bool{}
 	var walk func(m protoreflect.MessageDescriptor)
