@@ -1,7 +1,10 @@
 package app
 
-import "github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/execchild"
+import (
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/execchild"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/keeper"
+)
 
-// Child does the work of a process that the tool exec has started to hold a program, where this one is such a process: then main ends
-// with code at once. A program that holds the agent calls it before anything else; without it exec refuses to run.
-func Child() (code int, is bool) { return execchild.Child() }
+// Child does the work of a process that was started to hold a program of the tool exec, where this one is such a process: then main ends
+// with code at once. A program that holds the agent calls it before anything else; without it no program is started.
+func Child() (code int, is bool) { return keeper.Child(execchild.Roles()) }

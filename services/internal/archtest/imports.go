@@ -68,8 +68,9 @@ var importRules = []importRule{
 	},
 	{
 		name: "adapters", from: []string{"services/*/internal/adapter/..."},
-		deny:  []string{"services/SERVICE/internal/transport/...", "services/SERVICE/internal/adapter/...", "services/SERVICE/app"},
-		allow: append([]string{"services/SERVICE/internal/adapter/ADAPTER/..."}, shared...),
+		deny: []string{"services/SERVICE/internal/transport/...", "services/SERVICE/internal/adapter/...", "services/SERVICE/app"},
+		// Each adapter that starts programs starts them under a keeper.
+		allow: append([]string{"services/SERVICE/internal/adapter/ADAPTER/...", "services/agent/internal/adapter/keeper"}, shared...),
 		why:   "an adapter stands behind one interface of the domain, so that it can be replaced alone",
 	},
 	{

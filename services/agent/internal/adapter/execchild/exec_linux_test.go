@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/keeper"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
@@ -25,8 +26,10 @@ import (
 
 // The programs of the tests are this file itself, as the roles of a program in its sandbox, and the shell, which no model gets.
 func TestMain(m *testing.M) {
-	if code, child := Child(); child {
-		os.Exit(code)
+	if os.Args[0] != unhooked {
+		if code, child := keeper.Child(Roles()); child {
+			os.Exit(code)
+		}
 	}
 	environment = []string{"GORACE=atexit_sleep_ms=0"} // Else each keeper takes a second to end.
 	if role := roles[filepath.Base(os.Args[0])]; role != nil {
@@ -42,8 +45,8 @@ func TestMain(m *testing.M) {
 // need skips a test where this kernel has no sandbox for programs.
 func need(t testing.TB) {
 	t.Helper()
-	if v := landlockVersion(); v < minLandlock && !testkit.Need("landlock") {
-		t.Skipf("the kernel has Landlock %d; programs are run from %d on (Linux 6.2)", v, minLandlock)
+	if v := keeper.Landlock(); v < keeper.MinLandlock && !testkit.Need("landlock") {
+		t.Skipf("the kernel has Landlock %d; programs are run from %d on (Linux 6.2)", v, keeper.MinLandlock)
 	}
 }
 
@@ -432,7 +435,7 @@ func TestSandbox(t *testing.T) {
 		{"mknod device c 1 5", false},
 		{"mount -t tmpfs none a", false},
 		{"unshare -Ur true && unshare -Ur mount -t tmpfs none a", false},
-		{"kill -0 " + strconv.Itoa(os.Getpid()), landlockVersion() < 6},
+		{"kill -0 " + strconv.Itoa(os.Getpid()), keeper.Landlock() < 6},
 	}, ""
 	for i, tt := range all {
 		script += fmt.Sprintf("( %s ) && echo did %d.; true\n", tt.script, i)
@@ -588,7 +591,7 @@ func TestFolderByDescriptor(t *testing.T) {
 }
 
 // roles are what this program does in the sandbox, by the name that it is run under; agent is one outside that is to be killed.
-var roles = map[string]func(args []string) error{"reach": reach, "state": state, "agent": agent, "lacking": lacking}
+var roles = map[string]func(args []string) error{"reach": reach, "state": state, "agent": agent, "lacking": lacking, unhooked: lacking}
 
 // reach tries every way to a listener that there is.
 func reach(to []string) error {
@@ -675,7 +678,6 @@ func state([]string) error {
 
 // agent runs a script and never stops it.
 func agent(args []string) error {
-	hooked.Store(true)
 	c := DefaultConfig()
 	c.Programs = map[string]string{"sh": args[1]}
 	e, err := New(c, args[0], nil)

@@ -1,10 +1,8 @@
 // Package execchild runs programs for the tool exec (field/review-agent.md S11, S26): router.Effect and router.Processes over one work
 // folder.
 //
-// A program runs in three steps of one executable file. The agent starts itself again as a keeper, which the sandbox does not hold: it
-// inherits whatever the program leaves behind, and ends it when the program ends, when the agent says so, and when the agent is no
-// more, since then the pipe between them closes. The keeper starts itself again as the one that puts on the sandbox, which lasts for good,
-// and becomes the program. So Child must be called first in main.
+// A program runs in three steps of one executable file (package keeper): its keeper ends it when its time is over, when the agent says so,
+// and when the agent is no more.
 //
 // The sandbox needs no privileges. Landlock lets the program write to the work folder and to a folder of its own that goes with it, read
 // the programs and libraries of the system, and nothing else; seccomp lets it make no sockets but pairs of its own, so that there is no

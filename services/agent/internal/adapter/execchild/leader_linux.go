@@ -1,46 +1,23 @@
 package execchild
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
-	"runtime"
-	"syscall"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
-	landlocksys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/keeper"
 )
 
-// minLandlock is the first version that knows of truncation: before it a program could empty files that it may not open.
-const minLandlock = 3
-
-func landlockVersion() int {
-	v, err := landlocksys.LandlockGetABIVersion()
-	if err != nil {
-		return 0
-	}
-	return v
-}
-
-// lead puts on the sandbox and becomes the program, or says why not.
+// lead puts on the sandbox and becomes the program.
 func lead() int {
-	runtime.LockOSThread() // What a thread puts on is what the program has that it becomes.
-	err := become()
-	if err != nil {
-		_, _ = os.NewFile(trouble, "trouble").WriteString(err.Error())
-		return exitError
-	}
-	return 0
+	var r request
+	return keeper.Lead(&r, func() error { return become(r) })
 }
 
-func become() error {
-	var r request
-	if err := json.NewDecoder(os.NewFile(reportFD, "request")).Decode(&r); err != nil {
-		return fmt.Errorf("the request cannot be read: %w", err)
-	}
+func become(r request) error {
 	if err := confine(r); err != nil {
 		return err
 	}
@@ -50,21 +27,18 @@ func become() error {
 		}
 		return tryOut(r)
 	}
-	if err := unix.CloseRange(reportFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return fmt.Errorf("descriptors cannot be closed: %w", err)
-	}
 	if err := limit(r); err != nil {
 		return err
 	}
 	if err := offline(r); err != nil {
 		return err
 	}
-	return fmt.Errorf("%s cannot be run: %w", r.Argv[0], syscall.Exec(r.Argv[0], r.Argv, r.Env))
+	return keeper.Become(r.Argv, r.Env)
 }
 
 // confine holds the process in its folders, without privileges, in the folder in which the program runs.
 func confine(r request) error {
-	if err := unix.Fchdir(workFD); err != nil {
+	if err := unix.Fchdir(leaderWork); err != nil {
 		return fmt.Errorf("the work folder cannot be entered: %w", err)
 	}
 	rules := []landlock.Rule{
@@ -83,11 +57,11 @@ func confine(r request) error {
 	if err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
-	if err := unix.Fchdir(folderFD); err != nil {
+	if err := unix.Fchdir(leaderWork + 1); err != nil {
 		return fmt.Errorf("the folder to run in cannot be entered: %w", err)
 	}
 	unix.Umask(0o022)
-	return withoutPrivileges()
+	return keeper.DropPrivileges()
 }
 
 // kinds parts folders from files.
@@ -100,25 +74,6 @@ func kinds(paths []string) (dirs, files []string) {
 		}
 	}
 	return dirs, files
-}
-
-// withoutPrivileges leaves of root's capabilities those by which it writes to a work folder of another user: what files they reach
-// Landlock says.
-func withoutPrivileges() error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("privileges of set-uid programs cannot be given up: %w", err)
-	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var have [2]unix.CapUserData
-	if err := unix.Capget(&header, &have[0]); err != nil {
-		return fmt.Errorf("capabilities cannot be read: %w", err)
-	}
-	stays := have[0].Permitted & (1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER)
-	left := [2]unix.CapUserData{{Effective: stays, Permitted: stays}}
-	if err := unix.Capset(&header, &left[0]); err != nil {
-		return fmt.Errorf("capabilities cannot be given up: %w", err)
-	}
-	return nil
 }
 
 // limit bounds what each process of the program may use.

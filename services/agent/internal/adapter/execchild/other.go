@@ -7,13 +7,14 @@ import (
 	"errors"
 	"os"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/keeper"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 )
 
 var errSystem = errors.New("only Linux can hold a program in the work folder and away from the network")
 
-// Child says that this process was not started to run a program: no process is, on this system.
-func Child() (code int, is bool) { return 0, false }
+// Roles are none: no process is started to run a program, on this system.
+func Roles() keeper.Roles { return nil }
 
 func mechanism() string { return "none" }
 

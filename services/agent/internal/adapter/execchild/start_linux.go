@@ -3,7 +3,7 @@ package execchild
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -11,17 +11,14 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/keeper"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 )
-
-// self is the file that this process runs, also where another one has its name by now.
-const self = "/proc/self/exe"
 
 // Names under which a process knows that it is a child.
 const (
@@ -29,36 +26,14 @@ const (
 	leaderName = "tsumugi-exec-leader"
 )
 
-// Descriptors of the children, beside the usual three.
+// Descriptors of the work folder in the children. The folder to run in is the next.
 const (
-	reportFD  = 3 // of the keeper: its report; of the leader: the request
-	workFD    = 4
-	folderFD  = 5
-	trouble   = 6 // of the leader: why there is no program; closed when there is one
-	exitError = 70
+	keeperWork = keeper.KeeperFiles
+	leaderWork = keeper.LeaderFiles
 )
 
-// hooked says that main has called Child: without it this process would start itself again as a whole.
-var hooked atomic.Bool
-
 // environment is that of keepers. Tests under the race detector have something in it.
-var environment = []string{}
-
-// errNotHooked is a fault of the program.
-var errNotHooked = errors.New("this program does not begin with execchild.Child, so that it cannot start itself as the keeper of another")
-
-// Child does the work of a child, where this process was started as one: then main ends with code at once. It must be called before
-// anything else.
-func Child() (code int, is bool) {
-	hooked.Store(true)
-	switch os.Args[0] {
-	case keeperName:
-		return keep(), true
-	case leaderName:
-		return lead(), true
-	}
-	return 0, false
-}
+var environment []string
 
 // request is what the keeper is asked to do.
 type request struct {
@@ -87,7 +62,7 @@ type report struct {
 	Left int
 }
 
-func mechanism() string { return fmt.Sprintf("landlock %d and seccomp", landlockVersion()) }
+func mechanism() string { return fmt.Sprintf("landlock %d and seccomp", keeper.Landlock()) }
 
 // request is what runs a call.
 func (e *Exec) request(c call) request {
@@ -117,8 +92,8 @@ func (e *Exec) frame() request {
 
 // prove has a child try the sandbox.
 func (e *Exec) prove(ctx context.Context) error {
-	if v := landlockVersion(); v < minLandlock {
-		return fmt.Errorf("the Linux kernel must have Landlock %d (Linux 6.2, and landlock among its lsm), or a program could not be kept out of other files; it has %d", minLandlock, v)
+	if err := keeper.CanConfine(); err != nil {
+		return err
 	}
 	dir, _, err := e.open(".")
 	if err != nil {
@@ -130,7 +105,7 @@ func (e *Exec) prove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	var said bytes.Buffer
-	told, err := e.keeper(ctx, r, dir, &said)
+	told, err := e.keep(ctx, r, dir, &said)
 	switch {
 	case err != nil:
 		return errors.Join(err, errors.New(said.String()))
@@ -155,7 +130,7 @@ func (e *Exec) start(ctx context.Context, r request, dir *os.File) (router.Outpu
 		return router.Output{}, &router.NotStartedError{Err: err}
 	}
 	out := &head{limit: int(e.config.Output)}
-	told, err := e.keeper(ctx, r, dir, out)
+	told, err := e.keep(ctx, r, dir, out)
 	switch {
 	case err != nil:
 		return router.Output{}, err
@@ -185,11 +160,8 @@ func (e *Exec) ending(ctx context.Context, r report) (how string, failed bool) {
 	return fmt.Sprintf("ended by the signal %s%s", unix.SignalName(s.Signal()), left), true
 }
 
-// keeper starts one, and waits until nothing of the program is left. When the context ends the keeper ends the program.
-func (e *Exec) keeper(ctx context.Context, r request, dir *os.File, out io.Writer) (report, error) {
-	if !hooked.Load() {
-		return report{}, &router.NotStartedError{Err: errNotHooked}
-	}
+// keep starts a keeper, and waits until nothing of the program is left. When the context ends the keeper ends the program.
+func (e *Exec) keep(ctx context.Context, r request, dir *os.File, out io.Writer) (report, error) {
 	cmd, in, tells, err := e.startKeeper(dir, out)
 	if err != nil {
 		return report{}, &router.NotStartedError{Err: err}
@@ -198,12 +170,12 @@ func (e *Exec) keeper(ctx context.Context, r request, dir *os.File, out io.Write
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		_ = json.NewEncoder(in).Encode(r) // A keeper that does not get it says so.
+		_ = gob.NewEncoder(in).Encode(r) // A keeper that does not get it says so.
 	}()
 	stop := context.AfterFunc(ctx, func() { _ = in.Close() })
 	defer stop()
 	var told report
-	unread := json.NewDecoder(tells).Decode(&told) // Its end is that of the keeper.
+	unread := gob.NewDecoder(tells).Decode(&told) // Its end is that of the keeper.
 	err = cmd.Wait()
 	<-sent
 	if err := errors.Join(err, unread); err != nil {
@@ -212,7 +184,7 @@ func (e *Exec) keeper(ctx context.Context, r request, dir *os.File, out io.Write
 	return told, nil
 }
 
-// startKeeper gives the keeper with its two pipes. A context must not kill it: it ends the program when its input closes.
+// startKeeper gives the keeper with its two pipes. It ends the program when its input closes.
 func (e *Exec) startKeeper(dir *os.File, out io.Writer) (cmd *exec.Cmd, in io.WriteCloser, tells *os.File, err error) {
 	top, err := e.top.Open(".")
 	if err != nil {
@@ -223,11 +195,11 @@ func (e *Exec) startKeeper(dir *os.File, out io.Writer) (cmd *exec.Cmd, in io.Wr
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	defer told.Close()       //nolint:errcheck // the keeper has it
-	cmd = exec.Command(self) //nolint:noctx // see above
-	cmd.Args, cmd.Env, cmd.Stdout, cmd.Stderr = []string{keeperName}, environment, out, out
-	cmd.WaitDelay = orphanTime
-	cmd.ExtraFiles, cmd.SysProcAttr = []*os.File{told, top, dir}, &syscall.SysProcAttr{Setsid: true}
+	defer told.Close() //nolint:errcheck // the keeper has it
+	if cmd, err = keeper.Command(keeperName, environment, told, top, dir); err != nil {
+		return nil, nil, nil, errors.Join(err, tells.Close())
+	}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, out, orphanTime
 	if in, err = cmd.StdinPipe(); err == nil {
 		err = cmd.Start()
 	}

@@ -11,7 +11,12 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/keeper"
 )
+
+// unhooked is the name of a program that does not call Child.
+const unhooked = "unhooked"
 
 // Where the system lacks what holds a program, nothing runs, and the reason is told. The network is the one thing that settings may leave.
 func TestNothingRunsUnheld(t *testing.T) {
@@ -49,8 +54,8 @@ func TestNothingRunsWithoutChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	agent := exec.CommandContext(t.Context(), own)
-	agent.Args = []string{"lacking", t.TempDir(), shell(t), "child", "without network"}
-	if said, err := agent.CombinedOutput(); err != nil || !strings.Contains(string(said), errNotHooked.Error()) {
+	agent.Args = []string{unhooked, t.TempDir(), shell(t), "nothing", "without network"}
+	if said, err := agent.CombinedOutput(); err != nil || !strings.Contains(string(said), keeper.ErrNotHooked.Error()) {
 		t.Errorf("%s, %v", said, err)
 	}
 }
@@ -66,8 +71,6 @@ func lacking(args []string) error {
 		if err := lack(unix.SYS_PRCTL, true); err != nil {
 			return err
 		}
-	case "child":
-		hooked.Store(false)
 	}
 	c := DefaultConfig()
 	c.Programs, c.AllowNetwork = map[string]string{"sh": args[1]}, args[3] == "with network"
