@@ -497,6 +497,9 @@ func TestNoNetwork(t *testing.T) {
 				t.Errorf("with the network: %s", text)
 			}
 			<-overTCP
+			if text, failed := p.run("sh", "-c", "mkdir a b && echo x >a/new && mv a/new b/new && ln b/new a/hard"); failed {
+				t.Errorf("what a program may do in its folder does not hang on the network: %s", text)
+			}
 			continue
 		}
 		if !failed || len(overTCP)+len(overUnix) != 0 || strings.Contains(text, "reached") {

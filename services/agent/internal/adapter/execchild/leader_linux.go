@@ -1,7 +1,6 @@
 package execchild
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -47,14 +46,11 @@ func confine(r request) error {
 	}
 	dirs, files := kinds(r.Read)
 	rules = append(rules, landlock.RODirs(dirs...).IgnoreIfMissing(), landlock.ROFiles(files...).IgnoreIfMissing())
-	config := landlock.V11.BestEffort()
-	var err error
 	if r.Network {
-		err = errors.Join(config.RestrictPaths(rules...), config.RestrictScoped())
-	} else {
-		err = config.Restrict(rules...)
-	}
-	if err != nil {
+		if err := keeper.Restrict(rules...); err != nil {
+			return err
+		}
+	} else if err := landlock.V11.BestEffort().Restrict(rules...); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if err := unix.Fchdir(leaderWork + 1); err != nil {
