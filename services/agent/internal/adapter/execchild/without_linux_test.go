@@ -8,11 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/keeper"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/keeper/keepertest"
 )
 
 // unhooked is the name of a program that does not call Child.
@@ -64,11 +62,11 @@ func TestNothingRunsWithoutChild(t *testing.T) {
 func lacking(args []string) error {
 	switch args[2] {
 	case "landlock":
-		if err := lack(unix.SYS_LANDLOCK_CREATE_RULESET, false); err != nil {
+		if err := keepertest.Lack(keepertest.Landlock); err != nil {
 			return err
 		}
 	case "seccomp":
-		if err := lack(unix.SYS_PRCTL, true); err != nil {
+		if err := keepertest.Lack(keepertest.Seccomp); err != nil {
 			return err
 		}
 	}
@@ -84,28 +82,5 @@ func lacking(args []string) error {
 		return nil
 	}
 	fmt.Println("ready")
-	return nil
-}
-
-// lack has the kernel refuse a call, as one that has never heard of it: any, or that which puts on a filter.
-func lack(number uint32, filters bool) error {
-	const whole, one = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-	skip := uint8(3)
-	filter := []unix.SockFilter{{Code: whole, K: atNumber}, {Code: one, K: number, Jf: skip}}
-	if filters {
-		filter = append(filter, unix.SockFilter{Code: whole, K: atFirst}, unix.SockFilter{Code: one, K: unix.PR_SET_SECCOMP, Jf: 1})
-	} else {
-		filter[1].Jf = 1
-	}
-	filter = append(filter,
-		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)},
-		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program))); errno != 0 {
-		return errno
-	}
 	return nil
 }
