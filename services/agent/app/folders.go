@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/execchild"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/promptbuilder"
@@ -20,6 +22,15 @@ type folders struct {
 	// programs run in the work folder of the name; empty where exec is off.
 	programs map[string]toolbox.Program
 	closers  []io.Closer
+}
+
+// headerFiles are the files with secrets that MCP servers are shown.
+func (f ToolsFile) headerFiles() (all []string) {
+	for _, s := range f.Servers {
+		all = slices.AppendSeq(all, maps.Values(s.HeaderFiles))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // close gives all folders back.

@@ -73,11 +73,13 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 	if err != nil {
 		return err
 	}
-	opened, err := cfg.Sessions.tools.open(slices.Concat(cfg.Sessions.files(), deps.Own, deps.Backends.Files(), []string{cfg.Data}))
+	tools := cfg.Sessions.tools
+	own := slices.Concat(cfg.Sessions.files(), tools.headerFiles(), deps.Own, deps.Backends.Files(), []string{cfg.Data})
+	opened, err := tools.open(own)
 	if s.folders = opened; err != nil {
 		return err
 	}
-	if s.servers, err = mcpserver.Open(context.Background(), cfg.Sessions.tools.Servers, deps.Log.Named("mcp")); err != nil {
+	if s.servers, err = mcpserver.Open(context.Background(), tools.Servers, own, deps.Log.Named("mcp")); err != nil {
 		return err
 	}
 	if s.observer, err = telemetry.NewSessions(deps.Log, deps.Metrics); err != nil {

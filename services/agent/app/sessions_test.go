@@ -490,13 +490,16 @@ func TestToolsWithoutAModel(t *testing.T) {
 // (field/review-agent.md S12).
 func TestAFolderThatHoldsOurOwn(t *testing.T) {
 	t.Parallel()
-	dir, keys, own := t.TempDir(), t.TempDir(), t.TempDir()
+	dir, keys, headers, own := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	cfg := settings(t)
 	cfg.Sessions.Tools = filepath.Join(own, "tools.yaml")
 	for name, text := range map[string]string{
-		cfg.Sessions.Tools:                  "roots:\n  - {name: work, path: '" + dir + "'}\n  - {name: data, path: '" + cfg.Data + "'}\n  - {name: keys, path: '" + keys + "'}\n",
-		filepath.Join(own, "backends.yaml"): "backends: {a: {kind: llamacpp, address: 'http://127.0.0.1:1', api_key_file: '" + filepath.Join(keys, "key.txt") + "'}}\n",
-		filepath.Join(keys, "key.txt"):      "hush\n",
+		cfg.Sessions.Tools: "roots:\n  - {name: work, path: '" + dir + "'}\n  - {name: data, path: '" + cfg.Data + "'}\n  - {name: keys, path: '" + keys + "'}\n" +
+			"  - {name: headers, path: '" + headers + "'}\n" +
+			"servers:\n  - {name: s, url: 'http://127.0.0.1:1', tools: ['*'], header_files: {authorization: '" + filepath.Join(headers, "header.txt") + "'}}\n",
+		filepath.Join(own, "backends.yaml"):  "backends: {a: {kind: llamacpp, address: 'http://127.0.0.1:1', api_key_file: '" + filepath.Join(keys, "key.txt") + "'}}\n",
+		filepath.Join(keys, "key.txt"):       "hush\n",
+		filepath.Join(headers, "header.txt"): "hush\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -511,7 +514,7 @@ func TestAFolderThatHoldsOurOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = app.New(t.Context(), cfg, app.Deps{Backends: set, Own: []string{filepath.Join(dir, "tokens.yaml")}})
-	for _, want := range []string{`root "work"`, "tokens.yaml", `root "data"`, `root "keys"`, "key.txt"} {
+	for _, want := range []string{`root "work"`, "tokens.yaml", `root "data"`, `root "keys"`, "key.txt", `root "headers"`, "header.txt"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing about %s in %v", want, err)
 		}

@@ -4,13 +4,17 @@ import (
 	"os"
 	"testing"
 
+	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // A test binary that is started with the word for it is an MCP server.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == mcpServer {
-		serveMCP(os.Args[2])
+	if code, child := agent.Child(); child {
+		os.Exit(code)
+	}
+	if len(os.Args) > 3 && os.Args[1] == mcpServer {
+		serveMCP(os.Args[2], os.Args[3])
 		return
 	}
 	testkit.Main(m)

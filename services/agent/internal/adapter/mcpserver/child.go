@@ -2,12 +2,11 @@ package mcpserver
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"runtime"
 	"sync"
 	"time"
 
@@ -21,85 +20,74 @@ import (
 const (
 	// writeWait is how long it may leave a message of ours unread.
 	writeWait = 10 * time.Second
-	// stopWait is how long it may take to end after its input has ended, termWait after it was asked to, drainWait how long what it has
-	// written before is still read.
-	stopWait, termWait, drainWait = 2 * time.Second, time.Second, time.Second
+	// stopWait is how long it may take to end after its input has ended, termWait after it was asked to, killWait until nothing of it is left
+	// after it was killed, drainWait how long what it has written before is still read.
+	stopWait, termWait, killWait, drainWait = 2 * time.Second, time.Second, 5 * time.Second, time.Second
 	// maxLines and maxLine bound what is logged of its error output, for each start.
 	maxLines, maxLine = 100, 500
 )
 
-// child is a program that runs: in a process group of its own, with three descriptors and the environment that the settings name
-// (field/review-agent.md S11, S26). On Linux it dies with this process, even when that is killed.
+// howUnconfined is what a person may do where there is no sandbox for a program.
+const howUnconfined = "`unconfined: true` in its settings starts it without a sandbox: then it can read what the user of this service can, its tokens, the secret of approvers and the keys of the audit included"
+
+// signal is how a program is asked to end.
+type signal int
+
+const (
+	terminate signal = iota
+	// kill ends it with all that it has started, giveUp what was to do that and does not.
+	kill
+	giveUp
+)
+
+// child is a program that runs: with three descriptors and the environment that the settings name (field/review-agent.md S11, S26).
 type child struct {
-	cmd     *exec.Cmd
+	*process
 	in, out *os.File
 	exited  chan struct{}
 	stderr  sync.WaitGroup
 	once    sync.Once
-	mu      sync.Mutex
-	gone    bool // its number may be another's by now
 }
 
-// overProgram starts a program and makes a transport to it.
-func overProgram(c Config, log *zap.Logger) (mcp.Transport, *child, error) {
-	p, err := start(c, log)
+// overProgram starts a program and makes a transport to it. hidden is what it must not reach.
+func overProgram(ctx context.Context, c Config, hidden []string, log *zap.Logger) (mcp.Transport, *child, error) {
+	p, err := start(ctx, c, hidden, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &mcp.IOTransport{Reader: p.out, Writer: input{p.in}, MaxLineLength: maxMessage}, p, nil
 }
 
-// start starts it.
-func start(c Config, log *zap.Logger) (*child, error) {
+// start starts it. The context bounds the start alone: the program is stopped by stop.
+func start(ctx context.Context, c Config, hidden []string, log *zap.Logger) (*child, error) {
 	pipes, err := pipes(3)
 	if err != nil {
 		return nil, err
 	}
 	in, out, errs := pipes[0], pipes[1], pipes[2]
-	p := &child{in: in.w, out: out.r, exited: make(chan struct{})}
-	// The context of a call must not end it: it is stopped by stop.
-	p.cmd = exec.Command(c.Command[0], c.Command[1:]...) //nolint:noctx // see above
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in.r, out.w, errs.w
-	p.cmd.Env, p.cmd.Dir, p.cmd.SysProcAttr = environment(c.Env), c.WorkDir, attributes()
-	if p.cmd.Dir == "" {
-		p.cmd.Dir = "/"
+	if c.WorkDir == "" {
+		c.WorkDir = "/"
 	}
-	keepDescriptors()
-	started := make(chan error)
-	go p.run(started, in.r, out.w, errs.w, errs.r)
+	running, err := launch(ctx, c, hidden, in.r, out.w, errs.w)
+	for _, f := range []*os.File{in.r, out.w, errs.w} {
+		_ = f.Close() // The program has its own.
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the program does not start: %w", err), in.w.Close(), out.r.Close(), errs.r.Close())
+	}
+	p := &child{process: running, in: in.w, out: out.r, exited: make(chan struct{})}
 	p.stderr.Go(func() { tell(errs.r, log) })
-	if err := <-started; err != nil {
-		p.stderr.Wait()
-		return nil, errors.Join(fmt.Errorf("the program does not start: %w", err), in.w.Close(), out.r.Close())
-	}
+	go p.run(errs.r)
 	return p, nil
 }
 
-// run starts the program and waits for its end. The system ends a child together with the *thread* that has started it, so this
-// goroutine keeps its thread.
-func (p *child) run(started chan<- error, theirs ...*os.File) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	errs := theirs[len(theirs)-1]
-	for _, f := range theirs[:len(theirs)-1] {
-		_ = f.Close() // The program has its own.
-	}
-	started <- err
-	if err == nil {
-		p.reap()
-		// Somebody else may still hold the other ends.
-		_ = p.out.SetReadDeadline(time.Now().Add(drainWait))
-		_ = errs.SetReadDeadline(time.Now().Add(drainWait))
-	}
+// run waits for the end of the program.
+func (p *child) run(errs *os.File) {
+	p.wait()
+	// Somebody else may still hold the other ends.
+	_ = p.out.SetReadDeadline(time.Now().Add(drainWait))
+	_ = errs.SetReadDeadline(time.Now().Add(drainWait))
 	close(p.exited)
-}
-
-// forget is called where the number of the program is about to be free.
-func (p *child) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.gone = true
 }
 
 // stop ends it: its input ends, then it is asked to, then killed, with all that it has started. It returns when it has ended.
@@ -109,7 +97,7 @@ func (p *child) stop() {
 		for _, s := range []struct {
 			wait   time.Duration
 			signal signal
-		}{{stopWait, terminate}, {termWait, kill}} {
+		}{{stopWait, terminate}, {termWait, kill}, {killWait, giveUp}} {
 			if p.ended(s.wait) {
 				break
 			}

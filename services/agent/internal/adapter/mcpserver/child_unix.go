@@ -1,39 +1,21 @@
-//go:build unix
+//go:build unix && !linux
 
 package mcpserver
 
 import (
-	"os"
-	"strconv"
 	"syscall"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/keeper"
 )
 
-type signal = syscall.Signal
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-const (
-	terminate = syscall.SIGTERM
-	kill      = syscall.SIGKILL
-)
+func closeOnExec() error { return keeper.CloseOnExec() }
 
-// signal sends a signal to the process group.
-func (p *child) signal(s signal) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.gone {
-		return
+func (p *process) send(s signal) {
+	number := syscall.SIGKILL
+	if s == terminate {
+		number = syscall.SIGTERM
 	}
-	_ = syscall.Kill(-p.cmd.Process.Pid, s) // It may be gone.
-}
-
-// keepEach is keepDescriptors, one by one.
-func keepEach(first int) {
-	open, err := os.ReadDir("/dev/fd")
-	if err != nil {
-		return // Those of Go are passed on to nobody, and where it cannot be told which others there are, there are hardly any.
-	}
-	for _, f := range open {
-		if fd, err := strconv.Atoi(f.Name()); err == nil && fd >= first {
-			syscall.CloseOnExec(fd)
-		}
-	}
+	_ = syscall.Kill(-p.cmd.Process.Pid, number) // It may be gone.
 }

@@ -42,6 +42,8 @@ type Config struct {
 	Env []string `yaml:"env"`
 	// WorkDir is the folder that the program starts in; empty for /.
 	WorkDir string `yaml:"work_dir"`
+	// Unconfined starts the program in no sandbox, so that it can read what is the agent's own.
+	Unconfined bool `yaml:"unconfined"`
 	// URL is the address of a server over streamable HTTP. It answers itself: redirects are refused.
 	URL string `yaml:"url"`
 	// Headers go with every request, HeaderFiles too: their values stand in files, which are read at each new connection.
@@ -166,7 +168,7 @@ func (c Config) checkCommand(k checker) {
 }
 
 func (c Config) checkURL(k checker) {
-	k.no(len(c.Env) > 0 || c.WorkDir != "", "env", "and work_dir are for a server with command")
+	k.no(len(c.Env) > 0 || c.WorkDir != "" || c.Unconfined, "env", "work_dir and unconfined are for a server with command")
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Fragment != "" {
 		k.no(true, "url", "must be an address such as https://tools.example.com/mcp")

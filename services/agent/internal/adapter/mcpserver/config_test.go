@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 				Headers: map[string]string{"Host": "x", "Mcp-Session-Id": "1", "X-A": "a\r\nb", "X-B": ""}, HeaderFiles: map[string]string{"x-a": file, "X-C": "/not/there"}, Timeout: 2 * time.Hour,
 			},
 			[]string{
-				"env: and work_dir are for", "url: must hold no name and password", `headers: "Host" must be the name`, `headers: "Mcp-Session-Id" must be the name`, `headers: "X-A" must have a value in one line`,
+				"env: work_dir and unconfined are for", "url: must hold no name and password", `headers: "Host" must be the name`, `headers: "Mcp-Session-Id" must be the name`, `headers: "X-A" must have a value in one line`,
 				`headers: "X-B" must have a value`, `header_files: "x-a" stands twice`, `header_files: "x-a": ` + file + " must hold a value in one line", `header_files: "X-C": stat /not/there`, "timeout: must be",
 			},
 		},
@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 	if got := problems(t, slices.Repeat([]Config{good}, MaxServers+1)...); len(got) != MaxServers+1 {
 		t.Errorf("too many: %d problems", len(got))
 	}
-	if _, err := Open(t.Context(), []Config{{}}, nil); err == nil {
+	if _, err := Open(t.Context(), []Config{{}}, nil, nil); err == nil {
 		t.Error("settings that cannot be are opened")
 	}
 }

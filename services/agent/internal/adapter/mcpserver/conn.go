@@ -49,9 +49,9 @@ type conn struct {
 	over, gone chan struct{}
 }
 
-// connect starts a server, or calls it. old begins with the handshake of old versions at once: some servers stop at the question of the
+// connect starts a server, which must not reach what is hidden, or calls it. old begins with the handshake of old versions at once: some servers stop at the question of the
 // new ones.
-func connect(ctx context.Context, c Config, old bool, log *zap.Logger) (*conn, error) {
+func connect(ctx context.Context, c Config, hidden []string, old bool, log *zap.Logger) (*conn, error) {
 	n := &conn{free: func() {}, changed: make(chan struct{}, 1), over: make(chan struct{}), gone: make(chan struct{})}
 	k := &kept{}
 	var err error
@@ -59,7 +59,7 @@ func connect(ctx context.Context, c Config, old bool, log *zap.Logger) (*conn, e
 		k.Transport, n.free, err = overHTTP(c)
 	} else {
 		k.look = true
-		k.Transport, n.child, err = overProgram(c, log)
+		k.Transport, n.child, err = overProgram(ctx, c, hidden, log)
 	}
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/keeper"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
@@ -24,18 +25,23 @@ import (
 
 // A test binary that is started with one of these words as its first argument is a server, or an agent.
 func TestMain(m *testing.M) {
+	if code, child := keeper.Child(Roles()); child {
+		os.Exit(code)
+	}
 	if len(os.Args) > 1 && programs[os.Args[1]] != nil {
 		programs[os.Args[1]](os.Args[2:])
 		return
 	}
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // Under the race detector a program takes a second to end otherwise.
+	const soon = "atexit_sleep_ms=0" // Under the race detector a program takes a second to end otherwise.
+	_ = os.Setenv("GORACE", soon)
+	forKeepers = []string{"GORACE=" + soon}
 	goleak.VerifyTestMain(m)
 }
 
 var programs map[string]func(args []string)
 
 func init() {
-	programs = map[string]func([]string){"real": serve, "scripted": scripted, "agent": agent}
+	programs = map[string]func([]string){"real": serve, "scripted": scripted, "agent": agent, "lacking": lacking}
 }
 
 // program is a server over this test binary.
@@ -45,7 +51,7 @@ func program(t testing.TB, args ...string) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Name: "s", Command: append([]string{name}, args...), Tools: []string{All}, Env: []string{"GORACE"}}
+	return Config{Name: "s", Command: append([]string{name}, args...), Tools: []string{All}, Env: []string{"GORACE"}, Unconfined: keeper.CanConfine() != nil}
 }
 
 // overWeb is a server of the SDK over streamable HTTP, and its address.
@@ -67,8 +73,14 @@ type rig struct {
 
 func open(t testing.TB, cfg ...Config) *rig {
 	t.Helper()
+	return openApart(t, nil, cfg...)
+}
+
+// openApart opens servers that may not reach what is our own.
+func openApart(t testing.TB, own []string, cfg ...Config) *rig {
+	t.Helper()
 	core, logs := observer.New(zap.DebugLevel)
-	s, err := Open(t.Context(), cfg, zap.New(core))
+	s, err := Open(t.Context(), cfg, own, zap.New(core))
 	if err != nil {
 		t.Fatal(err)
 	}

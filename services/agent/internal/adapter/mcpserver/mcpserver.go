@@ -5,14 +5,17 @@
 // pinned by their hash (field/review-agent.md S18), listed again when the server says that they have changed, at each new connection and
 // before each INTENT, and a call of one that has changed does not start. That a server does something else behind the same definition
 // cannot be seen. What it asks of us is refused, what it links to is never fetched (S19); its programs get no environment but what is
-// named (S11), and die with the agent (S26). Whatever was sent and not answered may have happened (C50).
+// named, cannot reach what is the agent's own (S11), and end with the agent, with all that they have started (S26). Whatever was sent and not
+// answered may have happened (C50).
 package mcpserver
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -43,7 +46,9 @@ var (
 // Servers are the MCP servers of the settings. Its methods may be called at the same time.
 type Servers struct {
 	cfg []Config
-	log *zap.Logger
+	// hidden is what no program of theirs may reach, by absolute paths.
+	hidden []string
+	log    *zap.Logger
 	// life ends with Close.
 	life context.Context
 	end  context.CancelFunc
@@ -58,16 +63,27 @@ type Servers struct {
 }
 
 // Open takes the settings, which Settings.Check has found right, and calls the servers in the background: one that is away is in Ready,
-// and is tried again when somebody wants it. The context gives values alone; Close ends everything.
-func Open(ctx context.Context, servers []Config, log *zap.Logger) (*Servers, error) {
+// and is tried again when somebody wants it. own are files and folders of this program, which a server that is started may not reach, also
+// where they come to be later (field/review-agent.md S11). The context gives values alone; Close ends everything.
+func Open(ctx context.Context, servers []Config, own []string, log *zap.Logger) (*Servers, error) {
 	var p config.Problems
 	Settings{servers}.Check(&p)
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	s := &Servers{cfg: slices.Clone(servers), log: cmp.Or(log, zap.NewNop()), links: map[string]*link{}, lists: map[string]Listing{}, told: make(chan struct{}, 1)}
+	for _, name := range own {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return nil, fmt.Errorf("where %s is cannot be told: %w", name, err)
+		}
+		s.hidden = append(s.hidden, path)
+	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	for _, c := range s.cfg {
+		if c.Unconfined {
+			s.log.Warn("mcp server runs in no sandbox: it can read what the user of this service can, its tokens, the secret of approvers and the keys of the audit included", zap.String("server", c.Name))
+		}
 		s.link(c, home(c)).warm()
 	}
 	return s, nil
@@ -239,7 +255,7 @@ func (s *Servers) connect(ctx context.Context, l *link, old bool) (*conn, error)
 	if live >= maxLive {
 		return nil, errFull
 	}
-	return connect(ctx, l.cfg, old, l.log)
+	return connect(ctx, l.cfg, s.hidden, old, l.log)
 }
 
 // home is a namespace that a server is called for at the start.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -124,7 +125,7 @@ func contains(t testing.TB, file, text string) string {
 
 func TestSurroundings(t *testing.T) {
 	t.Setenv("MCP_SECRET", "key")
-	t.Setenv("MCP_GIVEN", "given")
+	t.Setenv("MCP_GIVEN", "given\xff") // Variables are bytes.
 	// A descriptor that this process would pass on, as it may have got it itself.
 	leaked, err := syscall.Open(filepath.Join(t.TempDir(), "leaked"), syscall.O_CREAT|syscall.O_RDWR, 0o600)
 	if err != nil {
@@ -134,7 +135,7 @@ func TestSurroundings(t *testing.T) {
 	c := program(t, "real")
 	c.Env, c.WorkDir = []string{"MCP_GIVEN"}, t.TempDir()
 	r := open(t, c)
-	want := fmt.Sprintf(`env=["MCP_GIVEN=given"] files=[] dir=%s group=true`, c.WorkDir)
+	want := fmt.Sprintf(`env=["MCP_GIVEN=given\xff"] files=[] dir=%s group=true ignored=%s`, c.WorkDir, ignored())
 	if got := r.call("surroundings", `{}`); got != want {
 		t.Errorf("a program finds %s, want %s", got, want)
 	}
@@ -461,10 +462,17 @@ func TestEndlessPages(t *testing.T) {
 
 func TestStubbornProgram(t *testing.T) {
 	t.Parallel()
-	r := open(t, program(t, "scripted", script(t, `{"name":"a","inputSchema":{"type":"object"}}`), "stubborn"))
+	dir := script(t, `{"name":"a","inputSchema":{"type":"object"}}`)
+	r := open(t, program(t, "scripted", dir, "stubborn"))
 	r.tool("a")
-	p := r.link(r.cfg[0], "ns").conn.child
-	pid := p.cmd.Process.Pid
+	text, err := os.ReadFile(filepath.Join(dir, "number"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.Close()
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("it lives on: %v", err)
@@ -554,57 +562,91 @@ func TestNamespacesApart(t *testing.T) {
 	}
 }
 
-// What a server has started ends with it, and both with the agent.
+// What a server has started ends with it, and both with the agent, whatever it has made itself, and in a sandbox or not
+// (field/review-agent.md S26).
 func TestNoOrphans(t *testing.T) {
 	t.Parallel()
-	t.Run("close", func(t *testing.T) {
-		t.Parallel()
-		r := open(t, program(t, "real"))
-		pids := numbers(t, r.call("spawn", `{}`))
-		r.Close()
-		for _, pid := range pids {
-			until(t, "the end of both", func() bool { return !runs(pid) })
-		}
-	})
-	t.Run("death of the server", func(t *testing.T) {
-		t.Parallel()
-		r := open(t, program(t, "real"))
-		pids := numbers(t, r.call("spawn", `{}`))
-		_, _ = r.start(t.Context(), r.tool("die"), `{}`)
-		until(t, "the end of what it has started", func() bool { return !runs(pids[1]) })
-	})
-	t.Run("kill -9 of the agent", func(t *testing.T) {
-		t.Parallel()
-		name := program(t, "real").Command[0]
-		c := exec.CommandContext(t.Context(), name, "agent", name, "real")
-		out, err := c.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		pids := numbers(t, line)
-		t.Cleanup(func() { _ = syscall.Kill(pids[1], syscall.SIGKILL) })
-		if err := c.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = c.Wait()
-		until(t, "the end of the server", func() bool { return !runs(pids[0]) })
+	for _, how := range []string{"confined", "unconfined"} {
+		server := program(t, "real")
+		server.Unconfined = server.Unconfined || how == "unconfined"
+		t.Run("close "+how, func(t *testing.T) {
+			t.Parallel()
+			r := open(t, server)
+			pids := numbers(t, r.call("spawn", `{}`))
+			r.Close()
+			for _, pid := range pids {
+				if runs(pid) {
+					t.Errorf("%d of %v runs on", pid, pids)
+				}
+			}
+		})
+		t.Run("death of the server "+how, func(t *testing.T) {
+			t.Parallel()
+			r := open(t, server)
+			pids := numbers(t, r.call("spawn", `{}`))
+			_, _ = r.start(t.Context(), r.tool("die"), `{}`)
+			until(t, "the end of what it has started", func() bool { return !slices.ContainsFunc(pids, runs) })
+		})
+		t.Run("kill -9 of the agent "+how, func(t *testing.T) {
+			t.Parallel()
+			name := server.Command[0]
+			if server.Unconfined {
+				how = "unconfined"
+			}
+			c := exec.CommandContext(t.Context(), name, "agent", how, name, "real")
+			out, err := c.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids := numbers(t, line)
+			t.Cleanup(func() {
+				for _, pid := range pids {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			})
+			if err := c.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Wait()
+			until(t, "the end of all of them", func() bool { return !slices.ContainsFunc(pids, runs) })
+		})
+	}
+}
+
+// A server whose keeper is killed ends, and another is started.
+func TestKilledKeeper(t *testing.T) {
+	t.Parallel()
+	r := open(t, program(t, "real"))
+	r.tool("echo")
+	server, keeper := 0, 0
+	if _, err := fmt.Sscan(r.call("try", `{"do":"numbers"}`), &server, &keeper); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(keeper, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the end of the server", func() bool { return !runs(server) })
+	until(t, "another one", func() bool {
+		out, err := r.start(t.Context(), r.tool("echo"), `{"a":1}`)
+		return err == nil && string(out.Text) == `{"a":1}`
 	})
 }
 
+// numbers are those of a server and of the three that it has started.
 func numbers(t testing.TB, text string) []int {
 	t.Helper()
-	var a, b int
-	if _, err := fmt.Sscan(text, &a, &b); err != nil {
+	pids := make([]int, 4)
+	if _, err := fmt.Sscan(text, &pids[0], &pids[1], &pids[2], &pids[3]); err != nil {
 		t.Fatal(err)
 	}
-	return []int{a, b}
+	return pids
 }
 
 // runs says whether a process runs: one that has ended and was not waited for does not.

@@ -60,6 +60,7 @@ func realServer(over <-chan struct{}, versions ...string) *mcp.Server {
 		"confirm":      confirm,
 		"surroundings": surroundings,
 		"spawn":        spawn,
+		"try":          try,
 		"change": func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			addTool(s, "echo", "Echo, and send it elsewhere", nil)
 			return say("changed"), nil
@@ -117,22 +118,40 @@ func surroundings(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, e
 	}
 	dir, _ := os.Getwd()
 	group := syscall.Getpgrp() == os.Getpid()
-	return say(fmt.Sprintf("env=%q files=%q dir=%s group=%v", os.Environ(), open, dir, group)), nil
+	return say(fmt.Sprintf("env=%q files=%q dir=%s group=%v ignored=%s", os.Environ(), open, dir, group, ignored())), nil
 }
 
-// spawn starts a program that outlives its parent if nobody ends it, and tells its number and that of the server.
+// ignored are the signals that this process ignores.
+func ignored() string {
+	status, _ := os.ReadFile("/proc/self/status")
+	_, after, _ := strings.Cut(string(status), "SigIgn:")
+	line, _, _ := strings.Cut(after, "\n")
+	return strings.TrimSpace(line)
+}
+
+// spawn starts programs that outlive their parent if nobody ends them, and tells its own number and theirs: a child, one in a session of its
+// own, and one in yet another whose parents have ended.
 func spawn(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	c := exec.Command("/bin/sleep", "1000")
-	if err := c.Start(); err != nil {
-		return nil, err
+	text := fmt.Sprint(os.Getpid())
+	for _, session := range []bool{false, true} {
+		c := exec.Command("/bin/sleep", "1000")
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
+		if err := c.Start(); err != nil {
+			return nil, err
+		}
+		text += fmt.Sprint(" ", c.Process.Pid)
 	}
-	return say(fmt.Sprintf("%d %d", os.Getpid(), c.Process.Pid)), nil
+	c := exec.Command("/bin/sh", "-c", "/bin/sh -c '/bin/sleep 1000 >/dev/null 2>&1 & echo $!' &")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	said, err := c.Output()
+	return say(text + " " + strings.TrimSpace(string(said))), err
 }
 
 // scripted is a server that answers with what stands in the files of a folder, named by the method: what no server of the SDK would say.
 // `stubborn` leaves it deaf to the end of its input and to the request to end.
 func scripted(args []string) {
 	dir := args[0]
+	_ = os.WriteFile(filepath.Join(dir, "number"), fmt.Append(nil, os.Getpid()), 0o600)
 	if slices.Contains(args, "stubborn") {
 		ossignal.Ignore(syscall.SIGTERM)
 		defer func() { select {} }()
@@ -171,7 +190,8 @@ func scripted(args []string) {
 
 // agent is a process that opens a server, calls spawn and hang, and tells what spawn said.
 func agent(args []string) {
-	s, err := Open(context.Background(), []Config{{Name: "s", Command: args, Tools: []string{All}}}, zap.NewNop())
+	c := Config{Name: "s", Command: args[1:], Tools: []string{All}, Unconfined: args[0] == "unconfined"}
+	s, err := Open(context.Background(), []Config{c}, nil, zap.NewNop())
 	if err != nil {
 		panic(err)
 	}
