@@ -20,7 +20,7 @@ var (
 
 // EveryCaseHasATest fails where a case of cases/<service>.md of the reference data is not found by its number in the name of a test of the given
 // folders of the repository. A test TestAgent07... has case 7 of the agent and TestAgent07And31... has both; so does a scenario, or another test
-// of a table, whose name ends in "(agent c7, c31)".
+// of a table, whose name ends in "(agent c7 c31)".
 func EveryCaseHasATest(t testing.TB, service string, folders ...string) {
 	t.Helper()
 	text, err := os.ReadFile(Shared(t, "cases/"+service+".md"))
@@ -33,7 +33,7 @@ func EveryCaseHasATest(t testing.TB, service string, folders ...string) {
 	}
 	title := strings.ToUpper(service[:1]) + service[1:]
 	names := []*regexp.Regexp{
-		regexp.MustCompile(`^Test` + title + `\d+(And\d+)*`), regexp.MustCompile(`^"[^"]* \(` + service + ` c\d+(, c\d+)*\)"$`),
+		regexp.MustCompile(`^Test` + title + `\d+(And\d+)*`), regexp.MustCompile(`^"[^"]* \(` + service + `( c\d+)+\)"$`),
 	}
 	tested := map[int]bool{}
 	for _, folder := range folders {

@@ -130,8 +130,10 @@ func (c overREST) Invoke(_ context.Context, method string, args, reply any, _ ..
 }
 
 // NewStream implements grpc.ClientConnInterface.
-func (c overREST) NewStream(_ context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
-	return &restStream{overREST: c, method: method}, nil
+func (c overREST) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	own := *c.world
+	own.ctx = ctx
+	return &restStream{overREST: overREST{&own}, method: method}, nil
 }
 
 // restStream is a stream over REST: of lines, or of the bytes of a file.
