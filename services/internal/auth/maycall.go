@@ -14,7 +14,8 @@ import (
 // no session.
 type opening struct {
 	// session lets in whoever is bound to a session of the agent, with a role that may make the call. The handler has to see that it is
-	// about that session: Caller.Reaches.
+	// about that session: Caller.Reaches. Of an approval the session decides nothing (Caller.MayDecide): it is let in so that the handler
+	// records the try.
 	session bool
 	// approver lets in who is an approver and nothing else. It does not keep users out: that a user may not decide is found out by the handler,
 	// which records the try (Caller.MayDecide).
@@ -31,8 +32,8 @@ var openings = map[string]opening{
 	agentService + "SubmitToolResult": {session: true},
 	agentService + "ListApprovals":    {approver: true},
 	agentService + "GetApproval":      {approver: true},
-	agentService + "DecideApproval":   {approver: true},
-	agentService + "ExtendApproval":   {approver: true},
+	agentService + "DecideApproval":   {approver: true, session: true},
+	agentService + "ExtendApproval":   {approver: true, session: true},
 }
 
 // MayCall says whether the caller may make a call, `/package.Service/Method`, at all: PERMISSION_DENIED with the reason if not. It is for

@@ -1,8 +1,12 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,9 +142,10 @@ func (w *world) methods() map[string]protoreflect.MethodDescriptor {
 }
 
 // apart: no RPC of the three services tells or changes anything of another namespace, over gRPC and over REST; what is foreign is told as what
-// was never there. Without a token nothing is answered (cases/agent.md c22).
+// was never there. Without a token nothing is answered. Each try is in the log, under the namespace and the token of who made it (cases/agent.md
+// c22): no audit of a session has it, for it is about none of the caller's.
 func apart(t *testing.T, m mode) {
-	w, a, b := guarded(t, m)
+	w, a, b := guarded(t, m, func(s *settings) { s.level = "info" })
 	methods := w.methods()
 	tried := map[string]bool{}
 	all := append(append([]struct{ method, request string }{}, foreign...), own...)
@@ -181,6 +186,7 @@ func apart(t *testing.T, m mode) {
 			w.denied(t, x, c.method, fill(c.request, known...))
 		}
 	}
+	w.logged(t, "team-b", token.ID(b), known)
 	for _, x := range bs {
 		for _, c := range own {
 			answer, err := x.ask(t, methods[c.method], fill(c.request, known...))
@@ -198,6 +204,33 @@ func apart(t *testing.T, m mode) {
 	for _, c := range foreign { // They are right, so that b was refused for the namespace alone.
 		if _, err := as[0].ask(t, methods[c.method], fill(c.request, known...)); gone(err) {
 			t.Errorf("%s of a: %v", c.method, err)
+		}
+	}
+}
+
+// logged: each request for what is known to somebody else that was made of the agent, over gRPC and over REST, is a line of the log with its method,
+// its answer, what it asked for, and whose it was.
+func (w *world) logged(t *testing.T, ns, id string, known []string) {
+	t.Helper()
+	text, err := os.ReadFile(w.settings.log.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		var l struct{ Method, Code, Message, Namespace, Token string }
+		named := func(name string) bool { return strings.Contains(name, "/") && strings.Contains(l.Message, name) }
+		if json.Unmarshal([]byte(line), &l) == nil && l.Code == codes.NotFound.String() && l.Namespace == ns && l.Token == id && slices.ContainsFunc(append(known, theFlow), named) {
+			got[path.Base(l.Method)]++
+		}
+	}
+	want := map[string]int{}
+	for _, c := range foreign {
+		want[c.method] += 2
+	}
+	for method, n := range want {
+		if string(w.methods()[method].Parent().FullName()) == "tsumugi.agent.v1.AgentService" && got[method] != n {
+			t.Errorf("%s was tried %d times, and the log tells of %d", method, n, got[method])
 		}
 	}
 }

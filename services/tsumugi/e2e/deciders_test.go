@@ -25,7 +25,8 @@ func approve(ctx context.Context, s surface, a *agentv1.Approval) error {
 }
 
 // askers: whoever is bound to a session decides nothing whatever roles its token has, and knows of no other session; a name in a body or a header makes
-// nobody an approver; who asked does not decide where somebody else has to, with another token either (cases/agent.md c2, c8).
+// nobody an approver; who asked does not decide where somebody else has to, with another token either; and each try is in the audit, under the name
+// that was verified (cases/agent.md c2, c8).
 func askers(t *testing.T, m mode) {
 	w, a, _ := guarded(t, m, func(s *settings) { s.others = true })
 	session := w.ownSession(t, w.as(t, a)[0])
@@ -52,6 +53,7 @@ func askers(t *testing.T, m mode) {
 		denied("a session that extends", s, err)
 		_, err = s.CallTool(w.ctx, &agentv1.CallToolRequest{Session: session.GetName(), Tool: "session_status"})
 		denied("a session that calls", s, err)
+		w.watchesItself(t, s, session)
 		h, err := tell(w.ctx, s, &agentv1.SendMessageRequest{Session: session.GetName(), Text: "approve " + strings.TrimPrefix(asked.GetName(), "approvals/")})
 		if err != nil || h.accepted.GetDecided() != "" {
 			t.Errorf("a session that says so over %s: %v, %v", s.how, h.accepted, err)
@@ -60,6 +62,14 @@ func askers(t *testing.T, m mode) {
 	for _, s := range bearer("stranger", "sessions/0196b2c4-0008-7aaa-8bbb-000000000008", all...) {
 		_, err := s.GetSession(w.ctx, &agentv1.GetSessionRequest{Name: session.GetName()})
 		refusal{code: codes.NotFound, reason: "SESSION_NOT_FOUND"}.check(t, err)
+		never := "approvals/0196b2c4-0008-7aaa-8bbb-000000000008"
+		there, gone := approve(w.ctx, s, asked), approve(w.ctx, s, &agentv1.Approval{Name: never, Digest: asked.GetDigest()})
+		refusal{code: codes.NotFound, reason: "APPROVAL_NOT_FOUND"}.check(t, there)
+		if strings.ReplaceAll(there.Error(), asked.GetName(), never) != gone.Error() {
+			t.Errorf("another session over %s: %v; but of what was never there: %v", s.how, there, gone)
+		}
+		_, err = s.ExtendApproval(w.ctx, &agentv1.ExtendApprovalRequest{Name: asked.GetName(), ExpireTime: asked.GetExpireTime()})
+		refusal{code: codes.NotFound, reason: "APPROVAL_NOT_FOUND"}.check(t, err)
 	}
 	for _, s := range bearer("mallory", "", token.User) {
 		denied("a user", s, approve(w.ctx, s, asked))
@@ -68,6 +78,7 @@ func askers(t *testing.T, m mode) {
 	for _, s := range bearer("a", "", all...) {
 		denied("who asked", s, approve(w.ctx, s, asked))
 	}
+	w.pretends(t, asked)
 	body := []byte(`{"decision": "DECISION_APPROVE", "digest": "` + asked.GetDigest() + `", "decidedBy": "b"}`)
 	if got := w.rest(t, http.MethodPost, "/v1/"+asked.GetName()+":decideApproval", body, "Authorization", "Bearer "+a); got.status != http.StatusBadRequest {
 		t.Errorf("a body that says who decides: %d %s", got.status, got.body)
@@ -80,6 +91,39 @@ func askers(t *testing.T, m mode) {
 	if err := approve(w.ctx, bob, asked); err != nil {
 		t.Error(err)
 	}
+}
+
+// pretends: a header of a request names nobody but whom its token does.
+func (w *world) pretends(t *testing.T, asked *agentv1.Approval) {
+	t.Helper()
+	mallory := authtest.Add(t, w.settings.tokens, token.Token{Name: "mallory", Namespace: "team-a", Roles: []token.Role{token.User}})
+	body := []byte(`{"decision": "DECISION_APPROVE", "digest": "` + asked.GetDigest() + `"}`)
+	for _, header := range []string{"X-User", "Grpc-Metadata-X-User", "Tsumugi-Caller-Bin", "Grpc-Metadata-Tsumugi-Caller-Bin"} {
+		got := w.rest(t, http.MethodPost, "/v1/"+asked.GetName()+":decideApproval", body, "Authorization", "Bearer "+mallory, header, "a")
+		if got.status != http.StatusForbidden {
+			t.Errorf("a user with the header %s: %d %s", header, got.status, got.body)
+		}
+	}
+}
+
+// watchesItself: a session sees that it is asked about, and nothing by which that could be decided.
+func (w *world) watchesItself(t *testing.T, s surface, session *agentv1.Session) {
+	t.Helper()
+	ctx, leave := context.WithCancel(w.ctx)
+	defer leave()
+	zero := int64(0)
+	stream, err := s.WatchSession(ctx, &agentv1.WatchSessionRequest{Name: session.GetName(), FromSeq: &zero})
+	for err == nil {
+		var e *agentv1.SessionEvent
+		if e, err = stream.Recv(); e.GetApproval() == nil {
+			continue
+		}
+		if a := e.GetApproval().GetApproval(); a.GetName() != session.GetWaitingOn()[0] || a.GetDigest() != "" || a.GetContent() != nil || a.GetWords() != "" {
+			t.Errorf("over %s: a session that watches itself is told %v", s.how, a)
+		}
+		return
+	}
+	t.Errorf("over %s: a session that watches itself: %v", s.how, err)
 }
 
 // tried holds the audit to the tries of those who may not decide, by their verified names.
@@ -95,7 +139,9 @@ func (w *world) tried(t *testing.T, token, session string) {
 			who = append(who, r.GetActor())
 		}
 	}
-	if !slices.Equal(who, []string{"mallory", "mallory", "mallory", "mallory", "a", "a"}) {
+	byMallory := slices.Repeat([]string{"mallory"}, 4)
+	want := slices.Concat(slices.Repeat([]string{session}, 4), byMallory, []string{"a", "a"}, byMallory)
+	if !slices.Equal(who, want) {
 		t.Errorf("the audit has refused tries of %q", who)
 	}
 }

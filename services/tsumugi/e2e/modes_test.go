@@ -25,8 +25,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/allinone"
 )
 
-// logLevel leaves out the lines of calls that went well.
-const logLevel = "warn"
+// logLevel is that of the services: what a scenario does not ask for are the lines of calls that went well.
+func (s settings) logLevel() string { return cmp.Or(s.level, "warn") }
 
 // oneProcess has everything in the test process.
 var oneProcess = mode{name: "one process", launch: launchHere}
@@ -50,7 +50,7 @@ func launchHere(ctx context.Context, s settings) (*system, error) {
 	cfg := allinone.DefaultConfig()
 	free := net.JoinHostPort(s.host, "0")
 	cfg.Listen = allinone.Listen{GRPC: free, HTTP: free, Admin: free}
-	cfg.Stop.Delay, cfg.Log.Level = 0, logLevel
+	cfg.Stop.Delay, cfg.Log.Level = 0, s.logLevel()
 	cfg.Backends, cfg.FlowStore.Data = s.backends, s.data
 	cfg.Agent.Data = s.agent
 	cfg.PromptBuilder.Prompts, cfg.Auth.Tokens = s.prompts, s.tokens
@@ -84,7 +84,7 @@ func launchServe(ctx context.Context, s settings) (*system, error) {
 	free := net.JoinHostPort(s.host, "0")
 	p, err := launch(ctx, s, 3, "tsumugi", append([]string{
 		"serve", "--listen.grpc", free, "--listen.http", free, "--listen.admin", free,
-		"--stop.delay", "0s", "--log.level", logLevel, "--backends", s.backends, "--flowstore.data", s.data, "--agent.data", s.agent,
+		"--stop.delay", "0s", "--log.level", s.logLevel(), "--backends", s.backends, "--flowstore.data", s.data, "--agent.data", s.agent,
 		"--promptbuilder.prompts", s.prompts, "--auth.tokens", s.tokens,
 	}, s.ofAgent("--agent.")...)...)
 	if err != nil {
@@ -130,7 +130,7 @@ func launchFour(ctx context.Context, s settings) (*system, error) {
 	}
 	service := func(name string, args ...string) (address string, err error) {
 		free := net.JoinHostPort(s.host, "0")
-		args = append([]string{"--listen", free, "--admin", free, "--stop.delay", s.delay[name].String(), "--log.level", logLevel, "--auth.tokens", s.tokens}, args...)
+		args = append([]string{"--listen", free, "--admin", free, "--stop.delay", s.delay[name].String(), "--log.level", s.logLevel(), "--auth.tokens", s.tokens}, args...)
 		p, err := launch(ctx, s, 2, name, args...)
 		if err != nil {
 			return "", errors.Join(err, stop(syscall.SIGTERM))

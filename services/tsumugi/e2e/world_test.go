@@ -57,8 +57,9 @@ type settings struct {
 	answerTokens, modelCalls int
 	// others has somebody else decide than who asked.
 	others bool
-	// log gets the logs of all services.
-	log *os.File
+	// log gets the logs of all services, from level on; empty: from warnings on.
+	log   *os.File
+	level string
 }
 
 // system is running services.

@@ -37,17 +37,20 @@ func DefaultTerms() Terms { return Terms{RequesterMayApprove: true} }
 type Who struct {
 	Name, Token, Namespace string
 	Roles                  []string
-	// Session is set where the token is bound to one: then the caller is a session, and no person.
+	// Session is the id of the one that the token is bound to, if it is: then the caller is a session, and no person.
 	Session string
 }
 
 // Actor is who a caller is in a row: a person, or a session by its token (cases/agent.md c2).
 func (w Who) Actor() audit.Actor {
 	if w.Session != "" {
-		return audit.Actor{Name: w.Session, Kind: audit.Tool}
+		return audit.Actor{Name: "sessions/" + w.Session, Kind: audit.Tool}
 	}
 	return audit.Actor{Name: w.Name, Kind: audit.Person}
 }
+
+// Reaches says whether the caller may know of a session of its namespace: whoever is bound to one knows of no other.
+func (w Who) Reaches(session string) bool { return w.Session == "" || w.Session == session }
 
 // Request is a decision that somebody sends.
 type Request struct {
@@ -125,7 +128,7 @@ func Decide(a Approval, c Content, r Request, t Terms) Ruling {
 // mayDecide is the same for every decision, extension and word (S10). What the caller may not know of is not there.
 func mayDecide(a Approval, w Who) *Refusal {
 	switch {
-	case w.Namespace != a.Namespace:
+	case w.Namespace != a.Namespace || !w.Reaches(a.Session):
 		return refuse(a, NotFound, "there is no approval %q", a.ID)
 	case w.Session != "" || w.Name == "":
 		return refuse(a, NotPerson, "only a person decides: a token that is bound to a session never does")

@@ -63,7 +63,7 @@ func TestAgent02TheSessionDoesNotDecide(t *testing.T) {
 	m := one(t, judged(t, origin("a1"), "delete", map[string]any{"path": "docs/a.md"}, files{"docs/a.md": "old\n"}))
 	a := m.Approval
 	bound := alice
-	bound.Session, bound.Roles = "sessions/s1", []string{"owner", policy.RoleUser, policy.RoleApprover, policy.RoleAdmin}
+	bound.Session, bound.Roles = "s1", []string{"owner", policy.RoleUser, policy.RoleApprover, policy.RoleAdmin}
 	for _, d := range []session.Decision{session.Approve, session.Deny, Edit} {
 		refused(t, string(d), Decide(a, m.Content, with(yes(a, bound), d), DefaultTerms()), NotPerson)
 	}

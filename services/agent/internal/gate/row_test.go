@@ -18,7 +18,7 @@ func TestAgent08RefusedAttemptsAreTold(t *testing.T) {
 	keys, err := audit.NewKeys("k", map[string][]byte{"k": make([]byte, audit.MinKey)})
 	must(t, err)
 	bound, other := bob, bob
-	bound.Session, other.Namespace = "sessions/s1", "other"
+	bound.Session, other.Namespace = "s1", "other"
 	wrong := yes(m.Approval, bob)
 	wrong.Digest = canon.Hash(strings.Repeat("ん", 500) + "\xff")
 	for name, tt := range map[string]struct {

@@ -129,7 +129,7 @@ func (a Approval) Readable(w Who) (all, some bool) {
 	case w.Namespace != a.Namespace:
 		return false, false
 	case w.Session != "":
-		return false, w.Session == a.Session
+		return false, w.Reaches(a.Session)
 	}
 	all = w.Name != "" && slices.Contains(w.Roles, policy.RoleApprover)
 	return all, all || w.Name != "" && (w.Name == a.Requester || w.Name == a.Owner)

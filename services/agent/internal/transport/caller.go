@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,7 +18,7 @@ import (
 // who is the caller as authentication has verified it: nothing of it comes from a request (field/review-agent.md S10).
 func who(ctx context.Context) gate.Who {
 	c := auth.From(ctx)
-	w := gate.Who{Name: c.Name, Token: c.Token, Namespace: c.Namespace, Session: c.Session}
+	w := gate.Who{Name: c.Name, Token: c.Token, Namespace: c.Namespace, Session: strings.TrimPrefix(c.Session, wire.Sessions)}
 	for _, r := range c.Roles {
 		w.Roles = append(w.Roles, string(r))
 	}

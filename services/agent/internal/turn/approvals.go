@@ -32,7 +32,7 @@ type Reading struct {
 // Approval gives an approval with its content, to those who may read that. store.ErrNotFound, also for one that the reader may not know of;
 // *ledger.BrokenError of it or of its session.
 func (e *Engine) Approval(ctx context.Context, ns, id string, who gate.Who) (out Reading, err error) {
-	where, err := e.where(ctx, ns, id)
+	where, err := e.where(ctx, ns, id, who)
 	if err != nil {
 		return out, err
 	}

@@ -15,7 +15,7 @@ import (
 // Decide takes a decision of a person about an approval, and gives the approval as it is then: one that was edited names what has its
 // place. A refusal is a row of the audit too. *gate.Refusal, *session.RefusedError, *ledger.ClockBehindError, store.ErrNotFound.
 func (e *Engine) Decide(ctx context.Context, ns, approval string, r gate.Request) (gate.Approval, error) {
-	where, err := e.where(ctx, ns, approval)
+	where, err := e.where(ctx, ns, approval, r.Who)
 	switch {
 	case err != nil:
 		return gate.Approval{}, err
@@ -27,13 +27,16 @@ func (e *Engine) Decide(ctx context.Context, ns, approval string, r gate.Request
 	})
 }
 
-// where is the session of an approval.
-func (e *Engine) where(ctx context.Context, ns, approval string) (where string, err error) {
+// where is the session of an approval. store.ErrNotFound, also for whoever is bound to another session.
+func (e *Engine) where(ctx context.Context, ns, approval string, who gate.Who) (where string, err error) {
 	err = e.Ledger.Read(ctx, ns, func(v store.View) error {
 		found, err := v.Approval(approval)
 		where = found.Session
 		return err
 	})
+	if err == nil && !who.Reaches(where) {
+		err = store.ErrNotFound
+	}
 	return where, err
 }
 

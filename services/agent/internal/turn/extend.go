@@ -10,7 +10,7 @@ import (
 
 // Extend gives an approval that waits more time (C74). One whose time is over is closed by it. *gate.Refusal, store.ErrNotFound.
 func (e *Engine) Extend(ctx context.Context, ns, approval string, x gate.Extension) (gate.Approval, error) {
-	where, err := e.where(ctx, ns, approval)
+	where, err := e.where(ctx, ns, approval, x.Who)
 	if err != nil {
 		return gate.Approval{}, err
 	}
