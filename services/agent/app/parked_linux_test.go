@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,11 +43,14 @@ const (
 	parked = 10_000
 	soon   = 2 * time.Second
 	most   = 256 << 10
+	// few is more than a process has that does nothing.
+	few = 100
 )
 
-// TestManySessionsWait: a process over very many sessions, each of which waits for a person, is there at once, has all of what waits in its
-// inbox, takes decisions, carries out what was approved, and needs little memory for all of it: a session that waits is a row.
-func TestManySessionsWait(t *testing.T) {
+// TestAgent35ManySessionsWait: a process over very many sessions, each of which waits for a person, is there at once, has all of what waits in its
+// inbox, takes decisions, carries out what was approved, and needs little memory and no goroutine or descriptor for any of them: a session that
+// waits is a row (cases/agent.md c35).
+func TestAgent35ManySessionsWait(t *testing.T) {
 	sessions := parked
 	if testing.Short() || testkit.Race {
 		sessions = parked / 20 // The race detector makes each many times dearer.
@@ -54,6 +58,9 @@ func TestManySessionsWait(t *testing.T) {
 	p := park(t, sessions)
 	p.start()
 	p.pages(sessions)
+	if all, open := p.metric("go_goroutines"), p.metric("process_open_fds"); all < 1 || all > few || open < 1 || open > few {
+		t.Errorf("while %d sessions wait the process has %d goroutines and %d descriptors", sessions, all, open)
+	}
 	for i, name := range p.names[:40] {
 		p.decide(name, i%2 == 0)
 	}
@@ -70,9 +77,9 @@ func TestManySessionsWait(t *testing.T) {
 // lot is a data folder with sessions that wait, and a process over it.
 type lot struct {
 	*testing.T
-	dir, work, pid string
-	agent          agentv1.AgentServiceClient
-	began          time.Time
+	dir, work, pid, admin string
+	agent                 agentv1.AgentServiceClient
+	began                 time.Time
 	// approver is a context of somebody who decides, names are the approvals.
 	approver context.Context //nolint:containedctx // of a test
 	names    []string
@@ -152,7 +159,15 @@ func (p *lot) start() {
 	tools := filepath.Join(p.dir, "tools.yaml")
 	p.ok(os.WriteFile(tools, []byte("roots:\n  - {name: work, path: '"+p.work+"'}\n"), 0o600))
 	p.began = time.Now()
-	program, err := kill.Launch(p.Context(), answersOn, binary, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", p.data(),
+	both := func(line string) (string, bool) {
+		where, found := answersOn(line)
+		if found {
+			_, rest, _ := strings.Cut(line, "; ")
+			p.admin, _, _ = strings.Cut(rest, "/readyz")
+		}
+		return where, found
+	}
+	program, err := kill.Launch(p.Context(), both, binary, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", p.data(),
 		"--sessions.tools", tools, "--promptbuilder", deadAddress, "--flowstore", deadAddress, "--log.level", "error")
 	p.ok(err)
 	address, err := program.Address()
@@ -241,6 +256,21 @@ func (p *lot) memory(key string) int {
 	p.ok(err)
 	_, rest, _ := strings.Cut(string(text), key+":")
 	n, err := strconv.Atoi(strings.Fields(rest)[0])
+	p.ok(err)
+	return n
+}
+
+// metric is a figure that the process tells of itself.
+func (p *lot) metric(name string) int {
+	p.Helper()
+	r, err := http.Get(p.admin + "/metrics") //nolint:noctx // of a test
+	p.ok(err)
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	p.ok(err)
+	_, rest, _ := strings.Cut(string(text), "\n"+name+" ")
+	value, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.Atoi(value)
 	p.ok(err)
 	return n
 }

@@ -16,8 +16,10 @@ type Config struct {
 	MaxMessageBytes config.Size `yaml:"max_message_bytes" help:"largest request and answer; at least 13MiB"`
 	// MaxInFlight is how many calls and streams may run at once, over all connections.
 	MaxInFlight int `yaml:"max_in_flight" help:"calls and streams that may run at once"`
-	// MaxStreams is how many calls and streams may run at once on one connection; more wait at the caller.
-	MaxStreams uint32 `yaml:"max_streams" help:"calls and streams that may run at once on one connection"`
+	// MaxStreams is how many calls and streams may run at once on one connection; more wait at the caller. It must be no less than what the
+	// gateway lets in (gateway.max_in_flight), whose requests all come over one connection: else watchers could hold up everybody's calls
+	// (cases/agent.md c35).
+	MaxStreams uint32 `yaml:"max_streams" help:"calls and streams that may run at once on one connection, others wait; no less than gateway.max_in_flight"`
 	// DefaultTimeout is the time limit of a call whose caller set none. Streams have no time limit.
 	DefaultTimeout time.Duration `yaml:"default_timeout" help:"time limit of a call whose caller set none"`
 	// MaxTimeout is the longest time limit that a caller can set for a call.
@@ -29,7 +31,7 @@ type Config struct {
 // DefaultConfig has limits for a service on one machine (field/gostyle.md 3.1); streams idle for eight of their heartbeats (15 s).
 func DefaultConfig() Config {
 	return Config{
-		MaxMessageBytes: 16 * config.MiB, MaxInFlight: 1024, MaxStreams: 250,
+		MaxMessageBytes: 16 * config.MiB, MaxInFlight: 1024, MaxStreams: 600,
 		DefaultTimeout: 30 * time.Second, MaxTimeout: 120 * time.Second, StreamIdle: 2 * time.Minute,
 	}
 }

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -264,7 +268,8 @@ func (o *office) unwatchable(t *testing.T, s surface, name string, last int64) {
 	refusal{code: codes.NotFound, reason: "SESSION_NOT_FOUND"}.check(t, err)
 }
 
-// abandoned: watchers that vanish leave nothing behind, and the session goes on without them (cases/agent.md c35).
+// abandoned: watchers that leave, and those that vanish without a word, leave nothing behind, and the session goes on without them (cases/agent.md
+// c35).
 func abandoned(t *testing.T, m mode) {
 	if m.name != oneProcess.name {
 		return // goroutines are counted
@@ -274,11 +279,15 @@ func abandoned(t *testing.T, m mode) {
 	s := o.approvers(t)[0]
 	name, asked := o.parked(t, s, "a.md")
 	o.http.CloseIdleConnections()
-	base := runtime.NumGoroutine()
-	const many = 100
+	base, open := runtime.NumGoroutine(), descriptors()
+	const many, few = 500, 10
 	var leave []func()
 	for i := range many {
-		w := o.onlooker(t, "/v1/"+name+":watchSession", "Accept", []string{sse, ndjson}[i%2])
+		if i%2 == 0 {
+			leave = append(leave, o.mute(t, "/v1/"+name+":watchSession"))
+			continue
+		}
+		w := o.onlooker(t, "/v1/"+name+":watchSession", "Accept", []string{sse, ndjson}[i/2%2])
 		if err := w.step(); err != nil {
 			t.Fatal(err)
 		}
@@ -290,10 +299,51 @@ func abandoned(t *testing.T, m mode) {
 	for _, away := range leave {
 		away()
 	}
+	gone := time.Now()
 	o.http.CloseIdleConnections()
-	o.eventually(t, "the watchers are forgotten", func() bool { return runtime.NumGoroutine() < base+many/10 })
+	o.eventually(t, "the watchers are forgotten", func() bool { return runtime.NumGoroutine() < base+few && descriptors() < open+few })
+	if took := time.Since(gone); took > 2*heartbeat+heartbeat/2 { // and half of one for a machine that is busy
+		t.Errorf("the watchers were forgotten after %s", took)
+	}
 	o.decide(t, s, asked, agentv1.Decision_DECISION_APPROVE, "")
 	if o.until(t, s, name, "the turn ends", rests); o.file(t, "a.md") != "一" {
 		t.Error("nothing was written")
+	}
+}
+
+// heartbeat is how often a silent stream says that it lives.
+const heartbeat = 15 * time.Second
+
+// descriptors counts those of the process; where the system does not tell there are none.
+func descriptors() int {
+	all, _ := os.ReadDir("/proc/self/fd")
+	return len(all)
+}
+
+// mute watches over a connection of its own until the first event. away has it vanish: no packet tells the server, where the system lets us do that
+// (Linux, with the right to administer the network), else it is closed.
+func (o *office) mute(t *testing.T, path string) (away func()) {
+	t.Helper()
+	host := strings.TrimPrefix(o.base, "http://")
+	conn, err := new(net.Dialer).DialContext(o.ctx, "tcp", host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: %s\r\n\r\n", path, host, sse); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(conn)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+	}
+	if lines.Err() != nil {
+		t.Fatal(lines.Err())
+	}
+	return func() {
+		const repair = 19 // TCP_REPAIR: what is closed then sends nothing
+		if raw, err := conn.(*net.TCPConn).SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, repair, 1) })
+		}
+		conn.Close()
 	}
 }
