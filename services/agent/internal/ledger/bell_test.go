@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -53,5 +54,34 @@ func TestTail(t *testing.T) {
 	}
 	if _, _, err := r.Span(t.Context(), ns, "none"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestAgent19WhoNeverLooks: a watcher that does not look holds up nobody who changes the session, and finds all that happened when it does
+// (cases/agent.md c19).
+func TestAgent19WhoNeverLooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.create(t, "s")
+	rang, stop := r.Listen(ns, "s")
+	defer stop()
+	const changes = 50
+	for i := range changes {
+		if _, err := r.Update(t.Context(), ns, "s", "", ann, func(s *Session) error {
+			s.Items.Goal = fmt.Sprint("港", i)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-rang
+	select {
+	case <-rang:
+		t.Error("it is told twice to look once")
+	default:
+	}
+	got, err := r.Tail(t.Context(), ns, "s", 1)
+	if err != nil || len(got.Rows) != changes || !got.Last || got.Rows[0].Seq != 2 || got.Rows[changes-1].Seq != changes+1 {
+		t.Errorf("%d rows, %v", len(got.Rows), err)
 	}
 }
