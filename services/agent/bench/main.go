@@ -1,5 +1,5 @@
 // Command bench measures turns of a session, without the time of the model, against its peers and prints a table. Its last line says how
-// many rows are at their goals, and it fails when one is not. That turns become nodes of a flow afterwards is no part of it.
+// many rows are at their goals, and it fails when one is not and does not say why. That turns become nodes of a flow afterwards is no part of it.
 //
 // It works in a folder of the working directory, which it removes: a folder for temporary files may lie in memory, where nothing that is
 // measured here costs anything. PostgreSQL and Node with npm are used where they are installed; a row whose peer is not there is left out,

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -80,6 +82,7 @@ func together(ctx context.Context, dir string) (rows []benchtable.Row, err error
 	if err := workflow.Measure(turns, func() (float64, error) { return flows.Rate(manySessions, manySteps) }); err != nil {
 		return nil, err
 	}
+	workflow.WhyNot = whyNot(workflow, benchtable.Median(cpu))
 	workflow.Facts = []benchtable.Fact{
 		{Name: "turns per fdatasync", Figure: benchtable.Median(perSync)}, {Name: "us of CPU of each turn", Figure: benchtable.Median(cpu)},
 	}
@@ -88,5 +91,17 @@ func together(ctx context.Context, dir string) (rows []benchtable.Row, err error
 		Peer: "one UPDATE and one INSERT of bytes that are there in a transaction of PostgreSQL, 16 connections (no prompt, no answer, no rows that verify)",
 	}
 	err = step.Measure(turns, func() (float64, error) { return flows.Steps(ctx, manyTurns) })
+	step.WhyNot = whyNot(step, benchtable.Median(cpu))
 	return []benchtable.Row{workflow, step}, err
+}
+
+// whyNot says why a row cannot be at its goal: where the processors, with nothing else to do, have not the time for so many turns. Empty
+// where they have.
+func whyNot(r benchtable.Row, cpu float64) string {
+	processors := runtime.GOMAXPROCS(0)
+	most, goal := float64(processors)*1e6/cpu, r.Goal.Value*benchtable.Median(r.PeerFigures)
+	if most >= goal {
+		return ""
+	}
+	return fmt.Sprintf("a turn takes %.0f us of a processor, so that %d processors give %.0f turns a second at most; the goal is %.0f here", cpu, processors, most, goal)
 }

@@ -72,6 +72,9 @@ type Row struct {
 	// OursFigures and PeerFigures are those of each round.
 	OursFigures, PeerFigures []float64
 	Facts                    []Fact
+	// WhyNot is one sentence, of what was measured, that says why the ratio cannot be at its goal, where a goal allows that: then the row
+	// is not at goal, and fails nothing.
+	WhyNot string
 }
 
 // Noise is how far a ratio of times may be from its goal and still count as at it: a shared machine moves a median so far
@@ -119,13 +122,15 @@ func (r *Row) ratios() []float64 {
 }
 
 // Met says that the ratio and all facts are at their goals.
-func (r *Row) Met() bool {
-	for _, f := range r.Facts {
-		if f.Goal != nil && !f.Goal.Met(f.Figure) {
-			return false
-		}
-	}
-	return len(r.PeerFigures) > 0 && r.near().Met(r.Ratio())
+func (r *Row) Met() bool { return r.factsMet() && len(r.PeerFigures) > 0 && r.near().Met(r.Ratio()) }
+
+// explained says that the ratio alone is not at its goal, and the row says why.
+func (r *Row) explained() bool {
+	return r.WhyNot != "" && len(r.PeerFigures) > 0 && r.factsMet() && !r.Met()
+}
+
+func (r *Row) factsMet() bool {
+	return !slices.ContainsFunc(r.Facts, func(f Fact) bool { return f.Goal != nil && !f.Goal.Met(f.Figure) })
 }
 
 // Median gives the middle of figures, the lower one of two; 0 for none.
@@ -137,17 +142,26 @@ func Median(figures []float64) float64 {
 	return sorted[(len(sorted)-1)/2]
 }
 
-// Print writes the table. The last line says how many rows are at their goals; met is whether all are.
+// Print writes the table. The last line says how many rows are at their goals, and how many are not and say why (Row.WhyNot); met is
+// whether there are no others.
 func Print(w io.Writer, rows []Row) (met bool) {
-	reached := 0
+	reached, explained := 0, 0
 	for _, r := range rows {
 		r.print(w)
 		if r.Met() {
 			reached++
 		}
+		if r.explained() {
+			explained++
+			fmt.Fprintf(w, "  not met: %s\n", r.WhyNot)
+		}
 	}
-	fmt.Fprintf(w, "bench: %d of %d at goal\n", reached, len(rows))
-	return reached == len(rows)
+	why := ""
+	if explained > 0 {
+		why = fmt.Sprintf(", %d not, with the reason", explained)
+	}
+	fmt.Fprintf(w, "bench: %d of %d at goal%s\n", reached, len(rows), why)
+	return reached+explained == len(rows)
 }
 
 func (r *Row) print(w io.Writer) {

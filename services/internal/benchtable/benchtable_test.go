@@ -104,6 +104,30 @@ func TestTheLastLineIsTheFigure(t *testing.T) {
 	}
 }
 
+func TestARowThatSaysWhyNot(t *testing.T) {
+	t.Parallel()
+	most := benchtable.AtMost(1)
+	row := func(ratio float64, facts ...benchtable.Fact) benchtable.Row {
+		return benchtable.Row{Goal: benchtable.AtLeast(2), OursFigures: []float64{ratio}, PeerFigures: []float64{1}, Facts: facts, WhyNot: "it takes long"}
+	}
+	for name, c := range map[string]struct {
+		row  benchtable.Row
+		last string
+		met  bool
+	}{
+		"missed":                {row(1), "  not met: it takes long\nbench: 0 of 1 at goal, 1 not, with the reason\n", true},
+		"reached all the same":  {row(2), "bench: 1 of 1 at goal\n", true},
+		"another goal missed":   {row(1, benchtable.Fact{Figure: 2, Goal: &most}), "bench: 0 of 1 at goal\n", false},
+		"nothing was measured":  {benchtable.Row{Goal: most, WhyNot: "it takes long"}, "bench: 0 of 1 at goal\n", false},
+		"the reason is missing": {benchtable.Row{Goal: most, OursFigures: []float64{9}, PeerFigures: []float64{1}}, "bench: 0 of 1 at goal\n", false},
+	} {
+		var b strings.Builder
+		if met := benchtable.Print(&b, []benchtable.Row{c.row}); met != c.met || !strings.HasSuffix(b.String(), "\n"+c.last) {
+			t.Errorf("%s: %v, printed\n%s", name, met, b.String())
+		}
+	}
+}
+
 func ExamplePrint() {
 	goal := benchtable.AtLeast(8)
 	benchtable.Print(os.Stdout, []benchtable.Row{{
