@@ -26,6 +26,8 @@ var ErrFull = errors.New("the disk is full")
 type DB struct {
 	db   *sql.DB
 	conn *sql.Conn
+	// say are the statements of a transaction.
+	say Statements
 	// wal is synced behind each commit, where SQLite does not do it (Synchronous); else nil.
 	wal *os.File
 }
@@ -58,7 +60,7 @@ func OpenMemory(fill func(conn *sql.Conn) error, migrate func(*DB) error) (*DB, 
 		return nil, err
 	}
 	d := &DB{db: db}
-	if d.conn, err = db.Conn(context.Background()); err == nil {
+	if err = d.connect(); err == nil {
 		err = fill(d.conn)
 	}
 	if err == nil {
@@ -96,8 +98,18 @@ func dataSource(path string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
 }
 
-func (d *DB) start(path string, migrate func(*DB) error) (err error) {
+const begin, commit, rollback = "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"
+
+func (d *DB) connect() (err error) {
 	if d.conn, err = d.db.Conn(context.Background()); err != nil {
+		return err
+	}
+	d.say, err = d.Prepare(begin, commit, rollback)
+	return err
+}
+
+func (d *DB) start(path string, migrate func(*DB) error) (err error) {
+	if err := d.connect(); err != nil {
 		return err
 	}
 	if err := d.AssertDurable(); err != nil {
@@ -171,7 +183,7 @@ func (d *DB) Transaction(fn func() error) error {
 // TransactionIf is a Transaction that is undone without an error where fn says that it wrote nothing. publish is held from before others
 // could read what it did until that is durable.
 func (d *DB) TransactionIf(fn func() (wrote bool, err error), publish sync.Locker) error {
-	if err := d.Exec("BEGIN IMMEDIATE"); err != nil {
+	if err := d.say.Run(begin); err != nil {
 		return full(err)
 	}
 	wrote, err := fn()
@@ -180,7 +192,7 @@ func (d *DB) TransactionIf(fn func() (wrote bool, err error), publish sync.Locke
 	}
 	if err != nil || !wrote {
 		// After some errors SQLite has rolled back by itself, and says that there is nothing to roll back.
-		_ = d.Exec("ROLLBACK")
+		_ = d.say.Run(rollback)
 	}
 	return full(err)
 }
@@ -188,7 +200,7 @@ func (d *DB) TransactionIf(fn func() (wrote bool, err error), publish sync.Locke
 func (d *DB) commit(publish sync.Locker) error {
 	publish.Lock()
 	defer publish.Unlock()
-	if err := d.Exec("COMMIT"); err != nil {
+	if err := d.say.Run(commit); err != nil {
 		return err
 	}
 	return d.sync()
@@ -239,7 +251,7 @@ func (d *DB) Close() error {
 		errs = append(errs, d.Exec("PRAGMA wal_checkpoint(TRUNCATE)"), d.wal.Close())
 	}
 	if d.conn != nil {
-		errs = append(errs, d.conn.Close())
+		errs = append(errs, d.say.Close(), d.conn.Close())
 	}
 	return errors.Join(append(errs, d.db.Close())...)
 }
