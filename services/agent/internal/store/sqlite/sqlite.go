@@ -237,27 +237,14 @@ func (s *Store) run() {
 // batch runs the first function and those of all who wait behind it in one transaction, and answers them when it is durable. There is
 // no timer: who comes alone is served alone, and while the disk works the next ones gather.
 func (s *Store) batch(first *update) {
-	var all []*update
 	if s.failed != nil {
 		first.err = s.failed
 		close(first.done)
 		return
 	}
-	err := s.writer.TransactionIf(func() (bool, error) {
-		wrote := false
-		for u := first; u != nil; u = s.next(len(all)) {
-			all = append(all, u)
-			w, err := s.one(u)
-			if err != nil {
-				return false, err
-			}
-			wrote = wrote || w
-		}
-		return wrote, nil
-	}, publication{s})
-	if len(all) == 0 {
-		all = append(all, first) // There is no transaction, such as where another process keeps one open: the next one may begin.
-	} else if err != nil && !errors.Is(err, durable.ErrFull) {
+	all, began, err := s.transact(first)
+	// Where none began, such as where another process keeps one open, nothing was written: the next one may begin.
+	if began && err != nil && !errors.Is(err, durable.ErrFull) {
 		s.failed = fmt.Errorf("nothing is written any more, since a write failed and may be on the disk or not; start again: %w", err)
 	}
 	for _, u := range all {
@@ -270,6 +257,38 @@ func (s *Store) batch(first *update) {
 		s.grown = 0
 		_ = s.writer.Checkpoint() // It is not needed for anything that was promised; the next one takes more.
 	}
+}
+
+// transact runs functions in one transaction, and says which, and whether it began. Where one of them failed after it had written, that
+// transaction is undone, and all of them run once more, each by itself.
+func (s *Store) transact(first *update) (all []*update, began bool, err error) {
+	err = s.writer.TransactionIf(func() (wrote bool, err error) {
+		began = true
+		for u := first; u != nil; u = s.next(len(all)) {
+			all = append(all, u)
+			if err := s.one(u, false, &wrote); err != nil {
+				return false, err
+			}
+		}
+		return wrote, nil
+	}, publication{s})
+	if !began {
+		all = append(all, first)
+	}
+	if !errors.Is(err, errSpoiled) {
+		return all, began, err
+	}
+	began = false
+	err = s.writer.TransactionIf(func() (wrote bool, err error) {
+		began = true
+		for _, u := range all {
+			if err := s.one(u, true, &wrote); err != nil {
+				return false, err
+			}
+		}
+		return wrote, nil
+	}, publication{s})
+	return all, began, err
 }
 
 // next gives one more who waits, nil where nobody does or the batch is full. Before it gives up it lets callers run that are ready to.
@@ -288,24 +307,41 @@ func (s *Store) next(n int) *update {
 	return nil
 }
 
-// one runs a function within a savepoint: its error or panic takes back what it wrote and nothing else. The error is that of the database.
-func (s *Store) one(u *update) (wrote bool, err error) {
+// errSpoiled says that a function failed after it had written, so that its transaction cannot be committed as it is.
+var errSpoiled = errors.New("a function failed after it had written")
+
+// one runs a function. Its error or panic takes back what it wrote and nothing else: with apart by a savepoint. That copies each page that
+// is written, and hardly a function fails behind its first write: without apart the answer is errSpoiled then, and all of the transaction
+// is run again. Any other error is that of the database.
+func (s *Store) one(u *update, apart bool, wrote *bool) error {
+	u.err, u.panicked = nil, nil
 	select {
 	case <-u.ctx.Done():
 		u.err = u.ctx.Err()
-		return false, nil
+		return nil
 	default:
 	}
-	if err := s.writer.say.Run(begin); err != nil {
-		return false, err
+	if apart {
+		if err := s.writer.say.Run(begin); err != nil {
+			return err
+		}
 	}
 	t := &tx{view: view{s.writer.say, u.ns}}
 	u.run(t)
 	s.grown += t.bytes + updateBytes
-	if u.err != nil || u.panicked != nil {
-		return false, errors.Join(s.writer.say.Run(undo), s.writer.say.Run(end))
+	failed := u.err != nil || u.panicked != nil
+	switch {
+	case failed && apart:
+		return errors.Join(s.writer.say.Run(undo), s.writer.say.Run(end))
+	case failed && t.wrote:
+		return errSpoiled
+	case !failed:
+		*wrote = *wrote || t.wrote
 	}
-	return t.wrote, s.writer.say.Run(end)
+	if apart {
+		return s.writer.say.Run(end)
+	}
+	return nil
 }
 
 func (u *update) run(t *tx) {
