@@ -77,6 +77,9 @@ func (realIDs) ID() string { return uuid.Must(uuid.NewV7()).String() }
 // fixed are tools that are the same for all sessions.
 type fixed struct{ made router.Router }
 
+// Await implements turn.Tools: all are there.
+func (fixed) Await(context.Context, string) {}
+
 func (f fixed) Router(context.Context, string, ledger.Session) (router.Router, error) {
 	return f.made, nil
 }

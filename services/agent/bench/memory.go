@@ -111,7 +111,6 @@ func (held) Approvals(store.ApprovalFilter, store.Place, int) ([]store.Approval,
 	return nil, errUnused
 }
 func (held) Records(string, int64, int) ([]store.Record, error) { return nil, errUnused }
-func (held) Request(string, time.Time) (store.Request, error)   { return store.Request{}, errUnused }
 func (held) DeleteSession(string) error                         { return errUnused }
 func (held) DeleteContents(string) error                        { return errUnused }
 func (held) Outgoing(string, int) ([]store.Outgoing, error)     { return nil, errUnused }
@@ -119,4 +118,3 @@ func (held) TakeOutgoing(string, int64) error                   { return errUnus
 func (held) PutApproval(store.Approval) error                   { return errUnused }
 func (held) PruneRecords(string, int64) error                   { return errUnused }
 func (held) PruneTexts(time.Time, int) (int, error)             { return 0, errUnused }
-func (held) PutRequest(store.Request) error                     { return errUnused }

@@ -42,8 +42,6 @@ const (
 	MaxBody = 8 << 20
 	// MaxPage bounds a list, in entries.
 	MaxPage = 1000
-	// RequestLifetime is how long the id of a request is remembered: longer than an approval can live (S15).
-	RequestLifetime = 48 * time.Hour
 )
 
 // Session is a session as it is now.
@@ -94,16 +92,6 @@ type Outgoing struct {
 	Body []byte
 }
 
-// Request is what a caller's request came to. It is found again by Key, which the domain makes of the caller, the method, the parent and
-// the caller's id.
-type Request struct {
-	Key string
-	// Body is the hash of what was asked.
-	Body   string
-	At     time.Time
-	Result []byte
-}
-
 // Lease says who owns a session. Epoch rises with each owner.
 type Lease struct {
 	Owner string
@@ -145,8 +133,6 @@ type View interface {
 	Text(session, id string) (Text, error)
 	// Outgoing gives what of a session is to be told, in its order.
 	Outgoing(session string, limit int) ([]Outgoing, error)
-	// Request gives what is remembered of one that is younger than RequestLifetime. ErrNotFound.
-	Request(key string, now time.Time) (Request, error)
 	// Lease gives that of a session; the zero Lease where nobody ever had it.
 	Lease(session string) (Lease, error)
 }
@@ -175,7 +161,6 @@ type Tx interface {
 	// is gone already is no error.
 	PutOutgoing(o Outgoing) error
 	TakeOutgoing(session string, n int64) error
-	PutRequest(r Request) error
 	// Claim takes a session, or keeps it: the epoch rises where the owner is another one than before. *HeldError where another owner's time
 	// is not over.
 	Claim(session, owner string, now, until time.Time) (Lease, error)

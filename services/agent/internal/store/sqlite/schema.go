@@ -26,7 +26,6 @@ CREATE TABLE texts (n INTEGER PRIMARY KEY, ns TEXT NOT NULL, session TEXT NOT NU
 	UNIQUE (ns, session, id));
 CREATE INDEX texts_until ON texts (ns, until) WHERE until > 0;
 CREATE TABLE outgoing (ns TEXT NOT NULL, session TEXT NOT NULL, n INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (ns, session, n)) WITHOUT ROWID;
-CREATE TABLE requests (n INTEGER PRIMARY KEY, ns TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL, at INTEGER NOT NULL, result BLOB NOT NULL, UNIQUE (ns, key));
 PRAGMA user_version = 1;`
 
 // migrate makes the tables of a new database.
@@ -66,13 +65,10 @@ const (
 	// One look at the index for each namespace, however many sessions that has.
 	listNamespaces = `WITH RECURSIVE found (ns) AS (SELECT min(ns) FROM sessions WHERE ns > ? UNION ALL
 	SELECT (SELECT min(ns) FROM sessions WHERE ns > found.ns) FROM found WHERE ns IS NOT NULL) SELECT ns FROM found WHERE ns IS NOT NULL LIMIT ?`
-	getRequest  = "SELECT key, body, at, result FROM requests WHERE ns = ? AND key = ? AND at > ?"
-	putRequest  = "INSERT OR REPLACE INTO requests (ns, key, body, at, result) VALUES (?, ?, ?, ?, ?)"
-	oldRequests = "DELETE FROM requests WHERE n IN (SELECT n FROM requests ORDER BY n LIMIT 100) AND at <= ?"
-	getLease    = "SELECT holder, held, epoch FROM sessions WHERE ns = ? AND id = ?"
-	setLease    = "UPDATE sessions SET holder = ?, held = ?, epoch = ? WHERE ns = ? AND id = ?"
-	listDue     = "SELECT ns, id FROM sessions WHERE wake > 0 AND wake <= ? AND (held <= ?1 OR holder = ?) ORDER BY wake, ns, id LIMIT ?"
-	nextDue     = "SELECT coalesce(min(wake), 0) FROM sessions WHERE wake > 0 AND wake > ?"
+	getLease = "SELECT holder, held, epoch FROM sessions WHERE ns = ? AND id = ?"
+	setLease = "UPDATE sessions SET holder = ?, held = ?, epoch = ? WHERE ns = ? AND id = ?"
+	listDue  = "SELECT ns, id FROM sessions WHERE wake > 0 AND wake <= ? AND (held <= ?1 OR holder = ?) ORDER BY wake, ns, id LIMIT ?"
+	nextDue  = "SELECT coalesce(min(wake), 0) FROM sessions WHERE wake > 0 AND wake > ?"
 
 	goneApprovals, goneTexts  = "DELETE FROM approvals WHERE ns = ? AND session = ?", "DELETE FROM texts WHERE ns = ? AND session = ?"
 	goneRecords, goneOutgoing = "DELETE FROM records WHERE ns = ? AND session = ?", "DELETE FROM outgoing WHERE ns = ? AND session = ?"
@@ -95,10 +91,10 @@ var (
 var (
 	reads = []string{
 		getSession, listSessions, getApproval, approvalsIn, approvalsOf, approvalsAll, listRecords, lastRecord, getText, listOutgoing, listTelling,
-		listNamespaces, getRequest, getLease, listDue, nextDue, snapshot, dropped, pin,
+		listNamespaces, getLease, listDue, nextDue, snapshot, dropped, pin,
 	}
 	writes = []string{
-		addSession, setSession, putApproval, addRecord, pruneRecords, putText, pruneTexts, putOutgoing, takeOutgoing, putRequest, oldRequests, setLease,
+		addSession, setSession, putApproval, addRecord, pruneRecords, putText, pruneTexts, putOutgoing, takeOutgoing, setLease,
 		goneApprovals, goneTexts, goneRecords, goneOutgoing, goneSession, begin, undo, end,
 	}
 )

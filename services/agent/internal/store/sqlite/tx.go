@@ -122,13 +122,6 @@ func (v view) Outgoing(session string, limit int) ([]store.Outgoing, error) {
 	}, v.ns, session, page(limit))
 }
 
-func (v view) Request(key string, now time.Time) (r store.Request, err error) {
-	var at int64
-	err = v.db.Row(getRequest, v.ns, key, micros(now.Add(-store.RequestLifetime))).Scan(&r.Key, &r.Body, &at, &r.Result)
-	r.At = timeOf(at)
-	return r, one(err)
-}
-
 func (v view) Lease(session string) (l store.Lease, err error) {
 	var until int64
 	err = v.db.Row(getLease, v.ns, session).Scan(&l.Owner, &until, &l.Epoch)
@@ -253,16 +246,6 @@ func (t *tx) PutOutgoing(o store.Outgoing) error {
 
 func (t *tx) TakeOutgoing(session string, n int64) error {
 	return t.exec(takeOutgoing, t.ns, session, n)
-}
-
-func (t *tx) PutRequest(r store.Request) error {
-	if err := t.bounded(r.Result); err != nil {
-		return err
-	}
-	if err := t.exec(oldRequests, micros(r.At.Add(-store.RequestLifetime))); err != nil {
-		return err
-	}
-	return t.exec(putRequest, t.ns, r.Key, r.Body, micros(r.At), blob(r.Result))
 }
 
 func (t *tx) Claim(session, owner string, now, until time.Time) (store.Lease, error) {

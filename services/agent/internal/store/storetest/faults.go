@@ -178,7 +178,7 @@ func namespaces(t *testing.T, open Engine) {
 			update(t, s, ns, func(tx store.Tx) error { return tx.PutSession(session(id, 0)) })
 		}
 	}
-	update(t, s, "empty", func(tx store.Tx) error { return tx.PutRequest(store.Request{Key: "x", At: at(0)}) })
+	update(t, s, "empty", func(tx store.Tx) error { return tx.PutText(store.Text{Session: "x", ID: "x"}) })
 	for _, c := range []struct {
 		after string
 		limit int

@@ -121,30 +121,3 @@ func outgoing(t *testing.T, open Engine) {
 	same(t, []int64{1, 2, 10}, numbers("b", "s", 9))
 	same(t, []store.Key{{Namespace: "a", Session: "t"}, {Namespace: "b", Session: "s"}}, telling(store.Key{}, 9))
 }
-
-func requests(t *testing.T, open Engine) {
-	s := open(t)
-	r := store.Request{Key: "ann/send/s/1", Body: "hash", At: at(0), Result: []byte("answer")}
-	update(t, s, "a", func(tx store.Tx) error { return tx.PutRequest(r) })
-	update(t, s, "a", func(tx store.Tx) error {
-		return tx.PutRequest(store.Request{Key: "other", At: at(0).Add(2 * store.RequestLifetime)})
-	})
-	read(t, s, "a", func(v store.View) error {
-		_, err := v.Request(r.Key, at(1))
-		is(t, err, store.ErrNotFound) // too old when the other one came
-		_, err = v.Request("other", at(0).Add(3*store.RequestLifetime))
-		is(t, err, store.ErrNotFound)
-		return nil
-	})
-	update(t, s, "a", func(tx store.Tx) error { return tx.PutRequest(r) })
-	read(t, s, "a", func(v store.View) error {
-		got, err := v.Request(r.Key, at(1))
-		same(t, r, got)
-		return err
-	})
-	read(t, s, "b", func(v store.View) error {
-		_, err := v.Request(r.Key, at(1))
-		is(t, err, store.ErrNotFound)
-		return nil
-	})
-}

@@ -23,7 +23,7 @@ func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Sec
 func Run(t *testing.T, fresh func(t *testing.T) (open Engine)) {
 	t.Helper()
 	for name, test := range map[string]func(t *testing.T, open Engine){
-		"sessions": sessions, "approvals": approvals, "records": records, "texts": texts, "requests": requests, "outgoing": outgoing, "leases": leases, "due": due,
+		"sessions": sessions, "approvals": approvals, "records": records, "texts": texts, "outgoing": outgoing, "leases": leases, "due": due,
 		"errors": failures, "together": together, "races": races, "reopen": reopened, "deletion": deletion, "contents": contents, "namespaces": namespaces, "closed": closed,
 	} {
 		t.Run(name, func(t *testing.T) {
