@@ -42,7 +42,7 @@ func scan(from []driver.Value, to []any) error {
 }
 
 func read(column driver.Value, to any) error {
-	ok := false
+	var ok bool
 	switch to := to.(type) {
 	case sql.Scanner:
 		return to.Scan(column)
