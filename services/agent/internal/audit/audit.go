@@ -233,6 +233,7 @@ func isHash(s string) bool {
 
 // canonical says that a text is an object of JSON as it is stored and exported: without blanks.
 func canonical(text string) bool {
-	b := bytes.NewBuffer(make([]byte, 0, len(text)))
-	return text[0] == '{' && json.Compact(b, []byte(text)) == nil && string(b.Bytes()) == text
+	raw := []byte(text)
+	b := bytes.NewBuffer(make([]byte, 0, len(raw)))
+	return text[0] == '{' && json.Compact(b, raw) == nil && bytes.Equal(b.Bytes(), raw)
 }
