@@ -263,7 +263,7 @@ func (p *lot) memory(key string) int {
 // metric is a figure that the process tells of itself.
 func (p *lot) metric(name string) int {
 	p.Helper()
-	r, err := http.Get(p.admin + "/metrics") //nolint:noctx // of a test
+	r, err := http.Get(p.admin + "/metrics")
 	p.ok(err)
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
