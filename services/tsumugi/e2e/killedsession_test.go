@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -47,6 +48,7 @@ func killedSessions(t *testing.T, m mode) {
 	}
 	release()
 	o.once(t, s, name, "a.md", "approve", "intent", "execute")
+	o.toldOnce(t, name, asked)
 	for i := range 3 {
 		path := fmt.Sprintf("%d.md", i)
 		name, asked := o.parked(t, s, path)
@@ -54,6 +56,25 @@ func killedSessions(t *testing.T, m mode) {
 		time.Sleep(time.Duration(i) * 5 * time.Millisecond) // somewhere between decision and write, or behind
 		kill()
 		o.once(t, s, name, path, "approve", "execute")
+	}
+}
+
+// toldOnce: whoever watches from the beginning is told of the decision, of the wait behind it, and of the one run, in this order.
+func (o *office) toldOnce(t *testing.T, name string, asked *agentv1.Approval) {
+	t.Helper()
+	var got []string
+	for _, e := range o.history(t, name) {
+		switch a, c, turn := e.GetApproval(), e.GetToolCall(), e.GetTurnChange(); {
+		case a.GetChange() == "APPROVE" && a.GetApproval().GetName() == asked.GetName():
+			got = append(got, "approved")
+		case turn.GetState() == agentv1.TurnState_TURN_STATE_PARKED:
+			got = append(got, "parked")
+		case c.GetState() == "BEGUN" || c.GetState() == "EXECUTED":
+			got = append(got, c.GetState())
+		}
+	}
+	if got = slices.Compact(got); !slices.Equal(got, []string{"approved", "parked", "BEGUN", "EXECUTED"}) {
+		t.Errorf("the events tell %q", got)
 	}
 }
 

@@ -77,10 +77,10 @@ func (o *office) rows(t *testing.T, s surface, name string) (all []*agentv1.Audi
 		}
 	}
 	for i, r := range all {
-		if r.GetSeq() != int64(i+1) || r.GetSession() != name || r.GetActor() == "" || len(r.GetMac()) != 64 || r.GetKeyId() == "" || r.GetVerdict() == "" || i > 0 && r.GetPrev() != all[i-1].GetMac() {
+		if r.GetSeq() != int64(i+1) || r.GetSession() != name || r.GetActor() == "" || len(r.GetMac()) != 64 || r.GetKeyId() == "" || r.GetVerdict() == "" || r.GetReason() == "" || i > 0 && r.GetPrev() != all[i-1].GetMac() {
 			t.Errorf("row %d is %v", i+1, r)
 		}
-		if slices.Contains([]string{"allow", "deny", "ask"}, r.GetKind()) && len(r.GetArgsDigest()) != 64 {
+		if slices.Contains([]string{"allow", "deny", "ask", "expiry", "refusal", "failure"}, r.GetKind()) && len(r.GetArgsDigest()) != 64 {
 			t.Errorf("row %d says not what it is about: %v", i+1, r)
 		}
 	}

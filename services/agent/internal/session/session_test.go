@@ -155,6 +155,30 @@ func TestAgent05AskingTwice(t *testing.T) {
 	}
 }
 
+// TestAgent05AFailureMakesNothingLegal: in ERROR nothing that a model asks for is taken, however often; what comes next is the recovery
+// (cases/agent.md c5).
+func TestAgent05AFailureMakesNothingLegal(t *testing.T) {
+	t.Parallel()
+	s, _ := play(t, machine, New(), append(begin(), Answered{Step: Execution, Calls: []Proposal{{ID: "c"}}}, Began{Call: "c", At: now}, Ended{"c", true}, BatchFailed{})...)
+	if s.Step != Planning || s.Status != Error {
+		t.Fatalf("%+v", s)
+	}
+	for range 2 {
+		for _, e := range []Event{
+			Answered{Step: Execution, Next: NextContinue}, Answered{Step: Done, Next: NextDone}, Answered{Step: Execution, Calls: []Proposal{{ID: "d"}}}, Began{Call: "c", At: now},
+		} {
+			after, notes, err := machine.Apply(s, e)
+			var refused *RefusedError
+			if !errors.As(err, &refused) || len(notes) > 0 || cmp.Diff(s, after) != "" {
+				t.Errorf("%T: %v, %v, %s", e, err, notes, cmp.Diff(s, after))
+			}
+		}
+	}
+	if got := machine.Next(s, now).Duty; got != Recover {
+		t.Errorf("next is %s", got)
+	}
+}
+
 // TestAgent07SeveralApprovals: each call has its own decision, in any order; the step is left with the last one (c7).
 func TestAgent07SeveralApprovals(t *testing.T) {
 	t.Parallel()
