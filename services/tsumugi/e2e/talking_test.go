@@ -128,7 +128,7 @@ func (o *office) superseded(t *testing.T, s surface, name, path string) {
 	o.think(say("EXECUTION", "continue", "actions", acts("write", args{"path": path, "content": "二"})))
 	o.send(t, s, over)
 	prompts := o.heard()
-	if len(prompts) != 1 || !strings.Contains(prompts[0], "八〇八〇番で") || !strings.Contains(prompts[0], "こちらを書いて") {
+	if len(prompts) != 1 || !strings.Contains(prompts[0], "八〇八〇番で") || !strings.Contains(prompts[0], "こちらを書いて") || !strings.Contains(prompts[0], "SUPERSEDED") {
 		t.Errorf("over %s: the model is asked %q", s.how, prompts)
 	}
 	was, err := s.GetApproval(o.ctx, &agentv1.GetApprovalRequest{Name: asked.GetName()})

@@ -199,6 +199,23 @@ type Result struct {
 	Tidied []string `json:"tidied,omitempty"`
 }
 
+// Notes are all that was done to read an answer, each in a word or two: a repair, or what became of the field with a path.
+func (r *Result) Notes() (all []string) {
+	for _, repair := range r.Repairs {
+		all = append(all, string(repair))
+	}
+	for _, path := range r.Defaulted {
+		all = append(all, "defaulted "+path)
+	}
+	for _, cut := range r.Cuts {
+		all = append(all, "cut "+cut.Path)
+	}
+	for _, path := range r.Tidied {
+		all = append(all, "tidied "+path)
+	}
+	return all
+}
+
 // ToolCall is a call in the provider's own form.
 type ToolCall struct{ ID, Name, Arguments string }
 

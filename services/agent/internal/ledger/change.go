@@ -39,6 +39,8 @@ type Work struct {
 	Answer string
 	// Reply is what that text says to the person, where somebody has read it already.
 	Reply string
+	// Read says what was done so that the answer could be read, a word or two each: that row names it, too. Empty: nothing.
+	Read []string
 
 	ledger *Ledger
 	ns     string
@@ -53,6 +55,8 @@ type Work struct {
 	then   []func()
 	// told are the calls and approvals of which an event said something, by id: the hashes by which their rows are known.
 	told map[string]session.Call
+	// calls are those that were in the session at any moment of the change, as it has left them.
+	calls map[string]session.Call
 }
 
 // Change changes a session in one transaction, which is durable when it returns. fn may be run again; its error leaves nothing.
@@ -164,7 +168,34 @@ func (w *Work) Apply(e session.Event, c gate.Change) ([]session.Note, error) {
 	w.Session.Follow(next, notes)
 	w.Session.Parked = w.Session.Parked.after(e, w.Now)
 	w.tell(before, next, notes)
+	w.follow(before, next, notes)
 	return notes, nil
+}
+
+// follow keeps what became of the calls of a turn, which go from the session with the turn.
+func (w *Work) follow(before, next session.State, notes []session.Note) {
+	if w.calls == nil {
+		w.calls = map[string]session.Call{}
+	}
+	for _, c := range before.Calls {
+		w.calls[c.ID] = c
+	}
+	for _, n := range notes {
+		if n.Of == session.OfCall {
+			c := w.calls[n.ID]
+			c.ID, c.Progress, c.Reason = n.ID, session.Progress(n.To), n.Reason
+			w.calls[n.ID] = c
+		}
+	}
+	for _, c := range next.Calls {
+		w.calls[c.ID] = c
+	}
+}
+
+// Call is a call as the change has left it, also where its turn has ended in the change.
+func (w *Work) Call(id string) (session.Call, bool) {
+	c, ok := w.calls[id]
+	return c, ok
 }
 
 // event applies one that brings nothing for approvals.

@@ -49,14 +49,15 @@ func reason(n session.Note) string {
 // Details are what a row about the session itself says beside its fields: the note.
 type Details struct {
 	session.Note
-	// Answer is the id of the text of an answer.
-	Answer string `json:"answer,omitempty"`
+	// Answer is the id of the text of an answer, Read what was done to read it.
+	Answer string   `json:"answer,omitempty"`
+	Read   []string `json:"read,omitempty"`
 }
 
 func (w *Work) details(n session.Note) string {
 	d := Details{Note: n}
 	if n.Of == session.OfTurn && n.To == session.ToAnswered {
-		d.Answer = w.Answer
+		d.Answer, d.Read = w.Answer, w.Read
 	}
 	return d.canonical()
 }

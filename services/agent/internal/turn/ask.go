@@ -28,6 +28,8 @@ type heard struct {
 	made  ledger.Made
 	// results are those that it was told of the batch before.
 	results []tool.Result
+	// read is what was done to read it.
+	read []string
 	// again is how often it had said just this before, and nothing else since.
 	again int
 }
@@ -152,6 +154,7 @@ func (e *Engine) judge(ctx context.Context, ns string, s ledger.Session, r route
 	if err != nil {
 		return nil, err
 	}
+	h.read = read.Notes()
 	return e.answered(ctx, ns, s, r, h, read.Envelope)
 }
 
@@ -257,7 +260,7 @@ func (e *Engine) heard(w *ledger.Work, h heard, calls []ledger.Named) error {
 	}
 	t.Owed = calls
 	id := answerOf(e.IDs.ID())
-	w.Answer = id
+	w.Answer, w.Read = id, h.read
 	t.Messages = append(t.Messages, ledger.Message{Role: string(llm.RoleAssistant), Text: id, Calls: calls})
 	return put(w, id, []byte(h.text))
 }

@@ -61,7 +61,7 @@ func (e *Engine) stopped(ctx context.Context, ns, id string) error {
 }
 
 // shelve puts what was said in a turn among the past ones, and among what becomes nodes of the session's flow; the results of its tools are
-// evidence from now on.
+// evidence from now on, also those that the model was not told before the turn ended (cases/agent.md c14).
 func (e *Engine) shelve(w *ledger.Work, end ended) error {
 	t := &w.Session.Talk
 	if len(t.Messages) == 0 {
@@ -88,6 +88,9 @@ func (e *Engine) shelve(w *ledger.Work, end ended) error {
 		default:
 		}
 	}
+	if err := e.untold(w, r); err != nil {
+		return err
+	}
 	t.Evidence = t.Evidence[max(0, len(t.Evidence)-ledger.MaxEvidence):]
 	id, err := conversation.Keep(w, x)
 	e.pasts.putThen(w, id, x)
@@ -103,6 +106,28 @@ func (r reader) reply(w *ledger.Work, id string) (string, error) {
 	}
 	text, err := r.text(id)
 	return replyOf(text), err
+}
+
+// untold puts the results that a model is owed among the evidence.
+func (e *Engine) untold(w *ledger.Work, r reader) error {
+	s := *w.Session
+	for _, owed := range s.Talk.Owed {
+		if c, ok := w.Call(owed.ID); ok {
+			s.State.Calls = append([]session.Call{c}, s.State.Calls...)
+		}
+	}
+	results, err := r.results(s)
+	if err != nil {
+		return err
+	}
+	for i, result := range results {
+		owed := s.Talk.Owed[i]
+		if err := put(w, toldOf(owed.ID), []byte(result.Message())); err != nil {
+			return err
+		}
+		w.Session.Talk.Evidence = append(w.Session.Talk.Evidence, ledger.Evidence{Source: owed.Name, Text: toldOf(owed.ID)})
+	}
+	return nil
 }
 
 // replyOf is what an answer said to the person: its reply and its question, else why it did what it did.

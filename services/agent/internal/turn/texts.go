@@ -140,6 +140,9 @@ func (r reader) why(c session.Call) string {
 			return a.Decision.Reason
 		}
 	}
+	if c.Progress == session.Superseded {
+		return string(c.Progress)
+	}
 	return string(c.Reason)
 }
 
