@@ -36,6 +36,8 @@ const (
 	database = "sessions.db"
 	// pruneEvery is how often it is looked for what is kept no longer.
 	pruneEvery = time.Hour
+	// followAgain is how long after a failure it is tried again to close approvals about tools that have changed.
+	followAgain = 10 * time.Second
 )
 
 // sessions is everything that carries sessions on.
@@ -148,8 +150,16 @@ func (s *sessions) follow(ctx context.Context) {
 		if !ok {
 			return
 		}
-		if err := s.runner.Engine.ToolsChanged(ctx, l.Namespace, l.Server, l.Tools); err != nil && ctx.Err() == nil {
+		for {
+			err := s.runner.Engine.ToolsChanged(ctx, l.Namespace, l.Server, l.Tools)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
 			s.observer.Unclosed(err)
+			select {
+			case <-time.After(followAgain):
+			case <-ctx.Done():
+			}
 		}
 	}
 }

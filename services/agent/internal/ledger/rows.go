@@ -65,31 +65,43 @@ func (w *Work) details(n session.Note) string {
 // canonical is the canonical JSON of details (canon.JSON); empty where they are too large for one: the row stands without it.
 func (d *Details) canonical() string {
 	b := append(make([]byte, 0, 256), '{')
-	if len(d.Allowed) > 0 {
-		b = append(b, `"allowed":[`...)
-		for i, step := range d.Allowed {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = canon.AppendText(b, string(step))
-		}
-		b = append(b, ']')
-	}
+	b = appendTexts(b, "allowed", d.Allowed)
 	for _, f := range [...]struct{ name, value string }{
-		{"answer", d.Answer}, {"from", d.From}, {"id", d.ID}, {"of", string(d.Of)}, {"reason", string(d.Reason)}, {"text", d.Text}, {"to", d.To},
+		{"answer", d.Answer}, {"from", d.From}, {"id", d.ID}, {"of", string(d.Of)}, {"read", ""}, {"reason", string(d.Reason)}, {"text", d.Text}, {"to", d.To},
 		{"trigger", string(d.Trigger)},
 	} {
-		if f.value == "" && f.name != "of" {
-			continue
+		switch {
+		case f.name == "read":
+			b = appendTexts(b, f.name, d.Read)
+		case f.value != "" || f.name == "of":
+			b = canon.AppendText(appendName(b, f.name), f.value)
 		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '"'), f.name...), `":`...)
-		b = canon.AppendText(b, f.value)
 	}
 	if b = append(b, '}'); len(b) > canon.MaxBytes {
 		return ""
 	}
 	return string(b)
+}
+
+// appendName appends the name of a member to an object that is open.
+func appendName(b []byte, name string) []byte {
+	if len(b) > 1 {
+		b = append(b, ',')
+	}
+	return append(append(append(b, '"'), name...), `":`...)
+}
+
+// appendTexts appends a member that is a list of texts; nothing where it has none.
+func appendTexts[T ~string](b []byte, name string, all []T) []byte {
+	if len(all) == 0 {
+		return b
+	}
+	b = append(appendName(b, name), '[')
+	for i, text := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = canon.AppendText(b, string(text))
+	}
+	return append(b, ']')
 }

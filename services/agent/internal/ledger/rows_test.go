@@ -22,7 +22,7 @@ func TestDetails(t *testing.T) {
 			Of: session.Subject(text("of")), ID: text("id"), From: text("from"), To: text("to"), Trigger: session.Trigger(text("trigger")),
 			Reason: session.Reason(text("reason")), Text: text("text"),
 			Allowed: rapid.SliceOfN(rapid.Map(anyText, func(s string) session.Step { return session.Step(s) }), 0, 2).Draw(d, "allowed"),
-		}}
+		}, Read: rapid.SliceOfN(anyText, 0, 2).Draw(d, "read")}
 		raw, err := json.Marshal(details)
 		if err != nil {
 			d.Fatal(err)

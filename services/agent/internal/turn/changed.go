@@ -14,12 +14,13 @@ import (
 )
 
 // ToolsChanged closes the approvals of a namespace that ask about a tool of a server which is no longer what was shown (field/review-agent.md
-// S18): tools are all that the server has now. What is approved and has not begun is voided when it would begin, which looks for itself.
+// S18): tools are all that the server has now. What is approved and has not begun is voided when it would begin, which looks for itself. An error is of the store: those that could be closed are.
 func (e *Engine) ToolsChanged(ctx context.Context, ns, server string, tools []*tool.Tool) error {
 	gone := func(a gate.Approval) bool {
 		return a.State == gate.Pending && a.Kind == canon.KindToolCall && a.Subject.Server == server &&
 			!slices.ContainsFunc(tools, func(t *tool.Tool) bool { return t.Hash == a.Subject.Definition })
 	}
+	var wrong []error
 	for after, more := (store.Place{}), true; more; {
 		var found []store.Approval
 		err := e.Ledger.Read(ctx, ns, func(v store.View) (err error) {
@@ -39,10 +40,12 @@ func (e *Engine) ToolsChanged(ctx context.Context, ns, server string, tools []*t
 			_, err = e.Ledger.Change(ctx, ns, a.Session, system, func(w *ledger.Work) error {
 				return e.carry(w, session.ToolChanged{Approval: a.ID}, gate.Change{})
 			})
-			if refused := (*session.RefusedError)(nil); err != nil && !errors.As(err, &refused) { // A refusal: somebody else has closed it.
-				return err
+			var refused *session.RefusedError
+			var broken *ledger.BrokenError
+			if err != nil && !errors.As(err, &refused) && !errors.As(err, &broken) { // Somebody else has closed it, or nobody can decide about it.
+				wrong = append(wrong, err)
 			}
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }

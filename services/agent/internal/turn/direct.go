@@ -19,8 +19,11 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 )
 
-// voidTurn is why a call without a model does not start: a turn has begun meanwhile.
-const voidTurn session.Reason = "TURN_OPEN"
+// Why a call without a model does not start: a turn has begun meanwhile, or the very call has, sent twice at once.
+const (
+	voidTurn  session.Reason = "TURN_OPEN"
+	voidAgain session.Reason = "AGAIN"
+)
 
 // Call is a call that a person makes without a model.
 type Call struct {
@@ -64,6 +67,14 @@ type Called struct {
 	Replayed bool
 }
 
+// replayed is the answer to a call that was made before.
+func (m *made) replayed() Called {
+	if m == nil {
+		return Called{}
+	}
+	return Called{State: m.State, Result: m.Result, Replayed: true}
+}
+
 // Call makes a call in the folder of a session without a model, by the same pipeline and under the same lock (C76). It moves no step and raises
 // no gate: a call that the policy asks about needs the role approver, and the digest of the caller's own dry run, which no later call can use
 // again. What is stopped is a result and no error. *gate.Refusal; *ledger.FieldsError of a tool of the client; *session.RefusedError while a turn
@@ -84,11 +95,8 @@ func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 			return Called{}, err
 		}
 	}
-	switch was, err := e.again(ctx, ns, c); {
-	case err != nil:
-		return Called{}, err
-	case was != nil:
-		return Called{State: was.State, Result: was.Result, Replayed: true}, nil
+	if was, err := e.again(ctx, ns, c); err != nil || was != nil {
+		return was.replayed(), err
 	}
 	if no := idle(s); no != nil {
 		return Called{}, no
@@ -119,7 +127,7 @@ func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 	return out, err
 }
 
-// again is what became of a call that was made before; nil: it was not, or its outcome is not known yet.
+// again is what became of a call that was made before; nil: it was not. *session.RefusedError: its outcome is not known yet.
 func (e *Engine) again(ctx context.Context, ns string, c Call) (*made, error) {
 	if c.ID == "" {
 		return nil, nil //nolint:nilnil // see above
@@ -134,7 +142,7 @@ func (e *Engine) again(ctx context.Context, ns string, c Call) (*made, error) {
 	case was.Asked != c.asked():
 		return nil, store.ErrTaken
 	case was.State == "":
-		return nil, nil //nolint:nilnil // see above
+		return nil, &session.RefusedError{Code: session.RefusedState, Why: "this very call is at work still: send it again later"}
 	}
 	return &was, nil
 }
@@ -170,6 +178,11 @@ type direct struct {
 // make carries it out.
 func (d *direct) make(ctx context.Context, c Call, out Called) (Called, error) {
 	j := d.judged
+	if j.Stop != nil { // Perhaps by what the very call has done, sent twice at once: a file that is there by now.
+		if was, err := d.again(ctx, d.ns, c); err != nil || was != nil {
+			return was.replayed(), err
+		}
+	}
 	switch {
 	case j.Stop != nil || j.Verdict() == policy.Deny:
 		return out, d.write(ctx, j.Entries("")...)
@@ -186,6 +199,10 @@ func (d *direct) make(ctx context.Context, c Call, out Called) (Called, error) {
 		d.ok = router.Approved{Approval: ownDryRun(d.s, c.Who), CallHash: j.CallHash, Digest: c.Digest}
 	}
 	ran, err := d.r.Run(ctx, j, d.ok, 1, d)
+	if ran.Void != nil && ran.Void.Reason == voidAgain {
+		was, err := d.again(ctx, d.ns, c)
+		return was.replayed(), err
+	}
 	out.State, out.Result, out.Warning = ran.State, ran.Result, ran.Warning
 	return out, err
 }
@@ -226,7 +243,14 @@ func (d *direct) Begin(ctx context.Context, i router.Intent, recheck router.Rech
 		if err := w.Trusted(); err != nil {
 			return err
 		}
-		var err error
+		void = nil
+		err := d.fresh(w)
+		if errors.As(err, &void) {
+			return nil // and nothing is written of it
+		}
+		if err != nil {
+			return err
+		}
 		if void, err = d.check(ctx, w, i, recheck); err != nil {
 			return err
 		}
@@ -258,6 +282,23 @@ func (d *direct) Begin(ctx context.Context, i router.Intent, recheck router.Rech
 		return void
 	}
 	return err
+}
+
+// fresh says whether a call with an ID of its own begins for the first time: no other one of that ID can begin until the change is stored.
+// *router.VoidError.
+func (d *direct) fresh(w *ledger.Work) error {
+	if d.asked == "" {
+		return nil
+	}
+	var was made
+	err := (reader{view: w.Tx, session: w.Session.ID}).json(madeOf(d.call), &was)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &router.VoidError{Reason: voidAgain, Why: "the call was sent twice, and has begun already"}
 }
 
 // check judges once more what may start (C47, C48).

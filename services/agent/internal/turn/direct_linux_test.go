@@ -2,9 +2,12 @@ package turn
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -220,6 +223,42 @@ func TestACallThatDied(t *testing.T) {
 		if got, err := r.Call(t.Context(), ns, asked); err != nil || got.Replayed != again || got.State != router.Executed {
 			t.Errorf("%+v, %v", got, err)
 		}
+	}
+	r.sound()
+}
+
+// TestTheSameCallAtOnce: of one call that is sent many times at once one is made, and nobody is told that it was not (S15).
+func TestTheSameCallAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.rules = []policy.Rule{{ID: "create", Effect: policy.EffectAllow, Tool: "create"}, {ID: "write", Effect: policy.EffectAllow, Tool: "write"}}
+	r.ok(writeFile(r, "b.md", "雨"))
+	for round, one := range []Call{{Tool: "create", Args: []byte(makeA)}, {Tool: "write", Args: []byte(`{"path":"b.md","content":"霧"}`)}} {
+		one.Session, one.Who, one.ID = id, owner(), fmt.Sprint("call-", round)
+		var made, again atomic.Int32
+		var all sync.WaitGroup
+		for range 32 {
+			all.Go(func() {
+				got, err := r.Call(t.Context(), ns, one)
+				var refused *session.RefusedError
+				switch {
+				case errors.As(err, &refused): // It, or another one, is at work.
+				case err != nil || got.State != router.Executed || got.Result.Status != tool.Executed:
+					t.Errorf("%+v, %v", got, err)
+				case got.Replayed:
+					again.Add(1)
+				default:
+					made.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if got, err := r.Call(t.Context(), ns, one); err != nil || !got.Replayed || made.Load() != 1 {
+			t.Errorf("%s was made %d times and told again %d times; then %+v, %v", one.Tool, made.Load(), again.Load(), got, err)
+		}
+	}
+	if n := r.kinds(); n[audit.Intent] != 2 || n[audit.Execute] != 2 || r.file("a.md") != "霧" || r.file("b.md") != "霧" {
+		t.Errorf("rows: %v", n)
 	}
 	r.sound()
 }
