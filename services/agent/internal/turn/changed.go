@@ -14,7 +14,8 @@ import (
 )
 
 // ToolsChanged closes the approvals of a namespace that ask about a tool of a server which is no longer what was shown (field/review-agent.md
-// S18): tools are all that the server has now. What is approved and has not begun is voided when it would begin, which looks for itself. An error is of the store: those that could be closed are.
+// S18): tools are all that the server has now. What is approved and has not begun is voided when it would begin, which looks for itself. An error
+// is of the store: those that could be closed are.
 func (e *Engine) ToolsChanged(ctx context.Context, ns, server string, tools []*tool.Tool) error {
 	gone := func(a gate.Approval) bool {
 		return a.State == gate.Pending && a.Kind == canon.KindToolCall && a.Subject.Server == server &&

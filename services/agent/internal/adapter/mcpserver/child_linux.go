@@ -81,8 +81,10 @@ func launch(ctx context.Context, c Config, hidden []string, in, out, errs *os.Fi
 	default:
 		return p, nil
 	}
-	p.signal(giveUp)
+	p.signal(kill) // by the keeper, which takes with it what the program has started already
+	timer := time.AfterFunc(stopWait, func() { p.signal(giveUp) })
 	p.wait()
+	timer.Stop()
 	return nil, err
 }
 
