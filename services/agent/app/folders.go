@@ -19,6 +19,8 @@ import (
 type folders struct {
 	work map[string]toolbox.Folder
 	read []toolbox.Folder
+	// changed are the folders that sessions may change.
+	changed []*workfolder.Root
 	// programs run in the work folder of the name; empty where exec is off.
 	programs map[string]toolbox.Program
 	closers  []io.Closer
@@ -42,7 +44,8 @@ func (o *folders) close() (err error) {
 }
 
 // open opens all folders. own are the files and folders of this program: a folder that holds one of them or lies in one is refused, and no
-// program reads them (field/review-agent.md S11, S12). Whoever calls it closes what it gives, also with an error; the error has everything that is wrong.
+// program reads them (field/review-agent.md S11, S12); so is a work folder that overlaps another one, unless one of the two may only be read: the lock
+// under which changes are made and proved is that of a root (C51). Whoever calls it closes what it gives, also with an error; the error has everything that is wrong.
 func (f ToolsFile) open(own []string) (*folders, error) {
 	o := &folders{work: map[string]toolbox.Folder{}, programs: map[string]toolbox.Program{}}
 	var wrong error
@@ -68,7 +71,22 @@ func (o *folders) add(r ToolsRoot, readOnly bool, own []string) (toolbox.Folder,
 		return toolbox.Folder{}, err
 	}
 	o.closers = append(o.closers, root)
-	return toolbox.Folder{Root: root, Namespaces: r.Namespaces}, nil
+	if !readOnly {
+		err = o.alone(root)
+		o.changed = append(o.changed, root)
+	}
+	return toolbox.Folder{Root: root, Namespaces: r.Namespaces}, err
+}
+
+// alone refuses a folder that sessions may change together with another one.
+func (o *folders) alone(root *workfolder.Root) (wrong error) {
+	for _, other := range o.changed {
+		if root.Overlaps(other) {
+			wrong = errors.Join(wrong, fmt.Errorf("root %q: it overlaps root %q: work folders must lie apart, unless one of the two is read_only, since each is locked by itself",
+				root.About().Name, other.About().Name))
+		}
+	}
+	return wrong
 }
 
 func (o *folders) addPrograms(c execchild.Config, r ToolsRoot, own []string) error {

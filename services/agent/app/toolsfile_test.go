@@ -1,6 +1,8 @@
 package app
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -52,5 +54,46 @@ servers: [{name: "a.b"}]
 	}
 	if _, err := parseTools([]byte("root: []")); err == nil || !strings.Contains(err.Error(), "root: unknown key") {
 		t.Errorf("an unknown key: %v", err)
+	}
+}
+
+// TestWorkFoldersLieApart: two folders that sessions may change are refused where one is the other or lies in it, also behind a link, with the names of
+// both: each would have a lock of its own. What is only read may lie anywhere.
+func TestWorkFoldersLieApart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a", "in"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"twin": "a", "deep": "a/in"} {
+		if err := os.Symlink(filepath.Join(dir, to), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "ab"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	root := func(name, path string) ToolsRoot { return ToolsRoot{Name: name, Path: filepath.Join(dir, path)} }
+	for _, c := range []struct {
+		path     string
+		readOnly bool
+		apart    bool
+	}{
+		{"ab", false, true}, {"a", false, false}, {"a/in", false, false}, {".", false, false}, {"twin", false, false}, {"deep", false, false},
+		{"a", true, true}, {"deep", true, true}, {".", true, true},
+	} {
+		second := root("second", c.path)
+		second.ReadOnly = c.readOnly
+		read := root("skills", "a")
+		read.Mount = "/skills"
+		for _, roots := range [][]ToolsRoot{{root("first", "a"), second}, {second, root("first", "a")}} {
+			opened, err := ToolsFile{Roots: roots, ReadRoots: []ToolsRoot{read}}.open(nil)
+			if (err == nil) != c.apart || err != nil && (!strings.Contains(err.Error(), `"first"`) || !strings.Contains(err.Error(), `"second"`)) {
+				t.Errorf("%s, read only %v: %v", c.path, c.readOnly, err)
+			}
+			if err := opened.close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

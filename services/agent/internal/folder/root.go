@@ -215,8 +215,9 @@ type Held interface {
 	Prove(ctx context.Context, s Staged) Outcome
 	// Finish takes away what is left under the staged name. kept is where content stands that somebody wrote there meanwhile.
 	Finish(ctx context.Context, s Staged) (kept string, err error)
-	// Sweep takes away all staged names. It may be called when every INTENT of this folder, of any session, is settled. unproven are what was
-	// staged for those of which nobody knows what became: they are finished (Finish), since content of others may stand under their names.
+	// Sweep takes away all staged names. It may be called when every INTENT of a change, of any session and under whatever name of a folder, is
+	// settled. unproven are what was staged, here or elsewhere, for those of which nobody knows what became: they are finished (Finish), since
+	// content of others may stand under their names.
 	Sweep(ctx context.Context, unproven []Staged) (Swept, error)
 	// Unlock gives the folder back.
 	Unlock() error

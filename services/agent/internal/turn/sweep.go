@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
@@ -17,13 +18,14 @@ import (
 const maxSweep = router.ProofWait / 2
 
 // Sweep takes away what changes that a crash cut off have left in a work folder under staged names (field/review-agent.md S3): under the lock of the
-// folder, and only where every INTENT of it, of any session, is settled. A *folder.Refusal with the code Unsettled, or a *folder.BusyError, says that
-// it is to be tried again later; nothing was taken away then.
+// folder, and only where every INTENT of a change, of any session in any folder, is settled: the session knows its folder by a name alone, and the tools
+// file may have given that to another path since. No other folder that sessions change may overlap this one: its lock is another. A *folder.Refusal
+// with the code Unsettled, or a *folder.BusyError, says that it is to be tried again later; nothing was taken away then.
 func (e *Engine) Sweep(ctx context.Context, root folder.Root) (folder.Swept, error) {
 	if littered, err := root.Littered(ctx); err != nil || !littered {
 		return folder.Swept{}, err
 	}
-	if _, err := e.settled(ctx, root.About().Name); err != nil {
+	if _, err := e.settled(ctx); err != nil {
 		return folder.Swept{}, err // Nobody is kept from the folder for that.
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxSweep)
@@ -35,16 +37,16 @@ func (e *Engine) Sweep(ctx context.Context, root folder.Root) (folder.Swept, err
 		return folder.Swept{}, err
 	}
 	defer held.Unlock() //nolint:errcheck // It is gone with the descriptor, whatever it says.
-	unproven, err := e.settled(ctx, root.About().Name)
+	unproven, err := e.settled(ctx)
 	if err != nil {
 		return folder.Swept{}, err
 	}
 	return held.Sweep(ctx, unproven)
 }
 
-// settled gives what was staged in a work folder for calls of which nobody knows what became, of the sessions of all namespaces. A *folder.Refusal where
-// a change has begun that is not settled, or a session cannot be read: what is staged may be the proof of it.
-func (e *Engine) settled(ctx context.Context, root string) (unproven []folder.Staged, err error) {
+// settled gives what was staged, in whatever work folder, for calls of which nobody knows what became, of the sessions of all namespaces. A *folder.Refusal
+// where a change has begun that is not settled, or a session cannot be read: what is staged may be the proof of it.
+func (e *Engine) settled(ctx context.Context) (unproven []folder.Staged, err error) {
 	for ns, err := range e.Ledger.Namespaces(ctx) {
 		if err != nil {
 			return nil, err
@@ -54,14 +56,13 @@ func (e *Engine) settled(ctx context.Context, root string) (unproven []folder.St
 			case err != nil:
 				return nil, err
 			case one.Broken != nil:
-				return nil, folder.Refuse(folder.Unsettled, root, "session "+s.ID+" cannot be read: it may be at work there")
-			case s.Root == root:
-				staged, err := e.unproven(ctx, ns, s)
-				if err != nil {
-					return nil, err
-				}
-				unproven = append(unproven, staged...)
+				return nil, folder.Refuse(folder.Unsettled, "", "session "+s.ID+" of namespace "+ns+" cannot be read: a change of it may have begun")
 			}
+			staged, err := e.unproven(ctx, ns, one.Session)
+			if err != nil {
+				return nil, fmt.Errorf("session %s of namespace %s: %w", one.Session.ID, ns, err)
+			}
+			unproven = append(unproven, staged...)
 		}
 	}
 	return unproven, nil
@@ -83,7 +84,7 @@ func (e *Engine) unproven(ctx context.Context, ns string, s ledger.Session) (all
 				return err
 			case i.Staged == nil || i.Staged.Name == "":
 			case slices.Contains(begun, call):
-				return folder.Refuse(folder.Unsettled, s.Root, "a change of session "+s.ID+" has begun, and nobody knows yet what became of it")
+				return folder.Refuse(folder.Unsettled, s.Root, "a change has begun, and nobody knows yet what became of it")
 			default:
 				all = append(all, *i.Staged)
 			}

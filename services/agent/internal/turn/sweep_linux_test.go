@@ -28,7 +28,13 @@ func (r *rig) staged() []string {
 // sweep sweeps the work folder, and says whether that was too early.
 func (r *rig) sweep() (swept folder.Swept, early bool) {
 	r.Helper()
-	root, err := workfolder.Open(workfolder.Config{Name: "work", Path: r.dir}, nil)
+	return r.sweepAs("work", r.dir)
+}
+
+// sweepAs is sweep after the tools file has given the folder, or one above it, another name.
+func (r *rig) sweepAs(name, path string) (swept folder.Swept, early bool) {
+	r.Helper()
+	root, err := workfolder.Open(workfolder.Config{Name: name, Path: path}, nil)
 	r.ok(err)
 	defer root.Close()
 	swept, err = r.Sweep(r.Context(), root)
@@ -81,6 +87,11 @@ func TestSweepWaitsForProofs(t *testing.T) {
 			if _, early := r.sweep(); !early || len(r.staged()) != 1 {
 				t.Errorf("swept while a call is open: %v, %q", early, r.staged())
 			}
+			for name, path := range map[string]string{"renamed": r.dir, "outer": filepath.Dir(r.dir)} {
+				if _, early := r.sweepAs(name, path); !early || len(r.staged()) != 1 {
+					t.Errorf("swept as %s while a call is open: %v, %q", name, early, r.staged())
+				}
+			}
 			r.clock.now = r.clock.now.Add(time.Hour)
 			r.drive()
 			if swept, early := r.sweep(); early || swept.Gone != 1 || len(r.staged()) != 0 || r.file("a.md") != "霧" {
@@ -91,7 +102,7 @@ func TestSweepWaitsForProofs(t *testing.T) {
 }
 
 // TestSweepKeepsWhatOthersWrote: while a person is asked about an outcome everything stays. Afterwards what is ours goes, and what is somebody's gets a
-// name that is seen.
+// name that is seen, whatever the folder is called by then.
 func TestSweepKeepsWhatOthersWrote(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -125,7 +136,7 @@ func TestSweepKeepsWhatOthersWrote(t *testing.T) {
 	}
 	r.ok(r.decide(wait[0], session.Happened, ""))
 	r.drive()
-	swept, early := r.sweep()
+	swept, early := r.sweepAs("renamed", r.dir)
 	if early || swept.Gone != 1 || len(swept.Kept) != 1 || r.file(swept.Kept[0]) != "他人の文" || len(r.staged()) != 0 {
 		t.Errorf("%+v, %v, %q", swept, early, r.staged())
 	}

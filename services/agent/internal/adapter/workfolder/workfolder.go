@@ -198,6 +198,12 @@ func apart(root string, own []string) error {
 	return nil
 }
 
+// Overlaps says that one of two roots is the other or lies in it, after links were resolved; also where two paths are one folder. Their locks would be
+// two, and each would see what is staged in the other (field/review-agent.md C51). A part of a root that is mounted a second time elsewhere is not seen.
+func (r *Root) Overlaps(other *Root) bool {
+	return within(r.path, other.path) || within(other.path, r.path)
+}
+
 // resolved is a path without links, also where its end is not there yet.
 func resolved(path string) (string, error) {
 	path, err := filepath.Abs(path)
