@@ -137,7 +137,7 @@ func (s *sessions) run(ctx context.Context) error {
 	beside.Go(func() { s.writer.Run(ctx, clock{}, s.observer) })
 	beside.Go(func() { s.prune(ctx) })
 	beside.Go(func() { s.follow(ctx) })
-	beside.Go(func() { s.sweep(ctx) })
+	beside.Go(func() { sweeper{engine: s.engine, work: s.folders.work, observer: s.observer}.run(ctx) })
 	err := s.runner.Run(ctx)
 	beside.Wait()
 	return err

@@ -88,3 +88,9 @@ func (s *Sessions) Swept(ctx context.Context, root string, swept folder.Swept, e
 		s.log.Info("what changes that were cut off left in a work folder was taken away", about...)
 	}
 }
+
+// HeldUp writes what keeps a work folder from being swept.
+func (s *Sessions) HeldUp(root string, why error) {
+	s.failed.WithLabelValues("sweep").Inc()
+	s.log.Warn("what changes that were cut off left in a work folder stays, since something holds the sweep up, and is tried again", zap.String("root", root), zap.Error(why))
+}
