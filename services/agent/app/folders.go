@@ -52,7 +52,7 @@ func (f ToolsFile) open(own []string) (*folders, error) {
 	for _, r := range f.Roots {
 		folder, err := o.add(r, r.ReadOnly, own)
 		wrong, o.work[r.Name] = errors.Join(wrong, err), folder
-		if err == nil && f.Exec.On() {
+		if err == nil && f.Exec.On() && !r.ReadOnly { // a program could change what is there
 			wrong = errors.Join(wrong, o.addPrograms(f.Exec, r, own))
 		}
 	}

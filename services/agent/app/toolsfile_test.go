@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/execchild"
 )
 
 // TestToolsFile: everything that is wrong is told at once, with the place where it stands; what is right is taken.
@@ -95,5 +97,22 @@ func TestWorkFoldersLieApart(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestNoProgramWhereNothingChanges: in a folder that is only read no program runs, which could write there.
+func TestNoProgramWhereNothingChanges(t *testing.T) {
+	t.Parallel()
+	exec := execchild.DefaultConfig()
+	exec.Programs = map[string]string{"sh": "/bin/sh"}
+	opened, err := ToolsFile{Roots: []ToolsRoot{{Name: "work", Path: t.TempDir()}, {Name: "books", Path: t.TempDir(), ReadOnly: true}}, Exec: exec}.open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, work := opened.programs["work"]; !work || len(opened.programs) != 1 {
+		t.Errorf("programs run in %v", opened.programs)
+	}
+	if err := opened.close(); err != nil {
+		t.Error(err)
 	}
 }
