@@ -184,5 +184,5 @@ func conversationRefused(t *testing.T, m mode) {
 	refuse(&agentv1.GenerateNodeRequest{
 		Flow: flow, Text: "x", Chat: &agentv1.Chat{Source: agentv1.ChatSource_CHAT_SOURCE_CONTEXT, Refs: &agentv1.NodeReferences{Ids: []string{gone}}},
 	}, refusal{code: codes.NotFound, reason: "NODE_NOT_FOUND"}.in("chat.refs.ids[0]"))
-	refuse(&agentv1.GenerateNodeRequest{Flow: flow, Text: strings.Repeat("夜", 100_000), Chat: &agentv1.Chat{}}, refusal{code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW"}.in("text"))
+	refuse(&agentv1.GenerateNodeRequest{Flow: flow, Text: strings.Repeat("夜", 20_000), Chat: &agentv1.Chat{}}, refusal{code: codes.FailedPrecondition, reason: "CONTEXT_OVERFLOW"}.in("text"))
 }
