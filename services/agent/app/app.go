@@ -94,8 +94,11 @@ func (a *App) Register(r grpc.ServiceRegistrar) {
 func (a *App) Ready(ctx context.Context) []obs.Check {
 	return append(obs.Ask(ctx, append([]obs.Question{
 		grpcclient.Ready("promptbuilder", a.deps.PromptBuilder), grpcclient.Ready("flowstore", a.deps.FlowStore),
-	}, a.deps.Backends.Ready()...)...), a.sessions.servers.Ready()...)
+	}, a.deps.Backends.Ready()...)...), a.ReadyServers()...)
 }
+
+// ReadyServers is the part of Ready about MCP servers, of which the agent alone knows. It asks nobody, and none is fatal.
+func (a *App) ReadyServers() []obs.Check { return a.sessions.servers.Ready() }
 
 // Run carries sessions on, and makes summaries in the background where the settings say so. It returns when ctx ends.
 func (a *App) Run(ctx context.Context) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -149,9 +150,9 @@ type applications struct {
 	gateway       *gateway.App
 }
 
-// ready asks the store and the model servers. Agent and gateway would only ask the same again.
+// ready asks the store and the model servers, and tells how the MCP servers are. All else that agent and gateway look at is asked here already.
 func (a applications) ready(ctx context.Context) []obs.Check {
-	return append(a.flowstore.Ready(ctx), a.promptbuilder.Ready(ctx)...)
+	return slices.Concat(a.flowstore.Ready(ctx), a.promptbuilder.Ready(ctx), a.agent.ReadyServers())
 }
 
 // start makes the services, those first that are called.
