@@ -197,7 +197,9 @@ func callToolCommand() *cobra.Command {
 			call.Tool, call.Arguments = args[0], strings.Join(args[1:], "")
 			return session.CallTool(ctx, o, call)
 		})
-	c.Long += ` ARGUMENTS are a JSON object; without them {}.`
+	c.Long += ` ARGUMENTS are a JSON object; without them {}.
+
+The exit code is 0 where the call was EXECUTED, and with --dry-run; 1 for every other status, WAITING included, and where the call was not taken.`
 	c.Example = `  tsumugi session call "$S" read '{"path": "README.md"}'
   tsumugi session call "$S" write '{"path": "a.txt", "content": "a\n"}' --dry-run`
 	f := c.Flags()

@@ -3,6 +3,8 @@ package session
 import (
 	"bytes"
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -232,6 +234,25 @@ func TestCallAndExplain(t *testing.T) {
 	o.Token = d.Approver
 	d.has(d.must(CallTool(t.Context(), o, c)), "status: EXECUTED\n")
 	d.has(d.must(CallTool(t.Context(), d.on(name, ""), Call{Tool: "read", Arguments: `{"path": "a.txt"}`})), "ALLOW: ", "status: EXECUTED\n", "one\n")
+	d.must(CallTool(t.Context(), d.on(name, ""), Call{Tool: "read", Arguments: `{"path": "../a"}`, DryRun: true}))
+	o = d.on(name, "")
+	var not *NotExecutedError
+	err := CallTool(t.Context(), o, Call{Tool: "read", Arguments: `{"path": "no.txt"}`})
+	if d.has(d.out.String(), "status: FAILED\n"); !errors.As(err, &not) || not.Status != "FAILED" {
+		t.Errorf("a read of a file that is not there: %v", err)
+	}
+}
+
+// A tool that only reads is not told as one that destroys, whatever the default of its server's protocol is.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	got := hints(&agentv1.Tool{Origin: "mcp", ReadOnly: true, Destructive: true, OpenWorld: true})
+	if want := []string{"mcp", "read only", "reaches further than the work folder"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := hints(&agentv1.Tool{Origin: "mcp", Destructive: true}); !slices.Equal(got, []string{"mcp", "destructive"}) {
+		t.Errorf("%q", got)
+	}
 }
 
 // What a session is about can be changed, what was allowed can be taken back, and a session can be deleted.

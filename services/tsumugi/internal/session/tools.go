@@ -26,10 +26,12 @@ func Tools(ctx context.Context, o Options) error {
 // hints are where a tool is from, and what it says of itself.
 func hints(t *agentv1.Tool) []string {
 	all := []string{t.GetOrigin()}
+	// That a tool destroys means nothing of one that only reads (MCP, ToolAnnotations), and it is the default there.
+	destroys := t.GetDestructive() && !t.GetReadOnly()
 	for _, h := range []struct {
 		is   bool
 		word string
-	}{{t.GetReadOnly(), "read only"}, {t.GetDestructive(), "destructive"}, {t.GetIdempotent(), "idempotent"}, {t.GetOpenWorld(), "reaches further than the work folder"}} {
+	}{{t.GetReadOnly(), "read only"}, {destroys, "destructive"}, {t.GetIdempotent(), "idempotent"}, {t.GetOpenWorld(), "reaches further than the work folder"}} {
 		if h.is {
 			all = append(all, h.word)
 		}
@@ -53,6 +55,9 @@ func Result(ctx context.Context, o Options, call string, failed bool) error {
 	})
 }
 
+// executed is the status of a call that did what it should.
+const executed = "EXECUTED"
+
 // Call is a call of a tool without the model.
 type Call struct {
 	// Tool is its name, Arguments a JSON object as text; empty: {}.
@@ -64,7 +69,15 @@ type Call struct {
 	Unshown bool
 }
 
-// CallTool makes a call and tells what became of it, or would.
+// NotExecutedError says that a call was made and is not known to have done what it should, which Out tells.
+type NotExecutedError struct {
+	// Status is that of the answer, such as FAILED.
+	Status string
+}
+
+func (e *NotExecutedError) Error() string { return "the call has the status " + e.Status + ", and not EXECUTED" }
+
+// CallTool makes a call and tells what became of it, or would. *NotExecutedError, but for a dry run.
 func CallTool(ctx context.Context, o Options, c Call) error {
 	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
 		got, err := agent.CallTool(ctx, &agentv1.CallToolRequest{
@@ -74,6 +87,9 @@ func CallTool(ctx context.Context, o Options, c Call) error {
 			return err
 		}
 		client.Say(o.Out, "%s", made(got))
+		if s := got.GetStatus(); !c.DryRun && s != executed {
+			return &NotExecutedError{Status: s}
+		}
 		return nil
 	})
 }
