@@ -8,7 +8,7 @@ import (
 // member is one of an object, as it is written.
 type member struct{ key, value []byte }
 
-var errObject = errors.New("the session is not written as an object without blanks")
+var errObject = errors.New("its stored text is damaged: it is no whole JSON object as this program writes one, or something stands behind its end")
 
 // members splits an object that json.Marshal wrote, whose names need no escapes: those of Session. It reads the text once, which is why
 // encoding/json does not do it.
@@ -24,8 +24,11 @@ func members(object []byte) (all []member, err error) {
 		}
 		m.value = rest[:n]
 		all = append(all, m)
-		if rest[n] == '}' {
+		if rest[n] == '}' && n+1 == len(rest) {
 			return all, nil
+		}
+		if rest[n] == '}' { // A record with anything behind its end is not as it was written.
+			return nil, errObject
 		}
 		rest = rest[n+1:]
 	}

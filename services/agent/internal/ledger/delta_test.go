@@ -39,7 +39,7 @@ func TestDelta(t *testing.T) {
 			d.Error(diff)
 		}
 	})
-	for _, bad := range []string{"", "{", "[]", `{"a"`, `{"a":`, `{"a":1`, `{"a":{}`, `{ "a":1}`, `{"a":1,`, `{"a":"`} {
+	for _, bad := range []string{"", "{", "[]", `{"a"`, `{"a":`, `{"a":1`, `{"a":{}`, `{ "a":1}`, `{"a":1,`, `{"a":"`, `{"a":1}x`, `{"a":1} `, "{\"a\":1}\n", "{\"a\":1}\x00", `{"a":1}{"a":1}`, `{"a":1}}`} {
 		if got, err := delta([]byte(bad), []byte("{}")); err == nil {
 			t.Errorf("%q gives %s", bad, got)
 		}

@@ -36,7 +36,7 @@ type Fresh struct {
 type FieldsError struct{ Wrong []session.Violation }
 
 func (e *FieldsError) Error() string {
-	return fmt.Sprintf("%s %s", e.Wrong[0].Field, e.Wrong[0].Description)
+	return fmt.Sprintf("%s: %s", e.Wrong[0].Field, e.Wrong[0].Description)
 }
 
 // NotEndedError refuses what is for ended sessions alone, or for those that do nothing just now.

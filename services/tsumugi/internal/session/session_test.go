@@ -60,6 +60,9 @@ func TestATask(t *testing.T) {
 	o := d.on("", "")
 	made := d.must(New(t.Context(), o, &agentv1.Session{Goal: "notes\ttell", Root: agenttest.Work, Locale: "en", Constraints: []string{"short"}}))
 	name := strings.TrimSuffix(made, "\n")
+	if err := New(t.Context(), d.on("", ""), &agentv1.Session{Goal: "notes", Root: "nix"}); err == nil || err.Error() != `root: there is no work folder "nix"; there are work` {
+		t.Errorf("%v", err)
+	}
 	if !strings.HasPrefix(name, "sessions/") || len(name) != len("sessions/")+36 {
 		t.Fatalf("%q", made)
 	}
@@ -269,7 +272,7 @@ func TestUpdateRevokeDelete(t *testing.T) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
-		"abcd": `no id of the newest 1000 sessions ends with "abcd"`, "abc": `"abc" names no session: it must be sessions/ and a UUID`, "夜話です": "names no session",
+		"abcd": `no id of the newest 1000 sessions ends with "abcd"`, "abc": `"abc" names no session: it must be sessions/ and a UUID`, "夜話です": `no id of sessions ends with "夜話です"`,
 	} {
 		if err := Show(t.Context(), d.on(text, "")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
@@ -307,12 +310,12 @@ func TestABrokenSession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	good, bad := d.Session("good"), d.Session("bad")
-	d.Alter("UPDATE sessions SET body = x'00' WHERE id = '" + id(bad) + "'")
+	d.Alter("UPDATE sessions SET body = CAST(body || x'00' AS BLOB) WHERE id = '" + id(bad) + "'")
 	list := d.must(List(t.Context(), d.on("", ""), false, 10))
 	if d.has(list, good); strings.Contains(list, bad) {
 		t.Error(list)
 	}
-	d.has(d.err.String(), "! "+bad+": the record of session "+id(bad)+" cannot be read: ")
+	d.has(d.err.String(), "! "+bad+": the record of session "+id(bad)+" cannot be read: its stored text is damaged: ")
 	if err := Show(t.Context(), d.on(bad[len(bad)-8:], "")); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 		t.Error(err)
 	}
