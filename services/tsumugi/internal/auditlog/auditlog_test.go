@@ -85,6 +85,19 @@ func TestExportIsWhole(t *testing.T) {
 	}
 }
 
+// Of rows that are not as they were made nothing reassuring is said beside it, also where the session that they make is the stored one.
+func TestVerifyOfAChangedRow(t *testing.T) {
+	t.Parallel()
+	d := agenttest.Start(t)
+	name := d.Session("notes")
+	d.Alter("UPDATE records SET body = CAST(replace(CAST(body AS TEXT), 'CREATED', 'CHANGED') AS BLOB)")
+	var out bytes.Buffer
+	err := Verify(t.Context(), Options{Addr: d.Addr, Name: name, Out: &out}, true)
+	if !errors.Is(err, ErrBroken) || !strings.HasPrefix(out.String(), name+": row 1 of the audit record: ") || strings.Contains(out.String(), "The session that they make") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
 // Rows that cannot be read are told in their place, and nothing is exported without them.
 func TestBrokenRows(t *testing.T) {
 	t.Parallel()

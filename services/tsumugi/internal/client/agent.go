@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/grpc"
 
@@ -71,7 +72,8 @@ func resource(collection, text string, list func(size int32, token string) (name
 		return collection + id, nil
 	}
 	unknown := &UnknownIDError{Text: text, Collection: collection}
-	if len(id) < minEnd || strings.Trim(id, "0123456789abcdef-") != "" {
+	if foreign := strings.Trim(id, "0123456789abcdef-") != ""; foreign || len(id) < minEnd {
+		unknown.Foreign = foreign && utf8.RuneCountInString(id) >= minEnd && !strings.Contains(id, "/")
 		return "", unknown
 	}
 	for seen, token := 0, ""; seen < looked; {
@@ -99,6 +101,8 @@ func resource(collection, text string, list func(size int32, token string) (name
 type UnknownIDError struct {
 	// Text is what was given, Collection `sessions/` or `approvals/`.
 	Text, Collection string
+	// Foreign: it is long enough for the end of an id, and has characters that no id has.
+	Foreign bool
 	// Looked: the newest of the collection were looked through, and Fit are those whose ids end so.
 	Looked bool
 	Fit    []string
@@ -107,6 +111,8 @@ type UnknownIDError struct {
 func (e *UnknownIDError) Error() string {
 	one := strings.TrimSuffix(e.Collection, "s/")
 	switch {
+	case e.Foreign:
+		return fmt.Sprintf("no id of %ss ends with %.80q: an id is a UUID, of 0-9, a-f and -", one, e.Text)
 	case !e.Looked:
 		return fmt.Sprintf("%.80q names no %s: it must be %s and a UUID, or the UUID, or the last %d or more characters of one", e.Text, one, e.Collection, minEnd)
 	case len(e.Fit) == 0:

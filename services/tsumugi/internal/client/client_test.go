@@ -149,6 +149,9 @@ func TestSessionsAndApprovalsByTheirEnds(t *testing.T) {
 		"2e41":           "the ids of 2 sessions end with \"2e41\"; take one of them whole:\n  sessions/" + one + "\n  sessions/" + two,
 		"ffff":           `no id of the newest 1000 sessions ends with "ffff"`,
 		"e41":            `"e41" names no session: it must be sessions/ and a UUID, or the UUID, or the last 4 or more characters of one`,
+		"nope":           `no id of sessions ends with "nope": an id is a UUID, of 0-9, a-f and -`,
+		"夜話です":           `no id of sessions ends with "夜話です": an id is a UUID, of 0-9, a-f and -`,
+		"夜話":             `"夜話" names no session: it must be sessions/ and a UUID, or the UUID, or the last 4 or more characters of one`,
 		"approvals/2e41": `"approvals/2e41" names no session: it must be sessions/ and a UUID, or the UUID, or the last 4 or more characters of one`,
 	} {
 		got, err := client.Session(t.Context(), &inbox{ids: []string{one, two}}, text)

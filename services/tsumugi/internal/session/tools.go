@@ -75,7 +75,9 @@ type NotExecutedError struct {
 	Status string
 }
 
-func (e *NotExecutedError) Error() string { return "the call has the status " + e.Status + ", and not EXECUTED" }
+func (e *NotExecutedError) Error() string {
+	return "the call has the status " + e.Status + ", and not EXECUTED"
+}
 
 // CallTool makes a call and tells what became of it, or would. *NotExecutedError, but for a dry run.
 func CallTool(ctx context.Context, o Options, c Call) error {
