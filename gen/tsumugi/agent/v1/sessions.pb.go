@@ -774,7 +774,7 @@ func (x *Question) GetExpireTime() *timestamppb.Timestamp {
 // Memory is what a session has done.
 type Memory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Calls that were executed.
+	// Calls of the model that were executed; those of CallTool are in the audit alone.
 	Operations int32 `protobuf:"varint,1,opt,name=operations,proto3" json:"operations,omitempty"`
 	// Files that they created.
 	Files         int32 `protobuf:"varint,2,opt,name=files,proto3" json:"files,omitempty"`
