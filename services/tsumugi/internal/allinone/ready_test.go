@@ -73,7 +73,7 @@ func readyz(t *testing.T, admin string) []obs.Check {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Body.Close() //nolint:errcheck // only read
+	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
 	var body struct{ Checks []obs.Check }
 	if err != nil || r.StatusCode != http.StatusOK || json.Unmarshal(text, &body) != nil {
