@@ -114,7 +114,7 @@ func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 	}
 	out := Called{Explained: e.explained(ns, s, c.Who, d.judged), Result: d.judged.Result()}
 	switch {
-	case d.judged.Tool.Origin.Kind == tool.Client:
+	case d.judged.Tool != nil && d.judged.Tool.Origin.Kind == tool.Client:
 		return Called{}, &ledger.FieldsError{Wrong: []session.Violation{{
 			Field: "tool", Description: "must not be a tool of the client: its caller carries it out without the service",
 		}}}

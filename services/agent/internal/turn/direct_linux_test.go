@@ -149,10 +149,17 @@ func TestCallsThatNeedNobody(t *testing.T) {
 	r.ok(err)
 	stopped, err := r.call(owner(), false, "", "read", `{"path":"../a.md"}`)
 	r.ok(err)
+	for _, dry := range []bool{true, false} {
+		unknown, err := r.call(owner(), dry, "", "burn", `{}`)
+		r.ok(err)
+		if unknown.Stop == nil || unknown.Stop.Code != router.CodeUnknownTool || unknown.Result.Status != tool.Refused {
+			t.Errorf("a tool that there is not: %+v", unknown)
+		}
+	}
 	if made.State != router.Executed || !strings.Contains(read.Result.Text, "霧") || stopped.Result.Status != tool.Refused || stopped.Stop == nil {
 		t.Errorf("%+v\n%+v\n%+v", made, read, stopped)
 	}
-	if n := r.kinds(); n[audit.Allow] != 2 || n[audit.Execute] != 1 || n[audit.Refusal] != 1 {
+	if n := r.kinds(); n[audit.Allow] != 2 || n[audit.Execute] != 1 || n[audit.Refusal] != 2 {
 		t.Errorf("rows: %v", n)
 	}
 	r.sound()
