@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,15 +20,18 @@ import (
 // unswept is a work folder, and an engine for which it is too early to sweep until held is nil.
 type unswept struct {
 	folder.Root
-	held  error
-	looks int
+	held  atomic.Pointer[error]
+	looks atomic.Int32
 }
 
 func (u *unswept) About() folder.About { return folder.About{Name: "work"} }
 
 func (u *unswept) Sweep(context.Context, folder.Root) (folder.Swept, error) {
-	u.looks++
-	return folder.Swept{}, u.held
+	u.looks.Add(1)
+	if held := u.held.Load(); held != nil {
+		return folder.Swept{}, *held
+	}
+	return folder.Swept{}, nil
 }
 
 // TestASweepThatIsHeldUpIsTold: what keeps a work folder from being swept for longer than an hour is in the log and in the metrics, once an hour and
@@ -46,7 +50,8 @@ func TestASweepThatIsHeldUpIsTold(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				u := &unswept{held: held}
+				u := &unswept{}
+				u.held.Store(&held)
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
 				go sweeper{engine: u, work: map[string]toolbox.Folder{"work": {Root: u}}, observer: told}.run(ctx)
@@ -57,8 +62,8 @@ func TestASweepThatIsHeldUpIsTold(t *testing.T) {
 						t.Errorf("%d lines, want %d: %+v", logs.Len(), lines, logs.All())
 					}
 				}
-				if u.looks < 12 || u.looks > 16 {
-					t.Errorf("%d looks in three hours", u.looks)
+				if looks := u.looks.Load(); looks < 12 || looks > 16 {
+					t.Errorf("%d looks in three hours", looks)
 				}
 				for _, l := range logs.All() {
 					if why, _ := l.ContextMap()["error"].(string); l.Level != zap.WarnLevel || l.ContextMap()["root"] != "work" || !strings.Contains(why, name) {
@@ -72,7 +77,7 @@ func TestASweepThatIsHeldUpIsTold(t *testing.T) {
 				if m := all[0].GetMetric()[0]; m.GetLabel()[0].GetValue() != "sweep" || m.GetCounter().GetValue() != 2 {
 					t.Errorf("the metrics have %v", m)
 				}
-				u.held = nil
+				u.held.Store(nil)
 				time.Sleep(3 * time.Hour)
 				synctest.Wait()
 				if logs.Len() != 2 {
