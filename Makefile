@@ -9,6 +9,8 @@ GO      ?= go
 RACE    := $(if $(shell command -v $$($(GO) env CC)),-race)
 MODULES := gen services/internal services/promptbuilder services/agent services/flowstore services/gateway services/tsumugi
 OUTSIDE := services/agent/bench services/flowstore/bench services/promptbuilder/bench
+# These work on one goroutine, and take minutes with the race detector.
+SINGLE := /flowstore/internal/command /internal/llm/tokenizer
 # These look at files of other modules, which Go's test cache does not see.
 UNCACHED := ./services/internal/archtest/... ./services/tsumugi/e2e/...
 
@@ -32,12 +34,13 @@ ifeq ($(RACE),)
 	@case ",$${TSUMUGI_NEED:-}," in *,race,*) echo "tests: TSUMUGI_NEED asks for the race detector, which needs a C compiler: install gcc or clang" >&2; exit 1;; esac
 	@echo "tests: no C compiler found, so the race detector stays off"
 endif
-	@# With the race detector, which is many times slower, a property gets half of the draws that it gets without.
-	@RAPID_CHECKS=$${RAPID_CHECKS:-$(if $(RACE),50,100)} $(GO) test $(RACE) -timeout 20m $$($(GO) list work | grep -v -e /archtest -e /e2e)
+	@# With the race detector, which is many times slower, a property gets half of the draws that it gets without, and what works on one
+	@# goroutine is left out.
+	@RAPID_CHECKS=$${RAPID_CHECKS:-$(if $(RACE),50,100)} $(GO) test $(RACE) -timeout 20m $$($(GO) list work | grep -v -e /archtest -e /e2e $(if $(RACE),$(SINGLE:%=-e %)))
 	@$(GO) test $(RACE) -count=1 -timeout 20m $(UNCACHED)
 ifneq ($(RACE),)
 	@# What takes a sample with the race detector (testkit.Race) or is left out there (testkit.WithoutRace): here in full.
-	@$(GO) test $$(grep -rl --include='*_test.go' -e 'testkit\.Race' -e 'testkit\.WithoutRace' services | xargs -n1 dirname | sort -u | sed 's|^|./|')
+	@$(GO) test $$(grep -rl --include='*_test.go' -e 'testkit\.Race' -e 'testkit\.WithoutRace' services | xargs -n1 dirname | sort -u | sed 's|^|./|') $(SINGLE:%=./services%)
 endif
 	@echo "tests: ok"
 

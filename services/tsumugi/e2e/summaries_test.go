@@ -21,7 +21,7 @@ import (
 
 // formed has the small model, which keeps to no form by itself, reply in the form that is asked for, with three tags of which no two are
 // one. What it says is its own.
-const formed = `root ::= "要約: " [ぁ-ん一-龠、]{20,24} "。\nタグ: " ("先生" | "私") "、" ("手紙" | "海") "、" ("物語" | "秘密" | "旅")`
+const formed = `root ::= "要約: " [ぁ-ん一-龠、]{25,40} "。\nタグ: " ("先生" | "私") "、" ("手紙" | "海") "、" ("物語" | "秘密" | "旅")`
 
 // novel gives nodes of a novel: n of 400 characters each, or all of it for 0, in nodes of 1,600.
 func (w *world) novel(t *testing.T, flow string, n int) (nodes []string) {
@@ -154,7 +154,7 @@ func summarising(t *testing.T, m mode, background bool) *world {
 func summarised(t *testing.T, m mode) {
 	patient(t, m)
 	w := summarising(t, m, false)
-	count := 3
+	count := 4
 	if os.Getenv("TSUMUGI_SUMMARIES") == "all" {
 		count = 0
 	}
