@@ -151,7 +151,7 @@ func (s *sessions) follow(ctx context.Context) {
 			return
 		}
 		for {
-			err := s.runner.Engine.ToolsChanged(ctx, l.Namespace, l.Server, l.Tools)
+			err := s.engine.ToolsChanged(ctx, l.Namespace, l.Server, l.Tools)
 			if err == nil || ctx.Err() != nil {
 				break
 			}

@@ -174,21 +174,24 @@ func (w *Work) Apply(e session.Event, c gate.Change) ([]session.Note, error) {
 
 // follow keeps what became of the calls of a turn, which go from the session with the turn.
 func (w *Work) follow(before, next session.State, notes []session.Note) {
-	if w.calls == nil {
-		w.calls = map[string]session.Call{}
+	left := func(c session.Call) {
+		if w.calls == nil { // Most changes have no calls.
+			w.calls = map[string]session.Call{}
+		}
+		w.calls[c.ID] = c
 	}
 	for _, c := range before.Calls {
-		w.calls[c.ID] = c
+		left(c)
 	}
 	for _, n := range notes {
 		if n.Of == session.OfCall {
 			c := w.calls[n.ID]
 			c.ID, c.Progress, c.Reason = n.ID, session.Progress(n.To), n.Reason
-			w.calls[n.ID] = c
+			left(c)
 		}
 	}
 	for _, c := range next.Calls {
-		w.calls[c.ID] = c
+		left(c)
 	}
 }
 

@@ -25,29 +25,28 @@ func (e Listed) Place() store.Place { return store.Place{At: e.Session.Created, 
 // ends them.
 func (l *Ledger) List(ctx context.Context, ns string, f store.SessionFilter, after store.Place) iter.Seq2[Listed, error] {
 	f.Except = deleted
+	found := store.Each(listed, l.in(ctx, ns), func(v store.View, last *store.Session) ([]store.Session, error) {
+		if last == nil {
+			return v.Sessions(f, after, listed)
+		}
+		return v.Sessions(f, last.Place(), listed)
+	})
 	return func(yield func(Listed, error) bool) {
-		for {
-			var page []store.Session
-			err := l.store.Read(ctx, ns, func(v store.View) (err error) {
-				page, err = v.Sessions(f, after, listed)
-				return err
-			})
+		for s, err := range found {
 			if err != nil {
 				yield(Listed{}, err)
 				return
 			}
-			for _, s := range page {
-				e := l.entry(s)
-				after = e.Place()
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if len(page) < listed {
+			if !yield(l.entry(s), nil) {
 				return
 			}
 		}
 	}
+}
+
+// in reads a namespace, for store.Each.
+func (l *Ledger) in(ctx context.Context, ns string) func(func(store.View) error) error {
+	return func(fn func(store.View) error) error { return l.store.Read(ctx, ns, fn) }
 }
 
 func (l *Ledger) entry(found store.Session) (e Listed) {

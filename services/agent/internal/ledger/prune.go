@@ -70,7 +70,7 @@ func (l *Ledger) pruneSessions(ctx context.Context, ns string, now time.Time, re
 			}
 			more, over = len(page) == chunk, nil
 			for _, found := range page {
-				next = store.Place{At: found.Created, ID: found.ID}
+				next = found.Place()
 				s, err := l.decode(found)
 				switch {
 				case err != nil:

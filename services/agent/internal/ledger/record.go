@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -208,25 +209,16 @@ func (w *written) take(r record) error {
 }
 
 // catchUp reads the records that came since.
-func (w *written) catchUp(v store.View, id string) error {
-	for {
-		page, err := v.Records(id, w.seq+1, chunk)
+func (w *written) catchUp(read func(func(store.View) error) error, id string) error {
+	for r, err := range recordsIn(read, id, w.seq+1) {
+		if err == nil {
+			err = w.take(r)
+		}
 		if err != nil {
 			return err
 		}
-		for _, p := range page {
-			r, err := recordOf(id, w.seq+1, p)
-			if err == nil {
-				err = w.take(r)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if len(page) < chunk {
-			return nil
-		}
 	}
+	return nil
 }
 
 // check says whether a text or an approval is as it was written, or went when its time was over.
@@ -273,10 +265,5 @@ func (w write) bad(how string) error {
 
 // inOrder are all writes, the oldest row first.
 func (w *written) inOrder() []string {
-	var keys []string
-	for key := range w.last {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(w.last[a].row, w.last[b].row), cmp.Compare(a, b)) })
-	return keys
+	return slices.SortedFunc(maps.Keys(w.last), func(a, b string) int { return cmp.Or(cmp.Compare(w.last[a].row, w.last[b].row), cmp.Compare(a, b)) })
 }

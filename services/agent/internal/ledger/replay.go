@@ -35,26 +35,28 @@ func (l *Ledger) Rows(ctx context.Context, ns, id string, from uint64) iter.Seq2
 
 // records are those of Rows, in the same way.
 func (l *Ledger) records(ctx context.Context, ns, id string, from uint64) iter.Seq2[record, error] {
+	return recordsIn(l.in(ctx, ns), id, int64(from))
+}
+
+// recordsIn are the records of a session from that of a row on. Behind a *BrokenError the next ones follow; any other error ends them.
+func recordsIn(read func(func(store.View) error) error, id string, from int64) iter.Seq2[record, error] {
+	found := store.Each(chunk, read, func(v store.View, last *store.Record) ([]store.Record, error) {
+		if last == nil {
+			return v.Records(id, from, chunk)
+		}
+		return v.Records(id, last.Seq+1, chunk)
+	})
 	return func(yield func(record, error) bool) {
-		for next := int64(from); ; {
-			var page []store.Record
-			err := l.store.Read(ctx, ns, func(v store.View) (err error) {
-				page, err = v.Records(id, next, chunk)
-				return err
-			})
+		next := from
+		for p, err := range found {
 			if err != nil {
 				yield(record{}, err)
 				return
 			}
-			for _, p := range page {
-				if !yield(recordOf(id, next, p)) {
-					return
-				}
-				next = p.Seq + 1
-			}
-			if len(page) < chunk {
+			if !yield(recordOf(id, next, p)) {
 				return
 			}
+			next = p.Seq + 1
 		}
 	}
 }
@@ -105,13 +107,8 @@ const atOnce = 32
 // session there is nothing to look at. What is written meanwhile is taken into account.
 func (l *Ledger) Contents(ctx context.Context, ns, id string) error {
 	w := written{last: map[string]write{}}
-	for r, err := range l.records(ctx, ns, id, 1) {
-		if err == nil {
-			err = w.take(r)
-		}
-		if err != nil {
-			return err
-		}
+	if err := w.catchUp(l.in(ctx, ns), id); err != nil {
+		return err
 	}
 	for some := range slices.Chunk(w.inOrder(), atOnce) {
 		over := false
@@ -120,7 +117,7 @@ func (l *Ledger) Contents(ctx context.Context, ns, id string) error {
 			if over = s.Lifecycle == deleted; err != nil || over {
 				return err
 			}
-			if err := w.catchUp(v, id); err != nil {
+			if err := w.catchUp(func(fn func(store.View) error) error { return fn(v) }, id); err != nil {
 				return err
 			}
 			for _, key := range some {

@@ -60,6 +60,9 @@ type Session struct {
 	Body    []byte
 }
 
+// Place is where it is in lists: a page behind it begins there.
+func (s Session) Place() Place { return Place{At: s.Created, ID: s.ID} }
+
 // Approval is what a person is asked, or was.
 type Approval struct {
 	ID, Session string
@@ -67,6 +70,9 @@ type Approval struct {
 	Created     time.Time
 	Body        []byte
 }
+
+// Place is where it is in lists: a page behind it begins there.
+func (a Approval) Place() Place { return Place{At: a.Created, ID: a.ID} }
 
 // Record is what one change of a session adds to its audit: rows, and what changed.
 type Record struct {

@@ -55,20 +55,13 @@ func (r reader) reading(ns string, s ledger.Session, id string, who gate.Who) (o
 	if err != nil {
 		return out, err
 	}
-	if one := listed(ns, found, who); one.Broken != nil {
-		if one.Hidden {
-			return out, store.ErrNotFound
-		}
-		return out, one.Broken
-	}
-	a, err := ledger.Approval(found)
-	if err != nil {
-		return out, err
-	}
+	a, broken := approval(ns, found)
 	all, some := a.Readable(who)
 	switch {
-	case !some || a.Session != s.ID:
+	case !some || broken == nil && a.Session != s.ID:
 		return out, store.ErrNotFound
+	case broken != nil:
+		return out, broken
 	case !all:
 		return Reading{Approval: a.Redact(), Withheld: true}, nil
 	}
@@ -132,36 +125,35 @@ const page = 100
 // works for them, redacted. Each few are of one snapshot of the store. An error ends them.
 func (e *Engine) Approvals(ctx context.Context, ns string, f store.ApprovalFilter, after store.Place, who gate.Who) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {
-		for {
-			var found []store.Approval
-			err := e.Ledger.Read(ctx, ns, func(v store.View) (err error) {
-				found, err = v.Approvals(f, after, page)
-				return err
-			})
+		for one, err := range e.stored(ctx, ns, f, after) {
 			if err != nil {
 				yield(Listed{}, err)
 				return
 			}
-			for _, one := range found {
-				after = store.Place{At: one.Created, ID: one.ID}
-				if !yield(listed(ns, one, who), nil) {
-					return
-				}
-			}
-			if len(found) < page {
+			if !yield(listed(ns, one, who), nil) {
 				return
 			}
 		}
 	}
 }
 
+// stored are the approvals behind a place, newest first, as they are stored.
+func (e *Engine) stored(ctx context.Context, ns string, f store.ApprovalFilter, after store.Place) iter.Seq2[store.Approval, error] {
+	read := func(fn func(store.View) error) error { return e.Ledger.Read(ctx, ns, fn) }
+	return store.Each(page, read, func(v store.View, last *store.Approval) ([]store.Approval, error) {
+		if last == nil {
+			return v.Approvals(f, after, page)
+		}
+		return v.Approvals(f, last.Place(), page)
+	})
+}
+
 // listed is an approval as somebody may know of it.
 func listed(ns string, found store.Approval, who gate.Who) Listed {
-	out := Listed{Place: store.Place{At: found.Created, ID: found.ID}}
-	a, err := approval(found)
-	if errors.As(err, &out.Broken) {
-		out.Approval = gate.Approval{ID: found.ID, Session: found.Session, Namespace: ns}
-		_, some := out.Approval.Readable(who)
+	a, broken := approval(ns, found)
+	out := Listed{Approval: a, Broken: broken, Place: found.Place()}
+	if broken != nil {
+		_, some := a.Readable(who)
 		out.Hidden = !some
 		return out
 	}
@@ -170,17 +162,21 @@ func listed(ns string, found store.Approval, who gate.Who) Listed {
 	return out
 }
 
-// approval reads an approval that is to be shown: what one of another version means nobody knows. *ledger.BrokenError.
-func approval(found store.Approval) (gate.Approval, error) {
+// approval reads an approval that is to be shown. One that is broken, or of another version, of which nobody knows what it means, has its ID, Session
+// and Namespace alone.
+func approval(ns string, found store.Approval) (gate.Approval, *ledger.BrokenError) {
 	a, err := ledger.Approval(found)
 	if err == nil {
 		err = a.Known()
 	}
-	var other *gate.VersionError
-	if errors.As(err, &other) {
-		err = &ledger.BrokenError{Session: found.Session, Approval: found.ID, Err: other}
+	if err == nil {
+		return a, nil
 	}
-	return a, err
+	var broken *ledger.BrokenError
+	if !errors.As(err, &broken) {
+		broken = &ledger.BrokenError{Session: found.Session, Approval: found.ID, Err: err}
+	}
+	return gate.Approval{ID: found.ID, Session: found.Session, Namespace: ns}, broken
 }
 
 // Stats counts what became of the approvals of a session, or of all for "", that were made since a time, for an approver; more says that there were

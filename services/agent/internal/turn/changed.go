@@ -22,30 +22,20 @@ func (e *Engine) ToolsChanged(ctx context.Context, ns, server string, tools []*t
 			!slices.ContainsFunc(tools, func(t *tool.Tool) bool { return t.Hash == a.Subject.Definition })
 	}
 	var wrong []error
-	for after, more := (store.Place{}), true; more; {
-		var found []store.Approval
-		err := e.Ledger.Read(ctx, ns, func(v store.View) (err error) {
-			found, err = v.Approvals(store.ApprovalFilter{State: string(gate.Pending)}, after, page)
-			return err
-		})
+	for one, err := range e.stored(ctx, ns, store.ApprovalFilter{State: string(gate.Pending)}, store.Place{}) {
 		if err != nil {
-			return err
+			return errors.Join(append(wrong, err)...)
 		}
-		more = len(found) == page
-		for _, one := range found {
-			after = store.Place{At: one.Created, ID: one.ID}
-			a, err := approval(one)
-			if err != nil || !gone(a) { // One that cannot be read can be decided by nobody.
-				continue
-			}
-			_, err = e.Ledger.Change(ctx, ns, a.Session, system, func(w *ledger.Work) error {
-				return e.carry(w, session.ToolChanged{Approval: a.ID}, gate.Change{})
-			})
-			var refused *session.RefusedError
-			var broken *ledger.BrokenError
-			if err != nil && !errors.As(err, &refused) && !errors.As(err, &broken) { // Somebody else has closed it, or nobody can decide about it.
-				wrong = append(wrong, err)
-			}
+		a, broken := approval(ns, one)
+		if broken != nil || !gone(a) { // One that cannot be read can be decided by nobody.
+			continue
+		}
+		_, err = e.Ledger.Change(ctx, ns, a.Session, system, func(w *ledger.Work) error {
+			return e.carry(w, session.ToolChanged{Approval: a.ID}, gate.Change{})
+		})
+		var refused *session.RefusedError
+		if err != nil && !errors.As(err, &refused) && !errors.As(err, &broken) { // Somebody else has closed it, or nobody can decide about it.
+			wrong = append(wrong, err)
 		}
 	}
 	return errors.Join(wrong...)

@@ -132,19 +132,30 @@ func (e *Engine) again(ctx context.Context, ns string, c Call) (*made, error) {
 	if c.ID == "" {
 		return nil, nil //nolint:nilnil // see above
 	}
-	var was made
-	err := e.read(ctx, ns, c.Session, func(t reader) error { return t.json(madeOf(c.ID), &was) })
+	var was *made
+	err := e.read(ctx, ns, c.Session, func(t reader) (err error) {
+		was, err = t.made(c.ID)
+		return err
+	})
 	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return nil, nil //nolint:nilnil // see above
-	case err != nil:
+	case err != nil || was == nil:
 		return nil, err
 	case was.Asked != c.asked():
 		return nil, store.ErrTaken
 	case was.State == "":
 		return nil, &session.RefusedError{Code: session.RefusedState, Why: "this very call is at work still: send it again later"}
 	}
-	return &was, nil
+	return was, nil
+}
+
+// made is a call with an ID of its own that has begun; nil: none of that ID has.
+func (r reader) made(call string) (*made, error) {
+	var was made
+	err := r.json(madeOf(call), &was)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil //nolint:nilnil // see above
+	}
+	return &was, err
 }
 
 // idle says why nobody may call something without a model now; nil: they may.
@@ -290,12 +301,8 @@ func (d *direct) fresh(w *ledger.Work) error {
 	if d.asked == "" {
 		return nil
 	}
-	var was made
-	err := (reader{view: w.Tx, session: w.Session.ID}).json(madeOf(d.call), &was)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	was, err := (reader{view: w.Tx, session: w.Session.ID}).made(d.call)
+	if err != nil || was == nil {
 		return err
 	}
 	return &router.VoidError{Reason: voidAgain, Why: "the call was sent twice, and has begun already"}
@@ -344,12 +351,8 @@ func (d *direct) End(ctx context.Context, e router.Ending) error {
 
 // ended keeps the outcome of a call with an ID of its own for whoever sends it again.
 func (d *direct) ended(w *ledger.Work, e router.Ending) error {
-	var was made
-	err := (reader{view: w.Tx, session: w.Session.ID}).json(madeOf(e.Intent.Call), &was)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	was, err := (reader{view: w.Tx, session: w.Session.ID}).made(e.Intent.Call)
+	if err != nil || was == nil {
 		return err
 	}
 	was.State, was.Result = e.State, e.Result

@@ -17,7 +17,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/audit"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/files"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
-	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // writer does things at random to a clone.
@@ -159,7 +158,7 @@ func ids(writers ...*writer) map[uuid.UUID]bool {
 func TestResolveRandomHistories(t *testing.T) {
 	t.Parallel()
 	seeds := 20
-	if testing.Short() || testkit.Race {
+	if testing.Short() {
 		seeds = 3
 	}
 	for seed := range seeds {

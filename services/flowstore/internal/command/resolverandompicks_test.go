@@ -6,8 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // Commits of another clone are picked, and some of one's own reverted, at random, and what git makes of it is resolved each time: no
@@ -15,7 +13,7 @@ import (
 func TestResolveRandomPicksAndReverts(t *testing.T) {
 	t.Parallel()
 	seeds := 8
-	if testing.Short() || testkit.Race {
+	if testing.Short() {
 		seeds = 2
 	}
 	for seed := range seeds {

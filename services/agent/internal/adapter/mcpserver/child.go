@@ -27,8 +27,11 @@ const (
 	maxLines, maxLine = 100, 500
 )
 
-// howUnconfined is what a person may do where there is no sandbox for a program.
-const howUnconfined = "`unconfined: true` in its settings starts it without a sandbox: then it can read what the user of this service can, its tokens, the secret of approvers and the keys of the audit included"
+// What a program without a sandbox can do, and what a person may do where there is none for it.
+const (
+	whatUnconfined = "it can read what the user of this service can, its tokens, the secret of approvers and the keys of the audit included"
+	howUnconfined  = "`unconfined: true` in its settings starts it without a sandbox: then " + whatUnconfined
+)
 
 // signal is how a program is asked to end.
 type signal int

@@ -82,7 +82,7 @@ func Open(ctx context.Context, servers []Config, own []string, log *zap.Logger) 
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	for _, c := range s.cfg {
 		if c.Unconfined {
-			s.log.Warn("mcp server runs in no sandbox: it can read what the user of this service can, its tokens, the secret of approvers and the keys of the audit included", zap.String("server", c.Name))
+			s.log.Warn("mcp server runs in no sandbox: "+whatUnconfined, zap.String("server", c.Name))
 		}
 		s.link(c, home(c)).warm()
 	}
