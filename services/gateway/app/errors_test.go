@@ -333,6 +333,7 @@ func TestReasonsOfTheGateway(t *testing.T) {
 		"UNSPECIFIED", "ROUTE_NOT_FOUND", "METHOD_NOT_ALLOWED", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "UNKNOWN_HOST",
 		"INVALID_JSON", "INVALID_FIELD", "LIMIT_EXCEEDED", "SERVICE_UNAVAILABLE", "UNKNOWN_METHOD", "CANCELLED",
 		"DEADLINE_EXCEEDED", "INTERNAL", "DRAINING", "BODY_TIMEOUT", "UNAUTHENTICATED", "PERMISSION_DENIED",
+		"CROSS_ORIGIN",
 	}
 	for _, name := range commonv1.GatewayErrorReason_name {
 		if reason := strings.TrimPrefix(name, "GATEWAY_ERROR_REASON_"); !slices.Contains(answered, reason) {

@@ -70,6 +70,9 @@ func TestBadRequests(t *testing.T) {
 		"20 MiB":                    {method: "POST", path: "/v1/nodes", body: big, status: 413, reason: "BODY_TOO_LARGE", says: "larger than 16777216 bytes"},
 		"unknown host":              {method: "GET", path: "/v1/nodes/" + id, headers: []string{"Host", "evil.example"}, status: 421, reason: "UNKNOWN_HOST", says: `"evil.example"`},
 		"unknown host, page":        {method: "GET", path: "/", headers: []string{"Host", "evil.example:7480"}, status: 421, reason: "UNKNOWN_HOST"},
+		"another origin":            {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Origin", "https://evil.example"}, status: 403, reason: "CROSS_ORIGIN", says: `"https://evil.example"`},
+		"another site":              {method: "DELETE", path: "/v1/nodes/" + id, headers: []string{"Sec-Fetch-Site", "cross-site"}, status: 403, reason: "CROSS_ORIGIN"},
+		"another port":              {method: "POST", path: "/v1/nodes", body: "{}", headers: []string{"Sec-Fetch-Site", "same-site", "Origin", "http://127.0.0.1:1"}, status: 403, reason: "CROSS_ORIGIN"},
 		"no JSON":                   {method: "POST", path: "/v1/nodes", body: "texts=1", status: 400, reason: "INVALID_JSON", says: "is not one JSON object (line 1, column 1)"},
 		"unknown field":             {method: "POST", path: "/v1/nodes", body: `{"txts":[]}`, status: 400, reason: "INVALID_JSON", says: "txts: there is no such field; did you mean texts? There are texts, model, tags, generation, etag, summary, score, note"},
 		"the body in its field":     {method: "POST", path: "/v1/nodes", body: `{"node":{}}`, status: 400, reason: "INVALID_JSON", says: "node: there is no such field"},
@@ -144,12 +147,12 @@ func TestAllow(t *testing.T) {
 		allow        string
 	}{
 		{"HEAD", "/v1/nodes/" + id, 405, "GET, PATCH, DELETE, OPTIONS"},
+		{"HEAD", "/v1/generations/" + id + ":watchGeneration", 405, "GET, OPTIONS"},
 		{"OPTIONS", "/v1/nodes/" + id, 204, "GET, PATCH, DELETE, OPTIONS"},
 		{"OPTIONS", "/v1/nodes", 204, "GET, POST, OPTIONS"},
 		{"OPTIONS", "/openapi.json", 204, "GET, HEAD, OPTIONS"},
 		{"OPTIONS", "/v1/novels", 404, ""},
 		{"HEAD", "/", 200, ""},
-		{"DELETE", "/v1/generations/" + id + ":watchGeneration", 405, "GET, OPTIONS"},
 	} {
 		got := do(t, newRequest(t, tt.method, server.URL+tt.path, "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"))
 		if got.status != tt.status || got.header.Get("Allow") != tt.allow {
@@ -160,6 +163,21 @@ func TestAllow(t *testing.T) {
 				t.Errorf("%s %s lets other origins in: %s", tt.method, tt.path, name)
 			}
 		}
+	}
+}
+
+// TestOrigins: a page of this server writes, and so does a program, which says nothing of origins; what only reads is answered to all, and
+// no browser shows it to another origin (TestAllow).
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	server, _ := start(t, &services{})
+	for _, headers := range [][]string{{}, {"Origin", server.URL}, {"Sec-Fetch-Site", "same-origin", "Origin", server.URL}, {"Sec-Fetch-Site", "none"}} {
+		if got := do(t, newRequest(t, "POST", server.URL+"/v1/flows:importFlows", "", headers...)); got.status != 200 {
+			t.Errorf("%v: %d %s", headers, got.status, got.body)
+		}
+	}
+	if got := do(t, newRequest(t, "GET", server.URL+"/", "", "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example")); got.status != 200 {
+		t.Errorf("a link from elsewhere: %d", got.status)
 	}
 }
 

@@ -65,6 +65,8 @@ const (
 	// PERMISSION_DENIED, 403: the token is not for this call: it has none of the roles, or is bound to a session of an agent. Metadata: `roles`,
 	// those that would do, where a role is missing; `session`, the one that the token is bound to.
 	GatewayErrorReason_GATEWAY_ERROR_REASON_PERMISSION_DENIED GatewayErrorReason = 17
+	// PERMISSION_DENIED, 403: a browser sent this write for a page of another origin. Metadata: `origin`, as far as the browser names it.
+	GatewayErrorReason_GATEWAY_ERROR_REASON_CROSS_ORIGIN GatewayErrorReason = 18
 )
 
 // Enum value maps for GatewayErrorReason.
@@ -88,6 +90,7 @@ var (
 		15: "GATEWAY_ERROR_REASON_DRAINING",
 		16: "GATEWAY_ERROR_REASON_UNAUTHENTICATED",
 		17: "GATEWAY_ERROR_REASON_PERMISSION_DENIED",
+		18: "GATEWAY_ERROR_REASON_CROSS_ORIGIN",
 	}
 	GatewayErrorReason_value = map[string]int32{
 		"GATEWAY_ERROR_REASON_UNSPECIFIED":            0,
@@ -108,6 +111,7 @@ var (
 		"GATEWAY_ERROR_REASON_DRAINING":               15,
 		"GATEWAY_ERROR_REASON_UNAUTHENTICATED":        16,
 		"GATEWAY_ERROR_REASON_PERMISSION_DENIED":      17,
+		"GATEWAY_ERROR_REASON_CROSS_ORIGIN":           18,
 	}
 )
 
@@ -142,7 +146,7 @@ var File_tsumugi_common_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_common_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1etsumugi/common/v1/errors.proto\x12\x11tsumugi.common.v1*\xf4\x05\n" +
+	"\x1etsumugi/common/v1/errors.proto\x12\x11tsumugi.common.v1*\x9b\x06\n" +
 	"\x12GatewayErrorReason\x12$\n" +
 	" GATEWAY_ERROR_REASON_UNSPECIFIED\x10\x00\x12(\n" +
 	"$GATEWAY_ERROR_REASON_ROUTE_NOT_FOUND\x10\x01\x12+\n" +
@@ -162,7 +166,8 @@ const file_tsumugi_common_v1_errors_proto_rawDesc = "" +
 	"\x1dGATEWAY_ERROR_REASON_INTERNAL\x10\x0e\x12!\n" +
 	"\x1dGATEWAY_ERROR_REASON_DRAINING\x10\x0f\x12(\n" +
 	"$GATEWAY_ERROR_REASON_UNAUTHENTICATED\x10\x10\x12*\n" +
-	"&GATEWAY_ERROR_REASON_PERMISSION_DENIED\x10\x11B?Z=github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1;commonv1b\x06proto3"
+	"&GATEWAY_ERROR_REASON_PERMISSION_DENIED\x10\x11\x12%\n" +
+	"!GATEWAY_ERROR_REASON_CROSS_ORIGIN\x10\x12B?Z=github.com/tsumugi-dev/tsumugi/gen/tsumugi/common/v1;commonv1b\x06proto3"
 
 var (
 	file_tsumugi_common_v1_errors_proto_rawDescOnce sync.Once

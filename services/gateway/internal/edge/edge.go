@@ -34,6 +34,7 @@ func Wrap(next http.Handler, o Options) (http.Handler, error) {
 		return nil, err
 	}
 	h := limit(next, o.MaxInFlight)
+	h = sameOrigin(h)
 	h = knownHosts(h, o.Hosts)
 	h = recoverPanics(h, o.Log)
 	h = observe(h, o.Log, m)

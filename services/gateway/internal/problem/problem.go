@@ -28,6 +28,7 @@ var (
 	DeadlineExceeded     = reason(commonv1.GatewayErrorReason_GATEWAY_ERROR_REASON_DEADLINE_EXCEEDED)
 	Internal             = reason(commonv1.GatewayErrorReason_GATEWAY_ERROR_REASON_INTERNAL)
 	Draining             = reason(commonv1.GatewayErrorReason_GATEWAY_ERROR_REASON_DRAINING)
+	CrossOrigin          = reason(commonv1.GatewayErrorReason_GATEWAY_ERROR_REASON_CROSS_ORIGIN)
 )
 
 func reason(r commonv1.GatewayErrorReason) string {
