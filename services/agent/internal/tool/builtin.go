@@ -38,7 +38,7 @@ var (
 	adds    = Annotations{ReadOnly: No, Destructive: No, Idempotent: No, OpenWorld: No}
 )
 
-const pathParameter = `"path":{"type":"string","minLength":1,"maxLength":4096,"description":"Path relative to the work folder, with / between its parts"}`
+const pathParameter = `"path":{"type":"string","minLength":1,"maxLength":1024,"description":"Path relative to the work folder, with / between its parts"}`
 
 // BuiltIns are the tools that every session has, without exec.
 func BuiltIns() []Definition {
@@ -46,17 +46,17 @@ func BuiltIns() []Definition {
 		builtIn(Read, "Read a text file. Lines are numbered from 1.", looks,
 			`{"type":"object","properties":{`+pathParameter+`,"offset":{"type":"integer","minimum":1,"default":1,"description":"First line"},"limit":{"type":"integer","minimum":1,"maximum":10000,"default":2000,"description":"Most lines"}},"required":["path"],"additionalProperties":false}`),
 		builtIn(List, "List the files and folders of a folder.", looks,
-			`{"type":"object","properties":{"path":{"type":"string","minLength":1,"maxLength":4096,"default":".","description":"Folder relative to the work folder"},"depth":{"type":"integer","minimum":1,"maximum":16,"default":1,"description":"How many levels of folders"},"limit":{"type":"integer","minimum":1,"maximum":1000,"default":200,"description":"Most entries"}},"additionalProperties":false}`),
+			`{"type":"object","properties":{"path":{"type":"string","minLength":1,"maxLength":1024,"default":".","description":"Folder relative to the work folder"},"depth":{"type":"integer","minimum":1,"maximum":16,"default":1,"description":"How many levels of folders"},"limit":{"type":"integer","minimum":1,"maximum":1000,"default":200,"description":"Most entries"}},"additionalProperties":false}`),
 		builtIn(Stat, "Tell type, size, time of change and hash of a file or folder.", looks,
 			`{"type":"object","properties":{`+pathParameter+`},"required":["path"],"additionalProperties":false}`),
 		builtIn(Search, "Search the files of a folder for a literal text.", looks,
-			`{"type":"object","properties":{"query":{"type":"string","minLength":1,"maxLength":1000,"description":"Text to look for, literally"},"path":{"type":"string","minLength":1,"maxLength":4096,"default":".","description":"Folder or file relative to the work folder"},"ignore_case":{"type":"boolean","default":false},"limit":{"type":"integer","minimum":1,"maximum":1000,"default":100,"description":"Most matches"}},"required":["query"],"additionalProperties":false}`),
+			`{"type":"object","properties":{"query":{"type":"string","minLength":1,"maxLength":1000,"description":"Text to look for, literally"},"path":{"type":"string","minLength":1,"maxLength":1024,"default":".","description":"Folder or file relative to the work folder"},"ignore_case":{"type":"boolean","default":false},"limit":{"type":"integer","minimum":1,"maximum":1000,"default":100,"description":"Most matches"}},"required":["query"],"additionalProperties":false}`),
 		builtIn(Write, "Write the whole content of a text file. A file that is there is replaced.", changes,
 			`{"type":"object","properties":{`+pathParameter+`,"content":{"type":"string","description":"The whole new content"}},"required":["path","content"],"additionalProperties":false}`),
 		builtIn(Create, "Create a text file. Fails where something of that name is there.", adds,
 			`{"type":"object","properties":{`+pathParameter+`,"content":{"type":"string","default":"","description":"The whole content"}},"required":["path"],"additionalProperties":false}`),
 		builtIn(Move, "Move or rename a file. Fails where something has the new name.", changes,
-			`{"type":"object","properties":{"source":{"type":"string","minLength":1,"maxLength":4096,"description":"Path of the file relative to the work folder"},"destination":{"type":"string","minLength":1,"maxLength":4096,"description":"Its new path"}},"required":["source","destination"],"additionalProperties":false}`),
+			`{"type":"object","properties":{"source":{"type":"string","minLength":1,"maxLength":1024,"description":"Path of the file relative to the work folder"},"destination":{"type":"string","minLength":1,"maxLength":1024,"description":"Its new path"}},"required":["source","destination"],"additionalProperties":false}`),
 		builtIn(Delete, "Delete a file.", changes,
 			`{"type":"object","properties":{`+pathParameter+`},"required":["path"],"additionalProperties":false}`),
 		builtIn(NodeDetail, "Show a node of the conversation in full, by an id that stands in the context, or an earlier turn of this session by its number, from 1.", looks, nodecontext.ToolSchema),
@@ -78,7 +78,7 @@ func ExecDefinition(network bool, programs ...string) Definition {
 	}
 	d := builtIn(Exec, "Run a program of the allowed list in the work folder. "+description,
 		Annotations{ReadOnly: No, Destructive: Yes, Idempotent: No, OpenWorld: world},
-		`{"type":"object","properties":{"argv":{"type":"array",`+first+`"items":{"type":"string","maxLength":8192},"minItems":1,"maxItems":256,"description":"The program and its arguments, one text each"},"cwd":{"type":"string","minLength":1,"maxLength":4096,"default":".","description":"Folder relative to the work folder"}},"required":["argv"],"additionalProperties":false}`)
+		`{"type":"object","properties":{"argv":{"type":"array",`+first+`"items":{"type":"string","maxLength":8192},"minItems":1,"maxItems":256,"description":"The program and its arguments, one text each"},"cwd":{"type":"string","minLength":1,"maxLength":1024,"default":".","description":"Folder relative to the work folder"}},"required":["argv"],"additionalProperties":false}`)
 	d.Timeout, d.Limit = execTimeout, execOutput
 	return d
 }
