@@ -234,10 +234,10 @@ func toolsWith(description string) (*tool.Registry, error) {
 	return tool.NewRegistry(all...)
 }
 
-// Router implements Tools.
 // Await implements Tools: all are there.
 func (r *rig) Await(context.Context, string) {}
 
+// Router implements Tools.
 func (r *rig) Router(context.Context, string, ledger.Session) (router.Router, error) {
 	root, err := workfolder.Open(workfolder.Config{Name: "work", Path: r.dir}, nil)
 	if err != nil {

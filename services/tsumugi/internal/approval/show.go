@@ -103,7 +103,7 @@ func (p *page) closing(a *agentv1.Approval) {
 		p.Line("arguments", a.GetContent().GetArguments())
 	}
 	for _, s := range a.GetOffers() {
-		p.Line("may be allowed further, --scope "+scopeName(s.GetScope()), strings.TrimSpace(s.GetPath()+" "+s.GetText()))
+		p.Line("may be allowed further, --scope "+scopeName(s.GetScope()), strings.TrimPrefix(s.GetPath()+". "+s.GetText(), ". "))
 	}
 	p.Line("waits until", moment(a.GetExpireTime()))
 	p.Line("in a message", a.GetWords())
