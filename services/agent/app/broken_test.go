@@ -65,8 +65,14 @@ func TestABrokenSessionInAList(t *testing.T) {
 	}
 	_, err := d.agent.GetSession(d.ann(), &agentv1.GetSessionRequest{Name: bad})
 	d.refused(err, codes.DataLoss, "RECORD_BROKEN")
-	_, err = d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: bad})
-	d.refused(err, codes.DataLoss, "RECORD_BROKEN")
+	for _, replay := range []bool{false, true} {
+		v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: bad, Replay: replay})
+		d.ok(err)
+		told := strings.HasPrefix(v.Problem, "the record of session "+id+" cannot be read: ") && strings.Contains(v.Problem, "its rows are as they were made, 1 of them")
+		if v.Intact || v.BadSeq != 0 || v.Records != 1 || v.Head != nil || !told || v.Replayed || (v.ReplayProblem != "") != replay {
+			t.Errorf("replay %t: %v", replay, v)
+		}
+	}
 	_, err = first2(d.agent.SendMessage(d.ann(), &agentv1.SendMessageRequest{Session: bad, Text: "やあ"}))
 	d.refused(err, codes.DataLoss, "RECORD_BROKEN")
 	rows, err := d.agent.ListAuditRecords(d.ann(), &agentv1.ListAuditRecordsRequest{Session: bad})

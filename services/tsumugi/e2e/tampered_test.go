@@ -121,6 +121,8 @@ func tampered(t *testing.T, m mode) {
 		file func([]byte) []byte
 		sql  string
 		seq  int64
+		// whole: no row is bad, but the session's own record.
+		whole bool
 	}{
 		"a byte": {file: func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"kind":"expiry"`), []byte(`"kind":"expirx"`), 1)
@@ -128,12 +130,15 @@ func tampered(t *testing.T, m mode) {
 		"a change":  {sql: "DELETE FROM records WHERE " + of + " = (SELECT min(seq) FROM records WHERE seq > 3)"},
 		"the end":   {sql: "DELETE FROM records WHERE " + of + " > (SELECT max(seq) - 2 FROM records)"},
 		"the order": {sql: "UPDATE records SET body = (SELECT body FROM records r WHERE r.n = 6 - records.n) WHERE n IN (2, 4)"},
+		"the record": {file: func(b []byte) []byte {
+			return bytes.ReplaceAll(b, []byte(`{"session":{"id":`), []byte(`{"session"+{"id":`))
+		}, whole: true},
 	} {
 		alter(t, path, was, change.file, change.sql)
 		o.start(t)
 		s := o.approvers(t)[1]
 		v, err := s.VerifyAudit(o.ctx, &agentv1.VerifyAuditRequest{Session: name})
-		if err != nil || v.GetIntact() || v.GetBadSeq() == 0 || v.GetProblem() == "" || change.seq != 0 && v.GetBadSeq() != change.seq {
+		if err != nil || v.GetIntact() || (v.GetBadSeq() == 0) != change.whole || v.GetProblem() == "" || change.seq != 0 && v.GetBadSeq() != change.seq {
 			t.Errorf("%s is changed, of row %d: %v, %v", what, change.seq, v, err)
 		}
 		if err := o.stop(syscall.SIGTERM); err != nil {

@@ -479,20 +479,23 @@ func (x *VerifyAuditRequest) GetReplay() bool {
 	return false
 }
 
-// VerifyAuditResponse is what was found. A row that is not as it was made is an answer and no error.
+// VerifyAuditResponse is what was found. A row that is not as it was made is an answer and no error, and so is a session that cannot be read.
 type VerifyAuditResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All rows are as they were made, none is missing, and the last is the last; with `replay`, what they have sealed is as it was written, too.
+	// All rows are as they were made, none is missing, the last is the last, and the session can be read; with `replay`, what they have sealed is as it was
+	// written, too.
 	Intact bool `protobuf:"varint,1,opt,name=intact,proto3" json:"intact,omitempty"`
 	// Rows that were checked.
 	Records int32 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`
-	// The first row that is not as it was made, or with `replay` whose text or approval is not as it was written, and what is wrong with it.
-	BadSeq  int64  `protobuf:"varint,3,opt,name=bad_seq,json=badSeq,proto3" json:"bad_seq,omitempty"`
+	// The first row that is not as it was made, or with `replay` whose text or approval is not as it was written. 0: no row is bad.
+	BadSeq int64 `protobuf:"varint,3,opt,name=bad_seq,json=badSeq,proto3" json:"bad_seq,omitempty"`
+	// What is not as it was: the bad row, the session's own record, or both. Where the record alone is, it says how many rows hold by themselves.
 	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
 	// With `replay`: the session that its rows make is the one that is stored; `replay_problem` says what is not.
 	Replayed      bool   `protobuf:"varint,5,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	ReplayProblem string `protobuf:"bytes,6,opt,name=replay_problem,json=replayProblem,proto3" json:"replay_problem,omitempty"`
 	// Where the chain ends. Kept elsewhere it shows later that no row was cut from the end; an export of the rows begins with it.
+	// Absent where the session cannot be read: then rows that were cut from the end are not missed.
 	Head          *AuditHead `protobuf:"bytes,7,opt,name=head,proto3" json:"head,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -79,6 +79,11 @@ func TestOneBrokenSession(t *testing.T) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
+			var record *RecordError
+			got, err := r.Verify(ctx, ns, "s002")
+			if !errors.As(err, &record) || record.Session != "s002" || got.Rows != 1 || got.HeadChecked || got.Head != (audit.Head{}) {
+				t.Errorf("Verify: %+v, %v", got, err)
+			}
 			if err := r.Exists(ctx, ns, "s002"); err != nil {
 				t.Error(err)
 			}
@@ -87,6 +92,42 @@ func TestOneBrokenSession(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestABrokenSessionWithBrokenRowsIsVerified: both are told, and the first row that is not as it was made is named.
+func TestABrokenSessionWithBrokenRowsIsVerified(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.say(t, ns, "s")
+	r.alter(t, `UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '"港"', '"海"') AS BLOB) WHERE seq = 1`)
+	r.alter(t, "UPDATE sessions SET body = x'00'")
+	var bad *audit.BadRow
+	var record *RecordError
+	if _, err := r.Verify(t.Context(), ns, "s"); !errors.As(err, &bad) || bad.Seq != 1 || !errors.As(err, &record) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAStoreThatCannotBeRead says nothing of a session: that is no answer.
+func TestAStoreThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"body", "x'00'"} {
+		r := newRig(t)
+		r.create(t, "s")
+		r.alter(t, "UPDATE sessions SET body = "+body)
+		reads := 0
+		r.Ledger.store = moving{r.store, func() {
+			if reads++; reads == 2 { // The session is read, and its rows are not.
+				_ = r.store.Close()
+			}
+		}}
+		var bad *audit.BadRow
+		var record *RecordError
+		_, err := r.Verify(t.Context(), ns, "s")
+		if !errors.Is(err, store.ErrClosed) || errors.As(err, &bad) || errors.As(err, &record) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
 
 // TestABrokenSessionIsDeleted: its contents go, its rows stay with one that tells it, and the session that they make is the one that is kept.
 func TestABrokenSessionIsDeleted(t *testing.T) {

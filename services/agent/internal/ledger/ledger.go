@@ -228,23 +228,27 @@ func (l *Ledger) Get(ctx context.Context, ns, id string) (Session, error) {
 }
 
 // load gives a session, also one of which only the rows are left.
-func (l *Ledger) load(ctx context.Context, ns, id string) (out Session, err error) {
+func (l *Ledger) load(ctx context.Context, ns, id string) (Session, error) {
+	found, err := l.stored(ctx, ns, id)
+	if err != nil {
+		return Session{}, err
+	}
+	return l.decode(found)
+}
+
+// stored gives a session as it is stored, whether it can be read or not, also one of which only the rows are left. store.ErrNotFound.
+func (l *Ledger) stored(ctx context.Context, ns, id string) (found store.Session, err error) {
 	err = l.store.Read(ctx, ns, func(v store.View) error {
-		s, err := v.Session(id)
-		if err == nil {
-			out, err = l.decode(s)
-		}
+		found, err = v.Session(id)
 		return err
 	})
-	return out, err
+	return found, err
 }
 
 // Exists is nil where there is such a session, whether it can be read or not, or rows of one that was deleted. store.ErrNotFound.
 func (l *Ledger) Exists(ctx context.Context, ns, id string) error {
-	return l.store.Read(ctx, ns, func(v store.View) error {
-		_, err := v.Session(id)
-		return err
-	})
+	_, err := l.stored(ctx, ns, id)
+	return err
 }
 
 // Read reads texts and approvals in one snapshot.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -59,44 +58,6 @@ func recordsIn(read func(func(store.View) error) error, id string, from int64) i
 			next = p.Seq + 1
 		}
 	}
-}
-
-// Head says where the chain of a session ends. store.ErrNotFound, *BrokenError.
-func (l *Ledger) Head(ctx context.Context, ns, id string) (audit.Head, error) {
-	s, err := l.load(ctx, ns, id)
-	return s.Head, err
-}
-
-// Verify goes through the rows of a session, and what each says that it changed. The error is an *audit.BadRow, which names the first that
-// is not as it was made; store.ErrNotFound, and a *BrokenError of a session that cannot be read.
-func (l *Ledger) Verify(ctx context.Context, ns, id string) (audit.Report, error) {
-	head, err := l.Head(ctx, ns, id)
-	if err != nil {
-		return audit.Report{}, err
-	}
-	var broken *audit.BadRow
-	rows := func(yield func(audit.Row, error) bool) {
-		for r, err := range l.records(ctx, ns, id, 1) {
-			if err != nil {
-				yield(audit.Row{}, err)
-				return
-			}
-			if err := r.sealed(); err != nil && broken == nil {
-				broken = &audit.BadRow{Seq: r.Rows[len(r.Rows)-1].Seq, Fault: audit.Changed, Err: err}
-			}
-			for _, row := range r.Rows {
-				if !yield(row, nil) {
-					return
-				}
-			}
-		}
-	}
-	report, err := l.keys.Verify(rows, audit.Chain{Namespace: ns, Session: id, Heads: []audit.Head{head}})
-	var bad *audit.BadRow
-	if broken != nil && (err == nil || errors.As(err, &bad) && bad.Seq > broken.Seq) {
-		return report, broken
-	}
-	return report, err
 }
 
 // atOnce is how many texts and approvals are read in one snapshot.

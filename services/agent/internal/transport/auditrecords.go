@@ -69,9 +69,10 @@ func (s *Server) VerifyAudit(ctx context.Context, q *agentv1.VerifyAuditRequest)
 	if err != nil {
 		return nil, fault(err)
 	}
-	out := &agentv1.VerifyAuditResponse{Intact: v.Bad == nil, Records: int32(v.Rows), Replayed: v.Replayed, Head: wire.FromHead(v.Head)}
+	problem := v.Problem()
+	out := &agentv1.VerifyAuditResponse{Intact: problem == "", Records: int32(v.Rows), Problem: problem, Replayed: v.Replayed, Head: wire.FromHead(v.Head)}
 	if v.Bad != nil {
-		out.BadSeq, out.Problem = int64(v.Bad.Seq), v.Bad.Error()
+		out.BadSeq = int64(v.Bad.Seq)
 	}
 	if v.Replay != nil {
 		out.ReplayProblem = v.Replay.Error()

@@ -136,12 +136,17 @@ func Verify(ctx context.Context, o Options, replay bool) error {
 	})
 }
 
-// Export writes all rows of a session into a file, for Check. It is there when it is whole.
+// Export writes all rows of a session into a file, for Check. It is there when it is whole. Of a session that cannot be read nobody knows which row is
+// the last, and nothing is written: ErrBroken.
 func Export(ctx context.Context, o Options, file string) error {
 	return o.ask(ctx, func(service agentv1.AgentServiceClient, name string) error {
 		v, err := service.VerifyAudit(ctx, &agentv1.VerifyAuditRequest{Session: name})
 		if err != nil {
 			return err
+		}
+		if v.GetHead() == nil {
+			client.Say(o.Out, "%s: %s. Nothing is exported.\n", name, v.GetProblem())
+			return ErrBroken
 		}
 		err = client.WriteFile(file, func(w io.Writer) error { return agent.ExportAudit(w, v.GetHead(), records(ctx, service, name, 0)) })
 		if err != nil {

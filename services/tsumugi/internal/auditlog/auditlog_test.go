@@ -125,3 +125,25 @@ func TestBrokenRows(t *testing.T) {
 		t.Errorf("a file without them: %v", err)
 	}
 }
+
+// Of a session that cannot be read its rows are verified, and nothing is exported of which nobody knows the end.
+func TestABrokenSession(t *testing.T) {
+	t.Parallel()
+	d := agenttest.Start(t)
+	name := d.Session("notes")
+	d.Alter("UPDATE sessions SET body = CAST(replace(CAST(body AS TEXT), '{', '[') AS BLOB)")
+	for what, run := range map[string]func(o Options) error{
+		"verify": func(o Options) error { return Verify(t.Context(), o, false) },
+		"replay": func(o Options) error { return Verify(t.Context(), o, true) },
+		"export": func(o Options) error { return Export(t.Context(), o, d.Path("audit.jsonl")) },
+	} {
+		var out bytes.Buffer
+		err := run(Options{Addr: d.Addr, Name: name, Out: &out})
+		if text := out.String(); !errors.Is(err, ErrBroken) || !strings.HasPrefix(text, name+": the record of session ") || !strings.Contains(text, "its rows are as they were made, 1 of them") {
+			t.Errorf("%s: %v: %s", what, err, text)
+		}
+	}
+	if _, err := os.Stat(d.Path("audit.jsonl")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file without an end: %v", err)
+	}
+}

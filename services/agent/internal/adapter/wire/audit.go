@@ -30,8 +30,11 @@ func Row(namespace string, r *agentv1.AuditRecord) audit.Row {
 	}
 }
 
-// FromHead writes where the audit of a session ends.
+// FromHead writes where the audit of a session ends; nil for the zero Head.
 func FromHead(h audit.Head) *agentv1.AuditHead {
+	if h == (audit.Head{}) {
+		return nil
+	}
 	return &agentv1.AuditHead{
 		Namespace: h.Namespace, Session: Sessions + h.Session, Seq: int64(h.Seq), Mac: h.MAC, Time: timestamppb.New(h.Time), KeyId: h.KeyID, Seal: h.Seal, //nolint:gosec // no session has so many rows
 	}
