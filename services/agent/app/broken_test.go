@@ -90,6 +90,35 @@ func TestABrokenSessionInAList(t *testing.T) {
 	}
 }
 
+// TestTamperedSessions: a session that is found under another value than its own, or says what its rows do not make, is not intact, and what of it is told.
+func TestTamperedSessions(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	name := d.create(&agentv1.Session{Goal: "港"}).Name
+	for _, c := range []struct{ change, back, told, replayed string }{
+		{"owner = 'eve'", "owner = 'ann'", `it is stored under owner "eve", and its record says "ann"; its rows are as they were made, 1 of them`, ""},
+		{"body = CAST(replace(CAST(body AS TEXT), '港', '海') AS BLOB)", "body = CAST(replace(CAST(body AS TEXT), '海', '港') AS BLOB)", "",
+			"its record is not what its rows make of it: items"},
+	} {
+		d.alter("UPDATE sessions SET " + c.change)
+		for _, replay := range []bool{false, true} {
+			v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name, Replay: replay})
+			d.ok(err)
+			seen := c.told != "" || replay
+			if v.Intact == seen || v.BadSeq != 0 || v.Head == nil || !strings.HasSuffix(v.Problem, c.told) || seen == (v.Problem == "") {
+				t.Errorf("%s: %v", c.change, v)
+			}
+			if replay && (v.Replayed != (c.replayed == "") || v.ReplayProblem != c.replayed || !strings.Contains(v.Problem, c.replayed)) {
+				t.Errorf("%s, replayed: %v", c.change, v)
+			}
+		}
+		d.alter("UPDATE sessions SET " + c.back)
+	}
+	if v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name, Replay: true}); err != nil || !v.Intact || !v.Replayed {
+		t.Errorf("as it was: %v, %v", v, err)
+	}
+}
+
 // TestABrokenApprovalInAList: approvers are told which it is and see all others; whoever it might be for is told nothing.
 func TestABrokenApprovalInAList(t *testing.T) {
 	t.Parallel()

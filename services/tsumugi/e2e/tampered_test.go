@@ -133,6 +133,7 @@ func tampered(t *testing.T, m mode) {
 		"the record": {file: func(b []byte) []byte {
 			return bytes.ReplaceAll(b, []byte(`{"session":{"id":`), []byte(`{"session"+{"id":`))
 		}, whole: true},
+		"the owner": {sql: "UPDATE sessions SET owner = 'eve'", whole: true},
 	} {
 		alter(t, path, was, change.file, change.sql)
 		o.start(t)

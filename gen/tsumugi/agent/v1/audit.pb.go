@@ -482,8 +482,8 @@ func (x *VerifyAuditRequest) GetReplay() bool {
 // VerifyAuditResponse is what was found. A row that is not as it was made is an answer and no error, and so is a session that cannot be read.
 type VerifyAuditResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All rows are as they were made, none is missing, the last is the last, and the session can be read; with `replay`, what they have sealed is as it was
-	// written, too.
+	// All rows are as they were made, none is missing, the last is the last, and the session can be read and stands under what it says of itself (owner,
+	// lifecycle and the like); with `replay`, it is what its rows make, and what they have sealed is as it was written, too.
 	Intact bool `protobuf:"varint,1,opt,name=intact,proto3" json:"intact,omitempty"`
 	// Rows that were checked.
 	Records int32 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`

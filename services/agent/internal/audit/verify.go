@@ -21,6 +21,8 @@ const (
 	UnknownKey   Fault = "UNKNOWN_KEY"   // its key is not among the keys
 	BadHead      Fault = "BAD_HEAD"      // the head was changed, is of another session, or of another chain
 	Unreadable   Fault = "UNREADABLE"    // it is not a row
+	// Misplaced: it is as it was made, and stored under a number or a time that is not its own.
+	Misplaced Fault = "MISPLACED"
 	// ChangedContent: it is as it was made, and a text or an approval that it has sealed is not.
 	ChangedContent Fault = "CONTENT_CHANGED"
 )
@@ -38,6 +40,7 @@ var sentences = map[Fault]string{
 	BadHead:      "the head does not belong to these rows",
 	Unreadable:   "it cannot be read",
 
+	Misplaced:      "it is stored under a number or a time that is not its own",
 	ChangedContent: "what it wrote was changed",
 }
 

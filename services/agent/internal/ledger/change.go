@@ -368,13 +368,21 @@ func (w *Work) putSession(raw []byte) error {
 	if err != nil {
 		return err
 	}
+	w.stored = body
+	kept := w.ledger.row(*s, w.Now)
+	kept.Body = body
+	return w.PutSession(kept)
+}
+
+// row is a session as the store finds it, written at a time, without its body. VerifyAudit holds what is stored to it: another rule for a column has to
+// know of sessions that were written by the one before.
+func (l *Ledger) row(s Session, now time.Time) store.Session {
 	lifecycle := string(s.State.Lifecycle)
 	if !s.Deleted.IsZero() {
 		lifecycle = deleted
 	}
-	w.stored = body
-	return w.PutSession(store.Session{
+	return store.Session{
 		ID: s.ID, Owner: s.Owner, Lifecycle: lifecycle, Waits: s.State.AwaitsApproval() || s.State.Question.ID != "",
-		Created: s.Created, Wake: w.ledger.wake(*s, w.Now), Version: s.Version, Body: body,
-	})
+		Created: s.Created, Wake: l.wake(s, now), Version: s.Version,
+	}
 }

@@ -22,6 +22,9 @@ type record struct {
 	Delta json.RawMessage `json:"delta"`
 	// Kept is a list of kept; absent: nothing was written.
 	Kept json.RawMessage `json:"kept,omitempty"`
+
+	// under is the number and the time by which it is found.
+	under store.Record
 }
 
 // Where the details of the last row of a change have the hashes of what changed, and of what was written.
@@ -150,7 +153,7 @@ func (r record) resealed(details string) (string, error) {
 
 // sealed checks that what a record changed and wrote is what its last row was made over.
 func (r record) sealed() error {
-	last := r.Rows[len(r.Rows)-1]
+	last := r.last()
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(last.Details), &all); err != nil {
 		return err
@@ -167,6 +170,21 @@ func (r record) sealed() error {
 	return nil
 }
 
+// last is the last row, which seals the record.
+func (r record) last() audit.Row { return r.Rows[len(r.Rows)-1] }
+
+// bad says what is wrong with a record beside its rows; nil: nothing is.
+func (r record) bad() *audit.BadRow {
+	last := r.last()
+	if err := r.sealed(); err != nil {
+		return &audit.BadRow{Seq: last.Seq, Fault: audit.Changed, Err: err}
+	}
+	if is := uint64(r.under.Seq); is != last.Seq || moment(r.under.Time) != moment(last.Time) { //nolint:gosec // one below 0 is no number of a row
+		return &audit.BadRow{Seq: last.Seq, Fault: audit.Misplaced, Err: fmt.Errorf("it is stored as row %d of %s", is, moment(r.under.Time))}
+	}
+	return nil
+}
+
 // recordOf reads a record of a session, which has at least one row; first is the number that its first row should have. *BrokenError.
 func recordOf(id string, first int64, p store.Record) (r record, err error) {
 	if err = json.Unmarshal(p.Body, &r); err == nil && len(r.Rows) == 0 {
@@ -175,6 +193,7 @@ func recordOf(id string, first int64, p store.Record) (r record, err error) {
 	if err != nil {
 		return record{}, &BrokenError{Session: id, First: first, Last: p.Seq, Err: err}
 	}
+	r.under = store.Record{Seq: p.Seq, Time: p.Time}
 	return r, nil
 }
 
@@ -193,7 +212,7 @@ type write struct {
 
 // take reads one more record.
 func (w *written) take(r record) error {
-	row := r.Rows[len(r.Rows)-1].Seq
+	row := r.last().Seq
 	w.seq = int64(row)
 	if len(r.Kept) == 0 {
 		return nil
@@ -241,6 +260,8 @@ func (w write) check(v store.View, session string, now time.Time) error {
 		return err
 	case stored.Hash != w.Hash:
 		return w.bad("is not as it was written")
+	case moment(stored.Until) != moment(w.Until):
+		return w.bad(fmt.Sprintf("is kept until %s, and was written until %s", moment(stored.Until), moment(w.Until)))
 	}
 	return nil
 }

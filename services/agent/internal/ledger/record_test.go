@@ -56,6 +56,8 @@ func TestTamperedContents(t *testing.T) {
 		"one more byte":              {"UPDATE texts SET body = CAST('.' AS BLOB) WHERE id = 'empty'", 4, "the text empty"},
 		"a message is gone":          {"DELETE FROM texts WHERE id = 'message'", 2, "the text message is gone"},
 		"what was shown, too early":  {"DELETE FROM texts WHERE id = 'shown'", 5, "the text shown is gone"},
+		"what was shown, for longer": {"UPDATE texts SET until = 0 WHERE id = 'shown'", 5, "the text shown is kept until never, and was written until 2026-03-01T10:00:00Z"},
+		"a message, for a time":      {"UPDATE texts SET until = 1 WHERE id = 'message'", 2, "the text message is kept until 1970"},
 		"two in each other's place":  {"UPDATE texts SET id = CASE id WHEN 'message' THEN 'x' ELSE 'message' END WHERE id IN ('message', 'result')", 2, "the text message"},
 		"a decided approval":         {`UPDATE approvals SET body = CAST(replace(CAST(body AS TEXT), '"DENY"', '"DENX"') AS BLOB)`, 0, "the approval a1 is not as it was written"},
 		"another name":               {`UPDATE approvals SET body = CAST(replace(CAST(body AS TEXT), '"ann"', '"bob"') AS BLOB)`, 0, "the approval a1"},

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
@@ -95,44 +97,101 @@ func (l *Ledger) Contents(ctx context.Context, ns, id string) error {
 	return nil
 }
 
-// Replay makes a session again from its rows, and says whether it is the one that is stored: ErrDiffers. Rows that were pruned make
-// that impossible, which the error says. What is written meanwhile is left out.
+// DiffersError says that a session made again from its rows is not what is stored.
+type DiffersError struct {
+	Session string
+	// Members are those of its record that are not what the rows make, or that they do not make at all.
+	Members []string
+}
+
+func (e *DiffersError) Error() string {
+	return "its record is not what its rows make of it: " + strings.Join(e.Members, ", ")
+}
+
+// ReplayError says why a session cannot be made again from its rows.
+type ReplayError struct {
+	Session string
+	Err     error
+}
+
+func (e *ReplayError) Error() string {
+	return fmt.Sprintf("session %s cannot be made again from its rows: %v", e.Session, e.Err)
+}
+
+// Unwrap gives why.
+func (e *ReplayError) Unwrap() error { return e.Err }
+
+// Replay makes a session again from its rows, and says whether it is, byte by byte, the one that is stored. What is written meanwhile is left out.
+// *DiffersError; *ReplayError, such as where rows were pruned; *BrokenError of a session that cannot be read; store.ErrNotFound and errors of the store.
 func (l *Ledger) Replay(ctx context.Context, ns, id string) (Session, error) {
-	kept, err := l.load(ctx, ns, id)
+	found, err := l.stored(ctx, ns, id)
 	if err != nil {
 		return Session{}, err
 	}
-	made, first := map[string]json.RawMessage{}, true
-	for r, err := range l.records(ctx, ns, id, 1) {
-		if err != nil {
-			return Session{}, err
-		}
-		if seq := r.Rows[0].Seq; first && seq != 1 {
-			return Session{}, fmt.Errorf("the rows of session %s before %d are no longer kept: it cannot be made again from them", id, seq)
-		}
-		first = false
-		if r.Rows[0].Seq > kept.Head.Seq {
-			break
-		}
-		if err := patch(made, r); err != nil {
-			return Session{}, err
-		}
+	kept, text, err := l.read(found)
+	if err != nil {
+		return Session{}, err
+	}
+	made, err := l.replayed(ctx, ns, id, kept.Head.Seq)
+	if err != nil {
+		return Session{}, err
 	}
 	raw, err := json.Marshal(made)
 	if err != nil {
-		return Session{}, err
+		return Session{}, &ReplayError{id, err}
 	}
 	var again Session
 	if err := json.Unmarshal(raw, &again); err != nil {
-		return Session{}, err
+		return Session{}, &ReplayError{id, err}
 	}
-	a, errA := json.Marshal(again)
-	b, errB := json.Marshal(kept)
-	if errA != nil || errB != nil || !bytes.Equal(a, b) {
-		return again, ErrDiffers
+	if differ := differing(made, text); differ != nil {
+		return again, &DiffersError{id, differ}
 	}
 	again.Version, again.Head = kept.Version, kept.Head
 	return again, nil
+}
+
+// replayed are the members that the rows of a session make, up to one of them. *ReplayError, or that of the store.
+func (l *Ledger) replayed(ctx context.Context, ns, id string, upTo uint64) (map[string]json.RawMessage, error) {
+	made, first := map[string]json.RawMessage{}, true
+	for r, err := range l.records(ctx, ns, id, 1) {
+		var broken *BrokenError
+		switch {
+		case errors.As(err, &broken):
+			return nil, &ReplayError{id, err}
+		case err != nil:
+			return nil, err
+		case first && r.Rows[0].Seq != 1:
+			return nil, &ReplayError{id, fmt.Errorf("those before %d are no longer kept", r.Rows[0].Seq)}
+		case r.Rows[0].Seq > upTo:
+			return made, nil
+		}
+		first = false
+		if err := patch(made, r); err != nil {
+			return nil, &ReplayError{id, err}
+		}
+	}
+	return made, nil
+}
+
+// differing names the members of a session's text that are not those that its rows make, in order; nil: there are none. A second one of a name is another.
+func differing(made map[string]json.RawMessage, text []byte) (names []string) {
+	parts, _ := members(text) // A text that cannot be taken apart has none of them.
+	seen := map[string]bool{}
+	for _, m := range parts {
+		name := string(m.key)
+		if seen[name] || !bytes.Equal(made[name], m.value) {
+			names = append(names, name)
+		}
+		seen[name] = true
+	}
+	for name := range made {
+		if !seen[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // patch takes over what a record says that changed, if that is what its last row sealed.

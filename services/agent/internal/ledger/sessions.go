@@ -166,6 +166,3 @@ func gone(s Session) error {
 	}
 	return nil
 }
-
-// ErrDiffers says that a session made again from its rows is not what is stored.
-var ErrDiffers = errors.New("the session that its rows make is not the one that is stored")

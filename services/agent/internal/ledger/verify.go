@@ -1,11 +1,17 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
 
 // Verified is what was found of the rows of a session.
@@ -33,30 +39,98 @@ func (e *RecordError) Error() string {
 // Unwrap gives what is wrong.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Verify goes through the rows of a session, and what each says that it changed, and looks whether the session can be read. The error is an
-// *audit.BadRow, which names the first row that is not as it was made, a *RecordError, or both; store.ErrNotFound; and any other where the store itself
-// cannot be read, which says nothing of the session.
+// Verify goes through the rows of a session, and what each says that it changed, and looks whether the session can be read, is found under what it says of
+// itself, and has nothing in it that this program does not write. The error is an *audit.BadRow, which names the first row that is not as it was made, a
+// *RecordError, or both; store.ErrNotFound; and any other where the store itself cannot be read, which says nothing of the session.
 func (l *Ledger) Verify(ctx context.Context, ns, id string) (out Verified, err error) {
 	found, err := l.stored(ctx, ns, id)
 	if err != nil {
 		return out, err
 	}
-	var wrong error
 	chain := audit.Chain{Namespace: ns, Session: id}
-	if s, err := l.decode(found); err != nil {
-		wrong = &RecordError{id, err}
-	} else {
+	s, broken := l.decode(found)
+	if broken == nil {
 		out.Head, chain.Heads = s.Head, []audit.Head{s.Head}
 	}
-	var bad *audit.BadRow
-	if out.Report, err = l.verifyRows(ctx, chain); err != nil && !errors.As(err, &bad) {
-		return out, err
+	var changes int64
+	if out.Report, changes, err = l.verifyRows(ctx, chain); err != nil {
+		var bad *audit.BadRow
+		if !errors.As(err, &bad) {
+			return out, err
+		}
+		changes = found.Version // Of bad rows nobody knows how many there were.
 	}
-	return out, errors.Join(err, wrong)
+	if broken == nil {
+		broken = l.asWritten(ns, found, s, changes)
+	}
+	if broken != nil {
+		err = errors.Join(err, &RecordError{id, broken})
+	}
+	return out, err
 }
 
-// verifyRows goes through the rows of a session. The error is an *audit.BadRow, or that of the store.
-func (l *Ledger) verifyRows(ctx context.Context, chain audit.Chain) (audit.Report, error) {
+// asWritten says all that is wrong with a session as it is stored, beside what its rows make of it; nil: nothing is.
+func (l *Ledger) asWritten(ns string, found store.Session, s Session, changes int64) error {
+	var wrong []string
+	differ := func(column string, is, of any) {
+		if is != of {
+			wrong = append(wrong, fmt.Sprintf("it is stored under %s %v, and its record says %v", column, is, of))
+		}
+	}
+	want := l.row(s, s.Updated)
+	differ("namespace", strconv.Quote(ns), strconv.Quote(s.Head.Namespace))
+	differ("owner", strconv.Quote(found.Owner), strconv.Quote(want.Owner))
+	differ("lifecycle", strconv.Quote(found.Lifecycle), strconv.Quote(want.Lifecycle))
+	differ("waits", found.Waits, want.Waits)
+	differ("created", moment(found.Created), moment(want.Created))
+	differ("wake", moment(found.Wake), moment(want.Wake))
+	if found.Version != changes {
+		wrong = append(wrong, fmt.Sprintf("it is stored under version %d, and its rows are of %d changes", found.Version, changes))
+	}
+	if err := ours(found.Body); err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	if wrong == nil {
+		return nil
+	}
+	return errors.New(strings.Join(wrong, "; "))
+}
+
+// moment is a time as a store keeps it: in microseconds.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)
+}
+
+// ours is nil where a body that can be read has nothing in it but what this program writes.
+func ours(body []byte) error {
+	parts, err := members(body)
+	if err != nil {
+		return err
+	}
+	for i, m := range parts {
+		var into any
+		switch {
+		case i == 0 && string(m.key) == "session":
+			into = new(Session)
+		case i == 1 && string(m.key) == "head":
+			into = new(audit.Head)
+		default:
+			return fmt.Errorf("its record has a member %q, which this version does not write there", m.key)
+		}
+		d := json.NewDecoder(bytes.NewReader(m.value))
+		d.DisallowUnknownFields()
+		if err := d.Decode(into); err != nil {
+			return fmt.Errorf("its record has a member that this version does not write: %w", err)
+		}
+	}
+	return nil
+}
+
+// verifyRows goes through the rows of a session, and counts the changes up to the last of its heads. The error is an *audit.BadRow, or that of the store.
+func (l *Ledger) verifyRows(ctx context.Context, chain audit.Chain) (report audit.Report, changes int64, err error) {
 	var broken *audit.BadRow
 	var away error // the store cannot be read
 	rows := func(yield func(audit.Row, error) bool) {
@@ -68,8 +142,13 @@ func (l *Ledger) verifyRows(ctx context.Context, chain audit.Chain) (audit.Repor
 				yield(audit.Row{}, err)
 				return
 			}
-			if err := r.sealed(); err != nil && broken == nil {
-				broken = &audit.BadRow{Seq: r.Rows[len(r.Rows)-1].Seq, Fault: audit.Changed, Err: err}
+			if broken == nil {
+				broken = r.bad()
+			}
+			for _, h := range chain.Heads {
+				if r.last().Seq <= h.Seq {
+					changes++
+				}
 			}
 			for _, row := range r.Rows {
 				if !yield(row, nil) {
@@ -78,13 +157,13 @@ func (l *Ledger) verifyRows(ctx context.Context, chain audit.Chain) (audit.Repor
 			}
 		}
 	}
-	report, err := l.keys.Verify(rows, chain)
+	report, err = l.keys.Verify(rows, chain)
 	if away != nil {
-		return report, away
+		return report, changes, away
 	}
 	var bad *audit.BadRow
 	if broken != nil && (err == nil || errors.As(err, &bad) && bad.Seq > broken.Seq) {
-		return report, broken
+		return report, changes, broken
 	}
-	return report, err
+	return report, changes, err
 }

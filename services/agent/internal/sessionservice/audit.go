@@ -75,13 +75,22 @@ func (s *Service) Verify(ctx context.Context, w Who, id string, replay bool) (v 
 			return v, found(aSession, id, err)
 		}
 	}
-	switch _, err := s.Ledger.Replay(ctx, w.Namespace, id); {
+	return v, found(aSession, id, v.replay(s.Ledger.Replay(ctx, w.Namespace, id)))
+}
+
+// replay takes over what a replay has found, and gives what is no finding.
+func (v *Verification) replay(_ ledger.Session, err error) error {
+	var broken *ledger.BrokenError
+	var differs *ledger.DiffersError
+	var not *ledger.ReplayError
+	switch {
 	case err == nil:
 		v.Replayed = true
-	case ctx.Err() != nil:
-		return v, ctx.Err()
-	default:
-		v.Replay = err
+	case errors.As(err, &differs) && v.Bad == nil && v.Record == nil: // What bad rows make proves nothing.
+		v.Record = &ledger.RecordError{Session: differs.Session, Err: err}
+	case !errors.As(err, &differs) && !errors.As(err, &not) && !errors.As(err, &broken):
+		return err
 	}
-	return v, nil
+	v.Replay = err
+	return nil
 }
