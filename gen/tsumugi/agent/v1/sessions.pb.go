@@ -287,7 +287,7 @@ type Session struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Names this version of the session. In an update: the version that is changed; another one is refused with ETAG_MISMATCH. Empty: no check.
 	Etag string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
-	// Who made it, as authentication has verified the name.
+	// Who made it, as authentication has verified the name. In a request it is empty or that name: nobody makes a session for somebody else. Not changed later.
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
 	// What is to be reached, in one line of at most 200 characters.
 	Goal string `protobuf:"bytes,4,opt,name=goal,proto3" json:"goal,omitempty"`
@@ -1345,12 +1345,14 @@ func (x *BrokenRecord) GetProblem() string {
 	return ""
 }
 
-// UpdateSessionRequest changes what a person may change: the five items, the references and the policy.
+// UpdateSessionRequest changes what a person may change: the five items, the references and the policy. INVALID_FIELD names everything that is wrong.
 type UpdateSessionRequest struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Session *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What changes. With an empty `update_mask`, `owner`, `root`, `backend`, `locale`, `continue_from` and `client_tools` must be those of the session, or empty:
+	// a session that was read can be sent back whole. OUTPUT_ONLY fields are not looked at.
+	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// Fields to change: `goal`, `why_now`, `constraints`, `plan_brief`, `open_questions`, `context_refs`, `policy`. Empty: those of them that are set
-	// in `session`.
+	// in `session`. Any other one is refused.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1566,7 +1568,7 @@ const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"\aSession\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x17\n" +
 	"\x04etag\x18\x02 \x01(\tB\x03\xe0A\x01R\x04etag\x12\x19\n" +
-	"\x05owner\x18\x03 \x01(\tB\x03\xe0A\x03R\x05owner\x12\x17\n" +
+	"\x05owner\x18\x03 \x01(\tB\x03\xe0A\x01R\x05owner\x12\x17\n" +
 	"\x04goal\x18\x04 \x01(\tB\x03\xe0A\x01R\x04goal\x12\x1c\n" +
 	"\awhy_now\x18\x05 \x01(\tB\x03\xe0A\x01R\x06whyNow\x12%\n" +
 	"\vconstraints\x18\x06 \x03(\tB\x03\xe0A\x01R\vconstraints\x12\"\n" +

@@ -98,8 +98,8 @@ func empty(i session.Items) bool {
 	return i.Goal == "" && i.WhyNow == "" && len(i.Constraints)+len(i.PlanBrief)+len(i.OpenQuestions) == 0
 }
 
-// Update has a person change the five items. given may be empty: no check of the version. *etag.StaleError, *FieldsError, *NotEndedError of a broken
-// one, and the error of change.
+// Update has a person change the five items. given may be empty: no check of the version. *etag.StaleError, *FieldsError with what change refuses by one
+// and what is wrong with its items, *NotEndedError of a broken one, and any other error of change.
 func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.Actor, change func(*Session) error) (Session, error) {
 	return l.Change(ctx, ns, id, actor, func(w *Work) error {
 		s := w.Session
@@ -109,10 +109,11 @@ func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.A
 		if s.State.Lifecycle == session.Failed {
 			return &NotEndedError{s.ID, "has a broken record: it can be read and not changed"}
 		}
-		if err := change(s); err != nil {
+		refused := &FieldsError{}
+		if err := change(s); err != nil && !errors.As(err, &refused) {
 			return err
 		}
-		if wrong := slices.Concat(s.Items.Check(), session.CheckRefs(s.Thread.Refs)); len(wrong) > 0 {
+		if wrong := slices.Concat(refused.Wrong, s.Items.Check(), session.CheckRefs(s.Thread.Refs)); len(wrong) > 0 {
 			return &FieldsError{wrong}
 		}
 		raw, err := json.Marshal(s.Items)

@@ -24,6 +24,8 @@ const DefaultLocale = "ja"
 
 // Fresh is a session that somebody wants.
 type Fresh struct {
+	// Owner is empty or the name of the caller.
+	Owner string `json:"-"`
 	ledger.Settings
 	Items     session.Items
 	Refs      []string
@@ -87,6 +89,9 @@ func (s *Service) again(ctx context.Context, w Who, f ledger.Fresh, request stri
 // check says what of a new session cannot be.
 func (s *Service) check(w Who, f Fresh) []session.Violation {
 	all := slices.Concat(f.Items.Check(), session.CheckRefs(f.Refs))
+	if f.Owner != "" && f.Owner != w.Name {
+		all = append(all, wrong("owner", "must be empty or who makes it, %.60q", w.Name))
+	}
 	if f.Root != "" {
 		if _, err := s.Roots.Root(w.Namespace, f.Root); err != nil {
 			all = append(all, wrong("root", "%s", err))
@@ -106,53 +111,6 @@ func (s *Service) check(w Who, f Fresh) []session.Violation {
 
 // chooser is who wants a policy (S9).
 func chooser(w Who) policy.Caller { return policy.Caller{Person: w.Session == "", Roles: w.Roles} }
-
-// Update is what a person changes of a session. Fields are the names of those that change.
-type Update struct {
-	ID, Etag string
-	Fields   []string
-	Items    session.Items
-	Refs     []string
-	Policy   string
-}
-
-// Editable are the fields that a person may change.
-var Editable = []string{"goal", "why_now", "constraints", "plan_brief", "open_questions", "context_refs", "policy"}
-
-// Update changes a session. *NotFoundError, *etag.StaleError, *Violations, *ledger.NotEndedError of one whose record is broken.
-func (s *Service) Update(ctx context.Context, w Who, u Update) (View, error) {
-	got, err := s.Ledger.Update(ctx, w.Namespace, u.ID, u.Etag, w.Actor(), func(now *ledger.Session) error { return s.take(w, now, u) })
-	if err != nil {
-		return View{}, found(aSession, u.ID, err)
-	}
-	return s.View(ctx, w.Namespace, got)
-}
-
-func (s *Service) take(w Who, now *ledger.Session, u Update) error {
-	for _, field := range u.Fields {
-		switch field {
-		case "goal":
-			now.Items.Goal = u.Items.Goal
-		case "why_now":
-			now.Items.WhyNow = u.Items.WhyNow
-		case "constraints":
-			now.Items.Constraints = u.Items.Constraints
-		case "plan_brief":
-			now.Items.PlanBrief = u.Items.PlanBrief
-		case "open_questions":
-			now.Items.OpenQuestions = u.Items.OpenQuestions
-		case "context_refs":
-			now.Thread.Refs = u.Refs
-		case "policy":
-			was := policy.Choice{Policy: now.Policy}
-			if err := s.Policies.Choose(chooser(w), &was, policy.Choice{Policy: u.Policy}); err != nil {
-				return &Violations{Wrong: []session.Violation{wrong("policy", "%s", err)}}
-			}
-			now.Policy = u.Policy
-		}
-	}
-	return nil
-}
 
 // Delete takes away what a session says, when its turns are in its flow, and counts those that could not be put there and are lost. *NotFoundError,
 // *etag.StaleError, *ledger.NotEndedError; conversation.ErrAway where flowstore does not answer, and then nothing was taken away.

@@ -2,12 +2,9 @@ package transport
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
@@ -25,14 +22,11 @@ func (s *Server) CreateSession(ctx context.Context, q *agentv1.CreateSessionRequ
 	f.Required(q)
 	in := q.GetSession()
 	fresh := sessionservice.Fresh{
+		Owner:    in.GetOwner(),
 		Settings: ledger.Settings{Root: in.GetRoot(), Backend: in.GetBackend(), Locale: in.GetLocale(), Policy: in.GetPolicy()},
 		Items:    items(in), Refs: in.GetContextRefs(), RequestID: text(requestID(f, q.GetRequestId())),
 	}
-	for _, t := range in.GetClientTools() {
-		fresh.Declared = append(fresh.Declared, clienttool.Declared{
-			Name: t.GetName(), Description: t.GetDescription(), Input: t.GetInputSchema(), Timeout: time.Duration(t.GetTimeoutSeconds()) * time.Second,
-		})
-	}
+	fresh.Declared = declaredTools(in)
 	if in.GetContinueFrom() != "" {
 		fresh.Continues = text(id(f, "session.continue_from", wire.Sessions, in.GetContinueFrom()))
 	}
@@ -44,6 +38,16 @@ func (s *Server) CreateSession(ctx context.Context, q *agentv1.CreateSessionRequ
 		return nil, inside("session.", fault(err))
 	}
 	return fromSession(v), nil
+}
+
+// declaredTools are the tools that a caller carries out.
+func declaredTools(in *agentv1.Session) (all []clienttool.Declared) {
+	for _, t := range in.GetClientTools() {
+		all = append(all, clienttool.Declared{
+			Name: t.GetName(), Description: t.GetDescription(), Input: t.GetInputSchema(), Timeout: time.Duration(t.GetTimeoutSeconds()) * time.Second,
+		})
+	}
+	return all
 }
 
 func items(in *agentv1.Session) session.Items {
@@ -101,47 +105,6 @@ func (s *Server) ListSessions(ctx context.Context, q *agentv1.ListSessionsReques
 		last = one.Place
 	}
 	return out, nil
-}
-
-// UpdateSession changes what a person may change.
-func (s *Server) UpdateSession(ctx context.Context, q *agentv1.UpdateSessionRequest) (*agentv1.Session, error) {
-	f, in := &apierr.Fields{}, q.GetSession()
-	if in.GetName() == "" {
-		f.Add("session.name", "is required")
-	}
-	u := sessionservice.Update{Etag: in.GetEtag(), Items: items(in), Refs: in.GetContextRefs(), Policy: in.GetPolicy(), Fields: q.GetUpdateMask().GetPaths()}
-	if len(u.Fields) == 0 {
-		u.Fields = set(in)
-	}
-	for _, field := range u.Fields {
-		if !slices.Contains(sessionservice.Editable, field) {
-			f.Add("update_mask", "names %.60q; it can name %s", field, strings.Join(sessionservice.Editable, ", "))
-		}
-	}
-	if len(u.Fields) == 0 {
-		f.Add("update_mask", "must name what changes: %s", strings.Join(sessionservice.Editable, ", "))
-	}
-	var err error
-	if u.ID, err = sessionID(ctx, f, "session.name", in.GetName()); err != nil {
-		return nil, err
-	}
-	v, err := s.sessions.Update(ctx, who(ctx), u)
-	if err != nil {
-		return nil, inside("session.", fault(err))
-	}
-	return fromSession(v), nil
-}
-
-// set are the fields that a person may change and that are set.
-func set(in *agentv1.Session) (fields []string) {
-	in.ProtoReflect().Range(func(d protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
-		if name := string(d.Name()); slices.Contains(sessionservice.Editable, name) {
-			fields = append(fields, name)
-		}
-		return true
-	})
-	slices.Sort(fields)
-	return fields
 }
 
 // DeleteSession takes away what a session says.
