@@ -1019,7 +1019,8 @@ type Refused struct {
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// A sentence.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// Steps that would have been allowed, of a move.
+	// Of a move: the steps that an answer can name to leave the step that the session is in. Where the policy asks for the plan EXECUTION is none of them in
+	// PLANNING: AWAITING_APPROVAL with the plan is the way there. DONE is none: `next_step` ends a task. In EXECUTION AWAITING_APPROVAL goes with calls alone.
 	AllowedSteps  []Step `protobuf:"varint,3,rep,packed,name=allowed_steps,json=allowedSteps,proto3,enum=tsumugi.agent.v1.Step" json:"allowed_steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

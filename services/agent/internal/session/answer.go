@@ -112,7 +112,7 @@ func (c *change) barred(e Answered) string {
 }
 
 func (c *change) refused(e Answered, why Reason, text string) {
-	c.note(Note{Of: OfRefusal, ID: c.Turn.Utterance, From: string(c.Step), To: string(e.Step), Reason: why, Text: text, Allowed: c.m.Allowed(c.Step)})
+	c.note(Note{Of: OfRefusal, ID: c.Turn.Utterance, From: string(c.Step), To: string(e.Step), Reason: why, Text: text, Allowed: c.m.Allowed(c.Step, e.AskPlan)})
 }
 
 // propose takes calls with effects: one batch, and one gate if any of them is asked for.

@@ -128,6 +128,43 @@ func TestTheErrorPath(t *testing.T) {
 	}
 }
 
+// TestAllowed: a refusal names the steps that an answer can name next; with a plan that is asked about EXECUTION is none of them, with calls or without.
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	open, _ := play(t, machine, New(), begin()...)
+	at := map[Step]State{Planning: open}
+	for _, to := range []Step{Execution, Review} {
+		at[to], _ = play(t, machine, open, Answered{Step: to, Next: NextContinue, Utterance: "u1"})
+	}
+	for _, c := range []struct {
+		from Step
+		e    Answered
+		want []Step
+	}{
+		{Planning, Answered{Step: Done}, []Step{Execution, Review, Awaiting}},
+		{Planning, Answered{Step: Execution, AskPlan: true}, []Step{Review, Awaiting}},
+		{Planning, Answered{Step: Execution, AskPlan: true, Calls: []Proposal{{ID: "c"}}}, []Step{Review, Awaiting}},
+		{Execution, Answered{Step: Planning, AskPlan: true}, []Step{Review, Awaiting}},
+		{Review, Answered{Step: Planning, AskPlan: true}, []Step{Execution, Awaiting}},
+	} {
+		c.e.Next, c.e.Utterance = NextContinue, "u2"
+		_, notes, err := machine.Apply(at[c.from], c.e)
+		i := slices.IndexFunc(notes, func(n Note) bool { return n.Of == OfRefusal })
+		if err != nil || i < 0 || !slices.Equal(notes[i].Allowed, c.want) {
+			t.Errorf("from %s, %+v: %+v, %v", c.from, c.e, notes, err)
+		}
+		for _, step := range c.want { // Each can be named: with what the table asks for it is no refusal.
+			e := Answered{Step: step, Next: NextContinue, Utterance: "u3", AskPlan: c.e.AskPlan, Gate: Proposal{ID: "g", Approval: "a", Digest: "d", Until: future}}
+			if step == Awaiting && c.from == Execution {
+				e.Gate, e.Calls = Proposal{}, []Proposal{{ID: "c", Ask: true, Approval: "a", Digest: "d", Until: future}}
+			}
+			if s, notes, err := machine.Apply(at[c.from], e); err != nil || s.Step != step {
+				t.Errorf("%s from %s is not allowed: %+v, %v", step, c.from, notes, err)
+			}
+		}
+	}
+}
+
 // TestAgent05AskingTwice: what the table does not have is refused each time, and nothing of the answer is taken (cases/agent.md c5).
 func TestAgent05AskingTwice(t *testing.T) {
 	t.Parallel()

@@ -97,11 +97,16 @@ func (m Machine) row(from Step, t Trigger, to Step) (Row, bool) {
 	return r, ok
 }
 
-// Allowed are the steps to which a model may go from a step, in the order of the table: what a refusal tells.
-func (m Machine) Allowed(from Step) []Step {
+// Allowed are the steps that an answer can name to leave a step, in the order of the table: what a refusal tells. DONE is none of them: next_step ends a
+// task. Where the plan is asked about EXECUTION is none in PLANNING: AWAITING_APPROVAL is the way there. One that is named may be refused still, for what
+// the Guard of its row says.
+func (m Machine) Allowed(from Step, asksPlan bool) []Step {
 	var all []Step
 	for _, r := range Table {
-		if _, ok := m.row(r.From, r.Trigger, r.To); ok && r.From == from && (r.Trigger == ByModel || r.Trigger == ByGate) {
+		_, ok := m.row(r.From, r.Trigger, r.To)
+		named := r.Trigger == ByModel && r.To != Done || r.Trigger == ByGate
+		asked := asksPlan && r.From == Planning && r.To == Execution
+		if ok && named && !asked && r.From == from {
 			all = append(all, r.To)
 		}
 	}
