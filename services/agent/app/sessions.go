@@ -100,7 +100,7 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 		Limits: cfg.Sessions.limits(), Terms: gate.Terms{RequesterMayApprove: cfg.Sessions.RequesterMayApprove, ApproveUnshown: cfg.Sessions.ApproveUnshown},
 	})
 	s.runner = runner.New(runner.Deps{
-		Engine: s.engine, Work: s.store, Clock: clock{}, Owner: uuid.NewString(), Observer: s.observer, Limits: cfg.Sessions.running(),
+		Engine: s.engine, Work: s.store, Clock: clock{}, Owner: uuid.NewString(), Observer: s.observer, Limits: cfg.Sessions.running(), Follow: telemetry.Follow,
 	})
 	s.writer = conversation.NewWriter(kept, flows, cfg.Generation.Store)
 	s.service = sessionservice.New(sessionservice.Deps{

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -43,9 +44,17 @@ replies:
 `
 
 // talks is a promptbuilder that makes prompts of sessions.
-type talks struct{ promptbuilder }
+type talks struct {
+	promptbuilder
+	mu sync.Mutex
+	// traces are those in which prompts were asked for.
+	traces []string
+}
 
-func (*talks) BuildAgent(context.Context, *promptbuilderv1.BuildAgentRequest) (*promptbuilderv1.BuildAgentResponse, error) {
+func (p *talks) BuildAgent(ctx context.Context, _ *promptbuilderv1.BuildAgentRequest) (*promptbuilderv1.BuildAgentResponse, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.traces = append(p.traces, strings.Join(metadata.ValueFromIncomingContext(ctx, "traceparent"), " "))
 	return &promptbuilderv1.BuildAgentResponse{System: &promptbuilderv1.BuildSystemResponse{Text: "you are an agent"}}, nil
 }
 
@@ -60,6 +69,7 @@ type desk struct {
 	// dir is the work folder, data that of the agent.
 	dir, data string
 	flows     *diary
+	prompts   *talks
 }
 
 // diary is a flowstore that takes nodes, if it is not away.
@@ -129,8 +139,9 @@ func newDesk(t *testing.T, files ...string) *desk {
 		t.Fatal(err)
 	}
 	deps := app.Deps{Backends: set, Metrics: prometheus.NewRegistry()}
+	prompts := &talks{}
 	_, deps.PromptBuilder = testkit.ServeWith(t, serverOptions(), func(s grpc.ServiceRegistrar) {
-		promptbuilderv1.RegisterPromptBuilderServiceServer(s, &talks{})
+		promptbuilderv1.RegisterPromptBuilderServiceServer(s, prompts)
 	})
 	flows := &diary{flows: map[string]int{}}
 	_, deps.FlowStore = testkit.ServeWith(t, serverOptions(), func(s grpc.ServiceRegistrar) { flowstorev1.RegisterFlowStoreServiceServer(s, flows) })
@@ -148,7 +159,7 @@ func newDesk(t *testing.T, files ...string) *desk {
 		}
 	})
 	_, conn := testkit.ServeWith(t, serverOptions(), a.Register)
-	return &desk{t, agentv1.NewAgentServiceClient(conn), dir, cfg.Data, flows}
+	return &desk{t, agentv1.NewAgentServiceClient(conn), dir, cfg.Data, flows, prompts}
 }
 
 // as is a context of somebody's calls.

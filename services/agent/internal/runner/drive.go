@@ -113,6 +113,9 @@ func (d *drive) guarded(ctx context.Context, m *message) (err error) {
 		_, err = d.engine.Drive(ctx, d.key.Namespace, d.key.Session)
 		return err
 	}
+	if d.Follow != nil {
+		ctx = d.Follow(ctx, m.caller)
+	}
 	_, err = d.engine.Converse(ctx, m.caller, d.key.Namespace, d.key.Session, m.Message, d.tell(m))
 	return err
 }

@@ -89,6 +89,9 @@ type Deps struct {
 	Owner    string
 	Observer Observer
 	Limits   Limits
+	// Follow gives a context in which what a message begins is told as a part of its sender's call, such as in traces. It takes neither its end nor its
+	// rights: the work goes on without it. nil: it is told by itself.
+	Follow func(ctx, caller context.Context) context.Context
 }
 
 // Runner drives sessions. Safe for concurrent use.
