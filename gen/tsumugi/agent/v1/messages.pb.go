@@ -511,7 +511,8 @@ type MessageAccepted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the message: the `message` of the turn that it opens.
 	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	// How many turns come before its own: the open one, and those of messages that wait. 0: its turn is open, or will be at once.
+	// How many turns come before its own: the open one, and those of messages that wait. 0: its turn is open, or will be at
+	// once; of one that is `replayed` it may be over, or the message was closed by a cancel.
 	Position int32 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
 	// The approval that the message has decided, `approvals/{uuid}`; then it is no message of the conversation, and nothing answers it.
 	Decided string `protobuf:"bytes,3,opt,name=decided,proto3" json:"decided,omitempty"`
@@ -666,10 +667,13 @@ type TurnChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Turn  string                 `protobuf:"bytes,1,opt,name=turn,proto3" json:"turn,omitempty"`
 	State TurnState              `protobuf:"varint,2,opt,name=state,proto3,enum=tsumugi.agent.v1.TurnState" json:"state,omitempty"`
-	// Why it stopped, such as DONE, PENDING_USER or BUDGET, or what it waits for.
+	// Why it stopped, such as DONE, PENDING_USER or BUDGET, or what it waits for. QUEUED or CLOSED of a message that waits, or that a cancel has closed: no
+	// turn will be its own.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The message that opened it, or that is queued or closed.
-	Message       string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	// What a message that was closed said, whole: who wrote it can send it again. Empty where the session was deleted since.
+	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -728,6 +732,13 @@ func (x *TurnChange) GetReason() string {
 func (x *TurnChange) GetMessage() string {
 	if x != nil {
 		return x.Message
+	}
+	return ""
+}
+
+func (x *TurnChange) GetText() string {
+	if x != nil {
+		return x.Text
 	}
 	return ""
 }
@@ -1397,13 +1408,14 @@ const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	"\x04what\x18\x01 \x01(\tB\x03\xe0A\x03R\x04what\x12\x17\n" +
 	"\x04from\x18\x02 \x01(\tB\x03\xe0A\x03R\x04from\x12\x13\n" +
 	"\x02to\x18\x03 \x01(\tB\x03\xe0A\x03R\x02to\x12\x1d\n" +
-	"\atrigger\x18\x04 \x01(\tB\x03\xe0A\x03R\atrigger\"\x99\x01\n" +
+	"\atrigger\x18\x04 \x01(\tB\x03\xe0A\x03R\atrigger\"\xb2\x01\n" +
 	"\n" +
 	"TurnChange\x12\x17\n" +
 	"\x04turn\x18\x01 \x01(\tB\x03\xe0A\x03R\x04turn\x126\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1b.tsumugi.agent.v1.TurnStateB\x03\xe0A\x03R\x05state\x12\x1b\n" +
 	"\x06reason\x18\x03 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
-	"\amessage\x18\x04 \x01(\tB\x03\xe0A\x03R\amessage\"\xa2\x01\n" +
+	"\amessage\x18\x04 \x01(\tB\x03\xe0A\x03R\amessage\x12\x17\n" +
+	"\x04text\x18\x05 \x01(\tB\x03\xe0A\x03R\x04text\"\xa2\x01\n" +
 	"\x06Answer\x12\x19\n" +
 	"\x05reply\x18\x01 \x01(\tB\x03\xe0A\x03R\x05reply\x12!\n" +
 	"\trationale\x18\x02 \x01(\tB\x03\xe0A\x03R\trationale\x12\x1f\n" +

@@ -129,10 +129,17 @@ func (e CancelSent) apply(c *change) error {
 	return nil
 }
 
-// dropQueue closes what waits, and the question (C44): their texts go back in the notes.
+// MessageClosed is what becomes of a message that waits when the task is stopped: no turn is its own.
+const MessageClosed = "CLOSED"
+
+// dropQueue closes what waits, a message that has interrupted the work first, and the question (C44): whoever watches gets the texts back by the notes.
 func (c *change) dropQueue() {
-	for _, id := range c.Queue {
-		c.note(Note{Of: OfQueue, ID: id, To: "CLOSED"})
+	waiting := c.Queue
+	if c.Turn.Next != "" {
+		waiting = append([]string{c.Turn.Next}, waiting...)
+	}
+	for _, id := range waiting {
+		c.note(Note{Of: OfQueue, ID: id, To: MessageClosed})
 	}
 	c.Queue = nil
 	if c.Question.ID != "" {

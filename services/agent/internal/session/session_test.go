@@ -128,6 +128,28 @@ func TestTheErrorPath(t *testing.T) {
 	}
 }
 
+// TestCancelClosesWhatWaits: each message that no turn will be for is told as closed, also one that has interrupted the work and has no turn yet (C44).
+func TestCancelClosesWhatWaits(t *testing.T) {
+	t.Parallel()
+	open, _ := play(t, machine, New(), begin()...)
+	s, _ := play(t, machine, open, Sent{ID: "m2", Mode: Queue}, Sent{ID: "m3", Mode: Queue}, Sent{ID: "m4", Mode: Interrupt, TurnID: open.Turn.ID})
+	for what, e := range map[string]Event{"cancel": CancelSent{TurnID: s.Turn.ID}, "fatal": Broken{Why: "test"}} {
+		next, notes, err := machine.Apply(s, e)
+		if err != nil || len(next.Queue) != 0 || next.Turn.Next != "" {
+			t.Fatalf("%s: %+v, %v", what, next, err)
+		}
+		var closed []string
+		for _, n := range notes {
+			if n.Of == OfQueue && n.To == MessageClosed {
+				closed = append(closed, n.ID)
+			}
+		}
+		if !slices.Equal(closed, []string{"m4", "m2", "m3"}) {
+			t.Errorf("%s closed %v", what, closed)
+		}
+	}
+}
+
 // TestAllowed: a refusal names the steps that an answer can name next; with a plan that is asked about EXECUTION is none of them, with calls or without.
 func TestAllowed(t *testing.T) {
 	t.Parallel()

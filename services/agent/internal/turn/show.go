@@ -30,6 +30,11 @@ func (t Texts) Answer(ctx context.Context, ns, session, id string) (env envelope
 	return read.Envelope, true, nil
 }
 
+// Message gives what a person wrote, as they wrote it; empty where it is kept no longer.
+func (t Texts) Message(ctx context.Context, ns, session, message string) (string, error) {
+	return t.text(ctx, ns, session, textOf(message))
+}
+
 // Result gives what the model is told of a call that has ended.
 func (t Texts) Result(ctx context.Context, ns, session, call string) (out tool.Result, err error) {
 	err = t.Ledger.Read(ctx, ns, func(v store.View) error { return (reader{view: v, session: session}).json(resultOf(call), &out) })

@@ -33,6 +33,8 @@ type TurnChange struct {
 	Stopped bool
 	Reason  string
 	Message string
+	// Text is what a message said that was closed: nothing else gives it back to whoever wrote it (field/review-agent.md C44).
+	Text string
 }
 
 // Answer is what the model answered.

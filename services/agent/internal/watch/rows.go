@@ -43,8 +43,10 @@ func (w *Stream) event(ctx context.Context, r audit.Row) (Event, error) {
 		e.Of = StateChange{d.Note}
 	case r.Kind == audit.Turn && d.To == session.ToAnswered:
 		e.Of, err = w.answer(ctx, r, d)
-	case r.Kind == audit.Turn && d.Of == session.OfTurn && d.To != session.ToPickedUp, d.Of == session.OfQueue:
+	case r.Kind == audit.Turn && d.Of == session.OfTurn && d.To != session.ToPickedUp:
 		e.Of = turnChange(d)
+	case d.Of == session.OfQueue:
+		e.Of, err = w.queued(ctx, d)
 	case d.Approval != "" && d.Call == "":
 		e.Of, err = w.approval(ctx, r, d)
 	case d.Call != "":
@@ -61,9 +63,6 @@ func refused(r audit.Row, d details) any {
 }
 
 func turnChange(d details) any {
-	if d.Of == session.OfQueue {
-		return TurnChange{Reason: d.To, Message: d.ID}
-	}
 	c := TurnChange{Turn: d.ID, Running: session.Running(d.To), Stopped: d.To == "", Reason: string(d.Reason)}
 	switch {
 	case d.To == string(session.Working) && d.From == "", c.Running == session.Stopping:
@@ -72,6 +71,15 @@ func turnChange(d details) any {
 		c.Reason = d.Text
 	}
 	return c
+}
+
+// queued is about a message that waits, or was closed.
+func (w *Stream) queued(ctx context.Context, d details) (c TurnChange, err error) {
+	c = TurnChange{Reason: d.To, Message: d.ID}
+	if d.To == session.MessageClosed {
+		c.Text, err = w.Texts.Message(ctx, w.ns, w.id, d.ID)
+	}
+	return c, err
 }
 
 func (w *Stream) answer(ctx context.Context, r audit.Row, d details) (any, error) {

@@ -30,6 +30,7 @@ type Ledger interface {
 
 // Texts reads what is kept apart from the rows.
 type Texts interface {
+	Message(ctx context.Context, ns, session, message string) (string, error)
 	Answer(ctx context.Context, ns, session, id string) (envelope.Envelope, bool, error)
 	Result(ctx context.Context, ns, session, call string) (tool.Result, error)
 	Aside(ctx context.Context, ns, session, message string) (turn.Answer, error)

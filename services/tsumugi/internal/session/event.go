@@ -49,7 +49,10 @@ func (o Options) event(session string, e *agentv1.SessionEvent) string {
 // turn is something about a turn, or about a message that waits for one.
 func turn(c *agentv1.TurnChange) string {
 	if c.GetState() == agentv1.TurnState_TURN_STATE_UNSPECIFIED {
-		return "message " + c.GetReason()
+		if c.GetText() == "" {
+			return "message " + c.GetReason()
+		}
+		return "message " + c.GetReason() + ", which said:\n  | " + client.Indent(c.GetText(), "  | ")
 	}
 	return "turn " + strings.ToLower(client.Word(c.GetState(), "TURN_STATE_")) + because(c.GetReason())
 }

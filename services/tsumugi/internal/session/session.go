@@ -135,19 +135,41 @@ func Delete(ctx context.Context, o Options) error {
 	})
 }
 
-// Cancel stops the task of a session.
+// Cancel stops the task of a session, and tells what the messages said that waited: nothing comes of them.
 func Cancel(ctx context.Context, o Options) error {
 	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
-		s, err := agent.GetSession(ctx, &agentv1.GetSessionRequest{Name: name})
+		before, err := agent.GetSession(ctx, &agentv1.GetSessionRequest{Name: name})
 		if err != nil {
 			return err
 		}
-		if s, err = agent.CancelTurn(ctx, &agentv1.CancelTurnRequest{Session: name, Turn: s.GetTurn().GetId()}); err != nil {
+		s, err := agent.CancelTurn(ctx, &agentv1.CancelTurnRequest{Session: name, Turn: before.GetTurn().GetId()})
+		if err != nil {
 			return err
 		}
 		client.Say(o.Out, "%s\n", where(s))
-		return nil
+		return o.closed(ctx, agent, before, s.GetSeq())
 	})
+}
+
+// closed tells the messages that were closed from a session as it was up to an event.
+func (o Options) closed(ctx context.Context, agent agentv1.AgentServiceClient, before *agentv1.Session, last int64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := agent.WatchSession(ctx, &agentv1.WatchSessionRequest{Name: before.GetName(), FromSeq: &before.Seq})
+	if err != nil {
+		return err
+	}
+	for seq := before.GetSeq(); seq < last; {
+		e, err := stream.Recv()
+		if err != nil {
+			return end(ctx, err)
+		}
+		if c := e.GetTurnChange(); c.GetReason() == "CLOSED" {
+			client.Say(o.Out, "%s\n", turn(c))
+		}
+		seq = e.GetSeq()
+	}
+	return nil
 }
 
 // Revoke takes back a standing rule.

@@ -87,6 +87,28 @@ func TestATask(t *testing.T) {
 	}
 }
 
+// What a message said that waits is not lost when somebody cancels: cancel tells it, and so does a stream.
+func TestCancelTellsWhatWaited(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	name := d.Session("notes")
+	d.Asked(name)
+	from := d.Rests(name).GetSeq()
+	stream, err := d.Agent.SendMessage(t.Context(), &agentv1.SendMessageRequest{Session: name, Text: "Then write\nthe rest."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil { // It is stored.
+		t.Fatal(err)
+	}
+	const told = "message CLOSED, which said:\n  | Then write\n  | the rest.\n"
+	d.has(d.must(Cancel(t.Context(), d.on(name, ""))), name+" is CANCEL", told)
+	d.has(d.must(Watch(t.Context(), d.on(name, ""), &from)), strings.ReplaceAll(strings.TrimSuffix(told, "\n"), "\n", "\n        "))
+	if again := d.must(Cancel(t.Context(), d.on(name, ""))); strings.Contains(again, "CLOSED") {
+		t.Errorf("once more: %s", again)
+	}
+}
+
 // A message beside the work is answered at once, one that interrupts or takes the place of what waits names what it stops, and cancel ends the task.
 func TestModes(t *testing.T) {
 	t.Parallel()
