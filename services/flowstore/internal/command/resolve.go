@@ -79,6 +79,7 @@ func resolveIn(ctx context.Context, tree filesys.FS, o order) error {
 	if err != nil {
 		return err
 	}
+	defer repo.Close()
 	conflicts, err := repo.Conflicts(ctx)
 	if err != nil {
 		return err

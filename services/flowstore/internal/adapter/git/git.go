@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,16 +17,20 @@ import (
 var ErrTooLarge = errors.New("it is too large")
 
 // Repo is a folder in the working tree of a repository. Paths are seen from it, with slashes; what lies outside of it is not
-// touched.
-type Repo struct{ dir string }
+// touched. It is for one goroutine at a time.
+type Repo struct {
+	dir string
+	// blobs is there from the first Read on.
+	blobs *blobs
+}
 
 // Open finds the repository of a folder. The error says what to do where git is not installed, or the folder is in no
-// repository.
+// repository. Close it.
 func Open(ctx context.Context, dir string) (*Repo, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, fmt.Errorf("the program git is not in the PATH; install it: %w", err)
 	}
-	r := &Repo{dir}
+	r := &Repo{dir: dir}
 	inside, err := r.run(ctx, nil, "rev-parse", "--is-inside-work-tree")
 	if err != nil {
 		return nil, err
@@ -90,35 +93,6 @@ func parseUnmerged(out string) (conflicts []Conflict, err error) {
 		}
 	}
 	return conflicts, nil
-}
-
-// Read gives the content of a version, of limit bytes at most. ErrTooLarge; nil where the side has no such file.
-func (r *Repo) Read(ctx context.Context, v Version, limit int64) ([]byte, error) {
-	if v.Hash == "" {
-		return nil, nil
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	c := r.command(ctx, "cat-file", "blob", v.Hash)
-	var trouble bytes.Buffer
-	c.Stderr = &trouble
-	out, err := c.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Start(); err != nil {
-		return nil, err
-	}
-	data, readErr := io.ReadAll(io.LimitReader(out, limit+1))
-	if int64(len(data)) > limit {
-		cancel()
-		_ = c.Wait() // it was stopped
-		return nil, fmt.Errorf("%w: the limit is %d bytes", ErrTooLarge, limit)
-	}
-	if err := errors.Join(readErr, c.Wait()); err != nil {
-		return nil, told(err, "cat-file", trouble.String())
-	}
-	return data, nil
 }
 
 // Changed lists the files below some folders, by path, that are not in the index as they are in the working tree: changed, new or

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -35,39 +34,20 @@ func TestParseUnmerged(t *testing.T) {
 	}
 }
 
-// What git says is in the error; a version over the limit is not read into memory.
-func TestReadAndErrors(t *testing.T) {
+// What git says is in the error.
+func TestErrors(t *testing.T) {
 	t.Parallel()
 	needGit(t)
 	dir := t.TempDir()
 	if _, err := Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "not a git repository") {
 		t.Errorf("no repository: %v", err)
 	}
-	r := &Repo{dir}
+	r := &Repo{dir: dir}
 	if _, err := r.run(t.Context(), nil, "init", "-q"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), dir+"/.git"); err == nil || !strings.Contains(err.Error(), "working tree") {
 		t.Errorf("no working tree: %v", err)
-	}
-	text := strings.Repeat("夜\r\n", 100_000)
-	hash, err := r.run(t.Context(), []byte(text), "hash-object", "-w", "--stdin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := Version{Mode: "100644", Hash: strings.TrimSpace(string(hash))}
-	if got, err := r.Read(t.Context(), v, int64(len(text))); err != nil || string(got) != text {
-		t.Errorf("%d bytes, %v", len(got), err)
-	}
-	if _, err := r.Read(t.Context(), v, int64(len(text))-1); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("too large: %v", err)
-	}
-	if got, err := r.Read(t.Context(), Version{}, 1); got != nil || err != nil {
-		t.Errorf("no version: %q, %v", got, err)
-	}
-	v.Hash = strings.Repeat("0", 40)
-	if _, err := r.Read(t.Context(), v, 1); err == nil || !strings.Contains(err.Error(), "git cat-file: ") {
-		t.Errorf("no such content: %v", err)
 	}
 	if err := r.Stage(t.Context(), []string{"../outside"}); err == nil {
 		t.Error("a path outside is staged")

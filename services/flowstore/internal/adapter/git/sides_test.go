@@ -145,7 +145,8 @@ func (r *Repo) do(t *testing.T, args ...string) {
 // is a text of nodes/a.
 func historyOf(t *testing.T) *Repo {
 	t.Helper()
-	r := &Repo{t.TempDir()}
+	r := &Repo{dir: t.TempDir()}
+	t.Cleanup(r.Close)
 	git := func(args ...string) { t.Helper(); r.do(t, args...) }
 	commit := func(text string) {
 		t.Helper()
