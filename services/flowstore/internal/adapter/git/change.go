@@ -140,11 +140,6 @@ func (r *Repo) message(ctx context.Context) string {
 	return string(text)
 }
 
-func (r *Repo) has(ctx context.Context, commit string) bool {
-	_, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", commit+"^{commit}")
-	return err == nil
-}
-
 // same says that two names are of one commit.
 func (r *Repo) same(ctx context.Context, a, b string) bool {
 	out, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", a+"^{commit}")

@@ -20,8 +20,8 @@ var ErrTooLarge = errors.New("it is too large")
 // touched. It is for one goroutine at a time.
 type Repo struct {
 	dir string
-	// blobs is there from the first Read on.
-	blobs *blobs
+	// objects is nil until one is asked for.
+	objects *objects
 }
 
 // Open finds the repository of a folder. The error says what to do where git is not installed, or the folder is in no

@@ -27,24 +27,41 @@ func stocked(t *testing.T) (r *Repo, put func(text string) Version) {
 	}
 }
 
+// commitOf makes a commit without files.
+func commitOf(t *testing.T, r *Repo) string {
+	t.Helper()
+	tree, err := r.run(t.Context(), nil, "hash-object", "-t", "tree", "-w", "--stdin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := r.run(t.Context(), nil, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit-tree", "-m", "one", strings.TrimSpace(string(tree)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // One git gives all contents byte for byte, also those that came after its start.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	r, put := stocked(t)
-	var first *blobs
+	var first *objects
 	for _, text := range []string{"", "\n", "a", "x missing\n", "\x00\xff\n\n", strings.Repeat("夜\r\n", 100_000), "a"} {
 		if got, err := r.Read(t.Context(), put(text), int64(len(text))); err != nil || string(got) != text {
 			t.Errorf("%d bytes of %d, %v", len(got), len(text), err)
 		}
 		if first == nil {
-			first = r.blobs
+			first = r.objects
 		}
 	}
 	if got, err := r.Read(t.Context(), Version{}, 1); got != nil || err != nil {
 		t.Errorf("no version: %q, %v", got, err)
 	}
-	if first == nil || r.blobs != first {
+	if first == nil || r.objects != first {
 		t.Error("more than one git was started")
+	}
+	if !r.has(t.Context(), commitOf(t, r)) || r.has(t.Context(), "MERGE_HEAD") || r.has(t.Context(), "refs/heads/夜") || r.objects != first {
+		t.Error("which commits there are, or another git for that")
 	}
 	r.Close()
 	if first.process.ProcessState == nil {
@@ -68,9 +85,9 @@ func TestReadErrors(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ hash, want string }{
 		"too large": {large.Hash, "it is too large: the limit is 499999 bytes"},
-		"missing":   {strings.Repeat("0", 40), "git cat-file: the repository does not have the content 000"},
+		"missing":   {strings.Repeat("0", 40), "0000: the repository does not have it"},
 		"broken":    {broken.Hash, "git cat-file: error: "},
-		"a tree":    {strings.TrimSpace(string(tree)), "is no content of a file"},
+		"a tree":    {strings.TrimSpace(string(tree)), "git answered"},
 	} {
 		_, err := r.Read(t.Context(), Version{Mode: "100644", Hash: c.hash}, int64(len(text))-1)
 		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrTooLarge) != (name == "too large") {
@@ -92,7 +109,7 @@ func TestReadIsCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if _, err := r.Read(ctx, v, 4); !errors.Is(err, context.Canceled) || r.blobs != nil {
+	if _, err := r.Read(ctx, v, 4); !errors.Is(err, context.Canceled) || r.objects != nil {
 		t.Errorf("cancelled: %v", err)
 	}
 	if got, err := r.Read(t.Context(), v, 4); string(got) != "text" || err != nil {
