@@ -169,7 +169,7 @@ func (w *world) ended(t *testing.T, name string) (g *agentv1.Generation) {
 func attached(t *testing.T, m mode) {
 	w := open(t, m, gemma(t))
 	flow := w.newFlow(t)
-	q := counting(flow, 400)
+	q := counting(flow, 200)
 	r := w.generate(q)
 	r.upto(t, 3)
 

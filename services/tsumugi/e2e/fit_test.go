@@ -125,7 +125,9 @@ func novelFits(t *testing.T, m mode) {
 	if err != nil || counted.Tokens[0] != built.Tokens {
 		t.Errorf("counted again the prompt has %v tokens, not %d (%v)", counted.GetTokens(), built.Tokens, err)
 	}
-
+	if m.name != oneProcess.name {
+		return // A model reads a whole window for half a minute, and what it reads is the same prompt.
+	}
 	flow := w.newFlow(t)
 	root := w.say(t, flow, string(novel))
 	made := short(flow, root)
