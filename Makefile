@@ -39,8 +39,8 @@ endif
 	@RAPID_CHECKS=$${RAPID_CHECKS:-$(if $(RACE),50,100)} $(GO) test $(RACE) -timeout 20m $$($(GO) list work | grep -v -e /archtest -e /e2e $(if $(RACE),$(SINGLE:%=-e %)))
 	@$(GO) test $(RACE) -count=1 -timeout 20m $(UNCACHED)
 ifneq ($(RACE),)
-	@# What takes a sample with the race detector (testkit.Race) or is left out there (testkit.WithoutRace): here in full.
-	@$(GO) test $$(grep -rl --include='*_test.go' -e 'testkit\.Race' -e 'testkit\.WithoutRace' services | xargs -n1 dirname | sort -u | sed 's|^|./|') $(SINGLE:%=./services%)
+	@$(GO) test $(SINGLE:%=./services%)
+	@GO="$(GO)" tools/withoutrace.sh
 endif
 	@echo "tests: ok"
 

@@ -12,14 +12,15 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
-// stride is how many steps the tests that go through all of them take at once: with the race detector each takes ten times
+// strides is how many steps the tests that go through all of them take at once: with the race detector each takes ten times
 // as long, and sees nothing in the later ones that it did not see in the first.
-var stride = map[bool]int{false: 1, true: 35}[testkit.Race]
+var strides = map[bool]int{false: 1, true: 35}
 
 // TestDiskFaultsAtEveryStep has the disk fail at each step, for once and for good: what is acknowledged stays, writes say
 // that they cannot be made, reads go on, and when the disk works again so does the store.
 func TestDiskFaultsAtEveryStep(t *testing.T) {
 	t.Parallel()
+	stride := strides[testkit.Race]
 	for _, fault := range []error{syscall.ENOSPC, syscall.EIO, syscall.EROFS} {
 		for _, forGood := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v, for good: %v", fault, forGood), func(t *testing.T) {

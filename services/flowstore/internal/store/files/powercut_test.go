@@ -119,7 +119,7 @@ func (u *user) findsAgain(w world) error {
 
 func TestPowerCutAtEveryStep(t *testing.T) {
 	t.Parallel()
-	steps := 0
+	steps, stride := 0, strides[testkit.Race]
 	for n, more := 1, true; more; n += stride {
 		var c cut
 		c, more = runUntil(t, n, nothing)
@@ -140,7 +140,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 // TestPowerCutDuringReplay cuts the power while what an earlier cut left is being written.
 func TestPowerCutDuringReplay(t *testing.T) {
 	t.Parallel()
-	steps := 0
+	steps, stride := 0, strides[testkit.Race]
 	for _, first := range []int{20, 60, 90, 120, 150} {
 		before, ok := runUntil(t, first, nothing)
 		if !ok {
@@ -195,7 +195,7 @@ func (c cut) replayUntil(t testing.TB, n int) (again cut, ok bool) {
 func TestPowerCutAfterAKill(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 150 / stride {
+	for range 150 / strides[testkit.Race] {
 		kill, n := 1+rng.IntN(200), 1+rng.IntN(120)
 		u := newUser(nil)
 		w := newWorld(t, func(s powercut.Step) error {

@@ -30,7 +30,7 @@ func (u *user) newFiles(reopener) error {
 
 func TestPowerCutWhereFilesAreSyncedTogether(t *testing.T) {
 	t.Parallel()
-	steps := 0
+	steps, stride := 0, strides[testkit.Race]
 	for n, more := 1, true; more; n += stride {
 		var c cut
 		c, more = runWork(t, n, nothing, together(), (*user).newFiles)

@@ -11,7 +11,9 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, storetest.Engine{
+	engine := storetest.Engine{
 		Open: func(_ *testing.T, _ string, clock func() time.Time) store.Store { return memory.New(clock) },
-	})
+	}
+	storetest.Run(t, engine)
+	t.Run("large", func(t *testing.T) { storetest.RunLarge(t, engine) })
 }

@@ -3,7 +3,6 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
@@ -48,14 +47,6 @@ func revisionCases() []testCase {
 			e.same(store.MaxRevisions, len(kept))
 			e.same(fmt.Sprint(store.MaxRevisions+2), kept[0].Texts[0].Content)
 			e.same("3", kept[len(kept)-1].Texts[0].Content)
-		}},
-		{Revisions, "large ones are bounded by their size", func(e *env) {
-			e.createNode("a", strings.Repeat("a", store.MaxRevisionBytes*2/3))
-			e.replaceNode("a", strings.Repeat("b", store.MaxRevisionBytes*2/3))
-			e.replaceNode("a", "c")
-			kept := e.revisionsOfA()
-			e.same(1, len(kept))
-			e.same("b", kept[0].Texts[0].Content[:1])
 		}},
 	}
 }

@@ -47,12 +47,27 @@ type testCase struct {
 	run      func(e *env)
 }
 
-// Run holds an engine to the contract, each case on a fresh store.
+// Run holds an engine to the contract, each case on a fresh store: all cases but those of RunLarge.
 func Run(t *testing.T, engine Engine) {
+	t.Helper()
+	seen := runCases(t, engine, cases())
+	for _, method := range seen.missing() {
+		t.Errorf("no case calls %s", method)
+	}
+}
+
+// RunLarge holds an engine to the contract where a text or a flow is as large as it may be. One goroutine does the work, which takes
+// an engine that writes files minutes with the race detector.
+func RunLarge(t *testing.T, engine Engine) {
+	t.Helper()
+	runCases(t, engine, largeCases())
+}
+
+func runCases(t *testing.T, engine Engine, cases []testCase) *calls {
 	t.Helper()
 	seen := &calls{}
 	t.Run("cases", func(t *testing.T) {
-		for _, c := range cases() {
+		for _, c := range cases {
 			t.Run(string(c.category)+"/"+c.name, func(t *testing.T) {
 				if c.category == Durability && !engine.Persists {
 					t.Skip("the engine keeps nothing")
@@ -62,9 +77,7 @@ func Run(t *testing.T, engine Engine) {
 			})
 		}
 	})
-	for _, method := range seen.missing() {
-		t.Errorf("no case calls %s", method)
-	}
+	return seen
 }
 
 func cases() []testCase {
