@@ -52,17 +52,15 @@ func (e Answered) apply(c *change) error {
 		return err
 	}
 	for _, failed := range e.ReadFailed {
-		if c.Turn.Failures++; !failed {
-			c.Turn.Failures = 0
-		}
-		if c.Turn.Failures >= c.m.Limits.Failures {
-			return c.fail("calls failed one after the other")
-		}
+		c.called(failed)
 	}
-	if len(e.Calls) > 0 || e.Others > 0 || len(e.ReadFailed) > 0 {
-		return e.work(c)
+	if len(e.Calls) == 0 && e.Others == 0 && len(e.ReadFailed) == 0 {
+		return e.speak(c)
 	}
-	return e.speak(c)
+	if err := e.work(c); err != nil || len(c.Calls) > 0 || !c.m.failing(c.State) {
+		return err
+	}
+	return c.fail(oneAfterTheOther)
 }
 
 // work is an answer with calls: they win over next_step and over a gate of another kind (C33). The move comes first and the calls are

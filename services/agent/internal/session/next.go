@@ -102,7 +102,7 @@ func (m Machine) work(s State) Todo {
 		}
 	}
 	switch {
-	case s.has(CallFailed, NotHappened):
+	case m.failed(s):
 		return Todo{Duty: EndBatch}
 	case s.Turn.ModelCalls <= 0:
 		return Todo{Duty: StopBudget}

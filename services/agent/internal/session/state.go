@@ -74,7 +74,8 @@ type Turn struct {
 	Moved   bool `json:"moved,omitempty"`
 	Blocked bool `json:"blocked,omitempty"`
 	Reasks  int  `json:"reasks,omitempty"`
-	// ModelCalls are those that are left; Failures and Denials are counted in a row.
+	// ModelCalls are those that are left; Failures and Denials are counted in a row. As many Failures as are an error stay until the
+	// batch has ended.
 	ModelCalls int `json:"model_calls,omitempty"`
 	Failures   int `json:"failures,omitempty"`
 	Denials    int `json:"denials,omitempty"`

@@ -228,7 +228,12 @@ func (u *universe) words(w world) []answer {
 				continue // Policy refuses the calls.
 			}
 			for _, calls := range u.proposals(w, "al") {
-				say(fmt.Sprintf("answer: step %s with %d calls", step, len(calls)), Answered{Step: step, Next: NextDone, AskPlan: asks, Calls: calls})
+				e := Answered{Step: step, Next: NextDone, AskPlan: asks, Calls: calls}
+				say(fmt.Sprintf("answer: step %s with %d calls", step, len(calls)), e)
+				if u.mixed {
+					e.ReadFailed = []bool{true}
+					say(fmt.Sprintf("answer: step %s with %d calls and a failed read, one too many", step, len(calls)), e)
+				}
 			}
 		}
 	}

@@ -51,8 +51,27 @@ func (e Ended) apply(c *change) error {
 		return nil
 	}
 	c.to(i, Executed, "")
-	c.Turn.Failures = 0
+	c.called(false)
 	return nil
+}
+
+// oneAfterTheOther is why a batch of which no change failed is an error all the same.
+const oneAfterTheOther = "calls failed one after the other"
+
+// called counts failed calls in a row. Too many stay too many, whatever the rest of the batch gives: the error is judged when it has ended (C39, C65).
+func (c *change) called(failed bool) {
+	switch {
+	case c.m.failing(c.State):
+	case failed:
+		c.Turn.Failures++
+	default:
+		c.Turn.Failures = 0
+	}
+}
+
+// failing says that too many calls failed in a row.
+func (m Machine) failing(s State) bool {
+	return s.Turn.Failures > 0 && s.Turn.Failures >= m.Limits.Failures
 }
 
 func (e NotProven) apply(c *change) error {
@@ -92,12 +111,17 @@ func (e ProvenUndone) apply(c *change) error {
 	return nil
 }
 
+// failed says that the batch, when it has ended, is an error (C65).
+func (m Machine) failed(s State) bool { return s.has(CallFailed, NotHappened) || m.failing(s) }
+
 func (BatchFailed) apply(c *change) error {
 	switch {
 	case c.Lifecycle != Open || c.Turn.Running != Working:
 		return refuse(RefusedState, "no turn is working")
-	case c.any(func(p Progress) bool { return !p.Final() }) || !c.has(CallFailed, NotHappened):
+	case c.any(func(p Progress) bool { return !p.Final() }) || !c.m.failed(c.State):
 		return refuse(RefusedState, "no batch has ended with a failure")
+	case !c.has(CallFailed, NotHappened):
+		return c.fail(oneAfterTheOther)
 	}
 	return c.fail("a call failed")
 }

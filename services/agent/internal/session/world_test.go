@@ -17,7 +17,7 @@ type scope struct {
 	crash, stall, att, world     bool
 	admin, fatal, ask, askAlways bool
 	question, edit, late, large  bool
-	noInterrupt, small           bool
+	noInterrupt, small, mixed    bool
 }
 
 var scopes = []scope{

@@ -133,6 +133,29 @@ func (r reader) results(s ledger.Session) ([]tool.Result, error) {
 	return all, nil
 }
 
+// batchFailed ends a batch with an error. Its calls go from the session with it, so that of those that did not run it is kept first what the model
+// is to be told (C69).
+func (e *Engine) batchFailed(ctx context.Context, ns, id string) error {
+	_, err := e.Ledger.Change(ctx, ns, id, system, func(w *ledger.Work) error {
+		r := reader{view: w.Tx, session: id}
+		results, err := r.results(*w.Session)
+		if err != nil {
+			return err
+		}
+		for i, owed := range w.Session.Talk.Owed {
+			_, err := r.text(resultOf(owed.ID))
+			if errors.Is(err, store.ErrNotFound) {
+				err = putJSON(w, resultOf(owed.ID), results[i])
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return e.carry(w, session.BatchFailed{}, gate.Change{})
+	})
+	return refusedAlready(err)
+}
+
 // why is what is told of a call that did not run: the reason of a person, or of the state machine.
 func (r reader) why(c session.Call) string {
 	if c.Approval != "" {

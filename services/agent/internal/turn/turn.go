@@ -192,7 +192,7 @@ func (e *Engine) do(ctx context.Context, ns string, s ledger.Session, todo sessi
 	case session.Reconcile:
 		return e.reconcile(ctx, ns, s, todo.Call)
 	case session.EndBatch:
-		return e.apply(ctx, ns, s.ID, session.BatchFailed{})
+		return e.batchFailed(ctx, ns, s.ID)
 	case session.Recover:
 		return e.apply(ctx, ns, s.ID, session.Recovered{Utterance: e.IDs.ID()})
 	case session.StopBudget:

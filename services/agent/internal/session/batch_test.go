@@ -1,0 +1,54 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
+)
+
+// TestFailedReadsBesideCalls explores what follows where one read too many fails beside calls: the batch runs to its end, each call on its own
+// decision, and the error comes after it (C39, C65); no property breaks.
+func TestFailedReadsBesideCalls(t *testing.T) {
+	t.Parallel()
+	if testkit.Race {
+		t.Skip("a pure function: run without the race detector")
+	}
+	x := explore(scope{name: "mixed", calls: 2, budget: 2, rec: 1, crash: true, mixed: true}, nil)
+	for prop, what := range x.found {
+		t.Errorf("%s is broken: %s", prop, what)
+	}
+	if x.rows[[3]string{"P", "ERROR", "P"}] == 0 || x.rows[[3]string{"E", "ERROR", "P"}] == 0 {
+		t.Errorf("no batch ended with an error: %v", x.rows)
+	}
+}
+
+// TestAnErrorWaitsForItsBatch: what is called beside too many failed reads is asked about and carried out, and takes the error not away.
+func TestAnErrorWaitsForItsBatch(t *testing.T) {
+	t.Parallel()
+	ask := Answered{Step: Execution, ReadFailed: []bool{true, true, true}, Calls: []Proposal{{ID: "c", Ask: true, Approval: "a", Digest: "d", Until: future}}}
+	s, _ := play(t, machine, New(), append(begin(), ask)...)
+	if s.Step != Awaiting || s.Recoveries != 0 {
+		t.Fatalf("the batch is not asked about: %+v", s)
+	}
+	s, _ = play(t, machine, s, Decided{"a", "d", Approve, now, future}, Began{Call: "c", Digest: "d", At: now}, Ended{Call: "c"})
+	if got := machine.Next(s, now).Duty; got != EndBatch {
+		t.Errorf("a call that works after three that failed takes the error away: next is %s, %+v", got, s)
+	}
+	if s, _ = play(t, machine, s, BatchFailed{}); s.Step != Planning || s.Status != Error || s.Recoveries != 1 || s.LastError != oneAfterTheOther {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestAReadThatWorksEndsTheRow: two failed reads, one that works and two more are no error; the third in a row is one, also over several answers
+// (C65).
+func TestAReadThatWorksEndsTheRow(t *testing.T) {
+	t.Parallel()
+	read := func(failed ...bool) Event { return Answered{Step: Planning, ReadFailed: failed} }
+	s, _ := play(t, machine, New(), append(begin(), read(true, true), read(false), read(true, true))...)
+	if s.Status != InProgress || s.Recoveries != 0 {
+		t.Fatalf("%+v", s)
+	}
+	if s, _ = play(t, machine, s, read(true)); s.Status != Error || s.Recoveries != 1 {
+		t.Errorf("%+v", s)
+	}
+}
