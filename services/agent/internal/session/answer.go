@@ -68,18 +68,12 @@ func (e Answered) apply(c *change) error {
 func (e Answered) work(c *change) error {
 	if e.No {
 		c.Turn.Blocked = true
-		c.refused(e, ReasonBlocked, "a check says no: nothing is called")
-		return nil
 	}
-	if len(e.Calls) > 0 && c.Turn.Blocked {
-		c.refused(e, ReasonBlocked, "a check said no in this utterance: nothing is called in it")
+	if reason, why := c.bars(e); why != "" {
+		c.refused(e, reason, why)
 		return nil
 	}
 	if e.Step != c.Step && e.Step != Awaiting {
-		if why := c.barred(e); why != "" {
-			c.refused(e, ReasonRefused, why)
-			return nil
-		}
 		c.Turn.Moved = true
 		if err := c.step(ByModel, e.Step, InProgress); err != nil {
 			return err
@@ -91,6 +85,29 @@ func (e Answered) work(c *change) error {
 	return c.propose(e.Calls)
 }
 
+// Bars says why nothing of an answer with calls is taken, in words for the model; empty: each call is judged by itself. Whoever carries out reads
+// asks before the first one: they run before the answer is applied, and no more than all calls without its move or after a no (C62, C63).
+func (m Machine) Bars(s State, e Answered) string {
+	c := &change{m: m, State: s}
+	_, why := c.bars(e)
+	return why
+}
+
+// anew is how a model comes to the next utterance, where this one forbids what it wants.
+const anew = "an answer without calls, with next_step continue, opens the next utterance, in which "
+
+func (c *change) bars(e Answered) (Reason, string) {
+	switch {
+	case e.No:
+		return ReasonBlocked, "a check says no: nothing is called in this utterance; " + anew + "calls are looked at again"
+	case c.Turn.Blocked && len(e.Calls)+e.Others > 0:
+		return ReasonBlocked, "a check said no in this utterance: nothing is called in it; " + anew + "calls are looked at again"
+	case e.Step != c.Step && e.Step != Awaiting:
+		return ReasonRefused, c.barred(e)
+	}
+	return "", ""
+}
+
 // barred says why an answer with calls cannot move; empty: it can.
 func (c *change) barred(e Answered) string {
 	_, ok := c.m.row(c.Step, ByModel, e.Step)
@@ -98,7 +115,7 @@ func (c *change) barred(e Answered) string {
 	case !ok || e.Step == Done:
 		return "there is no such move from " + string(c.Step)
 	case c.Turn.Moved:
-		return "one move an utterance: this one is spent"
+		return "one move an utterance: this one is spent; " + anew + "there is another"
 	case c.Turn.Blocked && e.Step == Execution:
 		return "a check said no in this utterance"
 	case c.Step == Planning && e.Step == Execution && e.AskPlan:

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
@@ -50,5 +51,36 @@ func TestAReadThatWorksEndsTheRow(t *testing.T) {
 	}
 	if s, _ = play(t, machine, s, read(true)); s.Status != Error || s.Recoveries != 1 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestBars: what Bars says before anything is carried out is what becomes of the answer, from each step, after a move and after a no (C62, C63).
+func TestBars(t *testing.T) {
+	t.Parallel()
+	u := newUniverse(scope{name: "bars", calls: 2, budget: 3, ask: true})
+	barred := 0
+	for _, turn := range []Turn{{}, {Moved: true}, {Blocked: true}, {Moved: true, Blocked: true}} {
+		for _, step := range []Step{Planning, Execution, Review} {
+			w := world{State: New()}
+			w.Step, w.Status, w.Turn = step, InProgress, turn
+			w.Turn.Running, w.Turn.ModelCalls = Working, 3
+			for _, a := range u.words(w) {
+				e, ok := a.event.(Answered)
+				if !ok || len(e.Calls)+e.Others+len(e.ReadFailed) == 0 {
+					continue
+				}
+				_, notes, err := u.m.Apply(w.State, e)
+				refused := slices.ContainsFunc(notes, func(n Note) bool { return n.Of == OfRefusal })
+				if why := u.m.Bars(w.State, e); err != nil || refused != (why != "") {
+					t.Errorf("%s, %+v, %s: refused %v, %v, and before that %q", step, turn, a.label, refused, err, why)
+				}
+				if refused {
+					barred++
+				}
+			}
+		}
+	}
+	if barred == 0 {
+		t.Error("nothing is refused")
 	}
 }

@@ -74,8 +74,8 @@ type Answered struct {
 	Next Next
 	// No: a check said no (C63).
 	No bool
-	// Calls with effects, in their order. Others counts calls beside them that were refused or only read: with them the turn goes
-	// on. ReadFailed says of each read, in order, whether it failed.
+	// Calls with effects, in their order. Others counts calls beside them that were refused, or are not looked at because Bars says
+	// so: with them the turn goes on. ReadFailed says of each read that was carried out, in order, whether it failed.
 	Calls      []Proposal
 	Others     int
 	ReadFailed []bool

@@ -29,7 +29,9 @@ type answer struct {
 	env   envelope.Envelope
 	named []ledger.Named
 	calls []router.Call
-	// judged and reads are one for each call; none where a check says no (C63).
+	// event is the answer as the state machine gets it.
+	event session.Answered
+	// judged and reads are one for each call; none where the state machine takes none of them.
 	judged []router.Judged
 	reads  []router.Read
 	// why says why nobody could be asked about its plan or result.
@@ -38,20 +40,46 @@ type answer struct {
 
 // answered has the calls of an answer judged, carries out those that only look, and gives what writes all of it in one transaction.
 func (e *Engine) answered(ctx context.Context, ns string, s ledger.Session, r router.Router, h heard, env envelope.Envelope) (func(*ledger.Work) error, error) {
-	a := &answer{Engine: e, s: s, rt: r, h: h, env: env}
+	a := &answer{Engine: e, s: s, rt: r, h: h, env: env, event: session.Answered{
+		Step: session.Step(env.Step), Next: session.Next(env.NextStep), No: !env.Consents(), Others: len(env.Calls),
+		AskPlan: r.Engine.AsksPlan(), AskResult: r.Engine.AsksResult(),
+	}}
 	for _, c := range env.Calls {
 		id := e.IDs.ID() // Never the model's own: servers count anew in each answer, and a result is found by it.
 		a.named = append(a.named, ledger.Named{ID: id, Name: c.Name, Args: argsOf(id)})
 		a.calls = append(a.calls, router.Call{ID: id, Tool: c.Name, Args: []byte(c.Args)})
 	}
-	if env.Consents() && len(a.calls) > 0 {
-		a.judged = r.JudgeAll(ctx, e.session(ns, s, after(s, env)), a.calls...)
-		if why := a.circles(); why != "" {
-			return e.circle(h, a.judged, why), ctx.Err()
-		}
-		a.reads = r.ReadAll(ctx, e.Limits.Reads, a.judged...)
+	if len(a.calls) == 0 || a.barred() {
+		return a.write, ctx.Err()
 	}
+	a.judged = r.JudgeAll(ctx, e.session(ns, s, after(s, env)), a.calls...)
+	if why := a.circles(); why != "" {
+		return e.circle(h, a.judged, why), ctx.Err()
+	}
+	a.event.Calls = make([]session.Proposal, a.effects())
+	a.event.Others -= len(a.event.Calls)
+	if a.barred() {
+		a.judged = nil
+		return a.write, ctx.Err()
+	}
+	a.reads = r.ReadAll(ctx, e.Limits.Reads, a.judged...)
 	return a.write, ctx.Err()
+}
+
+// barred says that the state machine takes nothing of the answer, so that nothing of it is carried out, reads included (C62, C63).
+func (a *answer) barred() bool { return a.Machine.Bars(a.s.State, a.event) != "" }
+
+// looks says of a call that it only reads, and may.
+func looks(j router.Judged) bool { return j.Reads() && j.Verdict() == policy.Allow }
+
+// effects counts the calls that are neither refused nor reads.
+func (a *answer) effects() (n int) {
+	for _, j := range a.judged {
+		if j.Stop == nil && !looks(j) {
+			n++
+		}
+	}
+	return n
 }
 
 // after is the step that the answer's calls are judged in: the one after the move (C62).
@@ -137,10 +165,8 @@ func (a *answer) write(w *ledger.Work) error {
 			return err
 		}
 	}
-	e := session.Answered{
-		Step: session.Step(a.env.Step), Next: session.Next(a.env.NextStep), No: !a.env.Consents(), Utterance: a.IDs.ID(),
-		AskPlan: a.rt.Engine.AsksPlan(), AskResult: a.rt.Engine.AsksResult(),
-	}
+	e := a.event
+	e.Utterance = a.IDs.ID()
 	made, err := a.propose(w, &e)
 	if err != nil {
 		return err
@@ -162,7 +188,7 @@ func (a *answer) write(w *ledger.Work) error {
 	if err := a.keep(w, made); err != nil {
 		return err
 	}
-	if err := notMade(w, e.Calls, notes); err != nil {
+	if err := a.notMade(w, notes); err != nil {
 		return err
 	}
 	a.changed(w)
@@ -180,19 +206,18 @@ func (a *answer) write(w *ledger.Work) error {
 func (a *answer) propose(w *ledger.Work, e *session.Answered) (made []gate.Made, err error) {
 	w.Session.Calls = map[string]ledger.Call{}
 	if a.judged == nil {
-		e.Others = len(a.calls)
-		return nil, a.refuseAll(w)
+		return nil, nil // The state machine refuses them.
 	}
+	e.Calls, e.Others = nil, 0
 	var effects []int
 	for i, j := range a.judged {
 		id := a.calls[i].ID
 		w.Session.Talk.ToolCalls++
 		w.Session.Talk.Recent = latest(append(w.Session.Talk.Recent, string(j.CallHash)), alternating)
-		looked := j.Reads() && j.Verdict() == policy.Allow
 		switch {
 		case j.Stop != nil:
 			e.Others++
-		case looked:
+		case looks(j):
 			e.ReadFailed = append(e.ReadFailed, a.reads[i].Failed)
 			a.countShown(w, i)
 		default:
@@ -212,16 +237,6 @@ func (a *answer) resultOf(i int) tool.Result {
 		return j.Result()
 	}
 	return a.reads[i].Result
-}
-
-// refuseAll gives each call of an answer whose checks say no the result that it was not looked at (C63).
-func (a *answer) refuseAll(w *ledger.Work) error {
-	for _, c := range a.calls {
-		if err := putJSON(w, resultOf(c.ID), tool.Outcome(tool.Refused, "a check of this answer says no: nothing of it is called")); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func rows(w *ledger.Work, all []audit.Entry) {

@@ -46,18 +46,17 @@ func (e *Engine) tellDecision(w *ledger.Work, a gate.Approval, d *gate.Decision)
 	return e.note(w, string(text))
 }
 
-// notMade gives the calls of an answer whose move was refused the reason as their results: the move and its calls are made together or not at all
-// (C62).
-func notMade(w *ledger.Work, calls []session.Proposal, notes []session.Note) error {
+// notMade gives the calls of an answer that was refused the reason as their results: a move and its calls are made together or not at all (C62).
+func (a *answer) notMade(w *ledger.Work, notes []session.Note) error {
 	for _, n := range notes {
-		if n.Of != session.OfRefusal {
+		if n.Of != session.OfRefusal || a.judged != nil {
 			continue
 		}
 		why := n.Text
 		if len(n.Allowed) > 0 {
 			why += fmt.Sprintf(" (from %s the steps %s can be named)", n.From, strings.Trim(fmt.Sprint(n.Allowed), "[]"))
 		}
-		for _, c := range calls {
+		for _, c := range a.calls {
 			if err := putJSON(w, resultOf(c.ID), tool.Outcome(tool.Refused, why)); err != nil {
 				return err
 			}

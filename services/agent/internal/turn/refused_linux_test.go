@@ -9,6 +9,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 )
 
+const no = "no: 制約外"
+
 // TestFailedReadsEndNoBatch: three reads that fail are an error when their batch has ended, and not before: what is called beside them is carried
 // out, or asked about, and the model is told of each call what became of it (C39, C65, C69).
 func TestFailedReadsEndNoBatch(t *testing.T) {
@@ -56,5 +58,66 @@ func TestFailedReadsEndNoBatch(t *testing.T) {
 			}
 			r.sound()
 		})
+	}
+}
+
+// TestNothingIsCalledAfterANo: once a check has said no nothing is called in the utterance, reads included, and the model is told how it may call
+// again, which works (C63).
+func TestNothingIsCalledAfterANo(t *testing.T) {
+	t.Parallel()
+	read := []any{call("read", "path", "a.md")}
+	write := []any{call("read", "path", "a.md"), call("create", "path", "b.md", "content", "x")}
+	for name, then := range map[string]string{
+		"a read":                say("PLANNING", "continue", "actions", read),
+		"a read and a change":   say("PLANNING", "continue", "actions", write),
+		"a read, and it moves":  say("REVIEW", "continue", "actions", read),
+		"a read, and it begins": say("EXECUTION", "continue", "actions", read),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.ok(writeFile(r, "a.md", "秘密"))
+			s := r.send("見て", say("PLANNING", "continue", "constraint_check", no, "actions", read), then, say("PLANNING", "continue"), say("PLANNING", "continue", "actions", read),
+				say("PLANNING", "done", "reply", "見ました。"))
+			for i, results := range [][]string{r.told(4), r.told(3)} {
+				for _, one := range results {
+					if !strings.Contains(one, `"status":"REFUSED"`) || !strings.Contains(one, "next_step continue") || strings.Contains(one, "秘密") {
+						t.Errorf("after answer %d the model was told %s", i+1, one)
+					}
+				}
+			}
+			if all := r.told(1); !strings.Contains(all[len(all)-1], "秘密") {
+				t.Errorf("in the next utterance it was told %q", all)
+			}
+			if s.State.Status != session.Success || s.State.Step != session.Planning || s.Talk.ToolCalls != 1 || r.file("b.md") != "" {
+				t.Errorf("%+v, %d calls are charged, %q is written", s.State, s.Talk.ToolCalls, r.file("b.md"))
+			}
+			r.sound()
+		})
+	}
+}
+
+// TestReadsGoWithTheirMove: where the move of an answer is refused none of its calls is made, reads included, and the model is told why (C62).
+func TestReadsGoWithTheirMove(t *testing.T) {
+	t.Parallel()
+	read := call("read", "path", "a.md")
+	for name, tt := range map[string]struct {
+		lines []string
+		told  string
+	}{
+		"the second move of an utterance": {[]string{say("EXECUTION", "continue", "actions", []any{call("list", "path", ".")}), say("REVIEW", "continue", "actions", []any{read})}, "one move an utterance"},
+		"changes go with EXECUTION":       {[]string{say("REVIEW", "continue", "actions", []any{read, call("create", "path", "b.md", "content", "x")})}, "calls with effects go with EXECUTION"},
+	} {
+		r := newRig(t)
+		r.ok(writeFile(r, "a.md", "秘密"))
+		r.send("見て", append(tt.lines, say("PLANNING", "pending_user"))...)
+		told := r.told(1)
+		if last := told[len(told)-1]; !strings.Contains(last, `"status":"REFUSED"`) || !strings.Contains(last, tt.told) || strings.Contains(strings.Join(told, ""), "秘密") {
+			t.Errorf("%s: the model was told %q", name, told)
+		}
+		if n := r.kinds(); n[audit.Ask] != 0 || len(r.pending()) != 0 {
+			t.Errorf("%s: rows %v", name, n)
+		}
+		r.sound()
 	}
 }
