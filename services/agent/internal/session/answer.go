@@ -126,8 +126,17 @@ func (c *change) barred(e Answered) string {
 	return ""
 }
 
+// refused refuses an answer.
 func (c *change) refused(e Answered, why Reason, text string) {
 	c.note(Note{Of: OfRefusal, ID: c.Turn.Utterance, From: string(c.Step), To: string(e.Step), Reason: why, Text: text, Allowed: c.m.Allowed(c.Step, e.AskPlan)})
+}
+
+// refusedEnd refuses the end of the task: the whole answer, but for a move that it made first.
+func (c *change) refusedEnd(e Answered, moved bool, why Reason, text string) {
+	if moved {
+		e.Step = ""
+	}
+	c.refused(e, why, text)
 }
 
 // propose takes calls with effects: one batch, and one gate if any of them is asked for.
@@ -168,7 +177,7 @@ func (e Answered) speak(c *change) error {
 	}
 	switch e.Step {
 	case c.Step:
-		return e.then(c)
+		return e.then(c, false)
 	case Awaiting:
 		return e.askFor(c)
 	}
@@ -191,7 +200,7 @@ func (e Answered) speak(c *change) error {
 	if err := c.step(ByModel, e.Step, InProgress); err != nil {
 		return err
 	}
-	return e.then(c)
+	return e.then(c, true)
 }
 
 // illegal is a step that there is no way to: it takes the whole answer with it.
@@ -225,8 +234,8 @@ func (e Answered) askFor(c *change) error {
 	return c.judge(kind, e.Gate)
 }
 
-// then is next_step, judged in the step after the move (C23, C61).
-func (e Answered) then(c *change) error {
+// then is next_step, judged in the step after the move (C23, C61). moved says that the answer made one.
+func (e Answered) then(c *change, moved bool) error {
 	switch e.Next {
 	case NextContinue:
 		c.utterance(e.Utterance)
@@ -249,9 +258,10 @@ func (e Answered) then(c *change) error {
 	case c.Step != Review:
 		return c.stop(Success, ReasonDone)
 	case c.Turn.Blocked:
+		c.refusedEnd(e, moved, ReasonBlocked, "a check said no in this utterance: the task does not end in it")
 		return c.stop(RequiresInput, ReasonBlocked)
 	case c.Turn.Moved: // C31
-		c.refused(e, ReasonRefused, "one move an utterance: the next one may end the task")
+		c.refusedEnd(e, moved, ReasonRefused, "one move an utterance: the next one may end the task")
 		c.utterance(e.Utterance)
 		return nil
 	case e.AskResult && !c.ResultApproved && e.Gate.Approval == "":

@@ -32,7 +32,8 @@ type Note struct {
 	Of Subject `json:"of"`
 	// ID of the call, approval, turn, message or question.
 	ID string `json:"id,omitempty"`
-	// From and To are what it was and is; of a turn To may also be ToAnswered or ToPickedUp: it goes on.
+	// From and To are what it was and is; of a turn To may also be ToAnswered or ToPickedUp: it goes on. Of a refusal To is the step that
+	// the answer asked for; empty where the rest of the answer was taken.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	// Trigger of a step.
@@ -42,6 +43,9 @@ type Note struct {
 	// Allowed steps, of a refusal.
 	Allowed []Step `json:"allowed,omitempty"`
 }
+
+// Whole says that it refuses an answer with all that the answer would change (C61).
+func (n Note) Whole() bool { return n.Of == OfRefusal && n.To != "" }
 
 // RefusedError is an event that cannot happen now. Nothing changed.
 type RefusedError struct {

@@ -191,7 +191,9 @@ func (a *answer) write(w *ledger.Work) error {
 	if err := a.notMade(w, notes); err != nil {
 		return err
 	}
-	a.changed(w)
+	if !slices.ContainsFunc(notes, session.Note.Whole) {
+		a.changed(w)
+	}
 	if err := a.warn(w); err != nil {
 		return err
 	}
@@ -311,7 +313,11 @@ func (a *answer) keep(w *ledger.Work, made []gate.Made) error {
 	return nil
 }
 
-// changed takes what the model wants to change of the five items (C21), and which layers the next prompt has.
+// untaken is what a model is told of the changes in an answer that was refused.
+const untaken = "the state_delta of this answer is not taken"
+
+// changed takes what the model wants to change of the five items (C21), and which layers the next prompt has. An answer that was refused changes
+// nothing (C61).
 func (a *answer) changed(w *ledger.Work) {
 	s, d := w.Session, a.env.StateDelta
 	if d.Note != "" {
@@ -341,6 +347,9 @@ func (a *answer) goOn(w *ledger.Work, notes []session.Note) error {
 	for _, n := range notes {
 		if n.Of == session.OfRefusal {
 			said["refused"], said["allowed_steps"] = n.Text, n.Allowed
+		}
+		if n.Whole() && !a.env.StateDelta.Empty() {
+			said["changes"] = untaken
 		}
 	}
 	if a.why != "" {

@@ -56,6 +56,9 @@ func (a *answer) notMade(w *ledger.Work, notes []session.Note) error {
 		if len(n.Allowed) > 0 {
 			why += fmt.Sprintf(" (from %s the steps %s can be named)", n.From, strings.Trim(fmt.Sprint(n.Allowed), "[]"))
 		}
+		if !a.env.StateDelta.Empty() {
+			why += "; " + untaken
+		}
 		for _, c := range a.calls {
 			if err := putJSON(w, resultOf(c.ID), tool.Outcome(tool.Refused, why)); err != nil {
 				return err

@@ -1,10 +1,12 @@
 package turn
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 )
@@ -117,6 +119,47 @@ func TestReadsGoWithTheirMove(t *testing.T) {
 		}
 		if n := r.kinds(); n[audit.Ask] != 0 || len(r.pending()) != 0 {
 			t.Errorf("%s: rows %v", name, n)
+		}
+		r.sound()
+	}
+}
+
+// TestARefusedAnswerChangesNothing: what is refused takes the whole answer with it, the change of the five items too (C61), and the model is told
+// so; where a part is refused, and where a check says no to nothing, the change is taken.
+func TestARefusedAnswerChangesNothing(t *testing.T) {
+	t.Parallel()
+	delta := map[string]any{"goal": "別の目標", "open_questions": []string{}}
+	list := []any{call("list", "path", ".")}
+	ask := say("PLANNING", "pending_user", "question", "どうしますか？")
+	for name, tt := range map[string]struct {
+		lines []string
+		taken bool
+	}{
+		"a move against a check":         {[]string{say("REVIEW", "done", "constraint_check", no, "state_delta", delta)}, false},
+		"calls against a check":          {[]string{say("PLANNING", "continue", "constraint_check", no, "state_delta", delta, "actions", list), ask}, false},
+		"calls after a no":               {[]string{say("PLANNING", "continue", "constraint_check", no, "actions", list), say("PLANNING", "continue", "state_delta", delta, "actions", list), ask}, false},
+		"the end of a task against one":  {[]string{say("REVIEW", "continue"), say("REVIEW", "done", "constraint_check", no, "state_delta", delta)}, false},
+		"a move that there is not":       {[]string{say("AWAITING_APPROVAL", "continue", "state_delta", delta), ask}, false},
+		"a second move":                  {[]string{say("EXECUTION", "continue", "actions", list), say("REVIEW", "continue", "state_delta", delta), ask}, false},
+		"a second move with calls":       {[]string{say("EXECUTION", "continue", "actions", list), say("REVIEW", "continue", "state_delta", delta, "actions", list), ask}, false},
+		"the end with the move to it":    {[]string{say("REVIEW", "done", "state_delta", delta), ask}, true},
+		"a no that asks for nothing":     {[]string{say("PLANNING", "continue", "constraint_check", no, "state_delta", delta), ask}, true},
+		"a question beside calls":        {[]string{say("PLANNING", "continue", "state_delta", delta, "actions", list, "question", "どれ？"), ask}, true},
+		"calls of which each is refused": {[]string{say("PLANNING", "continue", "state_delta", delta, "actions", []any{call("read", "path", "../x")}), ask}, true},
+	} {
+		r := newRig(t)
+		_, err := r.Ledger.Update(t.Context(), ns, id, "", ann, func(s *ledger.Session) error {
+			s.Items.Goal, s.Items.OpenQuestions = "港の話", []string{"頁数は？"}
+			return nil
+		})
+		r.ok(err)
+		s := r.send("書いて", tt.lines...)
+		want := map[bool]string{false: "港の話 [頁数は？]", true: "別の目標 []"}[tt.taken]
+		if got := fmt.Sprint(s.Items.Goal, " ", s.Items.OpenQuestions); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+		if told := r.last().Content; len(tt.lines) > 1 && tt.lines[len(tt.lines)-1] == ask && !tt.taken && !strings.Contains(told, "state_delta") {
+			t.Errorf("%s: the model was told %s", name, told)
 		}
 		r.sound()
 	}
