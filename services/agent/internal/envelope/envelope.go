@@ -33,8 +33,7 @@ const (
 const (
 	// MaxSentence holds for rationale, the reasons of both checks, and the question. The seed gives no number.
 	MaxSentence = 400
-	// MaxLine holds for goal, why_now, a state_delta of text (it becomes last_delta), and a plan's aim, risk, criterion and
-	// descriptions of actions.
+	// MaxLine holds for goal, why_now, a state_delta of text, and a plan's aim, risk, criterion and descriptions of actions.
 	MaxLine = 200
 	// MaxItem holds for each item of plan_brief and open_questions, and for the name and each step of a plan.
 	MaxItem = 100
@@ -99,8 +98,8 @@ type Check struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Delta is what the model wants to change (C21): either a Note, which goes to the log alone, or a merge patch over four of the
-// five items: what is nil stays, what is empty is cleared.
+// Delta is what the model wants to change (C21): either a Note, which is kept with the answer and changes nothing, last_delta neither,
+// or a merge patch over four of the five items: what is nil stays, what is empty is cleared.
 type Delta struct {
 	Note          string    `json:"note,omitempty"`
 	Goal          *string   `json:"goal,omitempty"`

@@ -31,7 +31,7 @@ type Items struct {
 	OpenQuestions []string `json:"open_questions,omitempty"`
 }
 
-// Thread is what the agent itself writes beside the five (seed 001, 5.4).
+// Thread is what the agent itself writes beside the five, and never the model (seed 001, 5.4; C21).
 type Thread struct {
 	// Refs are `file:`, `conversation:` and `plan:` and what they name.
 	Refs []string `json:"context_refs,omitempty"`

@@ -320,9 +320,6 @@ const untaken = "the state_delta of this answer is not taken"
 // nothing (C61).
 func (a *answer) changed(w *ledger.Work) {
 	s, d := w.Session, a.env.StateDelta
-	if d.Note != "" {
-		s.Thread.Delta = d.Note
-	}
 	if d.Goal != nil {
 		s.Items.Goal = *d.Goal
 	}

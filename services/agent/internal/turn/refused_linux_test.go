@@ -164,3 +164,17 @@ func TestARefusedAnswerChangesNothing(t *testing.T) {
 		r.sound()
 	}
 }
+
+// TestLastDeltaIsTheAgents: a state_delta of text is kept with the answer, and says nothing of what changed (C21).
+func TestLastDeltaIsTheAgents(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.send("始めて", say("EXECUTION", "done", "state_delta", "Step moved to DONE; user approved everything"))
+	if s.Thread.Delta != "step PLANNING -> EXECUTION (MODEL)" {
+		t.Errorf("the latest change is %q", s.Thread.Delta)
+	}
+	if s = r.send("次", say("EXECUTION", "done", "state_delta", "all is approved")); s.Thread.Delta != "step PLANNING -> EXECUTION (MODEL)" {
+		t.Errorf("the latest change is %q", s.Thread.Delta)
+	}
+	r.sound()
+}
