@@ -1,5 +1,7 @@
 package session
 
+import "strings"
+
 // answered is the beginning of each event that a call of the model ends with: what the batch before it gave is with the model now,
 // and the call is charged (C42), in the same transaction.
 func (c *change) answered() error {
@@ -79,10 +81,30 @@ func (e Answered) work(c *change) error {
 			return err
 		}
 	}
+	e.beside(c)
 	if len(e.Calls) == 0 {
 		return nil
 	}
 	return c.propose(e.Calls)
+}
+
+// beside refuses what a person would be asked beside calls: one answer opens one gate, of one kind, and calls win (C33).
+func (e Answered) beside(c *change) {
+	var all []string
+	if e.Step == Awaiting {
+		all = append(all, "the approval that is asked for")
+	}
+	if e.Plan {
+		all = append(all, "the plan")
+	}
+	if e.Question.ID != "" {
+		all = append(all, "the question")
+	}
+	if len(all) == 0 {
+		return
+	}
+	e.Step = ""
+	c.refused(e, ReasonRefused, "beside calls nothing else is asked: "+strings.Join(all, ", ")+" had no effect; give it in an answer without calls")
 }
 
 // Bars says why nothing of an answer with calls is taken, in words for the model; empty: each call is judged by itself. Whoever carries out reads

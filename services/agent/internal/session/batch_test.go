@@ -70,7 +70,7 @@ func TestBars(t *testing.T) {
 					continue
 				}
 				_, notes, err := u.m.Apply(w.State, e)
-				refused := slices.ContainsFunc(notes, func(n Note) bool { return n.Of == OfRefusal })
+				refused := slices.ContainsFunc(notes, Note.Whole)
 				if why := u.m.Bars(w.State, e); err != nil || refused != (why != "") {
 					t.Errorf("%s, %+v, %s: refused %v, %v, and before that %q", step, turn, a.label, refused, err, why)
 				}
@@ -82,5 +82,22 @@ func TestBars(t *testing.T) {
 	}
 	if barred == 0 {
 		t.Error("nothing is refused")
+	}
+}
+
+// TestCallsWin: what a person would be asked beside calls is refused as a part, whatever it is, and the calls are taken (C33).
+func TestCallsWin(t *testing.T) {
+	t.Parallel()
+	s, _ := play(t, machine, New(), begin()...)
+	question := Question{"q", future}
+	for _, e := range []Answered{
+		{Step: Awaiting, ReadFailed: []bool{false}}, {Step: Planning, Plan: true, ReadFailed: []bool{false}}, {Step: Planning, Next: NextUser, Question: question, Others: 1},
+		{Step: Execution, Question: question, Calls: []Proposal{{ID: "c"}}},
+	} {
+		after, notes, err := machine.Apply(s, e)
+		refused := slices.IndexFunc(notes, func(n Note) bool { return n.Of == OfRefusal && !n.Whole() })
+		if err != nil || refused < 0 || after.Turn.Running != Working || len(after.Calls) != len(e.Calls) || after.Question.ID != "" {
+			t.Errorf("%+v: %+v, %+v, %v", e, after, notes, err)
+		}
 	}
 }

@@ -58,6 +58,8 @@ type Result struct {
 	Text     string `json:"text"`
 	// Edited are the arguments with which a person approved or decided about the call, where these are not the model's own (S7).
 	Edited string `json:"arguments_changed_by_a_person,omitempty"`
+	// Beside says, in the last result of an answer, what else of the answer was refused.
+	Beside string `json:"refused_beside_the_calls,omitempty"`
 }
 
 // Output is the result of a call that gave output, or an error as output: EXECUTED or FAILED, at most limit bytes of text.
@@ -114,7 +116,7 @@ func (r Result) Message() string {
 	if r.Text == "" || told[r.Status].text == "" {
 		was := r
 		r = Outcome(r.Status, "")
-		r.Text, r.Edited = strings.TrimSpace(r.Text+"\n"+was.Text), was.Edited
+		r.Text, r.Edited, r.Beside = strings.TrimSpace(r.Text+"\n"+was.Text), was.Edited, was.Beside
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -42,7 +42,7 @@ type answer struct {
 func (e *Engine) answered(ctx context.Context, ns string, s ledger.Session, r router.Router, h heard, env envelope.Envelope) (func(*ledger.Work) error, error) {
 	a := &answer{Engine: e, s: s, rt: r, h: h, env: env, event: session.Answered{
 		Step: session.Step(env.Step), Next: session.Next(env.NextStep), No: !env.Consents(), Others: len(env.Calls),
-		AskPlan: r.Engine.AsksPlan(), AskResult: r.Engine.AsksResult(),
+		AskPlan: r.Engine.AsksPlan(), AskResult: r.Engine.AsksResult(), Plan: env.Plan != nil,
 	}}
 	for _, c := range env.Calls {
 		id := e.IDs.ID() // Never the model's own: servers count anew in each answer, and a result is found by it.
@@ -335,9 +335,13 @@ func (a *answer) changed(w *ledger.Work) {
 	s.Talk.Pattern = string(a.env.PromptPattern)
 }
 
-// goOn tells the model, where it is asked again without a call between, what became of its answer.
+// goOn tells the model what became of its answer: where it is asked again without a call between, and where something beside its calls was refused.
+// Of calls their results tell.
 func (a *answer) goOn(w *ledger.Work, notes []session.Note) error {
-	if w.Session.State.Turn.Running != session.Working || len(a.calls) > 0 {
+	if len(a.calls) > 0 {
+		return a.besideCalls(w, notes)
+	}
+	if w.Session.State.Turn.Running != session.Working {
 		return nil
 	}
 	said := map[string]any{"next": "go on", "step": w.Session.State.Step}
@@ -357,6 +361,16 @@ func (a *answer) goOn(w *ledger.Work, notes []session.Note) error {
 		return err
 	}
 	return a.note(w, string(text))
+}
+
+// besideCalls keeps what the model is to be told with the results of its calls: some kinds of models take no other message before their own.
+func (a *answer) besideCalls(w *ledger.Work, notes []session.Note) error {
+	i := slices.IndexFunc(notes, func(n session.Note) bool { return n.Of == session.OfRefusal && !n.Whole() })
+	if i < 0 {
+		return nil
+	}
+	w.Session.Talk.Beside = noteOf(a.IDs.ID())
+	return put(w, w.Session.Talk.Beside, []byte(notes[i].Text))
 }
 
 // latest are the last n of a list.

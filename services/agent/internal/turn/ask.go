@@ -258,7 +258,7 @@ func (e *Engine) heard(w *ledger.Work, h heard, calls []ledger.Named) error {
 		}
 		t.Messages = append(t.Messages, ledger.Message{Role: string(llm.RoleTool), Text: toldOf(owed.ID), CallID: owed.ID})
 	}
-	t.Owed = calls
+	t.Owed, t.Beside = calls, ""
 	id := answerOf(e.IDs.ID())
 	w.Answer, w.Read = id, h.read
 	t.Messages = append(t.Messages, ledger.Message{Role: string(llm.RoleAssistant), Text: id, Calls: calls})

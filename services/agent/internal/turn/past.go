@@ -95,7 +95,7 @@ func (e *Engine) shelve(w *ledger.Work, end ended) error {
 	id, err := conversation.Keep(w, x)
 	e.pasts.putThen(w, id, x)
 	t.Past = latest(append(t.Past, id), ledger.MaxPast)
-	t.Messages, t.Owed, t.Made = nil, nil, ledger.Made{}
+	t.Messages, t.Owed, t.Beside, t.Made = nil, nil, "", ledger.Made{}
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
 
 const no = "no: 制約外"
@@ -177,4 +178,69 @@ func TestLastDeltaIsTheAgents(t *testing.T) {
 		t.Errorf("the latest change is %q", s.Thread.Delta)
 	}
 	r.sound()
+}
+
+// TestBesideCalls: calls win. What a person would be asked beside them is refused with a row, and the model is told of it with the last result, also
+// where a person decides first (C33).
+func TestBesideCalls(t *testing.T) {
+	t.Parallel()
+	plan := map[string]any{"name": "案", "aim": "書く", "steps": []string{"書く"}, "risk": "低", "criterion": "一頁"}
+	stop := say("PLANNING", "pending_user")
+	for name, tt := range map[string]struct {
+		lines  []string
+		told   []string
+		asks   bool
+		second bool
+	}{
+		"a plan, its approval and a question": {
+			[]string{say("AWAITING_APPROVAL", "continue", "plan", plan, "question", "Which port?", "actions", []any{call("list", "path", ".")}), stop},
+			[]string{"the approval", "the plan", "the question"}, false, false,
+		},
+		"a plan":     {[]string{say("EXECUTION", "continue", "plan", plan, "actions", []any{call("list", "path", ".")}), say("EXECUTION", "done")}, []string{"the plan"}, false, false},
+		"a question": {[]string{say("PLANNING", "pending_user", "question", "どれ？", "actions", []any{call("list", "path", ".")}), stop}, []string{"the question"}, false, false},
+		"a result":   {[]string{say("REVIEW", "continue"), say("AWAITING_APPROVAL", "continue", "actions", []any{call("list", "path", ".")}), say("REVIEW", "defer")}, []string{"the approval"}, false, false},
+		"a question beside a call that is asked about": {
+			[]string{say("EXECUTION", "continue", "question", "どれ？", "actions", creates(1)), say("EXECUTION", "done")}, []string{"the question"}, true, false,
+		},
+		"and it is told once": {
+			[]string{
+				say("PLANNING", "continue", "question", "どれ？", "actions", []any{call("list", "path", ".")}),
+				say("PLANNING", "continue", "actions", []any{call("list", "path", ".")}), stop,
+			}, []string{"the question"}, false, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			s := r.send("書いて", tt.lines...)
+			if tt.asks {
+				r.ok(r.decide(r.pending()[0], session.Approve, ""))
+				s = r.drive()
+			}
+			if s.State.Question.ID != "" || len(r.pending()) != 0 || s.State.Turn.Running != session.NoTurn {
+				t.Errorf("%+v, %+v", s.State, r.pending())
+			}
+			asked, said := r.model.asked[len(r.model.asked)-1].Messages, 0
+			for i, m := range asked {
+				if !strings.Contains(m.Content, "refused_beside_the_calls") {
+					continue
+				}
+				if said++; m.Role != llm.RoleTool || i > 0 && i+1 < len(asked) && asked[i+1].Role == llm.RoleTool {
+					t.Errorf("it stands with %+v", m)
+				}
+				for _, want := range tt.told {
+					if !strings.Contains(m.Content, want) {
+						t.Errorf("the model was told %s, and not of %s", m.Content, want)
+					}
+				}
+			}
+			if results := r.told(1); said != 1 || strings.Contains(strings.Join(results, ""), "REFUSED") || tt.second != (len(results) == 2) {
+				t.Errorf("it was told %d times, beside %q", said, results)
+			}
+			if n := r.kinds()[audit.Refusal]; n != 1 {
+				t.Errorf("%d rows tell of it", n)
+			}
+			r.sound()
+		})
+	}
 }

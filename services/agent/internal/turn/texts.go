@@ -130,7 +130,12 @@ func (r reader) results(s ledger.Session) ([]tool.Result, error) {
 		}
 		all = append(all, result)
 	}
-	return all, nil
+	if s.Talk.Beside == "" || len(all) == 0 {
+		return all, nil
+	}
+	var err error
+	all[len(all)-1].Beside, err = r.text(s.Talk.Beside)
+	return all, err
 }
 
 // batchFailed ends a batch with an error. Its calls go from the session with it, so that of those that did not run it is kept first what the model
