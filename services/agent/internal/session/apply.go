@@ -140,11 +140,11 @@ func (c *change) open(message, turn, utterance string, event bool) {
 	if c.Question.ID != "" {
 		c.closeQuestion()
 	}
-	if c.Recoveries >= c.m.Limits.Recoveries {
-		c.Recoveries = 0 // C66
-	}
 	if !event {
 		c.Spent = 0
+		if c.Recoveries >= c.m.Limits.Recoveries {
+			c.Recoveries = 0 // C66
+		}
 	}
 	c.Calls, c.PickUps, c.Reason, c.LastError = nil, 0, "", ""
 	c.Turn = Turn{Running: Working, ID: turn, Utterance: utterance, ModelCalls: max(c.m.Limits.ModelCalls-c.Spent, 0)}

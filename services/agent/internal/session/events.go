@@ -25,7 +25,8 @@ type Sent struct {
 	Approvals []string
 	// TurnID for an Interrupt: the turn that its sender saw.
 	TurnID string
-	// ByEvent: the message is no person's, so that its turn has of the model calls what the last message of a person has left (C42).
+	// ByEvent: the message is no person's, so that its turn has of the model calls and recoveries what the last message of a person has
+	// left (C42, C66).
 	ByEvent bool
 	// NewTurn and NewUtterance are ids in case that it opens a turn at once.
 	NewTurn, NewUtterance string

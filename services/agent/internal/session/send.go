@@ -89,7 +89,10 @@ func (e TurnOpened) apply(c *change) error {
 			return err
 		}
 		c.lifecycle(Open)
-		c.Recoveries, c.ResultApproved = 0, false
+		c.ResultApproved = false
+		if !e.ByEvent { // Between two messages of a person there are at most Limits.Recoveries (C66).
+			c.Recoveries = 0
+		}
 	}
 	c.open(message, e.Turn, e.Utterance, e.ByEvent)
 	return nil

@@ -54,7 +54,8 @@ type State struct {
 	// Reason is why the last turn stopped, and LastError what went wrong, until the next turn.
 	Reason    Reason `json:"reason,omitempty"`
 	LastError string `json:"last_error,omitempty"`
-	// Recoveries of this task; ResultApproved: REVIEW may end in DONE (C41); PickUps since the last progress (C54).
+	// Recoveries of this task; one that an event opened goes on with those of the task before (C66). ResultApproved: REVIEW may end in DONE
+	// (C41). PickUps since the last progress (C54).
 	Recoveries     int  `json:"recoveries,omitempty"`
 	ResultApproved bool `json:"result_approved,omitempty"`
 	PickUps        int  `json:"pick_ups,omitempty"`
