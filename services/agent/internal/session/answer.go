@@ -1,6 +1,9 @@
 package session
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // answered is the beginning of each event that a call of the model ends with: what the batch before it gave is with the model now,
 // and the call is charged (C42), in the same transaction.
@@ -53,6 +56,22 @@ func (e Answered) apply(c *change) error {
 	if err := c.answered(); err != nil {
 		return err
 	}
+	last := c.Turn
+	c.Turn.Refused, c.Turn.Refusals = "", 0
+	if err := e.take(c); err != nil || c.Turn.Refused == "" {
+		return err
+	}
+	if c.Turn.Refusals = 1; c.Turn.Refused == last.Refused {
+		c.Turn.Refusals += last.Refusals
+	}
+	if limit := c.m.Limits.Refusals; limit <= 0 || c.Turn.Refusals < limit {
+		return nil
+	}
+	c.LastError = fmt.Sprintf("the same was refused %d times in a row: %s", c.Turn.Refusals, c.Turn.Refused)
+	return c.stop(RequiresInput, ReasonStuck)
+}
+
+func (e Answered) take(c *change) error {
 	for _, failed := range e.ReadFailed {
 		c.called(failed)
 	}
@@ -148,8 +167,11 @@ func (c *change) barred(e Answered) string {
 	return ""
 }
 
-// refused refuses an answer.
+// refused refuses an answer. One that is refused whole counts as a step in a circle (C24).
 func (c *change) refused(e Answered, why Reason, text string) {
+	if e.Step != "" {
+		c.Turn.Refused = string(e.Step) + ", " + text
+	}
 	c.note(Note{Of: OfRefusal, ID: c.Turn.Utterance, From: string(c.Step), To: string(e.Step), Reason: why, Text: text, Allowed: c.m.Allowed(c.Step, e.AskPlan)})
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
@@ -82,6 +83,37 @@ func TestBars(t *testing.T) {
 	}
 	if barred == 0 {
 		t.Error("nothing is refused")
+	}
+}
+
+// TestTheSameRefusals in a row end the turn, over all utterances; another one, or what is taken, begins the count anew (C24).
+func TestTheSameRefusals(t *testing.T) {
+	t.Parallel()
+	ask := Answered{Step: Awaiting, Next: NextContinue, Utterance: "v"}
+	other := Answered{Step: Done, Next: NextContinue, Utterance: "v"}
+	stays := Answered{Step: Planning, Next: NextContinue, Utterance: "v"}
+	open, _ := play(t, machine, New(), begin()...)
+	for name, tt := range map[string]struct {
+		answers []Event
+		stuck   bool
+	}{
+		"four":                 {[]Event{ask, ask, ask, ask}, true},
+		"three":                {[]Event{ask, ask, ask}, false},
+		"with another":         {[]Event{ask, ask, other, ask, ask, ask}, false},
+		"with one taken":       {[]Event{ask, ask, ask, stays, ask}, false},
+		"with an unreadable":   {[]Event{ask, ask, ask, Unreadable{}, ask}, true},
+		"that end the turn":    {[]Event{Answered{Step: Awaiting, Next: NextDone}, Sent{ID: "m"}, TurnOpened{Turn: "t2"}, ask, ask, ask}, false},
+		"beside calls, a part": {[]Event{Answered{Step: Awaiting, Others: 1}, Answered{Step: Awaiting, Others: 1}, Answered{Step: Awaiting, Others: 1}, Answered{Step: Awaiting, Others: 1}}, false},
+	} {
+		s, _ := play(t, machine, open, tt.answers...)
+		if got := s.Reason == ReasonStuck; got != tt.stuck || got != (s.Turn.Running == NoTurn) || got != strings.Contains(s.LastError, "4 times in a row") {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	without := machine
+	without.Limits.Refusals = 0
+	if s, _ := play(t, without, open, ask, ask, ask, ask, ask); s.Turn.Running != Working {
+		t.Errorf("without a limit: %+v", s)
 	}
 }
 

@@ -15,8 +15,9 @@ type Limits struct {
 	ModelCalls int
 	// Failures are failed calls in a row that count as an error (C65).
 	Failures int
-	// Denials are denials in a row that end the turn (S28); 0: none do.
-	Denials int
+	// Denials are denials in a row that end the turn (S28), Refusals refusals of the same that do (C24); 0: none do.
+	Denials  int
+	Refusals int
 	// PickUps are take-overs of an open turn without progress that end it (C54).
 	PickUps int
 	// Queue are messages that wait.
@@ -29,7 +30,7 @@ type Limits struct {
 
 // DefaultLimits are those of the notes.
 func DefaultLimits() Limits {
-	return Limits{Recoveries: 3, Reasks: 2, ModelCalls: 20, Failures: 3, Denials: 3, PickUps: 3, Queue: 16, Edits: 10, Attempts: 2}
+	return Limits{Recoveries: 3, Reasks: 2, ModelCalls: 20, Failures: 3, Denials: 3, Refusals: 4, PickUps: 3, Queue: 16, Edits: 10, Attempts: 2}
 }
 
 // Machine applies events to states. The zero value of Limits allows nothing: take DefaultLimits.
@@ -80,6 +81,9 @@ type Turn struct {
 	ModelCalls int `json:"model_calls,omitempty"`
 	Failures   int `json:"failures,omitempty"`
 	Denials    int `json:"denials,omitempty"`
+	// Refused is what was refused last, and Refusals how often in a row, over all utterances.
+	Refused  string `json:"refused,omitempty"`
+	Refusals int    `json:"refusals,omitempty"`
 }
 
 // Question is what a model asked. It authorises nothing (S17).

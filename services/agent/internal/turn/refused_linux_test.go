@@ -244,3 +244,53 @@ func TestBesideCalls(t *testing.T) {
 		})
 	}
 }
+
+// TestTheSameRefusalIsALoop: a model that asks for the same thing again and again, each time for another reason, is stopped at the fourth refusal
+// (C24); something that is taken in between begins the count anew.
+func TestTheSameRefusalIsALoop(t *testing.T) {
+	t.Parallel()
+	list := []any{call("list", "path", ".")}
+	ask := func(i int) string { return say("AWAITING_APPROVAL", "continue", "rationale", fmt.Sprint("理由", i)) }
+	for name, tt := range map[string]struct {
+		line  func(i int) string
+		asked int
+		why   session.Reason
+	}{
+		"a plan that is none": {ask, 4, session.ReasonStuck},
+		"calls after a no": {func(i int) string {
+			return say("PLANNING", "continue", "rationale", fmt.Sprint("理由", i), "constraint_check", no, "actions", list)
+		}, 4, session.ReasonStuck},
+		"with steps in between": {func(i int) string {
+			if i%4 == 3 {
+				return say("PLANNING", "continue", "rationale", fmt.Sprint("理由", i))
+			}
+			return ask(i)
+		}, 20, session.ReasonBudget},
+		"calls that move again": {func(i int) string {
+			if i == 0 {
+				return say("EXECUTION", "continue", "actions", list)
+			}
+			return say("REVIEW", "continue", "rationale", fmt.Sprint("理由", i), "actions", []any{call("list", "path", fmt.Sprint("d", i))})
+		}, 5, session.ReasonStuck},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			for i := range 20 {
+				r.model.lines = append(r.model.lines, tt.line(i))
+			}
+			s := r.send("計画して")
+			if len(r.model.asked) != tt.asked || s.State.Reason != tt.why || s.State.Status != session.RequiresInput || s.State.Turn.Running != session.NoTurn {
+				t.Errorf("%+v after %d calls", s.State, len(r.model.asked))
+			}
+			if tt.why == session.ReasonStuck && !strings.Contains(s.State.LastError, "refused 4 times in a row") {
+				t.Errorf("a person is told %q", s.State.LastError)
+			}
+			r.model.lines = nil
+			if s = r.send("もうよい", say(string(s.State.Step), "done", "reply", "はい。")); s.State.Status != session.Success {
+				t.Errorf("%+v", s.State)
+			}
+			r.sound()
+		})
+	}
+}
