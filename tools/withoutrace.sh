@@ -10,7 +10,7 @@ uses=$(grep -rn --include='*.go' -lE 'testkit\.(Race|WithoutRace)\b' services | 
 tests=$(awk '
   FNR == 1 {test = ""}
   /^func / {test = match($0, /^func Test[^(]*/) && FILENAME ~ /_test\.go$/ ? substr($0, 6, RLENGTH - 5) : ""}
-  /testkit\.(Race|WithoutRace)[^A-Za-z]/ {
+  /testkit\.(Race|WithoutRace)([^A-Za-z]|$)/ {
     if (test == "") {print "tests: " FILENAME ":" FNR ": testkit.Race and testkit.WithoutRace stand in a function of a test alone" > "/dev/stderr"; failed = 1}
     print test
   }

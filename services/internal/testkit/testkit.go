@@ -106,7 +106,7 @@ func Root(t testing.TB) string {
 }
 
 // WithoutRace skips a test with the race detector: for one that works on a single goroutine, where it finds nothing and takes minutes.
-// `make test` runs the packages that have one once more without.
+// `make test` runs it without (tools/withoutrace.sh), which finds it by its name: this and Race stand in the function of a test itself.
 func WithoutRace(t testing.TB) {
 	t.Helper()
 	if Race {

@@ -7,13 +7,20 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/storetest"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
+
+var engine = storetest.Engine{
+	Open: func(_ *testing.T, _ string, clock func() time.Time) store.Store { return memory.New(clock) },
+}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	engine := storetest.Engine{
-		Open: func(_ *testing.T, _ string, clock func() time.Time) store.Store { return memory.New(clock) },
-	}
 	storetest.Run(t, engine)
-	t.Run("large", func(t *testing.T) { storetest.RunLarge(t, engine) })
+}
+
+func TestConformanceOfLargeThings(t *testing.T) {
+	t.Parallel()
+	testkit.WithoutRace(t)
+	storetest.RunLarge(t, engine)
 }

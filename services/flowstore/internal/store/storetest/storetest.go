@@ -56,8 +56,8 @@ func Run(t *testing.T, engine Engine) {
 	}
 }
 
-// RunLarge holds an engine to the contract where a text or a flow is as large as it may be. One goroutine does the work, which takes
-// an engine that writes files minutes with the race detector.
+// RunLarge holds an engine to the contract where a text or a flow is as large as it may be. One goroutine does the work, which is many
+// times as much with the race detector, which finds nothing there.
 func RunLarge(t *testing.T, engine Engine) {
 	t.Helper()
 	runCases(t, engine, largeCases())
