@@ -322,6 +322,48 @@ func TestThreeDenialsEndTheTurn(t *testing.T) {
 	}
 }
 
+// TestAnApprovalEndsTheRowOfDenials: denials count in a row, over all steps and answers of a turn: an approval between begins the count anew (S28).
+func TestAnApprovalEndsTheRowOfDenials(t *testing.T) {
+	t.Parallel()
+	ask := Answered{Step: Execution, Calls: []Proposal{{ID: "c", Ask: true, Approval: "a", Digest: "d", Until: future}}}
+	again := ask
+	again.Step = Planning // A denial leads there, and the move of the utterance is spent.
+	deny := Decided{"a", "d", Deny, now, future}
+	s, _ := play(t, machine, New(), append(begin(), ask, deny, again, deny, again, Decided{"a", "d", Approve, now, future}, Began{Call: "c", Digest: "d", At: now}, Ended{Call: "c"})...)
+	s, _ = play(t, machine, s, ask, deny, again, deny)
+	if s.Turn.Running != Working || s.Turn.Denials != 2 {
+		t.Fatalf("four denials with an approval in between: %+v", s)
+	}
+	if s, _ = play(t, machine, s, again, deny); s.Reason != ReasonDenials || s.Turn.Running != NoTurn {
+		t.Errorf("the third in a row: %+v", s)
+	}
+}
+
+// TestWhatClosesAQuestion: the message that opens the next turn does, one that waited before it too, and a cancel; each says so (C32, C44).
+func TestWhatClosesAQuestion(t *testing.T) {
+	t.Parallel()
+	asks := Answered{Step: Planning, Next: NextUser, Question: Question{"q", future}}
+	open := TurnOpened{Turn: "t2", Utterance: "u2"}
+	for name, tt := range map[string]struct{ before, after []Event }{
+		"the next message":       {nil, []Event{Sent{ID: "m2"}, open}},
+		"a message that waited":  {[]Event{Sent{ID: "m2"}}, []Event{open}},
+		"a cancel between turns": {nil, []Event{CancelSent{}}},
+	} {
+		s, _ := play(t, machine, New(), append(append(begin(), tt.before...), asks)...)
+		if s.Question.ID != "q" {
+			t.Fatalf("%s: no question is open: %+v", name, s)
+		}
+		s, _ = play(t, machine, s, tt.after[:len(tt.after)-1]...)
+		if s.Question.ID != "q" {
+			t.Errorf("%s: it is closed before the turn opens", name)
+		}
+		s, notes, err := machine.Apply(s, tt.after[len(tt.after)-1])
+		if err != nil || s.Question != (Question{}) || !slices.ContainsFunc(notes, func(n Note) bool { return n.Of == OfQuestion && n.ID == "q" && n.To == "CLOSED" }) {
+			t.Errorf("%s: %+v, %+v, %v", name, s, notes, err)
+		}
+	}
+}
+
 // TestConfiguration is C78, over all subsets of the rows that may go: every other row is refused, and DONE stays in reach.
 func TestConfiguration(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,42 @@ func TestBareWords(t *testing.T) {
 	s := r.drive()
 	if last := r.prompts.built[len(r.prompts.built)-1]; last.User != "approve" || s.Turns != 2 || r.file("f01.md") != "" {
 		t.Errorf("%+v, %+v", last, s.State)
+	}
+	r.sound()
+}
+
+// TestAnEventIsNobodysWord: an event that is sent with a person's token is no message of theirs: the bare word after it is about all that was made
+// since they wrote themselves, and the question that was open is not answered by it (S20, C32).
+func TestAnEventIsNobodysWord(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ask := say("PLANNING", "pending_user", "question", "どの港ですか？")
+	r.send("書いて", ask)
+	r.send("糸崎", say("EXECUTION", "continue", "actions", creates(2)[:1]))
+	r.ok(r.decide(r.pending()[0], session.Approve, ""))
+	event := r.message(approver("ann"), "雨が降る")
+	event.Event = true
+	_, err := r.Send(t.Context(), ns, id, event)
+	r.ok(err)
+	r.model.lines = []string{say("EXECUTION", "continue", "actions", creates(2)[1:])}
+	r.drive()
+	second := r.pending()[0]
+	got, err := r.Send(t.Context(), ns, id, r.message(approver("ann"), "approve"))
+	r.ok(err)
+	if got.Decided != nil || got.Why != words.NotOnly || r.approval(second.ID).State != gate.Pending {
+		t.Errorf("%+v", got)
+	}
+	r.ok(r.decide(second, session.Approve, ""))
+	r.model.lines = []string{say("EXECUTION", "pending_user", "question", "頁数は？"), say("EXECUTION", "pending_user", "question", "紙は？"), say("EXECUTION", "done")}
+	r.drive()
+	r.send("A4", say("EXECUTION", "pending_user", "question", "色は？"))
+	asked := r.now().Asked
+	event = r.message(approver("ann"), "晴れ")
+	event.Event = true
+	_, err = r.Send(t.Context(), ns, id, event)
+	r.ok(err)
+	if s := r.now(); asked != "色は？" || s.Asked != asked || slices.Contains(s.Answered, asked) {
+		t.Errorf("the event answers the question: %q is open of %q, answered are %q", s.Asked, asked, s.Answered)
 	}
 	r.sound()
 }
