@@ -203,6 +203,9 @@ func TestResultNeverEmpty(t *testing.T) {
 	if m := (tool.Result{Status: "DONE", Text: "fine"}).Message(); !strings.Contains(m, "fine") {
 		t.Errorf("the text is lost: %s", m)
 	}
+	if m := (tool.Result{Status: tool.Executed, Edited: "{}", Beside: "the plan"}).Message(); !strings.Contains(m, `"refused_beside_the_calls":"the plan"`) {
+		t.Errorf("a result without a text loses what stands beside it: %s", m)
+	}
 	if got := tool.Outcome(tool.Denied, " not\u202e this one\n").Message(); got != `{"status":"DENIED","not_executed":true,"text":"A person denied this call. It was not executed. Do not repeat it.\nReason: not\\u{202E} this one"}` {
 		t.Errorf("got %s", got)
 	}
