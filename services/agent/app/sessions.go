@@ -91,7 +91,7 @@ func (s *sessions) start(cfg Config, deps Deps, contexts *nodecontext.Service, p
 	kept := ledger.New(s.store, keys, machine, clock{})
 	s.ledger, s.keep = kept, cfg.Sessions.KeepRecords
 	flows := flowstore.NewConversations(deps.FlowStore)
-	desk := clienttool.New(kept, clock{}, 0)
+	desk := clienttool.New(kept, clock{})
 	box := &toolbox.Box{Work: opened.work, Read: opened.read, Programs: opened.programs, Policies: cfg.Sessions.policies, Servers: s.servers, Session: toolbox.Own{
 		Desk: desk, Nodes: contexts, Flows: flows, Clock: clock{}, ToolCalls: cfg.Sessions.ToolCalls,
 	}}

@@ -20,7 +20,7 @@ type SessionsConfig struct {
 	Policies  string `yaml:"policies" help:"policy file; empty: what changes something is asked about, what only looks is allowed"`
 	AuditKeys string `yaml:"audit_keys" help:"file of the keys of the audit record; empty: audit-keys.yaml in agent.data, made at the first start"`
 	// Running is how many sessions are carried on at once, and Lease how long a process owns one that it carries on.
-	Running int           `yaml:"running" help:"sessions that are carried on at once"`
+	Running int           `yaml:"running" help:"sessions that are carried on at once; those that wait for a person or for the tools of the caller do not count"`
 	Lease   time.Duration `yaml:"lease" help:"how long a process owns a session; it is renewed while the session is carried on"`
 	// AnswerTokens and Ask bound one answer of the model, ModelCalls, ToolCalls and Reasks what one message may cost.
 	AnswerTokens int           `yaml:"answer_tokens" help:"tokens of an answer of the model in a session"`

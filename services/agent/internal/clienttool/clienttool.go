@@ -2,9 +2,10 @@
 // C13; field/review-agent.md C49, C50, C53, S18).
 //
 // To the router such a tool is an Effect as any other: it is judged, decided and written down before anybody hears of it. From its INTENT
-// on the call is open: Open tells it with exactly the bytes that were judged, Submit takes its result, once, and whoever drives the
-// session waits for it at the Desk. All that is known of it is stored, so that a process may die at any instruction: the next one waits on.
-// When its time is over by the clock of the server, nobody knows what became of it.
+// on the call is open: Open tells it with exactly the bytes that were judged, and Submit takes its result, once. Nobody waits for that: the
+// session is at rest until the result is taken, the work is stopped or the time of the call is over by the clock of the server
+// (ledger.Call.Client), and then whoever carries it on looks what became of the call. Without a result nobody knows. All of it is stored, so
+// that a process may die at any instruction.
 package clienttool
 
 import (

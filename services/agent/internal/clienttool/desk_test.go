@@ -1,7 +1,6 @@
 package clienttool_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
@@ -33,16 +31,7 @@ func code(t testing.TB, err error) clienttool.Code {
 	return refused.Code
 }
 
-// goesOn says that whoever waited has gone, and the call goes on.
-func (r *rig) goesOn(err error) {
-	r.Helper()
-	var on *router.GoesOnError
-	if !errors.As(err, &on) {
-		r.Fatal(err)
-	}
-}
-
-// TestACall: a person is asked, the client is told exactly what was approved, its result wakes the turn at once and is told to the model
+// TestACall: a person is asked, the client is told exactly what was approved, its result carries the turn on and is told to the model
 // whole; the same result again is the same, another one is refused, also when the session has gone on.
 func TestACall(t *testing.T) {
 	t.Parallel()
@@ -60,9 +49,8 @@ func TestACall(t *testing.T) {
 		_, err = r.Decide(t.Context(), ns, a.ID, gate.Request{Who: who, Decision: session.Approve, Digest: a.Digest})
 		r.ok(err)
 		begun := r.clock.Now()
-		done := r.drive(t.Context())
-		call := <-r.waits
-		open := r.open()
+		r.drive()
+		call, open := a.Call, r.open()
 		if len(open) != 1 || open[0].Call != call || open[0].Tool != "weather" || open[0].Args != `{"days":1,"place":"港"}` ||
 			open[0].Until.Before(begun.Add(weather.Timeout-time.Second)) || open[0].Until.After(r.clock.Now().Add(weather.Timeout)) {
 			t.Errorf("%+v", open)
@@ -77,7 +65,7 @@ func TestACall(t *testing.T) {
 				t.Error("another result was taken")
 			}
 			if i == 1 {
-				r.ok(<-done)
+				r.drive()
 			}
 		}
 		if s := r.session(); s.State.Turn.Running != session.NoTurn || len(r.open()) != 0 {
@@ -98,7 +86,7 @@ func TestACall(t *testing.T) {
 func TestNotTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "", unasked)
-	call, done := r.called(t.Context())
+	call := r.called()
 	before := r.session().Version
 	var wrong *ledger.FieldsError
 	_, err := r.desk.Submit(t.Context(), ns, id, call, clienttool.Result{Text: strings.Repeat("x", clienttool.MaxResult) + "\xff"}, ann)
@@ -117,36 +105,32 @@ func TestNotTaken(t *testing.T) {
 		t.Error("a refusal changed the session")
 	}
 	r.ok(r.submit(call, "")) // Nothing is a result, too.
-	r.ok(<-done)
+	r.drive()
 	if !strings.Contains(r.model.told(), "no output") {
 		t.Errorf("the model was told %q", r.model.told())
 	}
 	r.sound()
 }
 
-// TestTimeIsOver: by the clock of the server, in the process that waits and in one that begins later; then a person is asked what became
-// of the call, and no result is taken any more (C50).
+// TestTimeIsOver: by the clock of the server; then a person is asked what became of the call, and no result is taken any more (C50). Until
+// then a look changes nothing.
 func TestTimeIsOver(t *testing.T) {
 	t.Parallel()
-	for _, restarted := range []bool{false, true} {
+	for _, looked := range []bool{false, true} {
 		r := newRig(t, "", unasked)
-		ctx, stop := context.WithCancel(t.Context())
-		call, done := r.called(ctx)
-		if restarted {
-			stop()
-			r.goesOn(<-done)
+		call := r.called()
+		before := r.session()
+		r.clock.add(weather.Timeout / 2)
+		if until := r.drive(); !until.Equal(r.open()[0].Until) || r.session().Version != before.Version {
+			t.Errorf("until %s, %+v", until, r.session())
 		}
-		r.clock.add(2 * time.Minute)
-		if restarted {
+		r.clock.add(weather.Timeout)
+		if looked {
 			if got := code(t, r.submit(call, "晴れ")); got != clienttool.Late || len(r.open()) != 0 {
 				t.Errorf("late: %q, %+v", got, r.open())
 			}
-			done = r.drive(t.Context())
-			<-r.waits
 		}
-		r.desk.Wake(ns, id)
-		r.ok(<-done)
-		stop()
+		r.drive()
 		a := r.pending()
 		if s := r.session(); a.Kind != canon.KindOutcome || s.State.Calls[0].Progress != session.OutcomePending {
 			t.Errorf("%+v, %+v", a, s.State)
@@ -158,89 +142,89 @@ func TestTimeIsOver(t *testing.T) {
 	}
 }
 
-// TestCanceled: a cancel ends the wait, whether or not the context of whoever waits ends with it; the call is unknown for good, and asks
-// nobody (C53).
+// TestTaken: a result that was taken is told, also where nobody has looked before the time was over or the work was stopped: it was
+// acknowledged.
+func TestTaken(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"late", "canceled"} {
+		r := newRig(t, "", unasked)
+		call := r.called()
+		r.ok(r.submit(call, "晴れ"))
+		if how == "late" {
+			r.clock.add(2 * weather.Timeout)
+		} else {
+			_, err := r.Cancel(t.Context(), ns, id, r.session().State.Turn.ID, ann)
+			r.ok(err)
+		}
+		r.drive()
+		if rows := r.sound(); rows[audit.Execute] != 1 || rows[audit.UnknownOutcome] != 0 || r.pending().ID != "" {
+			t.Errorf("%s: %v, %+v", how, rows, r.session().State)
+		}
+		if how == "late" && !strings.Contains(r.model.told(), "晴れ") {
+			t.Errorf("the model was told %q", r.model.told())
+		}
+	}
+}
+
+// TestCanceled: a cancel ends the wait; the call is unknown for good, and asks nobody (C53).
 func TestCanceled(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{"woken", "context", "later process"} {
-		r := newRig(t, "", unasked)
-		ctx, stop := context.WithCancel(t.Context())
-		call, done := r.called(ctx)
-		if how == "later process" {
-			stop()
-			r.goesOn(<-done)
-		}
-		_, err := r.Cancel(t.Context(), ns, id, r.session().State.Turn.ID, ann)
-		r.ok(err)
-		if got := code(t, r.submit(call, "晴れ")); got != clienttool.Closed || len(r.open()) != 0 {
-			t.Errorf("%s: %q, %+v", how, got, r.open())
-		}
-		switch how {
-		case "woken":
-			r.desk.Wake(ns, id)
-			r.ok(<-done)
-		case "context":
-			stop()
-			if err := <-done; !errors.Is(err, context.Canceled) {
-				t.Error(err)
-			}
-		}
-		stop()
-		_, err = r.Drive(t.Context(), ns, id)
-		r.ok(err)
-		rows := r.sound()
-		if s := r.session(); s.State.Lifecycle != session.Canceled || rows[audit.UnknownOutcome] != 1 || r.pending().ID != "" {
-			t.Errorf("%s: %+v, %v", how, s.State, rows)
-		}
-	}
-}
-
-// TestAnotherProcess: a result that another process took is found by a look now and then.
-func TestAnotherProcess(t *testing.T) {
-	t.Parallel()
 	r := newRig(t, "", unasked)
-	r.poll = time.Millisecond
-	r.ok(r.store.Close())
-	r.start()
-	call, done := r.called(t.Context())
-	_, err := clienttool.New(r.Ledger, r.clock, 0).Submit(t.Context(), ns, id, call, clienttool.Result{Text: "晴れ"}, ann)
+	call := r.called()
+	_, err := r.Cancel(t.Context(), ns, id, r.session().State.Turn.ID, ann)
 	r.ok(err)
-	r.ok(<-done)
-	if s := r.session(); s.State.Status != session.Success || !strings.Contains(r.model.told(), "晴れ") {
-		t.Errorf("%+v, %q", s.State, r.model.told())
+	if got := code(t, r.submit(call, "晴れ")); got != clienttool.Closed || len(r.open()) != 0 {
+		t.Errorf("%q, %+v", got, r.open())
 	}
-	r.sound()
+	r.drive()
+	rows := r.sound()
+	if s := r.session(); s.State.Lifecycle != session.Canceled || rows[audit.UnknownOutcome] != 1 || r.pending().ID != "" {
+		t.Errorf("%+v, %v", s.State, rows)
+	}
 }
 
-// TestStopped: a process that is stopped in good order leaves the call open, as often as that happens. The result is taken while nobody
-// waits, and the next process tells it.
+// TestStopped: a process that is stopped leaves the call open, as often as that happens. The result is taken while nobody drives the session,
+// and the next process tells it.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "", unasked)
-	ctx, stop := context.WithCancel(t.Context())
-	call, done := r.called(ctx)
-	stop()
-	r.goesOn(<-done)
+	call := r.called()
 	for range 3 {
 		r.ok(r.store.Close())
 		r.start()
+		r.drive()
 		if open := r.open(); len(open) != 1 || open[0].Call != call {
 			t.Fatalf("%+v", open)
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		done := r.drive(ctx)
-		if again := <-r.waits; again != call {
-			t.Fatalf("it waits for %s", again)
-		}
-		stop()
-		r.goesOn(<-done)
 	}
 	r.ok(r.submit(call, "晴れ"))
-	_, err := r.Drive(t.Context(), ns, id)
-	r.ok(err)
+	r.drive()
 	rows := r.sound()
 	if s := r.session(); s.State.Status != session.Success || rows[audit.Intent] != 1 || rows[audit.Execute] != 1 || !strings.Contains(r.model.told(), "晴れ") {
 		t.Errorf("%+v, %v, %q", s.State, rows, r.model.told())
+	}
+}
+
+// TestDue: a session that waits for its client is due when the time of the call is over and no sooner; with a result it is due at once.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "", unasked)
+	call := r.called()
+	due := func() (int, time.Time) {
+		keys, next, err := r.store.Due(t.Context(), "", r.clock.Now(), 8)
+		r.ok(err)
+		return len(keys), next
+	}
+	if n, next := due(); n != 0 || !next.Equal(r.open()[0].Until) {
+		t.Errorf("%d are due, the next at %s", n, next)
+	}
+	r.ok(r.submit(call, "晴れ"))
+	if n, _ := due(); n != 1 {
+		t.Errorf("%d are due with a result", n)
+	}
+	r.drive()
+	if n, next := due(); n != 0 || !next.IsZero() {
+		t.Errorf("%d are due at the end, the next at %s", n, next)
 	}
 }
 
@@ -248,7 +232,7 @@ func TestStopped(t *testing.T) {
 func TestManySubmit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "", unasked)
-	call, done := r.called(t.Context())
+	call := r.called()
 	var wait sync.WaitGroup
 	taken := make(chan string, 32)
 	for i := range 32 {
@@ -263,7 +247,7 @@ func TestManySubmit(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	r.ok(<-done)
+	r.drive()
 	if len(taken) != 1 || !strings.Contains(r.model.told(), <-taken) {
 		t.Errorf("%d more were taken, and the model was told %q", len(taken), r.model.told())
 	}
@@ -276,15 +260,15 @@ func TestManySubmit(t *testing.T) {
 func TestTwoTurns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "", unasked)
-	first, done := r.called(t.Context())
+	first := r.called()
 	r.ok(r.submit(first, "晴れ"))
-	r.ok(<-done)
-	second, done := r.called(t.Context())
+	r.drive()
+	second := r.called()
 	if second == first || code(t, r.submit(first, "雨")) != clienttool.Taken {
 		t.Errorf("%s and %s", first, second)
 	}
 	r.ok(r.submit(second, "雨"))
-	r.ok(<-done)
+	r.drive()
 	if !strings.Contains(r.model.told(), "雨") {
 		t.Errorf("the model was told %q", r.model.told())
 	}

@@ -50,31 +50,16 @@ func (d *Desk) Open(ctx context.Context, ns string, s ledger.Session) (all []Ope
 type call struct {
 	intent router.Intent
 	until  time.Time
-	// result is there, or refused says why none is taken. Where both are nil the call is open.
+	// result is the one that was taken, refused why none is taken any more. Where both are nil the call is open.
 	result  *Result
 	refused *RefusedError
 }
 
-// output is what an effect gives. err is why nobody could look, or waits on.
-func (c call) output(err error) (router.Output, error) {
-	switch {
-	case err != nil:
-		return router.Output{}, &router.GoesOnError{Err: err}
-	case c.refused != nil:
-		return router.Output{}, c.refused
-	}
-	return router.Output{Text: []byte(c.result.Text), Failed: c.result.Failed}, nil
-}
-
-// look gives a call as it is stored. The session is read before its texts, and a result wins over what the session says: none is taken
-// once the session has gone on.
-func (d *Desk) look(ctx context.Context, p place) (c call, err error) {
-	s, err := d.ledger.Get(ctx, p.ns, p.session)
-	if err != nil {
-		return call{}, err
-	}
-	err = d.ledger.Read(ctx, p.ns, func(v store.View) (err error) {
-		c, err = callOf(v, s, p.call, d.clock.Now())
+// look gives a call as it is stored.
+func (d *Desk) look(ctx context.Context, ns, session, id string) (c call, err error) {
+	now := d.clock.Now()
+	err = d.ledger.Look(ctx, ns, session, func(s ledger.Session, v store.View) (err error) {
+		c, err = callOf(v, s, id, now)
 		return err
 	})
 	return c, err
@@ -112,12 +97,11 @@ func callOf(v store.View, s ledger.Session, id string, now time.Time) (c call, e
 	if err := readable(s, "the INTENT", id, json.Unmarshal(text.Body, &c.intent)); err != nil {
 		return call{}, err
 	}
-	t := slices.IndexFunc(s.Tools, func(d tool.Definition) bool { return d.Full() == c.intent.Tool })
-	if t < 0 {
+	if !slices.ContainsFunc(s.Tools, func(d tool.Definition) bool { return d.Full() == c.intent.Tool }) {
 		c.refused = refuse(Unknown, "the call %q is of the tool %q, which no client carries out", id, c.intent.Tool)
 		return c, nil
 	}
-	c.until = c.intent.At.Add(s.Tools[t].Timeout)
+	c.until = s.Calls[id].Client
 	c.refused = over(s.State, i, c.until, now)
 	return c, nil
 }

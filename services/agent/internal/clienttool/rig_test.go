@@ -121,10 +121,7 @@ type rig struct {
 	model *says
 	clock *clock
 	db    string
-	poll  time.Duration
 	rules []policy.Rule
-	// waits gets the id of each call that somebody waits for.
-	waits chan string
 }
 
 var weather = clienttool.Declared{
@@ -137,9 +134,7 @@ var unasked = policy.Rule{ID: "all", Effect: policy.EffectAllow, Tool: "*", Reas
 
 func newRig(t testing.TB, db string, rules ...policy.Rule) *rig {
 	t.Helper()
-	r := &rig{
-		TB: t, db: db, clock: &clock{}, model: &says{}, rules: rules, poll: 10 * time.Minute, waits: make(chan string, 8),
-	}
+	r := &rig{TB: t, db: db, clock: &clock{}, model: &says{}, rules: rules}
 	if db == "" {
 		r.db = filepath.Join(t.TempDir(), "agent.db")
 	}
@@ -168,7 +163,7 @@ func (r *rig) start() {
 	r.ok(err)
 	machine := session.Machine{Limits: session.DefaultLimits()}
 	l := ledger.New(s, keys, machine, r.clock)
-	r.store, r.desk = s, clienttool.New(l, r.clock, r.poll)
+	r.store, r.desk = s, clienttool.New(l, r.clock)
 	r.Engine = turn.New(turn.Deps{
 		Ledger: l, Machine: machine, Prompts: prompts{}, Models: r.model, Tools: r, IDs: &ids{}, Clock: r.clock,
 		Limits: turn.DefaultLimits(), Terms: gate.DefaultTerms(),
@@ -182,10 +177,10 @@ func (r *rig) ok(err error) {
 	}
 }
 
-// Router implements turn.Tools.
 // Await implements turn.Tools: all are there.
 func (r *rig) Await(context.Context, string) {}
 
+// Router implements turn.Tools.
 func (r *rig) Router(_ context.Context, ns string, s ledger.Session) (router.Router, error) {
 	all, err := clienttool.Tools(append(tool.BuiltIns(), s.Tools...))
 	if err != nil {
@@ -202,31 +197,7 @@ func (r *rig) Router(_ context.Context, ns string, s ledger.Session) (router.Rou
 		return router.Router{}, err
 	}
 	engine, err := set.Engine(policy.Choice{Policy: p.Name})
-	effects := r.desk.Effects(ns, s.ID)
-	return router.Router{Tools: tools, Engine: engine, Effects: func(d tool.Definition) router.Effect {
-		e := effects(d)
-		if on, ok := e.(router.Resumes); ok {
-			return told{e, on, r.waits}
-		}
-		return e
-	}}, err
-}
-
-// told tells a test when somebody waits.
-type told struct {
-	router.Effect
-	on    router.Resumes
-	waits chan string
-}
-
-func (e told) Start(ctx context.Context, i router.Intent, args []byte) (router.Output, error) {
-	e.waits <- i.Call
-	return e.Effect.Start(ctx, i, args)
-}
-
-func (e told) Resume(ctx context.Context, i router.Intent) (router.Output, error) {
-	e.waits <- i.Call
-	return e.on.Resume(ctx, i)
+	return router.Router{Tools: tools, Engine: engine, Effects: r.desk.Effects(ns, s.ID)}, err
 }
 
 // say is an envelope.
@@ -256,28 +227,25 @@ func (r *rig) send(text string) {
 	r.ok(err)
 }
 
-// drive drives the session beside the test. What it came to is sent when it ends.
-func (r *rig) drive(ctx context.Context) <-chan error {
-	done := make(chan error, 1)
-	go func() {
-		_, err := r.Drive(ctx, ns, id)
-		done <- err
-	}()
-	return done
+// drive drives the session until it rests or waits, and gives until when.
+func (r *rig) drive() time.Time {
+	r.Helper()
+	until, err := r.Drive(context.Background(), ns, id)
+	r.ok(err)
+	return until
 }
 
-// called sends a message and drives the session until a call is open: its id.
-func (r *rig) called(ctx context.Context) (call string, done <-chan error) {
+// called sends a message and drives the session until a call is open, which ends the drive: its id.
+func (r *rig) called() (call string) {
 	r.Helper()
 	r.model.script = asks()
 	r.send("天気は？")
-	done = r.drive(ctx)
-	select {
-	case call = <-r.waits:
-	case err := <-done:
-		r.Fatalf("nothing was called: %v, %+v", err, r.session().State)
+	until := r.drive()
+	open := r.open()
+	if len(open) != 1 || !open[0].Until.Equal(until) {
+		r.Fatalf("%+v until %s, %+v", open, until, r.session().State)
 	}
-	return call, done
+	return open[0].Call
 }
 
 func (r *rig) session() ledger.Session {

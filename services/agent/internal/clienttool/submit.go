@@ -63,8 +63,8 @@ func (r Result) check() (wrong []session.Violation) {
 	return wrong
 }
 
-// Submit takes the result of an open call: it is stored, with its row, when Submit returns. The same result again is taken as the first
-// time (replayed), also when the session has gone on. *RefusedError, *ledger.FieldsError, store.ErrNotFound.
+// Submit takes the result of an open call: it is stored, with its row, when Submit returns, and the session is to be carried on. The same
+// result again is taken as the first time (replayed), also when the session has gone on. *RefusedError, *ledger.FieldsError, store.ErrNotFound.
 func (d *Desk) Submit(ctx context.Context, ns, session, call string, r Result, who audit.Actor) (replayed bool, err error) {
 	if wrong := r.check(); wrong != nil {
 		return false, &ledger.FieldsError{Wrong: wrong}
@@ -73,11 +73,7 @@ func (d *Desk) Submit(ctx context.Context, ns, session, call string, r Result, w
 		replayed, err = take(w, call, r)
 		return err
 	})
-	if err != nil {
-		return false, err
-	}
-	d.Wake(ns, session)
-	return replayed, nil
+	return replayed && err == nil, err
 }
 
 // take writes a result and its row.
@@ -110,6 +106,7 @@ func take(w *ledger.Work, id string, r Result) (replayed bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	w.FromClient(id)
 	w.Row(audit.Entry{
 		Kind: audit.Submit, Verdict: "SUBMITTED", Reason: "the client gave the result", CallHash: string(c.intent.CallHash),
 		Digest: string(c.intent.Digest), ArgsDigest: string(c.intent.ArgsDigest), Details: string(details),

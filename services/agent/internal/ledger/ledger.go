@@ -73,6 +73,9 @@ type Call struct {
 	Hash string `json:"hash"`
 	// Warn is when watchers are to be told that its approval will expire; the zero time: they were, or nobody is asked.
 	Warn time.Time `json:"warn,omitzero"`
+	// Client is until when the caller of the session may take for it, who carries it out; the zero time: nobody waits for the caller, or
+	// no longer, since the result is there.
+	Client time.Time `json:"client,omitzero"`
 }
 
 // MaxAnswered are the answered questions that a session keeps.

@@ -24,9 +24,20 @@ func (l *Ledger) wake(s Session, now time.Time) time.Time {
 	return at
 }
 
+// Next says what the owner of a session has to do, as session.Machine.Next does. Nobody has to do anything about a call that the caller of
+// the session carries out: until its result is there, its time is over or the work is stopped, the session waits for the caller.
+func (s Session) Next(m session.Machine, now time.Time) session.Todo {
+	todo := m.Next(s.State, now)
+	stopping := s.State.Lifecycle != session.Open || s.State.Turn.Running != session.Working
+	if until := s.Calls[todo.Call].Client; todo.Duty == session.Reconcile && !stopping && now.Before(until) {
+		return session.Todo{Duty: session.WaitUntil, Call: todo.Call, Until: until}
+	}
+	return todo
+}
+
 // duty is when there is something to do for the state machine, or to be told.
 func (l *Ledger) duty(s Session, now time.Time) time.Time {
-	switch todo := l.machine.Next(s.State, now); {
+	switch todo := s.Next(l.machine, now); {
 	case todo.Duty == session.Rest:
 		return time.Time{}
 	case todo.Duty == session.WaitUntil:
@@ -62,6 +73,20 @@ func (s Session) Warning() (approval string, at time.Time) {
 		}
 	}
 	return approval, at
+}
+
+// ForClient takes down that the caller of the session carries a call out, and how long it may take from now on.
+func (w *Work) ForClient(call string, timeout time.Duration) {
+	c := w.Session.Calls[call]
+	c.Client = w.Now.Add(timeout)
+	w.Session.Calls[call] = c
+}
+
+// FromClient takes down that the caller has given the result of a call: the session is to be carried on.
+func (w *Work) FromClient(call string) {
+	c := w.Session.Calls[call]
+	c.Client = time.Time{}
+	w.Session.Calls[call] = c
 }
 
 // Warned takes down that watchers were told.

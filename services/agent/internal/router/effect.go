@@ -26,8 +26,9 @@ type Proves interface {
 	Prove(ctx context.Context, i Intent) folder.Outcome
 }
 
-// Resumes is an Effect that goes on also while nobody waits for it, such as a call that a client carries out. Whoever goes on with the
-// session waits for it again: Resume gives what Start would have given. It starts nothing, and no lock but that of an effect InFolder is held.
+// Resumes is an Effect that goes on while nobody waits for it, such as a call that a client carries out: its Start may give a *GoesOnError.
+// Whoever goes on with the session asks again: Resume gives what Start would have given. It starts nothing, and no lock but that of an effect
+// InFolder is held.
 type Resumes interface {
 	Resume(ctx context.Context, i Intent) (Output, error)
 }
@@ -51,13 +52,13 @@ func (e *NotStartedError) Error() string { return "it did not start: " + e.Err.E
 // Unwrap gives why.
 func (e *NotStartedError) Unwrap() error { return e.Err }
 
-// GoesOnError is given by an effect that Resumes and whose waiter alone has gone, such as a process that is being stopped: no outcome is
-// written, and Reconcile waits again.
+// GoesOnError is given by an effect that Resumes and has no outcome yet, or none that can be seen now: nothing is written, and Reconcile asks
+// again.
 type GoesOnError struct{ Err error }
 
-func (e *GoesOnError) Error() string { return "it goes on, and is waited for again: " + e.Err.Error() }
+func (e *GoesOnError) Error() string { return "it goes on, and is asked about again: " + e.Err.Error() }
 
-// Unwrap gives why nobody waits now.
+// Unwrap gives why there is no outcome.
 func (e *GoesOnError) Unwrap() error { return e.Err }
 
 // errBroke is a panic of a tool.

@@ -79,7 +79,7 @@ func sentence(i Intent, out folder.Outcome) string {
 	return text
 }
 
-// call starts an effect of somebody else, or waits again for what it gives. The error is a *GoesOnError.
+// call starts an effect of somebody else, or asks again what it gives. The error is a *GoesOnError.
 func (w *run) call(ctx context.Context, t *tool.Tool, effect func(context.Context) (Output, error)) (Ending, error) {
 	out, left, err := within(ctx, t.Timeout, w.grace(), effect)
 	if w.left = left; !w.intent.InFolder {
@@ -129,7 +129,7 @@ func (w *run) end(ctx context.Context, e Ending) (Ran, error) {
 
 // Reconcile finds out after a crash what became of an INTENT without an outcome, under the lock of the folder, and writes it down (C49, C51,
 // C52). A folder that is not free says that whoever began may still be at it: nobody knows. It never starts anything. What goes on by
-// itself (Resumes) it waits for, at most as long as its tool may take; a *GoesOnError where ctx ends before.
+// itself (Resumes) it asks about; a *GoesOnError where that has no outcome yet.
 func (r Router) Reconcile(ctx context.Context, i Intent, journal Journal) (Ran, error) {
 	w := &run{Router: r, intent: i, journal: journal}
 	if (i.Staged != nil || i.InFolder) && !w.relock(ctx) {

@@ -37,7 +37,7 @@ type run struct {
 }
 
 // Run takes a judged call through steps 8 to 12: it starts what is allowed, or approved as it was judged. attempt counts from 1. The error
-// is one of the journal, so that nobody knows what is written down, or a *GoesOnError: in both cases Reconcile finds out.
+// is one of the journal, so that nobody knows what is written down, or a *GoesOnError, which comes after INTENT: in both cases Reconcile finds out.
 func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, journal Journal) (Ran, error) {
 	w := &run{Router: r, j: j, ok: ok, journal: journal}
 	if v := w.withdrawn(); v != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/workfolder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
@@ -178,6 +179,7 @@ type process struct {
 	store   *counted
 	prompts *prompts
 	heard   *heard
+	desk    *clienttool.Desk
 	// kept and root are the files.
 	kept *sqlite.Store
 	root *workfolder.Root
@@ -198,13 +200,15 @@ func build(db, dir string, m scripted, l Limits) (*process, error) {
 		return nil, err
 	}
 	p := &process{store: &counted{Store: kept}, prompts: &prompts{}, heard: &heard{}, kept: kept, root: root}
-	calls, err := newTools(root)
+	machine := session.Machine{Limits: session.DefaultLimits()}
+	records := ledger.New(p.store, keys, machine, realClock{})
+	p.desk = clienttool.New(records, realClock{})
+	calls, err := newTools(root, p.desk)
 	if err != nil {
 		return nil, err
 	}
-	machine := session.Machine{Limits: session.DefaultLimits()}
 	e := turn.New(turn.Deps{
-		Ledger: ledger.New(p.store, keys, machine, realClock{}), Machine: machine, Prompts: p.prompts, Models: m, Tools: calls, IDs: realIDs{},
+		Ledger: records, Machine: machine, Prompts: p.prompts, Models: m, Tools: calls, IDs: realIDs{},
 		Clock: realClock{}, Limits: turn.DefaultLimits(), Terms: gate.DefaultTerms(),
 	})
 	p.Runner = New(Deps{Engine: e, Work: p.store, Clock: realClock{}, Owner: uuid.NewString(), Observer: p.heard, Limits: l})
@@ -213,16 +217,30 @@ func build(db, dir string, m scripted, l Limits) (*process, error) {
 
 func (p *process) close() error { return errors.Join(p.root.Close(), p.kept.Close()) }
 
-// tools are those of the product over a work folder.
-type tools struct{ made router.Router }
+// tools are those of the product over a work folder, and those that a session's caller has declared.
+type tools struct {
+	made router.Router
+	own  []*tool.Tool
+	desk *clienttool.Desk
+}
 
 func (tools) Await(context.Context, string) {}
 
-func (t tools) Router(context.Context, string, ledger.Session) (router.Router, error) {
-	return t.made, nil
+func (t tools) Router(_ context.Context, ns string, s ledger.Session) (router.Router, error) {
+	if len(s.Tools) == 0 {
+		return t.made, nil
+	}
+	all, err := clienttool.Tools(s.Tools)
+	if err != nil {
+		return router.Router{}, err
+	}
+	r := t.made
+	r.Effects = t.desk.Effects(ns, s.ID)
+	r.Tools, err = tool.NewRegistry(append(all, t.own...)...)
+	return r, err
 }
 
-func newTools(root *workfolder.Root) (tools, error) {
+func newTools(root *workfolder.Root, desk *clienttool.Desk) (tools, error) {
 	var all []*tool.Tool
 	for _, d := range tool.BuiltIns() {
 		admitted, err := tool.Admit(d)
@@ -235,14 +253,16 @@ func newTools(root *workfolder.Root) (tools, error) {
 	if err != nil {
 		return tools{}, err
 	}
-	set, err := policy.NewSet([]policy.Policy{policy.Default()}, policy.Default().Name)
+	p := policy.Default()
+	p.Rules = append(p.Rules, policy.Rule{ID: "sky", Effect: policy.EffectAllow, Tool: weather.Name, Reason: "test"})
+	set, err := policy.NewSet([]policy.Policy{p}, p.Name)
 	if err != nil {
 		return tools{}, err
 	}
-	engine, err := set.Engine(policy.Choice{Policy: policy.Default().Name})
-	return tools{router.Router{
+	engine, err := set.Engine(policy.Choice{Policy: p.Name})
+	return tools{made: router.Router{
 		Tools: registry, Engine: engine, Mounts: folder.Mounts{Work: root}, Lock: 50 * time.Millisecond, Proof: 200 * time.Millisecond,
-	}}, err
+	}, own: all, desk: desk}, err
 }
 
 // quick are limits of tests. Where a lease is to end, the test has one of its own: a machine with much to do renews late.

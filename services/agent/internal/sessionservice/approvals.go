@@ -83,7 +83,6 @@ func (s *Service) Revoke(ctx context.Context, w Who, id, rule string) (View, err
 // changed has a session looked at.
 func (s *Service) changed(w Who, id string) {
 	s.Runner.Wake(w.Namespace, id)
-	s.Desk.Wake(w.Namespace, id)
 }
 
 // LocaleOf is the language of the sentences about a session.

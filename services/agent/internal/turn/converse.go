@@ -45,7 +45,7 @@ func (e *Engine) Converse(ctx, caller context.Context, ns, id string, m Message,
 // Rests says that nothing is to be done in a session before somebody writes to it or a time comes. After a message of Converse whose
 // session rests, nothing more is done in it.
 func (e *Engine) Rests(s ledger.Session) bool {
-	duty := e.Machine.Next(s.State, e.Clock.Now()).Duty
+	duty := s.Next(e.Machine, e.Clock.Now()).Duty
 	return s.ID != "" && (duty == session.Rest || duty == session.WaitUntil)
 }
 

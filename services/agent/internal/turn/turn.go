@@ -151,7 +151,7 @@ func (e *Engine) Drive(ctx context.Context, ns, id string) (time.Time, error) {
 			return time.Time{}, err
 		}
 		now := e.Clock.Now()
-		todo := e.Machine.Next(s.State, now)
+		todo := s.Next(e.Machine, now)
 		direct := s.Direct != nil && !now.Before(s.Direct.Until)
 		switch {
 		case (direct || works(todo.Duty)) && !e.Ledger.Claimed():

@@ -60,6 +60,10 @@ func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id stri
 	}
 	judged := j.r.Judge(ctx, j.rs, router.Call{ID: id, Tool: s.Calls[id].Tool, Args: []byte(args)})
 	ran, err := j.r.Run(ctx, judged, ok, j.call.Attempts+1, j)
+	var on *router.GoesOnError
+	if errors.As(err, &on) {
+		return nil // INTENT is written: what is to be done next, or that nothing is, shows in the session.
+	}
 	if err != nil {
 		return refusedAlready(err)
 	}
@@ -128,6 +132,9 @@ func (j *job) Begin(ctx context.Context, i router.Intent, recheck router.Recheck
 		}
 		if _, err := w.Apply(session.Began{Call: i.Call, Digest: j.call.Digest, At: w.Now}, gate.Change{}); err != nil {
 			return err
+		}
+		if t, ok := r.Tools.Find(i.Tool); ok && t.Origin.Kind == tool.Client {
+			w.ForClient(i.Call, t.Timeout)
 		}
 		for _, c := range w.Session.State.Calls {
 			if c.ID == i.Call && c.Progress != session.Intent { // its time to start is over (C37)
