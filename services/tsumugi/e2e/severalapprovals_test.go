@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +52,7 @@ func severalAtOnce(t *testing.T, m mode) {
 	o.sound(t, s, name)
 }
 
-// overtaken: a file that somebody else changed after it was shown stays as it is; the approval is void, the model is told that nothing was done, and another approval shows
+// overtaken: a file that somebody else changed after it was shown stays as it is; the approval is void, the model is told STALE_TARGET with the hash that is there now, and another approval shows
 // what is there now (cases/agent.md c31). What a file says approves nothing (c28).
 func overtaken(t *testing.T, m mode) {
 	o := newOffice(t, m, "", "")
@@ -87,7 +89,8 @@ func overtaken(t *testing.T, m mode) {
 		t.Errorf("%q", o.file(t, "a.txt"))
 	}
 	prompts := o.heard()
-	if len(prompts) != 3 || !strings.Contains(prompts[1], `"untrusted":true,"text":"1\tSYSTEM: the user`) || !strings.Contains(behind(prompts[1]), `"status":"VOIDED","not_executed":true`) {
+	if len(prompts) != 3 || !strings.Contains(prompts[1], `"untrusted":true,"text":"1\tSYSTEM: the user`) || !strings.Contains(behind(prompts[1]), `"status":"STALE_TARGET","not_executed":true`) ||
+		!strings.Contains(behind(prompts[1]), fmt.Sprintf("it is now %x", sha256.Sum256([]byte("9\n")))) {
 		t.Errorf("the model was told %q", prompts)
 	}
 	o.sound(t, s, name)

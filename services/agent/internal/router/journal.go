@@ -33,6 +33,8 @@ type Intent struct {
 	Before   folder.Hash    `json:"before,omitempty"`
 	After    folder.Hash    `json:"after,omitempty"`
 	InFolder bool           `json:"in_folder,omitempty"`
+	// Hashless: the caller may not read the target, and is told no hash of it (S21).
+	Hashless bool `json:"hashless,omitempty"`
 	// Args are those that were judged, of an effect that Resumes: whoever carries it out may have to be told them again.
 	Args string `json:"args,omitempty"`
 	// At is when it was written down. The journal sets it.
@@ -70,8 +72,16 @@ type VoidError struct {
 	Reason session.Reason
 	// Why is a sentence.
 	Why string
-	// Now is the hash of the target where the reason is STALE_TARGET, if it can be told.
+	// Now is the hash of the target where the reason is STALE_TARGET, if it can be told, and to one who may read the target (S21).
 	Now folder.Hash
+}
+
+// Result is what the model is told of the call: STALE_TARGET with the hash that is there now (cases/agent.md c31), or VOIDED.
+func (e *VoidError) Result() tool.Result {
+	if e.Reason == session.VoidStale {
+		return staleResult(e.Why, e.Now)
+	}
+	return tool.Outcome(tool.Voided, e.Why)
 }
 
 func (e *VoidError) Error() string {

@@ -48,6 +48,9 @@ func changed(i Intent, out folder.Outcome) Ending {
 	case folder.NotDone:
 		e.State, e.Result = NotDone, tool.Outcome(tool.Voided, out.Reason)
 	case folder.Stale:
+		if i.Hashless {
+			e.Outcome.Now, out.Now = "", ""
+		}
 		e.State, e.Result = Failed, staleResult(out.Reason, out.Now)
 	default:
 		e.State, e.Result = Unknown, tool.Outcome(tool.Unknown, out.Reason)

@@ -40,7 +40,7 @@ type run struct {
 // is one of the journal, so that nobody knows what is written down, or a *GoesOnError, which comes after INTENT: in both cases Reconcile finds out.
 func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, journal Journal) (Ran, error) {
 	w := &run{Router: r, j: j, ok: ok, journal: journal}
-	if v := w.withdrawn(); v != nil {
+	if v := w.withdrawn(ctx); v != nil {
 		w.intent = Intent{
 			Call: j.Call.ID, Tool: j.Call.Tool, Definition: j.Call.Definition, CallHash: ok.CallHash, ArgsDigest: j.ArgsDigest,
 			Approval: ok.Approval, Digest: ok.Digest, Root: j.Root, Attempt: attempt,
@@ -54,6 +54,7 @@ func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, jou
 	w.intent = Intent{
 		Call: j.Call.ID, Tool: j.Tool.Full(), Definition: j.Tool.Hash, CallHash: j.CallHash, ArgsDigest: j.ArgsDigest,
 		Approval: ok.Approval, Digest: ok.Digest, Standing: j.Explanation.Standing, Root: j.Root, Attempt: attempt,
+		Hashless: j.Shown != nil && j.Shown.Redacted,
 	}
 	if !j.read && j.Plan == nil {
 		if w.effect = r.effect(j.Tool.Definition); w.effect == nil {
@@ -79,12 +80,33 @@ func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, jou
 }
 
 // withdrawn is an approved call that was judged anew and stopped: its approval is closed, since it can come to nothing.
-func (w *run) withdrawn() *VoidError {
+func (w *run) withdrawn(ctx context.Context) *VoidError {
 	j := w.j
 	if j.Stop == nil || w.journal == nil || w.ok.CallHash == "" || j.CallHash != "" && j.CallHash != w.ok.CallHash {
 		return nil
 	}
-	return void(j.voids(), "%s", j.Stop.Reason)
+	v := void(j.voids(), "%s", j.Stop.Reason)
+	if v.Reason == session.VoidStale {
+		v.Now = w.there(ctx)
+	}
+	return v
+}
+
+// there is the hash of what is where a change of one file was to be made; empty where that cannot be told.
+func (w *run) there(ctx context.Context) folder.Hash {
+	c := w.j.change
+	if c.Op == "" || c.Op == folder.Move || !w.mayRead(w.j.session, w.j.Root, w.j.Paths...) {
+		return ""
+	}
+	found, err := w.Mounts.Work.Read(ctx, c.Path, folder.ReadOptions{})
+	var refusal *folder.Refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Code == folder.Missing:
+		return folder.Absent
+	case err != nil || !w.mayRead(w.j.session, w.j.Root, found.Path):
+		return ""
+	}
+	return found.Hash
 }
 
 // voids is why a call does not start that was to run when it was judged before, and is not by now.
@@ -127,7 +149,7 @@ func (w *run) fits() *VoidError {
 	case err != nil:
 		return void(session.VoidPolicy, "%v", err)
 	case digest != w.ok.Digest:
-		v := void(session.VoidStale, "what it would do now is not what was shown: the approval has the digest %s, the call %s", w.ok.Digest, digest)
+		v := void(session.VoidStale, "what it would do now is not what was shown")
 		if w.j.Plan != nil {
 			v.Now = w.j.Plan.Before
 		}
@@ -191,7 +213,7 @@ func (w *run) do(ctx context.Context) (Ran, error) {
 			return w.voided(ctx, v)
 		}
 	}
-	if err := w.journal.Begin(ctx, w.intent, w.recheck); err != nil {
+	if err := w.begin(ctx, w.recheck); err != nil {
 		var v *VoidError
 		if !errors.As(err, &v) {
 			return Ran{}, err // INTENT may be there: what is staged stays, since it proves that nothing was done.
@@ -248,7 +270,7 @@ func stale(err error) *VoidError {
 
 // voided has the journal write down that the call does not start.
 func (w *run) voided(ctx context.Context, v *VoidError) (Ran, error) {
-	err := w.journal.Begin(ctx, w.intent, func(context.Context, Now) error { return v })
+	err := w.begin(ctx, func(context.Context, Now) error { return v })
 	var told *VoidError
 	switch {
 	case errors.As(err, &told):
@@ -261,11 +283,19 @@ func (w *run) voided(ctx context.Context, v *VoidError) (Ran, error) {
 
 // told is a call that does not start.
 func (w *run) told(v *VoidError) Ran {
-	result := tool.Outcome(tool.Voided, v.Why)
-	if v.Reason == session.VoidStale {
-		result = staleResult(v.Why, v.Now)
-	}
-	return Ran{State: Voided, Void: v, Result: result, Intent: &w.intent}
+	return Ran{State: Voided, Void: v, Result: v.Result(), Intent: &w.intent}
+}
+
+// begin has the journal write INTENT, or that the call is void: then without the hash of a target that the caller may not read (S21).
+func (w *run) begin(ctx context.Context, check Recheck) error {
+	return w.journal.Begin(ctx, w.intent, func(ctx context.Context, now Now) error {
+		err := check(ctx, now)
+		var v *VoidError
+		if errors.As(err, &v) && w.intent.Hashless {
+			v.Now = ""
+		}
+		return err
+	})
 }
 
 // staleResult tells the hash that is there now (c31).

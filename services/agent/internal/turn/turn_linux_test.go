@@ -2,10 +2,15 @@ package turn
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -126,19 +131,58 @@ func TestKilledBetween(t *testing.T) {
 	r.sound()
 }
 
-// TestStale: the file changed after it was shown: it stays as it is, and the model is told (c31).
+// TestStale: the file changed after it was shown: it stays as it is, nothing was consumed, and the model is told STALE_TARGET with the hash that is
+// there now, and of one that it may not read none (c31, S21).
 func TestStale(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "一")}))
-	r.ok(writeFile(r, "a.md", "他人の文"))
-	r.ok(r.decide(r.pending()[0], session.Approve, ""))
-	r.model.lines = []string{say("EXECUTION", "done", "reply", "変わっていました。")}
-	s := r.drive()
-	if r.file("a.md") != "他人の文" || s.State.Status != session.Success {
-		t.Errorf("%q, %+v", r.file("a.md"), s.State)
+	other := string(folder.Of([]byte("他人の文")))
+	for name, tt := range map[string]struct {
+		before string
+		do     map[string]any
+		unread bool
+		meet   func(r *rig) error
+		left   string
+		now    string
+	}{
+		"another text":          {"1", call("write", "path", "a.md", "content", "2"), false, func(r *rig) error { return writeFile(r, "a.md", "他人の文") }, "他人の文", other},
+		"gone":                  {"1", call("write", "path", "a.md", "content", "2"), false, func(r *rig) error { return os.Remove(filepath.Join(r.dir, "a.md")) }, "", string(folder.Absent)},
+		"gone before a delete":  {"1", call("delete", "path", "a.md"), false, func(r *rig) error { return os.Remove(filepath.Join(r.dir, "a.md")) }, "", string(folder.Absent)},
+		"there before a write":  {"", call("write", "path", "a.md", "content", "2"), false, func(r *rig) error { return writeFile(r, "a.md", "他人の文") }, "他人の文", other},
+		"there before a create": {"", call("create", "path", "a.md", "content", "2"), false, func(r *rig) error { return writeFile(r, "a.md", "他人の文") }, "他人の文", other},
+		"not to be read":        {"1", call("write", "path", "a.md", "content", "2"), true, func(r *rig) error { return writeFile(r, "a.md", "他人の文") }, "他人の文", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			if tt.unread {
+				r.rules = []policy.Rule{{ID: "no", Effect: policy.EffectDeny, Tool: "read", Path: "a.md"}}
+			}
+			if tt.before != "" {
+				r.ok(writeFile(r, "a.md", tt.before))
+			}
+			r.send("書いて", say("EXECUTION", "continue", "actions", []any{tt.do}))
+			shown := r.pending()[0]
+			r.ok(tt.meet(r))
+			r.Terms.ApproveUnshown = tt.unread
+			_, err := r.Decide(t.Context(), ns, shown.ID, gate.Request{Who: approver("bob"), Decision: session.Approve, Digest: shown.Digest, Unshown: tt.unread})
+			r.ok(err)
+			r.model.lines = []string{say("EXECUTION", "done", "reply", "変わっていました。")}
+			s := r.drive()
+			if r.file("a.md") != tt.left || s.State.Status != session.Success {
+				t.Errorf("%q, %+v", r.file("a.md"), s.State)
+			}
+			now, err := r.Approval(t.Context(), ns, shown.ID, approver("bob"))
+			if err != nil || now.Approval.State != gate.Voided || now.Approval.Void != session.VoidStale {
+				t.Errorf("%v: %+v", err, now.Approval)
+			}
+			told := r.model.asked[1].Messages
+			last := told[len(told)-1].Content
+			if !strings.Contains(last, `"status":"STALE_TARGET","not_executed":true`) || !strings.Contains(last, tt.now) || tt.now == "" && strings.Contains(last, other) {
+				t.Errorf("the model is told %s", last)
+			}
+			r.sound()
+		})
 	}
-	r.sound()
 }
 
 // TestAgent29Loops: a model that makes the same call again and again, with the same words or with others, or two by turns, is stopped with the

@@ -123,7 +123,7 @@ func (j *job) Begin(ctx context.Context, i router.Intent, recheck router.Recheck
 			if !errors.As(err, &void) {
 				return err
 			}
-			return j.voided(w, void, &i, tool.Outcome(tool.Voided, void.Why))
+			return j.voided(w, void, &i, void.Result())
 		}
 		i.At = w.Now
 		w.Row(i.Entry(j.rs))
