@@ -10,10 +10,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
 
@@ -40,6 +42,39 @@ type sent struct {
 
 // NodeID is the id of the n-th node of a session, from 1: UUIDv5 of both.
 func NodeID(session string, n int) uuid.UUID { return id(session, "nodes/"+strconv.Itoa(n)) }
+
+// textDigits are the last digits of a UUID by which a prompt names a node; maxNumber bounds those of the number of a turn: more are of a UUID.
+const (
+	textDigits = 8
+	maxNumber  = 6
+)
+
+// TextID is how a prompt names a node.
+func TextID(id uuid.UUID) string {
+	s := id.String()
+	return s[len(s)-textDigits:]
+}
+
+// Turn is the number of the node of a session, from 1, that a text names: by its number, its UUID or its TextID, also in brackets or behind
+// `conversation:` or `nodes/`. 0: none.
+func Turn(s ledger.Session, text string) int {
+	text = Plain(text)
+	if n, err := strconv.Atoi(text); err == nil && len(text) <= maxNumber && n >= 1 && n <= s.Nodes {
+		return n
+	}
+	for n := s.Nodes; n > 0; n-- {
+		if id := NodeID(s.ID, n); text == id.String() || text == TextID(id) {
+			return n
+		}
+	}
+	return 0
+}
+
+// Plain is the name of a node without what stands around it.
+func Plain(text string) string {
+	text = strings.ToLower(strings.Trim(strings.TrimPrefix(strings.TrimSpace(text), session.RefConversation), "[] "))
+	return strings.TrimPrefix(text, "nodes/")
+}
 
 // FlowID is the id of the flow of a session: UUIDv5 of it.
 func FlowID(session string) uuid.UUID { return id(session, "flow") }

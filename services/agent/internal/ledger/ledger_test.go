@@ -317,6 +317,7 @@ func TestSessions(t *testing.T) {
 	}
 	b, err := r.Update(ctx, ns, "a", a.Etag(), ann, func(s *Session) error {
 		s.Items.PlanBrief = []string{"下書き"}
+		s.Thread = session.Thread{Refs: []string{"conversation:3", "conversation:flows/x"}}.Refer("file:a.md").Refer("conversation:1")
 		return nil
 	})
 	if err != nil || b.Version != a.Version+1 || b.Etag() == a.Etag() {
@@ -332,6 +333,9 @@ func TestSessions(t *testing.T) {
 	c, err := r.Create(ctx, ns, Fresh{ID: "c", Owner: "bob", Continues: "a"}, ann)
 	if err != nil || !cmp.Equal(c.Items, b.Items) || c.Continues != "a" {
 		t.Errorf("%+v, %v", c, err)
+	}
+	if !slices.Equal(c.Thread.Refs, []string{"conversation:sessions/a/3", "conversation:flows/x", "file:a.md", "conversation:sessions/a/1"}) {
+		t.Errorf("numbers are of the session that counted them: %q", c.Thread.Refs)
 	}
 	r.events(t, "a", session.Sent{ID: "m1", Mode: session.Queue}, session.TurnOpened{Turn: "t1", Utterance: "u1"})
 	var works *NotEndedError

@@ -88,7 +88,7 @@ func (l *Ledger) carry(tx store.Tx, s *Session) error {
 		s.Items = old.Items
 	}
 	if len(s.Thread.Refs) == 0 {
-		s.Thread.Refs = old.Thread.Refs
+		s.Thread.Refs = old.Thread.Left(old.ID)
 	}
 	s.Memory, s.Brought = old.Memory, old.Memory
 	return nil

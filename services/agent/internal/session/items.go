@@ -33,8 +33,10 @@ type Items struct {
 
 // Thread is what the agent itself writes beside the five, and never the model (seed 001, 5.4; C21).
 type Thread struct {
-	// Refs are `file:`, `conversation:` and `plan:` and what they name.
+	// Refs are `file:`, `conversation:` and `plan:` and what they name, as a person gave them or the session began with them.
 	Refs []string `json:"context_refs,omitempty"`
+	// Found are those that the agent added (Refer), the latest last.
+	Found []string `json:"found_refs,omitempty"`
 	// Decisions are lines, oldest first, and Delta the latest change.
 	Decisions []string `json:"decision_log,omitempty"`
 	Delta     string   `json:"last_delta,omitempty"`

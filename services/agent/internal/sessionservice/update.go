@@ -87,7 +87,7 @@ func (s *Service) take(w Who, now *ledger.Session, u Update) error {
 		case "open_questions":
 			now.Items.OpenQuestions = u.Items.OpenQuestions
 		case "context_refs":
-			now.Thread.Refs = u.Refs
+			now.Thread.Refs, now.Thread.Found = u.Refs, nil
 		case "policy":
 			was := policy.Choice{Policy: now.Policy}
 			if err := s.Policies.Choose(chooser(w), &was, policy.Choice{Policy: u.Policy}); err != nil {

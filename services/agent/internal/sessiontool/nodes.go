@@ -11,19 +11,14 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/conversation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 )
 
 const (
 	// maxAsked bounds what is told of an id that a model made up, in characters.
 	maxAsked = 100
-	// textDigits are the last digits of a UUID by which a prompt names a node.
-	textDigits = 8
-	// maxNumber bounds the digits of the number of a turn: more are those of a UUID.
-	maxNumber = 6
 	// MaxRefs is how many nodes a prompt tells of, as references (field/systemprompt-rules.md 4).
 	MaxRefs = 10
-	// conversations is how a reference to a conversation begins.
-	conversations = "conversation:"
 )
 
 // Flows tells which nodes a flow has.
@@ -32,26 +27,14 @@ type Flows interface {
 	Members(ctx context.Context, ns string, flow uuid.UUID) ([]uuid.UUID, error)
 }
 
-// textID is how a prompt names a node.
-func textID(id uuid.UUID) string {
-	s := id.String()
-	return s[len(s)-textDigits:]
-}
-
 // find gives the node that a model asks for: of the session's own flow or of one of its references, by its id in the text, its UUID, or the
 // number of its turn. The zero UUID is for none. A flow that cannot be looked at stops the search.
 func (t *Tools) find(ctx context.Context, asked string) (uuid.UUID, error) {
-	asked = strings.ToLower(strings.Trim(strings.TrimPrefix(strings.TrimSpace(asked), conversations), "[] "))
-	asked = strings.TrimPrefix(asked, "nodes/")
-	if id, ok := numbered(t.Session, asked); ok {
-		return id, nil
+	if n := conversation.Turn(t.Session, asked); n > 0 {
+		return conversation.NodeID(t.Session.ID, n), nil
 	}
-	is := func(id uuid.UUID) bool { return asked == id.String() || asked == textID(id) }
-	for n := t.Session.Nodes; n > 0; n-- {
-		if id := conversation.NodeID(t.Session.ID, n); is(id) {
-			return id, nil
-		}
-	}
+	asked = conversation.Plain(asked)
+	is := func(id uuid.UUID) bool { return asked == id.String() || asked == conversation.TextID(id) }
 	nodes, flows := refs(t.Session)
 	for _, id := range nodes {
 		if is(id) {
@@ -84,35 +67,41 @@ func members(ctx context.Context, f Flows, ns string, flow uuid.UUID) ([]uuid.UU
 	return all, err
 }
 
-// numbered gives the node of a turn by its number.
-func numbered(s ledger.Session, text string) (uuid.UUID, bool) {
-	n, err := strconv.Atoi(text)
-	if err != nil || len(text) > maxNumber || n < 1 || n > s.Nodes {
-		return uuid.Nil, false
-	}
-	return conversation.NodeID(s.ID, n), true
-}
-
-// refs are the nodes and flows that the references of a session name: `conversation:` and the number of a turn, a node (its UUID, with or
-// without `nodes/`), or `flows/` and a UUID. Any other is of something else, and named elsewhere.
+// refs are the nodes and flows that the references of a session name: `conversation:` and the number of a turn, the number behind `sessions/`, a UUID
+// and `/` for one of another session, a node (its UUID, with or without `nodes/`), or `flows/` and a UUID. Files and plans are told as evidence.
 func refs(s ledger.Session) (nodes, flows []uuid.UUID) {
-	for _, ref := range s.Thread.Refs {
-		name, ok := strings.CutPrefix(ref, conversations)
+	for _, ref := range s.Thread.Told() {
+		name, ok := strings.CutPrefix(ref, session.RefConversation)
 		if !ok {
 			continue
 		}
-		if id, ok := numbered(s, name); ok {
-			nodes = append(nodes, id)
-			continue
-		}
-		flow, isFlow := strings.CutPrefix(name, "flows/")
-		if id, err := uuid.Parse(flow); err == nil && isFlow {
-			flows = append(flows, id)
-		} else if id, err := uuid.Parse(strings.TrimPrefix(name, "nodes/")); err == nil {
+		if n := conversation.Turn(s, name); n > 0 {
+			nodes = append(nodes, conversation.NodeID(s.ID, n))
+		} else if flow, ok := strings.CutPrefix(name, "flows/"); ok {
+			if id, err := uuid.Parse(flow); err == nil {
+				flows = append(flows, id)
+			}
+		} else if id := node(name); id != uuid.Nil {
 			nodes = append(nodes, id)
 		}
 	}
 	return nodes, flows
+}
+
+// node is a node by its UUID, or by its number in another session; the zero UUID is for none.
+func node(name string) uuid.UUID {
+	if other, ok := strings.CutPrefix(name, "sessions/"); ok {
+		id, number, _ := strings.Cut(other, "/")
+		if n, err := strconv.ParseUint(number, 10, 31); err == nil && n > 0 {
+			return conversation.NodeID(id, int(n))
+		}
+		return uuid.Nil
+	}
+	id, err := uuid.Parse(strings.TrimPrefix(name, "nodes/"))
+	if err != nil {
+		return uuid.Nil
+	}
+	return id
 }
 
 // Refs gives the nodes that a prompt of the session tells of, as references: those that its `conversation:` references name, and of a flow

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/conversation"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/nodecontext"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
@@ -151,7 +152,7 @@ func (t *Tools) detail(ctx context.Context, args []byte) ([]byte, error) {
 	case !t.take():
 		return nil, sentence(t.Nodes.LimitText(ctx, t.Namespace, set, asked))
 	}
-	text, err := t.Nodes.Detail(ctx, t.Namespace, set, nodecontext.Entry{ID: id, TextID: textID(id)}, t.characters())
+	text, err := t.Nodes.Detail(ctx, t.Namespace, set, nodecontext.Entry{ID: id, TextID: conversation.TextID(id)}, t.characters())
 	if err == nil {
 		return []byte(text), nil
 	}

@@ -74,7 +74,7 @@ func tools() *Tools {
 		Flows: flows{own: {conversation.NodeID(id, 1), branch, gone}, other: {linked}},
 		Session: ledger.Session{
 			ID: id, Settings: ledger.Settings{Locale: "ja"}, Flow: own.String(), Nodes: 2,
-			Thread: session.Thread{Refs: []string{"file:a.md", "conversation:2", "conversation:" + foreign.String(), "conversation:flows/" + other.String(), "conversation:flows/" + uuid.NewString(), "plan:1"}},
+			Thread: session.Thread{Refs: []string{"file:a.md", "conversation:2", "conversation:sessions/old/2", "conversation:" + foreign.String(), "conversation:flows/" + other.String(), "conversation:flows/" + uuid.NewString(), "plan:1"}},
 			State:  session.State{Turn: session.Turn{ModelCalls: 20}},
 			Talk:   ledger.Talk{ToolCalls: 3, Messages: []ledger.Message{{Role: "user", Text: "m1/message"}}},
 		},
@@ -108,7 +108,7 @@ func TestWhichNodes(t *testing.T) {
 	t.Parallel()
 	first := conversation.NodeID(id, 1)
 	for asked, want := range map[string]uuid.UUID{
-		first.String(): first, "nodes/" + first.String(): first, "[" + textID(first) + "]": first, strings.ToUpper(textID(first)): first, "1": first, "conversation:1": first,
+		first.String(): first, "nodes/" + first.String(): first, "[" + conversation.TextID(first) + "]": first, strings.ToUpper(conversation.TextID(first)): first, "1": first, "conversation:1": first,
 		"a1b2c302": foreign, "[ a1b2c302 ]": foreign, "a1b2c303": linked, "a1b2c304": branch, "3": {}, "0": {}, "-1": {}, "a1b2c305": {}, "": {}, "a1b2c306": {}, "1234567": {},
 		uuid.NewString(): {}, "２": {},
 	} {
@@ -120,7 +120,7 @@ func TestWhichNodes(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || string(got) != "team-a ja "+want.String()+" "+textID(want)+" 8000" {
+		if err != nil || string(got) != "team-a ja "+want.String()+" "+conversation.TextID(want)+" 8000" {
 			t.Errorf("%q: %s, %v", asked, got, err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestRefs(t *testing.T) {
 	t.Parallel()
 	s := tools()
 	all, err := Refs(t.Context(), s.Flows, s.Namespace, s.Session)
-	if err != nil || !slices.Equal(all, []uuid.UUID{conversation.NodeID(id, 2), foreign, linked}) {
+	if err != nil || !slices.Equal(all, []uuid.UUID{conversation.NodeID(id, 2), conversation.NodeID("old", 2), foreign, linked}) {
 		t.Errorf("%v, %v", all, err)
 	}
 	many := make([]uuid.UUID, 50)
@@ -174,7 +174,7 @@ func TestRefs(t *testing.T) {
 		many[i] = conversation.NodeID("x", i)
 	}
 	all, err = Refs(t.Context(), flows{other: many}, s.Namespace, s.Session)
-	if err != nil || len(all) != MaxRefs || all[2] != many[42] || all[9] != many[49] {
+	if err != nil || len(all) != MaxRefs || all[3] != many[43] || all[9] != many[49] {
 		t.Errorf("%v, %v", all, err)
 	}
 	if _, err := Refs(t.Context(), flows(nil), s.Namespace, s.Session); !errors.Is(err, conversation.ErrAway) {

@@ -222,6 +222,9 @@ func (a *answer) propose(w *ledger.Work, e *session.Answered) (made []gate.Made,
 		case looks(j):
 			e.ReadFailed = append(e.ReadFailed, a.reads[i].Failed)
 			a.countShown(w, i)
+			if !a.reads[i].Failed {
+				referTo(w.Session, j.Tool.Full(), j.Args)
+			}
 		default:
 			effects = append(effects, i)
 			continue

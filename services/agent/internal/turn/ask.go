@@ -183,6 +183,9 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	if err != nil {
 		return heard{}, err
 	}
+	if err := e.refers(ctx, ns, s, r, &p); err != nil {
+		return heard{}, err
+	}
 	for i, result := range h.results {
 		talk = append(talk, llm.Message{Role: llm.RoleTool, Content: result.Message(), CallID: s.Talk.Owed[i].ID})
 	}

@@ -116,6 +116,9 @@ func (e *Engine) rule(w *ledger.Work, a gate.Approval, who gate.Who, ruling gate
 	if err := e.carry(w, ruling.Event, ruling.Change); err != nil {
 		return err
 	}
+	if d := ruling.Change.Decision; d != nil && d.Decision == session.Approve && a.Kind == canon.KindPlan {
+		w.Session.Thread = w.Session.Thread.Refer(session.RefPlan + a.ID)
+	}
 	if err := e.tellDecision(w, a, ruling.Change.Decision); err != nil {
 		return err
 	}

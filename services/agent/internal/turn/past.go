@@ -192,5 +192,6 @@ func (a *answer) countShown(w *ledger.Work, i int) {
 	if a.judged[i].Tool.Name == tool.NodeDetail && !a.reads[i].Failed {
 		w.Session.Talk.Shown++
 		w.Session.Talk.ShownNow++
+		lookedUp(w.Session, a.judged[i].Args)
 	}
 }

@@ -175,6 +175,11 @@ func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Chan
 		if e.Intent.Before == folder.Absent && (e.Intent.Tool == tool.Write || e.Intent.Tool == tool.Create) {
 			w.Session.Memory.Files++
 		}
+		args, err := (reader{view: w.Tx, session: w.Session.ID}).text(argsOf(id))
+		if err != nil {
+			return nil, gate.Change{}, err
+		}
+		referTo(w.Session, e.Intent.Tool, []byte(args))
 		return session.Ended{Call: id}, gate.Change{}, nil
 	case router.NotDone:
 		return session.ProvenUndone{Call: id}, gate.Change{}, nil

@@ -70,7 +70,7 @@ func items(c *cobra.Command, s *agentv1.Session) {
 	f.StringArrayVar(&s.Constraints, "constraint", nil, "what must hold; at most twice")
 	f.StringArrayVar(&s.PlanBrief, "plan", nil, "the plan in short; at most three times")
 	f.StringArrayVar(&s.OpenQuestions, "question", nil, "what is not known yet; at most twice")
-	f.StringArrayVar(&s.ContextRefs, "ref", nil, "what the work is about: file:PATH, conversation:NODE or plan:ID")
+	f.StringArrayVar(&s.ContextRefs, "ref", nil, "what the work is about: file:PATH, conversation:NODE or plan:ID (of an approved plan)")
 	f.StringVar(&s.Policy, "policy", "", "a policy of the configuration; empty: the default one")
 }
 
