@@ -300,6 +300,30 @@ func TestOneOutcome(t *testing.T) {
 	}
 }
 
+// TestContinuedItems: each of the five items is taken from the session that is continued, unless the new one brings its own.
+func TestContinuedItems(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	old := session.Items{Goal: "港の地図", WhyNow: "明日までに", Constraints: []string{"本番に触れない"}, PlanBrief: []string{"下書き"}, OpenQuestions: []string{"縮尺は？"}}
+	for i, tt := range []struct{ brings, want session.Items }{
+		{session.Items{}, old},
+		{session.Items{Goal: "航路図"}, session.Items{Goal: "航路図", WhyNow: old.WhyNow, Constraints: old.Constraints, PlanBrief: old.PlanBrief, OpenQuestions: old.OpenQuestions}},
+		{session.Items{WhyNow: "今夜"}, session.Items{Goal: old.Goal, WhyNow: "今夜", Constraints: old.Constraints, PlanBrief: old.PlanBrief, OpenQuestions: old.OpenQuestions}},
+		{session.Items{Constraints: []string{"一頁"}}, session.Items{Goal: old.Goal, WhyNow: old.WhyNow, Constraints: []string{"一頁"}, PlanBrief: old.PlanBrief, OpenQuestions: old.OpenQuestions}},
+		{session.Items{PlanBrief: []string{"清書"}}, session.Items{Goal: old.Goal, WhyNow: old.WhyNow, Constraints: old.Constraints, PlanBrief: []string{"清書"}, OpenQuestions: old.OpenQuestions}},
+		{session.Items{OpenQuestions: []string{"色は？"}}, session.Items{Goal: old.Goal, WhyNow: old.WhyNow, Constraints: old.Constraints, PlanBrief: old.PlanBrief, OpenQuestions: []string{"色は？"}}},
+	} {
+		from, to := fmt.Sprint("from", i), fmt.Sprint("to", i)
+		if _, err := r.Create(t.Context(), ns, Fresh{ID: from, Owner: "ann", Items: old}, ann); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Create(t.Context(), ns, Fresh{ID: to, Owner: "ann", Items: tt.brings, Continues: from}, ann)
+		if err != nil || !cmp.Equal(got.Items, tt.want) {
+			t.Errorf("%d: %+v, %v", i, got.Items, err)
+		}
+	}
+}
+
 // TestSessions: a session is made once, listed, changed by whoever read it, continued when it has ended, and gone when it is deleted.
 func TestSessions(t *testing.T) {
 	t.Parallel()

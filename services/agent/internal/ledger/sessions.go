@@ -26,7 +26,8 @@ type Fresh struct {
 	Settings
 	Items session.Items
 	Refs  []string
-	// Continues is an ended session whose items, memory and references are taken, where this one brings none.
+	// Continues is an ended session whose memory is taken, each of its five items that this one does not bring, and its references where this one
+	// brings none.
 	Continues string
 	// Asked is the hash of what was asked for; its first row has it, so that the same request is known again.
 	Asked canon.Hash
@@ -84,18 +85,12 @@ func (l *Ledger) carry(tx store.Tx, s *Session) error {
 	case old.State.Lifecycle == session.Open && old.State.Turn.Running != session.NoTurn || old.State.Lifecycle == session.Canceling:
 		return &NotEndedError{old.ID, "works still: it can be continued when its turn has ended"}
 	}
-	if empty(s.Items) {
-		s.Items = old.Items
-	}
+	s.Items = s.Items.Or(old.Items)
 	if len(s.Thread.Refs) == 0 {
 		s.Thread.Refs = old.Thread.Left(old.ID)
 	}
 	s.Memory, s.Brought = old.Memory, old.Memory
 	return nil
-}
-
-func empty(i session.Items) bool {
-	return i.Goal == "" && i.WhyNow == "" && len(i.Constraints)+len(i.PlanBrief)+len(i.OpenQuestions) == 0
 }
 
 // Update has a person change the five items. given may be empty: no check of the version. *etag.StaleError, *FieldsError with what change refuses by one

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,6 +82,20 @@ func (i Items) Check() []Violation {
 	c.list("plan_brief", i.PlanBrief, MaxPlan, MaxItem)
 	c.list("open_questions", i.OpenQuestions, MaxQuestions, MaxItem)
 	return c.wrong
+}
+
+// Or takes each of the five that is empty from other items: what must hold in a session holds in one that continues it, whatever else that brings.
+func (i Items) Or(other Items) Items {
+	list := func(a, b []string) []string {
+		if len(a) == 0 {
+			return b
+		}
+		return a
+	}
+	return Items{
+		Goal: cmp.Or(i.Goal, other.Goal), WhyNow: cmp.Or(i.WhyNow, other.WhyNow), Constraints: list(i.Constraints, other.Constraints),
+		PlanBrief: list(i.PlanBrief, other.PlanBrief), OpenQuestions: list(i.OpenQuestions, other.OpenQuestions),
+	}
 }
 
 // CheckRefs tells of references that are none.
