@@ -99,13 +99,8 @@ var needs = map[Kind]need{
 	Intent: args | called, Execute: args | called, Failure: args | called, UnknownOutcome: args | called, Outcome: args | called,
 }
 
-// Special values of Before and After beside a hash.
-const (
-	// Absent: there is nothing.
-	Absent = "absent"
-	// Folder: there is a folder, which has no content of its own.
-	Folder = "folder"
-)
+// Absent in Before or After says that there is nothing.
+const Absent = "absent"
 
 // Entry is what a row tells. Hashes are SHA-256 in 64 hexadecimal digits of lower case, or empty where the kind allows it.
 type Entry struct {
@@ -125,7 +120,7 @@ type Entry struct {
 	CallHash   string `json:"call_hash,omitempty"`
 	Digest     string `json:"digest,omitempty"`
 	ArgsDigest string `json:"args_digest,omitempty"`
-	// Before and After are the hashes of a call's target, Absent or Folder; empty where there is no such target.
+	// Before and After are the hashes of a call's target, or Absent; empty where there is no such target.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	// Details are an object of JSON in canonical form (no blanks), or empty. They are a text in JSON too: encoding/json writes raw
@@ -217,14 +212,11 @@ func (e *Entry) texts() [15]field {
 		{name: "call_hash", value: e.CallHash, needed: need&called != 0, limit: MaxText, hash: true},
 		{name: "digest", value: e.Digest, limit: MaxText, hash: true},
 		{name: "args_digest", value: e.ArgsDigest, needed: need&args != 0, limit: MaxText, hash: true},
-		{name: "before", value: e.Before, limit: MaxText, hash: true, special: special},
-		{name: "after", value: e.After, limit: MaxText, hash: true, special: special},
+		{name: "before", value: e.Before, limit: MaxText, hash: true, special: []string{Absent}},
+		{name: "after", value: e.After, limit: MaxText, hash: true, special: []string{Absent}},
 		{name: "details", value: e.Details, limit: MaxDetails},
 	}
 }
-
-// special are what stands for a content that is no file.
-var special = []string{Absent, Folder}
 
 // isHash says so of 64 hexadecimal digits in lower case.
 func isHash(s string) bool {

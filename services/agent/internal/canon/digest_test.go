@@ -84,7 +84,7 @@ func words(t *rapid.T, label string) []string {
 func drawTargets(t *rapid.T) []Target {
 	out := []Target{}
 	for range rapid.IntRange(0, 2).Draw(t, "targets") {
-		state := rapid.SampledFrom([]Hash{"", Folder, hashA, hashB})
+		state := rapid.SampledFrom([]Hash{"", hashA, hashB})
 		out = append(out, Target{Path: word(t, "path"), Before: state.Draw(t, "before"), After: state.Draw(t, "after"), Mode: rapid.SampledFrom([]uint32{0, 0o644}).Draw(t, "mode")})
 	}
 	return out

@@ -13,11 +13,8 @@ import (
 // version is the layout of what is hashed. Another layout gets another number: then no old digest fits a new text.
 const version = 1
 
-// Hash is a SHA-256 as 64 hexadecimal digits in lower case. Empty is absent: there is no file. Folder is a folder.
+// Hash is a SHA-256 as 64 hexadecimal digits in lower case. Empty is absent: there is no file.
 type Hash string
-
-// Folder stands for what has no content of its own.
-const Folder Hash = "folder"
 
 // Sum gives the hash of the content of a file, or of any other bytes.
 func Sum(content []byte) Hash {
@@ -118,11 +115,8 @@ func (b *builder) sum(name string, h Hash) key {
 
 // state is the hash of a file, null where there is none.
 func (b *builder) state(name string, h Hash) key {
-	switch h {
-	case "":
+	if h == "" {
 		return member(name, value{text: "null"})
-	case Folder:
-		return b.string(name, string(h))
 	}
 	return b.sum(name, h)
 }

@@ -17,10 +17,8 @@ const (
 	Create Op = "create"
 	// Delete takes a file away, or a link, but not what the link leads to.
 	Delete Op = "delete"
-	// Move gives a file another path, where nothing is. The folder of that path must be there.
+	// Move gives a file another path, where nothing is. The folder of that path must be there: Write and Create make folders on the way.
 	Move Op = "move"
-	// Mkdir makes a folder. Write, Create and Mkdir make those on the way to their target, too.
-	Mkdir Op = "mkdir"
 )
 
 // FileMode are the permissions of a new file, FolderMode those of a new folder (field/review-agent.md S25).
@@ -56,7 +54,7 @@ func (c Change) Clean(rules Rules) (Change, error) {
 		if c.To, err = rules.Clean(c.To, New); err != nil {
 			return Change{}, err
 		}
-	case Delete, Mkdir:
+	case Delete:
 	default:
 		return Change{}, refuse(WrongType, c.Path, fmt.Sprintf("there is no change called %q", string(c.Op)))
 	}
@@ -66,7 +64,7 @@ func (c Change) Clean(rules Rules) (Change, error) {
 // use is what the path of an operation is named for. A Write of what is there takes its name as it is; Stage looks again at one that
 // comes to be.
 func (c Change) use() Use {
-	if c.Op == Create || c.Op == Mkdir {
+	if c.Op == Create {
 		return New
 	}
 	return Alter
@@ -210,7 +208,7 @@ func (s *Scene) planMove(p Plan, was State) (Plan, error) {
 	case to.Kind != "":
 		return Plan{}, refuse(Exists, p.To, "something is there already; nothing is moved over it")
 	case len(to.NewFolders) > 0:
-		return Plan{}, refuse(Missing, p.To, "its folder is not there; make it first")
+		return Plan{}, refuse(Missing, p.To, "its folder is not there: create a file in it first")
 	}
 	p.TargetTo, p.After, p.AfterSize = to.Path, was.Hash, was.Size
 	p.Diff = "rename from " + label("", p.Target) + "\nrename to " + label("", p.TargetTo) + "\n"
@@ -240,12 +238,9 @@ func After(c Change, was State) (State, error) {
 			return State{}, refuse(Forbidden, c.Path, "it runs with the rights of another user or group (set-id), and is not written")
 		}
 		return after, nil
-	case Create, Mkdir:
+	case Create:
 		if was.Kind != "" {
 			return State{}, refuse(Exists, c.Path, "it is there already, and was not touched")
-		}
-		if c.Op == Mkdir {
-			return State{Path: was.Path, Kind: KindFolder, Hash: Of(nil), Mode: FolderMode}, nil
 		}
 		return after, nil
 	case Delete:
@@ -280,9 +275,6 @@ func WrongKind(name string, kind Kind) error { return wrongKind(name, kind) }
 // show makes the diff of two states.
 func (p *Plan) show(was, after State) error {
 	switch {
-	case p.Kind == KindFolder:
-		p.Diff = "new folder " + label("", p.Target) + "\n"
-		return nil
 	case p.Kind == KindLink:
 		p.Diff = "delete link " + label("", p.Target) + " -> " + Show(was.Target) + "\n"
 		return nil

@@ -56,7 +56,6 @@ func TestPlan(t *testing.T) {
 		{Change{Op: Delete, Path: "l"}, Plan{Kind: KindLink, Diff: "delete link l -> \"/outside/v.txt\"\n"}},
 		{Change{Op: Delete, Path: "bin"}, Plan{Kind: KindFile, BeforeSize: 2, NotShown: Binary}},
 		{Change{Op: Write, Path: "n", Content: make([]byte, MaxDiff+1)}, Plan{Kind: KindFile, AfterSize: MaxDiff + 1, Mode: FileMode, NotShown: Large}},
-		{Change{Op: Mkdir, Path: "n"}, Plan{Kind: KindFolder, Mode: FolderMode, Diff: "new folder n\n"}},
 		{Change{Op: Move, Path: "e", To: "f"}, Plan{Kind: KindFile, Mode: 0o640, TargetTo: "f", Diff: "rename from e\nrename to f\n"}},
 		{Change{Op: Write, Path: "cr", Content: []byte("a\n")}, Plan{Kind: KindFile, BeforeSize: 3, AfterSize: 2, Mode: 0o640, Diff: "--- a/cr\n+++ b/cr\n@@ -1 +1 @@\n-a\r\n+a\n", Invisible: 1}},
 		{Change{Op: Create, Path: "n", Content: []byte("a\u202eb\u200b\n")}, Plan{Kind: KindFile, AfterSize: 9, Mode: FileMode, Diff: "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+a\u202eb\u200b\n", Invisible: 2}},
@@ -166,7 +165,7 @@ func TestDiffIsWhole(t *testing.T) {
 // field/review-agent.md C70: in a batch, what a change finds is what the earlier ones leave; one that is refused leaves nothing.
 func TestBatch(t *testing.T) {
 	t.Parallel()
-	s := NewScene(disk{"a": "one", "b": "two"}.look)
+	s := NewScene(disk{"a": "one", "b": "two", "d": "/"}.look)
 	one, two, three := Of([]byte("one")), Of([]byte("two")), Of([]byte("three"))
 	for i, c := range []struct {
 		change        Change
@@ -182,7 +181,6 @@ func TestBatch(t *testing.T) {
 		{Change{Op: Create, Path: "a", Content: []byte("one")}, Absent, one, ""},
 		{Change{Op: Delete, Path: "c"}, three, Absent, ""},
 		{Change{Op: Write, Path: "c", Content: []byte("two")}, Absent, two, ""},
-		{Change{Op: Mkdir, Path: "d"}, Absent, Of(nil), ""},
 		{Change{Op: Write, Path: "d"}, "", "", WrongType},
 	} {
 		p, err := s.Plan(c.change)

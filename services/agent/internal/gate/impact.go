@@ -29,8 +29,6 @@ func impactOf(p folder.Plan) []Line {
 		add(fmt.Sprintf("Deletes the file %s (%d bytes).", name, p.BeforeSize), fmt.Sprintf("ファイル %s（%d バイト）を削除します。", name, p.BeforeSize))
 	case p.Op == folder.Move:
 		add(fmt.Sprintf("Moves %s to %s (%d bytes).", name, to, p.BeforeSize), fmt.Sprintf("%s を %s に移動します（%d バイト）。", name, to, p.BeforeSize))
-	case p.Op == folder.Mkdir:
-		add(fmt.Sprintf("Makes the folder %s.", name), fmt.Sprintf("フォルダ %s を作ります。", name))
 	case p.Before == folder.Absent:
 		add(fmt.Sprintf("Makes the new file %s (%d bytes).", name, p.AfterSize), fmt.Sprintf("新しいファイル %s（%d バイト）を作ります。", name, p.AfterSize))
 	case p.Unchanged() && !p.Redacted:

@@ -100,7 +100,7 @@ func (j Judged) Entries(digest canon.Hash) []audit.Entry {
 	}
 	if p := j.Shown; p != nil {
 		if d.Redacted = p.Redacted; !p.Redacted {
-			e.Before, e.After = row(p.Before, p.Kind), row(p.After, p.Kind)
+			e.Before, e.After = string(p.Before), string(p.After)
 		}
 	}
 	e.CallHash, e.Digest, e.ArgsDigest, e.Details = string(j.CallHash), string(digest), string(j.ArgsDigest), d.text()
@@ -119,14 +119,6 @@ func (j Judged) shownPaths() []string {
 		paths = j.named
 	}
 	return append([]string(nil), paths[:min(len(paths), maxPaths)]...)
-}
-
-// row is a hash of the folder as the audit writes it.
-func row(h folder.Hash, kind folder.Kind) string {
-	if h != folder.Absent && kind == folder.KindFolder {
-		return audit.Folder
-	}
-	return string(h)
 }
 
 func (i Intent) entry(e audit.Entry, d details) audit.Entry {

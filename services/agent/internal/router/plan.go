@@ -152,20 +152,17 @@ func (r Router) may(s Session, name, root string, paths ...string) bool {
 func digested(p folder.Plan) []canon.Target {
 	if p.Op == folder.Move {
 		return []canon.Target{
-			{Path: p.Target, Before: hash(p.Before, p.Kind)},
-			{Path: p.TargetTo, After: hash(p.After, p.Kind), Mode: p.Mode},
+			{Path: p.Target, Before: hash(p.Before)},
+			{Path: p.TargetTo, After: hash(p.After), Mode: p.Mode},
 		}
 	}
-	return []canon.Target{{Path: p.Target, Before: hash(p.Before, p.Kind), After: hash(p.After, p.Kind), Mode: p.Mode}}
+	return []canon.Target{{Path: p.Target, Before: hash(p.Before), After: hash(p.After), Mode: p.Mode}}
 }
 
 // hash is a hash of the folder as canon writes it.
-func hash(h folder.Hash, kind folder.Kind) canon.Hash {
-	switch {
-	case h == folder.Absent:
+func hash(h folder.Hash) canon.Hash {
+	if h == folder.Absent {
 		return ""
-	case kind == folder.KindFolder:
-		return canon.Folder
 	}
 	return canon.Hash(h)
 }

@@ -52,7 +52,7 @@ func (h *held) Apply(ctx context.Context, s folder.Staged) folder.Outcome {
 	if info, err := own.Stat(); err != nil || statOf(info).Inode != s.File.Inode {
 		return unknown(whyAgain)
 	}
-	if !h.isStaged(ctx, at, own, s) {
+	if !h.isStaged(ctx, at, s) {
 		return notDone(whyStaged)
 	}
 	if s.Before == folder.Absent {
@@ -112,12 +112,8 @@ func (h *held) same(ctx context.Context, at *spot, id folder.Identity) bool {
 	return true
 }
 
-// isStaged says that a held file is as it was staged: its kind, its one name and its content.
-func (h *held) isStaged(ctx context.Context, at *spot, own *os.File, s folder.Staged) bool {
-	if s.Op == folder.Mkdir {
-		info, err := own.Stat()
-		return err == nil && info.IsDir()
-	}
+// isStaged says that a held file is as it was staged: its one name and its content.
+func (h *held) isStaged(ctx context.Context, at *spot, s folder.Staged) bool {
 	if s.Inner == "" {
 		return h.hashAt(ctx, at, s.Name) == s.After
 	}

@@ -159,7 +159,7 @@ type killed struct {
 	change  folder.Change
 	content string
 	path    string
-	// before and after are the content of path; "-" where nothing is there, "/" where a folder is.
+	// before and after are the content of path; "-" where nothing is there.
 	before, after string
 	// restore puts back what was there before.
 	restore func(w work) error
@@ -182,10 +182,6 @@ var kinds = map[string]killed{
 	"create": {
 		folder.Change{Op: folder.Create, Path: "d/e/n.txt"}, "new", "d/e/n.txt", "-", "new",
 		func(w work) error { return os.RemoveAll(filepath.Join(w.dir, "d")) },
-	},
-	"mkdir": {
-		folder.Change{Op: folder.Mkdir, Path: "d"}, "", "d", "-", "/",
-		func(w work) error { return os.Remove(filepath.Join(w.dir, "d")) },
 	},
 	"delete": {
 		folder.Change{Op: folder.Delete, Path: "a.txt"}, "", "a.txt", "old", "-",

@@ -161,7 +161,7 @@ var content = []byte("written by a fuzzer")
 
 func changes(name, other string) []folder.Change {
 	return []folder.Change{
-		{Op: folder.Write, Path: name, Content: content}, {Op: folder.Create, Path: name, Content: content}, {Op: folder.Mkdir, Path: name},
+		{Op: folder.Write, Path: name, Content: content}, {Op: folder.Create, Path: name, Content: content}, {Op: folder.Create, Path: name + "/x", Content: content},
 		{Op: folder.Move, Path: "a.txt", To: name}, {Op: folder.Move, Path: name, To: other}, {Op: folder.Delete, Path: name},
 	}
 }

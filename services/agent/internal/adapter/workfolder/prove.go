@@ -153,7 +153,7 @@ func (h *held) Finish(ctx context.Context, s folder.Staged) (kept string, err er
 	switch inode := h.inode(at, s.Name); {
 	case inode == 0:
 		return "", nil
-	case inode == s.File.Inode && s.Op != folder.Delete && (s.Inner != "" || s.Op == folder.Mkdir):
+	case inode == s.File.Inode && s.Op != folder.Delete && s.Inner != "":
 		err = at.dir.RemoveAll(s.Name)
 	case inode == s.File.Inode && s.Op != folder.Delete && h.hashAt(ctx, at, s.Name) == s.After:
 		err = at.dir.Remove(s.Name)

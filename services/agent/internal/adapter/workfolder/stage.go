@@ -64,9 +64,7 @@ func (h *held) Stage(ctx context.Context, c folder.Change) (folder.Staged, error
 	if err != nil {
 		return folder.Staged{}, err
 	}
-	if st.After = after.Hash; c.Op == folder.Mkdir {
-		st.After = folder.Of(nil)
-	}
+	st.After = after.Hash
 	return h.make(c, s, st, after)
 }
 
@@ -81,7 +79,7 @@ func (h *held) make(c folder.Change, s *spot, st folder.Staged, after folder.Sta
 		st.File = statOf(s.info).Identity
 		return st, nil
 	}
-	if c.Op == folder.Mkdir || st.Inner != "" {
+	if st.Inner != "" {
 		err = h.stageFolders(c, s, st)
 	} else {
 		err = stageFile(s.dir, st.Name, c.Content, after.Mode, s.info)
@@ -139,11 +137,7 @@ func keepOwner(f *os.File, was fs.FileInfo) error {
 // stageFolders makes the first folder that is new under the staged name, with all that is in it: one rename puts it in place.
 func (h *held) stageFolders(c folder.Change, s *spot, st folder.Staged) error {
 	dirs := []string{st.Name}
-	inner := st.Inner
-	if c.Op != folder.Mkdir {
-		inner = path.Dir(inner)
-	}
-	for at := inner; at != "" && at != "."; at = path.Dir(at) {
+	for at := path.Dir(st.Inner); at != "."; at = path.Dir(at) {
 		dirs = append(dirs, "")
 		copy(dirs[2:], dirs[1:])
 		dirs[1] = path.Join(st.Name, at)
@@ -153,10 +147,8 @@ func (h *held) stageFolders(c folder.Change, s *spot, st folder.Staged) error {
 			return err
 		}
 	}
-	if c.Op != folder.Mkdir {
-		if err := stageFile(s.dir, path.Join(st.Name, st.Inner), c.Content, folder.FileMode, nil); err != nil {
-			return err
-		}
+	if err := stageFile(s.dir, path.Join(st.Name, st.Inner), c.Content, folder.FileMode, nil); err != nil {
+		return err
 	}
 	for i := len(dirs) - 1; i >= 0; i-- {
 		if err := syncFolder(s.dir, dirs[i]); err != nil {
@@ -192,7 +184,7 @@ func (h *held) stageMove(ctx context.Context, c folder.Change, s *spot, st folde
 	case there.Kind != "":
 		return folder.Staged{}, &folder.StaleError{Path: c.To, Now: there.Hash}
 	case len(to.below) > 0:
-		return folder.Staged{}, folder.Refuse(folder.Missing, c.To, "its folder is not there; make it first")
+		return folder.Staged{}, folder.Refuse(folder.Missing, c.To, "its folder is not there: create a file in it first")
 	}
 	weak, err := h.weak(s)
 	if err != nil {

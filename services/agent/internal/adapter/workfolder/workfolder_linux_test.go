@@ -198,7 +198,6 @@ func TestChanges(t *testing.T) {
 		{Op: folder.Write, Path: "new.txt", Content: []byte("new")},
 		{Op: folder.Create, Path: "./docs//deep/日本語.md", Content: []byte("深い\n")},
 		{Op: folder.Create, Path: "docs/two.md"},
-		{Op: folder.Mkdir, Path: "x/y/z"},
 		{Op: folder.Delete, Path: "gone.txt"},
 		{Op: folder.Delete, Path: "notes.md"},
 		{Op: folder.Move, Path: "from.txt", To: "docs/to.txt"},
@@ -209,8 +208,21 @@ func TestChanges(t *testing.T) {
 	w.has(map[string]string{
 		".": dir, "a.txt": file + "two\n", "run.sh": "-rwxr-xr-x #!/bin/sh\ntrue\n", "new.txt": file + "new",
 		"docs": dir, "docs/deep": dir, "docs/deep/日本語.md": file + "深い\n", "docs/two.md": file, "docs/to.txt": file + "moved\n",
-		"x": dir, "x/y": dir, "x/y/z": dir,
 	})
+}
+
+// A move into a folder that is not there says what to do, and that is something which can be done.
+func TestMovedIntoANewFolder(t *testing.T) {
+	t.Parallel()
+	w := newWork(t)
+	w.put("a.txt", "one\n")
+	move := folder.Change{Op: folder.Move, Path: "a.txt", To: "e/b.txt"}
+	if _, err := w.do(move); err == nil || !strings.Contains(err.Error(), "create a file in it first") {
+		t.Errorf("error %v", err)
+	}
+	w.must(folder.Change{Op: folder.Create, Path: "e/note.txt"})
+	w.must(move)
+	w.has(map[string]string{".": "drwxr-xr-x", "e": "drwxr-xr-x", "e/note.txt": "-rw-r--r-- ", "e/b.txt": "-rw-r--r-- one\n"})
 }
 
 // What is refused says why, and nothing changes.
@@ -230,7 +242,6 @@ func TestRefusals(t *testing.T) {
 		code folder.Code
 	}{
 		{folder.Change{Op: folder.Create, Path: "a.txt"}, folder.Exists},
-		{folder.Change{Op: folder.Mkdir, Path: "d"}, folder.Exists},
 		{folder.Change{Op: folder.Write, Path: "d"}, folder.WrongType},
 		{folder.Change{Op: folder.Delete, Path: "d"}, folder.WrongType},
 		{folder.Change{Op: folder.Move, Path: "d", To: "e"}, folder.WrongType},
