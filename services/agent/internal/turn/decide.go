@@ -1,8 +1,10 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
@@ -10,6 +12,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 )
 
 // Decide takes a decision of a person about an approval, and gives the approval as it is then: one that was edited names what has its
@@ -103,7 +106,7 @@ func (e *Engine) rule(w *ledger.Work, a gate.Approval, who gate.Who, ruling gate
 		rows(w, gate.Rows([]gate.Approval{*ruling.Record}, ruling.Change))
 	}
 	if d := ruling.Change.Decision; d != nil {
-		w.Session.Thread = w.Session.Thread.Decide(string(d.Decision) + ": " + a.Subject.Tool + " " + string(a.Kind))
+		w.Session.Thread = w.Session.Thread.Decide(decided(a, *d))
 	}
 	if d := denial(ruling); d != nil {
 		if err := e.denied(w, a); err != nil {
@@ -126,6 +129,25 @@ func (e *Engine) rule(w *ledger.Work, a gate.Approval, who gate.Who, ruling gate
 		stand(w, a, *ruling.Standing)
 	}
 	return nil
+}
+
+// decided is a decision as the decision log has it (seed 001, 5.4): what was decided about what, and why. A plan is told by its aim, a call by its paths, and
+// one that names none by its approval; never by other arguments, which may hold what a list should not show (S22).
+func decided(a gate.Approval, d gate.Decision) string {
+	about := strings.ToLower(string(a.Kind))
+	switch {
+	case a.Kind == canon.KindPlan:
+		about += " " + a.Points.Intent.Text
+	case a.Subject.Tool != "":
+		var paths []string
+		for _, t := range a.Subject.Targets {
+			paths = append(paths, tool.PlainLine(t.Path, session.MaxItem))
+		}
+		if about = a.Subject.Tool + " " + cmp.Or(strings.Join(paths, " -> "), "("+a.ID+")"); a.Kind == canon.KindOutcome {
+			about = "outcome of " + about
+		}
+	}
+	return strings.TrimSuffix(string(d.Decision)+": "+about+": "+d.Reason, ": ")
 }
 
 // denial is the denial of a ruling, a late one too.

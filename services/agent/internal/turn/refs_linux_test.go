@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -45,6 +47,33 @@ func TestTheAgentRefers(t *testing.T) {
 	told := r.toldOf(next)
 	if len(told) != 4 || !strings.Contains(told[0], "港町") || !strings.Contains(told[1], "港を書く") || !strings.Contains(told[2], "甲") {
 		t.Errorf("%q", told)
+	}
+}
+
+// TestTheDecisionLog: each line says what was decided about what, and why (seed 001, 5.4).
+func TestTheDecisionLog(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("write", "path", "港/a.md", "content", "甲"), call("create", "path", "b.md")}))
+	r.ok(r.decide(r.pending()[0], session.Deny, strings.Repeat("短い", 100)))
+	r.ok(r.decide(r.pending()[0], session.Approve, ""))
+	s, err := r.Ledger.Get(t.Context(), ns, id)
+	r.ok(err)
+	denied := []rune("DENY: write 港/a.md: " + strings.Repeat("短い", 100))
+	if want := []string{string(denied[:session.MaxItem]), "APPROVE: create b.md"}; !slices.Equal(s.Thread.Decisions, want) {
+		t.Errorf("%q, want %q", s.Thread.Decisions, want)
+	}
+	moved := []canon.Target{{Path: "a.md"}, {Path: "b.md"}}
+	for want, a := range map[string]gate.Approval{
+		"DENY: plan 港を\n書く: まだ":           {Kind: canon.KindPlan, Points: gate.Points{Intent: gate.Line{Text: "港を\n書く"}}},
+		"DENY: move a.md -> b.md: まだ":     {Kind: canon.KindToolCall, Subject: gate.Subject{Tool: "move", Targets: moved}},
+		"DENY: exec (a1): まだ":             {Kind: canon.KindToolCall, ID: "a1", Subject: gate.Subject{Tool: "exec"}},
+		"DENY: outcome of write a.md: まだ": {Kind: canon.KindOutcome, Subject: gate.Subject{Tool: "write", Targets: moved[:1]}},
+		"DENY: result: まだ":                {Kind: canon.KindResult, Points: gate.Points{Intent: gate.Line{Text: "港を書く"}}},
+	} {
+		if got := decided(a, gate.Decision{Decision: session.Deny, Reason: "まだ"}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
