@@ -201,12 +201,12 @@ func TestApproverSecret(t *testing.T) {
 	}
 	for _, values := range [][]string{nil, {""}, {" "}} {
 		c, still, err := a.Authenticate(Request{Values: values})
-		if err != nil || still != nil || c.Name != LocalName || c.Namespace != namespace.Default || !c.Has(token.User) || c.MayDecide() || c.Token != "" {
+		if err != nil || still != nil || c.Name != LocalName || c.Namespace != namespace.Default || !c.Has(token.User) || c.Has(token.Approver) || c.Token != "" {
 			t.Errorf("%q: %+v, %v", values, c, err)
 		}
 	}
 	c, still, err := a.Authenticate(Request{Values: []string{"Bearer " + shown}})
-	if err != nil || still() != nil || c.Name != LocalName || c.Namespace != namespace.Default || !c.Has(token.User) || !c.MayDecide() || c.Has(token.Admin) || c.Token != token.ID(shown) {
+	if err != nil || still() != nil || c.Name != LocalName || c.Namespace != namespace.Default || !c.Has(token.User) || !c.Has(token.Approver) || c.Has(token.Admin) || c.Token != token.ID(shown) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, values := range [][]string{
@@ -264,7 +264,7 @@ func TestApproverSecretIsNotEverywhere(t *testing.T) {
 	if err != nil || logs.Len() != 1 || none.Notice() != "" || none.Ready(t.Context())[0].OK {
 		t.Fatalf("%v, %d lines", err, logs.Len())
 	}
-	if c, _, err := none.Authenticate(Request{}); err != nil || c.MayDecide() || c.Name != LocalName {
+	if c, _, err := none.Authenticate(Request{}); err != nil || c.Has(token.Approver) || c.Name != LocalName {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if _, _, err := none.Authenticate(Request{Values: []string{"Bearer " + shown}}); err == nil {

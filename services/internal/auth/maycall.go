@@ -14,11 +14,11 @@ import (
 // no session.
 type opening struct {
 	// session lets in whoever is bound to a session of the agent, with a role that may make the call. The handler has to see that it is
-	// about that session: Caller.Reaches. Of an approval the session decides nothing (Caller.MayDecide): it is let in so that the handler
-	// records the try.
+	// about that session: Caller.Reaches. Of an approval the session decides nothing, whatever roles its token has (cases/agent.md c2):
+	// it is let in so that the agent's gate, which refuses it, records the try.
 	session bool
-	// approver lets in who is an approver and nothing else. It does not keep users out: that a user may not decide is found out by the handler,
-	// which records the try (Caller.MayDecide).
+	// approver lets in who is an approver and nothing else. It does not keep users out: that a user may not decide is found out by the agent's gate,
+	// which records the try.
 	approver bool
 }
 
@@ -64,10 +64,6 @@ func (c Caller) MayCall(method string) error {
 		fmt.Sprintf("this call is for callers with the role %s or %s, and the token has none of them", strings.Join(words[:last], ", "), words[last]),
 		"roles", strings.Join(words, ","))
 }
-
-// MayDecide says whether the caller may approve or deny what an agent asks for: an approver, and never a session, which
-// would decide for itself (cases/agent.md c2), whatever roles its token has.
-func (c Caller) MayDecide() bool { return c.Has(token.Approver) && c.Session == "" }
 
 // Reaches says whether the caller may know of a session, `sessions/{uuid}`, of its namespace: whoever is bound to one knows of no other.
 func (c Caller) Reaches(session string) bool { return c.Session == "" || c.Session == session }

@@ -98,28 +98,9 @@ func TestMayCall(t *testing.T) {
 	}
 }
 
-// c2 of the cases: what asks can never approve, whatever roles its token has. Nobody is nobody.
-func TestAgent02ASessionDecidesNothing(t *testing.T) {
+// The caller and its namespace go with a context.
+func TestTheCallerOfAContext(t *testing.T) {
 	t.Parallel()
-	all := []token.Role{token.User, token.Approver, token.Admin}
-	for name, tt := range map[string]struct {
-		caller Caller
-		decide bool
-	}{
-		"an approver":         {Caller{Name: "a", Roles: all}, true},
-		"its session":         {Caller{Name: "a", Roles: all, Session: "sessions/x"}, false},
-		"a user":              {Caller{Name: "a", Roles: all[:1]}, false},
-		"an admin":            {Caller{Name: "a", Roles: all[2:]}, false},
-		"an approver alone":   {Caller{Name: "a", Roles: all[1:2]}, true},
-		"without a token":     {Local(), false},
-		"a program":           {Program(), false},
-		"nobody":              {Caller{}, false},
-		"from an empty place": {From(t.Context()), false},
-	} {
-		if got := tt.caller.MayDecide(); got != tt.decide {
-			t.Errorf("%s may decide: %v", name, got)
-		}
-	}
 	ctx := With(t.Context(), Caller{Name: "a", Namespace: "team-a"})
 	if From(ctx).Name != "a" || namespace.From(ctx) != "team-a" {
 		t.Error("the caller or its namespace is lost")

@@ -110,7 +110,7 @@ func TestAgent08TheApproverSecretDecides(t *testing.T) {
 	r := serve(t, &fake{create: func(ctx context.Context, _ *flowstorev1.CreateNodeRequest) (*flowstorev1.Node, error) {
 		c := auth.From(ctx)
 		n := &flowstorev1.Node{Model: c.Namespace, Note: c.Name}
-		if c.MayDecide() {
+		if c.Has(token.Approver) {
 			n.Tags = []string{"decides"}
 		}
 		return n, nil

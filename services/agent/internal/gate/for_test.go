@@ -1,6 +1,10 @@
 package gate
 
-import "testing"
+import (
+	"cmp"
+	"slices"
+	"testing"
+)
 
 // TestFor: an approver reads all, who asked or made the session reads no hash, and others do not know that there is an approval.
 func TestFor(t *testing.T) {
@@ -28,4 +32,22 @@ func TestFor(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, ok, got)
 		}
 	}
+}
+
+// newest are approvals in the order of a list; waitingOn are those that wait, by id, in the order in which they were made.
+func newest(all []Approval) []Approval {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b Approval) int {
+		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.Seq, a.Seq), cmp.Compare(a.Place, b.Place), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+func waitingOn(all []Approval) (ids []string) {
+	waiting := slices.DeleteFunc(slices.Clone(all), func(a Approval) bool { return a.State != Pending })
+	slices.SortFunc(waiting, func(a, b Approval) int {
+		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Place, b.Place), cmp.Compare(a.ID, b.ID))
+	})
+	for _, a := range waiting {
+		ids = append(ids, a.ID)
+	}
+	return ids
 }

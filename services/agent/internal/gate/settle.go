@@ -206,7 +206,7 @@ func (s *settling) approval(n session.Note) error {
 	return nil
 }
 
-// Agree says whether the approvals of a session are those of its state: for the check of a record, and for tests. all are all of them. The
+// Agree says whether the approvals of a session are those of its state: for the check of a record (ledger.Agree). all are all of them. The
 // error is a *SettleError with the first that differs.
 func Agree(s session.State, all []Approval) error {
 	byID := map[string]Approval{}

@@ -46,7 +46,7 @@ func (h *history) list() []Approval {
 // one is some approval: more often one that waits, where there is any.
 func (h *history) one() Approval {
 	all := h.list()
-	if on := WaitingOn(all); len(on) > 0 && rapid.IntRange(0, 3).Draw(h.t, "waits") > 0 {
+	if on := waitingOn(all); len(on) > 0 && rapid.IntRange(0, 3).Draw(h.t, "waits") > 0 {
 		return h.all[on[rapid.IntRange(0, len(on)-1).Draw(h.t, "approval")]]
 	}
 	return all[rapid.IntRange(0, len(all)-1).Draw(h.t, "approval")]
@@ -294,7 +294,7 @@ func (h *history) step() {
 	if err := Agree(h.state, h.list()); err != nil {
 		h.t.Fatalf("after %T: %s", e, err)
 	}
-	if on := WaitingOn(h.list()); h.state.AwaitsApproval() != (len(on) > 0) || (h.state.Step == session.Awaiting) != (len(on) > 0) {
+	if on := waitingOn(h.list()); h.state.AwaitsApproval() != (len(on) > 0) || (h.state.Step == session.Awaiting) != (len(on) > 0) {
 		h.t.Fatalf("after %T: the step is %s, and %v wait", e, h.state.Step, on)
 	}
 }

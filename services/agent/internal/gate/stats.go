@@ -6,11 +6,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 )
-
-// Bounds are the ends of the classes by which times to a decision are counted; the last class has none.
-var bounds = []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}
 
 // Count is how often something was decided in one way.
 type Count struct {
@@ -21,10 +17,9 @@ type Count struct {
 	Count int    `json:"count"`
 	// Late are denials that came after the end; they are counted as EXPIRED.
 	Late int `json:"late_denials,omitempty"`
-	// Mean and Longest are from the making to the end, Within how many took at most 10 s, 1, 5, 15, 60 minutes, and longer.
+	// Mean and Longest are from the making to the end.
 	Mean    time.Duration `json:"mean_ns"`
 	Longest time.Duration `json:"longest_ns"`
-	Within  [6]int        `json:"within"`
 }
 
 // Stats counts what became of approvals, by kind, tool and decision, in that order. What waits is not counted.
@@ -48,8 +43,6 @@ func Stats(all []Approval) []Count {
 		}
 		sums[c] += took
 		c.Mean, c.Longest = sums[c]/time.Duration(c.Count), max(c.Longest, took)
-		i, _ := slices.BinarySearch(bounds, took)
-		c.Within[i]++
 	}
 	out := make([]Count, 0, len(counts))
 	for _, c := range counts {
@@ -70,41 +63,4 @@ func (a Approval) how() (string, time.Duration) {
 		return string(a.Decision.Decision), max(a.Decision.At.Sub(a.Created), 0)
 	}
 	return string(a.State), max(a.StateAt.Sub(a.Created), 0)
-}
-
-// Room is how many approvals of a session may be raised beside those that wait (S28).
-func Room(all []Approval) int { return max(MaxPending-len(WaitingOn(all)), 0) }
-
-// DeniedCalls are the hashes of the calls of a session that a person has denied since the record of the last utterance of a person: equal
-// ones are refused unasked (S28). A late denial is one too; and where somebody changed the arguments and denied the change, the call as the
-// model proposed it is denied with it.
-func DeniedCalls(all []Approval, since int64) map[canon.Hash]bool {
-	byID := map[string]Approval{}
-	for _, a := range all {
-		byID[a.ID] = a
-	}
-	out := map[canon.Hash]bool{}
-	for _, a := range all {
-		if a.Kind != canon.KindToolCall || !a.denied(since) {
-			continue
-		}
-		at, ok := a, true
-		for range all {
-			if !ok {
-				break
-			}
-			out[at.Subject.CallHash] = true
-			at, ok = byID[at.EditedFrom]
-		}
-	}
-	return out
-}
-
-func (a Approval) denied(since int64) bool {
-	for _, d := range []*Decision{a.Decision, a.LateDenial} {
-		if d != nil && d.Decision == session.Deny && d.Seq > since {
-			return true
-		}
-	}
-	return false
 }

@@ -109,7 +109,7 @@ func TestAgent07SeveralAtOnce(t *testing.T) {
 		must(t, Agree(state, all))
 	}
 	play(answer, change)
-	if diff := cmp.Diff([]string{"a", "b", "c"}, WaitingOn(all)); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b", "c"}, waitingOn(all)); diff != "" {
 		t.Error(diff)
 	}
 	decide := func(i int, d session.Decision) {
@@ -119,48 +119,34 @@ func TestAgent07SeveralAtOnce(t *testing.T) {
 	}
 	decide(2, session.Approve)
 	decide(0, session.Deny)
-	if state.Step != session.Awaiting || !cmp.Equal(WaitingOn(all), []string{"b"}) {
-		t.Errorf("%s, %v wait", state.Step, WaitingOn(all))
+	if state.Step != session.Awaiting || !cmp.Equal(waitingOn(all), []string{"b"}) {
+		t.Errorf("%s, %v wait", state.Step, waitingOn(all))
 	}
 	data, err := json.Marshal(all)
 	must(t, err)
 	all = nil
 	must(t, json.Unmarshal(data, &all))
 	decide(1, session.Approve)
-	if state.Step != session.Execution || all[0].State != Denied || all[1].State != Approved || all[2].State != Approved || all[1].Waits(noon) != ForStart {
+	if state.Step != session.Execution || all[0].State != Denied || all[1].State != Approved || all[2].State != Approved {
 		t.Errorf("%s: %s %s %s", state.Step, all[0].State, all[1].State, all[2].State)
 	}
 }
 
-// A list shows what waits for a person, newest first, with why and how long, and no content.
-func TestInbox(t *testing.T) {
+// An approval is shown with why and whether it expires soon, and without content.
+func TestView(t *testing.T) {
 	t.Parallel()
-	old, young := write(t, "a1", "docs/a.md", "secret words\n"), write(t, "a2", "docs/b.md", "x\n")
-	old.Now, old.Life = noon.Add(-time.Minute), 2*time.Minute
-	a, b := one(t, old).Approval, one(t, young).Approval
-	due, approved, denied, asked := a, a, a, kinds(t)[canon.KindOutcome].Approval
-	due.ID, due.Expires = "a3", noon
-	approved.ID, approved.State = "a4", Approved
-	denied.ID, denied.State = "a5", Denied
-	asked.Created = noon.Add(time.Second)
-	got := Inbox([]Approval{a, b, due, approved, denied, asked}, noon.Add(30*time.Second), "en")
-	var ids []string
-	for _, v := range got {
-		ids = append(ids, v.ID)
+	old := write(t, "a1", "docs/a.md", "secret words\n")
+	old.Life = 2 * time.Minute
+	a := one(t, old).Approval
+	soon := a.View(noon.Add(90*time.Second), "en")
+	if early := a.View(noon, "en"); early.Warned || !soon.Warned || soon.Why == "" || soon.Tool != "write" || len(soon.Targets) != 1 || len(soon.Impact) == 0 {
+		t.Errorf("%+v, then %+v", early, soon)
 	}
-	if diff := cmp.Diff([]string{"o1", "a2", "a1"}, ids); diff != "" {
-		t.Fatal(diff)
+	if data, err := json.Marshal(soon); err != nil || strings.Contains(string(data), "secret words") {
+		t.Errorf("it has content: %s", data)
 	}
-	if v := got[2]; v.Left != 30*time.Second || !v.Warned || v.Waiting != ForDecision || v.Why == "" || !cmp.Equal(v.Paths, []string{"docs/a.md"}) || got[1].Warned || got[0].Waiting != ForAnswer {
-		t.Errorf("%+v", got)
-	}
-	if data, err := json.Marshal(got); err != nil || strings.Contains(string(data), "secret words") {
-		t.Errorf("the list has content: %s", data)
-	}
-	for want, x := range map[Waiting]Approval{ForClosing: due, ForStart: approved, "": denied} {
-		if got := x.Waits(noon); got != want {
-			t.Errorf("%s: %q, want %q", x.ID, got, want)
-		}
+	if a.State = Denied; a.View(noon.Add(90*time.Second), "en").Warned {
+		t.Error("what is over expires soon")
 	}
 }
 
@@ -177,35 +163,11 @@ func TestStats(t *testing.T) {
 	expired.State, expired.StateAt, expired.LateDenial = Expired, noon.Add(DefaultLife), &Decision{}
 	got := Stats([]Approval{base, after(session.Approve, 4*time.Second), after(session.Approve, 6*time.Minute), after(session.Deny, 20*time.Second), expired})
 	want := []Count{
-		{Kind: "TOOL_CALL", Tool: "write", How: "APPROVE", Count: 2, Mean: 182 * time.Second, Longest: 6 * time.Minute, Within: [6]int{1, 0, 0, 1, 0, 0}},
-		{Kind: "TOOL_CALL", Tool: "write", How: "DENY", Count: 1, Mean: 20 * time.Second, Longest: 20 * time.Second, Within: [6]int{0, 1, 0, 0, 0, 0}},
-		{Kind: "TOOL_CALL", Tool: "write", How: "EXPIRED", Count: 1, Late: 1, Mean: DefaultLife, Longest: DefaultLife, Within: [6]int{0, 0, 0, 1, 0, 0}},
+		{Kind: "TOOL_CALL", Tool: "write", How: "APPROVE", Count: 2, Mean: 182 * time.Second, Longest: 6 * time.Minute},
+		{Kind: "TOOL_CALL", Tool: "write", How: "DENY", Count: 1, Mean: 20 * time.Second, Longest: 20 * time.Second},
+		{Kind: "TOOL_CALL", Tool: "write", How: "EXPIRED", Count: 1, Late: 1, Mean: DefaultLife, Longest: DefaultLife},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// A call that a person has denied is not asked about again until a person speaks (S28).
-func TestDeniedCalls(t *testing.T) {
-	t.Parallel()
-	a := one(t, write(t, "a1", "docs/a.md", "new\n")).Approval
-	denied, late, approved := a, a, a
-	denied.Decision = &Decision{Decision: session.Deny, Seq: 12}
-	late.LateDenial = &Decision{Decision: session.Deny, Seq: 12}
-	approved.Decision = &Decision{Decision: session.Approve, Seq: 12}
-	for name, tt := range map[string]struct {
-		a     Approval
-		since int64
-		want  bool
-	}{
-		"denied": {denied, 11, true}, "denied late": {late, 11, true}, "a message since": {denied, 12, false}, "approved": {approved, 11, false}, "pending": {a, 0, false},
-	} {
-		if got := DeniedCalls([]Approval{tt.a}, tt.since)[a.Subject.CallHash]; got != tt.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-	if got := Room([]Approval{a, denied}); got != MaxPending-2 {
-		t.Errorf("%d", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
 )
 
@@ -192,6 +193,40 @@ func differing(made map[string]json.RawMessage, text []byte) (names []string) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// Agree says whether the approvals of a session are those of its state: none waits, or may start, of which the session does not know. One that was put
+// in from outside has no row, and is found here alone. *gate.SettleError, *BrokenError, store.ErrNotFound.
+func (l *Ledger) Agree(ctx context.Context, ns, id string) error {
+	return l.store.Read(ctx, ns, func(v store.View) error {
+		found, err := v.Session(id)
+		if err != nil {
+			return err
+		}
+		s, err := l.decode(found)
+		if err != nil {
+			return err
+		}
+		var all []gate.Approval
+		read := func(fn func(store.View) error) error { return fn(v) }
+		pages := store.Each(atOnce, read, func(v store.View, last *store.Approval) ([]store.Approval, error) {
+			if last == nil {
+				return v.Approvals(store.ApprovalFilter{Session: id}, store.Place{}, atOnce)
+			}
+			return v.Approvals(store.ApprovalFilter{Session: id}, last.Place(), atOnce)
+		})
+		for one, err := range pages {
+			if err != nil {
+				return err
+			}
+			a, err := Approval(one)
+			if err != nil {
+				return err
+			}
+			all = append(all, a)
+		}
+		return gate.Agree(s.State, all)
+	})
 }
 
 // patch takes over what a record says that changed, if that is what its last row sealed.

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 )
 
@@ -31,7 +32,7 @@ type Verification struct {
 	Bad *audit.BadRow
 	// Record says why the session itself is not stored as it was written; nil: it is.
 	Record *ledger.RecordError
-	// Replayed says that the session which its rows make is the one that is stored, Replay why it is not.
+	// Replayed says that the session which its rows make is the one that is stored, with its approvals, Replay why it is not.
 	Replayed bool
 	Replay   error
 }
@@ -75,20 +76,26 @@ func (s *Service) Verify(ctx context.Context, w Who, id string, replay bool) (v 
 			return v, found(aSession, id, err)
 		}
 	}
-	return v, found(aSession, id, v.replay(s.Ledger.Replay(ctx, w.Namespace, id)))
+	_, err = s.Ledger.Replay(ctx, w.Namespace, id)
+	if err == nil {
+		err = s.Ledger.Agree(ctx, w.Namespace, id)
+	}
+	return v, found(aSession, id, v.replay(id, err))
 }
 
 // replay takes over what a replay has found, and gives what is no finding.
-func (v *Verification) replay(_ ledger.Session, err error) error {
+func (v *Verification) replay(id string, err error) error {
 	var broken *ledger.BrokenError
 	var differs *ledger.DiffersError
+	var unfit *gate.SettleError
 	var not *ledger.ReplayError
+	changed := errors.As(err, &differs) || errors.As(err, &unfit)
 	switch {
 	case err == nil:
 		v.Replayed = true
-	case errors.As(err, &differs) && v.Bad == nil && v.Record == nil: // What bad rows make proves nothing.
-		v.Record = &ledger.RecordError{Session: differs.Session, Err: err}
-	case !errors.As(err, &differs) && !errors.As(err, &not) && !errors.As(err, &broken):
+	case changed && v.Bad == nil && v.Record == nil: // What bad rows make proves nothing.
+		v.Record = &ledger.RecordError{Session: id, Err: err}
+	case !changed && !errors.As(err, &not) && !errors.As(err, &broken):
 		return err
 	}
 	v.Replay = err

@@ -66,6 +66,32 @@ func TestAnApprovalOfWhatMayNotBeRead(t *testing.T) {
 	}
 }
 
+// TestAnApprovalThatWasPutIn: one that no row has made is found by what the session knows, also where rows, texts and the session are as they were.
+func TestAnApprovalThatWasPutIn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("書いて", say("EXECUTION", "continue", "actions", creates(1)))
+	r.sound()
+	var put store.Approval
+	asked := r.pending()[0].ID
+	r.ok(r.store.Read(t.Context(), ns, func(v store.View) (err error) {
+		put, err = v.Approval(asked)
+		return err
+	}))
+	put.Body = []byte(strings.ReplaceAll(string(put.Body), put.ID, "forged"))
+	put.ID = "forged"
+	r.ok(r.store.Update(t.Context(), ns, func(tx store.Tx) error { return tx.PutApproval(put) }))
+	_, err := r.Ledger.Verify(t.Context(), ns, id)
+	r.ok(err)
+	r.ok(r.Ledger.Contents(t.Context(), ns, id))
+	_, err = r.Ledger.Replay(t.Context(), ns, id)
+	r.ok(err)
+	var differs *gate.SettleError
+	if err := r.Ledger.Agree(t.Context(), ns, id); !errors.As(err, &differs) || !strings.Contains(err.Error(), "forged") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestTheInbox: a list goes on behind any place, and what was decided is counted.
 func TestTheInbox(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -47,21 +46,19 @@ func TestExplain(t *testing.T) {
 		"no fit":     {"read", `{"file":"a.md"}`, policy.Deny, "", router.CodeArguments},
 		"only looks": {"list", `{}`, policy.Allow, "", ""},
 	} {
-		for _, session := range []string{id, ""} {
-			x, err := r.Explain(t.Context(), ns, Query{Session: session, Settings: ledger.Settings{Root: "work"}, Tool: c.tool, Args: []byte(c.args), Who: owner()})
-			r.ok(err)
-			if x.Verdict != c.verdict || (x.Stop != nil) != (c.stop != "") || x.Stop != nil && c.stop != "OUTSIDE" && x.Stop.Code != c.stop {
-				t.Errorf("%s in %q: %s, %+v", name, session, x.Verdict, x.Stop)
-			}
-			if d := x.Explanation.Decided; c.rule != "" && (len(x.Explanation.Looks) < 2 || x.Explanation.Looks[d].Rule != c.rule) {
-				t.Errorf("%s: %+v", name, x.Explanation)
-			}
-			if x.Stop == nil && (x.Approval == nil || len(x.Pages) != 1 || x.NotAsked != "" || !x.Explanation.Risk.Level.Known()) {
-				t.Errorf("%s: %+v", name, x)
-			}
-			if c.tool == "create" && x.Stop == nil && !strings.Contains(x.Pages[0].Content, "+霧") {
-				t.Errorf("%s: shows %+v", name, x.Pages)
-			}
+		x, err := r.Explain(t.Context(), ns, Query{Session: id, Tool: c.tool, Args: []byte(c.args), Who: owner()})
+		r.ok(err)
+		if x.Verdict != c.verdict || (x.Stop != nil) != (c.stop != "") || x.Stop != nil && c.stop != "OUTSIDE" && x.Stop.Code != c.stop {
+			t.Errorf("%s: %s, %+v", name, x.Verdict, x.Stop)
+		}
+		if d := x.Explanation.Decided; c.rule != "" && (len(x.Explanation.Looks) < 2 || x.Explanation.Looks[d].Rule != c.rule) {
+			t.Errorf("%s: %+v", name, x.Explanation)
+		}
+		if x.Stop == nil && (x.Approval == nil || len(x.Pages) != 1 || x.NotAsked != "" || !x.Explanation.Risk.Level.Known()) {
+			t.Errorf("%s: %+v", name, x)
+		}
+		if c.tool == "create" && x.Stop == nil && !strings.Contains(x.Pages[0].Content, "+霧") {
+			t.Errorf("%s: shows %+v", name, x.Pages)
 		}
 	}
 	if _, err := r.Explain(t.Context(), "other", Query{Session: id, Tool: "list", Args: []byte(`{}`), Who: gate.Who{Name: "eve", Namespace: "other"}}); !errors.Is(err, store.ErrNotFound) {

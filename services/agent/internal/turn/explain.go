@@ -17,10 +17,8 @@ const dry = "dry-run"
 
 // Query asks what would become of a call.
 type Query struct {
-	// Session is where a model would propose it, as the session is now; empty: in a session that would be made with Settings.
-	Session  string
-	Settings ledger.Settings
-	Tool     string
+	// Session is where a model would propose it, as the session is now.
+	Session, Tool string
 	// Args are JSON.
 	Args []byte
 	Who  gate.Who
@@ -48,12 +46,9 @@ type Explained struct {
 // Explain says what would become of a call that a model proposes in EXECUTION: the verdict with every rule that was looked at, the risk, and what
 // a person would be asked. Nothing is written, charged or asked. store.ErrNotFound.
 func (e *Engine) Explain(ctx context.Context, ns string, q Query) (Explained, error) {
-	s := ledger.Session{ID: dry, Owner: q.Who.Name, Settings: q.Settings}
-	if q.Session != "" {
-		var err error
-		if s, err = e.Ledger.Get(ctx, ns, q.Session); err != nil {
-			return Explained{}, err
-		}
+	s, err := e.Ledger.Get(ctx, ns, q.Session)
+	if err != nil {
+		return Explained{}, err
 	}
 	r, err := e.Tools.Router(ctx, ns, s)
 	if err != nil {

@@ -61,25 +61,3 @@ func Sentence(id string, s Situation, locale string) string {
 	}
 	return t.none
 }
-
-// hints tell why words did not count.
-var hints = map[Why][2]string{
-	NotPerson:   {"Only a person can decide by words.", "言葉で決められるのは人だけです。"},
-	NotApprover: {"You may not decide about approvals of this session.", "このセッションの承認を決める権限がありません。"},
-	FromQueue:   {"Words that waited in the queue decide nothing: send them again.", "待ち行列に入った言葉では決まりません。もう一度送ってください。"},
-	WithScope:   {"Words allow one call only: for more, decide by the approval.", "言葉で許可できるのは一回の呼び出しだけです。それ以上は承認画面で決めてください。"},
-	NotPending:  {"No approval of that id is waiting.", "その ID の承認待ちはありません。"},
-	Several:     {"Several approvals are waiting: name the id.", "承認待ちが複数あります。ID を付けてください。"},
-	NotOnly:     {"There was another approval since your last message: name the id.", "前回のメッセージの後に別の承認がありました。ID を付けてください。"},
-	IsOutcome:   {"Whether it happened cannot be said by these words: decide by the approval.", "実行されたかどうかはこの言葉では答えられません。承認画面で決めてください。"},
-	IsHigh:      {"Its risk is high: name the id.", "危険度が高いため、ID を付けてください。"},
-	IsPartial:   {"It was not shown whole: look at all of it, and decide by the approval.", "全体が表示されていません。内容をすべて確認し、承認画面で決めてください。"},
-}
-
-// Hint tells a person why words with the form of a decision were taken as ordinary text; empty where nothing has to be told.
-func (w Why) Hint(locale string) string {
-	if locale == "ja" {
-		return hints[w][1]
-	}
-	return hints[w][0]
-}
