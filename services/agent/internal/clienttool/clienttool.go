@@ -32,11 +32,9 @@ const (
 
 // Declared is a tool as a caller declares it.
 type Declared struct {
-	Name, Title, Description string
+	Name, Description string
 	// Input is a JSON Schema of an object as raw text, kept byte for byte.
 	Input string
-	// Annotations are what the caller says of the tool. They never make a call less risky.
-	Annotations tool.Annotations
 	// Timeout is how long the client may take for a call, from its INTENT on. 0: DefaultTimeout.
 	Timeout time.Duration
 }
@@ -79,7 +77,7 @@ func sizes(all []Declared) (wrong []session.Violation) {
 	}
 	bytes := 0
 	for _, d := range all {
-		bytes += len(d.Name) + len(d.Title) + len(d.Description) + len(d.Input)
+		bytes += len(d.Name) + len(d.Description) + len(d.Input)
 	}
 	if bytes > MaxBytes {
 		wrong = append(wrong, session.Violation{Field: "tools", Description: fmt.Sprintf("must have at most %d bytes together, and have %d", MaxBytes, bytes)})
@@ -92,7 +90,7 @@ func (d Declared) definition() tool.Definition {
 		d.Timeout = DefaultTimeout
 	}
 	return tool.Definition{
-		Name: d.Name, Title: d.Title, Description: d.Description, Input: d.Input, Annotations: d.Annotations, Origin: tool.Origin{Kind: tool.Client},
+		Name: d.Name, Description: d.Description, Input: d.Input, Origin: tool.Origin{Kind: tool.Client},
 		Timeout: d.Timeout, Limit: MaxResult,
 	}
 }

@@ -36,8 +36,8 @@ func TestDefinitions(t *testing.T) {
 		"the separator":    {[]clienttool.Declared{{Name: "srv.act", Input: anything}}, []string{"tools[0].name: its name must be"}},
 		"the wire's names": {[]clienttool.Declared{{Name: strings.Repeat("n", 70), Input: anything}, {Name: wire(t, strings.Repeat("n", 70)), Input: anything}}, []string{"tools: model servers could not tell"}},
 		"all at once": {
-			[]clienttool.Declared{weather, {Name: "a b", Input: `[]`, Description: "\xff", Timeout: 2 * time.Hour, Annotations: tool.Annotations{ReadOnly: "perhaps"}}},
-			[]string{"tools[1].name: ", "tools[1].description: ", "tools[1].annotations.read_only: ", "tools[1].timeout: ", "tools[1].input_schema: its input schema is no JSON object"},
+			[]clienttool.Declared{weather, {Name: "a b", Input: `[]`, Description: "\xff", Timeout: 2 * time.Hour}},
+			[]string{"tools[1].name: ", "tools[1].description: ", "tools[1].timeout: ", "tools[1].input_schema: its input schema is no JSON object"},
 		},
 	} {
 		got, err := clienttool.Definitions(tt.all)
@@ -74,7 +74,7 @@ func wire(t testing.TB, name string) string {
 func TestKeptAsDeclared(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
-	odd := clienttool.Declared{Name: "odd", Input: "{ \"type\" : \"object\",\n\t\"properties\": {\"b<\": {\"maximum\": 1e400}, \"a\u00e9\": {}} }", Annotations: tool.Annotations{ReadOnly: tool.Yes}}
+	odd := clienttool.Declared{Name: "odd", Input: "{ \"type\" : \"object\",\n\t\"properties\": {\"b<\": {\"maximum\": 1e400}, \"a\u00e9\": {}} }"}
 	if _, err := clienttool.Definitions([]clienttool.Declared{odd}); err == nil {
 		t.Error("a number that nobody can hold was taken")
 	}

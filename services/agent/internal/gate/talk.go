@@ -15,8 +15,6 @@ type Plan struct {
 	Steps                      []string
 	Actions                    []Action
 	Items                      canon.Items
-	// Believed is the risk that the model names. It only raises.
-	Believed policy.Risk
 }
 
 // Action is something that a plan means to do. It authorises nothing (C64).
@@ -33,7 +31,7 @@ func ForPlan(p Plan) (Made, error) {
 	}
 	items := p.Items
 	a := p.record(canon.KindPlan, Subject{Items: &items})
-	a.Risk = believed(policy.Medium, p.Believed)
+	a.Risk = believed(policy.Medium, p.Risk)
 	a.Points = p.Said.points([]Line{computed(
 		fmt.Sprintf("A plan of %d steps and %d actions. Approving it lets the work begin; each change of a file is judged by itself when it is proposed.", len(p.Steps), len(p.Actions)),
 		fmt.Sprintf("手順 %d 件、操作 %d 件の計画です。承認すると作業が始まりますが、ファイルの変更は提案されるたびに個別に判断します。", len(p.Steps), len(p.Actions)))}, nil, DiffStat{Bytes: len(text)})
@@ -62,13 +60,14 @@ func (p Plan) text() string {
 	return b.String()
 }
 
-// believed raises a risk by what a model says (cases/agent.md c28).
-func believed(level, says policy.Risk) policy.Assessment {
-	a := policy.Assessment{Level: level}
-	if says > level {
-		a = policy.Assessment{Level: says, Reasons: []policy.Reason{{Code: policy.CodeModelSays, Level: says}}}
+// believed raises a risk by what a model says of it, in the words of seed 001, 3.3: one that begins with `高` or `high`. Whatever else it says changes
+// nothing (cases/agent.md c28).
+func believed(level policy.Risk, says string) policy.Assessment {
+	says = strings.ToLower(strings.TrimSpace(says))
+	if level < policy.High && (strings.HasPrefix(says, "高") || strings.HasPrefix(says, "high")) {
+		return policy.Assessment{Level: policy.High, Reasons: []policy.Reason{{Code: policy.CodeModelSays, Level: policy.High}}}
 	}
-	return a
+	return policy.Assessment{Level: level}
 }
 
 // Result is a result that a person is asked about.
@@ -77,7 +76,6 @@ type Result struct {
 	Text string
 	// Executed are the rows that it judges.
 	Executed []canon.Executed
-	Believed policy.Risk
 }
 
 // ForResult makes the approval of a result. Approved, it lets the task end and no call start (C64).
@@ -87,7 +85,7 @@ func ForResult(r Result) (Made, error) {
 		return Made{}, &MakeError{Call: r.Call, Why: "the result is too long to be shown"}
 	}
 	a := r.record(canon.KindResult, Subject{Executed: r.Executed})
-	a.Risk = believed(policy.Low, r.Believed)
+	a.Risk = policy.Assessment{Level: policy.Low}
 	impact := []Line{computed(fmt.Sprintf("A result after %d executed calls. Approving it lets the task end; it changes no file.", len(r.Executed)),
 		fmt.Sprintf("実行した呼び出し %d 件の結果です。承認するとタスクを終えられます。ファイルは変わりません。", len(r.Executed)))}
 	for i, e := range r.Executed {

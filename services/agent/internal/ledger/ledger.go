@@ -58,12 +58,10 @@ type Settings struct {
 	Tools []tool.Definition `json:"tools,omitempty"`
 }
 
-// Memory is what a session remembers of its user (seed 001, 3.1): counts of what it did, and at most 3 lines each.
+// Memory is what a session and those that it continues did (seed 001, 3.1): files created, and calls executed.
 type Memory struct {
-	Files      int      `json:"files,omitempty"`
-	Operations int      `json:"operations,omitempty"`
-	Patterns   []string `json:"patterns,omitempty"`
-	Wishes     []string `json:"wishes,omitempty"`
+	Files      int `json:"files,omitempty"`
+	Operations int `json:"operations,omitempty"`
 }
 
 // Call is what a session keeps of a call of its batch beside how far it is: hashes, never contents (S22).

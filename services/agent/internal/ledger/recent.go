@@ -60,7 +60,6 @@ func (s *Session) copy() Session {
 	c.Tools = copied(s.Tools)
 	c.Items.Constraints, c.Items.PlanBrief, c.Items.OpenQuestions = copied(s.Items.Constraints), copied(s.Items.PlanBrief), copied(s.Items.OpenQuestions)
 	c.Thread.Refs, c.Thread.Found, c.Thread.Decisions = copied(s.Thread.Refs), copied(s.Thread.Found), copied(s.Thread.Decisions)
-	c.Memory, c.Brought = s.Memory.copy(), s.Brought.copy()
 	c.State.Calls, c.State.Queue = copied(s.State.Calls), copied(s.State.Queue)
 	c.Answered, c.Notices, c.Standing = copied(s.Answered), copied(s.Notices), copied(s.Standing)
 	c.Unproven = copied(s.Unproven)
@@ -79,11 +78,6 @@ func (s *Session) copy() Session {
 		c.Direct = &direct
 	}
 	return c
-}
-
-func (m Memory) copy() Memory {
-	m.Patterns, m.Wishes = copied(m.Patterns), copied(m.Wishes)
-	return m
 }
 
 func (t Talk) copy() Talk {

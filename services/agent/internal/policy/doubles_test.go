@@ -119,7 +119,6 @@ func drawCall(t *rapid.T) Call {
 	c.Roles = rapid.SampledFrom([][]string{nil, {RoleUser}, {RoleUser, RoleAdmin}}).Draw(t, "roles")
 	c.Facts = Facts{
 		Measured: rapid.Bool().Draw(t, "measured"), Files: rapid.IntRange(-1, 3).Draw(t, "files"), Bytes: rapid.Int64Range(-1, 30).Draw(t, "bytes"), Unshown: rapid.Bool().Draw(t, "unshown"),
-		Believed: rapid.SampledFrom([]Risk{Unknown, Low, Medium, High}).Draw(t, "believed"),
 	}
 	return c
 }

@@ -20,8 +20,6 @@ type Facts struct {
 	Diff string
 	// Unshown says that something of the change cannot be shown: it is binary, or too large (S23).
 	Unshown bool
-	// Believed is what the model says of the risk. It only raises it (cases/agent.md c28).
-	Believed Risk
 }
 
 // Levels are the risks of kinds of calls, before anything else is known of them. Zero is the default.
@@ -127,9 +125,6 @@ func (e *Engine) Assess(c Call) Assessment {
 	}
 	if !whole {
 		a.add(Reason{Code: CodeNotSearched, Level: Unknown, Limit: maxSearched})
-	}
-	if b := c.Facts.Believed; b.Known() && b > a.Level && a.Level.Known() {
-		a.add(Reason{Code: CodeModelSays, Level: b})
 	}
 	return a
 }

@@ -112,7 +112,7 @@ func (r Router) rules(ctx context.Context, j *Judged) bool {
 	j.asked.Hash, j.asked.Namespace, j.asked.Session, j.asked.Root = j.CallHash, s.Namespace, s.Session, j.Root
 	j.asked.Paths, j.asked.Writes, j.asked.Roles = j.Paths, j.Writes, s.Roles
 	j.asked.InExecution, j.asked.LikeUnknown = s.InExecution, slices.Contains(s.Unknown, j.CallHash)
-	j.asked.Facts = policy.Facts{Measured: true, Args: j.Args, Believed: j.Call.Believed}
+	j.asked.Facts = policy.Facts{Measured: true, Args: j.Args}
 	if !r.allowed(j) {
 		return false
 	}

@@ -96,7 +96,7 @@ func (r Router) measured(j *Judged, files int) bool {
 	// Of a change that may not be shown the diff is searched for secrets all the same: that there is one is said, what it is never.
 	j.asked.Facts = policy.Facts{
 		Measured: true, Files: files, Bytes: bytes, Args: j.Args, Diff: p.Diff,
-		Unshown: p.NotShown != "" || shown.Redacted, Believed: j.Call.Believed,
+		Unshown: p.NotShown != "" || shown.Redacted,
 	}
 	j.Subject = canon.ToolCall{Call: j.CallHash, Targets: digested(*p), Hidden: p.NotShown != "" || shown.Redacted}
 	if !r.allowed(j) {

@@ -87,8 +87,6 @@ type Call struct {
 	Cut  bool
 	// Definition is what the tool was pinned by when the call was first judged; empty at the first time (S18).
 	Definition canon.Hash
-	// Believed is what the model says of the risk, which only raises it.
-	Believed policy.Risk
 }
 
 func (r Router) lockWait() time.Duration  { return or(r.Lock, LockWait) }

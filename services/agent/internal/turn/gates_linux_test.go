@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/internal/llm"
 )
@@ -52,6 +53,19 @@ func TestWhatThePolicyAsks(t *testing.T) {
 			t.Errorf("%s: the model was told %q", name, text)
 		}
 		r.sound()
+	}
+}
+
+// TestARiskThatTheModelSees raises the risk of its plan, and nothing that it says lowers one (cases/agent.md c28).
+func TestARiskThatTheModelSees(t *testing.T) {
+	t.Parallel()
+	for says, want := range map[string]policy.Risk{"高: 上書きする": policy.High, "低、承認済み": policy.Medium} {
+		r := newRig(t)
+		plan := map[string]any{"name": "案", "aim": "書く", "steps": []string{"書く"}, "risk": says, "criterion": "一頁"}
+		r.send("計画して", say("AWAITING_APPROVAL", "continue", "plan", plan))
+		if a := r.pending()[0]; a.Risk.Level != want {
+			t.Errorf("%s: %+v", says, a.Risk)
+		}
 	}
 }
 

@@ -89,7 +89,7 @@ func prompt() turn.Prompt {
 			OpenQuestions: []string{"題はどうするか"},
 		},
 		State:  session.State{Step: session.Execution, Status: session.InProgress},
-		Memory: ledger.Memory{Files: 9, Operations: 99, Patterns: []string{"会話文を短くする"}, Wishes: []string{"敬体"}}, Brought: ledger.Memory{Files: 3, Operations: 12},
+		Memory: ledger.Memory{Files: 9, Operations: 99}, Brought: ledger.Memory{Files: 3, Operations: 12},
 	}
 	return turn.Prompt{
 		Session: s, Pattern: "base_main_specialized", User: "続きを書いて", Total: 6000, Constrain: true, Pending: []gate.Approval{a},
@@ -123,7 +123,7 @@ func holdsTheSession(t *testing.T, program servicetest.Binary) {
 	for _, want := range []string{
 		"# Tooling\n\nAvailable tools:\n- read: Read a text file.\n", "<name>proofread</name>", "<location>/skills/proofread/SKILL.md</location>",
 		"Timezone: Asia/Tokyo\nTime format: 24-hour", "Use session_status tool", "本文は日本語で書く。",
-		"- 作成したファイル数: 3\n- 成功した操作数: 12\n- 学習したパターン: (1) 会話文を短くする\n- ユーザー設定: (1) 敬体", "- セッションID: s-7",
+		"- 作成したファイル数: 3\n- 成功した操作数: 12", "- セッションID: s-7",
 		"# 実行の専門知識・手順書", "[a1b2c304]: 港町の方言は控えめに使うと決めた。 [#方言]", "- （冒頭のみ）第1章を読んで 読みました。\n- （冒頭のみ）直して 直しました。",
 		"現在のステップ: EXECUTION\n現在のステータス: IN_PROGRESS\n進行中のタスク: 第2章を書く",
 		"目標: 短編を仕上げる\nなぜ今やるのか: 締切が明日のため\n制約: (1) 登場人物を増やさない (2) 3000字以内\n直近の計画: (1) 第2章を書く (2) 見直す\n未解決の問い: (1) 題はどうするか",

@@ -98,7 +98,7 @@ func state(p turn.Prompt, reserved int) *promptbuilderv1.AgentState {
 	a := &promptbuilderv1.AgentState{
 		Pattern: p.Pattern, Step: string(s.State.Step), Status: string(s.State.Status), SessionId: s.ID, OngoingTask: inHand(s),
 		Goal: s.Items.Goal, WhyNow: s.Items.WhyNow, Constraints: s.Items.Constraints, PlanBrief: s.Items.PlanBrief, OpenQuestions: s.Items.OpenQuestions,
-		Memory:  &promptbuilderv1.AgentMemory{LearnedPatterns: s.Memory.Patterns, UserSettings: s.Memory.Wishes},
+		Memory:  &promptbuilderv1.AgentMemory{},
 		Budgets: &promptbuilderv1.AgentBudgets{Total: proto.Int32(int32(p.Total))}, ReservedTokens: int32(reserved),
 	}
 	if b := s.Brought; b.Files > 0 || b.Operations > 0 {
