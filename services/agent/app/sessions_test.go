@@ -276,7 +276,17 @@ func TestATask(t *testing.T) {
 	if asked.Question.Text != "どうしますか。" || asked.StopReason != "PENDING_USER" {
 		t.Errorf("%v", asked)
 	}
-	d.send(s.Name, "題をつけて")
+	_, err = first2(d.agent.SendMessage(d.ann(), &agentv1.SendMessageRequest{Session: s.Name, Text: "題をつけて", Question: "another"}))
+	d.refused(err, codes.FailedPrecondition, "QUESTION_CLOSED")
+	_, err = first2(d.agent.SendMessage(d.ann(), &agentv1.SendMessageRequest{
+		Session: s.Name, Text: "題をつけて", Question: asked.Question.Id, Mode: agentv1.MessageMode_MESSAGE_MODE_SIDE,
+	}))
+	d.refused(err, codes.InvalidArgument, "INVALID_FIELD")
+	answer := &agentv1.SendMessageRequest{Session: s.Name, Text: "題をつけて", Question: asked.Question.Id, RequestId: uuid.NewString()}
+	d.all(d.agent.SendMessage(d.ann(), answer))
+	if again := d.all(d.agent.SendMessage(d.ann(), answer)); !again[0].GetAccepted().GetReplayed() { // though its question is closed
+		t.Errorf("%v", again[0])
+	}
 	a = d.waits()
 	edit := &agentv1.DecideApprovalRequest{Decision: agentv1.Decision_DECISION_EDIT, Digest: a.Digest, Arguments: `{"path":"a.md","content":"港\n夜明け\n"}`}
 	edited, err := decide(d.bob(), edit)

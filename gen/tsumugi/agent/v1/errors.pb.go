@@ -116,6 +116,8 @@ const (
 	ErrorReason_ERROR_REASON_RESULT_EXISTS ErrorReason = 38
 	// FAILED_PRECONDITION: policy refuses what was asked for. Metadata: `step`, `code`.
 	ErrorReason_ERROR_REASON_POLICY_DENIED ErrorReason = 39
+	// FAILED_PRECONDITION: the question that a message answers is not open any more. The message is not taken.
+	ErrorReason_ERROR_REASON_QUESTION_CLOSED ErrorReason = 40
 )
 
 // Enum value maps for ErrorReason.
@@ -161,6 +163,7 @@ var (
 		37: "ERROR_REASON_CALL_CLOSED",
 		38: "ERROR_REASON_RESULT_EXISTS",
 		39: "ERROR_REASON_POLICY_DENIED",
+		40: "ERROR_REASON_QUESTION_CLOSED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -203,6 +206,7 @@ var (
 		"ERROR_REASON_CALL_CLOSED":          37,
 		"ERROR_REASON_RESULT_EXISTS":        38,
 		"ERROR_REASON_POLICY_DENIED":        39,
+		"ERROR_REASON_QUESTION_CLOSED":      40,
 	}
 )
 
@@ -237,7 +241,7 @@ var File_tsumugi_agent_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xc1\n" +
+	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xe3\n" +
 	"\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
@@ -280,7 +284,8 @@ const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\x19ERROR_REASON_CLOCK_BEHIND\x10$\x12\x1c\n" +
 	"\x18ERROR_REASON_CALL_CLOSED\x10%\x12\x1e\n" +
 	"\x1aERROR_REASON_RESULT_EXISTS\x10&\x12\x1e\n" +
-	"\x1aERROR_REASON_POLICY_DENIED\x10'B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x1aERROR_REASON_POLICY_DENIED\x10'\x12 \n" +
+	"\x1cERROR_REASON_QUESTION_CLOSED\x10(B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_errors_proto_rawDescOnce sync.Once

@@ -99,7 +99,10 @@ type SendMessageRequest struct {
 	Approvals []string `protobuf:"bytes,5,rep,name=approvals,proto3" json:"approvals,omitempty"`
 	// A UUID for this message. The same message again is not taken twice: the stream then follows the one that was taken. With another text it
 	// is refused with REQUEST_ID_REUSED. Empty: the message stands alone.
-	RequestId     string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The question that the message answers, `session.question.id`; then it decides no approval, and comes before messages that wait. One that is
+	// not open any more is refused with QUESTION_CLOSED, which says what is. Empty: the message answers the question that is open, if one is. Not with SIDE.
+	Question      string `protobuf:"bytes,7,opt,name=question,proto3" json:"question,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,6 +175,13 @@ func (x *SendMessageRequest) GetApprovals() []string {
 func (x *SendMessageRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
+	}
+	return ""
+}
+
+func (x *SendMessageRequest) GetQuestion() string {
+	if x != nil {
+		return x.Question
 	}
 	return ""
 }
@@ -1366,7 +1376,7 @@ var File_tsumugi_agent_v1_messages_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	"\n" +
-	"\x1ftsumugi/agent/v1/messages.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a tsumugi/agent/v1/approvals.proto\x1a\x1ctsumugi/agent/v1/audit.proto\x1a\x1ftsumugi/agent/v1/sessions.proto\"\xe4\x01\n" +
+	"\x1ftsumugi/agent/v1/messages.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a tsumugi/agent/v1/approvals.proto\x1a\x1ctsumugi/agent/v1/audit.proto\x1a\x1ftsumugi/agent/v1/sessions.proto\"\x85\x02\n" +
 	"\x12SendMessageRequest\x12\x1d\n" +
 	"\asession\x18\x01 \x01(\tB\x03\xe0A\x02R\asession\x12\x17\n" +
 	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x02R\x04text\x126\n" +
@@ -1374,7 +1384,8 @@ const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	"\x04turn\x18\x04 \x01(\tB\x03\xe0A\x01R\x04turn\x12!\n" +
 	"\tapprovals\x18\x05 \x03(\tB\x03\xe0A\x01R\tapprovals\x12\"\n" +
 	"\n" +
-	"request_id\x18\x06 \x01(\tB\x03\xe0A\x01R\trequestId\"`\n" +
+	"request_id\x18\x06 \x01(\tB\x03\xe0A\x01R\trequestId\x12\x1f\n" +
+	"\bquestion\x18\a \x01(\tB\x03\xe0A\x01R\bquestion\"`\n" +
 	"\x13WatchSessionRequest\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x12#\n" +
 	"\bfrom_seq\x18\x02 \x01(\x03B\x03\xe0A\x01H\x00R\afromSeq\x88\x01\x01B\v\n" +

@@ -72,6 +72,8 @@ const (
 	RefusedDigest Refusal = "DIGEST"
 	// RefusedUnknown: there is no such call or approval.
 	RefusedUnknown Refusal = "UNKNOWN"
+	// RefusedQuestion: it answers a question that is not open.
+	RefusedQuestion Refusal = "QUESTION"
 )
 
 func refuse(code Refusal, format string, args ...any) error {

@@ -25,6 +25,7 @@ type Sent struct {
 	Approvals []string
 	// TurnID for an Interrupt: the turn that its sender saw.
 	TurnID string
+	// Question is the one that its sender answers; empty: the one that is open, if one is (C32).
 	// ByEvent: the message is no person's, so that its turn has of the model calls and recoveries what the last message of a person has
 	// left (C42, C66).
 	ByEvent bool

@@ -9,6 +9,9 @@ func (e Sent) apply(c *change) error {
 	if e.ID == "" {
 		return refuse(RefusedState, "a message needs an id")
 	}
+	if err := e.answers(c); err != nil {
+		return err
+	}
 	switch {
 	case e.Mode == Supersede && c.Lifecycle == Open && c.Step == Awaiting, e.Mode == Interrupt && c.Lifecycle == Open && c.Step == Awaiting:
 		return e.supersede(c)
@@ -22,9 +25,24 @@ func (e Sent) apply(c *change) error {
 	if len(c.Queue) >= c.m.Limits.Queue {
 		return refuse(RefusedFull, "%d messages wait already, as many as may: wait for the turn to end, or cancel it", len(c.Queue))
 	}
-	c.Queue = append(c.Queue, e.ID)
+	at := len(c.Queue)
+	if e.Question != "" {
+		at = 0 // One that waits would close the question unanswered.
+	}
+	c.Queue = slices.Insert(c.Queue, at, e.ID)
 	c.note(Note{Of: OfQueue, ID: e.ID, To: "QUEUED"})
 	return nil
+}
+
+// answers looks at whether the question that the message names is open.
+func (e Sent) answers(c *change) error {
+	switch {
+	case e.Question == "" || e.Question == c.Question.ID:
+		return nil
+	case c.Question.ID != "":
+		return refuse(RefusedQuestion, "question %.80q is not open any more; %q is: read the session, and answer that one", e.Question, c.Question.ID)
+	}
+	return refuse(RefusedQuestion, "question %.80q is not open any more, and no other one is: the session is %s in %s; send the message without it", e.Question, c.Status, c.Step)
 }
 
 // supersede closes what is asked, voids what was approved, and opens its own turn before those that wait (C29, C72).

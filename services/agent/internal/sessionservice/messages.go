@@ -20,6 +20,8 @@ type Message struct {
 	// Turn and Approvals are what its sender saw (C59).
 	Turn      string
 	Approvals []string
+	// Question is the one that it answers, or empty.
+	Question string
 	// RequestID is a UUID, or empty.
 	RequestID string
 }
@@ -41,7 +43,7 @@ type Taken struct {
 // *session.RefusedError, *gate.Refusal.
 func (s *Service) Send(ctx context.Context, w Who, id string, m Message) (Taken, *watch.Stream, error) {
 	message := s.idOf(w, m.RequestID, "message")
-	sent := session.Sent{ID: message, Mode: m.Mode, Approvals: m.Approvals, TurnID: m.Turn}
+	sent := session.Sent{ID: message, Mode: m.Mode, Approvals: m.Approvals, TurnID: m.Turn, Question: m.Question}
 	before, err := s.Ledger.Get(ctx, w.Namespace, id)
 	if err != nil {
 		return Taken{}, nil, found(aSession, id, err)

@@ -115,6 +115,8 @@ func refusal(e *session.RefusedError) *apierr.Error {
 		return stuck("TURN_CHANGED", e.Error(), "turn", "read the session again, and name what is there now")
 	case session.RefusedDigest:
 		return apierr.New(codes.Aborted, "DIGEST_MISMATCH", e.Error()).About("digest", "must be that of the approval as it is now")
+	case session.RefusedQuestion:
+		return stuck("QUESTION_CLOSED", e.Error(), "question", "read the session again: session.question is what is open")
 	case session.RefusedUnknown:
 		return apierr.New(codes.NotFound, "APPROVAL_NOT_FOUND", e.Error())
 	default:

@@ -32,7 +32,10 @@ func (s *Server) SendMessage(q *agentv1.SendMessageRequest, stream grpc.ServerSt
 	if !known {
 		f.Add("mode", "must be one of QUEUE, SIDE, INTERRUPT and SUPERSEDE, is %d", q.GetMode())
 	}
-	m := sessionservice.Message{Text: q.GetText(), Mode: mode, Turn: q.GetTurn(), RequestID: text(requestID(f, q.GetRequestId()))}
+	m := sessionservice.Message{Text: q.GetText(), Mode: mode, Turn: q.GetTurn(), Question: q.GetQuestion(), RequestID: text(requestID(f, q.GetRequestId()))}
+	if q.GetMode() == agentv1.MessageMode_MESSAGE_MODE_SIDE && m.Question != "" {
+		f.Add("question", "must be empty: a message that is answered aside answers no question")
+	}
 	if len(q.GetApprovals()) > maxSeen {
 		f.Add("approvals", "has %d items; the limit is %d", len(q.GetApprovals()), maxSeen)
 	} else {

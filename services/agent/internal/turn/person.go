@@ -113,6 +113,9 @@ func (m Message) check() (wrong []session.Violation) {
 	if strings.TrimSpace(m.Text) == "" {
 		wrong = append(wrong, session.Violation{Field: "text", Description: "must not be blank"})
 	}
+	if m.Question != "" && !m.byPerson() {
+		wrong = append(wrong, session.Violation{Field: "question", Description: "must be empty: a person alone answers what was asked"})
+	}
 	if m.Who.Name == "" && m.Who.Session == "" {
 		wrong = append(wrong, session.Violation{Field: "who", Description: "must name the sender"})
 	}
@@ -176,7 +179,7 @@ func (e *Engine) receive(w *ledger.Work, m Message) error {
 
 // byWords says what a message decides. Approvals are looked at only where the whole of it has the form of a decision.
 func byWords(w *ledger.Work, m Message) (gate.Request, words.Judgement, error) {
-	if _, ok := words.Parse(m.Text); !ok || m.Mode != session.Queue {
+	if _, ok := words.Parse(m.Text); !ok || m.Mode != session.Queue || m.Question != "" {
 		return gate.Request{}, words.Judgement{Why: words.NotAForm}, nil
 	}
 	// The newest are enough: those that wait are among them, and if more were made since, the word is not about the only one.

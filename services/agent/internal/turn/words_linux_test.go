@@ -30,6 +30,17 @@ func TestAgent1Words(t *testing.T) {
 			t.Errorf("%q: %+v", text, got)
 		}
 	}
+	answer := r.message(approver("ann"), "approve "+a.ID)
+	answer.Question = "q"
+	var refused *session.RefusedError
+	if _, err := r.Send(t.Context(), ns, id, answer); !errors.As(err, &refused) || refused.Code != session.RefusedQuestion || r.approval(a.ID).State != gate.Pending {
+		t.Errorf("an answer to a question: %v", err)
+	}
+	answer.Event = true
+	var fields *ledger.FieldsError
+	if _, err := r.Send(t.Context(), ns, id, answer); !errors.As(err, &fields) || fields.Wrong[0].Field != "question" {
+		t.Errorf("an answer of nobody: %v", err)
+	}
 	got, err := r.Send(t.Context(), ns, id, r.message(approver("ann"), "approve "+a.ID))
 	r.ok(err)
 	if got.Decided == nil || got.Decided.State != gate.Approved || !got.Decided.Decision.Words || len(got.Session.State.Queue) != len(texts) {

@@ -143,6 +143,7 @@ func sendCommand() *cobra.Command {
 While the session works, --mode says what the message does: queue waits until the turn has ended, side is answered at once beside the work, interrupt
 stops the turn, and supersede takes the place of everything that waits for an approval. Ctrl-C stops nothing: tsumugi session watch goes on.`
 	c.Flags().StringVar(&m.Mode, "mode", "queue", "queue, side, interrupt or supersede")
+	c.Flags().StringVar(&m.Question, "answers", "", "the question that it answers, by the id that show tells: refused where it is not open any more; empty: whichever is open")
 	c.Flags().StringVar(&m.RequestID, "request-id", "", "a UUID: the same message again is taken once")
 	return c
 }

@@ -30,6 +30,8 @@ type Message struct {
 	Text string
 	// Mode is queue, side, interrupt or supersede; empty: queue.
 	Mode string
+	// Question is the id of the one that it answers; empty: whichever is open.
+	Question string
 	// RequestID is a UUID by which the same message is taken once.
 	RequestID string
 }
@@ -47,7 +49,7 @@ func Send(ctx context.Context, o Options, m Message) error {
 		}
 	}
 	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
-		req := &agentv1.SendMessageRequest{Session: name, Text: m.Text, Mode: mode, RequestId: m.RequestID}
+		req := &agentv1.SendMessageRequest{Session: name, Text: m.Text, Mode: mode, Question: m.Question, RequestId: m.RequestID}
 		if mode == agentv1.MessageMode_MESSAGE_MODE_INTERRUPT || mode == agentv1.MessageMode_MESSAGE_MODE_SUPERSEDE {
 			s, err := agent.GetSession(ctx, &agentv1.GetSessionRequest{Name: name})
 			if err != nil {

@@ -67,6 +67,7 @@ func (p *page) progress(s *agentv1.Session) {
 func (p *page) waits(s *agentv1.Session) {
 	if q := s.GetQuestion(); q != nil {
 		p.Line("the model asks, and the next message answers", q.GetText())
+		p.Line("  the id of the question", q.GetId())
 	}
 	for _, c := range s.GetOpenToolCalls() {
 		p.Line("waits for a result", open(s.GetName(), c))
