@@ -22,6 +22,8 @@ type SessionsConfig struct {
 	// Running is how many sessions are carried on at once, and Lease how long a process owns one that it carries on.
 	Running int           `yaml:"running" help:"sessions that are carried on at once; those that wait for a person or for the tools of the caller do not count"`
 	Lease   time.Duration `yaml:"lease" help:"how long a process owns a session; it is renewed while the session is carried on"`
+	// Grace is how long a call that runs may go on after its task was canceled.
+	Grace time.Duration `yaml:"grace" help:"how long a call that runs may go on after its task was canceled or interrupted, before it is ended"`
 	// AnswerTokens and Ask bound one answer of the model, ModelCalls, ToolCalls and Reasks what one message may cost.
 	AnswerTokens int           `yaml:"answer_tokens" help:"tokens of an answer of the model in a session"`
 	Ask          time.Duration `yaml:"ask" help:"how long the model may take for an answer in a session"`
@@ -48,7 +50,7 @@ type SessionsConfig struct {
 func defaultSessions() SessionsConfig {
 	t, m := turn.DefaultLimits(), session.DefaultLimits()
 	return SessionsConfig{
-		Running: runner.DefaultLimits().Sessions, Lease: runner.DefaultLimits().Lease, AnswerTokens: t.Answer, Ask: t.Ask, ModelCalls: m.ModelCalls, ToolCalls: t.ToolCalls, Reasks: m.Reasks,
+		Running: runner.DefaultLimits().Sessions, Lease: runner.DefaultLimits().Lease, Grace: runner.DefaultLimits().Grace, AnswerTokens: t.Answer, Ask: t.Ask, ModelCalls: m.ModelCalls, ToolCalls: t.ToolCalls, Reasks: m.Reasks,
 		Recoveries: m.Recoveries, Queue: m.Queue, Approval: gate.DefaultLife, RequesterMayApprove: gate.DefaultTerms().RequesterMayApprove,
 		KeepContents: t.Keep,
 	}
@@ -85,6 +87,7 @@ func (c *SessionsConfig) Check(p *config.Problems) {
 		least, most time.Duration
 	}{
 		{"lease", c.Lease, time.Second, time.Hour},
+		{"grace", c.Grace, 0, time.Hour},
 		{"ask", c.Ask, time.Second, 24 * time.Hour},
 		{"approval", c.Approval, gate.MinLife, gate.MaxLife},
 		{"keep_contents", c.KeepContents, time.Hour, 100 * 365 * 24 * time.Hour},
@@ -121,7 +124,7 @@ func (c *SessionsConfig) limits() turn.Limits {
 
 func (c *SessionsConfig) running() runner.Limits {
 	l := runner.DefaultLimits()
-	l.Sessions, l.Lease = c.Running, c.Lease
+	l.Sessions, l.Lease, l.Grace = c.Running, c.Lease, c.Grace
 	return l
 }
 

@@ -84,6 +84,62 @@ func (MessageMode) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{0}
 }
 
+// CancelMode is how a task is stopped. In each of them nothing more begins: approvals that wait and messages in the queue are closed, a call of the model
+// is given up, and an open call of a client tool is closed without a result, as UNKNOWN. They differ in what they do to the call of any other tool that runs;
+// the session is CANCELING until that has ended, and CANCELED then. A change of a file is never left half done.
+type CancelMode int32
+
+const (
+	// Taken as GRACEFUL.
+	CancelMode_CANCEL_MODE_UNSPECIFIED CancelMode = 0
+	// It may end by itself within `agent.sessions.grace` of the configuration, 1 s by default. After that it is ended as with HARD.
+	CancelMode_CANCEL_MODE_GRACEFUL CancelMode = 1
+	// It is ended at once: a program with all that it has started, and then it is FAILED; a call of an MCP server is given up, and is UNKNOWN. Also for
+	// a task that is being canceled already.
+	CancelMode_CANCEL_MODE_HARD CancelMode = 2
+)
+
+// Enum value maps for CancelMode.
+var (
+	CancelMode_name = map[int32]string{
+		0: "CANCEL_MODE_UNSPECIFIED",
+		1: "CANCEL_MODE_GRACEFUL",
+		2: "CANCEL_MODE_HARD",
+	}
+	CancelMode_value = map[string]int32{
+		"CANCEL_MODE_UNSPECIFIED": 0,
+		"CANCEL_MODE_GRACEFUL":    1,
+		"CANCEL_MODE_HARD":        2,
+	}
+)
+
+func (x CancelMode) Enum() *CancelMode {
+	p := new(CancelMode)
+	*p = x
+	return p
+}
+
+func (x CancelMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CancelMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_tsumugi_agent_v1_messages_proto_enumTypes[1].Descriptor()
+}
+
+func (CancelMode) Type() protoreflect.EnumType {
+	return &file_tsumugi_agent_v1_messages_proto_enumTypes[1]
+}
+
+func (x CancelMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CancelMode.Descriptor instead.
+func (CancelMode) EnumDescriptor() ([]byte, []int) {
+	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{1}
+}
+
 // SendMessageRequest is a message to a session.
 type SendMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1197,14 +1253,15 @@ func (*SessionHeartbeat) Descriptor() ([]byte, []int) {
 	return file_tsumugi_agent_v1_messages_proto_rawDescGZIP(), []int{12}
 }
 
-// CancelTurnRequest stops the task of a session.
+// CancelTurnRequest stops the task of a session. One that is canceled, or being canceled, stays so: it is the same result.
 type CancelTurnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `sessions/{uuid}`.
 	Session string `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// The turn that the caller saw, `session.turn.id`; empty where none is open. Another one is refused with TURN_CHANGED: nobody cancels what they
 	// have not seen.
-	Turn          string `protobuf:"bytes,2,opt,name=turn,proto3" json:"turn,omitempty"`
+	Turn          string     `protobuf:"bytes,2,opt,name=turn,proto3" json:"turn,omitempty"`
+	Mode          CancelMode `protobuf:"varint,3,opt,name=mode,proto3,enum=tsumugi.agent.v1.CancelMode" json:"mode,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1251,6 +1308,13 @@ func (x *CancelTurnRequest) GetTurn() string {
 		return x.Turn
 	}
 	return ""
+}
+
+func (x *CancelTurnRequest) GetMode() CancelMode {
+	if x != nil {
+		return x.Mode
+	}
+	return CancelMode_CANCEL_MODE_UNSPECIFIED
 }
 
 // SubmitToolResultRequest is the result of a call of a client tool.
@@ -1454,10 +1518,11 @@ const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\tB\x03\xe0A\x03R\amessage\x12\x19\n" +
 	"\x05reply\x18\x02 \x01(\tB\x03\xe0A\x03R\x05reply\x12\x15\n" +
 	"\x03cut\x18\x03 \x01(\bB\x03\xe0A\x03R\x03cut\"\x12\n" +
-	"\x10SessionHeartbeat\"K\n" +
+	"\x10SessionHeartbeat\"\x82\x01\n" +
 	"\x11CancelTurnRequest\x12\x1d\n" +
 	"\asession\x18\x01 \x01(\tB\x03\xe0A\x02R\asession\x12\x17\n" +
-	"\x04turn\x18\x02 \x01(\tB\x03\xe0A\x01R\x04turn\"\x8b\x01\n" +
+	"\x04turn\x18\x02 \x01(\tB\x03\xe0A\x01R\x04turn\x125\n" +
+	"\x04mode\x18\x03 \x01(\x0e2\x1c.tsumugi.agent.v1.CancelModeB\x03\xe0A\x01R\x04mode\"\x8b\x01\n" +
 	"\x17SubmitToolResultRequest\x12\x1d\n" +
 	"\asession\x18\x01 \x01(\tB\x03\xe0A\x02R\asession\x12\x17\n" +
 	"\x04call\x18\x02 \x01(\tB\x03\xe0A\x02R\x04call\x12\x1b\n" +
@@ -1470,7 +1535,12 @@ const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	"\x12MESSAGE_MODE_QUEUE\x10\x01\x12\x15\n" +
 	"\x11MESSAGE_MODE_SIDE\x10\x02\x12\x1a\n" +
 	"\x16MESSAGE_MODE_INTERRUPT\x10\x03\x12\x1a\n" +
-	"\x16MESSAGE_MODE_SUPERSEDE\x10\x04B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x16MESSAGE_MODE_SUPERSEDE\x10\x04*Y\n" +
+	"\n" +
+	"CancelMode\x12\x1b\n" +
+	"\x17CANCEL_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14CANCEL_MODE_GRACEFUL\x10\x01\x12\x14\n" +
+	"\x10CANCEL_MODE_HARD\x10\x02B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_messages_proto_rawDescOnce sync.Once
@@ -1484,58 +1554,60 @@ func file_tsumugi_agent_v1_messages_proto_rawDescGZIP() []byte {
 	return file_tsumugi_agent_v1_messages_proto_rawDescData
 }
 
-var file_tsumugi_agent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_tsumugi_agent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_tsumugi_agent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_tsumugi_agent_v1_messages_proto_goTypes = []any{
 	(MessageMode)(0),                 // 0: tsumugi.agent.v1.MessageMode
-	(*SendMessageRequest)(nil),       // 1: tsumugi.agent.v1.SendMessageRequest
-	(*WatchSessionRequest)(nil),      // 2: tsumugi.agent.v1.WatchSessionRequest
-	(*SessionEvent)(nil),             // 3: tsumugi.agent.v1.SessionEvent
-	(*MessageAccepted)(nil),          // 4: tsumugi.agent.v1.MessageAccepted
-	(*StateChange)(nil),              // 5: tsumugi.agent.v1.StateChange
-	(*TurnChange)(nil),               // 6: tsumugi.agent.v1.TurnChange
-	(*Answer)(nil),                   // 7: tsumugi.agent.v1.Answer
-	(*Warning)(nil),                  // 8: tsumugi.agent.v1.Warning
-	(*ToolCallChange)(nil),           // 9: tsumugi.agent.v1.ToolCallChange
-	(*ApprovalChange)(nil),           // 10: tsumugi.agent.v1.ApprovalChange
-	(*Refused)(nil),                  // 11: tsumugi.agent.v1.Refused
-	(*Aside)(nil),                    // 12: tsumugi.agent.v1.Aside
-	(*SessionHeartbeat)(nil),         // 13: tsumugi.agent.v1.SessionHeartbeat
-	(*CancelTurnRequest)(nil),        // 14: tsumugi.agent.v1.CancelTurnRequest
-	(*SubmitToolResultRequest)(nil),  // 15: tsumugi.agent.v1.SubmitToolResultRequest
-	(*SubmitToolResultResponse)(nil), // 16: tsumugi.agent.v1.SubmitToolResultResponse
-	(*timestamppb.Timestamp)(nil),    // 17: google.protobuf.Timestamp
-	(*Session)(nil),                  // 18: tsumugi.agent.v1.Session
-	(*AuditRecord)(nil),              // 19: tsumugi.agent.v1.AuditRecord
-	(TurnState)(0),                   // 20: tsumugi.agent.v1.TurnState
-	(*OpenToolCall)(nil),             // 21: tsumugi.agent.v1.OpenToolCall
-	(*Approval)(nil),                 // 22: tsumugi.agent.v1.Approval
-	(Step)(0),                        // 23: tsumugi.agent.v1.Step
+	(CancelMode)(0),                  // 1: tsumugi.agent.v1.CancelMode
+	(*SendMessageRequest)(nil),       // 2: tsumugi.agent.v1.SendMessageRequest
+	(*WatchSessionRequest)(nil),      // 3: tsumugi.agent.v1.WatchSessionRequest
+	(*SessionEvent)(nil),             // 4: tsumugi.agent.v1.SessionEvent
+	(*MessageAccepted)(nil),          // 5: tsumugi.agent.v1.MessageAccepted
+	(*StateChange)(nil),              // 6: tsumugi.agent.v1.StateChange
+	(*TurnChange)(nil),               // 7: tsumugi.agent.v1.TurnChange
+	(*Answer)(nil),                   // 8: tsumugi.agent.v1.Answer
+	(*Warning)(nil),                  // 9: tsumugi.agent.v1.Warning
+	(*ToolCallChange)(nil),           // 10: tsumugi.agent.v1.ToolCallChange
+	(*ApprovalChange)(nil),           // 11: tsumugi.agent.v1.ApprovalChange
+	(*Refused)(nil),                  // 12: tsumugi.agent.v1.Refused
+	(*Aside)(nil),                    // 13: tsumugi.agent.v1.Aside
+	(*SessionHeartbeat)(nil),         // 14: tsumugi.agent.v1.SessionHeartbeat
+	(*CancelTurnRequest)(nil),        // 15: tsumugi.agent.v1.CancelTurnRequest
+	(*SubmitToolResultRequest)(nil),  // 16: tsumugi.agent.v1.SubmitToolResultRequest
+	(*SubmitToolResultResponse)(nil), // 17: tsumugi.agent.v1.SubmitToolResultResponse
+	(*timestamppb.Timestamp)(nil),    // 18: google.protobuf.Timestamp
+	(*Session)(nil),                  // 19: tsumugi.agent.v1.Session
+	(*AuditRecord)(nil),              // 20: tsumugi.agent.v1.AuditRecord
+	(TurnState)(0),                   // 21: tsumugi.agent.v1.TurnState
+	(*OpenToolCall)(nil),             // 22: tsumugi.agent.v1.OpenToolCall
+	(*Approval)(nil),                 // 23: tsumugi.agent.v1.Approval
+	(Step)(0),                        // 24: tsumugi.agent.v1.Step
 }
 var file_tsumugi_agent_v1_messages_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.agent.v1.SendMessageRequest.mode:type_name -> tsumugi.agent.v1.MessageMode
-	17, // 1: tsumugi.agent.v1.SessionEvent.time:type_name -> google.protobuf.Timestamp
-	18, // 2: tsumugi.agent.v1.SessionEvent.session:type_name -> tsumugi.agent.v1.Session
-	4,  // 3: tsumugi.agent.v1.SessionEvent.accepted:type_name -> tsumugi.agent.v1.MessageAccepted
-	5,  // 4: tsumugi.agent.v1.SessionEvent.state_change:type_name -> tsumugi.agent.v1.StateChange
-	6,  // 5: tsumugi.agent.v1.SessionEvent.turn_change:type_name -> tsumugi.agent.v1.TurnChange
-	7,  // 6: tsumugi.agent.v1.SessionEvent.answer:type_name -> tsumugi.agent.v1.Answer
-	9,  // 7: tsumugi.agent.v1.SessionEvent.tool_call:type_name -> tsumugi.agent.v1.ToolCallChange
-	10, // 8: tsumugi.agent.v1.SessionEvent.approval:type_name -> tsumugi.agent.v1.ApprovalChange
-	11, // 9: tsumugi.agent.v1.SessionEvent.refused:type_name -> tsumugi.agent.v1.Refused
-	12, // 10: tsumugi.agent.v1.SessionEvent.aside:type_name -> tsumugi.agent.v1.Aside
-	19, // 11: tsumugi.agent.v1.SessionEvent.record:type_name -> tsumugi.agent.v1.AuditRecord
-	13, // 12: tsumugi.agent.v1.SessionEvent.heartbeat:type_name -> tsumugi.agent.v1.SessionHeartbeat
-	8,  // 13: tsumugi.agent.v1.SessionEvent.warning:type_name -> tsumugi.agent.v1.Warning
-	20, // 14: tsumugi.agent.v1.TurnChange.state:type_name -> tsumugi.agent.v1.TurnState
-	21, // 15: tsumugi.agent.v1.ToolCallChange.open:type_name -> tsumugi.agent.v1.OpenToolCall
-	22, // 16: tsumugi.agent.v1.ApprovalChange.approval:type_name -> tsumugi.agent.v1.Approval
-	23, // 17: tsumugi.agent.v1.Refused.allowed_steps:type_name -> tsumugi.agent.v1.Step
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	18, // 1: tsumugi.agent.v1.SessionEvent.time:type_name -> google.protobuf.Timestamp
+	19, // 2: tsumugi.agent.v1.SessionEvent.session:type_name -> tsumugi.agent.v1.Session
+	5,  // 3: tsumugi.agent.v1.SessionEvent.accepted:type_name -> tsumugi.agent.v1.MessageAccepted
+	6,  // 4: tsumugi.agent.v1.SessionEvent.state_change:type_name -> tsumugi.agent.v1.StateChange
+	7,  // 5: tsumugi.agent.v1.SessionEvent.turn_change:type_name -> tsumugi.agent.v1.TurnChange
+	8,  // 6: tsumugi.agent.v1.SessionEvent.answer:type_name -> tsumugi.agent.v1.Answer
+	10, // 7: tsumugi.agent.v1.SessionEvent.tool_call:type_name -> tsumugi.agent.v1.ToolCallChange
+	11, // 8: tsumugi.agent.v1.SessionEvent.approval:type_name -> tsumugi.agent.v1.ApprovalChange
+	12, // 9: tsumugi.agent.v1.SessionEvent.refused:type_name -> tsumugi.agent.v1.Refused
+	13, // 10: tsumugi.agent.v1.SessionEvent.aside:type_name -> tsumugi.agent.v1.Aside
+	20, // 11: tsumugi.agent.v1.SessionEvent.record:type_name -> tsumugi.agent.v1.AuditRecord
+	14, // 12: tsumugi.agent.v1.SessionEvent.heartbeat:type_name -> tsumugi.agent.v1.SessionHeartbeat
+	9,  // 13: tsumugi.agent.v1.SessionEvent.warning:type_name -> tsumugi.agent.v1.Warning
+	21, // 14: tsumugi.agent.v1.TurnChange.state:type_name -> tsumugi.agent.v1.TurnState
+	22, // 15: tsumugi.agent.v1.ToolCallChange.open:type_name -> tsumugi.agent.v1.OpenToolCall
+	23, // 16: tsumugi.agent.v1.ApprovalChange.approval:type_name -> tsumugi.agent.v1.Approval
+	24, // 17: tsumugi.agent.v1.Refused.allowed_steps:type_name -> tsumugi.agent.v1.Step
+	1,  // 18: tsumugi.agent.v1.CancelTurnRequest.mode:type_name -> tsumugi.agent.v1.CancelMode
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_messages_proto_init() }
@@ -1566,7 +1638,7 @@ func file_tsumugi_agent_v1_messages_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_agent_v1_messages_proto_rawDesc), len(file_tsumugi_agent_v1_messages_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,

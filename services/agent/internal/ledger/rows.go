@@ -14,6 +14,8 @@ func (w *Work) entry(n session.Note) audit.Entry {
 		e.Kind, e.Turn = audit.Turn, n.ID
 	case session.OfQueue, session.OfQuestion:
 		e.Kind = audit.Turn
+	case session.OfCancel:
+		e.Kind = audit.Cancel
 	case session.OfRefusal:
 		e.Kind, e.ArgsDigest = audit.Refusal, string(w.Asked)
 		if w.Asked == "" {

@@ -147,7 +147,7 @@ func (d *drive) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// stopped says that a person stopped the work: at once where nothing has begun, else when the grace is over. since is when that was seen.
+// stopped says that a person stopped the work: at once where nothing has begun or no grace is given, else when that is over. since is when that was seen.
 func (d *drive) stopped(ctx context.Context, since *time.Time) bool {
 	s, err := d.Engine.Ledger.Get(ctx, d.key.Namespace, d.key.Session)
 	if err != nil {
@@ -161,7 +161,7 @@ func (d *drive) stopped(ctx context.Context, since *time.Time) bool {
 		*since = now
 	}
 	begun := d.Engine.Machine.Next(s.State, now).Duty == session.Reconcile
-	return !begun || now.Sub(*since) >= d.Limits.Grace
+	return !begun || s.State.Hard || now.Sub(*since) >= d.Limits.Grace
 }
 
 // release gives the session back, if it is held still.

@@ -19,6 +19,7 @@ const (
 	OfQueue     Subject = "queue"
 	OfQuestion  Subject = "question"
 	OfRefusal   Subject = "refusal"
+	OfCancel    Subject = "cancel" // that is made harder
 )
 
 // What a note about a turn that goes on has as To, beside the values of Running.

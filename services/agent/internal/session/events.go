@@ -26,6 +26,7 @@ type Sent struct {
 	// TurnID for an Interrupt: the turn that its sender saw.
 	TurnID string
 	// Question is the one that its sender answers; empty: the one that is open, if one is (C32).
+	Question string
 	// ByEvent: the message is no person's, so that its turn has of the model calls and recoveries what the last message of a person has
 	// left (C42, C66).
 	ByEvent bool
@@ -183,6 +184,9 @@ type Resumed struct{}
 
 // CancelSent stops the task (C59: it names the turn; empty where none is open).
 type CancelSent struct{ TurnID string }
+
+// Hastened has what still runs of work that is being stopped ended at once, without a grace.
+type Hastened struct{}
 
 // WorkStopped says that nothing runs any more after a cancel or an interrupt. Turn and Utterance are for the interrupting message.
 type WorkStopped struct {

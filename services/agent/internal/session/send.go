@@ -153,6 +153,17 @@ func (e CancelSent) apply(c *change) error {
 // MessageClosed is what becomes of a message that waits when the task is stopped: no turn is its own.
 const MessageClosed = "CLOSED"
 
+func (Hastened) apply(c *change) error {
+	if !c.closing() {
+		return refuse(RefusedState, "the session is %s: nothing is being stopped", c.Lifecycle)
+	}
+	if !c.Hard {
+		c.note(Note{Of: OfCancel, ID: c.Turn.ID, To: "HARD"})
+	}
+	c.Hard = true
+	return nil
+}
+
 // dropQueue closes what waits, a message that has interrupted the work first, and the question (C44): whoever watches gets the texts back by the notes.
 func (c *change) dropQueue() {
 	waiting := c.Queue
@@ -172,6 +183,7 @@ func (e WorkStopped) apply(c *change) error {
 	if !c.closing() || c.any(func(p Progress) bool { return !p.Final() }) {
 		return refuse(RefusedState, "the work has not stopped")
 	}
+	c.Hard = false
 	if c.Turn.Running == Stopping {
 		c.open(c.Turn.Next, e.Turn, e.Utterance, e.ByEvent)
 		return nil
@@ -198,7 +210,7 @@ func (e Broken) apply(c *change) error {
 		}
 	}
 	c.dropQueue()
-	c.Turn, c.PickUps, c.ResultApproved, c.Recoveries, c.LastError = Turn{}, 0, false, 0, e.Why
+	c.Turn, c.PickUps, c.ResultApproved, c.Recoveries, c.LastError, c.Hard = Turn{}, 0, false, 0, e.Why, false
 	c.lifecycle(Failed)
 	c.status(Error)
 	return nil

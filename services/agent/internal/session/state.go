@@ -60,6 +60,8 @@ type State struct {
 	Recoveries     int  `json:"recoveries,omitempty"`
 	ResultApproved bool `json:"result_approved,omitempty"`
 	PickUps        int  `json:"pick_ups,omitempty"`
+	// Hard: what runs still of work that is being stopped is ended at once.
+	Hard bool `json:"hard,omitempty"`
 	// Spent are the model calls since the last message of a person (C42).
 	Spent int `json:"spent,omitempty"`
 }

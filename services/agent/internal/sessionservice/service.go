@@ -181,9 +181,13 @@ func (s *Service) Watch(ctx context.Context, w Who, id string, from *int64) (*wa
 	return stream, found(aSession, id, err)
 }
 
-// Cancel stops the task of a session. *NotFoundError, *session.RefusedError.
-func (s *Service) Cancel(ctx context.Context, w Who, id, turnID string) (View, error) {
-	got, err := s.Engine.Cancel(ctx, w.Namespace, id, turnID, w.Actor())
+// Cancel stops the task of a session; hard: what runs is given no grace. *NotFoundError, *session.RefusedError.
+func (s *Service) Cancel(ctx context.Context, w Who, id, turnID string, hard bool) (View, error) {
+	stop := s.Engine.Cancel
+	if hard {
+		stop = s.Engine.CancelHard
+	}
+	got, err := stop(ctx, w.Namespace, id, turnID, w.Actor())
 	if err != nil {
 		return View{}, found(aSession, id, err)
 	}

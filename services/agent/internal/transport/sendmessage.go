@@ -86,11 +86,14 @@ func (s *Server) aside(stream grpc.ServerStreamingServer[agentv1.SessionEvent], 
 func (s *Server) CancelTurn(ctx context.Context, q *agentv1.CancelTurnRequest) (*agentv1.Session, error) {
 	f := &apierr.Fields{}
 	f.Required(q)
+	if _, known := agentv1.CancelMode_name[int32(q.GetMode())]; !known {
+		f.Add("mode", "must be GRACEFUL or HARD, is %d", q.GetMode())
+	}
 	id, err := sessionID(ctx, f, "session", q.GetSession())
 	if err != nil {
 		return nil, err
 	}
-	return answer(s.sessions.Cancel(ctx, who(ctx), id, q.GetTurn()))
+	return answer(s.sessions.Cancel(ctx, who(ctx), id, q.GetTurn(), q.GetMode() == agentv1.CancelMode_CANCEL_MODE_HARD))
 }
 
 // SubmitToolResult answers a call of a client tool.

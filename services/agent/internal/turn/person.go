@@ -194,9 +194,19 @@ func byWords(w *ledger.Work, m Message) (gate.Request, words.Judgement, error) {
 	return r, judged, nil
 }
 
-// Cancel stops the task of a session. *session.RefusedError.
+// Cancel stops the task of a session: what runs may end within the grace of its owner. *session.RefusedError.
 func (e *Engine) Cancel(ctx context.Context, ns, id, turn string, who audit.Actor) (ledger.Session, error) {
 	return e.Ledger.Change(ctx, ns, id, who, func(w *ledger.Work) error {
 		return e.carry(w, session.CancelSent{TurnID: turn}, gate.Change{})
+	})
+}
+
+// CancelHard is Cancel that gives what runs no grace, also where the task is being canceled already. *session.RefusedError.
+func (e *Engine) CancelHard(ctx context.Context, ns, id, turn string, who audit.Actor) (ledger.Session, error) {
+	return e.Ledger.Change(ctx, ns, id, who, func(w *ledger.Work) error {
+		if err := e.carry(w, session.CancelSent{TurnID: turn}, gate.Change{}); err != nil || w.Session.State.Lifecycle != session.Canceling {
+			return err
+		}
+		return e.carry(w, session.Hastened{}, gate.Change{})
 	})
 }

@@ -171,8 +171,7 @@ func asksTheSky(town string) string {
 func (k *stock) sky() []tool.Definition {
 	k.Helper()
 	all, err := clienttool.Definitions([]clienttool.Declared{{
-		Name: "sky", Title: "空", Description: "空模様", Input: `{"type":"object","properties":{"town":{"type":"string"}},"additionalProperties":false}`, Timeout: time.Hour,
-		Annotations: tool.Annotations{ReadOnly: tool.Yes},
+		Name: "sky", Description: "空模様", Input: `{"type":"object","properties":{"town":{"type":"string"}},"additionalProperties":false}`, Timeout: time.Hour,
 	}})
 	k.ok(err)
 	return all
@@ -231,7 +230,6 @@ func (k *stock) continued() {
 		w.Session.Pins = tool.Pins{"files": {"read_graph": canon.Sum([]byte("read_graph"))}}
 		w.Session.Zone, w.Session.Hours = "Asia/Tokyo", "24"
 		w.Session.Notice("AGENTS.md は変わりました。")
-		w.Session.Memory.Patterns, w.Session.Memory.Wishes = []string{"夜に書く"}, []string{"短く"}
 		w.Row(audit.Entry{Kind: audit.Update, Verdict: "UPDATED", Reason: "asked for", ArgsDigest: string(canon.Sum(nil))})
 		return nil
 	})

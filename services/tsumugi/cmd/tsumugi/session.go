@@ -24,10 +24,9 @@ func sessionCommand() *cobra.Command {
 		Args:  cobra.NoArgs, // an unknown command below it, which cobra would answer with the help and no error
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newSessionCommand(), listSessionsCommand(), sendCommand(), watchCommand(), updateSessionCommand(), toolResultCommand(), callToolCommand(), revokeRuleCommand(),
+	c.AddCommand(newSessionCommand(), listSessionsCommand(), sendCommand(), watchCommand(), updateSessionCommand(), toolResultCommand(), callToolCommand(), revokeRuleCommand(), cancelCommand(),
 		onSession("show NAME", "Tell a session, and what it waits for", session.Show),
 		onSession("tools NAME", "List the tools of a session, as its model is shown them", session.Tools),
-		onSession("cancel NAME", "Stop the task of a session: nothing more begins, and messages that wait are closed", session.Cancel),
 		onSession("delete NAME", "Take away what a session says; its flow and its audit stay", session.Delete))
 	return c
 }
@@ -145,6 +144,14 @@ stops the turn, and supersede takes the place of everything that waits for an ap
 	c.Flags().StringVar(&m.Mode, "mode", "queue", "queue, side, interrupt or supersede")
 	c.Flags().StringVar(&m.Question, "answers", "", "the question that it answers, by the id that show tells: refused where it is not open any more; empty: whichever is open")
 	c.Flags().StringVar(&m.RequestID, "request-id", "", "a UUID: the same message again is taken once")
+	return c
+}
+
+func cancelCommand() *cobra.Command {
+	var hard bool
+	c := withSession("cancel NAME", "Stop the task of a session: nothing more begins, and messages that wait are closed", cobra.ExactArgs(1),
+		func(ctx context.Context, o session.Options, _ []string) error { return session.Cancel(ctx, o, hard) })
+	c.Flags().BoolVar(&hard, "hard", false, "end what runs at once; without it a call may end by itself within agent.sessions.grace")
 	return c
 }
 

@@ -135,14 +135,18 @@ func Delete(ctx context.Context, o Options) error {
 	})
 }
 
-// Cancel stops the task of a session, and tells what the messages said that waited: nothing comes of them.
-func Cancel(ctx context.Context, o Options) error {
+// Cancel stops the task of a session, and tells what the messages said that waited: nothing comes of them; hard: what runs is ended at once.
+func Cancel(ctx context.Context, o Options, hard bool) error {
+	mode := agentv1.CancelMode_CANCEL_MODE_GRACEFUL
+	if hard {
+		mode = agentv1.CancelMode_CANCEL_MODE_HARD
+	}
 	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
 		before, err := agent.GetSession(ctx, &agentv1.GetSessionRequest{Name: name})
 		if err != nil {
 			return err
 		}
-		s, err := agent.CancelTurn(ctx, &agentv1.CancelTurnRequest{Session: name, Turn: before.GetTurn().GetId()})
+		s, err := agent.CancelTurn(ctx, &agentv1.CancelTurnRequest{Session: name, Turn: before.GetTurn().GetId(), Mode: mode})
 		if err != nil {
 			return err
 		}

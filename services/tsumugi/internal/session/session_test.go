@@ -102,9 +102,9 @@ func TestCancelTellsWhatWaited(t *testing.T) {
 		t.Fatal(err)
 	}
 	const told = "message CLOSED, which said:\n  | Then write\n  | the rest.\n"
-	d.has(d.must(Cancel(t.Context(), d.on(name, ""))), name+" is CANCEL", told)
+	d.has(d.must(Cancel(t.Context(), d.on(name, ""), false)), name+" is CANCEL", told)
 	d.has(d.must(Watch(t.Context(), d.on(name, ""), &from)), strings.ReplaceAll(strings.TrimSuffix(told, "\n"), "\n", "\n        "))
-	if again := d.must(Cancel(t.Context(), d.on(name, ""))); strings.Contains(again, "CLOSED") {
+	if again := d.must(Cancel(t.Context(), d.on(name, ""), false)); strings.Contains(again, "CLOSED") {
 		t.Errorf("once more: %s", again)
 	}
 }
@@ -129,7 +129,8 @@ func TestModes(t *testing.T) {
 	d.has(seen.String(), "approval SUPERSEDE: approvals/", "turn running")
 	d.has(d.must(Show(t.Context(), d.on(name, ""))), "the model asks, and the next message answers: Which file?\n")
 	d.has(d.must(List(t.Context(), d.on("", ""), true, 10)), name, "  an answer  ")
-	d.has(d.must(Cancel(t.Context(), d.on(name, ""))), name+" is CANCEL")
+	d.has(d.must(Cancel(t.Context(), d.on(name, ""), false)), name+" is CANCEL")
+	d.has(d.must(Cancel(t.Context(), d.on(name, ""), true)), name+" is CANCEL")
 	if err := Send(t.Context(), d.on(name, ""), Message{Text: "x", Mode: "loud"}); err == nil || err.Error() != `--mode is "loud"; it must be one of interrupt, queue, side, supersede` {
 		t.Error(err)
 	}
