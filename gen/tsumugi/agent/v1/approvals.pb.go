@@ -171,60 +171,6 @@ func (ApprovalState) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_agent_v1_approvals_proto_rawDescGZIP(), []int{1}
 }
 
-// Risk is how much could go wrong. What is not known counts as high.
-type Risk int32
-
-const (
-	// It is not known.
-	Risk_RISK_UNSPECIFIED Risk = 0
-	Risk_RISK_LOW         Risk = 1
-	Risk_RISK_MEDIUM      Risk = 2
-	Risk_RISK_HIGH        Risk = 3
-)
-
-// Enum value maps for Risk.
-var (
-	Risk_name = map[int32]string{
-		0: "RISK_UNSPECIFIED",
-		1: "RISK_LOW",
-		2: "RISK_MEDIUM",
-		3: "RISK_HIGH",
-	}
-	Risk_value = map[string]int32{
-		"RISK_UNSPECIFIED": 0,
-		"RISK_LOW":         1,
-		"RISK_MEDIUM":      2,
-		"RISK_HIGH":        3,
-	}
-)
-
-func (x Risk) Enum() *Risk {
-	p := new(Risk)
-	*p = x
-	return p
-}
-
-func (x Risk) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Risk) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_agent_v1_approvals_proto_enumTypes[2].Descriptor()
-}
-
-func (Risk) Type() protoreflect.EnumType {
-	return &file_tsumugi_agent_v1_approvals_proto_enumTypes[2]
-}
-
-func (x Risk) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Risk.Descriptor instead.
-func (Risk) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_approvals_proto_rawDescGZIP(), []int{2}
-}
-
 // Decision is what a person says.
 type Decision int32
 
@@ -271,11 +217,11 @@ func (x Decision) String() string {
 }
 
 func (Decision) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_agent_v1_approvals_proto_enumTypes[3].Descriptor()
+	return file_tsumugi_agent_v1_approvals_proto_enumTypes[2].Descriptor()
 }
 
 func (Decision) Type() protoreflect.EnumType {
-	return &file_tsumugi_agent_v1_approvals_proto_enumTypes[3]
+	return &file_tsumugi_agent_v1_approvals_proto_enumTypes[2]
 }
 
 func (x Decision) Number() protoreflect.EnumNumber {
@@ -284,7 +230,7 @@ func (x Decision) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Decision.Descriptor instead.
 func (Decision) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_approvals_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_agent_v1_approvals_proto_rawDescGZIP(), []int{2}
 }
 
 // DecisionScope is how far an approval reaches.
@@ -328,11 +274,11 @@ func (x DecisionScope) String() string {
 }
 
 func (DecisionScope) Descriptor() protoreflect.EnumDescriptor {
-	return file_tsumugi_agent_v1_approvals_proto_enumTypes[4].Descriptor()
+	return file_tsumugi_agent_v1_approvals_proto_enumTypes[3].Descriptor()
 }
 
 func (DecisionScope) Type() protoreflect.EnumType {
-	return &file_tsumugi_agent_v1_approvals_proto_enumTypes[4]
+	return &file_tsumugi_agent_v1_approvals_proto_enumTypes[3]
 }
 
 func (x DecisionScope) Number() protoreflect.EnumNumber {
@@ -341,7 +287,7 @@ func (x DecisionScope) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DecisionScope.Descriptor instead.
 func (DecisionScope) EnumDescriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_approvals_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_agent_v1_approvals_proto_rawDescGZIP(), []int{3}
 }
 
 // Approval is what a person is asked, or was.
@@ -1529,7 +1475,7 @@ var File_tsumugi_agent_v1_approvals_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_approvals_proto_rawDesc = "" +
 	"\n" +
-	" tsumugi/agent/v1/approvals.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ftsumugi/agent/v1/sessions.proto\"\xf9\v\n" +
+	" tsumugi/agent/v1/approvals.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ftsumugi/agent/v1/policies.proto\x1a\x1ftsumugi/agent/v1/sessions.proto\"\xf9\v\n" +
 	"\bApproval\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x1d\n" +
 	"\asession\x18\x02 \x01(\tB\x03\xe0A\x03R\asession\x12\x17\n" +
@@ -1661,12 +1607,7 @@ const file_tsumugi_agent_v1_approvals_proto_rawDesc = "" +
 	"\x15APPROVAL_STATE_VOIDED\x10\t\x12\x1b\n" +
 	"\x17APPROVAL_STATE_HAPPENED\x10\n" +
 	"\x12\x1f\n" +
-	"\x1bAPPROVAL_STATE_NOT_HAPPENED\x10\v*J\n" +
-	"\x04Risk\x12\x14\n" +
-	"\x10RISK_UNSPECIFIED\x10\x00\x12\f\n" +
-	"\bRISK_LOW\x10\x01\x12\x0f\n" +
-	"\vRISK_MEDIUM\x10\x02\x12\r\n" +
-	"\tRISK_HIGH\x10\x03*\x92\x01\n" +
+	"\x1bAPPROVAL_STATE_NOT_HAPPENED\x10\v*\x92\x01\n" +
 	"\bDecision\x12\x18\n" +
 	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10DECISION_APPROVE\x10\x01\x12\x11\n" +
@@ -1692,26 +1633,26 @@ func file_tsumugi_agent_v1_approvals_proto_rawDescGZIP() []byte {
 	return file_tsumugi_agent_v1_approvals_proto_rawDescData
 }
 
-var file_tsumugi_agent_v1_approvals_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_tsumugi_agent_v1_approvals_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_tsumugi_agent_v1_approvals_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_tsumugi_agent_v1_approvals_proto_goTypes = []any{
 	(ApprovalKind)(0),             // 0: tsumugi.agent.v1.ApprovalKind
 	(ApprovalState)(0),            // 1: tsumugi.agent.v1.ApprovalState
-	(Risk)(0),                     // 2: tsumugi.agent.v1.Risk
-	(Decision)(0),                 // 3: tsumugi.agent.v1.Decision
-	(DecisionScope)(0),            // 4: tsumugi.agent.v1.DecisionScope
-	(*Approval)(nil),              // 5: tsumugi.agent.v1.Approval
-	(*ApprovalTarget)(nil),        // 6: tsumugi.agent.v1.ApprovalTarget
-	(*ClaimedText)(nil),           // 7: tsumugi.agent.v1.ClaimedText
-	(*ScopeOffer)(nil),            // 8: tsumugi.agent.v1.ScopeOffer
-	(*DecisionRecord)(nil),        // 9: tsumugi.agent.v1.DecisionRecord
-	(*ApprovalContent)(nil),       // 10: tsumugi.agent.v1.ApprovalContent
-	(*ListApprovalsRequest)(nil),  // 11: tsumugi.agent.v1.ListApprovalsRequest
-	(*ListApprovalsResponse)(nil), // 12: tsumugi.agent.v1.ListApprovalsResponse
-	(*DecisionCount)(nil),         // 13: tsumugi.agent.v1.DecisionCount
-	(*GetApprovalRequest)(nil),    // 14: tsumugi.agent.v1.GetApprovalRequest
-	(*DecideApprovalRequest)(nil), // 15: tsumugi.agent.v1.DecideApprovalRequest
-	(*ExtendApprovalRequest)(nil), // 16: tsumugi.agent.v1.ExtendApprovalRequest
+	(Decision)(0),                 // 2: tsumugi.agent.v1.Decision
+	(DecisionScope)(0),            // 3: tsumugi.agent.v1.DecisionScope
+	(*Approval)(nil),              // 4: tsumugi.agent.v1.Approval
+	(*ApprovalTarget)(nil),        // 5: tsumugi.agent.v1.ApprovalTarget
+	(*ClaimedText)(nil),           // 6: tsumugi.agent.v1.ClaimedText
+	(*ScopeOffer)(nil),            // 7: tsumugi.agent.v1.ScopeOffer
+	(*DecisionRecord)(nil),        // 8: tsumugi.agent.v1.DecisionRecord
+	(*ApprovalContent)(nil),       // 9: tsumugi.agent.v1.ApprovalContent
+	(*ListApprovalsRequest)(nil),  // 10: tsumugi.agent.v1.ListApprovalsRequest
+	(*ListApprovalsResponse)(nil), // 11: tsumugi.agent.v1.ListApprovalsResponse
+	(*DecisionCount)(nil),         // 12: tsumugi.agent.v1.DecisionCount
+	(*GetApprovalRequest)(nil),    // 13: tsumugi.agent.v1.GetApprovalRequest
+	(*DecideApprovalRequest)(nil), // 14: tsumugi.agent.v1.DecideApprovalRequest
+	(*ExtendApprovalRequest)(nil), // 15: tsumugi.agent.v1.ExtendApprovalRequest
+	(Risk)(0),                     // 16: tsumugi.agent.v1.Risk
 	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
 	(*BrokenRecord)(nil),          // 18: tsumugi.agent.v1.BrokenRecord
 	(*durationpb.Duration)(nil),   // 19: google.protobuf.Duration
@@ -1719,30 +1660,30 @@ var file_tsumugi_agent_v1_approvals_proto_goTypes = []any{
 var file_tsumugi_agent_v1_approvals_proto_depIdxs = []int32{
 	0,  // 0: tsumugi.agent.v1.Approval.kind:type_name -> tsumugi.agent.v1.ApprovalKind
 	1,  // 1: tsumugi.agent.v1.Approval.state:type_name -> tsumugi.agent.v1.ApprovalState
-	6,  // 2: tsumugi.agent.v1.Approval.targets:type_name -> tsumugi.agent.v1.ApprovalTarget
-	2,  // 3: tsumugi.agent.v1.Approval.risk:type_name -> tsumugi.agent.v1.Risk
-	7,  // 4: tsumugi.agent.v1.Approval.intent:type_name -> tsumugi.agent.v1.ClaimedText
-	7,  // 5: tsumugi.agent.v1.Approval.rationale:type_name -> tsumugi.agent.v1.ClaimedText
-	8,  // 6: tsumugi.agent.v1.Approval.offers:type_name -> tsumugi.agent.v1.ScopeOffer
+	5,  // 2: tsumugi.agent.v1.Approval.targets:type_name -> tsumugi.agent.v1.ApprovalTarget
+	16, // 3: tsumugi.agent.v1.Approval.risk:type_name -> tsumugi.agent.v1.Risk
+	6,  // 4: tsumugi.agent.v1.Approval.intent:type_name -> tsumugi.agent.v1.ClaimedText
+	6,  // 5: tsumugi.agent.v1.Approval.rationale:type_name -> tsumugi.agent.v1.ClaimedText
+	7,  // 6: tsumugi.agent.v1.Approval.offers:type_name -> tsumugi.agent.v1.ScopeOffer
 	17, // 7: tsumugi.agent.v1.Approval.create_time:type_name -> google.protobuf.Timestamp
 	17, // 8: tsumugi.agent.v1.Approval.expire_time:type_name -> google.protobuf.Timestamp
-	9,  // 9: tsumugi.agent.v1.Approval.decision:type_name -> tsumugi.agent.v1.DecisionRecord
-	9,  // 10: tsumugi.agent.v1.Approval.late_denial:type_name -> tsumugi.agent.v1.DecisionRecord
+	8,  // 9: tsumugi.agent.v1.Approval.decision:type_name -> tsumugi.agent.v1.DecisionRecord
+	8,  // 10: tsumugi.agent.v1.Approval.late_denial:type_name -> tsumugi.agent.v1.DecisionRecord
 	17, // 11: tsumugi.agent.v1.Approval.start_by_time:type_name -> google.protobuf.Timestamp
-	10, // 12: tsumugi.agent.v1.Approval.content:type_name -> tsumugi.agent.v1.ApprovalContent
-	4,  // 13: tsumugi.agent.v1.ScopeOffer.scope:type_name -> tsumugi.agent.v1.DecisionScope
-	3,  // 14: tsumugi.agent.v1.DecisionRecord.decision:type_name -> tsumugi.agent.v1.Decision
+	9,  // 12: tsumugi.agent.v1.Approval.content:type_name -> tsumugi.agent.v1.ApprovalContent
+	3,  // 13: tsumugi.agent.v1.ScopeOffer.scope:type_name -> tsumugi.agent.v1.DecisionScope
+	2,  // 14: tsumugi.agent.v1.DecisionRecord.decision:type_name -> tsumugi.agent.v1.Decision
 	17, // 15: tsumugi.agent.v1.DecisionRecord.decide_time:type_name -> google.protobuf.Timestamp
-	4,  // 16: tsumugi.agent.v1.DecisionRecord.scope:type_name -> tsumugi.agent.v1.DecisionScope
+	3,  // 16: tsumugi.agent.v1.DecisionRecord.scope:type_name -> tsumugi.agent.v1.DecisionScope
 	1,  // 17: tsumugi.agent.v1.ListApprovalsRequest.state:type_name -> tsumugi.agent.v1.ApprovalState
-	5,  // 18: tsumugi.agent.v1.ListApprovalsResponse.approvals:type_name -> tsumugi.agent.v1.Approval
-	13, // 19: tsumugi.agent.v1.ListApprovalsResponse.counts:type_name -> tsumugi.agent.v1.DecisionCount
+	4,  // 18: tsumugi.agent.v1.ListApprovalsResponse.approvals:type_name -> tsumugi.agent.v1.Approval
+	12, // 19: tsumugi.agent.v1.ListApprovalsResponse.counts:type_name -> tsumugi.agent.v1.DecisionCount
 	18, // 20: tsumugi.agent.v1.ListApprovalsResponse.broken:type_name -> tsumugi.agent.v1.BrokenRecord
 	0,  // 21: tsumugi.agent.v1.DecisionCount.kind:type_name -> tsumugi.agent.v1.ApprovalKind
 	19, // 22: tsumugi.agent.v1.DecisionCount.mean:type_name -> google.protobuf.Duration
 	19, // 23: tsumugi.agent.v1.DecisionCount.longest:type_name -> google.protobuf.Duration
-	3,  // 24: tsumugi.agent.v1.DecideApprovalRequest.decision:type_name -> tsumugi.agent.v1.Decision
-	4,  // 25: tsumugi.agent.v1.DecideApprovalRequest.scope:type_name -> tsumugi.agent.v1.DecisionScope
+	2,  // 24: tsumugi.agent.v1.DecideApprovalRequest.decision:type_name -> tsumugi.agent.v1.Decision
+	3,  // 25: tsumugi.agent.v1.DecideApprovalRequest.scope:type_name -> tsumugi.agent.v1.DecisionScope
 	17, // 26: tsumugi.agent.v1.ExtendApprovalRequest.expire_time:type_name -> google.protobuf.Timestamp
 	27, // [27:27] is the sub-list for method output_type
 	27, // [27:27] is the sub-list for method input_type
@@ -1756,13 +1697,14 @@ func file_tsumugi_agent_v1_approvals_proto_init() {
 	if File_tsumugi_agent_v1_approvals_proto != nil {
 		return
 	}
+	file_tsumugi_agent_v1_policies_proto_init()
 	file_tsumugi_agent_v1_sessions_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_agent_v1_approvals_proto_rawDesc), len(file_tsumugi_agent_v1_approvals_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      4,
 			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -309,6 +309,8 @@ type Session struct {
 	Locale string `protobuf:"bytes,12,opt,name=locale,proto3" json:"locale,omitempty"`
 	// Name of a policy of the configuration. Empty: its default one. One that is not `pickable` is for admins.
 	Policy string `protobuf:"bytes,13,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Rules that ask or deny beside those of the policy, at most 32. Whoever is no admin may add more later, and take none away.
+	AddedRules []*AddedRule `protobuf:"bytes,38,rep,name=added_rules,json=addedRules,proto3" json:"added_rules,omitempty"`
 	// An ended session whose five items, references and memory are taken over where this one brings none: `sessions/{uuid}`. Not changed later.
 	ContinueFrom string `protobuf:"bytes,14,opt,name=continue_from,json=continueFrom,proto3" json:"continue_from,omitempty"`
 	// Tools that the caller carries out, at most 64, with 256 KiB of texts together. Not changed later.
@@ -476,6 +478,13 @@ func (x *Session) GetPolicy() string {
 		return x.Policy
 	}
 	return ""
+}
+
+func (x *Session) GetAddedRules() []*AddedRule {
+	if x != nil {
+		return x.AddedRules
+	}
+	return nil
 }
 
 func (x *Session) GetContinueFrom() string {
@@ -1346,14 +1355,14 @@ func (x *BrokenRecord) GetProblem() string {
 	return ""
 }
 
-// UpdateSessionRequest changes what a person may change: the five items, the references and the policy. INVALID_FIELD names everything that is wrong.
+// UpdateSessionRequest changes what a person may change: the five items, the references, the policy and the rules that are added to it. INVALID_FIELD names everything that is wrong.
 type UpdateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What changes. With an empty `update_mask`, `owner`, `root`, `backend`, `locale`, `continue_from` and `client_tools` must be those of the session, or empty:
 	// a session that was read can be sent back whole. OUTPUT_ONLY fields are not looked at.
 	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Fields to change: `goal`, `why_now`, `constraints`, `plan_brief`, `open_questions`, `context_refs`, `policy`. Empty: those of them that are set
-	// in `session`. Any other one is refused.
+	// Fields to change: `goal`, `why_now`, `constraints`, `plan_brief`, `open_questions`, `context_refs`, `policy`, `added_rules` (all of
+	// them, those that are there among them). Empty: those of them that are set in `session`. Any other one is refused.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1565,7 +1574,7 @@ var File_tsumugi_agent_v1_sessions_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"\n" +
-	"\x1ftsumugi/agent/v1/sessions.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\f\n" +
+	"\x1ftsumugi/agent/v1/sessions.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ftsumugi/agent/v1/policies.proto\"\xcc\f\n" +
 	"\aSession\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x17\n" +
 	"\x04etag\x18\x02 \x01(\tB\x03\xe0A\x01R\x04etag\x12\x19\n" +
@@ -1581,7 +1590,9 @@ const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	" \x01(\tB\x03\xe0A\x01R\x04root\x12\x1d\n" +
 	"\abackend\x18\v \x01(\tB\x03\xe0A\x01R\abackend\x12\x1b\n" +
 	"\x06locale\x18\f \x01(\tB\x03\xe0A\x01R\x06locale\x12\x1b\n" +
-	"\x06policy\x18\r \x01(\tB\x03\xe0A\x01R\x06policy\x12(\n" +
+	"\x06policy\x18\r \x01(\tB\x03\xe0A\x01R\x06policy\x12A\n" +
+	"\vadded_rules\x18& \x03(\v2\x1b.tsumugi.agent.v1.AddedRuleB\x03\xe0A\x01R\n" +
+	"addedRules\x12(\n" +
 	"\rcontinue_from\x18\x0e \x01(\tB\x03\xe0A\x01R\fcontinueFrom\x12D\n" +
 	"\fclient_tools\x18\x0f \x03(\v2\x1c.tsumugi.agent.v1.ClientToolB\x03\xe0A\x01R\vclientTools\x12/\n" +
 	"\x04step\x18\x10 \x01(\x0e2\x16.tsumugi.agent.v1.StepB\x03\xe0A\x03R\x04step\x12<\n" +
@@ -1740,36 +1751,38 @@ var file_tsumugi_agent_v1_sessions_proto_goTypes = []any{
 	(*DeleteSessionRequest)(nil),  // 17: tsumugi.agent.v1.DeleteSessionRequest
 	(*DeleteSessionResponse)(nil), // 18: tsumugi.agent.v1.DeleteSessionResponse
 	(*RevokeRuleRequest)(nil),     // 19: tsumugi.agent.v1.RevokeRuleRequest
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 21: google.protobuf.FieldMask
+	(*AddedRule)(nil),             // 20: tsumugi.agent.v1.AddedRule
+	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil), // 22: google.protobuf.FieldMask
 }
 var file_tsumugi_agent_v1_sessions_proto_depIdxs = []int32{
-	9,  // 0: tsumugi.agent.v1.Session.client_tools:type_name -> tsumugi.agent.v1.ClientTool
-	0,  // 1: tsumugi.agent.v1.Session.step:type_name -> tsumugi.agent.v1.Step
-	1,  // 2: tsumugi.agent.v1.Session.status:type_name -> tsumugi.agent.v1.SessionStatus
-	2,  // 3: tsumugi.agent.v1.Session.lifecycle:type_name -> tsumugi.agent.v1.Lifecycle
-	6,  // 4: tsumugi.agent.v1.Session.question:type_name -> tsumugi.agent.v1.Question
-	5,  // 5: tsumugi.agent.v1.Session.turn:type_name -> tsumugi.agent.v1.Turn
-	7,  // 6: tsumugi.agent.v1.Session.memory:type_name -> tsumugi.agent.v1.Memory
-	10, // 7: tsumugi.agent.v1.Session.open_tool_calls:type_name -> tsumugi.agent.v1.OpenToolCall
-	8,  // 8: tsumugi.agent.v1.Session.standing_rules:type_name -> tsumugi.agent.v1.StandingRule
-	20, // 9: tsumugi.agent.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	20, // 10: tsumugi.agent.v1.Session.update_time:type_name -> google.protobuf.Timestamp
-	3,  // 11: tsumugi.agent.v1.Turn.state:type_name -> tsumugi.agent.v1.TurnState
-	20, // 12: tsumugi.agent.v1.Question.expire_time:type_name -> google.protobuf.Timestamp
-	20, // 13: tsumugi.agent.v1.StandingRule.expire_time:type_name -> google.protobuf.Timestamp
-	20, // 14: tsumugi.agent.v1.OpenToolCall.expire_time:type_name -> google.protobuf.Timestamp
-	4,  // 15: tsumugi.agent.v1.CreateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
-	2,  // 16: tsumugi.agent.v1.ListSessionsRequest.lifecycle:type_name -> tsumugi.agent.v1.Lifecycle
-	4,  // 17: tsumugi.agent.v1.ListSessionsResponse.sessions:type_name -> tsumugi.agent.v1.Session
-	15, // 18: tsumugi.agent.v1.ListSessionsResponse.broken:type_name -> tsumugi.agent.v1.BrokenRecord
-	4,  // 19: tsumugi.agent.v1.UpdateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
-	21, // 20: tsumugi.agent.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	20, // 0: tsumugi.agent.v1.Session.added_rules:type_name -> tsumugi.agent.v1.AddedRule
+	9,  // 1: tsumugi.agent.v1.Session.client_tools:type_name -> tsumugi.agent.v1.ClientTool
+	0,  // 2: tsumugi.agent.v1.Session.step:type_name -> tsumugi.agent.v1.Step
+	1,  // 3: tsumugi.agent.v1.Session.status:type_name -> tsumugi.agent.v1.SessionStatus
+	2,  // 4: tsumugi.agent.v1.Session.lifecycle:type_name -> tsumugi.agent.v1.Lifecycle
+	6,  // 5: tsumugi.agent.v1.Session.question:type_name -> tsumugi.agent.v1.Question
+	5,  // 6: tsumugi.agent.v1.Session.turn:type_name -> tsumugi.agent.v1.Turn
+	7,  // 7: tsumugi.agent.v1.Session.memory:type_name -> tsumugi.agent.v1.Memory
+	10, // 8: tsumugi.agent.v1.Session.open_tool_calls:type_name -> tsumugi.agent.v1.OpenToolCall
+	8,  // 9: tsumugi.agent.v1.Session.standing_rules:type_name -> tsumugi.agent.v1.StandingRule
+	21, // 10: tsumugi.agent.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	21, // 11: tsumugi.agent.v1.Session.update_time:type_name -> google.protobuf.Timestamp
+	3,  // 12: tsumugi.agent.v1.Turn.state:type_name -> tsumugi.agent.v1.TurnState
+	21, // 13: tsumugi.agent.v1.Question.expire_time:type_name -> google.protobuf.Timestamp
+	21, // 14: tsumugi.agent.v1.StandingRule.expire_time:type_name -> google.protobuf.Timestamp
+	21, // 15: tsumugi.agent.v1.OpenToolCall.expire_time:type_name -> google.protobuf.Timestamp
+	4,  // 16: tsumugi.agent.v1.CreateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
+	2,  // 17: tsumugi.agent.v1.ListSessionsRequest.lifecycle:type_name -> tsumugi.agent.v1.Lifecycle
+	4,  // 18: tsumugi.agent.v1.ListSessionsResponse.sessions:type_name -> tsumugi.agent.v1.Session
+	15, // 19: tsumugi.agent.v1.ListSessionsResponse.broken:type_name -> tsumugi.agent.v1.BrokenRecord
+	4,  // 20: tsumugi.agent.v1.UpdateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
+	22, // 21: tsumugi.agent.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_sessions_proto_init() }
@@ -1777,6 +1790,7 @@ func file_tsumugi_agent_v1_sessions_proto_init() {
 	if File_tsumugi_agent_v1_sessions_proto != nil {
 		return
 	}
+	file_tsumugi_agent_v1_policies_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -751,7 +751,7 @@ var File_tsumugi_agent_v1_tools_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_tools_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctsumugi/agent/v1/tools.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a tsumugi/agent/v1/approvals.proto\"1\n" +
+	"\x1ctsumugi/agent/v1/tools.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a tsumugi/agent/v1/approvals.proto\x1a\x1ftsumugi/agent/v1/policies.proto\"1\n" +
 	"\x10ListToolsRequest\x12\x1d\n" +
 	"\asession\x18\x01 \x01(\tB\x03\xe0A\x02R\asession\"F\n" +
 	"\x11ListToolsResponse\x121\n" +
@@ -864,6 +864,7 @@ func file_tsumugi_agent_v1_tools_proto_init() {
 		return
 	}
 	file_tsumugi_agent_v1_approvals_proto_init()
+	file_tsumugi_agent_v1_policies_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

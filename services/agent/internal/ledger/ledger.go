@@ -46,7 +46,7 @@ func New(s store.Store, keys *audit.Keys, machine session.Machine, clock Clock) 
 	return &Ledger{store: s, keys: keys, machine: machine, clock: clock, bell: newBell(), recent: newBodies()}
 }
 
-// Settings are what a session is made with and keeps.
+// Settings are what a session is made with and keeps; the policy and what is added to it may be changed.
 type Settings struct {
 	// Root is the name of a work folder of the configuration; empty: the session has none.
 	Root    string `json:"root,omitempty"`
@@ -54,6 +54,8 @@ type Settings struct {
 	Locale  string `json:"locale,omitempty"`
 	// Policy is the name of one of the configuration; empty: the default one.
 	Policy string `json:"policy,omitempty"`
+	// Added are rules beside those of the policy, which ask or deny (field/review-agent.md S9).
+	Added []policy.Rule `json:"added,omitempty"`
 	// Tools are those that the caller declared and carries out itself, as clienttool.Definitions gives them.
 	Tools []tool.Definition `json:"tools,omitempty"`
 }

@@ -57,7 +57,7 @@ func copied[T any](all []T) []T {
 // copy is a session that shares nothing with the other one that can be changed, and is as it were when it is read again.
 func (s *Session) copy() Session {
 	c := *s
-	c.Tools = copied(s.Tools)
+	c.Tools, c.Added = copied(s.Tools), copied(s.Added)
 	c.Items.Constraints, c.Items.PlanBrief, c.Items.OpenQuestions = copied(s.Items.Constraints), copied(s.Items.PlanBrief), copied(s.Items.OpenQuestions)
 	c.Thread.Refs, c.Thread.Found, c.Thread.Decisions = copied(s.Thread.Refs), copied(s.Thread.Found), copied(s.Thread.Decisions)
 	c.State.Calls, c.State.Queue = copied(s.State.Calls), copied(s.State.Queue)

@@ -27,7 +27,7 @@ func fill(v reflect.Value, r *rand.Rand) {
 		v.SetBool(r.Intn(2) == 0)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(r.Int63n(3))
-	case reflect.Uint32, reflect.Uint64:
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
 		v.SetUint(uint64(r.Int63n(3)))
 	case reflect.Slice:
 		if n := r.Intn(4); n > 0 {

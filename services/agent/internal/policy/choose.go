@@ -55,15 +55,34 @@ func (s *Set) find(name string) (*Engine, error) {
 	return e, nil
 }
 
-// added looks at rules of a caller. Their ids begin with session., so that they are never taken for those of the configuration.
-func (c *checker) added(rules []Rule) {
-	c.add(len(rules) > MaxAdded, "there are %d added rules, at most %d are taken", len(rules), MaxAdded)
+// AddedFault is something that is wrong with the rules that a caller adds: with the one of an index, or, where that is -1, with all of them.
+type AddedFault struct {
+	Index   int
+	Problem string
+}
+
+// CheckAdded looks at rules of a caller. Their ids begin with AddedPrefix, so that they are never taken for those of the configuration.
+func CheckAdded(rules []Rule) (faults []AddedFault) {
+	if len(rules) > MaxAdded {
+		return []AddedFault{{-1, fmt.Sprintf("there are %d added rules, at most %d are taken", len(rules), MaxAdded)}}
+	}
 	seen := map[string]bool{}
 	for i, r := range rules {
-		at := fmt.Sprintf("added[%d] %s", i, quote(r.ID))
+		c, at := checker{}, quote(r.ID)
 		c.rule(at, r, seen)
 		c.add(r.Effect == EffectAllow, "%s: an added rule may ask or deny, and not allow", at)
 		c.add(!strings.HasPrefix(r.ID, AddedPrefix), "%s: the id of an added rule begins with %s", at, AddedPrefix)
+		for _, p := range c.problems {
+			faults = append(faults, AddedFault{i, p})
+		}
+	}
+	return faults
+}
+
+// added takes down what is wrong with rules of a caller.
+func (c *checker) added(rules []Rule) {
+	for _, f := range CheckAdded(rules) {
+		c.add(true, "added_rules[%d]: %s", f.Index, f.Problem)
 	}
 }
 

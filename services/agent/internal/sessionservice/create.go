@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -103,8 +104,30 @@ func (s *Service) check(w Who, f Fresh) []session.Violation {
 	if !slices.Contains(Locales, f.Locale) {
 		all = append(all, wrong("locale", "must be ja or en, is %.40q", f.Locale))
 	}
-	if err := s.Policies.Choose(chooser(w), nil, policy.Choice{Policy: f.Policy}); err != nil {
+	return append(all, s.choose(w, nil, policy.Choice{Policy: f.Policy, Added: f.Added})...)
+}
+
+// choose says what stands against a policy and what is added to it (S9). now is what the session has; nil: it is being made.
+func (s *Service) choose(w Who, now *policy.Choice, want policy.Choice) (all []session.Violation) {
+	for _, f := range policy.CheckAdded(want.Added) {
+		field := "added_rules"
+		if f.Index >= 0 {
+			field = fmt.Sprintf("%s[%d]", field, f.Index)
+		}
+		all = append(all, wrong(field, "%s", f.Problem))
+	}
+	was := now
+	if now != nil {
+		was = &policy.Choice{Policy: now.Policy}
+	}
+	if err := s.Policies.Choose(chooser(w), was, policy.Choice{Policy: want.Policy}); err != nil {
 		all = append(all, wrong("policy", "%s", err))
+	}
+	if now == nil || len(all) > 0 {
+		return all
+	}
+	if err := s.Policies.Choose(chooser(w), &policy.Choice{Policy: want.Policy, Added: now.Added}, want); err != nil {
+		all = append(all, wrong("added_rules", "%s", err))
 	}
 	return all
 }

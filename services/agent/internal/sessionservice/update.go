@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/clienttool"
@@ -20,12 +21,13 @@ type Update struct {
 	Items    session.Items
 	Refs     []string
 	Policy   string
+	Added    []policy.Rule
 	// Fixed are fields that the caller has sent beside them, without saying which ones are to change.
 	Fixed Fixed
 }
 
 // Editable are the fields that a person may change.
-var Editable = []string{"goal", "why_now", "constraints", "plan_brief", "open_questions", "context_refs", "policy"}
+var Editable = []string{"goal", "why_now", "constraints", "plan_brief", "open_questions", "context_refs", "policy", "added_rules"}
 
 // Unchangeable are those that a session keeps as it was made with them.
 var Unchangeable = []string{"owner", "root", "backend", "locale", "continue_from", "client_tools"}
@@ -73,7 +75,7 @@ func (s *Service) Update(ctx context.Context, w Who, u Update) (View, error) {
 }
 
 func (s *Service) take(w Who, now *ledger.Session, u Update) error {
-	bad := u.Fixed.differ(now)
+	bad, was := u.Fixed.differ(now), policy.Choice{Policy: now.Policy, Added: now.Added}
 	for _, field := range u.Fields {
 		switch field {
 		case "goal":
@@ -89,12 +91,13 @@ func (s *Service) take(w Who, now *ledger.Session, u Update) error {
 		case "context_refs":
 			now.Thread.Refs, now.Thread.Found = u.Refs, nil
 		case "policy":
-			was := policy.Choice{Policy: now.Policy}
-			if err := s.Policies.Choose(chooser(w), &was, policy.Choice{Policy: u.Policy}); err != nil {
-				bad = append(bad, wrong("policy", "%s", err))
-			}
 			now.Policy = u.Policy
+		case "added_rules":
+			now.Added = u.Added
 		}
+	}
+	if slices.Contains(u.Fields, "policy") || slices.Contains(u.Fields, "added_rules") {
+		bad = append(bad, s.choose(w, &was, policy.Choice{Policy: now.Policy, Added: now.Added})...)
 	}
 	if bad != nil {
 		return &Violations{Wrong: bad}

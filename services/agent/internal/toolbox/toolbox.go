@@ -113,7 +113,7 @@ func (b *Box) Router(_ context.Context, ns string, s ledger.Session) (router.Rou
 			r.Mounts.Others = append(r.Mounts.Others, f.Root)
 		}
 	}
-	if r.Engine, err = b.Policies.Engine(policy.Choice{Policy: s.Policy}); err != nil {
+	if r.Engine, err = b.Policies.Engine(policy.Choice{Policy: s.Policy, Added: s.Added}); err != nil {
 		return r, err
 	}
 	r.Reads = b.Session.Reads(ns, s)

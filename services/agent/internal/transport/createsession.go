@@ -23,7 +23,7 @@ func (s *Server) CreateSession(ctx context.Context, q *agentv1.CreateSessionRequ
 	in := q.GetSession()
 	fresh := sessionservice.Fresh{
 		Owner:    in.GetOwner(),
-		Settings: ledger.Settings{Root: in.GetRoot(), Backend: in.GetBackend(), Locale: in.GetLocale(), Policy: in.GetPolicy()},
+		Settings: ledger.Settings{Root: in.GetRoot(), Backend: in.GetBackend(), Locale: in.GetLocale(), Policy: in.GetPolicy(), Added: addedRules(f, in)},
 		Items:    items(in), Refs: in.GetContextRefs(), RequestID: text(requestID(f, q.GetRequestId())),
 	}
 	fresh.Declared = declaredTools(in)

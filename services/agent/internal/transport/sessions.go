@@ -21,7 +21,7 @@ func fromSession(v sessionservice.View) *agentv1.Session {
 	out := &agentv1.Session{
 		Name: wire.Sessions + v.ID, Etag: v.Etag(), Owner: v.Owner,
 		Goal: v.Items.Goal, WhyNow: v.Items.WhyNow, Constraints: v.Items.Constraints, PlanBrief: v.Items.PlanBrief, OpenQuestions: v.Items.OpenQuestions,
-		ContextRefs: v.Thread.All(), Root: v.Root, Backend: v.Backend, Locale: v.Locale, Policy: v.Policy, ContinueFrom: resource(wire.Sessions, v.Continues),
+		ContextRefs: v.Thread.All(), Root: v.Root, Backend: v.Backend, Locale: v.Locale, Policy: v.Policy, AddedRules: fromAdded(v.Added), ContinueFrom: resource(wire.Sessions, v.Continues),
 		Step:      value[agentv1.Step](agentv1.Step_value, "STEP_", string(st.Step)),
 		Status:    value[agentv1.SessionStatus](agentv1.SessionStatus_value, "SESSION_STATUS_", string(st.Status)),
 		Lifecycle: value[agentv1.Lifecycle](agentv1.Lifecycle_value, "LIFECYCLE_", string(st.Lifecycle)),

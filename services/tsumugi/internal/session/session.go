@@ -201,12 +201,7 @@ func ClientTools(files []string) (all []*agentv1.ClientTool, err error) {
 }
 
 func clientTool(file string) (*agentv1.ClientTool, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // only read
-	text, err := input(f, "the file")
+	text, err := content(file)
 	if err != nil {
 		return nil, err
 	}
@@ -227,4 +222,14 @@ func clientTool(file string) (*agentv1.ClientTool, error) {
 		t.InputSchema = schema
 	}
 	return t, nil
+}
+
+// content is the text of a file.
+func content(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	return input(f, "the file")
 }

@@ -287,6 +287,17 @@ func TestUpdateRevokeDelete(t *testing.T) {
 	d := newDesk(t)
 	name := d.Session("notes")
 	d.has(d.must(Update(t.Context(), d.on(name, ""), &agentv1.Session{WhyNow: "rain", Goal: "not this"}, []string{"why_now"})), "goal: notes\n", "why now: rain\n")
+	rules, err := Rules(d.File("rules.json", `[{"id": "session.law", "effect": "RULE_EFFECT_DENY", "path": "contracts/**", "readOnly": false, "riskAtLeast": "RISK_LOW", "reason": "lawyers"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.has(d.must(Update(t.Context(), d.on(name, ""), &agentv1.Session{AddedRules: rules}, []string{"added_rules"})),
+		"added rule: session.law DENY path contracts/** risk at least LOW read_only false: lawyers\n")
+	for text, says := range map[string]string{`{"id": 1}`: "must be a JSON list of rules", `[{"id": "session.a", "effects": "x"}]`: `unknown field "effects"`} {
+		if _, err := Rules(d.File("bad.json", text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 	if err := Revoke(t.Context(), d.on(name, ""), "none"); err == nil {
 		t.Error("a rule that is not there is taken back")
 	}

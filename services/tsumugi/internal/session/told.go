@@ -41,6 +41,9 @@ func (p *page) settings(s *agentv1.Session) {
 	p.Line("backend", s.GetBackend())
 	p.Line("language", s.GetLocale())
 	p.Line("policy", s.GetPolicy())
+	for _, r := range s.GetAddedRules() {
+		p.Line("added rule", ruleLine(r))
+	}
 	p.Line("continues", s.GetContinueFrom())
 	p.Line("flow", s.GetFlow())
 	for _, t := range s.GetClientTools() {
