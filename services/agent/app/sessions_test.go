@@ -410,7 +410,7 @@ func TestWhatIsWrongWithASession(t *testing.T) {
 	d := newDesk(t)
 	_, err := d.agent.CreateSession(d.ann(), &agentv1.CreateSessionRequest{Session: &agentv1.Session{
 		Goal: strings.Repeat("港", 201), Constraints: []string{"a", "b", "c"}, ContextRefs: []string{"web:x"}, Root: "nowhere", Backend: "nobody", Locale: "fr", Policy: "none",
-		ClientTools: []*agentv1.ClientTool{{Name: "read", Description: "x", InputSchema: `{"type":"object"}`}},
+		ClientTools: []*agentv1.ClientTool{{Name: "read", Description: "x", InputSchema: `{"type":"object"}`, TimeoutSeconds: 3601}},
 	}})
 	e, _ := apierr.FromStatus(err)
 	if e == nil {
@@ -420,7 +420,7 @@ func TestWhatIsWrongWithASession(t *testing.T) {
 	for _, v := range e.Violations {
 		got[v.Field] = true
 	}
-	for _, field := range []string{"goal", "constraints", "context_refs[0]", "root", "backend", "locale", "policy", "client_tools[0].name"} {
+	for _, field := range []string{"goal", "constraints", "context_refs[0]", "root", "backend", "locale", "policy", "client_tools[0].name", "client_tools[0].timeout_seconds"} {
 		if !got["session."+field] {
 			t.Errorf("nothing about %s in %v", field, e.Violations)
 		}

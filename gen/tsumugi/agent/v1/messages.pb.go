@@ -584,8 +584,9 @@ type MessageAccepted struct {
 	Decided string `protobuf:"bytes,3,opt,name=decided,proto3" json:"decided,omitempty"`
 	// The same request had been taken before.
 	Replayed bool `protobuf:"varint,4,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	// Why a message with the form of a decision has decided nothing, and is a message as any other: NOT_A_PERSON, NOT_AN_APPROVER, FROM_THE_QUEUE,
-	// WITH_A_SCOPE, NOT_PENDING, SEVERAL_PENDING, NOT_THE_ONLY_ONE_MADE, OUTCOME, HIGH_RISK or NOT_SHOWN_WHOLE. Empty: it has no such form.
+	// Why a message with the form of a decision has decided nothing, and is a message as any other: NOT_A_PERSON, NOT_AN_APPROVER, NOT_PENDING,
+	// SEVERAL_PENDING, NOT_THE_ONLY_ONE_MADE, OUTCOME, HIGH_RISK or NOT_SHOWN_WHOLE. Empty: it has no such form, or says by its mode or question that it
+	// is a message.
 	NotDecided    string `protobuf:"bytes,5,opt,name=not_decided,json=notDecided,proto3" json:"not_decided,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -950,7 +951,9 @@ type ToolCallChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Call  string                 `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	Tool  string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	// ALLOW, DENY, BEGUN, EXECUTED, FAILED, UNKNOWN, VOIDED, HAPPENED or NOT_HAPPENED.
+	// Judged: ALLOW, USED (a standing rule allows it) or DENY. Begun: BEGUN, SUBMITTED (its client gave the result), then EXECUTED, FAILED, UNKNOWN, or
+	// NOT_DONE, which may begin once more. It will not begin: STALE_TARGET, LAPSED, POLICY_DENY, TOOL_CHANGED, or TURN_OPEN of CallTool. What a person is
+	// asked, says, or cancels is told by `approval`.
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	// Why, a word or a sentence.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`

@@ -918,7 +918,7 @@ type ClientTool struct {
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// JSON Schema of its arguments, an object, as text; it is kept byte for byte.
 	InputSchema string `protobuf:"bytes,3,opt,name=input_schema,json=inputSchema,proto3" json:"input_schema,omitempty"`
-	// How long a call may wait for its result, in seconds, at most 86,400. 0: 300.
+	// How long a call may wait for its result, in seconds, at most 3,600. 0: 300.
 	TimeoutSeconds int32 `protobuf:"varint,4,opt,name=timeout_seconds,json=timeoutSeconds,proto3" json:"timeout_seconds,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

@@ -640,7 +640,7 @@ type CallToolResponse struct {
 	// What would change, or has: a unified diff, whole.
 	Diff    string            `protobuf:"bytes,3,opt,name=diff,proto3" json:"diff,omitempty"`
 	Targets []*ApprovalTarget `protobuf:"bytes,4,rep,name=targets,proto3" json:"targets,omitempty"`
-	// EXECUTED, FAILED, UNKNOWN, REFUSED, STALE_TARGET or WAITING, as the model would be told. Empty with `dry_run`.
+	// EXECUTED, FAILED, UNKNOWN, REFUSED, STALE_TARGET, VOIDED or WAITING, as the model would be told. Empty with `dry_run`.
 	Status string `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
 	// The output.
 	Output string `protobuf:"bytes,6,opt,name=output,proto3" json:"output,omitempty"`

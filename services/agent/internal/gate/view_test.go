@@ -36,11 +36,6 @@ func TestAgent01WordsDecideOnlyAsPrinted(t *testing.T) {
 			t.Errorf("%q: %+v", text, got.Refused)
 		}
 	}
-	at.Text, at.Queued = "approve a1", true
-	if r, _ := ByWords(all, at); r.Decision != "" {
-		t.Error("words out of the queue decide")
-	}
-	at.Queued = false
 	if s := Sentence(m.Approval, all, at, "ja"); !strings.Contains(s, "`承認 a1`") || !strings.Contains(s, "`拒否 a1`") {
 		t.Errorf("%s", s)
 	}

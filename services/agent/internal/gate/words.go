@@ -14,8 +14,6 @@ import (
 type Message struct {
 	Text string
 	Who  Who
-	// Queued says that it comes out of the queue: then it is text. Scope, that something beyond the one call was asked for beside it.
-	Queued, Scope bool
 	// Since is the number of the record of the sender's own last utterance; 0 for none.
 	Since int64
 	Now   time.Time
@@ -38,7 +36,7 @@ func ByWords(all []Approval, m Message) (Request, words.Judgement) {
 // Situation is what decides whether words of a message count.
 func Situation(all []Approval, m Message) words.Situation {
 	s := words.Situation{Sender: words.Sender{
-		Person: m.Who.Name != "" && m.Who.Session == "", Approver: slices.Contains(m.Who.Roles, policy.RoleApprover), Queued: m.Queued, Scope: m.Scope,
+		Person: m.Who.Name != "" && m.Who.Session == "", Approver: slices.Contains(m.Who.Roles, policy.RoleApprover),
 	}}
 	made, since := 0, false
 	for _, a := range all {

@@ -55,6 +55,9 @@ func (s *Service) Create(ctx context.Context, w Who, f Fresh) (View, error) {
 		}
 		for _, v := range fields.Wrong {
 			v.Field = strings.Replace(v.Field, "tools", "client_tools", 1)
+			if strings.HasSuffix(v.Field, ".timeout") {
+				v.Field += "_seconds"
+			}
 			bad = append(bad, v)
 		}
 	}

@@ -17,10 +17,6 @@ type Sender struct {
 	Person bool
 	// Approver says that this person may decide about the approvals of the session.
 	Approver bool
-	// Queued says that the message comes out of the queue. Words are judged on arrival, since what is pending later is something else.
-	Queued bool
-	// Scope says that something was asked for beyond the one call. Words never give it (S8).
-	Scope bool
 }
 
 // Situation is all that decides whether words count.
@@ -42,8 +38,6 @@ const (
 	NotAForm    Why = "NOT_A_FORM"
 	NotPerson   Why = "NOT_A_PERSON"
 	NotApprover Why = "NOT_AN_APPROVER"
-	FromQueue   Why = "FROM_THE_QUEUE"
-	WithScope   Why = "WITH_A_SCOPE"
 	NotPending  Why = "NOT_PENDING"
 	Several     Why = "SEVERAL_PENDING"
 	NotOnly     Why = "NOT_THE_ONLY_ONE_MADE"
@@ -62,7 +56,7 @@ type Judgement struct {
 }
 
 // Judge says what a message decides. It decides only where it has the form of a decision, comes at first hand from a person who may
-// decide, and asks for no more than the one call.
+// decide. Words are judged on arrival alone, since what is pending later is something else, and they are about one call: they have no scope (S8).
 //
 // A word with an id counts for the pending approval of that id: what stands under an id never changes (C58). A bare word counts
 // only where exactly one approval is pending, it is the only one made since the sender's own last utterance, and its risk is
@@ -92,10 +86,6 @@ func (s Sender) may() Why {
 		return NotPerson
 	case !s.Approver:
 		return NotApprover
-	case s.Queued:
-		return FromQueue
-	case s.Scope:
-		return WithScope
 	}
 	return Counts
 }

@@ -74,8 +74,6 @@ func TestSituations(t *testing.T) {
 		{"not shown whole", with(func(s *Situation) { s.Pending[0].Partial = true }), IsPartial, Counts, IsPartial, IsPartial},
 		{"no person", with(func(s *Situation) { s.Sender.Person = false }), NotPerson, NotPerson, NotPerson, NotPerson},
 		{"no approver", with(func(s *Situation) { s.Sender.Approver = false }), NotApprover, NotApprover, NotApprover, NotApprover},
-		{"out of the queue", with(func(s *Situation) { s.Sender.Queued = true }), FromQueue, FromQueue, FromQueue, FromQueue},
-		{"with a scope", with(func(s *Situation) { s.Sender.Scope = true }), WithScope, WithScope, WithScope, WithScope},
 		{"an approval without id", with(func(s *Situation) { s.Pending[0].ID = "" }), NotPending, NotPending, NotPending, NotPending},
 		{"nothing known", Situation{}, NotPerson, NotPerson, NotPerson, NotPerson},
 	} {
@@ -98,7 +96,6 @@ func TestPrintedIsUnderstood(t *testing.T) {
 		s := Situation{Sender: sender, Only: rapid.Bool().Draw(t, "only"), Pending: []Pending{{
 			ID: id, Outcome: rapid.Bool().Draw(t, "outcome"), High: rapid.Bool().Draw(t, "high"), Partial: rapid.Bool().Draw(t, "partial"),
 		}}}
-		s.Sender.Scope = rapid.IntRange(0, 9).Draw(t, "scope") == 0
 		if rapid.Bool().Draw(t, "two") {
 			s.Pending = append(s.Pending, Pending{ID: other})
 		}
