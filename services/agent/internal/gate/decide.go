@@ -133,7 +133,7 @@ func mayDecide(a Approval, w Who) *Refusal {
 	case w.Session != "" || w.Name == "":
 		return refuse(a, NotPerson, "only a person decides: a token that is bound to a session never does")
 	case !slices.Contains(w.Roles, policy.RoleApprover):
-		return refuse(a, NotApprover, "deciding needs a token with the role %s, or the approver secret of the data folder", policy.RoleApprover)
+		return refuse(a, NotApprover, "deciding needs the role %s: a token with it, or, on a server without a file of tokens, the approver secret of its data folder", policy.RoleApprover)
 	}
 	return nil
 }
