@@ -740,7 +740,10 @@ type TurnChange struct {
 	// The message that opened it, or that is queued or closed.
 	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	// What a message that was closed said, whole: who wrote it can send it again. Empty where the session was deleted since.
-	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	// Of a stop with BUDGET: which budget, what it is and what was spent of it, such as `message_model_calls: the budget of model
+	// calls is spent, 20 of 20`; or that what was said in the turn leaves no room in the window.
+	Detail        string `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -806,6 +809,13 @@ func (x *TurnChange) GetMessage() string {
 func (x *TurnChange) GetText() string {
 	if x != nil {
 		return x.Text
+	}
+	return ""
+}
+
+func (x *TurnChange) GetDetail() string {
+	if x != nil {
+		return x.Detail
 	}
 	return ""
 }
@@ -1486,14 +1496,15 @@ const file_tsumugi_agent_v1_messages_proto_rawDesc = "" +
 	"\x04what\x18\x01 \x01(\tB\x03\xe0A\x03R\x04what\x12\x17\n" +
 	"\x04from\x18\x02 \x01(\tB\x03\xe0A\x03R\x04from\x12\x13\n" +
 	"\x02to\x18\x03 \x01(\tB\x03\xe0A\x03R\x02to\x12\x1d\n" +
-	"\atrigger\x18\x04 \x01(\tB\x03\xe0A\x03R\atrigger\"\xb2\x01\n" +
+	"\atrigger\x18\x04 \x01(\tB\x03\xe0A\x03R\atrigger\"\xcf\x01\n" +
 	"\n" +
 	"TurnChange\x12\x17\n" +
 	"\x04turn\x18\x01 \x01(\tB\x03\xe0A\x03R\x04turn\x126\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1b.tsumugi.agent.v1.TurnStateB\x03\xe0A\x03R\x05state\x12\x1b\n" +
 	"\x06reason\x18\x03 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
 	"\amessage\x18\x04 \x01(\tB\x03\xe0A\x03R\amessage\x12\x17\n" +
-	"\x04text\x18\x05 \x01(\tB\x03\xe0A\x03R\x04text\"\xa2\x01\n" +
+	"\x04text\x18\x05 \x01(\tB\x03\xe0A\x03R\x04text\x12\x1b\n" +
+	"\x06detail\x18\x06 \x01(\tB\x03\xe0A\x03R\x06detail\"\xa2\x01\n" +
 	"\x06Answer\x12\x19\n" +
 	"\x05reply\x18\x01 \x01(\tB\x03\xe0A\x03R\x05reply\x12!\n" +
 	"\trationale\x18\x02 \x01(\tB\x03\xe0A\x03R\trationale\x12\x1f\n" +

@@ -311,6 +311,10 @@ type Session struct {
 	Policy string `protobuf:"bytes,13,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Rules that ask or deny beside those of the policy, at most 32. Whoever is no admin may add more later, and take none away.
 	AddedRules []*AddedRule `protobuf:"bytes,38,rep,name=added_rules,json=addedRules,proto3" json:"added_rules,omitempty"`
+	// What the session may spend. At a limit its turn stops with BUDGET, and `last_error` says which one.
+	Budgets *Budgets `protobuf:"bytes,39,opt,name=budgets,proto3" json:"budgets,omitempty"`
+	// What it has spent of its budgets.
+	Spent *Spent `protobuf:"bytes,40,opt,name=spent,proto3" json:"spent,omitempty"`
 	// An ended session whose five items, references and memory are taken over where this one brings none: `sessions/{uuid}`. Not changed later.
 	ContinueFrom string `protobuf:"bytes,14,opt,name=continue_from,json=continueFrom,proto3" json:"continue_from,omitempty"`
 	// Tools that the caller carries out, at most 64, with 256 KiB of texts together. Not changed later.
@@ -487,6 +491,20 @@ func (x *Session) GetAddedRules() []*AddedRule {
 	return nil
 }
 
+func (x *Session) GetBudgets() *Budgets {
+	if x != nil {
+		return x.Budgets
+	}
+	return nil
+}
+
+func (x *Session) GetSpent() *Spent {
+	if x != nil {
+		return x.Spent
+	}
+	return nil
+}
+
 func (x *Session) GetContinueFrom() string {
 	if x != nil {
 		return x.ContinueFrom
@@ -655,13 +673,194 @@ func (x *Session) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// Budgets bound what a session may spend. Those of a message are for what happens from one message of a person to the next, events included; the next one
+// fills them again. Those of the session are filled by nothing: UpdateSession raises them.
+type Budgets struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Calls of the model for a message, at most `agent.sessions.model_calls`. 0: that many.
+	MessageModelCalls int32 `protobuf:"varint,1,opt,name=message_model_calls,json=messageModelCalls,proto3" json:"message_model_calls,omitempty"`
+	// Calls of tools for a message, reads and refused ones included, at most `agent.sessions.tool_calls`. 0: that many. A call is charged when the model
+	// asks for it, so that one that was approved never fails for it.
+	MessageToolCalls int32 `protobuf:"varint,2,opt,name=message_tool_calls,json=messageToolCalls,proto3" json:"message_tool_calls,omitempty"`
+	// How many seconds the session may work for a message, at most 86,400. 0: no limit. While it waits for a decision, a folder, or a client tool it does not
+	// work. A call of the model is given up when they are over; a call of a tool ends by its own time limit, and then the turn stops.
+	MessageSeconds int32 `protobuf:"varint,3,opt,name=message_seconds,json=messageSeconds,proto3" json:"message_seconds,omitempty"`
+	// Calls of the model in the whole session, those for messages that are answered aside included, at most 1,000,000. 0: no limit.
+	SessionModelCalls int32 `protobuf:"varint,4,opt,name=session_model_calls,json=sessionModelCalls,proto3" json:"session_model_calls,omitempty"`
+	// Calls of tools in the whole session, at most 1,000,000. 0: no limit.
+	SessionToolCalls int32 `protobuf:"varint,5,opt,name=session_tool_calls,json=sessionToolCalls,proto3" json:"session_tool_calls,omitempty"`
+	// Bytes that its calls of `write` and `create` may write into files, at most 1 TiB. 0: no limit. What programs and tools of others write is not known. An
+	// answer that would write more is kept, and nothing of it is done. A string in JSON.
+	SessionBytesWritten int64 `protobuf:"varint,6,opt,name=session_bytes_written,json=sessionBytesWritten,proto3" json:"session_bytes_written,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *Budgets) Reset() {
+	*x = Budgets{}
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Budgets) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Budgets) ProtoMessage() {}
+
+func (x *Budgets) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Budgets.ProtoReflect.Descriptor instead.
+func (*Budgets) Descriptor() ([]byte, []int) {
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Budgets) GetMessageModelCalls() int32 {
+	if x != nil {
+		return x.MessageModelCalls
+	}
+	return 0
+}
+
+func (x *Budgets) GetMessageToolCalls() int32 {
+	if x != nil {
+		return x.MessageToolCalls
+	}
+	return 0
+}
+
+func (x *Budgets) GetMessageSeconds() int32 {
+	if x != nil {
+		return x.MessageSeconds
+	}
+	return 0
+}
+
+func (x *Budgets) GetSessionModelCalls() int32 {
+	if x != nil {
+		return x.SessionModelCalls
+	}
+	return 0
+}
+
+func (x *Budgets) GetSessionToolCalls() int32 {
+	if x != nil {
+		return x.SessionToolCalls
+	}
+	return 0
+}
+
+func (x *Budgets) GetSessionBytesWritten() int64 {
+	if x != nil {
+		return x.SessionBytesWritten
+	}
+	return 0
+}
+
+// Spent is what a session has spent. Calls of CallTool are nobody's budget.
+type Spent struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	MessageModelCalls int32                  `protobuf:"varint,1,opt,name=message_model_calls,json=messageModelCalls,proto3" json:"message_model_calls,omitempty"`
+	MessageToolCalls  int32                  `protobuf:"varint,2,opt,name=message_tool_calls,json=messageToolCalls,proto3" json:"message_tool_calls,omitempty"`
+	// Whole seconds up to now.
+	MessageSeconds      int32 `protobuf:"varint,3,opt,name=message_seconds,json=messageSeconds,proto3" json:"message_seconds,omitempty"`
+	SessionModelCalls   int32 `protobuf:"varint,4,opt,name=session_model_calls,json=sessionModelCalls,proto3" json:"session_model_calls,omitempty"`
+	SessionToolCalls    int32 `protobuf:"varint,5,opt,name=session_tool_calls,json=sessionToolCalls,proto3" json:"session_tool_calls,omitempty"`
+	SessionBytesWritten int64 `protobuf:"varint,6,opt,name=session_bytes_written,json=sessionBytesWritten,proto3" json:"session_bytes_written,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *Spent) Reset() {
+	*x = Spent{}
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Spent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Spent) ProtoMessage() {}
+
+func (x *Spent) ProtoReflect() protoreflect.Message {
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Spent.ProtoReflect.Descriptor instead.
+func (*Spent) Descriptor() ([]byte, []int) {
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Spent) GetMessageModelCalls() int32 {
+	if x != nil {
+		return x.MessageModelCalls
+	}
+	return 0
+}
+
+func (x *Spent) GetMessageToolCalls() int32 {
+	if x != nil {
+		return x.MessageToolCalls
+	}
+	return 0
+}
+
+func (x *Spent) GetMessageSeconds() int32 {
+	if x != nil {
+		return x.MessageSeconds
+	}
+	return 0
+}
+
+func (x *Spent) GetSessionModelCalls() int32 {
+	if x != nil {
+		return x.SessionModelCalls
+	}
+	return 0
+}
+
+func (x *Spent) GetSessionToolCalls() int32 {
+	if x != nil {
+		return x.SessionToolCalls
+	}
+	return 0
+}
+
+func (x *Spent) GetSessionBytesWritten() int64 {
+	if x != nil {
+		return x.SessionBytesWritten
+	}
+	return 0
+}
+
 // Turn is from a message of a person until a stop.
 type Turn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the turn: CancelTurn and MESSAGE_MODE_INTERRUPT say which one they mean.
 	Id    string    `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	State TurnState `protobuf:"varint,2,opt,name=state,proto3,enum=tsumugi.agent.v1.TurnState" json:"state,omitempty"`
-	// Calls of the model that are left of the message's budget.
+	// Calls of the model that are left, by the budgets of the message and of the session.
 	ModelCallsLeft int32 `protobuf:"varint,3,opt,name=model_calls_left,json=modelCallsLeft,proto3" json:"model_calls_left,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -669,7 +868,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[1]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -681,7 +880,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[1]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -694,7 +893,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{1}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Turn) GetId() string {
@@ -732,7 +931,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[2]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +943,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[2]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +956,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{2}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Question) GetId() string {
@@ -794,7 +993,7 @@ type Memory struct {
 
 func (x *Memory) Reset() {
 	*x = Memory{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[3]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -806,7 +1005,7 @@ func (x *Memory) String() string {
 func (*Memory) ProtoMessage() {}
 
 func (x *Memory) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[3]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -819,7 +1018,7 @@ func (x *Memory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Memory.ProtoReflect.Descriptor instead.
 func (*Memory) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{3}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Memory) GetOperations() int32 {
@@ -853,7 +1052,7 @@ type StandingRule struct {
 
 func (x *StandingRule) Reset() {
 	*x = StandingRule{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[4]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -865,7 +1064,7 @@ func (x *StandingRule) String() string {
 func (*StandingRule) ProtoMessage() {}
 
 func (x *StandingRule) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[4]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -878,7 +1077,7 @@ func (x *StandingRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingRule.ProtoReflect.Descriptor instead.
 func (*StandingRule) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{4}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StandingRule) GetId() string {
@@ -926,7 +1125,7 @@ type ClientTool struct {
 
 func (x *ClientTool) Reset() {
 	*x = ClientTool{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[5]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1137,7 @@ func (x *ClientTool) String() string {
 func (*ClientTool) ProtoMessage() {}
 
 func (x *ClientTool) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[5]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1150,7 @@ func (x *ClientTool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientTool.ProtoReflect.Descriptor instead.
 func (*ClientTool) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{5}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ClientTool) GetName() string {
@@ -998,7 +1197,7 @@ type OpenToolCall struct {
 
 func (x *OpenToolCall) Reset() {
 	*x = OpenToolCall{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[6]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1010,7 +1209,7 @@ func (x *OpenToolCall) String() string {
 func (*OpenToolCall) ProtoMessage() {}
 
 func (x *OpenToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[6]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1023,7 +1222,7 @@ func (x *OpenToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenToolCall.ProtoReflect.Descriptor instead.
 func (*OpenToolCall) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{6}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *OpenToolCall) GetCall() string {
@@ -1067,7 +1266,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[7]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +1278,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[7]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,7 +1291,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{7}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateSessionRequest) GetSession() *Session {
@@ -1120,7 +1319,7 @@ type GetSessionRequest struct {
 
 func (x *GetSessionRequest) Reset() {
 	*x = GetSessionRequest{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[8]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +1331,7 @@ func (x *GetSessionRequest) String() string {
 func (*GetSessionRequest) ProtoMessage() {}
 
 func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[8]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1344,7 @@ func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{8}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetSessionRequest) GetName() string {
@@ -1174,7 +1373,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[9]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1385,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[9]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1398,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{9}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListSessionsRequest) GetPageSize() int32 {
@@ -1251,7 +1450,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[10]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1263,7 +1462,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[10]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1276,7 +1475,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{10}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -1313,7 +1512,7 @@ type BrokenRecord struct {
 
 func (x *BrokenRecord) Reset() {
 	*x = BrokenRecord{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[11]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1325,7 +1524,7 @@ func (x *BrokenRecord) String() string {
 func (*BrokenRecord) ProtoMessage() {}
 
 func (x *BrokenRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[11]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1338,7 +1537,7 @@ func (x *BrokenRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenRecord.ProtoReflect.Descriptor instead.
 func (*BrokenRecord) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{11}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BrokenRecord) GetName() string {
@@ -1355,14 +1554,16 @@ func (x *BrokenRecord) GetProblem() string {
 	return ""
 }
 
-// UpdateSessionRequest changes what a person may change: the five items, the references, the policy and the rules that are added to it. INVALID_FIELD names everything that is wrong.
+// UpdateSessionRequest changes what a person may change: the five items, the references, the policy and the rules that are added to it, and
+// the budgets. INVALID_FIELD names everything that is wrong.
 type UpdateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What changes. With an empty `update_mask`, `owner`, `root`, `backend`, `locale`, `continue_from` and `client_tools` must be those of the session, or empty:
 	// a session that was read can be sent back whole. OUTPUT_ONLY fields are not looked at.
 	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// Fields to change: `goal`, `why_now`, `constraints`, `plan_brief`, `open_questions`, `context_refs`, `policy`, `added_rules` (all of
-	// them, those that are there among them). Empty: those of them that are set in `session`. Any other one is refused.
+	// them, those that are there among them), `budgets` (all of them). Empty: those of them that are set in `session`. Any other one is
+	// refused.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1370,7 +1571,7 @@ type UpdateSessionRequest struct {
 
 func (x *UpdateSessionRequest) Reset() {
 	*x = UpdateSessionRequest{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[12]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1382,7 +1583,7 @@ func (x *UpdateSessionRequest) String() string {
 func (*UpdateSessionRequest) ProtoMessage() {}
 
 func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[12]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1395,7 +1596,7 @@ func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{12}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UpdateSessionRequest) GetSession() *Session {
@@ -1427,7 +1628,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[13]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1640,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[13]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1653,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{13}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeleteSessionRequest) GetName() string {
@@ -1480,7 +1681,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[14]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1492,7 +1693,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[14]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1505,7 +1706,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{14}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteSessionResponse) GetLostTurns() int32 {
@@ -1528,7 +1729,7 @@ type RevokeRuleRequest struct {
 
 func (x *RevokeRuleRequest) Reset() {
 	*x = RevokeRuleRequest{}
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[15]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1540,7 +1741,7 @@ func (x *RevokeRuleRequest) String() string {
 func (*RevokeRuleRequest) ProtoMessage() {}
 
 func (x *RevokeRuleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[15]
+	mi := &file_tsumugi_agent_v1_sessions_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1553,7 +1754,7 @@ func (x *RevokeRuleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRuleRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRuleRequest) Descriptor() ([]byte, []int) {
-	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{15}
+	return file_tsumugi_agent_v1_sessions_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RevokeRuleRequest) GetSession() string {
@@ -1574,7 +1775,7 @@ var File_tsumugi_agent_v1_sessions_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"\n" +
-	"\x1ftsumugi/agent/v1/sessions.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ftsumugi/agent/v1/policies.proto\"\xcc\f\n" +
+	"\x1ftsumugi/agent/v1/sessions.proto\x12\x10tsumugi.agent.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ftsumugi/agent/v1/policies.proto\"\xba\r\n" +
 	"\aSession\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x17\n" +
 	"\x04etag\x18\x02 \x01(\tB\x03\xe0A\x01R\x04etag\x12\x19\n" +
@@ -1592,7 +1793,9 @@ const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"\x06locale\x18\f \x01(\tB\x03\xe0A\x01R\x06locale\x12\x1b\n" +
 	"\x06policy\x18\r \x01(\tB\x03\xe0A\x01R\x06policy\x12A\n" +
 	"\vadded_rules\x18& \x03(\v2\x1b.tsumugi.agent.v1.AddedRuleB\x03\xe0A\x01R\n" +
-	"addedRules\x12(\n" +
+	"addedRules\x128\n" +
+	"\abudgets\x18' \x01(\v2\x19.tsumugi.agent.v1.BudgetsB\x03\xe0A\x01R\abudgets\x122\n" +
+	"\x05spent\x18( \x01(\v2\x17.tsumugi.agent.v1.SpentB\x03\xe0A\x03R\x05spent\x12(\n" +
 	"\rcontinue_from\x18\x0e \x01(\tB\x03\xe0A\x01R\fcontinueFrom\x12D\n" +
 	"\fclient_tools\x18\x0f \x03(\v2\x1c.tsumugi.agent.v1.ClientToolB\x03\xe0A\x01R\vclientTools\x12/\n" +
 	"\x04step\x18\x10 \x01(\x0e2\x16.tsumugi.agent.v1.StepB\x03\xe0A\x03R\x04step\x12<\n" +
@@ -1622,7 +1825,21 @@ const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"\vcreate_time\x18# \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x12@\n" +
 	"\vupdate_time\x18$ \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
-	"updateTime\"\x82\x01\n" +
+	"updateTime\"\xc0\x02\n" +
+	"\aBudgets\x123\n" +
+	"\x13message_model_calls\x18\x01 \x01(\x05B\x03\xe0A\x01R\x11messageModelCalls\x121\n" +
+	"\x12message_tool_calls\x18\x02 \x01(\x05B\x03\xe0A\x01R\x10messageToolCalls\x12,\n" +
+	"\x0fmessage_seconds\x18\x03 \x01(\x05B\x03\xe0A\x01R\x0emessageSeconds\x123\n" +
+	"\x13session_model_calls\x18\x04 \x01(\x05B\x03\xe0A\x01R\x11sessionModelCalls\x121\n" +
+	"\x12session_tool_calls\x18\x05 \x01(\x05B\x03\xe0A\x01R\x10sessionToolCalls\x127\n" +
+	"\x15session_bytes_written\x18\x06 \x01(\x03B\x03\xe0A\x01R\x13sessionBytesWritten\"\xbe\x02\n" +
+	"\x05Spent\x123\n" +
+	"\x13message_model_calls\x18\x01 \x01(\x05B\x03\xe0A\x03R\x11messageModelCalls\x121\n" +
+	"\x12message_tool_calls\x18\x02 \x01(\x05B\x03\xe0A\x03R\x10messageToolCalls\x12,\n" +
+	"\x0fmessage_seconds\x18\x03 \x01(\x05B\x03\xe0A\x03R\x0emessageSeconds\x123\n" +
+	"\x13session_model_calls\x18\x04 \x01(\x05B\x03\xe0A\x03R\x11sessionModelCalls\x121\n" +
+	"\x12session_tool_calls\x18\x05 \x01(\x05B\x03\xe0A\x03R\x10sessionToolCalls\x127\n" +
+	"\x15session_bytes_written\x18\x06 \x01(\x03B\x03\xe0A\x03R\x13sessionBytesWritten\"\x82\x01\n" +
 	"\x04Turn\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x126\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1b.tsumugi.agent.v1.TurnStateB\x03\xe0A\x03R\x05state\x12-\n" +
@@ -1729,60 +1946,64 @@ func file_tsumugi_agent_v1_sessions_proto_rawDescGZIP() []byte {
 }
 
 var file_tsumugi_agent_v1_sessions_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_tsumugi_agent_v1_sessions_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_tsumugi_agent_v1_sessions_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_tsumugi_agent_v1_sessions_proto_goTypes = []any{
 	(Step)(0),                     // 0: tsumugi.agent.v1.Step
 	(SessionStatus)(0),            // 1: tsumugi.agent.v1.SessionStatus
 	(Lifecycle)(0),                // 2: tsumugi.agent.v1.Lifecycle
 	(TurnState)(0),                // 3: tsumugi.agent.v1.TurnState
 	(*Session)(nil),               // 4: tsumugi.agent.v1.Session
-	(*Turn)(nil),                  // 5: tsumugi.agent.v1.Turn
-	(*Question)(nil),              // 6: tsumugi.agent.v1.Question
-	(*Memory)(nil),                // 7: tsumugi.agent.v1.Memory
-	(*StandingRule)(nil),          // 8: tsumugi.agent.v1.StandingRule
-	(*ClientTool)(nil),            // 9: tsumugi.agent.v1.ClientTool
-	(*OpenToolCall)(nil),          // 10: tsumugi.agent.v1.OpenToolCall
-	(*CreateSessionRequest)(nil),  // 11: tsumugi.agent.v1.CreateSessionRequest
-	(*GetSessionRequest)(nil),     // 12: tsumugi.agent.v1.GetSessionRequest
-	(*ListSessionsRequest)(nil),   // 13: tsumugi.agent.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),  // 14: tsumugi.agent.v1.ListSessionsResponse
-	(*BrokenRecord)(nil),          // 15: tsumugi.agent.v1.BrokenRecord
-	(*UpdateSessionRequest)(nil),  // 16: tsumugi.agent.v1.UpdateSessionRequest
-	(*DeleteSessionRequest)(nil),  // 17: tsumugi.agent.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil), // 18: tsumugi.agent.v1.DeleteSessionResponse
-	(*RevokeRuleRequest)(nil),     // 19: tsumugi.agent.v1.RevokeRuleRequest
-	(*AddedRule)(nil),             // 20: tsumugi.agent.v1.AddedRule
-	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 22: google.protobuf.FieldMask
+	(*Budgets)(nil),               // 5: tsumugi.agent.v1.Budgets
+	(*Spent)(nil),                 // 6: tsumugi.agent.v1.Spent
+	(*Turn)(nil),                  // 7: tsumugi.agent.v1.Turn
+	(*Question)(nil),              // 8: tsumugi.agent.v1.Question
+	(*Memory)(nil),                // 9: tsumugi.agent.v1.Memory
+	(*StandingRule)(nil),          // 10: tsumugi.agent.v1.StandingRule
+	(*ClientTool)(nil),            // 11: tsumugi.agent.v1.ClientTool
+	(*OpenToolCall)(nil),          // 12: tsumugi.agent.v1.OpenToolCall
+	(*CreateSessionRequest)(nil),  // 13: tsumugi.agent.v1.CreateSessionRequest
+	(*GetSessionRequest)(nil),     // 14: tsumugi.agent.v1.GetSessionRequest
+	(*ListSessionsRequest)(nil),   // 15: tsumugi.agent.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),  // 16: tsumugi.agent.v1.ListSessionsResponse
+	(*BrokenRecord)(nil),          // 17: tsumugi.agent.v1.BrokenRecord
+	(*UpdateSessionRequest)(nil),  // 18: tsumugi.agent.v1.UpdateSessionRequest
+	(*DeleteSessionRequest)(nil),  // 19: tsumugi.agent.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil), // 20: tsumugi.agent.v1.DeleteSessionResponse
+	(*RevokeRuleRequest)(nil),     // 21: tsumugi.agent.v1.RevokeRuleRequest
+	(*AddedRule)(nil),             // 22: tsumugi.agent.v1.AddedRule
+	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil), // 24: google.protobuf.FieldMask
 }
 var file_tsumugi_agent_v1_sessions_proto_depIdxs = []int32{
-	20, // 0: tsumugi.agent.v1.Session.added_rules:type_name -> tsumugi.agent.v1.AddedRule
-	9,  // 1: tsumugi.agent.v1.Session.client_tools:type_name -> tsumugi.agent.v1.ClientTool
-	0,  // 2: tsumugi.agent.v1.Session.step:type_name -> tsumugi.agent.v1.Step
-	1,  // 3: tsumugi.agent.v1.Session.status:type_name -> tsumugi.agent.v1.SessionStatus
-	2,  // 4: tsumugi.agent.v1.Session.lifecycle:type_name -> tsumugi.agent.v1.Lifecycle
-	6,  // 5: tsumugi.agent.v1.Session.question:type_name -> tsumugi.agent.v1.Question
-	5,  // 6: tsumugi.agent.v1.Session.turn:type_name -> tsumugi.agent.v1.Turn
-	7,  // 7: tsumugi.agent.v1.Session.memory:type_name -> tsumugi.agent.v1.Memory
-	10, // 8: tsumugi.agent.v1.Session.open_tool_calls:type_name -> tsumugi.agent.v1.OpenToolCall
-	8,  // 9: tsumugi.agent.v1.Session.standing_rules:type_name -> tsumugi.agent.v1.StandingRule
-	21, // 10: tsumugi.agent.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	21, // 11: tsumugi.agent.v1.Session.update_time:type_name -> google.protobuf.Timestamp
-	3,  // 12: tsumugi.agent.v1.Turn.state:type_name -> tsumugi.agent.v1.TurnState
-	21, // 13: tsumugi.agent.v1.Question.expire_time:type_name -> google.protobuf.Timestamp
-	21, // 14: tsumugi.agent.v1.StandingRule.expire_time:type_name -> google.protobuf.Timestamp
-	21, // 15: tsumugi.agent.v1.OpenToolCall.expire_time:type_name -> google.protobuf.Timestamp
-	4,  // 16: tsumugi.agent.v1.CreateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
-	2,  // 17: tsumugi.agent.v1.ListSessionsRequest.lifecycle:type_name -> tsumugi.agent.v1.Lifecycle
-	4,  // 18: tsumugi.agent.v1.ListSessionsResponse.sessions:type_name -> tsumugi.agent.v1.Session
-	15, // 19: tsumugi.agent.v1.ListSessionsResponse.broken:type_name -> tsumugi.agent.v1.BrokenRecord
-	4,  // 20: tsumugi.agent.v1.UpdateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
-	22, // 21: tsumugi.agent.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	22, // 0: tsumugi.agent.v1.Session.added_rules:type_name -> tsumugi.agent.v1.AddedRule
+	5,  // 1: tsumugi.agent.v1.Session.budgets:type_name -> tsumugi.agent.v1.Budgets
+	6,  // 2: tsumugi.agent.v1.Session.spent:type_name -> tsumugi.agent.v1.Spent
+	11, // 3: tsumugi.agent.v1.Session.client_tools:type_name -> tsumugi.agent.v1.ClientTool
+	0,  // 4: tsumugi.agent.v1.Session.step:type_name -> tsumugi.agent.v1.Step
+	1,  // 5: tsumugi.agent.v1.Session.status:type_name -> tsumugi.agent.v1.SessionStatus
+	2,  // 6: tsumugi.agent.v1.Session.lifecycle:type_name -> tsumugi.agent.v1.Lifecycle
+	8,  // 7: tsumugi.agent.v1.Session.question:type_name -> tsumugi.agent.v1.Question
+	7,  // 8: tsumugi.agent.v1.Session.turn:type_name -> tsumugi.agent.v1.Turn
+	9,  // 9: tsumugi.agent.v1.Session.memory:type_name -> tsumugi.agent.v1.Memory
+	12, // 10: tsumugi.agent.v1.Session.open_tool_calls:type_name -> tsumugi.agent.v1.OpenToolCall
+	10, // 11: tsumugi.agent.v1.Session.standing_rules:type_name -> tsumugi.agent.v1.StandingRule
+	23, // 12: tsumugi.agent.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	23, // 13: tsumugi.agent.v1.Session.update_time:type_name -> google.protobuf.Timestamp
+	3,  // 14: tsumugi.agent.v1.Turn.state:type_name -> tsumugi.agent.v1.TurnState
+	23, // 15: tsumugi.agent.v1.Question.expire_time:type_name -> google.protobuf.Timestamp
+	23, // 16: tsumugi.agent.v1.StandingRule.expire_time:type_name -> google.protobuf.Timestamp
+	23, // 17: tsumugi.agent.v1.OpenToolCall.expire_time:type_name -> google.protobuf.Timestamp
+	4,  // 18: tsumugi.agent.v1.CreateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
+	2,  // 19: tsumugi.agent.v1.ListSessionsRequest.lifecycle:type_name -> tsumugi.agent.v1.Lifecycle
+	4,  // 20: tsumugi.agent.v1.ListSessionsResponse.sessions:type_name -> tsumugi.agent.v1.Session
+	17, // 21: tsumugi.agent.v1.ListSessionsResponse.broken:type_name -> tsumugi.agent.v1.BrokenRecord
+	4,  // 22: tsumugi.agent.v1.UpdateSessionRequest.session:type_name -> tsumugi.agent.v1.Session
+	24, // 23: tsumugi.agent.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_tsumugi_agent_v1_sessions_proto_init() }
@@ -1797,7 +2018,7 @@ func file_tsumugi_agent_v1_sessions_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tsumugi_agent_v1_sessions_proto_rawDesc), len(file_tsumugi_agent_v1_sessions_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

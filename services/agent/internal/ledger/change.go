@@ -48,7 +48,9 @@ type Work struct {
 	texts  map[string]string
 	kept   []kept
 	// lease is that which is there before a change that may claim the session.
-	lease   store.Lease
+	lease store.Lease
+	// worked is how long the session has worked since it was changed last.
+	worked  time.Duration
 	entries []audit.Entry
 	// stored is the body that was written; nil: none was. then is what is done when it is durable.
 	stored []byte
@@ -81,6 +83,7 @@ func (l *Ledger) Change(ctx context.Context, ns, id string, actor audit.Actor, f
 		}
 		w = &Work{Tx: tx, Session: &s, Actor: actor, ledger: l, ns: ns}
 		w.Now, w.behind = l.now(s.Head.Time)
+		w.worked = s.WorkedUntil(w.Now) - s.Talk.Worked
 		if err := w.enter(); err != nil {
 			return err
 		}
@@ -209,6 +212,7 @@ func (w *Work) event(e session.Event) error {
 
 // Follow takes over a state that the machine gave, and what is said of it elsewhere.
 func (s *Session) Follow(next session.State, notes []session.Note) {
+	s.Spent.ModelCalls += max(next.Spent-s.State.Spent, 0)
 	s.State = next
 	s.Thread = s.Thread.Changed(notes)
 	for _, n := range notes {
@@ -345,6 +349,7 @@ func (w *Work) write(before []byte) (Session, error) {
 		}
 	}
 	s.Updated = w.Now
+	s.Talk.Worked += w.worked
 	after, err := json.Marshal(s)
 	if err != nil {
 		return Session{}, err

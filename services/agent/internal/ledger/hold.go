@@ -68,6 +68,7 @@ func (w *Work) enter() (err error) {
 		return &store.HeldError{Owner: w.lease.Owner, Until: w.lease.Until}
 	}
 	if s := w.Session.State; s.Lifecycle == session.Open && s.Turn.Running == session.Working {
+		w.worked = 0
 		return w.event(session.PickedUp{})
 	}
 	return nil

@@ -114,6 +114,8 @@ type Session struct {
 	State   session.State `json:"state"`
 	Task    string        `json:"task,omitempty"`
 	Turns   int           `json:"turns,omitempty"`
+	Budgets Budgets       `json:"budgets,omitzero"`
+	Spent   Spent         `json:"spent,omitzero"`
 	// Asked is the question with which the last turn ended, until the next message; Answered are the latest that a person has answered.
 	Asked    string   `json:"asked,omitempty"`
 	Answered []string `json:"answered,omitempty"`

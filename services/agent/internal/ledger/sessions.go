@@ -24,8 +24,9 @@ type Fresh struct {
 	ID    string
 	Owner string
 	Settings
-	Items session.Items
-	Refs  []string
+	Items   session.Items
+	Refs    []string
+	Budgets Budgets
 	// Continues is an ended session whose memory is taken, each of its five items that this one does not bring, and its references where this one
 	// brings none.
 	Continues string
@@ -53,7 +54,7 @@ func (l *Ledger) Create(ctx context.Context, ns string, f Fresh, actor audit.Act
 	err = l.store.Update(ctx, ns, func(tx store.Tx) error {
 		now, _ := l.now(time.Time{})
 		s := Session{
-			ID: f.ID, Owner: f.Owner, Settings: f.Settings, Items: f.Items, Thread: session.Thread{Refs: f.Refs}, State: session.New(),
+			ID: f.ID, Owner: f.Owner, Settings: f.Settings, Items: f.Items, Thread: session.Thread{Refs: f.Refs}, State: session.New(), Budgets: f.Budgets,
 			Continues: f.Continues, Created: now, Head: l.keys.Begin(ns, f.ID),
 		}
 		if f.Continues != "" {

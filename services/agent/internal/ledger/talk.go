@@ -39,6 +39,9 @@ type Talk struct {
 	Denied    []string `json:"denied,omitempty"`
 	Unknown   []string `json:"unknown,omitempty"`
 	Recent    []string `json:"recent,omitempty"`
+	// Worked is how long the session has worked for the last message of a person, by the clock of the ledger: while it waited for decisions, for a
+	// folder or for its client it did not, nor until another process has taken it over.
+	Worked time.Duration `json:"worked_ns,omitempty"`
 	// Executed are the calls that have begun in the task, oldest first, and how each ended: what a result is judged by (S5).
 	Executed []canon.Executed `json:"executed,omitempty"`
 	// Sender is who sent the message of the open turn, and Senders those of messages that wait. An empty name is nobody's: an event's, or a

@@ -49,6 +49,9 @@ func (e Stopped) apply(c *change) error {
 		return refuse(RefusedState, "no turn is working")
 	}
 	c.LastError = e.Why
+	if e.Reason == ReasonBudget {
+		c.why = e.Why
+	}
 	return c.stop(RequiresInput, e.Reason)
 }
 

@@ -96,6 +96,8 @@ type change struct {
 	m Machine
 	State
 	notes []Note
+	// why is what the note of a stop says beside its reason.
+	why string
 }
 
 func (c *change) note(n Note) { c.notes = append(c.notes, n) }
@@ -160,7 +162,7 @@ func (c *change) stop(status Status, why Reason) error {
 	if c.any(func(p Progress) bool { return !p.Final() }) {
 		return refuse(RefusedState, "the turn cannot end: a call of it is open")
 	}
-	c.note(Note{Of: OfTurn, ID: c.Turn.ID, From: string(c.Turn.Running), Reason: why})
+	c.note(Note{Of: OfTurn, ID: c.Turn.ID, From: string(c.Turn.Running), Reason: why, Text: c.why})
 	c.Calls, c.Turn, c.PickUps, c.Reason = nil, Turn{}, 0, why
 	c.status(status)
 	return nil

@@ -31,6 +31,7 @@ type Fresh struct {
 	Items     session.Items
 	Refs      []string
 	Continues string
+	Budgets   ledger.Budgets `json:"budgets,omitzero"`
 	// Declared are the tools that the caller carries out.
 	Declared []clienttool.Declared
 	// RequestID is a UUID, or empty.
@@ -65,7 +66,7 @@ func (s *Service) Create(ctx context.Context, w Who, f Fresh) (View, error) {
 		return View{}, &Violations{Wrong: bad}
 	}
 	id := s.idOf(w, f.RequestID, aSession)
-	fresh := ledger.Fresh{ID: id, Owner: w.Name, Settings: f.Settings, Items: f.Items, Refs: f.Refs, Continues: f.Continues, Asked: canon.Sum(asked)}
+	fresh := ledger.Fresh{ID: id, Owner: w.Name, Settings: f.Settings, Items: f.Items, Refs: f.Refs, Continues: f.Continues, Budgets: f.Budgets, Asked: canon.Sum(asked)}
 	made, err := s.Ledger.Create(ctx, w.Namespace, fresh, w.Actor())
 	switch {
 	case errors.Is(err, store.ErrTaken):
@@ -107,6 +108,7 @@ func (s *Service) check(w Who, f Fresh) []session.Violation {
 	if !slices.Contains(Locales, f.Locale) {
 		all = append(all, wrong("locale", "must be ja or en, is %.40q", f.Locale))
 	}
+	all = append(all, s.budgets(f.Budgets)...)
 	return append(all, s.choose(w, nil, policy.Choice{Policy: f.Policy, Added: f.Added})...)
 }
 

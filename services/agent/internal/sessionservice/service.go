@@ -125,11 +125,13 @@ type View struct {
 	Warnings []string
 	// Open are the calls that the client has to carry out.
 	Open []clienttool.OpenCall
+	// Worked is how long it has worked for the last message of a person, up to now.
+	Worked time.Duration
 }
 
 // View reads what is shown of a session.
 func (s *Service) View(ctx context.Context, ns string, of ledger.Session) (v View, err error) {
-	v = View{Session: of, Warnings: turn.Warnings(of)}
+	v = View{Session: of, Warnings: turn.Warnings(of), Worked: of.WorkedUntil(s.Clock.Now())}
 	if of.State.Question.ID != "" {
 		v.Question = of.Asked
 	}

@@ -22,12 +22,13 @@ type Update struct {
 	Refs     []string
 	Policy   string
 	Added    []policy.Rule
+	Budgets  ledger.Budgets
 	// Fixed are fields that the caller has sent beside them, without saying which ones are to change.
 	Fixed Fixed
 }
 
 // Editable are the fields that a person may change.
-var Editable = []string{"goal", "why_now", "constraints", "plan_brief", "open_questions", "context_refs", "policy", "added_rules"}
+var Editable = []string{"goal", "why_now", "constraints", "plan_brief", "open_questions", "context_refs", "policy", "added_rules", "budgets"}
 
 // Unchangeable are those that a session keeps as it was made with them.
 var Unchangeable = []string{"owner", "root", "backend", "locale", "continue_from", "client_tools"}
@@ -94,6 +95,9 @@ func (s *Service) take(w Who, now *ledger.Session, u Update) error {
 			now.Policy = u.Policy
 		case "added_rules":
 			now.Added = u.Added
+		case "budgets":
+			bad = append(bad, s.budgets(u.Budgets)...)
+			now.Budgets = u.Budgets
 		}
 	}
 	if slices.Contains(u.Fields, "policy") || slices.Contains(u.Fields, "added_rules") {

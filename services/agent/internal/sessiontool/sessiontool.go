@@ -97,7 +97,7 @@ func (t *Tools) status(context.Context, []byte) ([]byte, error) {
 		CurrentTime: t.Clock.Now().In(zone).Format(time.RFC3339), Timezone: zone.String(), TimeFormat: cmp.Or(s.Hours, "24") + "-hour",
 		SessionID: s.ID, RequestID: t.request(),
 		Budget: Budget{
-			ModelCalls: max(s.State.Turn.ModelCalls-1, 0), ToolCalls: max(t.ToolCalls-s.Talk.ToolCalls, 0), Nodes: nodes,
+			ModelCalls: max(s.ModelCallsLeft()-1, 0), ToolCalls: s.ToolCallsLeft(t.ToolCalls), Nodes: nodes,
 		},
 	})
 }

@@ -24,7 +24,7 @@ func (s *Server) CreateSession(ctx context.Context, q *agentv1.CreateSessionRequ
 	fresh := sessionservice.Fresh{
 		Owner:    in.GetOwner(),
 		Settings: ledger.Settings{Root: in.GetRoot(), Backend: in.GetBackend(), Locale: in.GetLocale(), Policy: in.GetPolicy(), Added: addedRules(f, in)},
-		Items:    items(in), Refs: in.GetContextRefs(), RequestID: text(requestID(f, q.GetRequestId())),
+		Items:    items(in), Refs: in.GetContextRefs(), Budgets: budgets(in.GetBudgets()), RequestID: text(requestID(f, q.GetRequestId())),
 	}
 	fresh.Declared = declaredTools(in)
 	if in.GetContinueFrom() != "" {

@@ -21,7 +21,7 @@ func fromSession(v sessionservice.View) *agentv1.Session {
 	out := &agentv1.Session{
 		Name: wire.Sessions + v.ID, Etag: v.Etag(), Owner: v.Owner,
 		Goal: v.Items.Goal, WhyNow: v.Items.WhyNow, Constraints: v.Items.Constraints, PlanBrief: v.Items.PlanBrief, OpenQuestions: v.Items.OpenQuestions,
-		ContextRefs: v.Thread.All(), Root: v.Root, Backend: v.Backend, Locale: v.Locale, Policy: v.Policy, AddedRules: fromAdded(v.Added), ContinueFrom: resource(wire.Sessions, v.Continues),
+		ContextRefs: v.Thread.All(), Root: v.Root, Backend: v.Backend, Locale: v.Locale, Policy: v.Policy, AddedRules: fromAdded(v.Added), Budgets: fromBudgets(v.Budgets), Spent: spent(v), ContinueFrom: resource(wire.Sessions, v.Continues),
 		Step:      value[agentv1.Step](agentv1.Step_value, "STEP_", string(st.Step)),
 		Status:    value[agentv1.SessionStatus](agentv1.SessionStatus_value, "SESSION_STATUS_", string(st.Status)),
 		Lifecycle: value[agentv1.Lifecycle](agentv1.Lifecycle_value, "LIFECYCLE_", string(st.Lifecycle)),
@@ -51,7 +51,7 @@ func fromSession(v sessionservice.View) *agentv1.Session {
 		})
 	}
 	if t := st.Turn; t.Running != session.NoTurn {
-		out.Turn = &agentv1.Turn{Id: t.ID, State: turnStates[t.Running], ModelCallsLeft: int32(t.ModelCalls)}
+		out.Turn = &agentv1.Turn{Id: t.ID, State: turnStates[t.Running], ModelCallsLeft: int32(v.ModelCallsLeft())}
 	}
 	return out
 }

@@ -19,7 +19,7 @@ func (s *Server) UpdateSession(ctx context.Context, q *agentv1.UpdateSessionRequ
 	if in.GetName() == "" {
 		f.Add("session.name", "is required")
 	}
-	u := sessionservice.Update{Etag: in.GetEtag(), Items: items(in), Refs: in.GetContextRefs(), Policy: in.GetPolicy(), Added: addedRules(f, in)}
+	u := sessionservice.Update{Etag: in.GetEtag(), Items: items(in), Refs: in.GetContextRefs(), Policy: in.GetPolicy(), Added: addedRules(f, in), Budgets: budgets(in.GetBudgets())}
 	if u.Fields = q.GetUpdateMask().GetPaths(); len(u.Fields) == 0 {
 		u.Fields, u.Fixed = set(in, sessionservice.Editable), fixed(in)
 	}

@@ -130,7 +130,7 @@ func told(out *agentv1.SessionEvent, of any) {
 			What: string(of.Of), From: of.From, To: of.To, Trigger: string(of.Trigger),
 		}}
 	case watch.TurnChange:
-		c := &agentv1.TurnChange{Turn: of.Turn, State: turnStates[of.Running], Reason: of.Reason, Message: of.Message, Text: of.Text}
+		c := &agentv1.TurnChange{Turn: of.Turn, State: turnStates[of.Running], Reason: of.Reason, Message: of.Message, Text: of.Text, Detail: of.Detail}
 		if of.Stopped {
 			c.State = agentv1.TurnState_TURN_STATE_STOPPED
 		}

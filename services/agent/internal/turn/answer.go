@@ -62,6 +62,9 @@ func (e *Engine) answered(ctx context.Context, ns string, s ledger.Session, r ro
 		a.judged = nil
 		return a.write, ctx.Err()
 	}
+	if why, stops := a.tooLarge(); stops {
+		return e.undone(h, a.judged, session.Stopped{Reason: session.ReasonBudget, Why: why, Called: true}), ctx.Err()
+	}
 	a.reads = r.ReadAll(ctx, e.Limits.Reads, a.judged...)
 	return a.write, ctx.Err()
 }
@@ -93,14 +96,14 @@ func after(s ledger.Session, env envelope.Envelope) session.Step {
 // session is what the router goes by.
 func (e *Engine) session(ns string, s ledger.Session, step session.Step) router.Session {
 	t := s.Talk
-	charged := t.ToolCalls
+	left := s.ToolCallsLeft(e.Limits.ToolCalls)
 	recent := slices.Clone(t.Recent)
 	return router.Session{
 		Namespace: ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Roles: []string{policy.RoleUser}, InExecution: step == session.Execution,
 		Standing: standing(s), Denied: hashes(t.Denied), Unknown: hashes(t.Unknown), Now: e.Clock.Now(),
 		Guard: func(hash canon.Hash) string {
-			if charged++; charged > e.Limits.ToolCalls {
-				return "the budget of calls of this message is spent"
+			if left--; left < 0 {
+				return "the budget of calls of tools is spent"
 			}
 			recent = append(recent, string(hash))
 			return looped(recent, e.Limits.Same)
@@ -215,6 +218,7 @@ func (a *answer) propose(w *ledger.Work, e *session.Answered) (made []gate.Made,
 	for i, j := range a.judged {
 		id := a.calls[i].ID
 		w.Session.Talk.ToolCalls++
+		w.Session.Spent.ToolCalls++
 		w.Session.Talk.Recent = latest(append(w.Session.Talk.Recent, string(j.CallHash)), alternating)
 		switch {
 		case j.Stop != nil:

@@ -69,6 +69,9 @@ func (e *Engine) Aside(ctx context.Context, ns, id string, who audit.Actor, mess
 	if err := mayAsk(s.State, others); err != nil {
 		return Answer{}, err
 	}
+	if err := mayAskAside(s, others); err != nil {
+		return Answer{}, err
+	}
 	said, err := e.hearAside(ctx, ns, s, text)
 	if err != nil {
 		return Answer{}, err
@@ -199,10 +202,11 @@ func (e *Engine) keepAside(ctx context.Context, ns string, s ledger.Session, who
 		if out, found, err = (reader{view: w.Tx, session: s.ID}).aside(message, said.Question); err != nil || found {
 			return err
 		}
-		before := w.Session.State.Turn.ModelCalls
+		before, spent := w.Session.State.Turn.ModelCalls, w.Session.Spent.ModelCalls
 		if _, err := w.Apply(session.AnsweredAside{Turn: s.State.Turn.ID}, gate.Change{}); err != nil {
 			return err
 		}
+		w.Session.Spent.ModelCalls = spent + 1 // whether a turn is charged or not
 		details, err := json.Marshal(struct {
 			Answer  string `json:"answer_digest"`
 			Charged bool   `json:"charged"`

@@ -77,6 +77,7 @@ func TestAside(t *testing.T) {
 	}
 	same := after
 	same.State.Spent -= 3
+	same.Spent.ModelCalls -= 3
 	same.State.Turn.ModelCalls, same.Updated, same.Version, same.Head = before.State.Turn.ModelCalls, before.Updated, before.Version, before.Head
 	same.Flow, same.Nodes = before.Flow, before.Nodes // It is a node beside the conversation.
 	if diff := cmp.Diff(before, same); diff != "" {

@@ -96,7 +96,10 @@ func stopFor(away error) (session.Stopped, bool) {
 	var fault *llm.Error
 	var unasked *unaskedError
 	var full *NoRoomError
+	var late *lateError
 	switch {
+	case errors.As(away, &late):
+		return session.Stopped{Reason: session.ReasonBudget, Why: late.Error(), Called: true}, true
 	case errors.As(away, &full):
 		return session.Stopped{Reason: session.ReasonBudget, Why: full.Why}, true
 	case errors.As(away, &unasked):
@@ -113,6 +116,11 @@ func (e *Engine) stuck(h heard) bool { return e.Limits.Same > 0 && h.again+1 >= 
 // circle ends the turn of a model that goes round in circles: what it said last is kept, and nothing of it is done (cases/agent.md c29). judged
 // are its calls, if they were looked at.
 func (e *Engine) circle(h heard, judged []router.Judged, why string) func(*ledger.Work) error {
+	return e.undone(h, judged, session.Stopped{Reason: session.ReasonStuck, Why: why, Called: true})
+}
+
+// undone ends the turn with an answer of which nothing is done.
+func (e *Engine) undone(h heard, judged []router.Judged, stop session.Stopped) func(*ledger.Work) error {
 	return func(w *ledger.Work) error {
 		if err := e.heard(w, h, nil); err != nil {
 			return err
@@ -123,7 +131,7 @@ func (e *Engine) circle(h heard, judged []router.Judged, why string) func(*ledge
 			}
 			rows(w, j.Entries(""))
 		}
-		return e.carry(w, session.Stopped{Reason: session.ReasonStuck, Why: why, Called: true}, gate.Change{})
+		return e.carry(w, stop, gate.Change{})
 	}
 }
 
@@ -210,9 +218,16 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	if constrain {
 		req.Schema = told.schema
 	}
-	asking, stop := context.WithTimeout(ctx, e.Limits.Ask)
+	most := e.Limits.Ask
+	if left, bound := e.timeLeft(s); bound {
+		most = min(most, left)
+	}
+	asking, stop := context.WithTimeout(ctx, most)
 	defer stop()
 	h.text, h.result, err = llm.Receive(asking, generator, req, maxAnswer)
+	if err != nil && most < e.Limits.Ask && errors.Is(asking.Err(), context.DeadlineExceeded) {
+		err = &lateError{spentTime(s)}
+	}
 	h.again = repeats(talk, h.text)
 	h.made = madeBy(window, req, h.result)
 	return h, err

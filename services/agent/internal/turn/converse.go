@@ -92,7 +92,7 @@ func (e *Engine) talk(ctx context.Context, ns, id string, m Message) (*talk, err
 	}
 	m.spoke(&t.now, int64(s.Head.Seq)+1)
 	t.turn.begin(&t.now)
-	t.direct = true
+	t.direct = e.spent(t.now) == ""
 	return t, nil
 }
 

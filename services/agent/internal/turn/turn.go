@@ -186,6 +186,9 @@ func (e *Engine) do(ctx context.Context, ns string, s ledger.Session, todo sessi
 	case session.OpenTurn:
 		return e.open(ctx, ns, s.ID)
 	case session.CallModel:
+		if why := e.spent(s); why != "" {
+			return e.apply(ctx, ns, s.ID, session.Stopped{Reason: session.ReasonBudget, Why: why})
+		}
 		return e.ask(ctx, ns, s)
 	case session.BeginCall:
 		return e.begin(ctx, ns, s, todo.Call)
@@ -196,7 +199,7 @@ func (e *Engine) do(ctx context.Context, ns string, s ledger.Session, todo sessi
 	case session.Recover:
 		return e.apply(ctx, ns, s.ID, session.Recovered{Utterance: e.IDs.ID()})
 	case session.StopBudget:
-		return e.apply(ctx, ns, s.ID, session.Stopped{Reason: session.ReasonBudget, Why: "the budget of model calls of this message is spent"})
+		return e.apply(ctx, ns, s.ID, session.Stopped{Reason: session.ReasonBudget, Why: e.spent(s)})
 	case session.BreakLoop:
 		return e.apply(ctx, ns, s.ID, session.CrashLooped{})
 	case session.FinishStop:
@@ -280,15 +283,15 @@ func (o opening) begin(s *ledger.Session) {
 // replaced is how a conversation ended that another message took the place of.
 var replaced = ended{string(generation.FinishCancelled), "another message took the place of it"}
 
-// begun begins the conversation of a turn with a message. One of a person opens again what a person has denied, and fills the budget of tool
-// calls; an event does neither (S28, C67).
+// begun begins the conversation of a turn with a message. One of a person opens again what a person has denied, and fills the budgets of tool
+// calls and of time; an event does neither (S28, C67).
 func begun(t *ledger.Talk, message string) {
 	t.Messages = []ledger.Message{{Role: string(llm.RoleUser), Text: textOf(message)}}
 	t.Recent, t.ShownNow = nil, 0
 	t.Sender = ""
 	if i := slices.IndexFunc(t.Senders, func(s ledger.Sender) bool { return s.Message == message }); i >= 0 {
 		t.Sender, t.Senders = t.Senders[i].Name, slices.Delete(slices.Clone(t.Senders), i, i+1)
-		t.Denied, t.ToolCalls = nil, 0
+		t.Denied, t.ToolCalls, t.Worked = nil, 0, 0
 	}
 }
 

@@ -171,6 +171,9 @@ func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Chan
 	id := e.Intent.Call
 	switch e.State {
 	case router.Executed:
+		if err := j.charge(w); err != nil {
+			return nil, gate.Change{}, err
+		}
 		w.Session.Memory.Operations++
 		if e.Intent.Before == folder.Absent && (e.Intent.Tool == tool.Write || e.Intent.Tool == tool.Create) {
 			w.Session.Memory.Files++

@@ -35,6 +35,8 @@ type TurnChange struct {
 	Message string
 	// Text is what a message said that was closed: nothing else gives it back to whoever wrote it (field/review-agent.md C44).
 	Text string
+	// Detail is what a stop says beside its reason.
+	Detail string
 }
 
 // Answer is what the model answered.

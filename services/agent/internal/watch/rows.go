@@ -65,6 +65,8 @@ func refused(r audit.Row, d details) any {
 func turnChange(d details) any {
 	c := TurnChange{Turn: d.ID, Running: session.Running(d.To), Stopped: d.To == "", Reason: string(d.Reason)}
 	switch {
+	case c.Stopped:
+		c.Detail = d.Text
 	case d.To == string(session.Working) && d.From == "", c.Running == session.Stopping:
 		c.Message = d.Text
 	case c.Running == session.Parked:

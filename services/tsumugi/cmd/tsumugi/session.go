@@ -71,6 +71,8 @@ func items(c *cobra.Command, s *agentv1.Session) {
 	f.StringArrayVar(&s.OpenQuestions, "question", nil, "what is not known yet; at most twice")
 	f.StringArrayVar(&s.ContextRefs, "ref", nil, "what the work is about: file:PATH, conversation:NODE or plan:ID (of an approved plan)")
 	f.StringVar(&s.Policy, "policy", "", "a policy of the configuration; empty: the default one")
+	f.Func("budget", "what it may spend, NAME=NUMBER, once for each: message-model-calls, message-tool-calls, message-seconds, session-model-calls, "+
+		"session-tool-calls, session-bytes-written; those that are left out have no limit but that of the service", func(text string) error { return session.SetBudget(s, text) })
 	f.Func("rules", "a JSON file with all rules that ask or deny beside those of the policy: a list of objects with id, effect, tool, path, riskAtLeast, reason", func(file string) (err error) {
 		s.AddedRules, err = session.Rules(file)
 		return err
@@ -80,7 +82,7 @@ func items(c *cobra.Command, s *agentv1.Session) {
 // fields are the names that the contract has for the flags of items.
 var fields = map[string]string{
 	"goal": "goal", "why-now": "why_now", "constraint": "constraints", "plan": "plan_brief", "question": "open_questions", "ref": "context_refs", "policy": "policy",
-	"rules": "added_rules",
+	"rules": "added_rules", "budget": "budgets",
 }
 
 func newSessionCommand() *cobra.Command {

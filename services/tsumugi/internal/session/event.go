@@ -54,7 +54,11 @@ func turn(c *agentv1.TurnChange) string {
 		}
 		return "message " + c.GetReason() + ", which said:\n  | " + client.Indent(c.GetText(), "  | ")
 	}
-	return "turn " + strings.ToLower(client.Word(c.GetState(), "TURN_STATE_")) + because(c.GetReason())
+	reason := c.GetReason()
+	if c.GetDetail() != "" {
+		reason += ": " + c.GetDetail()
+	}
+	return "turn " + strings.ToLower(client.Word(c.GetState(), "TURN_STATE_")) + because(reason)
 }
 
 // because is a reason in brackets, where there is one.

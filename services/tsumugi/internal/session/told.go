@@ -54,6 +54,7 @@ func (p *page) settings(s *agentv1.Session) {
 func (p *page) progress(s *agentv1.Session) {
 	m := s.GetMemory()
 	p.Line("so far", fmt.Sprintf("turns: %d, calls of the model executed: %d, files created: %d, rows of the audit: %d", s.GetTurns(), m.GetOperations(), m.GetFiles(), s.GetSeq()))
+	p.Line("spent", strings.Join(spentLines(s), ", "))
 	if t := s.GetTurn(); t != nil {
 		p.Line("turn", fmt.Sprintf("%s %s, calls of the model left: %d", t.GetId(), client.Word(t.GetState(), "TURN_STATE_"), t.GetModelCallsLeft()))
 	}
