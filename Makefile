@@ -14,7 +14,7 @@ SINGLE := /flowstore/internal/command /internal/llm/tokenizer
 # These look at files of other modules, which Go's test cache does not see.
 UNCACHED := ./services/internal/archtest/... ./services/tsumugi/e2e/...
 
-.PHONY: help demo test check generate model lint vectors tokenizers crash bench session fuzz build
+.PHONY: help demo test check generate model lint vectors tokenizers crash bench session states fuzz build
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,10 @@ crash: build ## kill -9 under load N times, half of them flowstore and half an a
 
 session: ## a novel and 60 turns of a story on a real model server, ours against seed 000 (a quarter of an hour; TEXT=file; ONLY=novel: a minute)
 	@GOWORK=off $(GO) -C services/promptbuilder/bench run . $(if $(filter novel,$(ONLY)),-novel,-session) $(if $(TEXT),-text "$(abspath $(TEXT))")
+
+states: ## every state of a session, in the large universes, too (seven minutes of a processor, 2.5 GB)
+	@TSUMUGI_STATES=all $(GO) test -count=1 -timeout 60m -v -run '^TestEveryStateOfTheUniverse$$' ./services/agent/internal/session | \
+	  awk '/explore_test.go/ {sub(/.*explore_test.go:[0-9]+: /, "")} /states, .* properties broken$$/ {last = $$0; next} /^(===|---|PASS|ok)/ {next} {print; fflush()} END {print "states: " last}'
 
 bench: ## our operations against their peers, in one run (some rows have the small real model read for minutes, and install it)
 	@set +e; for dir in $(OUTSIDE); do GOWORK=off $(GO) -C $$dir run . || echo "bench: 0 of 0 in $$dir failed" ; done | \

@@ -42,9 +42,9 @@ type exploration struct {
 }
 
 // explore gives what is broken, by property, with a shortest trace.
-func explore(c scope, mutate func(State, Event, State) State, until ...string) *exploration {
+func explore(c scope, without *mutant, until ...string) *exploration {
 	u := newUniverse(c)
-	u.mutate = mutate
+	u.without = without
 	return explorer(u, until...)
 }
 
@@ -143,9 +143,6 @@ func (x *exploration) checkState(w world) {
 	}
 	if w.ResultApproved && w.Step != Review && w.Step != Awaiting {
 		x.fail("O8", "an approved RESULT is still remembered in "+string(w.Step), "")
-	}
-	if w.moves > 1 {
-		x.fail("I2", "two MODEL transitions in one utterance", "")
 	}
 	for i, c := range w.Calls {
 		g := w.ghosts[i]
@@ -302,19 +299,25 @@ func (x *exploration) reachDone() {
 }
 
 // TestEveryStateOfTheUniverse explores what the model of the rules explored, with this code: no property breaks, every row fires.
-// The three largest scopes take minutes: TSUMUGI_STATES=all. With the race detector, which finds nothing in a pure function, it is
+// The three largest scopes take minutes and gigabytes: make states (TSUMUGI_STATES=all). With the race detector, which finds nothing in a pure function, it is
 // a small one.
 func TestEveryStateOfTheUniverse(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(800))
+	all := os.Getenv("TSUMUGI_STATES") == "all"
+	percent := 800
+	if all { // The largest would take more memory than many machines have.
+		percent = 100
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(percent))
 	fired := map[[3]string]int{}
-	states, edges := 0, 0
+	states, edges, broken := 0, 0, 0
 	for _, c := range scopes {
-		if c.large && os.Getenv("TSUMUGI_STATES") != "all" || testkit.Race && !c.small {
+		if c.large && !all || testkit.Race && !c.small {
 			continue
 		}
 		x := explore(c, nil)
 		states, edges = states+len(x.parent), edges+len(x.src)
 		t.Logf("scope %-7s %8d states %9d edges", c.name, len(x.parent), len(x.src))
+		broken += len(x.found)
 		for prop, what := range x.found {
 			t.Errorf("scope %s: %s is broken: %s", c.name, prop, what)
 		}
@@ -327,5 +330,5 @@ func TestEveryStateOfTheUniverse(t *testing.T) {
 			t.Errorf("row %v never fires", row)
 		}
 	}
-	t.Logf("%d states, %d edges, 0 properties broken", states, edges)
+	t.Logf("%d states, %d edges, %d properties broken", states, edges, broken)
 }

@@ -2,10 +2,7 @@ package session
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -415,58 +412,6 @@ func TestTheTable(t *testing.T) {
 	if len(got) != len(table) {
 		t.Errorf("%d rows, want %d", len(got), len(table))
 	}
-}
-
-// TestThePicture: the picture in the documentation is that of the table. -update draws it.
-func TestThePicture(t *testing.T) {
-	t.Parallel()
-	page := filepath.Join(testkit.Root(t), "docs", "agent-states.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(text), "<!-- begin of the table -->\n")
-	_, after, ok2 := strings.Cut(rest, "<!-- end of the table -->\n")
-	if !ok || !ok2 {
-		t.Fatal("the page has no place for the table")
-	}
-	want := before + "<!-- begin of the table -->\n" + picture() + "<!-- end of the table -->\n" + after
-	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil { //nolint:gosec // documentation
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("run this test with -update: %s", diff)
-	}
-}
-
-// picture is the table as a diagram and as rows.
-func picture() string {
-	var b strings.Builder
-	b.WriteString("```mermaid\nstateDiagram-v2\n    [*] --> PLANNING\n")
-	edges := map[[2]Step][]string{}
-	var order [][2]Step
-	for _, r := range Table {
-		e := [2]Step{r.From, r.To}
-		if edges[e] == nil {
-			order = append(order, e)
-		}
-		edges[e] = append(edges[e], string(r.Trigger))
-	}
-	for _, e := range order {
-		fmt.Fprintf(&b, "    %s --> %s: %s\n", e[0], e[1], strings.Join(edges[e], ", "))
-	}
-	b.WriteString("```\n\n| from | by | to | only if | status after |\n|---|---|---|---|---|\n")
-	for _, r := range Table {
-		var states []string
-		for _, s := range r.Status {
-			states = append(states, string(s))
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.From, r.Trigger, r.To, r.Guard, strings.Join(states, ", "))
-	}
-	return b.String()
 }
 
 // A turn does not end while something is approved and has not begun: the approval would stand in the list for ever, approved, and nothing

@@ -18,7 +18,7 @@ func (u *universe) system(w world) {
 		u.running(w)
 		return
 	}
-	todo := u.m.Next(w.State, now)
+	todo := u.next(w)
 	switch todo.Duty {
 	case OpenTurn:
 		u.add('S', "a turn opens", w, TurnOpened{Turn: w.gen("t"), Utterance: "v"}, func(n *world) {
@@ -63,6 +63,9 @@ func (w world) index(call string) int {
 
 // stopping: nothing new starts, what runs ends or is killed.
 func (u *universe) stopping(w world) {
+	if w.pc[0] == 'C' {
+		u.put('S', "nothing starts", w, func(n *world) { n.pc = "" })
+	}
 	if w.pc == "M" {
 		if _, _, ok := u.apply(w, Answered{Step: w.Step, Next: NextDone}); ok {
 			u.broken("I6", "an answer is taken while the work is being stopped")
@@ -87,17 +90,26 @@ func (u *universe) stopping(w world) {
 }
 
 func (u *universe) begin(w world, i int) {
-	c := w.Calls[i]
 	void := Reason("")
 	switch {
 	case w.deny:
 		void = VoidPolicy
-	case u.file && w.stalled != "":
+	case u.file && w.stalled != "" && !u.without.rule(lockStart):
 		u.add('S', of("call ", ": the folder is locked by another process", i), w, ParkedFor{}, nil)
 		return
 	case u.world && w.fs != 'B':
 		void = VoidStale
 	}
+	if void == "" && u.without.rule(atomicIntent) {
+		u.put('S', of("call ", ": checks pass", i), w, func(n *world) { n.pc = fmt.Sprintf("C%d", i) })
+		return
+	}
+	u.intent(w, i, void)
+}
+
+// intent is the transaction in which a call begins or is voided.
+func (u *universe) intent(w world, i int, void Reason) {
+	c := w.Calls[i]
 	u.add('S', of("call ", ": INTENT or void", i), w, Began{c.ID, c.Digest, void, now}, func(n *world) {
 		if n.Calls[i].Progress == Voided {
 			return
@@ -123,6 +135,12 @@ func (u *universe) begin(w world, i int) {
 // effect is the effect of a call, outside the store; false where the tool's own last check refuses.
 func (u *universe) effect(w world, i int) (world, bool) {
 	if u.world && w.fs != 'B' {
+		switch {
+		case w.fs == 'L' && u.without.rule(rootWrite):
+			u.broken("I8", "the write goes through a link that leads out of the folder")
+		case w.fs == 'O' && u.without.rule(swapCheck):
+			u.broken("O6", "the write replaces content that the approver never saw")
+		}
 		return w, false
 	}
 	n := w.clone()
@@ -139,6 +157,10 @@ func (u *universe) running(w world) {
 	i := int(w.pc[1] - '0')
 	call := w.Calls[i].ID
 	idle := func(n *world) { n.pc = "" }
+	if w.pc[0] == 'C' {
+		u.intent(w, i, "")
+		return
+	}
 	if w.pc[0] == 'Y' {
 		u.add('S', of("call ", ": EXECUTED", i), w, Ended{Call: call}, idle)
 		return
@@ -160,9 +182,13 @@ func (u *universe) running(w world) {
 // reconcile is an INTENT without outcome, found by the next owner.
 func (u *universe) reconcile(w world, i int) {
 	call := w.Calls[i].ID
-	provable := u.file && w.stalled != fmt.Sprintf("X%d", i) // the folder's lock is free
+	provable := u.file && (w.stalled != fmt.Sprintf("X%d", i) || u.without.rule(folderLock)) // the folder's lock is free
+	done := w.ghosts[i].effects > 0
+	if u.world && u.without.rule(exactWitness) { // by the content of the target
+		done, provable = w.fs == 'A', provable && (w.fs == 'A' || w.fs == 'B')
+	}
 	switch {
-	case provable && w.ghosts[i].effects > 0:
+	case provable && done:
 		u.add('S', of("call ", ": proven done", i), w, Ended{Call: call}, nil)
 	case provable:
 		u.add('S', of("call ", ": proven not done", i), w, ProvenUndone{call}, nil)

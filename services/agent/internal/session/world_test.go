@@ -90,18 +90,23 @@ var labels sync.Map
 type universe struct {
 	scope
 	m Machine
-	// mutate breaks what the machine answers, to see that a property notices.
-	mutate func(before State, e Event, after State) State
-	out    []edge
-	said   map[saying][]answer
-	broken func(prop, what string)
+	// without is the rule that is taken away, to see that a property notices; nil: all hold.
+	without *mutant
+	out     []edge
+	said    map[saying][]answer
+	broken  func(prop, what string)
+	// ways are those by which the session left AWAITING_APPROVAL, by the outcomes.
+	ways map[string]string
 }
 
 func newUniverse(c scope) *universe {
-	return &universe{scope: c, said: map[saying][]answer{}, m: Machine{Limits: Limits{
+	return &universe{scope: c, said: map[saying][]answer{}, ways: map[string]string{}, m: Machine{Limits: Limits{
 		Recoveries: c.rec, Reasks: c.reasks, ModelCalls: c.budget, Failures: 1, PickUps: 3, Queue: 1, Edits: 1, Attempts: 2,
 	}}}
 }
+
+// next is what the owner does.
+func (u *universe) next(w world) Todo { return u.without.duty(u.m, w.State) }
 
 func (w world) clone() world {
 	w.Calls, w.ghosts = slices.Clone(w.Calls), slices.Clone(w.ghosts)
@@ -110,13 +115,11 @@ func (w world) clone() world {
 
 // apply is the machine's answer, with the ghosts of what it says; false where it refuses.
 func (u *universe) apply(w world, e Event) (world, []Note, bool) {
-	s, notes, err := u.m.Apply(w.State, e)
-	if err != nil {
+	s, notes, ok := u.without.answer(u.m, w.State, e)
+	if !ok {
 		return w, nil, false
 	}
-	if u.mutate != nil {
-		s = u.mutate(w.State, e, s)
-	}
+	u.checkResults(w, s, notes)
 	n := w
 	n.State, n.ghosts = s, slices.Clone(w.ghosts)
 	n.Reason, n.LastError = "", "" // Texts for people.
@@ -124,6 +127,7 @@ func (u *universe) apply(w world, e Event) (world, []Note, bool) {
 		n.Calls[i].Reason = ""
 	}
 	u.batch(&n, e)
+	u.checkSet(w, n, notes)
 	for _, note := range notes {
 		switch {
 		case note.Of == OfStep && note.Trigger == ByModel:
@@ -136,6 +140,9 @@ func (u *universe) apply(w world, e Event) (world, []Note, bool) {
 			n.stale = n.stale || n.net == "a "+note.ID
 		}
 	}
+	if n.moves > 1 {
+		u.broken("I2", "two MODEL transitions in one utterance")
+	}
 	if s.Turn.Utterance != w.Turn.Utterance || s.Turn.Running == NoTurn {
 		n.moves = 0
 	}
@@ -143,6 +150,52 @@ func (u *universe) apply(w world, e Event) (world, []Note, bool) {
 		n.Turn.Utterance = "u"
 	}
 	return n, notes, true
+}
+
+// checkResults: a batch is closed when each call of it has its one result. A plan or a result has it with its approval.
+func (u *universe) checkResults(w world, after State, notes []Note) {
+	if len(after.Calls) > 0 {
+		return
+	}
+	for _, c := range w.Calls {
+		p := c.Progress
+		for _, n := range notes {
+			if n.Of == OfCall && n.ID == c.ID {
+				p = Progress(n.To)
+			}
+		}
+		if !p.Final() && (c.Kind == KindTool || p != Approved) {
+			u.broken("O7", fmt.Sprintf("call %s is %s when its batch is closed", c.ID, p))
+		}
+	}
+}
+
+// checkSet: which way the session leaves AWAITING_APPROVAL depends on the outcomes, and not on which of them came last.
+func (u *universe) checkSet(w, n world, notes []Note) {
+	left := func(note Note) bool {
+		return note.Of == OfStep && note.From == string(Awaiting) && (note.Trigger == ByDecision || note.Trigger == ByExpiry)
+	}
+	if !slices.ContainsFunc(notes, left) {
+		return
+	}
+	var set []string
+	if slices.ContainsFunc(notes, func(note Note) bool { return note.Reason == ReasonDenials }) {
+		set = append(set, "one denial too many") // It counts what came before, too (S28).
+	}
+	for _, c := range w.Calls {
+		for _, note := range notes {
+			if note.Of == OfCall && note.ID == c.ID {
+				c.Progress = Progress(note.To)
+			}
+		}
+		set = append(set, string(c.Kind)+" "+string(c.Progress))
+	}
+	slices.Sort(set)
+	key, way := strings.Join(set, ", "), fmt.Sprintf("%s, %s, turn %q", n.Step, n.Status, n.Turn.Running)
+	if before, ok := u.ways[key]; ok && before != way {
+		u.broken("T2", fmt.Sprintf("with %s it goes to %s, or to %s, by what came last", key, before, way))
+	}
+	u.ways[key] = way
 }
 
 // batch begins new ghosts where the batch is another one. A stalled owner keeps the count of effects of its call.
@@ -251,6 +304,9 @@ func (u *universe) decide(w world, i int) {
 			}
 		}
 	}
+	if u.without.rule(ackFirst) && c.Progress == Pending && !c.due(now) {
+		u.put('U', of("approve ", " is acknowledged, and its process dies before the write", i), w, func(n *world) { n.ghosts[i].ack = 'a' })
+	}
 	switch {
 	case c.Progress == Pending && !c.due(now):
 		u.add('U', of("approve ", "", i), w, Decided{c.Approval, c.Digest, Approve, now, future}, func(n *world) {
@@ -326,11 +382,14 @@ func (u *universe) lateRequests(w world) {
 func (u *universe) clock(w world) {
 	if w.Lifecycle == Open && w.Turn.Running != NoTurn {
 		for i, c := range w.Calls {
+			if c.Progress == OutcomePending && u.without.rule(outcomeClock) {
+				continue
+			}
 			if (c.Progress.Asks() || c.Progress == Approved) && !c.due(now) {
 				u.put('C', of("deadline of ", " passes", i), w, func(n *world) { n.Calls[i].Until = past })
 			}
 		}
-		if u.m.Next(w.State, now).Duty == Retry {
+		if u.next(w).Duty == Retry {
 			u.add('C', "retry timer", w, Resumed{}, nil)
 		}
 	}
@@ -360,6 +419,9 @@ func (u *universe) faults(w world) {
 		n.pc, n.stalled = "", w.pc
 		u.out = append(u.out, edge{'F', "the owner stalls, another takes over", n, notes})
 	}
+	if u.stall && w.stalled == "" && w.pc == "M" && w.Step == Planning && u.without.rule(fence) {
+		u.put('F', "the owner stalls before it writes the answer, another takes over", w, func(n *world) { n.pc, n.stalled = "", "M" })
+	}
 	if u.fatal {
 		u.add('F', "the record does not verify", w, Broken{}, func(n *world) { n.pc = "" })
 	}
@@ -371,6 +433,12 @@ func (u *universe) owner2(w world) {
 		return
 	}
 	u.put('F', "the stalled owner dies", w, func(n *world) { n.stalled = "" })
+	if w.stalled == "M" {
+		n := w.clone()
+		n.stalled, n.Step = "", Execution
+		u.out = append(u.out, edge{'F', "the stalled owner wakes and writes that it goes to EXECUTION", n, []Note{{Of: OfStep, From: string(Planning), To: string(Execution), Trigger: ByModel}}})
+		return
+	}
 	i := int(w.stalled[1] - '0')
 	if w.stalled[0] == 'O' {
 		if i > 0 {
@@ -399,7 +467,7 @@ func (u *universe) around(w world) {
 	if u.admin && w.Lifecycle == Open && !w.deny {
 		u.put('W', "an administrator adds a DENY rule", w, func(n *world) { n.deny = true })
 	}
-	if w.pc == "" && u.m.Next(w.State, now).Duty == BeginCall {
+	if w.pc == "" && u.next(w).Duty == BeginCall {
 		u.add('W', "the tool cannot be reached before the start", w, ParkedFor{}, nil)
 	}
 }
