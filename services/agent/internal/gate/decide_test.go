@@ -215,6 +215,9 @@ func TestAgent10TimeIsNoYes(t *testing.T) {
 		t.Errorf("%+v in %s %s", expired, state.Step, state.Status)
 	}
 	refused(t, "approved once more", Decide(expired, m.Content, at(session.Approve, 3*time.Second), DefaultTerms()), Over)
+	other := at(session.Deny, 3*time.Second)
+	other.Digest = canon.Sum([]byte("another"))
+	refused(t, "denied late by another digest", Decide(expired, m.Content, other, DefaultTerms()), Over)
 	denied := Decide(expired, m.Content, at(session.Deny, 3*time.Second), DefaultTerms())
 	if denied.Refused != nil || denied.Event != nil || denied.Record == nil || denied.Record.State != Expired || denied.Record.LateDenial.Name != "bob" {
 		t.Fatalf("denied late: %+v", denied)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,7 +13,9 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/router"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -229,6 +232,73 @@ func TestACallThatDied(t *testing.T) {
 		}
 	}
 	r.sound()
+}
+
+// TestADirectCallOfWhichNobodyKnows is remembered: an equal call is asked about whatever rules say, of a person and of the model (C49).
+func TestADirectCallOfWhichNobodyKnows(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.rules = []policy.Rule{{ID: "all", Effect: policy.EffectAllow, Tool: "create"}}
+	r.faulty = &faulty{at: 2} // INTENT, outcome
+	r.restart()
+	if _, err := r.call(owner(), false, "", "create", makeA); !errors.Is(err, errFault) {
+		t.Fatalf("the process was not killed: %v", err)
+	}
+	r.faulty, r.homeless = nil, true
+	r.restart()
+	s, err := r.Ledger.Get(t.Context(), ns, id)
+	r.ok(err)
+	begun := s.Direct.Call
+	r.clock.now = s.Direct.Until.Add(time.Second)
+	s = r.drive()
+	if n := r.kinds(); n[audit.UnknownOutcome] != 1 || s.Direct != nil || len(s.Talk.Unknown) != 1 || !slices.Equal(s.Unproven, []string{begun}) {
+		t.Fatalf("rows %v, %+v, %q, %q", n, s.Direct, s.Talk.Unknown, s.Unproven)
+	}
+	r.homeless = false
+	r.ok(os.Remove(filepath.Join(r.dir, "a.md")))
+	if got, err := r.call(owner(), true, "", "create", makeA); err != nil || got.Verdict != policy.Ask {
+		t.Errorf("a dry run of the same call: %s, %v", got.Verdict, err)
+	}
+	if _, err := r.call(owner(), false, "", "create", makeA); refusal(err) != gate.NotApprover || r.file("a.md") != "" {
+		t.Errorf("the same call: %v", err)
+	}
+	if got, err := r.call(owner(), false, "", "create", `{"path":"b.md"}`); err != nil || got.State != router.Executed {
+		t.Errorf("another call: %+v, %v", got.State, err)
+	}
+	if s := r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("create", "path", "a.md", "content", "霧")})); s.State.Step != session.Awaiting || r.file("a.md") != "" {
+		t.Errorf("the model's: %+v", s.State)
+	}
+	r.sound()
+}
+
+// TestACallLikeOneOfWhichNobodyKnows does not begin unasked, also where the other one ends after it was judged for the last time before its INTENT (C48,
+// C49).
+func TestACallLikeOneOfWhichNobodyKnows(t *testing.T) {
+	t.Parallel()
+	for _, unknown := range []bool{false, true} {
+		r := newRig(t)
+		r.rules = []policy.Rule{{ID: "all", Effect: policy.EffectAllow, Tool: "create"}}
+		r.beginning = func(s ledger.Session, call string) {
+			if !unknown {
+				return
+			}
+			_, err := r.Ledger.Change(t.Context(), ns, id, ann, func(w *ledger.Work) error {
+				w.Session.Talk.Unknown = []string{s.Calls[call].Hash}
+				w.Row(audit.Entry{Kind: audit.Update, Verdict: "UPDATED", Reason: "test", ArgsDigest: string(canon.Sum(nil))})
+				return nil
+			})
+			r.ok(err)
+		}
+		s := r.send("書いて", say("EXECUTION", "continue", "actions", creates(1)), say("EXECUTION", "done", "reply", "はい。"))
+		told := r.told(1)[0]
+		if made := r.file("f00.md") != ""; made == unknown || s.State.Status != session.Success || strings.Contains(told, `"VOIDED"`) != unknown {
+			t.Errorf("unknown %v: made %v, %+v, the model is told %s", unknown, made, s.State, told)
+		}
+		if n := r.kinds(); (n[audit.Intent] == 0) != unknown || (n[audit.Void] == 1) != unknown {
+			t.Errorf("unknown %v: rows %v", unknown, n)
+		}
+		r.sound()
+	}
 }
 
 // TestTheSameCallAtOnce: of one call that is sent many times at once one is made, and nobody is told that it was not (S15).

@@ -133,6 +133,8 @@ type rig struct {
 	together time.Duration
 	// lock is how long a call waits for the folder; 0: as long as it does.
 	lock time.Duration
+	// beginning is told of a call that is about to be judged for its INTENT, if it is not nil: once.
+	beginning func(s ledger.Session, call string)
 	// asks are the policy's ask_plan and ask_result.
 	asks [2]bool
 }
@@ -238,7 +240,13 @@ func toolsWith(description string) (*tool.Registry, error) {
 func (r *rig) Await(context.Context, string) {}
 
 // Router implements Tools.
-func (r *rig) Router(context.Context, string, ledger.Session) (router.Router, error) {
+func (r *rig) Router(_ context.Context, _ string, s ledger.Session) (router.Router, error) {
+	if do := r.beginning; do != nil {
+		if todo := r.Machine.Next(s.State, r.clock.now); todo.Duty == session.BeginCall {
+			r.beginning = nil
+			do(s, todo.Call)
+		}
+	}
 	root, err := workfolder.Open(workfolder.Config{Name: "work", Path: r.dir}, nil)
 	if err != nil {
 		return router.Router{}, err
