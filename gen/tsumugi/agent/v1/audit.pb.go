@@ -491,7 +491,8 @@ type VerifyAuditResponse struct {
 	BadSeq int64 `protobuf:"varint,3,opt,name=bad_seq,json=badSeq,proto3" json:"bad_seq,omitempty"`
 	// What is not as it was: the bad row, the session's own record, or both. Where the record alone is, it says how many rows hold by themselves.
 	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
-	// With `replay`: the session that its rows make is the one that is stored; `replay_problem` says what is not.
+	// With `replay`: the session that its rows make is the one that is stored, and no approval is open that it does not know of; `replay_problem` says what
+	// is not.
 	Replayed      bool   `protobuf:"varint,5,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	ReplayProblem string `protobuf:"bytes,6,opt,name=replay_problem,json=replayProblem,proto3" json:"replay_problem,omitempty"`
 	// Where the chain ends. Kept elsewhere it shows later that no row was cut from the end; an export of the rows begins with it.

@@ -299,7 +299,10 @@ type Session struct {
 	PlanBrief []string `protobuf:"bytes,7,rep,name=plan_brief,json=planBrief,proto3" json:"plan_brief,omitempty"`
 	// What is not known yet, at most 2 lines of at most 100 characters.
 	OpenQuestions []string `protobuf:"bytes,8,rep,name=open_questions,json=openQuestions,proto3" json:"open_questions,omitempty"`
-	// What the work is about: `file:PATH`, `conversation:NODE` and `plan:ID`, at most 32 of at most 300 characters.
+	// What the work is about, at most 32 of at most 300 characters: `file:PATH`; `plan:` and the id of an approval of a plan, approved in a session of the
+	// same owner; `conversation:` and the number of a turn of this session from 1, `sessions/{uuid}/NUMBER`, `nodes/{uuid}` or `flows/{uuid}`. Prompts tell
+	// what they are. Behind them the agent adds what calls have read and written, turns that were looked up and plans that were approved, the latest last,
+	// as many as there is room for beside yours. An update replaces all.
 	ContextRefs []string `protobuf:"bytes,9,rep,name=context_refs,json=contextRefs,proto3" json:"context_refs,omitempty"`
 	// Name of a work folder of the configuration. Empty: the session has none, and no tool reads or writes files. Not changed later.
 	Root string `protobuf:"bytes,10,opt,name=root,proto3" json:"root,omitempty"`
@@ -315,7 +318,8 @@ type Session struct {
 	Budgets *Budgets `protobuf:"bytes,39,opt,name=budgets,proto3" json:"budgets,omitempty"`
 	// What it has spent of its budgets.
 	Spent *Spent `protobuf:"bytes,40,opt,name=spent,proto3" json:"spent,omitempty"`
-	// An ended session whose five items, references and memory are taken over where this one brings none: `sessions/{uuid}`. Not changed later.
+	// An ended session, `sessions/{uuid}`, whose memory is taken over, each of the five items that this one does not bring, so its constraints unless this one
+	// brings others, and its references where this one brings none. Not changed later.
 	ContinueFrom string `protobuf:"bytes,14,opt,name=continue_from,json=continueFrom,proto3" json:"continue_from,omitempty"`
 	// Tools that the caller carries out, at most 64, with 256 KiB of texts together. Not changed later.
 	ClientTools []*ClientTool `protobuf:"bytes,15,rep,name=client_tools,json=clientTools,proto3" json:"client_tools,omitempty"`
