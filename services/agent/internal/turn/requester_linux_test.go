@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
@@ -48,6 +49,29 @@ func TestRequester(t *testing.T) {
 	}
 	if s, err := r.Ledger.Get(t.Context(), ns, id); err != nil || len(s.Talk.Denied) != 1 || len(s.Talk.Senders) != 0 {
 		t.Errorf("%+v, %v", s.Talk.Senders, err)
+	}
+	r.sound()
+}
+
+// TestALateDenial denies the call as one in time does: it is not asked for again before the next message of a person (S28, C35).
+func TestALateDenial(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.send("書いて", say("EXECUTION", "continue", "actions", creates(1)))
+	late := r.pending()[0]
+	r.clock.now = late.Expires
+	r.drive()
+	r.ok(r.deniedBy(late, "cho"))
+	m := r.message(approver("eve"), "雨")
+	m.Event = true
+	_, err := r.Send(t.Context(), ns, id, m)
+	r.ok(err)
+	r.model.lines = []string{say("EXECUTION", "continue", "actions", creates(1)), say("PLANNING", "done")}
+	if r.drive(); len(r.pending()) > 0 || !strings.Contains(r.told(1)[0], "a person has denied this very call") {
+		t.Errorf("%+v, the model is told %q", r.pending(), r.told(1))
+	}
+	if s := r.send("やはり書いて", say("EXECUTION", "continue", "actions", creates(1))); s.State.Step != session.Awaiting {
+		t.Errorf("%+v", s.State)
 	}
 	r.sound()
 }
