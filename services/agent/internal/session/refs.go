@@ -22,7 +22,8 @@ func (t Thread) Refer(ref string) Thread {
 	if len(CheckRefs([]string{ref})) > 0 || slices.Contains(t.Refs, ref) {
 		return t
 	}
-	t.Found = append(t.Forget(ref).Found, ref)
+	t = t.Forget(ref)
+	t.Found = append(t.Found, ref)
 	t.Found = t.Found[max(0, len(t.Found)-max(0, MaxRefs-len(t.Refs))):]
 	return t
 }
