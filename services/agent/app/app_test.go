@@ -121,7 +121,7 @@ func TestConfig(t *testing.T) {
 	right := []string{ // without a value, too
 		"summaries.background", "summaries.namespaces", "summaries.backend", "summaries.locale", "summaries.again", "summaries.token_limit",
 		"summaries.grammar", "sessions.tools", "sessions.policies", "sessions.audit_keys", "sessions.reasks", "sessions.recoveries", "sessions.requester_may_approve",
-		"sessions.approve_unshown", "sessions.without", "sessions.keep_records",
+		"sessions.approve_unshown", "sessions.without", "sessions.keep_records", "sessions.grace",
 	}
 	for _, k := range config.Keys(&good) {
 		if !slices.Contains(right, k.Name) && !strings.Contains(err.Error(), "\n  "+k.Name+": must be ") {

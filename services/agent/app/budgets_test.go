@@ -16,12 +16,12 @@ func TestBudgets(t *testing.T) {
 	d := newDesk(t)
 	for field, b := range map[string]*agentv1.Budgets{
 		"message_model_calls": {MessageModelCalls: 21}, "message_tool_calls": {MessageToolCalls: 65}, "message_seconds": {MessageSeconds: 86_401},
-		"session_model_calls": {SessionModelCalls: -1}, "session_tool_calls": {SessionToolCalls: 1_000_001}, "session_bytes_written": {SessionBytesWritten: 1<<40 + 1},
+		"session_model_calls": {SessionModelCalls: -1}, "session_tool_calls": {SessionToolCalls: 1_000_001}, "session_bytes_written": {SessionBytesWritten: -1},
 	} {
 		_, err := d.agent.CreateSession(d.ann(), &agentv1.CreateSessionRequest{Session: &agentv1.Session{Budgets: b}})
 		d.wrong(err, "session.budgets."+field, "must be from 0 to ")
 	}
-	want := &agentv1.Budgets{MessageModelCalls: 5, MessageToolCalls: 6, MessageSeconds: 600, SessionModelCalls: 1, SessionToolCalls: 8, SessionBytesWritten: 9 << 30}
+	want := &agentv1.Budgets{MessageModelCalls: 5, MessageToolCalls: 6, MessageSeconds: 600, SessionModelCalls: 1, SessionToolCalls: 8, SessionBytesWritten: 9 << 20}
 	s := d.create(&agentv1.Session{Root: "work", Budgets: want})
 	if !proto.Equal(s.Budgets, want) {
 		t.Errorf("%v", s.Budgets)

@@ -693,9 +693,9 @@ type Budgets struct {
 	SessionModelCalls int32 `protobuf:"varint,4,opt,name=session_model_calls,json=sessionModelCalls,proto3" json:"session_model_calls,omitempty"`
 	// Calls of tools in the whole session, at most 1,000,000. 0: no limit.
 	SessionToolCalls int32 `protobuf:"varint,5,opt,name=session_tool_calls,json=sessionToolCalls,proto3" json:"session_tool_calls,omitempty"`
-	// Bytes that its calls of `write` and `create` may write into files, at most 1 TiB. 0: no limit. What programs and tools of others write is not known. An
-	// answer that would write more is kept, and nothing of it is done. A string in JSON.
-	SessionBytesWritten int64 `protobuf:"varint,6,opt,name=session_bytes_written,json=sessionBytesWritten,proto3" json:"session_bytes_written,omitempty"`
+	// Bytes that its calls of `write` and `create` may write into files, at most 2,147,483,647. 0: no limit. What programs and tools of others write is
+	// not known. An answer that would write more is kept, and nothing of it is done.
+	SessionBytesWritten int32 `protobuf:"varint,6,opt,name=session_bytes_written,json=sessionBytesWritten,proto3" json:"session_bytes_written,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -765,7 +765,7 @@ func (x *Budgets) GetSessionToolCalls() int32 {
 	return 0
 }
 
-func (x *Budgets) GetSessionBytesWritten() int64 {
+func (x *Budgets) GetSessionBytesWritten() int32 {
 	if x != nil {
 		return x.SessionBytesWritten
 	}
@@ -778,10 +778,11 @@ type Spent struct {
 	MessageModelCalls int32                  `protobuf:"varint,1,opt,name=message_model_calls,json=messageModelCalls,proto3" json:"message_model_calls,omitempty"`
 	MessageToolCalls  int32                  `protobuf:"varint,2,opt,name=message_tool_calls,json=messageToolCalls,proto3" json:"message_tool_calls,omitempty"`
 	// Whole seconds up to now.
-	MessageSeconds      int32 `protobuf:"varint,3,opt,name=message_seconds,json=messageSeconds,proto3" json:"message_seconds,omitempty"`
-	SessionModelCalls   int32 `protobuf:"varint,4,opt,name=session_model_calls,json=sessionModelCalls,proto3" json:"session_model_calls,omitempty"`
-	SessionToolCalls    int32 `protobuf:"varint,5,opt,name=session_tool_calls,json=sessionToolCalls,proto3" json:"session_tool_calls,omitempty"`
-	SessionBytesWritten int64 `protobuf:"varint,6,opt,name=session_bytes_written,json=sessionBytesWritten,proto3" json:"session_bytes_written,omitempty"`
+	MessageSeconds    int32 `protobuf:"varint,3,opt,name=message_seconds,json=messageSeconds,proto3" json:"message_seconds,omitempty"`
+	SessionModelCalls int32 `protobuf:"varint,4,opt,name=session_model_calls,json=sessionModelCalls,proto3" json:"session_model_calls,omitempty"`
+	SessionToolCalls  int32 `protobuf:"varint,5,opt,name=session_tool_calls,json=sessionToolCalls,proto3" json:"session_tool_calls,omitempty"`
+	// At most 2,147,483,647, however many they are.
+	SessionBytesWritten int32 `protobuf:"varint,6,opt,name=session_bytes_written,json=sessionBytesWritten,proto3" json:"session_bytes_written,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -851,7 +852,7 @@ func (x *Spent) GetSessionToolCalls() int32 {
 	return 0
 }
 
-func (x *Spent) GetSessionBytesWritten() int64 {
+func (x *Spent) GetSessionBytesWritten() int32 {
 	if x != nil {
 		return x.SessionBytesWritten
 	}
@@ -1836,14 +1837,14 @@ const file_tsumugi_agent_v1_sessions_proto_rawDesc = "" +
 	"\x0fmessage_seconds\x18\x03 \x01(\x05B\x03\xe0A\x01R\x0emessageSeconds\x123\n" +
 	"\x13session_model_calls\x18\x04 \x01(\x05B\x03\xe0A\x01R\x11sessionModelCalls\x121\n" +
 	"\x12session_tool_calls\x18\x05 \x01(\x05B\x03\xe0A\x01R\x10sessionToolCalls\x127\n" +
-	"\x15session_bytes_written\x18\x06 \x01(\x03B\x03\xe0A\x01R\x13sessionBytesWritten\"\xbe\x02\n" +
+	"\x15session_bytes_written\x18\x06 \x01(\x05B\x03\xe0A\x01R\x13sessionBytesWritten\"\xbe\x02\n" +
 	"\x05Spent\x123\n" +
 	"\x13message_model_calls\x18\x01 \x01(\x05B\x03\xe0A\x03R\x11messageModelCalls\x121\n" +
 	"\x12message_tool_calls\x18\x02 \x01(\x05B\x03\xe0A\x03R\x10messageToolCalls\x12,\n" +
 	"\x0fmessage_seconds\x18\x03 \x01(\x05B\x03\xe0A\x03R\x0emessageSeconds\x123\n" +
 	"\x13session_model_calls\x18\x04 \x01(\x05B\x03\xe0A\x03R\x11sessionModelCalls\x121\n" +
 	"\x12session_tool_calls\x18\x05 \x01(\x05B\x03\xe0A\x03R\x10sessionToolCalls\x127\n" +
-	"\x15session_bytes_written\x18\x06 \x01(\x03B\x03\xe0A\x03R\x13sessionBytesWritten\"\x82\x01\n" +
+	"\x15session_bytes_written\x18\x06 \x01(\x05B\x03\xe0A\x03R\x13sessionBytesWritten\"\x82\x01\n" +
 	"\x04Turn\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x126\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1b.tsumugi.agent.v1.TurnStateB\x03\xe0A\x03R\x05state\x12-\n" +

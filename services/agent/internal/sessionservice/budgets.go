@@ -1,6 +1,7 @@
 package sessionservice
 
 import (
+	"math"
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
@@ -10,7 +11,7 @@ import (
 // Bounds of budgets for which the process has no limit of its own.
 const (
 	maxCalls = 1_000_000
-	maxBytes = 1 << 40
+	maxBytes = math.MaxInt32
 	maxWork  = 24 * time.Hour
 )
 

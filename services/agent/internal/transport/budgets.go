@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"math"
 	"time"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
@@ -12,7 +13,7 @@ import (
 func budgets(b *agentv1.Budgets) ledger.Budgets {
 	return ledger.Budgets{
 		MessageModelCalls: int(b.GetMessageModelCalls()), MessageToolCalls: int(b.GetMessageToolCalls()), MessageTime: time.Duration(b.GetMessageSeconds()) * time.Second,
-		SessionModelCalls: int(b.GetSessionModelCalls()), SessionToolCalls: int(b.GetSessionToolCalls()), SessionBytes: b.GetSessionBytesWritten(),
+		SessionModelCalls: int(b.GetSessionModelCalls()), SessionToolCalls: int(b.GetSessionToolCalls()), SessionBytes: int64(b.GetSessionBytesWritten()),
 	}
 }
 
@@ -23,7 +24,7 @@ func fromBudgets(b ledger.Budgets) *agentv1.Budgets {
 	}
 	return &agentv1.Budgets{
 		MessageModelCalls: int32(b.MessageModelCalls), MessageToolCalls: int32(b.MessageToolCalls), MessageSeconds: int32(b.MessageTime / time.Second),
-		SessionModelCalls: int32(b.SessionModelCalls), SessionToolCalls: int32(b.SessionToolCalls), SessionBytesWritten: b.SessionBytes,
+		SessionModelCalls: int32(b.SessionModelCalls), SessionToolCalls: int32(b.SessionToolCalls), SessionBytesWritten: int32(b.SessionBytes),
 	}
 }
 
@@ -31,6 +32,6 @@ func fromBudgets(b ledger.Budgets) *agentv1.Budgets {
 func spent(v sessionservice.View) *agentv1.Spent {
 	return &agentv1.Spent{
 		MessageModelCalls: int32(v.State.Spent), MessageToolCalls: int32(v.Talk.ToolCalls), MessageSeconds: int32(v.Worked / time.Second),
-		SessionModelCalls: int32(v.Spent.ModelCalls), SessionToolCalls: int32(v.Spent.ToolCalls), SessionBytesWritten: v.Spent.Bytes,
+		SessionModelCalls: int32(v.Spent.ModelCalls), SessionToolCalls: int32(v.Spent.ToolCalls), SessionBytesWritten: int32(min(v.Spent.Bytes, math.MaxInt32)),
 	}
 }

@@ -218,19 +218,25 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	if constrain {
 		req.Schema = told.schema
 	}
+	h.text, h.result, err = e.generate(ctx, s, generator, req)
+	h.again = repeats(talk, h.text)
+	h.made = madeBy(window, req, h.result)
+	return h, err
+}
+
+// generate has the model answer within its time, and within that of the session: *lateError.
+func (e *Engine) generate(ctx context.Context, s ledger.Session, from llm.Generator, req llm.Request) (string, llm.Result, error) {
 	most := e.Limits.Ask
 	if left, bound := e.timeLeft(s); bound {
 		most = min(most, left)
 	}
 	asking, stop := context.WithTimeout(ctx, most)
 	defer stop()
-	h.text, h.result, err = llm.Receive(asking, generator, req, maxAnswer)
+	text, result, err := llm.Receive(asking, from, req, maxAnswer)
 	if err != nil && most < e.Limits.Ask && errors.Is(asking.Err(), context.DeadlineExceeded) {
 		err = &lateError{spentTime(s)}
 	}
-	h.again = repeats(talk, h.text)
-	h.made = madeBy(window, req, h.result)
-	return h, err
+	return text, result, err
 }
 
 // repeats is how many of the last answers of a conversation are one text.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -21,19 +22,11 @@ func SetBudget(s *agentv1.Session, text string) error {
 	if field == nil {
 		return fmt.Errorf("%.60q is no budget; they are %s", name, strings.Join(budgetNames(), ", "))
 	}
-	bits := 64
-	if field.Kind() == protoreflect.Int32Kind {
-		bits = 32
-	}
-	n, err := strconv.ParseInt(number, 10, bits)
+	n, err := strconv.ParseInt(number, 10, 32)
 	if err != nil {
-		return fmt.Errorf("%s must be a whole number, and is %.40q", name, number)
+		return fmt.Errorf("%s must be a whole number of at most %d, and is %.40q", name, math.MaxInt32, number)
 	}
-	if bits == 32 {
-		m.Set(field, protoreflect.ValueOfInt32(int32(n))) //nolint:gosec // parsed as one
-	} else {
-		m.Set(field, protoreflect.ValueOfInt64(n))
-	}
+	m.Set(field, protoreflect.ValueOfInt32(int32(n)))
 	return nil
 }
 

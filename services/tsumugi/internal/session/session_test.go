@@ -294,12 +294,12 @@ func TestUpdateRevokeDelete(t *testing.T) {
 	d.has(d.must(Update(t.Context(), d.on(name, ""), &agentv1.Session{AddedRules: rules}, []string{"added_rules"})),
 		"added rule: session.law DENY path contracts/** risk at least LOW read_only false: lawyers\n")
 	var s agentv1.Session
-	for text, says := range map[string]string{"session-model-calls=40": "", "session_bytes_written=5000000000": "", "calls=1": "they are message-model-calls", "message-seconds=": "whole number"} {
+	for text, says := range map[string]string{"session-model-calls=40": "", "session_bytes_written=500000": "", "session-bytes-written=5000000000": "whole number", "calls=1": "they are message-model-calls", "message-seconds=": "whole number"} {
 		if err := SetBudget(&s, text); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	d.has(d.must(Update(t.Context(), d.on(name, ""), &s, []string{"budgets"})), "spent: session model calls 0 of 40, session bytes written 0 of 5000000000\n")
+	d.has(d.must(Update(t.Context(), d.on(name, ""), &s, []string{"budgets"})), "spent: session model calls 0 of 40, session bytes written 0 of 500000\n")
 	for text, says := range map[string]string{`{"id": 1}`: "must be a JSON list of rules", `[{"id": "session.a", "effects": "x"}]`: `unknown field "effects"`} {
 		if _, err := Rules(d.File("bad.json", text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", text, err)
