@@ -99,7 +99,7 @@ func (h sameHeld) Finish(ctx context.Context, s folder.Staged) (string, error) {
 // over has the engine of the rig work with the tools of the stock.
 func (k *stock) over(r *rig) *stock {
 	k.rig, k.desk = r, clienttool.New(r.Ledger, r.clock)
-	r.Engine.Tools = k
+	r.Tools = k
 	return k
 }
 

@@ -48,8 +48,11 @@ func dumped(path string) (d dump, err error) {
 	if err != nil {
 		return d, err
 	}
-	defer db.Close() //nolint:errcheck // it was read
-	text := func(scan durable.Scanner) (s string, err error) { return s, scan(&s) }
+	defer db.Close()
+	text := func(scan durable.Scanner) (s string, err error) {
+		err = scan(&s)
+		return s, err
+	}
 	rows, err := db.Rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC, name")
 	if d.Schema, err = durable.Collect(rows, err, text); err != nil {
 		return d, err
