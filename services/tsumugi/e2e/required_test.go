@@ -38,8 +38,10 @@ func required(t *testing.T, m mode) {
 				request := hollow(methods.Get(i).Input(), depth)
 				want := unset(request.ProtoReflect(), "")
 				if resource, ok := updated(methods.Get(i).Input()); ok {
-					// What else of it is required depends on the mask.
-					want = []string{resource + ".name", "update_mask"}
+					// What else of it is required depends on the mask, and that is where nothing of the resource is set: messages in it are.
+					if want = []string{resource + ".name"}; depth < 2 {
+						want = append(want, "update_mask")
+					}
 				}
 				if len(want) == 0 {
 					continue

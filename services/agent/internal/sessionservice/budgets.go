@@ -11,7 +11,7 @@ import (
 // Bounds of budgets for which the process has no limit of its own.
 const (
 	maxCalls = 1_000_000
-	maxBytes = math.MaxInt32
+	maxBytes = math.MaxInt32 // what the contract can say
 	maxWork  = 24 * time.Hour
 )
 
