@@ -962,8 +962,9 @@ type ToolCallChange struct {
 	Call  string                 `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	Tool  string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
 	// Judged: ALLOW, USED (a standing rule allows it) or DENY. Begun: BEGUN, SUBMITTED (its client gave the result), then EXECUTED, FAILED, UNKNOWN, or
-	// NOT_DONE, which may begin once more. It will not begin: STALE_TARGET, LAPSED, POLICY_DENY, TOOL_CHANGED, or TURN_OPEN of CallTool. What a person is
-	// asked, says, or cancels is told by `approval`.
+	// NOT_DONE, which may begin once more. It will not begin: STALE_TARGET, LAPSED, POLICY_DENY, TOOL_CHANGED, CANCELED, SUPERSEDED, INTERRUPTED,
+	// OUTCOME_EXPIRED, CRASH_LOOP, or TURN_OPEN of CallTool. What a person is asked or says is told by `approval`, and so is what becomes of a call that was
+	// asked about before it begins.
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	// Why, a word or a sentence.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`

@@ -295,14 +295,19 @@ func (w *Work) tell(before, next session.State, notes []session.Note) {
 // owed says of which call no row tells.
 func (w *Work) owed() error {
 	for id, c := range w.told {
-		hash := w.Session.Calls[id].Hash
-		if !slices.ContainsFunc(w.entries, func(e audit.Entry) bool {
-			return e.CallHash != "" && e.CallHash == hash || e.Digest != "" && e.Digest == c.Digest
-		}) {
+		if !w.tells(id, c) {
 			return fmt.Errorf("call %s of session %s changed, and no row tells it", id, w.Session.ID)
 		}
 	}
 	return nil
+}
+
+// tells says whether a row tells of a call.
+func (w *Work) tells(id string, c session.Call) bool {
+	hash := w.Session.Calls[id].Hash
+	return slices.ContainsFunc(w.entries, func(e audit.Entry) bool {
+		return e.CallHash != "" && e.CallHash == hash || e.Digest != "" && e.Digest == c.Digest
+	})
 }
 
 // needsClock says that a wrong clock would let something begin.
@@ -334,6 +339,9 @@ func (w *Work) complete(e audit.Entry) audit.Entry {
 // write writes the session and its rows. Of the calls of which nothing is open any more only the rows tell.
 func (w *Work) write(before []byte) (Session, error) {
 	s := w.Session
+	if err := w.closed(); err != nil {
+		return Session{}, err
+	}
 	if err := w.owed(); err != nil {
 		return Session{}, err
 	}

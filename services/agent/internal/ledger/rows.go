@@ -1,6 +1,10 @@
 package ledger
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
+
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
@@ -106,4 +110,28 @@ func appendTexts[T ~string](b []byte, name string, all []T) []byte {
 		b = canon.AppendText(b, string(text))
 	}
 	return append(b, ']')
+}
+
+// closed writes the rows of calls that the end of their work has closed, such as a cancel, and of which no approval tells: one that was allowed and had
+// not begun is void, one that had begun is not known.
+func (w *Work) closed() error {
+	for _, id := range slices.Sorted(maps.Keys(w.told)) {
+		c, hash := w.calls[id], w.Session.Calls[id].Hash
+		if hash == "" || w.tells(id, w.told[id]) || c.Progress != session.Voided && c.Progress != session.Unknown {
+			continue
+		}
+		details, err := json.Marshal(struct {
+			Call string `json:"call"`
+			Tool string `json:"tool"`
+		}{id, w.Session.Calls[id].Tool})
+		if err != nil {
+			return err
+		}
+		e := audit.Entry{Kind: audit.Void, Verdict: string(c.Reason), Reason: "the call had not begun", CallHash: hash, ArgsDigest: hash, Details: string(details)}
+		if c.Progress == session.Unknown {
+			e.Kind, e.Verdict, e.Reason = audit.UnknownOutcome, string(session.Unknown), string(c.Reason)
+		}
+		w.Row(e)
+	}
+	return nil
 }
