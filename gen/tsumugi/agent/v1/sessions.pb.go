@@ -318,8 +318,9 @@ type Session struct {
 	Budgets *Budgets `protobuf:"bytes,39,opt,name=budgets,proto3" json:"budgets,omitempty"`
 	// What it has spent of its budgets.
 	Spent *Spent `protobuf:"bytes,40,opt,name=spent,proto3" json:"spent,omitempty"`
-	// An ended session, `sessions/{uuid}`, whose memory is taken over, each of the five items that this one does not bring, so its constraints unless this one
-	// brings others, and its references where this one brings none. Not changed later.
+	// A session that has no open turn, `sessions/{uuid}`, whose memory is taken over, each of the five items that this one does not bring, so its
+	// constraints unless this one brings others, and its references where this one brings none. Policy, rules, budgets and tools are this one's own.
+	// Not changed later.
 	ContinueFrom string `protobuf:"bytes,14,opt,name=continue_from,json=continueFrom,proto3" json:"continue_from,omitempty"`
 	// Tools that the caller carries out, at most 64, with 256 KiB of texts together. Not changed later.
 	ClientTools []*ClientTool `protobuf:"bytes,15,rep,name=client_tools,json=clientTools,proto3" json:"client_tools,omitempty"`

@@ -112,7 +112,7 @@ a message comes: tsumugi session send.`,
 	f.StringVar(&s.Root, "root", "", "a work folder of the tools file; empty: the session has no files")
 	f.StringVar(&s.Backend, "backend", "", "a backend of the backends file; empty: the default one")
 	f.StringVar(&s.Locale, "locale", "", "the language of prompts and sentences, ja or en; empty: ja")
-	f.StringVar(&s.ContinueFrom, "continue", "", "an ended session whose memory, and each item that this one does not bring, are taken over")
+	f.StringVar(&s.ContinueFrom, "continue", "", "a session without an open turn, whose memory, and each item that this one does not bring, are taken over")
 	f.StringArrayVar(&tools, "client-tool", nil, "a JSON file with a tool that you carry out: name, description, inputSchema, timeoutSeconds")
 	return c
 }
