@@ -119,6 +119,32 @@ func TestTamperedSessions(t *testing.T) {
 	}
 }
 
+// TestRowsWithoutTheirSession: a session that somebody takes out of the store, or to another namespace, is not intact; its rows are listed.
+func TestRowsWithoutTheirSession(t *testing.T) {
+	t.Parallel()
+	for _, change := range []string{"DELETE FROM sessions", "UPDATE sessions SET ns = 'other'"} {
+		d := newDesk(t)
+		name := d.create(&agentv1.Session{Goal: "港"}).Name
+		d.alter(change)
+		for _, replay := range []bool{false, true} {
+			v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name, Replay: replay})
+			d.ok(err)
+			told := strings.Contains(v.Problem, "rows are there, and the session that they belong to is not; its rows are as they were made, 1 of them")
+			if v.Intact || v.Records != 1 || v.Head != nil || !told || v.Replayed || (v.ReplayProblem != "") != replay {
+				t.Errorf("%s, replay %t: %v", change, replay, v)
+			}
+		}
+		if rows, err := d.agent.ListAuditRecords(d.ann(), &agentv1.ListAuditRecordsRequest{Session: name}); err != nil || len(rows.Records) != 1 {
+			t.Errorf("%s, its rows: %v, %v", change, rows, err)
+		}
+		d.alter("DELETE FROM records")
+		_, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name, Replay: true})
+		d.refused(err, codes.NotFound, "SESSION_NOT_FOUND")
+		_, err = d.agent.ListAuditRecords(d.ann(), &agentv1.ListAuditRecordsRequest{Session: name})
+		d.refused(err, codes.NotFound, "SESSION_NOT_FOUND")
+	}
+}
+
 // TestABrokenApprovalInAList: approvers are told which it is and see all others; whoever it might be for is told nothing.
 func TestABrokenApprovalInAList(t *testing.T) {
 	t.Parallel()

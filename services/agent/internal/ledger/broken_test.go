@@ -107,6 +107,34 @@ func TestABrokenSessionWithBrokenRowsIsVerified(t *testing.T) {
 	}
 }
 
+// TestRowsWithoutTheirSession: taking a session out of the store, or to another namespace, hides none of its rows; where there is no row either there is
+// no session.
+func TestRowsWithoutTheirSession(t *testing.T) {
+	t.Parallel()
+	for _, change := range []string{"DELETE FROM sessions", "UPDATE sessions SET ns = 'other'"} {
+		r, ctx := newRig(t), t.Context()
+		r.say(t, ns, "s")
+		r.alter(t, change)
+		var record *RecordError
+		got, err := r.Verify(ctx, ns, "s")
+		if !errors.As(err, &record) || !errors.Is(err, ErrGone) || errors.Is(err, store.ErrNotFound) || got.Rows == 0 || got.HeadChecked || got.Head != (audit.Head{}) {
+			t.Errorf("%s: %+v, %v", change, got, err)
+		}
+		if err := r.Exists(ctx, ns, "s"); err != nil {
+			t.Errorf("%s: %v", change, err)
+		}
+		r.alter(t, "UPDATE records SET body = x'00' WHERE seq = 1")
+		var bad *audit.BadRow
+		if _, err := r.Verify(ctx, ns, "s"); !errors.As(err, &bad) || bad.Seq != 1 || !errors.Is(err, ErrGone) {
+			t.Errorf("%s, with a broken row: %v", change, err)
+		}
+		r.alter(t, "DELETE FROM records")
+		if err := errors.Join(second(r.Verify(ctx, ns, "s")), r.Exists(ctx, ns, "s")); !errors.Is(err, store.ErrNotFound) || errors.Is(err, ErrGone) {
+			t.Errorf("%s, without rows: %v", change, err)
+		}
+	}
+}
+
 // TestAStoreThatCannotBeRead says nothing of a session: that is no answer.
 func TestAStoreThatCannotBeRead(t *testing.T) {
 	t.Parallel()

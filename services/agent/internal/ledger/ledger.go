@@ -7,6 +7,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -250,9 +251,27 @@ func (l *Ledger) stored(ctx context.Context, ns, id string) (found store.Session
 	return found, err
 }
 
-// Exists is nil where there is such a session, whether it can be read or not, or rows of one that was deleted. store.ErrNotFound.
+// kept is stored, with ErrGone where rows of a session are there without it, in one snapshot. store.ErrNotFound: there is neither.
+func (l *Ledger) kept(ctx context.Context, ns, id string) (found store.Session, err error) {
+	err = l.store.Read(ctx, ns, func(v store.View) error {
+		found, err = v.Session(id)
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if rows, unread := v.Records(id, 1, 1); unread != nil || len(rows) > 0 {
+			return cmp.Or(unread, ErrGone)
+		}
+		return err
+	})
+	return found, err
+}
+
+// Exists is nil where there is such a session, whether it can be read or not, or rows of one that was deleted, or is gone. store.ErrNotFound.
 func (l *Ledger) Exists(ctx context.Context, ns, id string) error {
-	_, err := l.stored(ctx, ns, id)
+	_, err := l.kept(ctx, ns, id)
+	if errors.Is(err, ErrGone) {
+		return nil
+	}
 	return err
 }
 

@@ -21,6 +21,9 @@ type Verified struct {
 	Head audit.Head
 }
 
+// ErrGone is why a session is not stored as it was written where it is not stored at all: a session that is deleted stays, as one that was, with its rows.
+var ErrGone = errors.New("rows are there, and the session that they belong to is not")
+
 // RecordError says that a session itself is not stored as it was written. Its rows are another matter: they may be as they were made.
 type RecordError struct {
 	Session string
@@ -43,12 +46,16 @@ func (e *RecordError) Unwrap() error { return e.Err }
 // itself, and has nothing in it that this program does not write. The error is an *audit.BadRow, which names the first row that is not as it was made, a
 // *RecordError, or both; store.ErrNotFound; and any other where the store itself cannot be read, which says nothing of the session.
 func (l *Ledger) Verify(ctx context.Context, ns, id string) (out Verified, err error) {
-	found, err := l.stored(ctx, ns, id)
-	if err != nil {
+	found, err := l.kept(ctx, ns, id)
+	gone := errors.Is(err, ErrGone)
+	if err != nil && !gone {
 		return out, err
 	}
 	chain := audit.Chain{Namespace: ns, Session: id}
-	s, broken := l.decode(found)
+	s, broken := Session{}, err
+	if !gone {
+		s, broken = l.decode(found)
+	}
 	if broken == nil {
 		out.Head, chain.Heads = s.Head, []audit.Head{s.Head}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 )
 
-// Rows gives the rows of a session behind one, oldest first; of a deleted session, too. Behind a *ledger.BrokenError, of rows that cannot be read, the
-// next ones follow; any other error ends them. *NotFoundError.
+// Rows gives the rows of a session behind one, oldest first; of a deleted session, and of one that is gone from the store, too. Behind a
+// *ledger.BrokenError, of rows that cannot be read, the next ones follow; any other error ends them. *NotFoundError: there is neither session nor row.
 func (s *Service) Rows(ctx context.Context, w Who, id string, after int64) iter.Seq2[audit.Row, error] {
 	return func(yield func(audit.Row, error) bool) {
 		if err := s.Ledger.Exists(ctx, w.Namespace, id); err != nil {
@@ -70,6 +70,10 @@ func (s *Service) Verify(ctx context.Context, w Who, id string, replay bool) (v 
 	v.Rows, v.Head = int64(got.Rows), got.Head
 	if err = v.take(err); err != nil || !replay {
 		return v, found(aSession, id, err)
+	}
+	if v.Record != nil && errors.Is(v.Record, ledger.ErrGone) {
+		v.Replay = v.Record // There is nothing to hold what the rows make to.
+		return v, nil
 	}
 	if v.Bad == nil {
 		if err = v.take(s.Ledger.Contents(ctx, w.Namespace, id)); err != nil {
