@@ -27,7 +27,7 @@ type Content struct {
 	// written out (S24). Empty where NotShown says why.
 	Text     string   `json:"text"`
 	NotShown NotShown `json:"not_shown,omitempty"`
-	// Args are the canonical arguments of a tool call, byte for byte what the tool will get.
+	// Args are the canonical arguments of a tool call, byte for byte what the tool will get; of an outcome, those of its call.
 	Args string `json:"args,omitempty"`
 }
 
@@ -106,6 +106,13 @@ func (a Approval) subject(c Content) (canon.Subject, error) {
 	case canon.KindResult:
 		return canon.Result{Text: c.Text, Executed: s.Executed}, nil
 	case canon.KindOutcome:
+		var args canon.Hash // An outcome that was asked about before they were shown has none.
+		if c.Args != "" {
+			args = canon.Sum([]byte(c.Args))
+		}
+		if args != s.Args || len(c.Args) != s.ArgsBytes {
+			return nil, &BrokenError{a.ID, "its arguments are not those of its call"}
+		}
 		return canon.Outcome{Call: s.CallHash, Targets: s.Targets, Intent: s.Intent, Attempt: s.Attempt}, nil
 	}
 	return nil, &BrokenError{a.ID, "it is of no kind"}

@@ -39,7 +39,8 @@ func kinds(t *testing.T) map[canon.Kind]Made {
 	must(t, err)
 	result, err := ForResult(Result{Origin: origin("r1"), Text: "all is tidy", Executed: []canon.Executed{{Seq: 4, Call: hash, Status: "EXECUTED", Targets: targets}}})
 	must(t, err)
-	outcome, err := ForOutcome(Outcome{Origin: origin("o1"), Tool: "write", Root: "work", Why: "the disk went away", Subject: canon.Outcome{Call: hash, Targets: targets, Intent: 7, Attempt: 1}})
+	outcome, err := ForOutcome(Outcome{Origin: origin("o1"), Tool: "write", Root: "work", Why: "the disk went away", Args: call.Judged.Facts.Args,
+		Subject: canon.Outcome{Call: hash, Targets: targets, Intent: 7, Attempt: 1}})
 	must(t, err)
 	return map[canon.Kind]Made{canon.KindToolCall: one(t, call), canon.KindPlan: plan, canon.KindResult: result, canon.KindOutcome: outcome}
 }

@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
@@ -108,7 +109,10 @@ type Outcome struct {
 	// Tool, Root and Subject are those of the call.
 	Tool, Root string
 	Subject    canon.Outcome
-	// Why is what could not be proved, a sentence.
+	// Args are the arguments of the call, JSON; Began is when it began.
+	Args  []byte
+	Began time.Time
+	// Why is what could not be proved, a sentence; it may be empty.
 	Why string
 }
 
@@ -116,7 +120,11 @@ type Outcome struct {
 func ForOutcome(o Outcome) (Made, error) {
 	a := o.record(canon.KindOutcome, Subject{
 		Tool: o.Tool, Root: o.Root, CallHash: o.Subject.Call, Targets: o.Subject.Targets, Intent: o.Subject.Intent, Attempt: o.Subject.Attempt,
+		ArgsBytes: len(o.Args),
 	})
+	if len(o.Args) > 0 {
+		a.Subject.Args = canon.Sum(o.Args)
+	}
 	var paths []string
 	for _, t := range o.Subject.Targets {
 		paths = append(paths, t.Path)
@@ -125,13 +133,13 @@ func ForOutcome(o Outcome) (Made, error) {
 	if hidden != "" {
 		return Made{}, &MakeError{Call: o.Call, Why: "what is known is too long to be shown"}
 	}
-	name := path(o.Tool)
+	name, began := path(o.Tool), o.Began.UTC().Format(time.RFC3339)
 	impact := []Line{computed(
-		fmt.Sprintf("Nobody can tell whether the call of %s happened. Look, and say HAPPENED or NOT_HAPPENED; it is never run again by itself.", name),
-		fmt.Sprintf("%s の呼び出しが実行されたかどうか分かりません。確認のうえ HAPPENED か NOT_HAPPENED で答えてください。自動で再実行することはありません。", name))}
+		fmt.Sprintf("Nobody can tell whether the call of %s that began at %s happened. Look, and say HAPPENED or NOT_HAPPENED; it is never run again by itself.", name, began),
+		fmt.Sprintf("%s に始まった %s の呼び出しが実行されたかどうか分かりません。確認のうえ HAPPENED か NOT_HAPPENED で答えてください。自動で再実行することはありません。", began, name))}
 	if len(paths) > 0 {
 		impact = append(impact, computed("It is about "+listed(paths, ", ")+".", "対象: "+listed(paths, "、")))
 	}
 	a.Points = o.Said.points(impact, nil, DiffStat{})
-	return a.finish(text, "")
+	return a.finish(text, string(o.Args))
 }

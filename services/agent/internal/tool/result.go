@@ -94,6 +94,9 @@ func whole(text []byte) []byte {
 	return text
 }
 
+// reasonMark stands between the sentence of a status and the reason.
+const reasonMark = "\nReason: "
+
 // Outcome is the result of a call without output. The reason, of a person, a rule or the router, stands behind the sentence that
 // says what the status means.
 func Outcome(s Status, reason string) Result {
@@ -105,9 +108,14 @@ func Outcome(s Status, reason string) Result {
 	r := Result{Status: s, NotExecuted: t.nothing, Text: t.text}
 	if reason = strings.TrimSpace(reason); reason != "" {
 		reason, r.Cut = Plain(reason, MaxReason)
-		r.Text += "\nReason: " + reason
+		r.Text += reasonMark + reason
 	}
 	return r
+}
+
+// Reason is what Outcome was given beside the status, without the sentence that is for the model; empty where there was none.
+func (r Result) Reason() string {
+	return strings.TrimPrefix(strings.TrimPrefix(r.Text, told[r.Status].text), reasonMark)
 }
 
 // Message is the result as the content of a message of the role tool: an object of JSON, so that no output can add a status of

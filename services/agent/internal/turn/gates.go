@@ -68,25 +68,30 @@ func (a *answer) notMade(w *ledger.Work, notes []session.Note) error {
 	return nil
 }
 
-// executed keeps a call that has begun for the result of its task, under the number of the row that comes next.
-func executed(w *ledger.Work, e router.Ending) {
-	if e.State == router.NotDone {
-		return
-	}
-	done := canon.Executed{Seq: w.Seq(), Call: e.Intent.CallHash, Status: string(e.State)}
+// changes are the targets of a call that changes files; nil for any other.
+func changes(i router.Intent) []canon.Target {
 	hash := func(h folder.Hash) canon.Hash {
 		if known := canon.Hash(h); known.Valid() {
 			return known
 		}
 		return ""
 	}
-	switch s := e.Intent.Staged; {
+	switch s := i.Staged; {
 	case s == nil:
+		return nil
 	case s.To != "":
-		done.Targets = []canon.Target{{Path: s.Target, Before: hash(e.Intent.Before)}, {Path: s.To, After: hash(e.Intent.After)}}
+		return []canon.Target{{Path: s.Target, Before: hash(i.Before)}, {Path: s.To, After: hash(i.After)}}
 	default:
-		done.Targets = []canon.Target{{Path: s.Target, Before: hash(e.Intent.Before), After: hash(e.Intent.After)}}
+		return []canon.Target{{Path: s.Target, Before: hash(i.Before), After: hash(i.After)}}
 	}
+}
+
+// executed keeps a call that has begun for the result of its task, under the number of the row that comes next.
+func executed(w *ledger.Work, e router.Ending) {
+	if e.State == router.NotDone {
+		return
+	}
+	done := canon.Executed{Seq: w.Seq(), Call: e.Intent.CallHash, Status: string(e.State), Targets: changes(e.Intent)}
 	t := &w.Session.Talk
 	t.Executed = append(t.Executed[max(0, len(t.Executed)+1-ledger.MaxExecuted):len(t.Executed):len(t.Executed)], done)
 }

@@ -157,10 +157,27 @@ func TestAnOutcomeThatNobodyKnows(t *testing.T) {
 		if !nobody && (len(wait) != 1 || wait[0].Kind != canon.KindOutcome || s.State.Step != session.Awaiting) {
 			t.Errorf("%+v, %+v", s.State, wait)
 		}
+		if !nobody {
+			r.saysWhichCall(wait[0])
+		}
 		if nobody && (len(wait) != 0 || s.State.Status != session.Success || !strings.Contains(r.told(1)[0], `"UNKNOWN"`) || len(s.Talk.Unknown) != 1) {
 			t.Errorf("%+v, %+v, told %q", s.State, wait, r.told(1))
 		}
 		r.sound()
+	}
+}
+
+// saysWhichCall: whoever is asked about an outcome is shown the tool, the arguments, the file and when it began, and not what the model is told.
+func (r *rig) saysWhichCall(a gate.Approval) {
+	r.Helper()
+	shown, err := r.Approval(r.Context(), ns, a.ID, approver("bob"))
+	r.ok(err)
+	said := strings.Join(a.View(a.Created, "en").Impact, "\n")
+	if len(a.Subject.Targets) != 1 || !strings.Contains(said, a.Subject.Targets[0].Path) || !strings.Contains(said, "the call of create that began at 20") {
+		r.Errorf("%+v: %s", a.Subject, said)
+	}
+	if !strings.Contains(shown.Args, a.Subject.Targets[0].Path) || len(shown.Pages) != 1 || strings.Contains(shown.Pages[0].Content, "Do not repeat") {
+		r.Errorf("it is shown %+v", shown)
 	}
 }
 

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -196,15 +197,11 @@ func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Chan
 	if w.Session.State.Lifecycle == session.Canceling || w.Session.State.Turn.Running == session.Stopping {
 		return session.NotProven{Call: id}, gate.Change{}, nil
 	}
-	s := w.Session
-	made, err := gate.ForOutcome(gate.Outcome{
-		Origin: gate.Origin{
-			ID: j.IDs.ID(), Namespace: j.ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: id, Seq: w.Seq(), Requester: requester(*s), Owner: s.Owner, Now: w.Now,
-			Life: j.Limits.Approval,
-		},
-		Tool: e.Intent.Tool, Root: e.Intent.Root, Why: e.Result.Text,
-		Subject: canon.Outcome{Call: e.Intent.CallHash, Intent: w.Seq(), Attempt: int64(e.Intent.Attempt)},
-	})
+	about, err := j.unproven(w, e)
+	if err != nil {
+		return nil, gate.Change{}, err
+	}
+	made, err := gate.ForOutcome(about)
 	if err != nil {
 		// Nobody can be asked. The model is told that nobody knows, and an equal call is asked about whatever rules say (C49).
 		return session.Ended{Call: id, Failed: true}, gate.Change{}, nil //nolint:nilerr // it would fail again, for ever
@@ -214,6 +211,33 @@ func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Chan
 	}
 	a := made.Approval
 	return session.NotProven{Call: id, Approval: a.ID, Digest: string(a.Digest), Until: a.Expires}, gate.Change{Made: []gate.Approval{a}}, nil
+}
+
+// unproven is what a person is told of a call of which nobody knows what became.
+func (j *job) unproven(w *ledger.Work, e router.Ending) (out gate.Outcome, err error) {
+	id, s, texts := e.Intent.Call, w.Session, reader{view: w.Tx, session: w.Session.ID}
+	var begun router.Intent // The one that is stored says when.
+	if err := texts.json(intentOf(id), &begun); err != nil {
+		return out, err
+	}
+	args, err := texts.text(argsOf(id))
+	if err != nil {
+		return out, err
+	}
+	targets := changes(e.Intent)
+	if e.Intent.Hashless {
+		for i := range targets {
+			targets[i].Before, targets[i].After = "", ""
+		}
+	}
+	return gate.Outcome{
+		Origin: gate.Origin{
+			ID: j.IDs.ID(), Namespace: j.ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: id, Seq: w.Seq(), Requester: requester(*s), Owner: s.Owner, Now: w.Now,
+			Life: j.Limits.Approval,
+		},
+		Tool: e.Intent.Tool, Root: e.Intent.Root, Args: []byte(cmp.Or(begun.Args, args)), Began: begun.At, Why: e.Result.Reason(),
+		Subject: canon.Outcome{Call: e.Intent.CallHash, Targets: targets, Intent: w.Seq(), Attempt: int64(e.Intent.Attempt)},
+	}, nil
 }
 
 // reconcile finds out what became of a call that has begun, of which nothing is written.

@@ -132,7 +132,7 @@ func (o Options) approval(c *agentv1.ApprovalChange) string {
 	p.WriteString(text + "\n")
 	p.Line("asked because", a.GetAskedBecause())
 	p.Line("it says what for", a.GetIntent().GetText())
-	p.Line("look and decide", o.command("approval", "approve", id(a.GetName())))
+	p.Line("look and decide", o.decides(a))
 	return p.String()
 }
 

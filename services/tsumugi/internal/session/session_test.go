@@ -365,3 +365,20 @@ func TestABrokenSession(t *testing.T) {
 		t.Error(d.err.String())
 	}
 }
+
+// What decides is told with what waits: an outcome is told, and nothing is approved by it.
+func TestWhatDecides(t *testing.T) {
+	t.Parallel()
+	o := Options{Addr: "localhost:1"}
+	for kind, want := range map[agentv1.ApprovalKind]string{
+		agentv1.ApprovalKind_APPROVAL_KIND_OUTCOME:   "look and decide: tsumugi approval outcome 1f0c happened|not-happened --addr localhost:1 --approver\n",
+		agentv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL: "look and decide: tsumugi approval approve 1f0c --addr localhost:1 --approver\n",
+	} {
+		a := &agentv1.Approval{Name: "approvals/1f0c", Kind: kind}
+		for _, text := range []string{o.asked(a), o.approval(&agentv1.ApprovalChange{Change: "ASK", Approval: a})} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
+	}
+}

@@ -117,9 +117,17 @@ func (o Options) waiting(ctx context.Context, agent agentv1.AgentServiceClient, 
 func (o Options) asked(a *agentv1.Approval) string {
 	p := &page{}
 	p.Line("waits for", a.GetName()+": "+brief(a))
-	p.Line("  look and decide", o.command("approval", "approve", id(a.GetName())))
+	p.Line("  look and decide", o.decides(a))
 	p.Line("  or in a message", a.GetWords())
 	return p.String()
+}
+
+// decides is the command that decides about an approval: an outcome is told, and not approved.
+func (o Options) decides(a *agentv1.Approval) string {
+	if a.GetKind() == agentv1.ApprovalKind_APPROVAL_KIND_OUTCOME {
+		return o.command("approval", "outcome", id(a.GetName()), "happened|not-happened")
+	}
+	return o.command("approval", "approve", id(a.GetName()))
 }
 
 // brief is what an approval is about, computed, on a line.
