@@ -3,6 +3,8 @@ package gate
 import (
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -238,7 +240,7 @@ func (r Request) approve(a Approval, t Terms) Ruling {
 	if r.wide() {
 		offer, ok := a.offered(r.scope(), r.Path)
 		if !ok {
-			return Ruling{Refused: refuse(a, NotOffered, "the scope %s is not one that approval %q offers: approve it for this call alone", tool.PlainLine(string(r.Scope), maxID), a.ID)}
+			return Ruling{Refused: r.notOffered(a)}
 		}
 		if r.Rule == "" || len(r.Rule) > maxID {
 			return Ruling{Refused: refuse(a, Invalid, "a standing rule needs an id of at most %d bytes", maxID)}
@@ -251,6 +253,26 @@ func (r Request) approve(a Approval, t Terms) Ruling {
 	return out
 }
 
+// notOffered says which of scope and path is wrong.
+func (r Request) notOffered(a Approval) *Refusal {
+	var paths []string
+	for _, o := range a.Offers {
+		if o.Scope == policy.SessionToolPath {
+			paths = append(paths, strconv.Quote(path(o.Path)))
+		}
+	}
+	no := refuse(a, NotOffered, "the scope %s is not one that approval %q offers: approve it for this call alone", tool.PlainLine(string(r.Scope), maxID), a.ID)
+	switch by := r.scope() == policy.SessionToolPath; {
+	case by && paths != nil:
+		no = refuse(a, NotOffered, "path must be %s, as it was offered", strings.Join(paths, " or "))
+		no.Field = "path"
+	case !by && r.Path != "":
+		no = refuse(a, NotOffered, "path goes with DECISION_SCOPE_SESSION_TOOL_PATH")
+		no.Field = "path"
+	}
+	return no
+}
+
 func (r Request) mayApprove(a Approval, t Terms) *Refusal {
 	switch {
 	case !t.RequesterMayApprove && slices.Contains(a.Authors(), r.Who.Name):
@@ -261,7 +283,11 @@ func (r Request) mayApprove(a Approval, t Terms) *Refusal {
 		return refuse(a, NeverUnshown, "not all of it can be shown, and the configuration lets nobody approve such a call")
 	case a.Hidden && !r.Unshown:
 		return refuse(a, Unshown, "not all of it can be shown: acknowledge that to approve it all the same")
-	case a.Pages > 1 && r.ContentDigest != a.ContentDigest, r.ContentDigest != "" && r.ContentDigest != a.ContentDigest:
+	case a.Pages <= 1 && r.ContentDigest != "" && r.ContentDigest != a.ContentDigest:
+		no := refuse(a, Unread, "the content digest is not that of what is shown; leave it out: this one has one page")
+		no.Field, no.Got = "content_digest", r.ContentDigest
+		return no
+	case a.Pages > 1 && r.ContentDigest != a.ContentDigest:
 		no := refuse(a, Unread, "it has %d pages: send the content digest of the last one", a.Pages)
 		no.Got = r.ContentDigest // What is wanted stands on the last page alone.
 		return no

@@ -57,7 +57,7 @@ type Refusal struct {
 	Approval string
 	// Why is a sentence for the caller.
 	Why string
-	// Field is that of an Invalid request. Want and Got are of WrongDigest and Unread.
+	// Field is that of an Invalid request, and of Unread and NotOffered where one alone is wrong. Want and Got are of WrongDigest and Unread.
 	Field     string
 	Want, Got canon.Hash
 }

@@ -22,8 +22,11 @@ func (s *Server) DecideApproval(ctx context.Context, q *agentv1.DecideApprovalRe
 		Scope: policy.Scope(enum(f, "scope", q.GetScope(), "DECISION_SCOPE_")), Path: q.GetPath(), Reason: q.GetReason(), Unshown: q.GetAcknowledgeUnshown(),
 		Args: []byte(q.GetArguments()),
 	}
-	if edits := q.GetDecision() == agentv1.Decision_DECISION_EDIT; edits != (q.GetArguments() != "") {
-		f.Add("arguments", "go with DECISION_EDIT, and with nothing else")
+	switch edits := q.GetDecision() == agentv1.Decision_DECISION_EDIT; {
+	case edits && q.GetArguments() == "":
+		f.Add("arguments", "is required with DECISION_EDIT")
+	case !edits && q.GetArguments() != "":
+		f.Add("arguments", "goes with DECISION_EDIT, and with nothing else")
 	}
 	if err := f.Err(); err != nil {
 		return nil, err

@@ -144,6 +144,9 @@ func decision(e *gate.Refusal) *apierr.Error {
 	case gate.WrongAnswer:
 		return a(codes.InvalidArgument, apierr.ReasonInvalidField).About("decision", e.Error())
 	case gate.NotOffered:
+		if e.Field != "" {
+			return a(codes.InvalidArgument, apierr.ReasonInvalidField).About(e.Field, strings.TrimPrefix(e.Error(), e.Field+" "))
+		}
 		return a(codes.InvalidArgument, apierr.ReasonInvalidField).About("scope", "must be one of the offers of the approval")
 	case gate.BadEdit:
 		return a(codes.InvalidArgument, apierr.ReasonInvalidField).About("arguments", e.Error())
@@ -152,6 +155,9 @@ func decision(e *gate.Refusal) *apierr.Error {
 	case gate.WrongDigest:
 		return a(codes.Aborted, "DIGEST_MISMATCH").About("digest", "must be that of the approval as it is now")
 	case gate.Unread:
+		if e.Field != "" {
+			return closed("NOT_SHOWN", "leave "+e.Field+" out")
+		}
 		return closed("NOT_SHOWN", "read all pages, and send the content_digest of the last one")
 	case gate.Unshown:
 		return closed("NOT_SHOWN", "send acknowledge_unshown")
