@@ -114,14 +114,14 @@ func (o Options) outcome(name string, a Answer, now *agentv1.Approval) {
 
 // Edit changes the arguments of a call that waits: file holds them, `-` is In.
 func Edit(ctx context.Context, o Options, arguments io.Reader, reason string) error {
-	text, err := io.ReadAll(io.LimitReader(arguments, maxArguments+1))
+	text, err := client.ReadText(arguments, maxArguments, "--arguments")
 	if err != nil {
 		return err
 	}
-	if len(text) == 0 || len(text) > maxArguments {
-		return fmt.Errorf("the arguments have %d bytes; they must be a JSON object of at most %d KiB", len(text), maxArguments>>10)
+	if text == "" {
+		return errors.New("--arguments is empty; it must be a JSON object")
 	}
-	return Decide(ctx, o, Answer{Decision: agentv1.Decision_DECISION_EDIT, Arguments: string(text), Reason: reason})
+	return Decide(ctx, o, Answer{Decision: agentv1.Decision_DECISION_EDIT, Arguments: text, Reason: reason})
 }
 
 // Outcomes are the answers to a call of which nobody can tell whether it happened.

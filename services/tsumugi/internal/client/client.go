@@ -36,6 +36,8 @@ func Plain(err error, addr string) error {
 		return err
 	case rpc.Code() == codes.Unavailable:
 		return fmt.Errorf("nobody answers at %s (%s): start `tsumugi serve`, or name its gRPC address with --addr", addr, grpcclient.Reason(err))
+	case rpc.Code() == codes.Internal && strings.Contains(rpc.Message(), "error while marshaling") && strings.Contains(rpc.Message(), "UTF-8"):
+		return errors.New("the arguments of the command must be UTF-8, and one is not; nothing was sent")
 	default:
 		return fmt.Errorf("%s answered: %s", addr, grpcclient.Reason(err))
 	}

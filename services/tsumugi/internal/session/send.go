@@ -44,7 +44,7 @@ func Send(ctx context.Context, o Options, m Message) error {
 	}
 	if m.Text == "-" {
 		var err error
-		if m.Text, err = input(o.In, "the message"); err != nil {
+		if m.Text, err = client.ReadText(o.In, maxInput, "the standard input"); err != nil {
 			return err
 		}
 	}
@@ -120,13 +120,4 @@ func number(seq int64) string {
 		return ""
 	}
 	return strconv.FormatInt(seq, 10)
-}
-
-// input reads a text.
-func input(in io.Reader, what string) (string, error) {
-	text, err := io.ReadAll(io.LimitReader(in, maxInput+1))
-	if err == nil && len(text) > maxInput {
-		err = fmt.Errorf("%s has more than %d KiB", what, maxInput>>10)
-	}
-	return string(text), err
 }

@@ -231,5 +231,5 @@ func content(file string) (string, error) {
 		return "", err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	return input(f, "the file")
+	return client.ReadText(f, maxInput, file)
 }

@@ -41,7 +41,7 @@ func hints(t *agentv1.Tool) []string {
 
 // Result answers a call of a client tool with what the standard input has.
 func Result(ctx context.Context, o Options, call string, failed bool) error {
-	output, err := input(o.In, "the result")
+	output, err := client.ReadText(o.In, maxInput, "the standard input")
 	if err != nil {
 		return err
 	}
