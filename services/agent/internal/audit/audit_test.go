@@ -497,3 +497,11 @@ func FuzzImport(f *testing.F) {
 		}
 	})
 }
+
+// An empty file is told as that, and not as the end of something.
+func TestImportOfNothing(t *testing.T) {
+	t.Parallel()
+	if _, _, err := audit.Import(bytes.NewReader(nil)); err == nil || !strings.HasPrefix(err.Error(), "it is empty; ") {
+		t.Errorf("%v", err)
+	}
+}

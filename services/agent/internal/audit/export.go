@@ -62,6 +62,9 @@ func Import(r io.Reader) (Head, iter.Seq2[Row, error], error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Head{}, nil, fmt.Errorf("line 1: %w", err)
 	}
+	if len(first) == 0 {
+		return Head{}, nil, errors.New("it is empty; it must be what an export of an audit has written")
+	}
 	var h header
 	if err := decodeLine(first, &h); err != nil {
 		return Head{}, nil, fmt.Errorf("line 1, which must be the head: %w", err)

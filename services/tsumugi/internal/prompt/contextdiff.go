@@ -11,6 +11,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/jsoninput"
 )
 
 // earlierContext reads a reply of BuildNodeContext or BuildContext. Fields of another version of the service are no hindrance.
@@ -21,7 +22,7 @@ func earlierContext(text []byte) (*promptbuilderv1.BuildContextResponse, error) 
 		return chosen.GetContext(), nil
 	}
 	if err := lenient.Unmarshal(text, given); err != nil {
-		return nil, plainJSON(err)
+		return nil, jsoninput.Plain(err)
 	}
 	if given.GetText() == "" {
 		return nil, errors.New("it has no text; an earlier reply is what --json writes")

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -16,6 +15,7 @@ import (
 
 	promptbuilderv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/promptbuilder/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/yamlx"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/jsoninput"
 )
 
 // maxFile is the most bytes that are read of a file: no reply and no request that a service takes has more.
@@ -34,42 +34,12 @@ func (o Options) read(req proto.Message) error {
 		text, err = fromYAML(text)
 	}
 	if err == nil {
-		err = merge(text, req)
+		err = jsoninput.Merge(text, req)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.Request, err)
 	}
 	return nil
-}
-
-// merge reads JSON into a message, and leaves what it does not name as it is.
-func merge(text []byte, req proto.Message) error {
-	read := req.ProtoReflect().New().Interface()
-	err := protojson.Unmarshal(text, read)
-	if err == nil {
-		proto.Merge(req, read)
-		return nil
-	}
-	switch wrong := refused(text, read.ProtoReflect()); len(wrong) {
-	case 0:
-		return plainJSON(err)
-	case 1:
-		return errors.New(wrong[0])
-	default:
-		return fmt.Errorf("%d fields of the request are wrong:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
-	}
-}
-
-// position is where in the JSON something is: of JSON that was made of YAML it tells nobody anything.
-var position = regexp.MustCompile(`^\(line \d+:\d+\): `)
-
-// plainJSON takes off an error of protojson what is for programmers: its prefix, which has a blank of varying form, and the place.
-func plainJSON(err error) error {
-	_, said, found := strings.Cut(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
-	if !found {
-		return err
-	}
-	return errors.New(position.ReplaceAllString(said, ""))
 }
 
 // fromYAML gives YAML as JSON.
@@ -126,7 +96,7 @@ func earlier(text []byte) (*promptbuilderv1.BuildSystemResponse, error) {
 		return agent.GetSystem(), nil
 	}
 	if err := lenient.Unmarshal(text, system); err != nil {
-		return nil, plainJSON(err)
+		return nil, jsoninput.Plain(err)
 	}
 	if len(system.GetSections()) == 0 {
 		return nil, errors.New("it has no sections; an earlier reply is what --json writes")

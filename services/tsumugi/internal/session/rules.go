@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protojson"
-
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/jsoninput"
 )
 
 // Rules reads a file of the rules that are added to the policy of a session: a JSON list of objects with the fields of AddedRule.
@@ -16,11 +15,21 @@ func Rules(file string) ([]*agentv1.AddedRule, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s agentv1.Session
-	if err := protojson.Unmarshal([]byte(`{"addedRules": `+text+"}"), &s); err != nil {
-		return nil, fmt.Errorf("%s: it must be a JSON list of rules: %w", file, err)
+	list, err := jsoninput.List(text, "a JSON list of rules, each an object with id, effect and what it fits")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return s.GetAddedRules(), nil
+	rules := make([]*agentv1.AddedRule, len(list))
+	for i, one := range list {
+		rules[i] = &agentv1.AddedRule{}
+		if _, err = jsoninput.Object(string(one), "a JSON object with id, effect and what it fits"); err == nil {
+			err = jsoninput.Merge(one, rules[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: rule %d: %w", file, i+1, err)
+		}
+	}
+	return rules, nil
 }
 
 // ruleLine is an added rule on a line.

@@ -2,6 +2,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/jsoninput"
 )
 
 // Options are those of all commands.
@@ -191,7 +193,11 @@ func Revoke(ctx context.Context, o Options, rule string) error {
 // may be the schema itself in place of its text. It is then kept as it stands in the file.
 func ClientTools(files []string) (all []*agentv1.ClientTool, err error) {
 	for _, file := range files {
-		t, err := clientTool(file)
+		text, err := content(file)
+		if err != nil {
+			return nil, err
+		}
+		t, err := clientTool(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -200,28 +206,22 @@ func ClientTools(files []string) (all []*agentv1.ClientTool, err error) {
 	return all, nil
 }
 
-func clientTool(file string) (*agentv1.ClientTool, error) {
-	text, err := content(file)
+func clientTool(text string) (*agentv1.ClientTool, error) {
+	members, err := jsoninput.Object(text, "a JSON object with name, description, inputSchema and timeoutSeconds")
 	if err != nil {
 		return nil, err
 	}
-	var read struct {
-		Name           string          `json:"name"`
-		Description    string          `json:"description"`
-		InputSchema    json.RawMessage `json:"inputSchema"`
-		TimeoutSeconds int32           `json:"timeoutSeconds"`
+	if schema, given := members["inputSchema"]; given && !bytes.HasPrefix(schema, []byte{'"'}) {
+		if members["inputSchema"], err = json.Marshal(string(schema)); err != nil {
+			return nil, err
+		}
 	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&read); err != nil {
+	whole, err := json.Marshal(members)
+	if err != nil {
 		return nil, err
 	}
-	t := &agentv1.ClientTool{Name: read.Name, Description: read.Description, InputSchema: string(read.InputSchema), TimeoutSeconds: read.TimeoutSeconds}
-	var schema string
-	if json.Unmarshal(read.InputSchema, &schema) == nil {
-		t.InputSchema = schema
-	}
-	return t, nil
+	t := &agentv1.ClientTool{}
+	return t, jsoninput.Merge(whole, t)
 }
 
 // content is the text of a file.

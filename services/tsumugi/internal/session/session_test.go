@@ -190,8 +190,12 @@ func TestClientTool(t *testing.T) {
 	if err != nil || tools[0].GetInputSchema() != schema || tools[1].GetInputSchema() != `{"type": "object"}` {
 		t.Fatalf("%v, %v", tools, err)
 	}
-	for _, wrong := range []string{"{", `{"colour": 1}`} {
-		if _, err := ClientTools([]string{d.File("wrong.json", wrong)}); err == nil || !strings.Contains(err.Error(), "wrong.json: ") {
+	for wrong, says := range map[string]string{
+		"": "it is empty; it must be a JSON object with name", "{": "it is no JSON from line 1 on", "[]": `it must be a JSON object with name, description, inputSchema and timeoutSeconds, and begins with "[]"`,
+		"null": "it must be a JSON object with name", `{"colour": 1}`: "colour: there is no such field; there are name", `{"timeoutSeconds": "x"}`: `timeoutSeconds: must be a whole number of at most 2147483647, and is "x"`,
+		`{"name": 1}`: "name: must be a text in quotes, and is 1",
+	} {
+		if _, err := ClientTools([]string{d.File("wrong.json", wrong)}); err == nil || !strings.Contains(err.Error(), "wrong.json: "+says) {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
@@ -316,7 +320,10 @@ func TestUpdateRevokeDelete(t *testing.T) {
 		}
 	}
 	d.has(d.must(Update(t.Context(), d.on(name, ""), &s, []string{"budgets"})), "spent: session model calls 0 of 40, session bytes written 0 of 500000\n")
-	for text, says := range map[string]string{`{"id": 1}`: "must be a JSON list of rules", `[{"id": "session.a", "effects": "x"}]`: `unknown field "effects"`} {
+	for text, says := range map[string]string{
+		`{"id": 1}`: "must be a JSON list of rules", `[{"id": "session.a", "effects": "x"}]`: "bad.json: rule 1: effects: there is no such field; did you mean effect?", "": "bad.json: it is empty", "[null]": "rule 1: it must be a JSON object",
+		`[{"effect": "RULE_EFFECT_ALLOW"}]`: `rule 1: effect: must be one of RULE_EFFECT_ASK, RULE_EFFECT_DENY, and is "RULE_EFFECT_ALLOW"`, `[{"readOnly": "x"}]`: `readOnly: must be true or false, and is "x"`,
+	} {
 		if _, err := Rules(d.File("bad.json", text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", text, err)
 		}

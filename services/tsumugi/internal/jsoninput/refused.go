@@ -1,4 +1,4 @@
-package prompt
+package jsoninput
 
 import (
 	"bytes"
@@ -65,10 +65,10 @@ func refusedValue(at string, text []byte, m protoreflect.Message) []string {
 	if err == nil {
 		return nil
 	}
-	said := plainJSON(err).Error()
-	if word := badWord.FindStringSubmatch(said); word != nil {
-		if f := m.Descriptor().Fields().ByJSONName(word[1]); f != nil && f.Enum() != nil {
-			said = fmt.Sprintf("must be one of %s, and is %s", strings.Join(valuesOf(f.Enum()), ", "), word[2])
+	said := Plain(err).Error()
+	if word := badValue.FindStringSubmatch(said); word != nil {
+		if f := m.Descriptor().Fields().ByJSONName(word[1]); f != nil && must(f) != "" {
+			said = fmt.Sprintf("must be %s, and is %s", must(f), word[2])
 		}
 	}
 	if strings.Contains(said, "bytes field") {
@@ -77,8 +77,23 @@ func refusedValue(at string, text []byte, m protoreflect.Message) []string {
 	return []string{strings.TrimPrefix(at+": ", ": ") + said}
 }
 
-// badWord is what protojson says of a word that an enumeration does not have.
-var badWord = regexp.MustCompile(`invalid value for enum field (\w+): (.*)`)
+// badValue is what protojson says of a value that a field does not take, such as a word that an enumeration does not have.
+var badValue = regexp.MustCompile(`invalid value for \w+ field (\w+): ([^\[{].*)`)
+
+// must is what the value of a field has to be; empty where protojson says it better.
+func must(f protoreflect.FieldDescriptor) string {
+	switch f.Kind() {
+	case protoreflect.EnumKind:
+		return "one of " + strings.Join(valuesOf(f.Enum()), ", ")
+	case protoreflect.BoolKind:
+		return "true or false"
+	case protoreflect.StringKind:
+		return "a text in quotes"
+	case protoreflect.Int32Kind:
+		return "a whole number of at most 2147483647"
+	}
+	return ""
+}
 
 // valuesOf gives the values of an enumeration without the first, which says nothing.
 func valuesOf(e protoreflect.EnumDescriptor) (values []string) {
