@@ -131,7 +131,7 @@ func TestEditExtendDeny(t *testing.T) {
 	if err := Edit(t.Context(), o, strings.NewReader(`{"path": "notes.txt", "content": "make install\n"}`), "it installs"); err != nil {
 		t.Fatal(err)
 	}
-	d.has(out.String(), name+" is closed, and approves nothing; this one is to be decided:", "arguments changed by: local", "took the place of: "+name)
+	d.has(out.String(), name+" is closed, and approves nothing; this one is to be decided:", "arguments changed by: local", "took the place of: "+name, "\nlook and decide: tsumugi approval approve ")
 	waits := d.Rests(session).GetWaitingOn()
 	o, out = d.person(waits[0], "")
 	if err := Extend(t.Context(), o, -time.Minute); err == nil {

@@ -30,7 +30,7 @@ func (o Options) event(session string, e *agentv1.SessionEvent) string {
 	case *agentv1.SessionEvent_Answer:
 		return answer(e.Answer)
 	case *agentv1.SessionEvent_ToolCall:
-		return call(session, e.ToolCall)
+		return o.call(session, e.ToolCall)
 	case *agentv1.SessionEvent_Approval:
 		return o.approval(e.Approval)
 	case *agentv1.SessionEvent_Refused:
@@ -98,14 +98,14 @@ func answer(a *agentv1.Answer) string {
 	return p.String()
 }
 
-func call(session string, c *agentv1.ToolCallChange) string {
+func (o Options) call(session string, c *agentv1.ToolCallChange) string {
 	p := &page{}
 	fmt.Fprintf(p, "call %s %s: %s%s\n", c.GetTool(), c.GetCall(), c.GetState(), because(c.GetReason()))
 	if c.GetResult() != "" {
 		p.WriteString("  | " + client.Indent(short(c.GetResult()), "  | ") + "\n")
 	}
 	if c.GetOpen() != nil {
-		p.Line("it waits for a result", open(session, c.GetOpen()))
+		p.open(o, "it waits for a result", session, c.GetOpen())
 	}
 	return p.String()
 }
@@ -123,6 +123,9 @@ func (o Options) approval(c *agentv1.ApprovalChange) string {
 	a := c.GetApproval()
 	text := fmt.Sprintf("approval %s: %s, %s", c.GetChange(), a.GetName(), brief(a))
 	if c.GetChange() != "ASK" {
+		if a.GetVoidReason() != "" { // Nobody decided that: who had approved it wanted it to run.
+			return text + because(a.GetVoidReason())
+		}
 		if d := a.GetDecision(); d != nil {
 			text += ", by " + d.GetDecidedBy() + because(d.GetReason())
 		}
@@ -132,7 +135,7 @@ func (o Options) approval(c *agentv1.ApprovalChange) string {
 	p.WriteString(text + "\n")
 	p.Line("asked because", a.GetAskedBecause())
 	p.Line("it says what for", a.GetIntent().GetText())
-	p.Line("look and decide", o.decides(a))
+	p.Line("look and decide", client.Decide(o.Addr, o.Token, a))
 	return p.String()
 }
 

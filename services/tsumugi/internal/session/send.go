@@ -83,7 +83,7 @@ func (o Options) follow(ctx context.Context, agent agentv1.AgentServiceClient, n
 		e, err := next()
 		if err != nil || ctx.Err() != nil {
 			if ctx.Err() != nil || works || seen >= 0 && !errors.Is(err, io.EOF) {
-				client.Say(o.Err, "come back with: tsumugi session watch %s --from %d\n", id(name), max(seen, 0))
+				client.Say(o.Err, "come back with: %s\n", o.command("watch", id(name), "--from", strconv.FormatInt(max(seen, 0), 10)))
 			}
 			return end(ctx, err)
 		}
@@ -111,6 +111,9 @@ func (o Options) tell(ctx context.Context, agent agentv1.AgentServiceClient, nam
 	if e.GetSession() == nil {
 		return nil
 	}
+	p := &page{}
+	p.question(o, e.GetSession())
+	client.Say(o.Out, "%s", p.String())
 	return o.waiting(ctx, agent, e.GetSession())
 }
 

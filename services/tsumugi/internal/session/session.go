@@ -104,7 +104,7 @@ func Show(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		client.Say(o.Out, "%s", told(s))
+		client.Say(o.Out, "%s", o.told(s))
 		return o.waiting(ctx, agent, s)
 	})
 }
@@ -117,7 +117,7 @@ func Update(ctx context.Context, o Options, s *agentv1.Session, fields []string)
 		if err != nil {
 			return err
 		}
-		client.Say(o.Out, "%s", told(changed))
+		client.Say(o.Out, "%s", o.told(changed))
 		return nil
 	})
 }

@@ -12,6 +12,7 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/agenttest"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -175,7 +176,7 @@ func TestComeBack(t *testing.T) {
 	from, o := int64(1), d.on(name, "")
 	o.Out = leaving{&d.out, "AWAITING_APPROVAL (GATE)", stop}
 	d.has(d.must(Watch(ctx, o, &from)), "message QUEUED", "approval ASK")
-	d.has(d.err.String(), "come back with: tsumugi session watch "+id(name)+" --from ")
+	d.has(d.err.String(), "come back with: tsumugi session watch "+id(name)+" --from ", " --addr "+d.Addr+"\n")
 }
 
 // A tool that the client carries out comes from a file, its call is told with the command that answers it, and the answer is taken once.
@@ -207,8 +208,8 @@ func TestClientTool(t *testing.T) {
 	watching, leave := context.WithCancel(t.Context())
 	begin, seen := int64(0), d.on(name, "")
 	seen.Out = leaving{&d.out, "it waits for a result: sky", leave}
-	d.has(d.must(Watch(watching, seen, &begin)), "call sky "+call+": BEGUN", "it waits for a result: sky {", "tsumugi session result "+id(name)+" "+call+"\n")
-	d.has(d.must(Show(t.Context(), d.on(name, ""))), `waits for a result: sky {"place":"神戸"}, until `, "tsumugi session result "+id(name)+" "+call+"\n")
+	d.has(d.must(Watch(watching, seen, &begin)), "call sky "+call+": BEGUN", "it waits for a result: sky {", "\n", "answer with the file RESULT: tsumugi session result "+id(name)+" "+call+" --addr "+d.Addr+" < RESULT\n")
+	d.has(d.must(Show(t.Context(), d.on(name, ""))), `waits for a result: sky {"place":"神戸"}, until `, "\n", "answer with the file RESULT: tsumugi session result "+id(name)+" "+call+" --addr "+d.Addr+" < RESULT\n")
 	d.has(d.must(List(t.Context(), d.on("", ""), false, 10)), "  a result  ")
 	d.has(d.must(Result(t.Context(), d.on(name, "raindrops\n"), call, false)), "The result is taken.\n")
 	d.has(d.must(Result(t.Context(), d.on(name, "raindrops\n"), call, false)), "The same result had been taken before.\n")
@@ -237,6 +238,16 @@ func TestInputMustBeUTF8(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", got, want)
 		}
 	}
+}
+
+// A question of the model is told with the command that answers it.
+func TestQuestion(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	name := d.Session("notes")
+	shown := d.must(Send(t.Context(), d.on(name, ""), Message{Text: "please ask"}))
+	q := d.Rests(name).GetQuestion().GetId()
+	d.has(shown, "the model asks, and the next message answers: Which file?\n", "  answer: tsumugi session send "+id(name)+" 'ANSWER' --answers "+q+" --addr "+d.Addr+"\n")
 }
 
 func (d *desk) approve(session, approval string) {
@@ -357,13 +368,16 @@ func TestEventsAreLines(t *testing.T) {
 		"refused: TRANSITION_REFUSED: not now; allowed: PLANNING, REVIEW": {Event: &agentv1.SessionEvent_Refused{Refused: &agentv1.Refused{
 			Reason: "TRANSITION_REFUSED", Message: "not\nnow", AllowedSteps: []agentv1.Step{agentv1.Step_STEP_PLANNING, agentv1.Step_STEP_REVIEW},
 		}}},
+		"approval VOID: approvals/a, TOOL_CALL write, risk LOW (STALE_TARGET)": {Event: &agentv1.SessionEvent_Approval{Approval: &agentv1.ApprovalChange{Change: "VOID", Approval: &agentv1.Approval{
+			Name: "approvals/a", Kind: agentv1.ApprovalKind_APPROVAL_KIND_TOOL_CALL, Tool: "write", Risk: agentv1.Risk_RISK_LOW, VoidReason: "STALE_TARGET", Decision: &agentv1.DecisionRecord{DecidedBy: "local"},
+		}}}},
 		"! ONE_ALTERNATIVE: one":   {Event: &agentv1.SessionEvent_Warning{Warning: &agentv1.Warning{Code: "ONE_ALTERNATIVE", Message: "one"}}},
 		"update by 千夏: DONE (why)": {Event: &agentv1.SessionEvent_Record{Record: &agentv1.AuditRecord{Kind: "update", Actor: "千夏", Verdict: "DONE", Reason: "why"}}},
 		"the message is taken; turns before its own: 2; it decided nothing (NOT_PENDING); it had been taken before": {Event: &agentv1.SessionEvent_Accepted{
 			Accepted: &agentv1.MessageAccepted{Position: 2, Replayed: true, NotDecided: "NOT_PENDING"},
 		}},
 	} {
-		if got := (Options{}).event("sessions/s", e); got != want {
+		if got := (Options{Addr: client.DefaultAddr}).event("sessions/s", e); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 type page struct{ client.Page }
 
 // told is a session as a person reads it.
-func told(s *agentv1.Session) string {
+func (o Options) told(s *agentv1.Session) string {
 	p := &page{}
 	p.WriteString(where(s) + "\n")
 	p.Line("goal", s.GetGoal())
@@ -27,11 +27,11 @@ func told(s *agentv1.Session) string {
 	p.List("open questions", s.GetOpenQuestions())
 	p.List("context", s.GetContextRefs())
 	p.settings(s)
-	p.progress(s)
+	p.progress(o, s)
 	p.List("decisions", s.GetDecisionLog())
 	p.List("does not fit together", s.GetWarnings())
 	p.List("notices", s.GetNotices())
-	p.waits(s)
+	p.waits(o, s)
 	return p.String()
 }
 
@@ -51,9 +51,9 @@ func (p *page) settings(s *agentv1.Session) {
 	}
 }
 
-func (p *page) progress(s *agentv1.Session) {
+func (p *page) progress(o Options, s *agentv1.Session) {
 	m := s.GetMemory()
-	p.Line("so far", fmt.Sprintf("turns: %d, calls of the model executed: %d, files created: %d, rows of the audit: %d", s.GetTurns(), m.GetOperations(), m.GetFiles(), s.GetSeq()))
+	p.Line("so far", fmt.Sprintf("turns: %d, calls of tools executed: %d, files created: %d, rows of the audit: %d", s.GetTurns(), m.GetOperations(), m.GetFiles(), s.GetSeq()))
 	p.Line("spent", strings.Join(spentLines(s), ", "))
 	if t := s.GetTurn(); t != nil {
 		p.Line("turn", fmt.Sprintf("%s %s, calls of the model left: %d", t.GetId(), client.Word(t.GetState(), "TURN_STATE_"), t.GetModelCallsLeft()))
@@ -63,18 +63,24 @@ func (p *page) progress(s *agentv1.Session) {
 	}
 	p.Line("last change", s.GetLastDelta())
 	for _, r := range s.GetStandingRules() {
-		p.Line("allowed for the rest of the session", fmt.Sprintf("%s, by %s until %s; take it back: tsumugi session revoke %s %s", r.GetText(), r.GetApprover(), day(r.GetExpireTime()), id(s.GetName()), r.GetId()))
+		p.Line("allowed for the rest of the session", fmt.Sprintf("%s, by %s until %s; take it back: %s", r.GetText(), r.GetApprover(), day(r.GetExpireTime()), o.command("revoke", id(s.GetName()), r.GetId())))
 	}
 }
 
 // waits tells what the session waits for, but for approvals.
-func (p *page) waits(s *agentv1.Session) {
+func (p *page) waits(o Options, s *agentv1.Session) {
+	p.question(o, s)
+	for _, c := range s.GetOpenToolCalls() {
+		p.open(o, "waits for a result", s.GetName(), c)
+	}
+}
+
+// question is what the model asks, with the command that answers this question and no other.
+func (p *page) question(o Options, s *agentv1.Session) {
 	if q := s.GetQuestion(); q != nil {
 		p.Line("the model asks, and the next message answers", q.GetText())
 		p.Line("  the id of the question", q.GetId())
-	}
-	for _, c := range s.GetOpenToolCalls() {
-		p.Line("waits for a result", open(s.GetName(), c))
+		p.Line("  answer", o.command("send", id(s.GetName()), "'ANSWER'", "--answers", q.GetId()))
 	}
 }
 
@@ -90,9 +96,15 @@ func where(s *agentv1.Session) string {
 	return text
 }
 
-// open is a call of a client tool that waits, with the command that answers it.
-func open(session string, c *agentv1.OpenToolCall) string {
-	return fmt.Sprintf("%s %s, until %s: tsumugi session result %s %s", c.GetTool(), client.OneLine(c.GetArguments()), day(c.GetExpireTime()), id(session), c.GetCall())
+// open is a call of a client tool that waits, with the command that answers it with a file.
+func (p *page) open(o Options, name, session string, c *agentv1.OpenToolCall) {
+	p.Line(name, fmt.Sprintf("%s %s, until %s", c.GetTool(), client.OneLine(c.GetArguments()), day(c.GetExpireTime())))
+	p.Line("  answer with the file RESULT", o.command("result", id(session), c.GetCall())+" < RESULT")
+}
+
+// command is a command line about sessions of the same server.
+func (o Options) command(words ...string) string {
+	return client.Command(o.Addr, append([]string{"session"}, words...)...)
 }
 
 func id(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
@@ -117,17 +129,9 @@ func (o Options) waiting(ctx context.Context, agent agentv1.AgentServiceClient, 
 func (o Options) asked(a *agentv1.Approval) string {
 	p := &page{}
 	p.Line("waits for", a.GetName()+": "+brief(a))
-	p.Line("  look and decide", o.decides(a))
+	p.Line("  look and decide", client.Decide(o.Addr, o.Token, a))
 	p.Line("  or in a message", a.GetWords())
 	return p.String()
-}
-
-// decides is the command that decides about an approval: an outcome is told, and not approved.
-func (o Options) decides(a *agentv1.Approval) string {
-	if a.GetKind() == agentv1.ApprovalKind_APPROVAL_KIND_OUTCOME {
-		return o.command("approval", "outcome", id(a.GetName()), "happened|not-happened")
-	}
-	return o.command("approval", "approve", id(a.GetName()))
 }
 
 // brief is what an approval is about, computed, on a line.
@@ -146,15 +150,4 @@ func brief(a *agentv1.Approval) string {
 		text += fmt.Sprintf(", lines: +%d -%d", a.GetLinesAdded(), a.GetLinesRemoved())
 	}
 	return text + ", risk " + client.Word(a.GetRisk(), "RISK_")
-}
-
-// command is a command line of this program for the same server. Without a token only the secret of approvers decides.
-func (o Options) command(words ...string) string {
-	if o.Addr != client.DefaultAddr {
-		words = append(words, "--addr", o.Addr)
-	}
-	if o.Token == "" {
-		words = append(words, "--approver")
-	}
-	return "tsumugi " + strings.Join(words, " ")
 }

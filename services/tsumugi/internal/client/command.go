@@ -1,0 +1,30 @@
+package client
+
+import (
+	"strings"
+
+	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+)
+
+// Command is a command line of this program for the server at an address, to be typed as it is.
+func Command(addr string, words ...string) string {
+	if addr != DefaultAddr {
+		words = append(words, "--addr", addr)
+	}
+	return "tsumugi " + strings.Join(words, " ")
+}
+
+// Decide is the command line that shows an approval and decides it; an outcome is told, and not approved. Without a token only the secret of
+// approvers decides.
+func Decide(addr, token string, a *agentv1.Approval) string {
+	id := a.GetName()[strings.LastIndexByte(a.GetName(), '/')+1:]
+	words := []string{"approval", "approve", id}
+	if a.GetKind() == agentv1.ApprovalKind_APPROVAL_KIND_OUTCOME {
+		words = []string{"approval", "outcome", id, "happened|not-happened"}
+	}
+	line := Command(addr, words...)
+	if token == "" {
+		line += " --approver"
+	}
+	return line
+}
