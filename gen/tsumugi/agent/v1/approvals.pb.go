@@ -290,7 +290,8 @@ func (DecisionScope) EnumDescriptor() ([]byte, []int) {
 	return file_tsumugi_agent_v1_approvals_proto_rawDescGZIP(), []int{3}
 }
 
-// Approval is what a person is asked, or was.
+// Approval is what a person is asked, or was. Whoever may not decide it is given it without what its content could be guessed from; each such field
+// says so.
 type Approval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `approvals/{uuid}`.
@@ -302,12 +303,12 @@ type Approval struct {
 	Call  string        `protobuf:"bytes,4,opt,name=call,proto3" json:"call,omitempty"`
 	Kind  ApprovalKind  `protobuf:"varint,5,opt,name=kind,proto3,enum=tsumugi.agent.v1.ApprovalKind" json:"kind,omitempty"`
 	State ApprovalState `protobuf:"varint,6,opt,name=state,proto3,enum=tsumugi.agent.v1.ApprovalState" json:"state,omitempty"`
-	// What DecideApproval sends back: it proves what was shown. 64 hexadecimal digits.
+	// What DecideApproval sends back: it proves what was shown. 64 hexadecimal digits. Empty for whoever may not decide.
 	Digest string `protobuf:"bytes,7,opt,name=digest,proto3" json:"digest,omitempty"`
 	// The tool and the work folder of a call.
 	Tool string `protobuf:"bytes,8,opt,name=tool,proto3" json:"tool,omitempty"`
 	Root string `protobuf:"bytes,9,opt,name=root,proto3" json:"root,omitempty"`
-	// What changes, each with the hashes before and after. Empty where the caller may not read what is there.
+	// What changes, each with the hashes before and after.
 	Targets []*ApprovalTarget `protobuf:"bytes,10,rep,name=targets,proto3" json:"targets,omitempty"`
 	// Computed, with its reasons, a sentence each.
 	Risk        Risk     `protobuf:"varint,11,opt,name=risk,proto3,enum=tsumugi.agent.v1.Risk" json:"risk,omitempty"`
@@ -319,14 +320,14 @@ type Approval struct {
 	Rationale *ClaimedText `protobuf:"bytes,15,opt,name=rationale,proto3" json:"rationale,omitempty"`
 	// What would happen, computed, a line each.
 	Impact []string `protobuf:"bytes,16,rep,name=impact,proto3" json:"impact,omitempty"`
-	// Lines that the diff adds and takes away.
+	// Lines that the diff adds and takes away. Both 0 for whoever may not decide.
 	LinesAdded   int32 `protobuf:"varint,17,opt,name=lines_added,json=linesAdded,proto3" json:"lines_added,omitempty"`
 	LinesRemoved int32 `protobuf:"varint,18,opt,name=lines_removed,json=linesRemoved,proto3" json:"lines_removed,omitempty"`
 	// What could be done instead.
 	Alternatives []string `protobuf:"bytes,19,rep,name=alternatives,proto3" json:"alternatives,omitempty"`
 	// What is to be known beside it, a sentence each.
 	Warnings []string `protobuf:"bytes,20,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// Scopes beyond the one call that may be chosen, with the rule that would be written.
+	// Scopes beyond the one call that may be chosen, with the rule that would be written. None for whoever may not decide.
 	Offers []*ScopeOffer `protobuf:"bytes,21,rep,name=offers,proto3" json:"offers,omitempty"`
 	// The very words that decide it in a message, if the caller sends them now. Empty: no words do.
 	Words      string                 `protobuf:"bytes,22,opt,name=words,proto3" json:"words,omitempty"`
@@ -625,7 +626,8 @@ func (x *Approval) GetContent() *ApprovalContent {
 type ApprovalTarget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// SHA-256 of the content, in hexadecimal; empty: there is nothing.
+	// SHA-256 of the content, in hexadecimal; empty: there is nothing. Both are empty, too, for whoever may not decide, and for everybody where what is
+	// there may not be read (`not_shown` is REDACTED).
 	Before        string `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
 	After         string `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields

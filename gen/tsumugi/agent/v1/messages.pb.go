@@ -1051,7 +1051,7 @@ func (x *ToolCallChange) GetOpen() *OpenToolCall {
 // ApprovalChange is something about an approval.
 type ApprovalChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The approval as it is now, without its content.
+	// The approval as it is now, without its content, and for whoever may not decide also without the fields that say so.
 	Approval *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
 	// What happened: ASK, APPROVE, DENY, EDIT, EXTEND, EXPIRY, EXPIRES_SOON, CANCEL, SUPERSEDE, VOID, LATE_DENIAL or OUTCOME.
 	Change        string `protobuf:"bytes,2,opt,name=change,proto3" json:"change,omitempty"`
