@@ -47,6 +47,16 @@ func (s *Session) ToolCallsLeft(limit int) int {
 	return within(within(max(limit-s.Talk.ToolCalls, 0), b.MessageToolCalls, s.Talk.ToolCalls), b.SessionToolCalls, s.Spent.ToolCalls)
 }
 
+// Charge takes down a call of a tool that the model wants. One that the budget refused (over) costs nothing of it, and ends the turn.
+func (s *Session) Charge(over bool) {
+	if over {
+		s.Talk.Over++
+		return
+	}
+	s.Talk.ToolCalls++
+	s.Spent.ToolCalls++
+}
+
 // WorkedUntil is how long the session has worked for the message, up to a time.
 func (s *Session) WorkedUntil(now time.Time) time.Duration {
 	if !s.working() {

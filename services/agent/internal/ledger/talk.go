@@ -39,6 +39,8 @@ type Talk struct {
 	Denied    []string `json:"denied,omitempty"`
 	Unknown   []string `json:"unknown,omitempty"`
 	Recent    []string `json:"recent,omitempty"`
+	// Over are the calls that the model wanted since the last message of a person and that a budget refused: they were not made, and are charged to nothing.
+	Over int `json:"over_budget,omitempty"`
 	// Worked is how long the session has worked for the last message of a person, by the clock of the ledger: while it waited for decisions, for a
 	// folder or for its client it did not, nor until another process has taken it over.
 	Worked time.Duration `json:"worked_ns,omitempty"`

@@ -103,12 +103,20 @@ func (e *Engine) session(ns string, s ledger.Session, step session.Step) router.
 		Standing: standing(s), Denied: hashes(t.Denied), Unknown: hashes(t.Unknown), Now: e.Clock.Now(),
 		Guard: func(hash canon.Hash) string {
 			if left--; left < 0 {
-				return "the budget of calls of tools is spent"
+				return overBudget
 			}
 			recent = append(recent, string(hash))
 			return looped(recent, e.Limits.Same)
 		},
 	}
+}
+
+// overBudget is why a call is refused that the budget of calls of tools has no room for.
+const overBudget = "the budget of calls of tools is spent"
+
+// over says of a call that the budget of calls of tools refused it.
+func over(j router.Judged) bool {
+	return j.Stop != nil && j.Stop.Code == router.CodeGuard && j.Stop.Reason == overBudget
 }
 
 // circles says why all calls of an answer were stopped as a loop; empty: they were not.
@@ -217,8 +225,7 @@ func (a *answer) propose(w *ledger.Work, e *session.Answered) (made []gate.Made,
 	var effects []int
 	for i, j := range a.judged {
 		id := a.calls[i].ID
-		w.Session.Talk.ToolCalls++
-		w.Session.Spent.ToolCalls++
+		w.Session.Charge(over(j))
 		w.Session.Talk.Recent = latest(append(w.Session.Talk.Recent, string(j.CallHash)), alternating)
 		switch {
 		case j.Stop != nil:

@@ -29,10 +29,10 @@ func (e *Engine) spent(s ledger.Session) string {
 		return calls("message_model_calls", s.State.Spent, b.MessageModelCalls)
 	case s.State.Turn.Running == session.Working && s.State.Turn.ModelCalls <= 0:
 		return calls("message_model_calls", s.State.Spent, e.Machine.Limits.ModelCalls)
-	case b.SessionToolCalls > 0 && s.Spent.ToolCalls > b.SessionToolCalls:
-		return tools("session_tool_calls", s.Spent.ToolCalls, b.SessionToolCalls)
-	case s.Talk.ToolCalls > most:
-		return tools("message_tool_calls", s.Talk.ToolCalls, most)
+	case b.SessionToolCalls > 0 && s.Spent.ToolCalls+s.Talk.Over > b.SessionToolCalls:
+		return tools("session_tool_calls", s.Spent.ToolCalls+s.Talk.Over, b.SessionToolCalls)
+	case s.Talk.ToolCalls+s.Talk.Over > most:
+		return tools("message_tool_calls", s.Talk.ToolCalls+s.Talk.Over, most)
 	}
 	if left, bound := e.timeLeft(s); bound && left <= 0 {
 		return spentTime(s)

@@ -94,7 +94,7 @@ func TestBudgetInOneTransaction(t *testing.T) {
 	}
 }
 
-// TestBudgetOfToolCalls: what is within the budget is done and answered; what is over it is refused, and the turn stops.
+// TestBudgetOfToolCalls: what is within the budget is done and answered; what is over it is refused and costs nothing, and the turn stops.
 func TestBudgetOfToolCalls(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -104,6 +104,13 @@ func TestBudgetOfToolCalls(t *testing.T) {
 	}
 	s := r.send("二", listing(".", "./", "a"), enough)
 	r.overspent(s, "session_tool_calls: the budget of tool calls is spent: 5 were wanted, and 4 may be made")
+	if s.Spent.ToolCalls != 4 || s.Talk.ToolCalls != 2 || s.Talk.Over != 1 {
+		t.Errorf("the call that was not made is charged: %+v, %d for the message, %d over", s.Spent, s.Talk.ToolCalls, s.Talk.Over)
+	}
+	r.model.lines = nil
+	if s = r.send("二の二", enough); s.State.Reason != session.ReasonDone || s.Spent.ToolCalls != 4 || s.Talk.Over != 0 {
+		t.Errorf("a message that needs no call is not answered: %+v, %+v", s.State, s.Spent)
+	}
 	r.budget(ledger.Budgets{MessageToolCalls: 1})
 	r.model.lines = nil
 	s = r.send("三", listing(".", "a"), enough)

@@ -291,7 +291,7 @@ func begun(t *ledger.Talk, message string) {
 	t.Sender = ""
 	if i := slices.IndexFunc(t.Senders, func(s ledger.Sender) bool { return s.Message == message }); i >= 0 {
 		t.Sender, t.Senders = t.Senders[i].Name, slices.Delete(slices.Clone(t.Senders), i, i+1)
-		t.Denied, t.ToolCalls, t.Worked = nil, 0, 0
+		t.Denied, t.ToolCalls, t.Over, t.Worked = nil, 0, 0, 0
 	}
 }
 
