@@ -90,7 +90,7 @@ func TestNotTaken(t *testing.T) {
 	before := r.session().Version
 	var wrong *ledger.FieldsError
 	_, err := r.desk.Submit(t.Context(), ns, id, call, clienttool.Result{Text: strings.Repeat("x", clienttool.MaxResult) + "\xff"}, ann)
-	if !errors.As(err, &wrong) || len(wrong.Wrong) != 2 || wrong.Wrong[0].Field != "text" {
+	if !errors.As(err, &wrong) || len(wrong.Wrong) != 2 || wrong.Wrong[0].Field != "output" || wrong.Wrong[1].Field != "output" {
 		t.Errorf("too long and no UTF-8: %v", err)
 	}
 	if got := code(t, r.submit("other", "x")); got != clienttool.Unknown {

@@ -55,10 +55,10 @@ func refuse(code Code, format string, args ...any) *RefusedError {
 // check gives what is wrong with a result.
 func (r Result) check() (wrong []session.Violation) {
 	if len(r.Text) > MaxResult {
-		wrong = append(wrong, session.Violation{Field: "text", Description: fmt.Sprintf("must have at most %d bytes, and has %d", MaxResult, len(r.Text))})
+		wrong = append(wrong, session.Violation{Field: "output", Description: fmt.Sprintf("must have at most %d bytes, and has %d", MaxResult, len(r.Text))})
 	}
 	if !utf8.ValidString(r.Text) {
-		wrong = append(wrong, session.Violation{Field: "text", Description: "must be UTF-8"})
+		wrong = append(wrong, session.Violation{Field: "output", Description: "must be UTF-8"})
 	}
 	return wrong
 }
