@@ -54,6 +54,8 @@ type RefusedError struct {
 	Code Refusal
 	// Why is a sentence for the caller.
 	Why string
+	// Subject is what the event names wrongly, where the code alone says something else.
+	Subject string
 }
 
 func (e *RefusedError) Error() string { return e.Why }
@@ -78,7 +80,7 @@ const (
 )
 
 func refuse(code Refusal, format string, args ...any) error {
-	return &RefusedError{code, fmt.Sprintf(format, args...)}
+	return &RefusedError{Code: code, Why: fmt.Sprintf(format, args...)}
 }
 
 // Apply gives the state after an event, and what changed. An error is a *RefusedError, and leaves the state as it was.

@@ -49,7 +49,7 @@ func (e Sent) answers(c *change) error {
 func (e Sent) supersede(c *change) error {
 	for _, call := range c.Calls {
 		if call.Progress.Asks() && !slices.Contains(e.Approvals, call.Approval) {
-			return refuse(RefusedLate, "the message supersedes what its sender saw, and %s is not among that: look at it first", call.Approval)
+			return &RefusedError{Code: RefusedLate, Subject: "approvals", Why: "approvals/" + call.Approval + " waits, too: name all that wait"}
 		}
 	}
 	for i := range c.Calls {

@@ -307,6 +307,17 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestSupersedeNamesWhatItLeavesOut: whoever supersedes is told which approval they did not name, by its name, and where to name it (C59).
+func TestSupersedeNamesWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	asked, _ := play(t, machine, New(), append(begin(), Answered{Step: Execution, Calls: []Proposal{{ID: "c", Ask: true, Approval: "a", Digest: "d", Until: future}}})...)
+	var refused *RefusedError
+	_, _, err := machine.Apply(asked, Sent{ID: "x", Mode: Supersede})
+	if !errors.As(err, &refused) || refused.Subject != "approvals" || refused.Why != "approvals/a waits, too: name all that wait" {
+		t.Errorf("%+v", err)
+	}
+}
+
 // TestThreeDenialsEndTheTurn is S28: a person is not worn down.
 func TestThreeDenialsEndTheTurn(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -112,7 +113,7 @@ func refusal(e *session.RefusedError) *apierr.Error {
 	case session.RefusedFull:
 		return apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, e.Error())
 	case session.RefusedLate:
-		return stuck("TURN_CHANGED", e.Error(), "turn", "read the session again, and name what is there now")
+		return stuck("TURN_CHANGED", e.Error(), cmp.Or(e.Subject, "turn"), "read the session again, and name what is there now")
 	case session.RefusedDigest:
 		return apierr.New(codes.Aborted, "DIGEST_MISMATCH", e.Error()).About("digest", "must be that of the approval as it is now")
 	case session.RefusedQuestion:
