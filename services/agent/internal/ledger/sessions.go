@@ -94,7 +94,7 @@ func (l *Ledger) carry(tx store.Tx, s *Session) error {
 	return nil
 }
 
-// Update has a person change the five items. given may be empty: no check of the version. *etag.StaleError, *FieldsError with what change refuses by one
+// Update has a person change a session; its row names the fields that are not as they were. given may be empty: no check of the version. *etag.StaleError, *FieldsError with what change refuses by one
 // and what is wrong with its items, *NotEndedError of a broken one, and any other error of change.
 func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.Actor, change func(*Session) error) (Session, error) {
 	return l.Change(ctx, ns, id, actor, func(w *Work) error {
@@ -105,7 +105,7 @@ func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.A
 		if s.State.Lifecycle == session.Failed {
 			return &NotEndedError{s.ID, "has a broken record: it can be read and not changed"}
 		}
-		refused := &FieldsError{}
+		was, refused := *s, &FieldsError{}
 		if err := change(s); err != nil && !errors.As(err, &refused) {
 			return err
 		}
@@ -116,8 +116,7 @@ func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.A
 		if err != nil {
 			return err
 		}
-		w.Row(audit.Entry{Kind: audit.Update, Verdict: "UPDATED", Reason: "asked for", ArgsDigest: string(canon.Sum(raw))})
-		return nil
+		return w.updated(&was, string(canon.Sum(raw)))
 	})
 }
 

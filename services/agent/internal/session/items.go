@@ -32,6 +32,22 @@ type Items struct {
 	OpenQuestions []string `json:"open_questions,omitempty"`
 }
 
+// Differ are the names of the items that are not the same in both.
+func Differ(a, b Items) (names []string) {
+	for _, one := range [...]struct {
+		name string
+		same bool
+	}{
+		{"goal", a.Goal == b.Goal}, {"why_now", a.WhyNow == b.WhyNow}, {"constraints", slices.Equal(a.Constraints, b.Constraints)},
+		{"plan_brief", slices.Equal(a.PlanBrief, b.PlanBrief)}, {"open_questions", slices.Equal(a.OpenQuestions, b.OpenQuestions)},
+	} {
+		if !one.same {
+			names = append(names, one.name)
+		}
+	}
+	return names
+}
+
 // Thread is what the agent itself writes beside the five, and never the model (seed 001, 5.4; C21).
 type Thread struct {
 	// Refs are `file:`, `conversation:` and `plan:` and what they name, as a person gave them or the session began with them.
