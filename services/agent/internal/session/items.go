@@ -166,8 +166,8 @@ func (t Thread) Decide(line string) Thread {
 	return t
 }
 
-// Changed is the latest change in one line: what moved, in words of the seed's example.
-func (t Thread) Changed(notes []Note) Thread {
+// Changed is the latest change in one line: what moved, in words of the seed's example, and what changed beside it.
+func (t Thread) Changed(notes []Note, also ...string) Thread {
 	var all []string
 	for _, n := range notes {
 		switch n.Of {
@@ -179,7 +179,7 @@ func (t Thread) Changed(notes []Note) Thread {
 			all = append(all, fmt.Sprintf("call %s %s", n.ID, n.To))
 		}
 	}
-	if len(all) > 0 {
+	if all = append(all, also...); len(all) > 0 {
 		t.Delta = passage.Characters.Head(strings.Join(all, "; "), MaxDelta)
 	}
 	return t

@@ -203,7 +203,9 @@ func (a *answer) write(w *ledger.Work) error {
 		return err
 	}
 	if !slices.ContainsFunc(notes, session.Note.Whole) {
-		a.changed(w)
+		if err := a.changed(w, notes); err != nil {
+			return err
+		}
 	}
 	if err := a.warn(w); err != nil {
 		return err
@@ -329,25 +331,6 @@ func (a *answer) keep(w *ledger.Work, made []gate.Made) error {
 
 // untaken is what a model is told of the changes in an answer that was refused.
 const untaken = "the state_delta of this answer is not taken"
-
-// changed takes what the model wants to change of the five items (C21), and which layers the next prompt has. An answer that was refused changes
-// nothing (C61).
-func (a *answer) changed(w *ledger.Work) {
-	s, d := w.Session, a.env.StateDelta
-	if d.Goal != nil {
-		s.Items.Goal = *d.Goal
-	}
-	if d.WhyNow != nil {
-		s.Items.WhyNow = *d.WhyNow
-	}
-	if d.PlanBrief != nil {
-		s.Items.PlanBrief = *d.PlanBrief
-	}
-	if d.OpenQuestions != nil {
-		s.Items.OpenQuestions = *d.OpenQuestions
-	}
-	s.Talk.Pattern = string(a.env.PromptPattern)
-}
 
 // goOn tells the model what became of its answer: where it is asked again without a call between, and where something beside its calls was refused.
 // Of calls their results tell.

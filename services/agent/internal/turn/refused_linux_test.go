@@ -180,6 +180,36 @@ func TestLastDeltaIsTheAgents(t *testing.T) {
 	r.sound()
 }
 
+// TestTheModelsChangesAreTold: a row and the latest change name the items that an answer changed, and not those that it leaves as they were.
+func TestTheModelsChangesAreTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	was, err := r.Ledger.Get(t.Context(), ns, id)
+	r.ok(err)
+	delta := map[string]any{"goal": was.Items.Goal, "plan_brief": []string{"読む"}, "open_questions": []string{"いつ"}}
+	want := "plan_brief, open_questions changed by the model"
+	latest := "step PLANNING -> EXECUTION (MODEL); " + want
+	for range 2 { // The second answer changes nothing.
+		if s := r.send("始めて", say("EXECUTION", "done", "state_delta", delta)); s.Thread.Delta != latest {
+			t.Errorf("the latest change is %q, want %q", s.Thread.Delta, latest)
+		}
+		r.model.lines = nil
+	}
+	told := 0
+	for row, err := range r.Ledger.Rows(t.Context(), ns, id, 1) {
+		if r.ok(err); row.Kind == audit.Update {
+			told++
+			if row.Reason != want || !strings.Contains(row.Details, `"fields":["plan_brief","open_questions"]`) || strings.Contains(row.Details, "読む") || row.Turn == "" {
+				t.Errorf("%+v", row)
+			}
+		}
+	}
+	if told != 1 {
+		t.Errorf("%d rows tell of it", told)
+	}
+	r.sound()
+}
+
 // TestBesideCalls: calls win. What a person would be asked beside them is refused with a row, and the model is told of it with the last result, also
 // where a person decides first (C33).
 func TestBesideCalls(t *testing.T) {
