@@ -684,7 +684,7 @@ type Budgets struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Calls of the model for a message, at most `agent.sessions.model_calls`. 0: that many.
 	MessageModelCalls int32 `protobuf:"varint,1,opt,name=message_model_calls,json=messageModelCalls,proto3" json:"message_model_calls,omitempty"`
-	// Calls of tools for a message, reads and refused ones included, at most `agent.sessions.tool_calls`. 0: that many. A call is charged when the model
+	// Calls of tools for a message, reads and refused ones included but for those that this budget refuses, at most `agent.sessions.tool_calls`. 0: that many. A call is charged when the model
 	// asks for it, so that one that was approved never fails for it.
 	MessageToolCalls int32 `protobuf:"varint,2,opt,name=message_tool_calls,json=messageToolCalls,proto3" json:"message_tool_calls,omitempty"`
 	// How many seconds the session may work for a message, at most 86,400. 0: no limit. While it waits for a decision, a folder, or a client tool it does not
