@@ -18,7 +18,7 @@ func TestAnUpdateNamesWhatChanged(t *testing.T) {
 		change          func(*Session)
 		reason, details string
 	}{
-		{func(s *Session) { s.Items.Goal, s.Items.WhyNow = "秘密", s.Items.WhyNow }, "asked for: goal", `"fields":["goal"]`},
+		{func(s *Session) { s.Items.Goal = "秘密" }, "asked for: goal", `"fields":["goal"]`},
 		{func(s *Session) { s.Thread.Refs = []string{"file:a.go"} }, "asked for: context_refs", `"fields":["context_refs"]`},
 		{
 			func(s *Session) {
