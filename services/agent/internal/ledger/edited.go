@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -35,7 +36,7 @@ func editedBetween(was, now *Session) (e edited, err error) {
 	if err := errors.Join(errBefore, errAfter); err != nil {
 		return e, err
 	}
-	if len(was.Added)+len(now.Added) > 0 && string(before) != string(after) {
+	if len(was.Added)+len(now.Added) > 0 && !bytes.Equal(before, after) {
 		e.Fields = append(e.Fields, "added_rules")
 		for _, r := range now.Added {
 			e.Rules = append(e.Rules, r.ID)
