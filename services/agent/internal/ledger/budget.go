@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 )
 
 // Budgets bound what a session may spend (field/agent.md 2, budgets). 0: the limit of the process, or none where it has none.
@@ -18,6 +17,20 @@ type Budgets struct {
 	SessionModelCalls int   `json:"session_model_calls,omitempty"`
 	SessionToolCalls  int   `json:"session_tool_calls,omitempty"`
 	SessionBytes      int64 `json:"session_bytes,omitempty"`
+}
+
+// Budget is one of them, by its name and in its unit in the contract.
+type Budget struct {
+	Name  string
+	Value int64
+}
+
+// All are all of them, those that are 0 too.
+func (b Budgets) All() []Budget {
+	return []Budget{
+		{"message_model_calls", int64(b.MessageModelCalls)}, {"message_tool_calls", int64(b.MessageToolCalls)}, {"message_seconds", int64(b.MessageTime / time.Second)},
+		{"session_model_calls", int64(b.SessionModelCalls)}, {"session_tool_calls", int64(b.SessionToolCalls)}, {"session_bytes_written", b.SessionBytes},
+	}
 }
 
 // Spent is what a whole session has spent. Of a message State.Spent, Talk.ToolCalls and Talk.Worked tell it.
@@ -68,6 +81,6 @@ func (s *Session) WorkedUntil(now time.Time) time.Duration {
 // working says that the session works, and waits neither for a person nor for a call that its client carries out.
 func (s *Session) working() bool {
 	return s.State.Lifecycle == session.Open && s.State.Turn.Running == session.Working && !slices.ContainsFunc(s.State.Calls, func(c session.Call) bool {
-		return c.Progress == session.Intent && slices.ContainsFunc(s.Tools, func(d tool.Definition) bool { return d.Full() == s.Calls[c.ID].Tool })
+		return c.Progress == session.Intent && !s.Calls[c.ID].Client.IsZero()
 	})
 }

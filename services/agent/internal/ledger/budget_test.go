@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
-	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 )
 
 // TestWorkedUntil: a session works while its turn does, and not while it waits for a person, for a folder, for its client, or is being stopped.
@@ -13,7 +12,6 @@ func TestWorkedUntil(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	begun := []session.Call{{ID: "c", Progress: session.Intent}}
-	client := []tool.Definition{{Name: "sky", Origin: tool.Origin{Kind: tool.Client}}}
 	for name, tt := range map[string]struct {
 		s    Session
 		want time.Duration
@@ -24,11 +22,11 @@ func TestWorkedUntil(t *testing.T) {
 		"a folder":         {Session{State: session.State{Turn: session.Turn{Running: session.Parked}}}, time.Minute},
 		"an interrupt":     {Session{State: session.State{Turn: session.Turn{Running: session.Stopping}}}, time.Minute},
 		"a call of ours":   {Session{State: session.State{Turn: session.Turn{Running: session.Working}, Calls: begun}, Calls: map[string]Call{"c": {Tool: "write"}}}, 3 * time.Minute},
-		"a client's call":  {Session{State: session.State{Turn: session.Turn{Running: session.Working}, Calls: begun}, Calls: map[string]Call{"c": {Tool: "sky"}}}, time.Minute},
+		"a client's call":  {Session{State: session.State{Turn: session.Turn{Running: session.Working}, Calls: begun}, Calls: map[string]Call{"c": {Tool: "sky", Client: at.Add(time.Minute)}}}, time.Minute},
 		"a clock gone bad": {Session{State: session.State{Turn: session.Turn{Running: session.Working}}, Updated: at.Add(time.Hour)}, time.Minute},
 	} {
 		s := tt.s
-		s.State.Lifecycle, s.Talk.Worked, s.Tools = session.Open, time.Minute, client
+		s.State.Lifecycle, s.Talk.Worked = session.Open, time.Minute
 		if s.Updated.IsZero() {
 			s.Updated = at.Add(-2 * time.Minute)
 		}

@@ -1,12 +1,9 @@
 package ledger
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
@@ -23,7 +20,7 @@ type edited struct {
 }
 
 // editedBetween says what differs between a session and what became of it.
-func editedBetween(was, now *Session) (e edited, err error) {
+func editedBetween(was, now *Session) (e edited) {
 	e.Fields = session.Differ(was.Items, now.Items)
 	if !slices.Equal(was.Thread.Refs, now.Thread.Refs) {
 		e.Fields = append(e.Fields, "context_refs")
@@ -31,12 +28,7 @@ func editedBetween(was, now *Session) (e edited, err error) {
 	if was.Policy != now.Policy {
 		e.Fields = append(e.Fields, "policy")
 	}
-	before, errBefore := json.Marshal(was.Added)
-	after, errAfter := json.Marshal(now.Added)
-	if err := errors.Join(errBefore, errAfter); err != nil {
-		return e, err
-	}
-	if len(was.Added)+len(now.Added) > 0 && !bytes.Equal(before, after) {
+	if !slices.Equal(was.Added, now.Added) {
 		e.Fields = append(e.Fields, "added_rules")
 		for _, r := range now.Added {
 			e.Rules = append(e.Rules, r.ID)
@@ -45,15 +37,12 @@ func editedBetween(was, now *Session) (e edited, err error) {
 	if was.Budgets != now.Budgets {
 		e.Fields, e.Budgets = append(e.Fields, "budgets"), now.Budgets.named()
 	}
-	return e, nil
+	return e
 }
 
 // updated writes the row of a change that a person made.
 func (w *Work) updated(was *Session, digest string) error {
-	e, err := editedBetween(was, w.Session)
-	if err != nil {
-		return err
-	}
+	e := editedBetween(was, w.Session)
 	details, err := e.details()
 	if err != nil {
 		return err
@@ -83,15 +72,12 @@ func (e edited) details() (string, error) {
 	return string(raw), err
 }
 
-// named are the budgets that are not 0, by their names in the contract, and in its units.
+// named are the budgets that are not 0, by their names in the contract.
 func (b Budgets) named() map[string]int64 {
-	all := map[string]int64{
-		"message_model_calls": int64(b.MessageModelCalls), "message_tool_calls": int64(b.MessageToolCalls), "message_seconds": int64(b.MessageTime / time.Second),
-		"session_model_calls": int64(b.SessionModelCalls), "session_tool_calls": int64(b.SessionToolCalls), "session_bytes_written": b.SessionBytes,
-	}
-	for name, n := range all {
-		if n == 0 {
-			delete(all, name)
+	all := map[string]int64{}
+	for _, one := range b.All() {
+		if one.Value != 0 {
+			all[one.Name] = one.Value
 		}
 	}
 	return all

@@ -17,20 +17,18 @@ const (
 
 // budgets says which budgets cannot be: none is wider than the limit of the process.
 func (s *Service) budgets(b ledger.Budgets) (all []session.Violation) {
-	for _, one := range []struct {
-		field       string
-		value, most int64
-		setting     string
+	limits := map[string]struct {
+		most    int64
+		setting string
 	}{
-		{"message_model_calls", int64(b.MessageModelCalls), int64(s.Engine.Machine.Limits.ModelCalls), " (agent.sessions.model_calls)"},
-		{"message_tool_calls", int64(b.MessageToolCalls), int64(s.Engine.Limits.ToolCalls), " (agent.sessions.tool_calls)"},
-		{"message_seconds", int64(b.MessageTime / time.Second), int64(maxWork / time.Second), ""},
-		{"session_model_calls", int64(b.SessionModelCalls), maxCalls, ""},
-		{"session_tool_calls", int64(b.SessionToolCalls), maxCalls, ""},
-		{"session_bytes_written", b.SessionBytes, maxBytes, ""},
-	} {
-		if one.value < 0 || one.value > one.most {
-			all = append(all, wrong("budgets."+one.field, "must be from 0 to %d%s, is %d", one.most, one.setting, one.value))
+		"message_model_calls": {int64(s.Engine.Machine.Limits.ModelCalls), " (agent.sessions.model_calls)"},
+		"message_tool_calls":  {int64(s.Engine.Limits.ToolCalls), " (agent.sessions.tool_calls)"},
+		"message_seconds":     {int64(maxWork / time.Second), ""},
+		"session_model_calls": {maxCalls, ""}, "session_tool_calls": {maxCalls, ""}, "session_bytes_written": {maxBytes, ""},
+	}
+	for _, one := range b.All() {
+		if limit := limits[one.Name]; one.Value < 0 || one.Value > limit.most {
+			all = append(all, wrong("budgets."+one.Name, "must be from 0 to %d%s, is %d", limit.most, limit.setting, one.Value))
 		}
 	}
 	return all

@@ -141,10 +141,7 @@ func (e *Engine) Approvals(ctx context.Context, ns string, f store.ApprovalFilte
 func (e *Engine) stored(ctx context.Context, ns string, f store.ApprovalFilter, after store.Place) iter.Seq2[store.Approval, error] {
 	read := func(fn func(store.View) error) error { return e.Ledger.Read(ctx, ns, fn) }
 	return store.Each(page, read, func(v store.View, last *store.Approval) ([]store.Approval, error) {
-		if last == nil {
-			return v.Approvals(f, after, page)
-		}
-		return v.Approvals(f, last.Place(), page)
+		return v.Approvals(f, store.Behind(last, after), page)
 	})
 }
 

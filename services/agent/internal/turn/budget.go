@@ -104,12 +104,3 @@ func (a *answer) tooLarge() (why string, stops bool) {
 	}
 	return why, true
 }
-
-// charge takes down what a call that was executed has written.
-func (j *job) charge(w *ledger.Work) error {
-	args, err := reader{view: w.Tx, session: w.Session.ID, fresh: w.Fresh()}.text(argsOf(j.call.ID))
-	if err == nil {
-		w.Session.Spent.Bytes += written(j.s.Calls[j.call.ID].Tool, []byte(args))
-	}
-	return kept(err)
-}

@@ -172,16 +172,14 @@ func (j *job) outcome(w *ledger.Work, e router.Ending) (session.Event, gate.Chan
 	id := e.Intent.Call
 	switch e.State {
 	case router.Executed:
-		if err := j.charge(w); err != nil {
+		args, err := (reader{view: w.Tx, session: w.Session.ID, fresh: w.Fresh()}).text(argsOf(id))
+		if err != nil {
 			return nil, gate.Change{}, err
 		}
+		w.Session.Spent.Bytes += written(e.Intent.Tool, []byte(args))
 		w.Session.Memory.Operations++
 		if e.Intent.Before == folder.Absent && (e.Intent.Tool == tool.Write || e.Intent.Tool == tool.Create) {
 			w.Session.Memory.Files++
-		}
-		args, err := (reader{view: w.Tx, session: w.Session.ID}).text(argsOf(id))
-		if err != nil {
-			return nil, gate.Change{}, err
 		}
 		referTo(w.Session, e.Intent.Tool, []byte(args))
 		return session.Ended{Call: id}, gate.Change{}, nil
