@@ -292,24 +292,6 @@ func (w *Work) tell(before, next session.State, notes []session.Note) {
 	}
 }
 
-// owed says of which call no row tells.
-func (w *Work) owed() error {
-	for id, c := range w.told {
-		if !w.tells(id, c) {
-			return fmt.Errorf("call %s of session %s changed, and no row tells it", id, w.Session.ID)
-		}
-	}
-	return nil
-}
-
-// tells says whether a row tells of a call.
-func (w *Work) tells(id string, c session.Call) bool {
-	hash := w.Session.Calls[id].Hash
-	return slices.ContainsFunc(w.entries, func(e audit.Entry) bool {
-		return e.CallHash != "" && e.CallHash == hash || e.Digest != "" && e.Digest == c.Digest
-	})
-}
-
 // needsClock says that a wrong clock would let something begin.
 func needsClock(e session.Event) bool {
 	switch e := e.(type) {

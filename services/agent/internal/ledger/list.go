@@ -26,10 +26,7 @@ func (e Listed) Place() store.Place { return store.Place{At: e.Session.Created, 
 func (l *Ledger) List(ctx context.Context, ns string, f store.SessionFilter, after store.Place) iter.Seq2[Listed, error] {
 	f.Except = deleted
 	found := store.Each(listed, l.in(ctx, ns), func(v store.View, last *store.Session) ([]store.Session, error) {
-		if last == nil {
-			return v.Sessions(f, after, listed)
-		}
-		return v.Sessions(f, last.Place(), listed)
+		return v.Sessions(f, store.Behind(last, after), listed)
 	})
 	return func(yield func(Listed, error) bool) {
 		for s, err := range found {

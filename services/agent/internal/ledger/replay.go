@@ -210,10 +210,7 @@ func (l *Ledger) Agree(ctx context.Context, ns, id string) error {
 		var all []gate.Approval
 		read := func(fn func(store.View) error) error { return fn(v) }
 		pages := store.Each(atOnce, read, func(v store.View, last *store.Approval) ([]store.Approval, error) {
-			if last == nil {
-				return v.Approvals(store.ApprovalFilter{Session: id}, store.Place{}, atOnce)
-			}
-			return v.Approvals(store.ApprovalFilter{Session: id}, last.Place(), atOnce)
+			return v.Approvals(store.ApprovalFilter{Session: id}, store.Behind(last, store.Place{}), atOnce)
 		})
 		for one, err := range pages {
 			if err != nil {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -110,6 +111,24 @@ func appendTexts[T ~string](b []byte, name string, all []T) []byte {
 		b = canon.AppendText(b, string(text))
 	}
 	return append(b, ']')
+}
+
+// owed says of which call no row tells.
+func (w *Work) owed() error {
+	for id, c := range w.told {
+		if !w.tells(id, c) {
+			return fmt.Errorf("call %s of session %s changed, and no row tells it", id, w.Session.ID)
+		}
+	}
+	return nil
+}
+
+// tells says whether a row tells of a call.
+func (w *Work) tells(id string, c session.Call) bool {
+	hash := w.Session.Calls[id].Hash
+	return slices.ContainsFunc(w.entries, func(e audit.Entry) bool {
+		return e.CallHash != "" && e.CallHash == hash || e.Digest != "" && e.Digest == c.Digest
+	})
 }
 
 // closed writes the rows of calls that the end of their work has closed, such as a cancel, and of which no approval tells: one that was allowed and had

@@ -94,8 +94,9 @@ func (l *Ledger) carry(tx store.Tx, s *Session) error {
 	return nil
 }
 
-// Update has a person change a session; its row names the fields that are not as they were. given may be empty: no check of the version. *etag.StaleError, *FieldsError with what change refuses by one
-// and what is wrong with its items, *NotEndedError of a broken one, and any other error of change.
+// Update has a person change a session; its row names the fields that are not as they were. given may be empty: no check of the version.
+// *etag.StaleError, *FieldsError with what change refuses by one and what is wrong with its items, *NotEndedError of a broken one, and any other
+// error of change.
 func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.Actor, change func(*Session) error) (Session, error) {
 	return l.Change(ctx, ns, id, actor, func(w *Work) error {
 		s := w.Session

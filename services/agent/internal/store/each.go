@@ -28,3 +28,11 @@ func Each[T any](size int, read func(fn func(View) error) error, page func(v Vie
 		}
 	}
 }
+
+// Behind is the place behind the last thing of a page, and first where there is none.
+func Behind[T interface{ Place() Place }](last *T, first Place) Place {
+	if last == nil {
+		return first
+	}
+	return (*last).Place()
+}

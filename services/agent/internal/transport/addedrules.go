@@ -31,11 +31,7 @@ func addedRules(f *apierr.Fields, in *agentv1.Session) (all []policy.Rule) {
 
 // levelOf is a risk by its name; Unknown for none.
 func levelOf(name string) (level policy.Risk) {
-	for known, risk := range risks {
-		if risk.String() == "RISK_"+name {
-			level = known
-		}
-	}
+	_ = level.UnmarshalText([]byte(name)) // What is none leaves Unknown.
 	return level
 }
 

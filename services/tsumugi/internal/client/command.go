@@ -14,10 +14,13 @@ func Command(addr string, words ...string) string {
 	return "tsumugi " + strings.Join(words, " ")
 }
 
+// ID is the last part of a name, such as the id of `approvals/{uuid}`.
+func ID(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
 // Decide is the command line that shows an approval and decides it; an outcome is told, and not approved. Without a token only the secret of
 // approvers decides.
 func Decide(addr, token string, a *agentv1.Approval) string {
-	id := a.GetName()[strings.LastIndexByte(a.GetName(), '/')+1:]
+	id := ID(a.GetName())
 	words := []string{"approval", "approve", id}
 	if a.GetKind() == agentv1.ApprovalKind_APPROVAL_KIND_OUTCOME {
 		words = []string{"approval", "outcome", id, "happened|not-happened"}

@@ -83,7 +83,7 @@ func (o Options) follow(ctx context.Context, agent agentv1.AgentServiceClient, n
 		e, err := next()
 		if err != nil || ctx.Err() != nil {
 			if ctx.Err() != nil || works || seen >= 0 && !errors.Is(err, io.EOF) {
-				client.Say(o.Err, "come back with: %s\n", o.command("watch", id(name), "--from", strconv.FormatInt(max(seen, 0), 10)))
+				client.Say(o.Err, "come back with: %s\n", o.command("watch", client.ID(name), "--from", strconv.FormatInt(max(seen, 0), 10)))
 			}
 			return end(ctx, err)
 		}

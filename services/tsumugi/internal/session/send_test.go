@@ -1,6 +1,10 @@
 package session
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
+)
 
 // What is not UTF-8 is the fault of who types it, and not of the server.
 func TestInputMustBeUTF8(t *testing.T) {
@@ -25,5 +29,5 @@ func TestQuestion(t *testing.T) {
 	name := d.Session("notes")
 	shown := d.must(Send(t.Context(), d.on(name, ""), Message{Text: "please ask"}))
 	q := d.Rests(name).GetQuestion().GetId()
-	d.has(shown, "the model asks, and the next message answers: Which file?\n", "  answer: tsumugi session send "+id(name)+" 'ANSWER' --answers "+q+" --addr "+d.Addr+"\n")
+	d.has(shown, "the model asks, and the next message answers: Which file?\n", "  answer: tsumugi session send "+client.ID(name)+" 'ANSWER' --answers "+q+" --addr "+d.Addr+"\n")
 }

@@ -74,11 +74,11 @@ func TestATask(t *testing.T) {
 	waits := d.Rests(name).GetWaitingOn()[0]
 	approver := d.on(name, "")
 	approver.Token = d.Approver
-	d.has(d.must(Show(t.Context(), approver)), "goal: notes tell\n", "constraints:\n  - short\n", "work folder: work\n", "waits for: "+waits, "or in a message: To approve, send exactly `approve "+id(waits))
+	d.has(d.must(Show(t.Context(), approver)), "goal: notes tell\n", "constraints:\n  - short\n", "work folder: work\n", "waits for: "+waits, "or in a message: To approve, send exactly `approve "+client.ID(waits))
 	d.has(d.must(List(t.Context(), d.on("", ""), true, 10)), "NAME", name+"  AWAITING_APPROVAL  REQUIRES_USER_INPUT  approvals: 1  2")
 	approver = d.on(name, "")
 	approver.Token = d.Approver
-	d.has(d.must(Send(t.Context(), approver, Message{Text: "approve " + id(waits)})), "the message has decided "+waits)
+	d.has(d.must(Send(t.Context(), approver, Message{Text: "approve " + client.ID(waits)})), "the message has decided "+waits)
 	d.Rests(name)
 	from := int64(0)
 	d.has(d.must(Watch(t.Context(), d.on(name, ""), &from)), "     2  message QUEUED\n", "approval APPROVE: "+waits, ", by local", "call write ", ": BEGUN", ": EXECUTED", "          | ",
@@ -176,7 +176,7 @@ func TestComeBack(t *testing.T) {
 	from, o := int64(1), d.on(name, "")
 	o.Out = leaving{&d.out, "AWAITING_APPROVAL (GATE)", stop}
 	d.has(d.must(Watch(ctx, o, &from)), "message QUEUED", "approval ASK")
-	d.has(d.err.String(), "come back with: tsumugi session watch "+id(name)+" --from ", " --addr "+d.Addr+"\n")
+	d.has(d.err.String(), "come back with: tsumugi session watch "+client.ID(name)+" --from ", " --addr "+d.Addr+"\n")
 }
 
 // A tool that the client carries out comes from a file, its call is told with the command that answers it, and the answer is taken once.
@@ -208,8 +208,8 @@ func TestClientTool(t *testing.T) {
 	watching, leave := context.WithCancel(t.Context())
 	begin, seen := int64(0), d.on(name, "")
 	seen.Out = leaving{&d.out, "it waits for a result: sky", leave}
-	d.has(d.must(Watch(watching, seen, &begin)), "call sky "+call+": BEGUN", "it waits for a result: sky {", "\n", "answer with the file RESULT: tsumugi session result "+id(name)+" "+call+" --addr "+d.Addr+" < RESULT\n")
-	d.has(d.must(Show(t.Context(), d.on(name, ""))), `waits for a result: sky {"place":"神戸"}, until `, "\n", "answer with the file RESULT: tsumugi session result "+id(name)+" "+call+" --addr "+d.Addr+" < RESULT\n")
+	d.has(d.must(Watch(watching, seen, &begin)), "call sky "+call+": BEGUN", "it waits for a result: sky {", "\n", "answer with the file RESULT: tsumugi session result "+client.ID(name)+" "+call+" --addr "+d.Addr+" < RESULT\n")
+	d.has(d.must(Show(t.Context(), d.on(name, ""))), `waits for a result: sky {"place":"神戸"}, until `, "\n", "answer with the file RESULT: tsumugi session result "+client.ID(name)+" "+call+" --addr "+d.Addr+" < RESULT\n")
 	d.has(d.must(List(t.Context(), d.on("", ""), false, 10)), "  a result  ")
 	d.has(d.must(Result(t.Context(), d.on(name, "raindrops\n"), call, false)), "The result is taken.\n")
 	d.has(d.must(Result(t.Context(), d.on(name, "raindrops\n"), call, false)), "The same result had been taken before.\n")
@@ -228,7 +228,7 @@ func (d *desk) approve(session, approval string) {
 	d.Helper()
 	o := d.on(session, "")
 	o.Token = d.Approver
-	d.must(Send(d.Context(), o, Message{Text: "approve " + id(approval)}))
+	d.must(Send(d.Context(), o, Message{Text: "approve " + client.ID(approval)}))
 }
 
 // open waits for a call of a client tool, and gives its id.
@@ -362,12 +362,12 @@ func TestABrokenSession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	good, bad := d.Session("good"), d.Session("bad")
-	d.Alter("UPDATE sessions SET body = CAST(body || x'00' AS BLOB) WHERE id = '" + id(bad) + "'")
+	d.Alter("UPDATE sessions SET body = CAST(body || x'00' AS BLOB) WHERE id = '" + client.ID(bad) + "'")
 	list := d.must(List(t.Context(), d.on("", ""), false, 10))
 	if d.has(list, good); strings.Contains(list, bad) {
 		t.Error(list)
 	}
-	d.has(d.err.String(), "! "+bad+": the record of session "+id(bad)+" cannot be read: its stored text is damaged: ")
+	d.has(d.err.String(), "! "+bad+": the record of session "+client.ID(bad)+" cannot be read: its stored text is damaged: ")
 	if err := Show(t.Context(), d.on(bad[len(bad)-8:], "")); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 		t.Error(err)
 	}

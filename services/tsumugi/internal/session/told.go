@@ -63,7 +63,7 @@ func (p *page) progress(o Options, s *agentv1.Session) {
 	}
 	p.Line("last change", s.GetLastDelta())
 	for _, r := range s.GetStandingRules() {
-		p.Line("allowed for the rest of the session", fmt.Sprintf("%s, by %s until %s; take it back: %s", r.GetText(), r.GetApprover(), day(r.GetExpireTime()), o.command("revoke", id(s.GetName()), r.GetId())))
+		p.Line("allowed for the rest of the session", fmt.Sprintf("%s, by %s until %s; take it back: %s", r.GetText(), r.GetApprover(), day(r.GetExpireTime()), o.command("revoke", client.ID(s.GetName()), r.GetId())))
 	}
 }
 
@@ -80,7 +80,7 @@ func (p *page) question(o Options, s *agentv1.Session) {
 	if q := s.GetQuestion(); q != nil {
 		p.Line("the model asks, and the next message answers", q.GetText())
 		p.Line("  the id of the question", q.GetId())
-		p.Line("  answer", o.command("send", id(s.GetName()), "'ANSWER'", "--answers", q.GetId()))
+		p.Line("  answer", o.command("send", client.ID(s.GetName()), "'ANSWER'", "--answers", q.GetId()))
 	}
 }
 
@@ -99,15 +99,13 @@ func where(s *agentv1.Session) string {
 // open is a call of a client tool that waits, with the command that answers it with a file.
 func (p *page) open(o Options, name, session string, c *agentv1.OpenToolCall) {
 	p.Line(name, fmt.Sprintf("%s %s, until %s", c.GetTool(), client.OneLine(c.GetArguments()), day(c.GetExpireTime())))
-	p.Line("  answer with the file RESULT", o.command("result", id(session), c.GetCall())+" < RESULT")
+	p.Line("  answer with the file RESULT", o.command("result", client.ID(session), c.GetCall())+" < RESULT")
 }
 
 // command is a command line about sessions of the same server.
 func (o Options) command(words ...string) string {
 	return client.Command(o.Addr, append([]string{"session"}, words...)...)
 }
-
-func id(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // waiting tells the approvals that a session waits for, each with what decides it. Who may not read one sees its name.
 func (o Options) waiting(ctx context.Context, agent agentv1.AgentServiceClient, s *agentv1.Session) error {
