@@ -96,10 +96,10 @@ func TestAddedRulesThatAreNone(t *testing.T) {
 		rules       []*agentv1.AddedRule
 		field, says string
 	}{
-		{[]*agentv1.AddedRule{{Id: "session.a", Effect: asks}, {Id: "mine", Effect: denies}}, "added_rules[1]", "begins with session."},
+		{[]*agentv1.AddedRule{{Id: "session.a", Effect: asks}, {Id: "mine", Effect: denies}}, "added_rules[1].id", "must be session. and a name of your own"},
 		{[]*agentv1.AddedRule{{Id: "session.a", Effect: asks}, {Id: "session.a", Effect: denies}}, "added_rules[1]", "the id stands twice"},
 		{[]*agentv1.AddedRule{{Id: "session.a", Effect: denies, Path: "../x"}}, "added_rules[0]", "path must be relative"},
-		{[]*agentv1.AddedRule{{Id: "session.a"}}, "added_rules[0].effect", "ASK or DENY"},
+		{[]*agentv1.AddedRule{{Id: "session.a"}}, "added_rules[0].effect", "is required"},
 		{[]*agentv1.AddedRule{{Id: "session.a", Effect: 7}}, "added_rules[0].effect", "has no value 7"},
 		{[]*agentv1.AddedRule{{Id: "session.a", Effect: asks, RiskAtLeast: 9}}, "added_rules[0].risk_at_least", "has no value 9"},
 		{many, "added_rules", "at most 32"},

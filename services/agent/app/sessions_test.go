@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -408,7 +409,8 @@ func TestTheSameRequest(t *testing.T) {
 func TestWhatIsWrongWithASession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	_, err := d.agent.CreateSession(d.ann(), &agentv1.CreateSessionRequest{Session: &agentv1.Session{
+	_, err := d.agent.CreateSession(d.ann(), &agentv1.CreateSessionRequest{RequestId: "x", Session: &agentv1.Session{
+		ContinueFrom: "sessions/x", AddedRules: []*agentv1.AddedRule{{Effect: 7}}, Budgets: &agentv1.Budgets{MessageSeconds: -1},
 		Goal: strings.Repeat("港", 201), Constraints: []string{"a", "b", "c"}, ContextRefs: []string{"web:x"}, Root: "nowhere", Backend: "nobody", Locale: "fr", Policy: "none",
 		ClientTools: []*agentv1.ClientTool{{Name: "read", Description: "x", InputSchema: `{"type":"object"}`, TimeoutSeconds: 3601}},
 	}})
@@ -420,10 +422,47 @@ func TestWhatIsWrongWithASession(t *testing.T) {
 	for _, v := range e.Violations {
 		got[v.Field] = true
 	}
-	for _, field := range []string{"goal", "constraints", "context_refs[0]", "root", "backend", "locale", "policy", "client_tools[0].name", "client_tools[0].timeout_seconds"} {
-		if !got["session."+field] {
+	for _, field := range []string{
+		"request_id", "session.continue_from", "session.added_rules[0].id", "session.added_rules[0].effect", "session.budgets.message_seconds", "session.goal",
+		"session.constraints", "session.context_refs[0]", "session.root", "session.backend", "session.locale", "session.policy", "session.client_tools[0].name",
+		"session.client_tools[0].timeout_seconds",
+	} {
+		if !got[field] {
 			t.Errorf("nothing about %s in %v", field, e.Violations)
 		}
+	}
+}
+
+// TestAModeThatLeavesSomethingWithoutEffect: what a message says beside its mode is used or refused; and who stops another turn than the one that is
+// open is told which one is.
+func TestAModeThatLeavesSomethingWithoutEffect(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	s, seen := d.create(&agentv1.Session{}), []string{"approvals/6f9a2c1e-0b1d-4d55-9a0e-3f1f6f0e8a77"}
+	for _, tt := range []struct {
+		mode  agentv1.MessageMode
+		wrong []string
+	}{
+		{agentv1.MessageMode_MESSAGE_MODE_UNSPECIFIED, []string{"approvals", "turn"}}, {agentv1.MessageMode_MESSAGE_MODE_QUEUE, []string{"approvals", "turn"}},
+		{agentv1.MessageMode_MESSAGE_MODE_SIDE, []string{"approvals", "question", "turn"}}, {agentv1.MessageMode_MESSAGE_MODE_SUPERSEDE, []string{"turn"}},
+	} {
+		_, err := first2(d.agent.SendMessage(d.ann(), &agentv1.SendMessageRequest{Session: s.Name, Text: "やあ", Mode: tt.mode, Turn: "x", Approvals: seen, Question: "q"}))
+		e, _ := apierr.FromStatus(err)
+		if e == nil {
+			t.Fatalf("%s: %v", tt.mode, err)
+		}
+		var got []string
+		for _, v := range e.Violations {
+			got = append(got, v.Field)
+		}
+		if !slices.Equal(got, tt.wrong) {
+			t.Errorf("%s: %v", tt.mode, e.Violations)
+		}
+	}
+	_, err := d.agent.CancelTurn(d.ann(), &agentv1.CancelTurnRequest{Session: s.Name, Turn: "x"})
+	d.refused(err, codes.FailedPrecondition, "TURN_CHANGED")
+	if !strings.Contains(err.Error(), "no other one is") {
+		t.Error(err)
 	}
 }
 

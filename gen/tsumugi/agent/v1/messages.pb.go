@@ -149,9 +149,10 @@ type SendMessageRequest struct {
 	// decides it; nothing else in a message ever does.
 	Text string      `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	Mode MessageMode `protobuf:"varint,3,opt,name=mode,proto3,enum=tsumugi.agent.v1.MessageMode" json:"mode,omitempty"`
-	// The turn that the sender saw, for INTERRUPT.
+	// The turn that the sender saw, for INTERRUPT. Not with another mode.
 	Turn string `protobuf:"bytes,4,opt,name=turn,proto3" json:"turn,omitempty"`
-	// The approvals that the sender saw, `approvals/{uuid}`, for SUPERSEDE, and for INTERRUPT while approvals wait.
+	// The approvals that the sender saw, `approvals/{uuid}`, for SUPERSEDE, and for INTERRUPT while approvals wait. Not with another
+	// mode.
 	Approvals []string `protobuf:"bytes,5,rep,name=approvals,proto3" json:"approvals,omitempty"`
 	// A UUID for this message. The same message again is not taken twice: the stream then follows the one that was taken. With another text it
 	// is refused with REQUEST_ID_REUSED. Empty: the message stands alone.

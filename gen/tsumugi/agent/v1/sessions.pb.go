@@ -308,11 +308,13 @@ type Session struct {
 	Root string `protobuf:"bytes,10,opt,name=root,proto3" json:"root,omitempty"`
 	// Name of a backend in the backends file. Empty: the configured default. Not changed later.
 	Backend string `protobuf:"bytes,11,opt,name=backend,proto3" json:"backend,omitempty"`
-	// The language of prompts and of sentences for people: `ja` or `en`. Empty: `ja`. Not changed later.
+	// The language of prompts, and of what a person is asked to type or decide: `ja` or `en`. Empty: `ja`. Errors, `last_error` and reasons of rows are in
+	// English. Not changed later.
 	Locale string `protobuf:"bytes,12,opt,name=locale,proto3" json:"locale,omitempty"`
 	// Name of a policy of the configuration. Empty: its default one. One that is not `pickable` is for admins.
 	Policy string `protobuf:"bytes,13,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Rules that ask or deny beside those of the policy, at most 32. Whoever is no admin may add more later, and take none away.
+	// Rules that ask or deny beside those of the policy, at most 32. Whoever is no admin may add more later, and change or take
+	// away none; without a file of tokens nobody is an admin.
 	AddedRules []*AddedRule `protobuf:"bytes,38,rep,name=added_rules,json=addedRules,proto3" json:"added_rules,omitempty"`
 	// What the session may spend. At a limit its turn stops with BUDGET, and `last_error` says which one.
 	Budgets *Budgets `protobuf:"bytes,39,opt,name=budgets,proto3" json:"budgets,omitempty"`

@@ -339,9 +339,10 @@ func TestSessions(t *testing.T) {
 	if _, err := r.Get(ctx, "other", "a"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("another namespace: %v", err)
 	}
+	const flow = "conversation:flows/6f9a2c1e-0b1d-4d55-9a0e-3f1f6f0e8a77"
 	b, err := r.Update(ctx, ns, "a", a.Etag(), ann, func(s *Session) error {
-		s.Items.PlanBrief = []string{"下書き"}
-		s.Thread = session.Thread{Refs: []string{"conversation:3", "conversation:flows/x"}}.Refer("file:a.md").Refer("conversation:1")
+		s.Items.PlanBrief, s.Nodes = []string{"下書き"}, 3
+		s.Thread = session.Thread{Refs: []string{"conversation:3", flow}}.Refer("file:a.md").Refer("conversation:1")
 		return nil
 	})
 	if err != nil || b.Version != a.Version+1 || b.Etag() == a.Etag() {
@@ -358,7 +359,7 @@ func TestSessions(t *testing.T) {
 	if err != nil || !cmp.Equal(c.Items, b.Items) || c.Continues != "a" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if !slices.Equal(c.Thread.Refs, []string{"conversation:sessions/a/3", "conversation:flows/x", "file:a.md", "conversation:sessions/a/1"}) {
+	if !slices.Equal(c.Thread.Refs, []string{"conversation:sessions/a/3", flow, "file:a.md", "conversation:sessions/a/1"}) {
 		t.Errorf("numbers are of the session that counted them: %q", c.Thread.Refs)
 	}
 	r.events(t, "a", session.Sent{ID: "m1", Mode: session.Queue}, session.TurnOpened{Turn: "t1", Utterance: "u1"})

@@ -48,7 +48,7 @@ func (e *NotEndedError) Error() string { return fmt.Sprintf("session %s %s", e.S
 
 // Create makes a session. store.ErrTaken, store.ErrNotFound and *NotEndedError of the one that it continues, *FieldsError.
 func (l *Ledger) Create(ctx context.Context, ns string, f Fresh, actor audit.Actor) (out Session, err error) {
-	if wrong := slices.Concat(f.Items.Check(), session.CheckRefs(f.Refs)); len(wrong) > 0 {
+	if wrong := slices.Concat(f.Items.Check(), session.CheckRefs(f.Refs, 0)); len(wrong) > 0 {
 		return Session{}, &FieldsError{wrong}
 	}
 	err = l.store.Update(ctx, ns, func(tx store.Tx) error {
@@ -110,7 +110,11 @@ func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.A
 		if err := change(s); err != nil && !errors.As(err, &refused) {
 			return err
 		}
-		if wrong := slices.Concat(refused.Wrong, s.Items.Check(), session.CheckRefs(s.Thread.Refs)); len(wrong) > 0 {
+		wrong := slices.Concat(refused.Wrong, s.Items.Check())
+		if !slices.Equal(s.Thread.Refs, was.Thread.Refs) { // What stands was taken, maybe by an earlier version.
+			wrong = append(wrong, session.CheckRefs(s.Thread.Refs, s.Nodes)...)
+		}
+		if len(wrong) > 0 {
 			return &FieldsError{wrong}
 		}
 		raw, err := json.Marshal(s.Items)

@@ -2,7 +2,7 @@ package policy
 
 import (
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -50,30 +50,38 @@ func (s *Set) find(name string) (*Engine, error) {
 	}
 	e, ok := s.engines[name]
 	if !ok {
-		return nil, &Error{[]string{"there is no policy " + quote(name)}}
+		return nil, &Error{[]string{"there is no policy " + quote(name) + "; there are " + strings.Join(slices.Sorted(maps.Keys(s.engines)), ", ")}}
 	}
 	return e, nil
 }
 
-// AddedFault is something that is wrong with the rules that a caller adds: with the one of an index, or, where that is -1, with all of them.
+// AddedFault is something that is wrong with the rules that a caller adds: with the one of an index, or, where that is -1, with all of them. Field is
+// `effect`, `id`, or empty for the rule.
 type AddedFault struct {
-	Index   int
-	Problem string
+	Index          int
+	Field, Problem string
 }
 
 // CheckAdded looks at rules of a caller. Their ids begin with AddedPrefix, so that they are never taken for those of the configuration.
 func CheckAdded(rules []Rule) (faults []AddedFault) {
 	if len(rules) > MaxAdded {
-		return []AddedFault{{-1, fmt.Sprintf("there are %d added rules, at most %d are taken", len(rules), MaxAdded)}}
+		return []AddedFault{{Index: -1, Problem: fmt.Sprintf("there are %d added rules, at most %d are taken", len(rules), MaxAdded)}}
 	}
 	seen := map[string]bool{}
 	for i, r := range rules {
-		c, at := checker{}, quote(r.ID)
-		c.rule(at, r, seen)
-		c.add(r.Effect == EffectAllow, "%s: an added rule may ask or deny, and not allow", at)
-		c.add(!strings.HasPrefix(r.ID, AddedPrefix), "%s: the id of an added rule begins with %s", at, AddedPrefix)
+		if r.Effect != EffectAsk && r.Effect != EffectDeny {
+			faults = append(faults, AddedFault{i, "effect", "must be ASK or DENY: a rule that is added allows nothing"})
+			r.Effect = EffectDeny
+		}
+		if !named(r.ID) || !strings.HasPrefix(r.ID, AddedPrefix) || r.ID == AddedPrefix {
+			faults = append(faults, AddedFault{i, "id", fmt.Sprintf("must be %s and a name of your own, of letters, digits, . _ or -, at most %d bytes together, and is %s",
+				AddedPrefix, MaxNameBytes, quote(r.ID))})
+			r.ID = fmt.Sprint(AddedPrefix, i, "?") // No other rule has it.
+		}
+		c := checker{}
+		c.rule("the rule", r, seen)
 		for _, p := range c.problems {
-			faults = append(faults, AddedFault{i, p})
+			faults = append(faults, AddedFault{i, "", p})
 		}
 	}
 	return faults
@@ -98,7 +106,7 @@ func (s *Set) Choose(who Caller, now *Choice, want Choice) error {
 	k.add(!who.Person, "only a person may choose the policy of a session: not the model, a tool, or a token of the session")
 	k.added(want.Added)
 	e, err := s.find(want.Policy)
-	k.add(err != nil, "there is no policy %s", quote(want.Policy))
+	k.add(err != nil, "%v", err)
 	if err == nil && !slices.Contains(who.Roles, RoleAdmin) {
 		k.relaxes(s, e, now, want)
 	}
@@ -112,10 +120,22 @@ func (c *checker) relaxes(s *Set, e *Engine, now *Choice, want Choice) {
 		return
 	}
 	for _, r := range now.Added {
-		c.add(!slices.Contains(want.Added, r), "the added rule %s may be taken away by an admin only", quote(r.ID))
+		done := "taken away"
+		if slices.ContainsFunc(want.Added, func(o Rule) bool { return o.ID == r.ID }) {
+			done = "changed"
+		}
+		c.add(!slices.Contains(want.Added, r), "the added rule %s may be %s by an admin only; others may add rules beside it", quote(r.ID), done)
+	}
+	if same {
+		return
 	}
 	was, err := s.find(now.Policy)
-	c.add(!same && (err != nil || !stricter(e.policy, was.policy)), "the policy %s is not stricter than %s in everything; an admin may choose it", quote(want.Policy), quote(now.Policy))
+	if err != nil {
+		c.add(true, "the policy %s, which the session has, is not configured any more, so that none can be shown to be stricter; an admin may choose one", quote(now.Policy))
+		return
+	}
+	why := looser(e.policy, was.policy)
+	c.add(why != nil, "the policy %s is not stricter than %s in everything: %s; an admin may choose it", quote(e.policy.Name), quote(was.policy.Name), strings.Join(why, ", "))
 }
 
 func (s *Set) same(a, b string) bool {
@@ -125,68 +145,4 @@ func (s *Set) same(a, b string) bool {
 		}
 	}
 	return a == b
-}
-
-// stricter says that a policy allows nothing that another does not: it has all its denying rules, those that ask as asking or denying ones,
-// no allowing rule of its own, no wider lists, no lower risks and no higher thresholds, and that it asks about the plan and the result too.
-func stricter(a, b Policy) bool {
-	return covers(a.Rules, b.Rules) && extensions(a.Extensions, b.Extensions) && levels(a.Levels, b.Levels) &&
-		a.Thresholds.Files <= b.Thresholds.Files && a.Thresholds.Bytes <= b.Thresholds.Bytes && (b.AllowHigh || !a.AllowHigh) &&
-		(a.AskPlan || !b.AskPlan) && (a.AskResult || !b.AskResult) && shapes(a.Secrets, b.Secrets)
-}
-
-// shapes says that all of b stand in a.
-func shapes(a, b []Shape) bool {
-	return !slices.ContainsFunc(b, func(s Shape) bool {
-		return !slices.ContainsFunc(a, func(o Shape) bool { return reflect.DeepEqual(o, s) })
-	})
-}
-
-func covers(a, b []Rule) bool {
-	has := func(rules []Rule, r Rule, effects ...Effect) bool {
-		return slices.ContainsFunc(rules, func(o Rule) bool {
-			fits := slices.Contains(effects, o.Effect)
-			o.ID, o.Reason, o.Effect = r.ID, r.Reason, r.Effect
-			return fits && o == r
-		})
-	}
-	for _, r := range b {
-		switch r.Effect.verdict() {
-		case Deny:
-			if !has(a, r, EffectDeny) {
-				return false
-			}
-		case Ask:
-			if !has(a, r, EffectAsk, EffectDeny) {
-				return false
-			}
-		case Allow:
-		}
-	}
-	return !slices.ContainsFunc(a, func(r Rule) bool { return r.Effect.verdict() == Allow && !has(b, r, EffectAllow) })
-}
-
-func extensions(a, b Extensions) bool {
-	folded := func(list []string) (out []string) {
-		for _, s := range list {
-			out = append(out, strings.ToLower(s))
-		}
-		return out
-	}
-	return contains(folded(b.Allow), folded(a.Allow)) && contains(folded(a.Deny), folded(b.Deny))
-}
-
-func contains[T comparable](all, part []T) bool {
-	return !slices.ContainsFunc(part, func(p T) bool { return !slices.Contains(all, p) })
-}
-
-// levels compares field by field: each must be as high.
-func levels(a, b Levels) bool {
-	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
-	for i := range x.NumField() {
-		if x.Field(i).Uint() < y.Field(i).Uint() {
-			return false
-		}
-	}
-	return true
 }

@@ -164,13 +164,13 @@ func TestChoose(t *testing.T) {
 	}{
 		{"nobody", Caller{}, nil, Choice{}, "only a person"}, {"the model with all roles", Caller{Roles: []string{RoleAdmin}}, nil, Choice{Policy: "strict"}, "only a person"},
 		{"the default", person, nil, Choice{}, ""}, {"one that may be picked", person, nil, Choice{Policy: "free"}, ""}, {"one that may not", person, nil, Choice{Policy: "locked"}, "by an admin only"}, {"by an admin", admin, nil, Choice{Policy: "locked"}, ""},
-		{"one that is not there", admin, nil, Choice{Policy: "x"}, "there is no policy"}, {"with more rules", person, nil, Choice{Added: []Rule{ask, deny}}, ""},
-		{"with a rule that allows", admin, nil, Choice{Added: []Rule{rule("session.x", EffectAllow, "*", "")}}, "may ask or deny"}, {"with the id of another", person, nil, Choice{Added: []Rule{rule("no", EffectDeny, "", "")}}, "begins with session."},
-		{"stricter later", person, &Choice{}, Choice{Policy: "strict"}, ""}, {"looser later", person, &Choice{Policy: "strict"}, Choice{}, "not stricter"}, {"looser later by an admin", admin, &Choice{Policy: "strict"}, Choice{}, ""},
-		{"free later", person, &Choice{}, Choice{Policy: "free"}, "not stricter"}, {"the same by its name", person, &Choice{}, Choice{Policy: "default", Added: []Rule{ask}}, ""},
+		{"one that is not there", admin, nil, Choice{Policy: "x"}, `there is no policy "x"; there are default, free, locked, strict`}, {"with more rules", person, nil, Choice{Added: []Rule{ask, deny}}, ""},
+		{"with a rule that allows", admin, nil, Choice{Added: []Rule{rule("session.x", EffectAllow, "*", "")}}, "must be ASK or DENY"}, {"with the id of another", person, nil, Choice{Added: []Rule{rule("no", EffectDeny, "", "")}}, "must be session. and a name of your own"},
+		{"stricter later", person, &Choice{}, Choice{Policy: "strict"}, ""}, {"looser later", person, &Choice{Policy: "strict"}, Choice{}, `the policy "default" is not stricter than "strict" in everything: it does not deny what rule "no" denies; an admin`}, {"looser later by an admin", admin, &Choice{Policy: "strict"}, Choice{}, ""},
+		{"free later", person, &Choice{}, Choice{Policy: "free"}, `its rule "all" allows`}, {"the same by its name", person, &Choice{}, Choice{Policy: "default", Added: []Rule{ask}}, ""},
 		{"one more rule", person, &Choice{Added: []Rule{ask}}, Choice{Added: []Rule{ask, deny}}, ""}, {"one rule less", person, &Choice{Added: []Rule{ask, deny}}, Choice{Added: []Rule{ask}}, `"session.d" may be taken away`},
-		{"a rule made milder", person, &Choice{Added: []Rule{deny}}, Choice{Added: []Rule{{ID: "session.d", Effect: EffectAsk, Tool: "write"}}}, "may be taken away"},
-		{"one rule less by an admin", admin, &Choice{Added: []Rule{deny}}, Choice{}, ""}, {"from one that is gone", person, &Choice{Policy: "gone"}, Choice{Policy: "strict"}, "not stricter"},
+		{"a rule made milder", person, &Choice{Added: []Rule{deny}}, Choice{Added: []Rule{{ID: "session.d", Effect: EffectAsk, Tool: "write"}}}, `"session.d" may be changed by an admin only`},
+		{"one rule less by an admin", admin, &Choice{Added: []Rule{deny}}, Choice{}, ""}, {"from one that is gone", person, &Choice{Policy: "gone"}, Choice{Policy: "strict"}, `the policy "gone", which the session has, is not configured any more`},
 		{"stays where only an admin could go", person, &Choice{Policy: "locked"}, Choice{Policy: "locked", Added: []Rule{ask}}, ""},
 	} {
 		err := s.Choose(tt.who, tt.now, tt.want)
@@ -215,8 +215,8 @@ func TestStricter(t *testing.T) {
 	} {
 		p := base.withDefaults() // A copy.
 		tt.change(&p)
-		if got := stricter(p, base); got != tt.want {
-			t.Errorf("%s: %t", name, got)
+		if why := looser(p, base); (why == nil) != tt.want {
+			t.Errorf("%s: %q", name, why)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestStricterAsks(t *testing.T) {
 	for _, ask := range []func(*Policy){func(p *Policy) { p.AskPlan = true }, func(p *Policy) { p.AskResult = true }} {
 		asks := Default()
 		ask(&asks)
-		if stricter(Default(), asks) {
+		if looser(Default(), asks) == nil {
 			t.Errorf("%+v is not kept", asks)
 		}
 	}
@@ -257,7 +257,7 @@ func TestStricterProperty(t *testing.T) {
 			}
 		}
 		ea, eb := engineOf(t, a), engineOf(t, b)
-		if !stricter(ea.policy, eb.policy) {
+		if looser(ea.policy, eb.policy) != nil {
 			return
 		}
 		seen++

@@ -114,19 +114,6 @@ func (i Items) Or(other Items) Items {
 	}
 }
 
-// CheckRefs tells of references that are none.
-func CheckRefs(refs []string) []Violation {
-	c := &checker{}
-	c.list("context_refs", refs, MaxRefs, MaxRef)
-	for i, ref := range refs {
-		kind, name, ok := strings.Cut(ref, ":")
-		if !ok || name == "" || !slices.Contains([]string{"file", "conversation", "plan"}, kind) {
-			c.add(fmt.Sprintf("context_refs[%d]", i), "must be file:NAME, conversation:NUMBER or plan:ID, and is %.80q", ref)
-		}
-	}
-	return c.wrong
-}
-
 // Warnings are what does not fit together among the items (seed 001, 5.5). answered are the questions that a person has answered.
 func (i Items) Warnings(answered []string) []string {
 	var all []string

@@ -72,7 +72,7 @@ func (e Sent) supersede(c *change) error {
 // interrupt stops the work; the message opens a turn when nothing runs any more (C77).
 func (e Sent) interrupt(c *change) error {
 	if e.TurnID != c.Turn.ID {
-		return refuse(RefusedLate, "turn %q is not the one that works now: look at the session first", e.TurnID)
+		return refuse(RefusedLate, "turn %q is not the one that works now, %q is: look at the session first", e.TurnID, c.Turn.ID)
 	}
 	c.closeCalls(VoidInterrupted)
 	c.note(Note{Of: OfTurn, ID: c.Turn.ID, From: string(c.Turn.Running), To: string(Stopping), Text: e.ID})
@@ -131,8 +131,10 @@ func (e CancelSent) apply(c *change) error {
 		return nil // C73: the same result
 	case c.Lifecycle != Open:
 		return refuse(RefusedState, "the session is %s: there is nothing to cancel", c.Lifecycle)
+	case e.TurnID != c.Turn.ID && c.Turn.ID == "":
+		return refuse(RefusedLate, "turn %q is not open any more, and no other one is: send turn empty to end the task", e.TurnID)
 	case e.TurnID != c.Turn.ID:
-		return refuse(RefusedLate, "turn %q is not the one that is open now: look at the session first", e.TurnID)
+		return refuse(RefusedLate, "turn %q is not the one that is open now, %q is: look at the session first", e.TurnID, c.Turn.ID)
 	}
 	c.closeCalls(VoidCanceled)
 	if c.Step == Awaiting {

@@ -48,22 +48,11 @@ func (s *Service) Create(ctx context.Context, w Who, f Fresh) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	bad := s.check(w, f)
-	if f.Tools, err = clienttool.Definitions(f.Declared); err != nil {
-		var fields *Violations
-		if !errors.As(err, &fields) {
-			return View{}, err
-		}
-		for _, v := range fields.Wrong {
-			v.Field = strings.Replace(v.Field, "tools", "client_tools", 1)
-			if strings.HasSuffix(v.Field, ".timeout") {
-				v.Field += "_seconds"
-			}
-			bad = append(bad, v)
-		}
+	if err := s.Unfit(w, f); err != nil {
+		return View{}, err
 	}
-	if len(bad) > 0 {
-		return View{}, &Violations{Wrong: bad}
+	if f.Tools, err = clienttool.Definitions(f.Declared); err != nil {
+		return View{}, err
 	}
 	id := s.idOf(w, f.RequestID, aSession)
 	fresh := ledger.Fresh{ID: id, Owner: w.Name, Settings: f.Settings, Items: f.Items, Refs: f.Refs, Continues: f.Continues, Budgets: f.Budgets, Asked: canon.Sum(asked)}
@@ -91,9 +80,30 @@ func (s *Service) again(ctx context.Context, w Who, f ledger.Fresh, request stri
 	return View{}, &ReusedError{request}
 }
 
-// check says what of a new session cannot be.
+// Unfit says what of a new session cannot be: *Violations. nil: it can.
+func (s *Service) Unfit(w Who, f Fresh) error {
+	bad := s.check(w, f)
+	if _, err := clienttool.Definitions(f.Declared); err != nil {
+		var fields *Violations
+		if !errors.As(err, &fields) {
+			return err
+		}
+		for _, v := range fields.Wrong {
+			v.Field = strings.Replace(v.Field, "tools", "client_tools", 1)
+			if strings.HasSuffix(v.Field, ".timeout") {
+				v.Field += "_seconds"
+			}
+			bad = append(bad, v)
+		}
+	}
+	if len(bad) > 0 {
+		return &Violations{Wrong: bad}
+	}
+	return nil
+}
+
 func (s *Service) check(w Who, f Fresh) []session.Violation {
-	all := slices.Concat(f.Items.Check(), session.CheckRefs(f.Refs))
+	all := slices.Concat(f.Items.Check(), session.CheckRefs(f.Refs, 0))
 	if f.Owner != "" && f.Owner != w.Name {
 		all = append(all, wrong("owner", "must be empty or who makes it, %.60q", w.Name))
 	}
@@ -105,7 +115,7 @@ func (s *Service) check(w Who, f Fresh) []session.Violation {
 	if _, err := s.Models.Generator(f.Backend); err != nil {
 		all = append(all, wrong("backend", "%s", err))
 	}
-	if !slices.Contains(Locales, f.Locale) {
+	if f.Locale != "" && !slices.Contains(Locales, f.Locale) {
 		all = append(all, wrong("locale", "must be ja or en, is %.40q", f.Locale))
 	}
 	all = append(all, s.budgets(f.Budgets)...)
@@ -118,6 +128,9 @@ func (s *Service) choose(w Who, now *policy.Choice, want policy.Choice) (all []s
 		field := "added_rules"
 		if f.Index >= 0 {
 			field = fmt.Sprintf("%s[%d]", field, f.Index)
+		}
+		if f.Field != "" {
+			field += "." + f.Field
 		}
 		all = append(all, wrong(field, "%s", f.Problem))
 	}

@@ -21,9 +21,6 @@ func addedRules(f *apierr.Fields, in *agentv1.Session) (all []policy.Rule) {
 			},
 			RiskAtLeast: levelOf(enum(f, at+"risk_at_least", r.GetRiskAtLeast(), "RISK_")), Reason: r.GetReason(),
 		}
-		if r.GetEffect() == agentv1.RuleEffect_RULE_EFFECT_UNSPECIFIED {
-			f.Add(at+"effect", "must be ASK or DENY")
-		}
 		all = append(all, one)
 	}
 	return all

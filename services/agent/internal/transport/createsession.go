@@ -30,8 +30,9 @@ func (s *Server) CreateSession(ctx context.Context, q *agentv1.CreateSessionRequ
 	if in.GetContinueFrom() != "" {
 		fresh.Continues = text(id(f, "session.continue_from", wire.Sessions, in.GetContinueFrom()))
 	}
-	if err := f.Err(); err != nil {
-		return nil, err
+	if f.Len() > 0 {
+		f.Also(inside("session.", fault(s.sessions.Unfit(who(ctx), fresh))))
+		return nil, f.Err()
 	}
 	v, err := s.sessions.Create(ctx, who(ctx), fresh)
 	if err != nil {

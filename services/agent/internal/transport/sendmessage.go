@@ -33,9 +33,7 @@ func (s *Server) SendMessage(q *agentv1.SendMessageRequest, stream grpc.ServerSt
 		f.Add("mode", "must be one of QUEUE, SIDE, INTERRUPT and SUPERSEDE, is %d", q.GetMode())
 	}
 	m := sessionservice.Message{Text: q.GetText(), Mode: mode, Turn: q.GetTurn(), Question: q.GetQuestion(), RequestID: text(requestID(f, q.GetRequestId()))}
-	if q.GetMode() == agentv1.MessageMode_MESSAGE_MODE_SIDE && m.Question != "" {
-		f.Add("question", "must be empty: a message that is answered aside answers no question")
-	}
+	checkMode(f, q)
 	if len(q.GetApprovals()) > maxSeen {
 		f.Add("approvals", "has %d items; the limit is %d", len(q.GetApprovals()), maxSeen)
 	} else {
@@ -64,6 +62,20 @@ func (s *Server) SendMessage(q *agentv1.SendMessageRequest, stream grpc.ServerSt
 		return stream.Send(&agentv1.SessionEvent{Seq: int64(t.Session.Head.Seq), Time: stamp(t.Session.Updated), Event: &agentv1.SessionEvent_Session{Session: fromSession(t.Session)}})
 	}
 	return s.tell(stream, session, w)
+}
+
+// checkMode finds what the mode of a message would leave without effect.
+func checkMode(f *apierr.Fields, q *agentv1.SendMessageRequest) {
+	interrupts := q.GetMode() == agentv1.MessageMode_MESSAGE_MODE_INTERRUPT
+	if q.GetTurn() != "" && !interrupts {
+		f.Add("turn", "only with mode INTERRUPT: a message of another mode stops no turn")
+	}
+	if len(q.GetApprovals()) > 0 && !interrupts && q.GetMode() != agentv1.MessageMode_MESSAGE_MODE_SUPERSEDE {
+		f.Add("approvals", "only with mode SUPERSEDE or INTERRUPT: a message of another mode closes no approval")
+	}
+	if q.GetQuestion() != "" && q.GetMode() == agentv1.MessageMode_MESSAGE_MODE_SIDE {
+		f.Add("question", "must be empty: a message that is answered aside answers no question")
+	}
 }
 
 func accepted(t sessionservice.Taken) *agentv1.SessionEvent {

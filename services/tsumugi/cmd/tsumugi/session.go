@@ -69,7 +69,7 @@ func items(c *cobra.Command, s *agentv1.Session) {
 	f.StringArrayVar(&s.Constraints, "constraint", nil, "what must hold; at most twice")
 	f.StringArrayVar(&s.PlanBrief, "plan", nil, "the plan in short; at most three times")
 	f.StringArrayVar(&s.OpenQuestions, "question", nil, "what is not known yet; at most twice")
-	f.StringArrayVar(&s.ContextRefs, "ref", nil, "what the work is about: file:PATH, conversation:NODE or plan:ID (of an approved plan)")
+	f.StringArrayVar(&s.ContextRefs, "ref", nil, "what the work is about: file:PATH, plan:UUID of an approved plan, or conversation:NUMBER of a turn, sessions/UUID/NUMBER, nodes/UUID or flows/UUID")
 	f.StringVar(&s.Policy, "policy", "", "a policy of the configuration; empty: the default one")
 	f.Func("budget", "what it may spend, NAME=NUMBER, once for each: message-model-calls, message-tool-calls, message-seconds, session-model-calls, "+
 		"session-tool-calls, session-bytes-written; those that are left out have no limit but that of the service", func(text string) error { return session.SetBudget(s, text) })
