@@ -73,13 +73,22 @@ func OpenMemory(fill func(conn *sql.Conn) error, migrate func(*DB) error) (*DB, 
 }
 
 // private makes the database readable for its owner alone, as what it holds is of nobody else's business. SQLite gives the
-// files that it makes beside it the mode of the database; those that are there may be older than this rule.
+// files that it makes beside it the mode of the database; those that are there may be older than this rule. A database that is there is not opened:
+// it may be in use here, and POSIX ends all locks that a process has on a file when it closes the file, however often it has it open. Without its lock
+// the next program that looks into the database takes itself for the only one, and takes the write-ahead log away as it leaves
+// (https://sqlite.org/howtocorrupt.html, 2.2).
 func private(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	switch {
+	case err == nil:
+		err = f.Close()
+	case errors.Is(err, fs.ErrExist):
+		err = nil
+	}
 	if err != nil {
 		return err
 	}
-	err = errors.Join(f.Chmod(0o600), f.Close())
+	err = os.Chmod(path, 0o600)
 	for _, beside := range []string{path + "-wal", path + "-shm"} {
 		if e := os.Chmod(beside, 0o600); e != nil && !errors.Is(e, fs.ErrNotExist) {
 			err = errors.Join(err, e)
