@@ -6,12 +6,8 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
 )
 
-// Bounds of what a model says, in code points and entries: what is longer is cut, and the cut is shown.
-const (
-	MaxSaid         = 1000
-	MaxAlternative  = 300
-	MaxAlternatives = 3
-)
+// MaxSaid bounds what a model says, in code points: what is longer is cut, and the cut is shown.
+const MaxSaid = 1000
 
 // Author is whose words a line is.
 type Author string
@@ -40,8 +36,8 @@ func (l Line) In(locale string) string {
 	return l.Text
 }
 
-// Points are the five things that a person goes by (seed 001, 8.3): intent and rationale are claims of the model, impact and diff are
-// computed, alternatives may be of either.
+// Points are the five things that a person goes by (seed 001, 8.3): intent and rationale are claims of the model, all else is computed. Alternatives there
+// are for what takes something away: the envelope of an answer has no place for those of the model.
 type Points struct {
 	Intent       Line     `json:"intent"`
 	Rationale    Line     `json:"rationale"`
@@ -58,14 +54,11 @@ type DiffStat struct {
 }
 
 // Said is what the model says about what it asks for. Nothing of it is believed.
-type Said struct {
-	Intent, Rationale string
-	Alternatives      []string
-}
+type Said struct{ Intent, Rationale string }
 
 // said gives words of the model as plain text, bounded, with everything that cannot be seen written out (S24).
-func said(text string, most int) Line {
-	text, cut := tool.Plain(strings.TrimSpace(text), most)
+func said(text string) Line {
+	text, cut := tool.Plain(strings.TrimSpace(text), MaxSaid)
 	return Line{By: ByModel, Text: text, Cut: cut}
 }
 
@@ -73,14 +66,7 @@ func computed(en, ja string) Line { return Line{By: Computed, Text: en, Ja: ja} 
 
 // points puts the words of the model beside what was computed.
 func (s Said) points(impact, alternatives []Line, d DiffStat) Points {
-	p := Points{Intent: said(s.Intent, MaxSaid), Rationale: said(s.Rationale, MaxSaid), Impact: impact, Diff: d, Alternatives: alternatives}
-	for i, a := range s.Alternatives {
-		if i == MaxAlternatives {
-			break
-		}
-		p.Alternatives = append(p.Alternatives, said(a, MaxAlternative))
-	}
-	return p
+	return Points{Intent: said(s.Intent), Rationale: said(s.Rationale), Impact: impact, Diff: d, Alternatives: alternatives}
 }
 
 // stat counts the lines of a unified diff. Its head ends where the first hunk begins: a line of text may begin as a head does.

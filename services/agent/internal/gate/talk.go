@@ -32,7 +32,7 @@ func ForPlan(p Plan) (Made, error) {
 	}
 	items := p.Items
 	a := p.record(canon.KindPlan, Subject{Items: &items})
-	a.Risk = believed(policy.Medium, p.Risk)
+	a.Risk = believed(p.Risk)
 	a.Points = p.Said.points([]Line{computed(
 		fmt.Sprintf("A plan of %d steps and %d actions. Approving it lets the work begin; each change of a file is judged by itself when it is proposed.", len(p.Steps), len(p.Actions)),
 		fmt.Sprintf("手順 %d 件、操作 %d 件の計画です。承認すると作業が始まりますが、ファイルの変更は提案されるたびに個別に判断します。", len(p.Steps), len(p.Actions)))}, nil, DiffStat{Bytes: len(text)})
@@ -61,14 +61,20 @@ func (p Plan) text() string {
 	return b.String()
 }
 
-// believed raises a risk by what a model says of it, in the words of seed 001, 3.3: one that begins with `高` or `high`. Whatever else it says changes
+// believed is the risk of a plan, raised by what a model says of it, in the words of seed 001, 3.3: one that begins with `高` or `high`. Whatever else it says changes
 // nothing (cases/agent.md c28).
-func believed(level policy.Risk, says string) policy.Assessment {
+func believed(says string) policy.Assessment {
+	a := because(policy.CodePlan, policy.Medium)
 	says = strings.ToLower(strings.TrimSpace(says))
-	if level < policy.High && (strings.HasPrefix(says, "高") || strings.HasPrefix(says, "high")) {
-		return policy.Assessment{Level: policy.High, Reasons: []policy.Reason{{Code: policy.CodeModelSays, Level: policy.High}}}
+	if strings.HasPrefix(says, "高") || strings.HasPrefix(says, "high") {
+		return raise(a, policy.Reason{Code: policy.CodeModelSays, Level: policy.High})
 	}
-	return policy.Assessment{Level: level}
+	return a
+}
+
+// because is a risk of one reason.
+func because(code policy.Code, level policy.Risk) policy.Assessment {
+	return policy.Assessment{Level: level, Reasons: []policy.Reason{{Code: code, Level: level}}}
 }
 
 // Result is a result that a person is asked about.
@@ -86,7 +92,7 @@ func ForResult(r Result) (Made, error) {
 		return Made{}, &MakeError{Call: r.Call, Why: "the result is too long to be shown"}
 	}
 	a := r.record(canon.KindResult, Subject{Executed: r.Executed})
-	a.Risk = policy.Assessment{Level: policy.Low}
+	a.Risk = because(policy.CodeResult, policy.Low)
 	impact := []Line{computed(fmt.Sprintf("A result after %d executed calls. Approving it lets the task end; it changes no file.", len(r.Executed)),
 		fmt.Sprintf("実行した呼び出し %d 件の結果です。承認するとタスクを終えられます。ファイルは変わりません。", len(r.Executed)))}
 	for i, e := range r.Executed {
@@ -140,6 +146,7 @@ func ForOutcome(o Outcome) (Made, error) {
 	if len(paths) > 0 {
 		impact = append(impact, computed("It is about "+listed(paths, ", ")+".", "対象: "+listed(paths, "、")))
 	}
+	a.Risk = because(policy.CodeOutcome, policy.Unknown)
 	a.Points = o.Said.points(impact, nil, DiffStat{})
 	return a.finish(text, string(o.Args))
 }

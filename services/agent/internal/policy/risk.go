@@ -76,6 +76,9 @@ const (
 	CodeInPages          Code = "IN_PAGES"          // what is shown has several pages
 	CodeUnknownExtension Code = "UNKNOWN_EXTENSION" // a file of a kind that is in no list
 	CodeModelSays        Code = "MODEL_SAYS"        // the model says so
+	CodePlan             Code = "PLAN"              // work begins by it
+	CodeResult           Code = "RESULT"            // the task ends by it
+	CodeOutcome          Code = "OUTCOME"           // nobody knows whether it happened
 )
 
 // Reason is a part of a risk.

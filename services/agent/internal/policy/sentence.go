@@ -81,6 +81,9 @@ var reasons = map[Code]pair{
 	CodeInPages:          {"what it changes fills several pages (%[3]d bytes)", "変更内容が複数ページにわたります（%[3]d バイト）"},
 	CodeUnknownExtension: {"%[1]s is a file of a kind that is in no list", "%[1]s はどの一覧にもない種類のファイルです"},
 	CodeModelSays:        {"the model says that it is %[5]s", "モデルが危険度を「%[5]s」と述べています"},
+	CodePlan:             {"it lets work begin, of which each change is judged by itself", "作業が始まります（変更は一つずつ個別に判断されます）"},
+	CodeResult:           {"it lets the task end, and changes nothing", "タスクが終わります（何も変更しません）"},
+	CodeOutcome:          {"nobody knows whether the call happened", "呼び出しが実行されたかどうか分かりません"},
 }
 
 // Sentences tells a person why a call is refused, asked about or allowed: the verdict, what was looked at in order and which of it

@@ -35,7 +35,8 @@ type Intent struct {
 	InFolder bool           `json:"in_folder,omitempty"`
 	// Hashless: the caller may not read the target, and is told no hash of it (S21).
 	Hashless bool `json:"hashless,omitempty"`
-	// Args are those that were judged, of an effect that Resumes: whoever carries it out may have to be told them again.
+	// Args are those that were judged, of what is no change of a file: whoever carries it out may have to be told them again, and whoever is asked what
+	// became of it sees what ran.
 	Args string `json:"args,omitempty"`
 	// At is when it was written down. The journal sets it.
 	At time.Time `json:"at,omitzero"`

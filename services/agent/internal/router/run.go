@@ -61,10 +61,7 @@ func (r Router) Run(ctx context.Context, j Judged, ok Approved, attempt int, jou
 			why := "nothing is set up that carries this tool out"
 			return Ran{State: Refused, Void: void(session.VoidToolChanged, "%s", why), Result: tool.Outcome(tool.Refused, why)}, nil
 		}
-		w.intent.InFolder = w.effect.InFolder()
-		if _, ok := w.effect.(Resumes); ok {
-			w.intent.Args = string(j.Args)
-		}
+		w.intent.InFolder, w.intent.Args = w.effect.InFolder(), string(j.Args)
 	}
 	if v := w.fits(); v != nil {
 		return w.voided(ctx, v)

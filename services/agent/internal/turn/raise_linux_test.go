@@ -139,7 +139,9 @@ func TestAnOutcomeThatNobodyKnows(t *testing.T) {
 	t.Parallel()
 	for _, nobody := range []bool{false, true} {
 		r := newRig(t)
-		r.send("書いて", say("EXECUTION", "continue", "actions", creates(1)))
+		r.send("書いて", say("EXECUTION", "continue", "actions", []any{call("create", "path", "f00.md")})) // its content has a default
+		asked, err := r.Approval(t.Context(), ns, r.pending()[0].ID, approver("bob"))
+		r.ok(err)
 		r.faulty = &faulty{at: 3} // the decision, INTENT, and the outcome
 		r.restart()
 		r.ok(r.decide(r.pending()[0], session.Approve, ""))
@@ -158,7 +160,7 @@ func TestAnOutcomeThatNobodyKnows(t *testing.T) {
 			t.Errorf("%+v, %+v", s.State, wait)
 		}
 		if !nobody {
-			r.saysWhichCall(wait[0])
+			r.saysWhichCall(wait[0], asked.Args)
 		}
 		if nobody && (len(wait) != 0 || s.State.Status != session.Success || !strings.Contains(r.told(1)[0], `"UNKNOWN"`) || len(s.Talk.Unknown) != 1) {
 			t.Errorf("%+v, %+v, told %q", s.State, wait, r.told(1))
@@ -167,8 +169,8 @@ func TestAnOutcomeThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// saysWhichCall: whoever is asked about an outcome is shown the tool, the arguments, the file and when it began, and not what the model is told.
-func (r *rig) saysWhichCall(a gate.Approval) {
+// saysWhichCall: whoever is asked about an outcome is shown the tool, the arguments that ran, the file and when it began, and not what the model is told.
+func (r *rig) saysWhichCall(a gate.Approval, args string) {
 	r.Helper()
 	shown, err := r.Approval(r.Context(), ns, a.ID, approver("bob"))
 	r.ok(err)
@@ -176,7 +178,7 @@ func (r *rig) saysWhichCall(a gate.Approval) {
 	if len(a.Subject.Targets) != 1 || !strings.Contains(said, a.Subject.Targets[0].Path) || !strings.Contains(said, "the call of create that began at 20") {
 		r.Errorf("%+v: %s", a.Subject, said)
 	}
-	if !strings.Contains(shown.Args, a.Subject.Targets[0].Path) || len(shown.Pages) != 1 || strings.Contains(shown.Pages[0].Content, "Do not repeat") {
+	if shown.Args != args || len(shown.Pages) != 1 || strings.Contains(shown.Pages[0].Content, "Do not repeat") {
 		r.Errorf("it is shown %+v", shown)
 	}
 }

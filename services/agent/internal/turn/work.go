@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -233,9 +232,22 @@ func (j *job) unproven(w *ledger.Work, e router.Ending) (out gate.Outcome, err e
 			ID: j.IDs.ID(), Namespace: j.ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: id, Seq: w.Seq(), Requester: requester(*s), Owner: s.Owner, Now: w.Now,
 			Life: j.Limits.Approval,
 		},
-		Tool: e.Intent.Tool, Root: e.Intent.Root, Args: []byte(cmp.Or(begun.Args, args)), Began: begun.At, Why: e.Result.Reason(),
+		Tool: e.Intent.Tool, Root: e.Intent.Root, Args: j.begunWith(begun, args), Began: begun.At, Why: e.Result.Reason(),
 		Subject: canon.Outcome{Call: e.Intent.CallHash, Targets: targets, Intent: w.Seq(), Attempt: int64(e.Intent.Attempt)},
 	}, nil
+}
+
+// begunWith are the arguments with which a call has begun: those of its INTENT, or, of a change of a file, what was proposed as its tool takes it.
+func (j *job) begunWith(i router.Intent, proposed string) []byte {
+	if i.Args != "" {
+		return []byte(i.Args)
+	}
+	if t, ok := j.r.Tools.Find(i.Tool); ok && t.Hash == i.Definition {
+		if checked, err := t.Check([]byte(proposed)); err == nil {
+			return checked.Args
+		}
+	}
+	return []byte(proposed)
 }
 
 // reconcile finds out what became of a call that has begun, of which nothing is written.
