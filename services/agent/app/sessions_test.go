@@ -393,7 +393,7 @@ func TestTheSameRequest(t *testing.T) {
 	}
 	q.Session.Goal = "山"
 	_, err = d.agent.CreateSession(d.ann(), q)
-	d.refused(err, codes.InvalidArgument, "REQUEST_ID_REUSED")
+	d.refused(err, codes.AlreadyExists, "REQUEST_ID_REUSED")
 	m := &agentv1.SendMessageRequest{Session: s.Name, Text: "やあ", RequestId: uuid.NewString()}
 	one := d.all(d.agent.SendMessage(d.ann(), m))
 	two := d.all(d.agent.SendMessage(d.ann(), m))
@@ -402,7 +402,7 @@ func TestTheSameRequest(t *testing.T) {
 	}
 	m.Text = "さようなら"
 	_, err = first2(d.agent.SendMessage(d.ann(), m))
-	d.refused(err, codes.InvalidArgument, "REQUEST_ID_REUSED")
+	d.refused(err, codes.AlreadyExists, "REQUEST_ID_REUSED")
 }
 
 // TestWhatIsWrongWithASession: all of it is told at once, under the names of the fields.
@@ -464,6 +464,39 @@ func TestAModeThatLeavesSomethingWithoutEffect(t *testing.T) {
 	if !strings.Contains(err.Error(), "no other one is") {
 		t.Error(err)
 	}
+}
+
+// TestASessionsOwnTokenStopsNothing: a tool that speaks for its session is heard, and takes nothing from a person who is about to decide.
+func TestASessionsOwnTokenStopsNothing(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	s := d.create(&agentv1.Session{Root: "work"})
+	d.send(s.Name, "直して")
+	a := d.waits()
+	bound := auth.With(d.Context(), auth.Caller{Name: "tool", Namespace: namespace.Default, Session: s.Name, Roles: []token.Role{token.User, token.Approver, token.Admin}})
+	for _, mode := range []agentv1.MessageMode{agentv1.MessageMode_MESSAGE_MODE_SUPERSEDE, agentv1.MessageMode_MESSAGE_MODE_INTERRUPT} {
+		_, err := first2(d.agent.SendMessage(bound, &agentv1.SendMessageRequest{Session: s.Name, Text: "やめて", Mode: mode, Approvals: []string{a.Name}}))
+		d.refused(err, codes.PermissionDenied, "PERMISSION_DENIED")
+	}
+	if now := d.waits(); now.Name != a.Name || now.Digest != a.Digest {
+		t.Errorf("%v", now)
+	}
+	stream, err := d.agent.SendMessage(bound, &agentv1.SendMessageRequest{Session: s.Name, Text: "知らせ"})
+	d.ok(err)
+	if first, err := stream.Recv(); err != nil || first.GetAccepted().GetPosition() != 1 {
+		t.Errorf("%v, %v", first, err)
+	}
+}
+
+// TestWhatIsNotThere: a call and a standing rule that a session does not have are not found.
+func TestWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	s := d.create(&agentv1.Session{})
+	_, err := d.agent.SubmitToolResult(d.ann(), &agentv1.SubmitToolResultRequest{Session: s.Name, Call: "1", Output: "晴れ"})
+	d.refused(err, codes.NotFound, "CALL_NOT_FOUND")
+	_, err = d.agent.RevokeRule(d.ann(), &agentv1.RevokeRuleRequest{Session: s.Name, Rule: "1"})
+	d.refused(err, codes.NotFound, "RULE_NOT_FOUND")
 }
 
 // TestSessionsAreListedAndChanged: by pages, newest first; what a person may change is changed over the version that they read.

@@ -323,7 +323,7 @@ type Approval struct {
 	// Lines that the diff adds and takes away. Both 0 for whoever may not decide.
 	LinesAdded   int32 `protobuf:"varint,17,opt,name=lines_added,json=linesAdded,proto3" json:"lines_added,omitempty"`
 	LinesRemoved int32 `protobuf:"varint,18,opt,name=lines_removed,json=linesRemoved,proto3" json:"lines_removed,omitempty"`
-	// What could be done instead.
+	// What could be done instead of what takes something away, computed; else empty.
 	Alternatives []string `protobuf:"bytes,19,rep,name=alternatives,proto3" json:"alternatives,omitempty"`
 	// What is to be known beside it, a sentence each.
 	Warnings []string `protobuf:"bytes,20,rep,name=warnings,proto3" json:"warnings,omitempty"`

@@ -55,7 +55,7 @@ const (
 	// DEADLINE_EXCEEDED: the model server was silent for too long, or the generation took too long. Metadata: `generation`,
 	// `limit`, and `node` where text was kept.
 	ErrorReason_ERROR_REASON_GENERATION_TIMEOUT ErrorReason = 11
-	// INVALID_ARGUMENT: this request id was used for another request. Metadata: `request_id`.
+	// ALREADY_EXISTS of sessions, INVALID_ARGUMENT of GenerateNode: this request id was used for another request. Metadata: `request_id`.
 	ErrorReason_ERROR_REASON_REQUEST_ID_REUSED ErrorReason = 12
 	// OUT_OF_RANGE: `after` is beyond the last event. Metadata: `last`.
 	ErrorReason_ERROR_REASON_EVENT_OUT_OF_RANGE ErrorReason = 13
@@ -110,14 +110,18 @@ const (
 	ErrorReason_ERROR_REASON_RECORD_BROKEN ErrorReason = 35
 	// UNAVAILABLE: the clock of the server is behind what it wrote before; nothing is approved or begun until it is right.
 	ErrorReason_ERROR_REASON_CLOCK_BEHIND ErrorReason = 36
-	// FAILED_PRECONDITION: the call of a client tool waits for no result: it has one, its time is over, or it never was. Metadata: `session`, `call`.
+	// FAILED_PRECONDITION: the call of a client tool waits for no result: it is over, or has not begun.
 	ErrorReason_ERROR_REASON_CALL_CLOSED ErrorReason = 37
-	// ALREADY_EXISTS: the call of a client tool has another result. Metadata: `session`, `call`.
+	// ALREADY_EXISTS: the call of a client tool has another result.
 	ErrorReason_ERROR_REASON_RESULT_EXISTS ErrorReason = 38
 	// FAILED_PRECONDITION: policy refuses what was asked for. Metadata: `step`, `code`.
 	ErrorReason_ERROR_REASON_POLICY_DENIED ErrorReason = 39
 	// FAILED_PRECONDITION: the question that a message answers is not open any more. The message is not taken.
 	ErrorReason_ERROR_REASON_QUESTION_CLOSED ErrorReason = 40
+	// NOT_FOUND: the session has no such call of a client tool.
+	ErrorReason_ERROR_REASON_CALL_NOT_FOUND ErrorReason = 41
+	// NOT_FOUND: the session has no such standing rule: it ended, was taken back, or never was.
+	ErrorReason_ERROR_REASON_RULE_NOT_FOUND ErrorReason = 42
 )
 
 // Enum value maps for ErrorReason.
@@ -164,6 +168,8 @@ var (
 		38: "ERROR_REASON_RESULT_EXISTS",
 		39: "ERROR_REASON_POLICY_DENIED",
 		40: "ERROR_REASON_QUESTION_CLOSED",
+		41: "ERROR_REASON_CALL_NOT_FOUND",
+		42: "ERROR_REASON_RULE_NOT_FOUND",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -207,6 +213,8 @@ var (
 		"ERROR_REASON_RESULT_EXISTS":        38,
 		"ERROR_REASON_POLICY_DENIED":        39,
 		"ERROR_REASON_QUESTION_CLOSED":      40,
+		"ERROR_REASON_CALL_NOT_FOUND":       41,
+		"ERROR_REASON_RULE_NOT_FOUND":       42,
 	}
 )
 
@@ -241,8 +249,7 @@ var File_tsumugi_agent_v1_errors_proto protoreflect.FileDescriptor
 
 const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xe3\n" +
-	"\n" +
+	"\x1dtsumugi/agent/v1/errors.proto\x12\x10tsumugi.agent.v1*\xa5\v\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12%\n" +
@@ -285,7 +292,9 @@ const file_tsumugi_agent_v1_errors_proto_rawDesc = "" +
 	"\x18ERROR_REASON_CALL_CLOSED\x10%\x12\x1e\n" +
 	"\x1aERROR_REASON_RESULT_EXISTS\x10&\x12\x1e\n" +
 	"\x1aERROR_REASON_POLICY_DENIED\x10'\x12 \n" +
-	"\x1cERROR_REASON_QUESTION_CLOSED\x10(B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
+	"\x1cERROR_REASON_QUESTION_CLOSED\x10(\x12\x1f\n" +
+	"\x1bERROR_REASON_CALL_NOT_FOUND\x10)\x12\x1f\n" +
+	"\x1bERROR_REASON_RULE_NOT_FOUND\x10*B=Z;github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_tsumugi_agent_v1_errors_proto_rawDescOnce sync.Once

@@ -289,7 +289,7 @@ type Session struct {
 	Etag string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Who made it, as authentication has verified the name. In a request it is empty or that name: nobody makes a session for somebody else. Not changed later.
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
-	// What is to be reached, in one line of at most 200 characters.
+	// What is to be reached, in one line of at most 200 characters, as all of these without control characters.
 	Goal string `protobuf:"bytes,4,opt,name=goal,proto3" json:"goal,omitempty"`
 	// Why now, in one line of at most 200 characters.
 	WhyNow string `protobuf:"bytes,5,opt,name=why_now,json=whyNow,proto3" json:"why_now,omitempty"`
@@ -356,7 +356,8 @@ type Session struct {
 	OpenToolCalls []*OpenToolCall `protobuf:"bytes,30,rep,name=open_tool_calls,json=openToolCalls,proto3" json:"open_tool_calls,omitempty"`
 	// What persons have allowed for the rest of the session.
 	StandingRules []*StandingRule `protobuf:"bytes,31,rep,name=standing_rules,json=standingRules,proto3" json:"standing_rules,omitempty"`
-	// The flow that keeps the conversation, `flows/{uuid}`. Empty until the first turn is in flowstore.
+	// The flow that keeps the conversation, `flows/{uuid}`. Empty before the first turn has ended. A turn is put there about a second after its end, or,
+	// where flowstore is away, when it is back.
 	Flow string `protobuf:"bytes,32,opt,name=flow,proto3" json:"flow,omitempty"`
 	// Number of the last record of its audit. A stream that begins with it misses nothing. A string in JSON.
 	Seq int64 `protobuf:"varint,33,opt,name=seq,proto3" json:"seq,omitempty"`

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
@@ -68,9 +70,17 @@ func (c *checker) add(field, format string, args ...any) {
 	c.wrong = append(c.wrong, Violation{field, fmt.Sprintf(format, args...)})
 }
 
+// steers says that a character is no text: it controls a terminal, or turns the direction of the text behind it. Marks of direction are text.
+func steers(r rune) bool {
+	return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
 func (c *checker) line(field, text string, most int) {
 	if strings.ContainsAny(text, "\n\r") {
 		c.add(field, "must be one line")
+	} else if i := strings.IndexFunc(text, steers); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(text[i:])
+		c.add(field, "must have no control characters, and has %U", r)
 	}
 	if n := passage.Characters.Size(text); n > most {
 		c.add(field, "must have at most %d characters, and has %d", most, n)

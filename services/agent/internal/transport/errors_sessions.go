@@ -30,13 +30,13 @@ var ofSessions = []rule{
 		case "approval":
 			reason, collection = "APPROVAL_NOT_FOUND", wire.Approvals
 		case "standing rule": // no resource: it stands in its session
-			return apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, e.Error()).About("rule", "must be the id of one of session.standing_rules")
+			return apierr.New(codes.NotFound, "RULE_NOT_FOUND", e.Error()).About("rule", "must be the id of one of session.standing_rules")
 		}
 		name := resource(collection, e.ID)
 		return apierr.New(codes.NotFound, reason, "there is no "+e.What+" "+name, e.What, name)
 	}),
 	on(func(e *sessionservice.ReusedError) *apierr.Error {
-		return apierr.New(codes.InvalidArgument, "REQUEST_ID_REUSED", e.Error(), "request_id", e.RequestID).
+		return apierr.New(codes.AlreadyExists, "REQUEST_ID_REUSED", e.Error(), "request_id", e.RequestID).
 			About("request_id", "must be one that was not used for another request")
 	}),
 	on(func(e *ledger.FieldsError) *apierr.Error {
@@ -70,8 +70,11 @@ var ofSessions = []rule{
 		return stuck("SESSION_STATE", e.Error(), e.Name, "the configuration must have the work folder of the session")
 	}),
 	on(func(e *clienttool.RefusedError) *apierr.Error {
-		if e.Code == clienttool.Taken {
+		switch e.Code {
+		case clienttool.Taken:
 			return apierr.New(codes.AlreadyExists, "RESULT_EXISTS", e.Error())
+		case clienttool.Unknown:
+			return apierr.New(codes.NotFound, "CALL_NOT_FOUND", e.Error()).About("call", "must be that of one of session.open_tool_calls")
 		}
 		return stuck("CALL_CLOSED", e.Error(), "call", "only a call among session.open_tool_calls takes a result")
 	}),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/adapter/wire"
@@ -12,6 +13,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/sessionservice"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
+	"github.com/tsumugi-dev/tsumugi/services/internal/auth"
 )
 
 // maxSeen bounds the approvals that a message names: no more wait at once.
@@ -45,6 +47,9 @@ func (s *Server) SendMessage(q *agentv1.SendMessageRequest, stream grpc.ServerSt
 	if err != nil {
 		return err
 	}
+	if err := mayStop(ctx, q.GetMode()); err != nil {
+		return err
+	}
 	if q.GetMode() == agentv1.MessageMode_MESSAGE_MODE_SIDE {
 		return s.aside(stream, session, m)
 	}
@@ -76,6 +81,16 @@ func checkMode(f *apierr.Fields, q *agentv1.SendMessageRequest) {
 	if q.GetQuestion() != "" && q.GetMode() == agentv1.MessageMode_MESSAGE_MODE_SIDE {
 		f.Add("question", "must be empty: a message that is answered aside answers no question")
 	}
+}
+
+// mayStop refuses a session's own token what ends work or closes approvals: it would take from a person what they are about to decide.
+func mayStop(ctx context.Context, mode agentv1.MessageMode) error {
+	own := auth.From(ctx).Session
+	if own == "" || mode != agentv1.MessageMode_MESSAGE_MODE_INTERRUPT && mode != agentv1.MessageMode_MESSAGE_MODE_SUPERSEDE {
+		return nil
+	}
+	return apierr.New(codes.PermissionDenied, apierr.ReasonPermissionDenied,
+		"this token is bound to the session itself: what it sends is queued, or answered with SIDE, and stops nothing", "session", own)
 }
 
 func accepted(t sessionservice.Taken) *agentv1.SessionEvent {

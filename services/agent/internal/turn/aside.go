@@ -113,7 +113,10 @@ func (e *Engine) hearAside(ctx context.Context, ns string, s ledger.Session, tex
 	if err != nil {
 		return aside{}, err
 	}
-	p := Prompt{Session: s, Pattern: string(envelope.BaseMain), Aside: asideSentence(s.Locale), Total: max(window.Window-e.Limits.Answer, 1)}
+	p := Prompt{Session: s, Pattern: string(envelope.BaseMain), Aside: asideSentence(s.Locale)}
+	if p.Total, err = e.room(window); err != nil {
+		return aside{}, err
+	}
 	var talk []llm.Message
 	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
 		if talk, err = t.soFar(s); err != nil {

@@ -91,6 +91,15 @@ type NoRoomError struct{ Why string }
 
 func (e *NoRoomError) Error() string { return e.Why }
 
+// room is how many tokens of the window an answer leaves for a prompt. *NoRoomError where that is none.
+func (e *Engine) room(window llm.Identity) (int, error) {
+	if window.Window <= e.Limits.Answer {
+		return 0, &NoRoomError{Why: fmt.Sprintf(
+			"the window of the model has %d tokens and an answer may take %d (agent.sessions.answer_tokens): nothing is left for a prompt", window.Window, e.Limits.Answer)}
+	}
+	return window.Window - e.Limits.Answer, nil
+}
+
 // stopFor says how a turn ends whose model did not answer: it is asked again with the next message. false: the error is one of the store.
 func stopFor(away error) (session.Stopped, bool) {
 	var fault *llm.Error
@@ -208,7 +217,9 @@ func (e *Engine) hear(ctx context.Context, ns string, s ledger.Session, r router
 	if err != nil {
 		return heard{}, err
 	}
-	p.Total = max(window.Window-e.Limits.Answer, 1)
+	if p.Total, err = e.room(window); err != nil {
+		return heard{}, err
+	}
 	if h.built, err = e.Prompts.Build(ctx, ns, p); err != nil {
 		return heard{}, &unaskedError{err}
 	}

@@ -205,3 +205,15 @@ func TestBudgetOfBytes(t *testing.T) {
 		t.Error("it is asked for all the same")
 	}
 }
+
+// TestNoRoomForAPrompt: where an answer may take the whole window, it is said which setting does that, and the model is not asked.
+func TestNoRoomForAPrompt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Limits.Answer = 4096
+	r.model.lines = []string{enough}
+	r.overspent(r.send("書いて"), "the window of the model has 4096 tokens and an answer may take 4096 (agent.sessions.answer_tokens): nothing is left for a prompt")
+	if len(r.model.asked) > 0 {
+		t.Error("the model is asked")
+	}
+}

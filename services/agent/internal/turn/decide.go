@@ -105,8 +105,12 @@ func (e *Engine) rule(w *ledger.Work, a gate.Approval, who gate.Who, ruling gate
 		}
 		rows(w, gate.Rows([]gate.Approval{*ruling.Record}, ruling.Change))
 	}
-	if d := ruling.Change.Decision; d != nil {
-		w.Session.Thread = w.Session.Thread.Decide(decided(a, *d))
+	said := ruling.Change.Decision
+	if said == nil && ruling.Record != nil {
+		said = ruling.Record.LateDenial
+	}
+	if said != nil {
+		w.Session.Thread = w.Session.Thread.Decide(decided(a, *said))
 	}
 	if d := denial(ruling); d != nil {
 		if err := e.denied(w, a); err != nil {

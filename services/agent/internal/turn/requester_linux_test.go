@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,9 @@ func TestALateDenial(t *testing.T) {
 	r.clock.now = late.Expires
 	r.drive()
 	r.ok(r.deniedBy(late, "cho"))
+	if s, err := r.Ledger.Get(t.Context(), ns, id); err != nil || !slices.Equal(s.Thread.Decisions, []string{"DENY: create f00.md"}) {
+		t.Errorf("the log says %q, %v", s.Thread.Decisions, err)
+	}
 	m := r.message(approver("eve"), "雨")
 	m.Event = true
 	_, err := r.Send(t.Context(), ns, id, m)
