@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
@@ -129,7 +130,7 @@ func TestRowsWithoutTheirSession(t *testing.T) {
 		for _, replay := range []bool{false, true} {
 			v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name, Replay: replay})
 			d.ok(err)
-			told := strings.Contains(v.Problem, "rows are there, and the session that they belong to is not; its rows are as they were made, 1 of them")
+			told := strings.Contains(v.Problem, "rows are there, and the session itself is not; its rows are as they were made, 1 of them")
 			if v.Intact || v.Records != 1 || v.Head != nil || !told || v.Replayed || (v.ReplayProblem != "") != replay {
 				t.Errorf("%s, replay %t: %v", change, replay, v)
 			}
@@ -299,5 +300,34 @@ func TestTamperedContents(t *testing.T) {
 		if v := verify(true); !v.Intact {
 			t.Fatalf("%s, as it was: %v", what, v)
 		}
+	}
+}
+
+// TestWhatNoRowHasSealed: a text that somebody puts in is named by an audit with replay, with no row, and so is what is left of a session that is gone
+// with its rows; where nothing is left there is no such session.
+func TestWhatNoRowHasSealed(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	name := d.create(&agentv1.Session{Goal: "港"}).Name
+	d.alter("INSERT INTO texts (ns, session, id, until, body) SELECT ns, id, 'forged', 0, x'00' FROM sessions")
+	for replay, want := range map[bool]string{
+		false: "",
+		true:  "session " + strings.TrimPrefix(name, "sessions/") + " is not stored as it was written: the text forged is there, and no row has sealed it; its rows are as they were made, 1 of them",
+	} {
+		v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name, Replay: replay})
+		d.ok(err)
+		if v.Problem != want || v.Intact != (want == "") || v.BadSeq != 0 || v.Replayed != replay || v.Records != 1 {
+			t.Errorf("replay %v: %v", replay, v)
+		}
+	}
+	d.alter("DELETE FROM sessions; DELETE FROM records")
+	v, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name, Replay: true})
+	d.ok(err)
+	if v.Intact || v.Replayed || v.Head != nil || !strings.Contains(v.Problem, "the text forged is there, and the session itself is not") {
+		t.Errorf("%v", v)
+	}
+	d.alter("DELETE FROM texts")
+	if _, err := d.agent.VerifyAudit(d.ann(), &agentv1.VerifyAuditRequest{Session: name}); status.Code(err) != codes.NotFound {
+		t.Errorf("%v", err)
 	}
 }

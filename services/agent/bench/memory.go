@@ -110,11 +110,12 @@ func (held) Approval(string) (store.Approval, error) { return store.Approval{}, 
 func (held) Approvals(store.ApprovalFilter, store.Place, int) ([]store.Approval, error) {
 	return nil, errUnused
 }
-func (held) Records(string, int64, int) ([]store.Record, error) { return nil, errUnused }
-func (held) DeleteSession(string) error                         { return errUnused }
-func (held) DeleteContents(string) error                        { return errUnused }
-func (held) Outgoing(string, int) ([]store.Outgoing, error)     { return nil, errUnused }
-func (held) TakeOutgoing(string, int64) error                   { return errUnused }
-func (held) PutApproval(store.Approval) error                   { return errUnused }
-func (held) PruneRecords(string, int64) error                   { return errUnused }
-func (held) PruneTexts(time.Time, int) (int, error)             { return 0, errUnused }
+func (held) Records(string, int64, int) ([]store.Record, error)    { return nil, errUnused }
+func (held) DeleteSession(string) error                            { return errUnused }
+func (held) DeleteContents(string) error                           { return errUnused }
+func (held) TextIDs(string, string, int) ([]string, error)         { return nil, errUnused }
+func (held) Outgoing(string, int64, int) ([]store.Outgoing, error) { return nil, errUnused }
+func (held) TakeOutgoing(string, int64) error                      { return errUnused }
+func (held) PutApproval(store.Approval) error                      { return errUnused }
+func (held) PruneRecords(string, int64) error                      { return errUnused }
+func (held) PruneTexts(time.Time, int) (int, error)                { return 0, errUnused }

@@ -429,7 +429,8 @@ type VerifyAuditRequest struct {
 	// `sessions/{uuid}`.
 	Session string `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// Make the session again from its rows, too, and compare it with the one that is stored; and look whether its messages, results, other texts and
-	// approvals are those that the rows have sealed. What is kept no longer since its time is over is no fault.
+	// approvals, and its turns that are not in its flow yet, are those that the rows have sealed, and no others. What is kept no longer since its time is
+	// over is no fault, and a turn that is not there counts as one that was put into the flow.
 	Replay        bool `protobuf:"varint,2,opt,name=replay,proto3" json:"replay,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -483,13 +484,15 @@ func (x *VerifyAuditRequest) GetReplay() bool {
 type VerifyAuditResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// All rows are as they were made, none is missing, the last is the last, and the session can be read and stands under what it says of itself (owner,
-	// lifecycle and the like); with `replay`, it is what its rows make, and what they have sealed is as it was written, too.
+	// lifecycle and the like); with `replay`, it is what its rows make, and what they have sealed is as it was written, and is all that there is. Nothing
+	// is said of who carries the session on and until when: that changes without a row.
 	Intact bool `protobuf:"varint,1,opt,name=intact,proto3" json:"intact,omitempty"`
 	// Rows that were checked.
 	Records int32 `protobuf:"varint,2,opt,name=records,proto3" json:"records,omitempty"`
 	// The first row that is not as it was made, or with `replay` whose text or approval is not as it was written. 0: no row is bad.
 	BadSeq int64 `protobuf:"varint,3,opt,name=bad_seq,json=badSeq,proto3" json:"bad_seq,omitempty"`
-	// What is not as it was: the bad row, the session's own record, or both. Where the record alone is, it says how many rows hold by themselves.
+	// What is not as it was: the bad row, the session's own record or what is stored of it that no row has sealed, or both. Where no row is bad, it says how
+	// many rows hold by themselves.
 	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
 	// With `replay`: the session that its rows make is the one that is stored, and no approval is open that it does not know of; `replay_problem` says what
 	// is not.

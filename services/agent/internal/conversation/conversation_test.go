@@ -90,7 +90,7 @@ func (r *rig) keep(ns, id string, x conversation.Exchange) ledger.Session {
 func (r *rig) left(ns, id string) (all []int64) {
 	r.Helper()
 	r.ok(r.Read(r.Context(), ns, func(v store.View) error {
-		found, err := v.Outgoing(id, 100)
+		found, err := v.Outgoing(id, 0, 100)
 		for _, o := range found {
 			all = append(all, o.N)
 		}

@@ -83,7 +83,7 @@ func (w *Writer) Flush(ctx context.Context, ns, session string) error {
 
 func (w *Writer) left(ctx context.Context, ns, session string) (all []store.Outgoing, err error) {
 	err = w.ledger.Read(ctx, ns, func(v store.View) error {
-		all, err = v.Outgoing(session, page)
+		all, err = v.Outgoing(session, 0, page)
 		return err
 	})
 	return all, err

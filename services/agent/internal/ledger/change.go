@@ -139,6 +139,12 @@ func (w *Work) PutApproval(a store.Approval) error {
 	return w.Tx.PutApproval(a)
 }
 
+// PutOutgoing writes something of the session that is to be told. The last row of the change seals its hash; that it was acknowledged has no row.
+func (w *Work) PutOutgoing(o store.Outgoing) error {
+	w.seal(keptOutgoing(o))
+	return w.Tx.PutOutgoing(o)
+}
+
 // Then has something done when the change is durable, which does not block and need not be done: the process may end before.
 func (w *Work) Then(do func()) { w.then = append(w.then, do) }
 

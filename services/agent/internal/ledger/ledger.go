@@ -259,7 +259,7 @@ func (l *Ledger) kept(ctx context.Context, ns, id string) (found store.Session, 
 			return err
 		}
 		if rows, unread := v.Records(id, 1, 1); unread != nil || len(rows) > 0 {
-			return cmp.Or(unread, ErrGone)
+			return cmp.Or(unread, errRows)
 		}
 		return err
 	})

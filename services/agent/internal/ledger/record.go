@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -33,11 +32,12 @@ const (
 	keptKey  = "kept"
 )
 
-// kept is a text or an approval that a change wrote.
+// kept is a text or an approval that a change wrote, or something that it left to be told.
 type kept struct {
-	// Text or Approval is its id.
+	// Text or Approval is its id, Outgoing its number.
 	Text     string     `json:"text,omitempty"`
 	Approval string     `json:"approval,omitempty"`
+	Outgoing int64      `json:"outgoing,omitempty"`
 	Hash     canon.Hash `json:"hash"`
 	// Until is when it may go; the zero time: with the session.
 	Until time.Time `json:"until,omitzero"`
@@ -47,12 +47,20 @@ func keptText(t store.Text) kept { return kept{Text: t.ID, Hash: canon.Sum(t.Bod
 
 func keptApproval(a store.Approval) kept { return kept{Approval: a.ID, Hash: canon.Sum(a.Body)} }
 
-// same says that it is the same text or approval, whatever stands there.
-func (k kept) same(other kept) bool { return k.Text == other.Text && k.Approval == other.Approval }
+func keptOutgoing(o store.Outgoing) kept { return kept{Outgoing: o.N, Hash: canon.Sum(o.Body)} }
+
+// name says what it is, whatever stands there.
+func (k kept) name() kept { return kept{Text: k.Text, Approval: k.Approval, Outgoing: k.Outgoing} }
+
+// same says that it is the same thing, whatever stands there.
+func (k kept) same(other kept) bool { return k.name() == other.name() }
 
 func (k kept) String() string {
-	if k.Approval != "" {
+	switch {
+	case k.Approval != "":
 		return "the approval " + k.Approval
+	case k.Outgoing != 0:
+		return fmt.Sprintf("node %d, which is still to be put into the flow,", k.Outgoing)
 	}
 	return "the text " + k.Text
 }
@@ -195,96 +203,4 @@ func recordOf(id string, first int64, p store.Record) (r record, err error) {
 	}
 	r.under = store.Record{Seq: p.Seq, Time: p.Time}
 	return r, nil
-}
-
-// written are the texts and approvals of a session as its rows have sealed them, each by its last write.
-type written struct {
-	last map[string]write
-	// seq is the number of the last row that was read.
-	seq int64
-}
-
-// write is a text or an approval, and the row that seals it.
-type write struct {
-	kept
-	row uint64
-}
-
-// take reads one more record.
-func (w *written) take(r record) error {
-	row := r.last().Seq
-	w.seq = int64(row)
-	if len(r.Kept) == 0 {
-		return nil
-	}
-	var all []kept
-	if err := json.Unmarshal(r.Kept, &all); err != nil {
-		return &audit.BadRow{Seq: row, Fault: audit.Unreadable, Err: err}
-	}
-	for _, k := range all {
-		w.last[k.Text+"\x00"+k.Approval] = write{k, row}
-	}
-	return nil
-}
-
-// catchUp reads the records that came since.
-func (w *written) catchUp(read func(func(store.View) error) error, id string) error {
-	for r, err := range recordsIn(read, id, w.seq+1) {
-		if err == nil {
-			err = w.take(r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// check says whether a text or an approval is as it was written, or went when its time was over.
-func (w write) check(v store.View, session string, now time.Time) error {
-	var stored kept
-	var err error
-	if w.Approval != "" {
-		stored, err = w.approval(v, session)
-	} else {
-		var t store.Text
-		t, err = v.Text(session, w.Text)
-		stored = keptText(t)
-	}
-	switch {
-	case errors.Is(err, store.ErrNotFound) && !w.Until.IsZero() && !now.Before(w.Until):
-		return nil
-	case errors.Is(err, store.ErrNotFound):
-		return w.bad("is gone")
-	case err != nil:
-		return err
-	case stored.Hash != w.Hash:
-		return w.bad("is not as it was written")
-	case moment(stored.Until) != moment(w.Until):
-		return w.bad(fmt.Sprintf("is kept until %s, and was written until %s", moment(stored.Until), moment(w.Until)))
-	}
-	return nil
-}
-
-// approval gives an approval as it is stored. One that lists find under another state, time or session than its own is not as it was written.
-func (w write) approval(v store.View, session string) (kept, error) {
-	found, err := v.Approval(w.Approval)
-	if err != nil {
-		return kept{}, err
-	}
-	stored := keptApproval(found)
-	a, err := Approval(found)
-	if err != nil || found.Session != session || string(a.State) != found.State || !a.Created.Equal(found.Created) {
-		stored.Hash = ""
-	}
-	return stored, nil
-}
-
-func (w write) bad(how string) error {
-	return &audit.BadRow{Seq: w.row, Fault: audit.ChangedContent, Err: fmt.Errorf("%s %s", w.kept, how)}
-}
-
-// inOrder are all writes, the oldest row first.
-func (w *written) inOrder() []string {
-	return slices.SortedFunc(maps.Keys(w.last), func(a, b string) int { return cmp.Or(cmp.Compare(w.last[a].row, w.last[b].row), cmp.Compare(a, b)) })
 }

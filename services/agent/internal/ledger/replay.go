@@ -63,41 +63,6 @@ func recordsIn(read func(func(store.View) error) error, id string, from int64) i
 	}
 }
 
-// atOnce is how many texts and approvals are read in one snapshot.
-const atOnce = 32
-
-// Contents looks whether the texts and approvals of a session are those that its rows have sealed. The error is an *audit.BadRow, which names the first
-// row of which one was changed, or is gone before its time; store.ErrNotFound and *BrokenError. Verify comes first: here rows are believed. Of a deleted
-// session there is nothing to look at. What is written meanwhile is taken into account.
-func (l *Ledger) Contents(ctx context.Context, ns, id string) error {
-	w := written{last: map[string]write{}}
-	if err := w.catchUp(l.in(ctx, ns), id); err != nil {
-		return err
-	}
-	for some := range slices.Chunk(w.inOrder(), atOnce) {
-		over := false
-		err := l.store.Read(ctx, ns, func(v store.View) error {
-			s, err := v.Session(id)
-			if over = s.Lifecycle == deleted; err != nil || over {
-				return err
-			}
-			if err := w.catchUp(func(fn func(store.View) error) error { return fn(v) }, id); err != nil {
-				return err
-			}
-			for _, key := range some {
-				if err := w.last[key].check(v, id, l.clock.Now()); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil || over {
-			return err
-		}
-	}
-	return nil
-}
-
 // DiffersError says that a session made again from its rows is not what is stored.
 type DiffersError struct {
 	Session string

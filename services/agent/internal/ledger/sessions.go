@@ -153,7 +153,7 @@ func (l *Ledger) Delete(ctx context.Context, ns, id, given string, actor audit.A
 
 // deleteContents takes away what a session says, and counts what was still to be told.
 func deleteContents(tx store.Tx, id string) (lost int, err error) {
-	left, err := tx.Outgoing(id, store.MaxPage)
+	left, err := tx.Outgoing(id, 0, store.MaxPage)
 	if err != nil {
 		return 0, err
 	}

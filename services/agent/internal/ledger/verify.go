@@ -21,8 +21,12 @@ type Verified struct {
 	Head audit.Head
 }
 
-// ErrGone is why a session is not stored as it was written where it is not stored at all: a session that is deleted stays, as one that was, with its rows.
-var ErrGone = errors.New("rows are there, and the session that they belong to is not")
+// ErrGone is why a session is not stored as it was written where it is not stored at all, and something of it is: a session that is deleted stays, as one
+// that was, with its rows.
+var ErrGone = errors.New("the session itself is not")
+
+// errRows is ErrGone of rows.
+var errRows = fmt.Errorf("rows are there, and %w", ErrGone)
 
 // RecordError says that a session itself is not stored as it was written. Its rows are another matter: they may be as they were made.
 type RecordError struct {
@@ -43,10 +47,14 @@ func (e *RecordError) Error() string {
 func (e *RecordError) Unwrap() error { return e.Err }
 
 // Verify goes through the rows of a session, and what each says that it changed, and looks whether the session can be read, is found under what it says of
-// itself, and has nothing in it that this program does not write. The error is an *audit.BadRow, which names the first row that is not as it was made, a
-// *RecordError, or both; store.ErrNotFound; and any other where the store itself cannot be read, which says nothing of the session.
+// itself, and has nothing in it that this program does not write. Who has its lease and until when is not looked at: that changes without a row, so that there
+// is nothing to hold it to. The error is an *audit.BadRow, which names the first row that is not as it was made, a *RecordError, or
+// both; store.ErrNotFound: there is nothing of such a session; and any other where the store itself cannot be read, which says nothing of the session.
 func (l *Ledger) Verify(ctx context.Context, ns, id string) (out Verified, err error) {
 	found, err := l.kept(ctx, ns, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return out, l.orphans(ctx, ns, id)
+	}
 	gone := errors.Is(err, ErrGone)
 	if err != nil && !gone {
 		return out, err

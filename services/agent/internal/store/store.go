@@ -137,8 +137,10 @@ type View interface {
 	Records(session string, from int64, limit int) ([]Record, error)
 	// Text gives a content. ErrNotFound.
 	Text(session, id string) (Text, error)
-	// Outgoing gives what of a session is to be told, in its order.
-	Outgoing(session string, limit int) ([]Outgoing, error)
+	// TextIDs gives the ids of those of a session behind one, in order; empty is the beginning.
+	TextIDs(session, after string, limit int) ([]string, error)
+	// Outgoing gives what of a session is to be told behind a number, in its order; 0 is the beginning.
+	Outgoing(session string, after int64, limit int) ([]Outgoing, error)
 	// Lease gives that of a session; the zero Lease where nobody ever had it.
 	Lease(session string) (Lease, error)
 }

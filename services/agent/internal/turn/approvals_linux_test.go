@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/store"
@@ -66,7 +67,8 @@ func TestAnApprovalOfWhatMayNotBeRead(t *testing.T) {
 	}
 }
 
-// TestAnApprovalThatWasPutIn: one that no row has made is found by what the session knows, also where rows, texts and the session are as they were.
+// TestAnApprovalThatWasPutIn: one that no row has made is found by what the rows have sealed, and, where it is open, by what the session knows, also where all else is
+// as it was.
 func TestAnApprovalThatWasPutIn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -83,7 +85,10 @@ func TestAnApprovalThatWasPutIn(t *testing.T) {
 	r.ok(r.store.Update(t.Context(), ns, func(tx store.Tx) error { return tx.PutApproval(put) }))
 	_, err := r.Ledger.Verify(t.Context(), ns, id)
 	r.ok(err)
-	r.ok(r.Ledger.Contents(t.Context(), ns, id))
+	var unsealed *ledger.RecordError
+	if err := r.Ledger.Contents(t.Context(), ns, id); !errors.As(err, &unsealed) || !strings.Contains(err.Error(), "the approval forged is there, and no row has sealed it") {
+		t.Errorf("error %v", err)
+	}
 	_, err = r.Ledger.Replay(t.Context(), ns, id)
 	r.ok(err)
 	var differs *gate.SettleError

@@ -22,7 +22,7 @@ import (
 func (r *rig) outbox() (all []conversation.Exchange) {
 	r.Helper()
 	r.ok(r.Ledger.Read(r.Context(), ns, func(v store.View) error {
-		found, err := v.Outgoing(id, 100)
+		found, err := v.Outgoing(id, 0, 100)
 		if err != nil {
 			return err
 		}

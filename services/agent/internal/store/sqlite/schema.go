@@ -58,7 +58,8 @@ const (
 	putText      = `INSERT INTO texts (ns, session, id, until, body) VALUES (?, ?, ?, ?, ?)
 	ON CONFLICT (ns, session, id) DO UPDATE SET until = excluded.until, body = excluded.body`
 	pruneTexts   = "DELETE FROM texts WHERE n IN (SELECT n FROM texts WHERE ns = ? AND until > 0 AND until <= ? LIMIT ?)"
-	listOutgoing = "SELECT session, n, body FROM outgoing WHERE ns = ? AND session = ? ORDER BY n LIMIT ?"
+	listTexts    = "SELECT id FROM texts WHERE ns = ? AND session = ? AND id > ? ORDER BY id LIMIT ?"
+	listOutgoing = "SELECT session, n, body FROM outgoing WHERE ns = ? AND session = ? AND n > ? ORDER BY n LIMIT ?"
 	putOutgoing  = `INSERT INTO outgoing (ns, session, n, body) VALUES (?, ?, ?, ?) ON CONFLICT (ns, session, n) DO UPDATE SET body = excluded.body`
 	takeOutgoing = "DELETE FROM outgoing WHERE ns = ? AND session = ? AND n = ?"
 	listTelling  = "SELECT DISTINCT ns, session FROM outgoing WHERE (ns, session) > (?, ?) ORDER BY ns, session LIMIT ?"
@@ -90,8 +91,8 @@ var (
 // reads and writes are all statements.
 var (
 	reads = []string{
-		getSession, listSessions, getApproval, approvalsIn, approvalsOf, approvalsAll, listRecords, lastRecord, getText, listOutgoing, listTelling,
-		listNamespaces, getLease, listDue, nextDue, snapshot, dropped, pin,
+		getSession, listSessions, getApproval, approvalsIn, approvalsOf, approvalsAll, listRecords, lastRecord, getText, listTexts, listOutgoing,
+		listTelling, listNamespaces, getLease, listDue, nextDue, snapshot, dropped, pin,
 	}
 	writes = []string{
 		addSession, setSession, putApproval, addRecord, pruneRecords, putText, pruneTexts, putOutgoing, takeOutgoing, setLease,

@@ -197,10 +197,7 @@ func (s *Store) Telling(ctx context.Context, after store.Key, limit int) (keys [
 // Namespaces implements store.Store.
 func (s *Store) Namespaces(ctx context.Context, after string, limit int) (all []string, err error) {
 	err = s.read(ctx, func() error {
-		all, err = durable.List(s.reader.say, listNamespaces, func(scan durable.Scanner) (ns string, err error) {
-			err = scan(&ns)
-			return ns, err
-		}, after, page(limit))
+		all, err = durable.List(s.reader.say, listNamespaces, text, after, page(limit))
 		return err
 	})
 	return all, err

@@ -115,11 +115,20 @@ func (v view) Text(session, id string) (t store.Text, err error) {
 	return t, one(err)
 }
 
-func (v view) Outgoing(session string, limit int) ([]store.Outgoing, error) {
+func (v view) TextIDs(session, after string, limit int) ([]string, error) {
+	return durable.List(v.db, listTexts, text, v.ns, session, after, page(limit))
+}
+
+func text(scan durable.Scanner) (s string, err error) {
+	err = scan(&s)
+	return s, err
+}
+
+func (v view) Outgoing(session string, after int64, limit int) ([]store.Outgoing, error) {
 	return durable.List(v.db, listOutgoing, func(scan durable.Scanner) (o store.Outgoing, err error) {
 		err = scan(&o.Session, &o.N, &o.Body)
 		return o, err
-	}, v.ns, session, page(limit))
+	}, v.ns, session, after, page(limit))
 }
 
 func (v view) Lease(session string) (l store.Lease, err error) {

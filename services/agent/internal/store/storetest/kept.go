@@ -60,6 +60,16 @@ func texts(t *testing.T, open Engine) {
 		same(t, store.Text{Session: "s", ID: "0", Until: at(0), Body: []byte("夜の港")}, got)
 		return err
 	})
+	ids := func(ns, session, after string, limit int) (all []string) {
+		read(t, s, ns, func(v store.View) (err error) {
+			all, err = v.TextIDs(session, after, limit)
+			return err
+		})
+		return all
+	}
+	same(t, []string{"0", "1", "2"}, ids("a", "s", "", 3))
+	same(t, []string{"3", "4", "stays"}, ids("a", "s", "2", 9))
+	same(t, []string(nil), append(append(ids("a", "s", "stays", 9), ids("b", "s", "", 9)...), ids("a", "x", "", 9)...))
 	update(t, s, "b", func(tx store.Tx) error {
 		n, err := tx.PruneTexts(at(99), 10)
 		same(t, 0, n)
@@ -90,12 +100,12 @@ func outgoing(t *testing.T, open Engine) {
 			return tx.PutOutgoing(store.Outgoing{Session: k.Session, N: 2, Body: []byte("港")})
 		})
 	}
-	numbers := func(ns, session string, limit int) (all []int64) {
+	numbers := func(ns string, after int64, limit int) (all []int64) {
 		read(t, s, ns, func(v store.View) error {
-			list, err := v.Outgoing(session, limit)
+			list, err := v.Outgoing("s", after, limit)
 			for _, o := range list {
 				if o.N == 2 {
-					same(t, store.Outgoing{Session: session, N: 2, Body: []byte("港")}, o)
+					same(t, store.Outgoing{Session: "s", N: 2, Body: []byte("港")}, o)
 				}
 				all = append(all, o.N)
 			}
@@ -108,7 +118,8 @@ func outgoing(t *testing.T, open Engine) {
 		must(t, err)
 		return keys
 	}
-	same(t, []int64{1, 2}, numbers("a", "s", 2))
+	same(t, []int64{1, 2}, numbers("a", 0, 2))
+	same(t, []int64{10}, numbers("a", 2, 9))
 	same(t, []store.Key{{Namespace: "a", Session: "s"}, {Namespace: "a", Session: "t"}}, telling(store.Key{}, 2))
 	same(t, []store.Key{{Namespace: "b", Session: "s"}}, telling(store.Key{Namespace: "a", Session: "t"}, 2))
 	update(t, s, "a", func(tx store.Tx) error {
@@ -117,7 +128,7 @@ func outgoing(t *testing.T, open Engine) {
 		}
 		return tx.TakeOutgoing("s", 1) // gone already
 	})
-	same(t, []int64(nil), numbers("a", "s", 9))
-	same(t, []int64{1, 2, 10}, numbers("b", "s", 9))
+	same(t, []int64(nil), numbers("a", 0, 9))
+	same(t, []int64{1, 2, 10}, numbers("b", 0, 9))
 	same(t, []store.Key{{Namespace: "a", Session: "t"}, {Namespace: "b", Session: "s"}}, telling(store.Key{}, 9))
 }
