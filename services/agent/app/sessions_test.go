@@ -34,13 +34,14 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
-// plays is the script of a model: it writes a file, and is done when that was done or denied.
+// plays is the script of a model: it writes a file, or asks the tool sky of its caller, and is done when that was done or denied.
 const plays = `
 window: 32768
 replies:
   - {contains: '"status":"EXECUTED"', text: '{"rationale":"済んだ","goal_consistency":"yes","constraint_check":"yes","step":"REVIEW","next_step":"continue","prompt_pattern":"base_main"}', times: 1}
   - {contains: '"status":"EXECUTED"', text: '{"rationale":"済んだ","goal_consistency":"yes","constraint_check":"yes","step":"REVIEW","next_step":"done","prompt_pattern":"base_main","reply":"書きました。"}'}
   - {contains: 'denied this call', text: '{"rationale":"だめ","goal_consistency":"yes","constraint_check":"yes","step":"PLANNING","next_step":"pending_user","prompt_pattern":"base_main","reply":"わかりました。","question":"どうしますか。"}', times: 1}
+  - {contains: '空は', text: '{"rationale":"見る","goal_consistency":"yes","constraint_check":"yes","step":"EXECUTION","next_step":"continue","prompt_pattern":"base_main","actions":[{"name":"sky","args":{}}]}'}
   - {text: '{"rationale":"書く","goal_consistency":"yes","constraint_check":"yes","step":"EXECUTION","next_step":"continue","prompt_pattern":"base_main_specialized","actions":[{"name":"write","args":{"path":"a.md","content":"夜明け\n"}}]}'}
 `
 

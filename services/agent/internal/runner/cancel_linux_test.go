@@ -50,7 +50,7 @@ func TestAHardCancel(t *testing.T) {
 	for range 2 {
 		_, err = r.Engine.Cancel(t.Context(), ns, "s", s.State.Turn.ID, ann)
 		r.ok(err)
-		r.Wake(ns, "s")
+		r.Wake(t.Context(), ns, "s")
 		time.Sleep(5 * r.Limits.Sweep) // Looks at a session that is being stopped.
 	}
 	select {
@@ -65,7 +65,7 @@ func TestAHardCancel(t *testing.T) {
 		_, err = r.Engine.CancelHard(t.Context(), ns, "s", s.State.Turn.ID, ann)
 		r.ok(err)
 	}
-	r.Wake(ns, "s")
+	r.Wake(t.Context(), ns, "s")
 	<-e.ended
 	r.until("canceled", func() bool { return r.get("s").State.Lifecycle == session.Canceled })
 	if now := r.rests("s"); now.State.Hard || r.rows("s")["cancel HARD"] != 1 {

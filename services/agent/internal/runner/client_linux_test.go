@@ -93,7 +93,7 @@ func TestClientsAtWork(t *testing.T) {
 	who := gate.Who{Name: "bob", Token: "t", Namespace: ns, Roles: []string{policy.RoleUser, policy.RoleApprover}}
 	_, err := r.Engine.Decide(t.Context(), ns, approved.ID, gate.Request{Who: who, Decision: session.Approve, Digest: approved.Digest})
 	r.ok(err)
-	r.Wake(ns, "approved")
+	r.Wake(t.Context(), ns, "approved")
 	r.until("what was approved is done", func() bool { _, err := os.Stat(filepath.Join(r.dir, "approved")); return err == nil })
 	if _, err := os.Stat(filepath.Join(r.dir, "expires")); err == nil {
 		t.Errorf("%s has expired, and was carried out", expiring.ID)
@@ -101,7 +101,7 @@ func TestClientsAtWork(t *testing.T) {
 	for _, id := range clients {
 		_, err := r.desk.Submit(t.Context(), ns, id, r.open(id)[0].Call, clienttool.Result{Text: "晴れ"}, ann)
 		r.ok(err)
-		r.Wake(ns, id)
+		r.Wake(t.Context(), ns, id)
 	}
 	for _, id := range clients {
 		if s := r.rests(id); s.State.Status != session.Success || s.State.PickUps != 0 {

@@ -31,15 +31,16 @@ type drive struct {
 	engine *turn.Engine
 	// changed says that the session is to be looked at.
 	changed chan struct{}
-	// again says that somebody changed it while it was driven; under the runner's lock.
-	again bool
+	// caller is whose call is carried on; nil: nobody's.
+	caller context.Context //nolint:containedctx // that of Send or Wake
+	// again is who changed it last while it was driven; nil: nobody did. Under the runner's lock.
+	again context.Context //nolint:containedctx // that of Wake
 }
 
 // message is one that its sender waits for.
 type message struct {
 	turn.Message
-	caller context.Context //nolint:containedctx // that of Send
-	told   chan answer
+	told chan answer
 }
 
 type answer struct {
@@ -67,6 +68,7 @@ func (r *Runner) carry(d *drive, m *message) {
 	stack.Reserve()
 	err := d.once(m)
 	for errors.Is(err, errStopped) {
+		d.hand()
 		err = d.once(nil)
 	}
 	var held *store.HeldError
@@ -79,6 +81,15 @@ func (r *Runner) carry(d *drive, m *message) {
 	default:
 		r.Observer.Failed(d.key.Namespace, d.key.Session, err)
 		d.shelve()
+	}
+}
+
+// hand has the work go on as a part of the call that stopped it.
+func (d *drive) hand() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.again != nil {
+		d.caller = d.again
 	}
 }
 
@@ -109,14 +120,14 @@ func (d *drive) guarded(ctx context.Context, m *message) (err error) {
 			d.tell(m)(turn.Receipt{}, err) // if it was not told before
 		}
 	}()
+	if d.Follow != nil && d.caller != nil {
+		ctx = d.Follow(ctx, d.caller)
+	}
 	if m == nil {
 		_, err = d.engine.Drive(ctx, d.key.Namespace, d.key.Session)
 		return err
 	}
-	if d.Follow != nil {
-		ctx = d.Follow(ctx, m.caller)
-	}
-	_, err = d.engine.Converse(ctx, m.caller, d.key.Namespace, d.key.Session, m.Message, d.tell(m))
+	_, err = d.engine.Converse(ctx, d.caller, d.key.Namespace, d.key.Session, m.Message, d.tell(m))
 	return err
 }
 

@@ -154,7 +154,7 @@ func TestAnOwnerThatStallsBeforeAnEffect(t *testing.T) {
 		tell = session.Happened
 	}
 	r.decide(a, tell)
-	r.Wake(ns, "s")
+	r.Wake(t.Context(), ns, "s")
 	r.until("it ends", func() bool { return r.get("s").State.Status == session.Success })
 	if rows := r.rows("s"); rows["intent INTENT"] != 1 || r.file() != there {
 		t.Errorf("%v, %q", rows, r.file())

@@ -89,8 +89,9 @@ type Deps struct {
 	Owner    string
 	Observer Observer
 	Limits   Limits
-	// Follow gives a context in which what a message begins is told as a part of its sender's call, such as in traces. It takes neither its end nor its
-	// rights: the work goes on without it. nil: it is told by itself.
+	// Follow gives a context in which what a message begins, or a decision, a result or a cancel has go on, is told as a part of its sender's call, such as
+	// in traces. It takes neither its end nor its rights: the work goes on without it. nil: it is told by itself. So is what a clock brings about, what
+	// another process goes on with, and what had to wait for room: whose call it was is not stored.
 	Follow func(ctx, caller context.Context) context.Context
 }
 
@@ -195,10 +196,14 @@ func (r *Runner) free(d *drive) {
 	if was {
 		delete(r.driven, d.key)
 	}
-	again := d.again || r.more
+	again, more := d.again, r.more
 	r.mu.Unlock()
-	if was && again {
+	switch {
+	case !was:
+	case more: // Those that wait longest come first.
 		r.wake()
+	case again != nil:
+		r.Wake(again, d.key.Namespace, d.key.Session)
 	}
 }
 
@@ -209,13 +214,19 @@ func (r *Runner) wake() {
 	}
 }
 
-// Wake says that a session changed, such as by a decision or a cancel: it is driven at once, if there is room. It may be forgotten
-// without harm: the list is looked through each second.
-func (r *Runner) Wake(namespace, session string) {
+// Wake says that a session changed by a caller's request, such as a decision or a cancel: it is driven at once, if there is room. It may be
+// forgotten without harm: the list is looked through each second.
+func (r *Runner) Wake(caller context.Context, namespace, session string) {
+	k := store.Key{Namespace: namespace, Session: session}
+	if d, _ := r.take(k); d != nil {
+		d.caller = caller
+		go r.carry(d, nil)
+		return
+	}
 	r.mu.Lock()
-	d := r.driven[store.Key{Namespace: namespace, Session: session}]
+	d := r.driven[k]
 	if d != nil {
-		d.again = true
+		d.again = caller
 	}
 	r.mu.Unlock()
 	if d == nil {
@@ -233,7 +244,8 @@ func (r *Runner) Wake(namespace, session string) {
 func (r *Runner) Send(ctx context.Context, namespace, id string, m turn.Message) (turn.Receipt, error) {
 	if m.Mode == session.Queue {
 		if d, _ := r.take(store.Key{Namespace: namespace, Session: id}); d != nil {
-			said := &message{Message: m, caller: ctx, told: make(chan answer, 1)}
+			d.caller = ctx
+			said := &message{Message: m, told: make(chan answer, 1)}
 			go r.carry(d, said)
 			select {
 			case a := <-said.told:
@@ -245,7 +257,7 @@ func (r *Runner) Send(ctx context.Context, namespace, id string, m turn.Message)
 	}
 	out, err := r.Engine.Send(ctx, namespace, id, m)
 	if err == nil {
-		r.Wake(namespace, id)
+		r.Wake(ctx, namespace, id)
 	}
 	return out, err
 }

@@ -188,7 +188,7 @@ func TestACancel(t *testing.T) {
 	<-g.calls
 	_, err = r.Engine.Cancel(t.Context(), ns, "s", s.State.Turn.ID, ann)
 	r.ok(err)
-	r.Wake(ns, "s")
+	r.Wake(t.Context(), ns, "s")
 	r.until("canceled", func() bool { return r.get("s").State.Lifecycle == session.Canceled })
 	if r.rests("s"); g.stopped.Load() != 1 {
 		t.Errorf("%d calls are stopped", g.stopped.Load())

@@ -24,7 +24,7 @@ func (s *Service) Decide(ctx context.Context, w Who, id string, r gate.Request) 
 	if err != nil {
 		return gate.Approval{}, found(anApproval, id, err)
 	}
-	s.changed(w, a.Session)
+	s.changed(ctx, w, a.Session)
 	if r.Decision != gate.Edit {
 		return a, nil
 	}
@@ -81,8 +81,8 @@ func (s *Service) Revoke(ctx context.Context, w Who, id, rule string) (View, err
 }
 
 // changed has a session looked at.
-func (s *Service) changed(w Who, id string) {
-	s.Runner.Wake(w.Namespace, id)
+func (s *Service) changed(ctx context.Context, w Who, id string) {
+	s.Runner.Wake(ctx, w.Namespace, id)
 }
 
 // LocaleOf is the language of the sentences about a session.

@@ -94,7 +94,7 @@ func (s *Service) Aside(ctx context.Context, w Who, id string, m Message) (watch
 func (s *Service) Submit(ctx context.Context, w Who, id, call string, r clienttool.Result) (replayed bool, err error) {
 	replayed, err = s.Desk.Submit(ctx, w.Namespace, id, call, r, w.Actor())
 	if err == nil {
-		s.Runner.Wake(w.Namespace, id)
+		s.Runner.Wake(ctx, w.Namespace, id)
 	}
 	return replayed, found(aSession, id, err)
 }

@@ -43,8 +43,8 @@ type IDs interface{ ID() string }
 type Runner interface {
 	// Send takes a message; it is stored when Send returns.
 	Send(ctx context.Context, ns, id string, m turn.Message) (turn.Receipt, error)
-	// Wake has a session looked at that somebody changed.
-	Wake(ns, id string)
+	// Wake has a session looked at that a caller changed.
+	Wake(caller context.Context, ns, id string)
 }
 
 // Flows has turns stored as nodes of a flow.
@@ -193,7 +193,7 @@ func (s *Service) Cancel(ctx context.Context, w Who, id, turnID string, hard boo
 	if err != nil {
 		return View{}, found(aSession, id, err)
 	}
-	s.changed(w, id)
+	s.changed(ctx, w, id)
 	return s.View(ctx, w.Namespace, got)
 }
 
