@@ -26,7 +26,8 @@ type Talk struct {
 	Messages []Message `json:"messages,omitempty"`
 	// Owed are the calls of the last answer, in their order, whose results the model has not got yet (C69).
 	Owed []Named `json:"owed,omitempty"`
-	// Beside is the id of a text that the model gets with the last of these results: what was refused beside the calls; empty: nothing.
+	// Beside is the id of a text that the model gets with the last of these results, or with the decision about its plan or result: what was refused
+	// beside them; empty: nothing.
 	Beside string `json:"beside,omitempty"`
 	// Pattern is what the last answer named for the next call (seed 001, 10).
 	Pattern string `json:"pattern,omitempty"`

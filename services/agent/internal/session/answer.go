@@ -129,6 +129,20 @@ func (e Answered) beside(c *change) {
 	c.refused(e, ReasonRefused, "beside calls nothing else is asked: "+strings.Join(all, ", ")+" had no effect; give it in an answer without calls")
 }
 
+// unasked refuses the question of an answer that is taken and asks nothing: a question ends the turn and waits for a person (C32), and one answer opens
+// one gate, of one kind (C33).
+func (e Answered) unasked(c *change) {
+	if e.Question.ID == "" {
+		return
+	}
+	why := "a question waits for the user, and next_step " + string(e.Next) + " does not"
+	if c.Turn.Running == Waiting {
+		why = "beside an approval nothing else is asked"
+	}
+	e.Step = ""
+	c.refused(e, ReasonRefused, why+": the question had no effect; ask it in an answer without calls, with next_step pending_user")
+}
+
 // Bars says why nothing of an answer with calls is taken, in words for the model; empty: each call is judged by itself. Whoever carries out reads
 // asks before the first one: they run before the answer is applied, and no more than all calls without its move or after a no (C62, C63).
 func (m Machine) Bars(s State, e Answered) string {
@@ -181,6 +195,7 @@ func (c *change) refused(e Answered, why Reason, text string) {
 // refusedEnd refuses the end of the task: the whole answer, but for a move that it made first.
 func (c *change) refusedEnd(e Answered, moved bool, why Reason, text string) {
 	if moved {
+		e.unasked(c)
 		e.Step = ""
 	}
 	c.refused(e, why, text)
@@ -211,10 +226,15 @@ func (c *change) gate() error {
 }
 
 // judge opens the gate of a plan or a result.
-func (c *change) judge(kind Kind, p Proposal) error {
+func (e Answered) judge(c *change, kind Kind) error {
+	p := e.Gate
 	c.Calls = []Call{{ID: p.ID, Kind: kind, Progress: Pending, Approval: p.Approval, Digest: p.Digest, Until: p.Until}}
 	c.note(Note{Of: OfCall, ID: p.ID, To: string(Pending), Text: p.Approval})
-	return c.gate()
+	if err := c.gate(); err != nil {
+		return err
+	}
+	e.unasked(c)
+	return nil
 }
 
 // speak is an answer without calls: a step that is asked for, and what comes next (C61).
@@ -241,7 +261,7 @@ func (e Answered) speak(c *change) error {
 		if e.Gate.Approval == "" {
 			return e.illegal(c)
 		}
-		return c.judge(KindPlan, e.Gate)
+		return e.judge(c, KindPlan)
 	}
 	c.Turn.Moved = true
 	if err := c.step(ByModel, e.Step, InProgress); err != nil {
@@ -278,16 +298,18 @@ func (e Answered) askFor(c *change) error {
 	if !ok || c.Turn.Blocked || e.Gate.Approval == "" {
 		return e.illegal(c)
 	}
-	return c.judge(kind, e.Gate)
+	return e.judge(c, kind)
 }
 
 // then is next_step, judged in the step after the move (C23, C61). moved says that the answer made one.
 func (e Answered) then(c *change, moved bool) error {
 	switch e.Next {
 	case NextContinue:
+		e.unasked(c)
 		c.utterance(e.Utterance)
 		return nil
 	case NextDefer:
+		e.unasked(c)
 		return c.stop(RequiresInput, ReasonDeferred)
 	case NextUser:
 		if err := c.stop(RequiresInput, ReasonPendingUser); err != nil {
@@ -303,6 +325,7 @@ func (e Answered) then(c *change, moved bool) error {
 	}
 	switch {
 	case c.Step != Review:
+		e.unasked(c)
 		return c.stop(Success, ReasonDone)
 	case c.Turn.Blocked:
 		c.refusedEnd(e, moved, ReasonBlocked, "a check said no in this utterance: the task does not end in it")
@@ -314,8 +337,9 @@ func (e Answered) then(c *change, moved bool) error {
 	case e.AskResult && !c.ResultApproved && e.Gate.Approval == "":
 		return e.illegal(c)
 	case e.AskResult && !c.ResultApproved:
-		return c.judge(KindResult, e.Gate)
+		return e.judge(c, KindResult)
 	}
+	e.unasked(c)
 	if err := c.step(ByModel, Done, Success); err != nil {
 		return err
 	}

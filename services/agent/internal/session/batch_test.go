@@ -133,3 +133,45 @@ func TestCallsWin(t *testing.T) {
 		}
 	}
 }
+
+// TestAQuestionThatIsNotAsked: a question waits for a person with next_step pending_user alone. Elsewhere it is refused as a part, and the rest of the
+// answer is taken (C32, C33); with an answer that is refused whole it goes.
+func TestAQuestionThatIsNotAsked(t *testing.T) {
+	t.Parallel()
+	open, _ := play(t, machine, New(), begin()...)
+	review, _ := play(t, machine, open, Answered{Step: Review, Next: NextContinue, Utterance: "u2"})
+	gate := Proposal{ID: "p", Approval: "a", Until: future}
+	for name, tt := range map[string]struct {
+		from    State
+		e       Answered
+		running Running
+		part    string // what its refusal says; empty: there is none of a part.
+	}{
+		"continue":            {open, Answered{Step: Planning, Next: NextContinue, Utterance: "u2"}, Working, "next_step continue does not"},
+		"a move, continue":    {open, Answered{Step: Execution, Next: NextContinue, Utterance: "u2"}, Working, "next_step continue does not"},
+		"a no, continue":      {open, Answered{Step: Planning, Next: NextContinue, No: true, Utterance: "u2"}, Working, "next_step continue does not"},
+		"defer":               {open, Answered{Step: Planning, Next: NextDefer}, NoTurn, "next_step defer does not"},
+		"done":                {open, Answered{Step: Planning, Next: NextDone}, NoTurn, "next_step done does not"},
+		"the end of the task": {review, Answered{Step: Review, Next: NextDone}, NoTurn, "next_step done does not"},
+		"the end with a move": {open, Answered{Step: Review, Next: NextDone, Utterance: "u2"}, Working, "next_step done does not"},
+		"a plan":              {open, Answered{Step: Awaiting, Next: NextUser, Plan: true, Gate: gate}, Waiting, "beside an approval nothing else is asked"},
+		"a result":            {review, Answered{Step: Review, Next: NextDone, AskResult: true, Gate: gate}, Waiting, "beside an approval nothing else is asked"},
+		"no such move":        {open, Answered{Step: Done, Next: NextContinue, Utterance: "u2"}, Working, ""},
+		"it is asked":         {open, Answered{Step: Planning, Next: NextUser}, NoTurn, ""},
+	} {
+		tt.e.Question = Question{"q", future}
+		after, notes, err := machine.Apply(tt.from, tt.e)
+		var part []string
+		for _, n := range notes {
+			if n.Of == OfRefusal && !n.Whole() && strings.Contains(n.Text, "question") {
+				part = append(part, n.Text)
+			}
+		}
+		if err != nil || after.Turn.Running != tt.running || (after.Question.ID != "") != (name == "it is asked") {
+			t.Errorf("%s: %+v, %v", name, after, err)
+		}
+		if (len(part) == 1) != (tt.part != "") || !strings.Contains(strings.Join(part, ""), tt.part) {
+			t.Errorf("%s: told %q", name, part)
+		}
+	}
+}

@@ -86,7 +86,8 @@ type Answered struct {
 	// AWAITING_APPROVAL, opens; without one nothing is asked, and the answer is refused.
 	AskPlan, AskResult bool
 	Gate               Proposal
-	// Plan: it has a plan. Question is what it asks a person with NextUser; empty: nothing that expires. Beside calls both are refused (C33).
+	// Plan: it has a plan. Question is what it asks a person with NextUser; empty: nothing that expires. Beside calls both are refused, and so is a
+	// question beside an approval or with another Next (C32, C33).
 	Plan     bool
 	Question Question
 	// Utterance is the id of the next one, if it continues.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
@@ -332,19 +333,21 @@ func (a *answer) keep(w *ledger.Work, made []gate.Made) error {
 // untaken is what a model is told of the changes in an answer that was refused.
 const untaken = "the state_delta of this answer is not taken"
 
-// goOn tells the model what became of its answer: where it is asked again without a call between, and where something beside its calls was refused.
-// Of calls their results tell.
+// goOn tells the model what became of its answer: where it is asked again without a call between, and where something beside its calls, or beside an
+// approval, was refused. Of calls their results tell.
 func (a *answer) goOn(w *ledger.Work, notes []session.Note) error {
-	if len(a.calls) > 0 {
-		return a.besideCalls(w, notes)
+	if len(a.calls) > 0 || w.Session.State.Turn.Running == session.Waiting {
+		return a.beside(w, notes)
 	}
 	if w.Session.State.Turn.Running != session.Working {
 		return nil
 	}
 	said := map[string]any{"next": "go on", "step": w.Session.State.Step}
+	var refused []string
 	for _, n := range notes {
 		if n.Of == session.OfRefusal {
-			said["refused"], said["allowed_steps"] = n.Text, n.Allowed
+			refused = append(refused, n.Text)
+			said["refused"], said["allowed_steps"] = strings.Join(refused, "; "), n.Allowed
 		}
 		if n.Whole() && !a.env.StateDelta.Empty() {
 			said["changes"] = untaken
@@ -360,8 +363,8 @@ func (a *answer) goOn(w *ledger.Work, notes []session.Note) error {
 	return a.note(w, string(text))
 }
 
-// besideCalls keeps what the model is to be told with the results of its calls: some kinds of models take no other message before their own.
-func (a *answer) besideCalls(w *ledger.Work, notes []session.Note) error {
+// beside keeps what the model is to be told with the results of its calls, or with a decision: some kinds of models take no other message before those.
+func (a *answer) beside(w *ledger.Work, notes []session.Note) error {
 	i := slices.IndexFunc(notes, func(n session.Note) bool { return n.Of == session.OfRefusal && !n.Whole() })
 	if i < 0 {
 		return nil

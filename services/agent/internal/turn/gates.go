@@ -39,6 +39,13 @@ func (e *Engine) tellDecision(w *ledger.Work, a gate.Approval, d *gate.Decision)
 	if d.Reason != "" {
 		said["reason"] = d.Reason
 	}
+	if t := &w.Session.Talk; t.Beside != "" {
+		refused, err := reader{view: w.Tx, session: w.Session.ID}.text(t.Beside)
+		if err != nil {
+			return err
+		}
+		said["refused_beside_it"], t.Beside = refused, ""
+	}
 	text, err := json.Marshal(said)
 	if err != nil {
 		return err

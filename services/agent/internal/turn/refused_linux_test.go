@@ -275,6 +275,45 @@ func TestBesideCalls(t *testing.T) {
 	}
 }
 
+// TestAQuestionThatIsNotAsked: a question with another next_step than pending_user, or beside an approval, opens none: a row tells it, and the model is told
+// with what it is asked next, with the decision where there is one (C32, C33).
+func TestAQuestionThatIsNotAsked(t *testing.T) {
+	t.Parallel()
+	plan := map[string]any{"name": "案", "aim": "書く", "steps": []string{"書く"}, "risk": "低", "criterion": "一頁"}
+	for name, tt := range map[string]struct {
+		line, told string
+		asks       bool
+	}{
+		"continue":         {say("PLANNING", "continue", "question", "どれ？"), `"refused":"a question waits for the user, and next_step continue does not: the question had no effect; ask it`, false},
+		"a move":           {say("EXECUTION", "continue", "question", "どれ？"), `next_step continue does not`, false},
+		"beside a plan":    {say("AWAITING_APPROVAL", "pending_user", "plan", plan, "question", "よいですか？"), `"refused_beside_it":"beside an approval nothing else is asked`, true},
+		"two refused ones": {say("REVIEW", "done", "question", "どれ？"), `next_step done does not: the question had no effect; ask it in an answer without calls, with next_step pending_user; one move an utterance`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			s := r.send("書いて", tt.line, say("PLANNING", "pending_user", "question", "本当に？"))
+			if tt.asks {
+				if s.State.Question.ID != "" || len(r.pending()) != 1 {
+					t.Errorf("%+v", s.State)
+				}
+				r.ok(r.decide(r.pending()[0], session.Deny, ""))
+				s = r.drive()
+			}
+			if told := r.last(); told.Role != llm.RoleUser || strings.Count(told.Content, tt.told) != 1 {
+				t.Errorf("the model was told %+v", told)
+			}
+			if n := r.kinds()[audit.Refusal]; n < 1 {
+				t.Errorf("%d rows tell of it", n)
+			}
+			if s.Asked != "" && s.Asked != "本当に？" || s.State.Turn.Running != session.NoTurn {
+				t.Errorf("%q, %+v", s.Asked, s.State)
+			}
+			r.sound()
+		})
+	}
+}
+
 // TestTheSameRefusalIsALoop: a model that asks for the same thing again and again, each time for another reason, is stopped at the fourth refusal
 // (C24); something that is taken in between begins the count anew.
 func TestTheSameRefusalIsALoop(t *testing.T) {
