@@ -48,7 +48,8 @@ type AuditRecord struct {
 	CallHash   string `protobuf:"bytes,11,opt,name=call_hash,json=callHash,proto3" json:"call_hash,omitempty"`
 	Digest     string `protobuf:"bytes,12,opt,name=digest,proto3" json:"digest,omitempty"`
 	ArgsDigest string `protobuf:"bytes,13,opt,name=args_digest,json=argsDigest,proto3" json:"args_digest,omitempty"`
-	// The content of the target before and after: a hash, `absent` or `folder`.
+	// The content of the target before and after: a hash, `absent` or `folder`. Empty where there is no such target, or where the session may not read it:
+	// a short content could be guessed from its hash.
 	Before string `protobuf:"bytes,14,opt,name=before,proto3" json:"before,omitempty"`
 	After  string `protobuf:"bytes,15,opt,name=after,proto3" json:"after,omitempty"`
 	// An object of JSON as text, in canonical form.

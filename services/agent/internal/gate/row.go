@@ -104,7 +104,7 @@ func (a Approval) row(kind audit.Kind, c Change, verdict, reason string, d detai
 	if e.ArgsDigest == "" {
 		e.ArgsDigest = string(a.ContentDigest) // A plan, result or outcome has no arguments: what was shown stands for them.
 	}
-	if t := a.Subject.Targets; len(t) == 1 {
+	if t := a.Hashless().Subject.Targets; len(t) == 1 && t[0].Before+t[0].After != "" {
 		e.Before, e.After = there(t[0].Before), there(t[0].After)
 	}
 	if reason == "" {

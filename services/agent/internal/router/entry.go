@@ -130,7 +130,10 @@ func (i Intent) entry(e audit.Entry, d details) audit.Entry {
 		}
 	}
 	e.CallHash, e.Digest, e.ArgsDigest = string(i.CallHash), string(i.Digest), string(i.ArgsDigest)
-	e.Before, e.After, e.Details = string(i.Before), string(i.After), d.text()
+	if d.Redacted = i.Hashless; !i.Hashless {
+		e.Before, e.After = string(i.Before), string(i.After)
+	}
+	e.Details = d.text()
 	return e
 }
 

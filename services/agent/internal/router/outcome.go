@@ -40,6 +40,9 @@ func (w *run) apply(ctx context.Context) Ending {
 
 // changed is what an outcome of a file change means.
 func changed(i Intent, out folder.Outcome) Ending {
+	if i.Hashless {
+		out.Now = ""
+	}
 	e := Ending{Intent: i, Outcome: out}
 	switch out.Result {
 	case folder.Done:
@@ -48,9 +51,6 @@ func changed(i Intent, out folder.Outcome) Ending {
 	case folder.NotDone:
 		e.State, e.Result = NotDone, tool.Outcome(tool.Voided, out.Reason)
 	case folder.Stale:
-		if i.Hashless {
-			e.Outcome.Now, out.Now = "", ""
-		}
 		e.State, e.Result = Failed, staleResult(out.Reason, out.Now)
 	default:
 		e.State, e.Result = Unknown, tool.Outcome(tool.Unknown, out.Reason)

@@ -2,11 +2,14 @@ package turn
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/gate"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/ledger"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/policy"
@@ -136,5 +139,80 @@ func TestTheInbox(t *testing.T) {
 	}
 	if _, _, err := r.Stats(t.Context(), ns, "", start, gate.Who{Name: "ann", Namespace: ns}); refusal(err) != gate.NotApprover {
 		t.Errorf("a user: %v", err)
+	}
+}
+
+// TestNoHashOfWhatMayNotBeRead: of files that policy keeps from a session no hash is told to its model, in its rows, which each user of the namespace may
+// read, or in what an approval shows, whatever becomes of the call (S21). Of those that it may read the rows tell them.
+func TestNoHashOfWhatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	const secret, next = "暗証", "鍵"
+	hashes := []string{string(sumOf(secret)), string(sumOf(next))}
+	write := say("EXECUTION", "continue", "actions", []any{call("write", "path", "a.md", "content", "x")})
+	for name, tt := range map[string]struct {
+		ask      string
+		readable bool
+		stale    bool
+		deny     bool
+	}{
+		"written":           {ask: write},
+		"moved":             {ask: say("EXECUTION", "continue", "actions", []any{call("move", "source", "a.md", "destination", "b.md")})},
+		"deleted":           {ask: say("EXECUTION", "continue", "actions", []any{call("delete", "path", "a.md")})},
+		"changed meanwhile": {ask: write, stale: true},
+		"denied":            {ask: write, deny: true},
+		"one that it reads": {ask: write, readable: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.asks, r.Terms.ApproveUnshown = [2]bool{false, true}, true
+			if !tt.readable {
+				r.rules = []policy.Rule{{ID: "no", Effect: policy.EffectDeny, Tool: "read", Path: "*.md"}}
+			}
+			r.ok(writeFile(r, "a.md", secret))
+			r.send("直して", tt.ask, say("EXECUTION", "continue"), say("REVIEW", "continue"), say("REVIEW", "done", "reply", "はい。"))
+			if tt.stale {
+				r.ok(writeFile(r, "a.md", next))
+			}
+			shown := ""
+			decide := func(d session.Decision) {
+				for _, a := range r.pending() {
+					got, err := r.Approval(t.Context(), ns, a.ID, approver("bob"))
+					r.ok(err)
+					shown += fmt.Sprintf("%+v", got)
+					_, err = r.Decide(t.Context(), ns, a.ID, gate.Request{Who: approver("bob"), Decision: d, Digest: a.Digest, Unshown: !tt.readable && d == session.Approve})
+					r.ok(err)
+				}
+				r.drive()
+			}
+			decide(map[bool]session.Decision{true: session.Deny, false: session.Approve}[tt.deny])
+			if results := r.pending(); len(results) != 1 || results[0].Kind != canon.KindResult {
+				t.Fatalf("its result is not asked about: %+v", results)
+			}
+			decide(session.Approve)
+			told, rows, begun := "", "", 0
+			for _, asked := range r.model.asked {
+				told += fmt.Sprintf("%+v", asked)
+			}
+			for row, err := range r.Ledger.Rows(t.Context(), ns, id, 1) {
+				r.ok(err)
+				rows += fmt.Sprintf("%+v", row)
+				if row.Kind == audit.Execute {
+					begun++
+				}
+				if row.Before == audit.Absent && !tt.readable {
+					t.Errorf("a file that is there is told as absent: %+v", row)
+				}
+			}
+			for _, hash := range hashes {
+				if strings.Contains(told, hash) || !tt.readable && strings.Contains(shown+rows, hash) {
+					t.Errorf("%s is told: model %t, approvals %t, rows %t", hash, strings.Contains(told, hash), strings.Contains(shown, hash), strings.Contains(rows, hash))
+				}
+			}
+			if tt.readable && strings.Count(rows, hashes[0]) < 3 || (begun > 0) == tt.deny && !tt.stale {
+				t.Errorf("%d rows of the call: %s", begun, rows)
+			}
+			r.sound()
+		})
 	}
 }

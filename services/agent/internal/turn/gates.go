@@ -75,9 +75,12 @@ func (a *answer) notMade(w *ledger.Work, notes []session.Note) error {
 	return nil
 }
 
-// changes are the targets of a call that changes files; nil for any other.
+// changes are the targets of a call that changes files, without hashes where those may not be told (S21); nil for any other.
 func changes(i router.Intent) []canon.Target {
 	hash := func(h folder.Hash) canon.Hash {
+		if i.Hashless {
+			return ""
+		}
 		if known := canon.Hash(h); known.Valid() {
 			return known
 		}

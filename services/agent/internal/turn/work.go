@@ -221,19 +221,13 @@ func (j *job) unproven(w *ledger.Work, e router.Ending) (out gate.Outcome, err e
 	if err != nil {
 		return out, err
 	}
-	targets := changes(e.Intent)
-	if e.Intent.Hashless {
-		for i := range targets {
-			targets[i].Before, targets[i].After = "", ""
-		}
-	}
 	return gate.Outcome{
 		Origin: gate.Origin{
 			ID: j.IDs.ID(), Namespace: j.ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: id, Seq: w.Seq(), Requester: requester(*s), Owner: s.Owner, Now: w.Now,
 			Life: j.Limits.Approval,
 		},
 		Tool: e.Intent.Tool, Root: e.Intent.Root, Args: j.begunWith(begun, args), Began: begun.At, Why: e.Result.Reason(),
-		Subject: canon.Outcome{Call: e.Intent.CallHash, Targets: targets, Intent: w.Seq(), Attempt: int64(e.Intent.Attempt)},
+		Subject: canon.Outcome{Call: e.Intent.CallHash, Targets: changes(e.Intent), Intent: w.Seq(), Attempt: int64(e.Intent.Attempt)},
 	}, nil
 }
 
