@@ -2,6 +2,7 @@
 package jsoninput
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,9 @@ import (
 
 // Merge reads JSON into a message, and leaves what it does not name as it is. The error tells everything that is wrong.
 func Merge(text []byte, req proto.Message) error {
+	if at := doubled(text); at != "" {
+		return twice(at)
+	}
 	read := req.ProtoReflect().New().Interface()
 	err := protojson.Unmarshal(text, read)
 	if err == nil {
@@ -67,5 +71,47 @@ func decode(text string, bracket byte, must string, into any) error {
 	case err != nil || text[0] != bracket:
 		return fmt.Errorf("it must be %s, and begins with %.20q", must, text)
 	}
+	if at := doubled([]byte(text)); at != "" {
+		return twice(at)
+	}
 	return nil
+}
+
+func twice(at string) error {
+	return fmt.Errorf("%s: it is there twice in one object, and which one counts would depend on the reader", at)
+}
+
+// doubled gives the path of the first member whose name stands twice in one object, at any depth; empty where there is none, or where text is no JSON.
+func doubled(text []byte) string {
+	if !json.Valid(text) {
+		return ""
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return doubledIn(d, "")
+}
+
+// doubledIn looks through the next value, which is at a path. It is JSON, so that no token of it has an error.
+func doubledIn(d *json.Decoder, path string) string {
+	open, _ := d.Token()
+	if open != json.Delim('{') && open != json.Delim('[') {
+		return ""
+	}
+	seen := map[string]bool{}
+	for i := 0; d.More(); i++ {
+		inner := fmt.Sprintf("%s[%d]", path, i)
+		if open == json.Delim('{') {
+			key, _ := d.Token()
+			name, _ := key.(string)
+			if inner = strings.TrimPrefix(path+"."+name, "."); seen[name] {
+				return inner
+			}
+			seen[name] = true
+		}
+		if at := doubledIn(d, inner); at != "" {
+			return at
+		}
+	}
+	_, _ = d.Token()
+	return ""
 }

@@ -26,6 +26,33 @@ func TestObjectAndList(t *testing.T) {
 	}
 }
 
+// A member that stands twice in one object is refused by its path, at any depth and however it is written; which one counted would be the reader's choice.
+func TestDoubledMembers(t *testing.T) {
+	t.Parallel()
+	for text, at := range map[string]string{
+		`{"goal": "a", "goal": "b"}`:                                   "goal",
+		`{"goal": "a", "go\u0061l": "a"}`:                              "goal",
+		`{"addedRules": [{"id": "a"}, {"id": "b", "id": "c"}]}`:        "addedRules[1].id",
+		`{"addedRules": [], "budgets": {"turn": {"x": 1, "x": [{}]}}}`: "budgets.turn.x",
+	} {
+		want := at + ": it is there twice in one object, and which one counts would depend on the reader"
+		if _, err := Object(text, "an object"); err == nil || err.Error() != want {
+			t.Errorf("Object %s\ngot  %v\nwant %s", text, err, want)
+		}
+		if _, err := List("["+text+"]", "a list"); err == nil || err.Error() != "[0]."+want {
+			t.Errorf("List %s\ngot  %v\nwant [0].%s", text, err, want)
+		}
+		if err := Merge([]byte(text), &agentv1.Session{}); err == nil || err.Error() != want {
+			t.Errorf("Merge %s\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+	for _, text := range []string{`{"a": {"a": {"a": [{"a": 1}, {"a": 2}]}}, "A": 1}`, `{"a": 1e999}`} {
+		if _, err := Object(text, "an object"); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // A member that is wrong is told by its path, with what it must be.
 func TestMergeNamesMembers(t *testing.T) {
 	t.Parallel()

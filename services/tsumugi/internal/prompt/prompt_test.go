@@ -167,7 +167,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 			Options{Request: d.file("i.yaml", "mode: 5\nzz: 1\nidentity: [x]\ntools: [{name: a, bytes: 1}, 7]\nruntime: {hots: a}\nfiles: [{name: a, content: 本文}]")},
 			"i.yaml: 6 fields of the request are wrong:\n  files[0].content: invalid value for bytes field content: \"本文\" (it must be base64; --file takes a file as it is)\n  identity: invalid value for string field identity: [\n  runtime.hots: there is no such field; did you mean host?\n  tools[0].bytes: there is no such field; there are name, ",
 		},
-		"a key twice":  {Options{Request: d.file("j.json", `{"locale": "en", "locale": "ja"}`)}, `j.json: duplicate field "locale"`},
+		"a key twice":  {Options{Request: d.file("j.json", `{"locale": "en", "locale": "ja"}`)}, `j.json: locale: it is there twice in one object`},
 		"no YAML":      {Options{Request: d.file("b.yaml", "a: [")}, "b.yaml: "},
 		"a text":       {Options{Request: d.file("c.yaml", "text")}, "c.yaml: "},
 		"no such file": {Options{Files: []string{"A.md=" + filepath.Join(d.folder, "none")}}, "no such file"},

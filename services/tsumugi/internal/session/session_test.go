@@ -194,7 +194,8 @@ func TestClientTool(t *testing.T) {
 	for wrong, says := range map[string]string{
 		"": "it is empty; it must be a JSON object with name", "{": "it is no JSON from line 1 on", "[]": `it must be a JSON object with name, description, inputSchema and timeoutSeconds, and begins with "[]"`,
 		"null": "it must be a JSON object with name", `{"colour": 1}`: "colour: there is no such field; there are name", `{"timeoutSeconds": "x"}`: `timeoutSeconds: must be a whole number of at most 2147483647, and is "x"`,
-		`{"name": 1}`: "name: must be a text in quotes, and is 1",
+		`{"name": 1}`: "name: must be a text in quotes, and is 1", `{"name": "sky", "name": "sea"}`: "name: it is there twice in one object",
+		`{"name": "sky", "inputSchema": {"type": "object", "properties": {"a": {}, "a": {}}}}`: "inputSchema.properties.a: it is there twice in one object",
 	} {
 		if _, err := ClientTools([]string{d.File("wrong.json", wrong)}); err == nil || !strings.Contains(err.Error(), "wrong.json: "+says) {
 			t.Errorf("%s: %v", wrong, err)
