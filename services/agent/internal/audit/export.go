@@ -54,20 +54,61 @@ func encodeLine(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// What a line of an export must be.
+const (
+	mustHead = `the head with which an export of an audit begins, {"tsumugi_audit":1,…}`
+	mustRow  = "a row of an audit as it was exported"
+)
+
+var (
+	errLong    = fmt.Errorf("is longer than %d bytes", MaxLine)
+	errAltered = errors.New("is not as it was exported")
+)
+
+// LineError says which line of an export cannot be taken, what it must be and what it is.
+type LineError struct {
+	// Number counts from 1.
+	Number int
+	Must   string
+	Is     string
+}
+
+func (e *LineError) Error() string {
+	return fmt.Sprintf("line %d must be %s, and %s", e.Number, e.Must, e.Is)
+}
+
+// badLine makes of an error one for whoever has the file.
+func badLine(number int, must string, line []byte, err error) error {
+	begins := fmt.Sprintf("it begins with %.40q", bytes.TrimSpace(line))
+	e := &LineError{Number: number, Must: must, Is: "is something else: " + begins}
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, errLong), errors.Is(err, errAltered):
+		e.Is = err.Error()
+	case len(bytes.TrimSpace(line)) == 0:
+		e.Is = "is empty"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		e.Is = "is cut off: " + begins
+	case errors.As(err, &syntax):
+		e.Is = "is no JSON: " + begins
+	}
+	return e
+}
+
 // Import reads an export: its head at once, its rows one by one. The rows can be gone through once. An error of theirs, after
-// which there is no other row, names the line.
+// which there is no other row, is a *LineError or that of r; so is that of Import.
 func Import(r io.Reader) (Head, iter.Seq2[Row, error], error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	first, err := readLine(lines)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return Head{}, nil, fmt.Errorf("line 1: %w", err)
+		return Head{}, nil, badRead(1, mustHead, err)
 	}
 	if len(first) == 0 {
 		return Head{}, nil, errors.New("it is empty; it must be what an export of an audit has written")
 	}
 	var h header
 	if err := decodeLine(first, &h); err != nil {
-		return Head{}, nil, fmt.Errorf("line 1, which must be the head: %w", err)
+		return Head{}, nil, badLine(1, mustHead, first, err)
 	}
 	if h.Version != exportVersion {
 		return Head{}, nil, fmt.Errorf("this is an export of version %d; version %d can be read", h.Version, exportVersion)
@@ -78,12 +119,13 @@ func Import(r io.Reader) (Head, iter.Seq2[Row, error], error) {
 			if errors.Is(err, io.EOF) && len(line) == 0 {
 				return
 			}
-			var row Row
-			if err == nil || errors.Is(err, io.EOF) {
-				err = decodeLine(line, &row)
+			if err != nil && !errors.Is(err, io.EOF) {
+				yield(Row{}, badRead(number, mustRow, err))
+				return
 			}
-			if err != nil {
-				yield(Row{}, fmt.Errorf("line %d: %w", number, err))
+			var row Row
+			if err := decodeLine(line, &row); err != nil {
+				yield(Row{}, badLine(number, mustRow, line, err))
 				return
 			}
 			if !yield(row, nil) {
@@ -91,6 +133,14 @@ func Import(r io.Reader) (Head, iter.Seq2[Row, error], error) {
 			}
 		}
 	}, nil
+}
+
+// badRead is badLine of a line that was not read: an error of the file itself stays as it is.
+func badRead(number int, must string, err error) error {
+	if errors.Is(err, errLong) {
+		return badLine(number, must, nil, err)
+	}
+	return fmt.Errorf("line %d: %w", number, err)
 }
 
 // readLine gives a line with its end.
@@ -101,7 +151,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		line = append(line, part...)
 		switch {
 		case len(line) > MaxLine:
-			return nil, fmt.Errorf("it is longer than %d bytes", MaxLine)
+			return nil, errLong
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return line, err
 		}
@@ -121,7 +171,7 @@ func decodeLine(line []byte, v any) error {
 		return err
 	}
 	if !bytes.Equal(again, line) {
-		return errors.New("it is not as it was exported")
+		return errAltered
 	}
 	return nil
 }

@@ -57,6 +57,9 @@ func TestAudit(t *testing.T) {
 	if err := Check(o, d.File("bad.jsonl", strings.Replace(string(text), `"person"`, `"system"`, 1)), keys); err == nil || !strings.Contains(err.Error(), "bad.jsonl: row 1 of the audit record: its code does not fit") {
 		t.Errorf("a changed row: %v", err)
 	}
+	if err := Check(o, d.File("text.jsonl", "seq 1\n"), keys); err == nil || !strings.HasSuffix(err.Error(), `text.jsonl: line 1 must be the head with which an export of an audit begins, {"tsumugi_audit":1,…}, and is no JSON: it begins with "seq 1"`) {
+		t.Errorf("no export: %v", err)
+	}
 	out.Reset()
 	o.After = 2
 	if err := Tell(t.Context(), o); err != nil || !strings.HasPrefix(out.String(), "     3  ") {
