@@ -201,6 +201,8 @@ func toolResultCommand() *cobra.Command {
 		func(ctx context.Context, o session.Options, args []string) error {
 			return session.Result(ctx, o, args[0], failed)
 		})
+	c.Long += ` CALL is the call's UUID, or the last 4 or more
+characters of it, of those that wait for a result.`
 	c.Flags().BoolVar(&failed, "failed", false, "the tool failed, and the standard input says why")
 	return c
 }

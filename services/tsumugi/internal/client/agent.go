@@ -50,6 +50,34 @@ func Approval(ctx context.Context, agent agentv1.AgentServiceClient, text string
 	})
 }
 
+// OpenCall gives the id of the call that a person means among those that wait for a result of the caller's tool: by the whole id, or by how it ends,
+// 4 characters or more, where one alone of them ends so. A UUID that is none of them is taken as it is: the service says what became of it.
+func OpenCall(open []*agentv1.OpenToolCall, text string) (string, error) {
+	id := strings.ToLower(text)
+	if isUUID(id) {
+		return id, nil
+	}
+	if len(id) < minEnd {
+		return "", fmt.Errorf("%.80q names no call: it must be its UUID, or the last %d or more characters of it", text, minEnd)
+	}
+	var fit, all []string
+	for _, c := range open {
+		if all = append(all, c.GetCall()+"  "+c.GetTool()); strings.HasSuffix(c.GetCall(), id) {
+			fit = append(fit, c.GetCall())
+		}
+	}
+	switch len(fit) {
+	case 1:
+		return fit[0], nil
+	case 0:
+		if all == nil {
+			return "", fmt.Errorf("no call waits for a result, so none has an id that ends with %.80q", text)
+		}
+		return "", fmt.Errorf("no call that waits for a result has an id that ends with %.80q; there are:\n  %s", text, strings.Join(all, "\n  "))
+	}
+	return "", fmt.Errorf("the ids of %d calls that wait for a result end with %.80q; take one of them whole:\n  %s", len(fit), text, strings.Join(fit, "\n  "))
+}
+
 // broken are the names of records that cannot be read: whoever deletes one means it as any other.
 func broken(all []*agentv1.BrokenRecord) (names []string) {
 	for _, b := range all {

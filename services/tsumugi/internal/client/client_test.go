@@ -170,3 +170,29 @@ func TestSessionsAndApprovalsByTheirEnds(t *testing.T) {
 		t.Errorf("a whole id is looked up: %v", err)
 	}
 }
+
+// A call that waits for a result is known by the end of its id, as sessions and approvals are.
+func TestOpenCall(t *testing.T) {
+	t.Parallel()
+	const one, two = "0192f0c1-7d3a-7c52-9b1e-3f6a5c0d2e41", "0192f0c1-7d3a-7c52-9b1e-3f6a5c0e2e41"
+	open := []*agentv1.OpenToolCall{{Call: one, Tool: "sky"}, {Call: two, Tool: "sea"}}
+	const other = "0192f0c1-7d3a-7c52-9b1e-3f6a5c0d0000"
+	for text, want := range map[string]string{
+		one: one, strings.ToUpper(two): two, "5c0d2e41": one, "C0E2E41": two, other: other,
+		"2e41": "the ids of 2 calls that wait for a result end with \"2e41\"; take one of them whole:\n  " + one + "\n  " + two,
+		"e41":  `"e41" names no call: it must be its UUID, or the last 4 or more characters of it`,
+		"":     `"" names no call: it must be its UUID, or the last 4 or more characters of it`,
+		"晴れ晴れ": "no call that waits for a result has an id that ends with \"晴れ晴れ\"; there are:\n  " + one + "  sky\n  " + two + "  sea",
+	} {
+		got, err := client.OpenCall(open, text)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %s\nwant %s", text, got, want)
+		}
+	}
+	if _, err := client.OpenCall(nil, "2e41"); err == nil || err.Error() != `no call waits for a result, so none has an id that ends with "2e41"` {
+		t.Error(err)
+	}
+}

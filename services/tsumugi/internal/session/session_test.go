@@ -212,7 +212,10 @@ func TestClientTool(t *testing.T) {
 	d.has(d.must(Watch(watching, seen, &begin)), "call sky "+call+": BEGUN", "it waits for a result: sky {", "\n", "answer with the file RESULT: tsumugi session result "+client.ID(name)+" "+call+" --addr "+d.Addr+" < RESULT\n")
 	d.has(d.must(Show(t.Context(), d.on(name, ""))), `waits for a result: sky {"place":"神戸"}, until `, "\n", "answer with the file RESULT: tsumugi session result "+client.ID(name)+" "+call+" --addr "+d.Addr+" < RESULT\n")
 	d.has(d.must(List(t.Context(), d.on("", ""), false, 10)), "  a result  ")
-	d.has(d.must(Result(t.Context(), d.on(name, "raindrops\n"), call, false)), "The result is taken.\n")
+	if err := Result(t.Context(), d.on(name, "raindrops\n"), "0000", false); err == nil || !strings.Contains(err.Error(), `has an id that ends with "0000"; there are:`+"\n  "+call+"  sky") {
+		t.Errorf("another call: %v", err)
+	}
+	d.has(d.must(Result(t.Context(), d.on(name, "raindrops\n"), call[len(call)-8:], false)), "The result is taken.\n")
 	d.has(d.must(Result(t.Context(), d.on(name, "raindrops\n"), call, false)), "The same result had been taken before.\n")
 	if err := Result(t.Context(), d.on(name, "sun\n"), call, true); err == nil {
 		t.Error("another result is taken")

@@ -39,13 +39,21 @@ func hints(t *agentv1.Tool) []string {
 	return all
 }
 
-// Result answers a call of a client tool with what the standard input has.
+// Result answers a call of a client tool, which is named as client.OpenCall takes it, with what the standard input has.
 func Result(ctx context.Context, o Options, call string, failed bool) error {
 	output, err := client.ReadText(o.In, maxInput, "the standard input")
 	if err != nil {
 		return err
 	}
 	return o.ask(ctx, func(agent agentv1.AgentServiceClient, name string) error {
+		s, err := agent.GetSession(ctx, &agentv1.GetSessionRequest{Name: name})
+		if err != nil {
+			return err
+		}
+		call, err := client.OpenCall(s.GetOpenToolCalls(), call)
+		if err != nil {
+			return err
+		}
 		got, err := agent.SubmitToolResult(ctx, &agentv1.SubmitToolResultRequest{Session: name, Call: call, Output: output, Failed: failed})
 		if err != nil {
 			return err
