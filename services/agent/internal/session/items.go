@@ -72,7 +72,7 @@ func (c *checker) add(field, format string, args ...any) {
 
 // steers says that a character is no text: it controls a terminal, or turns the direction of the text behind it. Marks of direction are text.
 func steers(r rune) bool {
-	return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+	return r != '\t' && unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
 func (c *checker) line(field, text string, most int) {
