@@ -25,7 +25,13 @@ var toolTemplate string
 // package. The test skips where the models are not installed; where TSUMUGI_NEED has `model` they are installed.
 func Model(t testing.TB, name string) string {
 	t.Helper()
-	return started(t, name, localmodel.Options{Model: name})
+	return ModelOf(t, name, "")
+}
+
+// ModelOf is Model for tests that run beside others and look at what the server is doing: each owner has a server of its own.
+func ModelOf(t testing.TB, name, owner string) string {
+	t.Helper()
+	return started(t, name+" of "+owner, localmodel.Options{Model: name})
 }
 
 // ModelWithTools is Model of `smollm2` with a template that tells the model of tools. It calls one when it is told to write the

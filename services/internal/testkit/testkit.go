@@ -22,14 +22,22 @@ import (
 // Main runs the tests of a package and fails when one of them left a goroutine behind:
 //
 //	func TestMain(m *testing.M) { testkit.Main(m) }
-func Main(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+//
+// What the tests of a package share of their own is taken away by after.
+func Main(m *testing.M, after ...func()) { goleak.VerifyTestMain(tests{m, after}) }
 
 // tests stops what the tests share before goroutines are counted.
-type tests struct{ m *testing.M }
+type tests struct {
+	m     *testing.M
+	after []func()
+}
 
 // Run runs them.
 func (t tests) Run() int {
 	defer stopModels()
+	for _, end := range t.after {
+		defer end()
+	}
 	return t.m.Run()
 }
 

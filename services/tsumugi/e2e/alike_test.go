@@ -53,7 +53,7 @@ func good[M proto.Message](t *teller) func(M, error) M {
 func alike(t *testing.T, m mode, do func(t *teller), want ...string) {
 	for _, side := range []string{"gRPC", "REST"} {
 		t.Run(side, func(t *testing.T) {
-			w := open(t, m, nobody(t))
+			w := open(t, m, nobody)
 			l := &teller{T: t, world: w, c: w.flows}
 			if side == "REST" {
 				l.c = flowstorev1.NewFlowStoreServiceClient(overREST{w})

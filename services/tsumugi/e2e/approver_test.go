@@ -19,7 +19,7 @@ import (
 // and REST, and whoever shows none is answered as ever. Beside a file of tokens there is none.
 func decided(t *testing.T, m mode) {
 	m = m.killable() // a program says what a person reads
-	w := open(t, m, nobody(t))
+	w := open(t, m, nobody)
 	path := filepath.Join(w.settings.agent, token.SecretName)
 	shown, err := token.ReadSecret(path)
 	if err != nil {

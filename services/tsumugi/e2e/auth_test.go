@@ -34,7 +34,7 @@ import (
 // guarded is a world that asks for tokens, with a model that follows a script. Of people it knows a in team-a and b in team-b, who may decide.
 func guarded(t *testing.T, m mode, also ...func(*settings)) (w *world, a, b string) {
 	t.Helper()
-	w = prepare(t, m, nobody(t))
+	w = prepare(t, m, nobody)
 	var tokens []token.Token
 	for _, one := range []token.Token{authtest.User("a", "team-a"), authtest.User("b", "team-b")} {
 		one.Roles = append(one.Roles, token.Approver)

@@ -15,7 +15,7 @@ import (
 
 // A retry becomes a second branch and either goes on; the same request id is the same node, whatever happened meanwhile.
 func branched(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	root := w.say(t, flow, opening)
 
@@ -61,7 +61,7 @@ func branched(t *testing.T, m mode) {
 
 // Where branches were merged, the writer says which way the story took.
 func merged(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	root := w.say(t, flow, opening)
 	left := w.say(t, flow, "左の通路へ入った。\n", root)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -77,7 +76,7 @@ func modelDied(t *testing.T, m mode) {
 // We are stopped in the middle: the streams say so and name the node, every process ends well, what nobody watched is kept
 // too, and afterwards the node answers for the generation.
 func stopped(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	q := counting(flow, long)
 	r := w.generate(q)
@@ -153,7 +152,7 @@ func stoppedTogether(t *testing.T, m mode) {
 	if m.name != fourProcesses.name {
 		t.Skip("there is one process, which stops its parts in their order")
 	}
-	w := prepare(t, m, gemma(t))
+	w := prepare(t, m, gemma(t, m))
 	w.settings.delay = map[string]time.Duration{"flowstore": time.Second, "agent": 2 * time.Second}
 	w.start(t)
 	flow := w.newFlow(t)
@@ -181,7 +180,7 @@ func stoppedTogether(t *testing.T, m mode) {
 
 // Everything is killed while writers write: whatever was acknowledged is there afterwards.
 func killed(t *testing.T, m mode) {
-	w := open(t, m.killable(), "http://127.0.0.1:1")
+	w := open(t, m.killable(), nobody)
 	const writers, enough = 8, 200
 	flows := make([]string, writers)
 	acknowledged := make([][]*flowstorev1.AddNodeResponse, writers)
@@ -260,20 +259,12 @@ func (w *world) wholePath(t *testing.T, flow, node string) (all []*flowstorev1.P
 	}
 }
 
-// nobody is an address on which no server is.
-func nobody(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return "http://" + l.Addr().String()
-}
+// nobody is an address on which no server is, and on which none of the tests beside can come to be: free ports are larger.
+const nobody = "http://127.0.0.1:1"
 
 // Without a model server everything starts and says what is missing; what needs none works.
 func modelAbsent(t *testing.T, m mode) {
-	model := nobody(t)
+	model := nobody
 	w := open(t, m, model)
 	missing := false
 	for _, admin := range w.admin {

@@ -23,7 +23,7 @@ import (
 
 // A conversation is made of a path or of a context, and shown without a model being asked.
 func conversation(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	root := w.exchange(t, flow, "", "名前を決めたい", "候補を三つ出します。", "名前を相談した。", nil)
 	parent := w.exchange(t, flow, "", "二つ目が良い", "では「澪」にします。", "", nil, root)
@@ -72,7 +72,7 @@ func (w *world) messages(t *testing.T, q *agentv1.GenerateNodeRequest) (all []st
 
 // A model asks for a node by a sentence, gets it from the store, and goes on: both answers are kept. The next turn has them as messages.
 func nodeAskedFor(t *testing.T, m mode) {
-	w := prepare(t, m, nobody(t))
+	w := prepare(t, m, nobody)
 	const script = `window: 100000
 replies:
   - times: 1
@@ -162,7 +162,7 @@ func nodeCalledFor(t *testing.T, m mode) {
 
 // What a conversation would leave without effect is refused, all of it, and what a context refuses has its name in the conversation.
 func conversationRefused(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	refuse := func(q *agentv1.GenerateNodeRequest, want refusal) {
 		t.Helper()

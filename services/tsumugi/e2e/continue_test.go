@@ -19,7 +19,7 @@ import (
 // The main job: a prompt that is accounted for, an answer as it comes, a node that holds it to the byte and says how it
 // was made, and the next prompt that goes on in the middle of the sentence.
 func continued(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	root := w.say(t, flow, opening)
 
@@ -147,7 +147,7 @@ func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n'
 
 // The same over REST, in both forms of a stream.
 func continuedOverREST(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	root := w.say(t, flow, opening)
 	for _, accept := range []string{sse, ndjson} {

@@ -20,7 +20,7 @@ import (
 // Whatever stands in a field of a request to flowstore, the answer is no fault of ours: what cannot be taken is refused by the name of
 // the field, in an answer that every client can read. The contract is read here, so that a new field is asked, too.
 func crooked(t *testing.T, m mode) {
-	w := open(t, m, nobody(t))
+	w := open(t, m, nobody)
 	l := w.library(t)
 	conn := w.dial(t, w.flowstore)
 	methods := flowstorev1.File_tsumugi_flowstore_v1_flowstore_proto.Services().Get(0).Methods()

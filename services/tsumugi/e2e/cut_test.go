@@ -80,7 +80,7 @@ func (w *world) kept(t *testing.T, r *reading, want refusal, finish string) {
 
 // Whoever cancels, over gRPC or REST, keeps what was written so far, and the model server is free at once.
 func cancelled(t *testing.T, m mode) {
-	model := gemma(t)
+	model := gemma(t, m)
 	w := open(t, m, model)
 	flow := w.newFlow(t)
 	for name, cancel := range map[string]func(generation string) *agentv1.Generation{
@@ -119,7 +119,7 @@ func cancelled(t *testing.T, m mode) {
 
 // A client that leaves ends its generation, over gRPC and SSE, unless it asked for the opposite.
 func left(t *testing.T, m mode) {
-	model := gemma(t)
+	model := gemma(t, m)
 	w := open(t, m, model)
 	flow := w.newFlow(t)
 	for name, begin := range map[string]func(*agentv1.GenerateNodeRequest) *reading{
@@ -167,7 +167,7 @@ func (w *world) ended(t *testing.T, name string) (g *agentv1.Generation) {
 // Others watch an answer while it is written: from the beginning, from where they were, over gRPC and SSE. Everybody
 // ends with the same bytes.
 func attached(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	q := counting(flow, 200)
 	r := w.generate(q)

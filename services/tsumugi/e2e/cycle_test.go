@@ -19,7 +19,7 @@ const (
 
 // Two callers who each add an edge, and together would close a cycle: one of them is refused, every time.
 func cycles(t *testing.T, m mode) {
-	w := open(t, m, nobody(t))
+	w := open(t, m, nobody)
 	flows := make([]string, pairs/pairsPerFlow)
 	for i := range flows {
 		flows[i] = w.newFlow(t)

@@ -16,7 +16,7 @@ import (
 // What changes is told over gRPC and to a browser, with who did it; streams end with the service, and a browser that comes back after
 // a restart is told what it missed.
 func watched(t *testing.T, m mode) {
-	w := open(t, m, nobody(t))
+	w := open(t, m, nobody)
 	stream, err := w.flows.WatchEvents(w.ctx, &flowstorev1.WatchEventsRequest{})
 	if err != nil {
 		t.Fatal(err)

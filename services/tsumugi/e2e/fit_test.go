@@ -20,7 +20,7 @@ import (
 
 // What cannot fit is refused with its sizes, and the model is not asked.
 func overflowing(t *testing.T, m mode) {
-	model := gemma(t)
+	model := gemma(t, m)
 	w := open(t, m, model)
 	flow := w.newFlow(t)
 	root := w.say(t, flow, opening)
@@ -62,7 +62,7 @@ func overflowing(t *testing.T, m mode) {
 
 // The same request gives the same bytes: a hundred times, over gRPC and REST, and in the agent's own call.
 func deterministic(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	root := w.say(t, flow, opening)
 	story := w.flow(t, flow).Story
@@ -100,7 +100,7 @@ func deterministic(t *testing.T, m mode) {
 
 // A whole novel is cut to the window of the real model, with next to nothing of the window left unused.
 func novelFits(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	novel, err := os.ReadFile(testkit.Shared(t, "text/kokoro.txt"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 // A data folder has one owner: a second one is told who holds it, and the first goes on.
 func folderHeld(t *testing.T, m mode) {
-	w := open(t, m, nobody(t))
+	w := open(t, m, nobody)
 	flow := w.newFlow(t)
 	for _, second := range []mode{m, m.killable()} {
 		s, err := second.launch(w.ctx, w.settings)
@@ -39,7 +39,7 @@ func folderHeld(t *testing.T, m mode) {
 
 // A file that somebody broke, while we run or while we do not, is named, left as it is, and in nobody's way.
 func fileBroken(t *testing.T, m mode) {
-	w := open(t, m, nobody(t))
+	w := open(t, m, nobody)
 	flow := w.newFlow(t)
 	root := w.say(t, flow, "一。\n")
 	broken := w.say(t, flow, "二。\n", root)
@@ -111,7 +111,7 @@ func (w *world) reports(t *testing.T, path string) {
 
 // Nobody beyond this machine is let in as long as there is no authentication.
 func beyondLoopback(t *testing.T, m mode) {
-	w := prepare(t, m, nobody(t))
+	w := prepare(t, m, nobody)
 	for _, host := range []string{"0.0.0.0", "::"} {
 		w.settings.host = host
 		s, err := m.launch(w.ctx, w.settings)

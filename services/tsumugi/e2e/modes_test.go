@@ -241,13 +241,26 @@ func stopTogether(all []*program) (err error) {
 	return err
 }
 
-// programs is the folder with the programs.
+// programs is the folder with the programs; empty before they are built.
 var programs string
 
-// build builds the programs once for all scenarios.
+func removePrograms() {
+	if programs != "" {
+		_ = os.RemoveAll(programs)
+	}
+}
+
+// build builds the programs once for all tests. It is not for tests that run beside others.
 func build(t *testing.T) {
 	t.Helper()
-	programs = t.TempDir()
+	if programs != "" {
+		return
+	}
+	dir, err := os.MkdirTemp("", "tsumugi-programs-") //nolint:usetesting // It outlives the test.
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs = dir
 	args := []string{"build", "-o", programs}
 	for _, name := range []string{"flowstore", "promptbuilder", "agent", "gateway", "tsumugi"} {
 		args = append(args, "./services/"+name+"/cmd/"+name)

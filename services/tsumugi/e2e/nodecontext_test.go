@@ -26,7 +26,7 @@ import (
 
 // A model is told of the way to a new prompt and of references, chosen from flows that are stored (field/systemprompt-rules.md 7, 13).
 func nodeContexts(t *testing.T, m mode) {
-	w := open(t, m, nobody(t))
+	w := open(t, m, nobody)
 	for name, run := range map[string]func(t *testing.T, w *world){
 		"the golden context":                      goldenContext,
 		"a merge graph":                           contextOfAMerge,

@@ -24,7 +24,7 @@ func TestGoldenPrompts(t *testing.T) {
 	}
 	first := map[string]string{}
 	for range 2 {
-		w := open(t, oneProcess, nobody(t))
+		w := open(t, oneProcess, nobody)
 		rest := promptbuilderv1.NewPromptBuilderServiceClient(overREST{w})
 		for line := range bytes.Lines(data) {
 			var g struct {
@@ -95,7 +95,7 @@ func TestSystemprompt02Schemas(t *testing.T) {
 	req := &promptbuilderv1.BuildSystemRequest{Tools: []*promptbuilderv1.Tool{{Name: "search", SchemaJson: schema}, {Name: "read", SchemaJson: `{"b":1,"a":2}`}}}
 	digests := map[string]bool{}
 	for _, m := range []mode{oneProcess, fourProcesses} {
-		w := open(t, m, nobody(t))
+		w := open(t, m, nobody)
 		for _, c := range []promptbuilderv1.PromptBuilderServiceClient{w.prompts, promptbuilderv1.NewPromptBuilderServiceClient(overREST{w})} {
 			for range 50 {
 				got, err := c.BuildSystem(w.ctx, req)

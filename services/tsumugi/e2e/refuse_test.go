@@ -91,7 +91,7 @@ type wrong struct {
 
 // Every kind of bad input has its code, field and reason, and changes nothing.
 func refused(t *testing.T, m mode) {
-	w := open(t, m, nobody(t))
+	w := open(t, m, nobody)
 	l := w.library(t)
 	cases := map[string]map[string]wrong{
 		"fields": w.wrongFields(l), "names": w.wrongNames(l), "graph": w.wrongGraphs(l), "sizes": w.wrongSizes(l), "reuse": w.wrongReuse(t, l),
@@ -315,7 +315,7 @@ func (w *world) wrongReuse(t *testing.T, l library) map[string]wrong {
 
 // What only HTTP can get wrong.
 func refusedHTTP(t *testing.T, m mode) {
-	w := open(t, m, nobody(t))
+	w := open(t, m, nobody)
 	l := w.library(t)
 	add := "/v1/" + l.flow + ":addNode"
 	body := []byte(`{"newNode":{"texts":[{"role":"user","content":"x"}]}}`)

@@ -21,7 +21,7 @@ import (
 // No RPC forgets a REQUIRED field, neither of an empty request nor of the messages in it: the contract is read here, and
 // every call is asked.
 func required(t *testing.T, m mode) {
-	w := open(t, m, nobody(t))
+	w := open(t, m, nobody)
 	asked := map[string]bool{}
 	for _, service := range []struct {
 		address string

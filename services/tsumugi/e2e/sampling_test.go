@@ -74,7 +74,7 @@ func knobs(t *testing.T, m mode) {
 
 // On the real server a grammar holds together with samplers that change what is likely.
 func grammarHolds(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	q := short(flow, w.say(t, flow, opening+"「行くのか」と訊かれて、彼女は答えた。「"))
 	q.Sampling = &flowstorev1.Sampling{

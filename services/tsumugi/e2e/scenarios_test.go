@@ -17,10 +17,11 @@ func TestMain(m *testing.M) {
 		serveMCP(os.Args[2], os.Args[3])
 		return
 	}
-	testkit.Main(m)
+	testkit.Main(m, removePrograms)
 }
 
-// scenarios are run one after the other: several of them look at what the model server is doing. The name of one that has cases of
+// scenarios are run one after the other, in each mode beside the other one: several of them look at what the model server of the mode is doing. None
+// may look at what the whole test process does. The name of one that has cases of
 // cases/agent.md ends in their numbers (testkit.EveryCaseHasATest).
 var scenarios = []struct {
 	name string
@@ -79,7 +80,6 @@ var scenarios = []struct {
 	{"a program runs when its task is canceled (agent c17)", canceledPrograms},
 	{"all that tell of a session agree (agent c13)", agreeing},
 	{"a session is watched (agent c19 c20)", missedNothing},
-	{"watchers vanish (agent c35)", abandoned},
 	{"the services are killed between a decision and what it allows (agent c11)", killedSessions},
 	{"an approval outlives who waits for it (agent c10)", outwaited},
 	{"several approvals wait at once (agent c7)", severalAtOnce},
@@ -101,6 +101,7 @@ func TestScenarios(t *testing.T) {
 	build(t)
 	for _, m := range []mode{oneProcess, fourProcesses} {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			for _, s := range scenarios {
 				t.Run(s.name, func(t *testing.T) { s.run(t, m) })
 			}

@@ -96,7 +96,7 @@ func (s *severalReading) pieces() (n int) {
 
 // Three ways to go on, and a node for each option of a dynamic prompt: every answer is a node behind the same parent.
 func severalAnswers(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	root := w.say(t, flow, opening)
 	q := short(flow, root)
@@ -162,7 +162,7 @@ func severalKilled(t *testing.T, m mode) {
 		"repeat":   {steps, func(q *agentv1.GenerateNodeRequest) { q.Repeat = steps }, func(n int) int { return n - 1 }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := open(t, m.killable(), gemma(t))
+			w := open(t, m.killable(), gemma(t, m))
 			flow := w.newFlow(t)
 			root := w.say(t, flow, opening)
 			q := short(flow, root)

@@ -57,7 +57,7 @@ func smallModel(t *testing.T, m mode) {
 		return // a model is slow, and the wire is the same
 	}
 	o := newOffice(t, m, "", "")
-	address, asked := o.between(t, gemma(t))
+	address, asked := o.between(t, gemma(t, m))
 	o.served(t, address)
 	o.settings.answerTokens, o.settings.modelCalls = 96, 3
 	o.start(t)

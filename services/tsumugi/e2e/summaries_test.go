@@ -144,7 +144,7 @@ func patient(t *testing.T, m mode) {
 // summarising is a world whose model replies in form.
 func summarising(t *testing.T, m mode, background bool) *world {
 	t.Helper()
-	w := prepare(t, m, gemma(t))
+	w := prepare(t, m, gemma(t, m))
 	w.settings.grammar, w.settings.background = formed, background
 	w.start(t)
 	return w
@@ -201,7 +201,7 @@ func (w *world) edit(t *testing.T, name, text string) *flowstorev1.Node {
 
 // A node that is edited while the model replies stays stale, and nothing of the reply is stored.
 func editedMeanwhile(t *testing.T, m mode) {
-	model := gemma(t)
+	model := gemma(t, m)
 	w := summarising(t, m, false)
 	node := w.novel(t, w.newFlow(t), 1)[0]
 	edited := make(chan *flowstorev1.Node, 1)

@@ -29,7 +29,7 @@ var odd = map[string]string{
 // What a writer wrote is what is stored and given back, over gRPC and REST, before and behind a restart, and in a node
 // that a model continued.
 func verbatim(t *testing.T, m mode) {
-	w := open(t, m, gemma(t))
+	w := open(t, m, gemma(t, m))
 	flow := w.newFlow(t)
 	all := &flowstorev1.Node{Tags: []string{"か\u3099]]>"}}
 	for _, text := range odd {

@@ -268,13 +268,10 @@ func (o *office) unwatchable(t *testing.T, s surface, name string, last int64) {
 	refusal{code: codes.NotFound, reason: "SESSION_NOT_FOUND"}.check(t, err)
 }
 
-// abandoned: watchers that leave, and those that vanish without a word, leave nothing behind, and the session goes on without them (cases/agent.md
-// c35).
-func abandoned(t *testing.T, m mode) {
-	if m.name != oneProcess.name {
-		return // goroutines are counted
-	}
-	o := newOffice(t, m, "", "")
+// Watchers that leave, and those that vanish without a word, leave nothing behind, and the session goes on without them (cases/agent.md c35). It is
+// no scenario: the goroutines of the process are counted, and no other test may run.
+func TestAgent35WatchersVanish(t *testing.T) {
+	o := newOffice(t, oneProcess, "", "")
 	o.start(t)
 	s := o.approvers(t)[0]
 	name, asked := o.parked(t, s, "a.md")

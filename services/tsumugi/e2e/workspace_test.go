@@ -32,7 +32,7 @@ type workspace struct {
 // newWorkspace makes the folders and the services over them.
 func newWorkspace(t *testing.T, m mode) *workspace {
 	t.Helper()
-	w := &workspace{world: prepare(t, m, nobody(t)), dir: t.TempDir()}
+	w := &workspace{world: prepare(t, m, nobody), dir: t.TempDir()}
 	w.mounts = map[string]string{"/workspace": filepath.Join(w.dir, "novel"), "/skills": filepath.Join(w.dir, "shared")}
 	var b strings.Builder
 	for n := 1; b.Len() < 3*40_000; n++ {

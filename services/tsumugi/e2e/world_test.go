@@ -24,7 +24,7 @@ var patience = func() time.Duration {
 	if os.Getenv("TSUMUGI_SUMMARIES") == "all" { // a whole novel
 		return 3 * time.Hour
 	}
-	return 3 * time.Minute
+	return 5 * time.Minute
 }()
 
 // mode is a way to run the services.
@@ -204,8 +204,8 @@ func (w *world) eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// gemma is the model server that the scenarios share.
-func gemma(t *testing.T) string {
+// gemma is the model server that the scenarios of a mode share.
+func gemma(t *testing.T, m mode) string {
 	t.Helper()
-	return testkit.Model(t, "gemma")
+	return testkit.ModelOf(t, "gemma", m.name)
 }
