@@ -21,7 +21,7 @@ help: ## list the targets
 
 build: ## build the programs into bin/
 	@mkdir -p bin
-	@$(GO) build -trimpath -o bin/ ./services/tsumugi/cmd/... ./services/promptbuilder/cmd/... ./services/agent/cmd/... ./services/flowstore/cmd/... ./services/gateway/cmd/...
+	@$(GO) build -o bin/ ./services/tsumugi/cmd/... ./services/promptbuilder/cmd/... ./services/agent/cmd/... ./services/flowstore/cmd/... ./services/gateway/cmd/...
 
 demo: build ## continue a story with a real model and show every step (MODEL_URL=, MODEL_KIND= for a server of yours; KEEP=1 leaves it running)
 	@bin/tsumugi demo $(if $(MODEL_URL),--model-url "$(MODEL_URL)") $(if $(MODEL_KIND),--model-kind "$(MODEL_KIND)") $(if $(KEEP),--keep)
