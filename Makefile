@@ -37,12 +37,17 @@ endif
 	@# With the race detector, which is many times slower, a property gets half of the draws that it gets without, and what works on one
 	@# goroutine is left out.
 	@RAPID_CHECKS=$${RAPID_CHECKS:-$(if $(RACE),50,100)} $(GO) test $(RACE) -timeout 20m $$($(GO) list work | grep -v -e /archtest -e /e2e $(if $(RACE),$(SINGLE:%=-e %)))
+	@# The scenarios wait for models and clocks. What needs processors alone runs beside them.
+	@$(MAKE) -j2 scenarios $(if $(RACE),without-race)
+	@echo "tests: ok"
+
+.PHONY: scenarios without-race
+scenarios:
 	@$(GO) test $(RACE) -count=1 -timeout 20m $(UNCACHED)
-ifneq ($(RACE),)
+
+without-race:
 	@$(GO) test $(SINGLE:%=./services%)
 	@GO="$(GO)" tools/withoutrace.sh
-endif
-	@echo "tests: ok"
 
 check: ## the fast loop: build, vet and test without race detector and model
 	@$(GO) vet work
