@@ -73,11 +73,18 @@ tokenizers: ## our tokenizers against the PyPI package tokenizers, on 200,000 ra
 
 N ?= 1000
 crash: build ## kill -9 under load N times, half of them flowstore and half an agent that changes files, restart, compare with what was acknowledged
-	@set +e; { $(GO) run ./services/flowstore/crash -n $$(($(N) / 2)) -binary bin/flowstore || echo "crash: failed"; \
-	  $(GO) run ./services/agent/crash -n $$(($(N) - $(N) / 2)) -binary bin/tsumugi || echo "crash: failed"; } | \
+	@set +e; $(MAKE) -j2 crash-flowstore crash-agent | \
 	  awk '/^crash: [0-9]+ kills, [0-9]+ lost, [0-9]+ failed starts$$/ {kills += $$2; lost += $$4; starts += $$6; next} \
 	       /^crash: failed$$/ {failed = 1; next} {print; fflush()} \
 	       END {printf "crash: %d kills, %d lost, %d failed starts\n", kills, lost, starts; exit failed}'
+
+# A run that fails says so in a line of its own: the sum is made of both.
+.PHONY: crash-flowstore crash-agent
+crash-flowstore:
+	@$(GO) run ./services/flowstore/crash -n $$(($(N) / 2)) -binary bin/flowstore || echo "crash: failed"
+
+crash-agent:
+	@$(GO) run ./services/agent/crash -n $$(($(N) - $(N) / 2)) -binary bin/tsumugi || echo "crash: failed"
 
 session: ## a novel and 60 turns of a story on a real model server, ours against seed 000 (a quarter of an hour; TEXT=file; ONLY=novel: a minute)
 	@GOWORK=off $(GO) -C services/promptbuilder/bench run . $(if $(filter novel,$(ONLY)),-novel,-session) $(if $(TEXT),-text "$(abspath $(TEXT))")
