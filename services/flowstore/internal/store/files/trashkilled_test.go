@@ -15,18 +15,23 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/format"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys"
 	"github.com/tsumugi-dev/tsumugi/services/internal/filesys/powercut"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
+
+// fewStrides is what strides is, where there are only some dozens of steps.
+var fewStrides = map[bool]int{false: 1, true: 7}
 
 // The process is killed at each step while something goes to another slot, since its own one was taken: it is in one file then, and
 // nobody is told that it is gone.
 func TestWhatGivesWayIsKilledOnItsWay(t *testing.T) {
 	t.Parallel()
+	stride := fewStrides[testkit.Race]
 	for _, drop := range []bool{true, false} {
 		t.Run(fmt.Sprintf("drop %v", drop), func(t *testing.T) {
 			t.Parallel()
 			n := 1
 			for killedOnItsWay(t, drop, n) {
-				n++
+				n += stride
 			}
 			if n < 10 {
 				t.Errorf("only %d steps", n)
@@ -38,12 +43,13 @@ func TestWhatGivesWayIsKilledOnItsWay(t *testing.T) {
 // The disk fails once at each of these steps, and the store tries again.
 func TestTheDiskFailsWhileSomethingGivesWay(t *testing.T) {
 	t.Parallel()
+	stride := fewStrides[testkit.Race]
 	for _, drop := range []bool{true, false} {
 		t.Run(fmt.Sprintf("drop %v", drop), func(t *testing.T) {
 			t.Parallel()
 			n := 1
 			for failsOnItsWay(t, drop, n) {
-				n++
+				n += stride
 			}
 			if n < 10 {
 				t.Errorf("only %d steps", n)
