@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
 	"github.com/tsumugi-dev/tsumugi/services/internal/etag"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // shared is the drawn flow and another one that holds some of its nodes, all connected.
@@ -219,6 +220,7 @@ func (d damagedNodes) Drop(t store.Thing) error {
 
 func TestDeleteTooMany(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	s := memory.New(clock)
 	w := shared{drawn: drawn{l: library.New(s, &counting{})}}
 	big := flow.Flow{ID: id(1), Next: library.MaxRemoved + 2}

@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/flow"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/library"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/transfer"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // longTalk is a conversation of ChatGPT with n messages, a prompt and its answer by turns.
@@ -24,6 +25,7 @@ func longTalk(n int) string {
 // A conversation of 20,000 messages arrives, and so does what it became meanwhile.
 func TestImportOfALongConversation(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	l, _ := newLibrary()
 	same(t, transfer.Count{Imported: 8000}, bring(t, l, longTalk(16_000)).Nodes)
 	same(t, transfer.Count{Imported: 2000, Skipped: 8000}, bring(t, l, longTalk(20_000)).Nodes)

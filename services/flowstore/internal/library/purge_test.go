@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/node"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store"
 	"github.com/tsumugi-dev/tsumugi/services/flowstore/internal/store/memory"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 )
 
 // updated runs a function that must succeed.
@@ -131,6 +132,7 @@ func TestPurgeOfWhatIsNotDeleted(t *testing.T) {
 // A flow with too many nodes of its own is purged with none of them.
 func TestPurgeOfTooManyNodes(t *testing.T) {
 	t.Parallel()
+	testkit.WithoutRace(t)
 	s := memory.New(clock)
 	updated(t, s, func(tx store.Tx) (err error) {
 		f := flow.Flow{ID: id(10), Name: "n", Next: library.MaxPurged + 2}
