@@ -34,10 +34,12 @@ type tests struct {
 
 // Run runs them.
 func (t tests) Run() int {
-	defer stopModels()
-	for _, end := range t.after {
-		defer end()
-	}
+	defer func() {
+		stopModels()
+		for _, end := range t.after {
+			end()
+		}
+	}()
 	return t.m.Run()
 }
 
