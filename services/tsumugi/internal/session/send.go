@@ -55,7 +55,10 @@ func Send(ctx context.Context, o Options, m Message) error {
 			if err != nil {
 				return err
 			}
-			req.Turn, req.Approvals = s.GetTurn().GetId(), s.GetWaitingOn()
+			req.Approvals = s.GetWaitingOn()
+			if mode == agentv1.MessageMode_MESSAGE_MODE_INTERRUPT {
+				req.Turn = s.GetTurn().GetId()
+			}
 		}
 		stream, err := agent.SendMessage(ctx, req)
 		if err != nil {
