@@ -69,6 +69,7 @@ func CheckAdded(rules []Rule) (faults []AddedFault) {
 	}
 	seen := map[string]bool{}
 	for i, r := range rules {
+		ids := seen
 		if r.Effect != EffectAsk && r.Effect != EffectDeny {
 			faults = append(faults, AddedFault{i, "effect", "must be ASK or DENY: a rule that is added allows nothing"})
 			r.Effect = EffectDeny
@@ -76,10 +77,10 @@ func CheckAdded(rules []Rule) (faults []AddedFault) {
 		if !named(r.ID) || !strings.HasPrefix(r.ID, AddedPrefix) || r.ID == AddedPrefix {
 			faults = append(faults, AddedFault{i, "id", fmt.Sprintf("must be %s and a name of your own, of letters, digits, . _ or -, at most %d bytes together, and is %s",
 				AddedPrefix, MaxNameBytes, quote(r.ID))})
-			r.ID = fmt.Sprint(AddedPrefix, i, "?") // No other rule has it.
+			r.ID, ids = AddedPrefix+"x", map[string]bool{}
 		}
 		c := checker{}
-		c.rule("the rule", r, seen)
+		c.rule("the rule", r, ids)
 		for _, p := range c.problems {
 			faults = append(faults, AddedFault{i, "", p})
 		}

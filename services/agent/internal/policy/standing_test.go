@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -185,6 +186,14 @@ func TestChoose(t *testing.T) {
 	}
 	if _, err := s.Engine(Choice{Added: []Rule{rule("session.x", EffectAllow, "*", "")}}); err == nil {
 		t.Error("a stored rule that allows is used")
+	}
+	faults := CheckAdded([]Rule{{}, {ID: "mine", Effect: EffectAllow}, rule("session.x", EffectAsk, "", "")})
+	var told []string
+	for _, f := range faults {
+		told = append(told, fmt.Sprint(f.Index, " ", f.Field))
+	}
+	if want := []string{"0 effect", "0 id", "1 effect", "1 id"}; !slices.Equal(told, want) {
+		t.Errorf("each fault is told once, at its field: %+v", faults)
 	}
 	// All that stands against it is told at once.
 	var all *Error
