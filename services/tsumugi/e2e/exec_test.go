@@ -26,8 +26,8 @@ setsid sh -c 'echo $$ >>pids; sleep 600 & echo $! >>pids; wait' &
 while [ $(wc -l <pids) -lt 4 ]; do :; done
 sleep 600`
 
-// canceledPrograms: a program that runs when its task is canceled is ended with all that it has started, before the session says that it is
-// canceled, and what was to come behind it never starts: not at a second cancel, which is the same, not after a restart, and not after a kill
+// canceledPrograms: a program that runs when its task is canceled, gracefully or hard, is ended with all that it has started before the session says that
+// it is canceled, and what was to come behind it never starts: not at a second cancel, which is the same, not after a restart, and not after a kill
 // (cases/agent.md c17).
 func canceledPrograms(t *testing.T, m mode) {
 	if runtime.GOOS != "linux" {
@@ -47,8 +47,8 @@ func canceledPrograms(t *testing.T, m mode) {
 		s := o.approvers(t)[i]
 		name := o.broods(t, s)
 		turn := o.get(t, s, name).GetTurn().GetId()
-		began := time.Now()
-		now, err := s.CancelTurn(o.ctx, &agentv1.CancelTurnRequest{Session: name, Turn: turn})
+		began, how := time.Now(), [...]agentv1.CancelMode{agentv1.CancelMode_CANCEL_MODE_GRACEFUL, agentv1.CancelMode_CANCEL_MODE_HARD}[i%2]
+		now, err := s.CancelTurn(o.ctx, &agentv1.CancelTurnRequest{Session: name, Turn: turn, Mode: how})
 		if err != nil || now.GetLifecycle() != agentv1.Lifecycle_LIFECYCLE_CANCELING {
 			t.Fatalf("over %s: while the program runs: %v, %v", s.how, now, err)
 		}
@@ -56,7 +56,7 @@ func canceledPrograms(t *testing.T, m mode) {
 			t.Errorf("over %s: a second cancel while it is stopped: %v, %v", s.how, again, err)
 		}
 		end := o.noneLeft(t, s, name, turn)
-		t.Logf("over %s: canceled after %s", s.how, time.Since(began).Round(time.Millisecond))
+		t.Logf("over %s: canceled (%s) after %s", s.how, how, time.Since(began).Round(time.Millisecond))
 		o.restart(t)
 		s = o.approvers(t)[i]
 		o.notRevived(t, s, name, turn, end)
