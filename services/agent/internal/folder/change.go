@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 // Op is what a change does.
@@ -307,7 +309,7 @@ func (p *Plan) show(was, after State) error {
 func unseen(diff string) int {
 	n := 0
 	for _, r := range diff {
-		if r != '\n' && r != '\t' && Invisible(r) {
+		if r != '\n' && r != '\t' && passage.Invisible(r) {
 			n++
 		}
 	}

@@ -20,6 +20,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 // Bounds of paths.
@@ -152,7 +154,7 @@ func wrongName(name string, use Use) string {
 		return ""
 	}
 	for _, r := range name {
-		if Invisible(r) {
+		if passage.Invisible(r) {
 			return fmt.Sprintf("it has the character %U in it, which cannot be seen; such names are not written", r)
 		}
 	}
@@ -202,7 +204,7 @@ func protected(name string) *Refusal {
 func folded(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		name = strings.Map(func(r rune) rune {
-			if Invisible(r) {
+			if passage.Invisible(r) {
 				return -1
 			}
 			return r
@@ -211,10 +213,4 @@ func folded(name string) string {
 	}
 	name, _, _ = strings.Cut(strings.ToLower(name), ":")
 	return strings.TrimRight(name, ". ")
-}
-
-// Invisible says of a character that it is not seen or changes how others are: control characters, bidirectional marks, zero width,
-// fillers, tags, selectors of variants. Tabs and ends of lines are such, too.
-func Invisible(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 // What a path becomes, and what is refused of it. field/agent.md C9, C10: not by the beginning of a text, at any depth, in any case.
@@ -80,7 +82,7 @@ func TestCleanProperties(t *testing.T) {
 				t.Fatalf("%q: %v", raw, err)
 			}
 			for _, r := range err.Error() {
-				if Invisible(r) {
+				if passage.Invisible(r) {
 					t.Fatalf("%q has %U", err, r)
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 // Code is why something was refused.
@@ -99,7 +101,7 @@ func Show(name string) string {
 	}
 	var b strings.Builder
 	for _, r := range strconv.QuoteToGraphic(name) {
-		if Invisible(r) { // Fillers and selectors are letters and marks to the quoting.
+		if passage.Invisible(r) { // Fillers and selectors are letters and marks to the quoting.
 			fmt.Fprintf(&b, "\\U%08x", r)
 		} else {
 			b.WriteRune(r)

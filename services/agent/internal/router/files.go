@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/tool"
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 // readFile gives lines of a file with their numbers.
@@ -147,7 +148,7 @@ func (l *lister) folder(ctx context.Context, name, shown string, depth int) erro
 
 // line is an entry of a list.
 func line(name string, e folder.Entry) string {
-	if strings.ContainsFunc(name, folder.Invisible) || !utf8.ValidString(name) {
+	if strings.ContainsFunc(name, passage.Invisible) || !utf8.ValidString(name) {
 		name = folder.Show(name)
 	}
 	switch e.Kind {

@@ -6,21 +6,13 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
-// blank are characters that Unicode counts among the graphic ones, and that show nothing: fillers, and the selectors of
-// variants, in which whole texts can be hidden.
-var blank = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x034f, Hi: 0x034f, Stride: 1}, {Lo: 0x115f, Hi: 0x1160, Stride: 1}, {Lo: 0x17b4, Hi: 0x17b5, Stride: 1}, {Lo: 0x180b, Hi: 0x180f, Stride: 1},
-		{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0x3164, Hi: 0x3164, Stride: 1}, {Lo: 0xfe00, Hi: 0xfe0f, Stride: 1}, {Lo: 0xffa0, Hi: 0xffa0, Stride: 1},
-	},
-	R32: []unicode.Range32{{Lo: 0xe0100, Hi: 0xe01ef, Stride: 1}},
-}
-
-// invisible says that a character shows nothing, or changes how others are shown: controls and the escapes of terminals, marks
-// of direction, joiners, private and unknown characters.
-func invisible(r rune) bool { return !unicode.IsGraphic(r) || unicode.Is(blank, r) }
+// invisible says that a character shows nothing, or changes how others are shown, which includes the joiners and the selectors of variants,
+// in which whole texts can be hidden; or that nobody knows what it shows: private and unknown characters. U+2800 is the blank of Braille.
+func invisible(r rune) bool { return passage.Invisible(r) || !unicode.IsGraphic(r) || r == 0x2800 }
 
 // Plain gives a text of somebody else as plain text (field/review-agent.md S19, S24): what cannot be seen is written as
 // `\u{200B}`, but for ends of lines and tabs, and at most so many code points of it are kept, with … for the rest.

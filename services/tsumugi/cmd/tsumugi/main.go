@@ -3,13 +3,13 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	agent "github.com/tsumugi-dev/tsumugi/services/agent/app"
 	"github.com/tsumugi-dev/tsumugi/services/internal/lifecycle"
+	"github.com/tsumugi-dev/tsumugi/services/tsumugi/internal/client"
 )
 
 func main() {
@@ -29,7 +29,7 @@ func main() {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(serveCommand(), demoCommand(), modelCommand(), writeCommand(), flowCommand(), sessionCommand(), approvalCommand(), auditCommand(), policyCommand(), searchCommand(), promptCommand(), importCommand(), exportCommand(), tokenCommand())
 	if err := root.Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "tsumugi:", err)
+		client.Say(os.Stderr, "tsumugi: %s\n", err)
 		own, code := (interface{ ExitCode() int })(nil), 1
 		if errors.As(err, &own) {
 			code = own.ExitCode()

@@ -157,6 +157,25 @@ func TestEditExtendDeny(t *testing.T) {
 	}
 }
 
+// What would have one text look like another is seen where it stands: in the arguments as in the diff.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	session := d.Session("notes")
+	o, _ := d.person(d.Asked(session), "")
+	if err := Edit(t.Context(), o, strings.NewReader(`{"path": "notes.txt", "content": "夜\u202e\u200bx\n"}`), ""); err != nil {
+		t.Fatal(err)
+	}
+	o, out := d.person(d.Rests(session).GetWaitingOn()[0], "")
+	if err := Show(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	d.has(out.String(), `"content":"夜\u{202E}\u{200B}x\n"`, "\n+夜\\u{202E}\\u{200B}x\n")
+	if strings.ContainsAny(out.String(), "\u202e\u200b") {
+		t.Errorf("%q", out)
+	}
+}
+
 // The inbox has what waits, of all sessions or of one, and with --all what was decided.
 func TestList(t *testing.T) {
 	t.Parallel()

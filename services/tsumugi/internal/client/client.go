@@ -16,6 +16,7 @@ import (
 	flowstorev1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/flowstore/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 	"github.com/tsumugi-dev/tsumugi/services/internal/grpcclient"
+	"github.com/tsumugi-dev/tsumugi/services/internal/passage"
 )
 
 // Plain turns an error of a call to an address into a sentence that says what to do.
@@ -87,16 +88,21 @@ func Cut(text string, most int) string {
 	return text
 }
 
-// Visible keeps a text from telling the terminal anything: a control character is shown as its picture.
+// Visible keeps a text from telling the terminal anything, and from looking like another one: a control character is shown as its picture, and what is
+// not seen or changes how others are is written as `\u{202E}`, but for what ordinary writing needs. An approval's diff is stricter, and of the same rule.
 func Visible(text string) string {
-	return strings.Map(func(r rune) rune {
+	var b strings.Builder
+	for _, r := range text {
 		switch {
-		case r == '\n' || r == '\t' || !unicode.IsControl(r):
-			return r
+		case r == '\n' || r == '\t' || !passage.Invisible(r) || passage.Joins(r):
+			b.WriteRune(r)
 		case r < 0x20:
-			return 0x2400 + r
+			b.WriteRune(0x2400 + r)
+		case unicode.IsControl(r):
+			b.WriteRune('␦')
 		default:
-			return '␦'
+			fmt.Fprintf(&b, `\u{%04X}`, r)
 		}
-	}, text)
+	}
+	return b.String()
 }

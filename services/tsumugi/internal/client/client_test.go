@@ -23,6 +23,17 @@ func TestVisible(t *testing.T) {
 	if got := client.Visible("夜\n\t\x1b[2J\a\r\u009b\x7f"); got != "夜\n\t␛[2J␇␍␦␦" {
 		t.Errorf("%q", got)
 	}
+	const hidden = "\u00ad\u061c\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u3164\ufeff\U000e0001\U000e0041\U000e007f"
+	for _, r := range hidden {
+		if got, want := client.Visible("a"+string(r)+"b"), fmt.Sprintf(`a\u{%04X}b`, r); got != want {
+			t.Errorf("%q, want %s", got, want)
+		}
+	}
+	for _, seen := range []string{"葛\U000e0100城の夜　「か\u3099」、ｶﾞ—…\u00a0", "👩\u200d🚀 ❤\ufe0f", "می\u200cخواهم", "\ue000", `\u{202E}`} {
+		if got := client.Visible(seen); got != seen {
+			t.Errorf("%q, want %q", got, seen)
+		}
+	}
 }
 
 func TestPlain(t *testing.T) {
