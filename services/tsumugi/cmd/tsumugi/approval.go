@@ -96,8 +96,8 @@ func approveCommand() *cobra.Command {
 	sureFlags(c, &a)
 	f := c.Flags()
 	f.StringVar(&a.Reason, "reason", "", "why; the model is told")
-	f.StringVar(&a.Scope, "scope", "", "once (default); exact: equal calls too, path: those of the tool at --path and below, for the rest of the session")
-	f.StringVar(&a.Path, "path", "", "the path of --scope path, as it was offered")
+	f.StringVar(&a.Scope, "scope", "", "once (default); exact: equal calls too, path: those of the tool at the path that is offered and below, for the rest of the session")
+	f.StringVar(&a.Path, "path", "", "the path of --scope path; needed only where several are offered")
 	f.BoolVar(&a.Unshown, "acknowledge-unshown", false, "not all of it could be shown, and it shall be approved all the same")
 	return c
 }

@@ -157,6 +157,30 @@ func TestEditExtendDeny(t *testing.T) {
 	}
 }
 
+// The scope path is that of the path which was offered, typed as it is shown, and no other.
+func TestScopePath(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	name := d.Asked(d.Session("notes"))
+	o, out := d.person(name, "")
+	a := Answer{Decision: agentv1.Decision_DECISION_APPROVE, Yes: true, Scope: "path", Path: "other.txt"}
+	if err := Decide(t.Context(), o, a); err == nil || !strings.Contains(err.Error(), `path must be "notes.txt", as it was offered`) {
+		t.Error(err)
+	}
+	a.Path = ""
+	if err := Decide(t.Context(), o, a); err != nil {
+		t.Fatal(err)
+	}
+	d.has(out.String(), "may be allowed further, --scope path: notes.txt.", "is APPROVED, and for the rest of the session by the rule ")
+	seen, err := d.Agent.GetApproval(t.Context(), &agentv1.GetApprovalRequest{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := seen.GetDecision().GetScope(); got != agentv1.DecisionScope_DECISION_SCOPE_SESSION_TOOL_PATH {
+		t.Errorf("%s", got)
+	}
+}
+
 // What would have one text look like another is seen where it stands: in the arguments as in the diff.
 func TestHidden(t *testing.T) {
 	t.Parallel()

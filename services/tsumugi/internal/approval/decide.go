@@ -2,6 +2,7 @@ package approval
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ type Answer struct {
 	Decision agentv1.Decision
 	// Reason is told to the model.
 	Reason string
-	// Scope is once, exact or path, Path that of the last.
+	// Scope is once, exact or path, Path that of the last; empty: the one that is offered.
 	Scope, Path string
 	// Arguments are those of an edit.
 	Arguments string
@@ -73,7 +74,7 @@ func Decide(ctx context.Context, o Options, a Answer) error {
 		}
 		now, err := agent.DecideApproval(ctx, &agentv1.DecideApprovalRequest{
 			Name: name, Decision: a.Decision, Digest: seen.GetDigest(), ContentDigest: seen.contentDigest, Reason: a.Reason,
-			Scope: scope, Path: a.Path, Arguments: a.Arguments, AcknowledgeUnshown: a.Unshown,
+			Scope: scope, Path: cmp.Or(a.Path, seen.offered(scope)), Arguments: a.Arguments, AcknowledgeUnshown: a.Unshown,
 		})
 		if err != nil {
 			return err
@@ -81,6 +82,20 @@ func Decide(ctx context.Context, o Options, a Answer) error {
 		o.outcome(name, a, now)
 		return nil
 	})
+}
+
+// offered is the path that goes with a scope, where exactly one is offered: with several it is for a person to say which.
+func (s shown) offered(scope agentv1.DecisionScope) string {
+	var paths []string
+	for _, o := range s.GetOffers() {
+		if o.GetScope() == scope {
+			paths = append(paths, o.GetPath())
+		}
+	}
+	if len(paths) != 1 {
+		return ""
+	}
+	return paths[0]
 }
 
 // asks says that a person is asked first. A denial harms nothing, and an edit approves nothing.
