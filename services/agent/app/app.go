@@ -46,6 +46,8 @@ type App struct {
 	contexts    *nodecontext.Service
 	summaries   *summary.Service
 	sessions    *sessions
+	// heartbeat is how long a stream is silent before it says that it lives.
+	heartbeat time.Duration
 }
 
 // New makes the agent, and opens its data folder. It calls nobody: what is away is an answer to a request, not a reason not to start.
@@ -70,7 +72,7 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{sessions: sessions, deps: deps, cfg: cfg.Summaries, contexts: contexts, generations: generation.New(generation.Deps{
+	return &App{sessions: sessions, deps: deps, cfg: cfg.Summaries, contexts: contexts, heartbeat: limits.Heartbeat, generations: generation.New(generation.Deps{
 		Flows: flows, Prompts: prompts, Contexts: contexts, Models: deps.Backends,
 		Clock: clock{}, Random: random{}, Observer: observer,
 		Limits: limits,
@@ -86,7 +88,7 @@ func New(_ context.Context, cfg Config, deps Deps) (*App, error) {
 
 // Register adds AgentService to a server.
 func (a *App) Register(r grpc.ServiceRegistrar) {
-	agentv1.RegisterAgentServiceServer(r, transport.New(a.generations, a.contexts, a.summaries, a.sessions.service))
+	agentv1.RegisterAgentServiceServer(r, transport.New(a.generations, a.contexts, a.summaries, a.sessions.service, a.heartbeat))
 }
 
 // Ready tells how the model servers and the other services are. None is fatal: a request that needs one that is away is

@@ -38,6 +38,7 @@ import (
 const plays = `
 window: 32768
 replies:
+  - {contains: 'ゆっくり', wait: 1h, text: 'いつか'}
   - {contains: '"status":"EXECUTED"', text: '{"rationale":"済んだ","goal_consistency":"yes","constraint_check":"yes","step":"REVIEW","next_step":"continue","prompt_pattern":"base_main"}', times: 1}
   - {contains: '"status":"EXECUTED"', text: '{"rationale":"済んだ","goal_consistency":"yes","constraint_check":"yes","step":"REVIEW","next_step":"done","prompt_pattern":"base_main","reply":"書きました。"}'}
   - {contains: 'denied this call', text: '{"rationale":"だめ","goal_consistency":"yes","constraint_check":"yes","step":"PLANNING","next_step":"pending_user","prompt_pattern":"base_main","reply":"わかりました。","question":"どうしますか。"}', times: 1}
@@ -118,6 +119,12 @@ func (f *diary) AddNode(_ context.Context, q *flowstorev1.AddNodeRequest) (*flow
 // newDesk starts one over a work folder that has these empty files.
 func newDesk(t *testing.T, files ...string) *desk {
 	t.Helper()
+	return newDeskWith(t, func(*app.Config) {}, files...)
+}
+
+// newDeskWith starts one with other settings.
+func newDeskWith(t *testing.T, change func(*app.Config), files ...string) *desk {
+	t.Helper()
 	dir, data := t.TempDir(), t.TempDir()
 	for _, name := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
@@ -136,6 +143,7 @@ func newDesk(t *testing.T, files ...string) *desk {
 		t.Fatal(err)
 	}
 	cfg := settings(t)
+	change(&cfg)
 	cfg.Sessions.Tools = write("tools.yaml", "roots:\n  - {name: work, path: '"+dir+"'}\n")
 	if err := config.Load(&cfg, config.Source{}); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -24,11 +25,13 @@ type Server struct {
 	contexts    *nodecontext.Service
 	summaries   *summary.Service
 	sessions    *sessionservice.Service
+	// heartbeat is how long the stream of a session is silent before it tells that it lives.
+	heartbeat time.Duration
 }
 
-// New makes a Server.
-func New(generations *generation.Service, contexts *nodecontext.Service, summaries *summary.Service, sessions *sessionservice.Service) *Server {
-	return &Server{generations: generations, contexts: contexts, summaries: summaries, sessions: sessions}
+// New makes a Server. heartbeat is how long the stream of a session is silent before it tells that it lives.
+func New(generations *generation.Service, contexts *nodecontext.Service, summaries *summary.Service, sessions *sessionservice.Service, heartbeat time.Duration) *Server {
+	return &Server{generations: generations, contexts: contexts, summaries: summaries, sessions: sessions, heartbeat: heartbeat}
 }
 
 // show sends what a watcher reads until there is no more. When the server begins to stop, every generation ends, and so

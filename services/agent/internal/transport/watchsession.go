@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -16,9 +15,6 @@ import (
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/watch"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
-
-// sessionHeartbeat is how long a stream is silent before it tells that it lives: half of the shortest grpc.stream_idle.
-const sessionHeartbeat = 15 * time.Second
 
 // WatchSession tells what happens to a session.
 func (s *Server) WatchSession(q *agentv1.WatchSessionRequest, stream grpc.ServerStreamingServer[agentv1.SessionEvent]) error {
@@ -45,7 +41,7 @@ func (s *Server) tell(stream grpc.ServerStreamingServer[agentv1.SessionEvent], i
 	defer stop(nil)
 	defer drainWith(stream.Context(), func() { stop(store.ErrClosed) })()
 	for {
-		e, err := next(ctx, w)
+		e, err := s.next(ctx, w)
 		if errors.Is(context.Cause(ctx), store.ErrClosed) {
 			return fault(store.ErrClosed)
 		}
@@ -69,8 +65,8 @@ func (s *Server) tell(stream grpc.ServerStreamingServer[agentv1.SessionEvent], i
 }
 
 // next gives what is to be sent next, at the latest after a heartbeat: an event without anything.
-func next(ctx context.Context, w *watch.Stream) (watch.Event, error) {
-	soon, cancel := context.WithTimeout(ctx, sessionHeartbeat)
+func (s *Server) next(ctx context.Context, w *watch.Stream) (watch.Event, error) {
+	soon, cancel := context.WithTimeout(ctx, s.heartbeat)
 	defer cancel()
 	e, err := w.Next(soon)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
