@@ -197,6 +197,41 @@ func TestBatchInOrder(t *testing.T) {
 	}
 }
 
+// Many files of one answer are of the risk HIGH together, however many calls change them and whatever each of them does; few are not, and the same one
+// again is no other one.
+func TestManyFilesOfABatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("a.txt", "1")
+	limit := policy.DefaultThresholds().Files
+	var writes []Call
+	for i := range limit - 1 {
+		writes = append(writes, write(fmt.Sprintf("f%02d.txt", i), "x"))
+	}
+	for name, c := range map[string]struct {
+		more []Call
+		many int
+	}{
+		"one less":       {nil, 0},
+		"the same again": {[]Call{write("f00.txt", "y")}, 0},
+		"another":        {[]Call{write("a.txt", "y")}, limit},
+		"a move":         {[]Call{call(tool.Move, map[string]any{"source": "a.txt", "destination": "m.txt"})}, limit + 1},
+	} {
+		for i, j := range w.JudgeAll(t.Context(), w.Session, append(slices.Clip(writes), c.more...)...) {
+			at := slices.IndexFunc(j.Explanation.Risk.Reasons, func(r policy.Reason) bool { return r.Code == policy.CodeManyFiles })
+			if j.Stop != nil || (at >= 0) != (c.many > 0) || (j.Explanation.Risk.Level == policy.High) != (c.many > 0) {
+				t.Fatalf("%s, call %d: %+v, %+v", name, i, j.Stop, j.Explanation.Risk)
+			}
+			if at >= 0 && j.Explanation.Risk.Reasons[at].Number != int64(c.many) {
+				t.Errorf("%s, call %d: %+v", name, i, j.Explanation.Risk)
+			}
+		}
+	}
+	if j := w.judge(write("a.txt", "y")); j.Explanation.Risk.Level == policy.High {
+		t.Errorf("one alone: %+v", j.Explanation.Risk)
+	}
+}
+
 // Where a change is stopped by what the plan has shown, those behind it are planned as if it were not there.
 func TestBatchAfterStop(t *testing.T) {
 	t.Parallel()
