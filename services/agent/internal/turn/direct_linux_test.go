@@ -138,6 +138,36 @@ func TestCallWithoutAModel(t *testing.T) {
 	r.sound()
 }
 
+// TestADigestIsGoodForOneCall: of two calls at once with the digest of one dry run one is made, and who made the other is told to look again. What the
+// one has made is taken away in between: nothing else than that it was made tells the other from a first call (C76).
+func TestADigestIsGoodForOneCall(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bob := approver("bob")
+	shown, err := r.call(bob, true, "", "create", makeA)
+	r.ok(err)
+	r.reading = func() {
+		if got, err := r.call(bob, false, string(shown.Digest), "create", makeA); err != nil || got.State != router.Executed || r.file("a.md") != "霧" {
+			t.Errorf("the one: %+v, %v", got, err)
+		}
+		r.ok(os.Remove(filepath.Join(r.dir, "a.md")))
+	}
+	got, err := r.call(bob, false, string(shown.Digest), "create", makeA)
+	r.ok(err)
+	if got.State != router.Voided || !strings.Contains(got.Result.Text, "make a dry run again") || r.file("a.md") != "" {
+		t.Errorf("the other: %+v, %+v", got.State, got.Result)
+	}
+	if n := r.kinds(); n[audit.Approve] != 1 || n[audit.Intent] != 1 || n[audit.Execute] != 1 || n[audit.Void] != 1 {
+		t.Errorf("rows: %v", n)
+	}
+	again, err := r.call(bob, true, "", "create", makeA)
+	r.ok(err)
+	if got, err := r.call(bob, false, string(again.Digest), "create", makeA); err != nil || got.State != router.Executed || again.Digest == shown.Digest {
+		t.Errorf("after another dry run: %+v, %v", got, err)
+	}
+	r.sound()
+}
+
 // TestCallsThatNeedNobody: reads and what a rule allows are made at once, what is stopped is a result, and each is a row.
 func TestCallsThatNeedNobody(t *testing.T) {
 	t.Parallel()

@@ -135,6 +135,8 @@ type rig struct {
 	lock time.Duration
 	// beginning is told of a call that is about to be judged for its INTENT, if it is not nil: once.
 	beginning func(s ledger.Session, call string)
+	// reading is called by whoever has read a session and looks for its tools next, if it is not nil: once.
+	reading func()
 	// asks are the policy's ask_plan and ask_result.
 	asks [2]bool
 }
@@ -246,6 +248,10 @@ func (r *rig) Router(_ context.Context, _ string, s ledger.Session) (router.Rout
 			r.beginning = nil
 			do(s, todo.Call)
 		}
+	}
+	if do := r.reading; do != nil {
+		r.reading = nil
+		do()
 	}
 	root, err := workfolder.Open(workfolder.Config{Name: "work", Path: r.dir}, nil)
 	if err != nil {
