@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,39 @@ func TestDialogWarnings(t *testing.T) {
 	r.send("続けて", say("PLANNING", "done", "reply", "はい。"))
 	if past := r.prompts.built[len(r.prompts.built)-1].Past; len(past) != 1 || past[0].Reply != reply || s.Turns != 1 {
 		t.Errorf("%+v", past)
+	}
+	r.sound()
+}
+
+// TestDialogWarningsGoByWhatWasSaid: what would break the Dialog Policy does not where the message of the turn has asked for it.
+func TestDialogWarningsGoByWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const nudge, summary, one = "変えました。\n最初の一歩：ファイルを開く", "変えました。\n\n要約：名前を変えた。", "変えました。\n\nA案：港"
+	var want []string
+	for _, c := range []struct {
+		said, reply string
+		code        dialog.Code
+	}{
+		{"名前を変えて", nudge, dialog.NeedlessNudge}, {"何から始めますか。名前を変えて", nudge, ""}, {"名前を変えて", summary, dialog.NeedlessSummary}, {"名前を変えて、要約して", summary, ""},
+		{"名前を変えて", one, dialog.OneAlternative}, {"名前をAに変えて", one, ""},
+	} {
+		r.send(c.said, say("PLANNING", "done", "reply", c.reply))
+		if c.code != "" {
+			want = append(want, string(c.code))
+		}
+		var got []string
+		for row, err := range r.Ledger.Rows(t.Context(), ns, id, 1) {
+			r.ok(err)
+			var breach dialog.Warning
+			if row.Verdict == DialogWarning {
+				r.ok(json.Unmarshal([]byte(row.Details), &breach))
+				got = append(got, string(breach.Code))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("after %q: %q, want %q", c.said, got, want)
+		}
 	}
 	r.sound()
 }
