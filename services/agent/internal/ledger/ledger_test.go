@@ -371,7 +371,18 @@ func TestSessions(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	r.events(t, "a", session.CancelSent{TurnID: "t1"}, session.WorkStopped{})
-	if _, err := r.Delete(ctx, ns, "a", "", ann); err != nil {
+	now, err := r.Get(ctx, ns, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale = nil
+	if _, err := r.Delete(ctx, ns, "a", b.Etag(), ann); !errors.As(err, &stale) {
+		t.Errorf("by what it was before: %v", err)
+	}
+	if kept, err := r.Get(ctx, ns, "a"); err != nil || kept.Version != now.Version {
+		t.Errorf("what was not deleted: %+v, %v", kept, err)
+	}
+	if _, err := r.Delete(ctx, ns, "a", now.Etag(), ann); err != nil {
 		t.Error(err)
 	}
 	if _, err := r.Get(ctx, ns, "a"); !errors.Is(err, store.ErrNotFound) {
