@@ -137,6 +137,8 @@ type rig struct {
 	beginning func(s ledger.Session, call string)
 	// reading is called by whoever has read a session and looks for its tools next, if it is not nil: once.
 	reading func()
+	// book is an MCP server, if it is not nil.
+	book *book
 	// asks are the policy's ask_plan and ask_result.
 	asks [2]bool
 }
@@ -238,8 +240,8 @@ func toolsWith(description string) (*tool.Registry, error) {
 	return tool.NewRegistry(all...)
 }
 
-// Await implements Tools: all are there.
-func (r *rig) Await(context.Context, string) {}
+// Await implements Tools: all are there, but for the server.
+func (r *rig) Await(context.Context, string) bool { return r.book == nil || r.book.await() }
 
 // Router implements Tools.
 func (r *rig) Router(_ context.Context, _ string, s ledger.Session) (router.Router, error) {
@@ -272,7 +274,11 @@ func (r *rig) Router(_ context.Context, _ string, s ledger.Session) (router.Rout
 	if r.homeless {
 		return router.Router{Tools: tools, Engine: engine}, err
 	}
-	return router.Router{Tools: tools, Engine: engine, Mounts: folder.Mounts{Work: root}, Lock: r.lock}, err
+	all := router.Router{Tools: tools, Engine: engine, Mounts: folder.Mounts{Work: root}, Lock: r.lock}
+	if r.book != nil {
+		return r.book.in(all)
+	}
+	return all, err
 }
 
 // say is an envelope.

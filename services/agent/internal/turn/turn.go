@@ -62,8 +62,8 @@ type Models interface {
 // Tools gives what judges and carries out the calls of a session, as it is configured now.
 type Tools interface {
 	Router(ctx context.Context, ns string, s ledger.Session) (router.Router, error)
-	// Await waits a little for those that have not told yet what they are.
-	Await(ctx context.Context, ns string)
+	// Await waits a little for those that have not told yet what they are: all is false where there are such still.
+	Await(ctx context.Context, ns string) (all bool)
 }
 
 // IDs makes ids.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/canon"
 	"github.com/tsumugi-dev/tsumugi/services/agent/internal/folder"
@@ -58,7 +59,17 @@ func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id stri
 	if j.call.Approval != "" {
 		ok = router.Approved{Approval: j.call.Approval, CallHash: canon.Hash(s.Calls[id].Hash), Digest: canon.Hash(j.call.Digest)}
 	}
-	judged := j.r.Judge(ctx, j.rs, router.Call{ID: id, Tool: s.Calls[id].Tool, Args: []byte(args)})
+	one := router.Call{ID: id, Tool: s.Calls[id].Tool, Args: []byte(args)}
+	judged := j.r.Judge(ctx, j.rs, one)
+	if judged.Tool == nil && met(s, one.Tool) { // Its server may have been started just now, with this process.
+		all := e.Tools.Await(ctx, ns)
+		if j.r, err = e.Tools.Router(ctx, ns, s); err != nil {
+			return err
+		}
+		if judged = j.r.Judge(ctx, j.rs, one); judged.Tool == nil && !all {
+			return j.apply(ctx, ns, s.ID, session.ParkedFor{Why: "the server of the tool " + one.Tool + " has not told its tools since the service was started"})
+		}
+	}
 	ran, err := j.r.Run(ctx, judged, ok, j.call.Attempts+1, j)
 	var on *router.GoesOnError
 	if errors.As(err, &on) {
@@ -68,6 +79,16 @@ func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id stri
 		return refusedAlready(err)
 	}
 	return j.ran(ctx, ran)
+}
+
+// met says that a tool is of an MCP server that the session has met.
+func met(s ledger.Session, name string) bool {
+	for server := range s.Pins {
+		if strings.HasPrefix(name, server+tool.Separator) {
+			return true
+		}
+	}
+	return false
 }
 
 // ran tells the session of a call that has not begun: what has is told by the journal.

@@ -370,6 +370,13 @@ func (l *link) known() (tools []*tool.Tool, first, again bool) {
 	return slices.Clone(l.tools), due && !l.listed, due && l.listed
 }
 
+// unheard says that the server has told nothing of its tools yet.
+func (l *link) unheard() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.listed
+}
+
 // state says what is wrong; empty for nothing.
 func (l *link) state() []string {
 	l.mu.Lock()

@@ -90,8 +90,8 @@ func Open(ctx context.Context, servers []Config, own []string, log *zap.Logger) 
 }
 
 // Wait waits until every server of a namespace has told its tools once, or could not, for 10 s at most: what a session asks before it pins
-// its tools. Of those that are away it waits for none that has told them before.
-func (s *Servers) Wait(ctx context.Context, ns string) {
+// its tools. Of those that are away it waits for none that has told them before. all is false where one has told nothing yet.
+func (s *Servers) Wait(ctx context.Context, ns string) (all bool) {
 	ctx, cancel := context.WithTimeout(ctx, firstWait)
 	defer cancel()
 	var first []<-chan struct{}
@@ -106,6 +106,7 @@ func (s *Servers) Wait(ctx context.Context, ns string) {
 		case <-ctx.Done():
 		}
 	}
+	return !slices.ContainsFunc(s.of(ns), (*link).unheard)
 }
 
 // Tools are the tools of a namespace as they are admitted now, in a stable order: those of a server that is away are the last that were
