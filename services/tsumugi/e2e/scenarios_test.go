@@ -88,6 +88,8 @@ var scenarios = []struct {
 	{"a small model works", smallModel},
 	{"an MCP server has a tool (agent c28 c34)", othersTools},
 	{"the caller has a tool (agent c34)", clientsTools},
+	{"the services are killed around the call of an MCP server (agent c11)", othersToolsKilled},
+	{"the services are killed while the caller has a call (agent c11 c34)", clientsToolsKilled},
 	{"callers of two namespaces (agent c22)", apart},
 	{"who asks does not decide (agent c2 c8)", askers},
 	{"only the very words decide (agent c1 c14)", worded},
