@@ -40,7 +40,9 @@ var fourProcesses = mode{name: "four processes", launch: launchFour}
 // killable gives the mode itself where its processes can be killed, else the one that comes nearest.
 func (m mode) killable() mode {
 	if m.name == oneProcess.name {
-		return oneProgram
+		program := oneProgram
+		program.model = m.model
+		return program
 	}
 	return m
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
+	"github.com/tsumugi-dev/tsumugi/services/internal/testkit"
 	"github.com/tsumugi-dev/tsumugi/services/internal/token"
 )
 
@@ -19,6 +20,8 @@ import (
 type office struct {
 	*world
 	*mind
+	// loud is the real model that says what the test thinks; nil where the mind does it.
+	loud   *aloud
 	folder string
 }
 
@@ -27,7 +30,15 @@ type office struct {
 func newOffice(t *testing.T, m mode, policies, more string) *office {
 	t.Helper()
 	o := &office{mind: newMind(t), folder: t.TempDir()}
-	o.world = prepare(t, m, o.URL)
+	address := o.URL
+	if m.model != "" {
+		o.loud = o.aloud(t, testkit.ModelOf(t, m.model, m.name))
+		address = o.loud.URL
+	}
+	o.world = prepare(t, m, address)
+	if m.model != "" {
+		o.settings.answerTokens = 512
+	}
 	o.furnished(t, policies, more)
 	return o
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,14 +26,36 @@ func remembered(t *testing.T, m mode) {
 		}
 	}
 	prompts := o.heard()
-	if last := prompts[len(prompts)-1]; len(prompts) != 6 || !strings.Contains(last, "煤竹") || !strings.Contains(last, "1番目の返事") || !strings.Contains(last, "u:猫の名は？") {
+	if last := prompts[len(prompts)-1]; len(prompts) != 6 || !strings.Contains(last, "煤竹") || !strings.Contains(last, "1番目の返事") || !strings.Contains(last, "猫の名は？") {
 		t.Errorf("the sixth of %d prompts: %s", len(prompts), last)
 	}
+	var nodes []*flowstorev1.FlowNode
 	o.eventually(t, "six nodes", func() bool {
 		flow, err := o.flows.GetFlow(o.ctx, &flowstorev1.GetFlowRequest{Name: o.get(t, s, name).GetFlow()})
-		return err == nil && len(flow.GetNodes()) == 6
+		nodes = flow.GetNodes()
+		return err == nil && len(nodes) == 6
 	})
+	o.counted(t, nodes)
 	o.sound(t, s, name)
+}
+
+// counted: each node of a session has the end and the tokens of its answer, as a real model server counted them.
+func (o *office) counted(t *testing.T, nodes []*flowstorev1.FlowNode) {
+	t.Helper()
+	if o.loud == nil {
+		return
+	}
+	var told, got []utteredEnd
+	for _, u := range o.loud.uttered() {
+		told = append(told, u.end)
+	}
+	for _, on := range nodes {
+		g := o.node(t, on.GetNode()).GetGeneration()
+		got = append(got, utteredEnd{g.GetFinishReason(), g.GetPromptTokens(), g.GetAnswerTokens()})
+	}
+	if !slices.Equal(got, told) {
+		t.Errorf("the nodes tell of %v, the model server of %v", got, told)
+	}
 }
 
 // refusedAndChanged: the call never runs, and the model is told why; changed arguments are a new approval, and what runs is what was approved

@@ -32,6 +32,8 @@ type mode struct {
 	name string
 	// launch starts them and returns when they answer.
 	launch func(ctx context.Context, s settings) (*system, error)
+	// model names the small model that says what the sessions of an office are to hear; empty: the mind says it.
+	model string
 }
 
 // settings are what a scenario decides; all else is default.
