@@ -635,7 +635,7 @@ func (x *CallToolRequest) GetRequestId() string {
 type CallToolResponse struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Explanation *PolicyExplanation     `protobuf:"bytes,1,opt,name=explanation,proto3" json:"explanation,omitempty"`
-	// Of a dry run: what a call sends back, where policy asks.
+	// Of a dry run of an approver: what a call sends back, where policy asks.
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// What would change, or has: a unified diff, whole.
 	Diff    string            `protobuf:"bytes,3,opt,name=diff,proto3" json:"diff,omitempty"`

@@ -1,9 +1,12 @@
 package canon
 
 // Binding is what an approval belongs to. It goes into its digest, so that a decision fits no second approval, call,
-// session or namespace (field/review-agent.md S5). No field may be empty.
+// session or namespace (field/review-agent.md S5). No field but the Salt may be empty.
 type Binding struct {
 	Namespace, Session, Task, Approval string
+	// Salt is known to nobody but the store, so that nobody who reads a digest can find by trial the content that it is over (S21). Empty of approvals that
+	// were made before there was one, and of dry runs, whose digest is told to nobody but approvers.
+	Salt string
 }
 
 // Subject is what an approval asks about: ToolCall, Plan, Result or Outcome.
@@ -35,6 +38,9 @@ func Digest(b Binding, s Subject) (Hash, error) {
 		made.string("of", "approval"), made.number("v", version), made.string("kind", string(s.Kind())), made.name("namespace", b.Namespace),
 		made.name("session", b.Session), made.name("task", b.Task), made.name("approval", b.Approval),
 	}, s.keys(&made)...)
+	if b.Salt != "" {
+		keys = append(keys, made.string("salt", b.Salt))
+	}
 	return made.hash(keys...)
 }
 

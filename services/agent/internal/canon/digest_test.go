@@ -117,7 +117,7 @@ func TestDigestInjective(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func() (string, Hash) {
-			b := Binding{word(t, "namespace"), word(t, "session"), word(t, "task"), word(t, "approval")}
+			b := Binding{word(t, "namespace"), word(t, "session"), word(t, "task"), word(t, "approval"), rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(t, "salt")}
 			if rapid.Bool().Draw(t, "usual") {
 				b = bound
 			}
@@ -225,7 +225,7 @@ func TestEveryFieldCounts(t *testing.T) {
 func TestDigestFieldsApart(t *testing.T) {
 	t.Parallel()
 	of := func(f [10]string) Hash {
-		h, err := Digest(Binding{f[0], f[1], f[2], f[3]}, Plan{Text: f[4], Items: Items{f[5], f[6], []string{f[7]}, []string{f[8]}, []string{f[9]}}})
+		h, err := Digest(Binding{f[0], f[1], f[2], f[3], ""}, Plan{Text: f[4], Items: Items{f[5], f[6], []string{f[7]}, []string{f[8]}, []string{f[9]}}})
 		if err != nil {
 			t.Fatal(err)
 		}

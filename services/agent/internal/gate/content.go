@@ -85,7 +85,7 @@ func (a Approval) Known() error {
 }
 
 func (a Approval) binding() canon.Binding {
-	return canon.Binding{Namespace: a.Namespace, Session: a.Session, Task: a.Task, Approval: a.ID}
+	return canon.Binding{Namespace: a.Namespace, Session: a.Session, Task: a.Task, Approval: a.ID, Salt: a.Salt}
 }
 
 // subject gives what the digest is over, from what is stored.

@@ -51,6 +51,11 @@ func (w Who) Actor() audit.Actor {
 	return audit.Actor{Name: w.Name, Kind: audit.Person}
 }
 
+// Approves says that the caller is a person who may decide.
+func (w Who) Approves() bool {
+	return w.Name != "" && w.Session == "" && slices.Contains(w.Roles, policy.RoleApprover)
+}
+
 // Reaches says whether the caller may know of a session of its namespace: whoever is bound to one knows of no other.
 func (w Who) Reaches(session string) bool { return w.Session == "" || w.Session == session }
 
@@ -315,7 +320,7 @@ func (r Request) mayReplace(a Approval) *Refusal {
 	n := r.Replacement.Approval
 	was, is := a.Subject, n.Subject
 	switch {
-	case n.ID == a.ID || n.EditedFrom != a.ID || n.State != Pending || n.Kind != a.Kind || n.binding() != (canon.Binding{Namespace: a.Namespace, Session: a.Session, Task: a.Task, Approval: n.ID}):
+	case n.ID == a.ID || n.EditedFrom != a.ID || n.State != Pending || n.Kind != a.Kind || n.binding() != (canon.Binding{Namespace: a.Namespace, Session: a.Session, Task: a.Task, Approval: n.ID, Salt: n.Salt}):
 		return refuse(a, BadEdit, "the changed call is not one of approval %q", a.ID)
 	case n.Call != a.Call || n.Turn != a.Turn || was.Tool != is.Tool || was.Server != is.Server || was.Definition != is.Definition || was.Root != is.Root:
 		return refuse(a, BadEdit, "only arguments can be changed: not the tool, and not the folder")

@@ -73,6 +73,8 @@ type Approval struct {
 	Task      string `json:"task"`
 	Turn      string `json:"turn"`
 	Call      string `json:"call"`
+	// Salt is what nobody reads, and makes its digest and the hash of this record such that their other fields cannot be found by trial (S21).
+	Salt string `json:"salt,omitempty"`
 	// Seq is the number of the session's record that raised it, Place which of its calls it is for, from 0.
 	Seq   int64      `json:"seq"`
 	Place int        `json:"place,omitempty"`

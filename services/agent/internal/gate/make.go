@@ -12,6 +12,8 @@ import (
 // Origin is where an approval comes from, and when. No id may be empty.
 type Origin struct {
 	ID, Namespace, Session, Task, Turn, Call string
+	// Salt is random, 64 bits or more, and told to nobody.
+	Salt string
 	// Seq is the number of the session's record that raises it.
 	Seq int64
 	// Requester is whose message led to it, Owner who made the session, as authentication verified the names.
@@ -162,7 +164,7 @@ func binds(p folder.Plan, targets []canon.Target) bool {
 // record begins a record.
 func (o Origin) record(kind canon.Kind, s Subject) Approval {
 	return Approval{
-		V: version, ID: o.ID, Namespace: o.Namespace, Session: o.Session, Task: o.Task, Turn: o.Turn, Call: o.Call, Seq: o.Seq, Kind: kind, Subject: s,
+		V: version, ID: o.ID, Namespace: o.Namespace, Session: o.Session, Task: o.Task, Turn: o.Turn, Call: o.Call, Salt: o.Salt, Seq: o.Seq, Kind: kind, Subject: s,
 		Created: o.Now, Since: o.Now, Expires: o.Now.Add(life(o.Life)), Requester: o.Requester, Owner: o.Owner, State: Pending, StateAt: o.Now, StateSeq: o.Seq,
 	}
 }

@@ -75,7 +75,7 @@ func TestEachStop(t *testing.T) {
 			if r := j.Result(); r.Status != tool.Refused || !r.NotExecuted || !strings.Contains(r.Text, j.Stop.Reason) {
 				t.Errorf("%+v", r)
 			}
-			if _, err := j.Digest("a1"); err == nil {
+			if _, err := j.Digest("a1", "s"); err == nil {
 				t.Error("what was stopped can be approved")
 			}
 			want := tt.kind
@@ -296,8 +296,8 @@ func TestEachArgumentCounts(t *testing.T) {
 		a, b := write("a.txt", text.Draw(t, "a")), write("a.txt", text.Draw(t, "b"))
 		ja, jb := w.judge(a), w.judge(b)
 		same := bytes.Equal(ja.Args, jb.Args)
-		da, errA := ja.Digest("a1")
-		db, errB := jb.Digest("a1")
+		da, errA := ja.Digest("a1", "s")
+		db, errB := jb.Digest("a1", "s")
 		if errA != nil || errB != nil || same != (ja.CallHash == jb.CallHash) || same != (da == db) {
 			t.Fatalf("%s %s", ja.Args, jb.Args)
 		}

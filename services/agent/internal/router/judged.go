@@ -119,13 +119,13 @@ func (j Judged) Result() tool.Result {
 // Asked is what policy judged: what an approval is made of (gate.ToolCall).
 func (j Judged) Asked() policy.Call { return j.asked }
 
-// Digest is the digest of an approval of this call (S5). The error says what cannot be hashed: then nothing is asked (S29).
-func (j Judged) Digest(approval string) (canon.Hash, error) {
+// Digest is the digest of an approval of this call with its salt (S5). The error says what cannot be hashed: then nothing is asked (S29).
+func (j Judged) Digest(approval, salt string) (canon.Hash, error) {
 	if j.Verdict() == policy.Deny {
 		return "", &canon.HashError{Field: "call", Message: "is denied: nothing of it is approved"}
 	}
 	s := j.session
-	return canon.Digest(canon.Binding{Namespace: s.Namespace, Session: s.Session, Task: s.Task, Approval: approval}, j.Subject)
+	return canon.Digest(canon.Binding{Namespace: s.Namespace, Session: s.Session, Task: s.Task, Approval: approval, Salt: salt}, j.Subject)
 }
 
 func (j *Judged) stop(step Step, code, reason string) bool {

@@ -139,11 +139,11 @@ func (w *world) judge(c Call) Judged {
 // approve is what a person decides who has seen a call.
 func (w *world) approve(j Judged) Approved {
 	w.Helper()
-	digest, err := j.Digest("a1")
+	digest, err := j.Digest("a1", "s")
 	if err != nil {
 		w.Fatal(err)
 	}
-	return Approved{Approval: "a1", CallHash: j.CallHash, Digest: digest}
+	return Approved{Approval: "a1", Salt: "s", CallHash: j.CallHash, Digest: digest}
 }
 
 // run starts a call as approved, or as allowed.

@@ -14,7 +14,7 @@ import (
 
 // Approved is what a person has approved. Of a call that the policy allows it is empty.
 type Approved struct {
-	Approval string
+	Approval, Salt string
 	// CallHash and Digest are those that were shown.
 	CallHash, Digest canon.Hash
 }
@@ -141,7 +141,7 @@ func (w *run) fits() *VoidError {
 	if w.ok == (Approved{}) {
 		return nil
 	}
-	digest, err := w.j.Digest(w.ok.Approval)
+	digest, err := w.j.Digest(w.ok.Approval, w.ok.Salt)
 	switch {
 	case err != nil:
 		return void(session.VoidPolicy, "%v", err)

@@ -268,7 +268,7 @@ func rows(w *ledger.Work, all []audit.Entry) {
 func (a *answer) origin(w *ledger.Work, call string) gate.Origin {
 	s := w.Session
 	return gate.Origin{
-		ID: a.IDs.ID(), Namespace: w.Namespace(), Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: call, Seq: w.Seq(), Requester: requester(*s), Owner: s.Owner,
+		ID: a.IDs.ID(), Salt: a.IDs.ID(), Namespace: w.Namespace(), Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: call, Seq: w.Seq(), Requester: requester(*s), Owner: s.Owner,
 		Now: w.Now, Life: a.Limits.Approval, Said: gate.Said{Intent: a.intent(), Rationale: a.env.Rationale},
 	}
 }

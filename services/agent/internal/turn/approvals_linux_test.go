@@ -174,12 +174,12 @@ func TestNoHashOfWhatMayNotBeRead(t *testing.T) {
 			if tt.stale {
 				r.ok(writeFile(r, "a.md", next))
 			}
-			shown := ""
+			shown, salts := "", []string{}
 			decide := func(d session.Decision) {
 				for _, a := range r.pending() {
 					got, err := r.Approval(t.Context(), ns, a.ID, approver("bob"))
 					r.ok(err)
-					shown += fmt.Sprintf("%+v", got)
+					shown, salts = shown+fmt.Sprintf("%+v", got), append(salts, a.Salt)
 					_, err = r.Decide(t.Context(), ns, a.ID, gate.Request{Who: approver("bob"), Decision: d, Digest: a.Digest, Unshown: !tt.readable && d == session.Approve})
 					r.ok(err)
 				}
@@ -207,6 +207,11 @@ func TestNoHashOfWhatMayNotBeRead(t *testing.T) {
 			for _, hash := range hashes {
 				if strings.Contains(told, hash) || !tt.readable && strings.Contains(shown+rows, hash) {
 					t.Errorf("%s is told: model %t, approvals %t, rows %t", hash, strings.Contains(told, hash), strings.Contains(shown, hash), strings.Contains(rows, hash))
+				}
+			}
+			for _, salt := range salts { // Without it the digest that rows tell could be tried out.
+				if salt == "" || strings.Contains(told+rows, salt) {
+					t.Errorf("the salt is %q, and is told: %t", salt, strings.Contains(told+rows, salt))
 				}
 			}
 			if tt.readable && strings.Count(rows, hashes[0]) < 3 || (begun > 0) == tt.deny && !tt.stale {

@@ -121,8 +121,8 @@ func (e *Engine) Call(ctx context.Context, ns string, c Call) (Called, error) {
 	case !c.DryRun:
 		return d.make(ctx, c, out)
 	}
-	if out.Approval != nil && out.NotAsked == "" {
-		out.Digest, err = d.judged.Digest(ownDryRun(s, c.Who))
+	if out.Approval != nil && out.NotAsked == "" && c.Who.Approves() {
+		out.Digest, err = d.judged.Digest(ownDryRun(s, c.Who), "")
 	}
 	return out, err
 }

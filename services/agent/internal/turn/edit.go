@@ -133,7 +133,7 @@ func (ed *edit) replace(e *Engine, w *ledger.Work, a gate.Approval, who gate.Who
 	}
 	made, err := gate.ForEdit(a, who.Name, gate.ToolCall{
 		Origin: gate.Origin{
-			ID: e.IDs.ID(), Namespace: a.Namespace, Session: a.Session, Task: a.Task, Turn: a.Turn, Call: a.Call, Seq: w.Seq(), Requester: a.Requester, Owner: a.Owner,
+			ID: e.IDs.ID(), Salt: e.IDs.ID(), Namespace: a.Namespace, Session: a.Session, Task: a.Task, Turn: a.Turn, Call: a.Call, Seq: w.Seq(), Requester: a.Requester, Owner: a.Owner,
 			Now: w.Now, Life: e.Limits.Approval, Said: gate.Said{Intent: a.Points.Intent.Text, Rationale: a.Points.Rationale.Text},
 		},
 		Judged: j.Asked(), Why: j.Explanation, Subject: j.Subject, Plan: j.Shown,

@@ -50,14 +50,15 @@ func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id stri
 	var args string
 	var ok router.Approved
 	err = e.read(ctx, ns, s.ID, func(t reader) (err error) {
-		args, err = t.text(argsOf(id))
+		if args, err = t.text(argsOf(id)); err != nil || j.call.Approval == "" {
+			return err
+		}
+		a, err := t.approval(j.call.Approval)
+		ok = router.Approved{Approval: j.call.Approval, Salt: a.Salt, CallHash: canon.Hash(s.Calls[id].Hash), Digest: canon.Hash(j.call.Digest)}
 		return err
 	})
 	if err != nil {
 		return err
-	}
-	if j.call.Approval != "" {
-		ok = router.Approved{Approval: j.call.Approval, CallHash: canon.Hash(s.Calls[id].Hash), Digest: canon.Hash(j.call.Digest)}
 	}
 	one := router.Call{ID: id, Tool: s.Calls[id].Tool, Args: []byte(args)}
 	judged := j.r.Judge(ctx, j.rs, one)
@@ -244,7 +245,7 @@ func (j *job) unproven(w *ledger.Work, e router.Ending) (out gate.Outcome, err e
 	}
 	return gate.Outcome{
 		Origin: gate.Origin{
-			ID: j.IDs.ID(), Namespace: j.ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: id, Seq: w.Seq(), Requester: requester(*s), Owner: s.Owner, Now: w.Now,
+			ID: j.IDs.ID(), Salt: j.IDs.ID(), Namespace: j.ns, Session: s.ID, Task: s.Task, Turn: s.State.Turn.ID, Call: id, Seq: w.Seq(), Requester: requester(*s), Owner: s.Owner, Now: w.Now,
 			Life: j.Limits.Approval,
 		},
 		Tool: e.Intent.Tool, Root: e.Intent.Root, Args: j.begunWith(begun, args), Began: begun.At, Why: e.Result.Reason(),
