@@ -42,6 +42,7 @@ replies:
   - {contains: '"status":"EXECUTED"', text: '{"rationale":"済んだ","goal_consistency":"yes","constraint_check":"yes","step":"REVIEW","next_step":"continue","prompt_pattern":"base_main"}', times: 1}
   - {contains: '"status":"EXECUTED"', text: '{"rationale":"済んだ","goal_consistency":"yes","constraint_check":"yes","step":"REVIEW","next_step":"done","prompt_pattern":"base_main","reply":"書きました。"}'}
   - {contains: 'denied this call', text: '{"rationale":"だめ","goal_consistency":"yes","constraint_check":"yes","step":"PLANNING","next_step":"pending_user","prompt_pattern":"base_main","reply":"わかりました。","question":"どうしますか。"}', times: 1}
+  - {contains: '技は', text: '{"rationale":"読む","goal_consistency":"yes","constraint_check":"yes","step":"EXECUTION","next_step":"continue","prompt_pattern":"base_main","actions":[{"name":"read","args":{"path":"/skills/SKILL.md"}}]}'}
   - {contains: '空は', text: '{"rationale":"見る","goal_consistency":"yes","constraint_check":"yes","step":"EXECUTION","next_step":"continue","prompt_pattern":"base_main","actions":[{"name":"sky","args":{}}]}'}
   - {text: '{"rationale":"書く","goal_consistency":"yes","constraint_check":"yes","step":"EXECUTION","next_step":"continue","prompt_pattern":"base_main_specialized","actions":[{"name":"write","args":{"path":"a.md","content":"夜明け\n"}}]}'}
 `
@@ -138,13 +139,17 @@ func newDeskWith(t *testing.T, change func(*app.Config), files ...string) *desk 
 		}
 		return path
 	}
+	skills := t.TempDir()
+	if err := os.WriteFile(filepath.Join(skills, "SKILL.md"), []byte("港\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	set, err := backends.Parse([]byte("default: play\nbackends:\n  play: {kind: scripted, script: '" + write("script.yaml", plays) + "'}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := settings(t)
 	change(&cfg)
-	cfg.Sessions.Tools = write("tools.yaml", "roots:\n  - {name: work, path: '"+dir+"'}\n")
+	cfg.Sessions.Tools = write("tools.yaml", "roots:\n  - {name: work, path: '"+dir+"'}\nread_roots:\n  - {name: skills, path: '"+skills+"', mount: /skills}\n")
 	if err := config.Load(&cfg, config.Source{}); err != nil {
 		t.Fatal(err)
 	}

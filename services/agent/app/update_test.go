@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,37 @@ import (
 	agentv1 "github.com/tsumugi-dev/tsumugi/gen/tsumugi/agent/v1"
 	"github.com/tsumugi-dev/tsumugi/services/internal/apierr"
 )
+
+// TestASessionThatReadASkillIsSentBack: what the agent itself has added to the references is taken from whoever sends the session back, whole or by a
+// mask, and stays the agent's; a person may name it in a new session, too.
+func TestASessionThatReadASkillIsSentBack(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const skill = "file:/skills/SKILL.md"
+	s := d.create(&agentv1.Session{Goal: "港", Root: "work", ContextRefs: []string{"file:a.md"}})
+	d.send(s.Name, "技は")
+	read := d.until(s.Name, func(s *agentv1.Session) bool { return slices.Contains(s.ContextRefs, skill) })
+	whole := proto.Clone(read).(*agentv1.Session)
+	whole.Goal, whole.Etag = "海", ""
+	back, err := d.agent.UpdateSession(d.ann(), &agentv1.UpdateSessionRequest{Session: whole})
+	if d.ok(err); back.Goal != "海" || !slices.Equal(back.ContextRefs, []string{"file:a.md", skill}) {
+		t.Errorf("%v", back)
+	}
+	rows, err := d.agent.ListAuditRecords(d.ann(), &agentv1.ListAuditRecordsRequest{Session: s.Name, PageSize: 100})
+	if d.ok(err); strings.Contains(fmt.Sprint(rows), "context_refs") {
+		t.Errorf("nobody changed the references: %v", rows)
+	}
+	masked := &agentv1.UpdateSessionRequest{Session: whole, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"context_refs"}}}
+	whole.ContextRefs = []string{skill}
+	back, err = d.agent.UpdateSession(d.ann(), masked)
+	if d.ok(err); !slices.Equal(back.ContextRefs, []string{skill}) {
+		t.Errorf("%v", back)
+	}
+	d.create(&agentv1.Session{ContextRefs: []string{skill}})
+	whole.ContextRefs = []string{skill, "file:/skills/../x"}
+	_, err = d.agent.UpdateSession(d.ann(), masked)
+	d.wrong(err, "session.context_refs[1]", "/MOUNT/ and a path inside a read root")
+}
 
 // TestUpdateOfWhatCannotBeChanged: each field that a session keeps as it was made is refused by name where another value is sent for it, all of them at
 // once and with whatever else is wrong, and nothing is changed. A session that was read can be sent back whole.

@@ -299,10 +299,11 @@ type Session struct {
 	PlanBrief []string `protobuf:"bytes,7,rep,name=plan_brief,json=planBrief,proto3" json:"plan_brief,omitempty"`
 	// What is not known yet, at most 2 lines of at most 100 characters.
 	OpenQuestions []string `protobuf:"bytes,8,rep,name=open_questions,json=openQuestions,proto3" json:"open_questions,omitempty"`
-	// What the work is about, at most 32 of at most 300 characters: `file:PATH`; `plan:` and the id of an approval of a plan, approved in a session of the
-	// same owner; `conversation:` and the number of a turn of this session from 1, `sessions/{uuid}/NUMBER`, `nodes/{uuid}` or `flows/{uuid}`. Prompts tell
-	// what they are. Behind them the agent adds what calls have read and written, turns that were looked up and plans that were approved, the latest last,
-	// as many as there is room for beside yours. An update replaces all.
+	// What the work is about, at most 32 of at most 300 characters: `file:` and a path inside the work folder, or `/MOUNT/` and a path inside a read root,
+	// without `.`, `..` and empty parts; `plan:` and the id of an approval of a plan, approved in a session of the same owner; `conversation:` and the number
+	// of a turn of this session from 1, `sessions/{uuid}/NUMBER`, `nodes/{uuid}` or `flows/{uuid}`. None stands twice. Prompts tell what they are. Behind them
+	// the agent adds what calls have read and written, turns that were looked up and plans that were approved, the latest last, as many as there is room for
+	// beside yours. An update replaces all; those that the session has are taken again as they are.
 	ContextRefs []string `protobuf:"bytes,9,rep,name=context_refs,json=contextRefs,proto3" json:"context_refs,omitempty"`
 	// Name of a work folder of the configuration. Empty: the session has none, and no tool reads or writes files. Not changed later.
 	Root string `protobuf:"bytes,10,opt,name=root,proto3" json:"root,omitempty"`

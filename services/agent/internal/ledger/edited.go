@@ -22,7 +22,7 @@ type edited struct {
 // editedBetween says what differs between a session and what became of it.
 func editedBetween(was, now *Session) (e edited) {
 	e.Fields = session.Differ(was.Items, now.Items)
-	if !slices.Equal(was.Thread.Refs, now.Thread.Refs) {
+	if !slices.Equal(was.Thread.All(), now.Thread.All()) {
 		e.Fields = append(e.Fields, "context_refs")
 	}
 	if was.Policy != now.Policy {

@@ -111,8 +111,8 @@ func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.A
 			return err
 		}
 		wrong := slices.Concat(refused.Wrong, s.Items.Check())
-		if !slices.Equal(s.Thread.Refs, was.Thread.Refs) { // What stands was taken, maybe by an earlier version.
-			wrong = append(wrong, session.CheckRefs(s.Thread.Refs, s.Nodes)...)
+		if has := was.Thread.All(); !slices.Equal(s.Thread.All(), has) { // What stands was taken, even twice, maybe by an earlier version.
+			wrong = append(wrong, session.CheckRefs(s.Thread.Refs, s.Nodes, has...)...)
 		}
 		if len(wrong) > 0 {
 			return &FieldsError{wrong}

@@ -88,15 +88,23 @@ func (c *checker) line(field, text string, most int) {
 }
 
 func (c *checker) list(field string, list []string, entries, most int) {
-	if len(list) > entries {
-		c.add(field, "must have at most %d entries, and has %d", entries, len(list))
-	}
+	c.entries(field, len(list), entries)
 	for i, text := range list {
-		if strings.TrimSpace(text) == "" {
-			c.add(fmt.Sprintf("%s[%d]", field, i), "must not be blank")
-		}
-		c.line(fmt.Sprintf("%s[%d]", field, i), text, most)
+		c.entry(fmt.Sprintf("%s[%d]", field, i), text, most)
 	}
+}
+
+func (c *checker) entries(field string, n, most int) {
+	if n > most {
+		c.add(field, "must have at most %d entries, and has %d", most, n)
+	}
+}
+
+func (c *checker) entry(field, text string, most int) {
+	if strings.TrimSpace(text) == "" {
+		c.add(field, "must not be blank")
+	}
+	c.line(field, text, most)
 }
 
 // Check tells of every item that is over its limit (C20: what a caller sends is refused, and not cut).

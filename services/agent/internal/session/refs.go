@@ -18,20 +18,28 @@ const (
 )
 
 // CheckRefs tells of references that can mean nothing in a session of so many turns. What they name need not be there: files come and go.
-func CheckRefs(refs []string, turns int) []Violation {
+// Those that the session has were taken, maybe by an earlier version or from the agent: whatever their form, they are taken again.
+func CheckRefs(refs []string, turns int, has ...string) []Violation {
 	c := &checker{}
-	c.list("context_refs", refs, MaxRefs, MaxRef)
+	c.entries("context_refs", len(refs), MaxRefs)
 	for i, ref := range refs {
 		field := fmt.Sprintf("context_refs[%d]", i)
 		if first := slices.Index(refs, ref); first < i {
-			c.add(field, "is the same as context_refs[%d]", first)
-		} else if why := noRef(ref); why != "" {
-			c.add(field, "%s, and is %.80q", why, ref)
-		} else if n, ok := turnOf(ref); ok && n > turns {
-			c.add(field, "names turn %d, and the session has %d: a turn of another session is conversation:sessions/UUID/NUMBER", n, turns)
+			c.add(field, "stands twice: first at [%d]", first)
+		} else if !slices.Contains(has, ref) {
+			c.ref(field, ref, turns)
 		}
 	}
 	return c.wrong
+}
+
+func (c *checker) ref(field, ref string, turns int) {
+	c.entry(field, ref, MaxRef)
+	if why := noRef(ref); why != "" {
+		c.add(field, "%s, and is %.80q", why, ref)
+	} else if n, ok := turnOf(ref); ok && n > turns {
+		c.add(field, "names turn %d, and the session has %d: a turn of another session is conversation:sessions/UUID/NUMBER", n, turns)
+	}
 }
 
 // noRef says what a reference must be that is none.
@@ -39,8 +47,10 @@ func noRef(ref string) string {
 	kind, name, _ := strings.Cut(ref, ":")
 	switch kind + ":" {
 	case RefFile:
-		if !fs.ValidPath(name) || name == "." {
-			return "must be file: and a path inside the work folder, such as file:notes/plan.md, without ., .. and a / at either end"
+		// Which folders have a mount is the configuration's, and may change while the session is there.
+		if inside := strings.TrimPrefix(name, "/"); !fs.ValidPath(inside) || inside == "." {
+			return "must be file: and a path inside the work folder, such as file:notes/plan.md, or /MOUNT/ and a path inside a read root, " +
+				"without ., .., // and a / at the end"
 		}
 	case RefPlan:
 		if !isID(name) {

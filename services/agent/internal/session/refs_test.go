@@ -11,7 +11,7 @@ func TestCheckRefs(t *testing.T) {
 	t.Parallel()
 	const id = "6f9a2c1e-0b1d-4d55-9a0e-3f1f6f0e8a77"
 	right := []string{
-		"file:港/下書き.md", "file:.hidden", "plan:" + id, "conversation:1", "conversation:3", "conversation:sessions/" + id + "/99",
+		"file:港/下書き.md", "file:.hidden", "file:/skills/a/SKILL.md", "file:/skills", "plan:" + id, "conversation:1", "conversation:3", "conversation:sessions/" + id + "/99",
 		"conversation:nodes/" + id, "conversation:flows/" + id,
 	}
 	if wrong := CheckRefs(right, 3); wrong != nil {
@@ -19,7 +19,8 @@ func TestCheckRefs(t *testing.T) {
 	}
 	for ref, want := range map[string]string{
 		"web:x": "must be file:PATH", "港": "must be file:PATH", "file:": "inside the work folder", "file:../x": "inside the work folder",
-		"file:/etc/passwd": "inside the work folder", "file:a/./b": "inside the work folder", "file:a/": "inside the work folder", "file:.": "inside the work folder",
+		"file:/": "inside a read root", "file:/skills/../x": "inside a read root", "file:/skills/./x": "inside a read root", "file:/skills//x": "inside a read root",
+		"file:/skills/": "inside a read root", "file://skills": "inside a read root", "file:/.": "inside a read root", "file:a/./b": "inside the work folder", "file:a/": "inside the work folder", "file:.": "inside the work folder",
 		"plan:": "a UUID", "plan:x": "a UUID", "plan:{" + id + "}": "a UUID", "conversation:0": "number of a turn", "conversation:-1": "number of a turn",
 		"conversation:01": "number of a turn", "conversation:４": "number of a turn", "conversation:4": "names turn 4, and the session has 3", "conversation:x": "number of a turn",
 		"conversation:" + id: "nodes/UUID", "conversation:nodes/x": "nodes/UUID", "conversation:sessions/" + id: "sessions/UUID/NUMBER",
@@ -33,7 +34,11 @@ func TestCheckRefs(t *testing.T) {
 		}
 	}
 	wrong := CheckRefs([]string{"file:a.md", "web:x", "file:a.md", "plan:x"}, 0)
-	if len(wrong) != 3 || wrong[1].Field != "context_refs[2]" || wrong[1].Description != "is the same as context_refs[0]" {
+	if len(wrong) != 3 || wrong[1].Field != "context_refs[2]" || wrong[1].Description != "stands twice: first at [0]" {
 		t.Errorf("%+v", wrong)
+	}
+	wrong = CheckRefs([]string{"web:x", "conversation:9", "web:y", "web:x", " "}, 0, "web:x", "conversation:9", " ")
+	if len(wrong) != 2 || wrong[0].Field != "context_refs[2]" || wrong[1].Description != "stands twice: first at [0]" {
+		t.Errorf("what the session has is judged: %+v", wrong)
 	}
 }

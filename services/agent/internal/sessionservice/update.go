@@ -90,7 +90,9 @@ func (s *Service) take(w Who, now *ledger.Session, u Update) error {
 		case "open_questions":
 			now.Items.OpenQuestions = u.Items.OpenQuestions
 		case "context_refs":
-			now.Thread.Refs, now.Thread.Found = u.Refs, nil
+			if !slices.Equal(u.Refs, now.Thread.All()) { // Sent back as they were read, those of the agent stay the agent's.
+				now.Thread.Refs, now.Thread.Found = u.Refs, nil
+			}
 		case "policy":
 			now.Policy = u.Policy
 		case "added_rules":

@@ -1,0 +1,56 @@
+package ledger
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/audit"
+	"github.com/tsumugi-dev/tsumugi/services/agent/internal/session"
+)
+
+// TestReferencesThatWereTakenAreTakenAgain: a session whose references would be refused today, those of the agent among them, can be changed in other
+// things, and all of them or some can be sent back; a new one beside them is judged.
+func TestReferencesThatWereTakenAreTakenAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.create(t, "s")
+	had := session.Thread{Refs: []string{"web:x", "file:a.md", "web:x"}, Found: []string{"file:/skills/../b.md", "conversation:7"}}
+	all := had.All()
+	for what, tt := range map[string]struct {
+		change func(*Session)
+		wrong  []string
+	}{
+		"nothing of them": {change: func(s *Session) { s.Items.Goal = "海の話を書く" }},
+		"all of them":     {change: func(s *Session) { s.Thread = session.Thread{Refs: all} }},
+		"some of them":    {change: func(s *Session) { s.Thread = session.Thread{Refs: all[1:]} }},
+		"none of them":    {change: func(s *Session) { s.Thread = session.Thread{} }},
+		"new ones": {
+			change: func(s *Session) {
+				s.Thread = session.Thread{Refs: append(slices.Clone(all[1:]), "web:y", "file:b.md", "file:a.md")}
+			},
+			wrong: []string{"context_refs[4]", "context_refs[6]"},
+		},
+	} {
+		if _, err := r.Change(t.Context(), ns, "s", ann, func(w *Work) error {
+			w.Session.Thread = had
+			w.Row(audit.Entry{Kind: audit.Update, Verdict: "UPDATED", Reason: "as it was", ArgsDigest: hash("")})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.Update(t.Context(), ns, "s", "", ann, func(s *Session) error { tt.change(s); return nil })
+		var refused *FieldsError
+		var wrong []string
+		if errors.As(err, &refused) {
+			for _, v := range refused.Wrong {
+				wrong = append(wrong, v.Field)
+			}
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(wrong, tt.wrong) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
