@@ -99,7 +99,7 @@ func TestAddedRulesThatAreNone(t *testing.T) {
 		{[]*agentv1.AddedRule{{Id: "session.a", Effect: asks}, {Id: "mine", Effect: denies}}, "added_rules[1].id", "must be session. and a name of your own"},
 		{[]*agentv1.AddedRule{{Id: "session.a", Effect: asks}, {Id: "session.a", Effect: denies}}, "added_rules[1]", "the id stands twice"},
 		{[]*agentv1.AddedRule{{Id: "session.a", Effect: denies, Path: "../x"}}, "added_rules[0]", "path must be relative"},
-		{[]*agentv1.AddedRule{{Id: "session.a"}}, "added_rules[0].effect", "is required"},
+		{[]*agentv1.AddedRule{{Id: "session.a"}}, "added_rules[0].effect", "must be ASK or DENY: a rule that is added allows nothing"},
 		{[]*agentv1.AddedRule{{Id: "session.a", Effect: 7}}, "added_rules[0].effect", "has no value 7"},
 		{[]*agentv1.AddedRule{{Id: "session.a", Effect: asks, RiskAtLeast: 9}}, "added_rules[0].risk_at_least", "has no value 9"},
 		{many, "added_rules", "at most 32"},

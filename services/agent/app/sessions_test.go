@@ -425,23 +425,26 @@ func TestWhatIsWrongWithASession(t *testing.T) {
 	d := newDesk(t)
 	_, err := d.agent.CreateSession(d.ann(), &agentv1.CreateSessionRequest{RequestId: "x", Session: &agentv1.Session{
 		ContinueFrom: "sessions/x", AddedRules: []*agentv1.AddedRule{{Effect: 7}}, Budgets: &agentv1.Budgets{MessageSeconds: -1},
-		Goal: strings.Repeat("港", 201), Constraints: []string{"a", "b", "c"}, ContextRefs: []string{"web:x"}, Root: "nowhere", Backend: "nobody", Locale: "fr", Policy: "none",
+		Goal: strings.Repeat("港", 201) + "\n", Constraints: []string{"a", "b", "c"}, ContextRefs: []string{"web:x"}, Root: "nowhere", Backend: "nobody", Locale: "fr", Policy: "none",
 		ClientTools: []*agentv1.ClientTool{{Name: "read", Description: "x", InputSchema: `{"type":"object"}`, TimeoutSeconds: 3601}},
 	}})
 	e, _ := apierr.FromStatus(err)
 	if e == nil {
 		t.Fatal(err)
 	}
-	got := map[string]bool{}
+	got := map[string]int{}
 	for _, v := range e.Violations {
-		got[v.Field] = true
+		got[v.Field]++
+	}
+	if got["session.goal"] != 2 {
+		t.Errorf("the goal has a line break and is too long: %v", e.Violations)
 	}
 	for _, field := range []string{
 		"request_id", "session.continue_from", "session.added_rules[0].id", "session.added_rules[0].effect", "session.budgets.message_seconds", "session.goal",
 		"session.constraints", "session.context_refs[0]", "session.root", "session.backend", "session.locale", "session.policy", "session.client_tools[0].name",
 		"session.client_tools[0].timeout_seconds",
 	} {
-		if !got[field] {
+		if got[field] == 0 {
 			t.Errorf("nothing about %s in %v", field, e.Violations)
 		}
 	}

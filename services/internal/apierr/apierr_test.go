@@ -176,6 +176,28 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// TestAlso: what other refusals say of a field is told whole, under their reasons, where the field is not noted yet, or is noted as missing and no more.
+func TestAlso(t *testing.T) {
+	t.Parallel()
+	f := &Fields{}
+	f.Required(&flowstorev1.AddNodeRequest{})
+	f.Add("a", "is too long")
+	first := New(codes.InvalidArgument, ReasonInvalidField, "").About("a", "is blank").About("goal", "must be one line").About("goal", "is too long").
+		About("flow", "must be flows/{uuid}").About("flow", "is blank")
+	f.Also(first, nil, errors.New("x"), New(codes.NotFound, "FLOW_NOT_FOUND", "").About("b", "is not there").About("flow", "is not there"))
+	var e *Error
+	if !errors.As(f.Err(), &e) {
+		t.Fatal("no error")
+	}
+	want := []Violation{
+		{"a", "is too long", ""}, {"b", "is not there", "FLOW_NOT_FOUND"}, {"flow", "must be flows/{uuid}", ""}, {"flow", "is blank", ""},
+		{"goal", "must be one line", ""}, {"goal", "is too long", ""},
+	}
+	if diff := cmp.Diff(want, e.Violations); diff != "" || f.Len() != len(want) {
+		t.Errorf("%d: %s", f.Len(), diff)
+	}
+}
+
 func TestWithMetadataCopies(t *testing.T) {
 	t.Parallel()
 	a := New(codes.Internal, "X", "m", "k", "v")

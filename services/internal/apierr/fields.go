@@ -16,6 +16,9 @@ import (
 // maxFields bounds what one request can make us write down; an answer holds fewer still (see GRPCStatus).
 const maxFields = 256
 
+// required is what is wrong with a field that is not set.
+const required = "is required"
+
 // Fields collects the wrong fields of one request, so that the caller learns of all of them at once.
 // The zero value is ready to use.
 type Fields struct {
@@ -35,20 +38,26 @@ func (f *Fields) note(v Violation) {
 	}
 }
 
-// Also notes the wrong fields of other refusals of the request, under their reasons, but for fields that are noted. An error
-// without fields changes nothing.
+// Also notes the wrong fields of other refusals of the request, under their reasons, but for fields that were noted before. Of one
+// that was only missing, they may say what would be right, and that stands instead. An error without fields changes nothing.
 func (f *Fields) Also(errs ...error) {
+	noted := slices.Clone(f.list)
 	for _, err := range errs {
 		var other *Error
 		if !errors.As(err, &other) {
 			continue
 		}
 		for _, v := range other.Violations {
-			if f.Has(v.Field) {
-				continue
-			}
 			if v.Reason = cmp.Or(v.Reason, other.Reason); v.Reason == ReasonInvalidField {
 				v.Reason = ""
+			}
+			missing := Violation{Field: v.Field, Description: required}
+			if slices.ContainsFunc(noted, func(n Violation) bool { return n.Field == v.Field && (n != missing || v.Reason != "") }) {
+				continue
+			}
+			if i := slices.Index(f.list, missing); i >= 0 {
+				f.list[i] = v
+				continue
 			}
 			f.note(v)
 		}
@@ -82,7 +91,7 @@ func (f *Fields) Required(req proto.Message) {
 		case d.IsList() || d.IsMap():
 			f.Add(path, "at least one is required")
 		default:
-			f.Add(path, "is required")
+			f.Add(path, required)
 		}
 		return len(f.list) < maxFields
 	})
