@@ -289,7 +289,7 @@ type Session struct {
 	Etag string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Who made it, as authentication has verified the name. In a request it is empty or that name: nobody makes a session for somebody else. Not changed later.
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
-	// What is to be reached, in one line of at most 200 characters, as all of these without control characters.
+	// What is to be reached, in one line of at most 200 characters, as all of these without control characters. An entry of a list must show something.
 	Goal string `protobuf:"bytes,4,opt,name=goal,proto3" json:"goal,omitempty"`
 	// Why now, in one line of at most 200 characters.
 	WhyNow string `protobuf:"bytes,5,opt,name=why_now,json=whyNow,proto3" json:"why_now,omitempty"`

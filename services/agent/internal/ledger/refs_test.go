@@ -54,3 +54,25 @@ func TestReferencesThatWereTakenAreTakenAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestItemsThatWereTakenStay: an item that would be refused today stands in no other change's way; changed, it is judged.
+func TestItemsThatWereTakenStay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.create(t, "s")
+	if _, err := r.Change(t.Context(), ns, "s", ann, func(w *Work) error {
+		w.Session.Items.Goal, w.Session.Items.PlanBrief = "港\u2028海", []string{"\u00ad"}
+		w.Row(audit.Entry{Kind: audit.Update, Verdict: "UPDATED", Reason: "as it was", ArgsDigest: hash("")})
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Update(t.Context(), ns, "s", "", ann, func(s *Session) error { s.Items.WhyNow = "今"; return nil }); err != nil {
+		t.Error(err)
+	}
+	_, err := r.Update(t.Context(), ns, "s", "", ann, func(s *Session) error { s.Items.PlanBrief = []string{"書く", "\u00ad"}; return nil })
+	var refused *FieldsError
+	if !errors.As(err, &refused) || len(refused.Wrong) != 1 || refused.Wrong[0].Field != "plan_brief[1]" {
+		t.Errorf("error %v", err)
+	}
+}

@@ -110,7 +110,7 @@ func (l *Ledger) Update(ctx context.Context, ns, id, given string, actor audit.A
 		if err := change(s); err != nil && !errors.As(err, &refused) {
 			return err
 		}
-		wrong := slices.Concat(refused.Wrong, s.Items.Check())
+		wrong := slices.Concat(refused.Wrong, s.Items.CheckNew(was.Items))
 		if has := was.Thread.All(); !slices.Equal(s.Thread.All(), has) { // What stands was taken, even twice, maybe by an earlier version.
 			wrong = append(wrong, session.CheckRefs(s.Thread.Refs, s.Nodes, has...)...)
 		}

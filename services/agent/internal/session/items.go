@@ -75,8 +75,13 @@ func steers(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
+// blank says that nothing of a text is seen. Fillers of Hangul are invisible, too; U+2800 is the blank of Braille.
+func blank(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !passage.Invisible(r) && r != '\u2800' })
+}
+
 func (c *checker) line(field, text string, most int) {
-	if strings.ContainsAny(text, "\n\r") {
+	if strings.ContainsAny(text, "\n\r\u2028\u2029") {
 		c.add(field, "must be one line")
 	} else if i := strings.IndexFunc(text, steers); i >= 0 {
 		r, _ := utf8.DecodeRuneInString(text[i:])
@@ -101,7 +106,7 @@ func (c *checker) entries(field string, n, most int) {
 }
 
 func (c *checker) entry(field, text string, most int) {
-	if strings.TrimSpace(text) == "" {
+	if blank(text) {
 		c.add(field, "must not be blank")
 	}
 	c.line(field, text, most)
@@ -116,6 +121,15 @@ func (i Items) Check() []Violation {
 	c.list("plan_brief", i.PlanBrief, MaxPlan, MaxItem)
 	c.list("open_questions", i.OpenQuestions, MaxQuestions, MaxItem)
 	return c.wrong
+}
+
+// CheckNew is Check of those items that are not as they were: what stands was taken, maybe by an earlier version.
+func (i Items) CheckNew(was Items) []Violation {
+	changed := Differ(was, i)
+	return slices.DeleteFunc(i.Check(), func(v Violation) bool {
+		name, _, _ := strings.Cut(v.Field, "[")
+		return !slices.Contains(changed, name)
+	})
 }
 
 // Or takes each of the five that is empty from other items: what must hold in a session holds in one that continues it, whatever else that brings.
@@ -135,10 +149,10 @@ func (i Items) Or(other Items) Items {
 // Warnings are what does not fit together among the items (seed 001, 5.5). answered are the questions that a person has answered.
 func (i Items) Warnings(answered []string) []string {
 	var all []string
-	if len(i.PlanBrief) > 0 && strings.TrimSpace(i.Goal) == "" {
+	if len(i.PlanBrief) > 0 && blank(i.Goal) {
 		all = append(all, "there is a plan and no goal")
 	}
-	if strings.TrimSpace(i.WhyNow) != "" && strings.TrimSpace(i.Goal) == "" {
+	if !blank(i.WhyNow) && blank(i.Goal) {
 		all = append(all, "there is a reason and no goal")
 	}
 	for _, q := range i.OpenQuestions {
