@@ -297,7 +297,7 @@ type (
 	noSession struct{}
 )
 
-func (noServers) Wait(context.Context, string) bool                            { return true }
+func (noServers) Wait(context.Context, string, string) bool                    { return true }
 func (noServers) Tools(string) []*tool.Tool                                    { return nil }
 func (noServers) Effect(string, tool.Definition) router.Effect                 { return nil }
 func (noSession) Effect(string, ledger.Session, tool.Definition) router.Effect { return nil }

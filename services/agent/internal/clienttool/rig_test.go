@@ -178,7 +178,7 @@ func (r *rig) ok(err error) {
 }
 
 // Await implements turn.Tools: all are there.
-func (r *rig) Await(context.Context, string) bool { return true }
+func (r *rig) Await(context.Context, string, string) bool { return true }
 
 // Router implements turn.Tools.
 func (r *rig) Router(_ context.Context, ns string, s ledger.Session) (router.Router, error) {

@@ -224,7 +224,7 @@ type tools struct {
 	desk *clienttool.Desk
 }
 
-func (tools) Await(context.Context, string) bool { return true }
+func (tools) Await(context.Context, string, string) bool { return true }
 
 func (t tools) Router(_ context.Context, ns string, s ledger.Session) (router.Router, error) {
 	if len(s.Tools) == 0 {

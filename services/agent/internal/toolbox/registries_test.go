@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // told are the tools that a server tells, by namespace: each time they are admitted anew.
 type told map[string][]tool.Definition
 
-func (t told) Wait(context.Context, string) bool            { return true }
+func (t told) Wait(context.Context, string, string) bool    { return true }
 func (t told) Tools(ns string) []*tool.Tool                 { return admitted(t[ns]) }
 func (t told) Effect(string, tool.Definition) router.Effect { return nil }
 

@@ -36,8 +36,9 @@ type Program struct {
 
 // Servers have tools that somebody else carries out: MCP servers.
 type Servers interface {
-	// Wait waits until the servers of a namespace have told their tools, or could not: all is false where one has told nothing yet.
-	Wait(ctx context.Context, namespace string) (all bool)
+	// Wait waits until a server of a namespace has told its tools, or could not; where server is empty until all have. told is false where such a one
+	// has told nothing yet.
+	Wait(ctx context.Context, namespace, server string) (told bool)
 	// Tools are those that a namespace may use now.
 	Tools(namespace string) []*tool.Tool
 	// Effect carries one of them out; nil for any other tool.
@@ -97,7 +98,9 @@ func (b *Box) Root(ns, name string) (folder.Root, error) {
 }
 
 // Await implements turn.Tools: servers that were just started are about to tell their tools.
-func (b *Box) Await(ctx context.Context, ns string) (all bool) { return b.Servers.Wait(ctx, ns) }
+func (b *Box) Await(ctx context.Context, ns, server string) (told bool) {
+	return b.Servers.Wait(ctx, ns, server)
+}
 
 // Router implements turn.Tools.
 func (b *Box) Router(_ context.Context, ns string, s ledger.Session) (router.Router, error) {

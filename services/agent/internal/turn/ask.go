@@ -48,7 +48,7 @@ func (e *Engine) ask(ctx context.Context, ns string, s ledger.Session) error {
 // the model was told of. fresh are texts of the session that are not stored yet.
 func (e *Engine) think(ctx context.Context, ns string, s ledger.Session, fresh map[string]string) (func(*ledger.Work) error, error) {
 	if s.Turns == 0 && len(s.Pins) == 0 { // What the session meets first it keeps to (S18).
-		e.Tools.Await(ctx, ns)
+		e.Tools.Await(ctx, ns, "")
 	}
 	r, err := e.Tools.Router(ctx, ns, s)
 	var h heard

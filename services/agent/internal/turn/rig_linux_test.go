@@ -241,7 +241,9 @@ func toolsWith(description string) (*tool.Registry, error) {
 }
 
 // Await implements Tools: all are there, but for the server.
-func (r *rig) Await(context.Context, string) bool { return r.book == nil || r.book.await() }
+func (r *rig) Await(_ context.Context, _, server string) bool {
+	return r.book == nil || r.book.await(server)
+}
 
 // Router implements Tools.
 func (r *rig) Router(_ context.Context, _ string, s ledger.Session) (router.Router, error) {

@@ -62,8 +62,9 @@ type Models interface {
 // Tools gives what judges and carries out the calls of a session, as it is configured now.
 type Tools interface {
 	Router(ctx context.Context, ns string, s ledger.Session) (router.Router, error)
-	// Await waits a little for those that have not told yet what they are: all is false where there are such still.
-	Await(ctx context.Context, ns string) (all bool)
+	// Await waits a little for an MCP server that has not told its tools yet, or, where server is empty, for all of them: told is false where such a
+	// one still has not.
+	Await(ctx context.Context, ns, server string) (told bool)
 }
 
 // IDs makes ids.

@@ -62,12 +62,12 @@ func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id stri
 	}
 	one := router.Call{ID: id, Tool: s.Calls[id].Tool, Args: []byte(args)}
 	judged := j.r.Judge(ctx, j.rs, one)
-	if judged.Tool == nil && met(s, one.Tool) { // Its server may have been started just now, with this process.
-		all := e.Tools.Await(ctx, ns)
+	if server := met(s, one.Tool); judged.Tool == nil && server != "" { // It may have been started just now, with this process.
+		told := e.Tools.Await(ctx, ns, server)
 		if j.r, err = e.Tools.Router(ctx, ns, s); err != nil {
 			return err
 		}
-		if judged = j.r.Judge(ctx, j.rs, one); judged.Tool == nil && !all {
+		if judged = j.r.Judge(ctx, j.rs, one); judged.Tool == nil && !told {
 			return j.apply(ctx, ns, s.ID, session.ParkedFor{Why: "the server of the tool " + one.Tool + " has not told its tools since the service was started"})
 		}
 	}
@@ -82,14 +82,14 @@ func (e *Engine) begin(ctx context.Context, ns string, s ledger.Session, id stri
 	return j.ran(ctx, ran)
 }
 
-// met says that a tool is of an MCP server that the session has met.
-func met(s ledger.Session, name string) bool {
+// met is the MCP server of a tool, where the session has met it; else empty.
+func met(s ledger.Session, name string) string {
 	for server := range s.Pins {
 		if strings.HasPrefix(name, server+tool.Separator) {
-			return true
+			return server
 		}
 	}
-	return false
+	return ""
 }
 
 // ran tells the session of a call that has not begun: what has is told by the journal.

@@ -91,7 +91,7 @@ func openApart(t testing.TB, own []string, cfg ...Config) *rig {
 func (r *rig) tools() []*tool.Tool { return r.of("ns") }
 
 func (r *rig) of(ns string) []*tool.Tool {
-	r.Wait(r.Context(), ns)
+	r.Wait(r.Context(), ns, "")
 	return r.Tools(ns)
 }
 

@@ -89,13 +89,15 @@ func Open(ctx context.Context, servers []Config, own []string, log *zap.Logger) 
 	return s, nil
 }
 
-// Wait waits until every server of a namespace has told its tools once, or could not, for 10 s at most: what a session asks before it pins
-// its tools. Of those that are away it waits for none that has told them before. all is false where one has told nothing yet.
-func (s *Servers) Wait(ctx context.Context, ns string) (all bool) {
+// Wait waits until a server of a namespace has told its tools once, or could not, for 10 s at most; where server is empty it does so for every
+// server: what a session asks before it pins its tools. Of those that are away it waits for none that has told them before. told is false where
+// such a server has told nothing yet, and true of one that is not among the settings.
+func (s *Servers) Wait(ctx context.Context, ns, server string) (told bool) {
 	ctx, cancel := context.WithTimeout(ctx, firstWait)
 	defer cancel()
+	asked := slices.DeleteFunc(s.of(ns), func(l *link) bool { return server != "" && l.cfg.Name != server })
 	var first []<-chan struct{}
-	for _, l := range s.of(ns) {
+	for _, l := range asked {
 		if _, never, _ := l.known(); never {
 			first = append(first, l.warm())
 		}
@@ -106,7 +108,7 @@ func (s *Servers) Wait(ctx context.Context, ns string) (all bool) {
 		case <-ctx.Done():
 		}
 	}
-	return !slices.ContainsFunc(s.of(ns), (*link).unheard)
+	return !slices.ContainsFunc(asked, (*link).unheard)
 }
 
 // Tools are the tools of a namespace as they are admitted now, in a stable order: those of a server that is away are the last that were

@@ -663,3 +663,43 @@ func runs(pid int) bool {
 	_, state, _ := strings.Cut(string(text), ") ")
 	return state != "" && state[0] != 'Z'
 }
+
+// TestWait: a server that answers nothing has told nothing, and neither have all; another one is not waited for because of it. One that has gone since
+// it told its tools has told them.
+func TestWait(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-over:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(func() { close(over); silent.CloseClientConnections(); silent.Close() })
+	up, server := overWeb(t)
+	up.Name = "up"
+	r := open(t, Config{Name: "away", URL: silent.URL, Tools: []string{All}}, up)
+	began := time.Now()
+	if !r.Wait(t.Context(), "ns", "up") || len(r.Tools("ns")) == 0 {
+		t.Error("the server that is up has told nothing")
+	}
+	if !r.Wait(t.Context(), "ns", "none") {
+		t.Error("a server that is not among the settings is waited for")
+	}
+	if took := time.Since(began); took >= firstWait {
+		t.Errorf("it took %s: the other server is waited for", took)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	for _, name := range []string{"away", ""} {
+		if r.Wait(soon, "ns", name) {
+			t.Errorf("%q has told its tools", name)
+		}
+	}
+	for session := range server.Sessions() {
+		_ = session.Close()
+	}
+	if !r.Wait(t.Context(), "ns", "up") {
+		t.Error("what the server has told is forgotten")
+	}
+}

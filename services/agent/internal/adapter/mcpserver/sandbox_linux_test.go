@@ -379,9 +379,9 @@ func lacking(args []string) {
 		panic(err)
 	}
 	defer s.Close()
-	s.Wait(context.Background(), "ns")
+	s.Wait(context.Background(), "ns", "")
 	s.Tools("ns")
-	s.Wait(context.Background(), "ns")
+	s.Wait(context.Background(), "ns", "")
 	if c := s.Ready()[0]; !c.OK {
 		fmt.Println(c.Message)
 		return

@@ -195,7 +195,7 @@ func agent(args []string) {
 	if err != nil {
 		panic(err)
 	}
-	s.Wait(context.Background(), "ns")
+	s.Wait(context.Background(), "ns", "")
 	for _, t := range s.Tools("ns") {
 		if t.Name == "spawn" {
 			e := s.Effect("ns", t.Definition)
