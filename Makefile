@@ -43,7 +43,7 @@ endif
 
 .PHONY: scenarios without-race
 scenarios:
-	@$(GO) test $(RACE) -count=1 -timeout 30m $(UNCACHED)
+	@$(GO) test $(RACE) -count=1 -parallel 3 -timeout 30m $(UNCACHED)
 
 without-race:
 	@$(GO) test $(SINGLE:%=./services%)

@@ -285,15 +285,3 @@ func (a *aloud) check(t *testing.T) {
 		t.Error("the model server was asked nothing")
 	}
 }
-
-// onModel runs a scenario in which a real llama.cpp server says all answers that the test thinks of, under a grammar. It does so in one mode: a model is
-// slow, and the wire is the same.
-func onModel(run func(t *testing.T, m mode)) func(t *testing.T, m mode) {
-	return func(t *testing.T, m mode) {
-		if m.name != oneProcess.name {
-			return
-		}
-		m.model = "gemma"
-		run(t, m)
-	}
-}

@@ -349,7 +349,8 @@ func leaks(answer string) bool {
 	return strings.Contains(answer, words) || strings.Contains(answer, theLeft) || strings.Contains(answer, theGone) || strings.Contains(answer, theLost)
 }
 
+// gone says that what a request is about is not there for its caller, or they may not have it. That a session of theirs lacks something is another thing.
 func gone(err error) bool {
 	e, ok := apierr.FromStatus(err)
-	return ok && (e.Code == codes.NotFound || e.Code == codes.Unauthenticated || e.Code == codes.PermissionDenied)
+	return ok && e.Reason != "CALL_NOT_FOUND" && e.Reason != "RULE_NOT_FOUND" && (e.Code == codes.NotFound || e.Code == codes.Unauthenticated || e.Code == codes.PermissionDenied)
 }

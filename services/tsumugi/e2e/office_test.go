@@ -32,7 +32,7 @@ func newOffice(t *testing.T, m mode, policies, more string) *office {
 	o := &office{mind: newMind(t), folder: t.TempDir()}
 	address := o.URL
 	if m.model != "" {
-		o.loud = o.aloud(t, testkit.ModelOf(t, m.model, m.name))
+		o.loud = o.aloud(t, testkit.ModelOf(t, m.model, "sessions"))
 		address = o.loud.URL
 	}
 	o.world = prepare(t, m, address)

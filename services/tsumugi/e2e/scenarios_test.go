@@ -20,13 +20,15 @@ func TestMain(m *testing.M) {
 	testkit.Main(m, removePrograms)
 }
 
-// scenarios are run one after the other, in each mode beside the other one: several of them look at what the model server of the mode is doing. None
-// may look at what the whole test process does. The name of one that has cases of
-// cases/agent.md ends in their numbers (testkit.EveryCaseHasATest).
-var scenarios = []struct {
+// scenario is what is tried in a mode. The name of one that has cases of cases/agent.md ends in their numbers (testkit.EveryCaseHasATest).
+type scenario struct {
 	name string
 	run  func(t *testing.T, m mode)
-}{
+}
+
+// scenarios are run one after the other, in each mode beside the other one: several of them look at what the model server of the mode is doing. None
+// may look at what the whole test process does.
+var scenarios = []scenario{
 	{"a story is continued", continued},
 	{"a story is continued over REST", continuedOverREST},
 	{"a retry is a second branch", branched},
@@ -85,10 +87,6 @@ var scenarios = []struct {
 	{"several approvals wait at once (agent c7)", severalAtOnce},
 	{"a file changes before it is written (agent c28 c31)", overtaken},
 	{"the audit is tampered with (agent c5 c10 c23)", tampered},
-	{"a real model server says a task", onModel(tasked)},
-	{"a real model server says six turns", onModel(remembered)},
-	{"the services are killed while a real model server says a task", onModel(killedSessions)},
-	{"a small model works", smallModel},
 	{"an MCP server has a tool (agent c28 c34)", othersTools},
 	{"the caller has a tool (agent c34)", clientsTools},
 	{"the services are killed around the call of an MCP server (agent c11)", othersToolsKilled},
@@ -102,20 +100,30 @@ var scenarios = []struct {
 	{"addresses beyond loopback with tokens", beyondLoopbackWithTokens},
 }
 
+// modelled are those in which a real llama.cpp server says what sessions hear, which the mind says elsewhere. A model is slow, and the wire is the same in
+// each mode: they run in one of them, beside all others.
+var modelled = []scenario{
+	{"a real model server says a task", tasked},
+	{"a real model server says six turns", remembered},
+	{"the services are killed while a real model server says a task", killedSessions},
+	{"a small model works", smallModel},
+}
+
 func TestScenarios(t *testing.T) {
 	build(t)
-	for _, m := range []mode{oneProcess, fourProcesses} {
-		t.Run(m.name, func(t *testing.T) {
+	spoken := oneProcess
+	spoken.model = "gemma"
+	for name, group := range map[string]struct {
+		mode mode
+		all  []scenario
+	}{
+		oneProcess.name: {oneProcess, scenarios}, fourProcesses.name: {fourProcesses, scenarios}, "a real model": {spoken, modelled},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, s := range scenarios {
-				t.Run(s.name, func(t *testing.T) { s.run(t, m) })
+			for _, s := range group.all {
+				t.Run(s.name, func(t *testing.T) { s.run(t, group.mode) })
 			}
 		})
 	}
-}
-
-// Each case of cases/agent.md is found by its number: a test TestAgentNN... has it, or a scenario whose name ends in it. It stands here because
-// the tests of this package are never taken from the cache, which does not see other modules.
-func TestEveryCaseOfTheAgentHasATest(t *testing.T) {
-	testkit.EveryCaseHasATest(t, "agent", "services/agent", "services/internal", "services/tsumugi/e2e")
 }

@@ -11,9 +11,6 @@ import (
 // that it ended by itself is an envelope and is taken as one, only those that were cut are asked for again, the turn ends with a reason, and what it asks
 // for can be decided.
 func smallModel(t *testing.T, m mode) {
-	if m.name != oneProcess.name {
-		return // a model is slow, and the wire is the same
-	}
 	m.model = "smollm2" // told English, it ends most of its answers
 	o := newOffice(t, m, "", "")
 	o.loud.freely = true
