@@ -43,6 +43,9 @@ func TestASessionThatReadASkillIsSentBack(t *testing.T) {
 	whole.ContextRefs = []string{skill, "file:/skills/../x"}
 	_, err = d.agent.UpdateSession(d.ann(), masked)
 	d.wrong(err, "session.context_refs[1]", "/MOUNT/ and a path inside a read root")
+	if e, _ := apierr.FromStatus(err); !strings.HasPrefix(e.Message, "session.context_refs[1]: ") {
+		t.Errorf("the message names another field: %s", e.Message)
+	}
 }
 
 // TestUpdateOfWhatCannotBeChanged: each field that a session keeps as it was made is refused by name where another value is sent for it, all of them at

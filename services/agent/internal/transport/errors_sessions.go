@@ -30,7 +30,7 @@ var ofSessions = []rule{
 		case "approval":
 			reason, collection = "APPROVAL_NOT_FOUND", wire.Approvals
 		case "standing rule": // no resource: it stands in its session
-			return apierr.New(codes.NotFound, "RULE_NOT_FOUND", e.Error()).About("rule", "must be the id of one of session.standing_rules")
+			return apierr.New(codes.NotFound, "RULE_NOT_FOUND", e.Error()).About("rule", "must be the id of a standing rule of the session")
 		}
 		name := resource(collection, e.ID)
 		return apierr.New(codes.NotFound, reason, "there is no "+e.What+" "+name, e.What, name)
@@ -74,9 +74,9 @@ var ofSessions = []rule{
 		case clienttool.Taken:
 			return apierr.New(codes.AlreadyExists, "RESULT_EXISTS", e.Error())
 		case clienttool.Unknown:
-			return apierr.New(codes.NotFound, "CALL_NOT_FOUND", e.Error()).About("call", "must be that of one of session.open_tool_calls")
+			return apierr.New(codes.NotFound, "CALL_NOT_FOUND", e.Error()).About("call", "must be that of an open tool call of the session")
 		}
-		return stuck("CALL_CLOSED", e.Error(), "call", "only a call among session.open_tool_calls takes a result")
+		return stuck("CALL_CLOSED", e.Error(), "call", "only an open tool call of the session takes a result")
 	}),
 	on(func(e *turn.NoRoomError) *apierr.Error {
 		return stuck("CONTEXT_OVERFLOW", e.Error(), "text", "send a shorter message, or use a backend with a larger window")
@@ -177,7 +177,7 @@ func decision(e *gate.Refusal) *apierr.Error {
 	return a(codes.FailedPrecondition, "SESSION_STATE")
 }
 
-// inside names the fields of a refusal as they stand in the request.
+// inside names the fields of a refusal as they stand in the request, also the one with which its message begins.
 func inside(prefix string, err error) error {
 	var own *apierr.Error
 	if !errors.As(err, &own) {
@@ -187,6 +187,9 @@ func inside(prefix string, err error) error {
 	renamed.Violations = nil
 	for _, v := range own.Violations {
 		if v.Field != "request_id" {
+			if strings.HasPrefix(renamed.Message, v.Field+": ") {
+				renamed.Message = prefix + renamed.Message
+			}
 			v.Field = prefix + v.Field
 		}
 		renamed.Violations = append(renamed.Violations, v)

@@ -44,15 +44,20 @@ func Plain(err error, addr string) error {
 	}
 }
 
-// sentence is the message of an error; of several wrong fields each is on a line of its own.
+// sentence is the message of an error; of several wrong fields each is on a line of its own. Those of a session are named without `session.`: who uses a
+// command does not know that the request has them in a message.
 func sentence(e *apierr.Error) string {
+	const inside = "session."
 	if len(e.Violations) < 2 {
+		if len(e.Violations) == 1 && strings.HasPrefix(e.Message, e.Violations[0].Field+": ") {
+			return strings.TrimPrefix(e.Message, inside)
+		}
 		return e.Message
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d fields of the request are wrong:", len(e.Violations))
 	for _, v := range e.Violations {
-		fmt.Fprintf(&b, "\n  %s: %s", v.Field, v.Description)
+		fmt.Fprintf(&b, "\n  %s: %s", strings.TrimPrefix(v.Field, inside), v.Description)
 	}
 	return b.String()
 }

@@ -43,7 +43,11 @@ func TestPlain(t *testing.T) {
 		"nobody answers at here:1 (nothing listens there): start `tsumugi serve`, or name its gRPC address with --addr": status.Error(codes.Unavailable, "dial tcp: connect: connection refused"),
 		"here:1 answered: b": status.Error(codes.Internal, "b"),
 		"here:1 asks who you are: its time is over. A command takes a token from the variable TSUMUGI_TOKEN, or from a file: --token-file FILE": apierr.New(codes.Unauthenticated, apierr.ReasonUnauthenticated, "its time is over").GRPCStatus().Err(),
-		"flows/x is full": apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, "flows/x is full").GRPCStatus().Err(),
+		"flows/x is full":         apierr.New(codes.ResourceExhausted, apierr.ReasonLimitExceeded, "flows/x is full").GRPCStatus().Err(),
+		"goal: must be one line":  apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, "session.goal: must be one line").About("session.goal", "must be one line").GRPCStatus().Err(),
+		"session.policy is loose": apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, "session.policy is loose").About("session.policy", "is loose").GRPCStatus().Err(),
+		"2 fields of the request are wrong:\n  goal: must be one line\n  request_id: is no UUID": apierr.New(codes.InvalidArgument, apierr.ReasonInvalidField, "x").
+			About("session.goal", "must be one line").About("request_id", "is no UUID").GRPCStatus().Err(),
 	} {
 		if got := client.Plain(err, "here:1"); got == nil || got.Error() != want {
 			t.Errorf("%v: %v, want %s", err, got, want)
