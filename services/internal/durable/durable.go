@@ -39,7 +39,7 @@ func Open(path string, migrate func(*DB) error) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := private(path); err != nil {
+	if path, err = private(path); err != nil {
 		return nil, err
 	}
 	db, err := sql.Open("sqlite", dataSource(path))
@@ -76,17 +76,21 @@ func OpenMemory(fill func(conn *sql.Conn) error, migrate func(*DB) error) (*DB, 
 // files that it makes beside it the mode of the database; those that are there may be older than this rule. A database that is there is not opened:
 // it may be in use here, and POSIX ends all locks that a process has on a file when it closes the file, however often it has it open. Without its lock
 // the next program that looks into the database takes itself for the only one, and takes the write-ahead log away as it leaves
-// (https://sqlite.org/howtocorrupt.html, 2.2).
-func private(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+// (https://sqlite.org/howtocorrupt.html, 2.2). A link may lead to where no file is yet, and that file is made.
+// It gives the path without links: there SQLite has the files beside it.
+func private(path string) (string, error) {
+	info, err := os.Stat(path)
 	switch {
-	case err == nil:
-		err = f.Close()
-	case errors.Is(err, fs.ErrExist):
-		err = nil
+	case errors.Is(err, fs.ErrNotExist):
+		err = create(path)
+	case err == nil && info.IsDir():
+		return "", fmt.Errorf("%s is a folder, and must be the file of a database", path)
+	}
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	err = os.Chmod(path, 0o600)
 	for _, beside := range []string{path + "-wal", path + "-shm"} {
@@ -94,7 +98,30 @@ func private(path string) error {
 			err = errors.Join(err, e)
 		}
 	}
-	return err
+	return path, err
+}
+
+// create makes a file that is not there, also at the end of links.
+func create(path string) error {
+	const most = 40 // Links in a row, as many as Linux follows.
+	for range most {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) // Opens nothing that somebody else made meanwhile.
+		if err == nil {
+			return f.Close()
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return nil //nolint:nilerr // It is no link: somebody else has made the file.
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Dir(path) + string(filepath.Separator) + to // Not cleaned: ".." behind a link leads elsewhere.
+		}
+		path = to
+	}
+	return fmt.Errorf("%s: too many links", path)
 }
 
 // dataSource is the file and how it is used: each commit is synced, by SQLite or by us (Synchronous), checkpoints come when they are
