@@ -262,14 +262,15 @@ func build(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs = dir
-	args := []string{"build", "-o", programs}
+	args := []string{"build", "-o", dir}
 	for _, name := range []string{"flowstore", "promptbuilder", "agent", "gateway", "tsumugi"} {
 		args = append(args, "./services/"+name+"/cmd/"+name)
 	}
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = testkit.Root(t)
 	if out, err := cmd.CombinedOutput(); err != nil {
+		_ = os.RemoveAll(dir)
 		t.Fatalf("building the programs: %v: %s", err, out)
 	}
+	programs = dir
 }
