@@ -102,11 +102,11 @@ func TestRouted(t *testing.T) {
 		if ran, err := r.Run(t.Context(), j, router.Approved{}, 1, r.journal); err != nil || ran.State != router.Refused {
 			t.Errorf("unasked it is %v, %v", ran.State, err)
 		}
-		digest, err := j.Digest("a")
+		digest, err := j.Digest("a", "s")
 		if err != nil {
 			t.Fatal(err)
 		}
-		ran, err := r.Run(t.Context(), j, router.Approved{Approval: "a", CallHash: j.CallHash, Digest: digest}, 1, r.journal)
+		ran, err := r.Run(t.Context(), j, router.Approved{Approval: "a", Salt: "s", CallHash: j.CallHash, Digest: digest}, 1, r.journal)
 		if err != nil || ran.State != tt.state || ran.Result.Text != tt.want || !ran.Result.Untrusted || r.ending.State != tt.state {
 			t.Errorf("%s: %v, %+v, %v", tt.script, ran.State, ran.Result, err)
 		}
@@ -126,7 +126,7 @@ func TestAgent17CanceledProgram(t *testing.T) {
 	pids := filepath.Join(r.work, "pids")
 	r.put(pids, "")
 	j := r.judge("sh", "-c", brood+"sleep 600")
-	digest, err := j.Digest("a")
+	digest, err := j.Digest("a", "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestAgent17CanceledProgram(t *testing.T) {
 		defer cancel()
 		eventually(t, "four processes", func() bool { return len(alive(t, pids)) == 4 })
 	}()
-	ran, err := r.Run(ctx, j, router.Approved{Approval: "a", CallHash: j.CallHash, Digest: digest}, 1, r.journal)
+	ran, err := r.Run(ctx, j, router.Approved{Approval: "a", Salt: "s", CallHash: j.CallHash, Digest: digest}, 1, r.journal)
 	if err != nil || ran.State != router.Failed || r.ending.State != router.Failed || !strings.Contains(ran.Result.Text, "the call was canceled") {
 		t.Errorf("%v, %+v, %v", ran.State, ran.Result, err)
 	}

@@ -186,11 +186,11 @@ func engine(t testing.TB, rules ...policy.Rule) *policy.Engine {
 
 func approve(t testing.TB, j router.Judged) router.Approved {
 	t.Helper()
-	digest, err := j.Digest("a1")
+	digest, err := j.Digest("a1", "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return router.Approved{Approval: "a1", CallHash: j.CallHash, Digest: digest}
+	return router.Approved{Approval: "a1", Salt: "s", CallHash: j.CallHash, Digest: digest}
 }
 
 // proxy passes requests on.
