@@ -78,7 +78,7 @@ func (realIDs) ID() string { return uuid.Must(uuid.NewV7()).String() }
 type fixed struct{ made router.Router }
 
 // Await implements turn.Tools: all are there.
-func (fixed) Await(context.Context, string) bool { return true }
+func (fixed) Await(context.Context, string, string) bool { return true }
 
 func (f fixed) Router(context.Context, string, ledger.Session) (router.Router, error) {
 	return f.made, nil
